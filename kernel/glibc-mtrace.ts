@@ -129,9 +129,10 @@ export function begin(): void {
  * block of a realloc is only read with the line after it.
  * @param behind what follows these lines
  * @param isCut the last line had no line feed
+ * @param takesHalf whether the first of a realloc's two lines may be the last of the trace
  * @returns the number of events read
  */
-export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: bool): u32 {
+export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: bool, takesHalf: bool): u32 {
   begin()
   let i: u32 = 0
   let read: u32 = 0
@@ -184,7 +185,13 @@ export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: 
           const second = next + 1
           if (second >= end) {
             if (behind == MORE_LINES) break
-            if (behind == NO_LINES) isHalf = true
+            if (behind == NO_LINES) {
+              isHalf = true
+              if (!takesHalf) {
+                fault = CUT
+                break
+              }
+            }
           }
           let last: usize = 0
           const operation = second < end ? operationOfPair(start, q - start, place, second) : 0

@@ -19,6 +19,23 @@ export interface OptionSpec {
   readonly value?: string
 }
 
+/** Options of every decoder of text. */
+export interface TextDecodeOptions {
+  /**
+   * Take a last line without a line feed as complete. By default the trace is truncated there: the line may have lost
+   * digits.
+   */
+  lastLine?: boolean
+}
+
+/** The option of every decoder of text. */
+export const LAST_LINE: Readonly<Record<keyof TextDecodeOptions, OptionSpec>> = {
+  lastLine: {
+    help: 'take a last line without a line feed as complete; otherwise the trace is truncated there',
+    default: false,
+  },
+}
+
 /** Options of every encoder. */
 export interface EncodeOptions {
   /** Throw at the first event or field that the format cannot represent, instead of counting it. Default false. */

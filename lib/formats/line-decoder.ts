@@ -2,7 +2,8 @@ import { ascii, LF } from '../bytes/ascii.js'
 import { skipMark } from '../bytes/byte-order-mark.js'
 import { Input } from '../bytes/input.js'
 import { EventBatch } from '../event/batch.js'
-import { describe, limit, type TraceError, type TracePosition } from '../event/error.js'
+import { limit, truncated, type TraceError, type TracePosition } from '../event/error.js'
+import type { TextDecodeOptions } from '../event/format.js'
 import type { TraceHeader } from '../event/header.js'
 import type { Decoder } from '../event/stage.js'
 
@@ -10,7 +11,7 @@ const NEWLINE = ascii('\n')
 
 /**
  * The base of text decoders. They process only whole lines, so no reader needs to check for the end of the input. A
- * last line without a line feed gets one, with a warning.
+ * last line without a line feed is truncated, or gets one with the option `lastLine`.
  */
 export abstract class LineDecoder implements Decoder {
   readonly warnings: string[] = []
@@ -25,8 +26,11 @@ export abstract class LineDecoder implements Decoder {
   protected mustRead = false
   /** The last line had no line feed; one was appended. */
   protected unterminated = false
+  /** The last line has no line feed, and is not read. */
+  protected isCut = false
   /** Thrown when the events before it have been delivered. */
   protected failure: TraceError | null = null
+  protected readonly takesLastLine: boolean
   /** The offset in the stream after the last line feed. */
   private lines = 0
   private began = false
@@ -35,13 +39,15 @@ export abstract class LineDecoder implements Decoder {
   /**
    * @param name the format's, for messages
    * @param maxLine longer lines are refused
-   * @param what the word for the input, such as `dump`, in the warning about a last line without a line feed
+   * @param options of the decoder
    */
   constructor(
     protected readonly name: string,
     protected readonly maxLine: number,
-    private readonly what: string,
-  ) {}
+    { lastLine = false }: TextDecodeOptions = {},
+  ) {
+    this.takesLastLine = lastLine
+  }
 
   /**
    * Reads lines up to `linesEnd` until a batch is full, some were read, or one is at fault (`failure`); skips what it
@@ -79,9 +85,11 @@ export abstract class LineDecoder implements Decoder {
 
   end(): void {
     this.ended = true
-    if (this.input.left === 0 || this.lines === this.input.offset + this.input.left) return
-    this.unterminated = true
-    this.feed(NEWLINE)
+    if (!this.isWithinLine) return
+    if (this.takesLastLine) {
+      this.unterminated = true
+      this.feed(NEWLINE)
+    } else this.isCut = true
   }
 
   endTruncated(): void {
@@ -106,10 +114,15 @@ export abstract class LineDecoder implements Decoder {
     if (rest !== null) return this.give(rest)
     if (!this.finished) {
       this.finished = true
-      this.warnOfTheLastLine()
       this.finish()
     }
+    if (this.isCut) throw truncated('the last line does not end with a line feed', this.here())
     return this.began ? null : this.give(new EventBatch(0, 0, this.emptyHeader()))
+  }
+
+  /** Whether the input ends within a line. */
+  protected get isWithinLine(): boolean {
+    return this.input.left > 0 && this.lines !== this.input.offset + this.input.left
   }
 
   /** One past the last line feed, as an index like `input.pos`. */
@@ -136,16 +149,5 @@ export abstract class LineDecoder implements Decoder {
     this.began = true
     this.events += batch.count
     return batch
-  }
-
-  private warnOfTheLastLine(): void {
-    if (!this.unterminated) return
-    const place = {
-      format: this.name,
-      offset: this.input.offset - 1,
-      line: this.line - 1,
-      ...(this.events > 0 && { event: this.events }),
-    }
-    this.warnings.push(`${describe(place)}: the last line does not end with a newline, so the ${this.what} may be cut`)
   }
 }

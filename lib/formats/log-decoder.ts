@@ -1,5 +1,6 @@
 import { LF } from '../bytes/ascii.js'
 import type { EventBatch } from '../event/batch.js'
+import type { TextDecodeOptions } from '../event/format.js'
 import { LineDecoder } from './line-decoder.js'
 
 /**
@@ -17,12 +18,17 @@ export abstract class LogDecoder extends LineDecoder {
     name: string,
     maxLine: number,
     private readonly eventsAre: string,
+    options?: TextDecodeOptions,
   ) {
-    super(name, maxLine, 'log')
+    super(name, maxLine, options)
   }
 
   /** Reads at least one line: see `LineDecoder.read`. */
   protected abstract readLines(): EventBatch
+
+  protected override get isWithinLine(): boolean {
+    return this.isLong || super.isWithinLine
+  }
 
   /** A batch without events. */
   protected abstract nothing(): EventBatch

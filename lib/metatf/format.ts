@@ -1,5 +1,5 @@
-import type { EncodeOptions, WritableFormat } from '../event/format.js'
-import { AsciiDecoder } from './ascii/decoder.js'
+import { LAST_LINE, type EncodeOptions, type WritableFormat } from '../event/format.js'
+import { AsciiDecoder, type AsciiDecodeOptions } from './ascii/decoder.js'
 import { AsciiEncoder, type AsciiEncodeOptions } from './ascii/encoder.js'
 import { hasMagic } from './binary/header.js'
 import { BinaryDecoder, type BinaryDecodeOptions } from './binary/decoder.js'
@@ -12,15 +12,17 @@ import type { Dtd } from './model.js'
  * in the list of formats, because each DTD is a format.
  */
 export type MetaTfFormat =
-  WritableFormat<BinaryDecodeOptions, BinaryEncodeOptions> | WritableFormat<object, AsciiEncodeOptions & EncodeOptions>
+  | WritableFormat<BinaryDecodeOptions, BinaryEncodeOptions>
+  | WritableFormat<AsciiDecodeOptions, AsciiEncodeOptions & EncodeOptions>
 
 /** The format that a DTD defines. Its decoder and encoder throw a DtdError if the DTD asks for what they cannot say. */
 export function formatOf(dtd: Dtd): MetaTfFormat {
   const { carried, writtenAs } = mappingOf(dtd)
-  const common = { extensions: [], carried, writtenAs, decodeOptions: {}, encodeOptions: {} }
+  const common = { extensions: [], carried, writtenAs, encodeOptions: {} }
   if (dtd.version === '1.0') {
     return {
       ...common,
+      decodeOptions: {},
       name: 'metatf',
       title: `Meta-TF by ${dtd.file}`,
       binary: true,
@@ -31,11 +33,12 @@ export function formatOf(dtd: Dtd): MetaTfFormat {
   }
   return {
     ...common,
+    decodeOptions: LAST_LINE,
     name: 'metatf-ascii',
     title: `Meta-TF in ASCII by ${dtd.file}`,
     binary: false,
     sniff: (head) => Buffer.from(head.subarray(0, 2)).toString('latin1') === '##',
-    decoder: () => new AsciiDecoder(dtd),
+    decoder: (options?: AsciiDecodeOptions) => new AsciiDecoder(dtd, options),
     encoder: (options?: AsciiEncodeOptions) => new AsciiEncoder(dtd, options),
   }
 }

@@ -219,15 +219,20 @@ describe('mergeInputs', () => {
   })
 
   test('passes each input through its stage, and warnings on with its name', async () => {
-    const unfinished = Buffer.from('1: malloc 0x10 5 1 2\n1: free 0x10 3 4')
-    const paths = files([unfinished, unfinished])
+    const call = (time: string, rest: string) => `   a-1   [000] .....  ${time}: ${rest}\n`
+    const odd = Buffer.from(
+      call('1.000001', 'kfree: call_site=f+0x1/0x2 ptr=0000000000000010') +
+        call('1.000002', 'kfree: call_site=f+0x1/0x2 ptr=0000000000000020') +
+        'odd\n',
+    )
+    const paths = files([odd, odd])
     const { events, warnings } = await read(
       mergeInputs(
         paths.map((path, i) => ({ path, name: `cpu${i}`, stage: new IdOffset({ thread: BigInt(i) * 100n }) })),
       ),
     )
     expect(events.map(({ thread }) => thread)).toEqual([1n, 101n, 1n, 101n])
-    expect(warnings.map((text) => text.slice(0, 13))).toEqual(['cpu0: replay:', 'cpu1: replay:'])
+    expect(warnings.map((text) => text.slice(0, 13))).toEqual(['cpu0: tracepo', 'cpu1: tracepo'])
   })
 
   test('lets go of its files when it is destroyed', async () => {

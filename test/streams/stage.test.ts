@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { batchesOf, type EventBatch, type TraceEvent } from '../../lib/event/batch.js'
 import { TraceError } from '../../lib/event/error.js'
 import type { Stage } from '../../lib/event/stage.js'
+import * as glibcMtrace from '../../lib/entry/glibc-mtrace.js'
 import * as hatf from '../../lib/entry/hatf.js'
 import * as mtrc from '../../lib/entry/mtrc.js'
 import * as ndjson from '../../lib/entry/ndjson.js'
@@ -286,10 +287,10 @@ describe('compose', () => {
   })
 
   test('passes warnings on', async () => {
-    const composed = compose(replay.decode(), replay.encode())
+    const composed = compose(glibcMtrace.decode(), replay.encode())
     const warnings: string[] = []
     composed.on('warning', (text: string) => warnings.push(text))
-    composed.end('1: free 0x10')
+    composed.end('= Start\n- 0x10\nodd\n')
     for await (const chunk of composed) void chunk
     expect(warnings).toHaveLength(1)
   })

@@ -15,6 +15,6 @@ export function isComment(text: Uint8Array): boolean {
   const bytes = new Uint8Array(run.memory.buffer, input, text.length + 1)
   bytes.set(text)
   bytes[text.length] = LF
-  run.decode(input, input + bytes.length, 1, NO_LINES, false)
+  run.decode(input, input + bytes.length, 1, NO_LINES, false, true)
   return run.fields.value === FieldBit.text
 }

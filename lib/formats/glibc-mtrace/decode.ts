@@ -1,6 +1,7 @@
 import { ascii } from '../../bytes/ascii.js'
 import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
 import { describe, truncated } from '../../event/error.js'
+import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
 import { LineDecoder } from '../line-decoder.js'
 import { CUT, MORE_LINES, mtraceKernel, NO_LINES, TOO_FAR, TOO_LONG } from './kernel.js'
@@ -21,8 +22,8 @@ export class MtraceDecoder extends LineDecoder {
   private firstOdd = 0
   private isHalf = false
 
-  constructor() {
-    super(NAME, MAX_LINE, 'trace')
+  constructor(options?: TextDecodeOptions) {
+    super(NAME, MAX_LINE, options)
   }
 
   protected override emptyHeader(): TraceHeader {
@@ -38,7 +39,15 @@ export class MtraceDecoder extends LineDecoder {
     const from = window.load(input, this.linesEnd, LEAST)
     const loaded = window.end - from
     const behind = loaded < left && loaded >= LEAST ? TOO_FAR : loaded === left && this.mustRead ? NO_LINES : MORE_LINES
-    const count = run.decode(from, window.end, BATCH_EVENTS, behind, this.unterminated && loaded === left)
+    const isLast = loaded === left
+    const count = run.decode(
+      from,
+      window.end,
+      BATCH_EVENTS,
+      behind,
+      this.unterminated && isLast,
+      this.takesLastLine || !this.ended,
+    )
     if (run.odd.value > 0 && this.odd === 0) this.firstOdd = this.line + run.firstOdd.value
     this.odd += run.odd.value
     input.skip(run.position.value - from)

@@ -21,6 +21,7 @@ const HAS_OUTCOME = FieldBit.outcome
 const HAS_TEXT = FieldBit.text
 
 const START_LINE = ascii(`${START}\n`)
+const END_LINE = ascii('= End\n')
 const NIL = ascii('(nil)')
 const ZERO = 0x30
 const LETTER_X = 0x78
@@ -35,6 +36,8 @@ export class MtraceEncoder extends LineEncoder {
   private header: TraceHeader | undefined
   /** The trace was read from this format. */
   private own = false
+  /** The last line is the first of a realloc's two, alone. */
+  private endsInHalf = false
 
   /** @param options `strict` makes the first loss an error */
   constructor(options: EncodeOptions = {}) {
@@ -48,8 +51,16 @@ export class MtraceEncoder extends LineEncoder {
     const n = losses.countBatch(batch)
     if (this.header !== batch.header) this.begin(batch)
     this.places.begin(batch)
-    for (let i = 0; i < n; i++) this.event(batch, i)
+    for (let i = 0; i < n; i++) {
+      this.endsInHalf = false
+      this.event(batch, i)
+    }
     if (n < batch.count) throw losses.errorFor(batch, n)
+  }
+
+  /** After the first of a realloc's two lines, the mark shows that the trace is not truncated. */
+  override end(): void {
+    if (this.endsInHalf) this.sink.append(END_LINE)
   }
 
   private begin(batch: EventBatch): void {
@@ -100,6 +111,7 @@ export class MtraceEncoder extends LineEncoder {
     if (this.own && outcome === Outcome.freed && somethingOld && !known && !sized) {
       this.note(batch, i, false)
       this.line(batch, i, OPERATION.old, oldAddress)
+      this.endsInHalf = true
     } else if (this.own && outcome === Outcome.allocated && something && !oldKnown) {
       this.note(batch, i, true)
       this.line(batch, i, OPERATION.new, address, true)

@@ -1,4 +1,4 @@
-import { checked, type EncodeOptions, type WritableFormat } from '../../event/format.js'
+import { checked, type EncodeOptions, type TextDecodeOptions, type WritableFormat } from '../../event/format.js'
 import { MtraceDecoder } from './decode.js'
 import { MtraceEncoder } from './encode.js'
 import { CARRIED } from './layout.js'
@@ -9,11 +9,11 @@ export { MtraceDecoder } from './decode.js'
 export { MtraceEncoder } from './encode.js'
 
 /** What glibc's mtrace writes to the file that MALLOC_TRACE names. */
-export const glibcMtrace: WritableFormat = checked({
+export const glibcMtrace: WritableFormat<TextDecodeOptions> = checked({
   ...info,
   carried: CARRIED,
   writtenAs: { existing: ['alloc'] },
   sniff,
-  decoder: () => new MtraceDecoder(),
+  decoder: (options) => new MtraceDecoder(options),
   encoder: (options?: EncodeOptions) => new MtraceEncoder(options),
 })

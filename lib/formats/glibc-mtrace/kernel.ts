@@ -5,7 +5,7 @@ import { KernelStrings, type StringsExports } from '../../kernel/strings.js'
 /** The exports of kernel/glibc-mtrace.ts, which documents them. */
 interface MtraceExports extends StringsExports {
   readonly INPUT: Global
-  decode(from: number, end: number, capacity: number, behind: number, isCut: boolean): number
+  decode(from: number, end: number, capacity: number, behind: number, isCut: boolean, takesHalf: boolean): number
   readonly position: Global
   readonly lines: Global
   readonly fields: Global

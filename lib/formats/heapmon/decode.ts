@@ -3,9 +3,10 @@ import { skipMark } from '../../bytes/byte-order-mark.js'
 import { Input } from '../../bytes/input.js'
 import { decimal, gap, hex } from '../../bytes/numbers.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../event/batch.js'
-import { describe, limit, malformed, truncated, type TraceError, type TracePosition } from '../../event/error.js'
+import { limit, malformed, truncated, type TraceError, type TracePosition } from '../../event/error.js'
 import { Api, fieldSet, FieldBit, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
+import type { TextDecodeOptions } from '../../event/format.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import type { Decoder } from '../../event/stage.js'
 import { BadLines } from './bad-lines.js'
@@ -41,14 +42,14 @@ const NEWLINE = Uint8Array.of(LF)
 const TOO_LONG = `a line of more than ${MAX_LINE} bytes`
 
 /** Options of the decoder. */
-export interface HeapmonDecodeOptions {
+export interface HeapmonDecodeOptions extends TextDecodeOptions {
   /**
    * Skip, report and count lines that match no rule or are too long, instead of failing at the first. Default false.
    */
   skipBad?: boolean
 }
 
-const OPTIONS: OptionNames<HeapmonDecodeOptions> = { skipBad: true }
+const OPTIONS: OptionNames<HeapmonDecodeOptions> = { lastLine: true, skipBad: true }
 
 /**
  * Decodes heap monitoring files. It only processes lines whose line feed has arrived, so no reader needs to check for
@@ -60,6 +61,7 @@ export class HeapmonDecoder implements Decoder {
   private readonly names = new KnownNames()
   private readonly crawls = new StackCrawls(this.names)
   private readonly bad: BadLines | undefined
+  private readonly takesLastLine: boolean
   /** The position after the last line feed in the input. */
   private lines = 0
   private line = 1
@@ -74,11 +76,14 @@ export class HeapmonDecoder implements Decoder {
   private ended = false
   /** The last line had no line feed; one was appended. */
   private unterminated = false
+  /** The last line has no line feed, and is not read. */
+  private isCut = false
   private failure: TraceError | null = null
 
   constructor(options: HeapmonDecodeOptions = {}) {
     checkOptions(options, OPTIONS, 'HeapmonDecoder')
-    const { skipBad = false } = options
+    const { skipBad = false, lastLine = false } = options
+    this.takesLastLine = lastLine
     if (skipBad) this.bad = new BadLines(this.warnings)
   }
 
@@ -92,9 +97,11 @@ export class HeapmonDecoder implements Decoder {
 
   end(): void {
     this.ended = true
-    if (this.input.left === 0) return
-    this.unterminated = true
-    this.feed(NEWLINE)
+    if (this.input.left === 0 && !this.skipping) return
+    if (this.takesLastLine) {
+      this.unterminated = true
+      this.feed(NEWLINE)
+    } else this.isCut = true
   }
 
   endTruncated(): void {
@@ -126,16 +133,15 @@ export class HeapmonDecoder implements Decoder {
 
   /** Delivers what follows the last event. */
   private finish(): EventBatch | null {
-    if (this.unterminated) {
-      this.unterminated = false
-      const { events } = this
-      const place = describe({
+    if (this.isCut) {
+      const { offset } = this.input
+      this.bad?.finish()
+      throw truncated('the last line does not end with a line feed', {
         format: NAME,
-        offset: this.input.offset - 1,
-        line: this.line - 1,
-        ...(events > 0 && { event: events }),
+        offset,
+        line: this.line,
+        event: this.events + 1,
       })
-      this.warnings.push(`${place}: the last line does not end with a newline, so the file may be cut`)
     }
     if (this.announced !== undefined) {
       this.bad?.finish()

@@ -1,4 +1,4 @@
-import type { FormatInfo } from '../../event/format.js'
+import { LAST_LINE, type FormatInfo } from '../../event/format.js'
 
 /** The facts about the format that commands show. */
 export const info: FormatInfo = {
@@ -7,6 +7,7 @@ export const info: FormatInfo = {
   extensions: ['.heapmon'],
   binary: false,
   decodeOptions: {
+    ...LAST_LINE,
     skipBad: { help: 'report and count lines that fit no rule, instead of failing at the first', default: false },
   },
   encodeOptions: {

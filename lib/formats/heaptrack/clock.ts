@@ -31,6 +31,8 @@ export class Clock {
   private now = 0
   /** The last line that was written is a time without an event. */
   private isOpen = false
+  /** Whether the last line that was written has a time, and nothing follows it. */
+  isLast = false
 
   constructor(
     private readonly sink: Sink,
@@ -48,7 +50,7 @@ export class Clock {
   at(batch: EventBatch, i: number): void {
     const milliseconds = this.milliseconds(batch, i)
     if (this.isOpen && milliseconds === this.now) this.losses.countEvent(Loss.same, batch, i)
-    this.isOpen = false
+    this.isOpen = this.isLast = false
     if (milliseconds !== this.now) this.write(milliseconds)
   }
 
@@ -57,6 +59,7 @@ export class Clock {
     if (((batch.mask[i] as number) & FieldBit.time) === 0) this.losses.countEvent(Loss.none, batch, i)
     const milliseconds = this.milliseconds(batch, i)
     this.isOpen = milliseconds !== this.now
+    this.isLast = true
     this.write(milliseconds)
   }
 

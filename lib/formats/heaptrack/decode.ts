@@ -1,7 +1,8 @@
 import { HI, LO, WORD } from '../../bytes/u64.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../event/batch.js'
-import { describe, limit, malformed, truncated, type TraceError } from '../../event/error.js'
+import { limit, malformed, truncated, type TraceError } from '../../event/error.js'
 import { fieldSet, FieldBit, Kind } from '../../event/fields.js'
+import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
 import { LineDecoder } from '../line-decoder.js'
 import { Definitions, Fault, LIMITS } from './definitions.js'
@@ -62,8 +63,8 @@ export class HeaptrackDecoder extends LineDecoder {
   /** The row of a last line without a line feed, or -1. */
   private cutRow = -1
 
-  constructor() {
-    super(NAME, MAX_LINE, 'trace')
+  constructor(options?: TextDecodeOptions) {
+    super(NAME, MAX_LINE, options)
   }
 
   protected override emptyHeader(): TraceHeader {
@@ -309,8 +310,7 @@ export class HeaptrackDecoder extends LineDecoder {
 
   protected override rest(): EventBatch | null {
     if (!this.isUnsaid) return null
-    const place = describe({ format: NAME, line: this.line - 1, event: this.events + 1 })
-    this.warnings.push(`${place}: a time comes last, so the trace may be cut`)
+    if (!this.takesLastLine) throw truncated('a time comes last, without what happened then', this.here())
     const batch = new EventBatch(1, COLUMNS, this.emptyHeader())
     this.tick(batch, 0)
     batch.count = 1
@@ -320,14 +320,13 @@ export class HeaptrackDecoder extends LineDecoder {
   protected override finish(): void {
     if (this.header === undefined) return
     const { pending } = this.definitions
-    const place = describe({ format: NAME, line: this.line, event: this.events })
-    if (pending.size > 0)
-      this.warnings.push(`${place}: definitions that no event uses come last, so the trace may be cut: ${pending.size}`)
     if (this.odd > 0)
       this.warnings.push(
         `${NAME}: lines that heaptrack does not write, which do not come back the same: ${this.odd}; the first is ` +
           `line ${this.firstOdd}`,
       )
+    if (pending.size > 0 && !this.takesLastLine)
+      throw truncated(`definitions come last (${pending.size}), without the event that they belong to`, this.here())
   }
 
   /** Reads the first lines of a trace. @returns false if more input is needed */

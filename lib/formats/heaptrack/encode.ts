@@ -49,6 +49,7 @@ const PLACE = fieldSet('function', 'file', 'line', 'module', 'callSite')
 const PLUS = 0x2b
 const MINUS = 0x2d
 const HASH = ascii('# ')
+const END = ascii('#\n')
 /** The first letters of the lines at the beginning of a trace. */
 const HEAD = new Set(ascii('xXI'))
 
@@ -93,6 +94,8 @@ export class HeaptrackEncoder extends LineEncoder {
    */
   private readonly live = new U64Map(1)
   private readonly blocks = new LiveBlocks()
+  /** The last line is a definition. */
+  private endsInDefinition = false
   private strings: StringTable | undefined
   /** The node of each list of the batch's strings, as `Written` numbers it; -1 if unknown. */
   private nodes = new Int32Array(0)
@@ -122,6 +125,11 @@ export class HeaptrackEncoder extends LineEncoder {
     if (n < batch.count) throw losses.errorFor(batch, n)
   }
 
+  /** After a time or a definition without an event, a comment shows that the trace is not truncated. */
+  override end(): void {
+    if (this.header !== undefined && (this.clock.isLast || this.endsInDefinition)) this.sink.append(END)
+  }
+
   private begin(batch: EventBatch): void {
     const { header } = batch
     this.own = header.format === NAME
@@ -142,6 +150,7 @@ export class HeaptrackEncoder extends LineEncoder {
 
   private event(batch: EventBatch, i: number): void {
     this.isHead &&= this.sink.pos === this.headEnd
+    this.endsInDefinition = false
     switch (batch.kind[i]) {
       case ALLOC:
       case EXISTING:
@@ -287,6 +296,7 @@ export class HeaptrackEncoder extends LineEncoder {
       return
     }
     if (!isPlain && !this.own) this.sink.append(HASH)
+    this.endsInDefinition = !isPlain && this.own
     this.sink.append(text)
     this.sink.reserve(1)
     this.sink.bytes[this.sink.pos++] = LF

@@ -1,4 +1,4 @@
-import { checked, type WritableFormat } from '../../event/format.js'
+import { checked, type TextDecodeOptions, type WritableFormat } from '../../event/format.js'
 import { HeaptrackDecoder } from './decode.js'
 import { HeaptrackEncoder, type HeaptrackEncodeOptions } from './encode.js'
 import { CARRIED } from './layout.js'
@@ -9,7 +9,7 @@ export { HeaptrackDecoder } from './decode.js'
 export { HeaptrackEncoder, type HeaptrackEncodeOptions } from './encode.js'
 
 /** What heaptrack records, raw or interpreted. */
-export const heaptrack: WritableFormat<object, HeaptrackEncodeOptions> = checked({
+export const heaptrack: WritableFormat<TextDecodeOptions, HeaptrackEncodeOptions> = checked({
   ...info,
   carried: CARRIED,
   sometimes: {
@@ -18,6 +18,6 @@ export const heaptrack: WritableFormat<object, HeaptrackEncodeOptions> = checked
   },
   writtenAs: { existing: ['alloc'], realloc: ['free', 'alloc'] },
   sniff,
-  decoder: () => new HeaptrackDecoder(),
+  decoder: (options) => new HeaptrackDecoder(options),
   encoder: (options?: HeaptrackEncodeOptions) => new HeaptrackEncoder(options),
 })

@@ -1,4 +1,4 @@
-import type { FormatInfo } from '../../event/format.js'
+import { LAST_LINE, type FormatInfo } from '../../event/format.js'
 
 /** The facts about the format that commands show. */
 export const info: FormatInfo = {
@@ -6,7 +6,7 @@ export const info: FormatInfo = {
   title: 'heaptrack',
   extensions: ['.heaptrack', '.heaptrack.raw'],
   binary: false,
-  decodeOptions: {},
+  decodeOptions: LAST_LINE,
   encodeOptions: {
     interpreted: {
       help:

@@ -1,4 +1,5 @@
 import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
+import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import { LogDecoder } from '../log-decoder.js'
@@ -6,12 +7,12 @@ import { ltraceKernel, type LtraceKernel } from './kernel.js'
 import { HEADER, MAX_LINE, NAME } from './layout.js'
 
 /** Options of the decoder. */
-export interface LtraceDecodeOptions {
+export interface LtraceDecodeOptions extends TextDecodeOptions {
   /** Include the calls that an allocator's function makes during a call. Default false. */
   inner?: boolean
 }
 
-const OPTIONS: OptionNames<LtraceDecodeOptions> = { inner: true }
+const OPTIONS: OptionNames<LtraceDecodeOptions> = { inner: true, lastLine: true }
 
 /** Decodes the logs of ltrace. */
 export class LtraceDecoder extends LogDecoder {
@@ -21,7 +22,7 @@ export class LtraceDecoder extends LogDecoder {
 
   constructor(options?: LtraceDecodeOptions) {
     checkOptions(options, OPTIONS, 'LtraceDecoder')
-    super(NAME, MAX_LINE, "calls of an allocator's functions")
+    super(NAME, MAX_LINE, "calls of an allocator's functions", options)
     this.inner = options?.inner ?? false
   }
 

@@ -1,4 +1,4 @@
-import type { FormatInfo } from '../../event/format.js'
+import { LAST_LINE, type FormatInfo } from '../../event/format.js'
 
 /** The facts about the format that commands show. */
 export const info: FormatInfo = {
@@ -8,6 +8,7 @@ export const info: FormatInfo = {
   readOnly: true,
   binary: false,
   decodeOptions: {
+    ...LAST_LINE,
     inner: {
       help: 'Also give the calls that an allocator makes within a call: operator new calls malloc',
       default: false,

@@ -1,6 +1,7 @@
 import { LF } from '../../bytes/ascii.js'
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { malformed, truncated, type TraceError } from '../../event/error.js'
+import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
 import { LineDecoder } from '../line-decoder.js'
 import { EXPECTED, NO_ACTION, replayKernel, TOO_LONG } from './kernel.js'
@@ -9,8 +10,8 @@ import { longestMatch } from './words.js'
 
 /** Decodes memory_replay dumps. */
 export class ReplayDecoder extends LineDecoder {
-  constructor() {
-    super(NAME, MAX_LINE, 'dump')
+  constructor(options?: TextDecodeOptions) {
+    super(NAME, MAX_LINE, options)
   }
 
   protected override emptyHeader(): TraceHeader {

@@ -1,4 +1,4 @@
-import { checked, type EncodeOptions, type WritableFormat } from '../../event/format.js'
+import { checked, type EncodeOptions, type TextDecodeOptions, type WritableFormat } from '../../event/format.js'
 import { ReplayDecoder } from './decode.js'
 import { ReplayEncoder } from './encode.js'
 import { CARRIED } from './layout.js'
@@ -9,11 +9,11 @@ export { ReplayDecoder } from './decode.js'
 export { ReplayEncoder } from './encode.js'
 
 /** memory_replay: Android's text dumps of allocations, one per line. */
-export const replay: WritableFormat = checked({
+export const replay: WritableFormat<TextDecodeOptions> = checked({
   ...info,
   carried: CARRIED,
   writtenAs: { existing: ['alloc'] },
   sniff,
-  decoder: () => new ReplayDecoder(),
+  decoder: (options) => new ReplayDecoder(options),
   encoder: (options?: EncodeOptions) => new ReplayEncoder(options),
 })

@@ -1,11 +1,12 @@
 import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
+import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
 import { LogDecoder } from '../log-decoder.js'
 import { NO_STYLE, TICKS, tracepointsKernel } from './kernel.js'
 import { DEFAULT_PAGE_SIZE, HEADER, HEADER_OF_TICKS, MAX_LINE, NAME } from './layout.js'
 
 /** Options of the decoder. */
-export interface TracepointsDecodeOptions {
+export interface TracepointsDecodeOptions extends TextDecodeOptions {
   /** Bytes of a page, a power of two: addresses and sizes of pages are multiples of it. Default 4096. */
   pageSize?: number
 }
@@ -18,8 +19,8 @@ export class TracepointsDecoder extends LogDecoder {
   private style = NO_STYLE
 
   /** @throws RangeError if the page size is invalid */
-  constructor({ pageSize = DEFAULT_PAGE_SIZE }: TracepointsDecodeOptions = {}) {
-    super(NAME, MAX_LINE, 'events of the slab or page allocator')
+  constructor({ pageSize = DEFAULT_PAGE_SIZE, ...options }: TracepointsDecodeOptions = {}) {
+    super(NAME, MAX_LINE, 'events of the slab or page allocator', options)
     if (!Number.isInteger(Math.log2(pageSize)) || pageSize < 1 || pageSize > 2 ** 30)
       throw new RangeError(`a page cannot have ${pageSize} bytes: give a power of two`)
     this.pageSize = BigInt(pageSize)

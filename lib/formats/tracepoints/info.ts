@@ -1,4 +1,4 @@
-import type { FormatInfo } from '../../event/format.js'
+import { LAST_LINE, type FormatInfo } from '../../event/format.js'
 
 /** The facts about the format that commands show. */
 export const info: FormatInfo = {
@@ -8,6 +8,7 @@ export const info: FormatInfo = {
   readOnly: true,
   binary: false,
   decodeOptions: {
+    ...LAST_LINE,
     pageSize: {
       help: 'bytes of a page of the kernel that was traced: addresses and sizes of pages are multiples of it',
       default: 4096,

@@ -1,4 +1,5 @@
 import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
+import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
 import { LogDecoder } from '../log-decoder.js'
 import { valgrindKernel, type ValgrindKernel } from './kernel.js'
@@ -8,8 +9,8 @@ import { HEADER, MAX_CALLS, MAX_LINE, NAME } from './layout.js'
 export class ValgrindDecoder extends LogDecoder {
   private kernel: ValgrindKernel | undefined
 
-  constructor() {
-    super(NAME, MAX_LINE, "calls of an allocator or valgrind's own messages")
+  constructor(options?: TextDecodeOptions) {
+    super(NAME, MAX_LINE, "calls of an allocator or valgrind's own messages", options)
   }
 
   protected override emptyHeader(): TraceHeader {

@@ -1,4 +1,4 @@
-import { checkedReader, type Format } from '../../event/format.js'
+import { checkedReader, type Format, type TextDecodeOptions } from '../../event/format.js'
 import { ValgrindDecoder } from './decode.js'
 import { CARRIED } from './layout.js'
 import { sniff } from './sniff.js'
@@ -7,9 +7,9 @@ import { info } from './info.js'
 export { ValgrindDecoder } from './decode.js'
 
 /** What valgrind prints with --trace-malloc=yes. */
-export const valgrind: Format = checkedReader({
+export const valgrind: Format<TextDecodeOptions> = checkedReader({
   ...info,
   carried: CARRIED,
   sniff,
-  decoder: () => new ValgrindDecoder(),
+  decoder: (options) => new ValgrindDecoder(options),
 })

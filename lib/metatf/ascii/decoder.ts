@@ -1,6 +1,7 @@
 import { CR, LF } from '../../bytes/ascii.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../event/batch.js'
 import { limit, malformed, truncated, type TraceError, type TracePosition } from '../../event/error.js'
+import type { TextDecodeOptions } from '../../event/format.js'
 import type { TimeUnit, TraceHeader } from '../../event/header.js'
 import type { Decoder } from '../../event/stage.js'
 import { decodeText } from '../../event/strings.js'
@@ -20,7 +21,7 @@ const MIN_CAPACITY = 16
 const USUAL_BYTES_PER_EVENT = 20
 
 /** Options of the decoder. */
-export interface AsciiDecodeOptions {
+export interface AsciiDecodeOptions extends TextDecodeOptions {
   /** The format's name in headers and messages. Default `metatf-ascii`. */
   name?: string
 }
@@ -46,10 +47,10 @@ export class AsciiDecoder extends LineDecoder {
 
   constructor(
     dtd: Dtd,
-    { name = 'metatf-ascii' }: AsciiDecodeOptions = {},
+    { name = 'metatf-ascii', ...options }: AsciiDecodeOptions = {},
     private readonly codec: Codec = codecOf(dtd),
   ) {
-    super(name, MAX_LINE, 'trace')
+    super(name, MAX_LINE, options)
     this.timeUnit = timeUnitOf(dtd).timeUnit
     this.reader = new AsciiReader(asciiRecords(dtd, codec.mapping))
   }

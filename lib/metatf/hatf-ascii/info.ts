@@ -1,4 +1,4 @@
-import type { FormatInfo } from '../../event/format.js'
+import { LAST_LINE, type FormatInfo } from '../../event/format.js'
 
 /** The facts about the format that commands show. */
 export const info: FormatInfo = {
@@ -6,6 +6,6 @@ export const info: FormatInfo = {
   title: 'HATF in ASCII',
   extensions: ['.hatf.txt'],
   binary: false,
-  decodeOptions: {},
+  decodeOptions: LAST_LINE,
   encodeOptions: {},
 }

@@ -1,14 +1,16 @@
 import fc from 'fast-check'
 import { sniff } from '../../../lib/formats/glibc-mtrace/sniff.js'
 import { describe, expect, it } from 'vitest'
+import type { TextDecodeOptions } from '../../../lib/event/format.js'
+import type { TraceEvent } from '../../../lib/event/trace-event.js'
 import { MtraceDecoder } from '../../../lib/formats/glibc-mtrace/decode.js'
 import { MAX_LINE } from '../../../lib/formats/glibc-mtrace/layout.js'
 import { decodeLines } from '../../oracle/glibc-mtrace/decode.js'
 import { decodeAll, slices, type Decoded } from '../../support/drive.js'
 import { runs } from '../../support/runs.js'
 
-function decode(text: string, size?: number): Decoded & { warnings: string[] } {
-  const decoder = new MtraceDecoder()
+function decode(text: string, size?: number, options?: TextDecodeOptions): Decoded & { warnings: string[] } {
+  const decoder = new MtraceDecoder(options)
   return { ...decodeAll(decoder, new Uint8Array(Buffer.from(text, 'latin1')), size), warnings: decoder.warnings }
 }
 
@@ -70,7 +72,7 @@ describe('reading', () => {
         fc.boolean(),
         (lines, step, start) => {
           const text = `${start ? '= Start\n' : ''}${lines.map((one) => `${one}\n`).join('')}`
-          const { events, error } = decode(text, step)
+          const { events, error } = decode(text, step, { lastLine: true })
           expect(error).toBeUndefined()
           expect(events).toEqual(decodeLines(text))
         },
@@ -100,21 +102,31 @@ describe('reading', () => {
   })
 
   it('gives the old block of a realloc alone where the new one is missing, and says so at the end', () => {
-    const { events, warnings } = decode('= Start\n< 0x10\n- 0x20\n< 0x30\n', 4)
-    expect(events).toEqual([
+    const text = '= Start\n< 0x10\n- 0x20\n< 0x30\n'
+    const all: TraceEvent[] = [
       { kind: 'realloc', oldAddress: 16n, outcome: 'freed' },
       { kind: 'free', address: 32n },
       { kind: 'realloc', oldAddress: 48n, outcome: 'freed' },
-    ])
+    ]
+    const cut = decode(text, 4)
+    expect(cut.events).toEqual(all.slice(0, 2))
+    expect(cut.error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED', line: 4, offset: 22, event: 3 })
+    const { events, warnings } = decode(text, 4, { lastLine: true })
+    expect(events).toEqual(all)
     expect(warnings).toEqual([
       "glibc-mtrace: line 4, event 3: the last line is the first of a realloc's two, so the trace may be cut",
     ])
   })
 
-  it('says that the last line may be cut, or that it is', () => {
-    expect(decode('= Start\n+ 0x10 0x2')).toMatchObject({
-      events: [{ kind: 'alloc', size: 2n }],
-      warnings: [expect.stringContaining('line 2, byte 18, event 1: the last line does not end with a newline')],
+  it('takes a last line without a line feed as complete only if told to', () => {
+    const text = '= Start\n- 0x5\n+ 0x10 0x2'
+    expect(decode(text)).toMatchObject({
+      events: [{ kind: 'free' }],
+      error: { code: 'ERR_TRACE_TRUNCATED', line: 3, offset: 14, event: 2 },
+    })
+    expect(decode(text, 1, { lastLine: true })).toMatchObject({
+      events: [{ kind: 'free' }, { kind: 'alloc', size: 2n }],
+      warnings: [],
     })
     const { events, error } = decode('= Start\n- 0x10\n@ ./a:[0x1')
     expect(events).toHaveLength(1)

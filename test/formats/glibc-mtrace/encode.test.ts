@@ -125,10 +125,10 @@ describe('writing', () => {
     const events: TraceEvent[] = [half, half, { kind: 'free', address: 32n }, half]
     const encoder = new MtraceEncoder({ strict: true })
     const bytes = encodeAll(encoder, batchesOf(events, { format: 'glibc-mtrace' }))
-    expect(Buffer.from(bytes).toString()).toBe('= Start\n< 0x10\n< 0x10\n- 0x20\n< 0x10\n')
+    expect(Buffer.from(bytes).toString()).toBe('= Start\n< 0x10\n< 0x10\n- 0x20\n< 0x10\n= End\n')
     const back = decodeAll(new MtraceDecoder(), bytes)
     expect(back.error).toBeUndefined()
-    expect(back.events).toEqual(events)
+    expect(back.events).toEqual([...events, { kind: 'comment', text: '= End' }])
   })
 
   it.each<[TraceEvent, string, string]>([

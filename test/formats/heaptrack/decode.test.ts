@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { TextDecodeOptions } from '../../../lib/event/format.js'
 import { HeaptrackDecoder } from '../../../lib/formats/heaptrack/decode.js'
 import { heaptrack } from '../../../lib/formats/heaptrack/index.js'
 import { MAX_LINE, MAX_STACK_BYTES } from '../../../lib/formats/heaptrack/layout.js'
@@ -7,8 +8,8 @@ import { decodeAll, drive, encodeAll, slices, type Decoded } from '../../support
 const RAW = 'v 10400 3\nx 2 ./\nX ./a\n'
 const INTERPRETED = 'v 10400 3\nX ./a\n'
 
-function decode(text: string, size?: number): Decoded & { warnings: string[] } {
-  const decoder = new HeaptrackDecoder()
+function decode(text: string, size?: number, options?: TextDecodeOptions): Decoded & { warnings: string[] } {
+  const decoder = new HeaptrackDecoder(options)
   return { ...decodeAll(decoder, new Uint8Array(Buffer.from(text, 'latin1')), size), warnings: decoder.warnings }
 }
 
@@ -60,7 +61,8 @@ describe('reading', () => {
     })
     expect(decode('X a\n').error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', line: 1 })
     expect(decode('').error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED' })
-    expect(decode('v 104').error).toBeUndefined()
+    expect(decode('v 104').error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED' })
+    expect(decode('v 104', 1, { lastLine: true }).error).toBeUndefined()
     expect(decode('v ').error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED' })
   })
 
@@ -103,12 +105,24 @@ describe('reading', () => {
     expect(give('0 200\n')).toBe(1)
   })
 
-  it('warns where the trace may be cut', () => {
-    expect(decode(`${RAW}+ 8 0 10\n+ 8 0 1`).warnings).toEqual([expect.stringContaining('may be cut')])
-    expect(decode(`${RAW}+ 8 0 10\nt 10 0\n`).warnings).toEqual([expect.stringContaining('may be cut: 1')])
-    expect(decode(`${RAW}+ 8 0 10\nc 5\n`).warnings).toEqual([expect.stringContaining('may be cut')])
-    expect(decode(`${RAW}+ 8 0 10\nc 5\nR 5\n`).warnings).toEqual([])
-    expect(decode(`${RAW}+ 8 0`).error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED' })
+  it.each([
+    ['a line without a line feed', '+ 8 0 1', 2],
+    ['a definition without the event that it belongs to', 't 10 0\n', 1],
+    ['a time without what happened then', 'c 5\n', 2],
+  ])('is truncated at %s', (_, last, whole) => {
+    const text = `${RAW}+ 8 0 10\n${last}`
+    for (const size of [1, 1000]) {
+      const { events, error } = decode(text, size)
+      expect(events).toHaveLength(1)
+      expect(error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED', event: 2 })
+    }
+    const { events, error } = decode(text, 1, { lastLine: true })
+    expect(events).toHaveLength(whole)
+    expect(error).toBeUndefined()
+  })
+
+  it('is whole where a time has its event', () => {
+    expect(decode(`${RAW}+ 8 0 10\nc 5\nR 5\n`)).toMatchObject({ warnings: [] })
   })
 
   it('keeps lines of other sorts, times that go back and the head of another trace as comments', () => {

@@ -137,19 +137,21 @@ describe('decoding', () => {
       '5:malloc 0xab 10\n-6:realloc 0xab 0xcd 0 1 2 3\n7:thread_done 0x0 8\n',
       '5: \t malloc\t0xab  10  \r\n  -6:   realloc 0xab\t\t0xcd 0 1   2 3\t\r\n7: thread_done 0x0 8\r\n',
       '\n\r\n \t\n5: malloc AB 10\n\n-6: realloc 0xAB 0XCd 000 01 02 03\n\n\n7: thread_done 0 8\n\n',
-      '005: malloc 0x000000000000000000ab 0000000000000000000000010\n-6: realloc ab cd 0 1 2 3\n07: thread_done 0000000 8',
+      '005: malloc 0x000000000000000000ab 0000000000000000000000010\n-6: realloc ab cd 0 1 2 3\n07: thread_done 0000000 8\n',
     ]
     for (const variant of variants) expect(rewrite(variant)).toBe(plain)
   })
 
-  it('takes a last line without a newline for whole, and says so', () => {
-    const { events, warnings, error } = decode('5: free 0x10\n5: malloc 0x10 51')
-    expect(error).toBeUndefined()
-    expect(events).toHaveLength(2)
-    expect(warnings).toEqual([
-      'replay: line 2, byte 30, event 2: the last line does not end with a newline, so the dump may be cut',
-    ])
-    expect(decode('5: free 0x10\n').warnings).toEqual([])
+  it('takes a last line without a line feed as complete only if told to', () => {
+    const text = '5: free 0x10\n5: malloc 0x10 51'
+    expect(decode(text)).toMatchObject({
+      events: [{ kind: 'free' }],
+      error: { code: 'ERR_TRACE_TRUNCATED', line: 2, offset: 13, event: 2 },
+    })
+    expect(decode(text, 1, { lastLine: true })).toMatchObject({
+      events: [{ kind: 'free' }, { kind: 'alloc', size: 51n }],
+      warnings: [],
+    })
   })
 
   it('leaves a line without a newline out when the input broke off elsewhere', () => {
@@ -242,14 +244,15 @@ describe('faults', () => {
   })
 
   it('tells a cut line from a broken one', () => {
-    expect(decode('5: free 0x10\n5: mal').error).toMatchObject({
+    const cut = (text: string) => decode(text, 9, { lastLine: true })
+    expect(cut('5: free 0x10\n5: mal').error).toMatchObject({
       code: 'ERR_TRACE_TRUNCATED',
       line: 2,
       column: 7,
       offset: 19,
       event: 2,
     })
-    expect(decode('5: free 0x10\n5: mad').error).toMatchObject({
+    expect(cut('5: free 0x10\n5: mad').error).toMatchObject({
       code: 'ERR_TRACE_MALFORMED',
       line: 2,
       column: 6,
@@ -262,12 +265,12 @@ describe('faults', () => {
     const ends = [...ALL.matchAll(/\n/g)].map((match) => match.index)
     const { events: all } = decode(ALL)
     for (const length of someOf(ALL.length + 1)) {
-      const { events, error, warnings } = decode(ALL.slice(0, length), length % 3 === 0 ? 5 : undefined)
-      const whole = ends.filter((end) => end < length).length
-      expect(events.slice(0, whole)).toEqual(all.slice(0, whole))
-      expect(events.length - whole).toBeLessThanOrEqual(1)
-      if (error) expect(error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED', offset: length, event: whole + 1 })
-      else expect(warnings).toHaveLength(events.length - whole)
+      const { events, error } = decode(ALL.slice(0, length), length % 3 === 0 ? 5 : undefined)
+      const before = ends.filter((end) => end < length)
+      expect(events).toEqual(all.slice(0, before.length))
+      const offset = (before.at(-1) ?? -1) + 1
+      if (offset === length) expect(error).toBeUndefined()
+      else expect(error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED', offset, event: before.length + 1 })
     }
   })
 

@@ -1,9 +1,9 @@
-import { ascii, COLON, CR, LF, MINUS, SPACE, TAB } from '../../../lib/bytes/ascii.js'
+import { COLON, CR, LF, MINUS, SPACE, TAB } from '../../../lib/bytes/ascii.js'
 import { Input } from '../../../lib/bytes/input.js'
 import { decimal, negative } from '../../../lib/bytes/numbers.js'
 import { HI, LO, WORD } from '../../../lib/bytes/u64.js'
 import { BATCH_EVENTS, EventBatch } from '../../../lib/event/batch.js'
-import { describe, limit, malformed, truncated, type TraceError } from '../../../lib/event/error.js'
+import { limit, malformed, truncated, type TraceError } from '../../../lib/event/error.js'
 import { Api, FieldBit, Kind, fieldSet } from '../../../lib/event/fields.js'
 import type { Decoder } from '../../../lib/event/stage.js'
 import { MAX_LINE, NAME, REPLAY_HEADER } from '../../../lib/formats/replay/layout.js'
@@ -45,8 +45,6 @@ const WORD_THREAD_DONE = Word.thread_done
 const MIN_CAPACITY = 16
 const USUAL_BYTES_PER_EVENT = 24
 
-const NEWLINE = ascii('\n')
-
 /** Where a line breaks the grammar. */
 interface Fault {
   /** The line's first byte and the one that does not fit, as positions in the input's bytes. */
@@ -70,8 +68,8 @@ export class ReplayDecoder implements Decoder {
   private columns = FIRST_COLUMNS
   private began = false
   private ended = false
-  /** The last line had no line feed; one was put behind it. */
-  private unterminated = false
+  /** The last line has no line feed, and is not read. */
+  private isCut = false
   private failure: TraceError | null = null
 
   feed(chunk: Uint8Array): void {
@@ -81,9 +79,7 @@ export class ReplayDecoder implements Decoder {
 
   end(): void {
     this.ended = true
-    if (this.input.left === 0) return
-    this.unterminated = true
-    this.feed(NEWLINE)
+    this.isCut = this.input.left > 0
   }
 
   endTruncated(): void {
@@ -100,10 +96,9 @@ export class ReplayDecoder implements Decoder {
     }
     if (input.left > MAX_LINE) throw this.tooLong(input.pos)
     if (!this.ended) return null
-    if (this.unterminated) {
-      this.unterminated = false
-      const place = describe({ format: NAME, offset: input.offset - 1, line: this.line - 1, event: this.events })
-      this.warnings.push(`${place}: the last line does not end with a newline, so the dump may be cut`)
+    if (this.isCut) {
+      const place = { format: NAME, offset: input.offset, line: this.line, column: 1, event: this.events + 1 }
+      throw truncated('the last line does not end with a line feed', place)
     }
     return this.began ? null : this.give(new EventBatch(0, 0, REPLAY_HEADER))
   }
@@ -340,9 +335,7 @@ export class ReplayDecoder implements Decoder {
       column: at - start + 1,
       event: events + 1,
     }
-    return this.unterminated && at === input.end - 1
-      ? truncated(`the last line is incomplete: expected ${expected}`, place)
-      : malformed(`expected ${expected}`, place)
+    return malformed(`expected ${expected}`, place)
   }
 
   private tooLong(start: number, line = this.line, events = this.events): TraceError {
