@@ -28,14 +28,6 @@ export interface TextDecodeOptions {
   lastLine?: boolean
 }
 
-/** The option of every decoder of text. */
-export const LAST_LINE: Readonly<Record<keyof TextDecodeOptions, OptionSpec>> = {
-  lastLine: {
-    help: 'take a last line without a line feed as complete; otherwise the trace is truncated there',
-    default: false,
-  },
-}
-
 /** Options of every encoder. */
 export interface EncodeOptions {
   /** Throw at the first event or field that the format cannot represent, instead of counting it. Default false. */

@@ -1,4 +1,5 @@
-import { LAST_LINE, type EncodeOptions, type WritableFormat } from '../event/format.js'
+import type { EncodeOptions, WritableFormat } from '../event/format.js'
+import { LAST_LINE } from '../formats/last-line.js'
 import { AsciiDecoder, type AsciiDecodeOptions } from './ascii/decoder.js'
 import { AsciiEncoder, type AsciiEncodeOptions } from './ascii/encoder.js'
 import { hasMagic } from './binary/header.js'

@@ -26,7 +26,7 @@ describe('hf-stats --allocator', () => {
       isCertain: true,
       blocks: 1652,
       predicted: 1651,
-      settings: { version: 34, cores: 0, stack: 0x80_1000 },
+      settings: { version: 36, cores: 0, stack: 0x80_1000 },
     })
   })
 

@@ -16,7 +16,7 @@ const EVENTS = readFileSync(new URL('../golden/mtrc/sources.ndjson', import.meta
 /** The part of commands, formats and transforms that is data; and what prints it. */
 const DATA = [
   /^bin\/[a-z-]+\.js$/,
-  /^lib\/formats\/index\.js$/,
+  /^lib\/formats\/(index|last-line)\.js$/,
   /^lib\/cli\/(command|command-list|convert-options|defaults|flags|heapflow|limits|main|parse|say|start|help\/text)\.js$/,
   /^lib\/cli\/commands\/[a-z-]+\.js$/,
   /^lib\/bytes\/(byte-order-mark|units)\.js$/,

@@ -1,4 +1,5 @@
-import { LAST_LINE, type FormatInfo } from '../../event/format.js'
+import type { FormatInfo } from '../../event/format.js'
+import { LAST_LINE } from '../last-line.js'
 
 /** The facts about the format that commands show. */
 export const info: FormatInfo = {
