@@ -36,7 +36,8 @@ export class MtraceEncoder extends LineEncoder {
   private header: TraceHeader | undefined
   /** The trace was read from this format. */
   private own = false
-  /** The last line is the first of a realloc's two, alone. */
+  /** The current event is the first of a realloc's two lines, alone; and the last line is such a line. */
+  private isHalf = false
   private endsInHalf = false
 
   /** @param options `strict` makes the first loss an error */
@@ -52,8 +53,10 @@ export class MtraceEncoder extends LineEncoder {
     if (this.header !== batch.header) this.begin(batch)
     this.places.begin(batch)
     for (let i = 0; i < n; i++) {
-      this.endsInHalf = false
+      const { pos } = this.sink
+      this.isHalf = false
       this.event(batch, i)
+      if (this.sink.pos !== pos) this.endsInHalf = this.isHalf
     }
     if (n < batch.count) throw losses.errorFor(batch, n)
   }
@@ -111,7 +114,7 @@ export class MtraceEncoder extends LineEncoder {
     if (this.own && outcome === Outcome.freed && somethingOld && !known && !sized) {
       this.note(batch, i, false)
       this.line(batch, i, OPERATION.old, oldAddress)
-      this.endsInHalf = true
+      this.isHalf = true
     } else if (this.own && outcome === Outcome.allocated && something && !oldKnown) {
       this.note(batch, i, true)
       this.line(batch, i, OPERATION.new, address, true)

@@ -31,8 +31,6 @@ export class Clock {
   private now = 0
   /** The last line that was written is a time without an event. */
   private isOpen = false
-  /** Whether the last line that was written has a time, and nothing follows it. */
-  isLast = false
 
   constructor(
     private readonly sink: Sink,
@@ -50,7 +48,7 @@ export class Clock {
   at(batch: EventBatch, i: number): void {
     const milliseconds = this.milliseconds(batch, i)
     if (this.isOpen && milliseconds === this.now) this.losses.countEvent(Loss.same, batch, i)
-    this.isOpen = this.isLast = false
+    this.isOpen = false
     if (milliseconds !== this.now) this.write(milliseconds)
   }
 
@@ -59,8 +57,12 @@ export class Clock {
     if (((batch.mask[i] as number) & FieldBit.time) === 0) this.losses.countEvent(Loss.none, batch, i)
     const milliseconds = this.milliseconds(batch, i)
     this.isOpen = milliseconds !== this.now
-    this.isLast = true
     this.write(milliseconds)
+  }
+
+  /** Ends the trace. A time that no line follows would look truncated, so it is written twice. */
+  end(): void {
+    if (this.isOpen) this.write(this.now)
   }
 
   private milliseconds(batch: EventBatch, i: number): number {

@@ -50,6 +50,8 @@ const PLUS = 0x2b
 const MINUS = 0x2d
 const HASH = ascii('# ')
 const END = ascii('#\n')
+/** What definitions begin with. */
+const DEFINITIONS = new Set(ascii('sita'))
 /** The first letters of the lines at the beginning of a trace. */
 const HEAD = new Set(ascii('xXI'))
 
@@ -125,9 +127,10 @@ export class HeaptrackEncoder extends LineEncoder {
     if (n < batch.count) throw losses.errorFor(batch, n)
   }
 
-  /** After a time or a definition without an event, a comment shows that the trace is not truncated. */
+  /** A time or a definition without a line after it would look truncated. */
   override end(): void {
-    if (this.header !== undefined && (this.clock.isLast || this.endsInDefinition)) this.sink.append(END)
+    if (this.header !== undefined) this.clock.end()
+    if (this.endsInDefinition) this.sink.append(END)
   }
 
   private begin(batch: EventBatch): void {
@@ -150,7 +153,8 @@ export class HeaptrackEncoder extends LineEncoder {
 
   private event(batch: EventBatch, i: number): void {
     this.isHead &&= this.sink.pos === this.headEnd
-    this.endsInDefinition = false
+    const { pos } = this.sink
+    let isDefinition = false
     switch (batch.kind[i]) {
       case ALLOC:
       case EXISTING:
@@ -166,11 +170,12 @@ export class HeaptrackEncoder extends LineEncoder {
         this.realloc(batch, i)
         break
       case COMMENT:
-        this.comment(batch, i)
+        isDefinition = this.comment(batch, i)
         break
       case OTHER:
         this.other(batch, i)
     }
+    if (this.sink.pos !== pos) this.endsInDefinition = isDefinition
   }
 
   private realloc(batch: EventBatch, i: number): void {
@@ -276,30 +281,31 @@ export class HeaptrackEncoder extends LineEncoder {
     return node >>> NODE_SHIFT
   }
 
-  private comment(batch: EventBatch, i: number): void {
+  /** @returns whether the line may be a definition */
+  private comment(batch: EventBatch, i: number): boolean {
     if (((batch.mask[i] as number) & FieldBit.text) === 0) {
       this.losses.countEvent(Loss.textless, batch, i)
-      return
+      return false
     }
     const text = batch.strings.view(batch.text[i] as number)
     const isPlain = text.length === 0 || text[0] === HASH[0]
     if (text.length > MAX_LINE - HASH.length || text.includes(LF)) {
       this.losses.countEvent(Loss.misread, batch, i)
-      return
+      return false
     }
     if (!isPlain && !this.own) this.losses.countEvent(Loss.comment, batch, i)
-    this.clock.at(batch, i)
     // Directly after the head, it would be read as part of that.
     const isOfHead = this.isHead && HEAD.has(text[0] as number) && text[1] === SPACE
     if (!isPlain && this.own && (isOfHead || !this.written.apply(text))) {
       this.losses.countEvent(Loss.misread, batch, i)
-      return
+      return false
     }
+    this.clock.at(batch, i)
     if (!isPlain && !this.own) this.sink.append(HASH)
-    this.endsInDefinition = !isPlain && this.own
     this.sink.append(text)
     this.sink.reserve(1)
     this.sink.bytes[this.sink.pos++] = LF
+    return !isPlain && this.own && DEFINITIONS.has(text[0] as number) && text[1] === SPACE
   }
 
   private other(batch: EventBatch, i: number): void {

@@ -246,7 +246,7 @@ describe('writing', () => {
       RAW,
     )
     expect(text).toBe(
-      'v 10400 3\nx 2 /a\nm 2 /b 1000 0 100\n- 99\nc 3\nt 1020 0\n+ 8 1 50\nt 0 0\nt 1030 2\n+ 8 3 60\nR 2\nc 4\n#\n',
+      'v 10400 3\nx 2 /a\nm 2 /b 1000 0 100\n- 99\nc 3\nt 1020 0\n+ 8 1 50\nt 0 0\nt 1030 2\n+ 8 3 60\nR 2\nc 4\nc 4\n',
     )
     expect(losses).toEqual({ 'frames of stacks that come back otherwise': 1 })
   })
@@ -297,7 +297,7 @@ describe('writing', () => {
       const encoder = new HeaptrackEncoder({ strict: true })
       const { out, error } = drive(encoder, batches)
       expect(error).toBeUndefined()
-      expect(Buffer.concat(out).toString()).toBe('v 10400 3\n(replay)\nI 1000 0\n#\n')
+      expect(Buffer.concat(out).toString()).toBe('v 10400 3\n(replay)\nI 1000 0\n')
     }
   })
 
