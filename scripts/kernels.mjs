@@ -1,5 +1,5 @@
 // Compiles each kernel of kernel/*.ts to WebAssembly, in kernel/ of the folder given (dist). Those that are newer than
-// all of their sources stay.
+// all of their sources and this file stay.
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, parse } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,8 @@ const kernels = readdirSync(source)
   .filter((name) => name.endsWith('.ts'))
   .map((name) => parse(name).name)
 const stale = kernels.filter((kernel) => {
-  const changed = Math.max(...sourcesOf(join(source, `${kernel}.ts`)).map((file) => statSync(file).mtimeMs))
+  const files = [fileURLToPath(import.meta.url), ...sourcesOf(join(source, `${kernel}.ts`))]
+  const changed = Math.max(...files.map((file) => statSync(file).mtimeMs))
   return !(statSync(join(target, `${kernel}.wasm`), { throwIfNoEntry: false })?.mtimeMs > changed)
 })
 
@@ -40,6 +41,8 @@ if (stale.length > 0) {
       '--runtime',
       'stub',
       '--noAssert',
+      '--importMemory',
+      '--zeroFilledMemory',
       '--enable',
       'simd',
     ])

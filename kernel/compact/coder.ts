@@ -58,6 +58,7 @@ let room: u32 = 0
 
 /** Resets all probabilities to their initial values. */
 export function resetCoder(): void {
+  isOutOfRoom = false
   for (let n: u32 = 0; n < 256; n++) store<u32>(RATES + ((<usize>n) << 2), 327_680 / (10 * n + 16))
   let level: u8 = 0
   for (let p: u32 = 0; p < 4096; p++) {

@@ -60,7 +60,7 @@ export function recognize(batches: readonly EventBatch[], isThorough: boolean): 
   const [first] = best
   if (first === undefined) return []
   if (first.wrong > FEW_WRONG && first.settings.allocator === 'ptmalloc' && hasThreads(batches)) {
-    const more = best.flatMap(({ settings }) => variants(settings as PtmallocSettings))
+    const more = best.flatMap(({ settings }) => (settings.allocator === 'ptmalloc' ? variants(settings) : []))
     best = trial.final(more, isDone, best)
   }
   return best.filter(({ right, wrong }) => right > 0 && right >= RECOGNIZED * (right + wrong))

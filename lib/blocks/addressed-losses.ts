@@ -32,6 +32,10 @@ export class AddressedLosses extends Losses {
     return Math.min(collision, super.beginBatch(batch))
   }
 
+  override dispose(): void {
+    this.collisions.dispose()
+  }
+
   override errorFor(batch: EventBatch, i: number): Error {
     if (i !== this.collision) return super.errorFor(batch, i)
     const isOfProcess = ((batch.mask[i] as number) & HAS_PROCESS) !== 0 && !isPages(batch, i)

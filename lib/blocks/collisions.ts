@@ -58,6 +58,11 @@ export class Collisions {
     return count
   }
 
+  dispose(): void {
+    this.asTheyAre?.dispose()
+    this.asWritten?.dispose()
+  }
+
   private begin(header: TraceHeader): void {
     this.header = header
     this.isFollowing = this.isLate = false

@@ -59,6 +59,11 @@ export class Lifetimes {
     return this.liveSet.size
   }
 
+  /** Ends the use of the lifetimes. */
+  dispose(): void {
+    this.liveSet.dispose()
+  }
+
   /**
    * Gives the later events of labelled blocks the label of their allocation, in place.
    * @param labels each event's own label

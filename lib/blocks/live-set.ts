@@ -1,6 +1,6 @@
 import { BATCH_EVENTS as ROWS, type EventBatch } from '../event/batch.js'
 import { KernelColumns } from '../kernel/instance.js'
-import { loadKernel } from '../kernel/load.js'
+import { loadKernel, releaseKernel } from '../kernel/load.js'
 import { BlockKeys, KEY_FIELDS } from './block-keys.js'
 import type { LiveExports } from '../kernel/live.js'
 
@@ -58,6 +58,11 @@ export class LiveSet {
   /** The number of live blocks. */
   get size(): number {
     return this.run.live.value
+  }
+
+  /** Ends the use of the live set. */
+  dispose(): void {
+    releaseKernel(this.run)
   }
 
   /** Forgets all blocks: another trace begins. */

@@ -72,6 +72,11 @@ class Chain<In, Out> implements Stage<In, Out> {
     }
   }
 
+  dispose(): void {
+    this.first.dispose?.()
+    this.second.dispose?.()
+  }
+
   /** The next result of the second. */
   private ofSecond(): Out | null {
     let result: Out | null

@@ -32,6 +32,11 @@ export interface Stage<In, Out> {
    * recycled then. Default false: it may hold batches back, or its results may share their memory.
    */
   readonly consumes?: boolean
+  /**
+   * Frees memory that the garbage collector does not know of. Called once, by the one who runs the stage, when it is
+   * over or not used any more. Afterwards only `warnings` and `losses` are read.
+   */
+  dispose?(): void
 }
 
 /** Bytes to events. The first batch may be empty: it carries the header as soon as it is known. */

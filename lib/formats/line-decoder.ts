@@ -116,13 +116,19 @@ export abstract class LineDecoder implements Decoder {
       this.finished = true
       this.finish()
     }
-    if (this.isCut) throw truncated('the last line does not end with a line feed', this.here())
+    if (this.isCut)
+      throw truncated('the last line does not end with a line feed', { ...this.here(), offset: this.lineStart })
     return this.began ? null : this.give(new EventBatch(0, 0, this.emptyHeader()))
   }
 
   /** Whether the input ends within a line. */
   protected get isWithinLine(): boolean {
     return this.input.left > 0 && this.lines !== this.input.offset + this.input.left
+  }
+
+  /** The offset of the current line in the stream. */
+  protected get lineStart(): number {
+    return this.input.offset
   }
 
   /** One past the last line feed, as an index like `input.pos`. */

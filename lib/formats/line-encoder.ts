@@ -27,6 +27,10 @@ export abstract class LineEncoder implements Encoder {
     // Nothing is held back.
   }
 
+  dispose(): void {
+    this.losses.dispose()
+  }
+
   next(): Uint8Array | null {
     if (this.failure !== null) throw this.failure
     const { batch } = this

@@ -12,6 +12,8 @@ export abstract class LogDecoder extends LineDecoder {
   private firstSkipped = 0
   /** Within a line that is longer than any event's. */
   private isLong = false
+  /** The offset of that line. */
+  private longStart = 0
 
   /** @param events what the events are called in messages: `calls of an allocator` */
   constructor(
@@ -28,6 +30,10 @@ export abstract class LogDecoder extends LineDecoder {
 
   protected override get isWithinLine(): boolean {
     return this.isLong || super.isWithinLine
+  }
+
+  protected override get lineStart(): number {
+    return this.isLong ? this.longStart : super.lineStart
   }
 
   /** A batch without events. */
@@ -50,7 +56,10 @@ export abstract class LogDecoder extends LineDecoder {
 
   /** Skips the first `bytes` bytes of a line that is too long for an event, and then the rest. */
   protected skipLong(bytes: number): void {
-    if (!this.isLong) this.skip(1, this.line)
+    if (!this.isLong) {
+      this.skip(1, this.line)
+      this.longStart = this.input.offset
+    }
     this.isLong = true
     this.input.skip(bytes)
   }

@@ -1,5 +1,5 @@
 import { KernelInput } from './input.js'
-import type { KernelExports } from './load.js'
+import { releaseKernel, type KernelExports } from './load.js'
 import { instantiate, KernelColumns, type Kernel } from './instance.js'
 
 /** A stateful kernel whose memory can grow. Growth detaches the old buffer, so all views must be created again. */
@@ -17,6 +17,11 @@ export class GrowingKernel<Exports extends KernelExports> implements Kernel<Expo
     this.input = input
     this.output = output
     this.buffer = run.memory.buffer
+  }
+
+  /** Ends the use of the kernel. */
+  dispose(): void {
+    releaseKernel(this.run)
   }
 
   /** Call this after every function of the kernel that may have made its memory grow, before any other use. */

@@ -1,3 +1,4 @@
+import { giveMemory, memoryPages, takeMemory, type WasmMemory } from './memories.js'
 import { readKernel } from './read-kernel.js'
 
 /** The part of the WebAssembly interface used here; Node's types have none. */
@@ -16,7 +17,7 @@ export interface Global {
  * additional results of functions.
  */
 export interface KernelExports {
-  readonly memory: { readonly buffer: ArrayBuffer }
+  readonly memory: WasmMemory
   /** The address of the input buffer, if the kernel reads bytes. */
   readonly INPUT?: Global
   /** The address of the output buffer, if the kernel writes bytes. */
@@ -26,13 +27,27 @@ export interface KernelExports {
 /** The capacity of a kernel's columns in events; the same number as in kernel/shared/event.ts. */
 export const KERNEL_EVENTS = 4096
 
-const modules = new Map<string, object>()
+const modules = new Map<string, { readonly module: object; readonly pages: number }>()
 
-/** A new instance of a kernel, with its own memory. */
+/** The instances that have not been released. */
+const inUse = new WeakSet<object>()
+
+/** A new instance of a kernel, with its own memory. The owner gives that back with `releaseKernel`. */
 export function loadKernel<Exports extends KernelExports>(name: string): Exports {
-  let module = modules.get(name)
-  if (module === undefined) modules.set(name, (module = new WebAssembly.Module(readKernel(name))))
-  return new WebAssembly.Instance(module, { env: { abort: unreachable } }).exports as Exports
+  let kernel = modules.get(name)
+  if (kernel === undefined) {
+    const bytes = readKernel(name)
+    modules.set(name, (kernel = { module: new WebAssembly.Module(bytes), pages: memoryPages(bytes) }))
+  }
+  const env = { abort: unreachable, memory: takeMemory(kernel.pages) }
+  const { exports } = new WebAssembly.Instance(kernel.module, { env })
+  inUse.add(exports)
+  return exports as Exports
+}
+
+/** Ends the use of an instance: its memory, and all views of it, belong to others from now on. */
+export function releaseKernel(exports: KernelExports): void {
+  if (inUse.delete(exports)) giveMemory(exports.memory)
 }
 
 function unreachable(): never {

@@ -91,6 +91,9 @@ export class Losses implements LossCounts {
     this.use(carried, filled)
   }
 
+  /** No more batches follow. */
+  dispose(): void {}
+
   /** Changes what the format can carry, from the next batch on: another version of the format begins. */
   use(carried: Carried, filled: readonly Filling[] = []): void {
     this.needed.fill(0)

@@ -50,6 +50,7 @@ export async function* runStage<In extends Uint8Array | EventBatch, Out>(
     stage.end()
     yield* results()
   } finally {
+    stage.dispose?.()
     // The stage failed, or the consumer stopped.
     if (isOpen) await inputs.return?.()
   }

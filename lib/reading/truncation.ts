@@ -56,6 +56,10 @@ export class TolerantDecoder implements Decoder {
   endTruncated(): void {
     if (!this.isOver) this.decoder.endTruncated()
   }
+
+  dispose(): void {
+    this.decoder.dispose?.()
+  }
 }
 
 function isCut(error: unknown): error is TraceError {

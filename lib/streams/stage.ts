@@ -1,4 +1,5 @@
 import type { Duplex, Transform } from 'node:stream'
+import { clearImmediate, setImmediate } from 'node:timers'
 import { transform as through } from 'through2'
 import { isEventBatch, type EventBatch } from '../event/batch.js'
 import { EventCollector } from '../event/collector.js'
@@ -104,7 +105,7 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
   /** Collected events are being fed between two chunks; a chunk that arrives meanwhile waits. */
   let isFlushing = false
   let waiting: (() => void) | undefined
-  let flushes = false
+  let flushes: NodeJS.Immediate | undefined
   /** A chunk that the stage may still read, until it is fed the next one. */
   let last: Uint8Array | undefined
   /** The continuation for when the consumer wants more. */
@@ -134,7 +135,7 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
     else
       (source as () => Promise<Stage<In, Out>>)().then((loaded) => {
         stage = loaded
-        go()
+        if (!stream.destroyed) go()
       }, fail)
   }
 
@@ -165,15 +166,13 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
     if (collector.isFull) settle(done)
     else {
       // A source that has more events writes them within this turn of the event loop.
-      if (!flushes) setImmediate(flush)
-      flushes = true
+      flushes ??= setImmediate(flush)
       done()
     }
   }
 
   /** Feeds the collected events to the stage, between two chunks. */
   function flush(): void {
-    flushes = false
     if (stream.destroyed) return
     isFlushing = true
     settle(() => {
@@ -186,6 +185,9 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
 
   /** Continues after all collected events were fed to the stage. */
   function settle(then: () => void): void {
+    // What is scheduled would keep the stream in memory until the event loop turns.
+    clearImmediate(flushes)
+    flushes = undefined
     const batch = collector.take()
     if (batch === null) then()
     else feedBatch(batch, then)
@@ -274,6 +276,7 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
     // Node calls again only after a push. If there was none, the transform's own callback may be waiting for the call.
     if (!pushed) read.call(stream, size)
   }
+  stream.once('close', () => stage?.dispose?.())
   stream[passFailures] = () => {
     inBand = true
   }

@@ -106,7 +106,7 @@ export function verify(options: VerifyOptions = {}): VerifyStream {
   const verifier = new Verifier(options)
   let faults = 0
   let emitted = 0
-  const stage = new PassOn((batch) => {
+  const look = (batch: EventBatch): void => {
     verifier.check(batch)
     let now = 0
     for (const n of verifier.counts.values()) now += n
@@ -115,14 +115,14 @@ export function verify(options: VerifyOptions = {}): VerifyStream {
     // The findings of a batch follow those of earlier batches.
     const { findings } = verifier
     while (emitted < findings.length) stream.emit('finding', findings[emitted++])
-  })
+  }
   const result = () => ({
     events: verifier.events,
     lost: verifier.lost,
     counts: new Map(verifier.counts),
     findings: verifier.findings,
   })
-  const stream = transformStream(stage, { name: 'verify()' })
+  const stream = transformStream(new PassOn(look, () => verifier.dispose()), { name: 'verify()' })
   return Object.assign(stream, { result }) as object as VerifyStream
 }
 
@@ -154,7 +154,14 @@ class PassOn implements BatchTransform {
   readonly consumes = true
   private batch: EventBatch | null = null
 
-  constructor(private readonly look: (batch: EventBatch) => void) {}
+  /**
+   * @param look examines a batch
+   * @param dispose called when no more batches follow
+   */
+  constructor(
+    private readonly look: (batch: EventBatch) => void,
+    readonly dispose = (): void => {},
+  ) {}
 
   feed(batch: EventBatch): void {
     this.look(batch)

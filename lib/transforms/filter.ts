@@ -182,6 +182,10 @@ export class Filter implements BatchTransform {
     this.input = batch
   }
 
+  dispose(): void {
+    this.lifetimes?.dispose()
+  }
+
   /** @throws TraceError (ERR_TRACE_EXPRESSION) when `where` throws, after all events before that one */
   next(): EventBatch | null {
     if (this.fault !== undefined) throw this.fault.error

@@ -166,6 +166,11 @@ export class Verifier {
     return [...this.found.values()].flat().toSorted((a, b) => a.event - b.event)
   }
 
+  /** Ends the checks. What was found can still be read. */
+  dispose(): void {
+    this.liveSet.dispose()
+  }
+
   /** Checks the next events. */
   check(batch: EventBatch): void {
     if (batch.header !== this.header) this.begin(batch.header)

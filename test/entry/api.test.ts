@@ -12,6 +12,7 @@ import {
   kmemtrace,
   mtrc,
   ndjson,
+  glibcMtrace,
   replay,
   batchesOf,
   compose,
@@ -160,9 +161,12 @@ describe('events', () => {
 
   test('takes a format, and reports warnings', async () => {
     const warnings: string[] = []
-    const text = Buffer.from('1: free 0x10')
-    const { items } = await all(events(text, { format: replay, onWarning: (warning) => warnings.push(warning) }))
-    expect(items).toEqual([{ kind: 'free', api: 'free', thread: 1n, address: 16n }])
+    const text = Buffer.from('- 0x10\nodd\n')
+    const { items } = await all(events(text, { format: glibcMtrace, onWarning: (warning) => warnings.push(warning) }))
+    expect(items).toEqual([
+      { kind: 'free', address: 16n },
+      { kind: 'comment', text: 'odd' },
+    ])
     expect(warnings).toHaveLength(1)
   })
 

@@ -44,6 +44,10 @@ export class BlockEncoder implements Stage<EventBatch, Uint8Array> {
     if (this.lost > 0) this.warnings.push(lostWarning(this.lost, 'blocks may be missing or wrong'))
   }
 
+  dispose(): void {
+    this.table.dispose()
+  }
+
   /** @throws RangeError when there is no memory for the blocks */
   next(): Uint8Array | null {
     for (;;) {

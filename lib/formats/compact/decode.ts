@@ -120,7 +120,7 @@ export class CompactDecoder implements Decoder {
       }
       if (this.fault !== undefined) throw this.fault
       if (this.wasCut) {
-        this.close()
+        this.dispose()
         if (!this.headerIsNew) return null
         this.giveHeader()
         continue
@@ -129,7 +129,7 @@ export class CompactDecoder implements Decoder {
         if (!this.read()) return null
       } catch (error) {
         this.batches = []
-        this.close()
+        this.dispose()
         this.fault = error as Error
       }
     }
@@ -344,10 +344,10 @@ export class CompactDecoder implements Decoder {
     if (body.length !== TOTALS_BYTES) throw malformed(`an end section of ${body.length} bytes`, this.at())
     if (!this.hasTotals(totalsAt(body, 0)))
       throw malformed('traces, blocks or events are missing: the totals are others', this.at())
-    this.close()
+    this.dispose()
   }
 
-  private close(): void {
+  dispose(): void {
     this.isOpen = false
     if (this.kernel !== undefined) releaseKernel(this.kernel)
     this.kernel = undefined

@@ -130,7 +130,7 @@ export class CompactEncoder implements Encoder {
     if (this.distance !== Infinity)
       this.section(SECTION.index, indexBody(this.places, this.written, SECTION_HEAD + CHECKSUM_BYTES))
     this.section(SECTION.end, totalsBytes(this.totals))
-    this.release()
+    this.dispose()
   }
 
   endTruncated(): void {
@@ -138,7 +138,7 @@ export class CompactEncoder implements Encoder {
       this.settle()
       this.endBlock()
     }
-    this.release()
+    this.dispose()
   }
 
   private get totals(): Totals {
@@ -150,7 +150,7 @@ export class CompactEncoder implements Encoder {
     return (this.own ??= acquireKernel(this.level))
   }
 
-  private release(): void {
+  dispose(): void {
     if (this.own !== undefined) releaseKernel(this.own)
     this.own = undefined
   }

@@ -72,9 +72,10 @@ export function acquireKernel(level: CompactLevel): CompactKernel {
   return kernel
 }
 
-/** Returns a kernel that is no longer used. */
+/** Returns a kernel that is no longer used. One that reported a fault, or lacked memory, is not used again. */
 export function releaseKernel(kernel: CompactKernel): void {
-  if (idle.length < MAX_IDLE && kernel.run.memory.buffer.byteLength <= MAX_IDLE_BYTES) idle.push(kernel)
+  if (kernel.run.fault.value === 0 && idle.length < MAX_IDLE && kernel.run.memory.buffer.byteLength <= MAX_IDLE_BYTES)
+    idle.push(kernel)
 }
 
 /** Copies bytes to where `reservePayload` says, and computes their checksum; undefined if memory is exhausted. */

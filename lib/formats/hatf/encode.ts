@@ -111,6 +111,10 @@ export class HatfEncoder implements Encoder {
    * The bytes of the records that could be written.
    * @throws TraceError when an event or field cannot be written in strict mode
    */
+  dispose(): void {
+    this.losses.dispose()
+  }
+
   next(): Uint8Array | null {
     if (this.sink.pos > 0) return this.sink.handOver()
     if (this.fault !== undefined) throw this.fault

@@ -77,6 +77,10 @@ export class KmemtraceEncoder implements Encoder {
     }
   }
 
+  dispose(): void {
+    this.losses.dispose()
+  }
+
   next(): Uint8Array | null {
     const { batch, recordList, writer } = this
     if (batch !== undefined && recordList !== undefined && writer !== undefined) {

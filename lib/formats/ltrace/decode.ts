@@ -2,6 +2,7 @@ import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
 import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
+import { releaseKernel } from '../../kernel/load.js'
 import { LogDecoder } from '../log-decoder.js'
 import { ltraceKernel, type LtraceKernel } from './kernel.js'
 import { HEADER, MAX_LINE, NAME } from './layout.js'
@@ -24,6 +25,10 @@ export class LtraceDecoder extends LogDecoder {
     checkOptions(options, OPTIONS, 'LtraceDecoder')
     super(NAME, MAX_LINE, "calls of an allocator's functions", options)
     this.inner = options?.inner ?? false
+  }
+
+  dispose(): void {
+    if (this.kernel !== undefined) releaseKernel(this.kernel.run)
   }
 
   protected override emptyHeader(): TraceHeader {

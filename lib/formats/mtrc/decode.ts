@@ -62,6 +62,10 @@ export class MtrcDecoder implements Decoder {
     this.wasCut = true
   }
 
+  dispose(): void {
+    this.kernel?.dispose()
+  }
+
   next(): EventBatch | null {
     if (this.fault === undefined && !this.starved && !this.wasCut) this.read()
     const { batch } = this

@@ -123,6 +123,10 @@ export class MtrcEncoder implements Encoder {
     this.events += batch.count
   }
 
+  dispose(): void {
+    this.kernel.dispose()
+  }
+
   next(): Uint8Array | null {
     const { batch, kernel } = this
     if (batch !== undefined && this.fault === undefined) {

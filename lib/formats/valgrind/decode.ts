@@ -1,6 +1,7 @@
 import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
 import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
+import { releaseKernel } from '../../kernel/load.js'
 import { LogDecoder } from '../log-decoder.js'
 import { valgrindKernel, type ValgrindKernel } from './kernel.js'
 import { HEADER, MAX_CALLS, MAX_LINE, NAME } from './layout.js'
@@ -11,6 +12,10 @@ export class ValgrindDecoder extends LogDecoder {
 
   constructor(options?: TextDecodeOptions) {
     super(NAME, MAX_LINE, "calls of an allocator or valgrind's own messages", options)
+  }
+
+  dispose(): void {
+    if (this.kernel !== undefined) releaseKernel(this.kernel.run)
   }
 
   protected override emptyHeader(): TraceHeader {

@@ -123,6 +123,10 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
   }
 
   /** @throws RangeError when there is no memory for the blocks */
+  dispose(): void {
+    this.liveSet.dispose()
+  }
+
   next(): BlockRows | null {
     const { rows } = this
     rows.count = 0

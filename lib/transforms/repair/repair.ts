@@ -125,6 +125,10 @@ export class Repair implements BatchTransform {
     this.end()
   }
 
+  dispose(): void {
+    this.liveSet.dispose()
+  }
+
   next(): EventBatch | null {
     const { window } = this
     this.admit()

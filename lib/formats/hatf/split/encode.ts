@@ -32,6 +32,10 @@ export class SplitEncoder implements Encoder {
     this.encoder.feed(batch)
   }
 
+  dispose(): void {
+    this.encoder.dispose?.()
+  }
+
   /** @throws TraceError when an event or field cannot be written in strict mode; the events before it are in a block */
   next(): Uint8Array | null {
     for (;;) {
