@@ -1,5 +1,5 @@
 import { limit } from '../event/error.js'
-import { loadKernel, type Global, type KernelExports } from '../kernel/load.js'
+import { loadKernel, releaseKernel, type Global, type KernelExports } from '../kernel/load.js'
 import type { Compressed } from './compressed.js'
 import { fault } from './xz-fields.js'
 
@@ -134,5 +134,10 @@ export class Lzma2 {
     this.length += length
     if (this.countsCrc64) kernel.updateCrc64(dictionary + place, length)
     return new Uint8Array(kernel.memory.buffer, dictionary + place, length).slice()
+  }
+
+  /** Ends the use of the decoder. */
+  dispose(): void {
+    releaseKernel(this.kernel)
   }
 }

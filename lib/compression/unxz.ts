@@ -34,6 +34,7 @@ export async function* unxz(source: AsyncIterable<Uint8Array>): AsyncGenerator<U
   try {
     while (await atNextStream(input)) yield* inflateStream(input, lzma2)
   } finally {
+    lzma2.dispose()
     await input.close()
   }
 }

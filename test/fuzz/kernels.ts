@@ -10,7 +10,7 @@ const { WebAssembly } = globalThis as unknown as {
 const { Module, Instance } = WebAssembly
 
 /** The kernels of which each decoder, encoder or transform has an instance of its own. All others are shared. */
-const OWN = ['live', 'ltrace', 'lzma2', 'mtrc', 'statistics', 'valgrind', 'xxh64']
+const OWN = ['live', 'ltrace', 'lzma2', 'mtrc', 'statistics', 'valgrind']
 // The fuzzer runs compiled, in `dist`, and its own tests where the sources are.
 const KERNELS = new URL('../../dist/kernel/', import.meta.url.replace('/dist/test/', '/test/'))
 
