@@ -49,7 +49,7 @@ const options = {
   ignoreAnnotations: true,
   // Without line breaks in strings, only statements begin with `import` or `export`: see `commonJs`.
   supported: { 'template-literal': false },
-  external: ['@duckdb/node-api', 'fflate', 'hyparquet', 'hyparquet-compressors', 'pumpify', 'split2', 'zlib-sync'],
+  external: ['@duckdb/node-api', 'fflate', 'pumpify', 'split2', 'zlib-sync'],
   // through2 is bundled, with Node's own streams in place of a package of them.
   alias: { 'readable-stream': 'node:stream' },
 }

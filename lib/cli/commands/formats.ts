@@ -56,9 +56,8 @@ export const parquetDecode = decodeCommand(parquet, {
   description:
     'Reads Parquet files that heapflow or other programs wrote, by the names of their columns, which are those of ' +
     'the fields of events; only kind is needed. Other columns are left out and reported. The file must be named: its ' +
-    'index is at its end, so it cannot come from a pipe. Every command reads such files by itself. This takes the ' +
-    'optional packages hyparquet and hyparquet-compressors.',
-  memory: 'that of 65,536 events.',
+    'index is at its end, so it cannot come from a pipe. Every command reads such files by itself.',
+  memory: 'that of a page of each column, or of a row group of up to 32 MiB.',
   examples: [{ command: 'parquet-decode app.parquet | head -n 3', means: 'look at a trace' }],
 })
 

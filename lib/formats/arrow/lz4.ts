@@ -29,7 +29,7 @@ export function unlz4(bytes: Uint8Array, length: number): Uint8Array<ArrayBuffer
       const stored = size >= STORED
       const block = bytes.subarray(at, at + (stored ? size - STORED : size))
       at += block.length + ((flags & BLOCK_CHECKSUMS) === 0 ? 0 : 4)
-      if (!stored) end = inflateBlock(block, out, end)
+      if (!stored) end = unlz4Block(block, out, end)
       else {
         out.set(block, end)
         end += block.length
@@ -43,8 +43,8 @@ export function unlz4(bytes: Uint8Array, length: number): Uint8Array<ArrayBuffer
   }
 }
 
-/** Inflates a block to `out[end..]`. @returns the end of the inflated bytes */
-function inflateBlock(block: Uint8Array, out: Uint8Array, end: number): number {
+/** Inflates a block to `out[end..]`. @returns the end of the inflated bytes. @throws RangeError when it is damaged */
+export function unlz4Block(block: Uint8Array, out: Uint8Array, end: number): number {
   let at = 0
   const more = (length: number): number => {
     if (length < MORE) return length

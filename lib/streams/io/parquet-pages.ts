@@ -1,63 +1,111 @@
+import type { FileHandle } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
-import type { ColumnMetaData, RowGroup } from 'hyparquet'
-import { malformed } from '../../event/error.js'
-import { showText } from '../../event/message-text.js'
-import { readPageHead } from '../../formats/parquet/page-head.js'
+import { ParquetFault, ParquetLimit } from '../../formats/parquet/fault.js'
+import { MAX_HELD } from '../../formats/parquet/layout.js'
+import { readPageHead, type PageHead } from '../../formats/parquet/page-head.js'
+import { Incomplete } from '../../formats/parquet/thrift-read.js'
 
-/** Where a column of a row group is in the file, as hyparquet reads it. */
-function rangeOfColumn(column: ColumnMetaData): [from: number, to: number] {
-  const { dictionary_page_offset: dictionary, data_page_offset: data, total_compressed_size: length } = column
-  // Some writers give 0 for no dictionary.
-  const from = Number(dictionary || data)
-  return [from, from + Number(length)]
-}
+/** The most bytes of a row group that are held in memory. */
+const MAX_GROUP = 33_554_432
+/** Bytes that are read at once of a column of a larger row group. */
+const STEP = 262_144
+/** A head of a page, with the least and the largest text of the page, has at most this number of bytes. */
+const MAX_HEAD = 16_777_216
 
-/** The range of a row group's columns in the file. */
-export function rangeOfGroup({ columns }: RowGroup): [from: number, to: number] {
-  let [from, to] = [Infinity, 0]
-  for (const { meta_data: column } of columns) {
-    if (column === undefined) continue
-    const [first, end] = rangeOfColumn(column)
-    from = Math.min(from, first)
-    to = Math.max(to, end)
-  }
-  return [from, to]
-}
+/** The bytes of a file. One range may be held in memory: a read for each column would take much longer. */
+export class FileBytes {
+  private held: Uint8Array = new Uint8Array(0)
+  private heldFrom = 0
 
-/**
- * Checks the pages of a row group that have checksums, which hyparquet does not look at.
- * @param file its length, and what reads a range of it
- * @param names the columns that are to be read
- * @param event the number of the first event of the row group, for errors
- * @param index the offset of the file's index, for errors in it
- * @throws TraceError for a page that does not have its checksum, or a column that is not in the file
- */
-export async function checkPages(
-  file: { readonly byteLength: number; slice(from: number, to: number): Promise<ArrayBuffer> },
-  group: RowGroup,
-  names: readonly string[],
-  event: number,
-  index: number,
-): Promise<void> {
-  for (const { meta_data: column } of group.columns) {
-    const name = column?.path_in_schema[0]
-    if (column === undefined || name === undefined || !names.includes(name)) continue
-    const [from, to] = rangeOfColumn(column)
-    if (!(from >= 0 && from <= to && to <= file.byteLength))
-      throw malformed(`column ${showText(name)} is not in the file`, { format: 'parquet', offset: index, event })
-    const bytes = new Uint8Array(await file.slice(from, to))
-    for (let at = 0; at < bytes.length;) {
-      const where = { format: 'parquet', offset: from + at, event }
-      let head
-      try {
-        head = readPageHead(bytes, at)
-      } catch (error) {
-        throw malformed(`column ${showText(name)}: ${(error as Error).message}`, where)
-      }
-      const end = head.at + head.length
-      if (head.crc !== undefined && (crc32(bytes.subarray(head.at, end)) | 0) !== head.crc)
-        throw malformed(`column ${showText(name)}: a page does not have its checksum`, where)
-      at = end
+  constructor(
+    private readonly file: FileHandle,
+    readonly byteLength: number,
+  ) {}
+
+  /** Reads a range. @throws ParquetFault if the file has become shorter */
+  async read(from: number, to: number): Promise<Uint8Array> {
+    const at = from - this.heldFrom
+    if (at >= 0 && to - this.heldFrom <= this.held.length) return this.held.subarray(at, to - this.heldFrom)
+    const bytes = new Uint8Array(to - from)
+    for (let done = 0; done < bytes.length;) {
+      // A read may give less than was asked for.
+      const { bytesRead } = await this.file.read({ buffer: bytes, offset: done, position: from + done })
+      if (bytesRead === 0) throw new ParquetFault('the file was truncated while it was read')
+      done += bytesRead
     }
+    return bytes
+  }
+
+  /** Reads a range into memory, instead of the one before, unless it is too long. */
+  async hold(from: number, to: number): Promise<void> {
+    this.release()
+    if (to - from > MAX_GROUP) return
+    this.held = await this.read(from, to)
+    this.heldFrom = from
+  }
+
+  /** Gives back the memory of the range. */
+  release(): void {
+    this.held = new Uint8Array(0)
+  }
+}
+
+/** The pages of a column in a row group, one after the other. */
+export class PagesOf {
+  /** The number of bytes of all pages. */
+  readonly length: number
+  /** Where the page is that was read last. */
+  offset: number
+  /** Bytes of the column that were read, and where they begin. */
+  private bytes: Uint8Array = new Uint8Array(0)
+  private bytesFrom: number
+
+  constructor(
+    private readonly file: FileBytes,
+    private at: number,
+    private readonly to: number,
+  ) {
+    this.offset = at
+    this.bytesFrom = at
+    this.length = to - at
+  }
+
+  /** The next page as it is stored. @throws ParquetFault when there is none, or it does not have its checksum */
+  async next(): Promise<[head: PageHead, bytes: Uint8Array]> {
+    this.offset = this.at
+    if (this.at >= this.to) throw new ParquetFault('it has fewer values than it says')
+    const head = await this.head()
+    const end = head.at + head.length
+    if (head.length > MAX_HELD) throw new ParquetLimit(`a page of more than ${MAX_HELD} bytes`)
+    if (this.at + end > this.to) throw new ParquetFault('a page that is longer than its column')
+    const bytes = (await this.range(end)).subarray(head.at, end)
+    if (head.crc !== undefined && (crc32(bytes) | 0) !== head.crc)
+      throw new ParquetFault('a page does not have its checksum')
+    this.at += end
+    return [head, bytes]
+  }
+
+  /** The head of the page that begins at the current position. */
+  private async head(): Promise<PageHead> {
+    for (let length = 1024; ; length *= 8) {
+      const bytes = await this.range(length)
+      try {
+        return readPageHead(bytes, 0)
+      } catch (error) {
+        if (!(error instanceof Incomplete) || bytes.length < length) throw error
+        if (length > MAX_HEAD) throw new ParquetLimit(`the head of a page of more than ${MAX_HEAD} bytes`)
+      }
+    }
+  }
+
+  /** Bytes from the current position on, fewer at the end of the column. */
+  private async range(length: number): Promise<Uint8Array> {
+    const end = Math.min(this.at + length, this.to)
+    const { bytesFrom } = this
+    if (end > bytesFrom + this.bytes.length) {
+      this.bytes = await this.file.read(this.at, Math.min(this.at + Math.max(length, STEP), this.to))
+      this.bytesFrom = this.at
+    }
+    return this.bytes.subarray(this.at - this.bytesFrom, end - this.bytesFrom)
   }
 }

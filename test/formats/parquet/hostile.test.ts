@@ -1,0 +1,231 @@
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { KINDS } from '../../../lib/event/fields.js'
+import { MAGIC, MAX_COLUMNS, MAX_FRAMES, MAX_HELD, MAX_TRACES } from '../../../lib/formats/parquet/layout.js'
+import { i32, i64, list, struct, text, thrift, varint, type ThriftNode } from '../../../lib/formats/parquet/thrift.js'
+import { readParquet } from '../../../lib/streams/io/parquet-file.js'
+import { scratch } from '../../support/commands.js'
+import { readEvents } from './support.js'
+
+const [PLAIN, RLE, INDEXED] = [0, 3, 8]
+const [GZIP, LZ4] = [2, 7]
+
+interface Page {
+  readonly kind: number
+  readonly count: number
+  readonly bytes: Uint8Array
+  readonly encoding?: number
+  readonly inflated?: number
+}
+
+interface Column {
+  readonly schema: readonly ThriftNode[]
+  readonly path: readonly string[]
+  readonly pages: readonly Page[]
+  readonly values: number
+  readonly codec?: number
+}
+
+/** Bytes of a string with its length before it. */
+const plain = (...values: string[]) =>
+  Buffer.concat(values.flatMap((value) => [Buffer.from(Uint32Array.of(value.length).buffer), Buffer.from(value)]))
+
+const KINDS_PAGE: Page = { kind: 2, count: 1, bytes: plain('free') }
+/** A run of one value, for numbers of up to 8 bits. */
+const run = (count: number, value = 0) => Buffer.concat([varint(2 * count), Uint8Array.of(value)])
+const levels = (bytes: Uint8Array) => Buffer.concat([Buffer.from(Uint32Array.of(bytes.length).buffer), bytes])
+
+/** A column of kinds that has `rows` times the same one. */
+const kinds = (rows: number, change: Partial<Column> = {}): Column => ({
+  schema: [struct({ 1: i32(6), 3: i32(0), 4: text('kind'), 6: i32(0) })],
+  path: ['kind'],
+  values: rows,
+  pages: [KINDS_PAGE, { kind: 0, count: rows, encoding: INDEXED, bytes: Buffer.concat([Uint8Array.of(1), run(rows)]) }],
+  ...change,
+})
+
+/** A file with one row group. */
+function fileOf(rows: number, columns: readonly Column[], keys: Record<string, string> = {}): Uint8Array {
+  const parts: Uint8Array[] = [MAGIC]
+  let at = MAGIC.length
+  const chunks = columns.map(({ pages, path, values, codec = 0 }) => {
+    const from = at
+    let dataAt = at
+    for (const { kind, count, bytes, encoding = PLAIN, inflated = bytes.length } of pages) {
+      const head = struct({ 1: i32(count), 2: i32(encoding), 3: i32(RLE), 4: i32(RLE) })
+      const written = thrift(
+        struct({ 1: i32(kind), 2: i32(inflated), 3: i32(bytes.length), ...(kind === 2 ? { 7: head } : { 5: head }) }),
+      )
+      if (kind === 2) dataAt = at + written.length + bytes.length
+      parts.push(written, bytes)
+      at += written.length + bytes.length
+    }
+    const metadata = struct({
+      1: i32(6),
+      3: list(path.map(text)),
+      4: i32(codec),
+      5: i64(values),
+      6: i64(at - from),
+      7: i64(at - from),
+      9: i64(dataAt),
+      11: dataAt > from ? i64(from) : undefined,
+    })
+    return struct({ 2: i64(from), 3: metadata })
+  })
+  const schema = [struct({ 4: text('schema'), 5: i32(columns.length) }), ...columns.flatMap((column) => column.schema)]
+  const group = struct({ 1: list(chunks), 2: i64(at), 3: i64(rows) })
+  const pairs = Object.entries(keys).map(([key, value]) => struct({ 1: text(key), 2: text(value) }))
+  const footer = thrift(struct({ 1: i32(1), 2: list(schema), 3: i64(rows), 4: list([group]), 5: list(pairs) }))
+  return Buffer.concat([...parts, footer, Buffer.from(Uint32Array.of(footer.length).buffer), MAGIC])
+}
+
+function write(bytes: Uint8Array): string {
+  const path = join(scratch(), 't.parquet')
+  writeFileSync(path, bytes)
+  return path
+}
+
+const read = (bytes: Uint8Array) => readEvents(write(bytes))
+
+/** A column `stack` whose only row has a number of frames, all of them the same one. */
+const stack = (frames: number): Column => ({
+  schema: [
+    struct({ 3: i32(0), 4: text('stack'), 5: i32(1), 6: i32(3) }),
+    struct({ 3: i32(2), 4: text('list'), 5: i32(1) }),
+    struct({ 1: i32(6), 3: i32(0), 4: text('element'), 6: i32(0) }),
+  ],
+  path: ['stack', 'list', 'element'],
+  values: frames,
+  pages: [
+    { kind: 2, count: 1, bytes: plain('main') },
+    {
+      kind: 0,
+      count: frames,
+      encoding: INDEXED,
+      bytes: Buffer.concat([
+        levels(Buffer.concat([run(1, 0), run(frames - 1, 1)])),
+        levels(run(frames, 1)),
+        Uint8Array.of(1),
+        run(frames),
+      ]),
+    },
+  ],
+})
+
+describe('counts that the bytes do not have', () => {
+  test.each<[string, Column]>([
+    [
+      'a page has more values than its column',
+      kinds(5, { pages: [KINDS_PAGE, { kind: 0, count: 2 ** 31 - 1, encoding: INDEXED, bytes: run(5) }] }),
+    ],
+    ['values in a row group of 5 rows', kinds(5, { values: 2 ** 40 })],
+    ['a dictionary has fewer values than it says', kinds(5, { pages: [{ ...KINDS_PAGE, count: 2 ** 24 }] })],
+    ['a page of more than', kinds(5, { pages: [{ ...KINDS_PAGE, count: 2 ** 31 - 1 }] })],
+    ['a page has no number of values', kinds(5, { pages: [{ ...KINDS_PAGE, count: -1 }] })],
+    ['it has fewer values than it says', kinds(5, { pages: [KINDS_PAGE] })],
+    ['a dictionary is missing', kinds(5, { pages: kinds(5).pages.slice(1) })],
+    ['pages of more than', kinds(5, { codec: GZIP, pages: [{ ...KINDS_PAGE, inflated: MAX_HELD + 1 }] })],
+    [
+      'corrupt',
+      kinds(5, { codec: GZIP, pages: [{ ...KINDS_PAGE, bytes: gzipSync(new Uint8Array(1e6)), inflated: 999_999 }] }),
+    ],
+    ['corrupt', kinds(5, { codec: LZ4, pages: [{ ...KINDS_PAGE, inflated: MAX_HELD }] })],
+  ])('%s', async (message, column) => {
+    const { error, events } = await read(fileOf(5, [column]))
+    expect(error?.message).toContain(message)
+    expect([error?.event, events.length]).toEqual([1, 0])
+  })
+
+  test('a schema that has more or fewer columns than it says', async () => {
+    const column = kinds(5)
+    const missing = { ...column, schema: [struct({ 3: i32(0), 4: text('kind'), 5: i32(2 ** 31 - 1) })] }
+    expect((await read(fileOf(5, [missing]))).error?.message).toContain('the schema has fewer columns than it says')
+    const more = { ...column, schema: [...column.schema, ...column.schema] }
+    expect((await read(fileOf(5, [more]))).error?.message).toContain('the schema has more columns than it says')
+  })
+
+  test('events before a fault within a page are given out, with its number', async () => {
+    const bytes = plain('free', 'alloc', 'allox', 'free')
+    const column = kinds(4, { pages: [{ kind: 0, count: 4, bytes }] })
+    const { error, events } = await read(fileOf(4, [column]))
+    expect(events.map(({ kind }) => kind)).toEqual(['free', 'alloc'])
+    expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', event: 3 })
+    expect(error?.message).toContain('column kind: unknown kind of event "allox"')
+  })
+})
+
+describe('limits', () => {
+  test('of the list of traces', async () => {
+    const list = (length: number) => {
+      const [before, after] = ['[[0,{"format":"', '"}]]']
+      return before + 'x'.repeat(length - before.length - after.length) + after
+    }
+    const file = (length: number) => fileOf(1, [kinds(1)], { 'heapflow:traces': list(length) })
+    for (const length of [MAX_TRACES - 1, MAX_TRACES]) expect((await read(file(length))).events).toHaveLength(1)
+    expect((await read(file(MAX_TRACES + 1))).error).toMatchObject({ code: 'ERR_TRACE_LIMIT', event: 1 })
+  })
+
+  test('of the columns of a schema', async () => {
+    const other = struct({ 1: i32(1), 3: i32(0), 4: text('x'), 5: i32(0) })
+    // The root and the column of kinds are elements too.
+    const file = (columns: number) => {
+      const others = Array.from({ length: columns - 2 }, (): Column => {
+        return { schema: [other], path: ['x'], pages: [], values: 1 }
+      })
+      return fileOf(1, [kinds(1), ...others])
+    }
+    for (const columns of [MAX_COLUMNS - 1, MAX_COLUMNS]) expect((await read(file(columns))).events).toHaveLength(1)
+    expect((await read(file(MAX_COLUMNS + 1))).error).toMatchObject({ code: 'ERR_TRACE_LIMIT', event: 1 })
+  })
+
+  test('of the frames of a stack', async () => {
+    for (const frames of [MAX_FRAMES - 1, MAX_FRAMES])
+      expect((await read(fileOf(1, [kinds(1), stack(frames)]))).events[0]?.stack).toHaveLength(frames)
+    const { error } = await read(fileOf(1, [kinds(1), stack(MAX_FRAMES + 1)]))
+    expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', event: 1 })
+  })
+
+  test('of a string', async () => {
+    const column = (length: number): Column => ({
+      schema: [struct({ 1: i32(6), 3: i32(0), 4: text('function'), 6: i32(0) })],
+      path: ['function'],
+      values: 1,
+      pages: [{ kind: 0, count: 1, bytes: plain('f'.repeat(length)) }],
+    })
+    const file = (length: number) => fileOf(1, [kinds(1), column(length)])
+    for (const length of [4_194_303, 4_194_304])
+      expect((await read(file(length))).events[0]?.function).toHaveLength(length)
+    expect((await read(file(4_194_305))).error).toMatchObject({ code: 'ERR_TRACE_LIMIT', event: 1 })
+  })
+})
+
+test('very many rows of few bytes take no memory', async () => {
+  const rows = 20_000_000
+  const path = write(fileOf(rows, [kinds(rows)]))
+  let count = 0
+  const before = process.memoryUsage.rss()
+  let most = before
+  for await (const batch of readParquet(path, () => {})) {
+    expect(batch.count === 0 || batch.kind[0] === KINDS.indexOf('free')).toBe(true)
+    count += batch.count
+    if (count % 1_048_576 === 0) most = Math.max(most, process.memoryUsage.rss())
+    batch.recycle()
+  }
+  expect(count).toBe(rows)
+  expect(most - before).toBeLessThan(100_000_000)
+})
+
+test.runIf(process.platform === 'linux')('the file is closed, however reading ends', async () => {
+  const path = write(fileOf(20_000, [kinds(20_000)]))
+  const bad = write(fileOf(5, [kinds(5, { values: 6 })]))
+  const open = () => readdirSync('/proc/self/fd').length
+  const before = open()
+  for (let i = 0; i < 20; i++) {
+    for await (const batch of readParquet(path, () => {})) if (batch.count > 0) break
+    expect((await readEvents(bad)).error).toBeDefined()
+    await readEvents(path)
+  }
+  expect(open()).toBe(before)
+})
