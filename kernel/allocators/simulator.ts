@@ -48,6 +48,7 @@ export let simUnknown: u32 = 0
  *   the blocks that the recorder itself makes before a free and, in the upper 16 bits, after another call, 0: none
  * @param heap of ptmalloc, the start of the main heap; 0: unknown until the first block in it is settled
  * @param mappings of ptmalloc, the upper end of the area for mappings; 0: likewise
+ * @param learns of ptmalloc, whether the first heap of an arena shows if the version is before or after 2.35
  * @returns false if there is no such allocator, or memory is exhausted
  */
 export function simStart(
@@ -58,12 +59,13 @@ export function simStart(
   stack: u64,
   heap: u64,
   mappings: u64,
+  learns: bool,
 ): bool {
   simKind = NO_ALLOCATOR
   simHandle = simUnknown = 0
   const limit = <u32>max(cores, 0)
   if (allocator == PTMALLOC) {
-    if (!start(version, bits, limit, stack, heap, mappings)) return false
+    if (!start(version, bits, limit, stack, heap, mappings, learns)) return false
   } else if (allocator != JEMALLOC || !jeStart(version, bits, limit, stack)) return false
   simKind = allocator
   return clearBlocks(allocator == JEMALLOC ? 8 : chunkAlignment)

@@ -50,10 +50,11 @@ export function startSimulation(
   stack: u64,
   heap: u64,
   mappings: u64,
+  learns: bool,
 ): bool {
   calls = 0
   right = 0
-  isSimulating = simStart(allocator, version, bits, cores, stack, heap, mappings)
+  isSimulating = simStart(allocator, version, bits, cores, stack, heap, mappings, learns)
   return isSimulating
 }
 

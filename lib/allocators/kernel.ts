@@ -1,5 +1,5 @@
 import { GrowingKernel } from '../kernel/growing.js'
-import { detailOf, numberOf, type AllocatorSettings } from './settings.js'
+import { detailOf, learns, numberOf, type AllocatorSettings } from './settings.js'
 import type { Global, KernelExports } from '../kernel/load.js'
 
 /** The exports of kernel/allocators.ts; kernel/allocators/simulator.ts and replay.ts document them. */
@@ -12,6 +12,7 @@ interface AllocatorExports extends KernelExports {
     stack: bigint,
     heap: bigint,
     mappings: bigint,
+    learns: boolean,
   ): number
   simMalloc(thread: number, size: bigint): bigint
   simCalloc(thread: number, size: bigint, elements: bigint): bigint
@@ -37,6 +38,7 @@ export class AllocatorKernel extends GrowingKernel<AllocatorExports> {
   /** Begins a simulation. @returns false if the settings are none that are simulated, or memory is exhausted */
   start(settings: AllocatorSettings): boolean {
     const { version, bits, cores = 0 } = settings
-    return this.run.simStart(numberOf(settings), version, bits, cores, BigInt(detailOf(settings)), 0n, 0n) !== 0
+    const detail = BigInt(detailOf(settings))
+    return this.run.simStart(numberOf(settings), version, bits, cores, detail, 0n, 0n, learns(settings)) !== 0
   }
 }

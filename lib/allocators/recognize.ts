@@ -50,6 +50,14 @@ export interface Candidate {
  */
 export function recognize(batches: readonly EventBatch[], isThorough: boolean): readonly Candidate[] {
   const trial = new Trial(batches)
+  try {
+    return recognizeBy(trial, batches, isThorough)
+  } finally {
+    trial.dispose()
+  }
+}
+
+function recognizeBy(trial: Trial, batches: readonly EventBatch[], isThorough: boolean): readonly Candidate[] {
   let left = candidates(batches)
   for (const { events, least, factor } of ROUNDS) {
     if (events >= trial.events) break
@@ -63,7 +71,15 @@ export function recognize(batches: readonly EventBatch[], isThorough: boolean): 
     const more = best.flatMap(({ settings }) => (settings.allocator === 'ptmalloc' ? variants(settings) : []))
     best = trial.final(more, isDone, best)
   }
+  // Where no arena of a thread was seen, its version is not known.
+  if (!isThorough && !hasThreads(batches)) best = best.map(learning)
   return best.filter(({ right, wrong }) => right > 0 && right >= RECOGNIZED * (right + wrong))
+}
+
+function learning({ settings, right, wrong }: Candidate): Candidate {
+  const { allocator, version, bits } = settings
+  const isOpen = allocator === 'ptmalloc' && bits === 64 && version >= 30 && version <= 41
+  return { settings: isOpen ? { ...settings, learns: true } : settings, right, wrong }
 }
 
 /** All settings to try, the likeliest first. */
@@ -91,6 +107,10 @@ class Trial {
 
   constructor(private readonly batches: readonly EventBatch[]) {
     this.events = batches.reduce((sum, { count }) => sum + count, 0)
+  }
+
+  dispose(): void {
+    this.replay.dispose()
   }
 
   /** The candidates that are left after the first `events` events, in their order. */

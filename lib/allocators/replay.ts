@@ -28,6 +28,7 @@ const PTMALLOC_SETTINGS: OptionNames<PtmallocSettings> = {
   bits: true,
   cores: true,
   stack: true,
+  learns: true,
 }
 const JEMALLOC_SETTINGS: OptionNames<JemallocSettings> = {
   allocator: true,
@@ -67,6 +68,11 @@ export class AllocatorReplay {
     this.kernel.refresh()
     if (!isReady) throw new RangeError('there is no memory for a simulated allocator')
     ;(this as { settings: AllocatorSettings }).settings = settings
+  }
+
+  /** Frees memory that the garbage collector does not know of. Nothing else may be used afterwards. */
+  dispose(): void {
+    this.kernel.dispose()
   }
 
   /** How many blocks began so far, by events that have address and size. */

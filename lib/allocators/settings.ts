@@ -11,6 +11,11 @@ export interface PtmallocSettings {
   readonly cores?: number
   /** How many bytes are mapped for the stack of a new thread. Default `THREAD_STACK`; 0: stacks are not simulated. */
   readonly stack?: number
+  /**
+   * Whether the first address in an arena of a thread shows if the version is before 2.35 or not, where both are
+   * possible: 2.30 to 2.41 with words of 64 bits. Default: no.
+   */
+  readonly learns?: boolean
 }
 
 /** jemalloc as it is on some machine: versions 3 and 4 as Android has them, 5 as distributions of Linux do. */
@@ -71,6 +76,11 @@ export const JEMALLOC = 2
 /** The number of the settings' allocator. */
 export function numberOf({ allocator }: AllocatorSettings): number {
   return allocator === 'ptmalloc' ? PTMALLOC : JEMALLOC
+}
+
+/** Whether the simulation learns from the first arena. */
+export function learns(settings: AllocatorSettings): boolean {
+  return settings.allocator === 'ptmalloc' && settings.learns === true
 }
 
 /** What the kernel is given besides version, bits and cores: the size of a stack, or those of the recorder's blocks. */

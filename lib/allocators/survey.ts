@@ -71,6 +71,11 @@ export class AllocatorSurvey {
     return { settings, versions: rangeOf(settings, equal), isRecognized, blocks, predicted }
   }
 
+  /** Frees memory that the garbage collector does not know of. Nothing else may be used afterwards. */
+  dispose(): void {
+    for (const rival of this.rivals ?? []) rival.dispose()
+  }
+
   /** Makes the trial, and replays its events with the best candidates. */
   private choose(): readonly AllocatorReplay[] {
     const found = recognize(this.trial, true).map(({ settings }) => settings)
@@ -84,8 +89,10 @@ export class AllocatorSurvey {
   private compare(): void {
     const rivals = this.rivals as AllocatorReplay[]
     const { predicted } = bestOf(rivals)
-    if (rivals.some((rival) => rival.predicted + BEHIND < predicted))
-      this.rivals = rivals.filter((rival) => rival.predicted + BEHIND >= predicted)
+    const isBehind = (rival: AllocatorReplay) => rival.predicted + BEHIND < predicted
+    if (!rivals.some(isBehind)) return
+    this.rivals = rivals.filter((rival) => !isBehind(rival))
+    for (const rival of rivals) if (isBehind(rival)) rival.dispose()
   }
 }
 

@@ -24,6 +24,7 @@ const ALLOCATORS: Readonly<Record<string, (random: Random) => AllocatorSettings>
     bits: random.oneIn(2) ? 32 : 64,
     cores: random.below(3),
     stack: random.pick([0, 0x1000, THREAD_STACK]),
+    learns: random.oneIn(2),
   }),
   jemalloc: (random) => {
     const version = 3 + random.below(3)

@@ -49,13 +49,20 @@ export const HINT: usize = COUNT + 24
 const LEAST_HEAP: u64 = 32_768
 
 let cores: u32 = 0
+/** Whether the first heap of an arena shows how long the data in it is. */
+export let learnsHeads: bool = false
 
 /** The main arena. */
 export const MAIN_ARENA: usize = ARENAS
 
-/** Removes all arenas but the main one. @param coreCount 0: arenas have no limit */
-export function clearArenas(coreCount: u32): void {
+/**
+ * Removes all arenas but the main one.
+ * @param coreCount 0: arenas have no limit
+ * @param learns whether the first heap of an arena shows how long the data in it is
+ */
+export function clearArenas(coreCount: u32, learns: bool): void {
   cores = coreCount
+  learnsHeads = learns
   store<u32>(COUNT, 0)
   store<u32>(COUNTED, 1)
   store<u32>(LIMIT, 0)
@@ -229,6 +236,19 @@ function takeFromIdle(arena: usize): void {
     }
     at = idle + NEXT_IDLE
   }
+}
+
+/** Forgets an arena without threads and blocks, which was made before its first address was seen. */
+export function forgetArena(arena: usize): void {
+  let newer = MAIN_ARENA
+  for (let i: u32 = 0; i < MOST && load<u32>(newer, OLDER) != <u32>arena; i++) {
+    newer = <usize>load<u32>(newer, OLDER)
+    if (newer == 0) return
+  }
+  takeFromIdle(arena)
+  set32(newer + OLDER, load<u32>(arena, OLDER))
+  set32(COUNTED, load<u32>(COUNTED) - 1)
+  if (load<u32>(NEXT_SHARED) == <u32>arena) shareNext(arena)
 }
 
 /** A thread ends. */

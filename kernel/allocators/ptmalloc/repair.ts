@@ -3,7 +3,20 @@
  * whether the thread uses another arena; if so, it repeats the call. Otherwise it cuts the block out of the chunk or
  * area that contains its address.
  */
-import { arenaAt, claimArena, hintAfter, limitArenas, MAIN_ARENA, newArena, raiseLimit, topOf } from './arenas'
+import {
+  arenaAt,
+  arenaCount,
+  claimArena,
+  forgetArena,
+  hintAfter,
+  learnsHeads,
+  limitArenas,
+  MAIN_ARENA,
+  newArena,
+  raiseLimit,
+  THREADS,
+  topOf,
+} from './arenas'
 import { retire } from './calls'
 import { BEFORE, isLive, link, MAPPED, records, stateOf } from './chunks'
 import { needMap } from './chunk-map'
@@ -12,12 +25,14 @@ import { disproveGaps, seeHeap, seeMapping, unmapBytes } from './gaps'
 import { isLost, mark, set32, set64, undo, undoAll } from './log'
 import { isPlaced, leadOf, lengthOf as mappingLength, mayBeMapping } from './mappings'
 import { baseOf, blockAt, fenceOf, fits, MAIN, offsetOf, ownerOf, regionAt, regionOf, setBase } from './regions'
-import { arenaHead, header, heapRoom, PAGE } from './rules'
+import { arenaHead, changeHeapHead, header, heapRoom, PAGE } from './rules'
 import { call, caller, close, guess, isOpen, resized } from './simulator'
 import { OWN_ARENA, threadAt } from './threads'
 
 /** The maximum number of chunks to examine when checking whether a heap is new. */
 const NEIGHBOURS: u32 = 64
+/** With more arenas, some have blocks. */
+const MOST_UNSEEN: u32 = 64
 /** The maximum offset of the first block in a new arena's heap. */
 const FIRST_BLOCKS: u64 = 4096
 
@@ -128,25 +143,47 @@ function inOtherArena(thread: usize, actual: u64): u32 {
     if (own != 0) undo(before)
     return 0
   }
-  const offset = (actual - header) & (heapRoom - 1)
-  if (offset >= arenaHead && offset < arenaHead + FIRST_BLOCKS && (actual & (PAGE - 1)) != header) {
-    retire(thread)
-    const arena = newArena(actual - header - offset)
-    if (arena != 0) {
-      raiseLimit()
-      claimArena(arena)
-      set32(thread + OWN_ARENA, <u32>arena)
-      const chunk = again(actual)
-      if (chunk != 0) return chunk
-    }
-    undo(before)
+  let chunk = inNewArena(thread, actual)
+  if (chunk != 0) return chunk
+  if (learnsHeads && !hasArenas() && changeHeapHead()) {
+    chunk = inNewArena(thread, actual)
+    if (chunk != 0) return chunk
+    changeHeapHead()
   }
   if (baseOf(MAIN) == 0 && own != MAIN_ARENA) {
     set32(thread + OWN_ARENA, <u32>MAIN_ARENA)
-    const chunk = call()
+    chunk = call()
     if (chunk != 0 && anchor(chunk, actual)) return chunk
     undo(before)
   }
+  return 0
+}
+
+/** Whether an arena of a thread has blocks, so that the lengths of the data in heaps are known. */
+function hasArenas(): bool {
+  const count = arenaCount()
+  if (count > MOST_UNSEEN) return true
+  for (let n: u32 = 1; n < count; n++) if (hasBlocks(topOf(arenaAt(n)))) return true
+  return false
+}
+
+/** Repeats the call in a new arena. @returns 0, with that undone, if the address is not in the first heap of one */
+function inNewArena(thread: usize, actual: u64): u32 {
+  const offset = (actual - header) & (heapRoom - 1)
+  if (offset < arenaHead || offset >= arenaHead + FIRST_BLOCKS || (actual & (PAGE - 1)) == header) return 0
+  const before = mark()
+  const own = <usize>load<u32>(thread, OWN_ARENA)
+  retire(thread)
+  if (learnsHeads && own > MAIN_ARENA && load<u32>(own, THREADS) == 0 && !hasBlocks(topOf(own))) forgetArena(own)
+  const arena = newArena(actual - header - offset)
+  if (arena != 0) {
+    raiseLimit()
+    claimArena(arena)
+    set32(thread + OWN_ARENA, <u32>arena)
+    const chunk = again(actual)
+    if (chunk != 0) return chunk
+  }
+  undo(before)
   return 0
 }
 

@@ -95,6 +95,19 @@ export function setRules(version: i32, bits: i32): bool {
   return true
 }
 
+/**
+ * The data of a heap has another length: versions 2.30 to 2.34 and 2.35 to 2.41 with words of 64 bits may differ in
+ * nothing else. Nothing must depend on it yet.
+ * @returns false if the version is none of these
+ */
+export function changeHeapHead(): bool {
+  const isOld = heapHead == 0x20 && arenaHead == 0x8c0 && cacheSize == 0x280
+  if (!isOld && (heapHead != 0x30 || arenaHead != 0x8d0 || cacheSize != 0x280)) return false
+  heapHead = isOld ? 0x30 : 0x20
+  arenaHead = isOld ? 0x8d0 : 0x8c0
+  return true
+}
+
 /** The offset of the first chunk in an arena's first heap, after the data of the heap and the arena. */
 function setArenaHead(version: i32, isNarrow: bool): void {
   if (!is64) arenaHead = isNarrow ? 0x468 : version < 43 ? 0x478 : 0x448

@@ -39,9 +39,10 @@ export let isOpen: bool = false
  * @param stack the number of bytes mapped for the stack of a thread; 0: none
  * @param heap the start of the main heap, 0 if unknown
  * @param mappings the upper end of the area for mappings, 0 if unknown
+ * @param learns whether the first heap of an arena shows if the version is before or after 2.35
  * @returns false if there is no such version, or memory is exhausted
  */
-export function start(version: i32, bits: i32, cores: u32, stack: u64, heap: u64, mappings: u64): bool {
+export function start(version: i32, bits: i32, cores: u32, stack: u64, heap: u64, mappings: u64, learns: bool): bool {
   if (!setRules(version, bits)) return false
   dropMap()
   beginLog()
@@ -49,7 +50,7 @@ export function start(version: i32, bits: i32, cores: u32, stack: u64, heap: u64
   clearGaps(mappings)
   clearMappings()
   clearRegions(heap)
-  clearArenas(cores)
+  clearArenas(cores, learns)
   clearCuts()
   setStack(stack)
   guess = 0

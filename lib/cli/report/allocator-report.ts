@@ -50,6 +50,10 @@ export class AllocatorReportStage implements Stage<EventBatch, Uint8Array> {
     return encodeText(options.json === true ? jsonText(plain(report)) : allocatorText(report))
   }
 
+  dispose(): void {
+    this.survey.dispose()
+  }
+
   end(): void {
     this.ending = 'end'
   }

@@ -1,19 +1,20 @@
 import type { AllocatorSettings } from '../../allocators/settings.js'
-import { detailOf, numberOf } from '../../allocators/settings.js'
+import { detailOf, learns, numberOf, PTMALLOC } from '../../allocators/settings.js'
 import type { CompactKernel } from './kernel.js'
 
 /*
  * The settings of the simulated allocator, in a trace section: empty if none is simulated; otherwise its number, the
- * version, the bits of a word, a zero, and in 4 bytes each the number of cores and the size of a stack or, of jemalloc,
+ * version, the bits of a word, flags (bit 0: learns), and in 4 bytes each the number of cores and the size of a stack or, of jemalloc,
  * those of the recorder's own blocks.
  */
 const SETTINGS_BYTES = 12
+const FLAG_LEARNS = 1
 
 /** The settings of an allocator as bytes. */
 export function settingsBytes(settings: AllocatorSettings | undefined): Uint8Array {
   if (settings === undefined) return new Uint8Array(0)
   const bytes = new Uint8Array(SETTINGS_BYTES)
-  bytes.set([numberOf(settings), settings.version, settings.bits])
+  bytes.set([numberOf(settings), settings.version, settings.bits, learns(settings) ? FLAG_LEARNS : 0])
   const view = new DataView(bytes.buffer)
   view.setUint32(4, settings.cores ?? 0, true)
   view.setUint32(8, detailOf(settings), true)
@@ -23,10 +24,11 @@ export function settingsBytes(settings: AllocatorSettings | undefined): Uint8Arr
 /** Begins the simulation that the settings of a trace describe. @returns whether there is such an allocator */
 export function simulate({ run }: CompactKernel, settings: Uint8Array): boolean {
   if (settings.length === 0) return true
-  const [allocator, version, bits, zero] = settings as unknown as [number, number, number, number]
-  if (settings.length !== SETTINGS_BYTES || zero !== 0) return false
+  const [allocator, version, bits, flags] = settings as unknown as [number, number, number, number]
+  if (settings.length !== SETTINGS_BYTES || flags > (allocator === PTMALLOC ? FLAG_LEARNS : 0)) return false
   const view = new DataView(settings.buffer, settings.byteOffset)
   const cores = view.getUint32(4, true)
   const detail = view.getUint32(8, true)
-  return cores < 2 ** 31 && Boolean(run.startSimulation(allocator, version, bits, cores, BigInt(detail), 0n, 0n))
+  if (cores >= 2 ** 31) return false
+  return Boolean(run.startSimulation(allocator, version, bits, cores, BigInt(detail), 0n, 0n, flags !== 0))
 }

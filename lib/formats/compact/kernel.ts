@@ -17,6 +17,7 @@ export interface CompactExports extends KernelExports {
     stack: bigint,
     heap: bigint,
     mappings: bigint,
+    learns: boolean,
   ): boolean
   reserveStrings(bytes: number, strings: number, listed: number, lists: number): boolean
   readonly bytesAt: Global

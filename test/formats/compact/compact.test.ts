@@ -5,7 +5,15 @@ import { fieldSet } from '../../../lib/event/fields.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import { compact, type CompactEncodeOptions } from '../../../lib/formats/compact/index.js'
 import type { CompactKernel } from '../../../lib/formats/compact/kernel.js'
-import { CHECKSUM_BYTES, HEAD_BYTES, LEVEL, SECTION, SECTION_HEAD } from '../../../lib/formats/compact/layout.js'
+import {
+  CHECKSUM_BYTES,
+  HEAD_BYTES,
+  LEVEL,
+  SECTION,
+  SECTION_HEAD,
+  TOTALS_BYTES,
+  TRACE_HEAD,
+} from '../../../lib/formats/compact/layout.js'
 import { sealed, sectionsOf, type Section } from '../../support/compact.js'
 import { decodeAll, drive, encodeAll, encodeEvents, slices } from '../../support/drive.js'
 
@@ -121,6 +129,18 @@ describe.each(LEVELS)('the container at the %s level', (_name, level) => {
     const { error, read } = countAll(sealed(changed, trace))
     expect(error?.message).toContain(`compact: byte ${at}, event 1: malformed: ${message}`)
     expect(read).toBe(0)
+  })
+
+  it('refuses flags of an allocator that are not known', () => {
+    const calls = Array.from({ length: 40 }, (_, i): TraceEvent => {
+      return { kind: 'alloc', api: 'malloc', address: 0x5555_5555_92a0n + 0x30n * BigInt(i), size: 40n }
+    })
+    const file = encodeAll(compact.encoder(), batchesOf(calls))
+    const [trace] = sectionsOf(file) as [Section]
+    const flags = trace.from + SECTION_HEAD + TRACE_HEAD + TOTALS_BYTES + 3
+    expect([...file.subarray(flags - 3, flags + 1)]).toEqual([1, 36, 64, 1])
+    file[flags] = 2
+    expect(countAll(sealed(file, trace)).error?.message).toContain('settings of an allocator that is not known')
   })
 
   it('takes a payload that says something else for damaged, in bounded time', { tags: ['slow'] }, () => {

@@ -13,7 +13,16 @@ export interface Request {
 
 /** Of kernel/allocators/simulator.ts, what compact uses, too. */
 interface Simulator extends KernelExports {
-  simStart(kind: number, version: number, bits: number, cores: number, stack: bigint, heap: bigint, map: bigint): number
+  simStart(
+    kind: number,
+    version: number,
+    bits: number,
+    cores: number,
+    stack: bigint,
+    heap: bigint,
+    map: bigint,
+    learns: boolean,
+  ): number
   simCall(called: number, thread: number, more: bigint, old: number, size: bigint): bigint
   simSettle(actual: bigint): void
   simRelease(thread: number, handle: number): void
@@ -34,10 +43,13 @@ export class Simulation {
   /** @param settings as in a trace section */
   constructor(settings: Uint8Array) {
     const view = new DataView(settings.buffer, settings.byteOffset)
-    const [allocator, version, bits] = settings as unknown as [number, number, number]
+    const [allocator, version, bits, flags] = settings as unknown as [number, number, number, number]
     const cores = view.getUint32(4, true)
     const detail = BigInt(view.getUint32(8, true))
-    if (settings.length !== 12 || this.#run.simStart(allocator, version, bits, cores, detail, 0n, 0n) === 0)
+    if (
+      settings.length !== 12 ||
+      this.#run.simStart(allocator, version, bits, cores, detail, 0n, 0n, flags !== 0) === 0
+    )
       throw new Error('no such allocator')
   }
 
