@@ -42,12 +42,14 @@ export interface DecodeAnyOptions extends ReadOptions {
  * The events of the bytes of any format (inflated), without a stream around it.
  * @param stream warnings are emitted on it
  * @param last the stage that all events go through
+ * @param closed is aborted when no more events are needed
  */
 export async function* decodeBytes<Out>(
   source: AsyncIterable<Uint8Array>,
   options: DecodeAnyOptions,
   stream: EventEmitter,
   last: Stage<EventBatch, Out>,
+  closed?: AbortSignal,
 ): AsyncGenerator<Out> {
   const first = await peek(source, HEAD_BYTES)
   let found: Found
@@ -84,7 +86,7 @@ export async function* decodeBytes<Out>(
     } else if (format.fromFile === true && options.path !== undefined && options.path !== '-') {
       const { readParquet } = await import('./io/parquet-file.js')
       const warn = warningsOn(stream)
-      const events = tolerateTruncation(readParquet(options.path, warn), onTruncated)
+      const events = tolerateTruncation(readParquet(options.path, warn, closed), onTruncated)
       yield* runStage(last, events, warn, recycle)
       // The file was opened twice; the first stream is no longer needed.
       for await (const _ of whole) continue

@@ -7,7 +7,7 @@ import { FateSurvey, type Fate } from '../transforms/fates/survey.js'
 import { Filter, neededEvents, needsSurvey, type FilterOptions } from '../transforms/filter.js'
 import { runStage } from '../reading/run-stage.js'
 import { TwoPasses } from './io/passes.js'
-import { readTrace, sourceStream, type OpenOptions } from './io/open-trace.js'
+import { readTrace, sourceStream, type OpenOptions, type OpenTrace } from './io/open-trace.js'
 import type { CompactPart } from './io/compact-file.js'
 import { openInput } from './io/stdio.js'
 import type { MergedStream } from './merge.js'
@@ -43,6 +43,7 @@ export function filterFile(path: string, options: FilterOptions, reading: Filter
   let filter = new Filter(options, [])
   const passes = new TwoPasses(path, folder)
   let input: Readable | undefined
+  let trace: OpenTrace | undefined
   /** What was read to find a part of the file. */
   let seekBytes = 0
   const open = () => (input = hasTwoPasses ? passes.open() : openInput(path))
@@ -50,7 +51,8 @@ export function filterFile(path: string, options: FilterOptions, reading: Filter
   const survey = async (fates: FateSurvey): Promise<Fate[]> => {
     let fault: unknown
     try {
-      for await (const batch of readTrace(path, open, { ...decoding, recycle: true })) {
+      trace = readTrace(path, open, { ...decoding, recycle: true })
+      for await (const batch of trace) {
         fates.add(batch)
         recycle(batch)
         if (fates.isDone) break
@@ -80,10 +82,10 @@ export function filterFile(path: string, options: FilterOptions, reading: Filter
       yield* runStage(filter, eventsUntil(part, needed.end), warn)
       return
     }
-    const trace = readTrace(path, open, decoding)
-    trace.on('warning', (text: string) => stream.emit('warning', text))
+    const events = (trace = readTrace(path, open, decoding))
+    events.on('warning', (text: string) => stream.emit('warning', text))
     const counted = async function* () {
-      for await (const batch of trace) {
+      for await (const batch of events) {
         stream.emit('events', batch.count)
         yield batch
       }
@@ -107,6 +109,7 @@ export function filterFile(path: string, options: FilterOptions, reading: Filter
   const warn = (text: string) => void stream.emit('warning', text)
   const stream = sourceStream(run, () => {
     input?.destroy()
+    void trace?.close()
     void passes.close()
   })
   if (signal !== undefined) addAbortSignal(signal, stream)

@@ -101,6 +101,9 @@ export function readTrace(path: string, open: () => Readable, options: Omit<Open
   const { signal, ...reading } = options
   const trace = new EventEmitter()
   let input: Readable | undefined
+  /** Closes other files than the input. */
+  const closer = new AbortController()
+  const release = () => closer.abort()
   let isClosed = false
   const read = async function* (): AsyncGenerator<EventBatch, void, void> {
     if (isClosed) throw new Error(`${path} is closed`)
@@ -109,18 +112,25 @@ export function readTrace(path: string, open: () => Readable, options: Omit<Open
     // The consumer receives the error; until then it must not count as unhandled.
     input.on('error', () => {})
     if (signal !== undefined) addAbortSignal(signal, input)
+    signal?.addEventListener('abort', release)
     try {
       const inflated = inflateOnNode(
         input as AsyncIterable<Buffer>,
         reading.onTruncated ? { onTruncated: reading.onTruncated } : {},
         trace,
       )
-      for await (const batch of decodeBytes(inflated, { ...reading, path }, trace, new EventCounter(trace))) {
+      const counter = new EventCounter(trace)
+      for await (const batch of decodeBytes(inflated, { ...reading, path }, trace, counter, closer.signal)) {
         yield batch
         // There may be more in memory.
         throwIfAborted(signal)
       }
+    } catch (error) {
+      // What was closed for the signal may fail in another way.
+      throwIfAborted(signal)
+      throw error
     } finally {
+      signal?.removeEventListener('abort', release)
       // Not awaited, because a pending read from a pipe may take any time.
       input.destroy()
     }
@@ -128,6 +138,7 @@ export function readTrace(path: string, open: () => Readable, options: Omit<Open
   const batches = read()
   const close = async (): Promise<void> => {
     isClosed = true
+    release()
     if (input !== undefined) await closed(input)
   }
   return Object.assign(trace, {

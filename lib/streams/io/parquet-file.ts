@@ -26,10 +26,15 @@ const TAIL = 4 + MAGIC.length
 
 /**
  * The events of a Parquet file, by its index.
- * @throws TraceError for a damaged or truncated file, or one without the columns of events
+ * @param closed when it is aborted, the file is closed, even if no more events are asked for
+ * @throws TraceError for a damaged or truncated file, or one without the columns of events; the error `EBADF` of a read
+ *   after it was closed
  */
-export async function* readParquet(path: string, warn: Warn): AsyncGenerator<EventBatch> {
+export async function* readParquet(path: string, warn: Warn, closed?: AbortSignal): AsyncGenerator<EventBatch> {
   const file = await open(path)
+  const close = () => void file.close()
+  if (closed?.aborted === true) close()
+  closed?.addEventListener('abort', close)
   const progress: Progress = { events: 0, offset: 0 }
   try {
     yield* eventsOf(file, warn, progress)
@@ -37,6 +42,7 @@ export async function* readParquet(path: string, warn: Warn): AsyncGenerator<Eve
     if (!(error instanceof ParquetFault)) throw error
     throw faultAt(error, { format: FORMAT, offset: progress.offset, event: progress.events + 1 })
   } finally {
+    closed?.removeEventListener('abort', close)
     await file.close()
   }
 }
