@@ -114,7 +114,8 @@ export class SplitFiles extends Writable {
       for (const text of this.partitioner.warnings) this.emit('warning', text)
       await this.finish((encoder) => encoder.end())
       await this.closeAll()
-      for (const { file } of this.parts.values()) file.commit()
+      // Waiting for the disk takes some milliseconds for each of many files.
+      for (const { file } of this.parts.values()) file.commit(false)
     }, done)
   }
 

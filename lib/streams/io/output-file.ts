@@ -4,6 +4,7 @@ import {
   constants,
   fchmodSync,
   fchownSync,
+  fsyncSync,
   openSync,
   readlinkSync,
   realpathSync,
@@ -69,9 +70,17 @@ export class OutputFile {
     return fd
   }
 
-  /** Gives the complete file its name. The descriptors must be closed. @throws when it cannot be replaced */
-  commit(): void {
-    if (this.written !== undefined && this.written !== this.target) renameSync(this.written, this.target)
+  /**
+   * Gives the complete file its name. The descriptors must be closed.
+   * @param isSynced wait until the content, and then the name, are on disk
+   * @throws when it cannot be written or replaced
+   */
+  commit(isSynced = true): void {
+    if (this.written !== undefined && this.written !== this.target) {
+      if (isSynced) sync(this.written, 'a')
+      renameSync(this.written, this.target)
+      if (isSynced) syncFolder(dirname(this.target))
+    }
     this.forget()
   }
 
@@ -108,7 +117,8 @@ export class OutputFile {
     const written = join(dirname(target), `${base}.${mark}.partial`)
     let fd
     try {
-      fd = openSync(written, 'wx')
+      // Until it has the owner and the group of the file that it replaces, no one else may open it.
+      fd = openSync(written, 'wx', before === undefined ? 0o666 : before.mode & 0o700)
     } catch (error) {
       if (before === undefined || !NO_NEW_FILE.includes((error as NodeJS.ErrnoException).code)) throw error
       return openSync(target, 'w')
@@ -124,6 +134,25 @@ export class OutputFile {
       }
     }
     return fd
+  }
+}
+
+/** Waits until a file, or the names in a folder, are on disk. */
+function sync(path: string, flags: 'a' | 'r'): void {
+  const fd = openSync(path, flags)
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** The file is complete without it, and some systems do not open folders. */
+function syncFolder(path: string): void {
+  try {
+    sync(path, 'r')
+  } catch {
+    return
   }
 }
 
