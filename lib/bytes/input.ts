@@ -62,6 +62,19 @@ export class Input {
     this.behind = undefined
   }
 
+  /** Copies the unread bytes, so that the owner of the chunks may change these. Indices become invalid. */
+  detach(): void {
+    const { bytes, pos, left } = this
+    if (left === 0 || bytes.buffer === this.joined.buffer) return
+    const joined = new Uint8Array(2 * left)
+    joined.set(bytes.subarray(pos))
+    this.joined = joined
+    this.here = joined.subarray(0, left)
+    this.base += pos
+    this.pos = 0
+    this.end = left
+  }
+
   /** Copies the bytes at the indices from `from` to `to` to `target[at..]`. */
   copyTo(target: Uint8Array, at: number, from: number, to: number): void {
     const { here, behind } = this

@@ -72,6 +72,10 @@ class Chain<In, Out> implements Stage<In, Out> {
     }
   }
 
+  detach(): void {
+    this.first.detach?.()
+  }
+
   dispose(): void {
     this.first.dispose?.()
     this.second.dispose?.()

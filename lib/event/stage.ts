@@ -33,6 +33,11 @@ export interface Stage<In, Out> {
    */
   readonly consumes?: boolean
   /**
+   * Copies what it still has to read of the last chunk: the chunk's owner may change it from now on. Called when `next`
+   * has returned null, by those who cannot keep the chunk until the next `feed`.
+   */
+  detach?(): void
+  /**
    * Frees memory that the garbage collector does not know of. Called once, by the one who runs the stage, when it is
    * over or not used any more. Afterwards only `warnings` and `losses` are read.
    */

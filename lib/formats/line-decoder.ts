@@ -96,6 +96,10 @@ export abstract class LineDecoder implements Decoder {
     // An incomplete line may have lost digits: it is not an event.
   }
 
+  detach(): void {
+    this.input.detach()
+  }
+
   next(): EventBatch | null {
     if (this.failure !== null) throw this.failure
     const { input } = this

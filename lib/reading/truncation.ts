@@ -57,6 +57,10 @@ export class TolerantDecoder implements Decoder {
     if (!this.isOver) this.decoder.endTruncated()
   }
 
+  detach(): void {
+    this.decoder.detach?.()
+  }
+
   dispose(): void {
     this.decoder.dispose?.()
   }

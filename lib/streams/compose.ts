@@ -68,7 +68,8 @@ export function compose<const Stages extends readonly [Duplex, Duplex, ...Duplex
     else destroy.call(composed, error ?? undefined)
     return composed
   }
-  for (const stage of all) stage.on('warning', (text: string) => composed.emit('warning', text))
+  for (const stage of all)
+    for (const name of ['warning', 'losses']) stage.on(name, (...values: unknown[]) => composed.emit(name, ...values))
   composed.setPipeline(...all)
   composed[passFailures] = () => last[passFailures]?.()
   // A third-party stream in first position could not handle it.

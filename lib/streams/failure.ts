@@ -58,7 +58,8 @@ export function failWhenDrained(stream: Readable, error: Error): void {
     isWaiting = true
     if (stream.destroyed) return
     if (consumersOf(stream).every(isIdle)) stream.destroy(error)
-    else setTimeout(fail, wait, Math.min(2 * wait, MAX_WAIT_MS))
+    // A consumer that no one reads must not keep the process alive.
+    else setTimeout(fail, wait, Math.min(2 * wait, MAX_WAIT_MS)).unref()
   }
   if (stream.readableLength === 0) {
     fail(FIRST_WAIT_MS)

@@ -207,14 +207,34 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
   }
 
   function feedSlices(chunk: Uint8Array, start: number, done: () => void): void {
-    const end = Math.min(start + SLICE_BYTES, chunk.length)
-    const slice = (start === 0 && end === chunk.length ? chunk : chunk.subarray(start, end)) as In
-    if (!guard(() => stage.feed(slice))) return
-    if (recycles && start === 0) {
-      if (last !== undefined) recycle(last)
-      last = chunk
+    // A loop, because a chunk may have any number of slices that are drained at once.
+    for (let from = start; ;) {
+      const end = Math.min(from + SLICE_BYTES, chunk.length)
+      const slice = (from === 0 && end === chunk.length ? chunk : chunk.subarray(from, end)) as In
+      if (!guard(() => stage.feed(slice))) return
+      if (recycles && from === 0) {
+        if (last !== undefined) recycle(last)
+        last = chunk
+      }
+      const isLast = end === chunk.length
+      let isDrained = false
+      let isWaiting = false
+      drain(() => {
+        if (!isWaiting) isDrained = true
+        else if (isLast) settleChunk(done)
+        else feedSlices(chunk, end, done)
+      })
+      isWaiting = true
+      if (!isDrained) return
+      if (isLast) return settleChunk(done)
+      from = end
     }
-    drain(end < chunk.length ? () => feedSlices(chunk, end, done) : done)
+  }
+
+  /** From the callback of a write on, the chunk belongs to its owner again. */
+  function settleChunk(done: () => void): void {
+    if (!recycles) stage.detach?.()
+    done()
   }
 
   function feedBatch(batch: EventBatch, done: () => void): void {

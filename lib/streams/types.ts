@@ -51,11 +51,15 @@ interface Fluent<Events> {
   unpipe(destination?: NodeJS.WritableStream): this
 }
 
+/** The iterator of a stream, with what newer type definitions of Node require of it. */
+type ChunkIterator<Chunk> = AsyncIterableIterator<Chunk> &
+  Omit<ReturnType<Duplex[typeof Symbol.asyncIterator]>, keyof AsyncIterableIterator<unknown>>
+
 /** Members of heapflow's readable streams that replace Node's own. */
 interface TypedReadable<Gives extends Flow, Chunk, Events> extends Fluent<Events> {
   readonly [gives]?: Gives
-  [Symbol.asyncIterator](): AsyncIterableIterator<Chunk>
-  [Symbol.asyncIterator](): AsyncIterableIterator<AnyChunk>
+  [Symbol.asyncIterator](): ChunkIterator<Chunk>
+  [Symbol.asyncIterator](): ChunkIterator<AnyChunk>
 }
 
 /** The common members of `EventStream` and `ByteStream`. */

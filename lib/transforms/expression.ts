@@ -11,7 +11,18 @@ import type { BatchTransform } from '../event/stage.js'
  * - an array: its elements, any number, replace the event
  * - anything else (`true`, `undefined`, the value of an assignment ...): the event is kept, with the changes made to it
  */
-export type EventFunction = (event: TraceEvent, n: number) => unknown
+export type EventFunction = (event: TraceEvent, n: number) => Synchronous
+
+/** Any result except a promise: events are not held up by functions that take time. */
+export type Synchronous =
+  (object & { readonly then?: never }) | string | number | bigint | boolean | symbol | null | undefined | void
+
+/** The result of a function of the caller. @throws TypeError for a promise */
+export function synchronous<Result>(result: Result): Result {
+  if (typeof result === 'object' && result !== null && 'then' in result && typeof result.then === 'function')
+    throw wrongType('the function returned a promise, but it must not be async')
+  return result
+}
 
 /**
  * Compiles a user's code: an expression, such as `event.size *= 2n`, or the body of a function. The code sees `event`
@@ -89,7 +100,7 @@ export class Evaluator implements BatchTransform {
   private call(event: TraceEvent): void {
     this.seen++
     const { evaluate } = this
-    const result = evaluate(event, this.seen)
+    const result: unknown = synchronous(evaluate(event, this.seen))
     if (result === false || result === null) this.results = []
     else if (typeof result === 'function') throw wrongType('the result is a function, which is never called')
     else if (typeof result !== 'object' || isValueOf(event, result)) this.results = [event]

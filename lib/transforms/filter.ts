@@ -1,4 +1,5 @@
 import type { EventBatch, U64FieldName } from '../event/batch.js'
+import { synchronous, type Synchronous } from './expression.js'
 import { selectRows } from '../kernel/select.js'
 import { expressionError, type TraceError } from '../event/error.js'
 import { ALL_FIELDS, FIELDS, fieldSet, type ApiName, type KindName } from '../event/fields.js'
@@ -62,7 +63,7 @@ export interface FilterOptions extends FateOptions {
    * A custom condition: called with each event that meets the other criteria, as a plain object, and its number, from
    * 1. It decides nothing about `lost` events. Slow; the other criteria are fast.
    */
-  readonly where?: (event: TraceEvent, n: number) => unknown
+  readonly where?: (event: TraceEvent, n: number) => Synchronous
   /** Keep the events that do not meet all criteria instead. */
   readonly invert?: boolean
   /**
@@ -262,7 +263,7 @@ export class Filter implements BatchTransform {
         const row = rows[j] as number
         const number = before + row + 1
         try {
-          if (where(batch.event(row), number)) rows[kept++] = row
+          if (synchronous(where(batch.event(row), number))) rows[kept++] = row
         } catch (error) {
           this.fault = { row, error: expressionError(error, number) }
           break

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { PassThrough, Readable, Transform, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { describe, expect, test } from 'vitest'
@@ -8,6 +9,7 @@ import * as glibcMtrace from '../../lib/entry/glibc-mtrace.js'
 import * as hatf from '../../lib/entry/hatf.js'
 import * as mtrc from '../../lib/entry/mtrc.js'
 import * as ndjson from '../../lib/entry/ndjson.js'
+import * as valgrind from '../../lib/entry/valgrind.js'
 import * as replay from '../../lib/entry/replay.js'
 import { compose, filter, map } from '../../lib/entry/index.js'
 import { decoderStream, encoderStream, transformStream } from '../../lib/entry/stages.js'
@@ -294,4 +296,46 @@ describe('compose', () => {
     for await (const chunk of composed) void chunk
     expect(warnings).toHaveLength(1)
   })
+
+  test('passes losses on', async () => {
+    const composed = compose(filter({ thread: 0n }), hatf.encode({ attributes: false }))
+    const losses: ReadonlyMap<string, number>[] = []
+    composed.on('losses', (counts) => losses.push(counts))
+    const lost: TraceEvent = { kind: 'alloc', thread: 0n, address: 16n, size: 8n, file: 'a.c' }
+    await pipeline(Readable.from([lost]), composed, async (bytes: AsyncIterable<Uint8Array>) => {
+      for await (const chunk of bytes) void chunk
+    })
+    expect(losses).toHaveLength(1)
+    expect([...losses[0]!.keys()]).toContain('file')
+  })
+})
+
+test('functions of filter and map must not be async', async () => {
+  const keep = (async () => false) as unknown as () => boolean
+  for (const stage of [filter(keep), filter({ kind: 'alloc', where: keep }), map(keep)]) {
+    const batches: unknown[] = []
+    const reading = pipeline(Readable.from(EVENTS.slice(0, 2)), stage, async (source: AsyncIterable<unknown>) => {
+      for await (const batch of source) batches.push(...(batch as EventBatch))
+    })
+    await expect(reading).rejects.toThrow(/event 1: the function returned a promise, but it must not be async/)
+    expect(batches).toEqual([])
+  }
+})
+
+test('a chunk may have any number of slices without backpressure', { tags: ['slow'], timeout: 60_000 }, async () => {
+  // Lines that give no events: nothing is pushed between two slices.
+  const decoder = valgrind.decode()
+  const reading = decoder.toArray()
+  decoder.end(Buffer.alloc(300_000_000, 'x\n'))
+  expect((await reading).reduce((sum, batch) => sum + (batch as EventBatch).count, 0)).toBe(0)
+})
+
+test('a truncated trace that no one reads does not keep the process alive', () => {
+  const trace = encodeEvents(mtrc.format.encoder(), EVENTS, { format: 'mtrc' })
+  const script = `
+    import { Readable, PassThrough } from 'node:stream'
+    import { mtrc } from '${new URL('../../dist/lib/entry/index.js', import.meta.url).href}'
+    const trace = Buffer.from('${Buffer.from(trace).toString('base64')}', 'base64').subarray(0, -8)
+    Readable.from([trace]).pipe(mtrc.decode()).on('error', () => {}).pipe(new PassThrough({ objectMode: true }))`
+  execFileSync(process.execPath, ['--input-type=module', '-e', script], { timeout: 20_000 })
 })

@@ -95,7 +95,7 @@ describe('an expression', () => {
     ['[null]', /^expression: event 1: not an event: null$/],
     ['({})', /^expression: event 1: not an event: an object of type Object without a kind$/],
     ['[[]]', /^expression: event 1: not an event: an array without a kind$/],
-    ['Promise.resolve(true)', /^expression: event 1: not an event: an object of type Promise without a kind$/],
+    ['Promise.resolve(true)', /^expression: event 1: the function returned a promise, but it must not be async$/],
     ['event => event.size > 4n', /^expression: event 1: the result is a function, which is never called$/],
     ['event.size = "x".repeat(1e6)', /^expression: event 1: size must be a bigint, not "x{80}\.\.\."$/],
     ['event.size = 10n ** 1000n', /^expression: event 1: size is not a .*: an integer of more than 80 digits$/],

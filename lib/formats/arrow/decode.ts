@@ -51,6 +51,10 @@ export class ArrowDecoder implements Decoder {
     this.messages.drop()
   }
 
+  detach(): void {
+    this.input.detach()
+  }
+
   next(): EventBatch | null {
     for (;;) {
       if (this.rows !== undefined) return this.give(this.rows)

@@ -111,6 +111,10 @@ export class CompactDecoder implements Decoder {
     this.wasCut = true
   }
 
+  detach(): void {
+    this.input.detach()
+  }
+
   next(): EventBatch | null {
     for (;;) {
       const batch = this.batches.shift()

@@ -78,6 +78,10 @@ export class HatfDecoder implements Decoder {
     this.input.feed(chunk)
   }
 
+  detach(): void {
+    this.input.detach()
+  }
+
   /** @throws TraceError when a record is malformed, or the stream ends inside one */
   next(): EventBatch | null {
     for (;;) {

@@ -109,6 +109,12 @@ export class HeapmonDecoder implements Decoder {
     this.bad?.finish()
   }
 
+  detach(): void {
+    // All whole lines have been read.
+    this.input.detach()
+    this.lines = this.input.pos
+  }
+
   next(): EventBatch | null {
     if (this.failure !== null) throw this.failure
     const { input } = this

@@ -72,6 +72,10 @@ export class KmemtraceDecoder implements Decoder {
     this.end()
   }
 
+  detach(): void {
+    this.input.detach()
+  }
+
   next(): EventBatch | null {
     const batch = this.starved || this.closed ? undefined : this.read()
     if (batch !== undefined && (batch.count > 0 || this.headerIsNew)) {

@@ -66,6 +66,10 @@ export class MtrcDecoder implements Decoder {
     this.kernel?.dispose()
   }
 
+  detach(): void {
+    this.input.detach()
+  }
+
   next(): EventBatch | null {
     if (this.fault === undefined && !this.starved && !this.wasCut) this.read()
     const { batch } = this

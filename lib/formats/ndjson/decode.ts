@@ -56,6 +56,10 @@ export class NdjsonDecoder implements Decoder {
     this.input.pos = this.input.end
   }
 
+  detach(): void {
+    this.input.detach()
+  }
+
   next(): EventBatch | null {
     if (this.failure !== undefined) throw this.failure
     const { input, sequence } = this

@@ -119,6 +119,10 @@ export class BinaryDecoder implements Decoder {
     this.input.feed(chunk)
   }
 
+  detach(): void {
+    this.input.detach()
+  }
+
   /** @throws TraceError when the trace is malformed, too large, or ends before it is whole */
   next(): EventBatch | null {
     for (;;) {

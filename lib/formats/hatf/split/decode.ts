@@ -37,6 +37,10 @@ export class SplitDecoder implements Decoder {
     this.unpacker.feed(chunk)
   }
 
+  detach(): void {
+    this.unpacker.detach()
+  }
+
   /** @throws TraceError when the input is truncated or was changed anywhere */
   next(): EventBatch | null {
     for (;;) {
@@ -153,6 +157,10 @@ export class EitherDecoder implements Decoder {
   feed(chunk: Uint8Array): void {
     if (this.decoder === undefined) this.begin(chunk, false)
     else this.decoder.feed(chunk)
+  }
+
+  detach(): void {
+    this.decoder?.detach?.()
   }
 
   /** @throws TraceError as `HatfDecoder` and `SplitDecoder` do */

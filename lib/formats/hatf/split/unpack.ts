@@ -55,6 +55,10 @@ export class Unpacker {
   }
 
   /** The input was truncated by an error elsewhere. */
+  detach(): void {
+    this.input.detach()
+  }
+
   endTruncated(): void {
     this.input.pos = this.input.end
     this.input.ended = true
