@@ -3,7 +3,8 @@ import { AllocatorKernel } from '../../lib/allocators/kernel.js'
 import type { EventBatch, TraceEvent } from '../../lib/event/batch.js'
 import { compact } from '../../lib/formats/compact/index.js'
 import { checkEvents, textOf } from './codecs.js'
-import { Failure, recutBatches } from './drive.js'
+import { recutBatches } from './drive.js'
+import { Failure } from './failure.js'
 import { ANYTHING, cutIntoBatches, randomEvents, type Shape } from './events.js'
 import type { Random } from './random.js'
 import type { Target } from './target.js'
@@ -41,7 +42,7 @@ const ALLOCATORS: Readonly<Record<string, (random: Random) => AllocatorSettings>
 /** Calls through each simulated allocator: of a program whose blocks are mostly where it puts them, or any. */
 export const ALLOCATOR_TARGETS: readonly Target[] = Object.entries(ALLOCATORS).map(([name, settingsOf]) => ({
   name,
-  weight: 2,
+  weight: 1 / 2,
   make(random) {
     const settings = settingsOf(random)
     const most = random.oneIn(20) ? 3000 : 300

@@ -4,15 +4,14 @@ import { FIELDS } from '../../lib/event/fields.js'
 import { gatherRows } from '../../lib/event/gather.js'
 import { recycle } from '../../lib/event/recycle.js'
 import type { Decoder, Encoder, Stage } from '../../lib/event/stage.js'
+import { Budget } from './budget.js'
 import { Digest } from './digest.js'
 import type { Random } from './random.js'
-
-/** Something that must not be: what, in words. */
-export class Failure extends Error {}
 
 /** What a decoder made of an input. */
 export interface Decoded {
   digest: Digest
+  warnings: readonly string[]
   /** The batches, unless they were recycled. */
   batches: EventBatch[]
   error: TraceError | undefined
@@ -26,7 +25,7 @@ export function decode(decoder: Decoder, bytes: Uint8Array): Decoded {
     digest.add(batch)
     batches.push(batch)
   })
-  return { digest, batches, error }
+  return { digest, warnings: [...(decoder.warnings ?? [])], batches, error }
 }
 
 /**
@@ -40,7 +39,7 @@ export function decodeInPieces(decoder: Decoder, bytes: Uint8Array, random: Rand
     spoil(batch)
     recycle(batch)
   })
-  return { digest, batches: [], error }
+  return { digest, warnings: [...(decoder.warnings ?? [])], batches: [], error }
 }
 
 function* pieces(bytes: Uint8Array, random: Random): Generator<Uint8Array> {
@@ -94,7 +93,7 @@ export function transform(stage: Stage<EventBatch, EventBatch>, batches: readonl
     digest.add(batch)
     out.push(batch)
   })
-  return { digest, batches: out, error }
+  return { digest, warnings: [], batches: out, error }
 }
 
 /** The same on copies that are cut in other places, and recycled as soon as the stage is done with them. */
@@ -105,7 +104,7 @@ export function transformRecycling(
 ): Decoded {
   const digest = new Digest()
   const error = run(stage, recutBatches(batches, random), (batch) => digest.add(batch), stage.consumes === true)
-  return { digest, batches: [], error }
+  return { digest, warnings: [], batches: [], error }
 }
 
 /**
@@ -119,13 +118,19 @@ function run<In extends object, Out extends object>(
   take: (out: Out) => void,
   spoils = false,
 ): TraceError | undefined {
+  const budget = new Budget()
+  const give = (out: Out): void => {
+    budget.add(out as unknown as Uint8Array | EventBatch)
+    take(out)
+  }
   try {
     for (const input of inputs) {
+      budget.add(input as unknown as Uint8Array | EventBatch)
       stage.feed(input)
       let isPassedOn = false
       for (let out = stage.next(); out !== null; out = stage.next()) {
         isPassedOn ||= (out as object) === input
-        take(out)
+        give(out)
       }
       if (spoils && !isPassedOn) {
         spoil(input as unknown as EventBatch)
@@ -133,11 +138,13 @@ function run<In extends object, Out extends object>(
       }
     }
     stage.end()
-    for (let out = stage.next(); out !== null; out = stage.next()) take(out)
+    for (let out = stage.next(); out !== null; out = stage.next()) give(out)
   } catch (error) {
-    if (error instanceof TraceError) return error
-    throw error
+    if (!(error instanceof TraceError)) throw error
+    budget.check()
+    return error
   }
+  budget.check()
   return undefined
 }
 

@@ -15,9 +15,9 @@ export interface Job {
 /** Where in the shared memory is what: how many inputs were tried, and which one is tried now. */
 export const Progress = { tried: 0, target: 1, run: 2, size: 3 } as const
 
-/** What the worker says at its end. */
+/** What the worker says of a fault, and at its end. */
 export interface Report {
   fault: Fault | undefined
-  /** Inputs by target. */
-  tried: readonly (readonly [string, number])[]
+  /** At the end: inputs by target, and how long they took, in milliseconds. */
+  tried: readonly (readonly [name: string, count: number, time: number])[] | undefined
 }

@@ -55,17 +55,22 @@ const timer = setInterval(() => {
   }
 }, LOOK)
 
+let faults = 0
 worker.on('message', ({ fault, tried }: Report) => {
+  if (fault !== undefined) fail(fault)
+  if (tried === undefined) return
   clearInterval(timer)
-  if (fault !== undefined) return fail(fault)
-  if (only === undefined) for (const [target, n] of tried) console.log(`${String(n).padStart(10)} ${target}`)
+  if (only === undefined)
+    for (const [target, n, time] of tried)
+      console.log(`${String(n).padStart(10)} ${target.padEnd(20)} ${rate(n, time)}/s`)
   const n = Number(state[Progress.tried])
-  console.log(`${n} inputs without a failure, ${rate(n)}/s`)
+  console.log(`${n} inputs, ${faults === 0 ? 'without a failure' : `${faults} fail`}, ${rate(n)}/s`)
 })
 worker.on('error', (error) => stop(error.stack ?? String(error)))
 
-function rate(n: number): number {
-  return Math.round(n / ((performance.now() - start) / 1000))
+/** Inputs in a second. */
+function rate(n: number, time = performance.now() - start): number {
+  return Math.round((1000 * n) / Math.max(1, time))
 }
 
 /** The worker cannot say any more which input it was. */
@@ -79,6 +84,7 @@ function stop(message: string): void {
 
 function fail({ target: targetName, run, message }: Fault): void {
   process.exitCode = 1
+  faults++
   const target = targets.find((each) => each.name === targetName)
   if (target === undefined) throw new Error(message)
   console.log(`${targetName}, input ${run} of seed ${seed} fails: ${message}`)

@@ -17,24 +17,37 @@ if (only === undefined) Error.stackTraceLimit = 0
 const state = new BigUint64Array(progress)
 const targets = targetsNamed(name)
 const tried = new Map<Target, number>(targets.map((target) => [target, 0]))
+const times = new Map<Target, number>(targets.map((target) => [target, 0]))
 
-async function fuzz(): Promise<Fault | undefined> {
+/** So many faults are found before the worker gives up. */
+const MAX_FAULTS = 20
+
+let faults = 0
+
+/** Reports a fault, and goes on. @returns whether there have been too many */
+function isTooMuch(fault: Fault | undefined): boolean {
+  if (fault === undefined) return false
+  parentPort?.postMessage({ fault, tried: undefined } satisfies Report)
+  return ++faults === MAX_FAULTS
+}
+
+async function fuzz(): Promise<void> {
   let left = runs
   while (left > 0) {
     for (const [t, target] of targets.entries()) {
       const first = tried.get(target) as number
       const n = Math.min(left, TURN * (target.weight ?? 1))
       state[Progress.target] = BigInt(t)
+      const start = performance.now()
       for (let run = first; run < first + n; run++) {
         state[Progress.run] = BigInt(run)
-        const fault = await tryOne(target, run)
-        if (fault !== undefined) return fault
+        if (isTooMuch(await tryOne(target, run))) return
       }
       left -= n
+      times.set(target, (times.get(target) as number) + performance.now() - start)
       tried.set(target, first + n)
     }
   }
-  return undefined
 }
 
 async function tryOne(target: Target, run: number): Promise<Fault | undefined> {
@@ -44,11 +57,10 @@ async function tryOne(target: Target, run: number): Promise<Fault | undefined> {
   return fault
 }
 
-async function work(): Promise<Fault | undefined> {
-  if (only === undefined) return fuzz()
-  return tryOne(targets[0] as Target, only)
+if (only === undefined) await fuzz()
+else isTooMuch(await tryOne(targets[0] as Target, only))
+const report: Report = {
+  fault: undefined,
+  tried: [...tried].map(([target, n]) => [target.name, n, times.get(target) as number]),
 }
-
-const fault = await work()
-const report: Report = { fault, tried: [...tried].map(([target, n]) => [target.name, n]) }
 parentPort?.postMessage(report)

@@ -1,4 +1,4 @@
-import { open, type FileHandle } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { EventBatch } from '../../event/batch.js'
 import { limit, malformed, truncated, type TraceError, type TracePosition } from '../../event/error.js'
 import { showText, showValue } from '../../event/message-text.js'
@@ -13,7 +13,7 @@ import { noFile } from '../../formats/parquet/no-file.js'
 import { eventColumn, takeBatch, tracesIn } from '../../formats/parquet/rows.js'
 import { checkNames } from '../../formats/parquet/schema-read.js'
 import type { Warn } from '../../reading/run-stage.js'
-import { FileBytes, PagesOf } from './parquet-pages.js'
+import { FileBytes, PagesOf, type ParquetFile } from './parquet-pages.js'
 
 const FORMAT = 'parquet'
 
@@ -31,7 +31,15 @@ const TAIL = 4 + MAGIC.length
  *   after it was closed
  */
 export async function* readParquet(path: string, warn: Warn, closed?: AbortSignal): AsyncGenerator<EventBatch> {
-  const file = await open(path)
+  yield* readParquetFile(await open(path), warn, closed)
+}
+
+/** The same for a file that is open, which is closed at the end. */
+export async function* readParquetFile(
+  file: ParquetFile,
+  warn: Warn,
+  closed?: AbortSignal,
+): AsyncGenerator<EventBatch> {
   const close = () => void file.close()
   if (closed?.aborted === true) close()
   closed?.addEventListener('abort', close)
@@ -58,7 +66,7 @@ interface Progress {
   offset: number
 }
 
-async function* eventsOf(file: FileHandle, warn: Warn, progress: Progress): AsyncGenerator<EventBatch> {
+async function* eventsOf(file: ParquetFile, warn: Warn, progress: Progress): AsyncGenerator<EventBatch> {
   const { size } = await file.stat()
   const bytes = new FileBytes(file, size)
   if (!isMagic(await bytes.read(0, Math.min(size, MAGIC.length)))) throw noFile()

@@ -1,4 +1,3 @@
-import type { FileHandle } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import { ParquetFault, ParquetLimit } from '../../formats/parquet/fault.js'
 import { MAX_HELD } from '../../formats/parquet/layout.js'
@@ -12,13 +11,20 @@ const STEP = 262_144
 /** A head of a page, with the least and the largest text of the page, has at most this number of bytes. */
 const MAX_HEAD = 16_777_216
 
+/** What is needed of a file handle. */
+export interface ParquetFile {
+  stat(): Promise<{ readonly size: number }>
+  read(range: { buffer: Uint8Array; offset: number; position: number }): Promise<{ readonly bytesRead: number }>
+  close(): Promise<void>
+}
+
 /** The bytes of a file. One range may be held in memory: a read for each column would take much longer. */
 export class FileBytes {
   private held: Uint8Array = new Uint8Array(0)
   private heldFrom = 0
 
   constructor(
-    private readonly file: FileHandle,
+    private readonly file: ParquetFile,
     readonly byteLength: number,
   ) {}
 
