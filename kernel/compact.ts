@@ -3,7 +3,7 @@
  * to one decoder or one encoder: it keeps the model from block to block.
  */
 
-import { byteCount, clear, reserve, setCounts } from './compact/batch-strings'
+import { byteCount, listedCount, clear, reserve, setCounts } from './compact/batch-strings'
 import { resetAddresses } from './compact/best/addresses'
 import { resetMixer } from './compact/best/mixer'
 import { resetMixedNumbers } from './compact/best/numbers'
@@ -62,6 +62,8 @@ const BLOCK_NAMES: u32 = 1_048_576
 const BLOCK_PAYLOAD: u32 = 1_048_576
 /** A decoded batch is complete when it has this many bytes of strings. */
 const BATCH_STRINGS: u32 = 262_144
+/** A decoded batch has no more events when the lists of its events have so many items. */
+const BATCH_LISTED: u32 = 1_048_576
 
 /** @param value a random number, so that no trace can contain keys or names chosen to collide */
 export function seed(value: u32): void {
@@ -187,7 +189,7 @@ export function decode(count: u32): u32 {
   beginOutput()
   fields = 0
   let row: u32 = 0
-  while (row < count && byteCount < BATCH_STRINGS) {
+  while (row < count && byteCount < BATCH_STRINGS && listedCount < BATCH_LISTED) {
     if (isCrowded()) forgetNames()
     fault = codeEvent(row)
     if (fault != FINE) return row

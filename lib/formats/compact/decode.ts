@@ -35,8 +35,18 @@ import {
 import { lists, parseIndex, totalsAt, traceParts, type Place, type Totals } from './places.js'
 import { sniff } from './sniff.js'
 
-/** The memory limit for the batches of a block, because a small block can expand to very much. */
-const MAX_BLOCK_MEMORY = 1 << 27
+/** The most memory that the strings of a batch may take. */
+const MAX_BATCH_MEMORY = 1 << 27
+
+/** A block of which events are left to decode. */
+interface OpenBlock {
+  readonly header: TraceHeader
+  readonly count: number
+  left: number
+  readonly checksum: number
+  /** Where its section begins. */
+  readonly offset: number
+}
 
 /** Where a decoder begins that is not fed what comes before. */
 export interface CompactStart {
@@ -61,6 +71,8 @@ export class CompactDecoder implements Decoder {
   private kernel: CompactKernel | undefined
   private header: TraceHeader | undefined
   private headerIsNew = false
+  /** The block that is being decoded. */
+  private block: OpenBlock | undefined
   /** No trace has begun. */
   private isFirst = true
   /** The batches of the block that was read, which are delivered one by one. */
@@ -123,14 +135,15 @@ export class CompactDecoder implements Decoder {
         return batch
       }
       if (this.fault !== undefined) throw this.fault
-      if (this.wasCut) {
+      if (this.wasCut && this.block === undefined) {
         this.dispose()
         if (!this.headerIsNew) return null
         this.giveHeader()
         continue
       }
       try {
-        if (!this.read()) return null
+        if (this.block !== undefined) this.readBlock(this.block)
+        else if (!this.read()) return null
       } catch (error) {
         this.batches = []
         this.dispose()
@@ -314,26 +327,31 @@ export class CompactDecoder implements Decoder {
     const view = viewOf(body, 0)
     const count = view.getUint32(0, true)
     if (count === 0 || count > BLOCK_EVENTS) throw malformed(`a block of ${count} events`, this.at())
+    this.kernel?.run.beginDecoding(SECTION_HEAD + BLOCK_HEAD, body.length - BLOCK_HEAD)
+    this.block = { header, count, left: count, checksum: view.getUint32(4, true), offset: this.input.offset }
+  }
+
+  /** Decodes the next events of a block. They are given out before the rest is decoded, so memory stays small. */
+  private readBlock(block: OpenBlock): void {
     const kernel = this.kernel as CompactKernel
     const { run } = kernel
-    run.beginDecoding(SECTION_HEAD + BLOCK_HEAD, body.length - BLOCK_HEAD)
-    let memory = 0
-    for (let left = count; left > 0;) {
-      const rows = run.decode(Math.min(left, KERNEL_EVENTS))
-      kernel.refresh()
-      if (run.fault.value !== 0) throw faultError(run.fault.value, this.at())
-      const batch = this.take(kernel, rows, header)
-      memory += batch.strings.memory + 64 * rows
-      if (memory > MAX_BLOCK_MEMORY) throw limit('the strings of a block take too much memory', this.at())
-      this.batches.push(batch)
-      left -= rows
+    const rows = run.decode(Math.min(block.left, KERNEL_EVENTS))
+    kernel.refresh()
+    const at = place(block.offset, this.delivered)
+    if (run.fault.value !== 0) throw faultError(run.fault.value, at)
+    const batch = this.take(kernel, rows, block.header)
+    if (batch.strings.memory > MAX_BATCH_MEMORY) throw limit('the strings of events take too much memory', at)
+    block.left -= rows
+    if (block.left === 0) {
+      if (!run.isWhole() || run.eventsChecksum() >>> 0 !== block.checksum)
+        throw malformed('the checksum of the events of a block is wrong', at)
+      this.block = undefined
+      this.blocks++
+      this.events += block.count
+      this.sinceReset += block.count
     }
-    if (!run.isWhole() || run.eventsChecksum() >>> 0 !== view.getUint32(4, true))
-      throw malformed('the checksum of the events of a block is wrong', this.at())
     this.headerIsNew = false
-    this.blocks++
-    this.events += count
-    this.sinceReset += count
+    this.batches.push(batch)
   }
 
   private take(kernel: CompactKernel, rows: number, header: TraceHeader): EventBatch {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import type { EventBatch } from '../../../lib/event/batch.js'
+import { EventBatch } from '../../../lib/event/batch.js'
 import { isWritable, type Format } from '../../../lib/event/format.js'
 import { compact, type CompactLevel } from '../../../lib/formats/compact/index.js'
 import { LEVEL } from '../../../lib/formats/compact/layout.js'
@@ -76,6 +76,34 @@ describe('what any format holds comes back', () => {
     expect(best).toBeLessThan(fast)
   })
 })
+
+test.each(['fast', 'best'])(
+  'stacks that are deep, recur and differ in many names come back: %s',
+  { tags: ['slow'] },
+  (level) => {
+    const stacks = Array.from({ length: 20 }, (_, s) =>
+      Array.from({ length: 5000 }, (_unused, i) => (i % 2 === 0 ? `f${s}_${i}` : `m${i}`)),
+    )
+    const header = { format: 'deep' }
+    const batches = Array.from({ length: 5 }, (_, b) => {
+      const batch = new EventBatch(500, 0, header)
+      for (let i = 0; i < 500; i++)
+        batch.push({ kind: 'alloc', address: BigInt(4096 + 64 * (500 * b + i)), stack: stacks[(7 * i + b) % 20]! })
+      return batch
+    })
+    const bytes = encodeAll(compact.encoder({ [level]: true }), batches)
+    let read = 0
+    const { out, error } = drive(compact.decoder(), slices(bytes, 65_536))
+    expect(error).toBeUndefined()
+    for (const batch of out)
+      for (const { stack } of batch) {
+        if (stack?.join() !== stacks[(7 * (read % 500) + Math.floor(read / 500)) % 20]!.join())
+          throw new Error(`event ${read + 1} has another stack`)
+        read++
+      }
+    expect(read).toBe(2500)
+  },
+)
 
 describe('the corpus comes back', { tags: ['corpus'] }, () => {
   const folders = ['hatf-ascii', 'heaptrack', 'kmem', 'ltrace', 'mtrace', 'mtrc', 'valgrind']
