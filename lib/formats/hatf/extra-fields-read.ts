@@ -2,6 +2,7 @@ import { hexValue, HI, LO, WORD } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { ALL_FIELDS, APIS, FIELDS, FieldBit, KINDS, Kind, OUTCOMES } from '../../event/fields.js'
 import { parseJson } from '../../event/json.js'
+import { decodeText, encodeText } from '../../event/strings.js'
 import { COMMENT_MARK, EXTRA_FIELDS_MARK, KIND, RECORD_FIELDS, WITHOUT } from './extra-fields.js'
 
 const QUOTE = 34
@@ -128,7 +129,7 @@ export class ExtraFieldsReader {
         batch[name][i] = this.integer(MAX_U32)
         break
       case 'i32':
-        batch[name][i] = this.take(MINUS) ? -this.integer(MAX_I32 + 1) : this.integer(MAX_I32)
+        batch[name][i] = this.take(MINUS) ? this.negative() : this.integer(MAX_I32)
         break
       case 'api':
         batch.api[i] = this.nameIn(API_NAMES)
@@ -242,6 +243,12 @@ export class ExtraFieldsReader {
     return value
   }
 
+  private negative(): number {
+    const value = -this.integer(MAX_I32 + 1)
+    if (value === 0) this.failed = true
+    return value
+  }
+
   /** Whether there is at least one digit since `start`, and no leading zero. */
   private isCanonical(start: number): boolean {
     return this.pos > start && (this.bytes[start] !== ZERO || this.pos === start + 1)
@@ -289,7 +296,11 @@ export class ExtraFieldsReader {
     while (this.pos < this.end && this.bytes[this.pos] !== QUOTE) this.pos += this.bytes[this.pos] === BACKSLASH ? 2 : 1
     this.expect(QUOTE)
     try {
-      return batch.strings.internText(JSON.parse(strict.decode(this.bytes.subarray(start, this.pos))) as string)
+      const json = strict.decode(this.bytes.subarray(start, this.pos))
+      const text = JSON.parse(json) as string
+      // The writer has one way to escape a text.
+      if (JSON.stringify(decodeText(encodeText(text))) !== json) this.failed = true
+      return batch.strings.internText(text)
     } catch {
       this.failed = true
       return 0

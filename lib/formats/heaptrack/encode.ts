@@ -117,11 +117,12 @@ export class HeaptrackEncoder extends LineEncoder {
     const n = losses.countBatch(batch)
     this.headEnd = this.sink.pos
     if (isNew) this.begin(batch)
-    if (this.strings !== batch.strings) {
+    // Batches may share a table that grows.
+    if (this.strings !== batch.strings || this.nodes.length !== batch.strings.listCount) {
       this.strings = batch.strings
       this.nodes = new Int32Array(batch.strings.listCount).fill(-1)
-      this.written.begin(batch.strings)
     }
+    this.written.begin(batch.strings)
     for (let i = 0; i < n; i++) this.event(batch, i)
     this.isHead &&= this.sink.pos === this.headEnd
     if (n < batch.count) throw losses.errorFor(batch, n)

@@ -16,6 +16,8 @@ export class FrameNumbers {
   bytes = new Uint32Array(1024)
   private readonly numbers = new Map<string, number>()
   private strings: StringTable | undefined
+  /** The number of strings that the table had at the beginning of the batch. */
+  private size = 0
   /** The number of each string of the batch that was looked up. */
   private known = new Uint32Array(0)
 
@@ -24,8 +26,10 @@ export class FrameNumbers {
 
   /** Begins a batch with these strings. */
   begin(strings: StringTable): void {
-    if (strings === this.strings) return
+    // Batches may share a table that grows.
+    if (strings === this.strings && strings.size === this.size) return
     this.strings = strings
+    this.size = strings.size
     if (this.known.length < strings.size) this.known = grown(this.known, strings.size)
     this.known.fill(UNKNOWN, 0, strings.size)
   }

@@ -64,7 +64,10 @@ export class SiteKeys {
   /** Prepares for the events of a batch. */
   begin(batch: EventBatch): void {
     const { strings, columns } = batch
-    if ((columns & (HAS_STACK | HAS_SOURCE | HAS_MODULE)) === 0 || strings === this.strings) return
+    if ((columns & (HAS_STACK | HAS_SOURCE | HAS_MODULE)) === 0) return
+    // Batches may share a table that grows.
+    const isSame = strings.size === this.nameOf.length && strings.listCount === this.rowOfList.length
+    if (strings === this.strings && isSame) return
     this.strings = strings
     this.nameOf = new Int32Array(strings.size).fill(UNKNOWN)
     this.rowOfList = new Int32Array(strings.listCount).fill(UNKNOWN)
