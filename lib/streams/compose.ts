@@ -6,6 +6,7 @@ import type { Composed, InOrder } from './types.js'
 
 /** Methods of Node's streams that pumpify's lack. They work on any async iterable. */
 const HELPERS = [
+  'compose',
   'drop',
   'every',
   'filter',
@@ -57,6 +58,9 @@ export function compose<const Stages extends readonly [Duplex, Duplex, ...Duplex
   const composed = new Composed() as Pumpify & PassesFailures
   for (const name of HELPERS)
     if (!(name in composed)) Object.defineProperty(composed, name, { value: Readable.prototype[name] })
+  // Node's adapters for web streams need these.
+  for (const name of ['readableObjectMode', 'writableObjectMode'])
+    Object.defineProperty(composed, name, { value: true })
   const destroy = composed.destroy
   composed.destroy = (error?: Error | null): typeof composed => {
     if (closing) return composed

@@ -1,4 +1,4 @@
-import { Transform, type Readable, type Writable } from 'node:stream'
+import type { Readable, Transform, Writable } from 'node:stream'
 
 /** Marks failures. Like the other symbols here it is the same for all copies of the package in a process. */
 const FAILURE = Symbol.for('heapflow.Failure')
@@ -48,30 +48,48 @@ export function allAccept(stream: Readable): boolean {
 /** The initial and the maximum time to wait before checking again whether consumers are done. */
 const [FIRST_WAIT_MS, MAX_WAIT_MS] = [1, 50]
 
+/** Errors that wait for streams to write their input. What they wait for, if anything, keeps the process alive. */
+const waiting = new Set<() => void>()
+
+/** The event loop is empty, so what is still queued somewhere will never be written. */
+function failAll(): void {
+  for (const fail of waiting) fail()
+}
+
 /**
- * Destroys a stream with an error as soon as its consumer has taken everything that is queued, and the streams that it
- * is piped into have written their input. A pipeline destroys these together with what they have queued.
+ * Destroys a stream with an error as soon as its consumer has taken everything that is queued and asks for more, and the
+ * streams that it is piped into have written their input. A pipeline destroys these together with what they have queued,
+ * and a consumer that has not asked for more may still work on the last chunk.
  */
 export function failWhenDrained(stream: Readable, error: Error): void {
-  let isWaiting = false
-  const fail = (wait: number) => {
-    isWaiting = true
-    if (stream.destroyed) return
-    if (consumersOf(stream).every(isIdle)) stream.destroy(error)
-    // A consumer that no one reads must not keep the process alive.
-    else setTimeout(fail, wait, Math.min(2 * wait, MAX_WAIT_MS)).unref()
+  let isAsked = false
+  const fail = () => {
+    waiting.delete(fail)
+    if (waiting.size === 0) process.off('beforeExit', failAll)
+    stream.destroy(error)
   }
-  if (stream.readableLength === 0) {
-    fail(FIRST_WAIT_MS)
-    return
+  const failWhenIdle = (wait: number) => {
+    if (stream.destroyed || consumersOf(stream).every(isIdle)) return fail()
+    if (waiting.size === 0) process.on('beforeExit', failAll)
+    waiting.add(fail)
+    setTimeout(failWhenIdle, wait, Math.min(2 * wait, MAX_WAIT_MS)).unref()
+  }
+  const ask = () => {
+    if (!isAsked) failWhenIdle(FIRST_WAIT_MS)
+    isAsked = true
   }
   const read = stream.read
   stream.read = (size?: number): unknown => {
     const chunk: unknown = read.call(stream, size)
-    // The consumer has the chunk, or gets it from this call; Node emits the error on a later tick.
-    if (stream.readableLength === 0 && !isWaiting) fail(FIRST_WAIT_MS)
+    // Node itself calls `read(0)`, which asks for nothing.
+    if (chunk === null && size !== 0 && stream.readableLength === 0) ask()
     return chunk
   }
+  if (stream.readableLength > 0) return
+  // A consumer that calls `read` may have done so before, and does it again after this event.
+  const isRead = stream.readableFlowing === false || (stream.readableFlowing === null && stream.readableDidRead)
+  if (isRead) process.nextTick(() => stream.emit('readable'))
+  else ask()
 }
 
 /** The streams that a stream is piped into, in a private field of all implementations of Node's streams. */
@@ -85,7 +103,8 @@ function consumersOf(stream: Readable): Writable[] {
 function isIdle(stream: Writable): boolean {
   if (stream.destroyed) return true
   if (stream.writableLength > 0) return false
-  const duplex: unknown = stream
-  // The output of other duplex streams differs from their input.
-  return !(duplex instanceof Transform) || (duplex.readableLength === 0 && consumersOf(duplex).every(isIdle))
+  // The output of other duplex streams differs from their input. Not by instanceof: there are several implementations.
+  if (!('_transform' in stream)) return true
+  const transform = stream as unknown as Transform
+  return transform.readableLength === 0 && consumersOf(transform).every(isIdle)
 }
