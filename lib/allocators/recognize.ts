@@ -12,16 +12,32 @@ import {
 
 /** An allocator counts as recognized if it predicts at least this share of the addresses. */
 export const RECOGNIZED = 0.5
+/** In a trace of fewer events, a simulation that is wrong more often takes a compact trace more bytes than none. */
+const SHORT = { events: 4096, share: 0.95 }
 
 /**
  * All candidates replay the first events, and those that are left more of them. A candidate is left out if its share of
  * right addresses is below the least one, or if it has more wrong ones than `factor` times those of the best one, and
- * `FEW_WRONG` more.
+ * `FEW_WRONG` more. If no one is good, so many are left: their versions hardly matter.
  */
-const ROUNDS = [
-  { events: 1024, least: 0.15, factor: 2 },
-  { events: 8192, least: 0.3, factor: 1.25 },
-] as const
+const ROUNDS: readonly Round[] = [
+  { events: 256, least: 0.2, factor: 3, left: Infinity },
+  { events: 1024, least: 0.35, factor: 2, left: 4 },
+  { events: 8192, least: 0.5, factor: 1.25, left: 2 },
+  { events: 20_480, least: 0.6, factor: 1.1, left: 1 },
+]
+
+interface Round {
+  readonly events: number
+  readonly least: number
+  readonly factor: number
+  readonly left: number
+}
+
+/** A candidate with this share of wrong addresses is not good. */
+const POOR = 0.1
+/** A candidate with this share of wrong addresses needs no better one. */
+const GOOD = 1 / 4000
 
 /**
  * So many wrong addresses do not tell candidates apart: the places of the heap and of the area for mappings are random.
@@ -45,7 +61,8 @@ export interface Candidate {
 /**
  * The allocators that predict most of the addresses of some events, and as many as each other: the likeliest one first.
  * @param batches the events, one trace from its beginning or from any event
- * @param isThorough whether all that predict as many are needed, or the first one suffices
+ * @param isThorough whether all that predict as many are needed; or the first one suffices, if it takes a compact trace
+ *   fewer bytes
  * @returns none if none predicts `RECOGNIZED` of the addresses
  */
 export function recognize(batches: readonly EventBatch[], isThorough: boolean): readonly Candidate[] {
@@ -59,21 +76,31 @@ export function recognize(batches: readonly EventBatch[], isThorough: boolean): 
 
 function recognizeBy(trial: Trial, batches: readonly EventBatch[], isThorough: boolean): readonly Candidate[] {
   let left = candidates(batches)
-  for (const { events, least, factor } of ROUNDS) {
-    if (events >= trial.events) break
-    left = trial.round(left, events, { least, factor })
+  const isDone = ({ right, wrong }: Candidate) => !isThorough && wrong <= Math.max(FEW_WRONG, GOOD * (right + wrong))
+  let best: readonly Candidate[] = []
+  for (const settings of left)
+    if (!isThorough && best.length === 0 && settings.version === LIKELIEST[0])
+      best = trial.quick(settings).filter(isDone)
+  if (best.length === 0) {
+    for (const round of ROUNDS) if (round.events < trial.events && !trial.isSettled) left = trial.round(left, round)
+    best = trial.final(left, isDone)
   }
-  const isDone = ({ wrong }: Candidate) => !isThorough && wrong <= FEW_WRONG
-  let best = trial.final(left, isDone)
   const [first] = best
   if (first === undefined) return []
-  if (first.wrong > FEW_WRONG && first.settings.allocator === 'ptmalloc' && hasThreads(batches)) {
+  if (
+    !isDone(first) &&
+    first.wrong > FEW_WRONG &&
+    first.right >= first.wrong &&
+    first.settings.allocator === 'ptmalloc' &&
+    hasThreads(batches)
+  ) {
     const more = best.flatMap(({ settings }) => (settings.allocator === 'ptmalloc' ? variants(settings) : []))
     best = trial.final(more, isDone, best)
   }
   // Where no arena of a thread was seen, its version is not known.
   if (!isThorough && !hasThreads(batches)) best = best.map(learning)
-  return best.filter(({ right, wrong }) => right > 0 && right >= RECOGNIZED * (right + wrong))
+  const least = !isThorough && trial.events < SHORT.events ? SHORT.share : RECOGNIZED
+  return best.filter(({ right, wrong }) => right > 0 && right >= least * (right + wrong))
 }
 
 function learning({ settings, right, wrong }: Candidate): Candidate {
@@ -104,6 +131,8 @@ function variants(settings: PtmallocSettings): readonly PtmallocSettings[] {
 class Trial {
   private readonly replay = new AllocatorReplay({ allocator: 'ptmalloc', version: 36, bits: 64 })
   readonly events: number
+  /** Whether one good candidate is left. */
+  isSettled = false
 
   constructor(private readonly batches: readonly EventBatch[]) {
     this.events = batches.reduce((sum, { count }) => sum + count, 0)
@@ -113,12 +142,14 @@ class Trial {
     this.replay.dispose()
   }
 
+  /** A candidate with all events, unless it soon turns out to be wrong. */
+  quick(settings: AllocatorSettings): readonly Candidate[] {
+    const result = this.run(settings, this.events, Math.max(FEW_WRONG, GOOD * this.events))
+    return result === undefined ? [] : [result]
+  }
+
   /** The candidates that are left after the first `events` events, in their order. */
-  round(
-    from: readonly AllocatorSettings[],
-    events: number,
-    { least, factor }: { least: number; factor: number },
-  ): readonly AllocatorSettings[] {
+  round(from: readonly AllocatorSettings[], { events, least, factor, left }: Round): readonly AllocatorSettings[] {
     let most = Infinity
     const done: Candidate[] = []
     for (const settings of from) {
@@ -127,7 +158,11 @@ class Trial {
       most = Math.min(most, result.wrong)
       done.push(result)
     }
-    return done.filter(({ wrong }) => wrong <= most * factor + FEW_WRONG).map(({ settings }) => settings)
+    const near = done.filter(({ wrong }) => wrong <= most * factor + FEW_WRONG)
+    const isPoor = near.every(({ right, wrong }) => wrong > POOR * (right + wrong))
+    this.isSettled = near.length === 1 && !isPoor
+    const kept = isPoor ? near.toSorted((a, b) => a.wrong - b.wrong).slice(0, left) : near
+    return kept.map(({ settings }) => settings)
   }
 
   /**
