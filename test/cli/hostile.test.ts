@@ -14,7 +14,7 @@ const BYTE_TIME = 0.002
 /** Starting a command takes some 100 ms, and twice as long while other tests run. */
 const START_TIME = 300
 /** The limit of the longest line of NDJSON, which takes most. */
-const MAX_MEMORY = 300_000_000
+const MAX_MEMORY = 450_000_000
 
 interface Ran {
   readonly code: number | null
