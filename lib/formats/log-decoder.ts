@@ -48,6 +48,11 @@ export abstract class LogDecoder extends LineDecoder {
     return this.nothing()
   }
 
+  /** Whether the line at the input's position is one that such logs have besides events: it is not counted. */
+  protected isExpected(): boolean {
+    return false
+  }
+
   /** Counts skipped lines. `first` is the number of the first one. */
   protected skip(lines: number, first: number): void {
     if (lines > 0 && this.skipped === 0) this.firstSkipped = first
@@ -57,7 +62,7 @@ export abstract class LogDecoder extends LineDecoder {
   /** Skips the first `bytes` bytes of a line that is too long for an event, and then the rest. */
   protected skipLong(bytes: number): void {
     if (!this.isLong) {
-      this.skip(1, this.line)
+      if (!this.isExpected()) this.skip(1, this.line)
       this.longStart = this.input.offset
     }
     this.isLong = true

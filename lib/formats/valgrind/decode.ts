@@ -6,6 +6,10 @@ import { LogDecoder } from '../log-decoder.js'
 import { valgrindKernel, type ValgrindKernel } from './kernel.js'
 import { HEADER, MAX_CALLS, MAX_LINE, NAME } from './layout.js'
 
+/** Messages of valgrind begin with two of these. */
+const EQUALS = 0x3d
+const ASTERISK = 0x2a
+
 /** Decodes what valgrind prints with --trace-malloc=yes. */
 export class ValgrindDecoder extends LogDecoder {
   private kernel: ValgrindKernel | undefined
@@ -24,6 +28,12 @@ export class ValgrindDecoder extends LogDecoder {
 
   protected override nothing(): EventBatch {
     return new EventBatch(0, 0, HEADER)
+  }
+
+  /** valgrind's own messages. */
+  protected override isExpected(): boolean {
+    const { bytes, pos } = this.input
+    return bytes[pos] === bytes[pos + 1] && (bytes[pos] === EQUALS || bytes[pos] === ASTERISK)
   }
 
   protected override readLines(): EventBatch {
