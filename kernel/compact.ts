@@ -24,7 +24,7 @@ import {
 import { resetDescriptorCodes } from './compact/descriptor-codes'
 import { forgetDescriptors, resetDescriptors } from './compact/descriptors'
 import { codeCheckpoint } from './compact/checkpoint'
-import { beginChecksum, checksum, codeEvent, FINE, NO_MEMORY } from './compact/event'
+import { beginChecksum, checksum, codeEvent, DAMAGED, FINE, NO_MEMORY } from './compact/event'
 import { resetExtras } from './compact/extras'
 import { resetHistory } from './compact/history'
 import { BEST } from './compact/level'
@@ -190,6 +190,9 @@ export function decode(count: u32): u32 {
   fields = 0
   let row: u32 = 0
   while (row < count && byteCount < BATCH_STRINGS && listedCount < BATCH_LISTED) {
+    // The encoder ends a block before such an event.
+    fault = newBytes >= BLOCK_NAMES ? DAMAGED : FINE
+    if (fault != FINE) return row
     if (isCrowded()) forgetNames()
     fault = codeEvent(row)
     if (fault != FINE) return row

@@ -83,6 +83,7 @@ export function beginWriting(): void {
     }
   }
   isEncoding = true
+  overrun = 0
   at = start
   end = start + room
   low = 0
@@ -119,6 +120,13 @@ export function endWriting(): u32 {
   shift()
   shift()
   return <u32>(at - start) - 1
+}
+
+/** Whether so much was read beyond the payload that it is damaged: what follows would be work for nothing. */
+// @ts-ignore: decorator
+@inline
+export function isOver(): bool {
+  return overrun > 16
 }
 
 function nextByte(): u32 {

@@ -17,7 +17,7 @@ import {
 import { addBlock, blockAt, findBlock, removeBlock } from './blocks'
 import { codeByCaches, codeDifference, codeSame, noteFree } from './caches'
 import { crcWord } from './checksum'
-import { isEncoding, mixed, overrun } from './coder'
+import { isEncoding, isOver, mixed } from './coder'
 import { codeDescriptor } from './descriptor-codes'
 import {
   described,
@@ -299,7 +299,8 @@ function finish(row: u32, t: Thread, d: Descriptor): u32 {
     } else word = sort == NAME ? wordOfName(extraName(field)) : valueOf(field, row)
     crc = crcWord(crc, word)
   }
-  checksum = crc
   if (isExhausted) return NO_MEMORY
-  return isNameWrong || overrun > 16 ? DAMAGED : FINE
+  if (isNameWrong || isOver()) return DAMAGED
+  checksum = crc
+  return FINE
 }

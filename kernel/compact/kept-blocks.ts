@@ -3,7 +3,7 @@
 import { HAS_ADDRESS, HAS_PROCESS, HAS_SIZE, HAS_THREAD, KIND_EXISTING } from '../shared/event'
 import { addBlock, Block, blockAt, newestBlock } from './blocks'
 import { MALLOC, PTMALLOC, simCall, simHandle, simKind, simSettle } from '../allocators/simulator'
-import { isEncoding, overrun } from './coder'
+import { isEncoding, isOver } from './coder'
 import { addDraft, draft, MAKES, setValueAt } from './descriptors'
 import { addWord, clearWords, countThing, keptNear, keptNumber, wordAt, Words } from './kept-numbers'
 import { isSimulating } from './simulation'
@@ -76,7 +76,7 @@ export function codeThreads(): bool {
     process = (has & 2) != 0 ? keptNear(isEncoding ? threadAt(n).process : 0, process, PROCESS, 0) : 0
     if (!isEncoding) {
       const fields = ((has & 1) != 0 ? HAS_THREAD : 0) | ((has & 2) != 0 ? HAS_PROCESS : 0)
-      if (has > 3 || overrun > 16 || !restoreThread(fields, (has & 1) != 0 ? id : 0, process)) return false
+      if (has > 3 || isOver() || !restoreThread(fields, (has & 1) != 0 ? id : 0, process)) return false
     }
     if ((n == 0 || process != before) && !addProcess(n)) return false
   }

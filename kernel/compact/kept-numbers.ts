@@ -1,6 +1,6 @@
 /** The numbers of a checkpoint, and lists of words that are needed while one is written or read. */
 
-import { isEncoding, mixed, overrun } from './coder'
+import { isEncoding, isOver, mixed } from './coder'
 import { folded, pairNumber, unfolded } from './numbers'
 import { giveBack, take } from './room'
 
@@ -17,7 +17,7 @@ export function beginThings(length: u32): void {
 
 /** Notes that there is another chunk or block. @returns false if the payload is too short for so many */
 export function countThing(): bool {
-  return isEncoding || (overrun <= 16 && thingsLeft-- != 0)
+  return isEncoding || (!isOver() && thingsLeft-- != 0)
 }
 
 /** Codes a number. @param what which number it is @param context what it depends on */

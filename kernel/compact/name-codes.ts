@@ -4,7 +4,7 @@
  */
 
 import { listLength, listStart, lengthOf, startOf } from './batch-strings'
-import { bit, freshen, isEncoding, mixed, pairBit, overrun } from './coder'
+import { bit, freshen, isEncoding, isOver, mixed, pairBit } from './coder'
 import {
   addList,
   addName,
@@ -129,7 +129,7 @@ function codeBytes(id: u32, sort: u32): u32 {
   const from: usize = isEncoding ? startOf(id) : 0
   let before: u32 = mixed(sort, 5) & 0xffff
   let matched: u32 = 0
-  for (let i: u32 = 0; i < length && hasInput(); i++) {
+  for (let i: u32 = 0; i < length && !isOver(); i++) {
     const guess: u32 = expected != 0 && expected < to + i ? load<u8>(expected) : 256
     const byte = codeByte(isEncoding ? load<u8>(from + i) : 0, before, guess, min<u32>(matched, 15))
     store<u8>(to + i, <u8>byte)
@@ -147,13 +147,6 @@ function codeBytes(id: u32, sort: u32): u32 {
   }
   newest = addName(length, isEncoding)
   return newest
-}
-
-/** Whether there is a payload to decode from: without it, a damaged block could go on for a long time. */
-// @ts-ignore: decorator
-@inline
-function hasInput(): bool {
-  return isEncoding || overrun <= 16
 }
 
 function codeByte(byte: u32, before: u32, guess: u32, matched: u32): u32 {
@@ -216,7 +209,7 @@ function codeFrames(id: u32): u32 {
   let outer = listsCount == 0 ? 0 : listAt(listsCount - 1).length
   let isAlong = true
   let parent: u32 = u32.MAX_VALUE
-  for (let i = <i32>length - 1; i >= 0 && !isWrong && !isExhausted && hasInput(); i--) {
+  for (let i = <i32>length - 1; i >= 0 && !isWrong && !isExhausted && !isOver(); i--) {
     // The frames that the end of the list shares with the previous list.
     const expected = isAlong && outer != 0 ? listedAt(listAt(listsCount - 1), --outer) : u32.MAX_VALUE
     const name: u64 = isEncoding ? numberOfName(load<u32>(listStart(id) + ((<usize>i) << 2))) : 0

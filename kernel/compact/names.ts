@@ -73,6 +73,8 @@ export function resetNames(): void {
   listsCount = 0
   listedCount = 0
   poolLength = 0
+  isStale = false
+  isExhausted = false
   if (nameSlots != 0) memory.fill(nameIndex, 0, (<usize>nameSlots) << 2)
   if (listSlots != 0) memory.fill(listIndex, 0, (<usize>listSlots) << 2)
   forgetBatch()

@@ -4,12 +4,19 @@ import { limit, malformed, truncated, type TracePosition } from '../../event/err
 import type { TraceHeader } from '../../event/header.js'
 import type { Decoder } from '../../event/stage.js'
 import { ALL_FIELDS, FieldBit } from '../../event/fields.js'
-import { fieldsText } from '../../event/field-value.js'
-import { parseJson } from '../../event/json.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
 import { simulate } from './allocator.js'
+import { wrongFields } from './fields.js'
 import { parseHeader } from './header.js'
-import { acquireKernel, checksumOf, faultError, releaseKernel, takeStrings, type CompactKernel } from './kernel.js'
+import {
+  acquireKernel,
+  checksumOf,
+  faultError,
+  NO_MEMORY,
+  releaseKernel,
+  takeStrings,
+  type CompactKernel,
+} from './kernel.js'
 import {
   BLOCK_EVENTS,
   BLOCK_HEAD,
@@ -214,7 +221,7 @@ export class CompactDecoder implements Decoder {
     const kernel = (this.kernel ??= acquireKernel(this.start?.level ?? levelIn(section)))
     // The payload of a block begins where `reservePayload` places it.
     const found = checksumOf(kernel, section)
-    if (found === undefined) throw faultError(2, this.at())
+    if (found === undefined) throw faultError(NO_MEMORY, this.at())
     if (found !== checksum) throw malformed('the checksum of a section is wrong', this.at())
   }
 
@@ -380,22 +387,6 @@ export class CompactDecoder implements Decoder {
 function levelIn(section: Uint8Array): CompactLevel {
   const level = section[SECTION_HEAD + 1]
   return isLevel(level) ? level : LEVEL.fast
-}
-
-/** Why the text of some event's `fields` is invalid, or undefined. Each text is checked once. */
-function wrongFields({ count, mask, fields, strings }: EventBatch): string | undefined {
-  const seen = new Uint8Array(strings.size)
-  for (let i = 0; i < count; i++) {
-    const id = fields[i] as number
-    if (((mask[i] as number) & FieldBit.fields) === 0 || seen[id] === 1) continue
-    seen[id] = 1
-    try {
-      fieldsText('fields', parseJson(strings.text(id)))
-    } catch (error) {
-      return (error as Error).message
-    }
-  }
-  return undefined
 }
 
 function viewOf(bytes: Uint8Array, at: number): DataView {

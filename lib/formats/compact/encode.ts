@@ -13,19 +13,32 @@ import { KERNEL_EVENTS } from '../../kernel/load.js'
 import { settingsBytes, simulate } from './allocator.js'
 import { headerText } from './header.js'
 import { HeldEvents } from './held.js'
-import { acquireKernel, faultError, releaseKernel, putStrings, STRING_FIELDS, type CompactKernel } from './kernel.js'
+import {
+  acquireKernel,
+  faultError,
+  NO_MEMORY,
+  releaseKernel,
+  putStrings,
+  STRING_FIELDS,
+  type CompactKernel,
+} from './kernel.js'
 import {
   BLOCK_EVENTS,
   BLOCK_HEAD,
   CARRIED,
+  CHECKPOINT_HEAD,
   CHECKSUM_BYTES,
   FLAG_RESET,
   FORMAT,
   isLevel,
   LEVEL,
   MAGIC,
+  MAX_BODY,
   MAX_ENTRIES,
+  MAX_FRAMES,
   MAX_HEADER,
+  MAX_NAME,
+  MAX_NEW_NAMES,
   place,
   RESET_EVENTS,
   SECTION,
@@ -107,14 +120,12 @@ export class CompactEncoder implements Encoder {
 
   feed(batch: EventBatch): void {
     this.losses.countBatch(batch)
-    try {
+    this.attempt(() => {
       if (batch.header !== this.header) this.beginTrace(batch.header)
       const held = this.held?.take(batch) ?? 0
       if (this.held?.isFull === true) this.settle()
       if (held < batch.count) this.write(batch, held)
-    } catch (error) {
-      this.fault = error as Error
-    }
+    })
   }
 
   next(): Uint8Array | null {
@@ -124,21 +135,33 @@ export class CompactEncoder implements Encoder {
   }
 
   end(): void {
-    if (this.header === undefined) this.beginTrace(NO_HEADER)
-    this.settle()
-    this.endBlock()
-    if (this.distance !== Infinity)
-      this.section(SECTION.index, indexBody(this.places, this.written, SECTION_HEAD + CHECKSUM_BYTES))
-    this.section(SECTION.end, totalsBytes(this.totals))
+    this.attempt(() => {
+      if (this.header === undefined) this.beginTrace(NO_HEADER)
+      this.settle()
+      this.endBlock()
+      if (this.distance !== Infinity)
+        this.section(SECTION.index, indexBody(this.places, this.written, SECTION_HEAD + CHECKSUM_BYTES))
+      this.section(SECTION.end, totalsBytes(this.totals))
+    })
     this.dispose()
   }
 
   endTruncated(): void {
-    if (this.fault === undefined) {
+    this.attempt(() => {
       this.settle()
       this.endBlock()
-    }
+    })
     this.dispose()
+  }
+
+  /** Does what may fail, unless something failed before. What was written is given out before the error. */
+  private attempt(write: () => void): void {
+    if (this.fault !== undefined) return
+    try {
+      write()
+    } catch (error) {
+      this.fault = error as Error
+    }
   }
 
   private get totals(): Totals {
@@ -219,11 +242,20 @@ export class CompactEncoder implements Encoder {
         this.events += end - row
         this.sinceReset += end - row
         row = end
-        if (kernel.run.fault.value !== 0)
-          throw faultError(kernel.run.fault.value, { format: FORMAT, event: this.events + 1 })
+        if (kernel.run.fault.value !== 0) this.refuse(kernel.run.fault.value)
         if (this.inBlock === BLOCK_EVENTS || end < to) this.endBlock()
       }
     }
+  }
+
+  /** @throws TraceError for the next event, which cannot be written; those before it are in a block */
+  private refuse(fault: number): never {
+    const at = { format: FORMAT, event: this.events + 1 }
+    if (fault === NO_MEMORY) throw faultError(fault, at)
+    // Readers ignore what was written of that event.
+    this.endBlock()
+    const most = `a name has at most ${MAX_NAME} bytes, a stack ${MAX_FRAMES} frames, a block ${MAX_NEW_NAMES} bytes`
+    throw limit(`the new names of an event: ${most}`, at)
   }
 
   /** Copies the batch's strings to the kernel, unless it has them. */
@@ -233,7 +265,7 @@ export class CompactEncoder implements Encoder {
     this.strings = strings
     this.stringCount = strings.size
     this.listCount = strings.listCount
-    if (!putStrings(this.kernel, strings)) throw faultError(2, { format: FORMAT, event: this.events + 1 })
+    if (!putStrings(this.kernel, strings)) throw faultError(NO_MEMORY, { format: FORMAT, event: this.events + 1 })
   }
 
   private endBlock(): void {
@@ -265,7 +297,8 @@ export class CompactEncoder implements Encoder {
     const length = kernel.run.save()
     kernel.refresh()
     const kept = new Uint8Array(kernel.run.memory.buffer, kernel.run.payloadStart(), length).slice()
-    const payload = this.forget(settings, kept) ? kept : new Uint8Array(0)
+    const fits = CHECKPOINT_HEAD + settings.length + length <= MAX_BODY
+    const payload = fits && this.forget(settings, kept) ? kept : new Uint8Array(0)
     if (payload.length < length) this.forget(settings, payload)
     this.notePlace(this.totals)
     this.section(SECTION.checkpoint, totalsBytes(this.totals), Uint8Array.of(settings.length), settings, payload)
@@ -285,7 +318,7 @@ export class CompactEncoder implements Encoder {
     if (kept.length === 0) return true
     const at = kernel.run.reservePayload(kept.length)
     kernel.refresh()
-    if (at === 0) throw faultError(2, place(0, this.events))
+    if (at === 0) throw faultError(NO_MEMORY, place(0, this.events))
     new Uint8Array(kernel.run.memory.buffer, at, kept.length).set(kept)
     const isFine = Boolean(kernel.run.restore(0, kept.length))
     kernel.refresh()
@@ -299,7 +332,7 @@ export class CompactEncoder implements Encoder {
     const length = SECTION_HEAD + body
     const at = kernel.run.reservePayload(length)
     kernel.refresh()
-    if (at === 0) throw faultError(2, place(0, this.events))
+    if (at === 0) throw faultError(NO_MEMORY, place(0, this.events))
     const { buffer } = kernel.run.memory
     const bytes = new Uint8Array(buffer, at, length)
     bytes[0] = type

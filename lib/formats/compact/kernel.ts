@@ -94,7 +94,8 @@ export const STRING_FIELDS = FIELDS.reduce(
   0,
 )
 
-const NO_MEMORY = 2
+/** The fault of a kernel that memory was exhausted, as in kernel/compact/event.ts. */
+export const NO_MEMORY = 2
 
 /** The error for a fault of the kernel. */
 export function faultError(fault: number, at: TracePosition): TraceError {

@@ -39,6 +39,12 @@ export function isLevel(level: unknown): level is CompactLevel {
   return level === LEVEL.fast || level === LEVEL.best
 }
 
+/** A name has no more bytes than this; the same number as in kernel/compact/names.ts. */
+export const MAX_NAME = 1 << 24
+/** A stack has no more frames than this, and a block no more bytes of new names; as in kernel/compact/name-codes.ts. */
+export const MAX_FRAMES = 1 << 20
+export const MAX_NEW_NAMES = 1 << 25
+
 /** At least this many events must lie between two resets of the model. */
 export const RESET_EVENTS = 4096
 

@@ -1,0 +1,20 @@
+import type { EventBatch } from '../../event/batch.js'
+import { fieldsText } from '../../event/field-value.js'
+import { FieldBit } from '../../event/fields.js'
+import { parseJson } from '../../event/json.js'
+
+/** Why the text of some event's `fields` is invalid, or undefined. Each text is checked once. */
+export function wrongFields({ count, mask, fields, strings }: EventBatch): string | undefined {
+  const seen = new Uint8Array(strings.size)
+  for (let i = 0; i < count; i++) {
+    const id = fields[i] as number
+    if (((mask[i] as number) & FieldBit.fields) === 0 || seen[id] === 1) continue
+    seen[id] = 1
+    try {
+      fieldsText('fields', parseJson(strings.text(id)))
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+  return undefined
+}
