@@ -10,6 +10,8 @@ export default defineConfig({
     // No test changes what others share, and most of a process of its own would go to loading the same modules again.
     isolate: false,
     setupFiles: ['test/support/environment.ts', 'test/support/equality.ts', 'test/support/seed.ts'],
+    // Tests of the corpus are slow. Without it here, a test file that needs it to be loaded fails on every machine.
+    env: { HEAPFLOW_CORPUS: 'none/' },
     strictTags: true,
     tags: [
       { name: 'slow', description: 'run by npm run test:slow', skip: true },

@@ -1,16 +1,22 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { scratch } from './support/commands.js'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 
 interface Manifest {
   readonly bin: Readonly<Record<string, string>>
   readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
+  readonly peerDependencies: Readonly<Record<string, string>>
+  readonly devDependencies: Readonly<Record<string, string>>
 }
 
-const { bin, exports } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as Manifest
+const { bin, exports, peerDependencies, devDependencies } = JSON.parse(
+  readFileSync(`${ROOT}package.json`, 'utf8'),
+) as Manifest
 
 /** The paths of the files that would be published. */
 const packed = (
@@ -54,4 +60,21 @@ test('the package has nothing that only developers need', () => {
   )
   expect(surplus).toEqual([])
   expect(packed.filter((path) => /architecture|size-study|CONTRIBUTING/.test(path))).toEqual([])
+})
+
+test('npm takes the versions of peers that are tested', { tags: ['slow'] }, () => {
+  const folder = scratch()
+  const manifest = (name: string, content: object) => {
+    mkdirSync(join(folder, name), { recursive: true })
+    writeFileSync(join(folder, name, 'package.json'), JSON.stringify(content))
+  }
+  const optional = Object.fromEntries(Object.keys(peerDependencies).map((name) => [name, { optional: true }]))
+  manifest('heapflow', { name: 'heapflow', version: '1.0.0', peerDependencies, peerDependenciesMeta: optional })
+  for (const name of Object.keys(peerDependencies)) manifest(name, { name, version: devDependencies[name] })
+  const names = ['heapflow', ...Object.keys(peerDependencies)]
+  manifest('', { dependencies: Object.fromEntries(names.map((name) => [name, `file:${name}`])) })
+  const line = ['install', '--offline', '--dry-run', '--strict-peer-deps', '--no-audit', '--no-fund']
+  expect(execFileSync('npm', line, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })).toContain(
+    `added ${names.length} packages`,
+  )
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { failure } from '../../lib/cli/sql/database.js'
+import { failure, refuseOld } from '../../lib/cli/sql/database.js'
 import { commandLine, scratch, shell } from '../support/commands.js'
 import { corpusPath } from '../support/corpus.js'
 
@@ -316,5 +316,10 @@ describe('hf-sql', () => {
       1,
       'hf-sql: SQL needs DuckDB: install it beside heapflow, with npm install @duckdb/node-api\n',
     ])
+  })
+
+  test('versions of DuckDB before 1.5 are refused', () => {
+    for (const version of ['v0.10.3', 'v1.4.4']) expect(() => refuseOld(version)).toThrow(`newer, not ${version}`)
+    for (const version of ['v1.5.0', 'v1.10.0', 'v2.0.0', '']) expect(() => refuseOld(version)).not.toThrow()
   })
 })

@@ -28,12 +28,29 @@ export async function openDatabase(folder: string): Promise<DuckDBConnection> {
   return connection
 }
 
+const INSTALL = 'install it beside heapflow, with npm install @duckdb/node-api'
+
 async function loadDuckDb(): Promise<typeof DuckDb> {
+  let duckDb
   try {
-    return await import('@duckdb/node-api')
+    duckDb = await import('@duckdb/node-api')
   } catch (error) {
-    throw new Error('SQL needs DuckDB: install it beside heapflow, with npm install @duckdb/node-api', { cause: error })
+    throw new Error(`SQL needs DuckDB: ${INSTALL}`, { cause: error })
   }
+  refuseOld(duckDb.version())
+  return duckDb
+}
+
+/**
+ * All versions of the package are prereleases. The only range of npm that admits every later one is `*`, so the range
+ * of package.json excludes no old version.
+ * @param version as DuckDB names it, `v1.5.5`
+ * @throws Error when it lacks what is called here
+ */
+export function refuseOld(version: string): void {
+  const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(version) ?? []
+  if (Number(major) < 1 || (major === '1' && Number(minor) < 5))
+    throw new Error(`SQL needs DuckDB 1.5 or newer, not ${version}: ${INSTALL}@latest`)
 }
 
 /**
