@@ -86,12 +86,14 @@ export function conformance(format: Format, { raw, random, encode = {}, lookedAh
           if (error !== undefined) checkError(error, format, events, length)
           else if (encoder !== undefined && (decoder.warnings ?? []).length === 0 && !lookedAhead.includes(name)) {
             // Then it is whole by itself: formats without an end mark can be cut between records. What it says is in
-            // the bytes of its events, up to a mark that it ends there and to metadata that nothing follows.
+            // the bytes of its events, up to a mark that it ends there, the line feed after NDJSON's, and metadata that
+            // nothing follows.
             const again = Buffer.from(encodeAll(encoder(encode[name]), decodeAll(format.decoder(), prefix).batches))
             const said = Buffer.from(prefix)
             expect(
               said.equals(again) ||
                 /^(#|= End)\n$/.test(String(again.subarray(said.length))) ||
+                (/\{"kind":"end".*\}$/.test(String(said)) && Buffer.concat([said, Buffer.from('\n')]).equals(again)) ||
                 (raw !== undefined && said.subarray(0, again.length).equals(again)),
             ).toBe(true)
           }

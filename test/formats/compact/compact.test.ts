@@ -152,8 +152,7 @@ describe.each(LEVELS)('the container at the %s level', (_name, level) => {
       changed.fill((i * 37) & 0xff, at, Math.min(at + 1 + (i % 40), block.to - CHECKSUM_BYTES))
       const { error, read } = countAll(sealed(changed, block))
       if (read === 65_536) continue
-      expect(error).toMatchObject({ event: 1 })
-      expect(read).toBe(0)
+      expect(error).toMatchObject({ event: read + 1 })
     }
     expect(performance.now() - started).toBeLessThan(60_000)
   })

@@ -13,8 +13,8 @@ const TRACES = ['replay/git.txt.gz', 'replay/mstress-head.txt.gz', 'mtrc/small64
 
 /** SHA-256 of each trace at the fast and at the best level. They change only when the format does. */
 const DIGESTS = [
-  '00a97a04d7ead0e382b7b014ea21eb3abe4b4e8b0b16ca8fe8bd17229b1d9294',
-  'df7637ac9ea45b4bbdd55e79ca1780d89f5e15518ea9ff0854a60e1cd6461e77',
+  'eaa77bd2d9bcecc3db8dc746bfbfb00ea14eda79385b12ea0d90a5e54370af2d',
+  '8e7e3291ad536678c1705b4e6614aac584b6807f7c2224212006fe7644d09d08',
   '6855ee7928ca1bdcdb9e83aaf0a1d50bc3554e831c2bc1751fcc825c79ee6a0c',
   'c9318c873e122510a62d712f4aff418f558e18f9c23bbd0412ee1144e27ea474',
   '65662cfdceda6baa9970ad2f6c179d392fbd3ac3b8fd6d70b78bf5c32b871b6a',
