@@ -65,6 +65,8 @@ export function makeDictionary(bytes: u32): usize {
   if (dictionary == 0) dictionary = (<usize>memory.size()) << 16
   const pages = <i32>((dictionary + bytes + 0xffff) >> 16) - memory.size()
   if (pages > 0 && memory.grow(pages) < 0) return 0
+  // checked: rooms.close(dictionary, size)
+  // checked: rooms.open(dictionary, bytes)
   size = bytes
   resetDictionary()
   return dictionary

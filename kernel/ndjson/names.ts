@@ -157,8 +157,9 @@ export function unknownName(p: usize, to: usize, last: usize, slots: usize, text
 @inline
 export function name(p: usize, to: usize, last: usize, slots: usize, texts: usize): usize {
   const text = <usize>load<u32>(last)
+  if (text == 0 || !stands(text, p)) return unknownName(p, to, last, slots, texts)
   const end = p + lengthOf(text)
-  if (text == 0 || !stands(text, p) || load<u8>(end) != QUOTE) return unknownName(p, to, last, slots, texts)
+  if (load<u8>(end) != QUOTE) return unknownName(p, to, last, slots, texts)
   store<u8>(to, <u8>((text - texts) >> 6))
   return end + 1
 }

@@ -56,8 +56,11 @@ export function nameRoom(length: usize): usize {
     if (capacity == 0) pool = tableFloor()
     let more: usize = capacity == 0 ? 1024 : capacity
     while (capacity + more < needed) more <<= 1
+    // checked: if (capacity == 0 && !raiseFloor(rooms.BETWEEN)) return 0
     if (!raiseFloor(more)) return 0
     capacity += more
+    // checked: rooms.open(pool, capacity)
+    // checked: rooms.close(pool + capacity, rooms.BETWEEN)
   }
   return pool + used
 }

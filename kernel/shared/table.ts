@@ -72,6 +72,7 @@ export function raiseFloor(bytes: usize): bool {
   const from = tableFloor()
   const size: u64 = most == 0 ? 0 : sizeOf(buckets())
   if (!reach(from + size + bytes)) return false
+  // checked: rooms.open(from + <usize>size, bytes)
   memory.copy(from + bytes, from, <usize>size)
   table = from + bytes
   entries += bytes
@@ -109,6 +110,8 @@ export function clearTable(ofKeys: u64): bool {
 
 /** Resizes the table to this number of buckets, without keys. */
 function setBuckets(buckets: u32): void {
+  // checked: if (most != 0) rooms.close(table, <usize>sizeOf(1 + <u32>(last / TAGS)))
+  // checked: rooms.open(table, <usize>sizeOf(buckets))
   last = <usize>(buckets - 1) * TAGS
   entries = table + <usize>buckets * TAGS
   shift = <u64>(clz<u32>(buckets) + 33)
@@ -258,6 +261,7 @@ function refill(before: u32, buckets: u32): bool {
   const copy = table + sizeOf(buckets)
   if (!reach(copy + sizeOf(before))) return false
   const tags = <usize>copy
+  // checked: rooms.open(tags, <usize>sizeOf(before))
   memory.copy(tags, table, <usize>sizeOf(before))
   setBuckets(buckets)
   const end = tags + <usize>before * TAGS
@@ -269,6 +273,7 @@ function refill(before: u32, buckets: u32): bool {
     store<u64>(to, load<u64>(from, FIRST), FIRST)
     store<u64>(to, load<u64>(from, SECOND), SECOND)
   }
+  // checked: rooms.close(tags, <usize>sizeOf(before))
   return true
 }
 

@@ -35,6 +35,7 @@ export function makeRoom(): bool {
     memory.copy(first, place - reach, reach)
     place = first + reach
   }
+  // checked: rooms.open(first, place - first + MAX_BLOCK + BEYOND)
   const missing = <i32>((place + MAX_BLOCK + BEYOND + 0xffff) >> 16) - memory.size()
   return missing <= 0 || memory.grow(max<i32>(missing, LEAST_PAGES)) >= 0
 }

@@ -1,3 +1,4 @@
+import { CHECKED, failAssertion, withChecks } from './checked.js'
 import { giveMemory, memoryPages, takeMemory, type WasmMemory } from './memories.js'
 import { readKernel } from './read-kernel.js'
 
@@ -39,8 +40,10 @@ export function loadKernel<Exports extends KernelExports>(name: string): Exports
     const bytes = readKernel(name)
     modules.set(name, (kernel = { module: new WebAssembly.Module(bytes), pages: memoryPages(bytes) }))
   }
-  const env = { abort: unreachable, memory: takeMemory(kernel.pages) }
-  const { exports } = new WebAssembly.Instance(kernel.module, { env })
+  const memory = takeMemory(kernel.pages)
+  const env = { abort: CHECKED ? failAssertion(name, memory) : unreachable, memory }
+  const instance = new WebAssembly.Instance(kernel.module, { env })
+  const exports = CHECKED ? withChecks(instance.exports) : instance.exports
   inUse.add(exports)
   return exports as Exports
 }
