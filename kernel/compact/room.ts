@@ -17,7 +17,8 @@ export function take(bytes: u32): usize {
   if (log > MOST_LOG) return 0
   const piece = takeRoom(log)
   if (piece != 0) memory.fill(piece, 0, (<usize>1) << log)
-  // checked: if (piece != 0) rooms.close(piece + bytes, ((<usize>1) << log) - bytes)
+  // checked: const used = (<usize>bytes + 7) & ~7
+  // checked: if (piece != 0) rooms.close(piece + used, ((<usize>1) << log) - used)
   return piece
 }
 
