@@ -44,7 +44,10 @@ export function checkedSource(folder, path, isKernel) {
     const one = type ? `sizeof<${textOf(type)}>()` : '1'
     const count = type ? String(content.elementExpressions.length) : `(${textOf(content)})`
     if (type) insert(content.range.end - 1, `${textOf(content).match(/,\s*\]$/) ? '' : ','}${Array(64).fill('0')}`)
-    else insert(content.range.end, ` + rooms.BETWEEN`)
+    else {
+      insert(content.range.start, '(')
+      insert(content.range.end, `) + rooms.BETWEEN`)
+    }
     opened += `;rooms.openStatic(changetype<usize>(${name}), ${count} * ${one})`
   }
 

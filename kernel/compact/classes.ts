@@ -36,7 +36,8 @@ export class Class {
 
 const BYTES: usize = BEST ? 44 : 40
 const MOST: u32 = 32_768
-const CLASSES: usize = memory.data(BEST ? 1_441_792 : 1_310_720)
+/** At the fast level, objects have no `bits`; the last one has room for them. */
+const CLASSES: usize = memory.data(BEST ? 1_441_792 : 1_310_736)
 /** At the best level, a class of all blocks. */
 export const ALL: u32 = 0
 /** An array of at most this many positions never shrinks. */
