@@ -4,9 +4,6 @@ import { releaseKernels, reuseKernels } from './kernels.js'
 import { tryInput, type Fault } from './run.js'
 import type { Target } from './target.js'
 
-/** So many inputs of a target come one after the other. */
-const TURN = 64
-
 const { seed, runs, only, name, progress } = workerData as Job
 // The targets load kernels, which must come from the pools.
 reuseKernels()
@@ -16,6 +13,9 @@ if (only === undefined) Error.stackTraceLimit = 0
 
 const state = new BigUint64Array(progress)
 const targets = targetsNamed(name)
+const weights = targets.reduce((sum, { weight }) => sum + (weight ?? 1), 0)
+/** So many inputs of a target come one after the other. Every target has its turn, however few inputs there are. */
+const TURN = Math.max(1, Math.min(64, Math.floor(runs / weights)))
 const tried = new Map<Target, number>(targets.map((target) => [target, 0]))
 const times = new Map<Target, number>(targets.map((target) => [target, 0]))
 
