@@ -55,15 +55,16 @@ export function functionOfFrame(text: string): string {
 
 /**
  * The short text of a frame: without module and address if the function is known; otherwise without the address if
- * there is anything else.
+ * the offset in the module is known.
  */
 export function shortFrame(text: string): string {
-  const { function: name, file, line, module, offset } = parseFrame(text)
+  const { function: name, file, line, module, offset, address } = parseFrame(text)
   const place = file === undefined ? '' : `at ${file}${line === undefined ? '' : `:${line}`}`
   if (name !== undefined) return place === '' ? name : `${name} ${place}`
-  if (module !== undefined)
-    return `${place === '' ? '' : `${place} `}in ${module}${offset === undefined ? '' : `+0x${offset.toString(16)}`}`
-  return place === '' ? text : place
+  if (module === undefined) return place === '' ? text : place
+  const within =
+    offset !== undefined ? `+0x${offset.toString(16)}` : address !== undefined ? ` [0x${address.toString(16)}]` : ''
+  return `${place === '' ? '' : `${place} `}in ${module}${within}`
 }
 
 /** The frame that a text represents. A text of another form, as in formats with names only, is a function's name. */

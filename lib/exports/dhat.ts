@@ -100,7 +100,8 @@ function clockOf({ statistics: { time, peakBytes, blockEvents } }: Profile): Clo
   }
 }
 
-/** A frame in the form that readers of the format expect. It has its number instead of a code address. */
-function addressed({ name, file, line }: Frame, f: number): string {
-  return `0x${(f + 1).toString(16)}: ${name} (${file === undefined ? 'in ?' : `${file}:${line ?? 0}`})`
+/** A frame in the form that readers of the format expect. It has its number where the code address is unknown. */
+function addressed({ name, file, line, module, address }: Frame, f: number): string {
+  const place = file === undefined ? `in ${module ?? '?'}` : `${file}:${line ?? 0}`
+  return `0x${(address ?? f + 1).toString(16)}: ${name} (${place})`
 }

@@ -20,7 +20,7 @@ const PROFILE = {
 const VALUE_TYPE = { type: 1, unit: 2 } as const
 const SAMPLE = { location: 1, value: 2 } as const
 const MAPPING = { id: 1, filename: 5, hasFunctions: 7, hasFilenames: 8, hasLineNumbers: 9 } as const
-const LOCATION = { id: 1, mapping: 2, line: 4 } as const
+const LOCATION = { id: 1, mapping: 2, address: 3, line: 4 } as const
 const LINE = { function: 1, line: 2 } as const
 const FUNCTION = { id: 1, name: 2, systemName: 3, filename: 4 } as const
 
@@ -62,11 +62,17 @@ export function* pprof(
   const out = new Message()
   for (const [type, figure] of TYPES)
     out.message(PROFILE.sampleType, valueType(strings, type, VALUES[figure].unit === 'bytes' ? 'bytes' : 'count'))
+  // Readers take the first mapping for the program.
+  const mappings = new Map<string | undefined, number>([[undefined, 1]])
+  for (const { module } of frames) if (!mappings.has(module)) mappings.set(module, mappings.size + 1)
   const mapping = new Message()
-  mapping.integer(MAPPING.id, 1)
-  mapping.integer(MAPPING.filename, strings.id(name))
-  for (const field of [MAPPING.hasFunctions, MAPPING.hasFilenames, MAPPING.hasLineNumbers]) mapping.integer(field, 1)
-  out.message(PROFILE.mapping, mapping)
+  for (const [module, id] of mappings) {
+    mapping.clear()
+    mapping.integer(MAPPING.id, id)
+    mapping.integer(MAPPING.filename, strings.id(module ?? name))
+    for (const field of [MAPPING.hasFunctions, MAPPING.hasFilenames, MAPPING.hasLineNumbers]) mapping.integer(field, 1)
+    out.message(PROFILE.mapping, mapping)
+  }
   out.message(PROFILE.periodType, valueType(strings, 'space', 'bytes'))
   out.integer(PROFILE.period, 1)
   const { time } = statistics
@@ -120,7 +126,8 @@ export function* pprof(
     line.integer(LINE.line, frame.line ?? 0)
     location.clear()
     location.integer(LOCATION.id, f + 1)
-    location.integer(LOCATION.mapping, 1)
+    location.integer(LOCATION.mapping, mappings.get(frame.module) as number)
+    if (frame.address !== undefined) location.integer(LOCATION.address, frame.address)
     location.message(LOCATION.line, line)
     out.message(PROFILE.location, location)
     if (out.length >= PIECE) yield out.take()

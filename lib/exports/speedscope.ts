@@ -32,7 +32,7 @@ function* pieces(profile: Profile, { value = 'allocated-bytes', name = 'heap' }:
   const active = figures.findIndex((figure) => figure.name === value)
   yield `{"$schema":"${SCHEMA}","exporter":"heapflow","name":${JSON.stringify(name)}`
   yield `,"activeProfileIndex":${Math.max(0, active)},"shared":{"frames":[`
-  for (const frame of frames) yield `${JSON.stringify(frame)},`
+  for (const { name, file, line } of frames) yield `${JSON.stringify({ name, file, line })},`
   // One additional frame, for the omitted stacks.
   yield '{"name":"[smaller stacks]"}]},"profiles":['
   for (const [f, figure] of figures.entries()) yield* profileText(profile, figure, f > 0)

@@ -65,7 +65,9 @@ export const PROFILE_VALUES = [
 
 /**
  * The parts of a frame that must be equal for frames of two profiles to match:
- * - `names`: the function, or the file where there is none; not lines and addresses, which change with every build
+ * - `names`: the function; where there is none, the file, or the module with the offset in it. Lines, and addresses in
+ *   functions, change with every build and are not compared. Of an address in a module that each run loaded elsewhere,
+ *   the last 12 bits are compared, which do not change.
  * - `lines`: function, file and line
  * - `all`: addresses, too, such as call sites
  */

@@ -66,7 +66,7 @@ describe('the text of a frame', () => {
     ['main at a.c:12 in /usr/bin/x [0x55d0]', 'main at a.c:12'],
     ['next at a.h:7 inlined', 'next at a.h:7'],
     ['in /usr/bin/x+0x1f0 [0x55d0]', 'in /usr/bin/x+0x1f0'],
-    ['at a.c:0 in /usr/bin/x [0x55d0]', 'at a.c:0 in /usr/bin/x'],
+    ['at a.c:0 in /usr/bin/x [0x55d0]', 'at a.c:0 in /usr/bin/x [0x55d0]'],
     ['[0x55d0]', '[0x55d0]'],
     ['f(int)', 'f(int)'],
   ])('%s is short as %s', (text, short) => {

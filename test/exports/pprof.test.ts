@@ -75,6 +75,14 @@ describe.skipIf(!hasGo)('go tool pprof (needs Go)', { tags: ['slow'] }, () => {
     expect(text).toContain('</script><img src=x onerror=alert(1)>')
   })
 
+  test('has the modules and offsets of frames without a function', async () => {
+    const stack = ['in /bin/a b+0x1f0', 'in /lib/c.so+0x2e0 [0x7f00]', 'main at a.c:3 in /bin/a b+0x10']
+    const text = raw(gzipSync(await written('pprof', profileOf([{ kind: 'alloc', address: 4096n, size: 8n, stack }]))))
+    expect(text).toMatch(/0x1f0 M=2 \/bin\/a b\+0x1f0/)
+    expect(text).toMatch(/0x2e0 M=3 \/lib\/c\.so\+0x2e0/)
+    expect(text).toMatch(/2: 0x0\/0x0\/0x0 \/bin\/a b/)
+  })
+
   test('accepts a profile of nothing', async () => {
     expect(raw(gzipSync(await written('pprof', profileOf([]))))).toContain('inuse_space/bytes[dflt]')
   })

@@ -10,7 +10,8 @@ export const diff: Command = {
   description:
     'Takes the profiles of two traces, of any formats, and shows the sites whose figures differ, the largest ' +
     'difference first. Sites are the same if the functions of their stacks have the same names, whatever their lines ' +
-    'and addresses, unless --match asks for more. One of the traces may be -, standard input.\n' +
+    'and addresses, unless --match asks for more. A frame without a function is a module and an offset. One of the ' +
+    'traces may be -, standard input.\n' +
     'If no event of either trace has a site, sizes of blocks are compared instead. If nothing differs, one sentence ' +
     'says so. Both traces must be whole: of a truncated one, only the error is shown.',
   memory: 'grows with the live blocks of one trace at a time (75 to 120 bytes each), and the stacks of both.',

@@ -60,8 +60,9 @@ export function compareProfiles(
   const paths = new Paths(1)
   const names = new Names()
   const compared = new Map<number, ComparedStack>()
+  const moved = movedModules(old.frames, next.frames)
   const take = (profile: Profile, side: 'old' | 'new') => {
-    const ids = profile.frames.map((frame) => names.id(frameKey(frame, match)))
+    const ids = profile.frames.map((frame) => names.id(frameKey(frame, match, moved)))
     const { parents, frames } = profile.tree
     for (const sample of profile.samples()) {
       const path: number[] = []
@@ -122,15 +123,39 @@ export function isEqual({ old, new: next }: Pick<ComparedStack, 'old' | 'new'>):
   )
 }
 
-/** What a frame is known by. */
-function frameKey(frame: Frame, match: ProfileMatch): string {
+/** The bits of an address that are the same wherever its module is loaded: modules begin with a page. */
+const PAGE_BITS = 12
+
+/** The modules of which no address is in both profiles, because each run loaded them elsewhere. */
+function movedModules(old: readonly Frame[], next: readonly Frame[]): Set<string | undefined> {
+  const known = new Map<string | undefined, Set<bigint | undefined>>()
+  for (const { module, address, isOffset } of old) {
+    if (address === undefined || isOffset) continue
+    const addresses = known.get(module)
+    if (addresses === undefined) known.set(module, new Set([address]))
+    else addresses.add(address)
+  }
+  const moved = new Set(known.keys())
+  for (const { module, address } of next) if (known.get(module)?.has(address)) moved.delete(module)
+  return moved
+}
+
+/** What a frame is known by. @param moved the modules of which only the last bits of addresses can be compared */
+function frameKey(frame: Frame, match: ProfileMatch, moved: ReadonlySet<string | undefined>): string {
+  const { name, file, module, address, isOffset } = frame
   if (match === 'all') return frameText(frame)
-  const isAddress = /^0x[0-9a-f]+$/i.test(frame.name)
-  if (isAddress) return '[address]'
-  const name = frame.name.replace(/(\+0x[0-9a-f]+| ?[[(]0x[0-9a-f]+[\])])$/i, '')
-  if (match === 'lines') return frameText({ ...frame, name })
+  if (address !== undefined) {
+    if (isOffset || !moved.has(module)) return name
+    const rest = `0x...${BigInt.asUintN(PAGE_BITS, address)
+      .toString(16)
+      .padStart(PAGE_BITS / 4, '0')}`
+    return module === undefined ? rest : `${module} [${rest}]`
+  }
+  // Functions may end in the address or the offset of a call.
+  const plain = name.replace(/(\+0x[0-9a-f]+| ?[[(]0x[0-9a-f]+[\])])$/i, '')
+  if (match === 'lines') return frameText({ ...frame, name: plain })
   // A place without a function has its file for a name.
-  return frame.file !== undefined && name.startsWith(frame.file) ? frame.file : name
+  return file !== undefined && plain.startsWith(file) ? file : plain
 }
 
 function nothing(): ComparedFigures {

@@ -3,18 +3,19 @@ import type { Frame } from './profile.js'
 
 /** Longer names are truncated, so that a profile with hostile names remains readable. */
 export const MAX_NAME = 4096
+const UNKNOWN_NAME = '[unknown]'
 
 /**
  * A frame of a stack from its text: `parse (parse.c:12)` and `parse at parse.c:12` have a function, a file and a line.
- * If the function is unknown, the name is that of the module, with the offset in it.
+ * If the function is unknown, the frame is the module with the offset in it, or with the address.
  */
 export function frameOf(text: string): Frame {
   const { function: name, file, line, module, offset, address } = parseFrame(text)
   if (file !== undefined || module !== undefined) {
     if (name !== undefined || module === undefined) return sourceFrame(name, file, line === 0 ? undefined : line)
-    return { name: cut(offset === undefined ? module : `${module}+0x${offset.toString(16)}`) }
+    return offset === undefined ? addressFrame(module, address) : offsetFrame(module, offset)
   }
-  if (address !== undefined && name === undefined) return { name: `0x${address.toString(16)}` }
+  if (address !== undefined && name === undefined) return addressFrame(undefined, address)
   const open = text.lastIndexOf(' (')
   const colon = text.lastIndexOf(':')
   if (open < 1 || colon < open + 3 || !text.endsWith(')')) return { name: cut(text) }
@@ -28,14 +29,21 @@ export function sourceFrame(name: string | undefined, file: string | undefined, 
   const place = { ...(file !== undefined && { file: cut(file) }), ...(line !== undefined && { line }) }
   if (name !== undefined && name !== '') return { name: cut(name), ...place }
   if (file === undefined || file === '')
-    return line === undefined ? { name: '[unknown]' } : { name: `line ${line}`, line }
+    return line === undefined ? { name: UNKNOWN_NAME } : { name: `line ${line}`, line }
   return { name: cut(line === undefined ? file : `${file}:${line}`), ...place }
 }
 
-/** The frame of a call site, of which the module may be known. */
-export function addressFrame(module: string | undefined, callSite: bigint): Frame {
-  const address = `0x${callSite.toString(16)}`
-  return { name: module === undefined || module === '' ? address : `${cut(module)} [${address}]` }
+/** The frame of an address in a module, of which one may be unknown. */
+export function addressFrame(module: string | undefined, address: bigint | undefined): Frame {
+  const known = module === undefined || module === '' ? undefined : cut(module)
+  if (address === undefined) return { name: known ?? UNKNOWN_NAME, ...(known !== undefined && { module: known }) }
+  const text = `0x${address.toString(16)}`
+  return known === undefined ? { name: text, address } : { name: `${known} [${text}]`, module: known, address }
+}
+
+function offsetFrame(path: string, offset: bigint): Frame {
+  const module = cut(path)
+  return { name: `${module}+0x${offset.toString(16)}`, module, address: offset, isOffset: true }
 }
 
 /** A frame in one line: `parse (parse.c:12)`. */
@@ -48,7 +56,7 @@ export function frameText({ name, file, line }: Frame): string {
  * A name that is not empty, not too long, and without unpaired surrogates, which represent bytes that are not UTF-8.
  */
 function cut(name: string): string {
-  if (name === '') return '[unknown]'
+  if (name === '') return UNKNOWN_NAME
   const text = name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}[and ${name.length - MAX_NAME} more]` : name
   return text.toWellFormed()
 }

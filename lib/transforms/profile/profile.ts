@@ -9,6 +9,12 @@ export interface Frame {
   readonly file?: string
   /** Counted from 1. */
   readonly line?: number
+  /** The program or library of a frame whose function is unknown. */
+  readonly module?: string
+  /** The address of a frame whose function is unknown. */
+  readonly address?: bigint
+  /** Whether `address` is the distance from the start of the module, which is the same in every run. */
+  readonly isOffset?: true
 }
 
 /** The stacks of a profile as a tree. Node 0 is its root, which has no frame. */

@@ -230,10 +230,13 @@ describe('frames', () => {
     ['next at a.h:7 inlined', { name: 'next', file: 'a.h', line: 7 }],
     ['main in /usr/bin/x [0x10]', { name: 'main' }],
     ['main [0x10]', { name: 'main [0x10]' }],
-    ['in /usr/bin/x+0x1f0 [0x55d0]', { name: '/usr/bin/x+0x1f0' }],
-    ['at a.c:0 in /usr/bin/x [0x10]', { name: '/usr/bin/x' }],
+    [
+      'in /usr/bin/x+0x1f0 [0x55d0]',
+      { name: '/usr/bin/x+0x1f0', module: '/usr/bin/x', address: 0x1f0n, isOffset: true },
+    ],
+    ['at a.c:0 in /usr/bin/x [0x10]', { name: '/usr/bin/x [0x10]', module: '/usr/bin/x', address: 0x10n }],
     ['at a.c:3', { name: 'a.c:3', file: 'a.c', line: 3 }],
-    ['[0x55d0]', { name: '0x55d0' }],
+    ['[0x55d0]', { name: '0x55d0', address: 0x55d0n }],
     ['', { name: '[unknown]' }],
     ['a\udcffb', { name: 'a\ufffdb' }],
   ] as const)('of %j', (text, frame) => {
