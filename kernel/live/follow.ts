@@ -4,6 +4,7 @@
  *
  * The live set persists between calls, in memory that grows with the number of live blocks.
  */
+import { clearEnded, isRemembered, remember, seedEnded } from './ended'
 import { begin, clearSet, finish, numberOf, seedSet, wasLive } from './set'
 
 export { isSeeded, live, numbers } from './set'
@@ -32,25 +33,15 @@ export const EFFECTS: usize = memory.data(4288)
 export const ENDED: usize = memory.data(16576)
 export const BEGUN: usize = memory.data(16576)
 
-/**
- * How many of the most recently ended blocks are remembered, to distinguish a double free from a free of an unknown
- * block; a power of two.
- */
-const REMEMBERED: u32 = 65_536
-/** Their keys, each at the position given by its hash; the null key marks an empty position. */
-const FREED: usize = memory.data(524288)
-let hasFreed: bool = false
-
 /** Sets the random seed. */
 export function seed(low: u32, high: u32): void {
   seedSet(low, high)
+  seedEnded(low, high)
 }
 
 /** Removes all blocks. @returns false if memory is exhausted */
 export function clear(): bool {
-  // The table is large, and a stream may contain very many very short traces.
-  if (hasFreed) memory.fill(FREED, 0, 8 * REMEMBERED)
-  hasFreed = false
+  clearEnded()
   return clearSet()
 }
 
@@ -73,8 +64,7 @@ export function follow(rows: u32): u32 {
       // A kernel may free pages as an object, or the reverse.
       if (ended == 0 && (intent & BY_KERNEL) != 0) ended = end(key ^ PAGE_BIT, isIndex)
       if (ended != 0) effect = DONE
-      // The null key marks an empty place; only an index of a damaged trace can be null.
-      else effect = key != 0 && load<u64>(placeOf(key)) == key ? UNKNOWN | AGAIN : UNKNOWN
+      else effect = isRemembered(keyOf(key, isIndex)) ? UNKNOWN | AGAIN : UNKNOWN
     } else if ((intent & FAILED) != 0) {
       // A realloc that failed is about a block, too; an allocation, which has the null key, is not.
       const key = load<u64>(ENDS + (row << 3))
@@ -96,16 +86,13 @@ export function follow(rows: u32): u32 {
 @inline
 function end(key: u64, isIndex: bool): u32 {
   const number = finish(key, isIndex)
-  if (number != 0) {
-    hasFreed = true
-    store<u64>(placeOf(key), key)
-  }
+  if (number != 0) remember(keyOf(key, isIndex))
   return number
 }
 
+/** A block's key in which an index and an address of the same value differ. */
 // @ts-ignore: decorator
 @inline
-function placeOf(key: u64): usize {
-  const h = ((<u32>key) ^ (<u32>(key >> 32) * 0x85eb_ca6b)) * 0x9e37_79b1
-  return FREED + ((<usize>((h ^ (h >> 15)) & (REMEMBERED - 1))) << 3)
+function keyOf(key: u64, isIndex: bool): u64 {
+  return isIndex ? key ^ 0xc2b2_ae3d_27d4_eb4f : key
 }

@@ -80,7 +80,7 @@ export function blocksByMap(events: readonly TraceEvent[]): { deeds: Deed[]; liv
       freed.add(found)
     } else if (ends.length > 0) {
       did.push('unknown')
-      if (freed.has(ends[0] as string) && ends[0] !== 'index 0') did.push('again')
+      if (freed.has(ends[0] as string)) did.push('again')
     }
     if (begins === undefined) return { did, ...(ended !== undefined && { ended }) }
     const overwritten = live.get(begins)

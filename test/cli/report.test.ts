@@ -34,7 +34,8 @@ describe('hf-report', () => {
     expect(summary).toMatchObject(expected)
     expect(summary).toMatchObject({
       siteCount: sites.length,
-      threadCount: threads.length,
+      threadCount: threads.filter(({ rest, allocated, frees }) => rest !== 'none' || allocated.blocks + frees > 0)
+        .length,
       processCount: processes.length,
       cpuCount: cpus.length,
     })

@@ -290,7 +290,7 @@ describe('the report', () => {
       'a\\x1b[2J < b < c < d < e < f < ...',
       'CPUs',
       'Processes',
-      'Top threads by events (4 in all)',
+      'Top threads by events (5 in all)',
       'Timeline of live bytes, time in units of time',
     ])
       expect(text).toContain(part)

@@ -2,6 +2,7 @@ import type { Amount, Shares, Site, Statistics, ThreadStatistics } from '../../t
 import { descending } from '../../transforms/statistics/site-table.js'
 import { grouped, share, tableLines } from './columns.js'
 import { siteName, threadName } from './names.js'
+import { actingThreads } from '../../transforms/statistics/thread-table.js'
 
 /** One row of a table: the figures of a site, a size or a thread. */
 interface Holder extends Shares {
@@ -95,13 +96,14 @@ function holdersOf({ sites, sizes, threads }: Statistics, depth?: number): [Hold
         rows: sites.map((site) => ({ ...sharesOf(site), names: [siteName(site, depth)] })),
       }
     : { what: 'sizes', heads: ['size'], rows: sizeHolders(sizes) }
-  if (threads.length < 2) return [first]
-  const hasProcesses = threads.some(({ process }) => process !== undefined)
+  const acting = actingThreads(threads)
+  if (acting.length < 2) return [first]
+  const hasProcesses = acting.some(({ process }) => process !== undefined)
   const names = (thread: ThreadStatistics) => [
     threadName(thread),
     ...(hasProcesses ? [String(thread.process ?? '')] : []),
   ]
-  const rows = threads.map((thread) => ({ ...sharesOf(thread), names: names(thread) }))
+  const rows = acting.map((thread) => ({ ...sharesOf(thread), names: names(thread) }))
   return [first, { what: 'threads', heads: [' thread', ...(hasProcesses ? ['process'] : [])], rows }]
 }
 

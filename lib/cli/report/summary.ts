@@ -3,6 +3,7 @@ import type { Peak, Statistics } from '../../transforms/statistics/result.js'
 import { joinTimeline } from '../../transforms/statistics/timeline.js'
 import { bytes, grouped, pairLines, rounded, share, visible } from './columns.js'
 import { amount, blocks, unitName } from './names.js'
+import { actingThreads } from '../../transforms/statistics/thread-table.js'
 
 type Pair = readonly [string, string]
 
@@ -52,7 +53,7 @@ export function summary(statistics: Statistics): string[] {
       `${bytes(resident.present)} of ${bytes(resident.size)} in ${blocks(resident.blocks)}`,
     ])
   }
-  if (threads.length > 1) pairs.push(['cross-thread frees', blocks(foreign)])
+  if (actingThreads(threads).length > 1) pairs.push(['cross-thread frees', blocks(foreign)])
   if (crossCpuFrees !== undefined) pairs.push(['cross-CPU frees', blocks(crossCpuFrees)])
   return pairLines('Summary', pairs)
 }

@@ -6,6 +6,7 @@ import { unitName } from './names.js'
 import { summary } from './summary.js'
 import { overheadTable, siteTable, sizeTable, threadTable, valueTable, type SiteOrder } from './tables.js'
 import { timelineTable } from './timeline.js'
+import { actingThreads } from '../../transforms/statistics/thread-table.js'
 
 /** A part of the report. */
 export type SectionName = (typeof SECTIONS)[number]
@@ -49,7 +50,7 @@ const MAKERS: Readonly<Record<SectionName, (statistics: Statistics, options: Rep
   reallocs: (statistics) => [reallocs(statistics)],
   // A single thread has a table only where it is requested.
   threads: (statistics, { top, sections }) =>
-    statistics.threads.length > 1 || sections !== undefined ? [threadTable(statistics, top)] : [],
+    actingThreads(statistics.threads).length > 1 || sections !== undefined ? [threadTable(statistics, top)] : [],
   cpus: ({ cpus }, { top }) => [valueTable('CPUs', 'cpu', cpus, top)],
   processes: ({ processes }, { top }) => [valueTable('Processes', 'process', processes, top)],
 }

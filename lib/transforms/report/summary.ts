@@ -2,6 +2,7 @@ import { plural } from '../../event/message-text.js'
 import type { Statistics } from '../statistics/result.js'
 import { integer, plain, type Calendar } from './plain.js'
 import type { ReportSummary, ReportTimeline } from './result.js'
+import { actingThreads } from '../statistics/thread-table.js'
 
 /** The statistics without their tables. @param siteCount the number of stacks */
 export function summaryOf(statistics: Statistics, siteCount: number): ReportSummary {
@@ -10,7 +11,7 @@ export function summaryOf(statistics: Statistics, siteCount: number): ReportSumm
   return {
     ...plain({ ...figures, sizes: sizeFigures }),
     siteCount,
-    threadCount: threads.length,
+    threadCount: actingThreads(threads).length,
     processCount: processes.length,
     cpuCount: cpus.length,
   }

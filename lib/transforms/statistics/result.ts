@@ -136,8 +136,7 @@ export interface SizeStatistics {
 /** The actions of one thread, and the fates of the blocks that it last allocated or resized. */
 export interface ThreadStatistics extends Shares {
   /**
-   * `others`: all threads that occurred when the table was full. `none`: events without a thread or a process, if any
-   * of them allocated or freed a block.
+   * `others`: all threads that occurred when the table was full. `none`: events without a thread or a process.
    */
   rest?: 'others' | 'none'
   /** Absent if events have none. A row without a thread is that of all events of the process without a thread. */

@@ -20,6 +20,11 @@ const [EVENTS, FREES, FOREIGN] = [OWN, OWN + 8, OWN + 16]
 const [THREAD, PROCESS, STATE, ROW, PROCESS_ROW, ENTRY] = [0, 2, 4, 5, 6, 8]
 const CACHED_BITS = 6
 
+/** The rows of threads, and that of events without one if any of them is about a block: others often have no thread. */
+export function actingThreads(threads: readonly ThreadStatistics[]): ThreadStatistics[] {
+  return threads.filter(({ rest, allocated, frees }) => rest !== 'none' || allocated.blocks > 0 || frees > 0)
+}
+
 /**
  * The actions of each thread. A thread is identified by its number and its process, if known. Events of a process
  * without a thread share a row, and events without either share row `NONE`.
@@ -111,9 +116,7 @@ export class ThreadTable {
       const events = kernel.number(at + EVENTS)
       const shares = sharesAt(kernel, at)
       const frees = kernel.number(at + FREES)
-      // Events that are not about blocks often have no thread, even if all others have one.
-      const isIdle = row === NONE && shares.allocated.blocks === 0 && frees === 0
-      if (events === 0 || isIdle) continue
+      if (events === 0) continue
       const foreignFrees = kernel.number(at + FOREIGN)
       threads.push({ row, statistics: { ...this.name(row), events, ...shares, frees, foreignFrees } })
     }

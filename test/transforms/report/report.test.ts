@@ -58,7 +58,8 @@ describe('ReportCollector', () => {
         )
         expect(mismatches).toHaveLength(expected.mismatches.length)
         expect(data.summary).toMatchObject({
-          threadCount: threads.length,
+          threadCount: threads.filter(({ rest, allocated, frees }) => rest !== 'none' || allocated.blocks + frees > 0)
+            .length,
           processCount: processes.length,
           cpuCount: cpus.length,
         })

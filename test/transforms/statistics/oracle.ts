@@ -403,9 +403,8 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
       ...overhead(one),
       ...(hasCpus && { crossCpuFrees: one.crossCpu }),
     })),
-    threads: [...threads]
-      .filter(([key, { allocated: own, frees }]) => key !== 'none' || own.blocks + frees > 0)
-      .map(([key, { events, allocated: own, atPeak, leaked: lost, temporary: brief, frees, foreignFrees }]) => {
+    threads: [...threads].map(
+      ([key, { events, allocated: own, atPeak, leaked: lost, temporary: brief, frees, foreignFrees }]) => {
         const [process, id] = key === 'none' ? ['', ''] : (key.split(' ') as [string, string])
         return {
           ...(key === 'none' && { rest: 'none' as const }),
@@ -419,7 +418,8 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
           frees,
           foreignFrees,
         }
-      }),
+      },
+    ),
     processes: byCount(tally(all.flatMap(({ process }) => process ?? []))).map(([value, events]) => ({
       value: value as bigint,
       events,
