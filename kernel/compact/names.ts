@@ -6,6 +6,7 @@
 import { giveBack, take } from './room'
 import { addString, beginList, endList, lengthOf, listLength, listStart, startOf } from './batch-strings'
 import { crcBytes, crcWord } from './checksum'
+import { mix, secretFrom } from '../shared/mix'
 
 /** A name, or a list of names. */
 @unmanaged
@@ -60,12 +61,12 @@ let nameOf: usize = 0
 let nameOfRoom: u32 = 0
 let listOf: usize = 0
 let listOfRoom: u32 = 0
-let seed: u32 = 1
+let seed: u64 = 1
 /** The number of the batch being decoded. */
 let epoch: u32 = 0
 
 export function seedNames(value: u32): void {
-  seed = value
+  seed = secretFrom(value, 0)
 }
 
 export function resetNames(): void {
@@ -150,18 +151,11 @@ export function numberOfName(id: u32): u64 {
 }
 
 function hashOf(from: usize, length: u32): u32 {
-  let h: u64 = ((<u64>seed) << 32) | length
+  let h: u64 = length
   const end = from + length
-  for (; from + 8 <= end; from += 8) h = mix(h ^ load<u64>(from))
-  for (; from < end; from++) h = mix(h ^ load<u8>(from))
+  for (; from + 8 <= end; from += 8) h = mix(h ^ load<u64>(from), seed)
+  for (; from < end; from++) h = mix(h ^ load<u8>(from), seed)
   return <u32>(h >> 32)
-}
-
-// @ts-ignore: decorator
-@inline
-function mix(h: u64): u64 {
-  h *= 0x9e37_79b9_7f4a_7c15
-  return h ^ (h >> 29) ^ seed
 }
 
 /** A list of the batch: its number, or its id with the mark `NEW`. */
@@ -170,11 +164,11 @@ export function numberOfList(id: u32): u64 {
   if (cached != 0) return cached - 1
   const from = listStart(id)
   const length = listLength(id)
-  let h: u64 = ((<u64>seed) << 32) | length
+  let h: u64 = length
   for (let i: u32 = 0; i < length; i++) {
     const name = numberOfName(load<u32>(from + ((<usize>i) << 2)))
     if (name >= NEW) return NEW | id
-    h = mix(h ^ name)
+    h = mix(h ^ name, seed)
   }
   if (listSlots == 0) return NEW | id
   const hash = <u32>(h >> 32)
@@ -263,10 +257,10 @@ export function addList(from: usize, length: u32, indexes: bool): u32 {
   list.epoch = 0
   listedCount += length
   let crc = u32.MAX_VALUE
-  let h: u64 = ((<u64>seed) << 32) | length
+  let h: u64 = length
   for (let i: u32 = 0; i < length; i++) {
     crc = crcWord(crc, wordOfName(listedAt(list, i)))
-    h = mix(h ^ listedAt(list, i))
+    h = mix(h ^ listedAt(list, i), seed)
   }
   list.crc = ~crc
   list.hash = <u32>(h >> 32)

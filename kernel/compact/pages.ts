@@ -3,6 +3,7 @@
  * bytes, so that neighbours in the traced heap are neighbours in the table.
  */
 
+import { mix, secretFrom } from '../shared/mix'
 import { giveBack, take } from './room'
 
 /** The number of words in a page, and the logarithm of their size in bytes. */
@@ -33,7 +34,7 @@ let lastPlace: usize = 0
 let seed: u64 = 1
 
 export function seedPages(value: u32): void {
-  seed = (((<u64>value) << 32) | value) * 0x9e37_79b9_7f4a_7c15
+  seed = secretFrom(value, 0)
 }
 
 export function resetPages(): void {
@@ -48,8 +49,7 @@ export function resetPages(): void {
 // @ts-ignore: decorator
 @inline
 function slotOf(key: u64): u32 {
-  const x = (key ^ seed) * 0x9e37_79b9_7f4a_7c15
-  return (<u32>((x ^ (x >> 29)) >> 20)) & (slots - 1)
+  return (<u32>(mix(key, seed) >> 32)) & (slots - 1)
 }
 
 /** The words of a page, or 0. */

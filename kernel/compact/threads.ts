@@ -2,6 +2,7 @@
 
 import { giveBack, take } from './room'
 import { HAS_PROCESS, HAS_THREAD } from '../shared/event'
+import { mix, secretFrom } from '../shared/mix'
 import { bit, freshen, isEncoding, mixed, pairBit, plainBit } from './coder'
 import { number } from './numbers'
 import { BEST } from './level'
@@ -73,7 +74,7 @@ let switches: u32 = 0
 /** Numbers of threads by a hash of their ids, for the encoder. */
 let index: usize = 0
 let indexSize: u32 = 0
-let seed: u32 = 1
+let seed: u64 = 1
 
 /** The thread that followed a thread with this last symbol. */
 const FOLLOWERS: usize = memory.data(16_384)
@@ -83,7 +84,7 @@ const ALONE: usize = memory.data(8)
 const PROPERTIES: usize = memory.data(32)
 
 export function seedThreads(value: u32): void {
-  seed = value | 1
+  seed = secretFrom(value, 0)
 }
 
 export function resetThreads(): void {
@@ -128,8 +129,7 @@ function find(fields: u32, id: u64, process: u64): u32 {
 }
 
 function slotOf(fields: u32, id: u64, process: u64): u32 {
-  const x = (id ^ (process * 0x9e37_79b9_7f4a_7c15) ^ seed) * 0xff51_afd7_ed55_8ccd
-  return ((<u32>(x >> 32)) ^ (<u32>x * seed) ^ fields) & (indexSize - 1)
+  return ((<u32>(mix(mix(process, seed) ^ id, seed) >> 32)) ^ fields) & (indexSize - 1)
 }
 
 /** Adds a thread to the index, which is at most half full. @returns false if memory is exhausted */

@@ -7,6 +7,7 @@
  * ratio, which spreads such sequences more evenly than a random function, so that most searches end in the first slot.
  * Keys can be chosen to collide. When a search gets long, the table is rehashed with a random seed.
  */
+import { mix, secretFrom } from '../shared/mix'
 import { giveRoom, takeRoom } from './room'
 
 /**
@@ -48,7 +49,7 @@ let unused: usize = 0
 
 /** Sets the random seed. */
 export function seedSet(low: u32, high: u32): void {
-  seed = ((<u64>high) << 32) | (<u64>low)
+  seed = secretFrom(low, high)
 }
 
 /** Removes all blocks, at a cost that does not depend on their number. @returns false if memory is exhausted */
@@ -91,15 +92,7 @@ function giveBack(): void {
 // @ts-ignore: decorator
 @inline
 function home(key: u64): usize {
-  return isSeeded ? seededHome(key) : (<usize>((key * GOLDEN) >> shift)) << SLOT
-}
-
-function seededHome(key: u64): usize {
-  let h = (key ^ seed) * 0xff51_afd7_ed55_8ccd
-  h ^= h >> 32
-  h = (h ^ seed) * 0xbf58_476d_1ce4_e5b9
-  h ^= h >> 29
-  return (<usize>((h * GOLDEN) >> shift)) << SLOT
+  return (<usize>((isSeeded ? mix(key, seed) : key * GOLDEN) >> shift)) << SLOT
 }
 
 /** The entry of a live block, 0 if it is not live. @param index `INDEX` or 0 */

@@ -3,6 +3,7 @@
  * these are in a hash table. The pages between them are only counted.
  */
 import { giveRoom, takeRoom } from '../live/room'
+import { mix, secretFrom } from '../shared/mix'
 
 const PAGE: u64 = 12
 const PAGE_BYTES: u64 = 4096
@@ -32,7 +33,7 @@ let seed: u64 = 0
 
 /** Sets a random seed, so that the author of a trace cannot choose addresses that collide. */
 export function seedPages(low: u32, high: u32): void {
-  seed = ((<u64>high) << 32) | (<u64>low)
+  seed = secretFrom(low, high)
 }
 
 /** Makes room for this many more pages. @returns whether there is memory */
@@ -61,10 +62,7 @@ export function makePages(more: u32): bool {
 // @ts-ignore: decorator
 @inline
 function home(key: u64): usize {
-  let hash = (key ^ seed) * 0xff51_afd7_ed55_8ccd
-  hash ^= hash >> 32
-  hash *= 0x9e37_79b9_7f4a_7c15
-  return (<usize>(hash >> (<u64>(64 - log)))) << SLOT
+  return (<usize>(mix(key, seed) >> (<u64>(64 - log)))) << SLOT
 }
 
 /** The slot with a key plus 1, otherwise an empty one. */

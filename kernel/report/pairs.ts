@@ -3,6 +3,7 @@
  * are counted together.
  */
 import { giveRoom, takeRoom } from '../live/room'
+import { mix, secretFrom } from '../shared/mix'
 import { addTo, count } from '../statistics/sums'
 
 /**
@@ -27,7 +28,7 @@ let seed: u64 = 0
 
 /** Sets a random seed, so that the author of a trace cannot choose keys that collide. */
 export function seedPairs(low: u32, high: u32): void {
-  seed = ((<u64>high) << 32) | (<u64>low)
+  seed = secretFrom(low, high)
 }
 
 /** Makes room for this many more keys, up to the limit. @returns whether there is memory */
@@ -63,10 +64,7 @@ export function clearPairs(table: usize): void {
 // @ts-ignore: decorator
 @inline
 function home(key: u64, log: u32): usize {
-  let hash = (key ^ seed) * 0xff51_afd7_ed55_8ccd
-  hash ^= hash >> 32
-  hash *= 0x9e37_79b9_7f4a_7c15
-  return (<usize>(hash >> (<u64>(64 - log)))) << SLOT
+  return (<usize>(mix(key, seed) >> (<u64>(64 - log)))) << SLOT
 }
 
 /** The slot with a key plus 1, otherwise an empty one. */

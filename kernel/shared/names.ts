@@ -3,6 +3,7 @@
  * much has accumulated, names without references are dropped and the others renumbered.
  */
 
+import { mix, secretFrom } from './mix'
 import { raiseFloor, tableFloor } from './table'
 
 /** The maximum number of names. */
@@ -34,7 +35,7 @@ let salt: u64 = 0
 
 /** Seeds the hashes of names, so that they differ from process to process. */
 export function seedNames(value: u32): void {
-  salt = <u64>value * FACTOR
+  salt = secretFrom(value, 0)
 }
 
 /** The address of a name. */
@@ -135,21 +136,15 @@ export function forgetOthers(from: usize, to: usize): void {
   }
 }
 
-const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15
-
 function hashOf(from: usize, length: usize): u32 {
-  let h = (length ^ salt) * FACTOR
+  let h: u64 = length
   let left = length
   for (; left > 8; left -= 8) {
-    h = (h ^ load<u64>(from)) * FACTOR
-    h ^= h >> 29
+    h = mix(h ^ load<u64>(from), salt)
     from += 8
   }
-  if (left > 0) {
-    h = (h ^ (load<u64>(from) << ((8 - left) << 3))) * FACTOR
-    h ^= h >> 29
-  }
-  return (<u32>(h >> 32)) ^ (<u32>h)
+  if (left > 0) h = mix(h ^ (load<u64>(from) << ((8 - left) << 3)), salt)
+  return <u32>(h >> 32)
 }
 
 function equal(a: usize, b: usize, length: usize): bool {

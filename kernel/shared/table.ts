@@ -11,6 +11,7 @@
  * ratio, which spreads such sequences more evenly than a random function. If keys still have to travel far, they were
  * probably chosen to collide, and the table is rehashed with a random seed.
  */
+import { mix, secretFrom } from './mix'
 
 /** The offsets of the values in an entry. */
 export const FIRST: usize = 8
@@ -58,7 +59,7 @@ let seed: u64 = 0
 
 /** Sets the random seed. */
 export function seedTable(value: u32): void {
-  seed = <u64>value * 0xff51_afd7_ed55_8ccd
+  seed = secretFrom(value, 0)
 }
 
 /** The start of the table. Memory below it belongs to other modules. */
@@ -125,14 +126,7 @@ function setBuckets(buckets: u32): void {
 // @ts-ignore: decorator
 @inline
 function hash(key: u64): u64 {
-  return isSeeded ? seededHash(key) : rotr(key, keyShift) * GOLDEN
-}
-
-function seededHash(key: u64): u64 {
-  let h = (key ^ seed) * GOLDEN
-  h ^= h >> 32
-  h = (h ^ seed) * 0xbf58_476d_1ce4_e5b9
-  return h ^ (h >> 32)
+  return isSeeded ? mix(key, seed) : rotr(key, keyShift) * GOLDEN
 }
 
 /** The offset of the tags of a key's own bucket. */
@@ -219,8 +213,7 @@ function addSlowly(key: u64): usize {
   const here = buckets()
   const isFull = count >= most
   const isOdd = !isSeeded && isFar(key)
-  if (isOdd) isSeeded = true
-  if ((isFull || isOdd) && !refill(here, isFull ? 2 * here : here)) return 0
+  if ((isFull || isOdd) && !refill(here, isFull ? 2 * here : here, isSeeded || isOdd)) return 0
   return put(key)
 }
 
@@ -255,8 +248,8 @@ function put(key: u64): usize {
   }
 }
 
-/** Rehashes all keys. */
-function refill(before: u32, buckets: u32): bool {
+/** Rehashes all keys, with the seed or without. @returns false, with no change, if there is no memory */
+function refill(before: u32, buckets: u32, seeded: bool): bool {
   // The old table waits in memory after the new one.
   const copy = table + sizeOf(buckets)
   if (!reach(copy + sizeOf(before))) return false
@@ -264,6 +257,7 @@ function refill(before: u32, buckets: u32): bool {
   // checked: rooms.open(tags, <usize>sizeOf(before))
   memory.copy(tags, table, <usize>sizeOf(before))
   setBuckets(buckets)
+  isSeeded = seeded
   const end = tags + <usize>before * TAGS
   for (let at = tags; at < end; at += 2) {
     // A count of passing keys is always below that bit.

@@ -3,6 +3,7 @@
  * room follows, and then the larger sizes in order of first use, with a hash table.
  */
 import { giveRoom, takeRoom } from '../live/room'
+import { mix, secretFrom } from '../shared/mix'
 import { larger, logOf } from './grow'
 import { maxima } from './peak'
 import { count, HISTOGRAM, record } from './sums'
@@ -37,7 +38,7 @@ let seed: u64 = 0
 
 /** Sets a random seed, so that the author of a trace cannot choose sizes that collide. */
 export function seedSizes(low: u32, high: u32): void {
-  seed = ((<u64>high) << 32) | (<u64>low)
+  seed = secretFrom(low, high)
 }
 
 /** Makes room for all new sizes of a batch. @returns whether there is memory */
@@ -67,11 +68,8 @@ function makeSlots(log: u32): bool {
 
 /** The slot of a size: the one with its row, or an empty one. */
 function slotOf(size: u64): usize {
-  let hash = (size ^ seed) * 0xff51_afd7_ed55_8ccd
-  hash ^= hash >> 32
-  hash *= 0x9e37_79b9_7f4a_7c15
   const last = ((<usize>1) << slotsLog) - 4
-  let at = (<usize>(hash >> (<u64>(66 - slotsLog)))) << 2
+  let at = (<usize>(mix(size, seed) >> (<u64>(66 - slotsLog)))) << 2
   while (true) {
     const row = load<u32>(slots + at)
     if (row == 0 || load<u64>(rowAt(row)) == size) return slots + at

@@ -1,3 +1,4 @@
+import { hashWord } from './hash.js'
 import { HI, LO } from './u64.js'
 
 /**
@@ -100,17 +101,6 @@ export class U64Map {
   }
 }
 
-/** Random per process, so that no trace can contain keys chosen to collide. */
-const LO_SEED = Math.floor(Math.random() * 2 ** 32)
-const HI_SEED = Math.floor(Math.random() * 2 ** 32)
-
-/**
- * A hash of two words, seeded differently in each process. Addresses differ mostly in their middle bits, indices in
- * their low ones.
- */
-export function hashOf(lo: number, hi: number): number {
-  let h = Math.imul(lo ^ LO_SEED ^ Math.imul(hi ^ HI_SEED, 0x85eb_ca6b), 0x9e37_79b1)
-  h ^= h >>> 15
-  h = Math.imul(h, 0x2c1b_3c6d)
-  return h ^ (h >>> 13)
+function hashOf(lo: number, hi: number): number {
+  return hashWord(hashWord(0, lo), hi)
 }

@@ -1,3 +1,5 @@
+import { hashWord } from '../bytes/hash.js'
+
 const NOTHING = new Uint8Array(0)
 const EMPTY_HEADS = new Int32Array(0)
 /** The start of the first string, or of the first list. */
@@ -209,14 +211,20 @@ function longer(array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
   return copy
 }
 
-/** FNV-1a with a random seed, so that a trace cannot choose strings that collide. */
 function hashBytes(source: Uint8Array, start: number, end: number): number {
-  let h = SEED ^ (end - start)
-  for (let i = start; i < end; i++) h = Math.imul(h ^ (source[i] as number), 0x0100_0193)
-  return h ^ (h >>> 15)
+  let h = end - start
+  let i = start
+  for (; i + 4 <= end; i += 4)
+    h = hashWord(
+      h,
+      (source[i] as number) |
+        ((source[i + 1] as number) << 8) |
+        ((source[i + 2] as number) << 16) |
+        ((source[i + 3] as number) << 24),
+    )
+  for (; i < end; i++) h = hashWord(h, source[i] as number)
+  return h
 }
-
-const SEED = Math.floor(Math.random() * 0x1_0000_0000) | 0
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const encoder = new TextEncoder()

@@ -1,3 +1,4 @@
+import { hashWord } from '../../bytes/hash.js'
 import { HI, LO } from '../../bytes/u64.js'
 import { U64Map } from '../../bytes/u64-map.js'
 import type { EventBatch } from '../../event/batch.js'
@@ -227,11 +228,11 @@ export class BlockSites {
   }
 
   private internList(names: readonly number[]): number {
-    let lo = SEED
-    let hi = ~SEED
+    let lo = 0
+    let hi = names.length
     for (const name of names) {
-      lo = Math.imul(lo ^ name, 0x0100_0193)
-      hi = Math.imul(hi + name, 0x85eb_ca6b) ^ (hi >>> 15)
+      lo = hashWord(lo, name)
+      hi = hashWord(hi, lo)
     }
     const slot = this.lists.add(lo, hi)
     const known = this.lists.values[slot] as number
@@ -312,15 +313,9 @@ export class BlockSites {
 const CALLED_BY = encodeText(' < ')
 const AT = encodeText(' at ')
 
-/** Random, so that no trace can be crafted whose sites collide. */
-const SEED = Math.floor(Math.random() * 2 ** 32) | 0
-
 function hashOf(words: Uint32Array, at: number): number {
-  let h = SEED
-  for (let place = 0; place < KEY; place++) {
-    h = Math.imul(h ^ (words[at + place] as number), 0x9e37_79b1)
-    h ^= h >>> 15
-  }
+  let h = 0
+  for (let place = 0; place < KEY; place++) h = hashWord(h, words[at + place] as number)
   return h
 }
 
