@@ -4,18 +4,29 @@
  */
 const ENTRY = 7
 
-/** Entries per chunk. An insertion moves at most half a chunk in most cases. */
+/** Entries per chunk, and children of a branch. An insertion moves at most half a chunk in most cases. */
 const CHUNK = 128
+const CHILDREN = 128
 
+/** A leaf, and its neighbours. */
 interface Chunk {
   readonly words: Uint32Array
   count: number
+  before: Chunk | undefined
+  after: Chunk | undefined
+}
+
+/** An inner node of the tree. */
+interface Branch {
+  readonly children: (Branch | Chunk)[]
+  /** For each child except the first, high word first: a lower bound of its starts, above those of the child before. */
+  readonly bounds: Uint32Array
 }
 
 /**
  * Intervals of 64-bit addresses, ordered by start, each with a 64-bit key and a tag, to find which interval another one
- * overlaps. Starts are unique. The list is cut into chunks, so that entries can be added and removed in the middle. An
- * entry takes 28 bytes; chunks are at least half full unless entries were removed.
+ * overlaps. Starts are unique. The intervals are in the leaves of a B+ tree, so each operation takes time proportional
+ * to the logarithm of their number. An entry takes 28 bytes; nodes are at least half full unless entries were removed.
  */
 export class Intervals {
   /** The number of intervals. */
@@ -28,43 +39,44 @@ export class Intervals {
   keyHi = 0
   keyLo = 0
   tag = 0
-  private readonly chunks: Chunk[] = [newChunk()]
-  /**
-   * For each chunk except the first, high word first: a lower bound of its starts, above those of the chunk before.
-   * Keeping the bounds together makes searches faster.
-   */
-  private bounds = new Uint32Array(8)
-  /**
-   * The result of the last `seek`: the chunk (-1 once anything moved), what was searched for, and whether it was found.
-   */
-  private chunk = -1
+  /** A chunk if the height is 0. */
+  private root: Branch | Chunk = newChunk()
+  private height = 0
+  /** The branches from the root, at `height - 1`, to the chunk that `seek` found, and the child in each. */
+  private readonly path: Branch[] = []
+  private readonly children: number[] = []
+  /** The result of the last `seek`: the chunk, what was searched for, and whether it was found. */
+  private chunk = this.root as Chunk
   private entry = 0
   private soughtHi = 0
   private soughtLo = 0
   private isThere = false
+  /** Whether nothing moved since. */
+  private isSought = false
 
   clear(): void {
-    this.chunks.length = 1
-    ;(this.chunks[0] as Chunk).count = 0
+    this.root = this.chunk = newChunk()
+    this.path.length = 0
+    this.height = 0
     this.size = 0
-    this.chunk = -1
+    this.isSought = false
   }
 
   /** Adds an interval. It replaces one with the same start. All words are unsigned. */
   put(startHi: number, startLo: number, endHi: number, endLo: number, keyHi: number, keyLo: number, tag = 0): void {
     const isThere = this.seek(startHi, startLo)
-    if (!isThere && (this.chunks[this.chunk] as Chunk).count === CHUNK) {
-      this.split(this.chunk)
+    if (!isThere && this.chunk.count === CHUNK) {
+      this.split()
       this.seek(startHi, startLo)
     }
-    const chunk = this.chunks[this.chunk] as Chunk
+    const { chunk } = this
     const { words } = chunk
     const at = this.entry * ENTRY
     if (!isThere) {
       words.copyWithin(at + ENTRY, at, chunk.count * ENTRY)
       chunk.count++
       this.size++
-      this.chunk = -1
+      this.isSought = false
     }
     words[at] = startHi
     words[at + 1] = startLo
@@ -78,15 +90,12 @@ export class Intervals {
   /** Removes the interval with this start. @returns whether there was one */
   remove(startHi: number, startLo: number): boolean {
     if (!this.seek(startHi, startLo)) return false
-    const chunk = this.chunks[this.chunk] as Chunk
+    const { chunk } = this
     chunk.words.copyWithin(this.entry * ENTRY, (this.entry + 1) * ENTRY, chunk.count * ENTRY)
     chunk.count--
     this.size--
-    if (chunk.count === 0 && this.chunks.length > 1) {
-      this.chunks.splice(this.chunk, 1)
-      this.bounds.copyWithin(2 * this.chunk, 2 * this.chunk + 2, 2 * this.chunks.length + 2)
-    }
-    this.chunk = -1
+    if (chunk.count === 0 && this.height > 0) this.drop()
+    this.isSought = false
     return true
   }
 
@@ -98,16 +107,16 @@ export class Intervals {
    */
   overlap(startHi: number, startLo: number, endHi: number, endLo: number): boolean {
     const isThere = this.seek(startHi, startLo)
-    const { chunks, chunk: c, entry } = this
-    const here = chunks[c] as Chunk
-    if (!isThere && (entry > 0 || c > 0)) {
-      // Only the first chunk may be empty, and only if it is the only one.
-      const { words, count } = entry > 0 ? here : (chunks[c - 1] as Chunk)
+    const { chunk: here, entry } = this
+    const previous = entry > 0 ? here : here.before
+    if (!isThere && previous !== undefined) {
+      // A chunk is only empty if it is the only one.
+      const { words, count } = previous
       const at = (entry > 0 ? entry - 1 : count - 1) * ENTRY
       if (less(startHi, startLo, words[at + 2] as number, words[at + 3] as number)) return this.found(words, at)
     }
     const isLast = entry === here.count
-    const next = isLast ? chunks[c + 1] : here
+    const next = isLast ? here.after : here
     if (next === undefined) return false
     const { words } = next
     const at = isLast ? 0 : entry * ENTRY
@@ -131,16 +140,24 @@ export class Intervals {
    */
   private seek(hi: number, lo: number): boolean {
     // An interval that overlaps nothing is usually added right after the search.
-    if (this.chunk >= 0 && hi === this.soughtHi && lo === this.soughtLo) return this.isThere
-    const { chunks, bounds } = this
-    let low = 0
-    let high = chunks.length - 1
-    while (low < high) {
-      const middle = (low + high + 1) >>> 1
-      if (less(hi, lo, bounds[2 * middle] as number, bounds[2 * middle + 1] as number)) high = middle - 1
-      else low = middle
+    if (this.isSought && hi === this.soughtHi && lo === this.soughtLo) return this.isThere
+    let node = this.root
+    for (let level = this.height - 1; level >= 0; level--) {
+      const branch = node as Branch
+      const { bounds } = branch
+      let low = 0
+      let high = branch.children.length - 1
+      while (low < high) {
+        const middle = (low + high + 1) >>> 1
+        if (less(hi, lo, bounds[2 * middle] as number, bounds[2 * middle + 1] as number)) high = middle - 1
+        else low = middle
+      }
+      this.path[level] = branch
+      this.children[level] = low
+      node = branch.children[low] as Branch | Chunk
     }
-    const { words, count } = chunks[low] as Chunk
+    const chunk = node as Chunk
+    const { words, count } = chunk
     let first = 0
     let last = count
     while (first < last) {
@@ -148,7 +165,8 @@ export class Intervals {
       if (less(words[middle * ENTRY] as number, words[middle * ENTRY + 1] as number, hi, lo)) first = middle + 1
       else last = middle
     }
-    this.chunk = low
+    this.chunk = chunk
+    this.isSought = true
     this.entry = first
     this.soughtHi = hi
     this.soughtLo = lo
@@ -156,28 +174,69 @@ export class Intervals {
     return this.isThere
   }
 
-  private split(index: number): void {
-    const chunk = this.chunks[index] as Chunk
+  /** Divides the chunk that `seek` found, and each branch above it that becomes too large. */
+  private split(): void {
+    const { chunk, path, children } = this
     const upper = newChunk()
     const half = chunk.count >>> 1
     upper.words.set(chunk.words.subarray(half * ENTRY, chunk.count * ENTRY))
     upper.count = chunk.count - half
     chunk.count = half
-    this.chunks.splice(index + 1, 0, upper)
-    const { bounds } = this
-    const at = 2 * (index + 1)
-    if (2 * this.chunks.length > bounds.length) {
-      this.bounds = new Uint32Array(2 * bounds.length)
-      this.bounds.set(bounds)
+    upper.before = chunk
+    upper.after = chunk.after
+    if (chunk.after !== undefined) chunk.after.before = upper
+    chunk.after = upper
+    this.isSought = false
+    let added: Branch | Chunk = upper
+    let boundHi = upper.words[0] as number
+    let boundLo = upper.words[1] as number
+    for (let level = 0; level < this.height; level++) {
+      const branch = path[level] as Branch
+      insert(branch, (children[level] as number) + 1, added, boundHi, boundLo)
+      if (branch.children.length <= CHILDREN) return
+      added = newBranch(branch.children.splice(CHILDREN >>> 1))
+      added.bounds.set(branch.bounds.subarray(CHILDREN))
+      boundHi = added.bounds[0] as number
+      boundLo = added.bounds[1] as number
     }
-    this.bounds.copyWithin(at + 2, at, 2 * this.chunks.length - 2)
-    this.bounds.set(upper.words.subarray(0, 2), at)
-    this.chunk = -1
+    const root = newBranch([this.root])
+    insert(root, 1, added, boundHi, boundLo)
+    this.root = root
+    this.height++
+  }
+
+  /** Removes the chunk that `seek` found, and branches that have no other child. */
+  private drop(): void {
+    const { before, after } = this.chunk
+    if (before !== undefined) before.after = after
+    if (after !== undefined) after.before = before
+    for (let level = 0; level < this.height; level++) {
+      const { children, bounds } = this.path[level] as Branch
+      const child = this.children[level] as number
+      children.splice(child, 1)
+      bounds.copyWithin(2 * child, 2 * child + 2, 2 * children.length + 2)
+      if (children.length > 0) break
+    }
+    while (this.height > 0 && (this.root as Branch).children.length === 1) {
+      this.root = (this.root as Branch).children[0] as Branch | Chunk
+      this.height--
+    }
   }
 }
 
 function newChunk(): Chunk {
-  return { words: new Uint32Array((CHUNK + 1) * ENTRY), count: 0 }
+  return { words: new Uint32Array(CHUNK * ENTRY), count: 0, before: undefined, after: undefined }
+}
+
+function newBranch(children: (Branch | Chunk)[]): Branch {
+  return { children, bounds: new Uint32Array(2 * (CHILDREN + 1)) }
+}
+
+function insert({ children, bounds }: Branch, at: number, child: Branch | Chunk, hi: number, lo: number): void {
+  bounds.copyWithin(2 * at + 2, 2 * at, 2 * children.length)
+  bounds[2 * at] = hi
+  bounds[2 * at + 1] = lo
+  children.splice(at, 0, child)
 }
 
 function less(aHi: number, aLo: number, bHi: number, bLo: number): boolean {
