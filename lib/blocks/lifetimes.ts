@@ -34,7 +34,7 @@ export type LabelByKey = (keys: BlockKeys, labels: Uint32Array, from: number, to
  * labelled block that was freed last, if it was at the old address, or allocated last, if it is at the new one.
  *
  * With `keepsWhole`, nothing is left of a block but what comes after it got a label: frees and reallocs lose their own
- * label if their block has none, and a realloc whose own label is the first of its block gets `BEGINS_HERE` with it.
+ * label if their block has none, as do frees of NULL, and a realloc whose own label is the first of its block gets `BEGINS_HERE` with it.
  *
  * Memory grows with the number of live blocks that have a label, or come of a realloc or of a kernel's function: 35 to
  * 65 bytes for each of the most there were at a time.
@@ -109,14 +109,17 @@ export class Lifetimes {
     let { freedLo, freedHi, freedLabel, allocatedLo, allocatedHi } = this
     for (let i = from, row = 0; i < to; i++, row++) {
       const effect = effects[row] as number
-      if (effect === 0) continue
       const kind = kinds[i] as number
+      if (effect === 0) {
+        if (keepsWhole && kind === FREE) labels[i] = 0
+        continue
+      }
       const block = ended[row] as number
       const isByAddress = (intents[row] as number) < INDEXED
       if (kind === FREE) {
         const label = block === 0 ? 0 : (words[block] as number)
         if (label === 0) {
-          if (keepsWhole && (effect & NOTHING) === 0) labels[i] = 0
+          if (keepsWhole) labels[i] = 0
           continue
         }
         labels[i] = label

@@ -2,6 +2,7 @@ import type { EventBatch } from '../../event/batch.js'
 import type { Stage } from '../../event/stage.js'
 import type { Profile } from '../../transforms/profile/profile.js'
 import { leakWarning } from './leak-warning.js'
+import { sizeWarning } from './size-warning.js'
 import { TraceChoice } from './trace-choice.js'
 
 /** What makes a file of a profile, or of a result that has one, and of what part of the trace. */
@@ -58,6 +59,8 @@ export class ProfileReport<Result = Profile> implements Stage<EventBatch, Uint8A
     const { statistics } = profileOf(result)
     const leaks = leakWarning(statistics)
     if (leaks !== undefined) this.warnings.push(leaks)
+    const sizes = sizeWarning(statistics)
+    if (sizes !== undefined) this.warnings.push(sizes)
     if (statistics.full.includes('sites'))
       this.warnings.push('there are more stacks than are distinguished: the later ones are [others]')
     const loss = lossOf?.(result)

@@ -4,6 +4,7 @@ import { encodeText } from '../../event/strings.js'
 import { StatisticsCollector } from '../../transforms/statistics/collector.js'
 import type { Statistics } from '../../transforms/statistics/result.js'
 import { leakWarning } from './leak-warning.js'
+import { sizeWarning } from './size-warning.js'
 import { TraceChoice } from './trace-choice.js'
 
 /** Options of a report. */
@@ -45,6 +46,8 @@ export class StatisticsReport implements Stage<EventBatch, Uint8Array> {
     const statistics = this.collector.finish(isWhole)
     const leaks = leakWarning(statistics)
     if (leaks !== undefined) this.warnings.push(leaks)
+    const sizes = sizeWarning(statistics)
+    if (sizes !== undefined) this.warnings.push(sizes)
     return encodeText(options.print(statistics))
   }
 
