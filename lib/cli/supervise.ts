@@ -2,6 +2,7 @@ import type { EventEmitter } from 'node:events'
 import { inputName, nameInput, TraceError } from '../event/error.js'
 import { inputSize } from '../streams/io/file-status.js'
 import { abandonOutputs } from '../streams/io/output-file.js'
+import { isInputPiped } from '../streams/io/read-input.js'
 import { Incomplete, Interrupted } from './command.js'
 import { showProgress, type Work } from './progress.js'
 import { say } from './say.js'
@@ -68,7 +69,14 @@ export async function supervise(work: Supervised): Promise<void> {
       process.kill(process.pid, signal)
     }, GRACE_MS).unref()
   }
-  if (signals) for (const signal of SIGNALS) process.once(signal, onSignal)
+  // Ctrl-C ends the programs of a pipe that write into it, and then the input: what it holds is not lost. The second
+  // one ends the command.
+  const isReader = paths.includes('-') && isInputPiped()
+  const onFirst = () => {
+    if (signals) process.once('SIGINT', onSignal)
+  }
+  if (isReader) process.once('SIGINT', onFirst)
+  if (signals) for (const signal of SIGNALS) if (signal !== 'SIGINT' || !isReader) process.once(signal, onSignal)
   const endProgress = progress ? showProgress(progressOf(work, () => events)) : () => {}
   try {
     await work.run(interrupted)
@@ -81,6 +89,7 @@ export async function supervise(work: Supervised): Promise<void> {
     throw partial.length > 0 ? new Incomplete(reason, partial) : reason
   } finally {
     for (const signal of SIGNALS) process.removeListener(signal, onSignal)
+    process.removeListener('SIGINT', onFirst)
     endProgress()
   }
 }

@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest'
 import type { EventBatch } from '../../lib/event/batch.js'
 import * as mtrc from '../../lib/entry/mtrc.js'
 import * as ndjson from '../../lib/entry/ndjson.js'
-import { commandLine, scratch, shell } from '../support/commands.js'
+import { commandLine, interruptTwice, scratch, shell } from '../support/commands.js'
 import { decodeAll, encodeEvents } from '../support/drive.js'
 import { LIMIT, peak } from '../support/peak.js'
 
@@ -259,7 +259,7 @@ describe('hf-merge', () => {
     child.stdin.write(dump(2, [5, 6, 7]))
     child.stdout.resume()
     await once(child.stdout, 'data')
-    child.kill('SIGINT')
+    await interruptTwice(child)
     expect(await once(child, 'close')).toEqual([130, null])
   })
 
@@ -346,10 +346,10 @@ describe('hf-sort', () => {
       // The file loses its name right after it was opened: a moment that can be seen.
       await sleep(50)
       expect(readdirSync(folder)).toEqual([])
-      child.kill(signal)
-      expect(await once(child, 'close')).toEqual(
-        { SIGINT: [130, null], SIGTERM: [143, null], SIGKILL: [null, 'SIGKILL'] }[signal],
-      )
+      const closed = once(child, 'close')
+      if (signal === 'SIGINT') await interruptTwice(child)
+      else child.kill(signal)
+      expect(await closed).toEqual({ SIGINT: [130, null], SIGTERM: [143, null], SIGKILL: [null, 'SIGKILL'] }[signal])
       expect(readdirSync(folder)).toEqual([])
     })
 

@@ -18,7 +18,7 @@ import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { commandLine, scratch, shell } from '../support/commands.js'
+import { commandLine, interruptTwice, scratch, shell } from '../support/commands.js'
 
 const lines = (n: number) =>
   Array.from({ length: n }, (_, i) => `1: malloc 0x${(16 * i + 16).toString(16)} 5\n`).join('')
@@ -78,8 +78,10 @@ describe('the file after -o', () => {
     child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
     child.stdin.write(DUMP)
     while (!readdirSync(folder).some((name) => statSync(join(folder, name)).size > 1000)) await sleep(10)
-    child.kill(signal)
-    expect(await once(child, 'close')).toEqual([status, null])
+    const closed = once(child, 'close')
+    if (signal === 'SIGINT') await interruptTwice(child)
+    else child.kill(signal)
+    expect(await closed).toEqual([status, null])
     expect(readdirSync(folder)).toEqual(['out.ndjson.partial'])
     expect(stderr).toBe(`replay-decode: the incomplete output is in ${out}.partial\n`)
   })
@@ -93,8 +95,9 @@ describe('the file after -o', () => {
     child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
     child.stdin.write(DUMP)
     while (!readdirSync(folder).some((name) => statSync(join(folder, name)).size > 0)) await sleep(10)
-    child.kill('SIGINT')
-    await once(child, 'close')
+    const closed = once(child, 'close')
+    await interruptTwice(child)
+    await closed
     expect(stderr).toBe(`hf-convert: the incomplete output is in ${out}.partial; without its index, nothing reads it\n`)
   })
 

@@ -10,7 +10,7 @@ import type { TraceEvent } from '../../lib/event/batch.js'
 import * as hatf from '../../lib/entry/hatf.js'
 import * as mtrc from '../../lib/entry/mtrc.js'
 import * as replay from '../../lib/entry/replay.js'
-import { commandLine, scratch, shell } from '../support/commands.js'
+import { commandLine, interruptTwice, scratch, shell } from '../support/commands.js'
 import { decodeAll, encodeEvents } from '../support/drive.js'
 
 const DUMP = Array.from({ length: 5000 }, (_, i) => {
@@ -238,13 +238,26 @@ describe('readers and writers', () => {
     await new Promise((resolve) => child.on('close', resolve))
   })
 
-  test('SIGINT ends it at once', async () => {
+  test('the first SIGINT leaves it to the writers of its input to end, the second one ends it', async () => {
     const child = spawn(process.execPath, [commandLine('replay-decode').split('"')[3] as string], { stdio: 'pipe' })
     child.stdin.write(DUMP)
     await new Promise((resolve) => child.stdout.once('data', resolve))
-    child.kill('SIGINT')
-    const [code, signal] = await once(child, 'close')
-    expect([code, signal]).toEqual([null, 'SIGINT'])
+    const closed = once(child, 'close')
+    await interruptTwice(child)
+    expect(await closed).toEqual([null, 'SIGINT'])
+  })
+
+  test('Ctrl-C ends the writer of a pipe, and each reader reads to the end and reports', async () => {
+    const folder = scratch()
+    const writer = `sh -c 'while :; do echo "1: malloc 0x10 8"; sleep .02; done'`
+    const line = `${writer} | hf-filter --size 1.. | hf-stats --section summary > ${folder}/report`
+    const child = spawn('bash', ['-c', commandLine(line)], { stdio: 'ignore', detached: true })
+    const exited = once(child, 'exit')
+    await sleep(2000)
+    // What a terminal does: all processes of the group get the signal.
+    process.kill(-(child.pid as number), 'SIGINT')
+    await exited
+    expect(readFileSync(join(folder, 'report'), 'utf8')).toMatch(/events {2,}\d+ /)
   })
 
   test('SIGINT ends it also while it waits for a reader', async () => {

@@ -1,7 +1,8 @@
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 
@@ -51,4 +52,11 @@ export function scratch(): string {
   const folder = mkdtempSync(join(tmpdir(), 'heapflow-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   return folder
+}
+
+/** Sends SIGINT to a command that reads a pipe, which leaves the first one to the writers of the pipe, and once more. */
+export async function interruptTwice(child: ChildProcess): Promise<void> {
+  child.kill('SIGINT')
+  await sleep(300)
+  child.kill('SIGINT')
 }

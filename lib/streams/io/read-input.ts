@@ -25,8 +25,8 @@ export interface ByteSource extends AsyncIterable<Uint8Array> {
 
 /**
  * The bytes of a file, or of standard input for `-`. A file is read ahead, through the thread pool.
- * @param options `blocking`: the event loop waits for a pipe at standard input, which takes a third less time, but
- *   signals that the process handles are not noticed meanwhile
+ * @param options `blocking`: the event loop waits for a pipe at standard input that is full, which takes a third less
+ *   time, but signals that the process handles may be noticed late
  * @throws the system error if it is a directory
  */
 export function readInput(path: string, { blocking }: { blocking: boolean }): ByteSource {
@@ -44,6 +44,18 @@ export function isDirectory(path: string): Error {
 
 function isPipe(stats: Stats | undefined): boolean {
   return stats !== undefined && (stats.isFIFO() || stats.isSocket())
+}
+
+/** Reads a chunk by the thread pool. @returns the number of bytes */
+function readWaiting(fd: number, chunk: Uint8Array): Promise<number> {
+  return new Promise((resolve, reject) => {
+    read(fd, chunk, 0, chunk.length, null, (error, n) => (error === null ? resolve(n) : reject(error)))
+  })
+}
+
+/** Whether standard input is a pipe or a socket. */
+export function isInputPiped(): boolean {
+  return isPipe(statOf('-', 0))
 }
 
 /** Reads a file or a device. The next chunk of a file is read while the caller works on the last one. */
@@ -81,18 +93,17 @@ class FileSource implements ByteSource {
 
   private read(fd: number): Promise<Uint8Array> {
     const chunk = newChunk(FILE_BYTES)
-    const reading = new Promise<Uint8Array>((resolve, reject) => {
-      read(fd, chunk, 0, chunk.length, null, (error, n) =>
-        error === null ? resolve(cutChunk(chunk, n)) : reject(error),
-      )
-    })
+    const reading = readWaiting(fd, chunk).then((n) => cutChunk(chunk, n))
     // It may fail before it is awaited.
     reading.catch(() => {})
     return reading
   }
 }
 
-/** Reads a pipe or socket while the event loop waits. */
+/**
+ * Reads a pipe or socket while the event loop waits. It does so only where more data is likely, after a full chunk, so
+ * that signals are noticed while the writer has nothing to say.
+ */
 class BlockingPipe implements ByteSource {
   bytesRead = 0
 
@@ -100,11 +111,11 @@ class BlockingPipe implements ByteSource {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     let turned = monotonicMs()
+    let n = 0
     for (;;) {
       const chunk = newChunk(PIPE_BYTES)
-      let n
       try {
-        n = readSync(this.fd, chunk, 0, chunk.length, null)
+        n = n === PIPE_BYTES ? readSync(this.fd, chunk) : await readWaiting(this.fd, chunk)
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
         // Another process that has the pipe made it non-blocking.
