@@ -14,6 +14,7 @@ export function siteName(site: Site, frames = FRAMES): string {
     const address = `0x${site.callSite.toString(16)}`
     return site.module === undefined ? address : `${visible(site.module)} [${address}]`
   }
+  if (site.module !== undefined) return visible(site.module)
   if (site.stack !== undefined) {
     const shown = site.stack
       .slice(0, frames)

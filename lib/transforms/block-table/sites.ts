@@ -9,8 +9,8 @@ import { RowBit } from './columns.js'
 const { stack: HAS_STACK, function: HAS_FUNCTION, file: HAS_FILE, line: HAS_LINE } = FieldBit
 const { module: HAS_MODULE, callSite: HAS_CALL_SITE, type: HAS_TYPE } = FieldBit
 /** The fields with the origin of a block, as in the statistics, and the fields kept with them. */
-export const HAS_SITE = HAS_STACK | HAS_FUNCTION | HAS_FILE | HAS_LINE | HAS_CALL_SITE
-const KEPT = HAS_SITE | HAS_MODULE | HAS_TYPE
+export const HAS_SITE = HAS_STACK | HAS_FUNCTION | HAS_FILE | HAS_LINE | HAS_MODULE | HAS_CALL_SITE
+const KEPT = HAS_SITE | HAS_TYPE
 
 /** The layout of a record. Everything except the text of the site is its key. */
 export const Place = {
@@ -147,7 +147,7 @@ export class BlockSites {
   private hasSite(mask: number): boolean {
     const { key, strings } = this
     if ((mask & HAS_STACK) !== 0) return strings.list(key[Place.stack] as number).length > 0
-    if ((mask & (HAS_FUNCTION | HAS_FILE | HAS_LINE)) === 0) return (mask & HAS_CALL_SITE) !== 0
+    if ((mask & (HAS_FUNCTION | HAS_FILE | HAS_LINE)) === 0) return (mask & (HAS_MODULE | HAS_CALL_SITE)) !== 0
     return (mask & (HAS_FUNCTION | HAS_FILE)) !== 0 || key[Place.line] !== 0
   }
 
@@ -276,7 +276,7 @@ export class BlockSites {
     }
   }
 
-  /** The site of the current key in one line: its stack, otherwise function, file and line, otherwise its call site. */
+  /** The site of the current key in one line: its stack, or function, file and line, or module and call site. */
   private text(): Uint8Array {
     const { key, strings } = this
     const bits = key[Place.mask] as number
@@ -295,8 +295,10 @@ export class BlockSites {
       }
     } else if ((bits & (RowBit.function | RowBit.file | RowBit.line)) === 0) {
       if ((bits & RowBit.module) !== 0) add(name(Place.module))
-      const address = ((BigInt(key[Place.hi] as number) << 32n) | BigInt(key[Place.lo] as number)).toString(16)
-      add(encodeText(length > 0 ? ` [0x${address}]` : `0x${address}`))
+      if ((bits & RowBit.callSite) !== 0) {
+        const address = ((BigInt(key[Place.hi] as number) << 32n) | BigInt(key[Place.lo] as number)).toString(16)
+        add(encodeText(length > 0 ? ` [0x${address}]` : `0x${address}`))
+      }
     } else {
       if ((bits & RowBit.function) !== 0) add(name(Place.function))
       if ((bits & RowBit.file) !== 0) {

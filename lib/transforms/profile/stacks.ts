@@ -114,7 +114,8 @@ class FrameTable {
         if (words.length > MAX_DEPTH) outwards.push(this.id(CUT))
       } else {
         const { function: name, file, line, module, callSite } = keys.site(site)
-        outwards.push(this.id(callSite === undefined ? sourceFrame(name, file, line) : addressFrame(module, callSite)))
+        const isPlace = callSite !== undefined || module !== undefined
+        outwards.push(this.id(isPlace ? addressFrame(module, callSite) : sourceFrame(name, file, line)))
       }
     }
     if (thread !== undefined) outwards.push(thread)

@@ -97,6 +97,6 @@ function framesOf(batch: EventBatch, i: number): Frame[] {
     return [sourceFrame(name, file, line === 0 ? undefined : line)]
   }
   const site = valueOf(batch, i, FieldBit.callSite, batch.callSite)
-  if (site === undefined) return []
-  return [addressFrame((mask & FieldBit.module) !== 0 ? text(batch.module[i]) : undefined, site)]
+  const module = (mask & FieldBit.module) !== 0 ? text(batch.module[i]) : undefined
+  return site === undefined && module === undefined ? [] : [addressFrame(module, site)]
 }

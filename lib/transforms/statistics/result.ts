@@ -83,7 +83,7 @@ export interface Site {
   function?: string
   file?: string
   line?: number
-  /** The program or library of the call site. */
+  /** The program or library of the call site, or of the call where no more is known. */
   module?: string
   callSite?: bigint
 }

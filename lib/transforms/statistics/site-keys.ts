@@ -15,11 +15,11 @@ const HAS_CALL_SITE = FieldBit.callSite
 const HAS_MODULE = FieldBit.module
 const HAS_SOURCE = HAS_FUNCTION | HAS_FILE | HAS_LINE
 /** The fields with the place of an allocation. */
-export const HAS_SITE = HAS_STACK | HAS_SOURCE | HAS_CALL_SITE
+export const HAS_SITE = HAS_STACK | HAS_SOURCE | HAS_CALL_SITE | HAS_MODULE
 
 /** The kinds of keys, which are the roots of the paths of all keys. */
-export const Form = { stack: 0, source: 1, callSite: 2 } as const
-const FORMS = 3
+export const Form = { stack: 0, source: 1, callSite: 2, module: 3 } as const
+const FORMS = 4
 
 /** The maximum number of bytes in the names of all sites. */
 const MAX_NAME_BYTES = 16_777_216
@@ -33,12 +33,12 @@ const [CACHE_FUNCTION, CACHE_FILE, CACHE_LINE, CACHE_ROW, CACHE_ENTRY] = [0, 1, 
 
 /**
  * Assigns rows, from `FIRST`, to the places of allocations. A place is the stack if there is one, otherwise function,
- * file and line, otherwise the call site in its module. Names and keys are kept here beyond the batches, as many as the
+ * file and line, otherwise the call site in its module, of which one may be unknown. Names and keys are kept here beyond the batches, as many as the
  * limits allow, and the events of a batch are looked up by the batch's ids.
  *
  * The words of a key are the names of a stack's frames from the outermost one on; or function and file, each as the
  * number of a name plus 1, or 0, and the line; or the module of a call site, in the same form, and the call site's two
- * words.
+ * words; or only the module.
  */
 export class SiteKeys {
   /** One past the last row in use. */
@@ -89,6 +89,7 @@ export class SiteKeys {
     if (module === UNKNOWN) return OTHERS
     const { key } = this
     key[0] = module === NO_NAME ? 0 : module + 1
+    if ((mask & HAS_CALL_SITE) === 0) return this.intern(Form.module, 1)
     key[1] = batch.callSite.words[2 * i + HI] as number
     key[2] = batch.callSite.words[2 * i + LO] as number
     return this.intern(Form.callSite, 3)
@@ -108,6 +109,7 @@ export class SiteKeys {
     const form = paths.root(node)
     if (form === Form.stack) return { stack: words.map((name) => names.text(name)) }
     const [last = 0, file = 0, name = 0] = words
+    if (form === Form.module) return { module: names.text(last - 1) }
     if (form === Form.callSite)
       return {
         ...(name > 0 && { module: names.text(name - 1) }),

@@ -57,12 +57,12 @@ const atPeak = (rows: readonly BlockRow[]) => {
   return { event: Number(last), rows: last === 0n ? [] : rows.filter(({ peakEvent }) => peakEvent === last) }
 }
 
-/** What names a site in the statistics: the stack, else function, file and line, else the call site. */
+/** What names a site in the statistics: the stack, else function, file and line, else the call site and the module. */
 const keyOf = ({ stack, function: name, file, line, module, callSite }: Omit<Site, 'rest'>): string => {
   if (stack !== undefined) return stack.length === 0 ? '' : JSON.stringify(stack)
   if (name !== undefined || file !== undefined || line !== undefined)
     return name === undefined && file === undefined && line === 0 ? '' : JSON.stringify([name, file, line || undefined])
-  return callSite === undefined ? '' : JSON.stringify([module, String(callSite)])
+  return callSite === undefined && module === undefined ? '' : JSON.stringify([module, String(callSite)])
 }
 
 function bySite(rows: readonly BlockRow[], of: (row: BlockRow) => bigint | undefined = ({ size }) => size) {

@@ -37,7 +37,8 @@ function stackOf({ frames, tree }: Profile, { node }: Sample): string[] {
 function framesOf(site: Site): string[] {
   if (site.rest !== undefined) return [site.rest === 'none' ? '[unknown]' : '[others]']
   if (site.stack !== undefined) return site.stack.map((text) => frameText(frameOf(text))).toReversed()
-  if (site.callSite !== undefined) return [frameText(addressFrame(site.module, site.callSite))]
+  if (site.callSite !== undefined || site.module !== undefined)
+    return [frameText(addressFrame(site.module, site.callSite))]
   return [frameText(sourceFrame(site.function, site.file, site.line))]
 }
 

@@ -52,7 +52,8 @@ function siteOf({ stack, function: name, file, line, module, callSite }: TraceEv
         : { function: name, file, ...(line && { line }) },
     )
   }
-  return callSite === undefined ? undefined : JSON.stringify({ module, callSite: `0x${callSite.toString(16)}` })
+  if (callSite !== undefined) return JSON.stringify({ module, callSite: `0x${callSite.toString(16)}` })
+  return module === undefined ? undefined : JSON.stringify({ module })
 }
 
 function histogram(values: readonly bigint[]): HistogramResult {
