@@ -10,6 +10,7 @@ const OUTPUT_BYTES = 65_536
  * where it ends.)
  */
 export const browserMember: MemberInflater = async function* (input) {
+  const start = input.offset
   await skipHeader(input)
   const stream = new ZStream()
   zlibInflateInit2(stream, RAW_WINDOW_BITS)
@@ -37,5 +38,5 @@ export const browserMember: MemberInflater = async function* (input) {
     } while (status !== Z_STREAM_END && stream.avail_out === 0)
     input.use(input.rest.length - stream.avail_in)
   }
-  await checkTrailer(input, crc, length)
+  await checkTrailer(input, { crc, length }, start)
 }

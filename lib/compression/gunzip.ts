@@ -1,7 +1,10 @@
+import type { TraceError } from '../event/error.js'
 import { Compressed } from './compressed.js'
 
 /** The length of a member's trailer: CRC-32 and length of the content (RFC 1952, section 2.3.1). */
 export const TRAILER_BYTES = 8
+/** The length of its first part. */
+export const CRC_BYTES = 4
 
 /**
  * Inflates the current member of the input, including header and trailer, and possibly some that follow. The content is
@@ -41,11 +44,33 @@ async function atNextMember(input: Compressed): Promise<boolean> {
   return false
 }
 
-/** Reads a member's trailer. @throws TraceError when it is missing, or does not match the content */
-export async function checkTrailer(input: Compressed, crc: number, length: number): Promise<void> {
-  const at = input.offset
-  const trailer = new DataView((await input.take(TRAILER_BYTES)).buffer)
-  if (trailer.getUint32(0, true) !== crc >>> 0) throw input.corrupt('the CRC-32 of a gzip member is wrong', at)
-  if (trailer.getUint32(4, true) !== length % 0x1_0000_0000)
-    throw input.corrupt('the length of a gzip member is wrong', at)
+/** What a member's content was found to be. */
+export interface Content {
+  readonly crc: number
+  readonly length: number
+}
+
+/**
+ * Reads a member's trailer.
+ * @param start the offset of the member
+ * @throws TraceError when it is missing, or does not match the content
+ */
+export async function checkTrailer(input: Compressed, content: Content, start: number): Promise<void> {
+  const trailer = trailerOf(content)
+  const read = Buffer.from(await input.take(TRAILER_BYTES))
+  if (!read.equals(trailer))
+    throw wrongTrailer(input, read.subarray(0, CRC_BYTES).equals(trailer.subarray(0, CRC_BYTES)), start)
+}
+
+/** The trailer that a member with some content has. */
+export function trailerOf({ crc, length }: Content): Buffer {
+  const trailer = Buffer.alloc(TRAILER_BYTES)
+  trailer.writeUInt32LE(crc >>> 0, 0)
+  trailer.writeUInt32LE(length % 0x1_0000_0000, CRC_BYTES)
+  return trailer
+}
+
+/** The error for a trailer that does not match the content: with the offset of the member, which may be damaged anywhere. */
+export function wrongTrailer(input: Compressed, isCrcRight: boolean, start: number): TraceError {
+  return input.corrupt(`the ${isCrcRight ? 'length' : 'CRC-32'} of a gzip member is wrong`, start)
 }

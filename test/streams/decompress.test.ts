@@ -1,10 +1,12 @@
 import { Readable } from 'node:stream'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { TraceError } from '../../lib/event/error.js'
 import * as replay from '../../lib/entry/replay.js'
 import { decompress, gzip, type Inflater } from '../../lib/entry/index.js'
 import { defaultInflater } from '../../lib/entry/stages.js'
+import { runs } from '../support/runs.js'
 
 const LINES = Buffer.from(
   Array.from({ length: 20_000 }, (_, i) => `${i % 7}: malloc 0x${(i * 48).toString(16)} ${(i * 7919) % 5000}\n`).join(
@@ -186,6 +188,70 @@ describe.each(INFLATERS)('%s', (inflater) => {
     expect(length).toBe(200_000_000)
     expect(longest).toBeLessThan(1_200_000)
     expect(largest).toBeLessThan(120_000_000)
+  })
+})
+
+describe('both inflaters deliver the same and report the same', () => {
+  const line = (i: number) => `${i}: malloc 0x${((i * 2654435761) >>> 0).toString(16)} ${(i * 7919) % 5000}\n`
+  const long = gzipSync(Array.from({ length: 6000 }, (_, i) => line(i)).join(''))
+  const short = gzipSync(line(1))
+  const stored = gzipSync(Buffer.concat([short, Buffer.from(line(2)), short]), { level: 0 })
+  const compare = async (damaged: Buffer, size: number) => {
+    const [one, other] = await Promise.all(INFLATERS.map((inflater) => inflate(damaged, inflater, size)))
+    expect(other!.bytes.equals(one!.bytes)).toBe(true)
+    const { code, offset, message } = one!.error ?? {}
+    expect(other!.error).toEqual(one!.error && expect.objectContaining({ code, offset, message }))
+    return one!
+  }
+
+  test('for a wrong CRC-32 or length, after all of the content', async () => {
+    for (const [fromEnd, reason] of [
+      [7, 'the CRC-32 of a gzip member is wrong'],
+      [3, 'the length of a gzip member is wrong'],
+    ] as const) {
+      for (const [before, after] of [
+        [0, 0],
+        [0, 100],
+        [30, 0],
+        [30, 30],
+      ] as const) {
+        const bad = Buffer.from(long)
+        bad[bad.length - fromEnd]! ^= 0x10
+        const parts = [long.subarray(0, before && long.length), bad, long.subarray(0, after), Buffer.alloc(after)]
+        for (const size of [5000, 1 << 20]) {
+          const { bytes, error } = await compare(Buffer.concat(parts), size)
+          expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', offset: before && long.length })
+          expect(error!.message).toContain(reason)
+          expect(bytes.length).toBe(gunzipSync(long).length * (before ? 2 : 1))
+        }
+      }
+    }
+  })
+
+  test('for random damage', { timeout: 120_000 }, async () => {
+    const whole = Buffer.concat([short, stored, long, stored, short, Buffer.alloc(9), long])
+    const random = fc.nat({ max: whole.length - 1 })
+    const sizes = fc.constantFrom(5000, 30_000, 1 << 20)
+    await fc.assert(
+      fc.asyncProperty(random, fc.integer({ min: 1, max: 255 }), sizes, fc.boolean(), async (at, by, size, isCut) => {
+        const damaged = Buffer.from(isCut ? whole.subarray(0, at) : whole)
+        if (!isCut) damaged[at]! ^= by
+        await compare(damaged, size)
+      }),
+      { numRuns: runs(400) },
+    )
+  })
+
+  test('for damage near the end of a member', async () => {
+    for (const from of [short.length, short.length + stored.length + long.length]) {
+      const whole = Buffer.concat([short, stored, long, stored, short, short])
+      for (let at = from - 24; at < from + 24; at += 7) {
+        const flipped = Buffer.from(whole)
+        flipped[at]! ^= 1
+        const without = Buffer.concat([whole.subarray(0, at), whole.subarray(at + 5)])
+        for (const damaged of [flipped, without, whole.subarray(0, at)]) await compare(damaged, 30_000)
+      }
+    }
   })
 })
 
