@@ -301,11 +301,17 @@ const NO_COLUMNS = Object.fromEntries(
  * which must be filled. It shares the other columns with `source`, which must not be changed.
  * @param strings the string table of the new batch; with another one than the source's, string columns belong in
  *   `fresh`
+ * @param header that of the source by default
  */
-export function reviseBatch(source: EventBatch, fresh: number, strings: StringTable = source.strings): EventBatch {
+export function reviseBatch(
+  source: EventBatch,
+  fresh: number,
+  strings: StringTable = source.strings,
+  header: TraceHeader = source.header,
+): EventBatch {
   const { count } = source
   source.keep()
-  const target = new EventBatch(count, fresh, source.header, strings)
+  const target = new EventBatch(count, fresh, header, strings)
   target.kind.set(source.kind.subarray(0, count))
   target.mask.set(source.mask.subarray(0, count))
   const shared = source.columns & ~fresh

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import type { TraceHeader } from '../event/header.js'
 import { encodeText, type StringTable } from '../event/strings.js'
 
 const ROUNDS = 8
@@ -80,12 +81,24 @@ function mix(value: number, key: number): number {
 }
 
 /** The prefix of a replacement, by kind of name. A frame of a stack is a function like any other. */
-const PREFIXES = { function: 'f_', stack: 'f_', file: 'file_', module: 'module_', type: 't_', text: 'text_' } as const
+const PREFIXES = {
+  function: 'f_',
+  stack: 'f_',
+  file: 'file_',
+  module: 'module_',
+  type: 't_',
+  text: 'text_',
+  // Formats with comments take a line that begins so for one.
+  comment: '# text_',
+} as const
+
+/** The texts of a header's layout that name the program. */
+const NAMED_KEYS = ['executable', 'command']
 
 /** Longer names are scrambled again each time. */
 const LONGEST_KEPT = 256
 
-/** The fields that hold names. */
+/** The fields that hold names; `comment` is the text of a comment. */
 export type NamedField = keyof typeof PREFIXES
 
 /**
@@ -104,18 +117,32 @@ export class NameScrambler {
   replace(field: NamedField, source: StringTable, id: number, target: StringTable): number {
     const text = source.text(id)
     if (text === '' || (field === 'type' && text === 'internal')) return target.internText(text)
-    const prefix = PREFIXES[field]
-    const name = prefix + text
+    const name = PREFIXES[field] + text
     let replacement = this.known.get(name)
     if (replacement === undefined) {
       if (this.known.size === NAMES) this.known.delete(this.known.keys().next().value as string)
-      const hash = createHmac('sha256', this.key).update(prefix).update(source.view(id)).digest('hex')
-      replacement = encodeText(prefix + hash.slice(0, 12))
+      replacement = encodeText(this.replacement(field, source.view(id)))
     } else {
       this.known.delete(name)
     }
     // Long names are not cached, so that a hostile trace cannot fill the cache with them.
     if (name.length <= LONGEST_KEPT) this.known.set(name, replacement)
     return target.intern(replacement)
+  }
+
+  /** A header without names: the texts of its layout, other than plain words such as versions, are replaced. */
+  header(header: TraceHeader): TraceHeader {
+    if (header.layout === undefined) return header
+    const layout = Object.entries(header.layout).map(([key, value]) => {
+      const isName =
+        typeof value === 'string' && value !== '' && (NAMED_KEYS.includes(key) || !/^[\w.+-]*$/.test(value))
+      return [key, isName ? this.replacement(key === 'executable' ? 'file' : 'text', encodeText(value)) : value]
+    })
+    return { ...header, layout: Object.fromEntries(layout) as TraceHeader['layout'] & object }
+  }
+
+  private replacement(field: NamedField, name: Uint8Array): string {
+    const prefix = PREFIXES[field]
+    return prefix + createHmac('sha256', this.key).update(prefix).update(name).digest('hex').slice(0, 12)
   }
 }

@@ -1,7 +1,7 @@
 import { HI, LO } from '../bytes/u64.js'
 import { U64Map } from '../bytes/u64-map.js'
 import { EventBatch, reviseBatch, type U64Column } from '../event/batch.js'
-import { FIELDS, FieldBit, fieldSet, type FieldName } from '../event/fields.js'
+import { FIELDS, FieldBit, Kind, fieldSet, type FieldName } from '../event/fields.js'
 import { NO_HEADER, type TraceHeader } from '../event/header.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
@@ -44,8 +44,8 @@ export interface AnonymizeOptions {
    */
   readonly addresses?: boolean
   /**
-   * Replace the names: function, file, module, type, stack, text (see `NameScrambler`). Attributes, which may contain
-   * anything, are removed. Default true.
+   * Replace the names: function, file, module, type, stack, text, and those in the header, such as the command line
+   * (see `NameScrambler`). Attributes, which may contain anything, are removed. Default true.
    */
   readonly names?: boolean
 }
@@ -58,7 +58,7 @@ const REBASED = fieldSet('address', 'oldAddress')
 const SCRAMBLED = fieldSet('address', 'oldAddress', 'heap', 'callSite')
 const ADDRESS_FIELDS = ['address', 'oldAddress', 'heap', 'callSite'] as const
 
-/** Changes events, as `MapOptions` says. Every batch yields at least one, and headers do not change. */
+/** Changes events, as `MapOptions` says. Every batch yields at least one. Headers change only if names are replaced. */
 export class Mapper implements BatchTransform {
   private readonly evaluator: Evaluator | undefined
   private readonly rebaseLo: number
@@ -74,6 +74,8 @@ export class Mapper implements BatchTransform {
   /** The fields that get new columns in batches that have them. */
   private readonly changed: number
   private header: TraceHeader | undefined
+  /** The header of the output. */
+  private named = NO_HEADER
   private input: EventBatch | null = null
 
   /**
@@ -125,13 +127,15 @@ export class Mapper implements BatchTransform {
   private revise(source: EventBatch): EventBatch {
     if (source.header !== this.header) {
       this.header = source.header
+      this.named = this.names?.header(source.header) ?? source.header
       this.threads?.clear()
     }
     // Fields that are set or removed anyway need no other change.
     const changed = this.changed & source.columns & ~this.drop & ~this.set
     const dropped = this.drop & source.columns & ~this.set
-    if ((changed | dropped | this.set) === 0) return source
-    const target = reviseBatch(source, changed | this.set, this.stringsFor(source))
+    const { named } = this
+    if ((changed | dropped | this.set) === 0 && named === source.header) return source
+    const target = reviseBatch(source, changed | this.set, this.stringsFor(source), named)
     if ((changed & SCRAMBLED) !== 0) this.reviseAddresses(source, target, changed)
     if ((changed & NAMES) !== 0) this.reviseNames(source, target, changed)
     if ((changed & FieldBit.thread) !== 0) this.reviseThreads(source, target)
@@ -164,9 +168,13 @@ export class Mapper implements BatchTransform {
       const has = FieldBit[field]
       if ((changed & has) === 0) continue
       const names = this.replacements(field, source.strings, target.strings)
+      const comments = field === 'text' ? this.replacements('comment', source.strings, target.strings) : names
       const from = source[field]
       const to = target[field]
-      for (let i = 0; i < source.count; i++) if ((source.mask[i] as number) & has) to[i] = names(from[i] as number)
+      for (let i = 0; i < source.count; i++) {
+        if (((source.mask[i] as number) & has) === 0) continue
+        to[i] = (source.kind[i] === Kind.comment ? comments : names)(from[i] as number)
+      }
     }
     if ((changed & FieldBit.stack) === 0) return
     const frames = this.replacements('stack', source.strings, target.strings)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { EventBatch, type TraceEvent } from '../../lib/event/batch.js'
+import { batchesOf, EventBatch, type TraceEvent } from '../../lib/event/batch.js'
 import { FIELDS, type FieldName } from '../../lib/event/fields.js'
 import { Mapper, type MapOptions } from '../../lib/transforms/map.js'
 import { drive } from '../support/drive.js'
@@ -121,7 +121,7 @@ describe('Mapper', () => {
           list.forEach((event, i) => {
             const to = out[i] as TraceEvent
             for (const name of ['function', 'file', 'module', 'type', 'text'] as const)
-              check(event[name], to[name], prefix[name])
+              check(event[name], to[name], name === 'text' && event.kind === 'comment' ? '# text_' : prefix[name])
             expect(to.stack?.length).toBe(event.stack?.length)
             event.stack?.forEach((frame, f) => check(frame, to.stack?.[f], 'f_'))
             expect(to.attributes).toBeUndefined()
@@ -152,6 +152,30 @@ describe('Mapper', () => {
           expect(mapped({ anonymize, drop, set }, list)).toEqual(expected)
         }),
       )
+    })
+
+    it('replaces the names in the header, also of a trace without events', () => {
+      const layout = {
+        executable: '/usr/bin/secret',
+        command: 'secret',
+        version: '1.4.0',
+        raw: true,
+        pages: 5,
+        about: 'a b',
+      }
+      const [batch] = drive(
+        new Mapper({ anonymize: { key: 'k', addresses: false } }),
+        batchesOf([], { format: 'x', layout }),
+      ).out
+      expect(batch?.header).toEqual({
+        format: 'x',
+        layout: {
+          ...layout,
+          executable: expect.stringMatching(/^file_[0-9a-f]{12}$/) as string,
+          command: expect.stringMatching(/^text_[0-9a-f]{12}$/) as string,
+          about: expect.stringMatching(/^text_[0-9a-f]{12}$/) as string,
+        },
+      })
     })
 
     it('refuses an empty key', () => {

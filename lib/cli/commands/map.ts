@@ -11,8 +11,9 @@ export const map: Command = {
   description:
     'Changes are made in this order: the expression, rebasing, anonymizing, numbering of threads, dropped fields, ' +
     'set fields.\n' +
-    'Anonymizing replaces each address with another of the same alignment and each name with another one; every run ' +
-    'with the same --key gives the same replacements.\n' +
+    'Anonymizing replaces each address with another of the same alignment, up to 4,096 bytes, and each name with ' +
+    'another one, also in the header, such as the command line; every run with the same --key gives the same ' +
+    'replacements.\n' +
     'An expression is JavaScript that sees each event as `event` (64-bit fields are BigInt) and its number as `n`; ' +
     'changes to `event` take effect; if the result is false or null, the event is dropped; another object, or an ' +
     'array of objects, replaces it. The expression runs with all rights of the command. If it ends the process, or ' +
