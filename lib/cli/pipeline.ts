@@ -13,6 +13,7 @@ import { UsageError, type Arguments } from './command.js'
 import { refuseTerminal, type StreamInput, type TraceInput } from './input.js'
 import { describe } from './main.js'
 import { outputOf, type Output } from './output.js'
+import { wipeProgress } from './progress.js'
 import { say } from './say.js'
 import { supervise, type Supervision } from './supervise.js'
 
@@ -106,6 +107,7 @@ export async function runTrace(run: TraceRun): Promise<void> {
   const flow = async () => {
     for await (const chunk of chunks) {
       if (isOver) return
+      wipeProgress()
       const waiting = writer === undefined ? (output as (chunk: Uint8Array) => void)(chunk) : writer.write(chunk)
       if (waiting !== undefined) await waiting
     }

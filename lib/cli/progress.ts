@@ -15,6 +15,14 @@ export interface Work {
   total: number | undefined
 }
 
+/** Wipes the progress line that is shown, if any. */
+let wipe = () => {}
+
+/** Wipes the progress line, before anything else is written that a terminal may show. It comes back when it is due. */
+export function wipeProgress(): void {
+  wipe()
+}
+
 /**
  * Keeps a progress line on standard error during long work; does nothing if standard error is not a terminal. Whether
  * it is one is looked up when the line is due, because that takes some time.
@@ -29,12 +37,19 @@ export function showProgress(work: Work, find = terminalOfErrors): () => void {
     if (elapsed < PATIENCE_MS) return
     out ??= find()
     if (out === undefined) clearInterval(timer)
-    else out.write(`\r\u001b[K${progressLine(work, elapsed / 1000)}`)
+    else {
+      out.write(`\r\u001b[K${progressLine(work, elapsed / 1000)}`)
+      wipe = wipeOnce
+    }
   }, INTERVAL_MS)
+  const wipeOnce = () => {
+    wipe = () => {}
+    out?.write('\r\u001b[K')
+  }
   timer.unref()
   return () => {
     clearInterval(timer)
-    out?.write('\r\u001b[K')
+    wipe()
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { progressLine, showProgress } from '../../lib/cli/progress.js'
+import { progressLine, showProgress, wipeProgress } from '../../lib/cli/progress.js'
 
 const work = (bytes: number, events: number, total?: number) => ({ bytes: () => bytes, events: () => events, total })
 
@@ -22,6 +22,24 @@ test('shows a line on a terminal when the work is long, and wipes it at the end'
   const before = written.length
   vi.advanceTimersByTime(5000)
   expect(written).toHaveLength(before)
+  vi.useRealTimers()
+})
+
+test('wipes the line before something else is written, until it is due again', () => {
+  vi.useFakeTimers()
+  const written: string[] = []
+  const terminal = { isTTY: true, write: (text: string) => written.push(text) } as unknown as NodeJS.WriteStream
+  const end = showProgress(work(1e6, 1000), () => terminal)
+  vi.advanceTimersByTime(2100)
+  wipeProgress()
+  const before = written.length
+  wipeProgress()
+  expect(written).toHaveLength(before)
+  vi.advanceTimersByTime(2000)
+  expect(written.at(-1)).toContain('events')
+  wipeProgress()
+  end()
+  expect(written.filter((text) => text === '\r\u001b[K')).toHaveLength(2)
   vi.useRealTimers()
 })
 
