@@ -7,13 +7,20 @@ import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { forBrowsers, withKernels } from './browser-options.mjs'
+import { noticesOf } from './notices.mjs'
 
 const path = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url))
 const MARKERS = ['<!--heapflow:title-->', '<!--heapflow:tables-->', '<!--heapflow:data-->']
 
 const bundle = async (entry, options) => {
-  const { outputFiles } = await build({ ...options, entryPoints: [path(entry)], write: false, format: 'iife' })
-  return outputFiles[0].text.trim()
+  const { outputFiles, metafile } = await build({
+    ...options,
+    entryPoints: [path(entry)],
+    write: false,
+    format: 'iife',
+    metafile: true,
+  })
+  return { code: outputFiles[0].text.trim(), metafile }
 }
 
 /** Script text that no HTML parser takes for the end of its element, or for a comment. */
@@ -29,7 +36,10 @@ const fill = (text, parts) =>
   }, text)
 
 // The scripts of the pages need nothing of Node, nor what stands for it.
-const scriptOf = async (entry) => scriptText(await bundle(entry, { ...forBrowsers, inject: [], alias: {} }))
+const scriptOf = async (entry, worker) => {
+  const { code, metafile } = await bundle(entry, { ...forBrowsers, inject: [], alias: {} })
+  return scriptText(noticesOf(metafile, ...(worker ? [worker.metafile] : [])) + code)
+}
 const styleOf = async (entry) => {
   const {
     outputFiles: [{ text }],
@@ -39,9 +49,9 @@ const styleOf = async (entry) => {
 }
 
 const template = readFileSync(path('page/report.html'), 'utf8')
-/** @param more what scripts may do besides, and other rules */
-const page = async (name, more = '', rules = []) => {
-  const [script, style] = [await scriptOf(`page/${name}.ts`), await styleOf(`page/${name}.css`)]
+/** @param more what scripts may do besides, and other rules @param worker its bundle, if there is one */
+const page = async (name, more = '', rules = [], worker = undefined) => {
+  const [script, style] = [await scriptOf(`page/${name}.ts`, worker), await styleOf(`page/${name}.css`)]
   const policy = [
     "default-src 'none'",
     `script-src ${hash(script)}${more}`,
@@ -62,24 +72,24 @@ const writeTemplate = (name, html) => {
 mkdirSync(path('dist/page'), { recursive: true })
 writeTemplate('report', await page('main'))
 
-// A worker has the policy of the page that makes it; it compiles the kernels. It is compressed, as the data are.
-const live = await page('live', " 'wasm-unsafe-eval'", ['worker-src blob:'])
-const worker = (code, attributes = '') => {
+// A worker has the policy of the page that makes it; it compiles the kernels. It is compressed, as the data are, so the
+// script of its page has its licences.
+const live = (worker) => page('live', " 'wasm-unsafe-eval'", ['worker-src blob:'], worker)
+const element = ({ code }, attributes = '') => {
   const packed = gzipSync(code, { level: 9 }).toString('base64')
   return `<script type="application/octet-stream" id="worker"${attributes}>${packed}</script>`
 }
 
 const KERNELS = ['compact', 'compact-best', 'live', 'report', 'select', 'statistics']
 const reader = await bundle('page/worker/compact.ts', withKernels(KERNELS))
-writeTemplate('report-trace', fill(live, { '<!--heapflow:data-->': `<!--heapflow:data-->${worker(reader)}` }))
+const data = '<!--heapflow:data-->'
+writeTemplate('report-trace', fill(await live(reader), { [data]: data + element(reader) }))
 
 const { version } = JSON.parse(readFileSync(path('package.json'), 'utf8'))
-const viewer = fill(live, {
+const any = await bundle('page/worker/any.ts', forBrowsers)
+const viewer = fill(await live(any), {
   '<!--heapflow:title-->': 'heapflow',
   '<!--heapflow:tables-->': '<p>This page reads traces, for which it needs JavaScript.</p>',
-  '<!--heapflow:data-->': worker(
-    await bundle('page/worker/any.ts', forBrowsers),
-    ` data-generator="heapflow ${version}"`,
-  ),
+  [data]: element(any, ` data-generator="heapflow ${version}"`),
 })
 writeFileSync(path('dist/page/viewer.html'), viewer)

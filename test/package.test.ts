@@ -78,3 +78,16 @@ test('npm takes the versions of peers that are tested', { tags: ['slow'] }, () =
     `added ${names.length} packages`,
   )
 })
+
+test.each([
+  ['dist/browser/index.js', ['buffer', 'fflate', 'pako']],
+  ['dist/page/report.html', ['uplot']],
+  ['dist/page/report-trace.html', ['uplot', 'buffer']],
+  ['dist/page/viewer.html', ['uplot', 'buffer', 'fflate', 'pako']],
+])('%s has the licences of the packages that are in it', (file, packages) => {
+  const text = readFileSync(join(ROOT, file), 'utf8')
+  for (const name of packages) {
+    expect(text).toContain(`/*! ${name} `)
+    expect(text).toContain(readFileSync(join(ROOT, 'node_modules', name, 'LICENSE'), 'utf8').trim())
+  }
+})
