@@ -1,9 +1,10 @@
 import type { EventEmitter } from 'node:events'
 import { withoutMark } from '../bytes/byte-order-mark.js'
 import { sniffFormat, type FormatEntry } from '../formats/index.js'
-import type { EventBatch } from '../event/batch.js'
+import { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
 import type { TraceError } from '../event/error.js'
+import { NO_HEADER } from '../event/header.js'
 import type { Stage } from '../event/stage.js'
 import type { Format } from '../event/format.js'
 import type { ReadOptions } from './event-counter.js'
@@ -17,6 +18,13 @@ import { warningsOn } from './warnings-on.js'
 /** What Meta-TF begins with, in ASCII and in binary. */
 const HASH = 0x23
 const DELETE = 0x7f
+
+/** What a trace without events is in formats without a header. */
+async function* nothing(): AsyncGenerator<EventBatch> {
+  yield new EventBatch(0, 0, NO_HEADER)
+}
+const EMPTY =
+  'the input is empty: a trace without events in a format without a header, or nothing because the writer failed'
 
 /** Options of `decodeAny`. */
 export interface DecodeAnyOptions extends ReadOptions {
@@ -52,6 +60,12 @@ export async function* decodeBytes<Out>(
   closed?: AbortSignal,
 ): AsyncGenerator<Out> {
   const first = await peek(source, HEAD_BYTES)
+  if (first.head.length === 0 && first.failure === undefined && options.format === undefined) {
+    await first.whole.return()
+    yield* runStage(last, nothing(), warningsOn(stream))
+    stream.emit('warning', EMPTY)
+    return
+  }
   let found: Found
   try {
     found = await find(first, options)

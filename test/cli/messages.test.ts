@@ -97,7 +97,7 @@ describe('messages about an input name it', () => {
     ['hf-filter cut.mtrc', /^hf-filter: cut\.mtrc: mtrc: byte \d+, event \d+: truncated: /m],
     ['hf-filter < cut.mtrc', /^hf-filter: stdin: mtrc: byte \d+, event \d+: truncated: /m],
     ['mtrc-decode cut.mtrc.gz', /^mtrc-decode: cut\.mtrc\.gz: gzip: .*truncated: /m],
-    ['hf-stats a.hatf.txt', /^hf-stats: a\.hatf\.txt: the input is empty$/m],
+    ['hf-stats a.hatf.txt', /^hf-stats: warning: a\.hatf\.txt: the input is empty: /m],
     ['hf-sort cut.mtrc', /^hf-sort: cut\.mtrc: mtrc: byte /m],
     ['hf-merge --end-to-end cut.mtrc a.mtrc', /^hf-merge: cut\.mtrc: mtrc: byte /m],
     ['hf-merge --end-to-end - a.mtrc < cut.mtrc', /^hf-merge: stdin: mtrc: byte /m],

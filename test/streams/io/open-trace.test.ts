@@ -27,10 +27,9 @@ const whole = join(folder, 'whole.mtrc')
 writeFileSync(whole, TRACE)
 const zipped = join(folder, 'whole.mtrc.gz')
 writeFileSync(zipped, gzipSync(TRACE))
-/** Unknown, empty, cut within the header, malformed after some events, corrupt. */
+/** Unknown, cut within the header, malformed after some events, corrupt. */
 const FAULTY = [
   Buffer.from('this is no trace'),
-  Buffer.alloc(0),
   TRACE.subarray(0, 6),
   Buffer.concat([TRACE.subarray(0, TRACE.length / 2), Buffer.alloc(40, 0xff)]),
   gzipSync(TRACE).subarray(0, 5000),
