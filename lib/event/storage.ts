@@ -1,5 +1,8 @@
 import { FIELDS, FieldBit, type FieldName } from './fields.js'
 
+/** Marks columns of every copy of this package: those of one pass through the streams of another. */
+const WIDE = Symbol.for('heapflow.U64Column')
+
 /** A column of 64-bit unsigned integers, seen as values or, without BigInt, as pairs of words (see `LO` and `HI`). */
 export class U64Column {
   /** Event i has its words at `words[2 * i + LO]` and `words[2 * i + HI]`. */
@@ -9,6 +12,15 @@ export class U64Column {
   constructor(buffer: ArrayBuffer, byteOffset: number, length: number) {
     this.words = new Uint32Array(buffer, byteOffset, length * 2)
     this.values = new BigUint64Array(buffer, byteOffset, length)
+  }
+
+  get [WIDE](): true {
+    return true
+  }
+
+  /** Whether this is such a column, of any copy of this package. */
+  static [Symbol.hasInstance](column: unknown): column is U64Column {
+    return typeof column === 'object' && column !== null && WIDE in column
   }
 }
 
