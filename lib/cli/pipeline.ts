@@ -13,8 +13,7 @@ import { UsageError, type Arguments } from './command.js'
 import { refuseTerminal, type StreamInput, type TraceInput } from './input.js'
 import { describe } from './main.js'
 import { outputOf, type Output } from './output.js'
-import { wipeProgress } from './progress.js'
-import { say } from './say.js'
+import { say, wipeProgress } from './say.js'
 import { supervise, type Supervision } from './supervise.js'
 
 /** The input, the stages and the output of a command that writes one stream of events. */

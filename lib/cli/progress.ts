@@ -1,5 +1,6 @@
 import { monotonicMs } from '../streams/io/clock.js'
 import { isTerminal } from './is-terminal.js'
+import { progressShown, wipeProgress } from './say.js'
 
 /** No progress is shown before this time. */
 const PATIENCE_MS = 1500
@@ -13,14 +14,6 @@ export interface Work {
   events(): number
   /** The size of the input, if known. */
   total: number | undefined
-}
-
-/** Wipes the progress line that is shown, if any. */
-let wipe = () => {}
-
-/** Wipes the progress line, before anything else is written that a terminal may show. It comes back when it is due. */
-export function wipeProgress(): void {
-  wipe()
 }
 
 /**
@@ -39,17 +32,13 @@ export function showProgress(work: Work, find = terminalOfErrors): () => void {
     if (out === undefined) clearInterval(timer)
     else {
       out.write(`\r\u001b[K${progressLine(work, elapsed / 1000)}`)
-      wipe = wipeOnce
+      progressShown(() => out?.write('\r\u001b[K'))
     }
   }, INTERVAL_MS)
-  const wipeOnce = () => {
-    wipe = () => {}
-    out?.write('\r\u001b[K')
-  }
   timer.unref()
   return () => {
     clearInterval(timer)
-    wipe()
+    wipeProgress()
   }
 }
 

@@ -1,6 +1,18 @@
 import { writeSync } from 'node:fs'
 import { showText } from '../event/message-text.js'
-import { wipeProgress } from './progress.js'
+
+let wipe: (() => void) | undefined
+
+/** Notes that a progress line is shown. @param wiper wipes it */
+export function progressShown(wiper: () => void): void {
+  wipe = wiper
+}
+
+/** Wipes the progress line, if one is shown, before anything else is written that a terminal may show. */
+export function wipeProgress(): void {
+  wipe?.()
+  wipe = undefined
+}
 
 /**
  * Writes a message of a command to standard error, as one line. Names of files and texts of a trace are part of

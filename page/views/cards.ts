@@ -27,7 +27,6 @@ export function cards(data: ReportData): Card[] {
       ? ''
       : `, after ${duration(String(BigInt(s.peakBytes.time) - BigInt(s.time.first)), unit)}`
   const amount = (figure: string, value: Integer) => ({ figure, value: bytes(value), exact: exactBytes(value) })
-  const number = (figure: string, value: Integer) => ({ figure, value: short(value), exact: grouped(value) })
   const all: (Card | undefined)[] = [
     {
       view: 'peak',
@@ -47,23 +46,7 @@ export function cards(data: ReportData): Card[] {
       ...amount('allocated.bytes', s.allocated.bytes),
       detail: `${counted(s.allocated.blocks, 'block')} from ${counted(s.siteCount, 'site')}`,
     },
-    {
-      view: 'churn',
-      title: 'Temporary allocations',
-      ...number('temporary.heaptrack.blocks', s.temporary.heaptrack.blocks),
-      detail: `${share(s.temporary.heaptrack.blocks, s.allocated.blocks)} of allocations: the next call freed them`,
-    },
-    {
-      view: 'churn',
-      title: 'Mean lifetime',
-      figure: 'lifetimes',
-      value:
-        s.lifetimes.time !== undefined && unit !== undefined
-          ? duration(s.lifetimes.time.mean, unit)
-          : `${short(s.lifetimes.events.mean)} events`,
-      exact: `${rounded(s.lifetimes.events.mean)} events about blocks`,
-      detail: `of ${counted(s.lifetimes.events.count, 'block')} that were freed`,
-    },
+    ...(s.identified ? lifetimeCards(s) : []),
     {
       view: 'threads',
       title: 'Freed by another thread',
@@ -96,6 +79,34 @@ export function cards(data: ReportData): Card[] {
         },
   ]
   return all.filter((card) => card !== undefined)
+}
+
+function number(figure: string, value: Integer): Pick<Card, 'figure' | 'value' | 'exact'> {
+  return { figure, value: short(value), exact: grouped(value) }
+}
+
+/** The figures that depend on which block is freed. */
+function lifetimeCards({ temporary, allocated, lifetimes, time }: ReportData['summary']): Card[] {
+  const unit = time?.unit
+  return [
+    {
+      view: 'churn',
+      title: 'Temporary allocations',
+      ...number('temporary.heaptrack.blocks', temporary.heaptrack.blocks),
+      detail: `${share(temporary.heaptrack.blocks, allocated.blocks)} of allocations: the next call freed them`,
+    },
+    {
+      view: 'churn',
+      title: 'Mean lifetime',
+      figure: 'lifetimes',
+      value:
+        lifetimes.time !== undefined && unit !== undefined
+          ? duration(lifetimes.time.mean, unit)
+          : `${short(lifetimes.events.mean)} events`,
+      exact: `${rounded(lifetimes.events.mean)} events about blocks`,
+      detail: `of ${counted(lifetimes.events.count, 'block')} that were freed`,
+    },
+  ]
 }
 
 function pageCard(

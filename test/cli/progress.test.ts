@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest'
-import { progressLine, showProgress, wipeProgress } from '../../lib/cli/progress.js'
+import { progressLine, showProgress } from '../../lib/cli/progress.js'
+import { wipeProgress } from '../../lib/cli/say.js'
 
 const work = (bytes: number, events: number, total?: number) => ({ bytes: () => bytes, events: () => events, total })
 

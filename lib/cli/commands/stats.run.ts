@@ -11,6 +11,7 @@ import { outputOf } from '../output.js'
 import { runTrace } from '../pipeline.js'
 import { AllocatorReportStage } from '../report/allocator-report.js'
 import { EventTable } from '../report/event-table.js'
+import { knownFigures } from '../report/identity.js'
 import { jsonText } from '../report/json.js'
 import { figuresJson, figuresText, LiveFiguresReport, type Interval, type LiveFigures } from '../report/live-figures.js'
 import { MpatrolReport } from '../report/mpatrol-report.js'
@@ -127,7 +128,8 @@ function printer(args: Arguments, form: 'json' | 'tsv' | undefined, top?: number
   const options = { ...(timeline !== undefined && { timeline }), ...(depth !== undefined && { depth }), sort }
   if (form === 'json') {
     const chosen = sections.length === 0 ? undefined : sections
-    return (statistics) => jsonText(sectionsOf(reduced(statistics, sort, top, timeline), chosen))
+    return (statistics) =>
+      jsonText(knownFigures(sectionsOf(reduced(statistics, sort, top, timeline), chosen), statistics.identified))
   }
   if (form === 'tsv') {
     const [section] = sections

@@ -1,6 +1,7 @@
 import type { EventBatch } from '../../event/batch.js'
 import type { Stage } from '../../event/stage.js'
 import type { Profile } from '../../transforms/profile/profile.js'
+import { UNIDENTIFIED } from './identity.js'
 import { leakWarning } from './leak-warning.js'
 import { sizeWarning } from './size-warning.js'
 import { TraceChoice } from './trace-choice.js'
@@ -57,6 +58,7 @@ export class ProfileReport<Result = Profile> implements Stage<EventBatch, Uint8A
     const { collector, profileOf, write, lossOf } = this.options
     const result = collector.finish(isWhole)
     const { statistics } = profileOf(result)
+    if (!statistics.identified) this.warnings.push(UNIDENTIFIED)
     const leaks = leakWarning(statistics)
     if (leaks !== undefined) this.warnings.push(leaks)
     const sizes = sizeWarning(statistics)

@@ -3,6 +3,7 @@ import type { Stage } from '../../event/stage.js'
 import { encodeText } from '../../event/strings.js'
 import { StatisticsCollector } from '../../transforms/statistics/collector.js'
 import type { Statistics } from '../../transforms/statistics/result.js'
+import { UNIDENTIFIED } from './identity.js'
 import { leakWarning } from './leak-warning.js'
 import { sizeWarning } from './size-warning.js'
 import { TraceChoice } from './trace-choice.js'
@@ -44,6 +45,7 @@ export class StatisticsReport implements Stage<EventBatch, Uint8Array> {
     // A trace that is followed by another one was read to its end.
     const isWhole = ending === 'end' || (options.trace !== undefined && choice.traces > options.trace)
     const statistics = this.collector.finish(isWhole)
+    if (!statistics.identified) this.warnings.push(UNIDENTIFIED)
     const leaks = leakWarning(statistics)
     if (leaks !== undefined) this.warnings.push(leaks)
     const sizes = sizeWarning(statistics)

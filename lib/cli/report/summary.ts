@@ -2,6 +2,7 @@ import type { TimeUnit } from '../../event/header.js'
 import type { Peak, Statistics } from '../../transforms/statistics/result.js'
 import { joinTimeline } from '../../transforms/statistics/timeline.js'
 import { bytes, grouped, pairLines, rounded, share, visible } from './columns.js'
+import { UNKNOWN_FIGURE } from './identity.js'
 import { amount, blocks, unitName } from './names.js'
 import { actingThreads } from '../../transforms/statistics/thread-table.js'
 
@@ -18,7 +19,9 @@ export function summary(statistics: Statistics): string[] {
   const foreign = threads.reduce((sum, { foreignFrees }) => sum + foreignFrees, 0)
   const temporaryPair = (by: 'heaptrack' | 'memray'): Pair => [
     `temporary (${by})`,
-    `${amount(temporary[by])}; ${share(temporary[by].blocks, allocated.blocks) || '0 %'} of allocations`,
+    !statistics.identified
+      ? UNKNOWN_FIGURE
+      : `${amount(temporary[by])}; ${share(temporary[by].blocks, allocated.blocks) || '0 %'} of allocations`,
   ]
   const pairs: Pair[] = [
     [
@@ -34,7 +37,7 @@ export function summary(statistics: Statistics): string[] {
     ['peak block count', peak(statistics, peakBlocks, amount(peakBlocks))],
     ...curve(statistics),
     ['sizes', `${grouped(sizes.smallest)} to ${bytes(sizes.largest)}, mean ${rounded(sizes.histogram.mean)}`],
-    ['mean lifetime', meanLife(statistics)],
+    ['mean lifetime', statistics.identified ? meanLife(statistics) : UNKNOWN_FIGURE],
     temporaryPair('heaptrack'),
     temporaryPair('memray'),
   ]

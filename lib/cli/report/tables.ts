@@ -3,6 +3,7 @@ import { descending } from '../../transforms/statistics/site-table.js'
 import type { SITE_ORDERS } from '../defaults.js'
 import { grouped, share, tableLines } from './columns.js'
 import { hasSites } from './holders.js'
+import { UNKNOWN_FIGURE } from './identity.js'
 import { siteName, threadName } from './names.js'
 
 /** The sort key of a table of sites. */
@@ -29,7 +30,12 @@ export function sortedSites(sites: readonly SiteStatistics[], order: SiteOrder):
 }
 
 /** All figures of sites. */
-export function siteTable({ sites, allocated }: Statistics, top: number, order: SiteOrder, depth?: number): string[] {
+export function siteTable(
+  { sites, allocated, identified }: Statistics,
+  top: number,
+  order: SiteOrder,
+  depth?: number,
+): string[] {
   if (top === 0 || !hasSites(sites)) return []
   return tableLines({
     title: `Top sites by ${ORDERS[order][0]} (${grouped(sites.length)} in all)`,
@@ -44,7 +50,7 @@ export function siteTable({ sites, allocated }: Statistics, top: number, order: 
         grouped(site.ownPeak.bytes),
         grouped(site.atPeak.bytes),
         grouped(site.leaked.bytes),
-        grouped(site.temporary.heaptrack.blocks),
+        identified ? grouped(site.temporary.heaptrack.blocks) : UNKNOWN_FIGURE,
         siteName(site, depth),
       ]),
   })
@@ -74,7 +80,7 @@ export function overheadTable({ sites }: Statistics, top: number, depth?: number
 }
 
 /** The most frequent sizes. */
-export function sizeTable({ sizes, allocated }: Statistics, top: number): string[] {
+export function sizeTable({ sizes, allocated, identified }: Statistics, top: number): string[] {
   const shown = sizes.exact.slice(0, top)
   if (shown.length === 0) return []
   return tableLines({
@@ -90,14 +96,14 @@ export function sizeTable({ sizes, allocated }: Statistics, top: number): string
         share(sum, allocated.bytes),
         grouped(atPeak),
         grouped(leaked),
-        grouped(temporary.heaptrack),
+        identified ? grouped(temporary.heaptrack) : UNKNOWN_FIGURE,
       ]
     }),
   })
 }
 
 /** The activity of threads, and the fate of the blocks that they allocated. */
-export function threadTable({ threads: all, events }: Statistics, top: number): string[] {
+export function threadTable({ threads: all, events, identified }: Statistics, top: number): string[] {
   if (all.length === 0 || top === 0) return []
   const hasProcesses = all.some(({ process }) => process !== undefined)
   return tableLines({
@@ -126,7 +132,7 @@ export function threadTable({ threads: all, events }: Statistics, top: number): 
         grouped(thread.allocated.bytes),
         grouped(thread.atPeak.bytes),
         grouped(thread.leaked.bytes),
-        grouped(thread.temporary.heaptrack.blocks),
+        identified ? grouped(thread.temporary.heaptrack.blocks) : UNKNOWN_FIGURE,
         grouped(thread.frees),
         grouped(thread.foreignFrees),
       ]),

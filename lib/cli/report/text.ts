@@ -31,7 +31,7 @@ const MAKERS: Readonly<Record<SectionName, (statistics: Statistics, options: Rep
   timeline: (statistics, { timeline = TIMELINE_ROWS }) => [timelineTable(statistics, timeline)],
   peak: (statistics, { top, depth }) => peakSections(statistics, top, depth),
   leaks: (statistics, { top, depth }) => leakSections(statistics, top, depth),
-  temporary: (statistics, { top, depth }) => [temporarySection(statistics, top, depth)],
+  temporary: (statistics, { top, depth }) => [statistics.identified ? temporarySection(statistics, top, depth) : []],
   anomalies: (statistics) => [anomalies(statistics)],
   sites: (statistics, { top, depth, sort = 'bytes' }) => [siteTable(statistics, top, sort, depth)],
   overhead: (statistics, { top, depth }) => [overheadTable(statistics, top, depth)],
@@ -39,13 +39,16 @@ const MAKERS: Readonly<Record<SectionName, (statistics: Statistics, options: Rep
     sizeTable(statistics, top),
     histogram('Sizes, in bytes', 'allocations', statistics.sizes.histogram),
   ],
-  lifetimes: ({ lifetimes: { events, bytes, time: lasted }, time }) => [
-    histogram('Lifetimes of freed blocks, in events', 'blocks', events),
-    histogram('Lifetimes of freed blocks, in bytes allocated in between', 'blocks', bytes),
-    ...(lasted === undefined
+  lifetimes: ({ lifetimes: { events, bytes, time: lasted }, time, identified }) =>
+    !identified
       ? []
-      : [histogram(`Lifetimes of freed blocks, in ${unitName(time?.unit)}`, 'blocks', lasted)]),
-  ],
+      : [
+          histogram('Lifetimes of freed blocks, in events', 'blocks', events),
+          histogram('Lifetimes of freed blocks, in bytes allocated in between', 'blocks', bytes),
+          ...(lasted === undefined
+            ? []
+            : [histogram(`Lifetimes of freed blocks, in ${unitName(time?.unit)}`, 'blocks', lasted)]),
+        ],
   events: (statistics) => [eventCounts(statistics)],
   reallocs: (statistics) => [reallocs(statistics)],
   // A single thread has a table only where it is requested.

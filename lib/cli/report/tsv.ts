@@ -83,9 +83,19 @@ const SIZES: Columns<Omit<SizeStatistics, 'size'> & { size: Cell }> = {
 /** One table as tab-separated values, under a header row. Numbers are plain integers; what is unknown is empty. */
 export function tsvText(statistics: Statistics, { section, top, timeline, sort }: TsvOptions): string {
   if (section === 'timeline') return table(TIMELINE, joinTimeline(statistics.timeline, timeline ?? Infinity))
-  if (section === 'sites') return table(SITES, sortedSites(statistics.sites, sort).slice(0, top))
-  if (section === 'threads') return table(THREADS, statistics.threads.slice(0, top))
-  return table(SIZES, sizeRows(statistics.sizes).slice(0, top))
+  const known = <Row>(columns: Columns<Row>) => (statistics.identified ? columns : withoutIdentity(columns))
+  if (section === 'sites') return table(known(SITES), sortedSites(statistics.sites, sort).slice(0, top))
+  if (section === 'threads') return table(known(THREADS), statistics.threads.slice(0, top))
+  return table(known(SIZES), sizeRows(statistics.sizes).slice(0, top))
+}
+
+/** The columns without the figures that depend on which block is freed. */
+function withoutIdentity<Row>(columns: Columns<Row>): Columns<Row> {
+  const entries = Object.entries(columns).map(([name, cell]) => [
+    name,
+    /^(temporary|lived)_/.test(name) ? () => '' : cell,
+  ])
+  return Object.fromEntries(entries) as Columns<Row>
 }
 
 function sizeRows({ exact, others }: Statistics['sizes']): (Omit<SizeStatistics, 'size'> & { size: Cell })[] {

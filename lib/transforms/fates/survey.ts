@@ -3,7 +3,7 @@ import { BlockEffect } from '../../blocks/block-effect.js'
 import { LiveSet } from '../../blocks/live-set.js'
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
-import type { TraceHeader } from '../../event/header.js'
+import { hasInventedAddresses, type TraceHeader } from '../../event/header.js'
 import { BoundedKeys, NONE } from '../statistics/bounded-keys.js'
 import { Sum } from '../statistics/sums.js'
 import { EventSet } from './event-set.js'
@@ -92,7 +92,11 @@ export class FateSurvey {
     return this.isSettled && leaked !== true && temporary !== true
   }
 
-  /** Takes the events of a batch. @throws RangeError when there is no memory for the blocks */
+  /**
+   * Takes the events of a batch.
+   * @throws RangeError when there is no memory for the blocks, and for temporary blocks of a trace that does not say
+   *   which block is freed
+   */
   add(batch: EventBatch): void {
     if (batch.count === 0) return
     if (batch.header !== this.header) {
@@ -100,6 +104,8 @@ export class FateSurvey {
       if (this.isTimed && !this.isSettled && this.isLater(batch, 0)) this.settle(this.events)
       if (this.header !== undefined) this.endTrace()
       this.header = batch.header
+      if (this.options.temporary === true && hasInventedAddresses(batch.header))
+        throw new RangeError('an interpreted heaptrack file does not say which blocks are temporary')
     }
     for (let from = 0; from < batch.count; from += BATCH_EVENTS)
       this.addRows(batch, from, Math.min(from + BATCH_EVENTS, batch.count))

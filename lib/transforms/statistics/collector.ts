@@ -1,7 +1,7 @@
 import { HI, LO } from '../../bytes/u64.js'
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { APIS, fieldSet, FieldBit, Kind, KINDS } from '../../event/fields.js'
-import { lacksEvents, type TraceHeader } from '../../event/header.js'
+import { hasInventedAddresses, lacksEvents, type TraceHeader } from '../../event/header.js'
 import { LiveSet, tooManyBlocks } from '../../blocks/live-set.js'
 import { mismatchesOf, setFamilies } from './allocator-families.js'
 import { readKernelTotals, type Figures } from './kernel-totals.js'
@@ -72,6 +72,7 @@ export class StatisticsCollector {
   private header: TraceHeader | undefined
   private traces = 0
   private isFiltered = false
+  private isIdentified = true
   private events = 0
   private leakedBlocks = 0
   private leakedBytes = 0n
@@ -162,6 +163,7 @@ export class StatisticsCollector {
     return {
       complete,
       filtered: this.isFiltered,
+      identified: this.isIdentified,
       exact: reserves.isExact,
       traces: this.traces,
       formats: [...this.formats],
@@ -209,6 +211,7 @@ export class StatisticsCollector {
     this.header = header
     this.traces++
     this.isFiltered ||= lacksEvents(header)
+    this.isIdentified &&= !hasInventedAddresses(header)
     if (this.formats.size < MAX_FORMATS) this.formats.add(header.format)
     this.times.begin(header)
     this.kernel.run.beginTrace()

@@ -241,6 +241,12 @@ export interface Statistics {
   /** Events were removed from a trace regardless of blocks (see `lacksEvents`), so leaks may be false. */
   filtered: boolean
   /**
+   * Whether each event names its block. An interpreted heaptrack file names the size and the stack of a block that is
+   * freed, which many blocks share: which of them are temporary, and how long each one lives, cannot be known then. The
+   * figures `temporary`, `lifetimes` and `lived` take the block that was allocated last, and must not be shown.
+   */
+  identified: boolean
+  /**
    * False only if the sum of reserved memory exceeds 2^85 and is rounded, which is possible only in a damaged trace.
    */
   exact: boolean

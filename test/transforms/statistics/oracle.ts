@@ -350,6 +350,7 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
     hits === 0 ? {} : { overhead: { hits, requested, allocated: taken, wasted: taken - requested } }
   return {
     complete: true,
+    identified: true,
     filtered: traces.some(({ header }) => header.filtered === true),
     exact: true,
     traces: traces.length,

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { shell } from '../support/commands.js'
+
+const INTERPRETED = 'test/fixtures/heaptrack/mtv-small.heaptrack.gz'
+const RAW = 'test/fixtures/heaptrack/mtv-small.raw.gz'
+const WARNING =
+  /an interpreted heaptrack file does not say which block is freed, so temporary allocations and lifetimes/
+
+/** The values of a key, anywhere in a value. */
+function valuesOf(value: unknown, key: string): unknown[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, one]) => (name === key ? [one] : valuesOf(one, key)))
+}
+
+test('figures that depend on which block is freed are null, a dash or missing where the trace does not say it', async () => {
+  const json = await shell(`hf-stats --json ${INTERPRETED}`)
+  expect(json.stderr).toMatch(WARNING)
+  const statistics = JSON.parse(json.stdout.toString()) as Record<string, unknown>
+  expect(statistics).toMatchObject({ identified: false, temporary: null, lifetimes: null })
+  for (const key of ['temporary', 'lived']) {
+    expect(valuesOf(statistics, key).length).toBeGreaterThan(1)
+    expect(valuesOf(statistics, key).filter((value) => value !== null)).toEqual([])
+  }
+  const text = (await shell(`hf-stats ${INTERPRETED}`)).stdout.toString()
+  expect(text).toMatch(/^ {2}mean lifetime +-$/m)
+  expect(text).toMatch(/^ {2}temporary \(heaptrack\) +-$/m)
+  expect(text).not.toMatch(/by temporary allocations|Lifetimes of freed/)
+  const [head = '', ...rows] = (await shell(`hf-stats --tsv --section sites ${INTERPRETED}`)).stdout
+    .toString()
+    .trimEnd()
+    .split('\n')
+  const column = head.split('\t').indexOf('temporary_heaptrack')
+  expect(new Set(rows.map((row) => row.split('\t')[column]))).toEqual(new Set(['']))
+  expect(await shell(`hf-filter --temporary ${INTERPRETED}`)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('does not say which blocks are temporary') as string,
+  })
+})
+
+test('a raw recording has them', async () => {
+  const { stdout, stderr } = await shell(`hf-stats --json ${RAW}`)
+  expect(stderr).not.toMatch(WARNING)
+  const statistics = JSON.parse(stdout.toString()) as Record<string, unknown>
+  expect(statistics['identified']).toBe(true)
+  expect(valuesOf(statistics, 'temporary').filter((value) => value === null)).toEqual([])
+})
