@@ -81,6 +81,13 @@ export interface ReportSources {
 /** The offsets of these figures in a row of kernel/report/sites.ts. */
 const [REALLOCS, GROWN, SHRUNK, MOVED, SPARSE_PAGES, SPARSE_BYTES] = [0, 8, 16, 24, 32, 40]
 
+/** What is said of traces whose decoder invented addresses. */
+const INVENTED = [
+  'Addresses and pages of interpreted heaptrack files: they have none.',
+  'Temporary allocations and lifetimes of interpreted heaptrack files, where they are shown, are of no use: ' +
+    'the files do not say which block is freed.',
+]
+
 /** The data collected from a trace for a report. */
 export class Report {
   private readonly samples: Samples
@@ -175,7 +182,7 @@ export class Report {
     if (heat > 0) sentences.push(`The sizes and lifetimes of ${heat} blocks are not known by site.`)
     const matrix = this.sources.kernel.rest(run.MATRIX.value).blocks
     if (matrix > 0) sentences.push(`The threads of ${matrix} freed blocks are counted as others.`)
-    if (this.sources.hasInvented) sentences.push('Addresses and pages of interpreted heaptrack files: they have none.')
+    if (this.sources.hasInvented) sentences.push(...INVENTED)
     if (addresses === undefined) return sentences
     const { unfollowed, unmapped, lost } = run
     if (unfollowed.value > 0n)
