@@ -1,0 +1,113 @@
+import type { EventBatch } from '../../lib/event/batch.js'
+import { FieldBit, Kind } from '../../lib/event/fields.js'
+
+interface Block {
+  size: bigint
+  thread: bigint | undefined
+  /** The number of the block event that began its life. */
+  born: number
+  /** The number of calls, and of its thread's allocations, when it was allocated or resized last. */
+  call: number
+  own: number
+}
+
+/** What docs/statistics.md says of the figures, in plain code: one map of blocks, and sums. */
+export class Oracle {
+  private events = 0
+  private readonly live = new Map<string | bigint, Block>()
+  private liveBytes = 0n
+  private readonly allocated = { blocks: 0, bytes: 0n }
+  private readonly freed = { blocks: 0, bytes: 0n }
+  private peakBytes = { blocks: 0, bytes: 0n, event: 0, allocatedBytes: 0n }
+  private peakBlocks = { blocks: 0, bytes: 0n, event: 0, allocatedBytes: 0n }
+  private readonly heaptrack = { blocks: 0, bytes: 0n }
+  private readonly memray = { blocks: 0, bytes: 0n }
+  private readonly lifetimes = { count: 0, sum: 0n }
+  private readonly allocations = new Map<string, number>()
+  private foreignFrees = 0
+  /** Calls that allocated or freed a block. */
+  private calls = 0
+  private readonly lastCalls = new Map<bigint | undefined, number>()
+
+  add(batch: EventBatch): void {
+    for (let i = 0; i < batch.count; i++) {
+      const has = (bit: number) => ((batch.mask[i] as number) & bit) !== 0
+      const value = (column: { values: BigUint64Array }, bit: number) =>
+        has(bit) ? (column.values[i] as bigint) : undefined
+      const thread = value(batch.thread, FieldBit.thread)
+      const process = value(batch.process, FieldBit.process)
+      const index = value(batch.index, FieldBit.index)
+      const nameOf = (address: bigint) => {
+        if (index !== undefined) return `#${String(index)}`
+        return process === undefined ? address : `${String(process)}:${String(address)}`
+      }
+      const kind = batch.kind[i]
+      this.events++
+      const address = value(batch.address, FieldBit.address)
+      const size = value(batch.size, FieldBit.size) ?? 0n
+      if (kind === Kind.alloc) this.begin(nameOf(address as bigint), size, thread, process, this.events)
+      else if (kind === Kind.free) this.end(nameOf(address as bigint), thread, process, false)
+      else if (kind === Kind.realloc && address !== undefined) {
+        const born = this.end(nameOf(batch.oldAddress.values[i] as bigint), thread, process, true)
+        this.begin(nameOf(address), size, thread, process, born)
+      }
+    }
+  }
+
+  private begin(
+    name: string | bigint,
+    size: bigint,
+    thread: bigint | undefined,
+    process: bigint | undefined,
+    born: number,
+  ) {
+    const actor = `${String(process)} ${String(thread)}`
+    const own = (this.allocations.get(actor) ?? 0) + 1
+    this.allocations.set(actor, own)
+    const call = ++this.calls
+    this.lastCalls.set(process, call)
+    this.live.set(name, { size, thread, born, call, own })
+    this.liveBytes += size
+    this.allocated.blocks++
+    this.allocated.bytes += size
+    const now = {
+      blocks: this.live.size,
+      bytes: this.liveBytes,
+      event: this.events,
+      allocatedBytes: this.allocated.bytes,
+    }
+    if (now.bytes > this.peakBytes.bytes) this.peakBytes = now
+    if (now.blocks > this.peakBlocks.blocks) this.peakBlocks = now
+  }
+
+  private end(name: string | bigint, thread: bigint | undefined, process: bigint | undefined, resized: boolean) {
+    const block = this.live.get(name)
+    if (block === undefined) throw new Error(`The shape frees ${String(name)}, which is not live.`)
+    this.live.delete(name)
+    this.liveBytes -= block.size
+    this.freed.blocks++
+    this.freed.bytes += block.size
+    const add = (to: { blocks: number; bytes: bigint }) => {
+      to.blocks++
+      to.bytes += block.size
+    }
+    if (this.lastCalls.get(process) === block.call) add(this.heaptrack)
+    this.lastCalls.set(process, ++this.calls)
+    const own = this.allocations.get(`${String(process)} ${String(thread)}`) ?? 0
+    if (thread === block.thread && own - block.own <= 1) add(this.memray)
+    if (thread !== block.thread) this.foreignFrees++
+    if (!resized) {
+      this.lifetimes.count++
+      this.lifetimes.sum += BigInt(this.events - block.born)
+    }
+    return block.born
+  }
+
+  /** The figures by their names in `Statistics`. */
+  finish() {
+    const { events, allocated, freed, peakBytes, peakBlocks, heaptrack, memray, lifetimes, foreignFrees } = this
+    const leaked = { blocks: this.live.size, bytes: this.liveBytes }
+    const temporary = { heaptrack, memray }
+    return { events, allocated, freed, leaked, peakBytes, peakBlocks, temporary, lifetimes, foreignFrees }
+  }
+}
