@@ -48,7 +48,8 @@ export function intend(rows: u32): void {
     let intent: u32
     if (kind == KIND_FREE) intent = key == 0 ? NOTHING : DONE
     else if (kind != KIND_REALLOC) intent = key == 0 ? FAILED : BEGAN
-    else if ((mask & HAS_INDEX) != 0) intent = endsBlock(row, mask) ? DONE : DONE | BEGAN
+    else if ((mask & HAS_INDEX) != 0)
+      intent = endsBlock(row, mask) ? DONE : failsIndexed(row, mask) ? FAILED : DONE | BEGAN
     else intent = realloc(row, mask, key, space)
     store<u8>(INTENTS + row, <u8>(intent | more))
   }
@@ -83,6 +84,18 @@ function endsBlock(row: usize, mask: u32): bool {
     if (outcome == OUTCOME_NONE) return false
   }
   return isZero(ADDRESS, row, mask & HAS_ADDRESS) && isZero(SIZE, row, mask & HAS_SIZE)
+}
+
+/**
+ * Whether a realloc of a block that is known by its index failed: it asked for some bytes, gives the old address, and got
+ * no new one. Without addresses, nothing says so.
+ */
+function failsIndexed(row: usize, mask: u32): bool {
+  return (
+    (mask & (HAS_OLD_ADDRESS | HAS_OUTCOME)) == HAS_OLD_ADDRESS &&
+    isZero(ADDRESS, row, mask & HAS_ADDRESS) &&
+    !isZero(SIZE, row, mask & HAS_SIZE)
+  )
 }
 
 // @ts-ignore: decorator

@@ -110,7 +110,7 @@ export class BlockKeys {
     let intent: number = isNull ? FAILED : BEGAN
     if (kind === FREE) intent = isNull ? NOTHING : ENDED
     else if (kind === REALLOC) {
-      if (more >= INDEXED) intent = endsBlock(batch, i) ? ENDED : ENDED | BEGAN
+      if (more >= INDEXED) intent = endsBlock(batch, i) ? ENDED : failsIndexed(batch, i) ? FAILED : ENDED | BEGAN
       else intent = this.realloc(batch, i, lo, hi, space)
     }
     intents[0] = intent | more
@@ -178,6 +178,19 @@ function endsBlock(batch: EventBatch, i: number): boolean {
     if (batch.outcome[i] === STAYED) return false
   }
   return isZero(batch.address, i, mask, HAS_ADDRESS) && isZero(batch.size, i, mask, HAS_SIZE)
+}
+
+/**
+ * Whether a realloc of a block that is known by its index failed: it asked for some bytes, gives the old address, and got
+ * no new one. Without addresses, nothing says so.
+ */
+function failsIndexed(batch: EventBatch, i: number): boolean {
+  const mask = batch.mask[i] as number
+  return (
+    (mask & (HAS_OLD_ADDRESS | HAS_OUTCOME)) === HAS_OLD_ADDRESS &&
+    isZero(batch.address, i, mask, HAS_ADDRESS) &&
+    !isZero(batch.size, i, mask, HAS_SIZE)
+  )
 }
 
 function isZero(column: U64Column, i: number, mask: number, has: number): boolean {

@@ -47,6 +47,8 @@ export function intentsOf(events: readonly TraceEvent[]): (Intent | undefined)[]
       return kind === 'free' ? { ends: keys(address), isIndexed } : { ends: [], begins: key(address), isIndexed }
     }
     const isFreed = outcome === 'freed' || (outcome !== 'none' && address === 0n && size === 0n)
+    if (isIndexed && outcome === undefined && event.oldAddress !== undefined && address === 0n && size !== 0n)
+      return neither('failed', key(0n))
     if (isIndexed) return { ends: keys(0n), isIndexed, ...(!isFreed && { begins: key(0n) }) }
     let [from, to] = [outcome === 'allocated' ? 0n : oldAddress, address]
     if (outcome === 'none') {

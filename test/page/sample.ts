@@ -49,7 +49,7 @@ export function sample(names: readonly string[] = NAMES): ReportData {
     summary: {
       complete: false,
       filtered: false,
-    identified: true,
+      identified: true,
       exact: true,
       traces: 1,
       formats: ['mtrc'],

@@ -36,7 +36,9 @@ export function sourceFrame(name: string | undefined, file: string | undefined, 
 /** The frame of an address in a module, of which one may be unknown. */
 export function addressFrame(module: string | undefined, address: bigint | undefined): Frame {
   const known = module === undefined || module === '' ? undefined : cut(module)
-  if (address === undefined) return { name: known ?? UNKNOWN_NAME, ...(known !== undefined && { module: known }) }
+  // A module without a name is a site, too.
+  const unnamed = module === undefined ? UNKNOWN_NAME : '[unnamed module]'
+  if (address === undefined) return { name: known ?? unnamed, ...(known !== undefined && { module: known }) }
   const text = `0x${address.toString(16)}`
   return known === undefined ? { name: text, address } : { name: `${known} [${text}]`, module: known, address }
 }

@@ -178,9 +178,15 @@ describe('Repair', () => {
     ],
     [
       'reallocs of unknown blocks that have an index and an old address',
-      [{ kind: 'realloc', index: 7n, oldAddress: A, size: 2n }, alloc(A, 1n)],
-      [{ kind: 'alloc', index: 7n, size: 2n }, alloc(A, 1n)],
+      [{ kind: 'realloc', index: 7n, oldAddress: A, address: B, size: 2n }, alloc(A, 1n)],
+      [{ kind: 'alloc', index: 7n, address: B, size: 2n }, alloc(A, 1n)],
       { 'realloc-replaced': 1 },
+    ],
+    [
+      'nothing where a realloc of a block with an index failed',
+      [{ kind: 'realloc', index: 7n, oldAddress: A, size: 2n }, alloc(A, 1n)],
+      [{ kind: 'realloc', index: 7n, oldAddress: A, size: 2n }, alloc(A, 1n)],
+      {},
     ],
     [
       'nothing in the way of a block that a realloc of pages left',
