@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('../', import.meta.url))
 const packagesOf = ({ inputs }) =>
   [
     ...new Set(Object.keys(inputs).flatMap((path) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [])),
-  ].sort()
+  ].toSorted()
 
 /** A comment with the licences of all packages in these builds, or nothing if there are none. */
 export function noticesOf(...metafiles) {
