@@ -55,18 +55,21 @@ async function applied({ page }: Watched): Promise<string> {
   return (await page.locator('.filter .command').textContent()) as string
 }
 
+const TEMPORARY = 'temporary.heaptrack.blocks'
+
 /** The main figures of the report that the page shows. */
 async function figures({ page }: Watched): Promise<(string | null)[]> {
   await page.locator('nav a[href="#overview"]').click()
   await page.locator('#view-overview').waitFor({ state: 'visible' })
   const card = (figure: string) =>
     page.locator(`#view-overview [data-figure="${figure}"]`).first().getAttribute('title')
+  const isIdentified = (await page.locator(`#view-overview [data-figure="${TEMPORARY}"]`).count()) > 0
   return [
     await card('events'),
     await card('allocated.bytes'),
     await card('peakBytes.bytes'),
     await card('leaked.bytes'),
-    await card('temporary.heaptrack.blocks'),
+    ...(isIdentified ? [await card(TEMPORARY)] : []),
   ]
 }
 
@@ -76,7 +79,9 @@ interface Stats {
   allocated: Amount
   peakBytes: Amount
   leaked: Amount
-  temporary: { heaptrack: Amount }
+  identified: boolean
+  /** Null for traces that do not say which block is freed. */
+  temporary: { heaptrack: Amount } | null
   sites: { allocated: Amount; atPeak: Amount; leaked: Amount }[]
 }
 interface Amount {
@@ -96,7 +101,7 @@ async function statsOf(commands: string, trace: string): Promise<Stats> {
 
 function figuresOf({ events, allocated, peakBytes, leaked, temporary }: Stats): string[] {
   const amounts = [allocated, peakBytes, leaked].map(({ bytes }) => exactBytes(bytes))
-  return [grouped(events), ...amounts, grouped(temporary.heaptrack.blocks)]
+  return [grouped(events), ...amounts, ...(temporary === null ? [] : [grouped(temporary.heaptrack.blocks)])]
 }
 
 describe('a report with its trace', { tags: ['slow'] }, () => {
