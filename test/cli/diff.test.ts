@@ -113,7 +113,10 @@ describe('hf-diff', () => {
       writeFileSync(file, [...kept, { kind: 'end', events: kept.length - 1 }, ''].map(textOf).join('\n'))
 
       const { code, stdout, stderr } = await shell(`hf-diff --json --match all ${trace} ${file}`)
-      expect([code, stderr]).toEqual([0, ''])
+      expect([
+        code,
+        stderr.replaceAll(/.*: an interpreted heaptrack file does not say which block is freed, .*\n/g, ''),
+      ]).toEqual([0, ''])
       const { difference, sites } = JSON.parse(stdout.toString()) as Compared
       expect(difference.leaked.bytes).toBe(bytes)
       // The peak is elsewhere then, so other sites differ in what they hold there.
