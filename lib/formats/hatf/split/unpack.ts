@@ -54,11 +54,11 @@ export class Unpacker {
     this.input.ended = true
   }
 
-  /** The input was truncated by an error elsewhere. */
   detach(): void {
     this.input.detach()
   }
 
+  /** The input was truncated by an error elsewhere. */
   endTruncated(): void {
     this.input.pos = this.input.end
     this.input.ended = true
