@@ -45,7 +45,7 @@ describe('hf-stats', () => {
   test('writes the chosen sections as JSON', async () => {
     const keysOf = async (flags: string) =>
       Object.keys(JSON.parse((await shell(`hf-stats --json ${flags} ${MTRC}`)).stdout.toString()) as object)
-    const always = ['complete', 'filtered', 'exact', 'full']
+    const always = ['complete', 'filtered', 'identified', 'exact', 'full']
     expect((await keysOf('--section leaks')).toSorted()).toEqual([...always, 'leaked', 'sites', 'threads'].toSorted())
     const both = await keysOf('--section sizes --section reallocs')
     expect(both.toSorted()).toEqual([...always, 'sizes', 'reallocs'].toSorted())
