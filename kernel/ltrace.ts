@@ -21,9 +21,9 @@ import {
   THREAD,
   TIME,
 } from './shared/columns'
-import { DELETE, FREE, MEMALIGN, putCall } from './shared/called'
+import { DELETE, FREE, functionOf, MEMALIGN, OTHER, putCall } from './shared/called'
 import { HAS_ADDRESS, HAS_END_TIME, HAS_MODULE, HAS_PROCESS, HAS_THREAD, HAS_TIME } from './shared/event'
-import { findLf, LF } from './shared/lines'
+import { cutLine, findLf, joinLine, LF } from './shared/lines'
 import {
   clearStrings,
   intern,
@@ -110,9 +110,12 @@ export { LISTED, listed, LISTS, lists, setSeed, STARTS, stringBytes, STRINGS, st
 /** The text to read: 262144 bytes, followed by room for what readers examine beyond a line. */
 export const INPUT: usize = memory.data(262_240)
 
-/** Longer lines have no calls. */
+/** A call in a longer line is refused, and other lines of that length are skipped. */
 const MAX_LINE: usize = 8192
 const BATCH_STRING_BYTES: u32 = 262_144
+
+/** `<...` */
+const RESUMED: u32 = 0x2e2e_2e3c
 
 /** One past the last line that was read. */
 export let position: usize = 0
@@ -125,6 +128,8 @@ export let skipped: u32 = 0
 export let firstSkipped: u32 = 0
 /** The text has no line feed. */
 export let isLong: bool = false
+/** The line after the last that was read has a call and is too long. */
+export let isRefused: bool = false
 
 /** Calls during a call are events, too. */
 let keepsInner: bool = false
@@ -194,10 +199,8 @@ function push(i: u32): u32 {
 
 /** `<... NAME resumed> ) = RESULT`: the last call of this name in the thread returns. -1 if the line is malformed. */
 function resume(p: usize, end: usize, i: u32): i32 {
-  // <... NAME resumed>
-  let q = p + 5
-  while (q + 9 < end && !isResumed(q)) q++
-  if (q + 9 >= end) return -1
+  const q = resumedNameEnd(p, end)
+  if (q == 0) return -1
   const length = <u32>(q - p - 5)
   if (length == 4 && isFork(p + 5)) {
     forked(q + 9, end)
@@ -255,6 +258,13 @@ function withoutAddress(i: u32): void {
   store<u32>(at, load<u32>(at) & ~HAS_ADDRESS)
 }
 
+/** The end of the name in `<... NAME resumed>` at `p`, or 0. */
+function resumedNameEnd(p: usize, end: usize): usize {
+  let q = p + 5
+  while (q + 9 < end && !isResumed(q)) q++
+  return q + 9 < end ? q : 0
+}
+
 /** Whether ` resumed>` is at `p`. */
 // @ts-ignore: decorator
 @inline
@@ -285,7 +295,7 @@ function readLine(p: usize, end: usize, i: u32): i32 {
     }
     return <i32>i
   }
-  if (word == 0x2e2e_2e3c) return resume(p, end, i)
+  if (word == RESUMED) return resume(p, end, i)
   if (!readCall(p, end)) {
     const other = otherCall(p, end)
     if (other == NOTHING) return -1
@@ -314,6 +324,26 @@ function readLine(p: usize, end: usize, i: u32): i32 {
 }
 
 /**
+ * Whether there is an allocator's call, or its result, in a line over the limit, of which the part before `end` is known.
+ * Only the first `MAX_LINE` bytes count, so that it does not matter how much of a line has arrived.
+ */
+export function hasEvent(p: usize, end: usize): bool {
+  end = min(end, p + MAX_LINE)
+  cutLine(end)
+  const found = hasCall(p, end)
+  joinLine(end)
+  return found
+}
+
+function hasCall(p: usize, end: usize): bool {
+  p = readHead(p)
+  if (p == 0 || p >= end) return false
+  if (load<u32>(p) != RESUMED) return readCall(p, end)
+  const q = resumedNameEnd(p, end)
+  return q != 0 && functionOf(p + 5, <u32>(q - p - 5)) != OTHER
+}
+
+/**
  * Reads whole lines from `p` to `end` until there are `capacity` events or the lines are used up.
  * @returns the number of events read
  */
@@ -325,9 +355,15 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
   skipped = 0
   while (end > p && load<u8>(end - 1) != LF) end--
   isLong = end == p
+  isRefused = false
   while (p < end && i < capacity && !stringsFull(BATCH_STRING_BYTES)) {
     const lineEnd = findLf(p)
-    const n = lineEnd - p < MAX_LINE ? readLine(p, lineEnd, i) : -1
+    let n: i32 = -1
+    if (lineEnd - p < MAX_LINE) n = readLine(p, lineEnd, i)
+    else if (hasEvent(p, lineEnd)) {
+      isRefused = true
+      break
+    }
     if (n >= 0) i = <u32>n
     else if (skipped++ == 0) firstSkipped = read
     read++

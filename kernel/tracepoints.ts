@@ -20,7 +20,7 @@ import {
   USABLE,
 } from './shared/columns'
 import { HAS_COUNT, HAS_CPU, HAS_FIELDS, KIND_LOST } from './shared/event'
-import { findLf, LF } from './shared/lines'
+import { cutLine, findLf, joinLine, LF } from './shared/lines'
 import { decimal } from './shared/numbers'
 import {
   clearStrings,
@@ -65,7 +65,7 @@ export { LISTED, listed, LISTS, lists, setSeed, STARTS, stringBytes, STRINGS, st
 /** The text to read: 262144 bytes, followed by room for what readers examine beyond a line. */
 export const INPUT: usize = memory.data(262_240)
 
-/** Longer lines are not events. */
+/** An event in a longer line is refused, and other lines of that length are skipped. */
 const MAX_LINE: usize = 8192
 const BATCH_STRING_BYTES: u32 = 262_144
 
@@ -81,6 +81,8 @@ export let skipped: u32 = 0
 export let firstSkipped: u32 = 0
 /** The text has no line feed. */
 export let isLong: bool = false
+/** The line after the last that was read has an event and is too long. */
+export let isRefused: bool = false
 
 /** `CPU:1 [LOST 1705 EVENTS]`, or the header's `# entries-in-buffer/entries-written: 178/1883`. */
 function readLost(p: usize, i: u32): u32 {
@@ -110,6 +112,18 @@ function isHeader(p: usize): bool {
 }
 
 /**
+ * Whether there is an event in a line over the limit, of which the part before `end` is known.
+ * Only the first `MAX_LINE` bytes count, so that it does not matter how much of a line has arrived.
+ */
+export function hasEvent(p: usize, end: usize): bool {
+  end = min(end, p + MAX_LINE)
+  cutLine(end)
+  const found = timeEnd(p) != 0
+  joinLine(end)
+  return found
+}
+
+/**
  * Reads whole lines from `p` to `end` until there are `capacity` events or the lines are used up.
  * @param pageSize bytes of a page
  * @param knownStyle how times are written in earlier lines
@@ -124,6 +138,7 @@ export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, known
   setStyle(knownStyle)
   while (end > p && load<u8>(end - 1) != LF) end--
   isLong = end == p
+  isRefused = false
   while (p < end && i < capacity && !stringsFull(BATCH_STRING_BYTES)) {
     const lineEnd = findLf(p)
     let set: u32 = 0
@@ -148,6 +163,9 @@ export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, known
         set = readLost(p, i)
         if (set != 0) store<u8>(KIND + i, KIND_LOST)
       }
+    } else if (hasEvent(p, lineEnd)) {
+      isRefused = true
+      break
     }
     if (set != 0) {
       store<u32>(MASK + ((<usize>i) << 2), set)

@@ -19,7 +19,7 @@ import {
 } from './shared/columns'
 import { HAS_PROCESS, HAS_SIZE, HAS_TIME } from './shared/event'
 import { DELETE, FREE, MALLOC, OTHER, putCall, REALLOC, W_VALLOC } from './shared/called'
-import { findLf, LF } from './shared/lines'
+import { cutLine, findLf, joinLine, LF } from './shared/lines'
 import {
   clearStrings,
   LISTED,
@@ -67,7 +67,7 @@ export { LISTED, listed, LISTS, lists, setSeed, STARTS, stringBytes, STRINGS, st
 /** The text to read: 262144 bytes, followed by room for what readers examine beyond a line. */
 export const INPUT: usize = memory.data(262_240)
 
-/** Longer lines have no calls. */
+/** A call in a longer line is refused, and other lines of that length are skipped. */
 const MAX_LINE: usize = 4096
 const BATCH_STRING_BYTES: u32 = 262_144
 
@@ -85,6 +85,8 @@ export let skipped: u32 = 0
 export let firstSkipped: u32 = 0
 /** The text has no line feed. */
 export let isLong: bool = false
+/** The line after the last that was read has a call and is too long. */
+export let isRefused: bool = false
 
 /** Writes event `i`, for the call that was read or kept. @returns its fields */
 function put(i: u32, call: u32, count: u32, values: usize, name: usize, length: u32, result: u64): u32 {
@@ -201,6 +203,19 @@ function readLine(p: usize, i: u32): i32 {
 }
 
 /**
+ * Whether there is a call, or a result, in a line over the limit, of which the part before `end` is known.
+ * Only the first `MAX_LINE` bytes count, so that it does not matter how much of a line has arrived.
+ */
+export function hasEvent(p: usize, end: usize): bool {
+  end = min(end, p + MAX_LINE)
+  cutLine(end)
+  p = readHead(p)
+  const found = p != 0 && (load<u8>(p) == SPACE ? readResult(p) != 0 : readCall(p))
+  joinLine(end)
+  return found
+}
+
+/**
  * Reads whole lines from `p` to `end` until the columns are nearly full or the lines are used up.
  * @param capacity the number of events that fit; a line has one for each of its calls
  * @returns the number of events read
@@ -213,9 +228,15 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
   skipped = 0
   while (end > p && load<u8>(end - 1) != LF) end--
   isLong = end == p
+  isRefused = false
   while (p < end && i < capacity && !stringsFull(BATCH_STRING_BYTES)) {
     const lineEnd = findLf(p)
-    const n = lineEnd - p < MAX_LINE ? readLine(p, i) : -1
+    let n: i32 = -1
+    if (lineEnd - p < MAX_LINE) n = readLine(p, i)
+    else if (hasEvent(p, lineEnd)) {
+      isRefused = true
+      break
+    }
     if (n >= 0) i = <u32>n
     // Lines of valgrind's own and about errors are expected.
     else if (<u32>load<u16>(p) != 0x3d3d && <u32>load<u16>(p) != 0x2a2a && skipped++ == 0) firstSkipped = read

@@ -28,6 +28,19 @@ function eithers(p: usize, byte: u8): i32 {
   return i8x16.bitmask(v128.or(i8x16.eq(text, i8x16.splat(byte)), i8x16.eq(text, i8x16.splat(LF))))
 }
 
+/** The byte that `cutLine` replaced. */
+let replaced: u8 = 0
+
+/** Ends a line at `end` for a moment, in which it may be read, until `joinLine` puts the byte back. */
+export function cutLine(end: usize): void {
+  replaced = load<u8>(end)
+  store<u8>(end, LF)
+}
+
+export function joinLine(end: usize): void {
+  store<u8>(end, replaced)
+}
+
 /** The position of the last byte of this value from `p` to `end`, or 0. */
 export function findLast(p: usize, end: usize, byte: u8): usize {
   while (end > p) if (load<u8>(--end) == byte) return end

@@ -5,12 +5,12 @@ import { LineDecoder } from './line-decoder.js'
 
 /**
  * The base of decoders for logs with other lines between the events. Such lines are skipped and counted, however long
- * they are.
+ * they are. An event in a line over the limit is an error.
  */
 export abstract class LogDecoder extends LineDecoder {
   private skipped = 0
   private firstSkipped = 0
-  /** Within a line that is longer than any event's. */
+  /** Within a line that is over the limit and has no event. */
   private isLong = false
   /** The offset of that line. */
   private longStart = 0
@@ -48,6 +48,9 @@ export abstract class LogDecoder extends LineDecoder {
     return this.nothing()
   }
 
+  /** Whether there is an event in the line at the input's position, of which only a part may be there. */
+  protected abstract hasEvent(): boolean
+
   /** Whether the line at the input's position is one that such logs have besides events: it is not counted. */
   protected isExpected(): boolean {
     return false
@@ -59,9 +62,13 @@ export abstract class LogDecoder extends LineDecoder {
     this.skipped += lines
   }
 
-  /** Skips the first `bytes` bytes of a line that is too long for an event, and then the rest. */
+  /**
+   * Skips the first `bytes` bytes of a line that is over the limit, and then the rest.
+   * @throws TraceError if the line has an event
+   */
   protected skipLong(bytes: number): void {
     if (!this.isLong) {
+      if (this.hasEvent()) throw this.tooLong()
       if (!this.isExpected()) this.skip(1, this.line)
       this.longStart = this.input.offset
     }

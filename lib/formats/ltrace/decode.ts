@@ -39,6 +39,12 @@ export class LtraceDecoder extends LogDecoder {
     return new EventBatch(0, 0, HEADER)
   }
 
+  protected override hasEvent(): boolean {
+    const { run, input: window } = (this.kernel ??= ltraceKernel(this.inner))
+    const from = window.load(this.input)
+    return run.hasEvent(from, window.end) !== 0
+  }
+
   protected override readLines(): EventBatch {
     const { input } = this
     const { run, columns, input: window, strings } = (this.kernel ??= ltraceKernel(this.inner))
@@ -51,6 +57,7 @@ export class LtraceDecoder extends LogDecoder {
     this.skip(run.skipped.value, this.line + run.firstSkipped.value)
     input.skip(run.position.value - from)
     this.line += run.lines.value
+    if (run.isRefused.value !== 0) this.failure = this.tooLong(count)
     return columns.take(count, run.fields.value, HEADER, strings.take())
   }
 }

@@ -12,7 +12,7 @@ export const NAME = info.name
  */
 export const HEADER: TraceHeader = { format: NAME, timeUnit: 'ns' }
 
-/** Longer lines have no calls. */
+/** The most bytes of a line with a call. Others are skipped, however long. */
 export const MAX_LINE = 8192
 
 const COMMON = ['api', 'process', 'thread', 'time', 'endTime', 'address', 'callSite', 'fields', 'module'] as const

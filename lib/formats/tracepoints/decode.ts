@@ -34,13 +34,20 @@ export class TracepointsDecoder extends LogDecoder {
     return new EventBatch(0, 0, this.emptyHeader())
   }
 
+  protected override hasEvent(): boolean {
+    const { run, input: window } = tracepointsKernel()
+    const from = window.load(this.input)
+    return run.hasEvent(from, window.end) !== 0
+  }
+
   protected override readLines(): EventBatch {
     const { input } = this
     const { run, columns, input: window, strings } = tracepointsKernel()
     const from = window.load(input, this.linesEnd)
     const count = run.decode(from, window.end, BATCH_EVENTS, this.pageSize, this.style)
     // The header depends on how times are written, so a limited number of earlier events waits for the first time.
-    if (count > 0 && run.style.value === NO_STYLE && !this.mustRead && window.end - from < ENOUGH) return this.nothing()
+    const isLast = this.mustRead || window.end - from >= ENOUGH || run.isRefused.value !== 0
+    if (count > 0 && run.style.value === NO_STYLE && !isLast) return this.nothing()
     this.skip(run.skipped.value, this.line + run.firstSkipped.value)
     this.style = run.style.value
     if (run.isLong.value !== 0) {
@@ -49,6 +56,7 @@ export class TracepointsDecoder extends LogDecoder {
     }
     input.skip(run.position.value - from)
     this.line += run.lines.value
+    if (run.isRefused.value !== 0) this.failure = this.tooLong(count)
     return columns.take(count, run.fields.value, this.emptyHeader(), strings.take())
   }
 }

@@ -12,6 +12,8 @@ interface TracepointsExports extends StringsExports {
   readonly firstSkipped: Global
   readonly style: Global
   readonly isLong: Global
+  readonly isRefused: Global
+  hasEvent(from: number, end: number): number
 }
 
 /** The kernel and the strings in its memory. */

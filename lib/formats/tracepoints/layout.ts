@@ -11,7 +11,7 @@ export const HEADER: TraceHeader = { format: NAME, timeUnit: 'ns' }
 /** The header of a trace whose clock counts something else. */
 export const HEADER_OF_TICKS: TraceHeader = { format: NAME }
 
-/** Longer lines are no events. */
+/** The most bytes of a line with an event. Others are skipped, however long. */
 export const MAX_LINE = 8192
 
 export const DEFAULT_PAGE_SIZE = 4096

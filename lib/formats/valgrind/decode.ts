@@ -36,6 +36,12 @@ export class ValgrindDecoder extends LogDecoder {
     return bytes[pos] === bytes[pos + 1] && (bytes[pos] === EQUALS || bytes[pos] === ASTERISK)
   }
 
+  protected override hasEvent(): boolean {
+    const { run, input: window } = (this.kernel ??= valgrindKernel())
+    const from = window.load(this.input)
+    return run.hasEvent(from, window.end) !== 0
+  }
+
   protected override readLines(): EventBatch {
     const { input } = this
     const { run, columns, input: window, strings } = (this.kernel ??= valgrindKernel())
@@ -48,6 +54,7 @@ export class ValgrindDecoder extends LogDecoder {
     this.skip(run.skipped.value, this.line + run.firstSkipped.value)
     input.skip(run.position.value - from)
     this.line += run.lines.value
+    if (run.isRefused.value !== 0) this.failure = this.tooLong(count)
     return columns.take(count, run.fields.value, HEADER, strings.take())
   }
 }

@@ -12,6 +12,8 @@ export interface ValgrindExports extends StringsExports {
   readonly skipped: Global
   readonly firstSkipped: Global
   readonly isLong: Global
+  readonly isRefused: Global
+  hasEvent(from: number, end: number): number
 }
 
 /** The kernel and the strings in its memory. */

@@ -9,7 +9,7 @@ export const NAME = info.name
 /** The header of every log. Only logs made with --time-stamp=yes have times. */
 export const HEADER: TraceHeader = { format: NAME, timeUnit: 'ns' }
 
-/** Longer lines have no calls. */
+/** The most bytes of a line with a call. Others are skipped, however long. */
 export const MAX_LINE = 4096
 
 /** No line has more calls than this. */
