@@ -61,23 +61,15 @@ function isAscii(bytes: Uint8Array): boolean {
   return end < 0 || isHeadLine(decodeText(head.subarray(0, end + 1)))
 }
 
-/** A scheme has at least two letters, because one letter is a drive. */
 const URL_SCHEME = /^[a-z][a-z\d+.-]+:\/\//i
-const DRIVE = /^[a-z]:$/i
 
 /**
- * The paths at which to look for the DTD that a trace names, below each folder: a relative path, and the last part of
- * any name. A trace may come from anywhere, so of absolute paths, paths with `..` and URLs only the last part counts.
- * Empty for a name that cannot be a file's.
+ * The name of the file in which to look for the DTD that a trace names: the last part of a name, a path or a URL. A trace
+ * may come from anywhere, so the folders in the name do not count. Undefined for a name that cannot be a file's.
  */
-export function dtdPaths(name: string): readonly string[] {
+export function dtdFile(name: string): string | undefined {
   const base = lastPart(name)
-  if (base === '' || base === '.' || base === '..' || hasControls(name)) return []
-  const parts = name.split(/[/\\]/)
-  const [first = ''] = parts
-  const isBelow =
-    parts.length > 1 && !URL_SCHEME.test(name) && first !== '' && !DRIVE.test(first) && !parts.includes('..')
-  return isBelow ? [name, base] : [base]
+  return base === '' || base === '.' || base === '..' || hasControls(name) ? undefined : base
 }
 
 /** Whether a name in a trace can refer to the DTD in a file: their last parts are equal, ignoring case. */

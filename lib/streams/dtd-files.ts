@@ -1,9 +1,9 @@
-import { closeSync, openSync, readSync, readdirSync, statSync } from 'node:fs'
+import { closeSync, lstatSync, openSync, readSync, readdirSync, statSync } from 'node:fs'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { showText } from '../event/message-text.js'
 import { HATF_12 } from '../metatf/hatf-ascii/layout.js'
-import { dtdPaths, isNameOf } from '../metatf/dtd-name.js'
+import { dtdFile, isNameOf } from '../metatf/dtd-name.js'
 import { parseDtd } from '../metatf/index.js'
 import { MAX_TEXT } from '../metatf/errors.js'
 import type { Dtd } from '../metatf/model.js'
@@ -24,28 +24,28 @@ export class NoDtdError extends Error {}
 
 /**
  * Finds the DTD that a trace names: beside the trace, then in the folders, then among those of heapflow. It searches
- * files only, never outside these folders, and never on the network, whatever the name looks like.
+ * files only, directly in these folders, and never on the network, whatever the name looks like. Beside the trace it
+ * follows no symbolic link, which may have come with the trace.
  * @throws NoDtdError, or a DtdError for an invalid one
  */
 export function findDtd(name: string, { trace, folders = [] }: DtdFolders): Dtd {
-  const paths = dtdPaths(name)
-  const places = [
-    ...(trace === undefined ? [] : [trace === '-' ? '.' : dirname(trace)]),
-    ...folders,
-    ...environmentFolders(),
-  ]
-  for (const folder of places) {
-    for (const path of paths) {
-      const file = join(folder, path)
-      if (isFile(file)) return readDtd(file)
+  const base = dtdFile(name)
+  const beside = trace === undefined ? [] : [trace === '-' ? '.' : dirname(trace)]
+  const places = [...beside, ...folders, ...environmentFolders()]
+  let link = ''
+  if (base !== undefined) {
+    for (const [i, folder] of places.entries()) {
+      const file = join(folder, base)
+      if (!isFile(file)) continue
+      if (i >= beside.length || !isLink(file)) return readDtd(file)
+      link = `; ${showText(file)} is a symbolic link, which is not followed`
     }
+    const own = ownDtd(base)
+    if (own !== undefined) return own
   }
-  const last = paths.at(-1) ?? name
-  const own = ownDtd(last)
-  if (own !== undefined) return own
   const where = places.length === 0 ? '' : `in ${[...new Set(places)].join(', ')} or `
   throw new NoDtdError(
-    `there is no ${showText(last)} ${where}among the DTDs that come with heapflow (${ownNames().join(', ')})`,
+    `there is no ${showText(base ?? name)} ${where}among the DTDs that come with heapflow (${ownNames().join(', ')})${link}`,
   )
 }
 
@@ -82,6 +82,10 @@ function isFile(path: string): boolean {
   } catch {
     return false
   }
+}
+
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
 }
 
 function environmentFolders(): string[] {

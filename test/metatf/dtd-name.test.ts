@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { formatFileHeader } from '../../lib/entry/metatf.js'
-import { announcementOf, dtdPaths, isAnnounced, isNameOf, isTelling, lastPart } from '../../lib/metatf/dtd-name.js'
+import { announcementOf, dtdFile, isAnnounced, isNameOf, isTelling, lastPart } from '../../lib/metatf/dtd-name.js'
 
 const header = (dtd: string) =>
   formatFileHeader({
@@ -15,30 +15,30 @@ const ascii = (text: string) => Buffer.from(text)
 
 describe('where a DTD is looked for', () => {
   test.each([
-    ['x.dtd', ['x.dtd']],
-    ['http://example.org/dtds/x.dtd', ['x.dtd']],
-    ['http://example.org/x.dtd?version=1#top', ['x.dtd']],
-    ['file:///etc/x.dtd', ['x.dtd']],
-    ['/etc/x.dtd', ['x.dtd']],
-    ['C:\\dtds\\x.dtd', ['x.dtd']],
-    ['C:/dtds/x.dtd', ['x.dtd']],
-    ['dtds/x.dtd', ['dtds/x.dtd', 'x.dtd']],
-    ['./x.dtd', ['./x.dtd', 'x.dtd']],
-    ['../x.dtd', ['x.dtd']],
-    ['dtds/../../x.dtd', ['x.dtd']],
-    ['dtds\\..\\..\\x.dtd', ['x.dtd']],
-    ['', []],
-    ['.', []],
-    ['..', []],
-    ['dtds/', []],
-    ['dtds/..', []],
-    ['x\0.dtd', []],
-    ['x\n.dtd', []],
-    ['x\x7f.dtd', []],
-    ['x\x9b.dtd', []],
-    ['http://', []],
-  ])('%j', (name, paths) => {
-    expect(dtdPaths(name)).toEqual(paths)
+    ['x.dtd', 'x.dtd'],
+    ['http://example.org/dtds/x.dtd', 'x.dtd'],
+    ['http://example.org/x.dtd?version=1#top', 'x.dtd'],
+    ['file:///etc/x.dtd', 'x.dtd'],
+    ['/etc/x.dtd', 'x.dtd'],
+    ['C:\\dtds\\x.dtd', 'x.dtd'],
+    ['C:/dtds/x.dtd', 'x.dtd'],
+    ['dtds/x.dtd', 'x.dtd'],
+    ['./x.dtd', 'x.dtd'],
+    ['../x.dtd', 'x.dtd'],
+    ['dtds/../../x.dtd', 'x.dtd'],
+    ['dtds\\..\\..\\x.dtd', 'x.dtd'],
+    ['', undefined],
+    ['.', undefined],
+    ['..', undefined],
+    ['dtds/', undefined],
+    ['dtds/..', undefined],
+    ['x\0.dtd', undefined],
+    ['x\n.dtd', undefined],
+    ['x\x7f.dtd', undefined],
+    ['x\x9b.dtd', undefined],
+    ['http://', undefined],
+  ])('%j', (name, file) => {
+    expect(dtdFile(name)).toBe(file)
   })
 
   test('names are compared by their last parts', () => {

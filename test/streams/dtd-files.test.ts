@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -45,21 +45,31 @@ describe('findDtd', () => {
     expect(recordOf('hatf10.dtd', where)).toBe('another')
   })
 
-  test('takes the last part of URLs and of paths that lead elsewhere', () => {
+  test('takes only the last part of URLs and of paths, so that a trace names no folders', () => {
     const top = folder()
     mkdirSync(join(top, 'in/dtds'), { recursive: true })
     writeFileSync(join(top, 'secret.dtd'), dtd('secret'))
     writeFileSync(join(top, 'in/x.dtd'), dtd('beside'))
     writeFileSync(join(top, 'in/dtds/x.dtd'), dtd('below'))
+    writeFileSync(join(top, 'in/dtds/y.dtd'), dtd('below'))
     const where = { trace: join(top, 'in/trace.mtf') }
-    for (const name of ['http://example.org/a/x.dtd', '/a/x.dtd', '../x.dtd', 'none/x.dtd', `${top}/x.dtd`])
+    for (const name of [
+      'http://example.org/a/x.dtd',
+      '/a/x.dtd',
+      '../x.dtd',
+      'none/x.dtd',
+      'dtds/x.dtd',
+      './x.dtd',
+      `${top}/x.dtd`,
+    ])
       expect(recordOf(name, where)).toBe('beside')
-    expect(recordOf('dtds/x.dtd', where)).toBe('below')
     for (const name of [
       '../secret.dtd',
       join(top, 'secret.dtd'),
       `file://${top}/secret.dtd`,
       'dtds/../../secret.dtd',
+      'dtds/y.dtd',
+      'dtds\\y.dtd',
       '',
       '..',
       'a\0b',
@@ -96,6 +106,16 @@ describe('findDtd', () => {
     const top = folder()
     mkdirSync(join(top, 'x.dtd'))
     expect(() => findDtd('x.dtd', { trace: join(top, 't') })).toThrow(NoDtdError)
+  })
+
+  test('follows no symbolic link beside the trace, which may have come with it, but those of the user', () => {
+    const top = folder()
+    for (const name of ['in', 'mine']) mkdirSync(join(top, name))
+    writeFileSync(join(top, 'secret.dtd'), dtd('secret'))
+    for (const name of ['in/x.dtd', 'mine/x.dtd']) symlinkSync('../secret.dtd', join(top, name))
+    const trace = join(top, 'in/trace.mtf')
+    expect(() => findDtd('x.dtd', { trace })).toThrow(/in\/x\.dtd is a symbolic link, which is not followed$/)
+    expect(recordOf('x.dtd', { trace, folders: [join(top, 'mine')] })).toBe('secret')
   })
 
   test('has those of heapflow by their names, whatever the case', () => {
