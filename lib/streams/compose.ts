@@ -1,5 +1,6 @@
 import { Readable, type Duplex } from 'node:stream'
 import Pumpify from 'pumpify'
+import { acceptEncodings, withoutEncoding } from './as-buffer.js'
 import { acceptFailures, acceptsFailures, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
 import { QUEUED } from './stage.js'
 import type { Composed, InOrder } from './types.js'
@@ -75,6 +76,11 @@ export function compose<const Stages extends readonly [Duplex, Duplex, ...Duplex
   for (const stage of all)
     for (const name of ['warning', 'losses']) stage.on(name, (...values: unknown[]) => composed.emit(name, ...values))
   composed.setPipeline(...all)
+  // pumpify drops the encoding of what is written, and of the last chunk earlier than of others.
+  acceptEncodings(composed)
+  const end = composed.end as (...all: unknown[]) => typeof composed
+  composed.end = (chunk?: unknown, encoding?: unknown, done?: unknown): typeof composed =>
+    end.call(composed, withoutEncoding(chunk, encoding), encoding, done)
   composed[passFailures] = () => last[passFailures]?.()
   // A third-party stream in first position could not handle it.
   const result: Duplex = acceptsFailures in (all[0] as Duplex) ? acceptFailures(composed) : composed

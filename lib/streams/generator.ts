@@ -2,7 +2,7 @@ import type { Duplex, Transform } from 'node:stream'
 import { transform as through } from 'through2'
 import type { EventBatch } from '../event/batch.js'
 import { asError } from '../event/error.js'
-import { asBuffer } from './as-buffer.js'
+import { acceptEncodings, asBuffer } from './as-buffer.js'
 import { acceptFailures, allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
 import { batchesIn, bytesOf } from './intake.js'
 import { QUEUED } from './stage.js'
@@ -56,6 +56,8 @@ function generatorStream(
     wake.call(stream, size)
     prototype._read.call(stream, size)
   }
+  // through2 drops the encoding of what is written.
+  acceptEncodings(stream)
   stream[passFailures] = () => {
     inBand = true
   }
