@@ -23,6 +23,11 @@ export class Model {
 
   constructor(readonly data: ReportData) {}
 
+  /** Whether the trace has a figure: some depend on which block is freed, and not all traces say that. */
+  isKnown(figure: string): boolean {
+    return this.data.summary.identified || !/^(temporary|memray|lifetime|generations$)/.test(figure)
+  }
+
   /** The function of a frame, or its substitute. */
   name(frame: number): string {
     return frame < 0 ? (frame === -1 ? '(all)' : '') : (this.data.frames[frame]?.name ?? '(unknown)')

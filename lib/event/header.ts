@@ -54,6 +54,14 @@ export function hasInventedAddresses({ format, layout }: TraceHeader): boolean {
   return format === 'heaptrack' && layout?.['raw'] !== true
 }
 
+/** Why they cannot be chosen of such a trace. */
+export const UNKNOWN_TEMPORARY = 'an interpreted heaptrack file does not say which blocks are temporary'
+
+/** Why temporary allocations and lifetimes are not known of such a trace, and how to know them. */
+export const UNIDENTIFIED =
+  'an interpreted heaptrack file does not say which block is freed, so temporary allocations and lifetimes are not ' +
+  'known; recordings with addresses have them, such as those of hf-record without --stack'
+
 /** Units of time that formats use. */
 export type TimeUnit = 'ns' | 'us'
 

@@ -1,6 +1,6 @@
 import { frameText } from '../transforms/profile/frames.js'
 import type { Profile } from '../transforms/profile/profile.js'
-import { VALUES } from '../transforms/profile/values.js'
+import { knownValue, type ValueSpec } from '../transforms/profile/values.js'
 import { childrenOf, ownValues } from './tree.js'
 import { textBytes, type ExportOptions } from './writer.js'
 
@@ -11,10 +11,10 @@ const CONTROLS = /\p{Cc}+/gu
  * them. Stacks without any are left out. They are sorted by their frames.
  */
 export function collapsed(profile: Profile, { value = 'allocated-bytes' }: ExportOptions = {}): Iterable<Uint8Array> {
-  return textBytes(lines(profile, VALUES[value].of))
+  return textBytes(lines(profile, knownValue(profile, value).of))
 }
 
-function* lines(profile: Profile, of: (typeof VALUES)['live-bytes']['of']): Generator<string> {
+function* lines(profile: Profile, of: ValueSpec['of']): Generator<string> {
   const { tree } = profile
   const values = ownValues(profile, of)
   const names = profile.frames.map((frame) => lineText(frameText(frame)))

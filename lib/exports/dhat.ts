@@ -28,7 +28,9 @@ export function dhat(profile: Profile, options: ExportOptions = {}): Iterable<Ui
 
 function* pieces(profile: Profile, { name = 'heap' }: ExportOptions): Generator<string> {
   const clock = clockOf(profile)
-  yield '{"dhatFileVersion":2,"mode":"heap","verb":"Allocated","bklt":true,"bkacc":false'
+  // Without lifetimes, the viewer shows none.
+  const hasLifetimes = profile.statistics.identified
+  yield `{"dhatFileVersion":2,"mode":"heap","verb":"Allocated","bklt":${hasLifetimes},"bkacc":false`
   yield `,"tu":"${clock.unit}","Mtu":"${clock.million}","tuth":${SHORT_LIVED},"cmd":${JSON.stringify(name)},"pid":0`
   yield `,"tg":${clock.peak},"te":${clock.end},"pps":[`
   let isNext = false
@@ -37,6 +39,7 @@ function* pieces(profile: Profile, { name = 'heap' }: ExportOptions): Generator<
     const path: number[] = []
     for (let at = node; at > 0; at = parents[at] as number) path.push((frames[at] as number) + 1)
     const text = Object.entries(one)
+      .filter(([key]) => hasLifetimes || key !== 'tl')
       .map(([key, value]) => `"${key}":${value},`)
       .join('')
     yield `${isNext ? ',' : ''}\n{${text}"fs":[${path.join(',')}]}`

@@ -1,5 +1,5 @@
 import type { Profile } from '../transforms/profile/profile.js'
-import { VALUES, type ProfileValue } from '../transforms/profile/values.js'
+import { knownValue, knownValues, VALUES, type ProfileValue } from '../transforms/profile/values.js'
 import { Message } from './protobuf.js'
 import { notesOf, type ExportOptions } from './writer.js'
 
@@ -58,9 +58,12 @@ export function* pprof(
   { value = 'live-bytes', name = '' }: ExportOptions = {},
 ): Generator<Uint8Array> {
   const { statistics, frames, tree } = profile
+  const known = knownValues(profile)
+  knownValue(profile, value)
+  const types = TYPES.filter(([, figure]) => known.includes(figure))
   const strings = new Strings()
   const out = new Message()
-  for (const [type, figure] of TYPES)
+  for (const [type, figure] of types)
     out.message(PROFILE.sampleType, valueType(strings, type, VALUES[figure].unit === 'bytes' ? 'bytes' : 'count'))
   // Readers take the first mapping for the program.
   const mappings = new Map<string | undefined, number>([[undefined, 1]])
@@ -81,18 +84,18 @@ export function* pprof(
     PROFILE.comment,
     notesOf(profile).map((note) => strings.id(note)),
   )
-  const first = TYPES.find(([, figure]) => figure === value) ?? (TYPES.at(-1) as (typeof TYPES)[number])
+  const first = types.find(([, figure]) => figure === value) ?? (types.at(-1) as (typeof types)[number])
   out.integer(PROFILE.defaultSampleType, strings.id(first[0]))
 
   const message = new Message()
-  const left = TYPES.map(() => MOST)
+  const left = types.map(() => MOST)
   let isCapped = false
   for (const sample of profile.samples()) {
     message.clear()
     message.integers(SAMPLE.location, locations(tree, sample.node))
     message.integers(
       SAMPLE.value,
-      TYPES.map(([, figure], i) => {
+      types.map(([, figure], i) => {
         const amount = BigInt(VALUES[figure].of(sample))
         const room = left[i] as bigint
         const written = amount > room ? room : amount

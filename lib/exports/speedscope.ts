@@ -1,6 +1,5 @@
-import { PROFILE_VALUES } from '../transforms/option-values.js'
 import type { Profile } from '../transforms/profile/profile.js'
-import { VALUES, type ProfileValue } from '../transforms/profile/values.js'
+import { knownValue, knownValues, VALUES, type ProfileValue } from '../transforms/profile/values.js'
 import { ownValues } from './tree.js'
 import { textBytes, type ExportOptions } from './writer.js'
 
@@ -28,7 +27,10 @@ interface Figure {
 
 function* pieces(profile: Profile, { value = 'allocated-bytes', name = 'heap' }: ExportOptions): Generator<string> {
   const { frames } = profile
-  const figures = PROFILE_VALUES.map((one) => figureOf(profile, one)).filter(({ nodes }) => nodes.length > 0)
+  knownValue(profile, value)
+  const figures = knownValues(profile)
+    .map((one) => figureOf(profile, one))
+    .filter(({ nodes }) => nodes.length > 0)
   const active = figures.findIndex((figure) => figure.name === value)
   yield `{"$schema":"${SCHEMA}","exporter":"heapflow","name":${JSON.stringify(name)}`
   yield `,"activeProfileIndex":${Math.max(0, active)},"shared":{"frames":[`

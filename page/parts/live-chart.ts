@@ -8,10 +8,12 @@ export function chartOfLive(app: App): HTMLElement | undefined {
   const { timeline } = app.model.data
   const x = app.model.positions(timeline, app.axis)
   if (x.length === 0) return undefined
+  // Each part of the run has its highest level, and the end of the run has the level of its last event.
+  const values = [0, ...timeline.maxBytes.map(toNumber), toNumber(timeline.liveBytes.at(-1))]
   return new ChartGroup().chart({
     title: 'Live bytes',
-    x: [Math.min(0, x[0] ?? 0), ...x],
-    series: [{ title: 'most', values: [0, ...timeline.maxBytes.map(toNumber)], colour: 'series-0', isFilled: true }],
+    x: [Math.min(0, x[0] ?? 0), ...x, x.at(-1) ?? 0],
+    series: [{ title: 'most', values, colour: 'series-0', isFilled: true }],
     showX: (at, step) => atText(app, at, step),
     showY: bytes,
     isBytes: true,

@@ -28,7 +28,7 @@ const BYTES: Readonly<Partial<Record<SiteFigure, readonly [string, string]>>> = 
   wastedBytes: ['Wasted', 'bytes that blocks took beyond those asked for'],
 }
 
-/** A column of the table: a figure, the share of a figure in the whole, the mean lifetime, or the picture over time. */
+/** A column of the table: a figure, the share of a figure in the whole, the mean time live, or the picture over time. */
 export type SiteColumn = SiteFigure | 'share' | 'lifetime' | 'spark'
 
 /** What the table can be told. */
@@ -64,7 +64,7 @@ export function siteTable(app: App, options: SiteTableOptions): SiteTable {
   const columns = [
     nameColumn(),
     ...(options.more ?? []),
-    ...options.columns.flatMap((one) => column(app, one, options)),
+    ...options.columns.filter((one) => app.model.isKnown(one)).flatMap((one) => column(app, one, options)),
   ]
   const sites = table(columns, {
     label: 'sites',
@@ -148,7 +148,10 @@ function lifetimeColumn({ model }: App): Column<SiteRow> {
   const { meanEvents, meanTime } = model.data.sites
   const values = meanTime ?? meanEvents
   const of = ({ site }: SiteRow) => values[site] ?? 0
-  const [title, help] = ['Mean lifetime', 'how long blocks were live on average']
+  const [title, help] = [
+    'Mean time live',
+    'how long blocks were live on average, at most to the end of the trace; a realloc begins another block',
+  ]
   if (meanTime !== undefined && model.unit !== undefined)
     return { title, help, key: of, cell: (row) => duration(of(row), model.unit) }
   return { title, help: `${help}, in events about blocks`, key: of, cell: (row) => `${short(of(row))} events` }

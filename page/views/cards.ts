@@ -1,6 +1,7 @@
 import type { ReportData } from '../../lib/transforms/report/result.js'
 import type { ViewName } from '../app.js'
 import { bytes, counted, duration, exactBytes, grouped, rounded, share, short, type Integer } from '../parts/format.js'
+import { problemCount } from './problems.js'
 import { hasThreads } from './threads.js'
 
 /** A main figure, and the view that has more about it. */
@@ -21,7 +22,7 @@ export function cards(data: ReportData): Card[] {
   const { summary: s, problems, threads, addresses, comparison } = data
   const unit = s.time?.unit
   const foreign = threads.foreignFrees.reduce((sum, n) => sum + n, 0)
-  const wrong = Object.entries(problems.counts).reduce((sum, [kind, n]) => sum + (kind === 'zeroSize' ? 0 : n), 0)
+  const wrong = problemCount(problems)
   const when =
     s.peakBytes.time === undefined || s.time === undefined
       ? ''
@@ -104,7 +105,7 @@ function lifetimeCards({ temporary, allocated, lifetimes, time }: ReportData['su
           ? duration(lifetimes.time.mean, unit)
           : `${short(lifetimes.events.mean)} events`,
       exact: `${rounded(lifetimes.events.mean)} events about blocks`,
-      detail: `of ${counted(lifetimes.events.count, 'block')} that were freed`,
+      detail: `of ${counted(lifetimes.events.count, 'block')} that were freed; a realloc ends none`,
     },
   ]
 }

@@ -81,12 +81,14 @@ export const churn: View = {
         'section',
         {},
         el('p', { class: 'lead' }, lead(app)),
-        block(
-          'Sizes and lifetimes',
-          'Blocks that were freed, by size and by how many events about blocks they lived. Click a cell to see ' +
-            'the sites that its blocks come from.',
-          c.heat.length === 0 ? none('No block was freed.') : map.element,
-        ),
+        summary.identified
+          ? block(
+              'Sizes and lifetimes',
+              'Blocks that were freed, by size and by how many events about blocks they lived. Click a cell to see ' +
+                'the sites that its blocks come from.',
+              c.heat.length === 0 ? none('No block was freed.') : map.element,
+            )
+          : undefined,
         el('div', { class: 'block' }, el('h3', {}, 'Sites'), chosen, list.element),
         el('div', { class: 'columns' }, sizesBlock(app), lifetimesBlock(app)),
         reallocsBlock(app),
@@ -97,7 +99,9 @@ export const churn: View = {
 }
 
 function lead({ model }: App): string {
-  const { temporary, allocated } = model.data.summary
+  const { temporary, allocated, identified } = model.data.summary
+  if (!identified)
+    return `${counted(allocated.blocks, 'allocation')}. The trace does not say which block is freed, so temporary allocations and lifetimes are not known.`
   const [heaptrack, memray] = [temporary.heaptrack.blocks, temporary.memray.blocks]
   return `${grouped(heaptrack)} of ${counted(allocated.blocks, 'allocation')} (${share(heaptrack, allocated.blocks)}) are temporary: the next call freed the block. With at most one other allocation of the same thread in between, as memray counts, they are ${grouped(memray)} (${share(memray, allocated.blocks)}).`
 }
@@ -115,11 +119,15 @@ function sizesBlock({ model }: App): HTMLElement {
       },
       { title: 'Allocations', key: (n) => sizes.count[n] ?? 0, cell: (n) => grouped(sizes.count[n] ?? 0) },
       { title: 'Share', cell: (n) => share(sizes.count[n] ?? 0, all) },
-      {
-        title: 'Temporary',
-        key: (n) => sizes.temporaryBlocks[n] ?? 0,
-        cell: (n) => grouped(sizes.temporaryBlocks[n] ?? 0),
-      },
+      ...(model.isKnown('temporaryBlocks')
+        ? [
+            {
+              title: 'Temporary',
+              key: (n: number) => sizes.temporaryBlocks[n] ?? 0,
+              cell: (n: number) => grouped(sizes.temporaryBlocks[n] ?? 0),
+            },
+          ]
+        : []),
       { title: 'At peak', key: (n) => sizes.peakBlocks[n] ?? 0, cell: (n) => grouped(sizes.peakBlocks[n] ?? 0) },
       { title: 'At end', key: (n) => sizes.endBlocks[n] ?? 0, cell: (n) => grouped(sizes.endBlocks[n] ?? 0) },
     ],
@@ -134,7 +142,8 @@ function sizesBlock({ model }: App): HTMLElement {
 }
 
 function lifetimesBlock({ model }: App): HTMLElement {
-  const { lifetimes } = model.data.summary
+  const { lifetimes, identified } = model.data.summary
+  if (!identified) return block('Lifetimes', 'They are not known: the trace does not say which block is freed.')
   const { events, time } = lifetimes
   if (events.count === 0) return block('Lifetimes', 'No block was freed.')
   const picture = (title: string, { bars: values, count: all }: Histogram, show: (value: Integer) => string) =>

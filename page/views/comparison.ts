@@ -56,14 +56,21 @@ export const comparison: View = {
       box.replaceChildren(list.element)
       show()
     }
-    const figures = choice('Figure', FIGURES, choose)
+    const figures = choice(
+      'Figure',
+      FIGURES.filter(([name]) => model.isKnown(name)),
+      choose,
+    )
     choose('end')
     return {
       element: el(
         'section',
         {},
         el('p', { class: 'lead' }, lead),
-        totals(c),
+        totals(
+          c,
+          FIGURES.filter(([name]) => model.isKnown(name)),
+        ),
         rows.length === 0
           ? none('No stack differs: both runs have the same figures.')
           : el('div', {}, el('div', { class: 'bar' }, figures.element, field.element), box),
@@ -73,7 +80,7 @@ export const comparison: View = {
   },
 }
 
-function totals({ totals: { old, new: next } }: ReportComparison): HTMLElement {
+function totals({ totals: { old, new: next } }: ReportComparison, known: (typeof FIGURES)[number][]): HTMLElement {
   const list = table<(typeof FIGURES)[number]>(
     [
       { title: 'Figure', isText: true, cell: ([, title]) => title },
@@ -102,7 +109,7 @@ function totals({ totals: { old, new: next } }: ReportComparison): HTMLElement {
     ],
     { label: 'totals of both runs', empty: '' },
   )
-  list.set(FIGURES)
+  list.set(known)
   return list.element
 }
 

@@ -75,7 +75,7 @@ export const flame: View = {
     }
     const metrics = choice(
       'Figure',
-      TREE_METRICS.map((one) => [one, METRICS[one].title] as const),
+      TREE_METRICS.filter((one) => model.isKnown(one)).map((one) => [one, METRICS[one].title] as const),
       (next) => {
         // The position remains the same, as far as it exists for the other figure.
         const same = isInverted ? 0 : nearest(model.tree(next))

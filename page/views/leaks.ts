@@ -23,7 +23,7 @@ export const leaks: View = {
       only: (site) => (app.model.data.sites.endBlocks[site] ?? 0) > 0,
       empty: 'No site matches.',
       step: 25,
-      more: [generationColumn(app)],
+      more: app.model.isKnown('generations') ? [generationColumn(app)] : [],
     })
     return {
       element: el(
@@ -42,7 +42,7 @@ export const leaks: View = {
           { class: 'bar' },
           button('Show in the flame graph', () => app.open('flame', { metric: 'endBytes' })),
         ),
-        generationBars(app),
+        app.model.isKnown('generations') ? generationBars(app) : undefined,
         block('Sites', 'Where the blocks that are live at the end were allocated.', element),
       ),
       search: input,

@@ -1,4 +1,4 @@
-import { PROBLEM_KINDS, type ProblemKind } from '../../lib/transforms/report/result.js'
+import { PROBLEM_KINDS, type ProblemKind, type ReportProblems } from '../../lib/transforms/report/result.js'
 import type { View } from '../app.js'
 import { choice, el } from '../parts/dom.js'
 import { bytes, counted, exactBytes, grouped } from '../parts/format.js'
@@ -18,10 +18,15 @@ const KINDS: Readonly<Record<ProblemKind, readonly [string, string]>> = {
   ],
 }
 
+/** How many problems a trace has. Allocations of no bytes are listed with them, but they are allowed. */
+export function problemCount({ counts }: ReportProblems): number {
+  return PROBLEM_KINDS.reduce((sum, kind) => sum + (kind === 'zeroSize' ? 0 : counts[kind]), 0)
+}
+
 /** The faults of the trace. */
 export const problems: View = {
   title: 'Problems',
-  count: ({ data }) => Object.values(data.problems.counts).reduce((sum, n) => sum + n, 0),
+  count: ({ data }) => problemCount(data.problems),
   mount({ model }) {
     const { problems: p } = model.data
     const all = PROBLEM_KINDS.reduce((sum, kind) => sum + p.counts[kind], 0)
@@ -89,15 +94,19 @@ export const problems: View = {
       ],
       show,
     )
-    const text =
-      all > p.kind.length
-        ? `The first ${grouped(p.kind.length)} of ${grouped(all)} are listed.`
-        : `${counted(all, 'problem')} in all.`
+    const found = problemCount(p)
+    const text = [
+      found === 0 ? 'No problem was found.' : `${counted(found, 'problem')} in all.`,
+      p.counts.zeroSize === 0
+        ? ''
+        : `${counted(p.counts.zeroSize, 'allocation')} of no bytes are listed too, though they are allowed.`,
+      all > p.kind.length ? `The first ${grouped(p.kind.length)} of ${grouped(all)} rows are listed.` : '',
+    ]
     return {
       element: el(
         'section',
         {},
-        el('p', { class: 'lead' }, text),
+        el('p', { class: 'lead' }, text.filter((part) => part !== '').join(' ')),
         counts,
         el('div', { class: 'bar' }, kinds.element),
         list.element,

@@ -37,6 +37,46 @@ test('figures that depend on which block is freed are null, a dash or missing wh
   })
 })
 
+test('the table of blocks has neither lifetimes nor temporary blocks then', async () => {
+  const { stdout, stderr } = await shell(`hf-blocks ${INTERPRETED}`)
+  expect(stderr).toMatch(WARNING)
+  const rows = stdout
+    .toString()
+    .trimEnd()
+    .split('\n')
+    .map((line) => Object.keys(JSON.parse(line) as object))
+  expect(rows.length).toBeGreaterThan(100)
+  expect(rows.flat().filter((name) => /^(temporary|lifetime)/.test(name))).toEqual([])
+  const raw = (await shell(`hf-blocks ${RAW} | head -n 1`)).stdout.toString()
+  expect(JSON.parse(raw)).toMatchObject({ temporary: expect.any(Number) as number, temporaryMemray: 0 })
+})
+
+test('profiles and comparisons leave them out, and refuse to be about them', async () => {
+  const refused = {
+    code: 1,
+    stdout: Buffer.alloc(0),
+    stderr: expect.stringContaining('does not say which blocks are temporary') as string,
+  }
+  for (const format of ['collapsed', 'speedscope'])
+    expect(await shell(`hf-profile --to ${format} --value temporary-bytes ${INTERPRETED}`)).toMatchObject(refused)
+  expect(await shell(`hf-diff --sort temporary ${RAW} ${INTERPRETED}`)).toMatchObject(refused)
+  const text = async (command: string) => (await shell(`${command} | cat`)).stdout.toString()
+  expect(await text(`hf-profile --to speedscope ${INTERPRETED}`)).not.toContain('temporary')
+  expect(await text(`hf-profile --to speedscope ${RAW}`)).toContain('bytes of temporary allocations')
+  expect(await text(`hf-profile --to pprof ${INTERPRETED} | gunzip`)).not.toContain('temporary_space')
+  expect(await text(`hf-profile --to pprof ${RAW} | gunzip`)).toContain('temporary_space')
+  const { bklt, pps } = JSON.parse(await text(`hf-profile --to dhat ${INTERPRETED}`)) as {
+    bklt: boolean
+    pps: object[]
+  }
+  expect(bklt).toBe(false)
+  expect(pps.filter((point) => 'tl' in point)).toEqual([])
+  expect(await text(`hf-diff ${RAW} ${INTERPRETED}`)).not.toContain('temporary')
+  const both = JSON.parse(await text(`hf-diff --json ${RAW} ${INTERPRETED}`)) as object
+  expect(both).toMatchObject({ identified: false })
+  expect(new Set(valuesOf(both, 'temporary'))).toEqual(new Set([null]))
+})
+
 test('a raw recording has them', async () => {
   const { stdout, stderr } = await shell(`hf-stats --json ${RAW}`)
   expect(stderr).not.toMatch(WARNING)

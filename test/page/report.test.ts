@@ -332,6 +332,16 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     expect(await none.textContent()).toBe('The blocks of this trace have no addresses.')
   })
 
+  test('what depends on which block is freed is not shown where the trace does not say it', async () => {
+    const whole = sample()
+    const data = { ...whole, summary: { ...whole.summary, identified: false } }
+    const watched = await openPage(reportFile(data, 'unidentified'))
+    for (const view of ['overview', 'churn', 'sites', 'leaks', 'flame'] as const) {
+      const text = await (await open(watched, view)).innerText()
+      expect(text).not.toMatch(/temporary(?! allocations and lifetimes are not known)|mean lifetime|generations/i)
+    }
+  })
+
   test('damaged data is reported above the tables', async () => {
     const data = { ...sample(), version: 2 as 1 }
     const { page } = await openPage(reportFile(data, 'damaged', '<p>tables</p>'))

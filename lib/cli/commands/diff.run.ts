@@ -1,3 +1,4 @@
+import { UNKNOWN_TEMPORARY } from '../../event/header.js'
 import { textBytes } from '../../exports/writer.js'
 import { compareProfiles, type ProfileMatch } from '../../transforms/profile/difference.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
@@ -25,6 +26,7 @@ export async function runDiff(args: Arguments): Promise<void> {
   const options = { threadRoot: args.has('thread-root') }
   const before = await profileOf('hf-diff', old, options)
   const difference = compareProfiles(before, await profileOf('hf-diff', next, options), { match })
+  if (order === 'temporary' && !difference.identified) throw new RangeError(UNKNOWN_TEMPORARY)
   const pieces = args.has('collapsed')
     ? differenceStacks(difference, order)
     : textBytes([

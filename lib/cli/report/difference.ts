@@ -11,6 +11,7 @@ import { descending } from '../../transforms/statistics/site-table.js'
 import type { DIFF_ORDERS } from '../defaults.js'
 import { grouped, tableLines } from './columns.js'
 import { jsonText } from './json.js'
+import { knownFigures } from './identity.js'
 import { siteName } from './names.js'
 
 /** A figure that is compared, by its flag. */
@@ -22,17 +23,21 @@ const FIGURES: Readonly<Record<DiffOrder, { title: string; of: (figures: Compare
   allocated: { title: 'allocated', of: ({ allocated }) => allocated },
   temporary: { title: 'temporary', of: ({ temporary }) => temporary },
 }
-const ORDER = Object.keys(FIGURES) as DiffOrder[]
+
+/** The figures that are known of both traces. */
+function known({ identified }: ProfileDifference): DiffOrder[] {
+  return (Object.keys(FIGURES) as DiffOrder[]).filter((figure) => identified || figure !== 'temporary')
+}
 
 /** The stacks that differ, the largest difference of some figure first, and of the other figures after that. */
-export function differing({ stacks }: ProfileDifference, order: DiffOrder): ComparedStack[] {
-  const figures = [order, ...ORDER.filter((one) => one !== order)].map((one) => FIGURES[one].of)
+export function differing(difference: ProfileDifference, order: DiffOrder): ComparedStack[] {
+  const figures = [order, ...known(difference).filter((one) => one !== order)].map((one) => FIGURES[one].of)
   const changes = (one: ComparedStack) =>
     figures.flatMap((of) => {
       const [before, after] = [of(one.old), of(one.new)]
       return [absolute(after.bytes - before.bytes), BigInt(Math.abs(after.blocks - before.blocks))]
     })
-  return stacks
+  return difference.stacks
     .filter((one) => !isEqual(one))
     .map((one) => ({ one, by: changes(one) }))
     .toSorted((a, b) => a.by.reduce((found, value, i) => found || descending(value, b.by[i] as bigint), 0))
@@ -61,9 +66,9 @@ export function differenceText(difference: ProfileDifference, order: DiffOrder, 
   const whole = tableLines({
     title: 'In all',
     heads: [' ', ...heads],
-    rows: ORDER.map((figure) => [FIGURES[figure].title, ...cells(difference, figure)]),
+    rows: known(difference).map((figure) => [FIGURES[figure].title, ...cells(difference, figure)]),
   })
-  const others = ORDER.filter((figure) => figure !== order)
+  const others = known(difference).filter((figure) => figure !== order)
   const bySize = difference.by === 'size'
   const change = ({ old, new: next }: ComparedStack, figure: DiffOrder) => {
     const [before, after] = [FIGURES[figure].of(old), FIGURES[figure].of(next)]
@@ -110,7 +115,8 @@ export function differenceJson(difference: ProfileDifference, order: DiffOrder, 
   const sites = differing(difference, order)
     .slice(0, top)
     .map((one) => ({ stack: one.stack(), ...both(one) }))
-  return jsonText({ ...both(difference), by: difference.by, full: difference.full, sites })
+  const { by, identified, full } = difference
+  return jsonText(knownFigures({ ...both(difference), by, identified, full, sites }, identified))
 }
 
 /**

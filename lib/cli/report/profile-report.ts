@@ -1,7 +1,7 @@
 import type { EventBatch } from '../../event/batch.js'
+import { UNIDENTIFIED } from '../../event/header.js'
 import type { Stage } from '../../event/stage.js'
 import type { Profile } from '../../transforms/profile/profile.js'
-import { UNIDENTIFIED } from './identity.js'
 import { leakWarning } from './leak-warning.js'
 import { sizeWarning } from './size-warning.js'
 import { TraceChoice } from './trace-choice.js'

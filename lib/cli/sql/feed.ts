@@ -1,6 +1,7 @@
 import { openSync, closeSync, writeSync } from 'node:fs'
 import type { EventBatch } from '../../event/batch.js'
 import { TraceError } from '../../event/error.js'
+import { hasInventedAddresses, UNIDENTIFIED } from '../../event/header.js'
 import { lostPlaces, lostWarning } from '../../event/lost-events.js'
 import type { Stage } from '../../event/stage.js'
 import type { TableRows } from '../../event/table.js'
@@ -43,7 +44,7 @@ export async function writeTables(
         },
       }))
       try {
-        const through = new TableFeed(sinks)
+        const through = new TableFeed(sinks, needsIdentity(wanted))
         await runTrace({ command: 'hf-sql', input: traceInput(path), through, output: () => {}, signals: true })
       } catch (error) {
         if (!(error instanceof TraceError)) throw error
@@ -59,6 +60,10 @@ export async function writeTables(
   }
 }
 
+function needsIdentity(wanted: Wanted): boolean {
+  return [...wanted.values()].some((columns) => [...columns].some((name) => /^(temporary|lifetime)/.test(name)))
+}
+
 /** What takes the rows of a table. */
 interface TableSink {
   readonly maker: RowMaker
@@ -70,11 +75,17 @@ class TableFeed implements Stage<EventBatch, Uint8Array> {
   readonly consumes = true
   readonly warnings: string[] = []
   private lost = 0
+  private isIdentified = true
 
-  constructor(private readonly sinks: readonly TableSink[]) {}
+  /** @param needsIdentity whether a column is wanted that depends on which block is freed */
+  constructor(
+    private readonly sinks: readonly TableSink[],
+    private readonly needsIdentity: boolean,
+  ) {}
 
   feed(batch: EventBatch): void {
     this.lost += lostPlaces(batch)
+    this.isIdentified &&= !hasInventedAddresses(batch.header)
     for (const { maker, take } of this.sinks) maker.add(batch, take)
   }
 
@@ -84,6 +95,7 @@ class TableFeed implements Stage<EventBatch, Uint8Array> {
 
   end(): void {
     if (this.lost > 0) this.warnings.push(lostWarning(this.lost, 'rows may be missing or wrong'))
+    if (this.needsIdentity && !this.isIdentified) this.warnings.push(UNIDENTIFIED)
     for (const { maker, take } of this.sinks) maker.end(take)
   }
 

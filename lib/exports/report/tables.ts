@@ -68,7 +68,7 @@ export function* staticTables(data: ReportData): Generator<string> {
     sites.temporaryBlocks,
     ['temporary', sites.temporaryBlocks],
     ['blocks', sites.allocatedBlocks],
-    ['mean lifetime in events', sites.meanEvents],
+    ['mean time live in events', sites.meanEvents],
   )
   yield siteTable(
     'Reallocs, by site',

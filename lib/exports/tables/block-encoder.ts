@@ -1,15 +1,18 @@
 import type { EventBatch } from '../../event/batch.js'
+import { hasInventedAddresses, UNIDENTIFIED } from '../../event/header.js'
 import { lostPlaces, lostWarning } from '../../event/lost-events.js'
 import type { Stage } from '../../event/stage.js'
 import type { TableWriter } from '../../event/table.js'
 import { BlockTable, type BlockTableOptions } from '../../transforms/block-table/block-table.js'
 
-/** The table of blocks as bytes. Warns of a trace from which the recorder lost events. */
+/** The table of blocks as bytes. Warns of a trace from which the recorder lost events, or that does not say which block
+ * is freed. */
 export class BlockEncoder implements Stage<EventBatch, Uint8Array> {
   readonly consumes = true
   readonly warnings: string[] = []
   /** In how many places the recorder lost events. */
   private lost = 0
+  private isIdentified = true
   private readonly table: BlockTable
   /** The end is still to be written. */
   private ending: 'end' | 'endTruncated' | undefined
@@ -24,6 +27,7 @@ export class BlockEncoder implements Stage<EventBatch, Uint8Array> {
 
   feed(batch: EventBatch): void {
     this.lost += lostPlaces(batch)
+    this.isIdentified &&= !hasInventedAddresses(batch.header)
     this.table.feed(batch)
   }
 
@@ -42,6 +46,7 @@ export class BlockEncoder implements Stage<EventBatch, Uint8Array> {
 
   private warn(): void {
     if (this.lost > 0) this.warnings.push(lostWarning(this.lost, 'blocks may be missing or wrong'))
+    if (!this.isIdentified) this.warnings.push(UNIDENTIFIED)
   }
 
   dispose(): void {

@@ -2,7 +2,7 @@ import { BlockEffect } from '../../blocks/block-effect.js'
 import { LiveSet } from '../../blocks/live-set.js'
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { FieldBit, Kind } from '../../event/fields.js'
-import type { TraceHeader } from '../../event/header.js'
+import { hasInventedAddresses, type TraceHeader } from '../../event/header.js'
 import { checkOptions } from '../../event/options.js'
 import type { Stage } from '../../event/stage.js'
 import { Sum } from '../statistics/sums.js'
@@ -96,6 +96,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
   private readonly moment: StreamMoment = {
     trace: 0,
     unit: -1,
+    isIdentified: true,
     event: 0,
     blockEvents: 0,
     peak: 0,
@@ -166,6 +167,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     this.header = header
     const { moment } = this
     moment.unit = header.timeUnit === undefined ? -1 : UNIT_CODE[header.timeUnit]
+    moment.isIdentified = !hasInventedAddresses(header)
     if (moment.trace++ === 0) this.unit = moment.unit
     this.isTimed = moment.unit === this.unit
   }

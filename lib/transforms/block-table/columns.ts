@@ -57,17 +57,20 @@ export interface BlockRow {
   sinceTime?: bigint
   endTime?: bigint
   timeUnit?: TimeUnit
-  /** The lifetime of a freed block: in events about blocks, in bytes allocated meanwhile, and in time. */
+  /**
+   * The lifetime of a freed block: in events about blocks, in bytes allocated meanwhile, and in time. Like `temporary`,
+   * it is absent if the trace does not say which block is freed, as in interpreted heaptrack files.
+   */
   lifetimeEvents?: bigint
   lifetimeBytes?: bigint
   lifetime?: bigint
   /** 1 if the next call of the process after `since` ended it, otherwise 0: temporary for heaptrack. */
-  temporary: number
+  temporary?: number
   /**
    * 1 if its thread ended it, with at most one other allocation by that thread since, otherwise 0: temporary for
    * memray.
    */
-  temporaryMemray: number
+  temporaryMemray?: number
   /** The event of the last maximum of live bytes during the block's lifetime, and the block's size then. */
   peakEvent?: bigint
   peakSize?: bigint
@@ -115,8 +118,8 @@ export const BLOCK_COLUMNS: readonly TableColumn[] = [
   column('lifetimeEvents', 'u64'),
   column('lifetimeBytes', 'u64'),
   column('lifetime', 'u64'),
-  { name: 'temporary', type: 'u32', ...always },
-  { name: 'temporaryMemray', type: 'u32', ...always },
+  column('temporary', 'u32'),
+  column('temporaryMemray', 'u32'),
   column('peakEvent', 'u64'),
   column('peakSize', 'u64'),
   column('site', 'name'),

@@ -45,6 +45,8 @@ const {
   peakEvent: PEAK_EVENT_BIT,
   peakSize: PEAK_SIZE_BIT,
   sinceTime: SINCE_TIME_BIT,
+  temporary: TEMPORARY_BIT,
+  temporaryMemray: TEMPORARY_MEMRAY_BIT,
   time: TIME_BIT,
   timeUnit: TIME_UNIT_BIT,
 } = RowBit
@@ -65,6 +67,8 @@ export interface StreamMoment {
   trace: number
   /** The code of its unit of time, -1 if it has none. */
   unit: number
+  /** Whether the trace says which block is freed. */
+  isIdentified: boolean
   /** The number of the current event, and the number of events about blocks until then. */
   event: number
   blockEvents: number
@@ -131,13 +135,14 @@ export class RowWriter {
       put(rows.peakSize, row, words, at + PEAK_SIZE)
     }
     rows.temporary[row] = rows.temporaryMemray[row] = 0
+    if (moment.isIdentified) mask |= TEMPORARY_BIT | TEMPORARY_MEMRAY_BIT
     if (batch !== undefined) {
       mask |= this.writeEnd(row, batch, i)
       if (ending !== OVERLAP) {
         mask |= this.writeCaller(row, batch, i)
         rows.temporary[row] = callers.isHeaptracks(since) ? 1 : 0
         rows.temporaryMemray[row] = callers.isMemrays(since, words[at + OWNER] as number) ? 1 : 0
-        if (ending !== RESIZE) mask |= this.writeLifetime(words, row, at, mask)
+        if (ending !== RESIZE && moment.isIdentified) mask |= this.writeLifetime(words, row, at, mask)
       }
     }
     if (moment.unit >= 0 && (mask & (TIME_BIT | SINCE_TIME_BIT | END_TIME_BIT)) !== 0) {

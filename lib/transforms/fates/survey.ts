@@ -3,7 +3,7 @@ import { BlockEffect } from '../../blocks/block-effect.js'
 import { LiveSet } from '../../blocks/live-set.js'
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
-import { hasInventedAddresses, type TraceHeader } from '../../event/header.js'
+import { hasInventedAddresses, UNKNOWN_TEMPORARY, type TraceHeader } from '../../event/header.js'
 import { BoundedKeys, NONE } from '../statistics/bounded-keys.js'
 import { Sum } from '../statistics/sums.js'
 import { EventSet } from './event-set.js'
@@ -104,8 +104,7 @@ export class FateSurvey {
       if (this.isTimed && !this.isSettled && this.isLater(batch, 0)) this.settle(this.events)
       if (this.header !== undefined) this.endTrace()
       this.header = batch.header
-      if (this.options.temporary === true && hasInventedAddresses(batch.header))
-        throw new RangeError('an interpreted heaptrack file does not say which blocks are temporary')
+      if (this.options.temporary === true && hasInventedAddresses(batch.header)) throw new RangeError(UNKNOWN_TEMPORARY)
     }
     for (let from = 0; from < batch.count; from += BATCH_EVENTS)
       this.addRows(batch, from, Math.min(from + BATCH_EVENTS, batch.count))

@@ -14,7 +14,7 @@ export interface ComparedFigures {
   allocated: Amount
   atPeak: Amount
   leaked: Amount
-  /** By heaptrack's definition. */
+  /** By heaptrack's definition; nothing where `ProfileDifference.identified` is false. */
   temporary: Amount
 }
 
@@ -35,6 +35,8 @@ export interface ProfileDifference {
   readonly by: 'stack' | 'size'
   /** Every stack of either profile, in the order of first use, the old profile's first. */
   readonly stacks: readonly ComparedStack[]
+  /** Whether both traces say which block is freed: if not, their temporary blocks are not known. */
+  readonly identified: boolean
   /** There were too many stacks or sizes for separate rows: the latest are combined as `[others]`. */
   readonly full: boolean
 }
@@ -54,9 +56,11 @@ export function compareProfiles(
 ): ProfileDifference {
   checkOptions(options, { match: true }, 'compareProfiles')
   const { match = 'names' } = options
-  const whole = { old: totals(old.statistics), new: totals(next.statistics) }
+  const identified = old.statistics.identified && next.statistics.identified
+  const whole = { old: totals(old.statistics, identified), new: totals(next.statistics, identified), identified }
   const isFull = [old, next].some(({ statistics: { full } }) => full.includes('sites'))
-  if (![old, next].some(hasSites)) return { ...whole, by: 'size', ...compareSizes(old.statistics, next.statistics) }
+  if (![old, next].some(hasSites))
+    return { ...whole, by: 'size', ...compareSizes(old.statistics, next.statistics, identified) }
   const paths = new Paths(1)
   const names = new Names()
   const compared = new Map<number, ComparedStack>()
@@ -75,7 +79,7 @@ export function compareProfiles(
         const stack = () => (node === ROOT ? [OTHERS] : paths.reversed(node).map((id) => names.all[id] as string))
         compared.set(node, (one = { old: nothing(), new: nothing(), stack }))
       }
-      addFigures(one[side], sample)
+      addFigures(one[side], sample, identified)
     }
   }
   take(old, 'old')
@@ -89,7 +93,11 @@ function hasSites({ frames }: Profile): boolean {
 }
 
 /** Compares the figures of each size. */
-function compareSizes(old: Statistics, next: Statistics): Pick<ProfileDifference, 'stacks' | 'full'> {
+function compareSizes(
+  old: Statistics,
+  next: Statistics,
+  identified: boolean,
+): Pick<ProfileDifference, 'stacks' | 'full'> {
   const compared = new Map<string, ComparedStack>()
   const take = ({ sizes: { exact, others } }: Statistics, side: 'old' | 'new') => {
     const of = (name: string): ComparedFigures => {
@@ -103,12 +111,12 @@ function compareSizes(old: Statistics, next: Statistics): Pick<ProfileDifference
         allocated: amount(count),
         atPeak: amount(atPeak),
         leaked: amount(leaked),
-        temporary: amount(temporary.heaptrack),
+        temporary: amount(identified ? temporary.heaptrack : 0),
       })
     }
     if (others !== undefined) {
       const { allocated, atPeak, leaked, temporary } = others
-      Object.assign(of(OTHERS), { allocated, atPeak, leaked, temporary: temporary.heaptrack })
+      Object.assign(of(OTHERS), { allocated, atPeak, leaked, temporary: identified ? temporary.heaptrack : NO_BLOCKS })
     }
   }
   take(old, 'old')
@@ -158,25 +166,27 @@ function frameKey(frame: Frame, match: ProfileMatch, moved: ReadonlySet<string |
   return file !== undefined && plain.startsWith(file) ? file : plain
 }
 
+const NO_BLOCKS: Readonly<Amount> = { blocks: 0, bytes: 0n }
+
 function nothing(): ComparedFigures {
   const amount = () => ({ blocks: 0, bytes: 0n })
   return { allocated: amount(), atPeak: amount(), leaked: amount(), temporary: amount() }
 }
 
-function addFigures(to: ComparedFigures, { allocated, atPeak, leaked, temporary }: Sample): void {
-  const figures = { allocated, atPeak, leaked, temporary: temporary.heaptrack }
+function addFigures(to: ComparedFigures, { allocated, atPeak, leaked, temporary }: Sample, identified: boolean): void {
+  const figures = { allocated, atPeak, leaked, temporary: identified ? temporary.heaptrack : NO_BLOCKS }
   for (const [figure, { blocks, bytes }] of Object.entries(figures) as [keyof ComparedFigures, Amount][]) {
     to[figure].blocks += blocks
     to[figure].bytes += bytes
   }
 }
 
-function totals({ allocated, peakBytes, leaked, temporary }: Statistics): ComparedFigures {
+function totals({ allocated, peakBytes, leaked, temporary }: Statistics, identified: boolean): ComparedFigures {
   return {
     allocated,
     atPeak: { blocks: peakBytes.blocks, bytes: peakBytes.bytes },
     leaked,
-    temporary: temporary.heaptrack,
+    temporary: identified ? temporary.heaptrack : NO_BLOCKS,
   }
 }
 

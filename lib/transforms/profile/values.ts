@@ -1,18 +1,24 @@
-import type { PROFILE_VALUES } from '../option-values.js'
-import type { Sample } from './profile.js'
+import { UNKNOWN_TEMPORARY } from '../../event/header.js'
+import { PROFILE_VALUES } from '../option-values.js'
+import type { Profile, Sample } from './profile.js'
 
 /** A figure of a stack. */
 export type ProfileValue = (typeof PROFILE_VALUES)[number]
 
 /** What one of the figures is. */
-interface ValueSpec {
+export interface ValueSpec {
   /** For people. */
   readonly title: string
   readonly unit: 'bytes' | 'blocks'
+  /** It is known only where the trace says which block is freed: see `Statistics.identified`. */
+  readonly needsIdentity?: true
   of(sample: Sample): number | bigint
 }
 
-/** The figures by their names. */
+/**
+ * The figures by their names.
+ * @see knownValue for those that not all traces have
+ */
 export const VALUES: Readonly<Record<ProfileValue, ValueSpec>> = {
   'allocated-bytes': { title: 'allocated bytes', unit: 'bytes', of: ({ allocated }) => allocated.bytes },
   'allocated-blocks': { title: 'allocations', unit: 'blocks', of: ({ allocated }) => allocated.blocks },
@@ -23,12 +29,28 @@ export const VALUES: Readonly<Record<ProfileValue, ValueSpec>> = {
   'temporary-bytes': {
     title: 'bytes of temporary allocations',
     unit: 'bytes',
+    needsIdentity: true,
     of: ({ temporary }) => temporary.heaptrack.bytes,
   },
   'temporary-blocks': {
     title: 'temporary allocations',
     unit: 'blocks',
+    needsIdentity: true,
     of: ({ temporary }) => temporary.heaptrack.blocks,
   },
   'foreign-frees': { title: 'blocks freed by another thread', unit: 'blocks', of: ({ foreignFrees }) => foreignFrees },
+}
+
+/**
+ * A figure of a profile.
+ * @throws RangeError when it cannot be known
+ */
+export function knownValue(profile: Profile, value: ProfileValue): ValueSpec {
+  if (!knownValues(profile).includes(value)) throw new RangeError(UNKNOWN_TEMPORARY)
+  return VALUES[value]
+}
+
+/** The names of the figures that are known of a profile. */
+export function knownValues({ statistics: { identified } }: Profile): readonly ProfileValue[] {
+  return PROFILE_VALUES.filter((value) => identified || VALUES[value].needsIdentity !== true)
 }

@@ -84,8 +84,8 @@ const [REALLOCS, GROWN, SHRUNK, MOVED, SPARSE_PAGES, SPARSE_BYTES] = [0, 8, 16, 
 /** What is said of traces whose decoder invented addresses. */
 const INVENTED = [
   'Addresses and pages of interpreted heaptrack files: they have none.',
-  'Temporary allocations and lifetimes of interpreted heaptrack files, where they are shown, are of no use: ' +
-    'the files do not say which block is freed.',
+  'Temporary allocations, lifetimes and generations of interpreted heaptrack files: the files do not say which ' +
+    'block is freed.',
 ]
 
 /** The data collected from a trace for a report. */
