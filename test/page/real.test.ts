@@ -66,6 +66,9 @@ describe('the report that hf-report writes of a real trace', { tags: ['slow'] },
       foreign: grouped(foreign),
     })
 
+    const badge = page.locator('nav a[href="#problems"] .badge')
+    expect((await badge.count()) === 0 ? '0' : await badge.textContent()).toBe(await card('problems'))
+
     for (const view of VIEWS) {
       await page.click(`nav a[href="#${view}"]`)
       await page.locator(`#view-${view}`).waitFor({ state: 'visible' })
