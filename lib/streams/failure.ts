@@ -1,4 +1,5 @@
 import type { Readable, Transform, Writable } from 'node:stream'
+import { setTimeout } from './timers.js'
 
 /** Marks failures. Like the other symbols here it is the same for all copies of the package in a process. */
 const FAILURE = Symbol.for('heapflow.Failure')

@@ -30,6 +30,12 @@ export function eventStream(
   ) as Duplex as EventStream<'events'>
 }
 
+/** The chunks of a source. If the stream was closed before their end, an error, because they are not all. */
+async function* untilClosed(source: AsyncIterable<unknown>, stream: Transform): AsyncGenerator<unknown> {
+  yield* source
+  if (stream.destroyed) throw new Error('the stream was closed')
+}
+
 function generatorStream(
   generate: (source: AsyncIterable<unknown>, stream: Transform) => AsyncIterable<unknown>,
 ): Transform {
@@ -39,11 +45,13 @@ function generatorStream(
     await Promise.resolve()
     let error: Error
     try {
-      for await (const item of generate(source, stream)) yield item instanceof Uint8Array ? asBuffer(item) : item
+      const input = untilClosed(source, stream)
+      for await (const item of generate(input, stream)) yield item instanceof Uint8Array ? asBuffer(item) : item
       return
     } catch (caught) {
       error = asError(caught)
     }
+    if (stream.destroyed) return
     if (inBand && allAccept(stream)) yield new Failure(error)
     else failWhenDrained(stream, error)
     // The stream must not end as if it were complete; it is destroyed when its consumer has received the error.

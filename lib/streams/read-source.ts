@@ -81,11 +81,12 @@ export function readSource(source: TraceSource, options: ReadSourceOptions = {})
     throw wrongType(`a trace is read from a path, bytes, a stream or an iterable, not from ${showValue(source)}`)
   const aborter = new AbortController()
   const abort = () => aborter.abort(signal?.reason)
-  if (signal?.aborted === true) abort()
-  signal?.addEventListener('abort', abort, { once: true })
   const emitter = new EventEmitter()
   if (onWarning !== undefined) emitter.on('warning', onWarning)
   const batches = async function* (): AsyncGenerator<EventBatch, void, void> {
+    // Here, so that a reader that is never used leaves no listener behind.
+    if (signal?.aborted === true) abort()
+    signal?.addEventListener('abort', abort, { once: true })
     const input = abortable(chunks, aborter.signal)
     try {
       const first = await input.next()

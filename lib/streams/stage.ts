@@ -1,5 +1,4 @@
 import type { Duplex, Transform } from 'node:stream'
-import { clearImmediate, setImmediate } from 'node:timers'
 import { transform as through } from 'through2'
 import { isEventBatch, type EventBatch } from '../event/batch.js'
 import { EventCollector } from '../event/collector.js'
@@ -20,6 +19,7 @@ import {
   type PassesFailures,
 } from './failure.js'
 import { isBytes, isEvent, wrongChunk, type Intake } from './intake.js'
+import { clearImmediate, setImmediate } from './timers.js'
 import type { ByteStream, EventStream } from './types.js'
 
 /** Bytes are fed to a stage in pieces of at most this size, so that one huge chunk does not become one huge result. */

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { createReadStream, createWriteStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -179,6 +180,9 @@ describe('events', () => {
       expect(error).toMatchObject({ name: 'AbortError', code: 'ABORT_ERR' })
       if (source instanceof PassThrough) expect(source.destroyed).toBe(true)
     }
+    const { signal } = new AbortController()
+    for (const source of [LINES, Readable.from([LINES])]) events(source, { signal })
+    expect(getEventListeners(signal, 'abort')).toEqual([])
     const aborted = await all(events(LINES, { signal: AbortSignal.abort() }))
     expect(aborted).toMatchObject({ items: [], error: { name: 'AbortError' } })
   })

@@ -1,4 +1,5 @@
-import { Readable } from 'node:stream'
+import { Readable, type Duplex } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it, vi } from 'vitest'
 import type { TraceEvent } from '../../lib/event/batch.js'
@@ -59,6 +60,28 @@ describe('a trace that is cut off', () => {
     expect(error).toMatch(/^gzip: .*truncated/)
     expect(events).toBeGreaterThan(100)
     expect(cuts).toHaveLength(1)
+  })
+})
+
+describe('a stream that is closed before its input has ended', () => {
+  it.each<[string, (onTruncated: () => void) => Duplex, Uint8Array]>([
+    ['decodeAny()', (onTruncated) => decodeAny({ onTruncated }), TRACE],
+    ['decodeAny(), ndjson that was rewritten', (onTruncated) => decodeAny({ onTruncated }), REWRITTEN],
+    ['decompress()', (onTruncated) => decompress({ onTruncated }), gzipSync(LINES)],
+  ])('does not report a truncated trace: %s', async (_, make, bytes) => {
+    const onTruncated = vi.fn()
+    for (const part of [0, 3, bytes.length >> 1]) {
+      const stream = make(onTruncated)
+      const warned = vi.fn()
+      stream.on('warning', warned).on('error', () => {})
+      if (part > 0) stream.write(bytes.subarray(0, part))
+      stream.resume()
+      await setTimeout(20)
+      stream.destroy()
+      await setTimeout(20)
+      expect(warned).not.toHaveBeenCalled()
+    }
+    expect(onTruncated).not.toHaveBeenCalled()
   })
 })
 

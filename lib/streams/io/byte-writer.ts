@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, writeSync, writev } from 'node:fs'
 import { recycleChunk } from '../../bytes/chunks.js'
+import { setTimeout } from '../timers.js'
 import { OutputFile } from './output-file.js'
 
 /** The caller waits when more than this has not been written to a file. */

@@ -2,6 +2,7 @@ import { closeSync, fstatSync, write, writeSync } from 'node:fs'
 import { Writable } from 'node:stream'
 import { recycleChunk } from '../../bytes/chunks.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
+import { setTimeout } from '../timers.js'
 import { monotonicMs } from './clock.js'
 import { OutputFile } from './output-file.js'
 

@@ -2,6 +2,7 @@ import { close, open, read, readSync, type Stats } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { cutChunk, newChunk } from '../../bytes/chunks.js'
+import { setImmediate } from '../timers.js'
 import { monotonicMs } from './clock.js'
 import { statOf } from './file-status.js'
 
