@@ -2,7 +2,6 @@
 // fails with its file and line otherwise. Pieces of `memory.data` are rooms, and what `takeRoom` returns; modules that
 // manage memory otherwise say so in comments that begin with `checked:`, and become code here.
 import { Parser, NodeKind } from 'assemblyscript'
-import { readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 
 const ROOMS = 'shared/rooms'
@@ -20,9 +19,9 @@ const ACCESSES = {
 }
 const PIECES = ['copy', 'fill', 'compare']
 
-/** @param folder of the kernels @param path of a module in it @param isKernel whether it is the kernel itself */
-export function checkedSource(folder, path, isKernel) {
-  const text = readFileSync(join(folder, path), 'utf8').replaceAll('// checked: ', '')
+/** @param source of a module @param path of it in kernel/ @param isKernel whether it is the kernel itself */
+export function checkedSource(source, path, isKernel) {
+  const text = source.replaceAll('// checked: ', '')
   const module = path.replace(/\.ts$/, '')
   if (OUTSIDE.includes(module)) return text
   const edits = []
