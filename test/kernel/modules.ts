@@ -12,8 +12,8 @@ declare const WebAssembly: {
 /** Changes the source of a module. */
 export type Edit = (path: string, text: string | null) => string | null
 
-const { compileKernel } = (await import('../../scripts/compile-kernel.mjs' as string)) as {
-  compileKernel(name: string, isChecked: boolean, edit: Edit): Promise<Uint8Array>
+export const { compileKernel } = (await import('../../scripts/compile-kernel.mjs' as string)) as {
+  compileKernel(name: string, isChecked: boolean, edit?: Edit): Promise<Uint8Array>
 }
 
 /** The functions of a kernel's modules, and its memory. 64-bit integers are signed. */

@@ -14,6 +14,8 @@ export interface Structure {
   remove?(key: bigint): void
   /** How many keys there are. */
   size?(): number
+  /** Throws an error if anything else than the keys is wrong. */
+  check?(): void
 }
 
 /** The key number i, each a different one, for i below 2^22 and a few more. */
@@ -92,6 +94,7 @@ export function compareWithArray(structure: Structure, keyOf: KeyOf, n: number, 
   const checkAll = (step = 1) => {
     for (let i = 0; i < n; i += step) check(i)
     for (let i = n; i < n + 20; i++) if (structure.get(keyOf(i)) !== 0) fail('it was never added', i)
+    structure.check?.()
     const has = structure.size?.() ?? size
     if (has !== size) fail(`the size is ${has}, not ${size}`, n)
     if (isUnique && new Set(values.filter((value) => value !== 0)).size !== size) fail('a number is given twice', n)
@@ -145,6 +148,7 @@ export function fillMemory(structure: Structure, keyOf: KeyOf, most: number): nu
     if (has !== n - from) throw new Error(`the size is ${has}, not ${n - from}`)
   }
   check(0)
+  structure.check?.()
   if (structure.get(keyOf(n)) !== 0) throw new Error('the key without memory is there')
   if (structure.remove !== undefined) {
     for (let turn = 0; turn < 3; turn++) {
