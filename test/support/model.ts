@@ -43,8 +43,8 @@ export const KEYS: Readonly<Record<string, KeyOf>> = {
   'multiples of 2^22 in both words': (i) => (BigInt(i >> 11) << 53n) | (BigInt(i & 2047) << 21n),
 }
 
-/** A generator of numbers below `n`. */
-function randomOf(seed: number): (n: number) => number {
+/** A generator of numbers below `n`, always the same for a seed. */
+export function randomOf(seed: number): (n: number) => number {
   let state = seed >>> 0
   return (n) => {
     state = (Math.imul(state, 0x0019_660d) + 0x3c6e_f35f) >>> 0
