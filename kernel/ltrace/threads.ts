@@ -30,6 +30,7 @@ export const C_MODULE: usize = 192
 /** Forgets all threads. */
 export function clearThreads(): void {
   open = 0
+  nextThread = 0
   memory.fill(THREADS, 0, MAX_THREADS * THREAD_BYTES)
 }
 
