@@ -1,4 +1,5 @@
 import { hashWord } from '../bytes/hash.js'
+import type { StackTree } from './stack-tree.js'
 
 const NOTHING = new Uint8Array(0)
 const EMPTY_HEADS = new Int32Array(0)
@@ -40,6 +41,10 @@ export class StringTable {
   private readonly texts: (string | undefined)[] = []
   private heads = EMPTY_HEADS
   private readonly chain: number[] = []
+  private nodes = NO_IDS
+
+  /** @param tree where the lists are stacks of a tree that the decoder has, that tree */
+  constructor(readonly tree?: StackTree) {}
 
   /** A table of existing strings and lists. Takes over the arrays: do not change them. */
   static of({
@@ -143,16 +148,45 @@ export class StringTable {
   /** Adds a list of string ids and returns the list's id. */
   addList(ids: ArrayLike<number>): number {
     const end = this.lists[this.listsCount] as number
-    while (end + ids.length > this.listed.length) this.listed = longer(this.listed)
+    if (end + ids.length > this.listed.length) this.listed = longer(this.listed, end + ids.length)
     this.listed.set(ids, end)
     if (this.listsCount + 1 === this.lists.length) this.lists = longer(this.lists)
     this.lists[this.listsCount + 1] = end + ids.length
     return this.listsCount++
   }
 
+  /**
+   * Adds the stack of a node of `tree`, and returns the list's id.
+   * @param own the ids of its innermost frames
+   * @param rest a list that ends in its further frames @param depth the number of these
+   */
+  addStack(node: number, own: Uint32Array, rest: number, depth: number): number {
+    const id = this.addList(own)
+    if (depth > 0) {
+      const to = this.lists[rest + 1] as number
+      const end = this.lists[id + 1] as number
+      if (end + depth > this.listed.length) this.listed = longer(this.listed, end + depth)
+      this.listed.copyWithin(end, to - depth, to)
+      this.lists[id + 1] = end + depth
+    }
+    if (id >= this.nodes.length) this.nodes = longer(this.nodes, id + 1)
+    this.nodes[id] = node
+    return id
+  }
+
+  /** The node of `tree` whose stack a list is, 0 for none. */
+  nodeOf(list: number): number {
+    return this.nodes[list] ?? 0
+  }
+
   /** The string ids of a list. */
   list(id: number): number[] {
-    return Array.from(this.listed.subarray(this.lists[id], this.lists[id + 1]))
+    return Array.from(this.listView(id))
+  }
+
+  /** The string ids of a list, in place: do not keep or change them. */
+  listView(id: number): Uint32Array {
+    return this.listed.subarray(this.lists[id], this.lists[id + 1])
   }
 
   /** A table with the same strings and lists under the same ids, to add to without changing this one. */
@@ -204,9 +238,9 @@ export class StringTable {
   }
 }
 
-/** A copy with twice the room. */
-function longer(array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
-  const copy = new Uint32Array(Math.max(16, array.length * 2))
+/** A copy with twice the room, and for at least `n` words. */
+function longer(array: Uint32Array<ArrayBuffer>, n = 16): Uint32Array<ArrayBuffer> {
+  const copy = new Uint32Array(Math.max(16, array.length * 2, n))
   copy.set(array)
   return copy
 }

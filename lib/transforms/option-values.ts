@@ -15,7 +15,7 @@ export type Partition = (typeof PARTITIONS)[number]
 /**
  * Faults of a trace whose bytes are sound:
  * - `unknown-free`: a free or realloc of a block that is not live and was not freed recently
- * - `double-free`: a free of a block that ended before, among the last 262,144 at least
+ * - `double-free`: a free of a block that ended before, among the last 262,144 that did
  * - `live-address`: an allocation at the address (or with the index) of a live block
  * - `overlap`: an allocation that shares bytes with a live block that starts elsewhere
  * - `zero-size`: an allocation of 0 bytes

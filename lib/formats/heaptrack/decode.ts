@@ -4,6 +4,7 @@ import { limit, malformed, truncated, type TraceError } from '../../event/error.
 import { fieldSet, FieldBit, Kind } from '../../event/fields.js'
 import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
+import { StringTable } from '../../event/strings.js'
 import { LineDecoder } from '../line-decoder.js'
 import { Definitions, Fault, LIMITS } from './definitions.js'
 import { readHead } from './head.js'
@@ -81,7 +82,12 @@ export class HeaptrackDecoder extends LineDecoder {
     const kernel = heaptrackKernel()
     const from = kernel.input.load(input, this.linesEnd, Math.min(left, LEAST))
     const rows = kernel.run.decode(from, kernel.input.end)
-    const batch = EventBatch.unfilled(Math.min(BATCH_EVENTS, rows + 16), COLUMNS, header)
+    const batch = EventBatch.unfilled(
+      Math.min(BATCH_EVENTS, rows + 16),
+      COLUMNS,
+      header,
+      new StringTable(this.stacks.tree),
+    )
     if (rows === 0) {
       this.failure = this.tooLong()
       return batch

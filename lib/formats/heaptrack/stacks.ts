@@ -1,5 +1,6 @@
 import { BATCH_STRING_BYTES } from '../../event/batch.js'
 import { formatFrame, type Frame } from '../../event/frame.js'
+import type { StackTree } from '../../event/stack-tree.js'
 import { decodeText, encodeText, StringTable } from '../../event/strings.js'
 import { MAX_STACK_BYTES } from './layout.js'
 import { u64 } from './modules.js'
@@ -23,8 +24,12 @@ export class Stacks {
   private strings!: StringTable
   /** The number of the batch, which shows whether the lists and ids below belong to it. */
   private batch = 0
-  private listBatch = new Uint32Array(0)
-  private lists = new Uint32Array(0)
+  /** By node, the last batch with its frames, and a list there that ends in them, perhaps that of a descendant. */
+  private coverBatch = new Uint32Array(0)
+  private cover = new Uint32Array(0)
+  /** The numbers of frames of nodes, and of bytes in their names. */
+  private nodeDepth = new Uint32Array(0)
+  private nodeBytes = new Uint32Array(0)
   private entryBatch = new Uint32Array(0)
   /** The position of the ids of an entry's frames in `ids`, after their number and the bytes of their texts. */
   private entryIds = new Uint32Array(0)
@@ -35,11 +40,23 @@ export class Stacks {
   private keptFirst = new Uint32Array(0)
   private keptCount = new Uint32Array(0)
   private stack = new Uint32Array(256)
+  /** The tree of these stacks, for the strings of batches. */
+  readonly tree: StackTree
 
   constructor(
     private readonly tables: Tables,
     private readonly isRaw: boolean,
-  ) {}
+  ) {
+    const depths = () => this.nodeDepth
+    this.tree = {
+      get parents() {
+        return tables.nodeParent
+      },
+      get depths() {
+        return depths()
+      },
+    }
+  }
 
   /** Begins a batch with these strings. */
   begin(strings: StringTable): void {
@@ -50,7 +67,11 @@ export class Stacks {
 
   /** The list of the stack whose innermost frame is a node other than 0, `TOO_LONG` or `FULL`. */
   list(node: number): number {
-    return this.listBatch[node] === this.batch ? (this.lists[node] as number) : this.newList(node)
+    if (this.coverBatch[node] === this.batch) {
+      const list = this.cover[node] as number
+      if (this.strings.nodeOf(list) === node) return list
+    }
+    return this.newList(node)
   }
 
   /** The texts of the frames of an entry, the innermost first. */
@@ -59,12 +80,14 @@ export class Stacks {
   }
 
   private newList(node: number): number {
-    const { tables } = this
-    const { byteLength, listCount, memory } = this.strings
+    const { tables, strings } = this
+    const { byteLength, listCount, memory } = strings
     if (listCount > 0 && (byteLength > BATCH_STRING_BYTES || memory > MAX_BATCH)) return FULL
-    if (node >= this.listBatch.length) {
-      this.listBatch = grown(this.listBatch, tables.nodes + 1)
-      this.lists = grown(this.lists, this.listBatch.length)
+    if (node >= this.cover.length) {
+      this.cover = grown(this.cover, tables.nodes + 1)
+      this.coverBatch = grown(this.coverBatch, this.cover.length)
+      this.nodeDepth = grown(this.nodeDepth, this.cover.length)
+      this.nodeBytes = grown(this.nodeBytes, this.cover.length)
     }
     if (tables.entries >= this.entryBatch.length) {
       this.entryBatch = grown(this.entryBatch, tables.entries + 1)
@@ -73,11 +96,13 @@ export class Stacks {
       this.keptCount = grown(this.keptCount, this.entryBatch.length)
     }
     const { nodeEntry, nodeParent } = tables
+    const { batch, coverBatch, cover } = this
     let depth = 0
     let bytes = 0
-    for (let at = node; at !== 0; at = nodeParent[at] as number) {
+    let at = node
+    for (; at !== 0 && coverBatch[at] !== batch; at = nodeParent[at] as number) {
       const entry = nodeEntry[at] as number
-      const from = this.entryBatch[entry] === this.batch ? (this.entryIds[entry] as number) : this.newIds(entry)
+      const from = this.entryBatch[entry] === batch ? (this.entryIds[entry] as number) : this.newIds(entry)
       if (from < 0) return TOO_LONG
       const { ids } = this
       const n = ids[from] as number
@@ -86,10 +111,32 @@ export class Stacks {
       if (depth + n > this.stack.length) this.stack = grown(this.stack, depth + n)
       for (let i = from + 2; i < from + 2 + n; i++) this.stack[depth++] = ids[i] as number
     }
-    const list = this.strings.addList(this.stack.subarray(0, depth))
-    this.listBatch[node] = this.batch
-    this.lists[node] = list
+    // The further frames are copied from the list that has them.
+    const restDepth = at === 0 ? 0 : (this.nodeDepth[at] as number)
+    if (at !== 0) bytes += this.nodeBytes[at] as number
+    if (bytes > MAX_STACK_BYTES) return TOO_LONG
+    const list = strings.addStack(node, this.stack.subarray(0, depth), cover[at] as number, restDepth)
+    this.setCover(node, at, list, depth + restDepth, bytes)
     return list
+  }
+
+  /** Notes the list that has the frames of a node and of its ancestors below `end`, which are in this batch. */
+  private setCover(node: number, end: number, list: number, depth: number, bytes: number): void {
+    const { cover, coverBatch, nodeDepth, nodeBytes, batch, ids, entryIds } = this
+    const { nodeParent, nodeEntry } = this.tables
+    cover[node] = list
+    coverBatch[node] = batch
+    let left = depth
+    let leftBytes = bytes
+    for (let at = node; at !== end; at = nodeParent[at] as number) {
+      cover[at] = list
+      coverBatch[at] = batch
+      nodeDepth[at] = left
+      nodeBytes[at] = leftBytes
+      const from = entryIds[nodeEntry[at] as number] as number
+      left -= ids[from] as number
+      leftBytes -= ids[from + 1] as number
+    }
   }
 
   /** Adds the texts of an entry's frames to the strings. @returns the position of their ids, or `TOO_LONG` */

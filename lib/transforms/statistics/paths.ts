@@ -75,7 +75,8 @@ export class Paths {
     return node
   }
 
-  private child(parent: number, word: number): number {
+  /** The node of a path that is one word longer than a node's path. `NO_NODE` if there is no room for it. */
+  child(parent: number, word: number): number {
     const { children } = this
     const known = children.find(word, parent)
     if (known >= 0) return children.values[known] as number

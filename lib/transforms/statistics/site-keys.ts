@@ -1,6 +1,7 @@
 import { HI, LO } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
+import type { StackTree } from '../../event/stack-tree.js'
 import { StringTable } from '../../event/strings.js'
 import { FIRST, MAX_KEYS, NONE, OTHERS } from './bounded-keys.js'
 import { NO_NODE, Paths } from './paths.js'
@@ -26,6 +27,8 @@ const MAX_NAME_BYTES = 16_777_216
 
 const UNKNOWN = -1
 const NO_NAME = -2
+/** In place of a node's path, for which there was no room. */
+const NO_PATH = -1
 const NO_ROWS = new Int32Array(0)
 /** The number of cached sources, a power of two, and the layout of each: ids of function and file, line, and row. */
 const CACHED_BITS = 11
@@ -54,6 +57,10 @@ export class SiteKeys {
   private strings: StringTable | undefined
   private nameOf = NO_ROWS
   private rowOfList = NO_ROWS
+  /** The tree of stacks of the current trace; by its nodes, the nodes of their paths plus 1, or `NO_PATH`. */
+  private tree: StackTree | undefined
+  private pathOf = NO_ROWS
+  private readonly walked: number[] = []
   /** Rows by the ids of function and file and by line, for the current batch. */
   private readonly cache = new Int32Array(CACHE_ENTRY << CACHED_BITS)
   private key = new Uint32Array(64)
@@ -69,6 +76,10 @@ export class SiteKeys {
     const isSame = strings.size === this.nameOf.length && strings.listCount === this.rowOfList.length
     if (strings === this.strings && isSame) return
     this.strings = strings
+    if (strings.tree !== this.tree) {
+      this.tree = strings.tree
+      this.pathOf.fill(0)
+    }
     this.nameOf = new Int32Array(strings.size).fill(UNKNOWN)
     this.rowOfList = new Int32Array(strings.listCount).fill(UNKNOWN)
     this.cache.fill(UNKNOWN)
@@ -125,7 +136,10 @@ export class SiteKeys {
   private stackRow(list: number): number {
     const known = this.rowOfList[list] as number
     if (known !== UNKNOWN) return known
-    const frames = (this.strings as StringTable).list(list)
+    const strings = this.strings as StringTable
+    const treeNode = strings.nodeOf(list)
+    const frames = strings.listView(list)
+    if (treeNode !== 0) return (this.rowOfList[list] = this.nodeRow(treeNode, frames, strings.tree as StackTree))
     if (frames.length > this.key.length) this.key = new Uint32Array(2 * frames.length)
     let row: number = frames.length === 0 ? NONE : OTHERS
     let n = 0
@@ -137,6 +151,25 @@ export class SiteKeys {
     if (n > 0 && n === frames.length) row = this.intern(Form.stack, n)
     this.rowOfList[list] = row
     return row
+  }
+
+  /** The row of a stack that is a node of a tree. Only the frames of nodes that are new are looked at. */
+  private nodeRow(node: number, frames: Uint32Array, { parents, depths }: StackTree): number {
+    if (parents.length > this.pathOf.length) this.pathOf = widened(this.pathOf, new Int32Array(parents.length))
+    const { pathOf, walked, paths } = this
+    let at = node
+    for (; at !== 0 && pathOf[at] === 0; at = parents[at] as number) walked.push(at)
+    let path = at === 0 ? Form.stack : (pathOf[at] as number) - 1
+    let left = frames.length - (at === 0 ? 0 : (depths[at] as number))
+    for (let next = walked.pop(); next !== undefined; next = walked.pop()) {
+      const end = frames.length - (depths[next] as number)
+      while (left > end && path >= 0) {
+        const name = this.name(frames[--left] as number)
+        path = name === UNKNOWN ? NO_NODE : paths.child(path, name)
+      }
+      pathOf[next] = path < 0 ? NO_PATH : path + 1
+    }
+    return this.rowAt(path)
   }
 
   private sourceRow(functionId: number, fileId: number, line: number): number {
@@ -184,10 +217,14 @@ export class SiteKeys {
 
   /** The row of the key in the first n words of `key`. */
   private intern(form: number, n: number): number {
-    const node = this.paths.find(form, this.key, n)
-    const row = node !== NO_NODE && node < this.rows.length ? (this.rows[node] as number) : 0
+    return this.rowAt(this.paths.find(form, this.key, n))
+  }
+
+  /** The row of a path, which may be `NO_NODE` or beyond. */
+  private rowAt(node: number): number {
+    const row = node >= 0 && node < this.rows.length ? (this.rows[node] as number) : 0
     if (row !== 0) return row
-    if (node === NO_NODE || this.size - FIRST === this.limit) {
+    if (node < 0 || this.size - FIRST === this.limit) {
       this.overflowed = true
       return OTHERS
     }
