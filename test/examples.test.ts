@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { scratch, shell } from './support/commands.js'
+import { PROJECT, scratch, shell } from './support/commands.js'
 
 const directory = new URL('../examples/', import.meta.url)
 const names = readdirSync(directory).filter((name) => /\.(sh|mjs)$/.test(name))
@@ -67,8 +67,8 @@ function traces(): string {
 }
 
 describe('programs in the documents', () => {
-  /** In the package, so that `heapflow` is this package, as it is built. */
-  const programs = join(root, 'dist/test-examples')
+  /** In the package, so that `heapflow` is this package, as it is built; or where it is installed. */
+  const programs = join(PROJECT ?? join(root, 'dist'), 'test-examples')
   beforeAll(() => mkdirSync(programs, { recursive: true }))
   afterAll(() => rmSync(programs, { recursive: true }))
 

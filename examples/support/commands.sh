@@ -5,7 +5,9 @@ set -euo pipefail
 export LC_ALL=C
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-if [ ! -e "$root/dist/bin/heapflow.js" ]; then
+package=${HEAPFLOW_PROJECT:+$HEAPFLOW_PROJECT/node_modules/heapflow}
+package=${package:-$root}
+if [ ! -e "$package/dist/bin/heapflow.js" ]; then
   echo 'The commands are not built yet: npm run build' >&2
   exit 1
 fi
@@ -13,7 +15,7 @@ fi
 work=$(mktemp -d "${TMPDIR:-/tmp}/heapflow-example.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/bin" "$work/out"
-for script in "$root"/dist/bin/*.js; do
+for script in "$package"/dist/bin/*.js; do
   name=$(basename "$script" .js)
   # A wrapper rather than a link, for what the compiler writes is not executable.
   printf '#!/bin/sh\nexec node "%s" "$@"\n' "$script" > "$work/bin/$name"

@@ -6,7 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 
-const BIN = fileURLToPath(new URL('../../dist/bin/', import.meta.url))
+/** A folder in which the package is installed, and is tested instead of what is built here; undefined if there is none. */
+export const PROJECT = process.env['HEAPFLOW_PROJECT']
+
+const BIN =
+  PROJECT === undefined
+    ? fileURLToPath(new URL('../../dist/bin/', import.meta.url))
+    : join(PROJECT, 'node_modules/heapflow/dist/bin/')
 if (!existsSync(BIN)) throw new Error('the commands are tested as they are built: run npm run build first')
 
 /** What a process did. */
