@@ -13,7 +13,7 @@ const step = fc.record({
   remove: fc.boolean(),
 })
 
-test('finds what an interval overlaps, as a search of all of them does', () => {
+test('finds what an interval overlaps, as a search of all of them does', { tags: ['slow'] }, () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 1200, maxLength: 1500 }), (steps) => {
       const intervals = new Intervals()

@@ -27,7 +27,7 @@ async function report(line: string): Promise<Report> {
 }
 
 describe('hf-filter', () => {
-  test('keeps what hf-stats says is leaked, temporary, and live at the peak', async () => {
+  test('keeps what hf-stats says is leaked, temporary, and live at the peak', { tags: ['slow'] }, async () => {
     const whole = await report(`hf-stats --json ${REPLAY}`)
     const leaked = await report(`hf-filter --leaked ${REPLAY} | hf-stats --json`)
     expect(leaked.leaked).toEqual(whole.leaked)

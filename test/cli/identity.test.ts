@@ -54,7 +54,7 @@ test('the table of blocks has neither lifetimes nor temporary blocks then', asyn
   })
 })
 
-test('profiles and comparisons leave them out, and refuse to be about them', async () => {
+test('profiles and comparisons leave them out, and refuse to be about them', { tags: ['slow'] }, async () => {
   const refused = {
     code: 1,
     stdout: Buffer.alloc(0),

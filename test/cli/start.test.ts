@@ -212,7 +212,7 @@ describe('what V8 compiled during the build', () => {
     expect((await run('--help')).text).toBe(text.replaceAll('Usage: ', 'Use as:'))
   })
 
-  test('is not taken if what was kept is damaged', async () => {
+  test('is not taken if what was kept is damaged', { tags: ['slow'] }, async () => {
     const { kept, run } = copied()
     const { text } = await run()
     const whole = kept.map((name) => [name, readFileSync(name)] as const)

@@ -46,7 +46,7 @@ const EVENTS: TraceEvent[] = [
 const DUMP = '1: malloc 0x10 8\n1: free 0x10\n'
 const LOG = '--7-- malloc(24) = 0x4A2A040\n'
 
-test('thousands of short pipelines take no more memory than a few', { timeout: 300_000 }, async () => {
+test('thousands of short pipelines take no more memory than a few', { tags: ['slow'], timeout: 300_000 }, async () => {
   const count = runs(20_000)
   let given = 0
   const sink = async (source: AsyncIterable<unknown>) => {

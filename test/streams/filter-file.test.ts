@@ -77,7 +77,7 @@ describe('filterFile', () => {
     expect(openIn(folder)).toEqual([])
   })
 
-  test('closes everything when it is destroyed, in whatever state', async () => {
+  test('closes everything when it is destroyed, in whatever state', { tags: ['slow'] }, async () => {
     const folder = scratch()
     const path = file()
     for (let i = 0; i < 20; i++) {

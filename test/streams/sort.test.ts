@@ -88,7 +88,7 @@ describe('sort', () => {
     const { events: result } = await sorted(inBatches(events, 500, HEADER), { by: 'time', memory })
     expect(result).toEqual(oracle(events, 'time'))
   }
-  test('sorts many events in little memory', () => sortsMany(2e6))
+  test('sorts many events in little memory', { tags: ['slow'] }, () => sortsMany(2e6))
   test.each([NONE, 3e7])('sorts many events with %i bytes of memory', { tags: ['slow'] }, sortsMany)
 
   test('follows sequence numbers through their wrap', async () => {

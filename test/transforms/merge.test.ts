@@ -344,7 +344,7 @@ describe('a merge', () => {
       }
     }
 
-    test('holds fewer of them than the window', () => {
+    test('holds fewer of them than the window', { tags: ['slow'] }, () => {
       const swapped = (input: number) => large(100, 1, (b) => 2 * (b ^ 1) + input)
       const { times, held, largest } = mergeMeasured([swapped(0), swapped(1)])
       expect(times).toEqual(Array.from({ length: 200 }, (_, i) => BigInt(i)))

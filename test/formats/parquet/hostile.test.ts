@@ -167,7 +167,7 @@ describe('limits', () => {
     expect((await read(file(MAX_TRACES + 1))).error).toMatchObject({ code: 'ERR_TRACE_LIMIT', event: 1 })
   })
 
-  test('of the columns of a schema', async () => {
+  test('of the columns of a schema', { tags: ['slow'] }, async () => {
     const other = struct({ 1: i32(1), 3: i32(0), 4: text('x'), 5: i32(0) })
     // The root and the column of kinds are elements too.
     const file = (columns: number) => {
@@ -180,7 +180,7 @@ describe('limits', () => {
     expect((await read(file(MAX_COLUMNS + 1))).error).toMatchObject({ code: 'ERR_TRACE_LIMIT', event: 1 })
   })
 
-  test('of the frames of a stack', async () => {
+  test('of the frames of a stack', { tags: ['slow'] }, async () => {
     for (const frames of [MAX_FRAMES - 1, MAX_FRAMES])
       expect((await read(fileOf(1, [kinds(1), stack(frames)]))).events[0]?.stack).toHaveLength(frames)
     const { error } = await read(fileOf(1, [kinds(1), stack(MAX_FRAMES + 1)]))
