@@ -40,6 +40,7 @@ export const KEYS: Readonly<Record<string, KeyOf>> = {
   random: (i) => EDGES[i] ?? scramble(i),
   'equal low words': (i) => BigInt(i) << 40n,
   'one hash, without a seed': (i) => BigInt.asUintN(64, BigInt(i + 1) * INVERSE),
+  'every second one of one hash': (i) => (i % 2 === 0 ? KEYS['one hash, without a seed']!(i) : KEYS['addresses']!(i)),
   'multiples of 2^22 in both words': (i) => (BigInt(i >> 11) << 53n) | (BigInt(i & 2047) << 21n),
 }
 
@@ -122,7 +123,10 @@ export function compareWithArray(structure: Structure, keyOf: KeyOf, n: number, 
   checkAll()
   clear()
   checkAll(1 + (n >> 12))
-  for (let i = n - 1; i >= 0; i -= 2) add(i)
+  // Half of the keys come when most of the others are gone.
+  for (let i = 1; i < n; i += 2) add(i)
+  if (structure.remove !== undefined) for (let i = 1; i < n; i += 2) if (i % 8 !== 1) remove(i)
+  for (let i = 0; i < n; i += 2) add(i)
   checkAll()
 }
 
