@@ -67,7 +67,7 @@ describe('allocators/jemalloc/sets', async () => {
       follow(n, orders, bases)
   })
   it.each(Object.entries(KEYS))('are as a sorted list, many: %s', { tags: ['slow'] }, (_, bases) => {
-    follow(70_000, 5000, bases)
+    follow(20_000, 5000, bases)
   })
 })
 
