@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
-import type { Statistics } from '../../lib/transforms/statistics/result.js'
+import type { Amount, Shares, Statistics } from '../../lib/transforms/statistics/result.js'
 import { eventsOf, type Shape } from './generate.js'
 import { Oracle } from './oracle.js'
 
@@ -13,6 +13,14 @@ function figuresOf(statistics: Statistics): ReturnType<Oracle['finish']> {
     event,
     allocatedBytes,
   })
+  const pair = ({ blocks, bytes }: Amount) => [blocks, bytes] as [number, bigint]
+  const row = (shares: Shares) => ({
+    allocated: pair(shares.allocated),
+    leaked: pair(shares.leaked),
+    heaptrack: pair(shares.temporary.heaptrack),
+    memray: pair(shares.temporary.memray),
+  })
+  const allocating = (shares: Shares) => shares.allocated.blocks > 0
   const { count, sum } = statistics.lifetimes.events
   return {
     events,
@@ -24,6 +32,10 @@ function figuresOf(statistics: Statistics): ReturnType<Oracle['finish']> {
     temporary,
     lifetimes: { count, sum },
     foreignFrees: statistics.threads.reduce((all, thread) => all + thread.foreignFrees, 0),
+    sites: new Map(statistics.sites.filter(allocating).map((site) => [String(site.callSite), row(site)])),
+    threads: new Map(
+      statistics.threads.filter(allocating).map((one) => [`${String(one.process)} ${String(one.thread)}`, row(one)]),
+    ),
   }
 }
 

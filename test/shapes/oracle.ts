@@ -1,8 +1,23 @@
 import type { EventBatch } from '../../lib/event/batch.js'
 import { FieldBit, Kind } from '../../lib/event/fields.js'
 
+/** What a site or a thread allocated, and what became of it: blocks and bytes. */
+interface Shares {
+  allocated: [number, bigint]
+  leaked: [number, bigint]
+  heaptrack: [number, bigint]
+  memray: [number, bigint]
+}
+
+function grow(sum: [number, bigint], size: bigint): void {
+  sum[0]++
+  sum[1] += size
+}
+
 interface Block {
   size: bigint
+  /** The shares of its site and of the thread that allocated or resized it last. */
+  shares: Shares[]
   thread: bigint | undefined
   /** The number of the block event that began its life. */
   born: number
@@ -25,6 +40,8 @@ export class Oracle {
   private readonly lifetimes = { count: 0, sum: 0n }
   private readonly allocations = new Map<string, number>()
   private foreignFrees = 0
+  private readonly sites = new Map<string, Shares>()
+  private readonly threads = new Map<string, Shares>()
   /** Calls that allocated or freed a block. */
   private calls = 0
   private readonly lastCalls = new Map<bigint | undefined, number>()
@@ -36,6 +53,7 @@ export class Oracle {
         has(bit) ? (column.values[i] as bigint) : undefined
       const thread = value(batch.thread, FieldBit.thread)
       const process = value(batch.process, FieldBit.process)
+      const site = String(value(batch.callSite, FieldBit.callSite))
       const index = value(batch.index, FieldBit.index)
       const nameOf = (address: bigint) => {
         if (index !== undefined) return `#${String(index)}`
@@ -45,11 +63,11 @@ export class Oracle {
       this.events++
       const address = value(batch.address, FieldBit.address)
       const size = value(batch.size, FieldBit.size) ?? 0n
-      if (kind === Kind.alloc) this.begin(nameOf(address as bigint), size, thread, process, this.events)
+      if (kind === Kind.alloc) this.begin(nameOf(address as bigint), size, site, thread, process, this.events)
       else if (kind === Kind.free) this.end(nameOf(address as bigint), thread, process, false)
       else if (kind === Kind.realloc && address !== undefined) {
         const born = this.end(nameOf(batch.oldAddress.values[i] as bigint), thread, process, true)
-        this.begin(nameOf(address), size, thread, process, born)
+        this.begin(nameOf(address), size, site, thread, process, born)
       }
     }
   }
@@ -57,6 +75,7 @@ export class Oracle {
   private begin(
     name: string | bigint,
     size: bigint,
+    site: string,
     thread: bigint | undefined,
     process: bigint | undefined,
     born: number,
@@ -66,7 +85,9 @@ export class Oracle {
     this.allocations.set(actor, own)
     const call = ++this.calls
     this.lastCalls.set(process, call)
-    this.live.set(name, { size, thread, born, call, own })
+    const shares = [sharesOf(this.sites, site), sharesOf(this.threads, actor)]
+    for (const { allocated } of shares) grow(allocated, size)
+    this.live.set(name, { size, shares, thread, born, call, own })
     this.liveBytes += size
     this.allocated.blocks++
     this.allocated.bytes += size
@@ -87,14 +108,15 @@ export class Oracle {
     this.liveBytes -= block.size
     this.freed.blocks++
     this.freed.bytes += block.size
-    const add = (to: { blocks: number; bytes: bigint }) => {
-      to.blocks++
-      to.bytes += block.size
+    const add = (name: 'heaptrack' | 'memray') => {
+      this[name].blocks++
+      this[name].bytes += block.size
+      for (const shares of block.shares) grow(shares[name], block.size)
     }
-    if (this.lastCalls.get(process) === block.call) add(this.heaptrack)
+    if (this.lastCalls.get(process) === block.call) add('heaptrack')
     this.lastCalls.set(process, ++this.calls)
     const own = this.allocations.get(`${String(process)} ${String(thread)}`) ?? 0
-    if (thread === block.thread && own - block.own <= 1) add(this.memray)
+    if (thread === block.thread && own - block.own <= 1) add('memray')
     if (thread !== block.thread) this.foreignFrees++
     if (!resized) {
       this.lifetimes.count++
@@ -105,9 +127,32 @@ export class Oracle {
 
   /** The figures by their names in `Statistics`. */
   finish() {
+    for (const { size, shares } of this.live.values()) for (const { leaked } of shares) grow(leaked, size)
+    const { sites, threads } = this
     const { events, allocated, freed, peakBytes, peakBlocks, heaptrack, memray, lifetimes, foreignFrees } = this
     const leaked = { blocks: this.live.size, bytes: this.liveBytes }
     const temporary = { heaptrack, memray }
-    return { events, allocated, freed, leaked, peakBytes, peakBlocks, temporary, lifetimes, foreignFrees }
+    return {
+      events,
+      allocated,
+      freed,
+      leaked,
+      peakBytes,
+      peakBlocks,
+      temporary,
+      lifetimes,
+      foreignFrees,
+      sites,
+      threads,
+    }
   }
+}
+
+function sharesOf(rows: Map<string, Shares>, name: string): Shares {
+  let row = rows.get(name)
+  if (row === undefined) {
+    row = { allocated: [0, 0n], leaked: [0, 0n], heaptrack: [0, 0n], memray: [0, 0n] }
+    rows.set(name, row)
+  }
+  return row
 }
