@@ -37,7 +37,7 @@ export type LabelByKey = (keys: BlockKeys, labels: Uint32Array, from: number, to
  * label if their block has none, as do frees of NULL, and a realloc whose own label is the first of its block gets `BEGINS_HERE` with it.
  *
  * Memory grows with the number of live blocks that have a label, or come of a realloc or of a kernel's function: 35 to
- * 65 bytes for each of the most there were at a time.
+ * 140 bytes for each of the most there were at a time.
  */
 export class Lifetimes {
   /** The one word of each block is its label. */

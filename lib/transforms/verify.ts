@@ -130,7 +130,7 @@ export class Extent {
 
 /**
  * Checks a trace as it passes: what is wrong with it is counted, and the first places are kept. Memory grows with the
- * number of live blocks: 100 to 160 bytes for each.
+ * number of live blocks: 100 to 200 bytes for each.
  */
 export class Verifier {
   /** How many events there were. */

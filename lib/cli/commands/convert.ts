@@ -12,7 +12,9 @@ export const convert: Command = {
     'operands standard input is read. gzip, zstd, xz and zip are decompressed, and a TO that ends in .gz or .zst is ' +
     'compressed.\n' +
     'Fields and events that the target format cannot represent are dropped and counted on standard error.',
-  memory: 'constant; mpatrol indices (as source or target) take 60 to 130 bytes for each live block.',
+  memory:
+    'constant; some formats grow with the live blocks: mpatrol indices (as source or target) by 60 to 130 bytes each, ' +
+    'the target heaptrack by 35 to 110, the target compact by 90 to 250.',
   flags: [...TO_FLAGS, FROM_FLAG, ...OUTPUT_FLAGS, STRICT_FLAG, ...conversionFlags()],
   examples: [
     { command: 'hf-convert app.mtrc app.hatf', means: 'mpatrol to HATF' },

@@ -14,7 +14,7 @@ export const diff: Command = {
     'traces may be -, standard input.\n' +
     'If no event of either trace has a site, sizes of blocks are compared instead. If nothing differs, one sentence ' +
     'says so. Both traces must be whole: of a truncated one, only the error is shown.',
-  memory: 'grows with the live blocks of one trace at a time (75 to 120 bytes each), and the stacks of both.',
+  memory: 'grows with the live blocks of one trace at a time (75 to 140 bytes each), and the stacks of both.',
   flags: [
     { name: 'sort', value: 'KEY', help: `Order sites by this figure (default ${DIFF_ORDERS[0]})`, values: DIFF_ORDERS },
     { name: 'top', value: 'N', help: `Show at most N sites (default ${TOP}; JSON: all)` },

@@ -78,8 +78,8 @@ export const filter: Command = {
     'trace among processes, which may cut blocks; hf-split --by shard keeps them whole, but reads everything.\n' +
     'The input may be in any format; the output is NDJSON unless --to or the name after -o says otherwise.',
   memory:
-    'constant; with --lifetimes it grows with the kept blocks that are live (35 to 65 bytes each); with --leaked, ' +
-    '--temporary and --live-at with all blocks that are live (up to 180 bytes each), and with the allocations that ' +
+    'constant; with --lifetimes it grows with the kept blocks that are live (35 to 140 bytes each); with --leaked, ' +
+    '--temporary and --live-at with all blocks that are live (up to 320 bytes each), and with the allocations that ' +
     'are kept (at most 2 bytes each).',
   flags: [
     ...CRITERIA,

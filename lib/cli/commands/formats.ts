@@ -182,7 +182,7 @@ export const heaptrackEncode = encodeCommand(heaptrack, {
     'A place without a stack is written as a stack of one frame. Threads, and which of two blocks of the same size ' +
     'and stack is freed, cannot be represented.',
   memory:
-    'grows with the different stacks (some 200 bytes for each frame), and with the live blocks (35 to 60 bytes each).',
+    'grows with the different stacks (some 200 bytes for each frame), and with the live blocks (35 to 110 bytes each).',
   examples: [
     {
       command: 'mtrc-decode app.mtrc | heaptrack-encode -o app.heaptrack && heaptrack_print app.heaptrack',

@@ -15,7 +15,7 @@ export const profile: Command = {
     'moment of --at, temporary allocations, and frees by other threads; collapsed holds one of them. dhat, massif ' +
     'and chrome have figures of their own: massif and chrome show memory over time. The sums are those of hf-stats.\n' +
     'If the input is truncated, the profile of the part that was read is written before the error.',
-  memory: 'grows with the live blocks (75 to 120 bytes each), and with distinct stacks, up to 250000 (1 to 2 KB each).',
+  memory: 'grows with the live blocks (75 to 140 bytes each), and with distinct stacks, up to 250000 (1 to 2 KB each).',
   flags: [
     {
       name: 'to',

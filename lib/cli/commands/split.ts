@@ -20,7 +20,7 @@ export const split: Command = {
     'in parallel, use hf-filter --part on a compact trace with checkpoints.\n' +
     'The format is that of the names, unless --to gives it; names that end in .gz or .zst are compressed.',
   memory:
-    'about 200 kB for each file; with --lifetimes and for shards it grows with the live blocks too (35 to 65 bytes ' +
+    'about 200 kB for each file; with --lifetimes and for shards it grows with the live blocks too (35 to 140 bytes ' +
     'each).',
   flags: [
     { name: 'by', value: 'KEY', help: 'What to split by', values: PARTITIONS },

@@ -19,7 +19,7 @@ export const stats: Command = {
     'leaked). --mpatrol and --table show only the first, or the one given by --trace.\n' +
     'If the input is truncated, statistics for the part that was read are printed before the error.',
   memory:
-    'grows with the live blocks (75 to 120 bytes each), and with distinct sites, sizes and threads, up to 65536 of ' +
+    'grows with the live blocks (75 to 140 bytes each), and with distinct sites, sizes and threads, up to 65536 of ' +
     'each (1 to 2 KB for a site, less for the others).',
   flags: [
     { name: 'section', value: 'NAME', help: 'Show only this section', repeat: true, values: SECTIONS },

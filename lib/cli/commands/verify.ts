@@ -23,7 +23,7 @@ export const verify: Command = {
     '0': 'Nothing was found, or a corrected trace was written.',
     '1': 'Faults were found; or bad input or I/O error.',
   },
-  memory: 'grows with the live blocks (100 to 160 bytes each).',
+  memory: 'grows with the live blocks (100 to 200 bytes each).',
   flags: [
     {
       name: 'allow',

@@ -66,7 +66,7 @@ export interface BlockTableOptions {
  * blocks and the peak are the same as in the statistics. A truncated trace ends at the fault.
  *
  * Rows share the memory of later ones: read them before the next call. Memory grows with the number of live blocks (150
- * to 300 bytes each), and with the sites of these.
+ * to 380 bytes each), and with the sites of these.
  */
 export class BlockTable implements Stage<EventBatch, BlockRows> {
   readonly consumes = true

@@ -42,7 +42,7 @@ const [BIRTH, LAST, SIZE, WIDTH] = [0, 2, 4, 6]
  * The first of two passes over a trace: finds the allocations whose fate is requested. `LiveSet` determines the block
  * of an event; temporary blocks, and blocks live at the peak, are those of the statistics.
  *
- * Memory grows with the number of live blocks (55 to 110 bytes each), and with the number of allocations found, by 2
+ * Memory grows with the number of live blocks (55 to 320 bytes each), and with the number of allocations found, by 2
  * bytes or less for each (see `EventSet`).
  */
 export class FateSurvey {

@@ -1,0 +1,51 @@
+import { createWriteStream } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { scratch, shell } from '../support/commands.js'
+import { peak } from '../support/peak.js'
+
+/** Numbers of live blocks just after tables have doubled, where they take the most for each. */
+const SIZES = [270_000, 335_000, 660_000]
+const FEW = 1000
+const folder = scratch()
+const file = (n: number) => join(folder, `${n}.ndjson`)
+
+/** A trace in which everything stays live. */
+function* trace(n: number): Generator<string> {
+  for (let i = 0; i < n; i++)
+    yield `{"kind":"alloc","address":"0x${(0x10000 + i * 48).toString(16)}","size":${16 + (i % 5) * 8}}\n`
+}
+
+/** What the help of a command says of each live block: the most, in bytes. @param of text before the figure */
+async function promised(command: string, of = ''): Promise<number> {
+  const help = (await shell(`${command} --help`)).stdout.toString().replace(/\s+/g, ' ')
+  const memory = help.slice(help.indexOf(of, help.search(/memory:/i)))
+  return Number(/(?:\d+ to|up to|by \d+ to) (\d+)/.exec(memory)?.[1])
+}
+
+describe('memory for each live block', { tags: ['slow'], timeout: 300_000 }, () => {
+  beforeAll(async () => {
+    for (const n of [FEW, ...SIZES]) await pipeline(Readable.from(trace(n)), createWriteStream(file(n)))
+  })
+
+  test.each([
+    ['hf-stats', ''],
+    ['hf-profile --to collapsed', ''],
+    ['hf-verify', ''],
+    ['hf-blocks', ''],
+    ['hf-report -o /dev/null', ''],
+    ['hf-filter --size 1.. --lifetimes', 'with --lifetimes'],
+    ['hf-filter --leaked', 'with --leaked'],
+    ['hf-filter --live-at peak', 'with --leaked'],
+    ['hf-convert --to mtrc', 'mpatrol'],
+    ['hf-convert --to heaptrack', 'the target heaptrack'],
+    ['hf-convert --to compact', 'the target compact'],
+  ])('of %s is at most what the help says', async (command, of) => {
+    const most = await promised(command.split(' ')[0] as string, of)
+    expect(most).toBeGreaterThan(50)
+    const least = await peak(`${command} ${file(FEW)}`)
+    for (const n of SIZES) expect(((await peak(`${command} ${file(n)}`)) - least) / n).toBeLessThan(most)
+  })
+})
