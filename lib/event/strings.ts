@@ -238,9 +238,9 @@ export class StringTable {
   }
 }
 
-/** A copy with twice the room, and for at least `n` words. */
+/** A copy with four times the room, and for at least `n` words. What is not used takes no memory of the machine. */
 function longer(array: Uint32Array<ArrayBuffer>, n = 16): Uint32Array<ArrayBuffer> {
-  const copy = new Uint32Array(Math.max(16, array.length * 2, n))
+  const copy = new Uint32Array(Math.max(16, array.length * 4, n))
   copy.set(array)
   return copy
 }

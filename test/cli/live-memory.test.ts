@@ -1,15 +1,16 @@
-import { createWriteStream } from 'node:fs'
+import { createWriteStream, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { beforeAll, describe, expect, test } from 'vitest'
-import { scratch, shell } from '../support/commands.js'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { shell } from '../support/commands.js'
 import { peak } from '../support/peak.js'
 
 /** Numbers of live blocks just after tables have doubled, where they take the most for each. */
 const SIZES = [270_000, 335_000, 660_000]
 const FEW = 1000
-const folder = scratch()
+const folder = mkdtempSync(join(tmpdir(), 'heapflow-'))
 const file = (n: number) => join(folder, `${n}.ndjson`)
 
 /** A trace in which everything stays live. */
@@ -29,6 +30,7 @@ describe('memory for each live block', { tags: ['slow'], timeout: 300_000 }, () 
   beforeAll(async () => {
     for (const n of [FEW, ...SIZES]) await pipeline(Readable.from(trace(n)), createWriteStream(file(n)))
   })
+  afterAll(() => rmSync(folder, { recursive: true }))
 
   test.each([
     ['hf-stats', ''],

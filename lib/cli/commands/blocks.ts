@@ -14,7 +14,7 @@ export const blocks: Command = {
     'of the last realloc. With --spans it has a row for each of its sizes, as many as the allocations that hf-stats ' +
     'counts.\n' +
     'If the input is truncated, the rows of what was read are written before the error; Parquet needs a whole trace.',
-  memory: 'grows with the live blocks (150 to 380 bytes each), and with their distinct sites.',
+  memory: 'grows with the live blocks (150 to 420 bytes each), and with their distinct sites.',
   flags: [
     { name: 'spans', help: 'Write a row for each size that a block had, also where realloc resized it' },
     {

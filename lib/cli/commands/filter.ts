@@ -79,7 +79,7 @@ export const filter: Command = {
     'The input may be in any format; the output is NDJSON unless --to or the name after -o says otherwise.',
   memory:
     'constant; with --lifetimes it grows with the kept blocks that are live (35 to 140 bytes each); with --leaked, ' +
-    '--temporary and --live-at with all blocks that are live (up to 320 bytes each), and with the allocations that ' +
+    '--temporary and --live-at with all blocks that are live (up to 350 bytes each), and with the allocations that ' +
     'are kept (at most 2 bytes each).',
   flags: [
     ...CRITERIA,

@@ -82,7 +82,7 @@ export const mtrcDecode = decodeCommand(mtrc, {
     'Reads mpatrol tracing output of every version, word size and byte order. mpatrol names blocks by an index; ' +
     'unless --no-resolve is given, reallocs and frees get the address and size of the block that their index stands ' +
     'for.',
-  memory: 'grows with the live blocks (60 to 130 bytes each); constant with --no-resolve.',
+  memory: 'grows with the live blocks (60 to 150 bytes each); constant with --no-resolve.',
   examples: [
     { command: 'mtrc-decode app.mtrc | head -n 3', means: 'look at a trace' },
     {
@@ -96,7 +96,7 @@ export const mtrcEncode = encodeCommand(mtrc, {
   description:
     `${ANY_INPUT}What an MTRC trace decodes to comes back byte for byte. Events from formats without mpatrol's ` +
     'allocation indices get indices, from 1, by the addresses of their blocks.',
-  memory: 'constant where the events have indices; otherwise it grows with the live blocks (60 to 130 bytes each).',
+  memory: 'constant where the events have indices; otherwise it grows with the live blocks (60 to 150 bytes each).',
   examples: [
     {
       command: 'mtrc-decode app.mtrc | hf-filter --size 4K.. --lifetimes | mtrc-encode -o large.mtrc',
@@ -182,7 +182,7 @@ export const heaptrackEncode = encodeCommand(heaptrack, {
     'A place without a stack is written as a stack of one frame. Threads, and which of two blocks of the same size ' +
     'and stack is freed, cannot be represented.',
   memory:
-    'grows with the different stacks (some 200 bytes for each frame), and with the live blocks (35 to 110 bytes each).',
+    'grows with the different stacks (some 200 bytes for each frame), and with the live blocks (35 to 125 bytes each).',
   examples: [
     {
       command: 'mtrc-decode app.mtrc | heaptrack-encode -o app.heaptrack && heaptrack_print app.heaptrack',

@@ -23,7 +23,7 @@ export const report: Command = {
     'input.\n' +
     'If the input is truncated, the report on the part that was read is written before the error. OLD must be whole.',
   memory:
-    'grows with the live blocks (125 to 350 bytes each), and with distinct stacks, up to 250000 (1 to 2 KB each); ' +
+    'grows with the live blocks (125 to 400 bytes each), and with distinct stacks, up to 250000 (1 to 2 KB each); ' +
     'with --compare, with the stacks of both traces. While the trace is encoded for the page, 25 MB, 90 to 280 ' +
     'bytes for each live block, and the limit of --embed more; with --open, also twice the page.',
   flags: [

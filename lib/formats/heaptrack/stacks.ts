@@ -9,7 +9,7 @@ import { grown, type Tables } from './tables.js'
 /** Texts of frames are kept for later batches until they take this much memory, many times the limit for one stack. */
 const MAX_KEPT = 8 << 20
 /** A batch is closed when its strings and lists take this much memory. */
-const MAX_BATCH = 1 << 20
+const MAX_BATCH = 4 << 20
 
 /** The result of `list` for a stack whose texts are too long. */
 export const TOO_LONG = -1
