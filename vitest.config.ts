@@ -1,8 +1,16 @@
-import { defineConfig } from 'vitest/config'
+import { readdirSync, readFileSync } from 'node:fs'
+import { configDefaults, defineConfig } from 'vitest/config'
+
+/** The files in which all tests are slow. Only to load them takes seconds. */
+const slow = readdirSync(new URL('test', import.meta.url), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.test.ts'))
+  .map((name) => `test/${name}`)
+  .filter((path) => readFileSync(new URL(path, import.meta.url), 'utf8').startsWith('// @module-tag slow'))
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    exclude: [...configDefaults.exclude, ...slow],
     reporters: ['default', './test/support/tally.ts'],
     // Tests of commands start processes of their own; two workers keep small machines sane.
     maxWorkers: 2,

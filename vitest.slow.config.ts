@@ -1,4 +1,4 @@
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 import { CORPUS, hasCorpus } from './test/support/corpus.js'
 import quick from './vitest.config.js'
 
@@ -6,6 +6,7 @@ import quick from './vitest.config.js'
 export default defineConfig({
   test: {
     ...quick.test,
+    exclude: configDefaults.exclude,
     // Some of the slow tests measure the memory of their process.
     isolate: true,
     env: { HEAPFLOW_RUNS: process.env['HEAPFLOW_RUNS'] ?? '1' },

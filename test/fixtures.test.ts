@@ -51,7 +51,7 @@ describe('fixtures', () => {
     expect(count).toBe(events.get(path))
   })
 
-  test('git.mtrc.gz is what the encoder makes of git.txt.gz', () => {
+  test('git.mtrc.gz is what the encoder makes of git.txt.gz', { tags: ['slow'] }, () => {
     const inflate = (path: string) => gunzipSync(readFileSync(new URL(path, directory)))
     const bytes = encodeAll(
       mtrc.encoder(),

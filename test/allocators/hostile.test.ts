@@ -48,7 +48,7 @@ describe('calls that no program makes', () => {
     )
   })
 
-  test('true calls mixed with false ones', () => {
+  test('true calls mixed with false ones', { tags: ['slow'] }, () => {
     const rnd = xorshift(7)
     const any = anyCall({ addressBits: 24, granularity: 4, sizeBits: 12, threads: 3 }, rnd)
     const { seconds } = replayRows(200_000, any)

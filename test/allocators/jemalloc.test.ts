@@ -58,7 +58,7 @@ const SETTINGS: fc.Arbitrary<JemallocSettings> = fc.constantFrom<JemallocSetting
 )
 
 describe('calls that no program makes', () => {
-  test('take bounded time, and the same calls give the same predictions', () => {
+  test('take bounded time, and the same calls give the same predictions', { tags: ['slow'] }, () => {
     const shape = fc.record({
       seed: fc.integer(),
       addressBits: fc.integer({ min: 8, max: 60 }),

@@ -8,7 +8,7 @@ import { hatf } from '../../lib/entry/index.js'
 import { openTrace } from '../../lib/streams/io/open-trace.js'
 import { readSource } from '../../lib/streams/read-source.js'
 import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
-import { someOf } from '../support/runs.js'
+import { isTested, someOf } from '../support/runs.js'
 
 const ROOT = new URL('../../', import.meta.url)
 const BUNDLE = new URL('dist/browser/index.js', ROOT)
@@ -19,6 +19,7 @@ const TRACES = readdirSync(fixtures, { recursive: true, encoding: 'utf8' })
   .filter((name) => /\.(mtrc|replay|mtrace|heaptrack|raw|hatf|ltrace|log|txt)(\.gz)?$/.test(name))
   .filter((name) => !/verbose|stats/.test(name))
   .map((name) => fixtures + name)
+  .filter(isTested)
 const MTRC = readFileSync(`${fixtures}mtrc/cxx64.mtrc`)
 
 async function statisticsOf(source: Browser.BrowserSource, options?: Browser.ReadTraceOptions) {

@@ -31,7 +31,7 @@ describe('-u writes Arrow', () => {
       expect({ name, short: flags.find((flag) => flag.name === 'arrow')?.short }).toEqual({ name, short: 'u' })
   })
 
-  test('with it, pipelines end in the same bytes', async () => {
+  test('with it, pipelines end in the same bytes', { tags: ['slow'] }, async () => {
     const lines = await output('mtrc-decode | hf-filter --kind alloc --lifetimes | hf-sort --by address | hatf-encode')
     const columns = await output(
       'mtrc-decode -u | hf-filter -u --kind alloc --lifetimes | hf-sort -u --by address | hatf-encode',

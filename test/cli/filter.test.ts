@@ -148,7 +148,7 @@ describe('--part', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
   })
 
-  test('of a truncated trace is a fault of the trace', async () => {
+  test('of a truncated trace is a fault of the trace', { tags: ['slow'] }, async () => {
     const path = join(scratch(), 'a.hfc')
     await shell(`compact-encode --checkpoint 4K test/fixtures/replay/twolf-head.txt -o ${path}`)
     truncateSync(path, statSync(path).size - 1)

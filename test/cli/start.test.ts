@@ -138,7 +138,7 @@ describe('a command loads what its job takes', () => {
     expect(bytes).toBeLessThan(410_000)
   })
 
-  test('what compressed and rewritten input takes is loaded for these', async () => {
+  test('what compressed and rewritten input takes is loaded for these', { tags: ['slow'] }, async () => {
     const plain = await loads('hf-stats')
     const compressed = await loads('hf-stats', gzipSync(EVENTS))
     expect(compressed.own.filter((path) => !plain.own.includes(path))).toEqual(
@@ -191,7 +191,7 @@ describe('what V8 compiled during the build', () => {
     return { bin, chunks, kept, run }
   }
 
-  test('is not needed', async () => {
+  test('is not needed', { tags: ['slow'] }, async () => {
     const { bin, kept, run } = copied()
     const { text, taken } = await run()
     expect(text).toBe((await shell('mtrc-decode', TRACE)).stdout.toString())
@@ -203,7 +203,7 @@ describe('what V8 compiled during the build', () => {
     expect(await run()).toEqual({ text, taken: 0 })
   })
 
-  test('is not taken of a chunk that has changed, though its length is the same', async () => {
+  test('is not taken of a chunk that has changed, though its length is the same', { tags: ['slow'] }, async () => {
     const { chunks, run } = copied()
     const { text } = await run('--help')
     expect(text).toContain('Usage: ')

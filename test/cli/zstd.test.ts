@@ -15,7 +15,7 @@ const canWrite = nodeInflater !== undefined
 const XZ_FILE = fileURLToPath(new URL('../compression/xz/crc64.xz', import.meta.url))
 
 describe('zstd input', () => {
-  test('is read from files and from standard input, by every sort of command', async () => {
+  test('is read from files and from standard input, by every sort of command', { tags: ['slow'] }, async () => {
     const plain = await shell('replay-decode', LINES)
     expect(plain.code).toBe(0)
     for (const line of [

@@ -57,7 +57,7 @@ describe.each(NAMES)('%s', (name) => {
     expect(result.bytes.equals(LINES)).toBe(true)
   })
 
-  test('cut anywhere: what came before, and where it is cut', async () => {
+  test('cut anywhere: what came before, and where it is cut', { tags: ['slow'] }, async () => {
     for (let length = 7; length < bytes.length; length += length < 60 || length > bytes.length - 60 ? 1 : 997) {
       const result = await inflated(bytes.subarray(0, length))
       expect(result.error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED', format: 'xz', offset: length })

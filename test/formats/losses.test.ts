@@ -340,7 +340,7 @@ describe.each(TRIALS)('$name', (trial) => {
       fc.property(fc.array(event, { maxLength: 8 }), headers, fc.constantFrom(1, 3, 100), (events, header, size) => {
         check(trial, events, header, size)
       }),
-      { numRuns: runs(2000) },
+      { numRuns: runs(1000) },
     )
   })
 })

@@ -128,7 +128,7 @@ describe('the live set', () => {
     expect(run.memory.buffer.byteLength).toBeLessThanOrEqual(2 * byteLength)
   })
 
-  it("takes a seed for keys that were chosen to be in each other's way", { timeout: 60_000 }, () => {
+  it("takes a seed for keys that were chosen to be in each other's way", { timeout: 60_000, tags: ['slow'] }, () => {
     const run = kernel()
     const keys = colliding(300_000)
     const others = Array.from({ length: 400 }, (_, i) => BigInt(i) << 55n)

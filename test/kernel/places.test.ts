@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, it } from 'vitest'
 import { KEYS, randomOf, type KeyOf } from '../support/model.js'
 import { runs } from '../support/runs.js'

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, it } from 'vitest'
 import { CHECKED } from '../../lib/kernel/checked.js'
 import { KEYS, randomOf } from '../support/model.js'

@@ -43,13 +43,13 @@ test('zlib-sync is used where it is installed', () => {
 })
 
 describe.each(INFLATERS)('%s', (inflater) => {
-  test.each([1, 7, 64, 10_000, 1 << 20])('one member, in chunks of %i bytes', async (size) => {
+  test.each([1, 7, 64, 10_000, 1 << 20])('one member, in chunks of %i bytes', { tags: ['slow'] }, async (size) => {
     const { bytes, error } = await inflate(gzipSync(size === 1 ? LINES.subarray(0, 20_000) : LINES), inflater, size)
     expect(error).toBeUndefined()
     expect(bytes.equals(size === 1 ? LINES.subarray(0, 20_000) : LINES)).toBe(true)
   })
 
-  test('concatenated members of all sizes, empty ones too, and padding', async () => {
+  test('concatenated members of all sizes, empty ones too, and padding', { tags: ['slow'] }, async () => {
     const cuts = [0, 1, 1, 100, 4096, 90_000, 90_001, LINES.length]
     const members = cuts.slice(1).map((cut, i) => gzipSync(LINES.subarray(cuts[i], cut)))
     for (const size of [13, 4096, 1 << 20]) {
@@ -65,7 +65,7 @@ describe.each(INFLATERS)('%s', (inflater) => {
     expect(bytes.length).toBe(13_000)
   })
 
-  test('bytes between or behind members that are no gzip, whatever comes after them', async () => {
+  test('bytes between or behind members that are no gzip, whatever comes after them', { tags: ['slow'] }, async () => {
     // The members are equal, so that the trailer of the first stands at the end, too.
     const short = gzipSync('1: free 0x10\n')
     const long = gzipSync(LINES.subarray(0, 4000))
@@ -204,7 +204,7 @@ describe('both inflaters deliver the same and report the same', () => {
     return one!
   }
 
-  test('for a wrong CRC-32 or length, after all of the content', async () => {
+  test('for a wrong CRC-32 or length, after all of the content', { tags: ['slow'] }, async () => {
     for (const [fromEnd, reason] of [
       [7, 'the CRC-32 of a gzip member is wrong'],
       [3, 'the length of a gzip member is wrong'],

@@ -20,7 +20,7 @@ async function copyOf(folder: string): Promise<Library> {
   return (await import(pathToFileURL(join(folder, 'dist/lib/entry/index.js')).href)) as Library
 }
 
-test('batches of one copy of the package pass through the streams of another', async () => {
+test('batches of one copy of the package pass through the streams of another', { tags: ['slow'] }, async () => {
   const [a, b] = [await copyOf(scratch()), await copyOf(scratch())]
   const through = async (decoding: Library, using: Library) => {
     const chunks: Buffer[] = []

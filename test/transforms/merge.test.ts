@@ -427,7 +427,7 @@ describe('a merge', () => {
     )
   })
 
-  test('of one long input fed ahead takes time in proportion to it', () => {
+  test('of one long input fed ahead takes time in proportion to it', { tags: ['slow'] }, () => {
     const batches = Array.from({ length: 400 }, (_, b) => {
       const batch = new EventBatch(1000, 0, HEADER)
       for (let i = 0; i < 1000; i++) batch.push({ kind: 'free', time: BigInt(b * 1000 + i) })

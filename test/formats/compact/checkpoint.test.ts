@@ -172,30 +172,34 @@ describe('damage', () => {
     expect(error?.message).toContain('the index does not list the places that there are')
   })
 
-  it('of the index or the end does not make the number of events another one, or unknown without a reason', () => {
-    const count = countOf(batches)
-    expect(countEvents(bytes.length, readerOf(bytes))).toBe(count)
-    const whole = encodeAll(compact.encoder(), batches)
-    expect(countEvents(whole.length, readerOf(whole))).toBeUndefined()
-    const [[index], [end]] = [of(SECTION.index), of(SECTION.end)] as [[Section], [Section]]
-    for (let at = index.from; at < bytes.length; at++) {
-      const copy = damaged(at)
-      let counted: number | undefined
-      try {
-        counted = countEvents(copy.length, readerOf(copy))
-      } catch (error) {
-        expect(error).toBeInstanceOf(TraceError)
-        expect([index.from, end.from]).toContain((error as TraceError).offset)
-        expect((error as TraceError).event).toBe(count + 1)
-        continue
+  it(
+    'of the index or the end does not make the number of events another one, or unknown without a reason',
+    { tags: ['slow'] },
+    () => {
+      const count = countOf(batches)
+      expect(countEvents(bytes.length, readerOf(bytes))).toBe(count)
+      const whole = encodeAll(compact.encoder(), batches)
+      expect(countEvents(whole.length, readerOf(whole))).toBeUndefined()
+      const [[index], [end]] = [of(SECTION.index), of(SECTION.end)] as [[Section], [Section]]
+      for (let at = index.from; at < bytes.length; at++) {
+        const copy = damaged(at)
+        let counted: number | undefined
+        try {
+          counted = countEvents(copy.length, readerOf(copy))
+        } catch (error) {
+          expect(error).toBeInstanceOf(TraceError)
+          expect([index.from, end.from]).toContain((error as TraceError).offset)
+          expect((error as TraceError).event).toBe(count + 1)
+          continue
+        }
+        expect(counted, `byte ${at}`).toBe(count)
       }
-      expect(counted, `byte ${at}`).toBe(count)
-    }
-    const length = damaged(index.to - CHECKSUM_BYTES - 4)
-    expect(() => countEvents(length.length, readerOf(length))).toThrow(
-      `compact: byte ${index.from}, event ${count + 1}: malformed: the index is damaged: its events are not counted`,
-    )
-  })
+      const length = damaged(index.to - CHECKSUM_BYTES - 4)
+      expect(() => countEvents(length.length, readerOf(length))).toThrow(
+        `compact: byte ${index.from}, event ${count + 1}: malformed: the index is damaged: its events are not counted`,
+      )
+    },
+  )
 
   it('by truncation leaves no number of events, and is reported where it is', () => {
     let events = 0
@@ -261,7 +265,7 @@ describe('damage', () => {
 })
 
 describe('a trace without a simulated allocator', () => {
-  it('keeps its live blocks, of several processes', () => {
+  it('keeps its live blocks, of several processes', { tags: ['slow'] }, () => {
     const events: TraceEvent[] = []
     for (let i = 0; i < 20_000; i++) {
       const [process, address] = [BigInt(1 + (i % 3)), 0xffff_8880_0000_0000n + BigInt(((i * 7919) % 9973) * 64)]
@@ -349,7 +353,7 @@ describe('an index by hand', () => {
     expect(lists(full.slice(0, 100), found.slice(50, 101), 60)).toBe(false)
   })
 
-  it('is not searched for in an input of very many files', () => {
+  it('is not searched for in an input of very many files', { tags: ['slow'] }, () => {
     const one = encodeAll(
       compact.encoder({ checkpoint: 4096 }),
       batchesOf([{ kind: 'alloc', address: 16n, size: 8n }], { format: 'test' }),

@@ -33,7 +33,7 @@ function deep(count: number): EventBatch[] {
 describe.each(LEVELS)('blocks that are much in memory, at the %s level', (_name, level) => {
   const bytes = encodeAll(compact.encoder({ level }), deep(400))
 
-  it('come back, in batches that are made when they are asked for', () => {
+  it('come back, in batches that are made when they are asked for', { tags: ['slow'] }, () => {
     const decoder = compact.decoder()
     decoder.feed(bytes)
     decoder.end()

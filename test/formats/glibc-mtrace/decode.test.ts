@@ -158,7 +158,7 @@ describe('reading', () => {
     }
   })
 
-  it('reads very many places, and closes batches before their strings fill memory', () => {
+  it('reads very many places, and closes batches before their strings fill memory', { tags: ['slow'] }, () => {
     const text = Array.from(
       { length: 60_000 },
       (_, i) => `@ ./prog:(function_${i}+1)[0x${i + 1}] + 0x10 0x${i + 1}\n`,

@@ -83,7 +83,7 @@ describe('a small stream', () => {
     }
   })
 
-  it('with any byte changed gives events or a TraceError, the same whatever the chunks', () => {
+  it('with any byte changed gives events or a TraceError, the same whatever the chunks', { tags: ['slow'] }, () => {
     for (let i = 0; i < small.length; i++) {
       for (const bit of [1, 2, 8, 128]) {
         const bytes = small.slice()

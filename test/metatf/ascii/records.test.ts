@@ -391,7 +391,7 @@ describe('faults', () => {
     }
   })
 
-  it('bounds numbers of values, lines and heads', () => {
+  it('bounds numbers of values, lines and heads', { tags: ['slow'] }, () => {
     for (const line of [
       '5 4294967295 1',
       '5 18446744073709551615 1',

@@ -137,7 +137,7 @@ const realloc = (oldAddress: bigint, address: bigint, size: bigint, more: object
 const trace = (...events: TraceEvent[]): Trace[] => [{ header: HEADER, events }]
 
 describe('the table of blocks', () => {
-  test('has the figures of the statistics, for any stream', () => {
+  test('has the figures of the statistics, for any stream', { tags: ['slow'] }, () => {
     fc.assert(
       fc.property(anyTraces, fc.integer({ min: 1, max: 50 }), (traces, batchSize) => {
         const some = traces

@@ -6,6 +6,7 @@ import { ReportCollector } from '../../../lib/transforms/report/collector.js'
 import { plain } from '../../../lib/transforms/report/plain.js'
 import { StatisticsCollector } from '../../../lib/transforms/statistics/collector.js'
 import { CORPUS, listOfCorpus } from '../../support/corpus.js'
+import { isTested } from '../../support/runs.js'
 import { expectWhole } from './whole.js'
 
 /** The files in the folders of a folder that are traces. */
@@ -48,7 +49,7 @@ async function compare(path: string): Promise<void> {
 }
 
 describe('reports have the figures of the statistics', () => {
-  test.each(tracesOf('test/fixtures'))('%s', compare)
+  test.each(tracesOf('test/fixtures').filter(isTested))('%s', compare)
 })
 
 describe('reports on the corpus have the figures of the statistics', { tags: ['corpus'], timeout: 120_000 }, () => {

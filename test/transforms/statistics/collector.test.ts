@@ -66,7 +66,7 @@ describe('StatisticsCollector', () => {
     expect(collect(traces, 10_000)).toEqual(collect(traces, 100))
   })
 
-  test('many live blocks that all end, and their numbers are given out again', () => {
+  test('many live blocks that all end, and their numbers are given out again', { tags: ['slow'] }, () => {
     const n = 36 * BATCH_EVENTS
     const collector = new StatisticsCollector()
     for (const kind of ['alloc', 'free', 'alloc', 'free'] as const)
@@ -264,7 +264,7 @@ describe('StatisticsCollector', () => {
     },
   )
 
-  test('names that take too much room make others', () => {
+  test('names that take too much room make others', { tags: ['slow'] }, () => {
     const collector = new StatisticsCollector()
     for (let i = 0; i < 300; i++)
       for (const batch of inBatches([alloc(BigInt(i + 1), 1n, { stack: ['main', `${i}`.padEnd(65_536)] })], 1, HEADER))
@@ -316,7 +316,7 @@ describe('the timeline', () => {
         : alloc(BigInt(i + 1), BigInt((i * 7919) % 1000), i % 5 === 0 ? {} : { time: BigInt(2 * i) }),
     )
 
-  test.each([1, 2000, 2001, 4001])('of %i events has at most 2,000 parts', (n) => {
+  test.each([1, 2000, 2001, 4001])('of %i events has at most 2,000 parts', { tags: ['slow'] }, (n) => {
     const traces = [{ header: HEADER, events: levels(n) }]
     const { timeline } = collect(traces, 1777)
     expect(timeline).toEqual(statisticsOf(traces).timeline)

@@ -210,7 +210,7 @@ describe('damage', () => {
     expect(FILE.length).toBeLessThan(600)
   })
 
-  it('cut anywhere gives the events of the whole blocks, and an error', () => {
+  it('cut anywhere gives the events of the whole blocks, and an error', { tags: ['slow'] }, () => {
     for (let length = 1; length < FILE.length; length++) {
       for (const size of SIZES) {
         const { events, error } = raw(FILE.subarray(0, length), size)
