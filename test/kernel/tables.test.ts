@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, it } from 'vitest'
 import { around, compareWithArray, fillMemory, KEYS } from '../support/model.js'
 import { compileModules } from './modules.js'

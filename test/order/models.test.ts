@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, it } from 'vitest'
 import type { TraceEvent } from '../../lib/event/batch.js'
 import { KWayMerger } from '../../lib/order/k-way-merge.js'
