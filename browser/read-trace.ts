@@ -28,9 +28,9 @@ export interface ReadTraceOptions {
 const OPTIONS: OptionNames<ReadTraceOptions> = {
   format: true,
   signal: true,
-  onFormat: true,
-  onWarning: true,
-  onProgress: true,
+  onFormat: 'function',
+  onWarning: 'function',
+  onProgress: 'function',
 }
 
 const INFLATERS: Inflaters = {

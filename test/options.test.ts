@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { expect, describe, test } from 'vitest'
 import { chain } from '../lib/event/chain.js'
 import { isWritable } from '../lib/event/format.js'
@@ -22,6 +23,9 @@ import { decompress } from '../lib/streams/decompress.js'
 import { DescriptorSink } from '../lib/streams/io/descriptor-sink.js'
 import { openTrace } from '../lib/streams/io/open-trace.js'
 import { concatInputs, mergeInputs } from '../lib/streams/merge.js'
+import { merge } from '../lib/streams/merge-sources.js'
+import { ndjson } from '../lib/entry/formats.js'
+import { ProfileCollector } from '../lib/transforms/profile/collector.js'
 import { decodeMetaTf } from '../lib/streams/metatf.js'
 import { sort } from '../lib/streams/sort.js'
 import { HatfSplitter, joinStream } from '../lib/streams/split-addresses.js'
@@ -96,6 +100,45 @@ describe.each(Object.entries(TAKERS))('%s', (_, take) => {
   test('refuses what is no object', () => {
     for (const options of ['mtrc', 7, null])
       expect(() => take(options as never)).toThrow(/must be an object, not|of null/)
+  })
+})
+
+describe('values of a wrong type are refused', () => {
+  const merged = (options: object) => merge('a.mtrc', 'b.mtrc', options as object)
+  const named = (format: unknown) => decodeAny({ format } as never)
+  test.each<[string, () => unknown, string]>([
+    ['an order', () => merged({ by: 'size' }), 'merge: by must be time or sequence, not "size"'],
+    ['a flag', () => merged({ endToEnd: 1 }), 'merge: endToEnd must be a boolean, not 1'],
+    ['a function', () => new Filter({ where: true } as never), 'filter: where must be a function, not true'],
+    ['a thread', () => new Filter({ thread: true } as never), 'not an exact integer: true'],
+    [
+      'a name',
+      () => new Filter({ function: {} } as never),
+      'not a name or a regular expression: an object of type Object',
+    ],
+    ['a CPU', () => new Filter({ cpu: 'x' } as never), 'not an integer of 32 bits: "x"'],
+    ['a list', () => new Mapper({ drop: 'time' } as never), 'map: drop must be an array of fields, not "time"'],
+    ['an offset', () => new Mapper({ rebase: {} } as never), 'map: rebase needs `from` and `to`'],
+    [
+      'a moment',
+      () => new ProfileCollector({ at: null } as never),
+      "not a moment, such as { event: 5 }, { time: 5n } or 'peak'",
+    ],
+    [
+      'a flag of every encoder',
+      () => ndjson.encode({ strict: 1 } as never),
+      'ndjson.encode(): strict must be a boolean, not 1',
+    ],
+  ])('%s', (_, take, message) => {
+    expect(take).toThrow(new RangeError(message))
+  })
+
+  test('a format', async () => {
+    const stream = named('mtrc')
+    stream.end('\x7f')
+    await expect(once(stream, 'end')).rejects.toThrow(
+      new RangeError('format must be a format, such as that of heapflow/mtrc, not "mtrc"'),
+    )
   })
 })
 

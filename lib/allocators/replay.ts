@@ -23,18 +23,18 @@ export const Prediction = {
 } as const
 
 const PTMALLOC_SETTINGS: OptionNames<PtmallocSettings> = {
-  allocator: true,
-  version: true,
-  bits: true,
-  cores: true,
-  stack: true,
-  learns: true,
+  allocator: 'string',
+  version: 'number',
+  bits: 'number',
+  cores: 'number',
+  stack: 'number',
+  learns: 'boolean',
 }
 const JEMALLOC_SETTINGS: OptionNames<JemallocSettings> = {
-  allocator: true,
-  version: true,
-  bits: true,
-  cores: true,
+  allocator: 'string',
+  version: 'number',
+  bits: 'number',
+  cores: 'number',
   entries: true,
 }
 const MAX_CORES = 65_536

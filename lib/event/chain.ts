@@ -22,7 +22,7 @@ export function chain<In, Out>(
   second: Stage<EventBatch, Out>,
   options?: ChainOptions,
 ): Stage<In, Out> {
-  checkOptions(options, { recycle: true }, 'chain')
+  checkOptions(options, { recycle: 'boolean' }, 'chain')
   return new Chain(first, second, options?.recycle ?? false)
 }
 

@@ -95,7 +95,7 @@ export function isWritable(format: Format): format is WritableFormat {
 }
 
 /** The names of the options that every encoder has. */
-export const ENCODE_OPTIONS: OptionNames<EncodeOptions> = { strict: true, window: true }
+export const ENCODE_OPTIONS: OptionNames<EncodeOptions> = { strict: 'boolean', window: 'number' }
 
 /**
  * Checks options for the decoder of a format, without loading it.
@@ -103,21 +103,23 @@ export const ENCODE_OPTIONS: OptionNames<EncodeOptions> = { strict: true, window
  * @throws RangeError for an unknown option or value; TypeError when the options are not an object
  */
 export function checkDecodeOptions(info: FormatInfo, options: object | undefined, of: string): void {
-  checkSpecs(info.decodeOptions, info.programOptions ?? [], options, of)
+  checkSpecs(info.decodeOptions, programOptions(info), options, of)
 }
 
 /** The same for the encoder of a format. */
 export function checkEncodeOptions(info: FormatInfo, options: object | undefined, of: string): void {
-  checkSpecs(info.encodeOptions, [...(info.programOptions ?? []), ...Object.keys(ENCODE_OPTIONS)], options, of)
+  checkSpecs(info.encodeOptions, { ...programOptions(info), ...ENCODE_OPTIONS }, options, of)
 }
+
+const programOptions = (info: FormatInfo) => Object.fromEntries((info.programOptions ?? []).map((name) => [name, true]))
 
 function checkSpecs(
   specs: Readonly<Record<string, OptionSpec>>,
-  more: readonly string[],
+  more: object,
   options: object | undefined,
   of: string,
 ): void {
-  checkOptions<object>(options, { ...specs, ...Object.fromEntries(more.map((name) => [name, true])) }, of)
+  checkOptions<object>(options, { ...specs, ...more }, of)
   for (const [name, value] of Object.entries(options ?? {})) {
     const spec = specs[name]
     if (spec === undefined || value === undefined) continue

@@ -2,8 +2,23 @@ import { wrongType } from './error.js'
 import { showValue } from './message-text.js'
 import { didYouMean } from './suggest.js'
 
-/** The names of all options of a type, checked by the compiler for missing and unknown ones. */
-export type OptionNames<Options extends object> = Readonly<{ [Name in keyof Options]-?: true }>
+/** How the value of an option is checked: by `typeof`, or by a list of values; `true` where its function does that. */
+type OptionCheck<Value> = [Value] extends [boolean]
+  ? 'boolean'
+  : [Value] extends [number]
+    ? 'number'
+    : [Value] extends [bigint]
+      ? 'bigint'
+      : [Value] extends [(...args: never) => unknown]
+        ? 'function'
+        : [Value] extends [string]
+          ? 'string' | readonly Value[]
+          : true
+
+/** The names of all options of a type, checked by the compiler for missing and unknown ones, with what they may be. */
+export type OptionNames<Options extends object> = Readonly<{
+  [Name in keyof Options]-?: OptionCheck<NonNullable<Options[Name]>>
+}>
 
 /**
  * Refuses options that do not exist: otherwise a mistyped name would silently change what a program does. An option
@@ -11,7 +26,7 @@ export type OptionNames<Options extends object> = Readonly<{ [Name in keyof Opti
  *
  * @param of the name, in messages, of the function with these options: `filter`
  * @throws TypeError (code ERR_INVALID_ARG_TYPE) when the options are not an object
- * @throws RangeError for an unknown option, with the name that was probably meant
+ * @throws RangeError for an unknown option, with the name that was probably meant, and for a value of the wrong type
  */
 export function checkOptions<Options extends object>(
   options: Options | undefined,
@@ -21,7 +36,14 @@ export function checkOptions<Options extends object>(
   if (options === undefined) return
   if (typeof options !== 'object' || options === null)
     throw wrongType(`${of}: the options must be an object, not ${showValue(options)}`)
-  for (const name of Object.keys(options)) if (!Object.hasOwn(names, name)) throw unknownOption(name, names, of)
+  for (const [name, value] of Object.entries(options)) {
+    if (!Object.hasOwn(names, name)) throw unknownOption(name, names, of)
+    const check: unknown = names[name as keyof Options]
+    if (value === undefined) continue
+    if (typeof check === 'string' ? typeof value === check : !Array.isArray(check) || check.includes(value)) continue
+    const hint = typeof check === 'string' ? `a ${check}` : (check as unknown[]).join(' or ')
+    throw new RangeError(`${of}: ${name} must be ${hint}, not ${showValue(value)}`)
+  }
 }
 
 function unknownOption(name: string, names: object, of: string): RangeError {

@@ -5,8 +5,11 @@ import { FieldBit } from '../event/fields.js'
 const HAS_SEQUENCE = FieldBit.sequence
 const HAS_TIME = FieldBit.time
 
+/** The fields by which traces can be merged. */
+export const MERGE_ORDERS = ['time', 'sequence'] as const
+
 /** The field by which traces are merged. */
-export type MergeOrder = 'time' | 'sequence'
+export type MergeOrder = (typeof MERGE_ORDERS)[number]
 
 /** What was found in a stream of events that should be in order. Events are numbered from 1. */
 export interface OrderStatistics {

@@ -15,8 +15,8 @@ const OPTIONS: OptionNames<ReadSourceOptions & BlockTableOptions> = {
   format: true,
   decode: true,
   signal: true,
-  onWarning: true,
-  spans: true,
+  onWarning: 'function',
+  spans: 'boolean',
 }
 
 /**
@@ -65,7 +65,7 @@ export interface BlockStreamOptions extends BlockTableOptions, TableWriterOption
  * @throws RangeError for unknown options
  */
 export function blockTable(options: BlockStreamOptions): ByteStream<'events'> {
-  checkOptions(options, { to: true, spans: true, codec: true }, 'blockTable')
+  checkOptions(options, { to: 'string', spans: 'boolean', codec: 'string' }, 'blockTable')
   const { to, spans = false, codec } = options
   return encoderStream(
     async () => new BlockEncoder(await tableWriter(to, BLOCK_COLUMNS, { ...(codec && { codec }) }), { spans }),

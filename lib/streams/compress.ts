@@ -10,7 +10,7 @@ export { compressed, zstdObstacle, type Compression }
  * stays incomplete, because the format inside may have no end mark.
  */
 export function gzip(options: { level?: number } = {}): ByteStream<'bytes'> {
-  checkOptions(options, { level: true }, 'gzip')
+  checkOptions(options, { level: 'number' }, 'gzip')
   return byteStream('gzip()', (source) => compressBytes(source, 'gzip', options))
 }
 
@@ -28,7 +28,7 @@ export function wholeGzip(): ByteStream<'bytes'> {
  * @throws RangeError where Node is older than 22.15
  */
 export function zstd(options: { level?: number } = {}): ByteStream<'bytes'> {
-  checkOptions(options, { level: true }, 'zstd')
+  checkOptions(options, { level: 'number' }, 'zstd')
   const obstacle = zstdObstacle()
   if (obstacle !== undefined) throw new RangeError(obstacle)
   return byteStream('zstd()', (source) => compressBytes(source, 'zstd', options))

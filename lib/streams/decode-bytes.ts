@@ -4,6 +4,7 @@ import { sniffFormat, type FormatEntry } from '../formats/index.js'
 import { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
 import type { TraceError } from '../event/error.js'
+import { showValue } from '../event/message-text.js'
 import { NO_HEADER } from '../event/header.js'
 import type { Stage } from '../event/stage.js'
 import type { Format } from '../event/format.js'
@@ -129,7 +130,7 @@ interface Found extends Pick<Peeked, 'head' | 'whole'> {
 }
 
 async function find(first: Peeked, { format, decode, path }: DecodeAnyOptions): Promise<Found> {
-  if (format !== undefined) return { ...first, format: 'load' in format ? await format.load() : format, decode }
+  if (format !== undefined) return { ...first, format: await loaded(format), decode }
   if (!mayNameDtd(first.head)) return { ...first, format: await recognize(first), decode }
   const { isAnnounced, isTelling } = await import('../metatf/dtd-name.js')
   const peeked = await peek(first.whole, isTelling)
@@ -138,6 +139,15 @@ async function find(first: Peeked, { format, decode, path }: DecodeAnyOptions): 
   const isKnown = withoutMark(head)[0] === HASH && (await sniffFormat(head)) !== undefined
   if (isKnown || !isAnnounced(head)) return { ...peeked, format: await recognize(peeked), decode }
   return { ...peeked, ...(await import('./metatf.js')).recognise(head, path === undefined ? {} : { path }, failure) }
+}
+
+/** @throws RangeError for what is no format, such as the name of one */
+async function loaded(format: unknown): Promise<Format> {
+  const given = typeof format === 'object' && format !== null ? (format as Partial<Format & FormatEntry>) : {}
+  if (given.load !== undefined) return given.load()
+  if (given.decoder === undefined)
+    throw new RangeError(`format must be a format, such as that of heapflow/mtrc, not ${showValue(format)}`)
+  return format as Format
 }
 
 /** Whether a stream may be one in Meta-TF that names its DTD. */

@@ -9,13 +9,13 @@ import type { EventStream } from './types.js'
 export type { DecodeAnyOptions }
 
 const OPTIONS: OptionNames<DecodeAnyOptions> = {
-  recycle: true,
+  recycle: 'boolean',
   through: true,
   format: true,
-  path: true,
+  path: 'string',
   decode: true,
-  onFormat: true,
-  onTruncated: true,
+  onFormat: 'function',
+  onTruncated: 'function',
 }
 
 /**

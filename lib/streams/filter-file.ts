@@ -18,7 +18,7 @@ export interface FilterFileOptions extends Pick<OpenOptions, 'decode' | 'format'
   folder?: string
 }
 
-const OPTIONS: OptionNames<FilterFileOptions> = { decode: true, folder: true, format: true, signal: true }
+const OPTIONS: OptionNames<FilterFileOptions> = { decode: true, folder: 'string', format: true, signal: true }
 
 /**
  * A Readable of `EventBatch` objects: those events of a file, of any format, that meet some criteria. It accepts all

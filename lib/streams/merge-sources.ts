@@ -1,6 +1,7 @@
 import { wrongType } from '../event/error.js'
 import { showValue } from '../event/message-text.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
+import { MERGE_ORDERS } from '../order/order-check.js'
 import { concatInputs, mergeInputs, type MergedStream, type MergeInput, type MergeInputsOptions } from './merge.js'
 import { isSource, readSource, type TraceSource } from './read-source.js'
 
@@ -10,7 +11,12 @@ export interface MergeSourcesOptions extends MergeInputsOptions {
   readonly endToEnd?: boolean
 }
 
-const OPTIONS: OptionNames<MergeSourcesOptions> = { by: true, window: true, signal: true, endToEnd: true }
+const OPTIONS: OptionNames<MergeSourcesOptions> = {
+  by: MERGE_ORDERS,
+  window: 'number',
+  signal: true,
+  endToEnd: 'boolean',
+}
 
 /**
  * Several traces as one: a Readable of batches. They are ordered by sequence number or time, or concatenated with

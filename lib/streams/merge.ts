@@ -6,7 +6,7 @@ import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
 import { Merger, type MergeOptions } from '../transforms/merge.js'
 import { PartMerger, partsOfOne } from '../transforms/merge-parts.js'
-import type { MergeOrder } from '../order/order-check.js'
+import { MERGE_ORDERS, type MergeOrder } from '../order/order-check.js'
 import { openTrace, sourceStream, type OpenOptions, type TraceReader } from './io/open-trace.js'
 import { mayWait } from './io/file-status.js'
 import type { EventReadable } from './types.js'
@@ -41,7 +41,7 @@ export interface MergeInputsOptions extends Omit<MergeOptions, 'by'> {
   readonly signal?: AbortSignal
 }
 
-const OPTIONS: OptionNames<MergeInputsOptions> = { by: true, window: true, signal: true }
+const OPTIONS: OptionNames<MergeInputsOptions> = { by: MERGE_ORDERS, window: 'number', signal: true }
 
 /** A stream of the events of several files. */
 export interface MergedStream extends EventReadable {

@@ -38,11 +38,11 @@ interface MetaTfOptions extends ReadOptions {
 }
 
 const OPTIONS: OptionNames<MetaTfOptions> = {
-  path: true,
+  path: 'string',
   dtd: true,
   folders: true,
   decode: true,
-  recycle: true,
+  recycle: 'boolean',
   through: true,
 }
 

@@ -32,7 +32,7 @@ export async function exportProfile(
   to: ProfileFormatName,
   options: ExportOptions = {},
 ): Promise<Iterable<Uint8Array>> {
-  checkOptions(options, { value: true, name: true }, 'exportProfile')
+  checkOptions(options, { value: 'string', name: 'string' }, 'exportProfile')
   const load = PROFILE_WRITERS[to]
   if (load === undefined)
     throw new RangeError(`unknown tool ${JSON.stringify(to)}: ${Object.keys(PROFILE_WRITERS).join(', ')}`)

@@ -34,7 +34,7 @@ export function isSource(value: unknown): value is TraceSource {
   return typeof value === 'string' || value instanceof URL || isIterable(value)
 }
 
-const OPTIONS: OptionNames<ReadSourceOptions> = { format: true, decode: true, signal: true, onWarning: true }
+const OPTIONS: OptionNames<ReadSourceOptions> = { format: true, decode: true, signal: true, onWarning: 'function' }
 
 /**
  * The events of a trace, one after the other, as plain objects: the simple way to read a trace. The source is closed at

@@ -17,10 +17,10 @@ export interface ReportPageOptions extends Pick<PageOptions, 'name' | 'isFile' |
 }
 
 const OPTIONS: OptionNames<ReportPageOptions> = {
-  name: true,
-  isFile: true,
+  name: 'string',
+  isFile: 'boolean',
   compared: true,
-  generator: true,
+  generator: 'string',
   omitted: true,
   trace: true,
 }

@@ -35,7 +35,7 @@ export interface SortOptions {
   readonly folder?: string
 }
 
-const OPTIONS: OptionNames<SortOptions> = { by: true, memory: true, folder: true }
+const OPTIONS: OptionNames<SortOptions> = { by: 'string', memory: 'number', folder: 'string' }
 
 /**
  * A Transform of `EventBatch` objects that puts the events of each trace in the order of a field: an external merge

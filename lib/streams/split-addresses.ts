@@ -139,7 +139,7 @@ export function joinStream(
   streams: Readonly<Partial<Record<HatfField, Readable>>>,
   options: { encoded?: boolean } = {},
 ): ByteStream<'bytes'> {
-  checkOptions(options, { encoded: true }, 'joinStream')
+  checkOptions(options, { encoded: 'boolean' }, 'joinStream')
   const fields = FIELD_NAMES.filter((name) => streams[name] !== undefined)
   const sources = fields.map((name) => streams[name] as Readable)
   // An error that occurs before the stream is read must wait until then.

@@ -41,16 +41,16 @@ export interface SplitFilesOptions extends PartitionOptions {
 }
 
 const OPTIONS: OptionNames<SplitFilesOptions> = {
-  by: true,
-  shards: true,
-  lifetimes: true,
-  number: true,
-  path: true,
-  encoder: true,
-  compression: true,
-  maxOpen: true,
-  maxFiles: true,
-  recycle: true,
+  by: 'string',
+  shards: 'number',
+  lifetimes: 'boolean',
+  number: 'boolean',
+  path: 'function',
+  encoder: 'function',
+  compression: 'string',
+  maxOpen: 'number',
+  maxFiles: 'number',
+  recycle: 'boolean',
 }
 
 interface Part {

@@ -49,7 +49,13 @@ interface Part {
 }
 
 const MAX_PARTS = 1000
-const OPTIONS: OptionNames<SplitOptions> = { by: true, shards: true, lifetimes: true, number: true, maxParts: true }
+const OPTIONS: OptionNames<SplitOptions> = {
+  by: 'string',
+  shards: 'number',
+  lifetimes: 'boolean',
+  number: 'boolean',
+  maxParts: 'number',
+}
 
 class Splitter extends Writable implements SplitSink {
   private readonly partitioner: Partitioner

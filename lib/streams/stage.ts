@@ -44,7 +44,7 @@ export interface StageStreamOptions {
   header?: TraceHeader
 }
 
-const OPTIONS: OptionNames<StageStreamOptions> = { recycle: true, name: true, header: true }
+const OPTIONS: OptionNames<StageStreamOptions> = { recycle: 'boolean', name: 'string', header: true }
 
 /** A stage, or a function that loads it when the first chunk arrives. */
 type Loadable<Of> = Of | (() => Promise<Of>)

@@ -61,10 +61,10 @@ export function fromEvents(header: TraceHeader = NO_HEADER): EventStream<'events
 }
 
 const HEADER_NAMES: OptionNames<TraceHeader> = {
-  format: true,
-  timeUnit: true,
+  format: 'string',
+  timeUnit: 'string',
   layout: true,
-  filtered: true,
+  filtered: 'boolean',
   part: true,
 }
 

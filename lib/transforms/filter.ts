@@ -91,12 +91,12 @@ const OPTIONS: OptionNames<FilterOptions> = {
   module: true,
   type: true,
   stack: true,
-  leaked: true,
-  temporary: true,
+  leaked: 'boolean',
+  temporary: 'boolean',
   liveAt: true,
-  where: true,
-  invert: true,
-  lifetimes: true,
+  where: 'function',
+  invert: 'boolean',
+  lifetimes: 'boolean',
 }
 
 /**

@@ -17,7 +17,7 @@ export interface IdOffsetOptions {
   readonly defaultProcess?: bigint
 }
 
-const OPTIONS: OptionNames<IdOffsetOptions> = { thread: true, process: true, defaultProcess: true }
+const OPTIONS: OptionNames<IdOffsetOptions> = { thread: 'bigint', process: 'bigint', defaultProcess: 'bigint' }
 
 /**
  * Shifts the thread and process ids of a trace, so that they do not clash with those of the traces it is merged with.

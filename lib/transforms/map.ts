@@ -3,6 +3,7 @@ import { U64Map } from '../bytes/u64-map.js'
 import { EventBatch, reviseBatch, type U64Column } from '../event/batch.js'
 import { FIELDS, FieldBit, Kind, fieldSet, type FieldName } from '../event/fields.js'
 import { NO_HEADER, type TraceHeader } from '../event/header.js'
+import { showValue } from '../event/message-text.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
 import { StringTable } from '../event/strings.js'
@@ -29,7 +30,7 @@ const OPTIONS: OptionNames<MapOptions> = {
   expression: true,
   rebase: true,
   anonymize: true,
-  numberThreads: true,
+  numberThreads: 'boolean',
   drop: true,
   set: true,
 }
@@ -50,7 +51,7 @@ export interface AnonymizeOptions {
   readonly names?: boolean
 }
 
-const ANONYMIZE: OptionNames<AnonymizeOptions> = { key: true, addresses: true, names: true }
+const ANONYMIZE: OptionNames<AnonymizeOptions> = { key: 'string', addresses: 'boolean', names: 'boolean' }
 
 const NAME_FIELDS = ['function', 'file', 'type', 'text', 'module'] as const
 const NAMES = fieldSet(...NAME_FIELDS, 'stack')
@@ -85,8 +86,13 @@ export class Mapper implements BatchTransform {
   constructor(options: MapOptions = {}) {
     checkOptions(options, OPTIONS, 'map')
     checkOptions(options.anonymize, ANONYMIZE, 'map: anonymize')
-    checkOptions(options.rebase, { from: true, to: true }, 'map: rebase')
+    checkOptions(options.rebase, { from: 'bigint', to: 'bigint' }, 'map: rebase')
     const { expression, rebase, anonymize, numberThreads, drop = [], set = {} } = options
+    if (!Array.isArray(drop)) throw new RangeError(`map: drop must be an array of fields, not ${showValue(drop)}`)
+    if (typeof set !== 'object' || set === null)
+      throw new RangeError(`map: set must be an object, not ${showValue(set)}`)
+    if (rebase !== undefined && (rebase.from === undefined || rebase.to === undefined))
+      throw new RangeError('map: rebase needs `from` and `to`')
     if (expression !== undefined) {
       this.evaluator = new Evaluator(typeof expression === 'string' ? compileExpression(expression) : expression)
     }

@@ -6,7 +6,13 @@ import { checkOptions, type OptionNames } from '../event/options.js'
 import { plural } from '../event/message-text.js'
 import { MERGE_WINDOW } from './option-values.js'
 import { KWayMerger } from '../order/k-way-merge.js'
-import { OrderChecker, orderWarnings, type MergeOrder, type OrderStatistics } from '../order/order-check.js'
+import {
+  MERGE_ORDERS,
+  OrderChecker,
+  orderWarnings,
+  type MergeOrder,
+  type OrderStatistics,
+} from '../order/order-check.js'
 import { SortKeys, type SequenceOrigin } from '../order/sort-keys.js'
 import { dropField, partsOfOne } from './merge-parts.js'
 import { microsToNanos } from './time-unit.js'
@@ -32,7 +38,7 @@ export interface MergeOptions {
   readonly window?: number
 }
 
-const OPTIONS: OptionNames<MergeOptions> = { by: true, window: true }
+const OPTIONS: OptionNames<MergeOptions> = { by: MERGE_ORDERS, window: 'number' }
 
 const HAS_INDEX = FieldBit.index
 const HAS_SEQUENCE = FieldBit.sequence

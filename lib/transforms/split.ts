@@ -26,7 +26,12 @@ export interface PartitionOptions {
   readonly number?: boolean
 }
 
-const OPTIONS: OptionNames<PartitionOptions> = { by: true, shards: true, lifetimes: true, number: true }
+const OPTIONS: OptionNames<PartitionOptions> = {
+  by: 'string',
+  shards: 'number',
+  lifetimes: 'boolean',
+  number: 'boolean',
+}
 
 /** Events that have the same key. */
 export interface Part {

@@ -41,7 +41,7 @@ export interface VerifyOptions {
   readonly places?: number
 }
 
-const OPTIONS: OptionNames<VerifyOptions> = { allow: true, maxSize: true, places: true }
+const OPTIONS: OptionNames<VerifyOptions> = { allow: true, maxSize: 'bigint', places: 'number' }
 
 /**
  * The faults that are allowed.

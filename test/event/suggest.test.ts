@@ -29,7 +29,7 @@ describe('options', () => {
     resolve?: boolean
     strict?: boolean
   }
-  const names = { resolve: true, strict: true } as const
+  const names = { resolve: 'boolean', strict: 'boolean' } as const
   const check = (options: unknown) => () => checkOptions<Options>(options as Options, names, 'decode')
 
   test('that exist are taken, and so are none', () => {

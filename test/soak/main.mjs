@@ -41,11 +41,13 @@ const show = ({ resident, heap, external, descriptors, listeners }) =>
   `resident ${(resident / 1e6).toFixed(0)} MB, heap ${(heap / 1e6).toFixed(1)} MB, external ` +
   `${(external / 1e6).toFixed(1)} MB, ${descriptors} descriptors, ${listeners} listeners`
 
+const say = (line) => process.stdout.write(`${line}\n`)
+
 let failed = false
 function check(condition, what) {
   if (condition) return
   failed = true
-  console.log(`FAILED: ${what}`)
+  say(`FAILED: ${what}`)
 }
 
 function checkUsed(now, first, what) {
@@ -66,7 +68,7 @@ async function many(name, pipelines, n) {
     if (i + 1 !== FIRST && (i + 1) % Math.ceil(n / 10) !== 0) continue
     const now = await used()
     if (i + 1 >= FIRST) first ??= now
-    console.log(`${name}: ${i + 1}, ${((performance.now() - started) / 1000).toFixed(0)} s, ${show(now)}`)
+    say(`${name}: ${i + 1}, ${((performance.now() - started) / 1000).toFixed(0)} s, ${show(now)}`)
     if (first !== undefined) checkUsed(now, first, `${name} ${i + 1}`)
   }
 }
@@ -76,7 +78,7 @@ process.on('warning', (warning) => check(false, `warning: ${warning.message}`))
 
 const folder = mkdtempSync(join(tmpdir(), 'heapflow-soak-'))
 try {
-  console.log(`Node ${process.versions.node}`)
+  say(`Node ${process.versions.node}`)
   const { good, bad } = await pipelinesIn(folder)
   await many('pipelines', good, Number(values.pipelines))
   await many('failures', bad, Number(values.failures))
@@ -96,7 +98,7 @@ try {
     check(found === pieces * events, `${name}: ${found} events, not ${pieces * events}`)
     check(most < first.resident + 200e6, `${name}: ${most} bytes resident while it was read`)
     checkUsed(now, first, name)
-    console.log(
+    say(
       `${name}: ${((pieces * bytes) / 1e9).toFixed(1)} GB, ${seconds.toFixed(0)} s, ` +
         `at most ${(most / 1e6).toFixed(0)} MB resident; then ${show(now)}`,
     )
@@ -104,5 +106,5 @@ try {
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
-console.log(failed ? 'failed' : 'flat')
+say(failed ? 'failed' : 'flat')
 process.exitCode = failed ? 1 : 0

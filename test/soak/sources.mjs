@@ -74,7 +74,7 @@ export function sourcesIn(folder) {
     'openTrace(path of gzip)': (pieces) => count(openTrace(pipe(pieces, packed))),
     'blocks(path)': async (pieces) => 2 * (await each(blocks(pipe(pieces)))),
     'filterFile(path)': (pieces) => count(filterFile(pipe(pieces), {})),
-    'merge(path, path)': (pieces) => count(merge(pipe(pieces >> 1), pipe(pieces - (pieces >> 1)), { by: 'concat' })),
+    'merge(path, path)': (pieces) => count(merge(pipe(pieces >> 1), pipe(pieces - (pieces >> 1)), { endToEnd: true })),
     'readTrace(web stream)': (pieces) => count(readTrace(Readable.toWeb(stream(pieces)))),
     'pipeline(stream, decode(), sink)': (pieces) =>
       new Promise((resolve, reject) => {

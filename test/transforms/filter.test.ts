@@ -171,8 +171,8 @@ describe('Filter', () => {
   })
 
   it.each<[FilterOptions, string]>([
-    [{ kind: 'allocs' as 'alloc' }, "no such kind of event: 'allocs'"],
-    [{ api: ['malloc', 'xmalloc' as 'malloc'] }, "no such allocation function: 'xmalloc'"],
+    [{ kind: 'allocs' as 'alloc' }, 'no such kind of event: "allocs"'],
+    [{ api: ['malloc', 'xmalloc' as 'malloc'] }, 'no such allocation function: "xmalloc"'],
     [{ thread: 1.5 }, 'not an exact integer: 1.5'],
     [{ thread: 2 ** 53 }, 'not an exact integer'],
     [{ heap: 2n ** 64n }, 'not an integer of 64 bits'],

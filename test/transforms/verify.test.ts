@@ -136,7 +136,7 @@ describe('Verifier', () => {
   })
 
   it.each([5 as never, -1n, 2n ** 64n])('refuses %s as the limit of sizes', (maxSize) =>
-    expect(() => new Verifier({ maxSize })).toThrow(/^maxSize must be a bigint of at most 64 bits, not /),
+    expect(() => new Verifier({ maxSize })).toThrow(/maxSize must be a bigint(?: of at most 64 bits)?, not /),
   )
 
   it.each<[unknown, string]>([

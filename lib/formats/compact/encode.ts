@@ -50,9 +50,9 @@ import { indexBody, totalsBytes, type Place, type Totals } from './places.js'
 
 const OPTIONS: OptionNames<CompactEncodeOptions> = {
   ...ENCODE_OPTIONS,
-  level: true,
-  fast: true,
-  best: true,
+  level: 'number',
+  fast: 'boolean',
+  best: 'boolean',
   checkpoint: true,
 }
 

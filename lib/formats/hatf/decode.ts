@@ -19,7 +19,7 @@ export interface HatfDecodeOptions {
 }
 
 /** The names of these options. */
-export const DECODE_OPTIONS: OptionNames<HatfDecodeOptions> = { fold: true }
+export const DECODE_OPTIONS: OptionNames<HatfDecodeOptions> = { fold: 'boolean' }
 
 const HAS_ATTRIBUTES = FieldBit.attributes
 const HAS_TEXT = FieldBit.text

@@ -32,17 +32,17 @@ export interface HatfEncodeOptions extends EncodeOptions, StrategyOptions {
 }
 
 const OPTIONS: OptionNames<HatfEncodeOptions> = {
-  strict: true,
-  window: true,
-  preset: true,
-  sizeEncoding: true,
-  addressEncoding: true,
-  threadEncoding: true,
-  heapEncoding: true,
-  timeEncoding: true,
-  attributesEncoding: true,
-  attributes: true,
-  latency: true,
+  strict: 'boolean',
+  window: 'number',
+  preset: 'string',
+  sizeEncoding: 'string',
+  addressEncoding: 'string',
+  threadEncoding: 'string',
+  heapEncoding: 'string',
+  timeEncoding: 'string',
+  attributesEncoding: 'string',
+  attributes: 'boolean',
+  latency: 'boolean',
 }
 
 const ALL_CARRIED: Carried = Object.fromEntries(KINDS.map((kind) => [kind, ALL_FIELDS]))

@@ -49,7 +49,7 @@ export interface HeapmonDecodeOptions extends TextDecodeOptions {
   skipBad?: boolean
 }
 
-const OPTIONS: OptionNames<HeapmonDecodeOptions> = { lastLine: true, skipBad: true }
+const OPTIONS: OptionNames<HeapmonDecodeOptions> = { lastLine: 'boolean', skipBad: 'boolean' }
 
 /**
  * Decodes heap monitoring files. It only processes lines whose line feed has arrived, so no reader needs to check for

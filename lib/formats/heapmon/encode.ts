@@ -54,7 +54,12 @@ export interface HeapmonEncodeOptions extends EncodeOptions {
   separator?: HeapmonLayout['separator']
 }
 
-const OPTIONS: OptionNames<HeapmonEncodeOptions> = { strict: true, window: true, headerRow: true, separator: true }
+const OPTIONS: OptionNames<HeapmonEncodeOptions> = {
+  strict: 'boolean',
+  window: 'number',
+  headerRow: 'boolean',
+  separator: 'string',
+}
 
 /** Encodes events as heap monitoring text in canonical form. */
 export class HeapmonEncoder extends LineEncoder {

@@ -38,7 +38,7 @@ export interface HeaptrackEncodeOptions extends EncodeOptions {
   interpreted?: boolean
 }
 
-const OPTIONS: OptionNames<HeaptrackEncodeOptions> = { ...ENCODE_OPTIONS, interpreted: true }
+const OPTIONS: OptionNames<HeaptrackEncodeOptions> = { ...ENCODE_OPTIONS, interpreted: 'boolean' }
 
 const { alloc: ALLOC, existing: EXISTING, realloc: REALLOC, free: FREE, comment: COMMENT, other: OTHER } = Kind
 const HAS_ADDRESS = FieldBit.address

@@ -19,7 +19,12 @@ export interface KmemtraceDecodeOptions {
   cpu?: number
 }
 
-const OPTIONS: OptionNames<KmemtraceDecodeOptions> = { layout: true, byteOrder: true, wordSize: true, cpu: true }
+const OPTIONS: OptionNames<KmemtraceDecodeOptions> = {
+  layout: 'string',
+  byteOrder: 'string',
+  wordSize: 'number',
+  cpu: 'number',
+}
 
 /** kmemtrace's binary records to events: one per-CPU file, or several concatenated. */
 export class KmemtraceDecoder implements Decoder {

@@ -26,12 +26,12 @@ export interface KmemtraceEncodeOptions extends EncodeOptions {
 const NOTHING = new Uint8Array(0)
 
 const OPTIONS: OptionNames<KmemtraceEncodeOptions> = {
-  strict: true,
-  window: true,
-  layout: true,
-  byteOrder: true,
-  wordSize: true,
-  cpu: true,
+  strict: 'boolean',
+  window: 'number',
+  layout: 'string',
+  byteOrder: 'string',
+  wordSize: 'number',
+  cpu: 'number',
 }
 
 /** Events to kmemtrace's binary records: one stream, such as one per-CPU file. */

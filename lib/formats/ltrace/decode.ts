@@ -13,7 +13,7 @@ export interface LtraceDecodeOptions extends TextDecodeOptions {
   inner?: boolean
 }
 
-const OPTIONS: OptionNames<LtraceDecodeOptions> = { inner: true, lastLine: true }
+const OPTIONS: OptionNames<LtraceDecodeOptions> = { inner: 'boolean', lastLine: 'boolean' }
 
 /** Decodes the logs of ltrace. */
 export class LtraceDecoder extends LogDecoder {

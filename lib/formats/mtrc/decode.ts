@@ -17,7 +17,7 @@ export interface MtrcDecodeOptions {
   resolve?: boolean
 }
 
-const OPTIONS: OptionNames<MtrcDecodeOptions> = { resolve: true }
+const OPTIONS: OptionNames<MtrcDecodeOptions> = { resolve: 'boolean' }
 
 /** At most this many warnings are kept. */
 const MAX_WARNINGS = 100

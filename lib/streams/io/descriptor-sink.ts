@@ -26,7 +26,7 @@ export interface DescriptorSinkOptions {
   blocking?: boolean
 }
 
-const OPTIONS: OptionNames<DescriptorSinkOptions> = { recycle: true, blocking: true }
+const OPTIONS: OptionNames<DescriptorSinkOptions> = { recycle: 'boolean', blocking: 'boolean' }
 
 /**
  * Writes to a file descriptor, and loses nothing when it is destroyed: Node's own streams discard their queue when the

@@ -69,12 +69,12 @@ export interface OpenOptions extends Omit<DecodeAnyOptions, 'path' | 'through'> 
 }
 
 const OPTIONS: OptionNames<OpenOptions> = {
-  chunkBytes: true,
+  chunkBytes: 'number',
   decode: true,
   format: true,
-  onTruncated: true,
-  onFormat: true,
-  recycle: true,
+  onTruncated: 'function',
+  onFormat: 'function',
+  recycle: 'boolean',
   signal: true,
 }
 

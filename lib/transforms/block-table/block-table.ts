@@ -106,7 +106,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
 
   /** @throws RangeError for unknown options */
   constructor(options: BlockTableOptions = {}) {
-    checkOptions(options, { spans: true }, 'BlockTable')
+    checkOptions(options, { spans: 'boolean' }, 'BlockTable')
     this.hasSpans = options.spans ?? false
   }
 

@@ -20,7 +20,7 @@ export function parseMoment(text: string): Moment {
 /** @throws RangeError if it is not a moment */
 export function checkMoment(moment: Moment): void {
   if (moment === 'peak') return
-  const { event, time } = moment as { event?: unknown; time?: unknown }
+  const { event, time } = (moment ?? {}) as { event?: unknown; time?: unknown }
   if (typeof event === 'number') {
     if (event < 1) throw new RangeError(`events are counted from 1, not from ${event}`)
     if (!Number.isSafeInteger(event)) throw new RangeError(`no trace has an event number ${event}`)

@@ -1,4 +1,5 @@
 import { functionOfFrame } from '../../event/frame.js'
+import { showValue } from '../../event/message-text.js'
 import type { StringTable } from '../../event/strings.js'
 
 /** A test of names: a string matches the whole name, a regular expression matches anywhere in it. */
@@ -21,7 +22,11 @@ export class NameTest {
   /** The result for each list of the table. */
   private lists = new Uint8Array(0)
 
+  /** @throws RangeError for what is neither a string nor a regular expression: it would match nothing */
   constructor(patterns: readonly NamePattern[]) {
+    for (const pattern of patterns)
+      if (typeof pattern !== 'string' && !(pattern instanceof RegExp))
+        throw new RangeError(`not a name or a regular expression: ${showValue(pattern)}`)
     this.exact = new Set(patterns.filter((pattern) => typeof pattern === 'string'))
     // Copies, because a test moves the lastIndex of expressions with the flags g and y.
     this.expressions = patterns.filter((pattern) => pattern instanceof RegExp).map((pattern) => new RegExp(pattern))

@@ -1,5 +1,6 @@
 import type { EventBatch, U64FieldName } from '../../event/batch.js'
 import { APIS, FieldBit, KINDS, type ApiName, type KindName } from '../../event/fields.js'
+import { showValue } from '../../event/message-text.js'
 import { NameTest, type NamePattern } from './match.js'
 import { byCodes, byRanges } from './row-filter.js'
 import { rangeWords, type Range } from './ranges.js'
@@ -27,7 +28,8 @@ export function hasValue(field: U64FieldName, values: readonly (bigint | number)
 }
 
 function toU64(value: bigint | number): bigint {
-  if (typeof value === 'number' && !Number.isSafeInteger(value)) throw new RangeError(`not an exact integer: ${value}`)
+  if (typeof value !== 'bigint' && !Number.isSafeInteger(value))
+    throw new RangeError(`not an exact integer: ${showValue(value)}`)
   const big = BigInt(value)
   if (big !== BigInt.asUintN(64, big) && big !== BigInt.asIntN(64, big)) {
     throw new RangeError(`not an integer of 64 bits: ${value}`)
@@ -67,7 +69,7 @@ function codeSet(all: readonly string[], wanted: readonly string[], what: string
   const set = new Uint8Array(256)
   for (const name of wanted) {
     const code = all.indexOf(name)
-    if (code < 0) throw new RangeError(`no such ${what}: '${name}' (there are ${all.join(', ')})`)
+    if (code < 0) throw new RangeError(`no such ${what}: ${showValue(name)} (there are ${all.join(', ')})`)
     set[code] = 1
   }
   return set
@@ -76,7 +78,8 @@ function codeSet(all: readonly string[], wanted: readonly string[], what: string
 /** The event happened on one of some CPUs. @throws RangeError when a number is not a 32-bit integer */
 export function onCpu(cpus: readonly (bigint | number)[]): Predicate {
   const wanted = Int32Array.from(cpus, (cpu) => {
-    if ((Number(cpu) | 0) !== Number(cpu)) throw new RangeError(`not an integer of 32 bits: ${cpu}`)
+    if ((typeof cpu !== 'bigint' && typeof cpu !== 'number') || (Number(cpu) | 0) !== Number(cpu))
+      throw new RangeError(`not an integer of 32 bits: ${showValue(cpu)}`)
     return Number(cpu)
   })
   return (batch, rows, n) => {

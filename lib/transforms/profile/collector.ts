@@ -8,7 +8,7 @@ import { stacksOf, type Stacks } from './stacks.js'
 /** The maximum number of distinct stacks, for which their table in the kernel takes at most 64 MiB. */
 export const MAX_STACKS = 250_000
 
-const OPTIONS: OptionNames<ProfileOptions> = { at: true, threadRoot: true, stacks: true }
+const OPTIONS: OptionNames<ProfileOptions> = { at: true, threadRoot: 'boolean', stacks: 'number' }
 
 /**
  * Collects the profile of a stream of batches in one pass: the statistics, and their figures for each stack. Memory

@@ -54,7 +54,7 @@ export function compareProfiles(
   next: Profile,
   options: { match?: ProfileMatch } = {},
 ): ProfileDifference {
-  checkOptions(options, { match: true }, 'compareProfiles')
+  checkOptions(options, { match: 'string' }, 'compareProfiles')
   const { match = 'names' } = options
   const identified = old.statistics.identified && next.statistics.identified
   const whole = { old: totals(old.statistics, identified), new: totals(next.statistics, identified), identified }

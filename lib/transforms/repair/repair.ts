@@ -48,7 +48,7 @@ export interface RepairOptions {
   readonly allow?: readonly FaultName[]
 }
 
-const OPTIONS: OptionNames<RepairOptions> = { window: true, maxSize: true, allow: true }
+const OPTIONS: OptionNames<RepairOptions> = { window: 'number', maxSize: 'bigint', allow: true }
 
 /** The words kept for each block: its start, the thread that allocated it, and whether that thread is known. */
 const [START_HI, START_LO, THREAD_HI, THREAD_LO, HAS_ALLOCATOR, WORDS] = [0, 1, 2, 3, 4, 5]

@@ -56,9 +56,9 @@ export interface ReportDataOptions {
 }
 
 const OPTIONS: OptionNames<ReportDataOptions> = {
-  name: true,
-  isFile: true,
-  generator: true,
+  name: 'string',
+  isFile: 'boolean',
+  generator: 'string',
   compared: true,
   limits: true,
   omitted: true,

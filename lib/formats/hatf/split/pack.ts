@@ -31,7 +31,7 @@ export interface PackOptions extends SplitOptions {
   blockBytes?: number
 }
 
-const OPTIONS: OptionNames<PackOptions> = { fields: true, encoded: true, level: true, blockBytes: true }
+const OPTIONS: OptionNames<PackOptions> = { fields: true, encoded: 'boolean', level: 'number', blockBytes: 'number' }
 
 /** The window of a track's first block. */
 const NOTHING: Uint8Array = new Uint8Array(0)

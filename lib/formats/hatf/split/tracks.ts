@@ -14,7 +14,7 @@ export interface SplitOptions {
   encoded?: boolean
 }
 
-const OPTIONS: OptionNames<SplitOptions> = { fields: true, encoded: true }
+const OPTIONS: OptionNames<SplitOptions> = { fields: true, encoded: 'boolean' }
 
 /** The main track: tags, fields that are not separated, metadata and comments. The tracks of the fields follow. */
 export const MAIN = 0
