@@ -68,15 +68,13 @@ export function unescape(p: usize): usize {
       } else {
         // It may be followed by a byte that is not UTF-8, written as the other half of the pair.
         if (load<u8>(p) >= 0x80) return 0
-        code = 0xfffd
       }
     } else if (code >= 0xdc80 && code <= 0xdcff) {
       // A lone surrogate represents a byte that is not UTF-8.
       store<u8>(out++, <u8>(code - 0xdc00))
       continue
-    } else if (code >= 0xdc00 && code <= 0xdfff) {
-      code = 0xfffd
     }
+    // Other lone surrogates are three bytes.
     out = writeUtf8(out, <u32>code)
   }
   unescapedEnd = out
@@ -163,7 +161,8 @@ function notPlain(p: usize): i32 {
 export const MAX_ESCAPED: u32 = 6
 
 /**
- * Writes a string as `JSON.stringify` does, without quotes, with bytes that are not UTF-8 as lone surrogates.
+ * Writes a string as `JSON.stringify` does, without quotes, with bytes that are not UTF-8 as lone surrogates, and three
+ * bytes for a lone surrogate as that: as `decodeText` of lib/event/strings.ts reads them.
  * @returns the position after it
  */
 export function escape(p: usize, length: u32, out: usize): usize {
@@ -176,7 +175,13 @@ export function escape(p: usize, length: u32, out: usize): usize {
         for (let i: usize = 0; i < n; i++) store<u8>(out++, load<u8>(p++))
         continue
       }
-      out = writeUnicode(out, 0x6364, c)
+      const halves = halvesEnd(p, end)
+      if (halves > p && isKept(p, halves, end)) {
+        for (; p < halves; p += 3) out = writeHalf(out, load<u8>(p + 1), load<u8>(p + 2))
+      } else {
+        for (const last = max(halves, p + 1); p < last; p++) out = writeUnicode(out, 0x6364, load<u8>(p))
+      }
+      continue
     } else if (c >= 0x20) {
       if (c == QUOTE || c == BACKSLASH) store<u8>(out++, <u8>BACKSLASH)
       store<u8>(out++, <u8>c)
@@ -191,6 +196,32 @@ export function escape(p: usize, length: u32, out: usize): usize {
     p++
   }
   return out
+}
+
+/** Whether three bytes at `p` are a lone surrogate, other than those that are the signs of bytes. */
+function isHalf(p: usize, end: usize): bool {
+  if (end - p < 3 || load<u8>(p) != 0xed || (load<u8>(p + 2) & 0xc0) != 0x80) return false
+  const second = load<u8>(p + 1)
+  return second >= 0xa0 && second <= 0xbf && (second & 0xfe) != 0xb2
+}
+
+/** The end of the second half of a pair, or of the first halves, at `p`; `p` if there are none. */
+function halvesEnd(p: usize, end: usize): usize {
+  let q = p
+  while (isHalf(q, end) && load<u8>(q + 1) < 0xb0) q += 3
+  return q == p && isHalf(p, end) ? p + 3 : q
+}
+
+/** Whether they are written as such: nothing that follows first halves can be taken for a second half. */
+function isKept(p: usize, halves: usize, end: usize): bool {
+  if (load<u8>(p + 1) >= 0xb0 || halves == end) return true
+  return load<u8>(halves) < 0x80 || sequenceLength(halves, end - halves) > 0
+}
+
+/** Writes the escape of the lone surrogate with these bytes after the first. */
+function writeHalf(out: usize, second: u32, third: u32): usize {
+  const code = ((second & 0x3f) << 6) | (third & 0x3f)
+  return writeUnicode(out, <u16>(0x64 | ((<u32>hexDigit(code >> 8)) << 8)), code & 0xff)
 }
 
 function escapeLetter(c: u32): u32 {

@@ -263,7 +263,10 @@ function hashBytes(source: Uint8Array, start: number, end: number): number {
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const encoder = new TextEncoder()
 
-/** Bytes as a string: UTF-8, with each byte 0xNN that is not part of valid UTF-8 as the lone surrogate U+DCNN. */
+/**
+ * Bytes as a string: UTF-8, with each byte 0xNN that is not part of valid UTF-8 as the lone surrogate U+DCNN. Other lone
+ * surrogates are the three bytes that UTF-8 would have for them, so that every string survives as well.
+ */
 export function decodeText(bytes: Uint8Array): string {
   try {
     return strict.decode(bytes)
@@ -278,12 +281,40 @@ function decodeDamaged(bytes: Uint8Array): string {
   let valid = 0
   for (let i = 0; i < bytes.length;) {
     const length = validSequence(bytes, i)
-    i += Math.max(1, length)
-    if (length > 0) continue
-    text += strict.decode(bytes.subarray(valid, i - 1)) + String.fromCharCode(0xdc00 + (bytes[i - 1] as number))
+    if (length > 0) {
+      i += length
+      continue
+    }
+    text += strict.decode(bytes.subarray(valid, i))
+    const end = halvesEnd(bytes, i)
+    const isKept = end > i && (surrogate(bytes, i) >= 0xdc00 || end === bytes.length || validSequence(bytes, end) > 0)
+    if (isKept) for (; i < end; i += 3) text += String.fromCharCode(surrogate(bytes, i))
+    else for (const last = Math.max(end, i + 1); i < last;) text += String.fromCharCode(0xdc00 + (bytes[i++] as number))
     valid = i
   }
   return text + strict.decode(bytes.subarray(valid))
+}
+
+/**
+ * The end of the lone surrogates at `i` that are three bytes each: a second half of a pair, or a number of first halves,
+ * which are bytes instead if something follows that could be taken for a second half. `i` if there are none.
+ */
+function halvesEnd(bytes: Uint8Array, i: number): number {
+  let end = i
+  while (surrogate(bytes, end) > 0 && surrogate(bytes, end) < 0xdc00) end += 3
+  return end === i && surrogate(bytes, i) > 0 ? i + 3 : end
+}
+
+/** The surrogate encoded in three bytes at `i`; 0 if there is none, or one that is the sign of a byte. */
+function surrogate(bytes: Uint8Array, i: number): number {
+  const [second = 0, third = 0] = [bytes[i + 1], bytes[i + 2]]
+  if (bytes[i] !== 0xed || second < 0xa0 || second > 0xbf || third >> 6 !== 2) return 0
+  const code = 0xd000 | ((second & 0x3f) << 6) | (third & 0x3f)
+  return isByteSign(code) ? 0 : code
+}
+
+function isByteSign(code: number): boolean {
+  return code >= 0xdc80 && code <= 0xdcff
 }
 
 /** The inverse of `decodeText`. */
@@ -292,7 +323,8 @@ export function encodeText(text: string): Uint8Array {
   const parts: number[] = []
   for (const char of text) {
     const code = char.codePointAt(0) as number
-    if (code >= 0xdc80 && code <= 0xdcff) parts.push(code - 0xdc00)
+    if (isByteSign(code)) parts.push(code - 0xdc00)
+    else if (code >= 0xd800 && code <= 0xdfff) parts.push(0xed, 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f))
     else parts.push(...encoder.encode(char))
   }
   return Uint8Array.from(parts)

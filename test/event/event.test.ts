@@ -157,6 +157,8 @@ describe('strings', () => {
     )
     fc.assert(
       fc.property(fc.array(edge, { maxLength: 12 }), (bytes) => {
+        // Three bytes for half of a pair may be kept as that: see strings.test.ts.
+        fc.pre(!bytes.some((byte, i) => byte === 0xed && bytes[i + 1]! >= 0xa0 && bytes[i + 1]! <= 0xbf))
         expect(decodeText(Uint8Array.from(bytes))).toBe(plain(Uint8Array.from(bytes)))
       }),
       { numRuns: runs(2000) },

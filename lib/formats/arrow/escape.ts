@@ -13,7 +13,7 @@ const ESCAPED = 0x10_fe00
 const BEGIN = Buffer.from([0xf4, 0x8f])
 const THIRD = [0xba, 0xbb]
 
-const strict = new TextDecoder('utf-8', { fatal: true })
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Strings without gaps: bytes, and where each string begins and the last one ends. */
 export type Strings = Pick<FlatStrings, 'bytes' | 'starts'>
@@ -57,8 +57,8 @@ function escapeOne(bytes: Uint8Array): Uint8Array {
   let text = ''
   for (const char of decodeText(bytes)) {
     const code = char.codePointAt(0) as number
-    if (code >= 0xdc80 && code <= 0xdcff) text += String.fromCodePoint(ESCAPED + code - 0xdc00)
-    else if (isEscape(code)) for (const byte of Buffer.from(char)) text += String.fromCodePoint(ESCAPED + byte)
+    if (isEscape(code) || (code >= 0xd800 && code <= 0xdfff))
+      for (const byte of encodeText(char)) text += String.fromCodePoint(ESCAPED + byte)
     else text += char
   }
   return Buffer.from(text)
