@@ -66,6 +66,7 @@ import {
 } from './ltrace/processes'
 import {
   MAX_DEPTH,
+  MAX_MODULE,
   CALL_BYTES,
   open,
   T_DEPTH,
@@ -128,7 +129,7 @@ export let skipped: u32 = 0
 export let firstSkipped: u32 = 0
 /** The text has no line feed. */
 export let isLong: bool = false
-/** The line after the last that was read has a call and is too long. */
+/** The line after the last that was read has a call and is too long, or the module in it. */
 export let isRefused: bool = false
 
 /** Calls during a call are events, too. */
@@ -181,6 +182,10 @@ function push(i: u32): u32 {
     i++
   }
   if (depth == MAX_DEPTH) return i
+  if (moduleLength > MAX_MODULE) {
+    isRefused = true
+    return i
+  }
   const call = place + T_CALLS + <usize>depth * CALL_BYTES
   store<u32>(call, does, C_DOES)
   store<u32>(call, count, C_COUNT)
@@ -207,7 +212,7 @@ function resume(p: usize, end: usize, i: u32): i32 {
     return <i32>i
   }
   const place = threadOf(false)
-  if (place == 0) return <i32>i
+  if (place == 0) return unknown(p + 5, length, i)
   let depth = load<u32>(place, T_DEPTH)
   let found = depth
   while (found > 0) {
@@ -215,7 +220,7 @@ function resume(p: usize, end: usize, i: u32): i32 {
     if (load<u32>(call, C_NAME_LENGTH) == length && memory.compare(call + C_NAME, p + 5, length) == 0) break
     found--
   }
-  if (found == 0) return <i32>i
+  if (found == 0) return unknown(p + 5, length, i)
   depth = found - 1
   if (depth == 0) release(place)
   else store<u32>(place, depth, T_DEPTH)
@@ -240,6 +245,12 @@ function resume(p: usize, end: usize, i: u32): i32 {
   put(i, what, load<u32>(call, C_COUNT), call + C_ARGUMENTS, call + C_NAME, nameBytes, result, set)
   if (isPosix && result == 0) withoutAddress(i)
   return <i32>i + 1
+}
+
+/** A call returns that was not seen, or was forgotten: a line without a call if it may have allocated. */
+function unknown(name: usize, length: u32, i: u32): i32 {
+  const what = functionOf(name, length)
+  return what == OTHER || what == FREE || what == DELETE ? <i32>i : -1
 }
 
 /** The line's thread returns from fork: in the parent with the number of the child, and in the child with 0. */
@@ -360,10 +371,8 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
     const lineEnd = findLf(p)
     let n: i32 = -1
     if (lineEnd - p < MAX_LINE) n = readLine(p, lineEnd, i)
-    else if (hasEvent(p, lineEnd)) {
-      isRefused = true
-      break
-    }
+    else if (hasEvent(p, lineEnd)) isRefused = true
+    if (isRefused) break
     if (n >= 0) i = <u32>n
     else if (skipped++ == 0) firstSkipped = read
     read++

@@ -49,7 +49,6 @@ export function readCall(p: usize, end: usize): bool {
       break
     }
   }
-  if (moduleLength > 120) return false
   const after = nameEnd(p)
   if (after == 0 || after - p > MAX_NAME) return false
   nameAt = p

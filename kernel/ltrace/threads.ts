@@ -3,12 +3,14 @@
 import { LINE_THREAD } from './head'
 import { does } from './call'
 
-/** A place for each such thread: its id, the number of its calls, and the calls. Calls that do not fit are dropped. */
-const MAX_THREADS: usize = 64
+/** A place for each such thread: its id, the number of its calls, and the calls. When all are taken, one is forgotten. */
+const MAX_THREADS: usize = 256
 export const MAX_DEPTH: u32 = 8
-export const CALL_BYTES: usize = 320
-export const THREAD_BYTES: usize = 2624
-export const THREADS: usize = memory.data(167_936)
+export const CALL_BYTES: usize = 448
+export const THREAD_BYTES: usize = 3600
+export const THREADS: usize = memory.data(921_600)
+/** The longest name of a module of a call that has not returned: that of a file. */
+export const MAX_MODULE: u32 = 255
 /** The number of places in use. */
 export let open: u32 = 0
 let nextThread: usize = 0

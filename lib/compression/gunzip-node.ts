@@ -14,6 +14,13 @@ const SLICE_BYTES = 4096
 /** The initial memory for the output of a slice, which grows in steps of this size. */
 const OUTPUT_BYTES = 65_536
 
+/**
+ * How many inflaters of zlib-sync a process makes. It never frees zlib's state of one, some 40 KB, and has no way to use
+ * it again; what a process that reads many traces gains by it is lost soon.
+ */
+const MAX_SYNC = 64
+let syncLeft = MAX_SYNC
+
 /** The part of zlib-sync that is used here; its own types leave out that `result` is null after an error. */
 interface SyncInflate {
   push(bytes: Buffer, flush: number): void
@@ -52,17 +59,18 @@ interface Inflate {
 /**
  * Inflates members with zlib.
  * @param zlibSync inflates the first member that is large or in several chunks, without a hop to the thread pool; later
- *   ones, and all of them where this is undefined, go through node:zlib. (zlib-sync frees an inflater's state only when
- *   the garbage collector finds it. The collector does not know its size, so there must not be many inflaters.)
+ *   ones, and all of them where this is undefined, go through node:zlib
+ * @param isLimited no more than `MAX_SYNC` members of the process are inflated with zlib-sync
  */
-export function nodeMembers(zlibSync?: ZlibSync): MemberInflater {
+export function nodeMembers(zlibSync?: ZlibSync, isLimited = true): MemberInflater {
   let first = zlibSync
   return async function* (input) {
     const { offset } = input
     yield* wholeMembers(input)
     if (input.offset > offset) return
     await skipHeader(input)
-    const inflate = first === undefined ? new NodeInflate() : new InStepInflate(first)
+    const inflate = first === undefined || (isLimited && syncLeft === 0) ? new NodeInflate() : new InStepInflate(first)
+    if (isLimited && inflate instanceof InStepInflate) syncLeft--
     first = undefined
     try {
       yield* inflateMember(input, inflate, offset)

@@ -30,7 +30,10 @@ export function defaultInflater(): Inflater {
 
 /** Options of `decompress`. */
 export interface DecompressOptions {
-  /** Default: `zlib-sync` where it is installed. */
+  /**
+   * Default: `zlib-sync` where it is installed, for the first 64 inputs of a process that are not small. It never frees
+   * the state of an inflater, some 40 KB, so do not ask for it in a service.
+   */
   inflater?: Inflater
   /** Called if the archive is truncated. The stream then ends where the archive does, without an error. */
   onTruncated?: (error: TraceError) => void
@@ -46,6 +49,7 @@ export function inflateOnNode(
     gzip: async () =>
       (await import('../compression/gunzip-node.js')).nodeMembers(
         (inflater ?? defaultInflater()) === 'zlib-sync' ? loadZlibSync() : undefined,
+        inflater === undefined,
       ),
     zstd: zstdInflater,
   }

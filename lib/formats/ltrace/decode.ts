@@ -23,7 +23,7 @@ export class LtraceDecoder extends LogDecoder {
 
   constructor(options?: LtraceDecodeOptions) {
     checkOptions(options, OPTIONS, 'LtraceDecoder')
-    super(NAME, MAX_LINE, "calls of an allocator's functions", options)
+    super(NAME, MAX_LINE, "whole calls of an allocator's functions", options)
     this.inner = options?.inner ?? false
   }
 

@@ -96,7 +96,7 @@ describe('calls', () => {
     const { events: found, warnings } = decode(`${line}\nfree(0x1) = <void>\n`)
     expect(found).toHaveLength(1)
     expect(warnings).toEqual([
-      "ltrace: skipped lines that are no calls of an allocator's functions: 1; the first is line 1",
+      "ltrace: skipped lines that are no whole calls of an allocator's functions: 1; the first is line 1",
     ])
   })
 })
@@ -243,4 +243,35 @@ describe('processes', () => {
     const lines = ['1 fork() = 2', ...Array.from({ length: 3000 }, (_, i) => `${i + 10} malloc(1) = 0x10`)]
     expect(new Set(processes(...lines))).toEqual(new Set([2]))
   })
+})
+
+describe('names of modules', () => {
+  const long = 'm'.repeat(300)
+  const file = `lib${'x'.repeat(249)}.so`.slice(0, 255)
+
+  it('have any length in whole lines, and that of a file in calls that return later', () => {
+    expect(
+      events(`1 ${long}->malloc(5) = 0x10`, `1 ${file}->malloc(6 <unfinished ...>`, '1 <... malloc resumed> ) = 0x20'),
+    ).toMatchObject([
+      { size: 5n, module: long },
+      { size: 6n, module: file },
+    ])
+  })
+
+  it('that are longer in calls that return later are an error', () => {
+    const { events: found, error } = decode(`1 a->free(0x10) = <void>\n1 ${long}->malloc(6 <unfinished ...>\n`)
+    expect(found).toHaveLength(1)
+    expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', line: 2, event: 2 })
+  })
+})
+
+it('256 threads may be in calls; the return of a call that is not known is reported', () => {
+  const run = (n: number) => {
+    const threads = Array.from({ length: n }, (_, i) => i + 1)
+    const begun = threads.map((thread) => `${thread} a->malloc(${thread} <unfinished ...>\n`)
+    const ended = threads.map((thread) => `${thread} <... malloc resumed> ) = 0x${thread}0\n`)
+    return decode([...begun, ...ended].join(''))
+  }
+  expect(run(256)).toMatchObject({ events: { length: 256 }, warnings: [] })
+  expect(run(260)).toMatchObject({ events: { length: 256 }, warnings: [expect.stringContaining(': 4; ')] })
 })
