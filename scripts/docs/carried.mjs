@@ -43,8 +43,10 @@ export function carriedPage() {
       '## From one to another',
       [
         'The fields that are dropped when a trace in the format of the row is converted to that of the column. ' +
-          'All others are kept, and restored when the trace is converted back;',
-        'a field is named without kinds if it is kept on none of them.',
+          'All others are kept.',
+        'A field is named without kinds if it is kept on none of them. What a format has in another place comes back ' +
+          'there: from heaptrack and heap monitoring text, function, file, line, call site and module are the ' +
+          'innermost frame of the stack.',
         ...(readOnly.length === 0 ? [] : [`These can only be read, and so have no column: ${readOnly.join(', ')}.`]),
       ].join('\n'),
       table(

@@ -16,7 +16,7 @@ export const info: FormatInfo = {
         'write a checkpoint every N events, with K or M for 1024 or 1048576 of them, and an index, so that readers ' +
         'can begin there (1M adds some percent)',
     },
-    best: { help: 'the fewest bytes, at about a million events per second; the default', default: false },
+    best: { help: 'the fewest bytes, at 0.1 to 1 million events per second; the default', default: false },
     fast: { help: 'up to half as many bytes more, in a third of the time', default: false },
   },
   programOptions: ['level'],
