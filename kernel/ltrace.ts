@@ -181,7 +181,10 @@ function push(i: u32): u32 {
     put(i, does, count, ARGUMENTS, nameAt, nameLength, 0, set)
     i++
   }
-  if (depth == MAX_DEPTH) return i
+  if (depth >= MAX_DEPTH) {
+    store<u32>(place, depth + 1, T_DEPTH)
+    return i
+  }
   if (moduleLength > MAX_MODULE) {
     isRefused = true
     return i
@@ -214,6 +217,10 @@ function resume(p: usize, end: usize, i: u32): i32 {
   const place = threadOf(false)
   if (place == 0) return unknown(p + 5, length, i)
   let depth = load<u32>(place, T_DEPTH)
+  if (depth > MAX_DEPTH) {
+    store<u32>(place, depth - 1, T_DEPTH)
+    return unknown(p + 5, length, i)
+  }
   let found = depth
   while (found > 0) {
     const call = place + T_CALLS + <usize>(found - 1) * CALL_BYTES

@@ -3,7 +3,10 @@
 import { LINE_THREAD } from './head'
 import { does } from './call'
 
-/** A place for each such thread: its id, the number of its calls, and the calls. When all are taken, one is forgotten. */
+/**
+ * A place for each such thread: its id, the number of its calls, and the first calls. When all places are taken, a thread
+ * is forgotten.
+ */
 const MAX_THREADS: usize = 256
 export const MAX_DEPTH: u32 = 8
 export const CALL_BYTES: usize = 448
@@ -66,5 +69,6 @@ export function threadOf(makes: bool): usize {
 
 /** Notes the address that a call within `depth` others received. */
 export function noteInner(place: usize, depth: u32, address: u64): void {
-  for (let n: u32 = 0; n < depth; n++) store<u64>(place + T_CALLS + <usize>n * CALL_BYTES, address, C_INNER)
+  for (let n: u32 = 0; n < min(depth, MAX_DEPTH); n++)
+    store<u64>(place + T_CALLS + <usize>n * CALL_BYTES, address, C_INNER)
 }

@@ -19,7 +19,7 @@ export interface OrderStatistics {
   late: number
   /** The number of the first of them. */
   firstLate?: number
-  /** Events with the same sequence number as an earlier one. */
+  /** Events whose sequence number is the greatest so far, again. One that repeats a smaller number is late. */
   duplicates: number
   /** The number of the first of them. */
   firstDuplicate?: number

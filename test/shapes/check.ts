@@ -32,7 +32,9 @@ function figuresOf(statistics: Statistics): ReturnType<Oracle['finish']> {
     temporary,
     lifetimes: { count, sum },
     foreignFrees: statistics.threads.reduce((all, thread) => all + thread.foreignFrees, 0),
-    sites: new Map(statistics.sites.filter(allocating).map((site) => [String(site.callSite), row(site)])),
+    sites: new Map(
+      statistics.sites.filter(allocating).map((site) => [site.stack?.join('\n') ?? String(site.callSite), row(site)]),
+    ),
     threads: new Map(
       statistics.threads.filter(allocating).map((one) => [`${String(one.process)} ${String(one.thread)}`, row(one)]),
     ),

@@ -18,6 +18,10 @@ export const DIMENSIONS = {
   timed: [false, true],
   processes: [0, 1, 3],
   sites: [0, 1, 1000],
+  /** The frames of each site's stack; 0: a site is a call site. */
+  frames: [0, 2, 60],
+  /** How often the program runs: each run is a trace of its own in the stream. */
+  traces: [1, 2],
 } as const
 
 type Dimensions = typeof DIMENSIONS
@@ -55,17 +59,34 @@ const HEADER: TraceHeader = { format: 'ndjson', timeUnit: 'ns' }
 
 /** The events of a shape, in full batches. */
 export function* eventsOf(shape: Shape): Generator<EventBatch> {
-  const { blocks, gap, threads, processes, sites } = shape
+  for (let trace = 0; trace < shape.traces; trace++) yield* traceOf(shape)
+}
+
+function* traceOf(shape: Shape): Generator<EventBatch> {
+  const { blocks, threads, processes, sites, frames } = shape
+  // Blocks of several processes are told apart below 2^48 only: see docs/statistics.md.
+  const gap = processes > 0 && BigInt(2 * blocks) * shape.gap >= 1n << 47n ? 4096n : shape.gap
   const random = seeded(blocks)
   const header = { ...HEADER }
   let fields = fieldSet('address', 'oldAddress', 'size')
   if (threads > 0) fields |= FieldBit.thread
   if (processes > 0) fields |= FieldBit.process
-  if (sites > 0) fields |= FieldBit.callSite
+  if (sites > 0) fields |= frames > 0 ? FieldBit.stack : FieldBit.callSite
   if (shape.indexed) fields |= FieldBit.index
   if (shape.timed) fields |= FieldBit.time
   let batch = new EventBatch(BATCH_EVENTS, fields, header)
   const full: EventBatch[] = []
+  /** By site, the list of its stack in the current batch, from 1. */
+  const lists = new Uint32Array(sites)
+  const stackOf = (site: number): number => {
+    if (lists[site] === 0) {
+      const { strings } = batch
+      const ids = [strings.internText(`site${site}`)]
+      while (ids.length < frames) ids.push(strings.internText(`caller${(site % 7) * ids.length}`))
+      lists[site] = strings.addList(ids) + 1
+    }
+    return (lists[site] as number) - 1
+  }
   let events = 0
   const slots = new Float64Array(blocks).map((_, i) => i)
   let index = 0
@@ -83,15 +104,17 @@ export function* eventsOf(shape: Shape): Generator<EventBatch> {
     if (shape.indexed) batch.index.values[at] = BigInt(indices[block] as number)
     if (threads > 0) batch.thread.values[at] = BigInt(thread % threads) + 1n
     if (processes > 0) batch.process.values[at] = BigInt(block % processes) + 1n
-    if (sites > 0) batch.callSite.values[at] = BigInt(block % sites) * 16n + 1n
+    if (sites > 0 && frames > 0) batch.stack[at] = stackOf(block % sites)
+    else if (sites > 0) batch.callSite.values[at] = BigInt(block % sites) * 16n + 1n
     if (shape.timed) batch.time.values[at] = BigInt(events * 3)
     batch.kind[at] = kind
-    batch.mask[at] = mask | (fields & fieldSet('index', 'thread', 'process', 'callSite', 'time'))
+    batch.mask[at] = mask | (fields & fieldSet('index', 'thread', 'process', 'callSite', 'stack', 'time'))
     batch.address.values[at] = addressOf(slot)
     batch.size.values[at] = size
     events++
     if (batch.count < BATCH_EVENTS) return
     full.push(batch)
+    lists.fill(0)
     batch = new EventBatch(BATCH_EVENTS, fields, header)
   }
   const alloc = (i: number) => {

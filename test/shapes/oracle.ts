@@ -1,4 +1,5 @@
 import type { EventBatch } from '../../lib/event/batch.js'
+import type { TraceHeader } from '../../lib/event/header.js'
 import { FieldBit, Kind } from '../../lib/event/fields.js'
 
 /** What a site or a thread allocated, and what became of it: blocks and bytes. */
@@ -28,7 +29,9 @@ interface Block {
 
 /** What docs/statistics.md says of the figures, in plain code: one map of blocks, and sums. */
 export class Oracle {
+  private header: TraceHeader | undefined
   private events = 0
+  private readonly leaked = { blocks: 0, bytes: 0n }
   private readonly live = new Map<string | bigint, Block>()
   private liveBytes = 0n
   private readonly allocated = { blocks: 0, bytes: 0n }
@@ -47,13 +50,25 @@ export class Oracle {
   private readonly lastCalls = new Map<bigint | undefined, number>()
 
   add(batch: EventBatch): void {
+    if (batch.header !== this.header) this.endTrace()
+    this.header = batch.header
+    const stacks = new Map<number, string>()
+    const stackOf = (list: number): string => {
+      const known = stacks.get(list)
+      if (known !== undefined) return known
+      const text = batch.strings.list(list).map((id) => batch.strings.text(id))
+      stacks.set(list, text.join('\n'))
+      return text.join('\n')
+    }
     for (let i = 0; i < batch.count; i++) {
       const has = (bit: number) => ((batch.mask[i] as number) & bit) !== 0
       const value = (column: { values: BigUint64Array }, bit: number) =>
         has(bit) ? (column.values[i] as bigint) : undefined
       const thread = value(batch.thread, FieldBit.thread)
       const process = value(batch.process, FieldBit.process)
-      const site = String(value(batch.callSite, FieldBit.callSite))
+      const site = has(FieldBit.stack)
+        ? stackOf(batch.stack[i] as number)
+        : String(value(batch.callSite, FieldBit.callSite))
       const index = value(batch.index, FieldBit.index)
       const nameOf = (address: bigint) => {
         if (index !== undefined) return `#${String(index)}`
@@ -125,12 +140,20 @@ export class Oracle {
     return block.born
   }
 
+  /** No block outlives its trace. */
+  private endTrace(): void {
+    for (const { size, shares } of this.live.values()) for (const { leaked } of shares) grow(leaked, size)
+    this.leaked.blocks += this.live.size
+    this.leaked.bytes += this.liveBytes
+    this.live.clear()
+    this.liveBytes = 0n
+  }
+
   /** The figures by their names in `Statistics`. */
   finish() {
-    for (const { size, shares } of this.live.values()) for (const { leaked } of shares) grow(leaked, size)
-    const { sites, threads } = this
+    this.endTrace()
+    const { sites, threads, leaked } = this
     const { events, allocated, freed, peakBytes, peakBlocks, heaptrack, memray, lifetimes, foreignFrees } = this
-    const leaked = { blocks: this.live.size, bytes: this.liveBytes }
     const temporary = { heaptrack, memray }
     return {
       events,

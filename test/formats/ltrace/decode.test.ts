@@ -151,6 +151,14 @@ describe('calls that are cut', () => {
     expect(found.map(({ address }) => address)).toEqual([16n, 32n])
   })
 
+  it('nested more deeply than is kept are reported, and change nothing', () => {
+    const calls = Array.from({ length: 10 }, (_, i) => `7 a->malloc(${i} <unfinished ...>\n`)
+    const ends = Array.from({ length: 10 }, (_, i) => `7 <... malloc resumed> ) = 0x${i + 1}0\n`)
+    const { events: found, warnings } = decode([...calls, ...ends].join(''))
+    expect(found).toMatchObject([{ size: 0n, address: 0x100n }])
+    expect(warnings).toEqual([expect.stringContaining(': 2; the first is line 11')])
+  })
+
   it('in very many threads, and nested deeply, take no memory', () => {
     const begun = Array.from({ length: 20_000 }, (_, i) => `${i + 1} a->malloc(${i} <unfinished ...>`)
     const deep = Array.from({ length: 20_000 }, () => '7 a->malloc(5 <unfinished ...>')

@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest'
+import type { EventBatch } from '../../lib/event/batch.js'
+import type { WritableFormat } from '../../lib/event/format.js'
+import { BlockTable } from '../../lib/transforms/block-table/block-table.js'
+import type { BlockRow } from '../../lib/transforms/block-table/columns.js'
+import { Filter, type FilterOptions } from '../../lib/transforms/filter.js'
+import { ProfileCollector } from '../../lib/transforms/profile/collector.js'
+import { compareProfiles } from '../../lib/transforms/profile/difference.js'
+import { Repair } from '../../lib/transforms/repair/repair.js'
+import { ReportCollector } from '../../lib/transforms/report/collector.js'
+import { plain } from '../../lib/transforms/report/plain.js'
+import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
+import type { Statistics } from '../../lib/transforms/statistics/result.js'
+import { Verifier } from '../../lib/transforms/verify.js'
+import { drive } from '../support/drive.js'
+import { formatNamed } from '../support/formats.js'
+import { expectWhole } from '../transforms/report/whole.js'
+import { eventsOf, shapesOf, type Shape } from './generate.js'
+
+/** Formats that carry all of an event. */
+const FORMATS: readonly [string, object][] = [
+  ['ndjson', {}],
+  ['arrow', {}],
+  ['compact', {}],
+  ['compact', { level: 1 }],
+]
+
+/** Takes batches into a collector. */
+function collect<Result>(collector: { add(batch: EventBatch): void; finish(): Result }, batches: Iterable<EventBatch>) {
+  for (const batch of batches) collector.add(batch)
+  return collector.finish()
+}
+
+const statisticsOf = (batches: Iterable<EventBatch>) => collect(new StatisticsCollector(), batches)
+const amount = ({ blocks, bytes }: { blocks: number; bytes: bigint }) => ({ blocks, bytes })
+
+/** The sum of a figure over rows. */
+function sumOf<Row>(rows: Iterable<Row>, of: (row: Row) => { blocks: number; bytes: bigint }) {
+  const sum = { blocks: 0, bytes: 0n }
+  for (const row of rows) {
+    const { blocks, bytes } = of(row)
+    sum.blocks += blocks
+    sum.bytes += bytes
+  }
+  return sum
+}
+
+function expectProfile(batches: readonly EventBatch[], statistics: Statistics): void {
+  const profile = collect(new ProfileCollector(), batches)
+  const samples = [...profile.samples()]
+  expect(sumOf(samples, (sample) => sample.allocated)).toEqual(statistics.allocated)
+  expect(sumOf(samples, (sample) => sample.atPeak)).toEqual(amount(statistics.peakBytes))
+  expect(sumOf(samples, (sample) => sample.live)).toEqual(statistics.leaked)
+  expect(sumOf(samples, (sample) => sample.temporary.heaptrack)).toEqual(statistics.temporary.heaptrack)
+  const atPeak = collect(new ProfileCollector({ at: 'peak' }), batches)
+  expect(sumOf(atPeak.samples(), (sample) => sample.live)).toEqual(amount(statistics.peakBytes))
+  const { stacks } = compareProfiles(profile, collect(new ProfileCollector(), batches))
+  for (const { old, new: next } of stacks) expect(next).toEqual(old)
+}
+
+function expectReport(batches: readonly EventBatch[], statistics: Statistics): void {
+  const data = collect(new ReportCollector(), batches).data()
+  expectWhole(data)
+  const { allocated, freed, leaked, peakBytes, peakBlocks, temporary } = statistics
+  const expected = plain({ allocated, freed, leaked, peakBytes, peakBlocks, temporary })
+  expect(data.summary).toMatchObject(expected as object)
+}
+
+function expectBlocks(batches: readonly EventBatch[], statistics: Statistics): void {
+  const rows: BlockRow[] = []
+  const table = new BlockTable({ spans: true })
+  const take = () => {
+    for (let part = table.next(); part !== null; part = table.next())
+      for (let i = 0; i < part.count; i++) rows.push(part.row(i))
+  }
+  for (const batch of batches) {
+    table.feed(batch)
+    take()
+  }
+  table.end()
+  take()
+  const sum = (some: readonly BlockRow[]) => sumOf(some, ({ size = 0n }) => ({ blocks: 1, bytes: size }))
+  expect(sum(rows)).toEqual(statistics.allocated)
+  expect(sum(rows.filter(({ ending }) => ending !== 'live'))).toEqual(statistics.freed)
+  expect(sum(rows.filter(({ ending }) => ending === 'live'))).toEqual(statistics.leaked)
+}
+
+/** What a filter keeps and what its inverse keeps are all events. */
+function expectFilter(batches: readonly EventBatch[], options: FilterOptions): void {
+  const count = (invert: boolean) =>
+    drive(new Filter({ ...options, invert }), batches).out.reduce((sum, batch) => sum + batch.count, 0)
+  expect(count(false) + count(true)).toBe(batches.reduce((sum, batch) => sum + batch.count, 0))
+}
+
+/** Whether blocks are so far apart that they do not overlap. */
+const areApart = ({ sizes, gap, reallocs }: Shape) =>
+  (sizes === 'small' || sizes === 'zero') && gap >= 64n && !['grow', 'fail'].includes(reallocs)
+
+function expectEqualFigures(shape: Shape): void {
+  const batches = [...eventsOf(shape)]
+  const statistics = statisticsOf(batches)
+  expectProfile(batches, statistics)
+  expectReport(batches, statistics)
+  expectBlocks(batches, statistics)
+  expectFilter(batches, { thread: 1n })
+  expectFilter(batches, { size: { from: 10n, to: 100_000n } })
+  expectFilter(batches, { kind: 'free' })
+
+  for (const [name, options] of FORMATS) {
+    const format = formatNamed(name) as WritableFormat
+    const bytes = drive(format.encoder(options), batches)
+    expect(bytes.error).toBeUndefined()
+    const back = drive(format.decoder(), bytes.out)
+    expect(back.error).toBeUndefined()
+    const { formats: _formats, ...figures } = statisticsOf(back.out)
+    const { formats: _others, ...expected } = statistics
+    expect(figures).toEqual(expected)
+  }
+
+  const verifier = new Verifier()
+  const repaired = drive(new Repair(), batches).out
+  for (const batch of repaired) verifier.check(batch)
+  expect([...verifier.counts]).toEqual([])
+  if (areApart(shape) && shape.sizes !== 'zero')
+    expect(amount(statisticsOf(repaired).allocated)).toEqual(statistics.allocated)
+}
+
+describe('a figure is the same wherever it is shown, for shapes of programs', () => {
+  it.each(shapesOf([0, 1, 12, 150], 7))('$blocks blocks, freed: $deaths, reallocs: $reallocs', expectEqualFigures)
+
+  describe('for many', { tags: ['slow'] }, () => {
+    const numbers = Array.from({ length: 22 }, (_, i) => Math.round(20 * 1.45 ** i))
+    it.each(shapesOf(numbers, 8))('$blocks blocks, freed: $deaths, reallocs: $reallocs', expectEqualFigures)
+  })
+})
