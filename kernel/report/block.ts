@@ -1,4 +1,5 @@
 /** The data of each live block, and how a block occupies pages and regions. */
+import { KERNEL_PAGES } from '../../lib/kernel/layouts/report'
 import { makePages, takePages } from './pages'
 import { makeRegions, takeRegions } from './regions'
 
@@ -22,8 +23,7 @@ const SPACE: u32 = 8
 
 /** Address spaces from this number on are not followed. */
 const SPACES: u32 = 4095
-/** The address space of a kernel's pages, which contain objects with addresses of their own. */
-const PAGES: u32 = 4094
+const PAGES: u32 = KERNEL_PAGES
 /** The number of address spaces that have a map. */
 const MAPPED: u32 = 64
 /** The number of blocks with an address, and of those whose address space is not followed, or has no map. */

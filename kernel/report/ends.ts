@@ -1,27 +1,29 @@
 /** The blocks that are live when a trace ends. */
+import { TABLE_BYTES } from '../../lib/kernel/layouts/pairs'
+import { SLICE_BITS, SLICE_BLOCKS, SLICE_BYTES, SLICE_SUM } from '../../lib/kernel/layouts/report'
 import { blockAt, makeBlocks } from '../live/records'
 import { addTo, count } from '../statistics/sums'
 import { addressOf, EVENT, FLAGS, IS_LIVE, reachOf, RESIZED, SITE, SIZE, spaceOf } from './block'
 import { endChain, endLive, leaveMaximum } from './observe'
 import { endPages, findSparse, sparseBytes, sparsePages } from './pages'
-import { addPair, clearPairs, makePairs, TABLE_BYTES } from './pairs'
+import { addPair, clearPairs, makePairs } from './pairs'
 import { endRegions } from './regions'
 import { siteKeeps } from './sites'
 
 /** For the trace that ended: by slice of the stream, the blocks last allocated or resized in it, and their bytes. */
-export const GENERATIONS: usize = memory.data(1536)
-/** The same by site: the key is the site's row times 64, plus the slice. */
+export const GENERATIONS: usize = memory.data(SLICE_BYTES << SLICE_BITS)
+/** The same by site: the key is the site's row above `SLICE_BITS`, plus the slice. */
 export const SITE_GENERATIONS: usize = memory.data(TABLE_BYTES)
 const MOST: u32 = 262_144
 
 /**
  * Ends a trace.
  * @param numbers the highest number of a block
- * @param shift each of at most 64 slices has `2^shift` events
+ * @param shift each slice has `2^shift` events
  * @returns whether there was memory
  */
 export function endTrace(numbers: u32, shift: u32): bool {
-  memory.fill(GENERATIONS, 0, 1536)
+  memory.fill(GENERATIONS, 0, SLICE_BYTES << SLICE_BITS)
   clearPairs(SITE_GENERATIONS)
   if (!makeBlocks(numbers) || !makePairs(SITE_GENERATIONS, min<u32>(numbers, MOST), MOST)) return false
   leaveMaximum()
@@ -31,10 +33,10 @@ export function endTrace(numbers: u32, shift: u32): bool {
     const size = load<u64>(block, SIZE)
     const site = load<u32>(block, SITE)
     const slice = (load<u64>(block, EVENT) - 1) >> (<u64>shift)
-    const generation = GENERATIONS + <usize>slice * 24
-    count(generation)
-    addTo(generation + 8, size)
-    addPair(SITE_GENERATIONS, ((<u64>site) << 6) | slice, size)
+    const generation = GENERATIONS + <usize>slice * SLICE_BYTES
+    count(generation + SLICE_BLOCKS)
+    addTo(generation + SLICE_SUM, size)
+    addPair(SITE_GENERATIONS, ((<u64>site) << SLICE_BITS) | slice, size)
     endChain(load<u32>(block, RESIZED))
     const space = spaceOf(block)
     if (space >= 0 && size > 0) {

@@ -2,6 +2,25 @@
  * Examines the events about blocks, in order, after the statistics have counted them: their effects on the live set
  * (live/follow.ts) and the rows of their sites and threads are known.
  */
+import { TABLE_BYTES } from '../../lib/kernel/layouts/pairs'
+import {
+  ALL_GROWN,
+  ALL_MOVED,
+  ALL_SAME,
+  ALL_SHRUNK,
+  CELL_BITS,
+  DOUBLE_FREE,
+  FAILED,
+  GROWN_BYTES,
+  HEAT_SIDE,
+  LONGEST,
+  OVERLAP,
+  PROBLEM_BITS,
+  SHRUNK_BYTES,
+  UNKNOWN_FREE,
+  UNKNOWN_REALLOC,
+  ZERO_SIZE,
+} from '../../lib/kernel/layouts/report'
 import { BEGAN, DONE, REUSED, UNKNOWN } from '../live/follow'
 import { blockAt, makeBlocks } from '../live/records'
 import { ADDRESS, API, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE as SIZES } from '../shared/columns'
@@ -21,7 +40,7 @@ import {
 import { addTo, count, raise, takeFrom } from '../statistics/sums'
 import { addressOf, BORN, EVENT, FLAGS, IS_LIVE, leave, makePlaces, place, RESIZED, SITE, SIZE, THREAD } from './block'
 import { keepPages } from './pages'
-import { addPair, makePairs, TABLE_BYTES } from './pairs'
+import { addPair, makePairs } from './pairs'
 import { makeSites, siteResizes } from './sites'
 
 export { placed, unfollowed, unmapped } from './block'
@@ -34,17 +53,17 @@ export const SITES: usize = memory.data(16576)
 export const THREADS: usize = memory.data(16576)
 export const PROCESSES: usize = memory.data(16576)
 
-/** Blocks that were freed, by 65 times the bits of their size plus the bits of their lifetime. */
-export const HEAT: usize = memory.data(33800)
-/** The same by site: the key is the site's row times 8192, plus the cell. */
+/** Blocks that were freed, by `HEAT_SIDE` times the bits of their size plus the bits of their lifetime. */
+export const HEAT: usize = memory.data(HEAT_SIDE * HEAT_SIDE * 8)
+/** The same by site: the key is the site's row above `CELL_BITS`, plus the cell. */
 export const SITE_HEAT: usize = memory.data(TABLE_BYTES)
 const MOST_HEAT: u32 = 131_072
 /** Blocks that were freed, by the row of the thread that allocated them times 2^32, plus that of the other thread. */
 export const MATRIX: usize = memory.data(TABLE_BYTES)
 const MOST_MATRIX: u32 = 65_536
 
-/** Blocks by the number of times they were resized: up to 255 times, and more. */
-export const CHAINS: usize = memory.data(2048)
+/** Blocks by the number of times they were resized, which is at most `LONGEST`. */
+export const CHAINS: usize = memory.data((LONGEST + 1) * 8)
 /**
  * The numbers of reallocs that enlarged, shrank, kept the size of, or moved the block; and the bytes by which blocks
  * grew and shrank.
@@ -53,15 +72,9 @@ export const RESIZES: usize = memory.data(64)
 /** Allocations of nothing. */
 export let zeroSizes: u64 = 0
 
-/** The anomalies in the rows of the last call: the row times 8, plus the kind; at most three per row. */
+/** The anomalies in the rows of the last call: the row above `PROBLEM_BITS`, plus the kind; at most three per row. */
 export const PROBLEMS: usize = memory.data(49_408)
 export let problems: u32 = 0
-const UNKNOWN_FREE: u32 = 0
-const DOUBLE_FREE: u32 = 1
-const OVERLAP: u32 = 2
-const FAILED: u32 = 3
-const ZERO_SIZE: u32 = 4
-const UNKNOWN_REALLOC: u32 = 5
 /** The bits of effects that only live/follow.ts uses. */
 const AGAIN: u32 = 8
 const IS_NOTHING: u32 = 32
@@ -110,7 +123,7 @@ function notice(row: usize, kind: u8, effect: u32): void {
 // @ts-ignore: decorator
 @inline
 function note(row: usize, kind: u32): void {
-  store<u32>(PROBLEMS + ((<usize>problems) << 2), ((<u32>row) << 3) | kind)
+  store<u32>(PROBLEMS + ((<usize>problems) << 2), ((<u32>row) << PROBLEM_BITS) | kind)
   problems++
 }
 
@@ -139,9 +152,9 @@ function follow(row: usize, effect: u32, isInvented: bool): void {
     addPair(MATRIX, ((<u64>load<u32>(from, THREAD)) << 32) | (<u64>thread), before)
     ends(from, before)
     if ((effect & BEGAN) == 0) {
-      const cell = bitsOf(before) * 65 + bitsOf(blockEvents - born)
+      const cell = bitsOf(before) * HEAT_SIDE + bitsOf(blockEvents - born)
       count(HEAT + ((<usize>cell) << 3))
-      addPair(SITE_HEAT, ((<u64>load<u32>(from, SITE)) << 13) | cell, before)
+      addPair(SITE_HEAT, ((<u64>load<u32>(from, SITE)) << CELL_BITS) | cell, before)
       endChain(resized)
       return
     }
@@ -198,7 +211,7 @@ export function leaveMaximum(): void {
 // @ts-ignore: decorator
 @inline
 export function endChain(resized: u32): void {
-  if (resized > 0) count(CHAINS + ((<usize>min<u32>(255, resized)) << 3))
+  if (resized > 0) count(CHAINS + ((<usize>min<u32>(LONGEST, resized)) << 3))
 }
 
 /** A trace ended: no block is live. */
@@ -217,13 +230,13 @@ function resizes(row: usize, mask: u32, site: u32, before: u64, size: u64): void
   }
   siteResizes(site, before, size, isMoved)
   if (size > before) {
-    count(RESIZES)
-    addTo(RESIZES + 32, size - before)
+    count(RESIZES + ALL_GROWN)
+    addTo(RESIZES + GROWN_BYTES, size - before)
   } else if (size < before) {
-    count(RESIZES + 8)
-    addTo(RESIZES + 48, before - size)
+    count(RESIZES + ALL_SHRUNK)
+    addTo(RESIZES + SHRUNK_BYTES, before - size)
   } else {
-    count(RESIZES + 16)
+    count(RESIZES + ALL_SAME)
   }
-  if (isMoved) count(RESIZES + 24)
+  if (isMoved) count(RESIZES + ALL_MOVED)
 }

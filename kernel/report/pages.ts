@@ -2,11 +2,12 @@
  * Pages of memory with live bytes, by the number of their live bytes. A block covers its first and last page in part;
  * these are in a hash table. The pages between them are only counted.
  */
+import { PAGE_SHIFT, SPACE_BITS, STEP_SHIFT, STEPS as COUNTS } from '../../lib/kernel/layouts/report'
 import { giveRoom, takeRoom } from '../live/room'
 import { mix, secretFrom } from '../shared/mix'
 
-const PAGE: u64 = 12
-const PAGE_BYTES: u64 = 4096
+const PAGE: u64 = PAGE_SHIFT
+const PAGE_BYTES: u64 = 1 << PAGE
 /** Pages with more live bytes than this are not nearly empty. */
 export const SPARSE: u32 = 1024
 
@@ -21,8 +22,8 @@ const FEWEST: u32 = 10
 export const PAGES: usize = memory.data(128)
 export const PEAK_PAGES: usize = memory.data(128)
 export const END_PAGES: usize = memory.data(128)
-const STEP: u32 = 8
-const STEPS: u32 = 16
+const STEP: u32 = STEP_SHIFT
+const STEPS: u32 = COUNTS
 /** How many pages there are. */
 export let touched: u64 = 0
 
@@ -151,7 +152,7 @@ function lose(key: u64, bytes: u32): void {
 // @ts-ignore: decorator
 @inline
 function keyOf(space: u32, address: u64): u64 {
-  return ((<u64>space) << 52) | (address >> PAGE)
+  return ((<u64>space) << SPACE_BITS) | (address >> PAGE)
 }
 
 /** Adds a block to its pages, or removes it. @param size at least 1; the block must end within the address space */

@@ -2,26 +2,12 @@
  * Counts of blocks and sums of their bytes by a key of 64 bits, in hash tables that grow up to a limit. Further keys
  * are counted together.
  */
+import { COUNT, KEY, LIMIT, LOG, REST, SLOT_SHIFT, SLOTS, SUM, TABLE_BYTES, USED } from '../../lib/kernel/layouts/pairs'
 import { giveRoom, takeRoom } from '../live/room'
 import { mix, secretFrom } from '../shared/mix'
 import { addTo, count } from '../statistics/sums'
 
-/**
- * The size of a table in bytes, and the offsets in it: the slots, the logarithm of their number, the number in use, the
- * limit, and the counts without a slot.
- */
-export const TABLE_BYTES: i32 = 16 + 24
-const SLOTS: usize = 0
-const LOG: usize = 4
-const USED: usize = 8
-const LIMIT: usize = 12
-const REST: usize = 16
-
-/** A slot: the key plus 1, or 0 for none; the number of blocks, and their bytes. */
-const SLOT: u32 = 5
-const KEY: usize = 0
-const COUNT: usize = 8
-const SUM: usize = 16
+const SLOT: u32 = SLOT_SHIFT
 const FEWEST: u32 = 8
 
 let seed: u64 = 0

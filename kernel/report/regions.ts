@@ -2,15 +2,16 @@
  * Live bytes by address and time: regions of memory of equal size that contained blocks, and the live bytes of each at
  * certain moments. When there are too many regions, they become twice as large.
  */
+import { COLUMNS as MOMENTS, SPACE_BITS } from '../../lib/kernel/layouts/report'
 import { takeRoom } from '../live/room'
 
 const MOST: u32 = 1024
-const COLUMNS: u32 = 512
-const ROW: usize = 512 * 4
+const COLUMNS: u32 = MOMENTS
+const ROW: usize = COLUMNS * 4
 /** The maximum number of regions of a block. */
 const WIDEST: u64 = 256
 const LARGEST: u32 = 56
-const SPACE: u64 = 52
+const SPACE: u64 = SPACE_BITS
 
 /** Per region, its address space (above `SPACE`) and its number in it, and its live bytes. */
 export const REGION_KEYS: usize = memory.data(8192)

@@ -1,17 +1,6 @@
-/** The counts for each site, by the rows of the statistics. */
+/** The counts for each site, by the rows of the statistics, and the results of `findSparse`. */
+import { GROWN, MOVED, REALLOCS, SHRUNK, SITE_BYTES, SPARSE_BYTES, SPARSE_PAGES } from '../../lib/kernel/layouts/report'
 import { larger, logOf } from '../statistics/grow'
-
-/**
- * The layout of a row: the numbers of reallocs and of blocks that grew, shrank and moved; and, as floats, the results
- * of `findSparse`.
- */
-export const SITE_BYTES: usize = 48
-const REALLOCS: usize = 0
-const GROWN: usize = 8
-const SHRUNK: usize = 16
-const MOVED: usize = 24
-const SPARSE_PAGES: usize = 32
-const SPARSE_BYTES: usize = 40
 
 export let siteTable: usize = 0
 let siteLog: u32 = 0

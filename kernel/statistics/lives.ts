@@ -1,8 +1,9 @@
 /** The data of each live block, and the counts at its end. */
+import { HISTOGRAM } from '../../lib/kernel/layouts/totals'
+import { S_CROSS_CPU } from '../../lib/kernel/layouts/owners'
 import { API, CPU, PRESENT, TIME } from '../shared/columns'
 import { HAS_API, HAS_CPU, HAS_PRESENT, HAS_TIME } from '../shared/event'
-import { S_CROSS_CPU } from './owners'
-import { addTo, count, HISTOGRAM, record, recordWide } from './sums'
+import { addTo, count, record, recordWide } from './sums'
 import { ALLOCATED } from './totals'
 
 /**

@@ -1,49 +1,38 @@
 /**
- * Tables of the blocks of sites and threads, by row; lib/transforms/statistics numbers the rows. All fields are 64-bit
+ * Tables of the blocks of sites and threads, by row; lib/transforms/statistics numbers the rows, and
+ * lib/kernel/layouts/owners.ts has their fields. All are 64-bit
  * integers, except the two at `T_RECENT`. A block belongs to the site and the thread that allocated or resized it last.
  */
+import {
+  ALLOCATIONS,
+  BYTES,
+  HEAPTRACK,
+  LEAK_BYTES,
+  LEAKS,
+  LIVE,
+  LIVE_BYTES,
+  MEMRAY,
+  PEAK,
+  PEAK_BYTES,
+  S_EVENTS,
+  S_FOREIGN,
+  S_HITS,
+  S_MOST,
+  S_MOST_BLOCKS,
+  S_REQUESTED,
+  S_TIME,
+  S_USABLE,
+  SITE_BYTES,
+  STAMP,
+  T_EVENTS,
+  T_FOREIGN,
+  T_FREES,
+  T_RECENT,
+  THREAD_BYTES,
+} from '../../lib/kernel/layouts/owners'
 import { larger, logOf } from './grow'
 import { maxima } from './peak'
 import { addProduct, addSum, addTo, copySum, count, raise, takeFrom } from './sums'
-
-/** What every row begins with. */
-const ALLOCATIONS: usize = 0
-const BYTES: usize = 8
-const LIVE: usize = 24
-const LIVE_BYTES: usize = 32
-/** `maxima` when the figures at the peak were saved: see peak.ts. */
-const STAMP: usize = 48
-const PEAK: usize = 56
-const PEAK_BYTES: usize = 64
-const LEAKS: usize = 80
-const LEAK_BYTES: usize = 88
-/** Temporary blocks and their bytes, as heaptrack and as memray count them: see temporary.ts. */
-const HEAPTRACK: usize = 104
-const MEMRAY: usize = 128
-
-/**
- * A site's row continues with its peak of live bytes, the bytes that allocations took, the blocks at that maximum of
- * its own, the blocks that another thread freed, and the total lifetime of its blocks, in events about blocks and in
- * time.
- */
-export const SITE_BYTES: usize = 264
-const S_MOST: usize = 152
-export const S_CROSS_CPU: usize = 168
-const S_HITS: usize = 176
-const S_REQUESTED: usize = 184
-const S_USABLE: usize = 200
-const S_MOST_BLOCKS: usize = 216
-const S_FOREIGN: usize = 224
-const S_EVENTS: usize = 232
-const S_TIME: usize = 248
-
-/** A thread's row continues with the thread's actions. */
-export const THREAD_BYTES: usize = 184
-const T_EVENTS: usize = 152
-const T_FREES: usize = 160
-const T_FOREIGN: usize = 168
-/** The numbers of the two blocks that it allocated last, the later one first. */
-const T_RECENT: usize = 176
 
 export let siteTable: usize = 0
 export let threadTable: usize = 0

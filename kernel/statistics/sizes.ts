@@ -2,26 +2,28 @@
  * The fates of the blocks of each size. Each size below 4096 has the row of its number. One row for all sizes without
  * room follows, and then the larger sizes in order of first use, with a hash table.
  */
+import {
+  ALLOCATIONS,
+  FEW as FEW_SIZES,
+  HEAPTRACK,
+  LEAKS,
+  LIVE,
+  MEMRAY,
+  PEAK,
+  SIZE_BYTES,
+  STAMP,
+} from '../../lib/kernel/layouts/sizes'
+import { HISTOGRAM } from '../../lib/kernel/layouts/totals'
 import { giveRoom, takeRoom } from '../live/room'
 import { mix, secretFrom } from '../shared/mix'
 import { larger, logOf } from './grow'
 import { maxima } from './peak'
-import { count, HISTOGRAM, record } from './sums'
+import { count, record } from './sums'
 
-const FEW: u32 = 4096
+const FEW: u32 = FEW_SIZES
 const OTHERS: u32 = FEW
 /** The maximum number of sizes with their own row. */
 const MOST: u32 = 65_536
-
-/** The size of a row in bytes, and its offsets. A row has numbers of blocks; their bytes follow from the size. */
-export const SIZE_BYTES: usize = 56
-const ALLOCATIONS: usize = 8
-const LEAKS: usize = 16
-const HEAPTRACK: usize = 24
-const MEMRAY: usize = 32
-const LIVE: usize = 40
-const PEAK: usize = 44
-const STAMP: usize = 48
 
 /** A histogram of the sizes without their own row, the smallest of them, and whether there is one. */
 export const OTHER_SIZES: usize = memory.data(HISTOGRAM)

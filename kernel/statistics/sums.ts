@@ -1,3 +1,5 @@
+import { SUM } from '../../lib/kernel/layouts/totals'
+
 /** Exact sums of 64-bit integers: 16 bytes, the low 64 bits first. Never below zero. */
 
 // @ts-ignore: decorator
@@ -59,10 +61,7 @@ export function count(at: usize): void {
   store<u64>(at, load<u64>(at) + 1)
 }
 
-/** A histogram: 97 counts of integers of this many bits, and their sum. */
-export const HISTOGRAM: i32 = 98 * 8 + 16
-const SUM: usize = 98 * 8
-
+/** Adds an integer to a histogram. */
 // @ts-ignore: decorator
 @inline
 export function record(histogram: usize, value: u64): void {

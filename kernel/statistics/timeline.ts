@@ -2,29 +2,26 @@
  * The level of live bytes over time: a list of parts with the same number of events each. When there is no room for
  * another part, neighbours are joined, so that memory is constant regardless of the trace's length.
  */
+import {
+  BLOCKS,
+  BYTES,
+  CLOCK,
+  COUNT,
+  FEWEST,
+  FREED,
+  HIGHEST,
+  LEAST,
+  LEVEL,
+  MOST_BLOCKS,
+  PART_BYTES,
+  TIMED,
+} from '../../lib/kernel/layouts/timeline'
 import { MASK, TIME } from '../shared/columns'
 import { HAS_TIME } from '../shared/event'
 import { addTo, copySum } from './sums'
 import { ALLOCATED, ALLOCATIONS, FREES, LIVE, LIVE_BYTES } from './totals'
 
 const MOST: u32 = 2000
-/**
- * The size of a part in bytes, and its offsets: the minimum and maximum of live bytes, including those at its
- * beginning; the live bytes at its end; the bytes allocated and freed until then since the beginning of the stream; the
- * time, and whether it is known; and the minimum and maximum of live blocks.
- */
-export const PART_BYTES: usize = 128
-const LEAST: usize = 0
-const HIGHEST: usize = 16
-const LEVEL: usize = 32
-const BLOCKS: usize = 48
-const COUNT: usize = 56
-const FREED: usize = 64
-const BYTES: usize = 72
-const CLOCK: usize = 88
-const TIMED: usize = 96
-const FEWEST: usize = 104
-const MOST_BLOCKS: usize = 112
 
 export const PARTS: usize = memory.data(256000)
 export let parts: u32 = 0

@@ -1,25 +1,25 @@
 /** Blocks and bytes allocated, freed and live, as lib/transforms/statistics/totals.ts counts them. */
+import * as at from '../../lib/kernel/layouts/totals'
 import { HAS_TIME } from '../shared/event'
 import { leaveMaximum, reachMaximum } from './peak'
 import { addTo, copySum, count, raise, takeFrom } from './sums'
 
-/** The layout of the counts and sums in memory. */
+/** The counts and sums. */
 export const TOTALS: usize = memory.data(160)
-export const ALLOCATIONS: usize = TOTALS
-export const FREES: usize = TOTALS + 8
-export const ALLOCATED: usize = TOTALS + 16
-const FREED: usize = TOTALS + 32
-export const LIVE: usize = TOTALS + 48
-const PEAK_LIVE: usize = TOTALS + 56
-export const LIVE_BYTES: usize = TOTALS + 64
-const MOST_BYTES: usize = TOTALS + 80
-const SMALLEST: usize = TOTALS + 96
-const LARGEST: usize = TOTALS + 104
-/** Blocks that were live when another one began at the same address, and their bytes. */
-const OVERLAPS: usize = TOTALS + 112
-const OVERLAP_BYTES: usize = TOTALS + 120
+export const ALLOCATIONS: usize = TOTALS + at.ALLOCATIONS
+export const FREES: usize = TOTALS + at.FREES
+export const ALLOCATED: usize = TOTALS + at.ALLOCATED
+const FREED: usize = TOTALS + at.FREED
+export const LIVE: usize = TOTALS + at.LIVE
+const PEAK_LIVE: usize = TOTALS + at.PEAK_LIVE
+export const LIVE_BYTES: usize = TOTALS + at.LIVE_BYTES
+const MOST_BYTES: usize = TOTALS + at.MOST_BYTES
+const SMALLEST: usize = TOTALS + at.SMALLEST
+const LARGEST: usize = TOTALS + at.LARGEST
+const OVERLAPS: usize = TOTALS + at.OVERLAPS
+const OVERLAP_BYTES: usize = TOTALS + at.OVERLAP_BYTES
 
-/** The moments of the peaks: event, blocks, bytes, bytes allocated, whether the time is known, and time. */
+/** The moments of the peaks. */
 export const PEAK_BYTES: usize = memory.data(64)
 export const PEAK_BLOCKS: usize = memory.data(64)
 
@@ -52,12 +52,12 @@ export function allocates(size: u64, event: u64, mask: u32, time: u64): void {
 // @ts-ignore: decorator
 @inline
 function mark(peak: usize, event: u64, mask: u32, time: u64): void {
-  store<u64>(peak, event)
-  store<u64>(peak, load<u64>(LIVE), 8)
-  copySum(peak + 16, LIVE_BYTES)
-  copySum(peak + 32, ALLOCATED)
-  store<u64>(peak, <u64>(mask & HAS_TIME), 48)
-  store<u64>(peak, time, 56)
+  store<u64>(peak, event, at.AT_EVENT)
+  store<u64>(peak, load<u64>(LIVE), at.AT_BLOCKS)
+  copySum(peak + at.AT_BYTES, LIVE_BYTES)
+  copySum(peak + at.AT_ALLOCATED, ALLOCATED)
+  store<u64>(peak, <u64>(mask & HAS_TIME), at.AT_TIMED)
+  store<u64>(peak, time, at.AT_TIME)
 }
 
 /** A block of this size was freed. */

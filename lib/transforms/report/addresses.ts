@@ -1,3 +1,4 @@
+import { COLUMNS, KERNEL_PAGES, PAGE_SHIFT, SPACE_BITS, STEP_SHIFT, STEPS } from '../../kernel/layouts/report.js'
 import type { ThreadTable } from '../statistics/thread-table.js'
 import type { Clock } from './clock.js'
 import type { ReportKernel } from './kernel.js'
@@ -7,17 +8,14 @@ import { largest } from './samples.js'
 
 /** The maximum number of rows of the map. */
 const MOST_ROWS = 256
-/** The kernel's layout of a region: the number of floats in a row, and the position of the address space in a key. */
-const COLUMNS = 512
-const SPACE = 2 ** 52
-/** The address space of a kernel's pages, in kernel/report/block.ts. */
-const PAGES = 4094
-/** Steps of kernel/report/pages.ts. */
-const [STEPS, STEP] = [16, 256]
+/** In keys of regions, their number is below this value. */
+const SPACE = 2 ** SPACE_BITS
+/** The bytes of a step of live bytes. */
+const STEP = 2 ** STEP_SHIFT
 /** The maximum number of listed sites with sparse pages. */
 const MOST_SITES = 100
 
-const PAGE = 4096
+const PAGE = 2 ** PAGE_SHIFT
 
 /** A row of the map: contiguous memory. */
 interface Region {
@@ -88,9 +86,9 @@ function mapOf(
       range.to = to
       return
     }
-    const process = space === PAGES ? undefined : threads.process(space)
+    const process = space === KERNEL_PAGES ? undefined : threads.process(space)
     const from = `0x${(BigInt(number) << BigInt(shift)).toString(16)}`
-    const owner = space === PAGES ? 'pages of the kernel' : process === undefined ? '' : `process ${process}`
+    const owner = space === KERNEL_PAGES ? 'pages of the kernel' : process === undefined ? '' : `process ${process}`
     ranges.push({
       name: owner,
       from,

@@ -1,15 +1,24 @@
+import {
+  ALL_GROWN,
+  ALL_MOVED,
+  ALL_SAME,
+  ALL_SHRUNK,
+  CELL_BITS,
+  GROWN_BYTES,
+  HEAT_SIDE,
+  LONGEST,
+  SHRUNK_BYTES,
+} from '../../kernel/layouts/report.js'
 import type { Statistics } from '../statistics/result.js'
 import type { ReportKernel } from './kernel.js'
 import { integer } from './plain.js'
-import { HEAT_SIDE, type HeatCells, type ReportBars, type ReportChurn } from './result.js'
+import type { HeatCells, ReportBars, ReportChurn } from './result.js'
 
 /** How many sizes are listed. */
 export const MOST_SIZES = 200
 const CELLS = HEAT_SIDE * HEAT_SIDE
 /** In keys of the cells of sites, the cell is below this value. */
-const SITE = 8192
-/** Blocks that were resized this often or more are counted together. */
-const LONGEST = 255
+const SITE = 2 ** CELL_BITS
 /** Up to this number, each number of times has its own bar. */
 const EXACT = 16
 
@@ -67,12 +76,12 @@ export function churnOf(kernel: ReportKernel, { sizes, allocated }: Statistics, 
       ...(count > 0 && { others: { sizes: sizeCount - listed.length, count, bytes: integer(bytes) } }),
     },
     chains: chainBars(kernel.integers(run.CHAINS.value, LONGEST + 1)),
-    grown: kernel.number(at),
-    shrunk: kernel.number(at + 8),
-    same: kernel.number(at + 16),
-    moved: kernel.number(at + 24),
-    grownBytes: integer(kernel.sum(at + 32)),
-    shrunkBytes: integer(kernel.sum(at + 48)),
+    grown: kernel.number(at + ALL_GROWN),
+    shrunk: kernel.number(at + ALL_SHRUNK),
+    same: kernel.number(at + ALL_SAME),
+    moved: kernel.number(at + ALL_MOVED),
+    grownBytes: integer(kernel.sum(at + GROWN_BYTES)),
+    shrunkBytes: integer(kernel.sum(at + SHRUNK_BYTES)),
   }
 }
 

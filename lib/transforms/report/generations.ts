@@ -1,3 +1,4 @@
+import { SLICE_BITS, SLICE_BLOCKS, SLICE_BYTES, SLICE_SUM } from '../../kernel/layouts/report.js'
 import type { Calendar } from './plain.js'
 import { integer } from './plain.js'
 import type { ReportKernel } from './kernel.js'
@@ -10,10 +11,8 @@ const FOLLOWED = 200
 const MOST_SITES = 2000
 /** So many sites are shown. */
 const SHOWN = 50
-/** The position of a slice's bytes in the memory of kernel/report/ends.ts, and the size of a slice. */
-const [BYTES, SLICE] = [8, 24]
 /** In keys of sites, the slice is below this value. */
-const SITE = 64
+const SITE = 2 ** SLICE_BITS
 
 /** Blocks and bytes of each slice. */
 interface Slices {
@@ -43,8 +42,8 @@ export class Generations {
       this.shift++
     }
     for (let slice = 0; slice < MOST_SLICES; slice++) {
-      const at = run.GENERATIONS.value + slice * SLICE
-      add(this.all, slice, kernel.number(at), kernel.sum(at + BYTES))
+      const at = run.GENERATIONS.value + slice * SLICE_BYTES
+      add(this.all, slice, kernel.number(at + SLICE_BLOCKS), kernel.sum(at + SLICE_SUM))
     }
     const here = new Map<number, Slices>()
     for (const { key, blocks, bytes } of kernel.pairs(run.SITE_GENERATIONS.value)) {

@@ -2,6 +2,7 @@ import type { EventBatch } from '../../event/batch.js'
 import { fieldSet } from '../../event/fields.js'
 import { hasInventedAddresses } from '../../event/header.js'
 import { CountingKernel } from '../../kernel/counting.js'
+import { COUNT, LOG, REST, SLOT_SHIFT, SLOTS, SUM } from '../../kernel/layouts/pairs.js'
 import type { Global, KernelExports } from '../../kernel/load.js'
 import type { StatisticsKernel } from '../statistics/kernel.js'
 
@@ -42,7 +43,6 @@ export interface ReportExports extends KernelExports {
   readonly regions: Global
   readonly regionShift: Global
   readonly siteTable: Global
-  readonly SITE_BYTES: Global
 }
 
 /** The columns that the kernel reads. */
@@ -57,11 +57,6 @@ const SHARED = [
   ['THREADS', 4],
   ['PROCESSES', 4],
 ] as const
-
-/** The offsets of the count and the sum in a slot of kernel/report/pairs.ts, and the size of a slot. */
-const [COUNT, SUM, SLOT] = [8, 16, 32]
-/** The offsets in such a table of the logarithm of the number of its slots, and of the counts without a slot. */
-const [LOG, REST] = [4, 16]
 
 /** Blocks with the same key. */
 export interface Pair {
@@ -99,10 +94,10 @@ export class ReportKernel extends CountingKernel<ReportExports> {
 
   /** Every key of a table, and its count and sum. */
   *pairs(table: number): Generator<Pair> {
-    const slots = this.word(table)
+    const slots = this.word(table + SLOTS)
     if (slots === 0) return
-    const end = slots + SLOT * 2 ** this.word(table + LOG)
-    for (let slot = slots; slot < end; slot += SLOT) {
+    const end = slots + 2 ** (this.word(table + LOG) + SLOT_SHIFT)
+    for (let slot = slots; slot < end; slot += 2 ** SLOT_SHIFT) {
       const key = this.number(slot)
       if (key !== 0) yield { key: key - 1, blocks: this.number(slot + COUNT), bytes: this.sum(slot + SUM) }
     }
@@ -110,6 +105,7 @@ export class ReportKernel extends CountingKernel<ReportExports> {
 
   /** The counts without a slot in a table. */
   rest(table: number): Omit<Pair, 'key'> {
-    return { blocks: this.number(table + REST), bytes: this.sum(table + REST + 8) }
+    const at = table + REST - COUNT
+    return { blocks: this.number(at + COUNT), bytes: this.sum(at + SUM) }
   }
 }

@@ -2,13 +2,24 @@ import { HI, LO, WORD } from '../../bytes/u64.js'
 import type { EventBatch, U64Column } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
 import { hasInventedAddresses } from '../../event/header.js'
+import * as Layout from '../../kernel/layouts/report.js'
 import { addressFrame, frameOf, sourceFrame } from '../profile/frames.js'
 import type { Frame } from '../profile/profile.js'
 import type { Statistics } from '../statistics/result.js'
 import type { FrameList } from './frame-list.js'
 import type { ReportKernel } from './kernel.js'
 import { integer } from './plain.js'
-import { PROBLEM_KINDS, type ProblemKind, type ReportProblems } from './result.js'
+import type { ProblemKind, ReportProblems } from './result.js'
+
+/** By the kernel's code, the kind of a problem. */
+const KIND_OF: Readonly<Record<number, ProblemKind>> = {
+  [Layout.UNKNOWN_FREE]: 'unknownFree',
+  [Layout.DOUBLE_FREE]: 'doubleFree',
+  [Layout.OVERLAP]: 'overlap',
+  [Layout.FAILED]: 'failedAllocation',
+  [Layout.ZERO_SIZE]: 'zeroSize',
+  [Layout.UNKNOWN_REALLOC]: 'unknownRealloc',
+}
 
 /** How many are kept. */
 const MOST = 1000
@@ -38,10 +49,10 @@ export class Problems {
     const rows = new Uint32Array(run.memory.buffer, run.PROBLEMS.value, found)
     const isInvented = hasInventedAddresses(batch.header)
     for (const code of rows) {
-      const row = code >> 3
+      const row = code >> Layout.PROBLEM_BITS
       const i = from + row
       this.first.push({
-        kind: PROBLEM_KINDS[code & 7] as ProblemKind,
+        kind: KIND_OF[code & (2 ** Layout.PROBLEM_BITS - 1)] as ProblemKind,
         event: before + row + 1,
         address: isInvented ? null : addressOf(batch, i),
         size: valueOf(batch, i, FieldBit.size, batch.size) ?? null,

@@ -1,4 +1,5 @@
 import { checkOptions, type OptionNames } from '../../event/options.js'
+import { GROWN, MOVED, REALLOCS, SHRUNK, SITE_BYTES, SPARSE_BYTES, SPARSE_PAGES } from '../../kernel/layouts/report.js'
 import type { Profile } from '../profile/profile.js'
 import type { Stacks } from '../profile/stacks.js'
 import type { StatisticsCollector } from '../statistics/collector.js'
@@ -77,9 +78,6 @@ export interface ReportSources {
   readonly profile: Profile
   readonly stacks: Stacks
 }
-
-/** The offsets of these figures in a row of kernel/report/sites.ts. */
-const [REALLOCS, GROWN, SHRUNK, MOVED, SPARSE_PAGES, SPARSE_BYTES] = [0, 8, 16, 24, 32, 40]
 
 /** What is said of traces whose decoder invented addresses. */
 const INVENTED = [
@@ -194,8 +192,7 @@ export class Report {
 
   private extra(row: number): SiteExtra {
     const { kernel } = this.sources
-    const { siteTable, SITE_BYTES } = kernel.run
-    const at = siteTable.value + row * SITE_BYTES.value
+    const at = kernel.run.siteTable.value + row * SITE_BYTES
     const floats = new Float64Array(kernel.run.memory.buffer, at + SPARSE_PAGES, 2)
     return {
       reallocs: kernel.number(at + REALLOCS),

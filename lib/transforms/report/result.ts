@@ -1,3 +1,4 @@
+import { HEAT_SIDE } from '../../kernel/layouts/report.js'
 import type { Frame } from '../profile/profile.js'
 import type { Statistics } from '../statistics/result.js'
 
@@ -27,8 +28,7 @@ export type StackFrames = number[]
 /** Pairs of a cell and its count, one after the other; empty cells are omitted. See `heatCell`. */
 export type HeatCells = number[]
 
-/** The number of rows and of columns of the heat map: one for each number of bits, from 0 to 64. */
-export const HEAT_SIDE = 65
+export { HEAT_SIDE }
 
 /**
  * The cell of the heat map for blocks with this size and lifetime, each given by its number of bits: 0 for zero, n for
@@ -279,8 +279,8 @@ export interface ReportAddresses {
 }
 
 /**
- * Kinds of problems, in the order of the codes of kernel/report/observe.ts, as in `summary.faults` and
- * `summary.reallocs`; and allocations of no bytes. A failed allocation can be a realloc.
+ * Kinds of problems, as in `summary.faults` and `summary.reallocs`; and allocations of no bytes. A failed allocation can
+ * be a realloc.
  */
 export const PROBLEM_KINDS = [
   'unknownFree',

@@ -1,15 +1,11 @@
+import { BARS, SUM } from '../../kernel/layouts/totals.js'
 import type { StatisticsKernel } from './kernel.js'
 import type { HistogramBar, HistogramResult } from './result.js'
 
 /**
- * The number of bars for integers of 0 to 96 bits: bar k > 0 counts those of k bits, from 2^(k-1) to 2^k - 1, and bar 0
- * counts zeros.
+ * A histogram from the kernel: the bars that are not empty, and the mean. Bar k > 0 counts integers of k bits, from
+ * 2^(k-1) to 2^k - 1, and bar 0 counts zeros.
  */
-const BARS = 97
-/** Where the sum is, in bytes. */
-const SUM = 98 * 8
-
-/** A histogram from the kernel: the bars that are not empty, and the mean. */
 export function histogramAt(kernel: StatisticsKernel, address: number): HistogramResult {
   return histogramOf(barsAt(kernel, address), kernel.sum(address + SUM))
 }

@@ -1,5 +1,6 @@
 import type { CountingKernel } from '../../kernel/counting.js'
 import type { Global, KernelExports } from '../../kernel/load.js'
+import * as Total from '../../kernel/layouts/totals.js'
 import type { Amount } from './result.js'
 
 /** Blocks and bytes, as the kernel counted them: see kernel/statistics/totals.ts. */
@@ -22,12 +23,12 @@ export function readKernelTotals(kernel: CountingKernel<KernelExports & { readon
     bytes: kernel.sum(at + bytes),
   })
   return {
-    allocated: amount(0, 16),
-    freed: amount(8, 32),
-    live: amount(48, 64),
-    peak: amount(56, 80),
-    smallest: kernel.integer(at + 96),
-    largest: kernel.integer(at + 104),
-    overlaps: amount(112, 120),
+    allocated: amount(Total.ALLOCATIONS, Total.ALLOCATED),
+    freed: amount(Total.FREES, Total.FREED),
+    live: amount(Total.LIVE, Total.LIVE_BYTES),
+    peak: amount(Total.PEAK_LIVE, Total.MOST_BYTES),
+    smallest: kernel.integer(at + Total.SMALLEST),
+    largest: kernel.integer(at + Total.LARGEST),
+    overlaps: amount(Total.OVERLAPS, Total.OVERLAP_BYTES),
   }
 }

@@ -20,8 +20,6 @@ interface StatisticsExports extends LiveExports {
   readonly THREADS: Global
   readonly PROCESSES: Global
   readonly SITES: Global
-  readonly SITE_BYTES: Global
-  readonly THREAD_BYTES: Global
   readonly TOTALS: Global
   readonly PEAK_BYTES: Global
   readonly PEAK_BLOCKS: Global
@@ -29,7 +27,6 @@ interface StatisticsExports extends LiveExports {
   readonly OTHER_SMALLEST: Global
   readonly sizeTable: Global
   readonly sizeRows: Global
-  readonly SIZE_BYTES: Global
   readonly LIFE_EVENTS: Global
   readonly LIFE_BYTES: Global
   readonly LIFE_TIME: Global
@@ -39,7 +36,6 @@ interface StatisticsExports extends LiveExports {
   readonly MEMRAY: Global
   readonly PARTS: Global
   readonly parts: Global
-  readonly PART_BYTES: Global
   readonly RESIDENT: Global
   readonly CROSS_CPU: Global
 }

@@ -2,21 +2,17 @@ import { HI, LO, WORD } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { Kind } from '../../event/fields.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
+import * as Row from '../../kernel/layouts/owners.js'
 import type { StatisticsKernel } from './kernel.js'
 import { BoundedKeys, FIRST, MAX_KEYS, NONE, OTHERS } from './bounded-keys.js'
 import type { Amount, Overhead, Site, SiteStatistics } from './result.js'
-import { OWN, sharesAt } from './shares.js'
+import { sharesAt } from './shares.js'
 import { HAS_SITE, SiteKeys } from './site-keys.js'
 
 const { began: BEGAN, ended: ENDED } = BlockEffect
 const { realloc: REALLOC } = Kind
 
-/** The offsets of the figures of sites in a row of kernel/statistics/owners.ts, in bytes. */
-const [MOST, CROSS_CPU, HITS, REQUESTED, USABLE] = [OWN, OWN + 16, OWN + 24, OWN + 32, OWN + 48]
-const [MOST_BLOCKS, FOREIGN, EVENTS, TIME] = [OWN + 64, OWN + 72, OWN + 80, OWN + 96]
-/** The offsets of the live blocks and their bytes. */
-const [LIVE, LIVE_BYTES] = [24, 32]
-/** Their number of 64-bit integers. */
+/** The number of 64-bit integers of the live blocks and their bytes. */
 const LIVE_INTEGERS = 3
 
 /** Tells the kernel that the event has no site, so that a block which it resizes keeps its site. */
@@ -95,7 +91,7 @@ export class SiteTable {
     const { kernel, size } = this
     this.kept = new BigUint64Array(LIVE_INTEGERS * size)
     for (let row = 0; row < size; row++)
-      this.kept.set(kernel.integers(this.at(row) + LIVE, LIVE_INTEGERS), LIVE_INTEGERS * row)
+      this.kept.set(kernel.integers(this.at(row) + Row.LIVE, LIVE_INTEGERS), LIVE_INTEGERS * row)
   }
 
   /** The live figures of a row at the kept moment. */
@@ -108,9 +104,9 @@ export class SiteTable {
   levels(): Float32Array {
     const { run } = this.kernel
     const words = new Uint32Array(run.memory.buffer)
-    const step = run.SITE_BYTES.value / 4
+    const step = Row.SITE_BYTES / 4
     const levels = new Float32Array(this.size)
-    for (let row = 0, at = (run.siteTable.value + LIVE_BYTES) / 4; row < levels.length; row++, at += step) {
+    for (let row = 0, at = (run.siteTable.value + Row.LIVE_BYTES) / 4; row < levels.length; row++, at += step) {
       // More than 2^64 bytes are not drawn to scale.
       levels[row] = (words[at + HI] as number) * WORD + (words[at + LO] as number)
     }
@@ -131,11 +127,11 @@ export class SiteTable {
     const overhead = this.overhead(row)
     return {
       ...sharesAt(kernel, at),
-      ownPeak: { blocks: kernel.number(at + MOST_BLOCKS), bytes: kernel.sum(at + MOST) },
-      foreignFrees: kernel.number(at + FOREIGN),
-      lived: { events: kernel.sum(at + EVENTS), ...(isTimed && { time: kernel.sum(at + TIME) }) },
+      ownPeak: { blocks: kernel.number(at + Row.S_MOST_BLOCKS), bytes: kernel.sum(at + Row.S_MOST) },
+      foreignFrees: kernel.number(at + Row.S_FOREIGN),
+      lived: { events: kernel.sum(at + Row.S_EVENTS), ...(isTimed && { time: kernel.sum(at + Row.S_TIME) }) },
       ...(overhead && { overhead }),
-      ...(hasCpus && { crossCpuFrees: kernel.number(at + CROSS_CPU) }),
+      ...(hasCpus && { crossCpuFrees: kernel.number(at + Row.S_CROSS_CPU) }),
     }
   }
 
@@ -171,17 +167,16 @@ export class SiteTable {
   }
 
   private at(row: number): number {
-    const { siteTable, SITE_BYTES } = this.kernel.run
-    return siteTable.value + row * SITE_BYTES.value
+    return this.kernel.run.siteTable.value + row * Row.SITE_BYTES
   }
 
   private overhead(row: number): Overhead | undefined {
     const { kernel } = this
     const at = this.at(row)
-    const hits = kernel.number(at + HITS)
+    const hits = kernel.number(at + Row.S_HITS)
     if (hits === 0) return undefined
-    const requested = kernel.sum(at + REQUESTED)
-    const allocated = kernel.sum(at + USABLE)
+    const requested = kernel.sum(at + Row.S_REQUESTED)
+    const allocated = kernel.sum(at + Row.S_USABLE)
     return { hits, requested, allocated, wasted: allocated - requested }
   }
 }

@@ -1,13 +1,8 @@
 import { HI, LO, WORD } from '../../bytes/u64.js'
+import { ALLOCATIONS, FEW, HEAPTRACK, LEAKS, MEMRAY, PEAK, SIZE, SIZE_BYTES } from '../../kernel/layouts/sizes.js'
 import { barsAt, histogramOf } from './histogram.js'
 import type { StatisticsKernel } from './kernel.js'
 import type { Amount, Shares, SizeStatistics, Statistics } from './result.js'
-
-/** The row for all sizes without room; each row before it is that of the size with the row's number. */
-const OTHERS = 4096
-
-/** The offsets in a row of kernel/statistics/sizes.ts, in bytes. */
-const [SIZE, ALLOCATIONS, LEAKS, HEAPTRACK, MEMRAY, PEAK] = [0, 8, 16, 24, 32, 44]
 
 /** Rows of sizes with their allocations, and the sizes as doubles, which may be rounded. */
 interface SizeColumns {
@@ -22,7 +17,7 @@ export class SizeTable {
 
   /** Whether some sizes were counted as others. */
   get overflowed(): boolean {
-    return this.kernel.number(this.at(OTHERS) + ALLOCATIONS) > 0
+    return this.kernel.number(this.at(FEW) + ALLOCATIONS) > 0
   }
 
   /** How many sizes have a row. */
@@ -61,16 +56,16 @@ export class SizeTable {
     const { run } = this.kernel
     const words = new Uint32Array(run.memory.buffer)
     const count = run.sizeRows.value
-    const step = run.SIZE_BYTES.value / 4
+    const step = SIZE_BYTES / 4
     const [rows, counts, sizes] = [new Uint32Array(count), new Float64Array(count), new Float64Array(count)]
     let n = 0
     for (let row = 0, at = run.sizeTable.value / 4; row < count; row++, at += step) {
       const allocations =
         (words[at + ALLOCATIONS / 4 + HI] as number) * WORD + (words[at + ALLOCATIONS / 4 + LO] as number)
-      if (allocations === 0 || row === OTHERS) continue
+      if (allocations === 0 || row === FEW) continue
       rows[n] = row
       counts[n] = allocations
-      sizes[n] = row < OTHERS ? row : (words[at + HI] as number) * WORD + (words[at + LO] as number)
+      sizes[n] = row < FEW ? row : (words[at + HI] as number) * WORD + (words[at + LO] as number)
       n++
     }
     return { rows: rows.subarray(0, n), counts: counts.subarray(0, n), sizes: sizes.subarray(0, n) }
@@ -87,7 +82,7 @@ export class SizeTable {
   }
 
   private sizeOf(row: number): bigint {
-    return row < OTHERS ? BigInt(row) : this.kernel.integer(this.at(row) + SIZE)
+    return row < FEW ? BigInt(row) : this.kernel.integer(this.at(row) + SIZE)
   }
 
   /** Orders two of the sizes. */
@@ -138,8 +133,7 @@ export class SizeTable {
   }
 
   private at(row: number): number {
-    const { sizeTable, SIZE_BYTES } = this.kernel.run
-    return sizeTable.value + row * SIZE_BYTES.value
+    return this.kernel.run.sizeTable.value + row * SIZE_BYTES
   }
 }
 

@@ -1,17 +1,15 @@
 import { HI, LO } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
+import { T_EVENTS, T_FOREIGN, T_FREES, THREAD_BYTES } from '../../kernel/layouts/owners.js'
 import type { StatisticsKernel } from './kernel.js'
 import { BoundedKeys, FIRST, NONE, OTHERS } from './bounded-keys.js'
 import type { ThreadStatistics } from './result.js'
-import { OWN, sharesAt } from './shares.js'
+import { sharesAt } from './shares.js'
 
 const HAS_THREAD = FieldBit.thread
 const HAS_PROCESS = FieldBit.process
 const HAS_OWNER = HAS_THREAD | HAS_PROCESS
-
-/** The offsets of the figures of threads in a row of kernel/statistics/owners.ts, in bytes. */
-const [EVENTS, FREES, FOREIGN] = [OWN, OWN + 8, OWN + 16]
 
 /**
  * A cache of rows, with one place for each hash of a thread: its words, those of its process, which of the two are
@@ -109,15 +107,15 @@ export class ThreadTable {
   /** The same with the rows of the threads. */
   ranked(): { row: number; statistics: ThreadStatistics }[] {
     const { kernel } = this
-    const { threadTable, THREAD_BYTES } = kernel.run
+    const { threadTable } = kernel.run
     const threads: { row: number; statistics: ThreadStatistics }[] = []
     for (let row = NONE; row < this.size; row++) {
-      const at = threadTable.value + row * THREAD_BYTES.value
-      const events = kernel.number(at + EVENTS)
+      const at = threadTable.value + row * THREAD_BYTES
+      const events = kernel.number(at + T_EVENTS)
       const shares = sharesAt(kernel, at)
-      const frees = kernel.number(at + FREES)
+      const frees = kernel.number(at + T_FREES)
       if (events === 0) continue
-      const foreignFrees = kernel.number(at + FOREIGN)
+      const foreignFrees = kernel.number(at + T_FOREIGN)
       threads.push({ row, statistics: { ...this.name(row), events, ...shares, frees, foreignFrees } })
     }
     return threads.toSorted((a, b) => b.statistics.events - a.statistics.events)

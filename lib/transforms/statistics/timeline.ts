@@ -1,27 +1,24 @@
+import * as Part from '../../kernel/layouts/timeline.js'
 import type { StatisticsKernel } from './kernel.js'
 import type { TimelinePart } from './result.js'
 
-/** The offsets in a part of kernel/statistics/timeline.ts, in bytes. */
-const [LEAST, HIGHEST, LEVEL, BLOCKS, COUNT, FREED, BYTES, CLOCK, TIMED] = [0, 16, 32, 48, 56, 64, 72, 88, 96]
-const [FEWEST, MOST_BLOCKS] = [104, 112]
-
 /** The timeline from the kernel. @param events the number of events */
 export function timelineOf(kernel: StatisticsKernel, events: number): TimelinePart[] {
-  const { PARTS, PART_BYTES, parts, partEvents } = kernel.run
+  const { PARTS, parts, partEvents } = kernel.run
   const timeline: TimelinePart[] = []
   let [allocations, frees, allocatedBytes] = [0, 0, 0n]
   for (let part = 0; part < parts.value; part++) {
-    const at = PARTS.value + part * PART_BYTES.value
-    const [allocationsHere, freesHere] = [kernel.number(at + COUNT), kernel.number(at + FREED)]
-    const bytesHere = kernel.sum(at + BYTES)
+    const at = PARTS.value + part * Part.PART_BYTES
+    const [allocationsHere, freesHere] = [kernel.number(at + Part.COUNT), kernel.number(at + Part.FREED)]
+    const bytesHere = kernel.sum(at + Part.BYTES)
     timeline.push({
       event: Math.min(events, (part + 1) * Number(partEvents.value)),
-      ...(kernel.number(at + TIMED) > 0 && { time: kernel.integer(at + CLOCK) }),
-      live: { blocks: kernel.number(at + BLOCKS), bytes: kernel.sum(at + LEVEL) },
-      minBytes: kernel.sum(at + LEAST),
-      maxBytes: kernel.sum(at + HIGHEST),
-      minBlocks: kernel.number(at + FEWEST),
-      maxBlocks: kernel.number(at + MOST_BLOCKS),
+      ...(kernel.number(at + Part.TIMED) > 0 && { time: kernel.integer(at + Part.CLOCK) }),
+      live: { blocks: kernel.number(at + Part.BLOCKS), bytes: kernel.sum(at + Part.LEVEL) },
+      minBytes: kernel.sum(at + Part.LEAST),
+      maxBytes: kernel.sum(at + Part.HIGHEST),
+      minBlocks: kernel.number(at + Part.FEWEST),
+      maxBlocks: kernel.number(at + Part.MOST_BLOCKS),
       allocated: { blocks: allocationsHere - allocations, bytes: bytesHere - allocatedBytes },
       frees: freesHere - frees,
     })

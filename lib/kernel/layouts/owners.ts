@@ -1,0 +1,39 @@
+/**
+ * Rows of the blocks of sites and threads: the offsets of their figures, in bytes. What every row begins with is the
+ * blocks and bytes that were allocated, those that are live, the moment when the figures at the peak were saved, these
+ * figures, the leaks, and temporary blocks as heaptrack and as memray count them.
+ */
+export const ALLOCATIONS = 0
+export const BYTES = 8
+export const LIVE = 24
+export const LIVE_BYTES = 32
+export const STAMP = 48
+export const PEAK = 56
+export const PEAK_BYTES = 64
+export const LEAKS = 80
+export const LEAK_BYTES = 88
+export const HEAPTRACK = 104
+export const MEMRAY = 128
+
+/**
+ * A site's row continues with its peak of live bytes, the blocks that were freed on another CPU, the bytes that
+ * allocations took, the blocks at that maximum of its own, the blocks that another thread freed, and the total lifetime
+ * of its blocks, in events about blocks and in time.
+ */
+export const S_MOST = 152
+export const S_CROSS_CPU = 168
+export const S_HITS = 176
+export const S_REQUESTED = 184
+export const S_USABLE = 200
+export const S_MOST_BLOCKS = 216
+export const S_FOREIGN = 224
+export const S_EVENTS = 232
+export const S_TIME = 248
+export const SITE_BYTES = 264
+
+/** A thread's row continues with the thread's actions, and the numbers of the two blocks that it allocated last. */
+export const T_EVENTS = 152
+export const T_FREES = 160
+export const T_FOREIGN = 168
+export const T_RECENT = 176
+export const THREAD_BYTES = 184
