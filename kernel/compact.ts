@@ -3,6 +3,8 @@
  * to one decoder or one encoder: it keeps the model from block to block.
  */
 
+import { BATCH_STRING_BYTES } from '../lib/event/limits'
+import { DAMAGED, FINE, NO_MEMORY } from '../lib/kernel/layouts/compact'
 import { byteCount, listedCount, clear, reserve, setCounts } from './compact/batch-strings'
 import { resetAddresses } from './compact/best/addresses'
 import { resetMixer } from './compact/best/mixer'
@@ -24,7 +26,7 @@ import {
 import { resetDescriptorCodes } from './compact/descriptor-codes'
 import { forgetDescriptors, resetDescriptors } from './compact/descriptors'
 import { codeCheckpoint } from './compact/checkpoint'
-import { beginChecksum, checksum, codeEvent, DAMAGED, FINE, NO_MEMORY } from './compact/event'
+import { beginChecksum, checksum, codeEvent } from './compact/event'
 import { resetExtras } from './compact/extras'
 import { resetHistory } from './compact/history'
 import { BEST } from './compact/level'
@@ -60,8 +62,6 @@ export let fields: u32 = 0
 /** A block is complete when it has this many bytes of new names, or of payload. */
 const BLOCK_NAMES: u32 = 1_048_576
 const BLOCK_PAYLOAD: u32 = 1_048_576
-/** A decoded batch is complete when it has this many bytes of strings. */
-const BATCH_STRINGS: u32 = 262_144
 /** A decoded batch has no more events when the lists of its events have so many items. */
 const BATCH_LISTED: u32 = 1_048_576
 
@@ -189,7 +189,7 @@ export function decode(count: u32): u32 {
   beginOutput()
   fields = 0
   let row: u32 = 0
-  while (row < count && byteCount < BATCH_STRINGS && listedCount < BATCH_LISTED) {
+  while (row < count && byteCount < BATCH_STRING_BYTES && listedCount < BATCH_LISTED) {
     // The encoder ends a block before such an event.
     fault = newBytes >= BLOCK_NAMES ? DAMAGED : FINE
     if (fault != FINE) return row

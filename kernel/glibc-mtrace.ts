@@ -1,5 +1,9 @@
 /** glibc's mtrace: lines to columns. See lib/formats/glibc-mtrace. */
 
+import { KERNEL_INPUT } from '../lib/kernel/layouts/input'
+import { BATCH_STRING_BYTES } from '../lib/event/limits'
+import { CUT, MAX_LINE, MORE_LINES, NO_LINES, TOO_LONG } from '../lib/kernel/layouts/glibc-mtrace'
+import { MAX_STRINGS } from '../lib/kernel/layouts/strings'
 import {
   ADDRESS,
   CALL_SITE,
@@ -63,7 +67,6 @@ import {
   listed,
   LISTS,
   lists,
-  MAX_STRINGS,
   setSeed,
   STARTS,
   stringBytes,
@@ -76,12 +79,7 @@ export { ADDRESS, CALL_SITE, FIELDS, FUNCTION, KIND, MASK, MODULE, OLD_ADDRESS, 
 export { LISTED, listed, LISTS, lists, setSeed, STARTS, stringBytes, STRINGS, strings }
 
 /** Where text is read. Its 262144 bytes are followed by room for what readers examine beyond a line. */
-export const INPUT: usize = memory.data(262_240)
-
-/** Longer lines are refused: two of them are read together. */
-const MAX_LINE: usize = 32_768
-/** A batch is closed when its strings take this many bytes. */
-const BATCH_STRING_BYTES: u32 = 262_144
+export const INPUT: usize = memory.data(KERNEL_INPUT + 96)
 
 /** `= ` as a word. */
 const EQUALS: u32 = 0x203d
@@ -97,8 +95,6 @@ export let odd: u32 = 0
 export let firstOdd: u32 = 0
 /** The fault of the line at `position`: none, too long, or truncated within an event. */
 export let fault: u32 = 0
-const TOO_LONG: u32 = 1
-const CUT: u32 = 2
 /** The last line of the trace is the old block of a realloc, and the new one is missing. */
 export let isHalf: bool = false
 
@@ -112,11 +108,6 @@ function size(p: usize, to: usize): usize {
   store<u64>(to, 0)
   return p + 2
 }
-
-/** What follows the lines in the buffer: lines that have not arrived yet, none, or one that is too long. */
-const MORE_LINES: u32 = 0
-const NO_LINES: u32 = 1
-const TOO_FAR: u32 = 2
 
 /** Begins a batch. */
 export function begin(): void {

@@ -2,6 +2,8 @@
  * HATF 1.0: records to columns, and columns to records in the layouts that a strategy chooses. See lib/formats/hatf.
  */
 
+import { KERNEL_INPUT } from '../lib/kernel/layouts/input'
+
 export * from './shared/columns'
 export { plan } from './hatf/choice'
 export { dataFrom, dataTo, decode, events, faultField, faultValue, fields, position, settle } from './hatf/decode'
@@ -14,4 +16,4 @@ export { blocked, stream } from './hatf/stream'
 export { DATA, DATA_BYTES, OUTPUT, write, written } from './hatf/write'
 
 /** Input buffer: 262,144 bytes, plus padding for reads beyond a record. */
-export const INPUT: usize = memory.data(262176)
+export const INPUT: usize = memory.data(KERNEL_INPUT + 32)

@@ -1,10 +1,12 @@
 /** heaptrack: lines to rows of an operation and its numbers. See lib/formats/heaptrack. */
 
+import { KERNEL_INPUT } from '../lib/kernel/layouts/input'
+import { ALLOC, ALLOC_INFO, FREE, INFO, NODE, RESIDENT, TEXT, TIME, WRONG } from '../lib/kernel/layouts/heaptrack'
 import { findLf, LF } from './shared/lines'
 import { hex } from './shared/numbers'
 
 /** The input buffer. It is followed by room for what readers look at beyond a line. */
-export const INPUT: usize = memory.data(262_240)
+export const INPUT: usize = memory.data(KERNEL_INPUT + 96)
 
 /** The most lines that are read at a time. */
 const ROWS: u32 = 4096
@@ -17,25 +19,6 @@ export const END: usize = memory.data(16_384)
 export const FIRST: usize = memory.data(32_768)
 export const SECOND: usize = memory.data(32_768)
 export const THIRD: usize = memory.data(32_768)
-
-/** A line that is something else. */
-const TEXT: u8 = 0
-/** A line of one of the operations below, with numbers that it cannot have. */
-const WRONG: u8 = 1
-/** `+ SIZE TRACE POINTER` */
-const ALLOC: u8 = 2
-/** `- POINTER`, or `- INFO` */
-const FREE: u8 = 3
-/** `+ INFO` */
-const ALLOC_INFO: u8 = 4
-/** `t POINTER PARENT`, or `t ENTRY PARENT` */
-const NODE: u8 = 5
-/** `a SIZE TRACE` */
-const INFO: u8 = 6
-/** `c MILLISECONDS` */
-const TIME: u8 = 7
-/** `R PAGES` */
-const RESIDENT: u8 = 8
 
 /** `+ ` and so on, as words. */
 const PLUS: u32 = 0x202b
@@ -74,7 +57,7 @@ export function decode(p: usize, end: usize): u32 {
   while (p < end && row < ROWS) {
     const wide = (<usize>row) << 3
     const word = <u32>load<u16>(p)
-    let operation: u8 = TEXT
+    let operation: u32 = TEXT
     let q: usize = 0
     if (word == PLUS) {
       operation = ALLOC_INFO

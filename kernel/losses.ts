@@ -3,6 +3,7 @@
  * kind and fields. See lib/kernel/losses.ts.
  */
 
+import { LEFT_OUT, PLACES } from '../lib/kernel/layouts/losses'
 import { KIND, MASK } from './shared/columns'
 
 export { KIND, MASK }
@@ -14,8 +15,6 @@ export { KIND, MASK }
 export const WATCHED: usize = memory.data(64)
 /** By kind, the watched fields that an event must have. */
 export const NEEDED: usize = memory.data(64)
-/** No field has this bit. */
-const LEFT_OUT: u32 = 1 << 31
 
 /**
  * The watched fields that an event had or lacked, its kind in the upper word, and the number of such events. A count of
@@ -23,7 +22,6 @@ const LEFT_OUT: u32 = 1 << 31
  */
 export const LOST: usize = memory.data(512)
 export const EVENTS: usize = memory.data(256)
-const PLACES: u32 = 64
 
 /** The number of places in use. */
 export let taken: u32 = 0

@@ -3,6 +3,9 @@
  * have not returned yet.
  */
 
+import { KERNEL_INPUT } from '../lib/kernel/layouts/input'
+import { BATCH_STRING_BYTES } from '../lib/event/limits'
+import { MAX_LINE } from '../lib/kernel/layouts/ltrace'
 import {
   ADDRESS,
   ALIGNMENT,
@@ -109,11 +112,7 @@ export {
 export { LISTED, listed, LISTS, lists, setSeed, STARTS, stringBytes, STRINGS, strings }
 
 /** The text to read: 262144 bytes, followed by room for what readers examine beyond a line. */
-export const INPUT: usize = memory.data(262_240)
-
-/** A call in a longer line is refused, and other lines of that length are skipped. */
-const MAX_LINE: usize = 8192
-const BATCH_STRING_BYTES: u32 = 262_144
+export const INPUT: usize = memory.data(KERNEL_INPUT + 96)
 
 /** `<...` */
 const RESUMED: u32 = 0x2e2e_2e3c

@@ -3,10 +3,11 @@
  * chunk at a time. See lib/compression/unxz.ts.
  */
 
-/** The most compressed bytes of a chunk, and room for what a damaged one reads beyond its end. */
-const CHUNK: usize = 65536
+import { CHUNK } from '../lib/kernel/layouts/lzma2'
+
+/** Room for what a damaged chunk reads beyond its end. */
 const BEYOND: usize = 64
-export const INPUT: usize = memory.data(65536 + 64, 16)
+export const INPUT: usize = memory.data(CHUNK + 64, 16)
 
 // Probabilities, of 16 bits each.
 const STATES: usize = 12

@@ -1,5 +1,6 @@
 /** Selects rows of a batch by value, and gathers their values. See lib/kernel/select.ts. */
 
+import { MAX_RANGES } from '../lib/kernel/layouts/select'
 import { MASK } from './shared/columns'
 
 export { MASK }
@@ -11,8 +12,8 @@ export const ROWS: usize = memory.data(16384)
  */
 export const SOURCE: usize = memory.data(32960)
 export const GATHERED: usize = memory.data(32960)
-/** The selected ranges: first and last values, ascending and disjoint; at most 65536. */
-export const RANGES: usize = memory.data(1048576)
+/** The selected ranges: first and last values, ascending and disjoint; at most `MAX_RANGES`. */
+export const RANGES: usize = memory.data(MAX_RANGES * 16)
 /** By code, 1 if it is wanted. */
 export const CODES: usize = memory.data(256)
 

@@ -2,7 +2,8 @@
  * mpatrol's statistics alone, in one pass. A hash table has the sizes of the live blocks, which takes fewer accesses to
  * memory than the live set, where each block has a number.
  */
-import { BEGAN, BEGINS, BY_KERNEL, DONE, ENDS, INDEXED, INTENTS, PAGE_BIT } from './live/follow'
+import { BEGAN, BY_KERNEL, DONE, INDEXED } from '../lib/kernel/layouts/live'
+import { BEGINS, ENDS, INTENTS, PAGE_BIT } from './live/follow'
 import { KIND, MASK, SIZE } from './shared/columns'
 import { HAS_SIZE, KIND_EXISTING, KIND_LOST, KIND_RESERVE } from './shared/event'
 import { add, clearTable, count, entryAt, find, FIRST, remove, seedTable } from './shared/table'

@@ -1,5 +1,8 @@
 /** Linux kmem tracepoints as text: lines to columns. See lib/formats/tracepoints. */
 
+import { KERNEL_INPUT } from '../lib/kernel/layouts/input'
+import { BATCH_STRING_BYTES } from '../lib/event/limits'
+import { MAX_LINE } from '../lib/kernel/layouts/tracepoints'
 import {
   ADDRESS,
   API,
@@ -63,11 +66,7 @@ export {
 export { LISTED, listed, LISTS, lists, setSeed, STARTS, stringBytes, STRINGS, strings }
 
 /** The text to read: 262144 bytes, followed by room for what readers examine beyond a line. */
-export const INPUT: usize = memory.data(262_240)
-
-/** An event in a longer line is refused, and other lines of that length are skipped. */
-const MAX_LINE: usize = 8192
-const BATCH_STRING_BYTES: u32 = 262_144
+export const INPUT: usize = memory.data(KERNEL_INPUT + 96)
 
 export { style }
 /** One past the last line that was read. */

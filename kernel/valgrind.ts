@@ -3,6 +3,9 @@
  * keeps the calls that have no result yet.
  */
 
+import { KERNEL_INPUT } from '../lib/kernel/layouts/input'
+import { BATCH_STRING_BYTES } from '../lib/event/limits'
+import { MAX_LINE } from '../lib/kernel/layouts/valgrind'
 import {
   ADDRESS,
   ALIGNMENT,
@@ -65,11 +68,7 @@ export { begin } from './valgrind/pending'
 export { LISTED, listed, LISTS, lists, setSeed, STARTS, stringBytes, STRINGS, strings }
 
 /** The text to read: 262144 bytes, followed by room for what readers examine beyond a line. */
-export const INPUT: usize = memory.data(262_240)
-
-/** A call in a longer line is refused, and other lines of that length are skipped. */
-const MAX_LINE: usize = 4096
-const BATCH_STRING_BYTES: u32 = 262_144
+export const INPUT: usize = memory.data(KERNEL_INPUT + 96)
 
 /** ` = ` */
 const RESULT: u32 = 0x20_3d20

@@ -3,6 +3,7 @@
  * block at a time, without its header. See lib/compression/zstd-blocks.ts.
  */
 
+import { CORRUPT, NO_MEMORY } from '../lib/kernel/layouts/zstd'
 import { advance, beginFrame, makeRoom, most, place } from './zstd/history'
 import { forgetTree } from './zstd/huffman'
 import { readLiterals } from './zstd/literals'
@@ -12,8 +13,6 @@ import { execute, forgetSequences, INVALID } from './zstd/sequences'
 export const INPUT: usize = memory.data(131_072 + 64, 16)
 
 // What `decode` returns in place of a length.
-const CORRUPT: i32 = -1
-const NO_MEMORY: i32 = -2
 
 // Types of blocks.
 const RAW: u32 = 0

@@ -19,6 +19,8 @@ export async function compileKernel(name, isChecked, edit = (path, text) => text
     const path = relative(SOURCES, resolve(folder, file))
     const isFile = statSync(join(SOURCES, path), { throwIfNoEntry: false })?.isFile()
     const text = edit(path, isFile ? readFileSync(join(SOURCES, path), 'utf8') : null)
+    // What kernels share with wrappers is numbers, which are unsigned here unless they are negative.
+    if (path.startsWith('..')) return text?.replace(/^(export const \w+) = (?!-)/gm, '$1: u32 = ') ?? null
     return text !== null && checkedSource ? checkedSource(text, path, path === `${name}.ts`) : text
   }
   let bytes

@@ -1,4 +1,5 @@
 /** Replays the events of a batch through a simulated allocator and compares the addresses. */
+import { HIT, MISS, NO_BLOCK } from '../../lib/kernel/layouts/allocators'
 import { ADDRESS, ALIGNMENT, API, ELEMENTS, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE, THREAD } from '../shared/columns'
 import {
   API_CALLOC,
@@ -26,11 +27,6 @@ import { simCalloc, simFix, simFree, simMalloc, simMemalign, simRealloc, simThre
 /** Per row: the result of the prediction, and the predicted address, 0 if none. */
 export const RESULTS: usize = memory.data(4288)
 export const PREDICTED: usize = memory.data(32960)
-
-/** Values of `RESULTS`: no block began, the block is at the predicted address, or it is elsewhere. */
-export const NO_BLOCK: u8 = 0
-export const HIT: u8 = 1
-export const MISS: u8 = 2
 
 /** The number of blocks that began, and of those at the predicted address. */
 export let blocks: f64 = 0

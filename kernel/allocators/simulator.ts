@@ -9,6 +9,7 @@
  * Threads are numbers from 0, the main thread. The simulation is deterministic, and takes bounded time and memory for
  * each call, even with hostile input.
  */
+import { JEMALLOC, NO_ALLOCATOR, PTMALLOC } from '../../lib/kernel/layouts/allocators'
 import { clearBlocks, dropBlock, findBlock, putBlock } from './blocks'
 import { settle as jeSettle } from './jemalloc/repair'
 import {
@@ -25,11 +26,6 @@ import { alignment as chunkAlignment } from './ptmalloc/rules'
 import { allocate, finish, isChunk, MEMALIGN, CALLOC, MALLOC, REALLOC, release, start } from './ptmalloc/simulator'
 
 export { CALLOC, MALLOC, MEMALIGN, REALLOC } from './ptmalloc/simulator'
-
-/** The allocators. */
-export const NO_ALLOCATOR: i32 = 0
-export const PTMALLOC: i32 = 1
-export const JEMALLOC: i32 = 2
 
 /** The allocator that is simulated. */
 export let simKind: i32 = NO_ALLOCATOR

@@ -3,7 +3,8 @@
  * keeps is in the file, so a reader can begin there. The same code writes and reads it.
  */
 
-import { PTMALLOC, simKind } from '../allocators/simulator'
+import { PTMALLOC } from '../../lib/kernel/layouts/allocators'
+import { simKind } from '../allocators/simulator'
 import { isEncoding, overrun } from './coder'
 import { nextEvent } from './history'
 import { beginKeptBlocks, codeOtherBlocks, codeThreads, endKeptBlocks, leaveBlock } from './kept-blocks'

@@ -1,5 +1,6 @@
 /** The coding of one event, in the same order by the same code for writing and reading. */
 
+import { DAMAGED, FINE, NO_MEMORY } from '../../lib/kernel/layouts/compact'
 import { ADDRESS, KIND, MASK, OLD_ADDRESS, OUTCOME, PROCESS, SIZE, THREAD } from '../shared/columns'
 import {
   HAS_ADDRESS,
@@ -51,11 +52,6 @@ import { learnDescriptor } from './best/symbols'
 import { noteFreed } from './best/targets'
 import { codeSymbol, free, isWrong as isSymbolWrong, NEW_DESCRIPTOR, SURPRISE, target } from './symbols'
 import { codeThread, current, Thread, threadAt } from './threads'
-
-/** Faults. */
-export const FINE: u32 = 0
-export const DAMAGED: u32 = 1
-export const NO_MEMORY: u32 = 2
 
 /** The checksum of the block's events so far, before its bits are inverted. */
 export let checksum: u32 = 0

@@ -1,8 +1,9 @@
 /** The live blocks and the threads of a checkpoint. */
 
+import { PTMALLOC } from '../../lib/kernel/layouts/allocators'
 import { HAS_ADDRESS, HAS_PROCESS, HAS_SIZE, HAS_THREAD, KIND_EXISTING } from '../shared/event'
 import { addBlock, Block, blockAt, newestBlock } from './blocks'
-import { MALLOC, PTMALLOC, simCall, simHandle, simKind, simSettle } from '../allocators/simulator'
+import { MALLOC, simCall, simHandle, simKind, simSettle } from '../allocators/simulator'
 import { isEncoding, isOver } from './coder'
 import { addDraft, draft, MAKES, setValueAt } from './descriptors'
 import { addWord, clearWords, countThing, keptNear, keptNumber, wordAt, Words } from './kept-numbers'

@@ -3,6 +3,7 @@
  * bytes.
  */
 
+import { MAX_FRAMES, MAX_NAME, MAX_NEW_NAMES } from '../../lib/kernel/layouts/compact'
 import { listLength, listStart, lengthOf, startOf } from './batch-strings'
 import { bit, freshen, isEncoding, isOver, mixed, pairBit } from './coder'
 import {
@@ -13,7 +14,6 @@ import {
   listAt,
   listedAt,
   listsCount,
-  LONGEST,
   nameAt,
   nameCount,
   NEW,
@@ -41,8 +41,6 @@ export let newBytes: u32 = 0
 let newest: u32 = 0
 /** Why a name could not be read: a number or length out of bounds. */
 export let isWrong: bool = false
-/** The maximum number of bytes of new names in a block, for the decoder. */
-const MOST_NEW: u32 = 33_554_432
 
 export function resetNameCodes(): void {
   newest = 0
@@ -118,7 +116,7 @@ function codeNumber(n: u32, count: u32, sort: u32): u32 {
 /** Codes the bytes of a string of the batch, and adds it to the dictionary. @returns its number */
 function codeBytes(id: u32, sort: u32): u32 {
   const length = <u32>min<u64>(pairNumber(isEncoding ? lengthOf(id) : 0, mixed(sort, 3), 3, 22), 0xffff_ffff)
-  if (length > LONGEST || newBytes + length > MOST_NEW) {
+  if (length > MAX_NAME || newBytes + length > MAX_NEW_NAMES) {
     isWrong = true
     return 0
   }
@@ -168,8 +166,6 @@ function codeByte(byte: u32, before: u32, guess: u32, matched: u32): u32 {
 /** A buffer for the numbers of the names of a new list. */
 let frames: usize = 0
 let framesRoom: u32 = 0
-/** The maximum length of a list. */
-const MOST_FRAMES: u32 = 1_048_576
 
 /** Codes a list, like a name. Names are coded from the last to the first. */
 export function codeList(list: u64, context: u32): u32 {
@@ -191,7 +187,7 @@ export function codeList(list: u64, context: u32): u32 {
 
 function codeFrames(id: u32): u32 {
   const length = <u32>min<u64>(number(isEncoding ? listLength(id) : 0, 4, 0), 0xffff_ffff)
-  if (length > MOST_FRAMES || newBytes + length > MOST_NEW) {
+  if (length > MAX_FRAMES || newBytes + length > MAX_NEW_NAMES) {
     isWrong = true
     return 0
   }

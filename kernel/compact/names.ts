@@ -22,8 +22,6 @@ export class Entry {
 }
 
 const BYTES: u32 = 24
-/** The maximum length of a name. */
-export const LONGEST: u32 = 16_777_216
 /** The dictionary is cleared at this number of bytes, names or listed names, so that memory is bounded. */
 const MOST_BYTES: u32 = 8_388_608
 const MOST: u32 = 262_144

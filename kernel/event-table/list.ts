@@ -3,7 +3,8 @@
  * have the number of their block's allocation as an index; frees and reallocs have the address, size and lifetime of
  * the block that they end.
  */
-import { BEGAN, BEGUN, DONE, EFFECTS, ENDED, numbers, REUSED } from '../live/follow'
+import { BEGAN, DONE, REUSED } from '../../lib/kernel/layouts/live'
+import { BEGUN, EFFECTS, ENDED, numbers } from '../live/follow'
 import { blockAt, makeBlocks } from '../live/records'
 import { ADDRESS, INDEX, KIND, MASK, OLD_ADDRESS, SIZE } from '../shared/columns'
 import {

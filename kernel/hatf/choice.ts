@@ -1,31 +1,27 @@
 /** Chooses the layouts of a field that take the fewest bytes in a window of records, and plans their metadata. */
 
-import { BEGINNINGS, beginnings, solve } from './viterbi'
-import { kindOf, stateWidth } from './viterbi-states'
-import { classes, gather, occurrences, origin, RECORD_OF, VALUES, widthsOf } from './occurrences'
-import { CHOICE, clearPlan, planEntry, strategyOf, UNCHANGED } from './plan'
-import { R_HEAP, R_TAG, R_THREAD, R_TIME, recordAt } from './records'
 import {
   BASE_OFFSET,
-  BASES,
+  CHOICE,
   DEFAULT,
+  FIELD_COUNT,
   F_ATTRIBUTES,
   F_HEAP,
   F_THREAD,
   F_TIME,
-  FIELD_COUNT,
-  interpretationOf,
-  LAST_WIDTHS,
   NONE,
-  PLAIN_WIDTHS,
   STRIDE,
   TAG_COMMENT,
   TAG_CREATE_THREAD,
-  TOUCHED,
   V1,
   V2,
-  widthOf,
-} from './state'
+} from '../../lib/kernel/layouts/hatf'
+import { BEGINNINGS, beginnings, solve } from './viterbi'
+import { kindOf, stateWidth } from './viterbi-states'
+import { classes, gather, occurrences, origin, RECORD_OF, VALUES, widthsOf } from './occurrences'
+import { clearPlan, planEntry, strategyOf, UNCHANGED } from './plan'
+import { R_HEAP, R_TAG, R_THREAD, R_TIME, recordAt } from './records'
+import { BASES, interpretationOf, LAST_WIDTHS, PLAIN_WIDTHS, TOUCHED, widthOf } from './state'
 
 /** Plans the metadata of the first `count` records, for the fields whose layouts are chosen. */
 export function plan(count: u32): void {

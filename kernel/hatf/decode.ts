@@ -1,5 +1,40 @@
 /** HATF records to columns. */
 
+import {
+  COMMENT,
+  DEFAULT,
+  FIELD_COUNT,
+  FIELD_INTERPRETATION,
+  FIELD_SIZE,
+  FULL,
+  F_ADDRESS,
+  F_ATTRIBUTES,
+  F_HEAP,
+  F_SIZE,
+  F_THREAD,
+  F_TIME,
+  HAS_DATA,
+  NONE,
+  NUMERIC_ATTRIBUTES,
+  STRIDE,
+  TAG_COMMENT,
+  TAG_CREATE_HEAP,
+  TAG_CREATE_THREAD,
+  TAG_DESTROY_THREAD,
+  TAG_FREE,
+  TAG_METADATA,
+  TAG_REALLOC_FREED,
+  TAG_REALLOC_NONE,
+  UNKNOWN_FIELD,
+  UNKNOWN_INTERPRETATION,
+  UNKNOWN_OPERATION,
+  UNKNOWN_TAG,
+  UNKNOWN_WIDTH,
+  USED_UP,
+  V1,
+  V2,
+  WIDTH_OF_ATTRIBUTES,
+} from '../../lib/kernel/layouts/hatf'
 import { ADDRESS, HEAP, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE, THREAD, TIME } from '../shared/columns'
 import {
   BATCH_EVENTS,
@@ -17,58 +52,21 @@ import { foldRealloc } from './fold'
 import {
   BASES,
   BYTES,
-  DEFAULT,
-  F_ADDRESS,
-  F_ATTRIBUTES,
-  F_HEAP,
-  F_SIZE,
-  F_THREAD,
-  F_TIME,
-  FIELD_COUNT,
-  FIELD_INTERPRETATION,
-  FIELD_SIZE,
   LENGTH_BYTES,
   lengthOf,
   measure,
   MOVES,
   MOVES_PAIR,
-  NONE,
   OPTIONAL,
   READ_OPTIONAL,
   READ_PAIR,
   setInterpretation,
   setWidth,
   SIGNS,
-  STRIDE,
   STRIDES,
-  TAG_COMMENT,
-  TAG_CREATE_HEAP,
-  TAG_CREATE_THREAD,
-  TAG_DESTROY_THREAD,
-  TAG_FREE,
-  TAG_METADATA,
-  TAG_REALLOC_FREED,
-  TAG_REALLOC_NONE,
   THREAD_AT,
-  V1,
-  V2,
   widthOf,
 } from './state'
-
-/** Why `decode` stopped. The wrapper turns faults into messages. */
-const USED_UP: u32 = 0
-const FULL: u32 = 1
-/** A comment: its text is the data. */
-const COMMENT: u32 = 2
-/** The last event has attributes: they are the data. */
-const HAS_DATA: u32 = 3
-const UNKNOWN_TAG: u32 = 4
-const UNKNOWN_OPERATION: u32 = 5
-const UNKNOWN_FIELD: u32 = 6
-const UNKNOWN_WIDTH: u32 = 7
-const WIDTH_OF_ATTRIBUTES: u32 = 8
-const UNKNOWN_INTERPRETATION: u32 = 9
-const NUMERIC_ATTRIBUTES: u32 = 10
 
 /** The position after the last record that was read, or the start of the faulty record. */
 export let position: usize = 0

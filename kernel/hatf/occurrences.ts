@@ -4,6 +4,20 @@
  */
 
 import {
+  BASE_OFFSET,
+  F_ADDRESS,
+  F_ATTRIBUTES,
+  F_HEAP,
+  F_SIZE,
+  F_THREAD,
+  F_TIME,
+  NONE,
+  STRIDE,
+  TAG_COMMENT,
+  TAG_REALLOC_FREED,
+  TAG_REALLOC_NONE,
+} from '../../lib/kernel/layouts/hatf'
+import {
   dataStart,
   GIVEN_HEAP,
   GIVEN_THREAD,
@@ -19,24 +33,7 @@ import {
   R_TIME,
   recordAt,
 } from './records'
-import {
-  BASE_OFFSET,
-  BASES,
-  F_ADDRESS,
-  F_ATTRIBUTES,
-  F_HEAP,
-  F_SIZE,
-  F_THREAD,
-  F_TIME,
-  interpretationOf,
-  NONE,
-  STRIDE,
-  STRIDES,
-  TAG_COMMENT,
-  TAG_REALLOC_FREED,
-  TAG_REALLOC_NONE,
-  TOUCHED,
-} from './state'
+import { BASES, interpretationOf, STRIDES, TOUCHED } from './state'
 
 /** Per occurrence, the index of its record (16 bits), ... */
 export const RECORD_OF: usize = memory.data(8256)

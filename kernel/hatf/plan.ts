@@ -7,6 +7,28 @@
  */
 
 import {
+  CHOICE,
+  DEFAULT,
+  FIELD_COUNT,
+  FIELD_INTERPRETATION,
+  FIELD_SIZE,
+  F_ADDRESS,
+  F_ATTRIBUTES,
+  F_HEAP,
+  F_SIZE,
+  F_THREAD,
+  F_TIME,
+  NONE,
+  PLAIN,
+  SINGLE,
+  STRIDE,
+  TAG_COMMENT,
+  TAG_CREATE_THREAD,
+  TAG_METADATA,
+  V1,
+  V2,
+} from '../../lib/kernel/layouts/hatf'
+import {
   dataStart,
   GIVEN_HEAP,
   GIVEN_THREAD,
@@ -25,37 +47,16 @@ import {
 import {
   BASES,
   COUNTING,
-  DEFAULT,
   EXPECTED,
-  F_ADDRESS,
-  F_ATTRIBUTES,
-  F_HEAP,
-  F_SIZE,
-  F_THREAD,
-  F_TIME,
-  FIELD_COUNT,
-  FIELD_INTERPRETATION,
-  FIELD_SIZE,
   interpretationOf,
   measure,
-  NONE,
   setInterpretation,
   setWidth,
   STRATEGIES,
-  STRIDE,
-  TAG_COMMENT,
-  TAG_CREATE_THREAD,
-  TAG_METADATA,
   TOUCHED,
-  V1,
-  V2,
   WAITING,
   widthOf,
 } from './state'
-
-export const PLAIN: u32 = 0
-export const SINGLE: u32 = 1
-export const CHOICE: u32 = 2
 
 /** By record, the fields with planned metadata, as bits by field code. */
 export const PLANNED: usize = memory.data(2064)

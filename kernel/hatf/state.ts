@@ -6,41 +6,26 @@
  * thread.
  */
 
+import {
+  BASE_OFFSET,
+  DEFAULT,
+  DELTA,
+  FIELD_COUNT,
+  F_ADDRESS,
+  F_ATTRIBUTES,
+  F_HEAP,
+  F_SIZE,
+  F_THREAD,
+  F_TIME,
+  NONE,
+  STRIDE,
+  V1,
+} from '../../lib/kernel/layouts/hatf'
 import { HAS_HEAP, HAS_THREAD, HAS_TIME } from '../shared/event'
 
 export const STATE: usize = memory.data(768)
 /** The size of the state in bytes. */
 export const STATE_BYTES: u32 = 768
-
-export const F_SIZE: u32 = 0
-export const F_ADDRESS: u32 = 1
-export const F_TIME: u32 = 2
-export const F_THREAD: u32 = 3
-export const F_HEAP: u32 = 4
-export const F_ATTRIBUTES: u32 = 5
-export const FIELD_COUNT: u32 = 6
-
-export const NONE: u32 = 0
-export const DEFAULT: u32 = 1
-export const BASE_OFFSET: u32 = 2
-export const DELTA: u32 = 3
-export const STRIDE: u32 = 4
-
-export const V1: u32 = 9
-export const V2: u32 = 10
-
-export const TAG_ALLOC: u32 = 0
-export const TAG_FREE: u32 = 1
-export const TAG_REALLOC_NONE: u32 = 2
-export const TAG_REALLOC_FREED: u32 = 5
-export const TAG_CREATE_HEAP: u32 = 6
-export const TAG_CREATE_THREAD: u32 = 8
-export const TAG_DESTROY_THREAD: u32 = 9
-export const TAG_COMMENT: u32 = 10
-export const TAG_METADATA: u32 = 11
-
-export const FIELD_SIZE: u32 = 1
-export const FIELD_INTERPRETATION: u32 = 2
 
 /** Per field, the default, the base offset, or (delta and stride) the previous value; 0 for plain values. */
 export const BASES: usize = STATE
@@ -102,7 +87,7 @@ export const WAITING: usize = STATE + 576
  * on.
  */
 export const CARRIED: usize = STATE + 580
-/** By field code, 18 bytes: the number of candidate layouts, then an interpretation and a width for each. */
+/** By field code, `LAYOUTS_BYTES`: the number of candidate layouts, then an interpretation and a width for each. */
 export const LAYOUTS: usize = STATE + 584
 
 const ONES: u64 = 0x0101_0101_0101_0101

@@ -2,6 +2,7 @@
  * Events to bytes where no field's layouts need lookahead: most events are written directly, without stored records.
  */
 
+import { F_TIME } from '../../lib/kernel/layouts/hatf'
 import { ADDRESS, KIND, MASK, SIZE, THREAD, TIME } from '../shared/columns'
 import { HAS_ADDRESS, HAS_ATTRIBUTES, HAS_HEAP, HAS_SIZE, HAS_THREAD, HAS_TIME, KIND_FREE } from '../shared/event'
 import { toRecords, records, todo } from './to-records'
@@ -10,7 +11,6 @@ import {
   BASES,
   COUNTING,
   EXPECTED,
-  F_TIME,
   lengthOf,
   MOVES,
   MOVES_PAIR,

@@ -1,5 +1,14 @@
 /** Events to HATF records. A realloc becomes all of its records. */
 
+import {
+  ATTRIBUTES_OF,
+  COMMENT_FOR,
+  NOTHING,
+  TAG_ALLOC,
+  TAG_COMMENT,
+  TAG_FREE,
+  TAG_REALLOC_NONE,
+} from '../../lib/kernel/layouts/hatf'
 import { ADDRESS, HEAP, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE, THREAD, TIME } from '../shared/columns'
 import {
   HAS_ADDRESS,
@@ -35,15 +44,7 @@ import {
   RECORD_BYTES,
   recordAt,
 } from './records'
-import { CARRIED, TAG_ALLOC, TAG_COMMENT, TAG_FREE, TAG_REALLOC_NONE } from './state'
-
-/**
- * What the wrapper has to do for an event: nothing; add attributes to its last record; or write a comment, because the
- * event has no record.
- */
-const NOTHING: u32 = 0
-const ATTRIBUTES_OF: u32 = 1
-const COMMENT_FOR: u32 = 2
+import { CARRIED } from './state'
 
 /** The number of records, ... */
 export let records: u32 = 0

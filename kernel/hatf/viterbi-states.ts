@@ -1,7 +1,8 @@
 /** The states of the lattice for a field, and the lanes that describe them. See viterbi.ts. */
 
+import { DEFAULT, DELTA, F_ATTRIBUTES, LAYOUTS_BYTES, NONE, STRIDE, V1 } from '../../lib/kernel/layouts/hatf'
 import { widthsOf } from './occurrences'
-import { DEFAULT, DELTA, F_ATTRIBUTES, interpretationOf, LAYOUTS, NONE, STRIDE, V1, widthOf } from './state'
+import { interpretationOf, LAYOUTS, widthOf } from './state'
 
 /**
  * A stride is free for the second occurrence of its run and fixed from then on: this is the state after it is fixed.
@@ -75,7 +76,7 @@ export function setLane(vectors: usize, vector: u32, lane: u32, value: u16): voi
 
 /** Picks the layouts worth considering: none that stores more than the width that fits the whole window. */
 export function choose(f: u32, fits: u32, plainWidth: u32): void {
-  const from = LAYOUTS + <usize>(f * 18)
+  const from = LAYOUTS + <usize>(f * LAYOUTS_BYTES)
   const n = load<u8>(from)
   let enough: u32 = 0xff
   for (let k: u32 = 0; k < n; k++) {

@@ -12,6 +12,7 @@
  * The smallest number is the best step; ties are broken by the lower bits. All bits set means that there is no way.
  */
 
+import { BASE_OFFSET, F_ADDRESS, F_ATTRIBUTES, NONE, STRIDE } from '../../lib/kernel/layouts/hatf'
 import {
   FAR,
   FIT,
@@ -26,18 +27,7 @@ import {
   VALUES,
   isFar,
 } from './occurrences'
-import {
-  BASE_OFFSET,
-  BASES,
-  F_ADDRESS,
-  F_ATTRIBUTES,
-  interpretationOf,
-  LAST_WIDTHS,
-  NONE,
-  STRIDE,
-  TOUCHED,
-  widthOf,
-} from './state'
+import { BASES, interpretationOf, LAST_WIDTHS, TOUCHED, widthOf } from './state'
 import {
   STRIDE_ON,
   HEAD,

@@ -1,5 +1,19 @@
 /** HATF records to bytes, with the metadata between them. */
 
+import {
+  F_ADDRESS,
+  F_ATTRIBUTES,
+  F_HEAP,
+  F_SIZE,
+  F_THREAD,
+  F_TIME,
+  TAG_COMMENT,
+  TAG_CREATE_THREAD,
+  TAG_FREE,
+  TAG_REALLOC_FREED,
+  V1,
+  V2,
+} from '../../lib/kernel/layouts/hatf'
 import { HAS_HEAP } from '../shared/event'
 import { PLANNED, writeMetadata } from './plan'
 import {
@@ -19,23 +33,11 @@ import {
   BASES,
   COUNTING,
   EXPECTED,
-  F_ADDRESS,
-  F_ATTRIBUTES,
-  F_HEAP,
-  F_SIZE,
-  F_THREAD,
-  F_TIME,
   lengthOf,
   MOVES,
   MOVES_PAIR,
   OPTIONAL,
-  TAG_COMMENT,
-  TAG_CREATE_THREAD,
-  TAG_FREE,
-  TAG_REALLOC_FREED,
   THREAD_AT,
-  V1,
-  V2,
   WAITING,
   widthOf,
   WRITE_OPTIONAL,

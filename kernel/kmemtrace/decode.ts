@@ -1,5 +1,6 @@
 /** Records to columns. */
 
+import { BIG, NARROW, TIMED } from '../../lib/kernel/layouts/kmemtrace'
 import {
   ADDRESS,
   API,
@@ -15,7 +16,7 @@ import {
   USABLE,
 } from '../shared/columns'
 import { HAS_API, HAS_GFP_FLAGS, HAS_NODE, HAS_SIZE, HAS_USABLE } from '../shared/event'
-import { ALLOC, allocSize, APIS, BIG, coreSize, FREE, headOf, NARROW, order32, order64, siteAt, TIMED } from './layout'
+import { ALLOC, allocSize, APIS, coreSize, FREE, headOf, order32, order64, siteAt } from './layout'
 
 /** The position after the last record that was read. */
 export let position: usize = 0

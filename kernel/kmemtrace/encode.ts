@@ -1,5 +1,6 @@
 /** Columns to records. */
 
+import { BIG, NARROW, TIMED } from '../../lib/kernel/layouts/kmemtrace'
 import {
   ADDRESS,
   API,
@@ -29,21 +30,7 @@ import {
   HAS_TIME,
   HAS_USABLE,
 } from '../shared/event'
-import {
-  ALLOC,
-  allocSize,
-  BIG,
-  coreSize,
-  FREE,
-  headOf,
-  NARROW,
-  order32,
-  order64,
-  OUTPUT,
-  siteAt,
-  TIMED,
-  TYPES,
-} from './layout'
+import { ALLOC, allocSize, coreSize, FREE, headOf, order32, order64, OUTPUT, siteAt, TYPES } from './layout'
 
 /** The number of bytes of output. */
 export let written: usize = 0

@@ -1,5 +1,7 @@
 /** The records of kmemtrace, and their addresses in memory. */
 
+import { KERNEL_INPUT } from '../../lib/kernel/layouts/input'
+import { BIG, NARROW, OUTPUT_BYTES, TIMED } from '../../lib/kernel/layouts/kmemtrace'
 import {
   API_KFREE,
   API_KMALLOC,
@@ -11,14 +13,9 @@ import {
 } from '../shared/event'
 
 /** The input buffer: 262144 bytes, followed by room for the fields that a free does not have. */
-export const INPUT: usize = memory.data(262208)
-/** The output buffer: 114688 bytes, followed by room for the longest record that begins there. */
-export const OUTPUT: usize = memory.data(180288)
-
-/** A layout is a set of these bits. Narrow layouts are always timed. */
-export const BIG: u32 = 1
-export const TIMED: u32 = 2
-export const NARROW: u32 = 4
+export const INPUT: usize = memory.data(KERNEL_INPUT + 64)
+/** The output buffer, followed by room for the longest record that begins there. */
+export const OUTPUT: usize = memory.data(OUTPUT_BYTES + 65_600)
 
 /** Event ids are the codes of the kinds. */
 export const ALLOC: u32 = <u32>KIND_ALLOC

@@ -4,21 +4,12 @@
  *
  * The live set persists between calls, in memory that grows with the number of live blocks.
  */
+import { AGAIN, BEGAN, BY_KERNEL, DONE, FAILED, INDEXED, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
 import { clearEnded, isRemembered, remember, seedEnded } from './ended'
 import { begin, clearSet, finish, numberOf, seedSet, wasLive } from './set'
 
 export { isSeeded, live, numbers } from './set'
 
-/** Bits of intents and effects, as in lib/blocks/block-effect.ts and block-keys.ts. */
-export const BEGAN: u32 = 1
-export const DONE: u32 = 2
-export const UNKNOWN: u32 = 4
-const AGAIN: u32 = 8
-export const REUSED: u32 = 16
-export const BY_KERNEL: u32 = 16
-export const NOTHING: u32 = 32
-export const FAILED: u32 = 64
-export const INDEXED: u32 = 128
 /** Separates the pages of a kernel from its objects, as in lib/blocks/address-spaces.ts. */
 export const PAGE_BIT: u64 = 1 << 63
 

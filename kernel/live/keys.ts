@@ -2,6 +2,7 @@
  * The blocks that the events of a batch concern, by key: what lib/blocks/block-keys.ts does for single events, for the
  * rows of a batch.
  */
+import { BEGAN, BY_KERNEL, DONE, FAILED, INDEXED, NOTHING } from '../../lib/kernel/layouts/live'
 import { ADDRESS, API, INDEX, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE } from '../shared/columns'
 import {
   API_KMALLOC,
@@ -18,7 +19,7 @@ import {
   OUTCOME_FREED,
   OUTCOME_NONE,
 } from '../shared/event'
-import { BEGAN, BEGINS, BY_KERNEL, DONE, ENDS, FAILED, INDEXED, INTENTS, NOTHING } from './follow'
+import { BEGINS, ENDS, INTENTS } from './follow'
 
 /** Per row, the bits that distinguish the address space of its keys, as `AddressSpaces` gives them. */
 export const SPACES: usize = memory.data(16576)

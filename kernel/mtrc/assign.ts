@@ -1,5 +1,18 @@
 /** Indices for events that have none. */
 
+import {
+  ALLOC_NOWHERE,
+  EXISTING_AS_ALLOC,
+  FREE_OF_NULL,
+  FREE_OF_UNKNOWN,
+  NO_INDEX_LEFT,
+  NULL_TO_NULL,
+  OTHER_SIZE,
+  REALLOC_FAILED,
+  REALLOC_OF_NULL,
+  REALLOC_OF_UNKNOWN,
+  REALLOC_TO_NOTHING,
+} from '../../lib/kernel/layouts/mtrc'
 import { ADDRESS, OLD_ADDRESS, OUTCOME, SIZE } from '../shared/columns'
 import {
   HAS_ADDRESS,
@@ -16,19 +29,6 @@ import {
 import { entryAt, find, FIRST, remove, SECOND } from '../shared/table'
 import { addBlock, lastIndex, nextIndex } from './blocks'
 import { A, F, R } from './layout'
-import {
-  EXISTING_AS_ALLOC,
-  ALLOC_NOWHERE,
-  FREE_OF_NULL,
-  FREE_OF_UNKNOWN,
-  NULL_TO_NULL,
-  REALLOC_OF_NULL,
-  REALLOC_FAILED,
-  REALLOC_TO_NOTHING,
-  REALLOC_OF_UNKNOWN,
-  NO_INDEX_LEFT,
-  OTHER_SIZE,
-} from './notes'
 
 /** Per event, what distinguishes its address space, as `AddressSpaces.fill` gives it; used if `hasSpaces`. */
 export const SPACES: usize = memory.data(16576)

@@ -1,7 +1,8 @@
 /** The caches of names in a trace that is written. */
 
+import { NAME_ENTRIES } from '../../lib/kernel/layouts/mtrc'
 import { MOST_NAMES, nameLength, nameStart } from '../shared/names'
-import { NAME_DEFINES, NAME_ENTRIES } from './layout'
+import { NAME_DEFINES } from './layout'
 import { ENTRIES, FILE_ENTRIES } from './state'
 
 /** Per name, its entry in the cache of functions, or 0. */

@@ -1,5 +1,7 @@
 /** Records to columns. */
 
+import { BATCH_STRING_BYTES } from '../../lib/event/limits'
+import { FAULT, FULL, LINE_TOO_LARGE, MARK, NO_MEMORY, SHORT, UNKNOWN_TYPE } from '../../lib/kernel/layouts/mtrc'
 import { ADDRESS, FILE, FUNCTION, INDEX, KIND, LINE, MASK, OLD_ADDRESS, SIZE, THREAD, TYPE } from '../shared/columns'
 import {
   HAS_ADDRESS,
@@ -20,36 +22,14 @@ import { OF_1, OF_3, OF_7 } from '../shared/leb128'
 import { areManyNames, intern, MOST_NAMES, nameRoom, names } from '../shared/names'
 import { FIRST, SECOND } from '../shared/table'
 import { A, F, H, I, INTERNAL, M, R } from './layout'
-import {
-  beginNames,
-  fault,
-  FILE_IDS,
-  FUNCTION_IDS,
-  idOf,
-  leb,
-  LINE_TOO_LARGE,
-  name,
-  nameBytes,
-  NO_MEMORY,
-  nowhere,
-  setFault,
-  UNKNOWN_TYPE,
-} from './read'
+import { beginNames, fault, FILE_IDS, FUNCTION_IDS, idOf, leb, name, nameBytes, nowhere, setFault } from './read'
 import { addIndexed, findBlock, removeBlock } from './recent'
 import { ENTRIES, FILE_ENTRIES, forget, nextBatch, resolve, sources } from './state'
 
 /** The most bytes from the beginning of a record, or of a name in it, to the end of a record without more names. */
 const PADDING: usize = 176
-/** A batch is closed when its names take this many bytes. */
-const BATCH_STRING_BYTES: u32 = 262_144
 
 const BLOCK: u32 = HAS_INDEX | HAS_ADDRESS | HAS_SIZE
-
-/** Why `decode` stopped: the input ended, the batch is full, an `M` is in place of a record, or there is a fault. */
-const SHORT: i32 = 0
-const FULL: i32 = 1
-const MARK: i32 = 2
-const FAULT: i32 = 3
 
 /** Why `decode` returned. */
 export let stop: i32 = SHORT

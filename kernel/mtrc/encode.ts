@@ -1,5 +1,6 @@
 /** Columns to records. */
 
+import { NO_ADDRESS, NO_SIZE, OTHER_TYPE, UNFIT_FILE, UNFIT_FUNCTION } from '../../lib/kernel/layouts/mtrc'
 import { ADDRESS, FILE, FUNCTION, INDEX, KIND, LINE, MASK, SIZE, THREAD, TYPE } from '../shared/columns'
 import {
   HAS_ADDRESS,
@@ -21,7 +22,6 @@ import { isFull, lastIndex, setLastIndex } from './blocks'
 import { ENTRY_OF, FILE_ENTRY_OF, FILE_USE, USE, writeName } from './caches'
 import { beginIndexed, endIndexed } from './indexed'
 import { A, F, H, I, OUTPUT, R } from './layout'
-import { OTHER_TYPE, NO_ADDRESS, NO_SIZE, UNFIT_FUNCTION, UNFIT_FILE } from './notes'
 import { ENTRIES, FILE_ENTRIES, sources } from './state'
 import { isInternal, numberAt, slotOf, UNFIT, want } from './strings'
 

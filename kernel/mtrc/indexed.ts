@@ -1,19 +1,19 @@
 /** Blocks of events that have an index. */
 
+import {
+  ADDRESS_OF_UNKNOWN,
+  EXISTING_AS_ALLOC,
+  INDEX_OF_OTHER,
+  OLD_ADDRESS_OF_UNKNOWN,
+  OTHER_ADDRESS,
+  OTHER_OLD_ADDRESS,
+  OTHER_SIZE,
+  SIZE_OF_UNKNOWN,
+} from '../../lib/kernel/layouts/mtrc'
 import { ADDRESS, OLD_ADDRESS, SIZE } from '../shared/columns'
 import { HAS_ADDRESS, HAS_OLD_ADDRESS, HAS_SIZE, KIND_EXISTING, KIND_REALLOC } from '../shared/event'
 import { FIRST, SECOND } from '../shared/table'
 import { isAssigned } from './blocks'
-import {
-  EXISTING_AS_ALLOC,
-  INDEX_OF_OTHER,
-  ADDRESS_OF_UNKNOWN,
-  SIZE_OF_UNKNOWN,
-  OLD_ADDRESS_OF_UNKNOWN,
-  OTHER_ADDRESS,
-  OTHER_SIZE,
-  OTHER_OLD_ADDRESS,
-} from './notes'
 import { addIndexed, findBlock, removeBlock } from './recent'
 
 /**

@@ -1,19 +1,20 @@
 /** The numbers and names in records that are read. */
 
+import {
+  ENTRY_UNDEFINED,
+  MAX_LEB,
+  MAX_NAME,
+  NAME_ENTRIES,
+  NAME_TOO_LONG,
+  NO_MEMORY,
+  NO_SUCH_ENTRY,
+  NUMBER_TOO_LONG,
+  NUMBER_TOO_WIDE,
+} from '../../lib/kernel/layouts/mtrc'
 import { gather, lebEnds, lebLength, lebValue, OF_1, OF_3, OF_7 } from '../shared/leb128'
 import { intern, nameLength, nameRoom, nameStart } from '../shared/names'
-import { MAX_LEB, MAX_NAME, NAME_DEFINES, NAME_ENTRIES, NOWHERE } from './layout'
+import { NAME_DEFINES, NOWHERE } from './layout'
 import { IN_BATCH, now } from './state'
-
-/** The faults of records. The wrapper has the texts. */
-const NUMBER_TOO_WIDE: i32 = 1
-const NUMBER_TOO_LONG: i32 = 2
-export const LINE_TOO_LARGE: i32 = 3
-export const NO_SUCH_ENTRY: i32 = 4
-export const ENTRY_UNDEFINED: i32 = 5
-export const NAME_TOO_LONG: i32 = 6
-export const UNKNOWN_TYPE: i32 = 7
-export const NO_MEMORY: i32 = 8
 
 /** The fault of the record at `position`. */
 export let fault: i32 = 0

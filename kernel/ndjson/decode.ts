@@ -1,13 +1,6 @@
 /** Lines to columns. */
 
-import { KIND, MASK } from '../shared/columns'
-import { BATCH_EVENTS, KIND_ALLOC, KIND_FREE } from '../shared/event'
-import { beginRow, clearStrings, stringsFull } from '../shared/strings'
-import { exactDecimal, exactDecimal32, quotedHex } from '../shared/wide'
-import { find, findLoose, kindAt, kindEnd, looseEnd, name, NO_KIND } from './names'
 import {
-  API_SLOTS,
-  API_TEXTS,
   AS_ADDRESS,
   AS_API,
   AS_BYTES,
@@ -20,15 +13,19 @@ import {
   AS_U64,
   COLUMN_AT,
   END_OF_LINE,
-  FIELD_TEXTS,
-  lengthOf,
+  FULL,
   NO_FIELD,
-  OUTCOME_SLOTS,
-  OUTCOME_TEXTS,
+  RARE,
   SPACED,
-  stands,
   TYPE_AT,
-} from './texts'
+  USED_UP,
+} from '../../lib/kernel/layouts/ndjson'
+import { KIND, MASK } from '../shared/columns'
+import { BATCH_EVENTS, KIND_ALLOC, KIND_FREE } from '../shared/event'
+import { beginRow, clearStrings, stringsFull } from '../shared/strings'
+import { exactDecimal, exactDecimal32, quotedHex } from '../shared/wide'
+import { find, findLoose, kindAt, kindEnd, looseEnd, name, NO_KIND } from './names'
+import { API_SLOTS, API_TEXTS, FIELD_TEXTS, lengthOf, OUTCOME_SLOTS, OUTCOME_TEXTS, stands } from './texts'
 import { bytes, list, signed, string } from './values'
 
 /**
@@ -50,13 +47,6 @@ const FREE_MASK = i8x16(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 
 const FREE_LENGTH: usize = 14
 
 const LF: u32 = 0x0a
-
-/** Why `decode` stopped: the input is used up. */
-const USED_UP: u32 = 0
-/** Why `decode` stopped: the wrapper has to read the line at `position`. */
-const RARE: u32 = 1
-/** Why `decode` stopped: the batch has to be delivered. */
-const FULL: u32 = 2
 
 export let stop: u32 = USED_UP
 /** The beginning of the first line that was not read. */

@@ -1,12 +1,6 @@
 /** Columns to lines. */
 
-import { writeBase64 } from '../shared/base64'
-import { KIND, MASK } from '../shared/columns'
-import { escape, isPlain, MAX_ESCAPED } from '../shared/json'
-import { LISTED, LISTS, STARTS, STRINGS } from '../shared/strings'
-import { writeShortDecimal, writeWideHex } from '../shared/wide'
 import {
-  API_TEXTS,
   AS_ADDRESS,
   AS_API,
   AS_BYTES,
@@ -16,18 +10,26 @@ import {
   AS_STRING,
   AS_U32,
   AS_U64,
-  CLOSING_BRACKET,
   COLUMN_AT,
+  NO_FIELD,
+  TYPE_AT,
+} from '../../lib/kernel/layouts/ndjson'
+import { writeBase64 } from '../shared/base64'
+import { KIND, MASK } from '../shared/columns'
+import { escape, isPlain, MAX_ESCAPED } from '../shared/json'
+import { LISTED, LISTS, STARTS, STRINGS } from '../shared/strings'
+import { writeShortDecimal, writeWideHex } from '../shared/wide'
+import {
+  API_TEXTS,
+  CLOSING_BRACKET,
   COMMA,
   FIELD_TEXTS,
   KIND_KEY,
   KIND_TEXTS,
   lengthOf,
   MINUS,
-  NO_FIELD,
   OUTCOME_TEXTS,
   QUOTE,
-  TYPE_AT,
 } from './texts'
 
 /**

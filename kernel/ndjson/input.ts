@@ -1,2 +1,5 @@
 /** The input buffer: 262144 bytes, followed by room for what readers examine beyond a line. */
-export const INPUT: usize = memory.data(263_216, 64)
+
+import { KERNEL_INPUT } from '../../lib/kernel/layouts/input'
+
+export const INPUT: usize = memory.data(KERNEL_INPUT + 1072, 64)

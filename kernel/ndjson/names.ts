@@ -3,19 +3,17 @@
  * kernel; otherwise the compiler would inline them into the loop.
  */
 
+import { END_OF_LINE, NO_FIELD, SPACED, TEXT_BYTES } from '../../lib/kernel/layouts/ndjson'
 import {
   COMMA,
-  END_OF_LINE,
   FIELD_SLOTS,
   FIELD_TEXTS,
   KIND_KEY,
   KIND_SLOTS,
   KIND_TEXTS,
   lengthOf,
-  NO_FIELD,
   QUOTE,
   slotOf,
-  SPACED,
   SPACED_COMMA,
   SPACED_QUOTE,
   stands,
@@ -58,7 +56,7 @@ function nameAt(p: usize, length: usize, slots: usize, texts: usize): usize {
   if (code == 0) return 0
   let text = texts + ((code - 1) << 6)
   if (!stands(text, p)) {
-    text += 64
+    text += TEXT_BYTES
     if (!stands(text, p)) return 0
   }
   return lengthOf(text) == length && load<u8>(p + length) == QUOTE ? text : 0

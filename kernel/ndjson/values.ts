@@ -3,8 +3,9 @@
  * kernel; otherwise the compiler would inline them into the loop.
  */
 
+import { SCRATCH_SIZE } from '../../lib/kernel/layouts/strings'
 import { readBase64 } from '../shared/base64'
-import { plainEnd, SCRATCH, SCRATCH_SIZE, unescape, unescapedEnd } from '../shared/json'
+import { plainEnd, SCRATCH, unescape, unescapedEnd } from '../shared/json'
 import {
   beginRow,
   follow,

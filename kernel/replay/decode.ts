@@ -1,6 +1,24 @@
 /** Lines of text to columns. */
 
 import {
+  ACTION,
+  COLON,
+  END,
+  END_TIME_OR_END,
+  LINE_FEED,
+  MAX_LINE,
+  NOTHING,
+  POINTER,
+  POINTERS_AND_SIZE,
+  POINTER_ALIGNMENT_SIZE,
+  POINTER_AND_SIZE,
+  POINTER_AND_SIZES,
+  PRESENT_OR_END,
+  THREAD_ID,
+  TIMES_OR_END,
+  TOO_LONG,
+} from '../../lib/kernel/layouts/replay'
+import {
   ADDRESS,
   ALIGNMENT,
   API,
@@ -37,26 +55,6 @@ import {
 import { misfit, setMisfit } from '../shared/numbers'
 import { gap, lineEnd, multiply, number, pointer, skipSpaces, threadId } from './read'
 import { CR, LF, TIMES } from './text'
-
-/** Longer lines are refused. */
-const MAX_LINE: usize = 65_536
-
-/** What `decode` expected where it stopped. The wrapper has the texts. */
-const NOTHING: i32 = 0
-const LINE_FEED: i32 = 1
-const THREAD_ID: i32 = 2
-const COLON: i32 = 3
-const POINTER_AND_SIZE: i32 = 4
-const POINTER: i32 = 5
-const POINTERS_AND_SIZE: i32 = 6
-const POINTER_AND_SIZES: i32 = 7
-const POINTER_ALIGNMENT_SIZE: i32 = 8
-const ACTION: i32 = 9
-const END_TIME_OR_END: i32 = 10
-const TIMES_OR_END: i32 = 11
-const PRESENT_OR_END: i32 = 12
-const END: i32 = 13
-const TOO_LONG: i32 = 14
 
 /** What was expected instead of the byte that did not match, or `NOTHING`. */
 export let fault: i32 = NOTHING

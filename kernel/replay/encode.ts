@@ -1,5 +1,6 @@
 /** Columns to lines of text. */
 
+import { EXISTING_AS_MALLOC, NO_ADDRESS, PRESENT_WITHOUT_TIMES } from '../../lib/kernel/layouts/replay'
 import { ADDRESS, API, KIND, MASK, PRESENT, THREAD } from '../shared/columns'
 import {
   API_CALLOC,
@@ -20,7 +21,7 @@ import {
 } from '../shared/event'
 import { writeDecimal } from '../shared/numbers'
 import { writeShortDecimal, writeWideHex } from '../shared/wide'
-import { clearNotes, EXISTING_AS_MALLOC, NO_ADDRESS, note, notes, otherApi, PRESENT_WITHOUT_TIMES } from './notes'
+import { clearNotes, note, notes, otherApi } from './notes'
 import { LF, OUTPUT, SPACE, TIMES } from './text'
 import { writeDone, writeEnd, writeOther, writeRealloc, writeSize, writeTimes } from './values'
 

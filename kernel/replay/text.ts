@@ -1,9 +1,10 @@
 /** Buffers for reading and writing lines of memory_replay. */
 
+import { KERNEL_INPUT } from '../../lib/kernel/layouts/input'
 import { HAS_END_TIME, HAS_TIME } from '../shared/event'
 
 /** The input buffer: 262144 bytes, followed by room for what the readers of numbers examine beyond a line. */
-export const INPUT: usize = memory.data(262176)
+export const INPUT: usize = memory.data(KERNEL_INPUT + 32)
 /** The output buffer: 4096 lines of at most 160 bytes. */
 export const OUTPUT: usize = memory.data(655392)
 

@@ -1,6 +1,21 @@
 /** Writes the parts of a line. Each function returns the position after what it wrote. */
 
 import {
+  CALLOC_WITHOUT_SIZE,
+  NOT_DIVISIBLE,
+  NOT_THE_FORMS_FIELDS,
+  NOT_THE_PRODUCT,
+  NO_ADDRESS,
+  NO_COUNT,
+  NO_SIZE,
+  NULL_OF_DONE,
+  ONE_TIME,
+  OTHER_OUTCOME,
+  TIME_AS_END,
+  TIME_OF_DONE,
+  TIME_TOO_LARGE,
+} from '../../lib/kernel/layouts/replay'
+import {
   ADDRESS,
   ALIGNMENT,
   API,
@@ -33,24 +48,7 @@ import {
 } from '../shared/event'
 import { writeDecimal, writeHex } from '../shared/numbers'
 import { writeShortDecimal } from '../shared/wide'
-import {
-  CALLOC_WITHOUT_SIZE,
-  NO_ADDRESS,
-  NO_COUNT,
-  NO_SIZE,
-  NOT_DIVISIBLE,
-  NOT_THE_FORMS_FIELDS,
-  NOT_THE_PRODUCT,
-  note,
-  NULL_OF_DONE,
-  ONE_TIME,
-  OTHER_OUTCOME,
-  otherApi,
-  setForm,
-  TIME_AS_END,
-  TIME_OF_DONE,
-  TIME_TOO_LARGE,
-} from './notes'
+import { note, otherApi, setForm } from './notes'
 import { SPACE, TIMES } from './text'
 
 /** Writes `: thread_done` and its pointer, or 0 if there is none. */

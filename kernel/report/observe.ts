@@ -2,6 +2,7 @@
  * Examines the events about blocks, in order, after the statistics have counted them: their effects on the live set
  * (live/follow.ts) and the rows of their sites and threads are known.
  */
+import { AGAIN, BEGAN, DONE, NOTHING, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
 import { TABLE_BYTES } from '../../lib/kernel/layouts/pairs'
 import {
   ALL_GROWN,
@@ -21,7 +22,6 @@ import {
   UNKNOWN_REALLOC,
   ZERO_SIZE,
 } from '../../lib/kernel/layouts/report'
-import { BEGAN, DONE, REUSED, UNKNOWN } from '../live/follow'
 import { blockAt, makeBlocks } from '../live/records'
 import { ADDRESS, API, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE as SIZES } from '../shared/columns'
 import {
@@ -75,9 +75,6 @@ export let zeroSizes: u64 = 0
 /** The anomalies in the rows of the last call: the row above `PROBLEM_BITS`, plus the kind; at most three per row. */
 export const PROBLEMS: usize = memory.data(49_408)
 export let problems: u32 = 0
-/** The bits of effects that only live/follow.ts uses. */
-const AGAIN: u32 = 8
-const IS_NOTHING: u32 = 32
 
 let events: u64 = 0
 let blockEvents: u64 = 0
@@ -114,7 +111,7 @@ export function observe(rows: u32, numbers: u32, sites: u32, isInvented: bool): 
 function notice(row: usize, kind: u8, effect: u32): void {
   if ((effect & UNKNOWN) != 0) {
     note(row, kind == KIND_REALLOC ? UNKNOWN_REALLOC : (effect & AGAIN) != 0 ? DOUBLE_FREE : UNKNOWN_FREE)
-  } else if ((effect & (BEGAN | DONE | IS_NOTHING)) == 0 && kind != KIND_FREE) {
+  } else if ((effect & (BEGAN | DONE | NOTHING)) == 0 && kind != KIND_FREE) {
     note(row, FAILED)
   }
   if ((effect & REUSED) != 0) note(row, OVERLAP)

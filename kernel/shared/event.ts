@@ -1,7 +1,6 @@
 /** The codes of lib/event/fields.ts, which AssemblyScript cannot import. A test compares them. */
 
-/** The maximum number of events in a batch. */
-export const BATCH_EVENTS: u32 = 4096
+export { BATCH_EVENTS } from '../../lib/event/limits'
 
 export const KIND_ALLOC: u8 = 0
 export const KIND_FREE: u8 = 1

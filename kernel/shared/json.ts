@@ -1,11 +1,12 @@
 /** Strings in JSON text, sixteen bytes at a time. */
 
+import { SCRATCH_SIZE } from '../../lib/kernel/layouts/strings'
+
 const QUOTE: u32 = 0x22
 const BACKSLASH: u32 = 0x5c
 
 /** A buffer for strings being unescaped or escaped. */
 export const SCRATCH: usize = memory.data(65_568)
-export const SCRATCH_SIZE: usize = 65_536
 
 /** The first quote, backslash or control character. A line feed ends every search. */
 // @ts-ignore: decorator

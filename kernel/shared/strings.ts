@@ -4,18 +4,16 @@
  * readable.
  */
 
+import { MAX_LISTED, MAX_LISTS, MAX_STRINGS, MAX_STRING_BYTES } from '../../lib/kernel/layouts/strings'
+
 /** The bytes of all strings: those of a full batch, plus one more line. */
 export const STRINGS: usize = memory.data(393_248)
-const STRINGS_SIZE: u32 = 393_216
-export const MAX_STRINGS: u32 = 16_384
 /** Where each string starts in `STRINGS`; the entry after the last one is its end. */
 export const STARTS: usize = memory.data(65_544)
 /** The string ids of all lists. */
 export const LISTED: usize = memory.data(262_160)
-export const MAX_LISTED: u32 = 65_536
 /** Where each list starts in `LISTED`; the entry after the last one is its end. */
 export const LISTS: usize = memory.data(16_392)
-const MAX_LISTS: u32 = 4096
 
 /** Open addressing with twice as many slots as strings: 16 bits of the hash, and the id plus 1; 0 is free. */
 const SLOTS: usize = memory.data(131_072)
@@ -144,7 +142,7 @@ export function intern(p: usize, length: u32): u32 {
 }
 
 function add(p: usize, length: u32, slot: u32, tag: u32): u32 {
-  if (strings == MAX_STRINGS || length > STRINGS_SIZE - stringBytes) return NO_ROOM
+  if (strings == MAX_STRINGS || length > MAX_STRING_BYTES - stringBytes) return NO_ROOM
   const to = STRINGS + stringBytes
   for (let i: usize = 0; i < length; i += 16) v128.store(to + i, v128.load(p + i))
   stringBytes += length

@@ -1,5 +1,6 @@
 /** Counts the events about blocks, in order, after the live set has followed them. */
-import { BEGAN, BEGUN, EFFECTS, DONE, ENDED, numbers, REUSED, UNKNOWN } from '../live/follow'
+import { BEGAN, DONE, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
+import { BEGUN, EFFECTS, ENDED, numbers } from '../live/follow'
 import { blockAt, makeBlocks } from '../live/records'
 import { KIND, MASK, SIZE, TIME, USABLE } from '../shared/columns'
 import { HAS_SIZE, HAS_TIME, HAS_USABLE, KIND_EXISTING, KIND_REALLOC, KIND_RESERVE } from '../shared/event'

@@ -1,5 +1,6 @@
 /** The start of a line: command, thread, process, CPU and time. */
 
+import { NO_STYLE, SECONDS, TICKS } from '../../lib/kernel/layouts/tracepoints'
 import { CPU, THREAD, TIME } from '../shared/columns'
 import { HAS_CPU, HAS_THREAD, HAS_TIME } from '../shared/event'
 import { decimal } from '../shared/numbers'
@@ -18,11 +19,6 @@ import {
   SPACE,
   wordBegin,
 } from './scan'
-
-/** How times are written. A trace has one style. */
-const NO_STYLE: u32 = 0
-const SECONDS: u32 = 1
-const TICKS: u32 = 2
 
 /** How times are written: as in earlier lines, or as in the first line that has one. */
 export let style: u32 = NO_STYLE

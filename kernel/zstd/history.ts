@@ -1,7 +1,7 @@
 /** The content of a frame, as far back as its window goes, in memory that grows. */
 
-/** A block has no more content. */
-export const MAX_BLOCK: u32 = 131_072
+import { MAX_BLOCK } from '../../lib/kernel/layouts/zstd'
+
 /** Copies of sixteen bytes may write beyond the end. */
 const BEYOND: usize = 64
 /** After a window and this much more, and half of the window, the content moves to the front. */

@@ -1,6 +1,6 @@
 /** The literals of a block (RFC 8878, section 3.1.1.3.1). */
 
-import { MAX_BLOCK } from './history'
+import { MAX_BLOCK } from '../../lib/kernel/layouts/zstd'
 import { decodeStream, hasTree, readTree } from './huffman'
 
 /** Copies of sixteen bytes may read beyond the end. */

@@ -1,6 +1,7 @@
 import { BATCH_EVENTS, type EventBatch } from '../event/batch.js'
 import { fieldSet } from '../event/fields.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
+import { HIT, MISS, NO_BLOCK } from '../kernel/layouts/allocators.js'
 import { AllocatorKernel } from './kernel.js'
 import {
   JEMALLOC_VERSIONS,
@@ -17,9 +18,9 @@ export const REPLAYED = fieldSet('api', 'thread', 'address', 'oldAddress', 'size
 /** What became of the prediction of an event's address. */
 export const Prediction = {
   /** The event begins no block. */
-  none: 0,
-  right: 1,
-  wrong: 2,
+  none: NO_BLOCK,
+  right: HIT,
+  wrong: MISS,
 } as const
 
 const PTMALLOC_SETTINGS: OptionNames<PtmallocSettings> = {

@@ -1,3 +1,5 @@
+import { JEMALLOC, PTMALLOC } from '../kernel/layouts/allocators.js'
+
 /**
  * glibc's allocator as it is on some machine. What differs between machines has to be known to predict addresses.
  */
@@ -69,11 +71,7 @@ export function jemallocCandidates(bits: 32 | 64): readonly JemallocSettings[] {
   ]
 }
 
-/** The numbers of the allocators in the kernel. */
-export const PTMALLOC = 1
-export const JEMALLOC = 2
-
-/** The number of the settings' allocator. */
+/** The number of the settings' allocator in the kernel. */
 export function numberOf({ allocator }: AllocatorSettings): number {
   return allocator === 'ptmalloc' ? PTMALLOC : JEMALLOC
 }

@@ -1,17 +1,19 @@
+import { AGAIN, BEGAN, DONE, FAILED, NOTHING, REUSED, UNKNOWN } from '../kernel/layouts/live.js'
+
 /** What an event did to the live set: a set of these bits. */
 export const BlockEffect = {
   /** A block began. */
-  began: 1,
+  began: BEGAN,
   /** A block ended. With `began`, in a realloc, it continues as the one that began. */
-  ended: 2,
+  ended: DONE,
   /** A free or realloc of a block that is not live. */
-  unknown: 4,
+  unknown: UNKNOWN,
   /** With `unknown`: the block was freed not long ago. */
-  again: 8,
+  again: AGAIN,
   /** With `began`: a block was live at the address already. It is no longer live. */
-  reused: 16,
+  reused: REUSED,
   /** A free of the null pointer, or a realloc of it to nothing: no effect. */
-  nothing: 32,
+  nothing: NOTHING,
   /** An allocation without a result, or a realloc that failed: no effect. */
-  failed: 64,
+  failed: FAILED,
 } as const

@@ -1,6 +1,7 @@
 import { HI, LO } from '../bytes/u64.js'
 import type { EventBatch, U64Column } from '../event/batch.js'
 import { Api, FieldBit, fieldSet, Kind, Outcome } from '../event/fields.js'
+import { BY_KERNEL, INDEXED } from '../kernel/layouts/live.js'
 import { AddressSpaces } from './address-spaces.js'
 import { BlockEffect } from './block-effect.js'
 
@@ -18,10 +19,7 @@ const { began: BEGAN, ended: ENDED, nothing: NOTHING, failed: FAILED } = BlockEf
 /** The APIs from `kmalloc` on are those of a kernel. */
 const { kmalloc: KMALLOC, pages: PAGES } = Api
 
-/** In `BlockKeys.intents`, with the bits of `BlockEffect`: the keys are indices. */
-export const INDEXED = 128
-/** Likewise: a function of a kernel is to end a block. */
-const BY_KERNEL = 16
+export { INDEXED }
 
 /** The fields by which the kernel identifies the blocks of an event. */
 export const KEY_FIELDS = fieldSet('api', 'index', 'address', 'oldAddress', 'size', 'outcome')

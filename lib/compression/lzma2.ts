@@ -1,12 +1,11 @@
 import { limit } from '../event/error.js'
+import { CHUNK } from '../kernel/layouts/lzma2.js'
 import { loadKernel, releaseKernel, type Global, type KernelExports } from '../kernel/load.js'
 import type { Compressed } from './compressed.js'
 import { fault } from './xz-fields.js'
 
 /** The maximum number of bytes decoded at a time. */
 const PIECE = 65_536
-/** The most compressed bytes of a chunk. */
-const CHUNK = 65_536
 
 /** Control bytes of chunks: the end, uncompressed ones with or without a new dictionary, and compressed ones. */
 const [END, COPY_RESET, COPY, COMPRESSED] = [0, 1, 2, 0x80]

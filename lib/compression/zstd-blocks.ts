@@ -1,3 +1,4 @@
+import * as Layout from '../kernel/layouts/zstd.js'
 import { loadKernel, type Global, type KernelExports } from '../kernel/load.js'
 
 /** The exports of `kernel/zstd.ts`. */
@@ -11,7 +12,6 @@ interface ZstdKernel extends KernelExports {
 }
 
 const CORRUPT = 'the zstd data are corrupt'
-const IS_CORRUPT = -1
 const HEADER_BYTES = 3
 
 /** The error for invalid data, with a text for messages. */
@@ -41,7 +41,7 @@ export class ZstdBlocks {
     const word = (block[0] as number) | ((block[1] as number) << 8) | ((block[2] as number) << 16)
     new Uint8Array(memory.buffer, INPUT.value).set(block.subarray(HEADER_BYTES))
     const length = decode((word >> 1) & 3, word >> 3)
-    if (length === IS_CORRUPT) throw new ZstdFault()
+    if (length === Layout.CORRUPT) throw new ZstdFault()
     if (length < 0) throw new RangeError('there is not enough memory for the window of a zstd frame')
     return new Uint8Array(memory.buffer, content.value, length)
   }

@@ -1,9 +1,9 @@
 import { limit, malformed } from '../event/error.js'
 import type { Compressed } from './compressed.js'
 import { isSkippable, ZSTD_MAGIC } from './magic.js'
+import { MAX_BLOCK } from '../kernel/layouts/zstd.js'
 
-/** The most bytes that a block has, compressed or not (RFC 8878, section 3.1.1.2.3). */
-export const MAX_BLOCK = 131_072
+export { MAX_BLOCK }
 
 /**
  * The largest window in bytes that is accepted: inflaters allocate that much. The levels of zstd up to 20 need no more.

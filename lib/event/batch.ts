@@ -6,17 +6,13 @@ import { parseJson } from './json.js'
 import { columnOf, placeColumns, Storage, U64Column, type Column, type ColumnName } from './storage.js'
 import { showValue } from './message-text.js'
 import { StringTable } from './strings.js'
+import { BATCH_EVENTS } from './limits.js'
 import { didYouMean } from './suggest.js'
 import type { TraceEvent } from './trace-event.js'
 
+export { BATCH_EVENTS, BATCH_STRING_BYTES } from './limits.js'
 export { columnOf, U64Column, U64_FIELDS, type ColumnName } from './storage.js'
 export type { TraceEvent } from './trace-event.js'
-
-/** Batches hold at most this many events: enough to amortise a stage's fixed cost, small enough to stay in cache. */
-export const BATCH_EVENTS = 4096
-
-/** Decoders close a batch when its strings take this many bytes. */
-export const BATCH_STRING_BYTES = 262_144
 
 const NO_U64 = new U64Column(new ArrayBuffer(0), 0, 0)
 const NO_U32 = new Uint32Array(0)

@@ -1,8 +1,8 @@
 import type { Input } from '../bytes/input.js'
+import { KERNEL_INPUT } from './layouts/input.js'
 import type { KernelExports } from './load.js'
 
-/** The size of the input buffer in a kernel's memory. */
-export const KERNEL_INPUT = 262_144
+export { KERNEL_INPUT }
 
 /** The bytes to keep are few if there are this many times as many before them. */
 const FEW = 16

@@ -1,3 +1,4 @@
+import { BATCH_EVENTS } from '../event/limits.js'
 import { CHECKED, failAssertion, withChecks } from './checked.js'
 import { giveMemory, memoryPages, takeMemory, type WasmMemory } from './memories.js'
 import { readKernel } from './read-kernel.js'
@@ -25,8 +26,8 @@ export interface KernelExports {
   readonly OUTPUT?: Global
 }
 
-/** The capacity of a kernel's columns in events; the same number as in kernel/shared/event.ts. */
-export const KERNEL_EVENTS = 4096
+/** The capacity of a kernel's columns in events. */
+export const KERNEL_EVENTS = BATCH_EVENTS
 
 const modules = new Map<string, { readonly module: object; readonly pages: number }>()
 

@@ -1,4 +1,5 @@
 import { KERNEL_EVENTS, loadKernel, type Global, type KernelExports } from './load.js'
+import { LEFT_OUT, PLACES } from './layouts/losses.js'
 import type { EventBatch } from '../event/batch.js'
 import { unencodable, type TracePosition } from '../event/error.js'
 import {
@@ -27,9 +28,6 @@ interface LossesKernel extends KernelExports {
 }
 
 const FIELD_BITS = 2 ** FIELDS.length
-/** Marker among the watched fields of a kind: the format has no record for this kind at all. Not a field bit. */
-const LEFT_OUT = 1 << 31
-const PLACES = 64
 
 /** The kernel, and the parts of its memory that are used. */
 class LossesMemory {

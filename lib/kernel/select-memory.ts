@@ -1,3 +1,4 @@
+import { MAX_RANGES } from './layouts/select.js'
 import { KERNEL_EVENTS, loadKernel, type Global, type KernelExports } from './load.js'
 
 /** The exports of kernel/select.ts, which documents them. */
@@ -16,8 +17,7 @@ interface SelectKernel extends KernelExports {
   readonly CODES: Global
 }
 
-/** The maximum number of ranges. */
-export const MAX_RANGES = 65_536
+export { MAX_RANGES }
 
 /** The kernel, with views of its memory. */
 class SelectMemory {

@@ -1,4 +1,5 @@
 import { StringTable } from '../event/strings.js'
+import { MAX_LISTED, MAX_LISTS, MAX_STRING_BYTES, MAX_STRINGS } from './layouts/strings.js'
 import type { Global, KernelExports } from './load.js'
 
 /** The exports of kernel/shared/strings.ts, which documents them. */
@@ -13,12 +14,6 @@ export interface StringsExports extends KernelExports {
   readonly listed: Global
   readonly lists: Global
 }
-
-/** The sizes of the kernel's tables. */
-export const MAX_STRING_BYTES = 393_216
-export const MAX_STRINGS = 16_384
-export const MAX_LISTED = 65_536
-export const MAX_LISTS = 4096
 
 /** The strings and lists of one batch in a kernel's memory. */
 export class KernelStrings {

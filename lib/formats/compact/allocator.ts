@@ -1,5 +1,6 @@
 import type { AllocatorSettings } from '../../allocators/settings.js'
-import { detailOf, learns, numberOf, PTMALLOC } from '../../allocators/settings.js'
+import { detailOf, learns, numberOf } from '../../allocators/settings.js'
+import { PTMALLOC } from '../../kernel/layouts/allocators.js'
 import type { CompactKernel } from './kernel.js'
 
 /*

@@ -2,8 +2,11 @@ import { FIELDS } from '../../event/fields.js'
 import { limit, malformed, type TraceError, type TracePosition } from '../../event/error.js'
 import { StringTable } from '../../event/strings.js'
 import { GrowingKernel } from '../../kernel/growing.js'
+import { NO_MEMORY } from '../../kernel/layouts/compact.js'
 import type { Global, KernelExports } from '../../kernel/load.js'
 import { LEVEL, type CompactLevel } from './layout.js'
+
+export { NO_MEMORY }
 
 /** The exports of kernel/compact.ts, which documents them. */
 export interface CompactExports extends KernelExports {
@@ -93,9 +96,6 @@ export const STRING_FIELDS = FIELDS.reduce(
   (set, { type }, f) => (['string', 'bytes', 'json', 'list'].includes(type) ? set | (1 << f) : set),
   0,
 )
-
-/** The fault of a kernel that memory was exhausted, as in kernel/compact/event.ts. */
-export const NO_MEMORY = 2
 
 /** The error for a fault of the kernel. */
 export function faultError(fault: number, at: TracePosition): TraceError {

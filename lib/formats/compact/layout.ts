@@ -2,6 +2,8 @@ import { ALL_FIELDS, KINDS } from '../../event/fields.js'
 import type { Carried } from '../../event/losses.js'
 import type { TracePosition } from '../../event/error.js'
 
+export { MAX_FRAMES, MAX_NAME, MAX_NEW_NAMES } from '../../kernel/layouts/compact.js'
+
 /** The format's name in messages. */
 export const FORMAT = 'compact'
 
@@ -38,12 +40,6 @@ export type CompactLevel = (typeof LEVEL)[keyof typeof LEVEL]
 export function isLevel(level: unknown): level is CompactLevel {
   return level === LEVEL.fast || level === LEVEL.best
 }
-
-/** A name has no more bytes than this; the same number as in kernel/compact/names.ts. */
-export const MAX_NAME = 1 << 24
-/** A stack has no more frames than this, and a block no more bytes of new names; as in kernel/compact/name-codes.ts. */
-export const MAX_FRAMES = 1 << 20
-export const MAX_NEW_NAMES = 1 << 25
 
 /** At least this many events must lie between two resets of the model. */
 export const RESET_EVENTS = 4096

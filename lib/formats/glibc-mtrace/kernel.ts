@@ -2,6 +2,8 @@ import { instantiate, type Kernel } from '../../kernel/instance.js'
 import type { Global } from '../../kernel/load.js'
 import { KernelStrings, type StringsExports } from '../../kernel/strings.js'
 
+export { CUT, MORE_LINES, NO_LINES, TOO_FAR, TOO_LONG } from '../../kernel/layouts/glibc-mtrace.js'
+
 /** The exports of kernel/glibc-mtrace.ts, which documents them. */
 interface MtraceExports extends StringsExports {
   readonly INPUT: Global
@@ -32,12 +34,3 @@ let kernel: MtraceKernel | undefined
 export function mtraceKernel(): MtraceKernel {
   return (kernel ??= newMtraceKernel())
 }
-
-/** What follows the lines passed to `decode`: other lines, none, or possibly one that is too long. */
-export const MORE_LINES = 0
-export const NO_LINES = 1
-export const TOO_FAR = 2
-
-/** In `fault`: the line is too long, or truncated within an event. */
-export const TOO_LONG = 1
-export const CUT = 2

@@ -3,6 +3,8 @@ import type { TraceHeader } from '../../event/header.js'
 import type { Carried } from '../../event/losses.js'
 import { info } from './info.js'
 
+export { MAX_LINE } from '../../kernel/layouts/glibc-mtrace.js'
+
 /** The format's name in folders, commands, headers and messages. */
 export const NAME = info.name
 
@@ -13,9 +15,6 @@ export const START = '= Start'
 export const HEADER: TraceHeader = { format: NAME }
 /** The header of a trace without that line. */
 export const HEADER_WITHOUT_START: TraceHeader = { format: NAME, layout: { start: false } }
-
-/** Longer lines are refused: the name of a file has up to 4096 bytes, but that of a symbol may have any number. */
-export const MAX_LINE = 32_768
 
 /** Names that are longer are not written. */
 export const MAX_NAME = 8192

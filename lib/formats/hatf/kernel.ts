@@ -1,4 +1,5 @@
 import { shared, type Kernel } from '../../kernel/instance.js'
+import * as Code from '../../kernel/layouts/hatf.js'
 import type { Global, KernelExports } from '../../kernel/load.js'
 import { FIELD_NAMES, Width } from './layout.js'
 
@@ -46,10 +47,10 @@ export interface HatfKernel extends KernelExports {
 export const hatfKernel = shared<HatfKernel>('hatf')
 
 /** Why the kernel stopped reading. Higher values are faults. */
-export const Stop = { usedUp: 0, full: 1, comment: 2, data: 3 } as const
+export const Stop = { usedUp: Code.USED_UP, full: Code.FULL, comment: Code.COMMENT, data: Code.HAS_DATA } as const
 
 /** What the kernel asks the encoder to do for the event that it converted last. */
-export const Todo = { nothing: 0, attributes: 1, comment: 2 } as const
+export const Todo = { nothing: Code.NOTHING, attributes: Code.ATTRIBUTES_OF, comment: Code.COMMENT_FOR } as const
 
 /** The text for a fault of a record. */
 export function faultOf({ faultValue, faultField }: HatfKernel, stop: number): string {
@@ -57,19 +58,19 @@ export function faultOf({ faultValue, faultField }: HatfKernel, stop: number): s
   const field = faultField.value
   const name = FIELD_NAMES[field]
   switch (stop) {
-    case 4:
+    case Code.UNKNOWN_TAG:
       return `unknown tag ${value}`
-    case 5:
+    case Code.UNKNOWN_OPERATION:
       return `unknown metadata operation ${value}`
-    case 6:
+    case Code.UNKNOWN_FIELD:
       return `metadata for the unknown field ${field}`
-    case 7:
+    case Code.UNKNOWN_WIDTH:
       return `unknown width ${value} for ${name}`
-    case 8:
+    case Code.WIDTH_OF_ATTRIBUTES:
       return `a width of v${value - Width.v1 + 1} for ${name}: only attributes can have that`
-    case 9:
+    case Code.UNKNOWN_INTERPRETATION:
       return `unknown interpretation ${value} for ${name}`
-    case 10:
+    case Code.NUMERIC_ATTRIBUTES:
       return 'attributes are bytes, not numbers: they can be stored as they are (none) or empty (default 0)'
     default:
       throw new RangeError(`the kernel returned an unknown fault ${stop}`)

@@ -1,34 +1,42 @@
 import { fieldSet } from '../../event/fields.js'
+import * as Code from '../../kernel/layouts/hatf.js'
 import type { Carried } from '../../event/losses.js'
 
 /** The first byte of each record. */
 export const Tag = {
-  alloc: 0,
-  free: 1,
+  alloc: Code.TAG_ALLOC,
+  free: Code.TAG_FREE,
   /** A realloc that left the block where it was. */
-  reallocNone: 2,
+  reallocNone: Code.TAG_REALLOC_NONE,
   /** A realloc to a new block: alloc and free. */
-  reallocMoved: 3,
+  reallocMoved: Code.TAG_REALLOC_MOVED,
   /** A realloc of the null pointer: alloc only. */
-  reallocAllocated: 4,
+  reallocAllocated: Code.TAG_REALLOC_ALLOCATED,
   /** A realloc to size 0: free only. */
-  reallocFreed: 5,
-  createHeap: 6,
-  destroyHeap: 7,
-  createThread: 8,
-  destroyThread: 9,
-  comment: 10,
-  metadata: 11,
+  reallocFreed: Code.TAG_REALLOC_FREED,
+  createHeap: Code.TAG_CREATE_HEAP,
+  destroyHeap: Code.TAG_DESTROY_HEAP,
+  createThread: Code.TAG_CREATE_THREAD,
+  destroyThread: Code.TAG_DESTROY_THREAD,
+  comment: Code.TAG_COMMENT,
+  metadata: Code.TAG_METADATA,
 } as const
 
 /** The number of tags with fields whose layout metadata can change: 0 to 9. */
 export const LAID_OUT_TAGS = 10
 
 /** The second byte of a metadata record. */
-export const Op = { fieldSize: 1, fieldInterpretation: 2 } as const
+export const Op = { fieldSize: Code.FIELD_SIZE, fieldInterpretation: Code.FIELD_INTERPRETATION } as const
 
 /** The third byte of a metadata record: the field it concerns. */
-export const Field = { size: 0, address: 1, time: 2, thread: 3, heap: 4, attributes: 5 } as const
+export const Field = {
+  size: Code.F_SIZE,
+  address: Code.F_ADDRESS,
+  time: Code.F_TIME,
+  thread: Code.F_THREAD,
+  heap: Code.F_HEAP,
+  attributes: Code.F_ATTRIBUTES,
+} as const
 
 /** The names of the fields, by code. */
 export const FIELD_NAMES = ['size', 'address', 'time', 'thread', 'heap', 'attributes'] as const
@@ -40,10 +48,16 @@ export const FIELD_COUNT = FIELD_NAMES.length
  * The widths of attributes that start with their length, in one byte or in two. Other widths are 0, 1, 2, 4 and 8
  * bytes.
  */
-export const Width = { v1: 9, v2: 10 } as const
+export const Width = { v1: Code.V1, v2: Code.V2 } as const
 
 /** How a field's value is derived from what is stored. */
-export const Interpretation = { none: 0, default: 1, baseOffset: 2, delta: 3, stride: 4 } as const
+export const Interpretation = {
+  none: Code.NONE,
+  default: Code.DEFAULT,
+  baseOffset: Code.BASE_OFFSET,
+  delta: Code.DELTA,
+  stride: Code.STRIDE,
+} as const
 
 /** The length of a metadata record without arguments, and of a comment without its text. */
 export const HEAD = 4

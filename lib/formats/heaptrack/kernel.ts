@@ -1,4 +1,5 @@
 import { instantiate, type Kernel } from '../../kernel/instance.js'
+import * as Line from '../../kernel/layouts/heaptrack.js'
 import { KERNEL_EVENTS, type Global, type KernelExports } from '../../kernel/load.js'
 
 /** The exports of kernel/heaptrack.ts, which documents them. */
@@ -12,17 +13,17 @@ interface HeaptrackExports extends KernelExports {
   decode(from: number, end: number): number
 }
 
-/** The sorts of lines; see kernel/heaptrack.ts. */
+/** The sorts of lines. */
 export const Operation = {
-  text: 0,
-  wrong: 1,
-  alloc: 2,
-  free: 3,
-  allocInfo: 4,
-  node: 5,
-  info: 6,
-  time: 7,
-  resident: 8,
+  text: Line.TEXT,
+  wrong: Line.WRONG,
+  alloc: Line.ALLOC,
+  free: Line.FREE,
+  allocInfo: Line.ALLOC_INFO,
+  node: Line.NODE,
+  info: Line.INFO,
+  time: Line.TIME,
+  resident: Line.RESIDENT,
 } as const
 
 /** The kernel and the rows that it fills. */

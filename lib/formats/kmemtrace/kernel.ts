@@ -1,4 +1,5 @@
 import { shared } from '../../kernel/instance.js'
+import { BIG, NARROW, TIMED } from '../../kernel/layouts/kmemtrace.js'
 import type { Global, KernelExports } from '../../kernel/load.js'
 import type { KmemtraceLayout } from './layout.js'
 
@@ -25,10 +26,7 @@ interface KmemtraceKernel extends KernelExports {
 
 export const kmemtraceKernel = shared<KmemtraceKernel>('kmemtrace')
 
-/** No record begins after this many bytes of output; a record that begins earlier has room. */
-export const OUTPUT_BYTES = 114_688
-
 /** The kernel's number for a layout. */
 export function formOf({ byteOrder, layout, wordSize }: KmemtraceLayout): number {
-  return (byteOrder === 'big' ? 1 : 0) | (layout === 'ftrace' ? 2 : 0) | (wordSize === 4 ? 4 : 0)
+  return (byteOrder === 'big' ? BIG : 0) | (layout === 'ftrace' ? TIMED : 0) | (wordSize === 4 ? NARROW : 0)
 }

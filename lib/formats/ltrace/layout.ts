@@ -3,6 +3,8 @@ import type { TraceHeader } from '../../event/header.js'
 import type { Carried } from '../../event/losses.js'
 import { info } from './info.js'
 
+export { MAX_LINE } from '../../kernel/layouts/ltrace.js'
+
 /** The format's name in folders, commands, headers and messages. */
 export const NAME = info.name
 
@@ -11,9 +13,6 @@ export const NAME = info.name
  * (-ttt).
  */
 export const HEADER: TraceHeader = { format: NAME, timeUnit: 'ns' }
-
-/** The most bytes of a line with a call. Others are skipped, however long. */
-export const MAX_LINE = 8192
 
 const COMMON = ['api', 'process', 'thread', 'time', 'endTime', 'address', 'callSite', 'fields', 'module'] as const
 const SIZES = ['size', 'count', 'elementSize', 'alignment'] as const

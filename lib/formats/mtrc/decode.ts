@@ -5,7 +5,8 @@ import type { TraceHeader } from '../../event/header.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import type { Decoder } from '../../event/stage.js'
 import { KERNEL_INPUT } from '../../kernel/input.js'
-import { failure, mtrcKernel, Stop, stringsOf, tooManyBlocks, type MtrcKernel } from './kernel.js'
+import { FAULT, FULL, MARK, SHORT } from '../../kernel/layouts/mtrc.js'
+import { failure, mtrcKernel, stringsOf, tooManyBlocks, type MtrcKernel } from './kernel.js'
 import { FORMAT, hasSources, headerLength, MAGIC, readHeader, RECORD, type MtrcLayout } from './layout.js'
 
 /** Options of the decoder. */
@@ -34,7 +35,7 @@ export class MtrcDecoder implements Decoder {
   /** No batch has carried this header yet. */
   private headerIsNew = false
   /** Why the kernel stopped. */
-  private stop: number = Stop.short
+  private stop: number = SHORT
   private batch: EventBatch | undefined
   /** The number of events delivered, in the whole stream. */
   private delivered = 0
@@ -103,9 +104,8 @@ export class MtrcDecoder implements Decoder {
       const kernel = this.kernel as MtrcKernel
       const batch = (this.batch = this.readRecords(kernel, this.header))
       const { stop } = this
-      if (stop === Stop.short)
-        this.starve(input.left === 0 ? 'the end marker is missing' : 'the input ends within a record')
-      if (stop !== Stop.mark || batch.count > 0 || this.headerIsNew) return
+      if (stop === SHORT) this.starve(input.left === 0 ? 'the end marker is missing' : 'the input ends within a record')
+      if (stop !== MARK || batch.count > 0 || this.headerIsNew) return
     }
   }
 
@@ -116,7 +116,7 @@ export class MtrcDecoder implements Decoder {
     let from = kernel.input.load(input)
     let isWhole = kernel.input.end - from === input.left
     let count = run.decode(from, kernel.input.end, BATCH_EVENTS)
-    if (count === 0 && run.stop.value === Stop.short && !isWhole) {
+    if (count === 0 && run.stop.value === SHORT && !isWhole) {
       // The record is a long one, of which the kernel had only the beginning.
       kernel.refresh()
       from = kernel.input.load(input, input.end, KERNEL_INPUT)
@@ -125,8 +125,8 @@ export class MtrcDecoder implements Decoder {
     }
     kernel.refresh()
     input.skip(run.position.value - from)
-    this.stop = run.stop.value === Stop.short && !isWhole ? Stop.full : run.stop.value
-    if (this.stop === Stop.fault) this.fault = failure(run.fault.value, input.next, this.here(count))
+    this.stop = run.stop.value === SHORT && !isWhole ? FULL : run.stop.value
+    if (this.stop === FAULT) this.fault = failure(run.fault.value, input.next, this.here(count))
     const strings = stringsOf(kernel)
     if (strings === undefined) {
       this.fault = tooManyBlocks(this.here(0))

@@ -5,6 +5,7 @@ import { unencodable, type TracePosition } from '../../event/error.js'
 import { FieldBit, fieldSet } from '../../event/fields.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import type { Carried, Filling } from '../../event/losses.js'
+import * as Note from '../../kernel/layouts/mtrc.js'
 import { Losses } from '../../kernel/losses.js'
 import type { Encoder } from '../../event/stage.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
@@ -54,29 +55,28 @@ const MANY_STRINGS = 1024
 const MANY_STRING_BYTES = 65_536
 
 /** The losses of an event, by the kernel's bits; for names see `unfitness`. */
-const NOTES: readonly string[] = [
-  `types of reserves other than "${INTERNAL_TYPE}"`,
-  'existing blocks, written as allocs',
-  'allocs without an address',
-  'frees of null',
-  'frees of unknown blocks',
-  'reallocs of null to null',
-  'reallocs of null, written as allocs',
-  'failed reallocs',
-  'reallocs to nothing, written as frees',
-  'reallocs of unknown blocks, written as allocs',
-  'no address, written as 0',
-  'no size, written as 0',
-  'allocs for which there is no index left',
-  'indices that another block got',
-  'address of frees of blocks that are not in the trace',
-  'size of frees of blocks that are not in the trace',
-  'oldAddress of reallocs of blocks that are not in the trace',
-  'address of frees that is not that of their block',
-  'size of frees that is not that of their block',
-  'oldAddress of reallocs that is not that of their block',
-]
-const UNFIT_FUNCTION = NOTES.length
+const NOTES: Readonly<Record<number, string>> = {
+  [Note.OTHER_TYPE]: `types of reserves other than "${INTERNAL_TYPE}"`,
+  [Note.EXISTING_AS_ALLOC]: 'existing blocks, written as allocs',
+  [Note.ALLOC_NOWHERE]: 'allocs without an address',
+  [Note.FREE_OF_NULL]: 'frees of null',
+  [Note.FREE_OF_UNKNOWN]: 'frees of unknown blocks',
+  [Note.NULL_TO_NULL]: 'reallocs of null to null',
+  [Note.REALLOC_OF_NULL]: 'reallocs of null, written as allocs',
+  [Note.REALLOC_FAILED]: 'failed reallocs',
+  [Note.REALLOC_TO_NOTHING]: 'reallocs to nothing, written as frees',
+  [Note.REALLOC_OF_UNKNOWN]: 'reallocs of unknown blocks, written as allocs',
+  [Note.NO_ADDRESS]: 'no address, written as 0',
+  [Note.NO_SIZE]: 'no size, written as 0',
+  [Note.NO_INDEX_LEFT]: 'allocs for which there is no index left',
+  [Note.INDEX_OF_OTHER]: 'indices that another block got',
+  [Note.ADDRESS_OF_UNKNOWN]: 'address of frees of blocks that are not in the trace',
+  [Note.SIZE_OF_UNKNOWN]: 'size of frees of blocks that are not in the trace',
+  [Note.OLD_ADDRESS_OF_UNKNOWN]: 'oldAddress of reallocs of blocks that are not in the trace',
+  [Note.OTHER_ADDRESS]: 'address of frees that is not that of their block',
+  [Note.OTHER_SIZE]: 'size of frees that is not that of their block',
+  [Note.OTHER_OLD_ADDRESS]: 'oldAddress of reallocs that is not that of their block',
+}
 
 /**
  * Events to mpatrol tracing output. Events that have an allocation index keep it; others get one by their address. The
@@ -240,9 +240,10 @@ export class MtrcEncoder implements Encoder {
     // A loss that is an error leaves no record behind.
     run.setWritten(recordStart)
     for (; notes !== 0; notes &= notes - 1) {
-      const bit = 31 - Math.clz32(notes & -notes)
+      const note = notes & -notes
       const reason =
-        NOTES[bit] ?? unfitness(batch.strings.view((bit === UNFIT_FUNCTION ? batch.function : batch.file)[i] as number))
+        NOTES[note] ??
+        unfitness(batch.strings.view((note === Note.UNFIT_FUNCTION ? batch.function : batch.file)[i] as number))
       this.losses.countEvent(reason as string, batch, i)
     }
     run.setWritten(written)

@@ -1,8 +1,8 @@
 import { limit, malformed, type TraceError, type TracePosition } from '../../event/error.js'
 import { StringTable } from '../../event/strings.js'
 import { GrowingKernel } from '../../kernel/growing.js'
+import * as Layout from '../../kernel/layouts/mtrc.js'
 import type { Global, KernelExports } from '../../kernel/load.js'
-import { MAX_LEB, MAX_NAME, NAME_ENTRIES } from './layout.js'
 
 /** The exports of kernel/mtrc.ts, which documents them. */
 interface MtrcExports extends KernelExports {
@@ -49,17 +49,6 @@ export function mtrcKernel(): MtrcKernel {
 
 const SEED = Math.floor(Math.random() * 2 ** 32)
 
-/** Why `decode` stopped: the input ended, the batch is full, an `M` stands where a record begins, or a fault. */
-export const Stop = { short: 0, full: 1, mark: 2, fault: 3 } as const
-
-const TOO_WIDE = 1
-const TOO_LONG = 2
-const LINE_TOO_LARGE = 3
-const NO_SUCH_ENTRY = 4
-const ENTRY_UNDEFINED = 5
-const NAME_TOO_LONG = 6
-const NO_MEMORY = 8
-
 /**
  * The error for a fault within a record.
  * @param fault the kernel's number for it
@@ -67,19 +56,19 @@ const NO_MEMORY = 8
  */
 export function failure(fault: number, type: number, at: TracePosition): TraceError {
   switch (fault) {
-    case TOO_WIDE:
+    case Layout.NUMBER_TOO_WIDE:
       return malformed('a number has more than 64 bits', at)
-    case TOO_LONG:
-      return limit(`a number takes more than ${MAX_LEB} bytes`, at)
-    case LINE_TOO_LARGE:
+    case Layout.NUMBER_TOO_LONG:
+      return limit(`a number takes more than ${Layout.MAX_LEB} bytes`, at)
+    case Layout.LINE_TOO_LARGE:
       return limit('a line number has more than 32 bits', at)
-    case NO_SUCH_ENTRY:
-      return malformed(`a name has an entry outside 1 to ${NAME_ENTRIES}`, at)
-    case ENTRY_UNDEFINED:
+    case Layout.NO_SUCH_ENTRY:
+      return malformed(`a name has an entry outside 1 to ${Layout.NAME_ENTRIES}`, at)
+    case Layout.ENTRY_UNDEFINED:
       return malformed('a name refers to an entry that is not defined yet', at)
-    case NAME_TOO_LONG:
-      return limit(`a name takes more than ${MAX_NAME} bytes`, at)
-    case NO_MEMORY:
+    case Layout.NAME_TOO_LONG:
+      return limit(`a name takes more than ${Layout.MAX_NAME} bytes`, at)
+    case Layout.NO_MEMORY:
       return tooManyBlocks(at)
     default:
       return malformed(`a record of unknown type 0x${type.toString(16).padStart(2, '0')}`, at)

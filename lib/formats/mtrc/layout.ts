@@ -2,6 +2,8 @@ import type { TraceHeader } from '../../event/header.js'
 import { showJson } from '../../event/message-text.js'
 import { info } from './info.js'
 
+export { MAX_LEB, MAX_NAME, NAME_ENTRIES } from '../../kernel/layouts/mtrc.js'
+
 /** The format's name, in headers and messages. */
 export const FORMAT = info.name
 
@@ -21,15 +23,6 @@ const DEFAULT_VERSION = 10_501
 export const MIN_VERSION = 10_000
 /** See `MIN_VERSION`. */
 export const MAX_VERSION = 999_999
-
-/** The entries of a name cache are numbered from 1 to this. */
-export const NAME_ENTRIES = 32
-
-/** The longest name that is read or written, in bytes without its NUL. */
-export const MAX_NAME = 65_536
-
-/** The longest encoding that is read, in bytes; bytes beyond a number's bits are zero padding. */
-export const MAX_LEB = 32
 
 /** The type of memory that mpatrol reserves for itself (`I` records); memory for the program (`H`) has none. */
 export const INTERNAL_TYPE = 'internal'

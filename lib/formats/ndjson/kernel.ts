@@ -3,9 +3,13 @@ import { APIS, FIELDS, KINDS, OUTCOMES } from '../../event/fields.js'
 import { StringTable } from '../../event/strings.js'
 import { constant, shared, type Kernel } from '../../kernel/instance.js'
 import type { Global } from '../../kernel/load.js'
-import { KernelStrings, MAX_LISTED, type StringsExports } from '../../kernel/strings.js'
+import * as Layout from '../../kernel/layouts/ndjson.js'
+import { MAX_LISTED, SCRATCH_SIZE } from '../../kernel/layouts/strings.js'
+import { KernelStrings, type StringsExports } from '../../kernel/strings.js'
 import { FIELD_TYPE, KEYS } from './layout.js'
 import { Rows } from './rows.js'
+
+export { FULL, NO_FIELD, RARE } from '../../kernel/layouts/ndjson.js'
 
 /** The exports of kernel/ndjson.ts and kernel/shared/strings.ts, which document them. */
 interface NdjsonKernel extends StringsExports {
@@ -26,16 +30,6 @@ interface NdjsonKernel extends StringsExports {
   internList(length: number): number
   readonly SCRATCH: Global
 }
-
-/** Why `decode` stopped: the wrapper has to read the next line. */
-export const RARE = 1
-/** Why `decode` stopped: the batch has to be delivered. */
-export const FULL = 2
-/** The value of `needed` when `encode` needs nothing. */
-export const NO_FIELD = 32
-
-/** The longest string that the kernel accepts. */
-const MAX_STRING = 65_536
 
 /** The kernel and its memory. All codecs share it, each during a call of `next`. */
 export class NdjsonMemory {
@@ -92,11 +86,11 @@ class AddedStrings extends StringTable {
     private readonly ids: Uint32Array,
   ) {
     super()
-    this.scratch = new Uint8Array(run.memory.buffer, run.SCRATCH.value, MAX_STRING)
+    this.scratch = new Uint8Array(run.memory.buffer, run.SCRATCH.value, SCRATCH_SIZE)
   }
 
   override intern(source: Uint8Array): number {
-    if (source.length > MAX_STRING) throw new NoRoom()
+    if (source.length > SCRATCH_SIZE) throw new NoRoom()
     this.scratch.set(source)
     return found(this.run.internScratch(source.length))
   }
@@ -133,19 +127,8 @@ export function ndjsonKernel(): NdjsonMemory {
   return (memory ??= new NdjsonMemory(instance()))
 }
 
-/** The offsets of the parts of a text, and its size. */
-const MASK_AT = 16
-const LENGTH_AT = 32
-const TYPE_AT = 36
-const COLUMN_AT = 40
-const TEXT_BYTES = 64
-const SLOTS = 64
-/** The distance, in texts, from the text of a field to the same text with spaces. */
-const SPACED = 64
-
 /** The end of a line has the place and type after those of fields. */
-const END_OF_LINE = '}\n'
-const END_TYPE = 10
+const END_TEXT = '}\n'
 
 /** Writes all names to the kernel's table. */
 function writeTexts(run: NdjsonKernel): void {
@@ -154,9 +137,9 @@ function writeTexts(run: NdjsonKernel): void {
   const bytes = new Uint8Array(buffer)
   const at = (name: string) => ((run as unknown as Readonly<Record<string, Global>>)[name] as Global).value
   const table = (name: string, texts: readonly string[], word: (text: string) => string) => {
-    const slots = bytes.subarray(at(`${name}_SLOTS`)).subarray(0, SLOTS)
+    const slots = bytes.subarray(at(`${name}_SLOTS`)).subarray(0, Layout.SLOTS)
     texts.forEach((text, code) => {
-      const address = at(`${name}_TEXTS`) + TEXT_BYTES * code
+      const address = at(`${name}_TEXTS`) + Layout.TEXT_BYTES * code
       writeText(text, address)
       const slot = hash(word(text))
       // Of two names that begin alike, the kernel finds the second one after the first.
@@ -164,35 +147,35 @@ function writeTexts(run: NdjsonKernel): void {
       else if (slots[slot] !== code) throw new Error(`another name has the hash of ${text}`)
     })
     // The last text is followed by one that matches nothing.
-    bytes[at(`${name}_TEXTS`) + TEXT_BYTES * texts.length + MASK_AT] = 0xff
+    bytes[at(`${name}_TEXTS`) + Layout.TEXT_BYTES * texts.length + Layout.MASK_AT] = 0xff
   }
   const writeText = (text: string, address: number) => {
-    if (text.length > MASK_AT) throw new Error(`${text} is too long`)
+    if (text.length > Layout.MASK_AT) throw new Error(`${text} is too long`)
     bytes.set(Buffer.from(text), address)
-    bytes.fill(0xff, address + MASK_AT, address + MASK_AT + text.length)
-    view.setUint32(address + LENGTH_AT, text.length, true)
+    bytes.fill(0xff, address + Layout.MASK_AT, address + Layout.MASK_AT + text.length)
+    view.setUint32(address + Layout.LENGTH_AT, text.length, true)
   }
   table('FIELD', KEYS, (key) => key.slice(2))
   table('KIND', KINDS, (name) => `${name}"`)
   table('API', APIS, (name) => `${name}"`)
   table('OUTCOME', OUTCOMES, (name) => `${name}"`)
   FIELDS.forEach((_, f) => {
-    const address = at('FIELD_TEXTS') + TEXT_BYTES * f
-    const spaced = address + TEXT_BYTES * SPACED
+    const address = at('FIELD_TEXTS') + Layout.TEXT_BYTES * f
+    const spaced = address + Layout.TEXT_BYTES * Layout.SPACED
     const text = (KEYS[f] as string).replace(',', ', ').replace(':', ': ')
-    if (text.length <= MASK_AT) writeText(text, spaced)
-    else bytes[spaced + MASK_AT] = 0xff
+    if (text.length <= Layout.MASK_AT) writeText(text, spaced)
+    else bytes[spaced + Layout.MASK_AT] = 0xff
     for (const place of [address, spaced]) {
-      view.setUint32(place + TYPE_AT, FIELD_TYPE[f] as number, true)
-      view.setUint32(place + COLUMN_AT, at(constant(columnOf(f))), true)
+      view.setUint32(place + Layout.TYPE_AT, FIELD_TYPE[f] as number, true)
+      view.setUint32(place + Layout.COLUMN_AT, at(constant(columnOf(f))), true)
     }
   })
-  const end = at('FIELD_TEXTS') + TEXT_BYTES * FIELDS.length
-  writeText(END_OF_LINE, end)
-  view.setUint32(end + TYPE_AT, END_TYPE, true)
+  const end = at('FIELD_TEXTS') + Layout.TEXT_BYTES * FIELDS.length
+  writeText(END_TEXT, end)
+  view.setUint32(end + Layout.TYPE_AT, Layout.AS_END, true)
 }
 
 /** The hash of a word's first four letters, as the kernel has it. */
 function hash(word: string): number {
-  return Math.imul(Buffer.from(word).readUInt32LE(), 0xa8b0_4c3b) >>> 26
+  return Math.imul(Buffer.from(word).readUInt32LE(), Layout.HASH_FACTOR) >>> Layout.HASH_SHIFT
 }

@@ -21,16 +21,18 @@ const TYPES: readonly FieldType[] = [
   'list',
   'json',
 ]
-export const U64 = 0
-export const ADDRESS = 1
-export const U32 = 2
-export const I32 = 3
-export const API = 4
-export const OUTCOME = 5
-export const STRING = 6
-export const BYTES = 7
-export const LIST = 8
-export const JSON_OBJECT = 9
+export {
+  AS_ADDRESS as ADDRESS,
+  AS_API as API,
+  AS_BYTES as BYTES,
+  AS_I32 as I32,
+  AS_JSON as JSON_OBJECT,
+  AS_LIST as LIST,
+  AS_OUTCOME as OUTCOME,
+  AS_STRING as STRING,
+  AS_U32 as U32,
+  AS_U64 as U64,
+} from '../../kernel/layouts/ndjson.js'
 
 /** Per field, one of the codes above. */
 export const FIELD_TYPE = Uint8Array.from(FIELDS, (field) => TYPES.indexOf(field.type))

@@ -4,8 +4,9 @@ import { malformed, truncated, type TraceError } from '../../event/error.js'
 import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
 import { LineDecoder } from '../line-decoder.js'
-import { EXPECTED, NO_ACTION, replayKernel, TOO_LONG } from './kernel.js'
-import { MAX_LINE, NAME, REPLAY_HEADER } from './layout.js'
+import { ACTION, MAX_LINE, TOO_LONG } from '../../kernel/layouts/replay.js'
+import { EXPECTED, replayKernel } from './kernel.js'
+import { NAME, REPLAY_HEADER } from './layout.js'
 import { longestMatch } from './words.js'
 
 /** Decodes memory_replay dumps. */
@@ -38,7 +39,7 @@ export class ReplayDecoder extends LineDecoder {
     const { input } = this
     const { bytes, pos: start } = input
     if (bytes.indexOf(LF, start) - start >= MAX_LINE) return this.tooLong(count)
-    if (fault === NO_ACTION) at = longestMatch(bytes, at)
+    if (fault === ACTION) at = longestMatch(bytes, at)
     const expected = EXPECTED[fault] as string
     const place = { ...this.here(count), offset: input.offset + at - start, column: at - start + 1 }
     return this.unterminated && at === input.end - 1

@@ -2,6 +2,7 @@ import type { EventBatch } from '../../event/batch.js'
 import { APIS, fieldNames, fieldSet, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import { AddressedLosses } from '../../blocks/addressed-losses.js'
+import * as Note from '../../kernel/layouts/replay.js'
 import type { Losses } from '../../kernel/losses.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
 import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
@@ -11,28 +12,20 @@ import { replayKernel } from './kernel.js'
 import { CARRIED, FILLED, FORM_FIELDS, NAME } from './layout.js'
 
 /** What the text cannot represent of an event, by the kernel's bits, except those that `reason` describes. */
-const REASONS: readonly (string | undefined)[] = [
-  undefined,
-  'existing blocks, written as malloc',
-  undefined,
-  'outcome that the addresses do not show',
-  undefined,
-  'size that is not count * elementSize',
-  'calloc without a size, written with size 0',
-  undefined,
-  'no size, written as 0',
-  'time without endTime or the reverse, written for both',
-  'time of thread-destroy events that have endTime too',
-  'time of more than 2^64 ns, written as 2^64 - 1',
-  'time of thread-destroy events, written as endTime',
-  'present without times, written with times of 0',
-  'calloc without a count, written with count 1',
-  'address 0 of thread-destroy events, which stands for none',
-]
-const NO_ADDRESS = 0
-const NOT_THE_FORMS_FIELDS = 2
-const OTHER_API = 4
-const NOT_DIVISIBLE = 7
+const REASONS: Readonly<Record<number, string>> = {
+  [Note.EXISTING_AS_MALLOC]: 'existing blocks, written as malloc',
+  [Note.OTHER_OUTCOME]: 'outcome that the addresses do not show',
+  [Note.NOT_THE_PRODUCT]: 'size that is not count * elementSize',
+  [Note.CALLOC_WITHOUT_SIZE]: 'calloc without a size, written with size 0',
+  [Note.NO_SIZE]: 'no size, written as 0',
+  [Note.ONE_TIME]: 'time without endTime or the reverse, written for both',
+  [Note.TIME_OF_DONE]: 'time of thread-destroy events that have endTime too',
+  [Note.TIME_TOO_LARGE]: 'time of more than 2^64 ns, written as 2^64 - 1',
+  [Note.TIME_AS_END]: 'time of thread-destroy events, written as endTime',
+  [Note.PRESENT_WITHOUT_TIMES]: 'present without times, written with times of 0',
+  [Note.NO_COUNT]: 'calloc without a count, written with count 1',
+  [Note.NULL_OF_DONE]: 'address 0 of thread-destroy events, which stands for none',
+}
 
 const HAS_COUNT = fieldSet('count')
 const CARRIED_BY_ANY = FORM_FIELDS.malloc | FORM_FIELDS.calloc | FORM_FIELDS.memalign
@@ -76,18 +69,18 @@ export class ReplayEncoder extends LineEncoder {
 
   private note(notes: number, batch: EventBatch, i: number, writtenAs: number): void {
     for (; notes !== 0; notes &= notes - 1) {
-      const bit = 31 - Math.clz32(notes & -notes)
-      this.losses.countEvent(REASONS[bit] ?? reason(bit, batch, i, writtenAs), batch, i)
+      const note = notes & -notes
+      this.losses.countEvent(REASONS[note] ?? reason(note, batch, i, writtenAs), batch, i)
     }
   }
 }
 
 /** Describes a loss that depends on the event. */
-function reason(bit: number, batch: EventBatch, i: number, writtenAs: number): string {
+function reason(note: number, batch: EventBatch, i: number, writtenAs: number): string {
   const fields = batch.mask[i] as number
   const form = APIS[writtenAs] as keyof typeof FORM_FIELDS
-  switch (bit) {
-    case NO_ADDRESS: {
+  switch (note) {
+    case Note.NO_ADDRESS: {
       const kind = batch.kind[i]
       return kind === Kind.realloc
         ? 'reallocs without both addresses'
@@ -95,13 +88,13 @@ function reason(bit: number, batch: EventBatch, i: number, writtenAs: number): s
           ? 'frees without an address'
           : 'allocations without an address'
     }
-    case NOT_THE_FORMS_FIELDS:
+    case Note.NOT_THE_FORMS_FIELDS:
       return `${fieldNames(fields & CARRIED_BY_ANY & ~FORM_FIELDS[form]).join(', ')} of ${form}`
-    case OTHER_API:
+    case Note.OTHER_API:
       return `api ${APIS[batch.api[i] as number]}, written as ${form}`
-    case NOT_DIVISIBLE:
+    case Note.NOT_DIVISIBLE:
       return `${(fields & HAS_COUNT) === 0 ? 'elementSize' : 'count'} that does not divide the size`
     default:
-      throw new RangeError(`the kernel returned an unknown note ${bit}`)
+      throw new RangeError(`the kernel returned an unknown note ${note}`)
   }
 }

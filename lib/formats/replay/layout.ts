@@ -3,14 +3,13 @@ import type { TraceHeader } from '../../event/header.js'
 import type { Carried, Filling } from '../../event/losses.js'
 import { info } from './info.js'
 
+export { MAX_LINE } from '../../kernel/layouts/replay.js'
+
 /** The format's name in folders, commands, headers and messages. */
 export const NAME = info.name
 
 /** The header of every memory_replay dump: the text has none of its own, and its times are always nanoseconds. */
 export const REPLAY_HEADER: TraceHeader = { format: NAME, timeUnit: 'ns' }
-
-/** Longer lines are refused. The longest line in canonical form has less than 160 bytes. */
-export const MAX_LINE = 65_536
 
 const COMMON = ['api', 'thread', 'time', 'endTime', 'address'] as const
 

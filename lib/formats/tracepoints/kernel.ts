@@ -2,6 +2,8 @@ import { instantiate, type Kernel } from '../../kernel/instance.js'
 import type { Global } from '../../kernel/load.js'
 import { KernelStrings, type StringsExports } from '../../kernel/strings.js'
 
+export { NO_STYLE, TICKS } from '../../kernel/layouts/tracepoints.js'
+
 /** The exports of kernel/tracepoints.ts, which documents them. */
 interface TracepointsExports extends StringsExports {
   decode(from: number, end: number, capacity: number, pageSize: bigint, knownStyle: number): number
@@ -31,7 +33,3 @@ export function tracepointsKernel(): TracepointsKernel {
   }
   return kernel
 }
-
-/** In `style`: no line has had a time yet, or times are ticks of some clock. */
-export const NO_STYLE = 0
-export const TICKS = 2

@@ -3,6 +3,8 @@ import type { TraceHeader } from '../../event/header.js'
 import type { Carried } from '../../event/losses.js'
 import { info } from './info.js'
 
+export { MAX_LINE } from '../../kernel/layouts/tracepoints.js'
+
 /** The format's name in folders, commands, headers and messages. */
 export const NAME = info.name
 
@@ -10,9 +12,6 @@ export const NAME = info.name
 export const HEADER: TraceHeader = { format: NAME, timeUnit: 'ns' }
 /** The header of a trace whose clock counts something else. */
 export const HEADER_OF_TICKS: TraceHeader = { format: NAME }
-
-/** The most bytes of a line with an event. Others are skipped, however long. */
-export const MAX_LINE = 8192
 
 export const DEFAULT_PAGE_SIZE = 4096
 

@@ -3,14 +3,13 @@ import type { TraceHeader } from '../../event/header.js'
 import type { Carried } from '../../event/losses.js'
 import { info } from './info.js'
 
+export { MAX_LINE } from '../../kernel/layouts/valgrind.js'
+
 /** The format's name in folders, commands, headers and messages. */
 export const NAME = info.name
 
 /** The header of every log. Only logs made with --time-stamp=yes have times. */
 export const HEADER: TraceHeader = { format: NAME, timeUnit: 'ns' }
-
-/** The most bytes of a line with a call. Others are skipped, however long. */
-export const MAX_LINE = 4096
 
 /** No line has more calls than this. */
 export const MAX_CALLS = 400

@@ -1,9 +1,7 @@
+import * as Code from '../../../kernel/layouts/hatf.js'
 import type { HatfKernel } from '../kernel.js'
 import { FIELD_COUNT, FIELD_NAMES, Field, Width } from '../layout.js'
 import { PLAIN, SINGLE, strategyOf, type Strategies } from './strategies.js'
-
-/** The number of bytes that the kernel reserves for the layouts of a field. */
-const LAYOUTS_BYTES = 18
 
 /** Whether any field has layouts to choose from, so that a whole window of records is considered together. */
 export function looksAhead(strategies: Strategies): boolean {
@@ -18,15 +16,15 @@ export function configure(run: HatfKernel, strategies: Strategies): void {
   const bytes = (address: number, length: number) => new Uint8Array(run.memory.buffer, address, length)
   const codes = bytes(run.STRATEGIES.value, FIELD_COUNT)
   const plainWidths = bytes(run.PLAIN_WIDTHS.value, FIELD_COUNT)
-  const layouts = bytes(run.LAYOUTS.value, FIELD_COUNT * LAYOUTS_BYTES)
+  const layouts = bytes(run.LAYOUTS.value, FIELD_COUNT * Code.LAYOUTS_BYTES)
   FIELD_NAMES.forEach((name, field) => {
     const strategy = strategyOf(name, strategies[name])
-    codes[field] = strategy === PLAIN ? 0 : strategy === SINGLE ? 1 : 2
+    codes[field] = strategy === PLAIN ? Code.PLAIN : strategy === SINGLE ? Code.SINGLE : Code.CHOICE
     plainWidths[field] = field === Field.attributes ? Width.v1 : field <= Field.address ? 4 : 1
     if (typeof strategy === 'string') return
     layouts.set(
       [strategy.length, ...strategy.flatMap(({ interpretation, width }) => [interpretation, width])],
-      LAYOUTS_BYTES * field,
+      Code.LAYOUTS_BYTES * field,
     )
   })
   run.watchAll()

@@ -1,0 +1,12 @@
+/** What an event did to the live set, or is to do: bits of a set; see lib/blocks/block-effect.ts. */
+export const BEGAN = 1
+export const DONE = 2
+export const UNKNOWN = 4
+export const AGAIN = 8
+export const REUSED = 16
+export const NOTHING = 32
+export const FAILED = 64
+
+/** Only in what an event is to do: the keys are indices; a function of a kernel is to end a block. */
+export const INDEXED = 128
+export const BY_KERNEL = 16

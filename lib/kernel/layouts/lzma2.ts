@@ -1,0 +1,2 @@
+/** The most compressed bytes of a chunk. */
+export const CHUNK = 65_536

@@ -1,0 +1,2 @@
+/** The maximum number of ranges. */
+export const MAX_RANGES = 65_536
