@@ -1,5 +1,5 @@
 /** The data of each live block, and the counts at its end. */
-import { HISTOGRAM } from '../../lib/kernel/layouts/totals'
+import { FAMILY_BITS, HISTOGRAM, RESIDENT_PRESENT, RESIDENT_SIZE } from '../../lib/kernel/layouts/totals'
 import { S_CROSS_CPU } from '../../lib/kernel/layouts/owners'
 import { API, CPU, PRESENT, TIME } from '../shared/columns'
 import { HAS_API, HAS_CPU, HAS_PRESENT, HAS_TIME } from '../shared/event'
@@ -26,7 +26,7 @@ const B_CPU: usize = 40
 const B_FLAGS: usize = 44
 
 /** The lowest bits of the flags are the family of the function that allocated or resized the block, 0 if unknown. */
-const FAMILY: u32 = 7
+const FAMILY: u32 = (1 << FAMILY_BITS) - 1
 const ON_CPU: u32 = 8
 const TIMED: u32 = 16
 const CLOCK_SHIFT: u32 = 16
@@ -34,7 +34,7 @@ const CLOCK_TOP: u64 = 0xffff
 
 /** The family of each API, from 1. */
 export const FAMILIES: usize = memory.data(256)
-/** Blocks that were freed by another family: at the allocating family times 8, plus the freeing family. */
+/** Blocks that were freed by another family: at the allocating family above `FAMILY_BITS`, plus the freeing family. */
 export const MISMATCHES: usize = memory.data(512)
 export const LIFE_EVENTS: usize = memory.data(HISTOGRAM)
 export const LIFE_BYTES: usize = memory.data(HISTOGRAM)
@@ -58,11 +58,12 @@ function familyOf(row: usize, mask: u32): u32 {
 export function partsWith(block: usize, row: usize, mask: u32): void {
   const owner = load<u32>(block, B_FLAGS) & FAMILY
   const family = familyOf(row, mask)
-  if (family != owner && family != 0 && owner != 0) count(MISMATCHES + ((<usize>((owner << 3) | family)) << 3))
+  if (family != owner && family != 0 && owner != 0)
+    count(MISMATCHES + ((<usize>((owner << FAMILY_BITS) | family)) << 3))
   if ((mask & HAS_PRESENT) == 0) return
   count(RESIDENT)
-  addTo(RESIDENT + 8, load<u64>(PRESENT + (row << 3)))
-  addTo(RESIDENT + 24, load<u64>(block, B_SIZE))
+  addTo(RESIDENT + RESIDENT_PRESENT, load<u64>(PRESENT + (row << 3)))
+  addTo(RESIDENT + RESIDENT_SIZE, load<u64>(block, B_SIZE))
 }
 
 /**

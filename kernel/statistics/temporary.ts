@@ -6,14 +6,15 @@
  * - memray, with its default threshold: the thread that allocated the block frees it, and has made at most one other
  *   allocation in between.
  */
+import { FIRST, MAX_KEYS } from '../../lib/kernel/layouts/owners'
 import { isRecent, threadAt } from './owners'
 import { addTo, count } from './sums'
 
 /**
  * By process, the block that its last call allocated: the number, with the row of the thread above it; 0 if the last
- * call was a free. Their number is that of the rows in lib/transforms/statistics/bounded-keys.ts.
+ * call was a free.
  */
-const LASTS: usize = memory.data(524304)
+const LASTS: usize = memory.data((FIRST + MAX_KEYS) * 8)
 
 /** Blocks that were temporary, and their bytes. */
 export const HEAPTRACK: usize = memory.data(24)

@@ -1,3 +1,10 @@
+/** The rows of a table: that of events without a key; that of all keys without their own row; the first of one key. */
+export const NONE = 0
+export const OTHERS = 1
+export const FIRST = 2
+/** The maximum number of distinct keys of a table. Further keys are counted together, as "others". */
+export const MAX_KEYS = 65_536
+
 /**
  * Rows of the blocks of sites and threads: the offsets of their figures, in bytes. What every row begins with is the
  * blocks and bytes that were allocated, those that are live, the moment when the figures at the peak were saved, these

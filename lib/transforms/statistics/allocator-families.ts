@@ -1,4 +1,5 @@
 import { APIS } from '../../event/fields.js'
+import { FAMILY_BITS } from '../../kernel/layouts/totals.js'
 import type { StatisticsKernel } from './kernel.js'
 import { API_FAMILIES, type ApiFamily, type Mismatch } from './result.js'
 
@@ -26,10 +27,14 @@ export function setFamilies({ run }: StatisticsKernel): void {
 /** The blocks that one family allocated and another freed, the most frequent first. */
 export function mismatchesOf(kernel: StatisticsKernel): Mismatch[] {
   const list: Mismatch[] = []
-  kernel.integers(kernel.run.MISMATCHES.value, 64).forEach((count, pair) => {
+  kernel.integers(kernel.run.MISMATCHES.value, 4 ** FAMILY_BITS).forEach((count, pair) => {
     if (count === 0n) return
     const family = (number: number) => API_FAMILIES[number - 1] as ApiFamily
-    list.push({ allocatedBy: family(pair >> 3), freedBy: family(pair & 7), count: Number(count) })
+    list.push({
+      allocatedBy: family(pair >> FAMILY_BITS),
+      freedBy: family(pair & (2 ** FAMILY_BITS - 1)),
+      count: Number(count),
+    })
   })
   return list.toSorted((a, b) => b.count - a.count)
 }

@@ -1,16 +1,9 @@
 import { HI, LO } from '../../bytes/u64.js'
 import { U64Map } from '../../bytes/u64-map.js'
+import { FIRST, MAX_KEYS, NONE, OTHERS } from '../../kernel/layouts/owners.js'
 import { widened } from './sums.js'
 
-/** The maximum number of distinct keys of a table. Further keys are counted together, as "others". */
-export const MAX_KEYS = 65_536
-
-/** The row of events without a key. */
-export const NONE = 0
-/** The row of all keys that arrived when the table was full. */
-export const OTHERS = 1
-/** The first row of a single key. */
-export const FIRST = 2
+export { FIRST, MAX_KEYS, NONE, OTHERS }
 
 /** Numbers 64-bit keys by rows from `FIRST`, in order of first use, and at most this many. */
 export class BoundedKeys {

@@ -3,6 +3,7 @@ import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { APIS, fieldSet, FieldBit, Kind, KINDS } from '../../event/fields.js'
 import { hasInventedAddresses, lacksEvents, type TraceHeader } from '../../event/header.js'
 import { LiveSet, tooManyBlocks } from '../../blocks/live-set.js'
+import { RESIDENT_PRESENT, RESIDENT_SIZE } from '../../kernel/layouts/totals.js'
 import { mismatchesOf, setFamilies } from './allocator-families.js'
 import { readKernelTotals, type Figures } from './kernel-totals.js'
 import { histogramAt } from './histogram.js'
@@ -196,8 +197,8 @@ export class StatisticsCollector {
       ...(resident > 0 && {
         resident: {
           blocks: resident,
-          present: kernel.sum(run.RESIDENT.value + 8),
-          size: kernel.sum(run.RESIDENT.value + 24),
+          present: kernel.sum(run.RESIDENT.value + RESIDENT_PRESENT),
+          size: kernel.sum(run.RESIDENT.value + RESIDENT_SIZE),
         },
       }),
       mpatrol: mpatrolFigures(figures, reserves),
