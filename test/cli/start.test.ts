@@ -22,6 +22,7 @@ const DATA = [
   /^lib\/bytes\/(byte-order-mark|units)\.js$/,
   /^lib\/event\/(fields|message-text|suggest)\.js$/,
   /^lib\/(formats|metatf)\/[a-z-]+\/info\.js$/,
+  /^lib\/kernel\/layouts\/hatf\.js$/,
   /^lib\/formats\/hatf\/(layout|plan\/layouts|plan\/strategies)\.js$/,
   /^lib\/streams\/broken-pipe\.js$/,
   /^lib\/order\/order-fields\.js$/,
