@@ -53,12 +53,22 @@ export const TO_FLAGS: readonly Flag[] = [
   ARROW_FLAG,
 ]
 
-/** The flag of commands that show stacks in one line. */
-export const DEPTH_FLAG: Flag = {
-  name: 'depth',
-  value: 'N',
-  help: `Show the N innermost frames of each stack (default ${FRAMES}); sites differ by all of their frames`,
-}
+/** The flags of commands that show stacks in one line: see docs/rows.md. */
+export const ROW_FLAGS: readonly Flag[] = [
+  {
+    name: 'depth',
+    value: 'N',
+    help: `Show the N innermost frames of each stack, however wide (default: at most ${FRAMES}, as many as fit)`,
+  },
+  {
+    name: 'hide',
+    value: 'REGEX',
+    help: 'Begin no row with a frame that matches, as with malloc, operator new and other wrappers of allocation',
+    repeat: true,
+  },
+  { name: 'show', value: 'WHAT', help: 'all: begin rows with the innermost frame, whatever it is', values: ['all'] },
+  { name: 'full', help: 'Show whole names and paths, with template arguments and parameters' },
+]
 
 /** Chooses the format of the input of commands that can read any. */
 export const FROM_FLAG: Flag = {

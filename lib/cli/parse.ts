@@ -1,6 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { didYouMean } from '../event/suggest.js'
-import { refuseList, UsageError, wholeNumber, type Arguments, type Command, type Flag } from './command.js'
+import { refuseList, UsageError, type Arguments, type Command, type Flag } from './command.js'
 import { COMMON_FLAGS } from './flags.js'
 
 /** Parses arguments by the command's table of flags. @throws UsageError */
@@ -56,13 +56,4 @@ function checkedValue(flag: Flag, value: string | undefined, isInline: boolean, 
 
 function isFlag(text: string, flags: readonly Flag[]): boolean {
   return flags.some(({ name, short }) => text === `--${name}` || (short !== undefined && text === `-${short}`))
-}
-
-/** How many frames of stacks `--depth` asks for. @throws UsageError for none */
-export function depthOf(args: Arguments): number | undefined {
-  const text = args.value('depth')
-  if (text === undefined) return undefined
-  const depth = wholeNumber('depth', text)
-  if (depth === 0) throw new UsageError('--depth needs at least 1 frame')
-  return depth
 }

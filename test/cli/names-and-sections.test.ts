@@ -51,15 +51,34 @@ describe('hf-stats', () => {
     expect(both.toSorted()).toEqual([...always, 'sizes', 'reallocs'].toSorted())
   })
 
-  test('shows as many frames as are asked for', async () => {
-    const depths = async (flag: string) =>
-      (await shell(`hf-stats --section peak ${flag} ${HEAPTRACK}`)).stdout
-        .toString()
-        .split('\n')
-        .map((line) => line.split(' < ').length)
-    expect(Math.max(...(await depths('--depth 2')))).toBe(3)
-    expect(Math.max(...(await depths('')))).toBe(7)
+  const peakOf = async (flags: string) =>
+    (await shell(`hf-stats --section peak ${flags} ${HEAPTRACK}`)).stdout.toString().split('\n')
+
+  test('shows as many frames as fit, or as are asked for', async () => {
+    const depths = async (flag: string) => (await peakOf(`--show all ${flag}`)).map((line) => line.split(' < ').length)
+    expect((await depths('--depth 2'))[2]).toBe(3)
+    expect(Math.max(...(await depths('--full')))).toBe(7)
     expect(Math.max(...(await depths('--depth 9')))).toBeGreaterThan(7)
+  })
+
+  test('begins rows with the function of the program, in short', async () => {
+    const lines = await peakOf('')
+    expect(lines.find((line) => line.includes(' 35,200 '))).toMatch(
+      / 400 {2}main at cxx\.cpp:12 < \.\.\., via std::map<\.\.\.>/,
+    )
+    // What is wider tells rows apart.
+    for (const line of lines.slice(1)) expect(line.length <= 100 || /, via | < \.\.\. < /.test(line)).toBe(true)
+    expect(new Set(lines).size).toBe(lines.length)
+    const all = (await peakOf('--show all')).join('\n')
+    expect(all).toMatch(/ 35,200 .* operator new < /)
+    expect((await peakOf('--full')).join('\n')).toContain(
+      'main at /opt/t/rec/cxx.cpp:12 < __libc_start_call_main at ../sysdeps/',
+    )
+    const hidden = (await peakOf('--hide "^main|^_IO_|^__GI__IO"')).join('\n')
+    expect(hidden).not.toMatch(/ {2}main /)
+    expect(hidden).toContain('  outstring_func at ')
+    const { code, stderr } = await shell(`hf-stats --hide "(" ${HEAPTRACK}`)
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--hide: Invalid regular expression')])
   })
 
   test('adds up the sites of a function', async () => {
@@ -69,7 +88,7 @@ describe('hf-stats', () => {
     const sitesOf = async (flags: string) =>
       (JSON.parse((await shell(`hf-stats --json --section sites ${flags} ${HEAPTRACK}`)).stdout.toString()) as Sites)
         .sites
-    const [bySite, byFunction] = [await sitesOf(''), await sitesOf('--by function')]
+    const [bySite, byFunction] = [await sitesOf(''), await sitesOf('--by function --show all')]
     const name = 'operator new(unsigned long)'
     const own = bySite.filter(({ stack }) => stack?.[0]?.startsWith(name))
     expect(own.length).toBeGreaterThan(1)
@@ -79,6 +98,7 @@ describe('hf-stats', () => {
       bytes: own.reduce((sum, { allocated }) => sum + allocated.bytes, 0),
     })
     expect(byFunction.every(({ stack }) => stack === undefined)).toBe(true)
+    expect((await sitesOf('--by function')).map((site) => site.function)).toContain('main')
   })
 })
 

@@ -6,6 +6,7 @@ import type { TraceEvent } from '../../lib/event/batch.js'
 import { jsonText } from '../../lib/cli/report/json.js'
 import { StatisticsReport } from '../../lib/cli/report/statistics-report.js'
 import { siteName } from '../../lib/cli/report/names.js'
+import { OwnFrames } from '../../lib/names/own-frames.js'
 import { reportText } from '../../lib/cli/report/text.js'
 import { bytes, grouped, rounded, tableLines, visible } from '../../lib/cli/report/columns.js'
 import * as mtrc from '../../lib/entry/mtrc.js'
@@ -246,9 +247,12 @@ describe('hf-stats', () => {
   })
 })
 
+/** How sites are named where the output is not a terminal. */
+const NAMES = { own: new OwnFrames(), columns: 100 }
+
 describe('the report', () => {
   test('leaves out what a trace does not have', () => {
-    const text = reportText(statisticsOf([{ kind: 'comment', text: 'x' }]), { top: 10 })
+    const text = reportText(statisticsOf([{ kind: 'comment', text: 'x' }]), { top: 10, names: NAMES })
     expect(text).toMatch(/^ {2}peak memory +none$/m)
     expect(text).not.toMatch(/sites|Reallocs|Anomalies|threads|live bytes|undefined|NaN/)
   })
@@ -273,7 +277,7 @@ describe('the report', () => {
         { kind: 'free', address: 0n, process: 6n },
         { kind: 'free', address: 9n },
       ]),
-      { top: 10, timeline: 3 },
+      { top: 10, timeline: 3, names: NAMES },
     )
     for (const part of [
       'overhead',
@@ -305,7 +309,7 @@ describe('the report', () => {
         { kind: 'free', address: 3n },
         { kind: 'free', address: 2n },
       ]),
-      { top: 10, sections: ['peak', 'leaks', 'temporary'] },
+      { top: 10, sections: ['peak', 'leaks', 'temporary'], names: NAMES },
     )
     expect(text).toBe(`Top sizes by bytes live at the peak (2 in all)
    size  bytes   share  cumulative  blocks

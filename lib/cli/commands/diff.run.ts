@@ -3,10 +3,10 @@ import { textBytes } from '../../exports/writer.js'
 import { compareProfiles, type ProfileMatch } from '../../transforms/profile/difference.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { DIFF_ORDERS, TOP } from '../defaults.js'
-import { depthOf } from '../parse.js'
 import { outputOf, writePieces } from '../output.js'
 import { differenceJson, differenceStacks, differenceText, type DiffOrder } from '../report/difference.js'
 import { profileOf } from '../report/profile-of.js'
+import { refuseRowFlags, rowNames } from '../row-names.js'
 
 /** Runs `hf-diff`. @throws UsageError */
 export async function runDiff(args: Arguments): Promise<void> {
@@ -21,7 +21,8 @@ export async function runDiff(args: Arguments): Promise<void> {
   const match = (args.value('match') ?? 'names') as ProfileMatch
   const text = args.value('top')
   const top = text === undefined ? undefined : wholeNumber('top', text)
-  const depth = depthOf(args)
+  for (const form of ['json', 'collapsed']) if (args.has(form)) refuseRowFlags(args, form)
+  const names = rowNames(args)
   const output = outputOf(args, [old, next], false)
   const options = { threadRoot: args.has('thread-root') }
   const before = await profileOf('hf-diff', old, options)
@@ -32,7 +33,7 @@ export async function runDiff(args: Arguments): Promise<void> {
     : textBytes([
         args.has('json')
           ? differenceJson(difference, order, top)
-          : differenceText(difference, order, top ?? TOP, depth),
+          : differenceText(difference, order, top ?? TOP, names),
       ])
   await writePieces(output, pieces)
 }

@@ -1,7 +1,7 @@
 import { PROFILE_MATCHES } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
 import { DIFF_ORDERS, TOP } from '../defaults.js'
-import { DEPTH_FLAG, OUTPUT_FLAGS } from '../flags.js'
+import { OUTPUT_FLAGS, ROW_FLAGS } from '../flags.js'
 
 export const diff: Command = {
   name: 'hf-diff',
@@ -18,7 +18,7 @@ export const diff: Command = {
   flags: [
     { name: 'sort', value: 'KEY', help: `Order sites by this figure (default ${DIFF_ORDERS[0]})`, values: DIFF_ORDERS },
     { name: 'top', value: 'N', help: `Show at most N sites (default ${TOP}; JSON: all)` },
-    DEPTH_FLAG,
+    ...ROW_FLAGS,
     {
       name: 'match',
       value: 'HOW',

@@ -6,7 +6,6 @@ import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { MAX_TIMELINE_ROWS, TOP, TSV_SECTIONS } from '../defaults.js'
 import { inputOperand, traceInput } from '../input.js'
 import { isTerminal } from '../is-terminal.js'
-import { depthOf } from '../parse.js'
 import { outputOf } from '../output.js'
 import { runTrace } from '../pipeline.js'
 import { AllocatorReportStage } from '../report/allocator-report.js'
@@ -21,6 +20,7 @@ import { sectionsOf } from '../report/json-sections.js'
 import { sortedSites, type SiteOrder } from '../report/tables.js'
 import { reportText, type SectionName } from '../report/text.js'
 import { tsvText, type TsvSection } from '../report/tsv.js'
+import { ownFrames, refuseRowFlags, rowNames } from '../row-names.js'
 
 const FORMS = ['json', 'tsv', 'mpatrol', 'table'] as const
 
@@ -50,17 +50,20 @@ function reportStage(args: Arguments): Stage<EventBatch, Uint8Array> {
   const given = (flag: string) => (args.has(flag) ? wholeNumber(flag, args.value(flag) as string) : undefined)
   const trace = args.has('trace') ? traceNumber(args.value('trace') as string) : undefined
   if (args.has('sources') && form !== 'table') throw new UsageError('--sources needs --table')
+  const byFunction = args.value('by') === 'function'
+  const unusual = args.has('every') ? 'every' : form
+  if (unusual !== undefined) refuseRowFlags(args, unusual, byFunction)
   if (args.has('every')) return liveReport(args, form, trace)
   if (form === 'mpatrol' || form === 'table') {
-    const unused = ['top', 'section', 'sort', 'timeline', 'depth', 'by'].find((flag) => args.has(flag))
+    const unused = ['top', 'section', 'sort', 'timeline', 'by'].find((flag) => args.has(flag))
     if (unused !== undefined) throw new UsageError(`--${unused} and --${form} cannot be combined`)
   }
   if (form === 'table') return new EventTable({ sources: args.has('sources'), ...(trace !== undefined && { trace }) })
   if (form === 'mpatrol') return new MpatrolReport(trace)
   const print = printer(args, form, given('top'))
-  const byFunction = args.value('by') === 'function'
+  const own = ownFrames(args)
   return new StatisticsReport({
-    print: byFunction ? (statistics) => print({ ...statistics, sites: sitesByFunction(statistics.sites) }) : print,
+    print: byFunction ? (statistics) => print({ ...statistics, sites: sitesByFunction(statistics.sites, own) }) : print,
     ...(trace !== undefined && { trace }),
   })
 }
@@ -74,6 +77,7 @@ function traceNumber(text: string): number {
 
 /** The stage that finds out which allocator the trace is of. @throws UsageError */
 function allocatorReport(args: Arguments): AllocatorReportStage {
+  refuseRowFlags(args, 'allocator')
   const others = ['tsv', 'mpatrol', 'table', 'sources', 'top', 'section', 'sort', 'timeline', 'every']
   const flag = others.find((name) => args.has(name))
   if (flag !== undefined) throw new UsageError(`--${flag} and --allocator cannot be combined`)
@@ -86,9 +90,7 @@ function allocatorReport(args: Arguments): AllocatorReportStage {
 
 /** The stage that shows the main figures repeatedly. @throws UsageError */
 function liveReport(args: Arguments, form: string | undefined, trace?: number): LiveFiguresReport {
-  const flag = ['tsv', 'mpatrol', 'table', 'top', 'section', 'sort', 'timeline', 'depth', 'by'].find((name) =>
-    args.has(name),
-  )
+  const flag = ['tsv', 'mpatrol', 'table', 'top', 'section', 'sort', 'timeline', 'by'].find((name) => args.has(name))
   if (flag !== undefined) throw new UsageError(`--${flag} and --every cannot be combined`)
   const { path, compression } = outputOf(args, [], false)
   // On a terminal each line takes the place of the one before.
@@ -123,9 +125,7 @@ function printer(args: Arguments, form: 'json' | 'tsv' | undefined, top?: number
   const timeline = timelineRows(args)
   const sections = args.all('section') as readonly SectionName[]
   const sort = (args.value('sort') ?? 'bytes') as SiteOrder
-  const depth = depthOf(args)
-  if (depth !== undefined && form !== undefined) throw new UsageError(`--depth and --${form} cannot be combined`)
-  const options = { ...(timeline !== undefined && { timeline }), ...(depth !== undefined && { depth }), sort }
+  const options = { ...(timeline !== undefined && { timeline }), sort }
   if (form === 'json') {
     const chosen = sections.length === 0 ? undefined : sections
     return (statistics) =>
@@ -137,8 +137,9 @@ function printer(args: Arguments, form: 'json' | 'tsv' | undefined, top?: number
       throw new UsageError(`--tsv needs one --section, which can be ${TSV_SECTIONS.join(', ')}`)
     return (statistics) => tsvText(statistics, { section, ...(top !== undefined && { top }), ...options })
   }
+  const names = rowNames(args)
   return (statistics) =>
-    reportText(statistics, { top: top ?? TOP, ...(sections.length > 0 && { sections }), ...options })
+    reportText(statistics, { top: top ?? TOP, names, ...(sections.length > 0 && { sections }), ...options })
 }
 
 /** The number of rows of the timeline, if given. @throws UsageError */

@@ -1,6 +1,6 @@
 import type { Command } from '../command.js'
 import { MAX_TIMELINE_ROWS, SECTIONS, SITE_ORDERS, TOP, TSV_SECTIONS } from '../defaults.js'
-import { DEPTH_FLAG, OUTPUT_FLAGS } from '../flags.js'
+import { OUTPUT_FLAGS, ROW_FLAGS } from '../flags.js'
 
 export const stats: Command = {
   name: 'hf-stats',
@@ -24,7 +24,7 @@ export const stats: Command = {
   flags: [
     { name: 'section', value: 'NAME', help: 'Show only this section', repeat: true, values: SECTIONS },
     { name: 'top', value: 'N', help: `Show at most N sites, sizes and threads (default ${TOP}; JSON and TSV: all)` },
-    DEPTH_FLAG,
+    ...ROW_FLAGS,
     {
       name: 'by',
       value: 'WHAT',

@@ -1,14 +1,15 @@
 import { parseFrame, shortFrame } from '../../event/frame.js'
+import type { OwnFrames } from '../../names/own-frames.js'
 import type { Amount, Lived, Overhead, SiteStatistics } from '../../transforms/statistics/result.js'
 
 /**
- * Sites with the same innermost function as one. Sites without a function stay as they are. The most that was live at a
+ * Sites with the same innermost function of the program's own as one. Sites without a function stay as they are. The most that was live at a
  * time (`ownPeak`) is the most that is certain: that of one of the sites, or of all at the peak.
  */
-export function sitesByFunction(sites: readonly SiteStatistics[]): SiteStatistics[] {
+export function sitesByFunction(sites: readonly SiteStatistics[], own: OwnFrames): SiteStatistics[] {
   const found = new Map<string, SiteStatistics>()
   for (const site of sites) {
-    const name = functionOf(site)
+    const name = functionOf(site, own)
     const key = name === undefined ? `site ${found.size}` : `function ${name}`
     const one = found.get(key)
     if (one !== undefined) found.set(key, sum(one, site))
@@ -17,8 +18,8 @@ export function sitesByFunction(sites: readonly SiteStatistics[]): SiteStatistic
   return [...found.values()]
 }
 
-function functionOf({ stack, function: name }: SiteStatistics): string | undefined {
-  const [innermost] = stack ?? []
+function functionOf({ stack = [], function: name }: SiteStatistics, own: OwnFrames): string | undefined {
+  const innermost = stack[own.start(stack)]
   return innermost === undefined ? name : (parseFrame(innermost).function ?? shortFrame(innermost))
 }
 

@@ -15,6 +15,37 @@ export function tableLines({ title, heads, rows }: Table): string[] {
   return [title, ...[heads, ...rows].map((cells) => `  ${line(cells)}`)]
 }
 
+/** Fewer columns are not enough for a label beside figures. */
+const LEAST_LABEL = 32
+
+/**
+ * A table whose last column has labels that fit a number of columns. Where figures leave too few, each label has a line
+ * of its own below them, unless all are short.
+ * @param heads the headers of the figures
+ * @param label the header of the labels
+ * @param labels makes the labels for a width
+ */
+export function labelledLines(
+  { title, heads, rows }: Table,
+  label: string,
+  columns: number,
+  labels: (width: number) => readonly string[],
+): string[] {
+  const figures = tableLines({ title: '', heads, rows })
+  const free = columns - Math.max(...figures.map(({ length }) => length)) - 2
+  const indent = ' '.repeat(6)
+  const names = labels(free >= LEAST_LABEL ? free : columns - indent.length)
+  if (free >= LEAST_LABEL || names.every(({ length }) => length <= free)) {
+    return tableLines({
+      title,
+      heads: [...heads, ` ${label}`],
+      rows: rows.map((cells, i) => [...cells, names[i] as string]),
+    })
+  }
+  const [, head, ...lines] = figures
+  return [title, `${head}  ${label}`, ...lines.flatMap((line, i) => [line, `${indent}${names[i]}`])]
+}
+
 /** Names and values in two columns, under a title. */
 export function pairLines(title: string, pairs: readonly (readonly [string, string])[]): string[] {
   const width = Math.max(...pairs.map(([name]) => name.length))

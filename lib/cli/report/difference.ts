@@ -9,19 +9,26 @@ import {
 import type { Amount } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
 import type { DIFF_ORDERS } from '../defaults.js'
-import { grouped, tableLines } from './columns.js'
+import { grouped, labelledLines, tableLines } from './columns.js'
 import { jsonText } from './json.js'
 import { knownFigures } from './identity.js'
-import { siteName } from './names.js'
+import { siteLabels, type SiteNames } from './names.js'
 
 /** A figure that is compared, by its flag. */
 export type DiffOrder = (typeof DIFF_ORDERS)[number]
 
-const FIGURES: Readonly<Record<DiffOrder, { title: string; of: (figures: ComparedFigures) => Amount }>> = {
-  leaked: { title: 'live at the end', of: ({ leaked }) => leaked },
-  peak: { title: 'live at the peak', of: ({ atPeak }) => atPeak },
-  allocated: { title: 'allocated', of: ({ allocated }) => allocated },
-  temporary: { title: 'temporary', of: ({ temporary }) => temporary },
+interface Figure {
+  title: string
+  /** The header of its differences. */
+  head: string
+  of: (figures: ComparedFigures) => Amount
+}
+
+const FIGURES: Readonly<Record<DiffOrder, Figure>> = {
+  leaked: { title: 'live at the end', head: 'at end', of: ({ leaked }) => leaked },
+  peak: { title: 'live at the peak', head: 'at peak', of: ({ atPeak }) => atPeak },
+  allocated: { title: 'allocated', head: 'allocated', of: ({ allocated }) => allocated },
+  temporary: { title: 'temporary', head: 'temporary', of: ({ temporary }) => temporary },
 }
 
 /** The figures that are known of both traces. */
@@ -45,7 +52,7 @@ export function differing(difference: ProfileDifference, order: DiffOrder): Comp
 }
 
 /** The difference for people; one sentence where there is none. @param top how many stacks to show */
-export function differenceText(difference: ProfileDifference, order: DiffOrder, top: number, depth?: number): string {
+export function differenceText(difference: ProfileDifference, order: DiffOrder, top: number, names: SiteNames): string {
   const all = differing(difference, order)
   if (all.length === 0 && isEqual(difference))
     return (
@@ -74,19 +81,20 @@ export function differenceText(difference: ProfileDifference, order: DiffOrder, 
     const [before, after] = [FIGURES[figure].of(old), FIGURES[figure].of(next)]
     return signed(after.bytes - before.bytes)
   }
-  const rows = tableLines({
-    title:
-      `${bySize ? 'Sizes' : 'Sites'} by the difference in bytes ${FIGURES[order].title} ` +
-      `(${grouped(all.length)} differ)`,
-    heads: [...heads, ...others.map((figure) => `diff. ${FIGURES[figure].title}`), bySize ? ' size' : ' site'],
-    rows: all
-      .slice(0, top)
-      .map((one) => [
-        ...cells(one, order),
-        ...others.map((figure) => change(one, figure)),
-        siteName({ stack: one.stack() }, depth),
-      ]),
-  })
+  const shown = all.slice(0, top)
+  const stacks = shown.map((one) => ({ stack: one.stack() }))
+  const rows = labelledLines(
+    {
+      title:
+        `${bySize ? 'Sizes' : 'Sites'} by the difference in bytes ${FIGURES[order].title} ` +
+        `(${grouped(all.length)} differ)`,
+      heads: [...heads.slice(0, -1), 'blocks', ...others.map((figure) => FIGURES[figure].head)],
+      rows: shown.map((one) => [...cells(one, order), ...others.map((figure) => change(one, figure))]),
+    },
+    bySize ? 'size' : 'site',
+    names.columns,
+    (width) => siteLabels(stacks, names, width),
+  )
   const none = bySize ? 'No size differs.' : 'No site differs.'
   const note = difference.full
     ? ['', `Too many distinct ${bySize ? 'sizes' : 'stacks'} for a row each: those that came last are [others].`]

@@ -1,12 +1,14 @@
 import type { Amount, Shares, Site, Statistics, ThreadStatistics } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
-import { grouped, share, tableLines } from './columns.js'
-import { siteName, threadName } from './names.js'
+import { grouped, labelledLines, share, tableLines } from './columns.js'
+import { siteLabels, threadName, type SiteNames } from './names.js'
 import { actingThreads } from '../../transforms/statistics/thread-table.js'
 
 /** One row of a table: the figures of a site, a size or a thread. */
 interface Holder extends Shares {
+  /** The cells that name it; none of a site, whose label depends on the other rows. */
   readonly names: readonly string[]
+  readonly site?: Site
 }
 
 /** Rows of one kind, and the headers of the columns that name them. */
@@ -17,84 +19,90 @@ interface Holders {
 }
 
 /** What holds the peak: by site, or by size if no event names its site; and by thread. */
-export function peakSections(statistics: Statistics, top: number, depth?: number): string[][] {
+export function peakSections(statistics: Statistics, top: number, names: SiteNames): string[][] {
   const whole = statistics.peakBytes
-  return holdersOf(statistics, depth).map((holders) => holdings(holders, 'live at the peak', 'atPeak', whole, top))
+  return holdersOf(statistics).map((holders) => holdings(holders, 'live at the peak', 'atPeak', whole, top, names))
 }
 
 /** What leaks, likewise. */
-export function leakSections(statistics: Statistics, top: number, depth?: number): string[][] {
-  return holdersOf(statistics, depth).map((holders) => holdings(holders, 'leaked', 'leaked', statistics.leaked, top))
+export function leakSections(statistics: Statistics, top: number, names: SiteNames): string[][] {
+  return holdersOf(statistics).map((holders) => holdings(holders, 'leaked', 'leaked', statistics.leaked, top, names))
 }
 
 /** What makes temporary allocations: by site, or by size if no event names its site. */
-export function temporarySection(statistics: Statistics, top: number, depth?: number): string[] {
-  const [{ what, heads, rows }] = holdersOf(statistics, depth)
+export function temporarySection(statistics: Statistics, top: number, names: SiteNames): string[] {
+  const [holders] = holdersOf(statistics)
+  const { what, rows } = holders
   const some = rows.filter(({ temporary: { heaptrack, memray } }) => heaptrack.blocks + memray.blocks > 0)
   if (some.length === 0 || top === 0) return []
   const isLess = ({ temporary: a }: Holder, { temporary: b }: Holder) =>
     b.heaptrack.blocks - a.heaptrack.blocks || b.memray.blocks - a.memray.blocks
-  const figures = ({ temporary, allocated }: Holder) =>
-    (['heaptrack', 'memray'] as const).flatMap((by) => [
+  const figures = ({ temporary, allocated }: Holder) => [
+    ...(['heaptrack', 'memray'] as const).flatMap((by) => [
       grouped(temporary[by].blocks),
       share(temporary[by].blocks, allocated.blocks),
-    ])
-  const columns = ['heaptrack', 'share', 'memray', 'share', 'allocations']
-  const isText = heads[0]?.startsWith(' ') === true
-  return tableLines({
-    title: `Top ${what} by temporary allocations (${grouped(some.length)} in all)`,
-    heads: isText ? [...columns, ...heads] : [...heads, ...columns],
-    rows: some
-      .toSorted(isLess)
-      .slice(0, top)
-      .map((row) => {
-        const cells = [...figures(row), grouped(row.allocated.blocks)]
-        return isText ? [...cells, ...row.names] : [...row.names, ...cells]
-      }),
-  })
+    ]),
+    grouped(allocated.blocks),
+  ]
+  const title = `Top ${what} by temporary allocations (${grouped(some.length)} in all)`
+  const heads = ['heaptrack', 'share', 'memray', 'share', 'allocations']
+  return holderLines(title, heads, holders, some.toSorted(isLess).slice(0, top), figures, names)
 }
 
 /** A table of the rows with the largest values of a figure. */
 function holdings(
-  { what, heads, rows }: Holders,
+  holders: Holders,
   state: string,
   key: 'atPeak' | 'leaked',
   whole: Amount,
   top: number,
+  names: SiteNames,
 ): string[] {
-  const some = rows
+  const some = holders.rows
     .filter((row) => row[key].blocks > 0)
     .toSorted((a, b) => descending(a[key].bytes, b[key].bytes) || b[key].blocks - a[key].blocks)
   if (some.length === 0 || top === 0) return []
   let sum = 0n
-  const columns = ['bytes', 'share', 'cumulative', 'blocks', ...(key === 'leaked' ? ['of allocations'] : [])]
-  // Names of sites are long, so they come last; sizes and threads are short.
-  const isLast = heads.length === 1 && what === 'sites'
+  const heads = ['bytes', 'share', 'cumulative', 'blocks', ...(key === 'leaked' ? ['of allocations'] : [])]
+  const figures = (row: Holder) => {
+    sum += row[key].bytes
+    return [
+      grouped(row[key].bytes),
+      share(row[key].bytes, whole.bytes),
+      share(sum, whole.bytes),
+      grouped(row[key].blocks),
+      ...(key === 'leaked' ? [share(row[key].blocks, row.allocated.blocks)] : []),
+    ]
+  }
+  const title = `Top ${holders.what} by bytes ${state} (${grouped(some.length)} in all)`
+  return holderLines(title, heads, holders, some.slice(0, top), figures, names)
+}
+
+/** A table of some rows. Labels of sites are long, so they come last; sizes and threads are short. */
+function holderLines(
+  title: string,
+  heads: readonly string[],
+  holders: Holders,
+  rows: readonly Holder[],
+  figures: (row: Holder) => string[],
+  names: SiteNames,
+): string[] {
+  const sites = rows.flatMap(({ site }) => site ?? [])
+  if (holders.what === 'sites')
+    return labelledLines({ title, heads, rows: rows.map(figures) }, 'site', names.columns, (width) =>
+      siteLabels(sites, names, width),
+    )
   return tableLines({
-    title: `Top ${what} by bytes ${state} (${grouped(some.length)} in all)`,
-    heads: isLast ? [...columns, ...heads] : [...heads, ...columns],
-    rows: some.slice(0, top).map((row) => {
-      sum += row[key].bytes
-      const cells = [
-        grouped(row[key].bytes),
-        share(row[key].bytes, whole.bytes),
-        share(sum, whole.bytes),
-        grouped(row[key].blocks),
-        ...(key === 'leaked' ? [share(row[key].blocks, row.allocated.blocks)] : []),
-      ]
-      return isLast ? [...cells, ...row.names] : [...row.names, ...cells]
-    }),
+    title,
+    heads: [...holders.heads, ...heads],
+    rows: rows.map((row) => [...row.names, ...figures(row)]),
   })
 }
 
 /** The keys of the tables: sites or otherwise sizes, and threads if there are several. */
-function holdersOf({ sites, sizes, threads }: Statistics, depth?: number): [Holders, ...Holders[]] {
+function holdersOf({ sites, sizes, threads }: Statistics): [Holders, ...Holders[]] {
   const first: Holders = hasSites(sites)
-    ? {
-        what: 'sites',
-        heads: [' site'],
-        rows: sites.map((site) => ({ ...sharesOf(site), names: [siteName(site, depth)] })),
-      }
+    ? { what: 'sites', heads: [], rows: sites.map((site) => ({ ...sharesOf(site), names: [], site })) }
     : { what: 'sizes', heads: ['size'], rows: sizeHolders(sizes) }
   const acting = actingThreads(threads)
   if (acting.length < 2) return [first]

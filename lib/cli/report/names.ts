@@ -1,31 +1,53 @@
-import { shortFrame } from '../../event/frame.js'
+import { formatFrame, shortFrame } from '../../event/frame.js'
 import type { TimeUnit } from '../../event/header.js'
 import type { Amount, Site, ThreadStatistics } from '../../transforms/statistics/result.js'
+import type { OwnFrames } from '../../names/own-frames.js'
+import { rowLabels, type RowSource } from '../../names/row-labels.js'
 import { FRAMES } from '../defaults.js'
 import { bytes, grouped, visible } from './columns.js'
 
+/** How tables name sites. */
+export interface SiteNames {
+  readonly own: OwnFrames
+  /** The number of columns of the output. */
+  readonly columns: number
+  /** The number of frames of a stack that are shown, whether they fit or not. */
+  readonly depth?: number
+  /** Whole names and paths, whether they fit or not. */
+  readonly full?: boolean
+}
+
 /**
- * A site in one line: `parse at a.c:12`, `malloc < parse < main`, `0xffffffff81012345`, `./app [0x1189]`.
- * @param frames how many frames of a stack are shown, the innermost first
+ * A site in one line, with all that is known of it: `parse at a.c:12`, `malloc < parse < main`, `0xffffffff81012345`,
+ * `./app [0x1189]`.
  */
-export function siteName(site: Site, frames = FRAMES): string {
-  if (site.rest !== undefined) return restName(site.rest)
-  if (site.callSite !== undefined) {
-    const address = `0x${site.callSite.toString(16)}`
-    return site.module === undefined ? address : `${visible(site.module)} [${address}]`
+export function siteName(site: Site): string {
+  const row = rowOf(site)
+  return visible('text' in row ? row.text : row.stack.map(shortFrame).join(' < '))
+}
+
+/** The names of the sites of one table, in a number of columns. */
+export function siteLabels(sites: readonly Site[], names: SiteNames, width: number): string[] {
+  const { own, depth, full = false } = names
+  const options = { own, full, frames: depth ?? FRAMES, escape: visible }
+  return rowLabels(sites.map(rowOf), { ...options, width: full || depth !== undefined ? Infinity : width })
+}
+
+function rowOf(site: Site): RowSource {
+  const { rest, callSite, module, stack, function: name = '', file, line } = site
+  if (rest !== undefined) return { text: restName(rest) }
+  if (callSite !== undefined) {
+    const address = `0x${callSite.toString(16)}`
+    return { text: module === undefined ? address : `${module} [${address}]` }
   }
-  if (site.module !== undefined) return visible(site.module)
-  if (site.stack !== undefined) {
-    const shown = site.stack
-      .slice(0, frames)
-      .map((frame) => visible(shortFrame(frame)))
-      .join(' < ')
-    return site.stack.length > frames ? `${shown} < ...` : shown
-  }
-  const place = site.file === undefined ? '' : `${visible(site.file)}${site.line === undefined ? '' : `:${site.line}`}`
-  const line = site.file === undefined && site.line !== undefined ? `line ${site.line}` : place
-  const name = visible(site.function ?? '')
-  return name === '' || line === '' ? name + line : `${name} at ${line}`
+  if (module !== undefined) return { text: module }
+  if (stack !== undefined) return { stack }
+  const lineText = line === undefined ? '' : `line ${line}`
+  const text = file === undefined ? lineText : `${file}${line === undefined ? '' : `:${line}`}`
+  if (name === '') return { text }
+  if (file === undefined && text !== '') return { text: `${name} at ${text}` }
+  const place = { ...(file !== undefined && { file }), ...(line !== undefined && { line }) }
+  return { stack: [formatFrame({ function: name, ...place })] }
 }
 
 /** A thread's number, as the signed integer that some formats use. */

@@ -1,10 +1,10 @@
 import type { SiteStatistics, Statistics } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
 import type { SITE_ORDERS } from '../defaults.js'
-import { grouped, share, tableLines } from './columns.js'
+import { grouped, labelledLines, share, tableLines } from './columns.js'
 import { hasSites } from './holders.js'
 import { UNKNOWN_FIGURE } from './identity.js'
-import { siteName, threadName } from './names.js'
+import { siteLabels, threadName, type SiteNames } from './names.js'
 
 /** The sort key of a table of sites. */
 export type SiteOrder = (typeof SITE_ORDERS)[number]
@@ -34,49 +34,47 @@ export function siteTable(
   { sites, allocated, identified }: Statistics,
   top: number,
   order: SiteOrder,
-  depth?: number,
+  names: SiteNames,
 ): string[] {
   if (top === 0 || !hasSites(sites)) return []
-  return tableLines({
+  const shown = sortedSites(sites, order).slice(0, top)
+  const table = {
     title: `Top sites by ${ORDERS[order][0]} (${grouped(sites.length)} in all)`,
-    heads: ['bytes', 'share', 'allocations', 'mean', 'own peak', 'at peak', 'leaked', 'temporary', ' site'],
-    rows: sortedSites(sites, order)
-      .slice(0, top)
-      .map((site) => [
-        grouped(site.allocated.bytes),
-        share(site.allocated.bytes, allocated.bytes),
-        grouped(site.allocated.blocks),
-        grouped(mean(site)),
-        grouped(site.ownPeak.bytes),
-        grouped(site.atPeak.bytes),
-        grouped(site.leaked.bytes),
-        identified ? grouped(site.temporary.heaptrack.blocks) : UNKNOWN_FIGURE,
-        siteName(site, depth),
-      ]),
-  })
+    heads: ['bytes', 'share', 'allocations', 'mean', 'own peak', 'at peak', 'leaked', 'temporary'],
+    rows: shown.map((site) => [
+      grouped(site.allocated.bytes),
+      share(site.allocated.bytes, allocated.bytes),
+      grouped(site.allocated.blocks),
+      grouped(mean(site)),
+      grouped(site.ownPeak.bytes),
+      grouped(site.atPeak.bytes),
+      grouped(site.leaked.bytes),
+      identified ? grouped(site.temporary.heaptrack.blocks) : UNKNOWN_FIGURE,
+    ]),
+  }
+  return labelledLines(table, 'site', names.columns, (width) => siteLabels(shown, names, width))
 }
 
 /** Bytes that allocations took beyond those requested, by site. */
-export function overheadTable({ sites }: Statistics, top: number, depth?: number): string[] {
+export function overheadTable({ sites }: Statistics, top: number, names: SiteNames): string[] {
   const some = sites.flatMap(({ overhead, ...site }) => (overhead === undefined ? [] : [{ ...site, overhead }]))
   if (some.length === 0 || top === 0) return []
   some.sort((a, b) => descending(a.overhead.wasted, b.overhead.wasted))
   const hasCpus = some[0]?.crossCpuFrees !== undefined
-  return tableLines({
+  const shown = some.slice(0, top)
+  const table = {
     title: `Top sites by bytes wasted (${grouped(some.length)} in all)`,
-    heads: ['requested', 'allocated', 'wasted', 'share', 'hits', ...(hasCpus ? ['cross-CPU'] : []), ' site'],
-    rows: some
-      .slice(0, top)
-      .map(({ overhead, crossCpuFrees = 0, ...site }) => [
-        grouped(overhead.requested),
-        grouped(overhead.allocated),
-        grouped(overhead.wasted),
-        share(overhead.wasted, overhead.allocated),
-        grouped(overhead.hits),
-        ...(hasCpus ? [grouped(crossCpuFrees)] : []),
-        siteName(site, depth),
-      ]),
-  })
+    heads: ['requested', 'allocated', 'wasted', 'share', 'hits', ...(hasCpus ? ['cross-CPU'] : [])],
+    rows: shown.map(({ overhead, crossCpuFrees = 0 }) => [
+      grouped(overhead.requested),
+      grouped(overhead.allocated),
+      grouped(overhead.wasted),
+      share(overhead.wasted, overhead.allocated),
+      grouped(overhead.hits),
+      ...(hasCpus ? [grouped(crossCpuFrees)] : []),
+    ]),
+  }
+  return labelledLines(table, 'site', names.columns, (width) => siteLabels(shown, names, width))
 }
 
 /** The most frequent sizes. */

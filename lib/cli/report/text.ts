@@ -2,7 +2,7 @@ import type { Statistics } from '../../transforms/statistics/result.js'
 import { SECTIONS, TIMELINE_ROWS } from '../defaults.js'
 import { anomalies, eventCounts, histogram, reallocs } from './counts.js'
 import { leakSections, peakSections, temporarySection } from './holders.js'
-import { unitName } from './names.js'
+import { unitName, type SiteNames } from './names.js'
 import { summary } from './summary.js'
 import { overheadTable, siteTable, sizeTable, threadTable, valueTable, type SiteOrder } from './tables.js'
 import { timelineTable } from './timeline.js'
@@ -19,8 +19,8 @@ interface ReportOptions {
   sections?: readonly SectionName[]
   /** How many rows the timeline has. */
   timeline?: number
-  /** How many frames of a stack are shown. Default: `FRAMES`. */
-  depth?: number
+  /** How sites are named. */
+  names: SiteNames
   /** The sort key of the table of sites. Default: `bytes`. */
   sort?: SiteOrder
 }
@@ -29,12 +29,12 @@ interface ReportOptions {
 const MAKERS: Readonly<Record<SectionName, (statistics: Statistics, options: ReportOptions) => string[][]>> = {
   summary: (statistics) => [summary(statistics)],
   timeline: (statistics, { timeline = TIMELINE_ROWS }) => [timelineTable(statistics, timeline)],
-  peak: (statistics, { top, depth }) => peakSections(statistics, top, depth),
-  leaks: (statistics, { top, depth }) => leakSections(statistics, top, depth),
-  temporary: (statistics, { top, depth }) => [statistics.identified ? temporarySection(statistics, top, depth) : []],
+  peak: (statistics, { top, names }) => peakSections(statistics, top, names),
+  leaks: (statistics, { top, names }) => leakSections(statistics, top, names),
+  temporary: (statistics, { top, names }) => [statistics.identified ? temporarySection(statistics, top, names) : []],
   anomalies: (statistics) => [anomalies(statistics)],
-  sites: (statistics, { top, depth, sort = 'bytes' }) => [siteTable(statistics, top, sort, depth)],
-  overhead: (statistics, { top, depth }) => [overheadTable(statistics, top, depth)],
+  sites: (statistics, { top, names, sort = 'bytes' }) => [siteTable(statistics, top, sort, names)],
+  overhead: (statistics, { top, names }) => [overheadTable(statistics, top, names)],
   sizes: (statistics, { top }) => [
     sizeTable(statistics, top),
     histogram('Sizes, in bytes', 'allocations', statistics.sizes.histogram),

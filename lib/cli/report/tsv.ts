@@ -53,7 +53,7 @@ const SHARES: Columns<SiteStatistics | ThreadStatistics> = {
 }
 
 const SITES: Columns<SiteStatistics> = {
-  site: (site) => siteName(site, Infinity),
+  site: siteName,
   ...SHARES,
   own_peak_bytes: ({ ownPeak }) => ownPeak.bytes,
   own_peak_blocks: ({ ownPeak }) => ownPeak.blocks,

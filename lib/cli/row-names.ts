@@ -1,0 +1,54 @@
+import { OwnFrames } from '../names/own-frames.js'
+import { UsageError, wholeNumber, type Arguments } from './command.js'
+import { isTerminal } from './is-terminal.js'
+import type { SiteNames } from './report/names.js'
+
+/** The flags of `ROW_FLAGS`: how rows are written, and with which frame they begin. */
+const WRITTEN = ['depth', 'full'] as const
+const BEGIN = ['hide', 'show'] as const
+/** The columns of an output that is not a terminal, and the fewest of a terminal. */
+const COLUMNS = 100
+const LEAST_COLUMNS = 60
+
+/** How the rows of tables are named, as the arguments say. @throws UsageError */
+export function rowNames(args: Arguments): SiteNames {
+  const isWindow = (args.value('output') ?? '-') === '-' && isTerminal(1)
+  return {
+    own: ownFrames(args),
+    columns: isWindow ? Math.max(LEAST_COLUMNS, process.stdout.columns || COLUMNS) : COLUMNS,
+    full: args.has('full'),
+    ...depthOf(args),
+  }
+}
+
+/** Which frames rows do not begin with. @throws UsageError */
+export function ownFrames(args: Arguments): OwnFrames {
+  if (args.has('hide') && args.has('show')) throw new UsageError('--hide and --show all cannot be combined')
+  return new OwnFrames({ hide: args.all('hide').map(expression), all: args.has('show') })
+}
+
+/**
+ * Refuses flags for rows where there are none.
+ * @param begins whether there are rows that begin with some frame, though they are not written for people
+ * @throws UsageError
+ */
+export function refuseRowFlags(args: Arguments, form: string, begins = false): void {
+  const flag = [...WRITTEN, ...(begins ? [] : BEGIN)].find((name) => args.has(name))
+  if (flag !== undefined) throw new UsageError(`--${flag} and --${form} cannot be combined`)
+}
+
+function expression(text: string): RegExp {
+  try {
+    return new RegExp(text)
+  } catch (error) {
+    throw new UsageError(`--hide: ${(error as Error).message}`)
+  }
+}
+
+function depthOf(args: Arguments): { depth?: number } {
+  const text = args.value('depth')
+  if (text === undefined) return {}
+  const depth = wholeNumber('depth', text)
+  if (depth === 0) throw new UsageError('--depth needs at least 1 frame')
+  return { depth }
+}

@@ -1,0 +1,59 @@
+import { formatFrame, parseFrame, shortFrame } from '../event/frame.js'
+import { shortName } from './short-name.js'
+import { shortPaths } from './short-paths.js'
+
+/** How much of a frame is shown: with a short name; the whole name; the short name and the address; all. */
+export const DETAILS = 4
+
+/** The texts of the frames of one table, in each detail. */
+export class FrameLabels {
+  private readonly known = new Map<string, string>()
+  private readonly paths: ReadonlyMap<string, string>
+
+  /**
+   * @param frames all frames that may be shown: their paths lose what they have in common
+   * @param full shows whole names and paths in the first detail, too
+   */
+  constructor(
+    frames: Iterable<string>,
+    private readonly full: boolean,
+  ) {
+    const paths = new Set<string>()
+    if (!full) {
+      for (const text of new Set(frames)) {
+        const { file, module } = parseFrame(text)
+        if (file !== undefined) paths.add(file)
+        if (module !== undefined) paths.add(module)
+      }
+    }
+    this.paths = shortPaths(paths)
+  }
+
+  /** A frame in some detail, from 0 to `DETAILS` - 1. */
+  text(frame: string, detail: number): string {
+    if (detail === DETAILS - 1) return frame
+    if (this.full && detail === 0) return shortFrame(frame)
+    const key = `${detail}${frame}`
+    let text = this.known.get(key)
+    if (text === undefined) this.known.set(key, (text = this.make(frame, detail)))
+    return text
+  }
+
+  /** Only the name of a frame. */
+  name(frame: string): string {
+    const { function: name } = parseFrame(frame)
+    return name === undefined ? this.text(frame, 0) : this.full ? name : shortName(name)
+  }
+
+  private make(text: string, detail: number): string {
+    const { function: name, file, module, ...frame } = parseFrame(text)
+    const path = (one: string) => this.paths.get(one) ?? one
+    const parts = {
+      ...frame,
+      ...(name !== undefined && { function: detail === 1 ? name : shortName(name) }),
+      ...(file !== undefined && { file: path(file) }),
+      ...(module !== undefined && { module: path(module) }),
+    }
+    return detail === 2 ? formatFrame(parts) : shortFrame(formatFrame(parts))
+  }
+}

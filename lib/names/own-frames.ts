@@ -1,0 +1,81 @@
+import { parseFrame } from '../event/frame.js'
+import { plainName } from './short-name.js'
+import { WRAPPERS } from './wrappers.js'
+
+/** Expressions of the caller see at most this many characters of a frame, because they may backtrack. */
+export const LONGEST_MATCHED = 1000
+/** The most frames without a name that are taken for parts of an allocator which called them. */
+const UNNAMED = 3
+
+type FrameKind = 'own' | 'unnamed' | 'library' | 'allocator'
+
+/** Which frames a row does not begin with. */
+export interface OwnFrameOptions {
+  /** Frames that match are hidden, too: the text of the frame, or the function in it, up to `LONGEST_MATCHED` characters. */
+  readonly hide?: readonly RegExp[]
+  /** Nothing is hidden. */
+  readonly all?: boolean
+}
+
+const exact = new Map<string, FrameKind>()
+const prefixes: [string, FrameKind][] = []
+for (const { allocators, library = [] } of WRAPPERS) {
+  for (const [names, kind] of [
+    [allocators, 'allocator'],
+    [library, 'library'],
+  ] as const) {
+    for (const name of names) {
+      if (name.endsWith('*')) prefixes.push([name.slice(0, -1), kind])
+      else exact.set(name, kind)
+    }
+  }
+}
+// A function of an allocator may be in a namespace of the library.
+prefixes.sort(([, a], [, b]) => Number(a === 'library') - Number(b === 'library'))
+const files = WRAPPERS.flatMap((list) => list.files ?? [])
+
+/** Finds the innermost frame of the program's own in stacks: the one that is not a wrapper of allocation. */
+export class OwnFrames {
+  private readonly known = new Map<string, FrameKind>()
+  private readonly hide: readonly RegExp[]
+
+  constructor(private readonly options: OwnFrameOptions = {}) {
+    // Copies, because a test moves the lastIndex of expressions with the flags g and y.
+    this.hide = (options.hide ?? []).map((pattern) => new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, '')))
+  }
+
+  /**
+   * The number of frames at the beginning of a stack that are hidden: wrappers of allocation, the standard library, and
+   * frames without a name that an allocator called. Where all are, the outermost one is not.
+   * @param stack the texts of frames, the innermost first
+   */
+  start(stack: readonly string[]): number {
+    if (this.options.all === true) return 0
+    let start = 0
+    for (let i = 0; i < stack.length && i - start <= UNNAMED; i++) {
+      const kind = this.kind(stack[i] as string)
+      if (kind === 'own' || (kind === 'library' && i > start)) break
+      if (kind !== 'unnamed') start = i + 1
+    }
+    return Math.min(start, Math.max(0, stack.length - 1))
+  }
+
+  private kind(text: string): FrameKind {
+    let kind = this.known.get(text)
+    if (kind === undefined) this.known.set(text, (kind = this.find(text)))
+    return kind
+  }
+
+  private find(text: string): FrameKind {
+    const { function: name, file } = parseFrame(text)
+    const isHidden = (one: string) => this.hide.some((pattern) => pattern.test(one.slice(0, LONGEST_MATCHED)))
+    if (isHidden(text) || (name !== undefined && isHidden(name))) return 'allocator'
+    if (name !== undefined) {
+      const plain = plainName(name)
+      const kind = exact.get(plain) ?? prefixes.find(([prefix]) => plain.startsWith(prefix))?.[1]
+      if (kind !== undefined) return kind
+    }
+    if (file !== undefined && files.some((part) => file.includes(part))) return 'library'
+    return name === undefined && file === undefined ? 'unnamed' : 'own'
+  }
+}

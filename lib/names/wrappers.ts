@@ -1,0 +1,93 @@
+/*
+ * Functions that allocate for their callers, as data. Names are compared without template arguments, parameters, inline
+ * namespaces and the suffixes of compilers. A name that ends in * stands for all names that begin so.
+ */
+
+/** The functions of one language or library that a row does not begin with. */
+export interface WrapperList {
+  readonly language: string
+  /** Functions that do nothing but allocate. What they call without a name belongs to them. */
+  readonly allocators: readonly string[]
+  /** Functions of the standard library, which allocate for what the program does with them. */
+  readonly library?: readonly string[]
+  /** Parts of the paths of the library's source files: what was inlined from them has short names. */
+  readonly files?: readonly string[]
+}
+
+/** Names that are separated by commas. */
+function names(text: string): string[] {
+  return text.trim().split(/,\s+/)
+}
+
+/** See `WrapperList`. */
+export const WRAPPERS: readonly WrapperList[] = [
+  {
+    language: 'C',
+    allocators: names(`
+      malloc, calloc, realloc, reallocarray, recallocarray, memalign, aligned_alloc, valloc, posix_memalign, pvalloc,
+      strdup, strndup, wcsdup, asprintf, vasprintf, __strdup, __strndup, __libc_malloc, __libc_calloc, __libc_realloc,
+      __libc_memalign, __libc_reallocarray, __libc_valloc, __libc_pvalloc, __posix_memalign, __asprintf,
+      __vasprintf_internal, xmalloc, xcalloc, xrealloc, xzalloc, xmallocz, xnmalloc, xcharalloc, xmemdup, xstrdup,
+      xstrndup, xmemdupz, x2realloc, x2nrealloc, do_xmalloc, do_xmallocz, xreallocarray, ximalloc, safe_malloc,
+      safe_calloc, safe_realloc, emalloc, ecalloc, erealloc, zmalloc, zcalloc, zrealloc, ztrymalloc, ztrycalloc,
+      ztryrealloc, zmalloc_usable, ztrymalloc_usable, zstrdup, ztrymalloc_usable_internal,
+      ztryrealloc_usable_internal, ztrycalloc_usable_internal, je_*, tc_malloc*, tc_calloc*, tc_realloc*, tc_new*,
+      mi_malloc*, mi_calloc*, mi_realloc*, mi_zalloc*, mi_heap_malloc*, mi_new*, CRYPTO_malloc, CRYPTO_zalloc,
+      CRYPTO_realloc, CRYPTO_clear_realloc, CRYPTO_memdup, CRYPTO_strdup, CRYPTO_strndup, CRYPTO_secure_malloc,
+      sqlite3MemMalloc, sqlite3MemRealloc, sqlite3Malloc, sqlite3MallocZero, sqlite3Realloc, sqlite3DbMalloc*,
+      sqlite3DbRealloc*, sqlite3_malloc, sqlite3_malloc64, sqlite3_realloc, sqlite3_realloc64, mallocWithAlarm,
+      dbMallocRawFinish`),
+  },
+  {
+    language: 'C++',
+    allocators: names(`
+      operator new, operator new[], std::allocator, std::allocator::*, std::allocator_traits::*,
+      std::__new_allocator::*, std::__allocate*, std::__libcpp_allocate*, std::__libcpp_operator_new*, std::pmr::*,
+      __gnu_cxx::*, __cxa_allocate_exception, __cxa_allocate_dependent_exception`),
+    library: names('std::*, __gnu_debug::*, __invoke, __invoke_impl'),
+    files: names('/include/c++/, /include/g++-'),
+  },
+  {
+    language: 'Rust',
+    allocators: names(`
+      __rust_alloc, __rust_alloc_zeroed, __rust_realloc, __rdl_*, __rg_*, alloc::alloc::*, __rustc::*,
+      alloc::raw_vec::*, hashbrown::raw::*, std::alloc::*, std::sys::alloc::*`),
+    library: names(`
+      alloc::borrow::*, alloc::boxed::*, alloc::collections::*, alloc::ffi::*, alloc::fmt::*, alloc::rc::*,
+      alloc::slice::*, alloc::str::*, alloc::string::*, alloc::sync::*, alloc::vec::*, alloc::vec, core::array::*,
+      core::clone::*, core::convert::*, core::fmt::*, core::iter::*, core::ops::*, core::option::*, core::ptr::*,
+      core::result::*, core::slice::*, core::str::*, hashbrown::*`),
+    files: names('/rustc/, /rustlib/src/rust/library/, library/alloc/src/, library/core/src/, library/std/src/'),
+  },
+  {
+    language: 'CPython',
+    allocators: names(`
+      PyMem_*, _PyMem_*, PyObject_Malloc, PyObject_Calloc, PyObject_Realloc, _PyObject_Malloc, _PyObject_Calloc,
+      _PyObject_Realloc, _PyObject_Alloc*, _PyObject_Arena*, pymalloc_alloc, pymalloc_realloc, new_arena,
+      allocate_from_new_pool, _PyObject_New, _PyObject_NewVar, _PyObject_GC_*, _PyObject_GC*, PyType_GenericAlloc,
+      _PyType_AllocNoTrack, gc_alloc`),
+  },
+  {
+    language: 'Perl',
+    allocators: names(
+      'Perl_safesys*, Perl_more_bodies, Perl_more_sv, Perl_sv_add_arena, S_more_sv, S_new_SV, Perl_malloc',
+    ),
+  },
+  {
+    language: 'GLib',
+    allocators: names(`
+      g_malloc*, g_realloc*, g_try_malloc*, g_try_realloc*, g_slice_*, g_aligned_alloc*, g_memdup, g_memdup2,
+      g_strdup*, g_vasprintf, g_strndup, g_type_create_instance, magazine_chain_*, slab_allocator_*, thread_memory_*,
+      allocator_memalign, standard_malloc, standard_calloc, standard_realloc`),
+  },
+  {
+    language: 'Node',
+    allocators: names(`
+      node::Malloc, node::Calloc, node::Realloc, node::UncheckedMalloc, node::UncheckedCalloc, node::UncheckedRealloc,
+      node::MaybeStackBuffer::*, node::NodeArrayBufferAllocator::*, uv__malloc, uv__calloc, uv__realloc, uv__reallocf,
+      uv__strdup, v8::internal::Malloced::*, v8::internal::AllocWithRetry, v8::internal::AlignedAlloc*,
+      v8::internal::NewArray, v8::internal::StrDup, v8::internal::StrNDup, v8::internal::AccountingAllocator::*,
+      v8::internal::Zone::*, v8::internal::FreeStoreAllocationPolicy::*, v8::base::Malloc, v8::base::Calloc,
+      v8::base::Realloc, v8::base::AlignedAlloc, v8::base::AllocateAtLeast, v8::base::SmallVector::*`),
+  },
+]

@@ -1,0 +1,186 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { nameParts } from '../../lib/names/brackets.js'
+import { plainName, shortName } from '../../lib/names/short-name.js'
+import { runs } from '../support/runs.js'
+
+const STRING = 'std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >'
+
+describe('the short name of a function', () => {
+  test.each([
+    ['main', 'main'],
+    ['operator new(unsigned long)', 'operator new'],
+    ['operator new[](unsigned long, std::nothrow_t const&)', 'operator new[]'],
+    ['operator delete[](void*)', 'operator delete[]'],
+    ['malloc@@GLIBC_2.2.5', 'malloc'],
+    ['resize.constprop.0', 'resize'],
+    [`${STRING}::_M_construct(unsigned long, char)`, 'std::string::_M_construct'],
+    [
+      'std::__1::basic_string<char, std::__1::char_traits<char>, std::__1::allocator<char>>::append(char)',
+      'std::string::append',
+    ],
+    [
+      `std::map<${STRING}, std::vector<int>, std::less<${STRING} > >::operator[](${STRING}&&)`,
+      'std::map<...>::operator[]',
+    ],
+    [
+      'void std::vector<int, std::allocator<int> >::_M_realloc_insert<int const&>(int*, int const&)',
+      'std::vector<...>::_M_realloc_insert<...>',
+    ],
+    ['std::unique_ptr<int> std::make_unique<int, int>(int&&)', 'std::make_unique<...>'],
+    ['std::ostream& std::operator<< <std::char_traits<char> >(std::ostream&, char const*)', 'std::operator<< <...>'],
+    ['std::operator<<<char>(std::ostream&)', 'std::operator<<<...>'],
+    ['bool operator< <int>(A<int> const&, A<int> const&)', 'operator< <...>'],
+    ['bool operator<<int>(A<int> const&)', 'operator<<...>'],
+    ['A::operator->() const', 'A::operator->'],
+    ['A::operator->*(int) const', 'A::operator->*'],
+    ['A<B>::operator()(int)', 'A<...>::operator()'],
+    ['A::operator std::vector<int, std::allocator<int> >() const', 'A::operator std::vector<...>'],
+    ['A::operator unsigned long() const', 'A::operator unsigned long'],
+    ['auto operator<=><int>(int)', 'operator<=><...>'],
+    ['operator"" _km(long double)', 'operator"" _km'],
+    ['f<&A::operator> >(int)', 'f<...>'],
+    ['f<(1>>2)>(int)', 'f<...>'],
+    ['f<(((A<1>)0)<(1)), (a<b)>(int)', 'f<...>'],
+    ['void f<void (*)(int)>(void (*)(int))', 'f<...>'],
+    ['void (*f(int))(char)', '(*f(int))'],
+    ['(anonymous namespace)::parse(int)', '(anonymous namespace)::parse'],
+    ['void (anonymous namespace)::f<int>(int)', '(anonymous namespace)::f<...>'],
+    ['main(int, char**)::{lambda(int)#1}::operator()(int) const', 'main::{lambda(...)#1}::operator()'],
+    ['main::{lambda()#2}::operator()() const', 'main::{lambda()#2}::operator()'],
+    ['main(int, char**)::<lambda(int)>', 'main::<lambda(...)>'],
+    ['thread<main(int, char**)::<lambda()> >', 'thread<...>'],
+    ['std::filesystem::__cxx11::path::path(int)', 'std::filesystem::path::path'],
+    ['f[abi:cxx11](int) [clone .cold]', 'f'],
+    [
+      '<alloc::vec::Vec<T,A> as core::clone::Clone>::clone::h0123456789abcdef',
+      '<alloc::vec::Vec<...> as core::clone::Clone>::clone',
+    ],
+    ['alloc::raw_vec::RawVec$LT$T$C$A$GT$::grow_one::h4df0ae074c9fd30c', 'alloc::raw_vec::RawVec<...>::grow_one'],
+    [
+      '_$LT$alloc..alloc..Global$u20$as$u20$core..alloc..Allocator$GT$::allocate::hd3d5a39a7d9f4181',
+      '<alloc::alloc::Global as core::alloc::Allocator>::allocate',
+    ],
+    ['app::main::{{closure}}', 'app::main::{{closure}}'],
+    ['<module>', '<module>'],
+    ['com.foo.Bar.baz(Bar.java:12)', 'com.foo.Bar.baz(Bar.java:12)'],
+    ['-[NSObject init]', '-[NSObject init]'],
+    ['f(int', 'f(int'],
+    ['f<int', 'f<int'],
+    ['a < b', 'a < b'],
+    ['', ''],
+  ])('%s', (name, short) => {
+    expect(shortName(name)).toBe(short)
+    expect(shortName(short)).toBe(short)
+  })
+
+  test('is looked up without arguments, and by the type of a method', () => {
+    expect(plainName(`std::__new_allocator<${STRING} >::allocate(unsigned long, void const*)`)).toBe(
+      'std::__new_allocator::allocate',
+    )
+    expect(plainName('<alloc::vec::Vec<T> as core::clone::Clone>::clone')).toBe('alloc::vec::Vec::clone')
+    expect(plainName('__GI___strdup')).toBe('__strdup')
+    expect(plainName('_RNvMs4_NtCslNYArtu3iFV_5alloc7raw_vecNtB5_11RawVecInner11finish_growCsduwmD7cSIQq_5gimli')).toBe(
+      'alloc::raw_vec::',
+    )
+  })
+
+  test('of brackets without end takes no time', () => {
+    for (const unit of [
+      '<',
+      '(',
+      '{',
+      '<(',
+      'a<',
+      'operator<',
+      '()',
+      '<>',
+      '::<',
+      '_R',
+      'Cs1_',
+      '$LT$',
+      ' const',
+      '*&',
+    ])
+      for (const end of ['', '>', ')', '()']) {
+        const name = unit.repeat(60_000 / unit.length) + end
+        const start = performance.now()
+        plainName(name)
+        expect(performance.now() - start).toBeLessThan(1000)
+      }
+  })
+})
+
+/** Random names of C++ and Rust functions, and of types. */
+const { cpp: names } = fc.letrec<{ type: string; scope: string; part: string; cpp: string }>((tie) => ({
+  type: fc.oneof(
+    { maxDepth: 3 },
+    fc.constantFrom('int', 'char const*', 'unsigned long&', '(1>>2)', 'A::B', STRING),
+    tie('scope'),
+    fc.tuple(tie('type'), tie('type')).map(([a, b]) => `${a} (*)(${b})`),
+  ),
+  part: fc.oneof(
+    { maxDepth: 3 },
+    fc.constantFrom('std', 'app', 'Vec', '__cxx11', '(anonymous namespace)', '{lambda()#1}', '{{closure}}', '~A'),
+    fc
+      .tuple(fc.constantFrom('vector', 'map', 'f'), fc.array(tie('type'), { minLength: 1, maxLength: 3 }))
+      .map(([name, types]) => `${name}<${types.join(', ')} >`),
+    tie('type').map((type) => `{lambda(${type})#1}`),
+    fc.tuple(tie('type'), tie('type')).map(([a, b]) => `f(${a}, ${b})`),
+  ),
+  scope: fc.array(tie('part'), { minLength: 1, maxLength: 3 }).map((parts) => parts.join('::')),
+  cpp: fc
+    .record({
+      result: fc.option(tie('type')),
+      scope: tie('scope'),
+      name: fc.constantFrom(
+        'f',
+        'operator<',
+        'operator<<',
+        'operator->',
+        'operator()',
+        'operator[]',
+        'operator new',
+        'operator>>=',
+        'operator std::vector<int>',
+      ),
+      types: fc.array(tie('type'), { maxLength: 2 }),
+      parameters: fc.array(tie('type'), { maxLength: 2 }),
+      end: fc.constantFrom('', ' const', ' [clone .cold]', '.part.0'),
+    })
+    .map(({ result, scope, name, types, parameters, end }) => {
+      const args = types.length === 0 ? '' : `${/[<>]$/.test(name) ? ' ' : ''}<${types.join(', ')} >`
+      return `${result === null ? '' : `${result} `}${scope}::${name}${args}(${parameters.join(', ')})${end}`
+    }),
+}))
+
+describe('random names', () => {
+  test('have balanced short names, which stay as they are', () => {
+    fc.assert(
+      fc.property(names, (name) => {
+        const short = shortName(name)
+        expect(nameParts(short), short).toBeDefined()
+        expect(shortName(short)).toBe(short)
+        // Nothing is left of a group but its brackets.
+        expect(short).not.toMatch(/basic_string</)
+      }),
+      { numRuns: runs(2000) },
+    )
+  })
+
+  test('of any characters are parts that make the name', () => {
+    const text = fc.string({
+      unit: fc.constantFrom(...'<>(){}[]:: ab,-=&*$_', 'operator', 'LT', ' const'),
+      maxLength: 60,
+    })
+    fc.assert(
+      fc.property(text, (name) => {
+        const parts = nameParts(name)
+        if (parts !== undefined) expect(parts.map((part) => part.text).join('')).toBe(name)
+        else expect(shortName(name)).toBeDefined()
+        expect(shortName(name) === '').toBe(name === '')
+      }),
+      { numRuns: runs(5000) },
+    )
+  })
+})
