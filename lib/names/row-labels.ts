@@ -13,12 +13,15 @@ export interface RowOptions {
   readonly frames: number
   /** Whole names and paths. */
   readonly full?: boolean
+  /** What stands between a frame and its caller. Default: ` < `. */
+  readonly next?: string
   /** Makes text safe for where it is shown. */
   readonly escape?: (text: string) => string
 }
 
 const NEXT = ' < '
-const MORE = '...'
+/** Stands for frames that are left out. */
+export const MORE = '...'
 
 /** A row whose label is being made. */
 interface Row {
@@ -29,12 +32,27 @@ interface Row {
   readonly needed: Map<number, number>
 }
 
+/** What a row shows. */
+export interface RowParts {
+  /** The frames, the innermost first; `MORE` for those that are left out. */
+  readonly frames: readonly string[]
+  /** Hidden frames that distinguish the row, the outermost first. */
+  readonly via: readonly string[]
+  /** It is a single frame, of which the end is enough. */
+  readonly isCut?: boolean
+}
+
 /**
  * The labels of the rows of one table: the innermost frame of the program's own, and its callers, as many as fit:
  * `load at app.cpp:12 < main at app.cpp:40 < ...`. Rows that would be alike show the first frame in which they differ,
  * in as much detail as it takes, after `via` if it is hidden; rows of equal stacks are numbered.
  */
 export function rowLabels(sources: readonly RowSource[], options: RowOptions): string[] {
+  return rowParts(sources, options).map((parts) => labelOf(parts, options))
+}
+
+/** The parts of these labels. */
+export function rowParts(sources: readonly RowSource[], options: RowOptions): RowParts[] {
   const escape = options.escape ?? ((text) => text)
   const rows = sources.map((source): Row | undefined =>
     'text' in source || source.stack.length === 0
@@ -45,20 +63,26 @@ export function rowLabels(sources: readonly RowSource[], options: RowOptions): s
     rows.flatMap((row) => row?.stack ?? []),
     options.full === true,
   )
-  const label = (index: number) => {
+  const make = (index: number): RowParts => {
     const row = rows[index]
     const source = sources[index] as RowSource
-    return row === undefined ? escape('text' in source ? source.text : '') : rowText(row, frames, options, escape)
+    if (row !== undefined) return partsOf(row, frames, options, escape)
+    return { frames: ['text' in source ? escape(source.text) : ''], via: [] }
   }
-  const labels = sources.map((_, index) => label(index))
-  for (let groups = alike(labels); groups.length > 0; groups = alike(labels)) {
+  const parts = sources.map((_, index) => make(index))
+  const labels = () => parts.map((one) => labelOf(one, options))
+  for (let groups = alike(labels()); groups.length > 0; groups = alike(labels())) {
     for (const group of groups) {
       const some = group.flatMap((index) => rows[index] ?? [])
-      if (distinguish(some, frames)) for (const index of group) labels[index] = label(index)
-      else group.forEach((index, i) => (labels[index] += i === 0 ? '' : ` (${i + 1})`))
+      if (distinguish(some, frames)) for (const index of group) parts[index] = make(index)
+      else group.forEach((index, i) => (parts[index] = numbered(parts[index] as RowParts, i + 1)))
     }
   }
-  return labels
+  return parts
+}
+
+function numbered({ frames, via }: RowParts, n: number): RowParts {
+  return { frames: n === 1 ? frames : [...frames.slice(0, -1), `${frames.at(-1)} (${n})`], via }
 }
 
 /** The rows with the same label, if there are several. */
@@ -98,12 +122,12 @@ function distinguish(rows: readonly Row[], frames: FrameLabels): boolean {
   return false
 }
 
-function rowText(
+function partsOf(
   { stack, start, needed }: Row,
   frames: FrameLabels,
   options: RowOptions,
   escape: (text: string) => string,
-): string {
+): RowParts {
   const shown = new Map<number, string>()
   const show = (index: number) => {
     const text = escape(frames.text(stack[index] as string, needed.get(index) ?? 0))
@@ -112,43 +136,47 @@ function rowText(
   }
   for (const index of needed.keys()) show(index)
   if (!shown.has(start)) show(start)
-  const whole = joined(shown, start, stack.length)
-  if (whole.length > options.width && needed.size === 0) return fitted(whole, options.width)
-  let text = whole
+  const isLonger = (parts: RowParts) => joined(parts, options.next).length > options.width
+  let parts = shownParts(shown, start, stack.length)
+  if (isLonger(parts) && needed.size === 0) return { frames: parts.frames.slice(0, 1), via: [], isCut: true }
   for (let index = start + 1, n = shown.size; index < stack.length && n < options.frames; index++) {
     if (shown.has(index)) continue
     n++
     show(index)
-    let longer = joined(shown, start, stack.length)
-    if (longer.length > options.width) {
+    let longer = shownParts(shown, start, stack.length)
+    if (isLonger(longer)) {
       // A caller whose place does not fit is a name.
       shown.set(index, escape(frames.name(stack[index] as string)))
-      longer = joined(shown, start, stack.length)
+      longer = shownParts(shown, start, stack.length)
     }
-    if (longer.length > options.width) break
-    text = longer
+    if (isLonger(longer)) break
+    parts = longer
   }
-  return text
+  return parts
 }
 
-/** The texts of frames in their order, with a mark where some are left out, and hidden ones at the end. */
-function joined(shown: ReadonlyMap<number, string>, start: number, length: number): string {
+/** The texts of frames in their order, with a mark where some are left out. */
+function shownParts(shown: ReadonlyMap<number, string>, start: number, length: number): RowParts {
   const indexes = [...shown.keys()].toSorted((a, b) => a - b)
-  const visible = indexes.filter((index) => index >= start)
-  const hidden = indexes.filter((index) => index < start).map((index) => shown.get(index))
-  const parts: string[] = []
+  const hidden = indexes.filter((index) => index < start).map((index) => shown.get(index) as string)
+  const frames: string[] = []
   let next = start
-  for (const index of visible) {
-    if (index > next) parts.push(MORE)
-    parts.push(shown.get(index) as string)
+  for (const index of indexes.filter((one) => one >= start)) {
+    if (index > next) frames.push(MORE)
+    frames.push(shown.get(index) as string)
     next = index + 1
   }
-  if (next < length) parts.push(MORE)
-  return parts.join(NEXT) + (hidden.length > 0 ? `, via ${hidden.toReversed().join(NEXT)}` : '')
+  if (next < length) frames.push(MORE)
+  return { frames, via: hidden.toReversed() }
 }
 
-/** A label that is too long: it loses the mark, or the beginning of its first name, because what comes last says most. */
-function fitted(label: string, width: number): string {
-  const text = label.endsWith(NEXT + MORE) ? label.slice(0, -(NEXT + MORE).length) : label
-  return text.length <= width ? text : `${MORE}${text.slice(MORE.length - width)}`
+function joined({ frames, via }: RowParts, next = NEXT): string {
+  return frames.join(next) + (via.length > 0 ? `, via ${via.join(next)}` : '')
+}
+
+/** A single frame that is too long loses the beginning of its name, because what comes last says most. */
+function labelOf(parts: RowParts, { width, next }: RowOptions): string {
+  const label = joined(parts, next)
+  const isCut = parts.isCut === true && label.length > width
+  return isCut ? `${MORE}${label.slice(MORE.length - width)}` : label
 }

@@ -110,7 +110,7 @@ function nameColumn(): Column<SiteRow> {
     isText: true,
     help: 'the function that allocated, and its callers',
     key: ({ name }) => name,
-    cell: ({ stack, name, place }) => siteName(stack, name, place),
+    cell: siteName,
   }
 }
 

@@ -98,7 +98,7 @@ function sparseBlock(app: App, { sparse }: ReportAddresses): HTMLElement {
         key: (n) => rows[sparse.site[n] ?? -1]?.name ?? '',
         cell: (n) => {
           const row = rows[sparse.site[n] ?? -1]
-          return row === undefined ? '' : siteName(row.stack, row.name, row.place)
+          return row === undefined ? '' : siteName(row)
         },
       },
       {

@@ -5,6 +5,7 @@ import { choice, el } from '../parts/dom.js'
 import { bytes, counted, exactBytes, grouped, share, toNumber, type Integer } from '../parts/format.js'
 import { table, type Table } from '../parts/table.js'
 import { siteName } from '../sites/name.js'
+import { namedStacks, type NamedStack } from '../sites/rows.js'
 import { search } from '../sites/search.js'
 
 const FIGURES = [
@@ -15,11 +16,8 @@ const FIGURES = [
 ] as const
 type Figure = (typeof FIGURES)[number][0]
 
-interface Row {
+interface Row extends NamedStack {
   readonly n: number
-  readonly stack: readonly string[]
-  readonly name: string
-  readonly place: string | undefined
 }
 
 /** The differences from another run. */
@@ -30,15 +28,7 @@ export const comparison: View = {
     const c = model.data.comparison
     if (c === undefined) return { element: el('section') }
     const lead = `Compared with ${c.old}: ${counted(c.differing, 'stack')} ${c.differing === 1 ? 'differs' : 'differ'}.`
-    const rows = c.stack.map((frames, n): Row => {
-      const [innermost] = frames
-      return {
-        n,
-        stack: model.stack(frames),
-        name: innermost === undefined ? '(all others)' : model.name(innermost),
-        place: innermost === undefined ? undefined : model.place(innermost),
-      }
-    })
+    const rows = namedStacks(model, c.stack, '(all others)').map((named, n): Row => ({ ...named, n }))
     let list: Table<Row> | undefined
     let expression: RegExp | undefined
     const box = el('div')
@@ -124,7 +114,7 @@ function differences({ before, after }: ReportComparison, figure: Figure): Table
         title: 'Site',
         isText: true,
         key: ({ name }) => name,
-        cell: ({ stack, name, place }) => siteName(stack, name, place),
+        cell: siteName,
       },
       {
         title: 'Before',

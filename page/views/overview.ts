@@ -81,7 +81,7 @@ function list(
             el(
               'li',
               {},
-              siteName(row.stack, row.name, row.place),
+              siteName(row),
               el('span', { class: 'amount', title: exactBytes(values[row.site] ?? 0) }, bytes(values[row.site] ?? 0)),
             ),
           ),

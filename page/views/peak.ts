@@ -4,8 +4,7 @@ import { block, none } from '../parts/bars.js'
 import { ChartGroup } from '../parts/chart.js'
 import { button, el } from '../parts/dom.js'
 import { bytes, counted, grouped, share } from '../parts/format.js'
-import { siteLabel } from '../sites/name.js'
-import { siteRows } from '../sites/rows.js'
+import { siteLabel, siteRows, type SiteRow } from '../sites/rows.js'
 import { siteTable } from '../sites/table.js'
 
 /** The live blocks at the peak, and the ten largest sites over time. */
@@ -53,7 +52,7 @@ function stacked(app: App): HTMLElement {
     { title: 'all others', values: p.rest },
     ...p.site
       .map((site, n) => ({
-        title: siteLabel(rows[site]?.stack ?? [], rows[site]?.name ?? ''),
+        title: siteLabel(rows[site] as SiteRow),
         values: p.bytes[n] ?? [],
       }))
       .toReversed(),

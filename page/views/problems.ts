@@ -5,6 +5,7 @@ import { bytes, counted, exactBytes, grouped } from '../parts/format.js'
 import { none } from '../parts/bars.js'
 import { table } from '../parts/table.js'
 import { siteName } from '../sites/name.js'
+import { namedStacks } from '../sites/rows.js'
 
 const KINDS: Readonly<Record<ProblemKind, readonly [string, string]>> = {
   unknownFree: ['Frees of unknown blocks', 'the block was not live; often it was allocated before the trace began'],
@@ -49,6 +50,10 @@ export const problems: View = {
         el('dd', { class: 'explain' }, KINDS[kind][1]),
       ]),
     )
+    // Many problems have the same stack.
+    const stacks = new Map(p.stack.map((stack) => [stack.join(), stack]))
+    const named = namedStacks(model, [...stacks.values()], '–')
+    const places = new Map([...stacks.keys()].map((key, n) => [key, named[n]]))
     const list = table<number>(
       [
         { title: 'Event', key: (n) => p.event[n] ?? 0, cell: (n) => grouped(p.event[n] ?? 0) },
@@ -74,10 +79,8 @@ export const problems: View = {
           title: 'Where',
           isText: true,
           cell: (n) => {
-            const [innermost, ...outer] = p.stack[n] ?? []
-            return innermost === undefined
-              ? '–'
-              : siteName(model.stack([innermost, ...outer]), model.name(innermost), model.place(innermost))
+            const place = places.get((p.stack[n] ?? []).join())
+            return place === undefined || place.stack.length === 0 ? '–' : siteName(place)
           },
         },
       ],

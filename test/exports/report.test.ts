@@ -66,7 +66,7 @@ describe('reportPage', () => {
     ])
     expect(page).toContain('<tr><th scope="row">bytes allocated</th><td>5050</td></tr>')
     expect(page).toContain(
-      '<td>100</td><td>1</td><td>100</td><td>100</td><td><bdi>f99 (a.c:100) \u2190 main</bdi></td>',
+      '<td>100</td><td>1</td><td>100</td><td>100</td><td><bdi>f99 at a.c:100 \u2190 main</bdi></td>',
     )
     // The rows of the timeline sum up to all allocations.
     const timeline = /<h2>Timeline<\/h2>([^]*?)<\/table>/.exec(page)![1]!

@@ -1,4 +1,7 @@
-import type { Integer, ReportData } from '../../transforms/report/result.js'
+import { namedFrameText } from '../../names/named-frame.js'
+import { OwnFrames } from '../../names/own-frames.js'
+import { rowLabels } from '../../names/row-labels.js'
+import type { Integer, ReportData, StackFrames } from '../../transforms/report/result.js'
 import { escaped, shortened } from './html.js'
 
 /** The number of rows of each view. */
@@ -13,9 +16,7 @@ type Column = readonly [title: string, cells: readonly Cell[]]
 /** The first rows of each view as HTML tables, for readers without JavaScript. */
 export function* staticTables(data: ReportData): Generator<string> {
   const { sites, generations, churn, threads, addresses, problems, comparison } = data
-  const stacks = sites.stack.map((stack, row) =>
-    row === sites.stack.length - 1 && stack.length === 0 ? '[all others]' : stackText(data, stack),
-  )
+  const stacks = stackTexts(data, sites.stack)
   const siteTable = (title: string, by: readonly Integer[], ...columns: Column[]) => {
     const rows = by
       .map((_, row) => row)
@@ -112,7 +113,7 @@ export function* staticTables(data: ReportData): Generator<string> {
     ['kind', problems.kind],
     ['address', problems.address],
     ['size', problems.size],
-    ['site', problems.stack.map((stack) => stackText(data, stack))],
+    ['site', problemStacks(data)],
   ])
   if (comparison === undefined) return
   const { before, after } = comparison
@@ -123,7 +124,7 @@ export function* staticTables(data: ReportData): Generator<string> {
     ['after', after.peakBytes],
     ['live at the end before', before.endBytes],
     ['after', after.endBytes],
-    ['site', comparison.stack.map((stack) => (stack.length === 0 ? '[all others]' : stackText(data, stack)))],
+    ['site', stackTexts(data, comparison.stack)],
   ])
 }
 
@@ -174,15 +175,22 @@ function timelineTable({ timeline, summary }: ReportData): string {
   ])
 }
 
-/** A stack in one line, the innermost frame first. */
-function stackText({ frames }: ReportData, stack: readonly number[]): string {
-  const shown = stack.slice(0, FRAMES).filter((id) => id !== MORE)
-  const texts = shown.map((id) => {
-    const { name = '', file, line } = frames[id] ?? {}
-    const isPlace = file !== undefined && !name.startsWith(file)
-    return shortened(isPlace ? `${name} (${file}${line === undefined ? '' : `:${line}`})` : name)
-  })
-  return [...texts, ...(stack.length > shown.length ? ['...'] : [])].join(' \u2190 ')
+/** The stacks of one table, each in one line, the innermost frame of the program's own first: see docs/statistics.md. */
+function stackTexts({ frames }: ReportData, stacks: readonly StackFrames[]): string[] {
+  const textOf = (id: number) => namedFrameText(frames[id] ?? { name: '' })
+  const sources = stacks.map((stack) =>
+    stack.length === 0 ? { text: '[all others]' } : { stack: stack.filter((id) => id !== MORE).map(textOf) },
+  )
+  const options = { own: new OwnFrames(), width: Infinity, frames: FRAMES, next: ' \u2190 ', escape: shortened }
+  return rowLabels(sources, options)
+}
+
+/** The stacks of problems, of which many have the same. */
+function problemStacks(data: ReportData): string[] {
+  const stacks = new Map(data.problems.stack.map((stack) => [stack.join(), stack]))
+  const texts = stackTexts(data, [...stacks.values()])
+  const named = new Map([...stacks].map(([key, stack], n) => [key, stack.length === 0 ? '' : texts[n]]))
+  return data.problems.stack.map((stack) => named.get(stack.join()) ?? '')
 }
 
 function list(title: string, rows: readonly (readonly [string, Cell])[]): string {
