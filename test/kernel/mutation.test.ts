@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { CHECKED } from '../../lib/kernel/checked.js'
-import { shapesOf, type Shape } from '../shapes/generate.js'
+import { shapesOf, type Shape } from '../shapes/shape.js'
 import { compareWithArray, KEYS } from '../support/model.js'
 import { compileKernel, compileModules, type Edit } from './modules.js'
 import { TABLES } from './tables.js'

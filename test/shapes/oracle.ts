@@ -1,181 +1,393 @@
 import type { EventBatch } from '../../lib/event/batch.js'
 import type { TraceHeader } from '../../lib/event/header.js'
-import { FieldBit, Kind } from '../../lib/event/fields.js'
+import type { TimelinePart } from '../../lib/transforms/statistics/result.js'
+import { Counts, grow, Histogram, nothing, Row, Rows, ThreadRow } from './oracle-rows.js'
+import { type PlainEvent, plainEvents } from './plain-events.js'
 
-/** What a site or a thread allocated, and what became of it: blocks and bytes. */
-interface Shares {
-  allocated: [number, bigint]
-  leaked: [number, bigint]
-  heaptrack: [number, bigint]
-  memray: [number, bigint]
+/** The ends of blocks by which double frees are told from frees of unknown blocks. */
+const REMEMBERED = 262_144
+
+const FAMILIES: Readonly<Record<string, string>> = {
+  malloc: 'malloc',
+  calloc: 'malloc',
+  memalign: 'malloc',
+  realloc: 'malloc',
+  free: 'malloc',
+  new: 'new',
+  delete: 'new',
 }
 
-function grow(sum: [number, bigint], size: bigint): void {
-  sum[0]++
-  sum[1] += size
-}
+/** What a block is called. */
+type Name = string | bigint
 
 interface Block {
-  size: bigint
-  /** The shares of its site and of the thread that allocated or resized it last. */
-  shares: Shares[]
-  thread: bigint | undefined
-  /** The number of the block event that began its life. */
-  born: number
-  /** The number of calls, and of its thread's allocations, when it was allocated or resized last. */
-  call: number
-  own: number
+  readonly size: bigint
+  readonly by: PlainEvent
+  /** The rows of its site, its size and its thread. */
+  readonly rows: readonly Row[]
+  /** When its life began: the number of the block event, its time, and the bytes allocated until then. */
+  readonly born: { readonly event: number; readonly time: bigint | undefined; readonly bytes: bigint }
+  /** The number of the block event that allocated or resized it. */
+  readonly event: number
+  /** The number of calls of its process then, and of allocations by its thread. */
+  readonly call: number
+  readonly own: number
 }
 
 /** What docs/statistics.md says of the figures, in plain code: one map of blocks, and sums. */
 export class Oracle {
   private header: TraceHeader | undefined
+  private traces = 0
   private events = 0
-  private readonly leaked = { blocks: 0, bytes: 0n }
-  private readonly live = new Map<string | bigint, Block>()
+  private blockEvents = 0
+  private readonly kinds = new Counts()
+  private readonly apis = new Counts()
+  private readonly live = new Map<Name, Block>()
   private liveBytes = 0n
-  private readonly allocated = { blocks: 0, bytes: 0n }
-  private readonly freed = { blocks: 0, bytes: 0n }
-  private peakBytes = { blocks: 0, bytes: 0n, event: 0, allocatedBytes: 0n }
-  private peakBlocks = { blocks: 0, bytes: 0n, event: 0, allocatedBytes: 0n }
-  private readonly heaptrack = { blocks: 0, bytes: 0n }
-  private readonly memray = { blocks: 0, bytes: 0n }
-  private readonly lifetimes = { count: 0, sum: 0n }
-  private readonly allocations = new Map<string, number>()
-  private foreignFrees = 0
-  private readonly sites = new Map<string, Shares>()
-  private readonly threads = new Map<string, Shares>()
-  /** Calls that allocated or freed a block. */
-  private calls = 0
-  private readonly lastCalls = new Map<bigint | undefined, number>()
+  private readonly allocated = nothing()
+  private readonly freed = nothing()
+  private readonly leaked = nothing()
+  private peakBytes = { ...nothing(), event: 0, allocatedBytes: 0n, time: undefined as bigint | undefined }
+  private peakBlocks = this.peakBytes
+  private readonly temporary = { heaptrack: nothing(), memray: nothing() }
+  private readonly reallocs = new Counts()
+  private readonly faults = new Counts()
+  private readonly overlaps = nothing()
+  private readonly allocatedSizes = new Histogram()
+  private readonly lifetimes = { events: new Histogram(), bytes: new Histogram(), time: new Histogram() }
+  /** The numbers of the last ends of blocks. */
+  private readonly ended = new Map<Name, number>()
+  private ends = 0
+  private readonly sites = new Rows(() => new Row())
+  private readonly sizes = new Rows(
+    () => new Row(),
+    61_440,
+    (size) => BigInt(size) < 4096n,
+  )
+  private readonly threads = new Rows(() => new ThreadRow())
+  private readonly processes = new Counts()
+  private readonly cpus = new Counts()
+  private crossCpuFrees = 0
+  private readonly mismatches = new Counts()
+  private readonly resident = { blocks: 0, present: 0n, size: 0n }
+  private readonly reserved = nothing()
+  private readonly internal = nothing()
+  private readonly calls = new Map<bigint | undefined, number>()
+  private readonly allocations = new Counts()
+  private readonly times: { first: bigint; last: bigint }[] = []
+  private time: { first: bigint; last: bigint } | undefined
+  private readonly timeline: TimelinePart[] = []
+  private part: TimelinePart | undefined
+  private event = {} as PlainEvent
+
+  /**
+   * @param peak the event after which blocks are those at the peak
+   * @param partEvents the number of events of each part of the timeline
+   */
+  constructor(
+    private readonly peak: number,
+    private readonly partEvents: number,
+  ) {}
 
   add(batch: EventBatch): void {
-    if (batch.header !== this.header) this.endTrace()
-    this.header = batch.header
-    const stacks = new Map<number, string>()
-    const stackOf = (list: number): string => {
-      const known = stacks.get(list)
-      if (known !== undefined) return known
-      const text = batch.strings.list(list).map((id) => batch.strings.text(id))
-      stacks.set(list, text.join('\n'))
-      return text.join('\n')
+    if (batch.header !== this.header) {
+      this.endTrace()
+      this.traces++
+      if (this.part !== undefined) Object.assign(this.part, { minBytes: 0n, minBlocks: 0 })
     }
-    for (let i = 0; i < batch.count; i++) {
-      const has = (bit: number) => ((batch.mask[i] as number) & bit) !== 0
-      const value = (column: { values: BigUint64Array }, bit: number) =>
-        has(bit) ? (column.values[i] as bigint) : undefined
-      const thread = value(batch.thread, FieldBit.thread)
-      const process = value(batch.process, FieldBit.process)
-      const site = has(FieldBit.stack)
-        ? stackOf(batch.stack[i] as number)
-        : String(value(batch.callSite, FieldBit.callSite))
-      const index = value(batch.index, FieldBit.index)
-      const nameOf = (address: bigint) => {
-        if (index !== undefined) return `#${String(index)}`
-        return process === undefined ? address : `${String(process)}:${String(address)}`
-      }
-      const kind = batch.kind[i]
-      this.events++
-      const address = value(batch.address, FieldBit.address)
-      const size = value(batch.size, FieldBit.size) ?? 0n
-      if (kind === Kind.alloc) this.begin(nameOf(address as bigint), size, site, thread, process, this.events)
-      else if (kind === Kind.free) this.end(nameOf(address as bigint), thread, process, false)
-      else if (kind === Kind.realloc && address !== undefined) {
-        const born = this.end(nameOf(batch.oldAddress.values[i] as bigint), thread, process, true)
-        this.begin(nameOf(address), size, site, thread, process, born)
-      }
+    this.header = batch.header
+    for (const event of plainEvents(batch)) this.take(event)
+  }
+
+  private take(event: PlainEvent): void {
+    const { process, thread, time, cpu, size = 0n } = event
+    this.event = event
+    this.events++
+    if (this.part === undefined) this.part = this.newPart()
+    this.kinds.count(event.kind)
+    this.apis.count(event.api)
+    if (process !== undefined) this.processes.count(String(process))
+    if (cpu !== undefined) this.cpus.count(String(cpu))
+    this.threads.of(threadOf(process, thread)).events++
+    if (time !== undefined) {
+      this.time ??= { first: time, last: time }
+      if (time < this.time.first) this.time.first = time
+      if (time > this.time.last) this.time.last = time
+    }
+    if (event.kind === 'alloc' || event.kind === 'existing') {
+      this.blockEvents++
+      if (isNull(event)) this.faults.count('failedAllocations')
+      else this.begin(nameOf(event, event.address))
+    } else if (event.kind === 'free') {
+      this.blockEvents++
+      this.free(event)
+    } else if (event.kind === 'realloc') {
+      this.blockEvents++
+      this.realloc(event)
+    } else if (event.kind === 'reserve') {
+      grow(event.type === 'internal' ? this.internal : this.reserved, size)
+    }
+    this.level()
+    if (this.events === this.peak) {
+      for (const block of this.live.values()) for (const { atPeak } of block.rows) grow(atPeak, block.size)
     }
   }
 
-  private begin(
-    name: string | bigint,
-    size: bigint,
-    site: string,
-    thread: bigint | undefined,
-    process: bigint | undefined,
-    born: number,
-  ) {
-    const actor = `${String(process)} ${String(thread)}`
-    const own = (this.allocations.get(actor) ?? 0) + 1
-    this.allocations.set(actor, own)
-    const call = ++this.calls
-    this.lastCalls.set(process, call)
-    const shares = [sharesOf(this.sites, site), sharesOf(this.threads, actor)]
-    for (const { allocated } of shares) grow(allocated, size)
-    this.live.set(name, { size, shares, thread, born, call, own })
+  private free(event: PlainEvent): void {
+    const name = nameOf(event, event.address)
+    if (isNull(event)) this.faults.count('nullFrees')
+    else if (this.live.has(name)) this.end(name, false)
+    else this.unknown(name)
+  }
+
+  /** A free of a block that is not live. */
+  private unknown(name: Name): void {
+    const last = this.ended.get(name)
+    const isDouble = last !== undefined && this.ends - last < REMEMBERED
+    this.faults.count(isDouble ? 'doubleFrees' : 'unknownFrees')
+  }
+
+  private realloc(event: PlainEvent): void {
+    const { outcome, size } = event
+    let { address = 0n, oldAddress = 0n } = event
+    if (outcome === 'allocated') oldAddress = 0n
+    if (outcome === 'none') {
+      if (event.oldAddress === undefined) oldAddress = address
+      else if (event.address === undefined) address = oldAddress
+    }
+    const isFreed = outcome === 'freed' || (outcome !== 'none' && address === 0n && (size ?? 0n) === 0n)
+    const old = nameOf(event, oldAddress)
+    const wasLive = this.live.has(old)
+    if (address !== 0n && outcome !== 'freed') {
+      if (oldAddress === 0n) {
+        this.reallocs.count('allocated')
+        this.begin(nameOf(event, address))
+        return
+      }
+      if (!wasLive) {
+        this.reallocs.count('unknown')
+        this.begin(nameOf(event, address))
+        return
+      }
+      if (outcome === 'none' || (outcome === undefined && oldAddress === address)) this.reallocs.count('inPlace')
+      else this.reallocs.count('moved')
+      const born = this.end(old, true)
+      this.begin(nameOf(event, address), born)
+    } else if (!isFreed) this.reallocs.count('failed')
+    else if (oldAddress === 0n) this.reallocs.count('nothing')
+    else if (wasLive) {
+      this.reallocs.count('freed')
+      this.end(old, false)
+    } else this.reallocs.count('unknown')
+  }
+
+  private begin(name: Name, born?: Block['born']): void {
+    const { event } = this
+    const { process, thread, site, size = 0n, usable } = event
+    const reused = this.live.get(name)
+    if (reused !== undefined) {
+      grow(this.overlaps, reused.size)
+      this.remove(name, reused)
+    }
+    const actor = threadOf(process, thread)
+    this.allocations.count(actor)
+    const call = this.call(process)
+    const siteRow = this.sites.of(site)
+    const rows = [siteRow, this.sizes.of(String(size)), this.threads.of(actor)]
+    for (const row of rows) row.begin(size)
+    if (usable !== undefined) {
+      siteRow.overhead.hits++
+      siteRow.overhead.requested += size
+      siteRow.overhead.allocated += usable
+    }
+    grow(this.allocated, size)
     this.liveBytes += size
-    this.allocated.blocks++
-    this.allocated.bytes += size
+    this.allocatedSizes.add(size)
+    this.live.set(name, {
+      size,
+      by: event,
+      rows,
+      born: born ?? { event: this.blockEvents, time: event.time, bytes: this.allocated.bytes },
+      event: this.blockEvents,
+      call,
+      own: this.allocations.get(actor) as number,
+    })
     const now = {
       blocks: this.live.size,
       bytes: this.liveBytes,
       event: this.events,
       allocatedBytes: this.allocated.bytes,
+      time: event.time,
     }
     if (now.bytes > this.peakBytes.bytes) this.peakBytes = now
     if (now.blocks > this.peakBlocks.blocks) this.peakBlocks = now
   }
 
-  private end(name: string | bigint, thread: bigint | undefined, process: bigint | undefined, resized: boolean) {
-    const block = this.live.get(name)
-    if (block === undefined) throw new Error(`The shape frees ${String(name)}, which is not live.`)
+  /** A block is freed, or resized. @returns when its life began */
+  private end(name: Name, isResized: boolean): Block['born'] {
+    const block = this.live.get(name) as Block
+    const { event } = this
+    const { process, thread, cpu, time, present, api } = event
+    const { size, rows, by, born } = block
+    this.remove(name, block)
+    this.ended.set(name, this.ends++)
+    grow(this.freed, size)
+    const row = this.threads.of(threadOf(process, thread))
+    row.frees++
+    const add = (definition: 'heaptrack' | 'memray') => {
+      grow(this.temporary[definition], size)
+      for (const { temporary } of rows) grow(temporary[definition], size)
+    }
+    if (this.calls.get(process) === block.call) add('heaptrack')
+    this.call(process)
+    const isForeign = thread !== by.thread || process !== by.process
+    const own = this.allocations.get(threadOf(process, thread)) ?? 0
+    if (!isForeign && own - block.own <= 1) add('memray')
+    if (isForeign) {
+      row.freedOfOthers++
+      ;(rows[0] as Row).foreignFrees++
+    }
+    if (cpu !== undefined && by.cpu !== undefined && cpu !== by.cpu) {
+      this.crossCpuFrees++
+      ;(rows[0] as Row).crossCpuFrees++
+    }
+    if (api !== undefined && by.api !== undefined) {
+      const families = [FAMILIES[by.api] as string, FAMILIES[api] as string]
+      if (families[0] !== families[1]) this.mismatches.count(families.join(' '))
+    }
+    if (present !== undefined) {
+      this.resident.blocks++
+      this.resident.present += present
+      this.resident.size += size
+    }
+    if (!isResized) {
+      this.lifetimes.events.add(BigInt(this.blockEvents - born.event))
+      this.lifetimes.bytes.add(this.allocated.bytes - born.bytes)
+      if (time !== undefined && born.time !== undefined && time >= born.time) this.lifetimes.time.add(time - born.time)
+    }
+    return born
+  }
+
+  /** A block is no longer live. */
+  private remove(name: Name, { size, rows, by, event }: Block): void {
     this.live.delete(name)
-    this.liveBytes -= block.size
-    this.freed.blocks++
-    this.freed.bytes += block.size
-    const add = (name: 'heaptrack' | 'memray') => {
-      this[name].blocks++
-      this[name].bytes += block.size
-      for (const shares of block.shares) grow(shares[name], block.size)
+    this.liveBytes -= size
+    const { time = by.time } = this.event
+    for (const row of rows) {
+      grow(row.live, -size, -1)
+      row.lived += BigInt(this.blockEvents - event)
+      if (time !== undefined && by.time !== undefined && time > by.time) row.livedTime += time - by.time
     }
-    if (this.lastCalls.get(process) === block.call) add('heaptrack')
-    this.lastCalls.set(process, ++this.calls)
-    const own = this.allocations.get(`${String(process)} ${String(thread)}`) ?? 0
-    if (thread === block.thread && own - block.own <= 1) add('memray')
-    if (thread !== block.thread) this.foreignFrees++
-    if (!resized) {
-      this.lifetimes.count++
-      this.lifetimes.sum += BigInt(this.events - block.born)
-    }
-    return block.born
+  }
+
+  /** The number of a call that allocates or frees a block. */
+  private call(process: bigint | undefined): number {
+    const number = (this.calls.get(process) ?? 0) + 1
+    this.calls.set(process, number)
+    return number
   }
 
   /** No block outlives its trace. */
   private endTrace(): void {
-    for (const { size, shares } of this.live.values()) for (const { leaked } of shares) grow(leaked, size)
-    this.leaked.blocks += this.live.size
-    this.leaked.bytes += this.liveBytes
-    this.live.clear()
-    this.liveBytes = 0n
+    for (const [name, block] of this.live) {
+      for (const { leaked } of block.rows) grow(leaked, block.size)
+      grow(this.leaked, block.size)
+      this.remove(name, block)
+    }
+    this.ended.clear()
+    if (this.time !== undefined) this.times.push(this.time)
+    this.time = undefined
   }
 
-  /** The figures by their names in `Statistics`. */
-  finish() {
-    this.endTrace()
-    const { sites, threads, leaked } = this
-    const { events, allocated, freed, peakBytes, peakBlocks, heaptrack, memray, lifetimes, foreignFrees } = this
-    const temporary = { heaptrack, memray }
+  private newPart(): TimelinePart {
+    const [bytes, blocks] = [this.liveBytes, this.live.size]
     return {
+      event: 0,
+      live: nothing(),
+      minBytes: bytes,
+      maxBytes: bytes,
+      minBlocks: blocks,
+      maxBlocks: blocks,
+      allocated: { blocks: -this.allocated.blocks, bytes: -this.allocated.bytes },
+      frees: -this.freed.blocks,
+    }
+  }
+
+  /** The level after an event. */
+  private level(): void {
+    const part = this.part as TimelinePart
+    const [bytes, blocks] = [this.liveBytes, this.live.size]
+    part.event = this.events
+    if (this.event.time !== undefined) part.time = this.event.time
+    part.live = { blocks, bytes }
+    if (bytes < part.minBytes) part.minBytes = bytes
+    if (bytes > part.maxBytes) part.maxBytes = bytes
+    part.minBlocks = Math.min(part.minBlocks, blocks)
+    part.maxBlocks = Math.max(part.maxBlocks, blocks)
+    if (this.events % this.partEvents === 0) this.endPart()
+  }
+
+  private endPart(): void {
+    const { part } = this
+    if (part === undefined) return
+    grow(part.allocated, this.allocated.bytes, this.allocated.blocks)
+    part.frees += this.freed.blocks
+    this.timeline.push(part)
+    this.part = undefined
+  }
+
+  /** The figures by their names in `Statistics`; lists are maps by the name of the row. */
+  finish() {
+    this.endPart()
+    this.endTrace()
+    const { traces, events, blockEvents, kinds, apis, allocated, freed, leaked, peakBytes, peakBlocks } = this
+    const { temporary, reallocs, faults, overlaps, lifetimes, sites, sizes, threads, times } = this
+    const span = times.reduce((sum, { first, last }) => sum + last - first, 0n)
+    return {
+      traces,
       events,
+      blockEvents,
+      kinds,
+      apis,
       allocated,
       freed,
       leaked,
       peakBytes,
       peakBlocks,
       temporary,
-      lifetimes,
-      foreignFrees,
+      reallocs,
+      faults,
+      overlaps,
+      sizes: this.allocatedSizes.result(),
+      exactSizes: sizes,
+      lifetimes: {
+        events: lifetimes.events.result(),
+        bytes: lifetimes.bytes.result(),
+        time: lifetimes.time.result(),
+      },
+      time: times[0] && { ...times[0], span },
       sites,
       threads,
+      processes: this.processes,
+      cpus: this.cpus,
+      crossCpuFrees: this.crossCpuFrees,
+      mismatches: this.mismatches,
+      resident: this.resident,
+      reserved: this.reserved,
+      internal: this.internal,
+      timeline: this.timeline,
     }
   }
 }
 
-function sharesOf(rows: Map<string, Shares>, name: string): Shares {
-  let row = rows.get(name)
-  if (row === undefined) {
-    row = { allocated: [0, 0n], leaked: [0, 0n], heaptrack: [0, 0n], memray: [0, 0n] }
-    rows.set(name, row)
-  }
-  return row
+const threadOf = (process: bigint | undefined, thread: bigint | undefined) =>
+  thread === undefined && process === undefined ? 'none' : `${String(process)} ${String(thread)}`
+
+/** What names the block at an address: its index, or the address in its process. */
+function nameOf({ index, process }: PlainEvent, address: bigint | undefined): Name {
+  if (index !== undefined) return `#${String(index)}`
+  return process === undefined ? (address ?? 0n) : `${String(process)}:${String(address ?? 0n)}`
 }
+
+/** Whether an event that is not a realloc names no block. */
+const isNull = ({ index, address }: PlainEvent) => index === undefined && (address ?? 0n) === 0n

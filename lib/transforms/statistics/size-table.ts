@@ -101,7 +101,7 @@ export class SizeTable {
     const { allocated, atPeak, leaked, temporary } = whole
     const rest = {
       allocated: { ...allocated },
-      atPeak: { ...atPeak },
+      atPeak: { blocks: atPeak.blocks, bytes: atPeak.bytes },
       leaked: { ...leaked },
       temporary: { heaptrack: { ...temporary.heaptrack }, memray: { ...temporary.memray } },
     }
