@@ -50,6 +50,9 @@ export const MAX_TIMELINE_ROWS = 2000
 /** `hf-stats --sort`: what tables of sites are sorted by. */
 export const SITE_ORDERS = ['bytes', 'blocks', 'mean', 'peak', 'own-peak', 'leaked', 'temporary', 'wasted'] as const
 
+/** `hf-stats --by`: what has a row of its own, the first one by default. */
+export const SITE_GROUPS = ['site', 'function', 'module', 'thread'] as const
+
 /** The shells that `heapflow completion` has a script for. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 

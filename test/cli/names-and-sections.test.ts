@@ -81,6 +81,19 @@ describe('hf-stats', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('--hide: Invalid regular expression')])
   })
 
+  test('has rows of functions, modules and threads', async () => {
+    const byFunction = await peakOf('--by function')
+    expect(byFunction[0]).toMatch(/^Top functions by bytes live at the peak \(\d+ in all\)$/)
+    expect(byFunction[1]).toMatch(/^ +bytes +share +inclusive +share +blocks +function$/)
+    expect(byFunction.find((line) => line.endsWith(' main'))).toMatch(/^ +36,816 +32\.0 % +37,136 +32\.3 % +801 +main$/)
+    expect(byFunction.find((line) => line.endsWith(' operator()'))).toMatch(/^ +1,033 +0\.9 % +5,129 +4\.5 % +2 /)
+    expect((await peakOf('--by module'))[1]).toMatch(/ module$/)
+    expect((await peakOf('--by thread')).slice(0, 2)).toEqual([
+      'Top threads by bytes live at the peak (1 in all)',
+      expect.stringMatching(/^ +thread +bytes /),
+    ])
+  })
+
   test('adds up the sites of a function', async () => {
     interface Sites {
       sites: { function?: string; stack?: string[]; leaked: object; allocated: { blocks: number; bytes: number } }[]
@@ -88,7 +101,8 @@ describe('hf-stats', () => {
     const sitesOf = async (flags: string) =>
       (JSON.parse((await shell(`hf-stats --json --section sites ${flags} ${HEAPTRACK}`)).stdout.toString()) as Sites)
         .sites
-    const [bySite, byFunction] = [await sitesOf(''), await sitesOf('--by function --show all')]
+    const [bySite, all] = [await sitesOf(''), await sitesOf('--by function --show all')]
+    const byFunction = all.filter(({ allocated }) => allocated.blocks > 0)
     const name = 'operator new(unsigned long)'
     const own = bySite.filter(({ stack }) => stack?.[0]?.startsWith(name))
     expect(own.length).toBeGreaterThan(1)

@@ -3,7 +3,7 @@ import type { Stage } from '../../event/stage.js'
 import type { Statistics } from '../../transforms/statistics/result.js'
 import { joinTimeline } from '../../transforms/statistics/timeline.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
-import { MAX_TIMELINE_ROWS, TOP, TSV_SECTIONS } from '../defaults.js'
+import { MAX_TIMELINE_ROWS, type SITE_GROUPS, TOP, TSV_SECTIONS } from '../defaults.js'
 import { inputOperand, traceInput } from '../input.js'
 import { isTerminal } from '../is-terminal.js'
 import { outputOf } from '../output.js'
@@ -15,7 +15,7 @@ import { jsonText } from '../report/json.js'
 import { figuresJson, figuresText, LiveFiguresReport, type Interval, type LiveFigures } from '../report/live-figures.js'
 import { MpatrolReport } from '../report/mpatrol-report.js'
 import { StatisticsReport } from '../report/statistics-report.js'
-import { sitesByFunction } from '../report/by-function.js'
+import { groupedSites } from '../report/grouped-sites.js'
 import { sectionsOf } from '../report/json-sections.js'
 import { sortedSites, type SiteOrder } from '../report/tables.js'
 import { reportText, type SectionName } from '../report/text.js'
@@ -50,9 +50,10 @@ function reportStage(args: Arguments): Stage<EventBatch, Uint8Array> {
   const given = (flag: string) => (args.has(flag) ? wholeNumber(flag, args.value(flag) as string) : undefined)
   const trace = args.has('trace') ? traceNumber(args.value('trace') as string) : undefined
   if (args.has('sources') && form !== 'table') throw new UsageError('--sources needs --table')
-  const byFunction = args.value('by') === 'function'
+  const by = (args.value('by') ?? 'site') as (typeof SITE_GROUPS)[number]
+  const isGrouped = by === 'function' || by === 'module'
   const unusual = args.has('every') ? 'every' : form
-  if (unusual !== undefined) refuseRowFlags(args, unusual, byFunction)
+  if (unusual !== undefined) refuseRowFlags(args, unusual, isGrouped)
   if (args.has('every')) return liveReport(args, form, trace)
   if (form === 'mpatrol' || form === 'table') {
     const unused = ['top', 'section', 'sort', 'timeline', 'by'].find((flag) => args.has(flag))
@@ -63,7 +64,7 @@ function reportStage(args: Arguments): Stage<EventBatch, Uint8Array> {
   const print = printer(args, form, given('top'))
   const own = ownFrames(args)
   return new StatisticsReport({
-    print: byFunction ? (statistics) => print({ ...statistics, sites: sitesByFunction(statistics.sites, own) }) : print,
+    print: isGrouped ? (statistics) => print({ ...statistics, sites: groupedSites(statistics.sites, own, by) }) : print,
     ...(trace !== undefined && { trace }),
   })
 }
@@ -137,7 +138,7 @@ function printer(args: Arguments, form: 'json' | 'tsv' | undefined, top?: number
       throw new UsageError(`--tsv needs one --section, which can be ${TSV_SECTIONS.join(', ')}`)
     return (statistics) => tsvText(statistics, { section, ...(top !== undefined && { top }), ...options })
   }
-  const names = rowNames(args)
+  const names = { ...rowNames(args), by: (args.value('by') ?? 'site') as (typeof SITE_GROUPS)[number] }
   return (statistics) =>
     reportText(statistics, { top: top ?? TOP, names, ...(sections.length > 0 && { sections }), ...options })
 }

@@ -1,5 +1,5 @@
 import type { Command } from '../command.js'
-import { MAX_TIMELINE_ROWS, SECTIONS, SITE_ORDERS, TOP, TSV_SECTIONS } from '../defaults.js'
+import { MAX_TIMELINE_ROWS, SECTIONS, SITE_GROUPS, SITE_ORDERS, TOP, TSV_SECTIONS } from '../defaults.js'
 import { OUTPUT_FLAGS, ROW_FLAGS } from '../flags.js'
 
 export const stats: Command = {
@@ -28,8 +28,8 @@ export const stats: Command = {
     {
       name: 'by',
       value: 'WHAT',
-      help: 'Tell allocations apart by site (default), or only by the function that makes them',
-      values: ['site', 'function'],
+      help: 'Tell allocations apart by site (default), function or module, with what these call; or by thread',
+      values: SITE_GROUPS,
     },
     { name: 'sort', value: 'KEY', help: 'Sort the table of all sites by this figure', values: SITE_ORDERS },
     {

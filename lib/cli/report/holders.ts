@@ -1,4 +1,11 @@
-import type { Amount, Shares, Site, Statistics, ThreadStatistics } from '../../transforms/statistics/result.js'
+import type {
+  Amount,
+  Shares,
+  Site,
+  SiteStatistics,
+  Statistics,
+  ThreadStatistics,
+} from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
 import { grouped, labelledLines, share, tableLines } from './columns.js'
 import { siteLabels, threadName, type SiteNames } from './names.js'
@@ -8,12 +15,12 @@ import { actingThreads } from '../../transforms/statistics/thread-table.js'
 interface Holder extends Shares {
   /** The cells that name it; none of a site, whose label depends on the other rows. */
   readonly names: readonly string[]
-  readonly site?: Site
+  readonly site?: SiteStatistics
 }
 
 /** Rows of one kind, and the headers of the columns that name them. */
 interface Holders {
-  readonly what: 'sites' | 'sizes' | 'threads'
+  readonly what: 'sites' | 'functions' | 'modules' | 'sizes' | 'threads'
   readonly heads: readonly string[]
   readonly rows: readonly Holder[]
 }
@@ -21,17 +28,21 @@ interface Holders {
 /** What holds the peak: by site, or by size if no event names its site; and by thread. */
 export function peakSections(statistics: Statistics, top: number, names: SiteNames): string[][] {
   const whole = statistics.peakBytes
-  return holdersOf(statistics).map((holders) => holdings(holders, 'live at the peak', 'atPeak', whole, top, names))
+  return holdersOf(statistics, names).map((holders) =>
+    holdings(holders, 'live at the peak', 'atPeak', whole, top, names),
+  )
 }
 
 /** What leaks, likewise. */
 export function leakSections(statistics: Statistics, top: number, names: SiteNames): string[][] {
-  return holdersOf(statistics).map((holders) => holdings(holders, 'leaked', 'leaked', statistics.leaked, top, names))
+  return holdersOf(statistics, names).map((holders) =>
+    holdings(holders, 'leaked', 'leaked', statistics.leaked, top, names),
+  )
 }
 
 /** What makes temporary allocations: by site, or by size if no event names its site. */
 export function temporarySection(statistics: Statistics, top: number, names: SiteNames): string[] {
-  const [holders] = holdersOf(statistics)
+  const [holders] = holdersOf(statistics, names)
   const { what, rows } = holders
   const some = rows.filter(({ temporary: { heaptrack, memray } }) => heaptrack.blocks + memray.blocks > 0)
   if (some.length === 0 || top === 0) return []
@@ -59,16 +70,26 @@ function holdings(
   names: SiteNames,
 ): string[] {
   const some = holders.rows
-    .filter((row) => row[key].blocks > 0)
-    .toSorted((a, b) => descending(a[key].bytes, b[key].bytes) || b[key].blocks - a[key].blocks)
+    .filter((row) => inclusiveOf(row)[key].blocks > 0)
+    .toSorted(
+      (a, b) =>
+        descending(a[key].bytes, b[key].bytes) ||
+        b[key].blocks - a[key].blocks ||
+        descending(inclusiveOf(a)[key].bytes, inclusiveOf(b)[key].bytes),
+    )
   if (some.length === 0 || top === 0) return []
   let sum = 0n
-  const heads = ['bytes', 'share', 'cumulative', 'blocks', ...(key === 'leaked' ? ['of allocations'] : [])]
+  const isGrouped = holders.what === 'functions' || holders.what === 'modules'
+  const heads = isGrouped
+    ? ['bytes', 'share', 'inclusive', 'share', 'blocks']
+    : ['bytes', 'share', 'cumulative', 'blocks', ...(key === 'leaked' ? ['of allocations'] : [])]
   const figures = (row: Holder) => {
     sum += row[key].bytes
+    const { bytes } = inclusiveOf(row)[key]
+    const own = [grouped(row[key].bytes), share(row[key].bytes, whole.bytes)]
+    if (isGrouped) return [...own, grouped(bytes), share(bytes, whole.bytes), grouped(row[key].blocks)]
     return [
-      grouped(row[key].bytes),
-      share(row[key].bytes, whole.bytes),
+      ...own,
       share(sum, whole.bytes),
       grouped(row[key].blocks),
       ...(key === 'leaked' ? [share(row[key].blocks, row.allocated.blocks)] : []),
@@ -88,8 +109,8 @@ function holderLines(
   names: SiteNames,
 ): string[] {
   const sites = rows.flatMap(({ site }) => site ?? [])
-  if (holders.what === 'sites')
-    return labelledLines({ title, heads, rows: rows.map(figures) }, 'site', names.columns, (width) =>
+  if (sites.length > 0)
+    return labelledLines({ title, heads, rows: rows.map(figures) }, holders.what.slice(0, -1), names.columns, (width) =>
       siteLabels(sites, names, width),
     )
   return tableLines({
@@ -100,19 +121,29 @@ function holderLines(
 }
 
 /** The keys of the tables: sites or otherwise sizes, and threads if there are several. */
-function holdersOf({ sites, sizes, threads }: Statistics): [Holders, ...Holders[]] {
+function holdersOf({ sites, sizes, threads }: Statistics, { by = 'site' }: SiteNames): [Holders, ...Holders[]] {
   const first: Holders = hasSites(sites)
-    ? { what: 'sites', heads: [], rows: sites.map((site) => ({ ...sharesOf(site), names: [], site })) }
+    ? {
+        what: by === 'thread' ? 'sites' : `${by}s`,
+        heads: [],
+        rows: sites.map((site) => ({ ...sharesOf(site), names: [], site })),
+      }
     : { what: 'sizes', heads: ['size'], rows: sizeHolders(sizes) }
   const acting = actingThreads(threads)
-  if (acting.length < 2) return [first]
+  if (acting.length < (by === 'thread' ? 1 : 2)) return [first]
   const hasProcesses = acting.some(({ process }) => process !== undefined)
   const names = (thread: ThreadStatistics) => [
     threadName(thread),
     ...(hasProcesses ? [String(thread.process ?? '')] : []),
   ]
   const rows = acting.map((thread) => ({ ...sharesOf(thread), names: names(thread) }))
-  return [first, { what: 'threads', heads: [' thread', ...(hasProcesses ? ['process'] : [])], rows }]
+  const second: Holders = { what: 'threads', heads: [' thread', ...(hasProcesses ? ['process'] : [])], rows }
+  return by === 'thread' ? [second] : [first, second]
+}
+
+/** The figures of all that a row stands for, with what it calls. */
+function inclusiveOf(row: Holder): Shares {
+  return row.site?.inclusive ?? row
 }
 
 /** Whether any allocation names its site. */

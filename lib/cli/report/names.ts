@@ -3,12 +3,14 @@ import type { TimeUnit } from '../../event/header.js'
 import type { Amount, Site, ThreadStatistics } from '../../transforms/statistics/result.js'
 import type { OwnFrames } from '../../names/own-frames.js'
 import { rowLabels, type RowSource } from '../../names/row-labels.js'
-import { FRAMES } from '../defaults.js'
+import { FRAMES, type SITE_GROUPS } from '../defaults.js'
 import { bytes, grouped, visible } from './columns.js'
 
 /** How tables name sites. */
 export interface SiteNames {
   readonly own: OwnFrames
+  /** What has a row. Default: `site`. */
+  readonly by?: (typeof SITE_GROUPS)[number]
   /** The number of columns of the output. */
   readonly columns: number
   /** The number of frames of a stack that are shown, whether they fit or not. */
@@ -35,6 +37,8 @@ export function siteLabels(sites: readonly Site[], names: SiteNames, width: numb
 
 function rowOf(site: Site): RowSource {
   const { rest, callSite, module, stack, function: name = '', file, line } = site
+  // What sites were added up by may be a place.
+  if ('inclusive' in site && /^(?:in|at) /.test(name)) return { stack: [name] }
   if (rest !== undefined) return { text: restName(rest) }
   if (callSite !== undefined) {
     const address = `0x${callSite.toString(16)}`

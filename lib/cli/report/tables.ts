@@ -9,7 +9,8 @@ import { siteLabels, threadName, type SiteNames } from './names.js'
 /** The sort key of a table of sites. */
 export type SiteOrder = (typeof SITE_ORDERS)[number]
 
-const mean = ({ allocated: { blocks, bytes } }: SiteStatistics) => bytes / BigInt(blocks)
+/** 0 of a function that only calls others. */
+const mean = ({ allocated: { blocks, bytes } }: SiteStatistics) => bytes / BigInt(Math.max(1, blocks))
 
 /** A figure to sort sites by, and its name in the title. */
 const ORDERS: Readonly<Record<SiteOrder, readonly [string, (site: SiteStatistics) => bigint]>> = {
@@ -36,14 +37,27 @@ export function siteTable(
   order: SiteOrder,
   names: SiteNames,
 ): string[] {
-  if (top === 0 || !hasSites(sites)) return []
+  const { by = 'site' } = names
+  if (top === 0 || by === 'thread' || !hasSites(sites)) return []
   const shown = sortedSites(sites, order).slice(0, top)
+  const isGrouped = by !== 'site'
   const table = {
-    title: `Top sites by ${ORDERS[order][0]} (${grouped(sites.length)} in all)`,
-    heads: ['bytes', 'share', 'allocations', 'mean', 'own peak', 'at peak', 'leaked', 'temporary'],
+    title: `Top ${by}s by ${ORDERS[order][0]} (${grouped(sites.length)} in all)`,
+    heads: [
+      'bytes',
+      'share',
+      ...(isGrouped ? ['inclusive'] : []),
+      'allocations',
+      'mean',
+      'own peak',
+      'at peak',
+      'leaked',
+      'temporary',
+    ],
     rows: shown.map((site) => [
       grouped(site.allocated.bytes),
       share(site.allocated.bytes, allocated.bytes),
+      ...(isGrouped ? [grouped((site.inclusive ?? site).allocated.bytes)] : []),
       grouped(site.allocated.blocks),
       grouped(mean(site)),
       grouped(site.ownPeak.bytes),
@@ -52,11 +66,12 @@ export function siteTable(
       identified ? grouped(site.temporary.heaptrack.blocks) : UNKNOWN_FIGURE,
     ]),
   }
-  return labelledLines(table, 'site', names.columns, (width) => siteLabels(shown, names, width))
+  return labelledLines(table, by, names.columns, (width) => siteLabels(shown, names, width))
 }
 
 /** Bytes that allocations took beyond those requested, by site. */
 export function overheadTable({ sites }: Statistics, top: number, names: SiteNames): string[] {
+  if (names.by === 'thread') return []
   const some = sites.flatMap(({ overhead, ...site }) => (overhead === undefined ? [] : [{ ...site, overhead }]))
   if (some.length === 0 || top === 0) return []
   some.sort((a, b) => descending(a.overhead.wasted, b.overhead.wasted))

@@ -104,6 +104,8 @@ export interface SiteStatistics extends Site, Shares {
   foreignFrees: number
   /** The sum of the blocks' lifetimes, for which a realloc ends a block and begins another one. */
   lived: Lived
+  /** Of a function or a module, to which sites were added up: the figures of all sites that have it on their stacks. */
+  inclusive?: Shares
   /** Present if allocations have the number of bytes actually allocated. */
   overhead?: Overhead
   /** Blocks freed on another CPU than the one that allocated them. */

@@ -1,0 +1,145 @@
+import { parseFrame, shortFrame } from '../../event/frame.js'
+import type { OwnFrames } from '../../names/own-frames.js'
+import type { Amount, Lived, Overhead, Shares, SiteStatistics } from '../../transforms/statistics/result.js'
+
+/** What sites are added up by. */
+export type SiteGroup = 'function' | 'module'
+
+/** The figures of a function or a module. */
+export interface GroupedSite extends SiteStatistics {
+  /** Of all sites that have it on their stacks, each once, however often it is there; hidden frames do not count. */
+  readonly inclusive: Shares
+}
+
+const NOTHING: Amount = { blocks: 0, bytes: 0n }
+
+/**
+ * Sites with the same innermost function of the program's own as one, or with the same module. Sites without one stay as
+ * they are. A function that only calls others has inclusive figures only. The most that was live at a time (`ownPeak`)
+ * is the most that is certain: that of one of the sites, or of all at the peak.
+ */
+export function groupedSites(sites: readonly SiteStatistics[], own: OwnFrames, by: SiteGroup): GroupedSite[] {
+  const found = new Map<string, { site: SiteStatistics; inclusive: Shares }>()
+  const known = new Map<string, string | undefined>()
+  const nameOf = (frame: string) => {
+    if (!known.has(frame)) known.set(frame, by === 'function' ? functionOf(frame) : parseFrame(frame).module)
+    return known.get(frame)
+  }
+  sites.forEach((site, n) => {
+    const names = namesOf(site, own, by, nameOf)
+    const [innermost = ''] = names
+    const key0 = innermost === '' ? `site ${n}` : `name ${innermost}`
+    const one = found.get(key0)
+    const alone = innermost === '' ? site : named(site, innermost, by)
+    if (one === undefined) found.set(key0, { site: alone, inclusive: sharesOf(site) })
+    else found.set(key0, { site: sum(one.site, site), inclusive: sumOfShares(one.inclusive, site) })
+    for (const name of new Set(names.slice(1))) {
+      if (name === '' || name === innermost) continue
+      const key = `name ${name}`
+      const caller = found.get(key)
+      const { inclusive } = caller ?? {}
+      found.set(key, {
+        site: caller?.site ?? named(empty(site), name, by),
+        inclusive: inclusive === undefined ? sharesOf(site) : sumOfShares(inclusive, site),
+      })
+    }
+  })
+  return [...found.values()].map(({ site, inclusive }) => ({ ...site, inclusive }))
+}
+
+/** The functions or modules of a site's stack, the innermost of the program's own first; empty where unknown. */
+function namesOf(
+  { stack, function: name, module }: SiteStatistics,
+  own: OwnFrames,
+  by: SiteGroup,
+  nameOf: (frame: string) => string | undefined,
+): string[] {
+  if (stack === undefined) return [(by === 'function' ? name : module) ?? '']
+  const frames = stack.slice(own.start(stack)).map((frame) => nameOf(frame) ?? '')
+  // An inlined function is in the module of its caller.
+  if (by === 'module') for (let i = frames.length - 2; i >= 0; i--) frames[i] ||= frames[i + 1] as string
+  return frames
+}
+
+function functionOf(frame: string): string {
+  return parseFrame(frame).function ?? shortFrame(frame)
+}
+
+/** The figures of a site under another name. */
+function named(site: SiteStatistics, name: string, by: SiteGroup): SiteStatistics {
+  const { function: _function, file: _file, line: _line, module: _module, ...others } = site
+  const { callSite: _callSite, stack: _stack, ...figures } = others
+  return { ...figures, [by]: name }
+}
+
+/** The figures of a place that allocates nothing itself. */
+function empty(site: SiteStatistics): SiteStatistics {
+  return {
+    allocated: NOTHING,
+    atPeak: NOTHING,
+    leaked: NOTHING,
+    temporary: { heaptrack: NOTHING, memray: NOTHING },
+    ownPeak: NOTHING,
+    foreignFrees: 0,
+    lived: { events: 0n, ...(site.lived.time !== undefined && { time: 0n }) },
+    ...(site.crossCpuFrees !== undefined && { crossCpuFrees: 0 }),
+  }
+}
+
+function sharesOf({ allocated, atPeak, leaked, temporary }: Shares): Shares {
+  return { allocated, atPeak, leaked, temporary }
+}
+
+function sumOfShares(one: Shares, other: Shares): Shares {
+  return {
+    allocated: plus(one.allocated, other.allocated),
+    atPeak: plus(one.atPeak, other.atPeak),
+    leaked: plus(one.leaked, other.leaked),
+    temporary: {
+      heaptrack: plus(one.temporary.heaptrack, other.temporary.heaptrack),
+      memray: plus(one.temporary.memray, other.temporary.memray),
+    },
+  }
+}
+
+function sum(one: SiteStatistics, other: SiteStatistics): SiteStatistics {
+  return {
+    ...one,
+    ...sumOfShares(one, other),
+    ownPeak: largest([one.ownPeak, other.ownPeak, plus(one.atPeak, other.atPeak)]),
+    foreignFrees: one.foreignFrees + other.foreignFrees,
+    lived: lived(one.lived, other.lived),
+    ...overhead(one.overhead, other.overhead),
+    ...(one.crossCpuFrees !== undefined && { crossCpuFrees: one.crossCpuFrees + (other.crossCpuFrees ?? 0) }),
+  }
+}
+
+function plus(one: Amount, other: Amount): Amount {
+  return { blocks: one.blocks + other.blocks, bytes: one.bytes + other.bytes }
+}
+
+function largest(amounts: readonly Amount[]): Amount {
+  return amounts.reduce((most, one) => (one.bytes > most.bytes ? one : most))
+}
+
+function lived(one: Lived, other: Lived): Lived {
+  return {
+    events: one.events + other.events,
+    ...(one.time !== undefined && { time: one.time + (other.time ?? 0n) }),
+  }
+}
+
+function overhead(one?: Overhead, other?: Overhead): { overhead?: Overhead } {
+  if (one === undefined || other === undefined) {
+    const only = one ?? other
+    return only === undefined ? {} : { overhead: only }
+  }
+  return {
+    overhead: {
+      hits: one.hits + other.hits,
+      requested: one.requested + other.requested,
+      allocated: one.allocated + other.allocated,
+      wasted: one.wasted + other.wasted,
+    },
+  }
+}
