@@ -34,6 +34,7 @@ import { metatfCompile } from './commands/metatf-compile.js'
 import { profile } from './commands/profile.js'
 import { record } from './commands/record.js'
 import { report } from './commands/report.js'
+import { simulate } from './commands/simulate.js'
 import { sort } from './commands/sort.js'
 import { split } from './commands/split.js'
 import { hatfJoin, hatfSplit } from './commands/split-addresses.js'
@@ -58,6 +59,7 @@ export interface Group {
 export const GROUPS: readonly Group[] = [
   { title: 'Record a trace', commands: [record] },
   { title: 'Analyze a trace', commands: [stats, report, view, profile, diff, blocks, sql, verify] },
+  { title: 'Simulate allocators', commands: [simulate] },
   { title: 'Convert a trace', commands: [convert] },
   { title: 'Select, change and order events', commands: [filter, map, sort] },
   { title: 'Split and merge traces', commands: [split, merge] },

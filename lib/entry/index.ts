@@ -48,8 +48,10 @@ export {
   fromEvents,
   map,
   repair,
+  simulate,
   verify,
   type RepairStream,
+  type SimulateStream,
   type VerifyResult,
   type VerifyStream,
 } from '../streams/transforms.js'
@@ -92,6 +94,8 @@ export type { FateOptions } from '../transforms/fates/survey.js'
 export type { Moment } from '../transforms/fates/moment.js'
 export type { AnonymizeOptions, MapOptions } from '../transforms/map.js'
 export type { RepairName, RepairOptions } from '../transforms/repair/repair.js'
+export type { PolicyName, SimulateOptions, SimulateSettings } from '../transforms/simulate/policies.js'
+export type * from '../transforms/simulate/result.js'
 export type * from '../transforms/statistics/result.js'
 export type { Finding, VerifyOptions } from '../transforms/verify.js'
 

@@ -8,6 +8,9 @@ import type { FaultName } from '../transforms/option-values.js'
 import type { EventFunction } from '../transforms/expression.js'
 import { Filter, type FilterOptions } from '../transforms/filter.js'
 import { Mapper, type MapOptions } from '../transforms/map.js'
+import type { SimulateOptions } from '../transforms/simulate/policies.js'
+import type { SimulationResult } from '../transforms/simulate/result.js'
+import { Simulator } from '../transforms/simulate/simulator.js'
 import { Repair, type RepairName, type RepairOptions } from '../transforms/repair/repair.js'
 import { Verifier, type Finding, type VerifyOptions } from '../transforms/verify.js'
 import { transformStream } from './stage.js'
@@ -147,6 +150,31 @@ export function repair(options: RepairOptions = {}): RepairStream {
   const stage = new Repair(options)
   const result = () => new Map(stage.changes)
   return Object.assign(transformStream(stage, { name: 'repair()' }), { result }) as object as RepairStream
+}
+
+/** A stream that gives its events the addresses of a simulated allocator. */
+export interface SimulateStream extends EventStream<'events'> {
+  /** The figures of each trace so far; at the end, of all. */
+  results(): readonly SimulationResult[]
+}
+
+/**
+ * Gives every block the address that it would have under a policy of allocation, so that everything after it sees that
+ * heap. Frees of blocks that are not live lose their address. With the policy `ideal`, which has no addresses, the
+ * events pass unchanged. Memory grows with the number of live blocks.
+ *
+ * @example
+ * const heap = simulate({ policy: 'best-fit' })
+ * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), heap, mtrc.encode(), createWriteStream('best.mtrc'))
+ * console.log(heap.results()[0]?.fragmentation.ofMaxima)
+ *
+ * @throws RangeError for options that are unknown, out of range, or of another policy. A trace that does not say which
+ *   blocks its events are about, or whose heap would have more than 2^45 bytes, is an error of the stream.
+ */
+export function simulate(options: SimulateOptions): SimulateStream {
+  const stage = new Simulator(options)
+  const stream = transformStream(stage, { name: 'simulate()' })
+  return Object.assign(stream, { results: () => stage.results() }) as object as SimulateStream
 }
 
 /** Passes batches on after examining them. */

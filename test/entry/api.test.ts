@@ -96,6 +96,7 @@ test('the root has every format, and a few functions', () => {
     'profile',
     'repair',
     'report',
+    'simulate',
     'sort',
     'split',
     'stats',

@@ -19,6 +19,8 @@ import { ProfileCollector } from '../../lib/transforms/profile/collector.js'
 import { ReportCollector } from '../../lib/transforms/report/collector.js'
 import { Repair } from '../../lib/transforms/repair/repair.js'
 import { Partitioner } from '../../lib/transforms/split.js'
+import { POLICIES, type SimulateOptions } from '../../lib/transforms/simulate/policies.js'
+import { Simulator } from '../../lib/transforms/simulate/simulator.js'
 import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
 import { Verifier } from '../../lib/transforms/verify.js'
 import { expectSame, textOf } from './codecs.js'
@@ -48,6 +50,7 @@ export const TRANSFORM_TARGETS: readonly Target[] = Object.entries<Check>({
   sort: checkSort,
   verify: checkVerify,
   repair: checkRepair,
+  simulate: checkSimulate,
   stats: checkStatistics,
   profile: checkProfile,
   report: checkReport,
@@ -217,6 +220,36 @@ function checkRepair(batches: readonly EventBatch[], random: Random): void {
     throw new Failure(`a repaired trace has faults: ${verifier.findings.map(({ what }) => what).join('; ')}`)
   const again = new Repair()
   expectSame('repaired again', repaired, transform(again, repaired.batches))
+}
+
+/** Blocks that a policy has placed do not overlap, and no policy needs less memory than the requested bytes. */
+function checkSimulate(batches: readonly EventBatch[], random: Random): void {
+  const policy = random.pick(POLICIES)
+  const isFit = policy.endsWith('fit')
+  const options: SimulateOptions = {
+    policy,
+    ...(isFit && random.oneIn(2) && { coalescing: 'deferred' as const }),
+    ...(isFit && random.oneIn(2) && { trim: random.pick([0, 4096]) }),
+    ...(policy === 'first-fit' && { list: random.pick(['address', 'lifo', 'fifo'] as const) }),
+    ...(policy !== 'ideal' && random.oneIn(2) && { header: random.pick([0, 4, 16]), alignment: random.pick([8, 64]) }),
+  }
+  // Larger sizes are an error, which is tested by some inputs.
+  const isSized = !random.oneIn(8)
+  const sizes = new Mapper({
+    expression: (event) => {
+      if (isSized && event.size !== undefined) event.size &= 0xffffn
+      if (isSized && event.alignment !== undefined) event.alignment &= 0xfffn
+    },
+  })
+  const { batches: sized } = transform(sizes, batches)
+  const plain = transform(new Simulator(options), sized)
+  expectSame('in other batches', plain, transform(new Simulator(options), recutBatches(sized, random)))
+  if (policy === 'ideal' || !areSpacesClear(batches)) return
+  const verifier = new Verifier()
+  for (const batch of plain.batches) verifier.check(batch)
+  const overlaps = verifier.counts.get('overlap') ?? 0
+  if (overlaps > 0) throw new Failure(`${policy}: ${verifier.findings.map(({ what }) => what).join('; ')}`)
+  if ((verifier.counts.get('live-address') ?? 0) > 0) throw new Failure(`${policy}: a live address is allocated again`)
 }
 
 /** Addresses of no more bits than processors have today, with their sign. */

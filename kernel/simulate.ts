@@ -1,0 +1,34 @@
+/** The live set of a trace, and the addresses that its blocks would have under a policy of allocation. */
+export {
+  BEGINS,
+  BEGUN,
+  EFFECTS,
+  clear,
+  ENDED,
+  ENDS,
+  find,
+  follow,
+  INTENTS,
+  isSeeded,
+  live,
+  numbers,
+  seed,
+} from './live/follow'
+export { intend, SPACES } from './live/keys'
+export { ADDRESS, ALIGNMENT, API, INDEX, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE } from './shared/columns'
+export {
+  changes,
+  liveBlocks,
+  liveBytes,
+  liveGranted,
+  PEAKS,
+  samples,
+  SAMPLES,
+  SIZES,
+  sumLive,
+  sumUsed,
+} from './simulate/figures'
+export { pages } from './simulate/pages'
+export * from './simulate/place'
+export { examined, longest, searches, used } from './simulate/settings'
+export { CLASSES } from './simulate/spans'

@@ -1,0 +1,350 @@
+/**
+ * First fit, next fit and best fit: a heap is a row of segments, of which the free ones are in a tree. What follows the
+ * last segment is taken only if no free segment is large enough.
+ */
+import { AT, BITS, CLASS, dropNode, KEY, newNode, NEXT, nodeAt, PREVIOUS, SIZE, STATE } from './nodes'
+import {
+  addUsed,
+  BASE,
+  BEST_FIT,
+  BY_ADDRESS,
+  FIFO,
+  FIRST_FIT,
+  granule,
+  header,
+  isDeferred,
+  NEXT_FIT,
+  noteSearch,
+  order,
+  page,
+  policy,
+  ROOM,
+  roundUp,
+  SEGREGATED,
+  smallest,
+  trim,
+} from './settings'
+import { firstFrom, foundRank, insert, lowest, rank, remove, replace, treeCount } from './tree'
+
+/** A heap: its tree of free segments, its last segment, its end, and the end of what it has from the system. */
+const TREE: usize = 0
+const LAST: usize = 4
+const TOP: usize = 8
+const LIMIT: usize = 16
+/** Where the next search of next fit begins. */
+const ROVER: usize = 24
+/** The first free segment that waits to be merged with its neighbours, their number, and that of used segments. */
+const WAITING: usize = 32
+const WAITERS: usize = 36
+const BLOCKS: usize = 40
+/** The size of a heap, as a logarithm. */
+export const FIT_HEAP: u32 = 6
+
+const FREE: u32 = 1
+const WAITS: u32 = 2
+/** Beyond the number of blocks, at most this many free segments wait. */
+const PATIENCE: u32 = 1024
+
+/** Numbers the segments in the order in which they become free. */
+let sequence: u64 = 0
+
+/** The sizes of segments. */
+let least: u64 = 16
+let head: u64 = 0
+
+/** Begins a simulation. */
+export function startFits(): void {
+  sequence = 0
+  // The spans of size classes are segments of whole pages.
+  least = policy == SEGREGATED ? page : smallest
+  head = policy == SEGREGATED ? 0 : header
+}
+
+/** Makes a heap of what is zero. */
+export function makeFit(heap: usize): void {
+  const base = BASE + ((granule - (head & (granule - 1))) & (granule - 1))
+  store<u64>(heap, base, TOP)
+  store<u64>(heap, BASE, LIMIT)
+}
+
+function list(heap: usize, node: u32, sequenced: u64): void {
+  const at = nodeAt(node)
+  store<u32>(at, load<u32>(at, STATE) | FREE, STATE)
+  const address = load<u64>(at, AT)
+  let key = address
+  let key2: u64 = 0
+  if (policy == BEST_FIT) {
+    key = load<u64>(at, SIZE)
+    key2 = address
+  } else if (policy == FIRST_FIT && order != BY_ADDRESS) key = sequenced
+  store<u32>(heap, insert(load<u32>(heap, TREE), node, key, key2), TREE)
+}
+
+// @ts-ignore: decorator
+@inline
+function newKey(): u64 {
+  sequence++
+  return order == FIFO ? sequence : ~sequence
+}
+
+/** Whether the free segments are in the order of their addresses. */
+// @ts-ignore: decorator
+@inline
+function isByAddress(): bool {
+  return policy != BEST_FIT && (policy != FIRST_FIT || order == BY_ADDRESS)
+}
+
+/** A segment takes the place of a free one, of this size, in the tree: no other one is between them. */
+function listInstead(heap: usize, other: u32, size: u64, node: u32, key: u64): void {
+  store<u32>(nodeAt(other), 0, STATE)
+  store<u32>(nodeAt(node), FREE, STATE)
+  replace(load<u32>(heap, TREE), other, size, node, key)
+}
+
+/** Takes a free segment out of the tree. */
+function unlist(heap: usize, node: u32): void {
+  store<u32>(heap, remove(load<u32>(heap, TREE), node), TREE)
+  const at = nodeAt(node)
+  const state = load<u32>(at, STATE)
+  store<u32>(at, 0, STATE)
+  if ((state & WAITS) == 0) return
+  const before = load<u32>(at, CLASS)
+  const after = load<u32>(at, BITS)
+  if (before != 0) store<u32>(nodeAt(before), after, BITS)
+  else store<u32>(heap, after, WAITING)
+  if (after != 0) store<u32>(nodeAt(after), before, CLASS)
+  store<u32>(heap, load<u32>(heap, WAITERS) - 1, WAITERS)
+}
+
+/** A free segment that is in no tree waits to be merged. */
+function wait(heap: usize, node: u32, key: u64): void {
+  const at = nodeAt(node)
+  const first = load<u32>(heap, WAITING)
+  store<u32>(at, WAITS, STATE)
+  store<u32>(at, 0, CLASS)
+  store<u32>(at, first, BITS)
+  if (first != 0) store<u32>(nodeAt(first), node, CLASS)
+  store<u32>(heap, node, WAITING)
+  store<u32>(heap, load<u32>(heap, WAITERS) + 1, WAITERS)
+  list(heap, node, key)
+}
+
+/** Merges all free segments that wait. */
+function mergeWaiting(heap: usize): void {
+  while (true) {
+    const node = load<u32>(heap, WAITING)
+    if (node == 0) return
+    unlist(heap, node)
+    merge(heap, node)
+  }
+}
+
+/**
+ * Merges a segment with a free neighbour that has the right place in the tree already.
+ * @returns false if it has none, or two, or is the last segment
+ */
+function mergeInPlace(heap: usize, node: u32): bool {
+  const at = nodeAt(node)
+  const before = load<u32>(at, PREVIOUS)
+  const after = load<u32>(at, NEXT)
+  if (after == 0) return false
+  const isBefore = before != 0 && (load<u32>(nodeAt(before), STATE) & FREE) != 0
+  if (isBefore == ((load<u32>(nodeAt(after), STATE) & FREE) != 0)) return false
+  const other = isBefore ? before : after
+  const size = load<u64>(nodeAt(other), SIZE)
+  if (isBefore) store<u64>(at, load<u64>(nodeAt(before), AT), AT)
+  store<u64>(at, load<u64>(at, SIZE) + size, SIZE)
+  listInstead(heap, other, size, node, load<u64>(at, AT))
+  detach(heap, other)
+  return true
+}
+
+/** A segment in no tree is free: merges it with its neighbours. */
+function merge(heap: usize, node: u32): void {
+  if (!isDeferred && isByAddress() && mergeInPlace(heap, node)) return
+  const at = nodeAt(node)
+  const before = load<u32>(at, PREVIOUS)
+  if (before != 0 && (load<u32>(nodeAt(before), STATE) & FREE) != 0) {
+    unlist(heap, before)
+    store<u64>(at, load<u64>(nodeAt(before), AT), AT)
+    store<u64>(at, load<u64>(at, SIZE) + load<u64>(nodeAt(before), SIZE), SIZE)
+    detach(heap, before)
+  }
+  const after = load<u32>(at, NEXT)
+  if (after != 0 && (load<u32>(nodeAt(after), STATE) & FREE) != 0) {
+    unlist(heap, after)
+    store<u64>(at, load<u64>(at, SIZE) + load<u64>(nodeAt(after), SIZE), SIZE)
+    detach(heap, after)
+  }
+  if (load<u32>(heap, LAST) != node) return list(heap, node, newKey())
+  store<u64>(heap, load<u64>(at, AT), TOP)
+  detach(heap, node)
+  const limit = load<u64>(heap, LIMIT)
+  const end = roundUp(load<u64>(heap, TOP) - BASE, page) + BASE
+  if (limit - end < trim || limit == end) return
+  store<u64>(heap, end, LIMIT)
+  addUsed(end - limit)
+}
+
+/** Removes a segment from the row. */
+function detach(heap: usize, node: u32): void {
+  const before = load<u32>(nodeAt(node), PREVIOUS)
+  const after = load<u32>(nodeAt(node), NEXT)
+  if (before != 0) store<u32>(nodeAt(before), after, NEXT)
+  if (after != 0) store<u32>(nodeAt(after), before, PREVIOUS)
+  else store<u32>(heap, before, LAST)
+  dropNode(node)
+}
+
+/** A new segment after another one. @param before 0: it is the first of the row */
+function attach(heap: usize, before: u32, at: u64, size: u64): u32 {
+  const node = newNode(at, size)
+  const after = before == 0 ? 0 : load<u32>(nodeAt(before), NEXT)
+  store<u32>(nodeAt(node), before, PREVIOUS)
+  store<u32>(nodeAt(node), after, NEXT)
+  if (before != 0) store<u32>(nodeAt(before), node, NEXT)
+  if (after != 0) store<u32>(nodeAt(after), node, PREVIOUS)
+  else store<u32>(heap, node, LAST)
+  return node
+}
+
+function search(heap: usize, size: u64): u32 {
+  const tree = load<u32>(heap, TREE)
+  const all = treeCount(tree)
+  let found: u32
+  if (policy == BEST_FIT) {
+    noteSearch(all)
+    return lowest(tree, size, 0)
+  }
+  if (policy == NEXT_FIT) {
+    const from = load<u64>(heap, ROVER)
+    const skipped = rank(tree, from)
+    found = firstFrom(tree, from, size)
+    if (found != 0) noteSearch(foundRank - skipped + 1)
+    else {
+      found = firstFrom(tree, 0, size)
+      noteSearch(found == 0 ? all : all - skipped + foundRank + 1)
+    }
+    return found
+  }
+  found = firstFrom(tree, 0, size)
+  if (policy == FIRST_FIT) noteSearch(found == 0 ? all : foundRank + 1)
+  return found
+}
+
+/** The bytes before an aligned block that starts in free memory: none, or enough for a segment. */
+function leadOf(at: u64, alignment: u64): u64 {
+  const lead = roundUp(at + head, alignment) - head - at
+  return lead != 0 && lead < least ? lead + roundUp(least - lead, alignment) : lead
+}
+
+/**
+ * Allocates a segment.
+ * @param alignment of the block in it; 0 for that of all blocks
+ * @returns 0 if the heap would be too large
+ */
+export function fitAllocate(heap: usize, size: u64, alignment: u64): u32 {
+  const wanted = alignment == 0 ? size : size + 2 * alignment + least
+  let node = search(heap, wanted)
+  if (node == 0 && load<u32>(heap, WAITING) != 0) {
+    mergeWaiting(heap)
+    node = search(heap, wanted)
+  }
+  let key: u64 = 0
+  let lead: u64 = 0
+  if (node != 0) {
+    const at = nodeAt(node)
+    key = load<u64>(at, KEY)
+    const has = load<u64>(at, SIZE)
+    if (alignment == 0 && !isDeferred && policy != BEST_FIT && has - size >= least) return divide(heap, node, size)
+    unlist(heap, node)
+    if (alignment != 0) lead = leadOf(load<u64>(at, AT), alignment)
+  } else {
+    const top = load<u64>(heap, TOP)
+    if (alignment != 0) lead = leadOf(top, alignment)
+    if (!extend(heap, size + lead)) return 0
+    node = attach(heap, load<u32>(heap, LAST), top, size + lead)
+  }
+  store<u32>(heap, load<u32>(heap, BLOCKS) + 1, BLOCKS)
+  if (lead != 0) {
+    const first = node
+    const at = nodeAt(first)
+    node = attach(heap, first, load<u64>(at, AT) + lead, load<u64>(at, SIZE) - lead)
+    store<u64>(at, lead, SIZE)
+    if (isDeferred) wait(heap, first, newKey())
+    else merge(heap, first)
+  }
+  const at = nodeAt(node)
+  const rest = load<u64>(at, SIZE) - size
+  if (rest >= least) {
+    store<u64>(at, size, SIZE)
+    if (load<u32>(heap, LAST) == node) store<u64>(heap, load<u64>(at, AT) + size, TOP)
+    else {
+      const tail = attach(heap, node, load<u64>(at, AT) + size, rest)
+      if (isDeferred) wait(heap, tail, key)
+      else list(heap, tail, key)
+    }
+  }
+  store<u64>(heap, load<u64>(at, AT) + load<u64>(at, SIZE), ROVER)
+  return node
+}
+
+/** Allocates the first part of a free segment; the rest has its place in the tree. */
+function divide(heap: usize, node: u32, size: u64): u32 {
+  const has = load<u64>(nodeAt(node), SIZE)
+  const end = load<u64>(nodeAt(node), AT) + size
+  const rest = attach(heap, node, end, has - size)
+  store<u64>(nodeAt(node), size, SIZE)
+  listInstead(heap, node, has, rest, isByAddress() ? end : load<u64>(nodeAt(node), KEY))
+  store<u32>(heap, load<u32>(heap, BLOCKS) + 1, BLOCKS)
+  store<u64>(heap, end, ROVER)
+  return node
+}
+
+/** Moves the end of a heap. @returns false if it would be too large */
+function extend(heap: usize, bytes: u64): bool {
+  const top = load<u64>(heap, TOP) + bytes
+  if (top > BASE + ROOM) return false
+  store<u64>(heap, top, TOP)
+  const limit = load<u64>(heap, LIMIT)
+  if (top <= limit) return true
+  const end = roundUp(top - BASE, page) + BASE
+  store<u64>(heap, end, LIMIT)
+  addUsed(end - limit)
+  return true
+}
+
+/** Frees a segment. */
+export function fitRelease(heap: usize, node: u32): void {
+  store<u32>(heap, load<u32>(heap, BLOCKS) - 1, BLOCKS)
+  if (!isDeferred) return merge(heap, node)
+  wait(heap, node, newKey())
+  if (load<u32>(heap, WAITERS) > load<u32>(heap, BLOCKS) + PATIENCE) mergeWaiting(heap)
+}
+
+/** Gives a segment another size where it is. @returns false if it cannot have it */
+export function fitResize(heap: usize, node: u32, size: u64): bool {
+  const at = nodeAt(node)
+  const has = load<u64>(at, SIZE)
+  const isLast = load<u32>(heap, LAST) == node
+  if (size > has) {
+    if (isLast) {
+      if (!extend(heap, size - has)) return false
+      store<u64>(at, size, SIZE)
+      return true
+    }
+    const after = load<u32>(at, NEXT)
+    const next = nodeAt(after)
+    if ((load<u32>(next, STATE) & FREE) == 0 || has + load<u64>(next, SIZE) < size) return false
+    unlist(heap, after)
+    store<u64>(at, has + load<u64>(next, SIZE), SIZE)
+    detach(heap, after)
+  }
+  const rest = load<u64>(at, SIZE) - size
+  if (rest < least) return true
+  store<u64>(at, size, SIZE)
+  const tail = attach(heap, node, load<u64>(at, AT) + size, rest)
+  if (isDeferred) wait(heap, tail, newKey())
+  else merge(heap, tail)
+  return true
+}

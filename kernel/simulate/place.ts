@@ -1,0 +1,388 @@
+/**
+ * Gives the blocks of a batch the addresses that they have under a policy, after the live set has followed the batch.
+ * Each address space has a heap.
+ */
+import { BEGAN, DONE, FAILED, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
+import { EXHAUSTED, TOO_LARGE } from '../../lib/kernel/layouts/simulate'
+import { BEGUN, EFFECTS, ENDED, numbers } from '../live/follow'
+import { SPACES } from '../live/keys'
+import { blockAt, makeBlocks } from '../live/records'
+import { giveRoom, takeRoom } from '../live/room'
+import { ADDRESS, ALIGNMENT, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE } from '../shared/columns'
+import {
+  HAS_ADDRESS,
+  HAS_ALIGNMENT,
+  HAS_OLD_ADDRESS,
+  HAS_OUTCOME,
+  HAS_SIZE,
+  HAS_USABLE,
+  KIND_EXISTING,
+  KIND_REALLOC,
+  OUTCOME_ALLOCATED,
+  OUTCOME_MOVED,
+  OUTCOME_NONE,
+} from '../shared/event'
+import { BUDDY_HEAP, buddyAllocate, buddyRelease, buddySize, makeBuddy, startBuddies } from './buddies'
+import { clearFigures, countSize, gain, lose, noteChange } from './figures'
+import { FIT_HEAP, fitAllocate, fitRelease, fitResize, makeFit, startFits } from './fits'
+import { AT, clearNodes, makeNodes, nodeAt, SIZE as NODE_SIZE } from './nodes'
+import { addPages, clearPages, makePages, removePages } from './pages'
+import {
+  addUsed,
+  BASE,
+  BINARY_BUDDY,
+  BUMP,
+  clearSearches,
+  give,
+  granted,
+  granule,
+  header,
+  IDEAL,
+  page,
+  place,
+  policy,
+  ROOM,
+  roundUp,
+  SEGREGATED,
+  setSettings,
+  smallest,
+  start,
+} from './settings'
+import { SPAN_HEAP, spanAllocate, spanRelease, spanResize, startSpans } from './spans'
+import { clearTrees, makeTrees } from './tree'
+
+/** Of a live block: its address, requested size, start and granted size in the heap, its heap, and node or area. */
+const B_ADDRESS: usize = 0
+const B_SIZE: usize = 8
+const B_START: usize = 16
+const B_GRANTED: usize = 24
+const B_HEAP: usize = 32
+const B_PLACE: usize = 36
+
+/** Per row, the address of a block that has to be freed before the event, because its own address was used again. */
+export const FREED_BEFORE: usize = memory.data(32960)
+/** The number of such rows. */
+export let freedBefore: u32 = 0
+
+/** Why not all rows have been done, 0 if all have. */
+export let fault: u32 = 0
+
+/** The number of events about blocks that are not live, and of reallocs in place and elsewhere. */
+export let unknowns: f64 = 0
+export let inPlace: f64 = 0
+export let moved: f64 = 0
+
+/** The number of events before the current rows. */
+let events: f64 = 0
+/** By address space, its heap; and the number of heaps. */
+const HEAPS: usize = memory.data(262144)
+export let heaps: u32 = 0
+/** An aligned block is at an address that is a multiple of at most this. */
+const MOST_ALIGNMENT: u64 = 1 << 32
+/** The nodes that one event can need. */
+const NODES: u32 = 256
+
+function heapLog(): u32 {
+  if (policy == SEGREGATED) return SPAN_HEAP
+  return policy >= BINARY_BUDDY && policy < SEGREGATED ? BUDDY_HEAP : FIT_HEAP
+}
+
+/**
+ * Begins a simulation, and discards the previous one. @param classes the number of size classes, which are in `CLASSES`
+ * @returns false if memory is exhausted
+ */
+export function begin(
+  newPolicy: i32,
+  order: i32,
+  isDeferred: bool,
+  newHeader: u32,
+  alignment: u32,
+  newSmallest: u32,
+  newPage: u32,
+  trim: f64,
+  classes: u32,
+  seed: u32,
+): bool {
+  discardHeaps()
+  setSettings(
+    newPolicy,
+    order,
+    isDeferred,
+    newHeader,
+    alignment,
+    newSmallest,
+    newPage,
+    trim < 0 ? ~(<u64>0) : <u64>trim,
+  )
+  events = unknowns = inPlace = moved = 0
+  fault = 0
+  clearSearches()
+  clearFigures()
+  startFits()
+  startBuddies(newSmallest)
+  startSpans(classes)
+  return clearNodes() && clearTrees() && clearPages(<u64>seed * 0x9e37_79b9_7f4a_7c15)
+}
+
+function discardHeaps(): void {
+  if (heaps == 0) return
+  for (let at = HEAPS; at < HEAPS + 262144; at += 4) {
+    const heap = load<u32>(at)
+    if (heap != 0) giveRoom(heap, heapLog())
+    store<u32>(at, 0)
+  }
+  heaps = 0
+}
+
+/** The heap of an address space; 0 if memory is exhausted. */
+function heapOf(space: u32): usize {
+  const at = HEAPS + ((<usize>space) << 2)
+  let heap = <usize>load<u32>(at)
+  if (heap != 0) return heap
+  heap = takeRoom(heapLog())
+  if (heap == 0) return 0
+  memory.fill(heap, 0, (<usize>1) << heapLog())
+  if (heapLog() == BUDDY_HEAP) makeBuddy(heap)
+  else makeFit(heap)
+  store<u32>(at, <u32>heap)
+  heaps++
+  return heap
+}
+
+/** The bytes that a block of a size takes. */
+// @ts-ignore: decorator
+@inline
+function grossOf(size: u64): u64 {
+  return max(smallest, roundUp(size + header, granule))
+}
+
+/** Allocates memory for a block: see `give`. @returns 0 or a fault */
+function allocate(heap: usize, size: u64, alignment: u64): u32 {
+  if (size > ROOM || alignment > MOST_ALIGNMENT) return TOO_LARGE
+  const gross = grossOf(size)
+  const wanted = alignment > granule && popcnt(alignment) == 1 ? alignment : 0
+  if (policy < BINARY_BUDDY) {
+    const node = fitAllocate(heap, gross, wanted)
+    if (node == 0) return TOO_LARGE
+    give(load<u64>(nodeAt(node), AT), load<u64>(nodeAt(node), NODE_SIZE), node)
+    return 0
+  }
+  if (policy < SEGREGATED) return buddyAllocate(heap, max(smallest, size + header), wanted) ? 0 : TOO_LARGE
+  if (policy == SEGREGATED) {
+    const done = spanAllocate(heap, gross, wanted)
+    return done == 1 ? 0 : done == 0 ? TOO_LARGE : EXHAUSTED
+  }
+  return bump(heap, gross, wanted)
+}
+
+/** The end of a heap that only grows, and the end of what it has from the system, as in fits.ts. */
+const TOP: usize = 8
+const LIMIT: usize = 16
+
+function bump(heap: usize, gross: u64, alignment: u64): u32 {
+  let top = load<u64>(heap, TOP)
+  if (alignment != 0) top = roundUp(top + header, alignment) - header
+  const end = top + gross
+  if (end > BASE + ROOM) return TOO_LARGE
+  store<u64>(heap, end, TOP)
+  const limit = load<u64>(heap, LIMIT)
+  if (end > limit) {
+    store<u64>(heap, roundUp(end - BASE, page) + BASE, LIMIT)
+    addUsed(load<u64>(heap, LIMIT) - limit)
+  }
+  give(top, gross, 0)
+  return 0
+}
+
+function release(heap: usize, from: u64, bytes: u64, node: u32): void {
+  if (policy < BINARY_BUDDY) fitRelease(heap, node)
+  else if (policy < SEGREGATED) buddyRelease(heap, from, bytes, node)
+  else if (policy == SEGREGATED) spanRelease(heap, from, node)
+}
+
+/** Gives a block another size where it is: see `give`. @returns false if it has to move */
+function resize(heap: usize, from: u64, bytes: u64, node: u32, size: u64): bool {
+  if (size > ROOM) return false
+  const gross = grossOf(size)
+  if (policy < BINARY_BUDDY) return fitResize(heap, node, gross) && give(from, load<u64>(nodeAt(node), NODE_SIZE), node)
+  if (policy < SEGREGATED) return buddySize(max(smallest, size + header)) == bytes && give(from, bytes, node)
+  if (policy == SEGREGATED) return spanResize(heap, from, node, gross)
+  return gross <= bytes && give(from, bytes, node)
+}
+
+/** The pages of a block: from its start to the end of what was requested. */
+// @ts-ignore: decorator
+@inline
+function touched(block: usize): u64 {
+  const from = load<u64>(block, B_START)
+  return max<u64>(load<u64>(block, B_ADDRESS) + load<u64>(block, B_SIZE) - from, 1)
+}
+
+function enter(block: usize, heap: u32, address: u64, size: u64): void {
+  store<u64>(block, address, B_ADDRESS)
+  store<u64>(block, size, B_SIZE)
+  store<u64>(block, start, B_START)
+  store<u64>(block, granted, B_GRANTED)
+  store<u32>(block, heap, B_HEAP)
+  store<u32>(block, place, B_PLACE)
+  gain(size, granted)
+  countSize(size, granted)
+  addPages(heap, start, touched(block))
+}
+
+/** The address of a block. The pages of a kernel are not where its objects are: a free may confuse them. */
+// @ts-ignore: decorator
+@inline
+function shown(block: usize): u64 {
+  return load<u64>(block, B_ADDRESS) | ((<u64>(load<u32>(block, B_HEAP) >> 15)) << 47)
+}
+
+function leave(block: usize): void {
+  lose(load<u64>(block, B_SIZE), load<u64>(block, B_GRANTED))
+  removePages(load<u32>(block, B_HEAP), load<u64>(block, B_START), touched(block))
+}
+
+function releaseBlock(block: usize): void {
+  const heap = <usize>load<u32>(HEAPS + ((<usize>load<u32>(block, B_HEAP)) << 2))
+  release(heap, load<u64>(block, B_START), load<u64>(block, B_GRANTED), load<u32>(block, B_PLACE))
+}
+
+/**
+ * Places the rows from 0 on: the columns then have the addresses.
+ * @returns the number of rows that have been placed; fewer than there are if there is a `fault`
+ */
+export function placeRows(rows: u32): u32 {
+  freedBefore = 0
+  fault = 0
+  if (!makeBlocks(numbers)) {
+    fault = EXHAUSTED
+    return 0
+  }
+  for (let row: usize = 0; row < <usize>rows; row++) {
+    store<u64>(FREED_BEFORE + (row << 3), 0)
+    if (load<u8>(KIND + row) > KIND_EXISTING) continue
+    if (!makeNodes(NODES) || !makeTrees(2 * NODES) || !makePages()) fault = EXHAUSTED
+    else if (policy == IDEAL) countRow(row)
+    else fault = placeRow(row)
+    if (fault != 0) return <u32>row
+  }
+  events += <f64>rows
+  return rows
+}
+
+function placeRow(row: usize): u32 {
+  const effect = <u32>load<u8>(EFFECTS + row)
+  let mask = load<u32>(MASK + (row << 2)) & ~HAS_USABLE
+  const ended = load<u32>(ENDED + (row << 2))
+  const isRealloc = load<u8>(KIND + row) == KIND_REALLOC
+  const old = blockAt(ended)
+  const oldAddress = shown(old)
+  let isKnown = ended != 0
+  if ((effect & UNKNOWN) != 0) {
+    unknowns++
+    isKnown = false
+    mask &= ~HAS_OLD_ADDRESS
+    if ((effect & BEGAN) == 0) mask &= ~HAS_ADDRESS
+  }
+  const space = load<u32>(SPACES + (row << 2)) >> 16
+  if ((effect & BEGAN) != 0) {
+    const size = (mask & HAS_SIZE) != 0 ? load<u64>(SIZE + (row << 3)) : 0
+    const block = blockAt(load<u32>(BEGUN + (row << 2)))
+    let stays = false
+    if ((effect & REUSED) != 0) {
+      store<u64>(FREED_BEFORE + (row << 3), shown(block))
+      freedBefore++
+      leave(block)
+      releaseBlock(block)
+    }
+    if (isKnown) {
+      const heap = load<u32>(old, B_HEAP)
+      const room = <usize>load<u32>(HEAPS + ((<usize>heap) << 2))
+      const from = load<u64>(old, B_START)
+      const bytes = load<u64>(old, B_GRANTED)
+      const node = load<u32>(old, B_PLACE)
+      const stayedAt = load<u64>(old, B_ADDRESS)
+      leave(old)
+      // An index may say that a block is resized by another process.
+      stays = heap == space && resize(room, from, bytes, node, size)
+      if (stays) {
+        inPlace++
+        // The block may have another number.
+        enter(block, heap, stayedAt, size)
+      } else {
+        const target = heapOf(space)
+        if (target == 0) return EXHAUSTED
+        const failed = allocate(target, size, 0)
+        if (failed != 0) return failed
+        enter(block, space, addressOf(0), size)
+        release(room, from, bytes, node)
+        moved++
+      }
+    } else {
+      const room = heapOf(space)
+      if (room == 0) return EXHAUSTED
+      const alignment = (mask & HAS_ALIGNMENT) != 0 ? load<u64>(ALIGNMENT + (row << 3)) : 0
+      const failed = allocate(room, size, alignment)
+      if (failed != 0) return failed
+      enter(block, space, addressOf(alignment), size)
+    }
+    store<u64>(ADDRESS + (row << 3), shown(block))
+    mask |= HAS_ADDRESS
+    if (isRealloc) {
+      if (isKnown) {
+        store<u64>(OLD_ADDRESS + (row << 3), oldAddress)
+        mask |= HAS_OLD_ADDRESS
+      } else store<u64>(OLD_ADDRESS + (row << 3), 0)
+      if ((mask & HAS_OUTCOME) != 0)
+        store<u8>(OUTCOME + row, !isKnown ? OUTCOME_ALLOCATED : stays ? OUTCOME_NONE : OUTCOME_MOVED)
+    }
+    noteChange(events + <f64>row + 1)
+  } else if ((effect & DONE) != 0 && isKnown) {
+    leave(old)
+    releaseBlock(old)
+    nameOld(row, isRealloc, oldAddress)
+    mask |= isRealloc ? HAS_OLD_ADDRESS : HAS_ADDRESS
+    noteChange(events + <f64>row + 1)
+  } else if ((effect & FAILED) != 0 && isRealloc) nameOld(row, true, isKnown ? oldAddress : 0)
+  store<u32>(MASK + (row << 2), mask)
+  return 0
+}
+
+/** Sets the address of the block that an event frees, or fails to resize. */
+function nameOld(row: usize, isRealloc: bool, address: u64): void {
+  store<u64>((isRealloc ? OLD_ADDRESS : ADDRESS) + (row << 3), address)
+  if (isRealloc) store<u64>(ADDRESS + (row << 3), 0)
+}
+
+/** The address of the block whose memory was given. */
+function addressOf(alignment: u64): u64 {
+  const from = start + header
+  return alignment > granule && popcnt(alignment) == 1 ? roundUp(from, alignment) : from
+}
+
+/** Counts a row for the least memory that any policy needs, which moves all blocks together at each event. */
+function countRow(row: usize): void {
+  const effect = <u32>load<u8>(EFFECTS + row)
+  if ((effect & UNKNOWN) != 0) unknowns++
+  const begins = (effect & BEGAN) != 0
+  const ends = (effect & DONE) != 0
+  if (!begins && !ends) return
+  const block = blockAt(load<u32>(BEGUN + (row << 2)))
+  if (ends) {
+    const old = blockAt(load<u32>(ENDED + (row << 2)))
+    lose(load<u64>(old, B_SIZE), load<u64>(old, B_SIZE))
+    addUsed(0 - load<u64>(old, B_SIZE))
+  }
+  if ((effect & REUSED) != 0) {
+    lose(load<u64>(block, B_SIZE), load<u64>(block, B_SIZE))
+    addUsed(0 - load<u64>(block, B_SIZE))
+  }
+  if (begins) {
+    const size = (load<u32>(MASK + (row << 2)) & HAS_SIZE) != 0 ? min(load<u64>(SIZE + (row << 3)), ROOM) : 0
+    store<u64>(block, size, B_SIZE)
+    gain(size, size)
+    countSize(size, size)
+    addUsed(size)
+  }
+  noteChange(events + <f64>row + 1)
+}

@@ -1,0 +1,195 @@
+import type { EventBatch } from '../../event/batch.js'
+import type { Stage } from '../../event/stage.js'
+import type { HeapMoment, SimulationResult } from '../../transforms/simulate/result.js'
+import type { Simulator } from '../../transforms/simulate/simulator.js'
+import { grouped, pairLines, rounded, tableLines } from './columns.js'
+
+const NONE = '-'
+
+/** Simulates policies side by side, and reports their figures. */
+export class SimulationReport implements Stage<EventBatch, Uint8Array> {
+  readonly consumes = true
+  private batch: EventBatch | undefined
+
+  constructor(
+    private readonly simulators: readonly Simulator[],
+    private readonly isJson: boolean,
+  ) {}
+
+  feed(batch: EventBatch): void {
+    this.batch = batch
+  }
+
+  /** @throws what the simulators throw */
+  next(): null {
+    const { batch } = this
+    this.batch = undefined
+    if (batch === undefined) return null
+    for (const simulator of this.simulators) {
+      simulator.feed(batch)
+      simulator.next()
+    }
+    return null
+  }
+
+  end(): void {
+    // The text is made when it is asked for.
+  }
+
+  endTruncated(): void {
+    // The same.
+  }
+
+  dispose(): void {
+    for (const simulator of this.simulators) simulator.dispose()
+  }
+
+  /** The report of the events so far; empty if there was no trace. */
+  text(): string {
+    const results = this.simulators.map((simulator) => simulator.results())
+    const traces = results[0]?.length ?? 0
+    if (traces === 0) return this.isJson ? '{"traces":[]}\n' : ''
+    const byTrace = Array.from({ length: traces }, (_, i) => results.flatMap((list) => list[i] ?? []))
+    if (this.isJson)
+      return `${JSON.stringify({ traces: byTrace.map((simulations) => ({ simulations: simulations.map(plain) })) })}\n`
+    return byTrace
+      .map((list, i) => {
+        const heading = traces === 1 ? [] : [`trace ${i + 1}`, '']
+        return [...heading, ...(list.length === 1 ? single(list[0] as SimulationResult) : compared(list)), ''].join(
+          '\n',
+        )
+      })
+      .join('\n')
+  }
+}
+
+/** The result with the parts of each moment that fragmentation is. */
+function plain(result: SimulationResult): object {
+  const whole = (moment: HeapMoment | null) => (moment === null ? null : { ...moment, ...wasteOf(moment) })
+  const { mostLive, largestHeap, mostPages } = result
+  return { ...result, mostLive: whole(mostLive), largestHeap: whole(largestHeap), mostPages: whole(mostPages) }
+}
+
+/** Internal fragmentation: the part of the granted bytes that was not requested. External: of the heap, not granted. */
+function wasteOf({ requested, granted, heap }: HeapMoment): { internal: number | null; external: number | null } {
+  return {
+    internal: granted === 0 ? null : 1 - requested / granted,
+    external: heap === 0 ? null : 1 - granted / heap,
+  }
+}
+
+function percent(part: number | null): string {
+  return part === null ? NONE : `${(100 * part).toFixed(1)} %`
+}
+
+/** The figures of one policy. */
+function single(result: SimulationResult): string[] {
+  const { settings, events, changes, heaps, unknown, reused, stayed, moved, searches, fragmentation, sizes } = result
+  const pairs: [string, string][] = [
+    ['policy', optionsOf(result)],
+    ['events', `${grouped(events)}, of which ${grouped(changes)} changed the live set`],
+  ]
+  if (heaps > 1) pairs.push(['heaps', grouped(heaps)])
+  if (stayed + moved > 0) pairs.push(['reallocs', `${grouped(stayed)} in place, ${grouped(moved)} moved`])
+  if (unknown > 0) pairs.push(['not live', `${grouped(unknown)} frees or reallocs of blocks that were not live`])
+  if (reused > 0) pairs.push(['not freed', `${grouped(reused)} blocks whose address was allocated again`])
+  if (searches !== null) {
+    const { count, mean, longest } = searches
+    pairs.push(['searches', `${grouped(count)}, ${rounded(mean)} blocks on average, ${grouped(longest)} at most`])
+  }
+  const lines = pairLines('simulation', pairs)
+  const { mostLive, largestHeap, mostPages } = result
+  if (mostLive === null || largestHeap === null || mostPages === null) return [...lines, '', 'no blocks']
+  const moments = [mostLive, largestHeap, mostPages]
+  const row = (name: string, cell: (moment: HeapMoment) => string) => [name, ...moments.map(cell)]
+  const moment = (name: string, key: keyof HeapMoment) => row(name, (at) => grouped(at[key]))
+  lines.push(
+    '',
+    ...tableLines({
+      title: 'heap, in bytes',
+      heads: [' when', 'most is live', 'heap is largest', 'most pages'],
+      rows: [
+        moment('event', 'event'),
+        moment('live blocks', 'blocks'),
+        moment('requested', 'requested'),
+        moment('granted', 'granted'),
+        moment('heap', 'heap'),
+        moment(`pages of ${settings.page}`, 'pages'),
+        row('internal fragmentation', (at) => percent(wasteOf(at).internal)),
+        row('external fragmentation', (at) => percent(wasteOf(at).external)),
+      ],
+    }),
+    '',
+    ...pairLines('heap over requested bytes, less 1', [
+      ['average', percent(fragmentation.average)],
+      ['when most is live', percent(fragmentation.atMostLive)],
+      ['when the heap is largest', percent(fragmentation.atLargestHeap)],
+      ['largest heap, most live', percent(fragmentation.ofMaxima)],
+    ]),
+    '',
+    ...tableLines({
+      title: 'allocations by size',
+      heads: ['up to', 'blocks', 'requested', 'granted', 'internal'],
+      rows: sizes.map(({ upTo, allocations, requested, granted }) => [
+        grouped(upTo),
+        grouped(allocations),
+        grouped(requested),
+        grouped(granted),
+        granted === 0 ? NONE : percent(1 - requested / granted),
+      ]),
+    }),
+  )
+  return lines
+}
+
+/** `best-fit, header 8, alignment 16, ...` */
+function optionsOf({ settings }: SimulationResult): string {
+  const { policy, list, coalescing, header, alignment, smallest, page, trim, classes } = settings
+  if (policy === 'ideal') return policy
+  return [
+    policy,
+    ...(list === null ? [] : [`list by ${list}`]),
+    ...(coalescing === null ? [] : [`${coalescing} coalescing`]),
+    `header ${header}`,
+    `alignment ${alignment}`,
+    `smallest ${smallest}`,
+    `page ${page}`,
+    ...(trim === null ? [] : [`trim ${trim}`]),
+    ...(classes === null
+      ? []
+      : [`${classes.length} classes from ${classes[0] as number} to ${classes.at(-1) as number}`]),
+  ].join(', ')
+}
+
+/** One line for each policy. */
+function compared(results: readonly SimulationResult[]): string[] {
+  const heads = [
+    ' policy',
+    'largest heap',
+    'most pages',
+    'average',
+    'most live',
+    'heap largest',
+    'maxima',
+    'internal',
+    'external',
+    'search',
+  ]
+  const rows = results.map(({ settings, largestHeap, mostPages, fragmentation, searches }) => {
+    const { average, atMostLive, atLargestHeap, ofMaxima } = fragmentation
+    const waste = largestHeap === null ? { internal: null, external: null } : wasteOf(largestHeap)
+    return [
+      settings.policy,
+      largestHeap === null ? NONE : grouped(largestHeap.heap),
+      mostPages === null ? NONE : grouped(mostPages.pages),
+      ...[average, atMostLive, atLargestHeap, ofMaxima, waste.internal, waste.external].map(percent),
+      searches === null ? NONE : rounded(searches.mean),
+    ]
+  })
+  const live = results[0]?.mostLive
+  const title =
+    live === null || live === undefined
+      ? 'no blocks'
+      : `${grouped(live.blocks)} live blocks of ${grouped(live.requested)} bytes at the peak`
+  return tableLines({ title, heads, rows })
+}

@@ -1,0 +1,15 @@
+/**
+ * What kernel/simulate.ts and lib/transforms/simulate/ agree about. A moment of a heap is a number of doubles: its
+ * event, and live blocks, requested, granted and used bytes, and pages. The figures of a size are allocations, and
+ * requested and granted bytes.
+ */
+
+/** The doubles of a moment, and of a size. */
+export const MOMENT_FIGURES = 6
+export const SIZE_FIGURES = 3
+/** The number of sizes, by their logarithms. */
+export const SIZE_ROWS = 64
+
+/** Why not all rows were placed: memory is exhausted, or a heap would be too large. */
+export const EXHAUSTED = 1
+export const TOO_LARGE = 2

@@ -1,0 +1,137 @@
+import { CountingKernel } from '../../kernel/counting.js'
+import type { LiveExports } from '../../kernel/live.js'
+import type { Global } from '../../kernel/load.js'
+import { MOMENT_FIGURES, SIZE_FIGURES, SIZE_ROWS } from '../../kernel/layouts/simulate.js'
+import { FITS, LIST_ORDERS, POLICIES, type SimulateSettings } from './policies.js'
+import type { HeapMoment, SimulationResult } from './result.js'
+
+/** The exports of kernel/simulate.ts, documented in the files beside it. */
+interface SimulateExports extends LiveExports {
+  begin(
+    policy: number,
+    order: number,
+    isDeferred: boolean,
+    header: number,
+    alignment: number,
+    smallest: number,
+    page: number,
+    trim: number,
+    classes: number,
+    seed: number,
+  ): number
+  placeRows(rows: number): number
+  readonly FREED_BEFORE: Global
+  readonly freedBefore: Global
+  readonly fault: Global
+  readonly ADDRESS: Global
+  readonly OLD_ADDRESS: Global
+  readonly OUTCOME: Global
+  readonly MASK: Global
+  readonly unknowns: Global
+  readonly inPlace: Global
+  readonly moved: Global
+  readonly heaps: Global
+  readonly changes: Global
+  readonly sumLive: Global
+  readonly sumUsed: Global
+  readonly searches: Global
+  readonly examined: Global
+  readonly longest: Global
+  readonly PEAKS: Global
+  readonly SAMPLES: Global
+  readonly samples: Global
+  readonly SIZES: Global
+  readonly CLASSES: Global
+}
+
+/** The kernel of one simulation. */
+export class SimulateKernel extends CountingKernel<SimulateExports> {
+  constructor(private readonly settings: SimulateSettings) {
+    super('simulate')
+  }
+
+  /** Begins a simulation. @returns false if there is no memory */
+  begin(): boolean {
+    const { policy, list, coalescing, header, alignment, smallest, page, trim, classes } = this.settings
+    const sizes = classes ?? []
+    this.integers(this.run.CLASSES.value, sizes.length).set(sizes.map(BigInt))
+    const isReady = this.run.begin(
+      POLICIES.indexOf(policy),
+      LIST_ORDERS.indexOf(list ?? 'address'),
+      coalescing === 'deferred',
+      header,
+      alignment,
+      smallest,
+      page,
+      trim ?? -1,
+      sizes.length,
+      // The shape of trees, not the result, depends on it.
+      Math.floor(Math.random() * 2 ** 32),
+    )
+    this.refresh()
+    return isReady !== 0
+  }
+
+  /** The figures so far. */
+  result(events: number, reused: number): SimulationResult {
+    const { run, settings } = this
+    const [mostLive, largestHeap, mostPages] = this.moments(run.PEAKS.value, 3)
+    const hasPages = settings.policy !== 'ideal'
+    const searches = run.searches.value
+    return {
+      settings,
+      events,
+      changes: run.changes.value,
+      heaps: run.heaps.value,
+      unknown: run.unknowns.value,
+      reused,
+      stayed: run.inPlace.value,
+      moved: run.moved.value,
+      mostLive: momentOrNull(mostLive),
+      largestHeap: momentOrNull(largestHeap),
+      mostPages: momentOrNull(hasPages ? mostPages : mostLive),
+      fragmentation: {
+        average: excess(run.sumUsed.value, run.sumLive.value),
+        atMostLive: excess(mostLive?.heap, mostLive?.requested),
+        atLargestHeap: excess(largestHeap?.heap, largestHeap?.requested),
+        ofMaxima: excess(largestHeap?.heap, mostLive?.requested),
+      },
+      searches: FITS.includes(settings.policy)
+        ? { count: searches, mean: searches === 0 ? 0 : run.examined.value / searches, longest: run.longest.value }
+        : null,
+      sizes: this.sizes(),
+      timeline: this.moments(run.SAMPLES.value, run.samples.value),
+    }
+  }
+
+  private moments(address: number, n: number): HeapMoment[] {
+    const figures = new Float64Array(this.run.memory.buffer, address, n * MOMENT_FIGURES)
+    const { page, policy } = this.settings
+    return Array.from({ length: n }, (_, i) => {
+      const [event, blocks, requested, granted, heap, pages] = figures.subarray(
+        i * MOMENT_FIGURES,
+      ) as unknown as HeapFigures
+      const inPages = policy === 'ideal' ? Math.ceil(requested / page) : pages
+      return { event, blocks, requested, granted, heap, pages: inPages * page }
+    })
+  }
+
+  private sizes(): SimulationResult['sizes'] {
+    const figures = new Float64Array(this.run.memory.buffer, this.run.SIZES.value, SIZE_ROWS * SIZE_FIGURES)
+    return Array.from({ length: SIZE_ROWS }, (_, i) => {
+      const [allocations, requested, granted] = figures.subarray(i * SIZE_FIGURES) as unknown as SizeRow
+      return { upTo: 2 ** i, allocations, requested, granted }
+    }).filter(({ allocations }) => allocations > 0)
+  }
+}
+
+type HeapFigures = [event: number, blocks: number, requested: number, granted: number, heap: number, pages: number]
+type SizeRow = [allocations: number, requested: number, granted: number]
+
+function momentOrNull(moment: HeapMoment | undefined): HeapMoment | null {
+  return moment === undefined || moment.event === 0 ? null : moment
+}
+
+function excess(used = 0, requested = 0): number | null {
+  return requested === 0 ? null : used / requested - 1
+}

@@ -1,0 +1,104 @@
+import { checkOptions, type OptionNames } from '../../event/options.js'
+import { showValue } from '../../event/message-text.js'
+import { didYouMean } from '../../event/suggest.js'
+import { classesOf } from './classes.js'
+import {
+  CLASS_RULES,
+  COALESCING,
+  FITS,
+  LIST_ORDERS,
+  POLICIES,
+  type SimulateOptions,
+  type SimulateSettings,
+} from './policies.js'
+
+const OPTIONS: OptionNames<SimulateOptions> = {
+  policy: 'string',
+  list: 'string',
+  coalescing: 'string',
+  header: 'number',
+  alignment: 'number',
+  smallest: 'number',
+  page: 'number',
+  trim: 'number',
+  classes: true,
+}
+
+/** Limits of the options. */
+const MOST_HEADER = 4096
+const MOST_SMALLEST = 1 << 20
+const MOST_TRIM = 2 ** 45
+const MOST_CLASSES = 256
+const MOST_CLASS = 2 ** 40
+
+/** The options with their defaults. @throws RangeError for options that are unknown, out of range, or of another policy */
+export function settingsOf(options: SimulateOptions): SimulateSettings {
+  checkOptions(options, OPTIONS, 'simulate()')
+  const policy = oneOf('policy', options.policy, POLICIES)
+  const isFit = FITS.includes(policy)
+  const only = (name: keyof SimulateOptions, isAllowed: boolean, owners: string) => {
+    if (options[name] !== undefined && !isAllowed)
+      throw new RangeError(`${name} is an option of ${owners}, not ${policy}`)
+  }
+  only('list', policy === 'first-fit', 'first-fit')
+  only('coalescing', isFit, FITS.join(', '))
+  only('trim', isFit, FITS.join(', '))
+  only('classes', policy === 'segregated', 'segregated')
+  for (const name of ['header', 'alignment', 'smallest'] as const) only(name, policy !== 'ideal', 'other policies')
+  const alignment = power('alignment', options.alignment ?? 16, 8, 4096)
+  const page = power('page', options.page ?? 4096, 1024, 2 ** 24)
+  const isIdeal = policy === 'ideal'
+  return {
+    policy,
+    list: policy === 'first-fit' ? oneOf('list', options.list ?? 'address', LIST_ORDERS) : null,
+    coalescing: isFit ? oneOf('coalescing', options.coalescing ?? 'immediate', COALESCING) : null,
+    header: isIdeal ? 0 : whole('header', options.header ?? (isFit ? 8 : 0), 0, MOST_HEADER),
+    alignment: isIdeal ? 1 : alignment,
+    smallest: isIdeal ? 0 : smallestOf(options, isFit, alignment),
+    page,
+    trim: options.trim === undefined ? null : whole('trim', options.trim, 0, MOST_TRIM),
+    classes: policy === 'segregated' ? classSizes(options.classes ?? 'jemalloc', alignment) : null,
+  }
+}
+
+/** A multiple of the alignment; in a buddy system, a power of two. */
+function smallestOf({ policy, smallest }: SimulateOptions, isFit: boolean, alignment: number): number {
+  const least = whole('smallest', smallest ?? (isFit ? 32 : 16), 1, MOST_SMALLEST)
+  const rounded = Math.ceil(least / alignment) * alignment
+  return policy.endsWith('buddy') ? 2 ** Math.ceil(Math.log2(rounded)) : rounded
+}
+
+/** The classes that the alignment admits. */
+function classSizes(classes: NonNullable<SimulateOptions['classes']>, alignment: number): readonly number[] {
+  if (typeof classes === 'string') return aligned(classesOf(oneOf('classes', classes, CLASS_RULES)), alignment)
+  if (!Array.isArray(classes))
+    throw new RangeError(`classes must be a rule or an array of sizes, not ${showValue(classes)}`)
+  for (const size of classes as readonly number[]) whole('each class', size, 1, MOST_CLASS)
+  const sizes = aligned(
+    [...new Set(classes as readonly number[])].toSorted((a, b) => a - b),
+    alignment,
+  )
+  if (sizes.length === 0) throw new RangeError(`no class is a multiple of the alignment, ${alignment}`)
+  if (sizes.length > MOST_CLASSES) throw new RangeError(`there can be ${MOST_CLASSES} classes, not ${sizes.length}`)
+  return sizes
+}
+
+function aligned(sizes: readonly number[], alignment: number): readonly number[] {
+  return sizes.filter((size) => size % alignment === 0)
+}
+
+function oneOf<Name extends string>(name: string, value: Name, values: readonly Name[]): Name {
+  if (values.includes(value)) return value
+  const hint = typeof value === 'string' ? didYouMean(value, values) : ''
+  throw new RangeError(`${name} must be one of ${values.join(', ')}, not ${showValue(value)}${hint}`)
+}
+
+function whole(name: string, value: number, least: number, most: number): number {
+  if (Number.isInteger(value) && value >= least && value <= most) return value
+  throw new RangeError(`${name} must be a whole number from ${least} to ${most}, not ${showValue(value)}`)
+}
+
+function power(name: string, value: number, least: number, most: number): number {
+  if (Number.isInteger(Math.log2(whole(name, value, least, most)))) return value
+  throw new RangeError(`${name} must be a power of two, not ${value}`)
+}

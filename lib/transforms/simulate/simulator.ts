@@ -1,0 +1,207 @@
+import { LiveSet, tooManyBlocks } from '../../blocks/live-set.js'
+import { HI, LO } from '../../bytes/u64.js'
+import { BATCH_EVENTS, reviseBatch, type EventBatch } from '../../event/batch.js'
+import { limit } from '../../event/error.js'
+import { Api, FieldBit, fieldSet, Kind } from '../../event/fields.js'
+import { hasInventedAddresses, type TraceHeader } from '../../event/header.js'
+import type { BatchTransform } from '../../event/stage.js'
+import { TOO_LARGE } from '../../kernel/layouts/simulate.js'
+import { selectRows } from '../../kernel/select.js'
+import { SimulateKernel } from './kernel.js'
+import type { SimulateOptions, SimulateSettings } from './policies.js'
+import type { SimulationResult } from './result.js'
+import { settingsOf } from './settings.js'
+
+const HAS_API = FieldBit.api
+/** What the kernel reads besides the fields that identify blocks. */
+const READ = fieldSet('alignment', 'oldAddress', 'outcome', 'address', 'size')
+/** What a free that is added has of the event before which it is. */
+const KEPT = fieldSet('api', 'process', 'thread', 'cpu', 'sequence', 'time', 'index', 'address')
+/** The results that are kept of a stream of several traces. */
+const MOST_RESULTS = 256
+
+/** Why a trace cannot be simulated. */
+export const NO_IDENTITY =
+  'an interpreted heaptrack file does not say which block is freed, so no heap can be simulated; recordings with ' +
+  'addresses have it, such as those of hf-record without --stack'
+
+/**
+ * Gives every block the address that it would have under a policy of allocation. Each address space has a heap of its
+ * own, and each trace begins with empty heaps.
+ *
+ * Frees and reallocs of blocks that are not live are counted, and lose the address of that block. An allocation at the
+ * address of a live block ends that block: a free of it is added before. Calls that failed stay as they are.
+ * Allocations in blocks of zero bytes are blocks of the smallest size. The field `usable` is dropped.
+ *
+ * Memory grows with the live blocks.
+ */
+export class Simulator implements BatchTransform {
+  readonly settings: SimulateSettings
+  private readonly kernel: SimulateKernel
+  private readonly live: LiveSet
+  private readonly done: SimulationResult[] = []
+  private header: TraceHeader | undefined
+  private events = 0
+  private reused = 0
+  private batch: EventBatch | null = null
+  private error: Error | undefined
+
+  /**
+   * @param isMeasured whether only the figures are wanted: the events have no new addresses then
+   * @throws RangeError for options that are unknown, out of range, or of another policy
+   */
+  constructor(
+    options: SimulateOptions,
+    private readonly isMeasured = options.policy === 'ideal',
+  ) {
+    this.settings = settingsOf(options)
+    this.kernel = new SimulateKernel(this.settings)
+    this.live = new LiveSet(0, this.kernel.run)
+    this.kernel.refresh()
+  }
+
+  feed(batch: EventBatch): void {
+    this.batch = batch
+  }
+
+  /** @throws TraceError when a heap would be too large @throws RangeError for a trace without identity of blocks */
+  next(): EventBatch | null {
+    if (this.error !== undefined) throw this.error
+    const { batch } = this
+    this.batch = null
+    return batch === null ? null : this.place(batch)
+  }
+
+  end(): void {
+    // Nothing is held back.
+  }
+
+  endTruncated(): void {
+    // Nothing is held back.
+  }
+
+  dispose(): void {
+    this.note()
+    this.header = undefined
+    this.live.dispose()
+  }
+
+  /** The figures of each trace so far, at most 256: later ones are not listed. */
+  results(): readonly SimulationResult[] {
+    if (this.header === undefined || this.done.length >= MOST_RESULTS) return this.done
+    return [...this.done, this.kernel.result(this.events, this.reused)]
+  }
+
+  /** Keeps the figures of the trace so far, which is over. */
+  private note(): void {
+    if (this.header !== undefined && this.done.length < MOST_RESULTS)
+      this.done.push(this.kernel.result(this.events, this.reused))
+  }
+
+  private begin(header: TraceHeader): void {
+    if (hasInventedAddresses(header)) throw new RangeError(NO_IDENTITY)
+    this.note()
+    this.header = header
+    this.events = this.reused = 0
+    this.live.clear()
+    if (!this.kernel.begin()) throw tooManyBlocks()
+  }
+
+  private place(source: EventBatch): EventBatch | null {
+    if (source.header !== this.header) this.begin(source.header)
+    const { count } = source
+    const fresh = fieldSet('address', 'oldAddress') | (source.columns & FieldBit.outcome)
+    const target = this.isMeasured ? undefined : reviseBatch(source, fresh)
+    const rows: number[] = []
+    const freed: number[] = []
+    let placed = 0
+    for (let from = 0; from < count && placed === from; from += BATCH_EVENTS) {
+      const to = Math.min(from + BATCH_EVENTS, count)
+      placed += this.placeRows(source, from, to)
+      if (target !== undefined) this.take(target, from, placed, (fresh & FieldBit.outcome) !== 0)
+      this.noteFreed(from, placed, rows, freed)
+    }
+    this.events += placed
+    if (target === undefined) {
+      if (this.error !== undefined) throw this.error
+      return source
+    }
+    if (this.error !== undefined && placed === 0) throw this.error
+    if (rows.length === 0 && placed === count) return target
+    return withFrees(target, placed, rows, freed)
+  }
+
+  /** @returns the number of rows that were placed */
+  private placeRows(source: EventBatch, from: number, to: number): number {
+    const { kernel, live } = this
+    live.follow(source, from, to)
+    kernel.refresh()
+    kernel.columns.put(source, from, to, READ)
+    const placed = kernel.run.placeRows(to - from)
+    kernel.refresh()
+    if (placed === to - from) return placed
+    this.error =
+      kernel.run.fault.value === TOO_LARGE
+        ? limit('the simulated heap would have more than 2^45 bytes, or an alignment of more than 2^32', {
+            format: source.header.format,
+            event: this.events + from + placed + 1,
+          })
+        : tooManyBlocks()
+    return placed
+  }
+
+  /** Copies what the kernel changed. */
+  private take(target: EventBatch, from: number, to: number, hasOutcome: boolean): void {
+    const { run } = this.kernel
+    const { buffer } = run.memory
+    const n = to - from
+    target.mask.set(new Uint32Array(buffer, run.MASK.value, n), from)
+    target.address.words.set(new Uint32Array(buffer, run.ADDRESS.value, 2 * n), 2 * from)
+    target.oldAddress.words.set(new Uint32Array(buffer, run.OLD_ADDRESS.value, 2 * n), 2 * from)
+    if (hasOutcome) target.outcome.set(new Uint8Array(buffer, run.OUTCOME.value, n), from)
+  }
+
+  /** Adds the events before which a block has to be freed, and the words of its address. */
+  private noteFreed(from: number, to: number, rows: number[], freed: number[]): void {
+    const { run } = this.kernel
+    const n = run.freedBefore.value
+    if (n === 0) return
+    this.reused += n
+    const words = new Uint32Array(run.memory.buffer, run.FREED_BEFORE.value, 2 * (to - from))
+    for (let row = 0; row < to - from; row++) {
+      const lo = words[2 * row + LO] as number
+      const hi = words[2 * row + HI] as number
+      if ((lo | hi) === 0) continue
+      rows.push(from + row)
+      freed.push(lo, hi)
+    }
+  }
+}
+
+/** The first events of a batch, with frees before some of them. */
+function withFrees(batch: EventBatch, count: number, before: readonly number[], freed: readonly number[]): EventBatch {
+  const rows = new Int32Array(count + before.length)
+  let n = 0
+  let next = 0
+  const places: number[] = []
+  for (let i = 0; i < count; i++) {
+    if (before[next] === i) {
+      places.push(n)
+      rows[n++] = i
+      next++
+    }
+    rows[n++] = i
+  }
+  const target = selectRows(batch, rows, n)
+  target.addColumns(FieldBit.address)
+  for (const [k, i] of places.entries()) {
+    const mask = target.mask[i] as number
+    const isKernels = (mask & HAS_API) !== 0 && (target.api[i] as number) >= Api.kmalloc
+    target.kind[i] = Kind.free
+    target.mask[i] = (mask & KEPT & (isKernels ? ~0 : ~HAS_API)) | FieldBit.address
+    if (isKernels && target.api[i] !== Api.pages) target.api[i] = Api.kfree
+    target.address.words[2 * i + LO] = freed[2 * k] as number
+    target.address.words[2 * i + HI] = freed[2 * k + 1] as number
+  }
+  return target
+}
