@@ -36,6 +36,7 @@ import { record } from './commands/record.js'
 import { report } from './commands/report.js'
 import { simulate } from './commands/simulate.js'
 import { sort } from './commands/sort.js'
+import { symbolize } from './commands/symbolize.js'
 import { split } from './commands/split.js'
 import { hatfJoin, hatfSplit } from './commands/split-addresses.js'
 import { sql } from './commands/sql.js'
@@ -61,7 +62,7 @@ export const GROUPS: readonly Group[] = [
   { title: 'Analyze a trace', commands: [stats, report, view, profile, diff, blocks, sql, verify] },
   { title: 'Simulate allocators', commands: [simulate] },
   { title: 'Convert a trace', commands: [convert] },
-  { title: 'Select, change and order events', commands: [filter, map, sort] },
+  { title: 'Select, change and order events', commands: [filter, map, sort, symbolize] },
   { title: 'Split and merge traces', commands: [split, merge] },
   {
     title: 'Read a format: events as lines of JSON',

@@ -100,6 +100,7 @@ test('the root has every format, and a few functions', () => {
     'sort',
     'split',
     'stats',
+    'symbolize',
     'verify',
     'zstd',
   ])

@@ -1,0 +1,26 @@
+import { symbolize, type SymbolizeOptions } from '../../streams/symbolize.js'
+import { UsageError, type Arguments } from '../command.js'
+import { inputOperand } from '../input.js'
+import { outputFormat } from '../output-format.js'
+import { runJob } from '../pipeline.js'
+import { heldInput } from '../streaming.js'
+
+/** Runs `hf-symbolize`. @throws UsageError */
+export async function runSymbolize(args: Arguments): Promise<void> {
+  const tool = args.value('tool') as SymbolizeOptions['tool']
+  const options: SymbolizeOptions = {
+    debugDirs: args.all('debug-dir'),
+    buildIds: Object.fromEntries(args.all('build-id').map(buildIdOf)),
+    ...(tool !== undefined && { tool }),
+  }
+  const to = await outputFormat(args, args.value('output') ?? '-')
+  await runJob({ command: 'hf-symbolize', args, input: heldInput(inputOperand(args), () => symbolize(options)), to })
+}
+
+/** `MODULE=ID`. @throws UsageError */
+function buildIdOf(text: string): [string, string] {
+  const [, module, id] = /^(.+)=((?:[0-9a-fA-F]{2})+)$/s.exec(text) ?? []
+  if (module === undefined || id === undefined)
+    throw new UsageError(`--build-id needs MODULE=ID, with the id in hexadecimal, not ${JSON.stringify(text)}`)
+  return [module, id]
+}

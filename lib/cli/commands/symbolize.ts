@@ -1,0 +1,47 @@
+import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
+import type { Command } from '../command.js'
+
+export const symbolize: Command = {
+  name: 'hf-symbolize',
+  summary: 'add the names of functions to a trace',
+  operands: '[FILE]',
+  description:
+    'Frames of stacks that have a module and an offset, and no function, get their function, file, line and inlined ' +
+    'callers. Traces of heaptrack -r are such traces. Everything else stays as it is.\n' +
+    'A module is looked for at its path, and in each --debug-dir by path and by name. If it has no line tables, ' +
+    'a debug file with its build id is looked for, as .build-id/xx/yyy.debug in each --debug-dir and in ' +
+    '/usr/lib/debug, and by debuginfod-find if DEBUGINFOD_URLS is set. A trace of heaptrack has no build ids, so a ' +
+    'module that was built again gives wrong names, unless --build-id says which one it was.\n' +
+    'The names come from llvm-symbolizer, otherwise from addr2line, otherwise, and where there are no line tables, ' +
+    'from the symbol table of the module, ' +
+    'which has no files and lines; these names are demangled by c++filt, or stay mangled if there is none. A module ' +
+    'without a file is reported, and its frames stay as they are.\n' +
+    'The output is NDJSON unless --to or the name after -o says otherwise.',
+  memory: 'constant: the names of a million addresses are kept. The tool takes what the debug information needs.',
+  flags: [
+    { name: 'debug-dir', value: 'DIR', help: 'Look for modules and debug files in DIR', repeat: true },
+    {
+      name: 'build-id',
+      value: 'MODULE=ID',
+      help: 'Refuse files for MODULE, a path in the trace, that have another build id',
+      repeat: true,
+    },
+    {
+      name: 'tool',
+      value: 'TOOL',
+      help: 'Ask this tool; none reads symbol tables only',
+      values: ['llvm-symbolizer', 'addr2line', 'none'],
+    },
+    ...OUTPUT_FLAGS,
+    ...TO_FLAGS,
+    STRICT_FLAG,
+  ],
+  examples: [
+    { command: 'hf-symbolize heaptrack.app.1234.raw.zst -o app.ndjson.gz', means: 'a raw recording of heaptrack' },
+    {
+      command: 'hf-symbolize --debug-dir symbols/ app.raw.zst | hf-stats',
+      means: 'the debug files of stripped programs are in a folder',
+    },
+  ],
+  run: async (args) => (await import('./symbolize.run.js')).runSymbolize(args),
+}

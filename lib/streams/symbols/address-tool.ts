@@ -1,0 +1,121 @@
+import { spawn, spawnSync, type ChildProcessByStdio } from 'node:child_process'
+import { createInterface, type Interface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import type { Frame } from '../../event/frame.js'
+
+/** The tools that name addresses, the best first. Both understand the same options and write the same text. */
+export const ADDRESS_TOOLS = ['llvm-symbolizer', 'addr2line'] as const
+export type AddressTool = (typeof ADDRESS_TOOLS)[number]
+
+/** An address that no module has: the answer to it ends the answers to those before it. */
+const END = 'ffffffffffffffff'
+/** Further functions that were inlined at an address are left out. */
+const MAX_INLINED = 256
+/** The maximum length of a name in characters; longer ones are truncated. */
+const MAX_NAME = 65_536
+
+/** The best tool on this machine. */
+export function findTool(): AddressTool | undefined {
+  return ADDRESS_TOOLS.find((tool) => spawnSync(tool, ['--version'], { stdio: 'ignore' }).error === undefined)
+}
+
+/** The frames at an address, the innermost first; all but the last one are inlined. Empty if nothing is known. */
+export type Names = readonly Pick<Frame, 'function' | 'file' | 'line'>[]
+
+/** Names the addresses of one file. */
+export interface AddressNamer {
+  /** The names at addresses. @throws Error when they cannot be found */
+  ask(addresses: readonly bigint[]): Promise<Names[]>
+  /** Frees what it holds, such as a process. */
+  close(): void
+}
+
+/** A process that names the addresses of one file. */
+export class AddressProcess implements AddressNamer {
+  private readonly child: ChildProcessByStdio<Writable, Readable, null>
+  private readonly reader: Interface
+  private readonly lines: AsyncIterator<string>
+  private failure: Error | undefined
+
+  /** @param file the path of an ELF file */
+  constructor(tool: AddressTool, file: string) {
+    const style = tool === 'addr2line' ? [] : ['--output-style=GNU']
+    this.child = spawn(tool, [...style, '-a', '-i', '-C', '-f', '-e', file], { stdio: ['pipe', 'pipe', 'ignore'] })
+    this.reader = createInterface({ input: this.child.stdout, crlfDelay: Infinity })
+    this.lines = this.reader[Symbol.asyncIterator]()
+    this.child.stdin.on('error', (error) => (this.failure ??= error))
+    this.child.on('error', (error) => {
+      this.failure = error
+      this.reader.close()
+    })
+  }
+
+  /** The names at addresses. @throws Error when the process ends before it has answered */
+  async ask(addresses: readonly bigint[]): Promise<Names[]> {
+    // The answers are read while the questions are written.
+    this.child.stdin.write(`${addresses.map((address) => `0x${address.toString(16)}\n`).join('')}0x${END}\n`)
+    const answers: Names[] = []
+    let names: { function?: string; file?: string; line?: number }[] = []
+    let name: string | undefined
+    for (let isLast = false; ;) {
+      const line = await this.line()
+      // A name with a line feed must not take the place of an answer, which would be waited for.
+      if (/^0x[0-9a-f]+$/.test(line)) {
+        names = []
+        name = undefined
+        isLast = line === `0x${END}`
+        if (!isLast) answers.push(names)
+      } else if (name === undefined) {
+        name = line
+      } else {
+        if (isLast) break
+        if (names.length < MAX_INLINED) names.push(named(name, line))
+        name = undefined
+      }
+    }
+    if (answers.length !== addresses.length) throw new Error(`${this.child.spawnfile} gave a wrong number of answers`)
+    return answers.map((names) => (names.some((name) => name.function !== undefined) ? names : []))
+  }
+
+  /** Ends the process. */
+  close(): void {
+    this.child.kill('SIGKILL')
+    this.reader.close()
+    this.child.stdin.destroy()
+    this.child.stdout.destroy()
+  }
+
+  private async line(): Promise<string> {
+    const next = await this.lines.next()
+    if (next.done === true) throw this.failure ?? new Error(`${this.child.spawnfile} ended before it had answered`)
+    return next.value.length > MAX_NAME ? next.value.slice(0, MAX_NAME) : next.value
+  }
+}
+
+/** What the two lines of an answer say: `name` and `file:line`, with question marks for what is not known. */
+function named(name: string, place: string): { function?: string; file?: string; line?: number } {
+  const [, file, line] = /^(.*):(\d+|\?)(?: \(discriminator \d+\))?$/s.exec(place) ?? []
+  const number = Number(line)
+  return {
+    ...(name !== '??' && name !== '' && { function: name }),
+    ...(file !== undefined && file !== '??' && file !== '' && { file }),
+    ...(file !== undefined && file !== '??' && file !== '' && number > 0 && number <= 0xffff_ffff && { line: number }),
+  }
+}
+
+/** Names without their mangling, by `c++filt`; where there is none, the names as they are. */
+export async function demangled(names: readonly string[], signal: AbortSignal): Promise<string[]> {
+  if (!names.some((name) => /^_[ZR]/.test(name))) return [...names]
+  return new Promise((resolve) => {
+    const child = spawn('c++filt', [], { stdio: ['pipe', 'pipe', 'ignore'], signal, killSignal: 'SIGKILL' })
+    const parts: Buffer[] = []
+    child.on('error', () => resolve([...names]))
+    child.stdin.on('error', () => {})
+    child.stdout.on('data', (part: Buffer) => parts.push(part))
+    child.on('close', () => {
+      const lines = Buffer.concat(parts).toString('latin1').split('\n')
+      resolve(lines.length === names.length + 1 ? lines.slice(0, -1) : [...names])
+    })
+    child.stdin.end(Buffer.from(names.map((name) => `${name.replaceAll('\n', ' ')}\n`).join(''), 'latin1'))
+  })
+}

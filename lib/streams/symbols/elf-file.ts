@@ -1,0 +1,73 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { FunctionSymbols, readElf, type ReadAt } from '../../symbols/elf.js'
+import { demangled, type AddressNamer, type Names } from './address-tool.js'
+
+/** A regular file that is open, and how it is read; undefined if a path is not that of one. */
+function openFile(path: string): { read: ReadAt; close: () => void } | undefined {
+  let file: number
+  try {
+    // A name in a trace may be that of a pipe, which must not be waited for.
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  } catch {
+    return undefined
+  }
+  const { size } = fstatSync(file)
+  const read: ReadAt = (offset, length) => {
+    const bytes = new Uint8Array(Math.max(0, Math.min(length, size - offset)))
+    return bytes.length === 0 ? bytes : bytes.subarray(0, readSync(file, bytes, 0, bytes.length, offset))
+  }
+  if (fstatSync(file).isFile()) return { read, close: () => closeSync(file) }
+  closeSync(file)
+  return undefined
+}
+
+/** What is known of an ELF file by its headers. */
+export interface ElfFile {
+  readonly path: string
+  readonly buildId?: string
+  readonly hasLines: boolean
+}
+
+/** The file at a path; undefined if it cannot be read or is not an ELF file. */
+export function elfFile(path: string): ElfFile | undefined {
+  const file = openFile(path)
+  try {
+    const elf = file && readElf(file.read)
+    if (elf === undefined) return undefined
+    const { buildId, hasLines } = elf
+    return { path, hasLines, ...(buildId !== undefined && { buildId }) }
+  } catch {
+    return undefined
+  } finally {
+    file?.close()
+  }
+}
+
+/** Names addresses of one file by its symbol tables: functions only. */
+export class SymbolFile implements AddressNamer {
+  private readonly file: ReturnType<typeof openFile>
+  private readonly symbols: FunctionSymbols | undefined
+
+  /** @param signal ends the process that demangles the names */
+  constructor(
+    path: string,
+    private readonly signal: AbortSignal,
+  ) {
+    this.file = openFile(path)
+    const elf = this.file && readElf(this.file.read)
+    this.symbols = this.file && elf && FunctionSymbols.of(elf, this.file.read)
+  }
+
+  async ask(addresses: readonly bigint[]): Promise<Names[]> {
+    const names = addresses.map((address) => this.symbols?.nameAt(Number(address)))
+    const plain = await demangled(
+      names.map((name) => name ?? ''),
+      this.signal,
+    )
+    return names.map((name, i) => (name === undefined ? [] : [{ function: plain[i] as string }]))
+  }
+
+  close(): void {
+    this.file?.close()
+  }
+}

@@ -1,0 +1,121 @@
+import { AddressProcess, findTool, type AddressNamer, type AddressTool, type Names } from './address-tool.js'
+import { SymbolFile } from './elf-file.js'
+import { findModule } from './find-module.js'
+
+/** The number of files whose addresses are named at a time; the one that was used least recently is closed first. */
+const MAX_NAMERS = 8
+/** The number of cached addresses and modules; beyond it, the cache begins again. */
+const MAX_CACHED = 1_000_000
+const MAX_MODULES = 65_536
+/** Addresses of one question; so many answers are held at a time. */
+const ASKED = 4096
+
+/** Where names come from. */
+export interface SymbolizeOptions {
+  /** Folders with separate debug files (`.build-id/xx/yyy.debug`), and with modules by path or name. */
+  readonly debugDirs?: readonly string[]
+  /** The build ids of modules, in hexadecimal, by their paths in the trace. A file with another one is refused. */
+  readonly buildIds?: Readonly<Record<string, string>>
+  /** The tool; `none` reads the symbol tables of modules only. Default: the best one that this machine has. */
+  readonly tool?: AddressTool | 'none'
+}
+
+/** A module, and the names that were found in it. */
+interface KnownModule {
+  /** The file with its names; undefined if there is none. */
+  readonly path: string | undefined
+  readonly names: Map<bigint, Names>
+}
+
+/** Gives addresses of modules their names. */
+export class Symbolizer {
+  /** What was refused or went wrong, in its order: at most one sentence for each module. */
+  readonly warnings: string[] = []
+  private readonly modules = new Map<string, KnownModule>()
+  /** The modules by their build ids: several paths may be the same module. */
+  private readonly byId = new Map<string, KnownModule>()
+  /** What names the addresses of each file. */
+  private readonly namers = new Map<string, AddressNamer>()
+  /**
+   * The files whose own symbols are read: the tool failed, or they have no line tables. There addr2line would name
+   * the nearest symbol, however far it is.
+   */
+  private readonly plain = new Set<string>()
+  private readonly abort = new AbortController()
+  private readonly tool: AddressTool | undefined
+  private cached = 0
+
+  constructor(private readonly options: SymbolizeOptions = {}) {
+    this.tool = options.tool === 'none' ? undefined : (options.tool ?? findTool())
+  }
+
+  /** The names at offsets in a module, by offset. An empty list is for an address that has no name. */
+  async names(module: string, offsets: Iterable<bigint>): Promise<ReadonlyMap<bigint, Names>> {
+    if (this.cached > MAX_CACHED || this.modules.size > MAX_MODULES) this.forget()
+    const known = this.modules.get(module) ?? (await this.find(module))
+    const { path, names } = known
+    if (path === undefined) return names
+    const missing = [...new Set(offsets)].filter((offset) => !names.has(offset))
+    for (let from = 0; from < missing.length; from += ASKED) {
+      const asked = missing.slice(from, from + ASKED)
+      const answers = await this.ask(path, asked)
+      asked.forEach((offset, i) => names.set(offset, answers[i] ?? []))
+      this.cached += asked.length
+    }
+    return names
+  }
+
+  /** Ends all processes. */
+  close(): void {
+    this.abort.abort()
+    for (const namer of this.namers.values()) namer.close()
+    this.namers.clear()
+  }
+
+  private forget(): void {
+    this.modules.clear()
+    this.byId.clear()
+    this.plain.clear()
+    this.cached = 0
+  }
+
+  private async find(module: string): Promise<KnownModule> {
+    const buildId = this.options.buildIds?.[module]?.toLowerCase()
+    const found = await findModule(module, this.options.debugDirs ?? [], buildId, this.abort.signal)
+    if ('refused' in found && this.warnings.length < MAX_MODULES) this.warnings.push(`no names: ${found.refused}`)
+    const file = 'file' in found ? found.file : undefined
+    if (file?.hasLines === false) this.plain.add(file.path)
+    const same = file?.buildId === undefined ? undefined : this.byId.get(file.buildId)
+    const known = same ?? { path: file?.path, names: new Map<bigint, Names>() }
+    if (file?.buildId !== undefined) this.byId.set(file.buildId, known)
+    this.modules.set(module, known)
+    return known
+  }
+
+  private async ask(path: string, offsets: readonly bigint[]): Promise<Names[]> {
+    const namer = this.namers.get(path) ?? this.namer(path)
+    // The most recently used one is the last.
+    this.namers.delete(path)
+    this.namers.set(path, namer)
+    if (this.namers.size > MAX_NAMERS) {
+      const [oldest, first] = this.namers.entries().next().value as [string, AddressNamer]
+      first.close()
+      this.namers.delete(oldest)
+    }
+    try {
+      return await namer.ask(offsets)
+    } catch (error) {
+      namer.close()
+      this.namers.delete(path)
+      if (this.abort.signal.aborted || !(namer instanceof AddressProcess)) throw error
+      this.warnings.push(`${path}: ${(error as Error).message}; its symbols are read instead`)
+      this.plain.add(path)
+      return this.ask(path, offsets)
+    }
+  }
+
+  private namer(path: string): AddressNamer {
+    const { tool, plain, abort } = this
+    return tool === undefined || plain.has(path) ? new SymbolFile(path, abort.signal) : new AddressProcess(tool, path)
+  }
+}

@@ -1,0 +1,216 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BATCH_EVENTS, batchesOf, type EventBatch } from '../../lib/event/batch.js'
+import { parseFrame } from '../../lib/event/frame.js'
+import type { TraceEvent } from '../../lib/event/trace-event.js'
+import { elfFile } from '../../lib/streams/symbols/elf-file.js'
+import { symbolize, type SymbolizeOptions } from '../../lib/streams/symbolize.js'
+
+const PROGRAM = `#include <stdlib.h>
+static inline __attribute__((always_inline)) void *inner(int n) { return malloc(n); }
+static inline __attribute__((always_inline)) void *middle(int n) { return inner(n + 1); }
+__attribute__((noinline)) void *outer(int n) { return middle(n * 2); }
+#ifndef SHARED
+int main(void) { return outer(3) == 0; }
+#endif
+`
+
+const has = (tool: string): boolean => spawnSync(tool, ['--version'], { stdio: 'ignore' }).error === undefined
+const missing = ['cc', 'addr2line', 'nm', 'objcopy', 'strip'].filter((tool) => !has(tool))
+const tools = (['llvm-symbolizer', 'addr2line'] as const).filter(has)
+
+let folder = ''
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'symbolize-'))
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function compile(name: string, ...flags: string[]): string {
+  const source = join(folder, 'app.c')
+  writeFileSync(source, PROGRAM)
+  const path = join(folder, name)
+  execFileSync('cc', ['-O2', '-Wl,--build-id', ...flags, source, '-o', path])
+  return path
+}
+
+/** The address in a file of the last instruction of `outer`, which is the jump to malloc. */
+function addressOf(path: string): bigint {
+  const line = execFileSync('nm', ['-S', path], { encoding: 'utf8' })
+    .split('\n')
+    .find((text) => text.endsWith(' T outer')) as string
+  const [start, size] = line.split(' ')
+  return BigInt(`0x${start}`) + BigInt(`0x${size}`) - 1n
+}
+
+async function run(
+  events: TraceEvent[],
+  options?: SymbolizeOptions,
+): Promise<{ events: TraceEvent[]; warnings: string[] }> {
+  const found: TraceEvent[] = []
+  const warnings: string[] = []
+  const stream = symbolize(options).on('warning', (text: string) => warnings.push(text))
+  await pipeline(Readable.from(batchesOf(events)), stream, async (source: AsyncIterable<EventBatch>) => {
+    for await (const batch of source) found.push(...batch)
+  })
+  return { events: found, warnings }
+}
+
+const alloc = (...stack: string[]): TraceEvent => ({ kind: 'alloc', address: 1n, size: 2n, stack })
+
+describe.skipIf(missing.length > 0)(`symbolize (needs cc and binutils; absent: ${missing.join(' ') || 'none'})`, () => {
+  const kinds = [
+    ['position-independent', ['-g', '-pie', '-fPIE']],
+    ['at a fixed address', ['-g', '-no-pie']],
+    ['a shared library', ['-g', '-shared', '-fPIC', '-DSHARED']],
+  ] as const
+  for (const tool of tools)
+    for (const [what, flags] of kinds)
+      test(`${tool} gives functions, lines and inlined callers: ${what}`, async () => {
+        const path = compile(`kind-${what.replaceAll(' ', '-')}`, ...flags)
+        const raw = `in ${path}+0x${addressOf(path).toString(16)} [0x7f00]`
+        const known = 'known at x.c:1'
+        const { events, warnings } = await run([alloc(raw, known), alloc(known), { kind: 'free', address: 1n }], {
+          tool,
+        })
+        const [first, ...others] = events
+        const frames = (first?.stack ?? []).map(parseFrame)
+        expect(warnings).toEqual([])
+        expect(frames.map((frame) => frame.function)).toEqual(['inner', 'middle', 'outer', 'known'])
+        expect(frames.map((frame) => frame.inlined)).toEqual([true, true, undefined, undefined])
+        expect(frames[2]).toMatchObject({ module: path, line: 4, address: 0x7f00n })
+        expect(others).toEqual([alloc(known), { kind: 'free', address: 1n }])
+      })
+
+  test('symbol tables alone give the function', async () => {
+    const path = compile('plain', '-pie', '-fPIE')
+    const raw = `in ${path}+0x${addressOf(path).toString(16)}`
+    const { events } = await run([alloc(raw)], { tool: 'none' })
+    expect(events[0]?.stack).toEqual([`outer ${raw}`])
+  })
+
+  test('the debug file of a stripped module is found by its build id', async () => {
+    const path = compile('stripped', '-g', '-pie', '-fPIE')
+    const raw = `in ${path}+0x${addressOf(path).toString(16)}`
+    const id = elfFile(path)?.buildId as string
+    const into = join(folder, 'debug', '.build-id', id.slice(0, 2))
+    mkdirSync(into, { recursive: true })
+    execFileSync('objcopy', ['--only-keep-debug', path, join(into, `${id.slice(2)}.debug`)])
+    execFileSync('strip', [path])
+    expect((await run([alloc(raw)])).events[0]?.stack).toEqual([raw])
+    const { events } = await run([alloc(raw)], { debugDirs: [join(folder, 'debug')] })
+    expect(events[0]?.stack?.map((text) => parseFrame(text).function)).toEqual(['inner', 'middle', 'outer'])
+    // The module need not be there if the build id is known.
+    const gone = raw.replace('stripped', 'gone')
+    const ids = { [join(folder, 'gone')]: id }
+    const found = await run([alloc(gone)], { debugDirs: [join(folder, 'debug')], buildIds: ids })
+    expect(found.events[0]?.stack).toHaveLength(3)
+  })
+
+  test('a file with another build id is refused with both', async () => {
+    const path = compile('other', '-g')
+    const raw = `in ${path}+0x${addressOf(path).toString(16)}`
+    const { events, warnings } = await run([alloc(raw)], { buildIds: { [path]: 'abcd' } })
+    expect(events).toEqual([alloc(raw)])
+    expect(warnings).toEqual([`no names: ${path} has the build id ${elfFile(path)?.buildId}, and not abcd`])
+  })
+
+  test('a module that is not there, or no ELF file, is reported once', async () => {
+    const text = join(folder, 'text')
+    writeFileSync(text, 'not ELF')
+    const stacks = [alloc(`in /no/such+0x10`), alloc(`in /no/such+0x20`), alloc(`in ${text}+0x1`)]
+    const { events, warnings } = await run(stacks)
+    expect(events).toEqual(stacks)
+    expect(warnings).toEqual(['no names: there is no ELF file /no/such', `no names: there is no ELF file ${text}`])
+  })
+
+  const hasLines = elfFile(process.execPath)?.hasLines === true
+  const slow = { tags: ['slow'], timeout: 60_000 }
+  test.skipIf(!hasLines)('10,000 addresses of node, if it has lines, are named as by addr2line', slow, async () => {
+    const file = process.execPath
+    const asked = [...new Set(fc.sample(fc.integer({ min: 0xc00000, max: 0x2000000 }), { numRuns: 10_000, seed: 1 }))]
+    const input = asked.map((offset) => `0x${offset.toString(16)}\n`).join('')
+    const text = execFileSync('addr2line', ['-a', '-i', '-C', '-f', '-e', file], {
+      input,
+      encoding: 'utf8',
+      maxBuffer: 2 ** 28,
+    })
+    const expected = text
+      .split(/^0x.*\n/m)
+      .slice(1)
+      .map((part) =>
+        part
+          .split('\n')
+          .filter((line, i) => i % 2 === 0 && line !== '')
+          .map((name) => (name === '??' ? undefined : name)),
+      )
+    const { events } = await run(
+      asked.map((offset) => alloc(`in ${file}+0x${offset.toString(16)}`)),
+      { tool: 'addr2line' },
+    )
+    expect(events.map(({ stack }) => stack?.map((frame) => parseFrame(frame).function))).toEqual(expected)
+  })
+
+  test('100,000 frames take less than ten seconds', { tags: ['slow'], timeout: 60_000 }, async () => {
+    const path = process.execPath
+    const events = Array.from({ length: 100_000 }, (_, i) => alloc(`in ${path}+0x${(0xc00000 + 64 * i).toString(16)}`))
+    const start = performance.now()
+    const { events: named } = await run(events)
+    expect(performance.now() - start).toBeLessThan(10_000)
+    expect(named.length).toBe(events.length)
+    expect(named.filter(({ stack }) => parseFrame(stack?.[0] as string).function !== undefined).length).toBeGreaterThan(
+      0,
+    )
+  })
+
+  test('a stream that is destroyed leaves no process', async () => {
+    const path = compile('killed', '-g')
+    const raw = alloc(`in ${path}+0x${addressOf(path).toString(16)}`)
+    const children = () =>
+      readFileSync(`/proc/self/task/${process.pid}/children`, 'latin1')
+        .trim()
+        .split(' ')
+        .filter((pid) => pid !== '' && readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(path))
+    const stream = symbolize({ tool: 'addr2line' })
+    stream.write(batchesOf([raw])[0])
+    await new Promise((resolve) => stream.once('readable', resolve))
+    expect(children().length).toBe(1)
+    stream.destroy()
+    await expect.poll(() => children().length).toBe(0)
+  })
+
+  test('the events before a fault are named, and then the fault is reported', async () => {
+    const path = compile('cut', '-g')
+    const raw = alloc(`in ${path}+0x${addressOf(path).toString(16)}`)
+    const seen: TraceEvent[] = []
+    const [batch] = batchesOf(Array.from({ length: BATCH_EVENTS }, () => raw))
+    const source = async function* (): AsyncGenerator<unknown> {
+      yield batch
+      yield await Promise.resolve('no batch')
+    }
+    const flow = pipeline(Readable.from(source()), symbolize(), async (from: AsyncIterable<EventBatch>) => {
+      for await (const named of from) seen.push(...named)
+    })
+    await expect(flow).rejects.toThrow(/symbolize\(\)/)
+    expect(seen.length).toBe(BATCH_EVENTS)
+    expect(seen[0]?.stack).toHaveLength(3)
+  })
+
+  test('a damaged module has fewer names, and nothing worse', async () => {
+    const path = compile('whole', '-pie', '-fPIE')
+    const raw = `+0x${addressOf(path).toString(16)}`
+    const bytes = readFileSync(path)
+    const damaged = join(folder, 'damaged')
+    for (let n = 0; n < 40; n++) {
+      copyFileSync(path, damaged)
+      writeFileSync(damaged, bytes.subarray(0, Math.floor((bytes.length * n) / 40)))
+      const { events } = await run([alloc(`in ${damaged}${raw}`)], { tool: 'none' })
+      expect(events[0]?.stack?.length).toBe(1)
+    }
+  })
+})

@@ -1,0 +1,126 @@
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { FunctionSymbols, readElf, type ReadAt } from '../../lib/symbols/elf.js'
+import { runs } from '../support/runs.js'
+
+/** A small file: a header, a note with a build id, a symbol table with one function, and its strings. */
+function small(is64: boolean, little: boolean): Uint8Array {
+  const bytes = new Uint8Array(1024)
+  const view = new DataView(bytes.buffer)
+  const half = (at: number, value: number) => view.setUint16(at, value, little)
+  const word = (at: number, value: number) => view.setUint32(at, value, little)
+  const long = (at: number, value: number) =>
+    is64 ? view.setBigUint64(at, BigInt(value), little) : view.setUint32(at, value, little)
+  bytes.set([0x7f, 0x45, 0x4c, 0x46, is64 ? 2 : 1, little ? 1 : 2, 1])
+  const sections = 512
+  long(is64 ? 40 : 32, sections)
+  half(is64 ? 58 : 46, is64 ? 64 : 40)
+  half(is64 ? 60 : 48, 4)
+  half(is64 ? 62 : 50, 3)
+  const section = (i: number, name: number, type: number, offset: number, size: number, link: number) => {
+    const at = sections + i * (is64 ? 64 : 40)
+    word(at, name)
+    word(at + 4, type)
+    long(at + (is64 ? 24 : 16), offset)
+    long(at + (is64 ? 32 : 20), size)
+    word(at + (is64 ? 40 : 24), link)
+  }
+  section(1, 0, 7, 128, 20, 0)
+  section(2, 0, 2, 160, is64 ? 24 : 16, 3)
+  section(3, 0, 3, 200, 32, 0)
+  word(128, 4)
+  word(132, 4)
+  word(136, 3)
+  bytes.set([0x47, 0x4e, 0x55, 0], 140)
+  bytes.set([0xab, 0xcd, 0x01, 0x02], 144)
+  word(160, 1)
+  bytes[160 + (is64 ? 4 : 12)] = 2
+  half(160 + (is64 ? 6 : 14), 1)
+  long(160 + (is64 ? 8 : 4), 0x1000)
+  long(160 + (is64 ? 16 : 8), 0x20)
+  bytes.set(new TextEncoder().encode('main'), 201)
+  return bytes
+}
+
+const reader =
+  (bytes: Uint8Array): ReadAt =>
+  (offset, length) =>
+    bytes.subarray(Math.min(offset, bytes.length), Math.min(offset + length, bytes.length))
+
+/** Reads all that is read of a file. */
+function readAll(bytes: Uint8Array, address: number): { buildId: string | undefined; name: string | undefined } {
+  const read = reader(bytes)
+  const elf = readElf(read)
+  return { buildId: elf?.buildId, name: elf && FunctionSymbols.of(elf, read).nameAt(address) }
+}
+
+describe('ELF files', () => {
+  test.each([
+    [true, true],
+    [true, false],
+    [false, true],
+    [false, false],
+  ])('64 bits %s, little-endian %s: build id and functions', (is64, little) => {
+    const bytes = small(is64, little)
+    expect(readAll(bytes, 0x1000)).toEqual({ buildId: 'abcd0102', name: 'main' })
+    expect(readAll(bytes, 0x101f).name).toBe('main')
+    expect(readAll(bytes, 0x1020).name).toBeUndefined()
+    expect(readAll(bytes, 0xfff).name).toBeUndefined()
+  })
+
+  test('truncated at every byte, they have fewer names and are no error', () => {
+    for (const is64 of [true, false]) {
+      const bytes = small(is64, true)
+      for (let n = 0; n < bytes.length; n++) {
+        const { buildId, name } = readAll(bytes.subarray(0, n), 0x1000)
+        expect([undefined, 'abcd0102']).toContain(buildId)
+        expect([undefined, 'main']).toContain(name)
+      }
+    }
+  })
+
+  test('a real file, truncated anywhere or with any bytes changed, is read in bounded time', () => {
+    const whole = new Uint8Array(readFileSync('/proc/self/exe').buffer).slice(0, 65_536)
+    fc.assert(
+      fc.property(
+        fc.nat(whole.length),
+        fc.array(fc.tuple(fc.nat(1024), fc.nat(255)), { maxLength: 16 }),
+        (length, changes) => {
+          const bytes = whole.slice(0, length)
+          for (const [at, value] of changes) bytes[at] = value
+          const start = performance.now()
+          readAll(bytes, 0x1000)
+          expect(performance.now() - start).toBeLessThan(1000)
+        },
+      ),
+      { numRuns: runs(50) },
+    )
+  })
+
+  test('random changes of a small file', () => {
+    fc.assert(
+      fc.property(
+        fc.boolean(),
+        fc.boolean(),
+        fc.array(fc.tuple(fc.nat(1023), fc.nat(255)), { minLength: 1, maxLength: 32 }),
+        fc.nat(0xffff),
+        (is64, little, changes, address) => {
+          const bytes = small(is64, little)
+          for (const [at, value] of changes) bytes[at] = value
+          readAll(bytes, address)
+        },
+      ),
+      { numRuns: runs(500) },
+    )
+  })
+
+  test('sizes of 2^63 and counts of 2^32 - 1 take neither time nor memory', () => {
+    const bytes = small(true, true)
+    const view = new DataView(bytes.buffer)
+    view.setUint16(60, 0, true)
+    view.setBigUint64(512 + 32, 0xffff_ffffn, true)
+    for (const at of [1, 2, 3]) view.setBigUint64(512 + 64 * at + 32, 2n ** 53n - 1n, true)
+    expect(() => readAll(bytes, 0x1000)).not.toThrow()
+  })
+})
