@@ -3,6 +3,7 @@ import { PROFILE_FORMATS, type ProfileFormatInfo } from '../../exports/profile-f
 import { PROFILE_WRITERS } from '../../exports/index.js'
 import { parseMoment } from '../../transforms/fates/moment.js'
 import { ProfileCollector } from '../../transforms/profile/collector.js'
+import { ownStacks } from '../../transforms/profile/own-stacks.js'
 import type { Profile, ProfileMoment } from '../../transforms/profile/profile.js'
 import type { ProfileValue } from '../../transforms/profile/values.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
@@ -10,6 +11,7 @@ import { inputOperand, traceInput } from '../input.js'
 import { outputOf } from '../output.js'
 import { runTrace } from '../pipeline.js'
 import { ProfileReport } from '../report/profile-report.js'
+import { ownFrames } from '../row-names.js'
 
 /** Runs `hf-profile`. @throws UsageError */
 export async function runProfile(args: Arguments): Promise<void> {
@@ -26,11 +28,13 @@ export async function runProfile(args: Arguments): Promise<void> {
   if (useless !== undefined)
     throw new UsageError(`--${useless} does not apply to ${format.name}, whose figures are fixed`)
   const write = await PROFILE_WRITERS[format.name]()
+  const own = ownFrames(args)
+  const threadRoot = args.has('thread-root')
   const options = { name: input === '-' ? 'trace' : basename(input), ...(value !== undefined && { value }) }
   const stage = new ProfileReport({
-    collector: new ProfileCollector({ at: momentOf(args), threadRoot: args.has('thread-root') }),
+    collector: new ProfileCollector({ at: momentOf(args), threadRoot }),
     profileOf: (profile) => profile,
-    write: (profile) => write(profile, options),
+    write: (profile) => write(ownStacks(profile, own, threadRoot ? 1 : 0), options),
     ...(format.name === 'pprof' && { lossOf: cappedPprof }),
     ...(number !== undefined && { trace: number }),
   })

@@ -10,7 +10,8 @@ export const profile: Command = {
   description:
     'Sums up the blocks of a trace by the stacks that allocated them, in one pass, and writes a file for another ' +
     'tool. An allocation without a stack is represented by its function, file and line, else by its call site. What ' +
-    'the tools show of it: docs/profiles.md.\n' +
+    'the tools show of it: docs/profiles.md. Stacks end with the innermost frame of the program itself: wrappers of ' +
+    'allocation below it, such as operator new, are left out.\n' +
     'pprof and speedscope hold all figures: what was allocated, what was live at the peak, what was live at the ' +
     'moment of --at, temporary allocations, and frees by other threads; collapsed holds one of them. dhat, massif ' +
     'and chrome have figures of their own: massif and chrome show memory over time. The sums are those of hf-stats.\n' +
@@ -34,6 +35,13 @@ export const profile: Command = {
       help: 'Write this figure where the format holds one, else show it first',
       values: PROFILE_VALUES,
     },
+    {
+      name: 'hide',
+      value: 'REGEX',
+      help: 'Leave out innermost frames that match, as malloc, operator new and other wrappers of allocation',
+      repeat: true,
+    },
+    { name: 'show', value: 'WHAT', help: 'all: leave out no frames', values: ['all'] },
     { name: 'thread-root', help: 'Put the thread that allocated at the root of each stack' },
     { name: 'trace', value: 'N', help: 'Take only trace number N of an input that holds several' },
     ...OUTPUT_FLAGS,

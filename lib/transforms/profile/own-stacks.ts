@@ -1,0 +1,50 @@
+import { namedFrameText } from '../../names/named-frame.js'
+import type { OwnFrames } from '../../names/own-frames.js'
+import type { Profile, Sample, StackTree } from './profile.js'
+
+/**
+ * A profile whose stacks end with the innermost frame of the program's own, as the rows of tables begin with it: the
+ * wrappers of allocation within it are left out. All figures stay; several samples may have the same node then.
+ * @param roots the number of outermost frames that are not the program's: 1 if threads are the roots of stacks
+ */
+export function ownStacks(profile: Profile, own: OwnFrames, roots: 0 | 1 = 0): Profile {
+  const { tree } = profile
+  const texts = profile.frames.map(namedFrameText)
+  const ends = new Int32Array(tree.parents.length).fill(-1)
+  for (const { node } of profile.samples()) if (ends[node] === -1) ends[node] = endOf(node, tree, texts, own, roots)
+  const { kept, numbers } = prune(tree, ends)
+  return {
+    ...profile,
+    tree: kept,
+    *samples(): Generator<Sample> {
+      for (const sample of profile.samples()) yield { ...sample, node: numbers[ends[sample.node] as number] as number }
+    },
+  }
+}
+
+/** The node of the innermost frame that is not hidden, of the stack of a node. */
+function endOf(node: number, { parents, frames }: StackTree, texts: readonly string[], own: OwnFrames, roots: 0 | 1) {
+  const stack: string[] = []
+  for (let at = node; at > 0; at = parents[at] as number) stack.push(texts[frames[at] as number] as string)
+  let end = node
+  for (let hidden = own.start(stack.slice(0, stack.length - roots)); hidden > 0; hidden--) end = parents[end] as number
+  return end
+}
+
+/** The part of a tree above some of its nodes, and the new number of each node in it. */
+function prune({ parents, frames }: StackTree, ends: Int32Array): { kept: StackTree; numbers: Int32Array } {
+  const isKept = new Uint8Array(parents.length)
+  isKept[0] = 1
+  for (const end of ends) for (let at = end; at > 0 && isKept[at] === 0; at = parents[at] as number) isKept[at] = 1
+  const nodes = Array.from(parents.keys()).filter((node) => isKept[node] === 1)
+  const numbers = new Int32Array(parents.length)
+  nodes.forEach((node, number) => (numbers[node] = number))
+  const parentOf = (node: number) => (node === 0 ? -1 : (numbers[parents[node] as number] as number))
+  return {
+    kept: {
+      parents: Int32Array.from(nodes, parentOf),
+      frames: Int32Array.from(nodes, (node) => frames[node] as number),
+    },
+    numbers,
+  }
+}
