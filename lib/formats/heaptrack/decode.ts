@@ -59,6 +59,8 @@ export class HeaptrackDecoder extends LineDecoder {
   private isUnsaid = false
   private odd = 0
   private firstOdd = 0
+  /** The least number of bytes with which reading the first lines is tried again. */
+  private headLength = 0
   /** The fault of the row at which reading stopped. */
   private fault: string | undefined
   /** The row of a last line without a line feed, or -1. */
@@ -338,8 +340,14 @@ export class HeaptrackDecoder extends LineDecoder {
   /** Reads the first lines of a trace. @returns false if more input is needed */
   private begin(): boolean {
     const { input } = this
+    const length = this.linesEnd - input.pos
+    if (length < this.headLength && !this.ended) return false
     const head = readHead(input.bytes, input.pos, this.linesEnd, this.ended)
-    if (head === 'more') return false
+    if (head === 'more') {
+      // Reading it again for every line would take quadratic time.
+      this.headLength = length + (length >> 3) + 1
+      return false
+    }
     if (head === 'none' || head === 'newer') {
       const newer = `the version of the file is newer than ${NEWEST}`
       this.fault = head === 'newer' ? newer : 'the line with the versions is missing'

@@ -202,6 +202,15 @@ describe('hostile input', () => {
     ).toMatchObject({ code: 'ERR_TRACE_LIMIT' })
   })
 
+  it('empty lines that come one by one after the first take little time', () => {
+    const used = process.cpuUsage()
+    const { events, error } = decode(`v 10400 3\n${'\n'.repeat(17_000)}`, 1)
+    const { user, system } = process.cpuUsage(used)
+    expect(error).toBeUndefined()
+    expect(events).toHaveLength(17_000)
+    expect((user + system) / 1000).toBeLessThan(1000)
+  })
+
   it('a stack after each of very many modules takes little time', { tags: ['slow'] }, () => {
     const begin = performance.now()
     const pieces = [
