@@ -2,7 +2,7 @@
 
 import { KERNEL_INPUT } from '../lib/kernel/layouts/input'
 import { BATCH_STRING_BYTES } from '../lib/event/limits'
-import { MAX_LINE } from '../lib/kernel/layouts/tracepoints'
+import { MAX_LINE, NO_STYLE, TIME_WITHIN } from '../lib/kernel/layouts/tracepoints'
 import {
   ADDRESS,
   API,
@@ -71,6 +71,8 @@ export const INPUT: usize = memory.data(KERNEL_INPUT + 96)
 export { style }
 /** One past the last line that was read. */
 export let position: usize = 0
+/** The start of the line with the first event that was read. */
+export let first: usize = 0
 /** How many lines were read. */
 export let lines: u32 = 0
 /** The fields of all events together. */
@@ -123,7 +125,8 @@ export function hasEvent(p: usize, end: usize): bool {
 }
 
 /**
- * Reads whole lines from `p` to `end` until there are `capacity` events or the lines are used up.
+ * Reads whole lines from `p` to `end` until there are `capacity` events or the lines are used up; or until no time is
+ * within reach of the first event.
  * @param pageSize bytes of a page
  * @param knownStyle how times are written in earlier lines
  * @returns the number of events read
@@ -139,6 +142,7 @@ export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, known
   isLong = end == p
   isRefused = false
   while (p < end && i < capacity && !stringsFull(BATCH_STRING_BYTES)) {
+    if (i > 0 && style == NO_STYLE && p - first >= TIME_WITHIN) break
     const lineEnd = findLf(p)
     let set: u32 = 0
     if (lineEnd - p < MAX_LINE) {
@@ -167,6 +171,7 @@ export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, known
       break
     }
     if (set != 0) {
+      if (i == 0) first = p
       store<u32>(MASK + ((<usize>i) << 2), set)
       all |= set
       i++

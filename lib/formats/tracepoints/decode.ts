@@ -2,7 +2,7 @@ import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
 import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
 import { LogDecoder } from '../log-decoder.js'
-import { NO_STYLE, TICKS, tracepointsKernel } from './kernel.js'
+import { NO_STYLE, TICKS, TIME_WITHIN, tracepointsKernel } from './kernel.js'
 import { DEFAULT_PAGE_SIZE, HEADER, HEADER_OF_TICKS, MAX_LINE, NAME } from './layout.js'
 
 /** Options of the decoder. */
@@ -11,12 +11,12 @@ export interface TracepointsDecodeOptions extends TextDecodeOptions {
   pageSize?: number
 }
 
-const ENOUGH = 65_536
-
 /** Decodes what ftrace, perf script and trace-cmd report write of the kernel's kmem tracepoints. */
 export class TracepointsDecoder extends LogDecoder {
   private readonly pageSize: bigint
   private style = NO_STYLE
+  /** The least number of bytes with which reading events without a time is tried again. */
+  private leastLength = 0
 
   /** @throws RangeError if the page size is invalid */
   constructor({ pageSize = DEFAULT_PAGE_SIZE, ...options }: TracepointsDecodeOptions = {}) {
@@ -42,12 +42,19 @@ export class TracepointsDecoder extends LogDecoder {
 
   protected override readLines(): EventBatch {
     const { input } = this
+    const length = this.linesEnd - input.pos
+    if (length < this.leastLength && !this.mustRead) return this.nothing()
     const { run, columns, input: window, strings } = tracepointsKernel()
     const from = window.load(input, this.linesEnd)
     const count = run.decode(from, window.end, BATCH_EVENTS, this.pageSize, this.style)
     // The header depends on how times are written, so a limited number of earlier events waits for the first time.
-    const isLast = this.mustRead || window.end - from >= ENOUGH || run.isRefused.value !== 0
-    if (count > 0 && run.style.value === NO_STYLE && !isLast) return this.nothing()
+    const isLast = this.mustRead || window.end - run.first.value >= TIME_WITHIN || run.isRefused.value !== 0
+    if (count > 0 && run.style.value === NO_STYLE && !isLast) {
+      // Reading them again for every line would take quadratic time.
+      this.leastLength = length + (length >> 3) + 1
+      return this.nothing()
+    }
+    this.leastLength = 0
     this.skip(run.skipped.value, this.line + run.firstSkipped.value)
     this.style = run.style.value
     if (run.isLong.value !== 0) {

@@ -2,12 +2,13 @@ import { instantiate, type Kernel } from '../../kernel/instance.js'
 import type { Global } from '../../kernel/load.js'
 import { KernelStrings, type StringsExports } from '../../kernel/strings.js'
 
-export { NO_STYLE, TICKS } from '../../kernel/layouts/tracepoints.js'
+export { NO_STYLE, TICKS, TIME_WITHIN } from '../../kernel/layouts/tracepoints.js'
 
 /** The exports of kernel/tracepoints.ts, which documents them. */
 interface TracepointsExports extends StringsExports {
   decode(from: number, end: number, capacity: number, pageSize: bigint, knownStyle: number): number
   readonly position: Global
+  readonly first: Global
   readonly lines: Global
   readonly fields: Global
   readonly skipped: Global

@@ -5,3 +5,5 @@ export const MAX_LINE = 8192
 export const NO_STYLE = 0
 export const SECONDS = 1
 export const TICKS = 2
+/** How far behind an event without a time the first time may be, in bytes, that says how times are written. */
+export const TIME_WITHIN = 65_536

@@ -4,7 +4,7 @@ import { LiveSet } from '../../../lib/blocks/live-set.js'
 import type { TraceEvent } from '../../../lib/event/batch.js'
 import { MAX_LINE } from '../../../lib/formats/tracepoints/layout.js'
 import { TracepointsDecoder, type TracepointsDecodeOptions } from '../../../lib/formats/tracepoints/decode.js'
-import { decodeAll, type Decoded } from '../../support/drive.js'
+import { decodeAll, drive, slices, type Decoded } from '../../support/drive.js'
 
 function decode(text: string, size?: number, options?: TracepointsDecodeOptions): Decoded & { warnings: string[] } {
   const decoder = new TracepointsDecoder(options)
@@ -188,6 +188,25 @@ describe('hostile input', () => {
       expect(events).toHaveLength(2)
       expect(warnings[0]).toContain(': 1; the first is line 2')
     }
+  })
+
+  it.each([1000, 65_000, 66_000, 140_000])('times %i bytes behind the first event decide in all pieces', (far) => {
+    const lost = '# entries-in-buffer/entries-written: 8/20   #P:2\n'
+    const text = `${lost}${'\n'.repeat(far)}CPU:1 [LOST 5 EVENTS]\nls-1 [000] 12: ${FREE}\n`
+    const units = [1, 1000, 65_536, 1_000_000].map((size) => {
+      const { out } = drive(new TracepointsDecoder(), slices(new Uint8Array(Buffer.from(text)), size))
+      return out.flatMap(({ count, header }) => Array<string>(count).fill(header.timeUnit ?? 'ticks')).join(' ')
+    })
+    const ticks = 'ticks ticks ticks'
+    expect(units).toEqual(Array(4).fill(far < 65_536 ? ticks : 'ns ticks ticks'))
+  })
+
+  it('empty lines that come one by one after an event without a time take little time', () => {
+    const used = process.cpuUsage()
+    const { events } = decode(`# entries-in-buffer/entries-written: 8/20   #P:2\n${'\n'.repeat(30_000)}`, 1)
+    const { user, system } = process.cpuUsage(used)
+    expect(events).toHaveLength(1)
+    expect((user + system) / 1000).toBeLessThan(2000)
   })
 
   it('very many names close batches before memory is full', () => {
