@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { TraceEvent } from '../../lib/event/batch.js'
+import * as compact from '../../lib/entry/compact.js'
 import * as kmemtrace from '../../lib/entry/kmemtrace.js'
 import * as mtrc from '../../lib/entry/mtrc.js'
 import * as ndjson from '../../lib/entry/ndjson.js'
@@ -123,6 +124,28 @@ describe('mergeInputs', () => {
       code: 'ERR_TRACE_TRUNCATED',
     })
     expect(text.trimEnd().split('\n')).toHaveLength(events.length)
+  })
+
+  test('merges many compact files, by a temporary file', async () => {
+    const parts = Array.from({ length: 12 }, (_, i) => merged.filter((_event, at) => at % 12 === i))
+    const header = { format: 'replay', timeUnit: 'ns' } as const
+    const texts = parts.map((part) => Buffer.from(encodeEvents(compact.format.encoder(), part, header)))
+    const paths = files(texts)
+    const inputs = paths.map((path) => ({ path }))
+    expect(await read(mergeInputs(inputs))).toMatchObject({ events: merged, warnings: [], error: undefined })
+    expect(openFiles(paths)).toBe(0)
+
+    // Without its end, a file is truncated after all of its events.
+    writeFileSync(paths[3] as string, (texts[3] as Buffer).subarray(0, -2))
+    const { events, error } = await read(mergeInputs(inputs))
+    expect(events).toEqual(merged)
+    expect(error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED' })
+    expect((error as Error).message).toContain(`${paths[3]}: compact`)
+
+    const stopped = mergeInputs(inputs)
+    for await (const batch of stopped) if (batch.count > 0) break
+    expect(stopped.destroyed).toBe(true)
+    expect(openFiles(paths)).toBe(0)
   })
 
   test('fails at once when a file is no trace or not there', async () => {

@@ -1,4 +1,4 @@
-import { fstatSync, statSync, type Stats } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync, statSync, type Stats } from 'node:fs'
 
 /** The size in bytes of a file, or of standard input if it is a file; undefined for pipes. */
 export function inputSize(path: string): number | undefined {
@@ -15,6 +15,23 @@ export function mayWait(path: string): boolean {
   } catch {
     return false
   }
+}
+
+/** Whether these are the first bytes of a file; false for pipes, and if reading fails. */
+export function beginsWith(path: string, bytes: Uint8Array): boolean {
+  if (mayWait(path)) return false
+  const head = Buffer.alloc(bytes.length)
+  try {
+    const fd = openSync(path, 'r')
+    try {
+      readSync(fd, head)
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    return false
+  }
+  return head.equals(bytes)
 }
 
 /**

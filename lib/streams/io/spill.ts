@@ -66,9 +66,12 @@ export class SpillFile {
     return { start, end: this.size, largest }
   }
 
-  /** The batches of a run, with the header of their trace; each is valid until the next one is requested. */
-  async *read({ start, end, largest }: Run, header: TraceHeader): AsyncGenerator<KeyedBatch> {
-    const buffer = new ArrayBuffer(largest + HEAD_BYTES)
+  /**
+   * The batches of a run, with the header of their trace.
+   * @param keeps whether each has memory of its own; otherwise it is valid until the next one is requested
+   */
+  async *read({ start, end, largest }: Run, header: TraceHeader, keeps = false): AsyncGenerator<KeyedBatch> {
+    let buffer = new ArrayBuffer(largest + HEAD_BYTES)
     await this.readFully(buffer, HEAD_BYTES, start)
     let length = new Uint32Array(buffer, 0, 1)[0] as number
     for (let at = start; at < end;) {
@@ -78,6 +81,7 @@ export class SpillFile {
       const next = new Uint32Array(buffer, length, 1)[0] as number
       yield unpack(buffer, header)
       length = next
+      if (keeps && at < end) buffer = new ArrayBuffer(length + HEAD_BYTES)
     }
   }
 
