@@ -1,8 +1,9 @@
 // Writes the documents that are made from the code: a page for each command, the matrix of what formats carry, the
-// table of fields in docs/ndjson.md and its JSON schema, and the programs and manual pages in package.json. With --check
+// table of fields in docs/ndjson.md and its JSON schema, that of budgets, and the programs and manual pages in package.json. With --check
 // it writes nothing and fails if one of them is not current. Needs `npm run build` before.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { checkSchema } from './docs/check-schema.mjs'
 import { commandIndex, commandPage } from './docs/commands.mjs'
 import { carriedPage } from './docs/carried.mjs'
 import { fieldTable } from './docs/fields.mjs'
@@ -22,6 +23,7 @@ function pages() {
     ['carried.md', carriedPage()],
     ['ndjson.md', withTable(read('ndjson.md'), 'fields', fieldTable())],
     ['ndjson.schema.json', wireSchema()],
+    ['check.schema.json', checkSchema()],
     ['../package.json', packageJson(commands)],
   ])
 }

@@ -1,5 +1,6 @@
 import type { Command } from './command.js'
 import { blocks } from './commands/blocks.js'
+import { check } from './commands/check.js'
 import { convert } from './commands/convert.js'
 import { diff } from './commands/diff.js'
 import { filter } from './commands/filter.js'
@@ -59,7 +60,7 @@ export interface Group {
  */
 export const GROUPS: readonly Group[] = [
   { title: 'Record a trace', commands: [record] },
-  { title: 'Analyze a trace', commands: [stats, report, view, profile, diff, blocks, sql, verify] },
+  { title: 'Analyze a trace', commands: [stats, report, view, profile, diff, check, blocks, sql, verify] },
   { title: 'Simulate allocators', commands: [simulate] },
   { title: 'Convert a trace', commands: [convert] },
   { title: 'Select, change and order events', commands: [filter, map, sort, symbolize] },

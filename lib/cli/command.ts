@@ -28,6 +28,8 @@ export interface Arguments {
   value(name: string): string | undefined
   /** Whether a switch was given. */
   has(name: string): boolean
+  /** All flags with values, in the order of the command line. */
+  readonly order: readonly (readonly [name: string, value: string])[]
   readonly operands: readonly string[]
 }
 

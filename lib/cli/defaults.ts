@@ -65,3 +65,10 @@ export const LARGEST_EMBEDDED = 64 * MIB
 
 /** `hf-sql --to`: the formats of results, the first one by default. */
 export const SQL_FORMATS = ['table', 'csv', 'ndjson', 'parquet'] as const
+
+/** `hf-check --to`: the forms of the result, the first one by default. */
+export const CHECK_FORMATS = ['text', 'markdown', 'json', 'junit', 'sarif'] as const
+/** `hf-check --top`: how many sites are named for a budget that is exceeded. */
+export const CHECK_SITES = 5
+/** `hf-check`: the file of budgets that is read where no other budget is given. */
+export const CHECK_FILE = 'heapflow.check.json'

@@ -12,6 +12,7 @@ export function parseFlags(command: Command, argv: readonly string[]): Arguments
   const { tokens } = parseArgs({ args: [...argv], options, allowPositionals: true, strict: false, tokens: true })
   const given = new Map<string, string[]>()
   const operands: string[] = []
+  const order: [name: string, value: string][] = []
   for (const token of tokens) {
     if (token.kind === 'positional') operands.push(token.value)
     if (token.kind !== 'option') continue
@@ -24,10 +25,12 @@ export function parseFlags(command: Command, argv: readonly string[]): Arguments
       continue
     }
     if (before.length > 0 && flag.repeat !== true) throw new UsageError(`--${flag.name} was given more than once`)
-    before.push(checkedValue(flag, token.value, token.inlineValue === true, flags))
+    const value = checkedValue(flag, token.value, token.inlineValue === true, flags)
+    before.push(value)
+    order.push([flag.name, value])
   }
   const all = (name: string) => given.get(name) ?? []
-  return { all, value: (name) => all(name).at(-1), has: (name) => given.has(name), operands }
+  return { all, value: (name) => all(name).at(-1), has: (name) => given.has(name), order, operands }
 }
 
 function unknownFlag(name: string, flags: readonly Flag[]): UsageError {

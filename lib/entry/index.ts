@@ -62,6 +62,17 @@ export { symbolize, type SymbolizeOptions } from '../streams/symbolize.js'
 export { filterFile, type FilterFileOptions } from '../streams/filter-file.js'
 export { split, type PartTarget, type SplitOptions, type SplitSink } from '../streams/split.js'
 export { stats, type StatsSink } from '../streams/stats.js'
+export { measure, parseBudgets } from '../streams/check.js'
+export {
+  check,
+  type CheckedBudget,
+  type CheckOptions,
+  type CheckResult,
+  type Verdict,
+} from '../transforms/check/check.js'
+export type { Budget, BudgetGroup, Limit } from '../transforms/check/budgets.js'
+export type { Measure, Measured, Measures } from '../transforms/check/measure.js'
+export type { ChangedSite } from '../transforms/check/sites.js'
 export { blocks, blockTable, type BlockStreamOptions } from '../streams/blocks.js'
 export type { BlockTableOptions } from '../transforms/block-table/block-table.js'
 export type { BlockRow, EndingName } from '../transforms/block-table/columns.js'
@@ -86,7 +97,7 @@ export type { ProfileValue } from '../transforms/profile/values.js'
 export type { ByteStream, EventReadable, EventStream, StreamEvents } from '../streams/types.js'
 export { parseRange, type Range } from '../transforms/predicates/ranges.js'
 export type { NamePattern } from '../transforms/predicates/match.js'
-export type { FaultName, Partition } from '../transforms/option-values.js'
+export type { BudgetFigure, FaultName, Partition } from '../transforms/option-values.js'
 export type { OrderField } from '../order/order-fields.js'
 export type { MergeOrder } from '../order/order-check.js'
 export type { EventFunction } from '../transforms/expression.js'

@@ -72,3 +72,26 @@ export const PROFILE_VALUES = [
  * - `all`: addresses, too, such as call sites
  */
 export const PROFILE_MATCHES = ['names', 'lines', 'all'] as const
+
+/** The unit of a figure, which decides what K, M and G after a number mean: powers of 1,024 of bytes, of 1,000 of others. */
+export type FigureUnit = 'bytes' | 'blocks' | 'events'
+
+/** Figures that have budgets: what each is, in words, its unit, and whether functions have it, too. */
+export const BUDGET_FIGURES = {
+  peak: { title: 'peak memory', unit: 'bytes', ofFunctions: true },
+  blocks: { title: 'peak block count', unit: 'blocks', ofFunctions: false },
+  allocated: { title: 'bytes allocated', unit: 'bytes', ofFunctions: true },
+  allocations: { title: 'allocations', unit: 'blocks', ofFunctions: true },
+  leaked: { title: 'bytes leaked', unit: 'bytes', ofFunctions: true },
+  'leaked-blocks': { title: 'blocks leaked', unit: 'blocks', ofFunctions: true },
+  temporary: { title: 'temporary allocations', unit: 'blocks', ofFunctions: true, whole: 'allocations' },
+  wasted: { title: 'bytes wasted', unit: 'bytes', ofFunctions: true, whole: 'bytes taken' },
+  'double-frees': { title: 'double frees', unit: 'events', ofFunctions: false },
+  'unknown-frees': { title: 'frees of unknown blocks', unit: 'events', ofFunctions: false },
+  overlaps: { title: 'overlaps', unit: 'blocks', ofFunctions: false },
+  mismatches: { title: 'blocks freed by another family', unit: 'blocks', ofFunctions: false },
+  'failed-allocations': { title: 'failed allocations', unit: 'events', ofFunctions: false },
+} as const satisfies Record<string, { title: string; unit: FigureUnit; ofFunctions: boolean; whole?: string }>
+
+/** The name of a figure that has budgets. */
+export type BudgetFigure = keyof typeof BUDGET_FIGURES

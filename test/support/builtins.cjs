@@ -13,6 +13,8 @@ vm.Script = class extends vm.Script {
 }
 
 process.on('exit', () => {
-  const builtins = process.moduleLoadList.filter((name) => name.startsWith('NativeModule ')).map((name) => name.slice('NativeModule '.length))
+  const builtins = process.moduleLoadList
+    .filter((name) => name.startsWith('NativeModule '))
+    .map((name) => name.slice('NativeModule '.length))
   writeFileSync(process.env.LOADED, JSON.stringify({ chunks, builtins }))
 })

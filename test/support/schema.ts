@@ -9,6 +9,9 @@ export interface Schema {
   pattern?: string
   minimum?: number
   maximum?: number
+  minLength?: number
+  minItems?: number
+  minProperties?: number
   items?: Schema
   properties?: Record<string, Schema>
   required?: string[]
@@ -26,17 +29,26 @@ export function conforms(value: unknown, schema: Schema, root: Schema): boolean 
   if (schema.const !== undefined && value !== schema.const) return false
   if (schema.enum !== undefined && !schema.enum.includes(value)) return false
   if (schema.type !== undefined && ![schema.type].flat().some((type) => hasType(value, type))) return false
-  if (typeof value === 'string') return schema.pattern === undefined || new RegExp(schema.pattern, 'u').test(value)
+  if (typeof value === 'string')
+    return (
+      value.length >= (schema.minLength ?? 0) &&
+      (schema.pattern === undefined || new RegExp(schema.pattern, 'u').test(value))
+    )
   if (typeof value === 'number') return value >= (schema.minimum ?? -Infinity) && value <= (schema.maximum ?? Infinity)
   if (Array.isArray(value))
-    return value.every((item) => schema.items === undefined || conforms(item, schema.items, root))
+    return (
+      value.length >= (schema.minItems ?? 0) &&
+      value.every((item) => schema.items === undefined || conforms(item, schema.items, root))
+    )
   return typeof value !== 'object' || value === null || hasProperties(value as Record<string, unknown>, schema, root)
 }
 
 function hasProperties(value: Record<string, unknown>, schema: Schema, root: Schema): boolean {
+  if (Object.keys(value).length < (schema.minProperties ?? 0)) return false
   if (schema.required?.some((key) => !Object.hasOwn(value, key))) return false
   return Object.entries(value).every(([key, item]) => {
-    const property = schema.properties?.[key] ?? schema.additionalProperties ?? true
+    const { properties = {}, additionalProperties = true } = schema
+    const property = (Object.hasOwn(properties, key) ? properties[key] : undefined) ?? additionalProperties
     return typeof property === 'boolean' ? property : conforms(item, property, root)
   })
 }

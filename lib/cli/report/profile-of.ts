@@ -1,20 +1,31 @@
 import { ProfileCollector } from '../../transforms/profile/collector.js'
+import type { EventBatch } from '../../event/batch.js'
 import type { Profile, ProfileOptions } from '../../transforms/profile/profile.js'
 import { ProfileReport } from './profile-report.js'
 import { traceInput } from '../input.js'
 import { runTrace } from '../pipeline.js'
 
 /** The profile of a file. @param command what reads it, for messages. @param path a file, or `-` for standard input */
-export async function profileOf(command: string, path: string, options: ProfileOptions = {}): Promise<Profile> {
-  let result: Profile | undefined
+export function profileOf(command: string, path: string, options: ProfileOptions = {}): Promise<Profile> {
+  return collected(command, path, new ProfileCollector(options), (profile) => profile)
+}
+
+/** What a collector makes of a file. @param profileOf the profile in that, of which warnings are given */
+export async function collected<Result>(
+  command: string,
+  path: string,
+  collector: { add(batch: EventBatch): void; finish(complete: boolean): Result },
+  profileOf: (result: Result) => Profile,
+): Promise<Result> {
+  let result: Result | undefined
   const stage = new ProfileReport({
-    collector: new ProfileCollector(options),
-    profileOf: (profile) => profile,
-    write: (profile) => {
-      result = profile
+    collector,
+    profileOf,
+    write: (made) => {
+      result = made
       return []
     },
   })
   await runTrace({ command, input: traceInput(path), through: stage, output: () => {} })
-  return result as Profile
+  return result as Result
 }

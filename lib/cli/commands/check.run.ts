@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs'
+import { isBrokenPipe } from '../../streams/broken-pipe.js'
+import { check, type Verdict } from '../../transforms/check/check.js'
+import { budgetsFor, budgetsOf, type Budget, type BudgetGroup } from '../../transforms/check/budgets.js'
+import { CheckCollector } from '../../transforms/check/measure.js'
+import { UsageError, wholeNumber, type Arguments } from '../command.js'
+import { CHECK_FILE, CHECK_FORMATS, CHECK_SITES } from '../defaults.js'
+import { describe, version } from '../main.js'
+import { outputOf, writePieces } from '../output.js'
+import { checkJson } from '../report/check/json.js'
+import { checkJunit } from '../report/check/junit.js'
+import { checkMarkdown } from '../report/check/markdown.js'
+import { checkSarif } from '../report/check/sarif.js'
+import { checkText } from '../report/check/text.js'
+import { collected } from '../report/profile-of.js'
+import { ownFrames, refuseRowFlags, rowNames } from '../row-names.js'
+
+/** The exit status of each verdict. */
+const STATUS: Readonly<Record<Verdict, number>> = { within: 0, beyond: 1, unknown: 3 }
+const UNREADABLE = 3
+
+/** Runs `hf-check`. @throws UsageError */
+export async function runCheck(args: Arguments): Promise<void> {
+  const runs = args.operands.length === 0 ? ['-'] : args.operands
+  const baseline = args.all('baseline')
+  const inputs = [...runs, ...baseline]
+  if (inputs.filter((path) => path === '-').length > 1) throw new UsageError('only one trace can be standard input')
+  const groups = budgetGroups(args)
+  if (baseline.length === 0 && groups.some(({ budgets }) => budgets.some(({ rule }) => rule === 'grow')))
+    throw new UsageError('a budget for growth needs --baseline FILE')
+  const top = wholeNumber('top', args.value('top') ?? String(CHECK_SITES))
+  const form = (args.value('to') ?? CHECK_FORMATS[0]) as (typeof CHECK_FORMATS)[number]
+  if (form !== 'text' && form !== 'markdown') refuseRowFlags(args, `to ${form}`, true)
+  const own = ownFrames(args)
+  const names = rowNames(args)
+  const output = outputOf(args, inputs, false)
+  // Whatever fails from here on, the budgets were not checked.
+  process.exitCode = UNREADABLE
+  const measured = async (path: string) =>
+    collected('hf-check', path, new CheckCollector(groups, path, own), ({ profile }) => profile)
+  const [next, old] = [[], []] as [Awaited<ReturnType<typeof measured>>[], Awaited<ReturnType<typeof measured>>[]]
+  for (const path of runs) next.push(await measured(path))
+  for (const path of baseline) old.push(await measured(path))
+  const result = check(next, old, groups, { own, sites: top })
+  const text = WRITERS[form]({
+    result,
+    names,
+    status: STATUS[result.verdict],
+    version: version(),
+    folder: process.cwd(),
+  })
+  // Before it is written, because its reader may close it; a fault in writing sets it again.
+  process.exitCode = STATUS[result.verdict]
+  try {
+    await writePieces(output, [Buffer.from(text)])
+  } catch (error) {
+    if (process.exitCode === 0 && !isBrokenPipe(error)) process.exitCode = UNREADABLE
+    throw error
+  }
+}
+
+const WRITERS = {
+  text: checkText,
+  markdown: checkMarkdown,
+  json: checkJson,
+  junit: checkJunit,
+  sarif: checkSarif,
+}
+
+/** The budgets of the flags, in which --at and --each begin groups, and of the file. @throws UsageError */
+function budgetGroups(args: Arguments): BudgetGroup[] {
+  const groups: (Omit<BudgetGroup, 'budgets'> & { budgets: Budget[] })[] = [{ budgets: [] }]
+  for (const [flag, value] of args.order) {
+    const { budgets, ...group } = groups.at(-1) as BudgetGroup & { budgets: Budget[] }
+    const take = (name: string, rule: Budget['rule'], text: string) => {
+      try {
+        budgets.push(...budgetsFor(name, rule, text, group.at !== undefined || group.each !== undefined))
+      } catch (error) {
+        throw new UsageError(`--${flag}: ${(error as Error).message}`, { cause: error })
+      }
+    }
+    if (flag === 'at' || flag === 'each') {
+      if (value === '') throw new UsageError(`--${flag} needs a name or a pattern`)
+      groups.push({ [flag]: value, budgets: [] })
+    } else if (flag.startsWith('max-')) take(flag.slice('max-'.length), 'max', value)
+    else if (flag === 'grow') {
+      for (const one of value.split(',')) {
+        const [name = '', text] = one.split('=')
+        if (text === undefined)
+          throw new UsageError(`--grow needs FIGURE=LIMIT, such as peak=5%, not ${JSON.stringify(one)}`)
+        take(name, 'grow', text)
+      }
+    }
+  }
+  const [whole, others] = [groups[0] as BudgetGroup, groups.slice(1)]
+  const empty = others.find(({ budgets }) => budgets.length === 0)
+  if (empty !== undefined)
+    throw new UsageError(`no budget follows --${empty.at === undefined ? 'each' : 'at'} ${empty.at ?? empty.each}`)
+  const given = [...(whole.budgets.length > 0 ? [whole] : []), ...others]
+  const file = args.value('budgets') ?? (given.length === 0 ? CHECK_FILE : undefined)
+  return file === undefined ? given : [...fileBudgets(file, args.has('budgets')), ...given]
+}
+
+/** @throws UsageError */
+function fileBudgets(file: string, isNamed: boolean): BudgetGroup[] {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    if (!isNamed && (error as NodeJS.ErrnoException).code === 'ENOENT')
+      throw new UsageError(`there is no budget: give --max-peak N, for example, or write ${CHECK_FILE}`, {
+        cause: error,
+      })
+    throw new UsageError(`the budgets cannot be read: ${describe(error)}`, { cause: error })
+  }
+  try {
+    return budgetsOf(JSON.parse(text))
+  } catch (error) {
+    throw new UsageError(`${file}: ${(error as Error).message}`, { cause: error })
+  }
+}

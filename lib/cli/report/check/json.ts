@@ -1,0 +1,20 @@
+import { jsonText } from '../json.js'
+import type { CheckOutput } from './words.js'
+
+/** The result of a check as JSON: see docs/ci.md. What is not known is null. */
+export function checkJson({ result, status }: CheckOutput): string {
+  const { verdict, runs, baseline, budgets } = result
+  return jsonText({
+    verdict,
+    status,
+    runs,
+    baseline,
+    budgets: budgets.map(({ limit, isNoise, value, most, ...row }) => ({
+      ...row,
+      limit: limit.text,
+      // A row about all functions has no single value.
+      ...(row.functions === undefined && { value: value ?? null, most: most ?? null }),
+      noise: isNoise,
+    })),
+  })
+}

@@ -1,0 +1,40 @@
+import type { CheckedBudget } from '../../../transforms/check/check.js'
+import { budgetName, finding, siteLines, subject, type CheckOutput } from './words.js'
+
+/** The result of a check as JUnit's XML: a test for each budget. A figure that is not known is an error. */
+export function checkJunit({ result: { budgets }, names }: CheckOutput): string {
+  const count = (verdict: string) => budgets.filter((row) => row.verdict === verdict).length
+  const counts = `tests="${budgets.length}" failures="${count('beyond')}" errors="${count('unknown')}" time="0"`
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites name="hf-check" ${counts}>`,
+    `  <testsuite name="hf-check" ${counts} skipped="0">`,
+    ...budgets.flatMap((row) => testCase(row, siteLines(row, names))),
+    '  </testsuite>',
+    '</testsuites>',
+    '',
+  ].join('\n')
+}
+
+function testCase(row: CheckedBudget, sites: readonly string[]): string[] {
+  const begin = `    <testcase classname="hf-check" name="${escaped(budgetName(row))}" time="0"`
+  if (row.verdict === 'within') return [`${begin}/>`]
+  const message = `${subject(row)}: ${finding(row)}`
+  const element = row.verdict === 'beyond' ? 'failure' : 'error'
+  const text = [message, ...sites].join('\n')
+  return [
+    `${begin}>`,
+    `      <${element} message="${escaped(message)}" type="${row.verdict}">${escaped(text)}</${element}>`,
+    '    </testcase>',
+  ]
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+
+/** Text for XML, without characters that XML cannot have. */
+function escaped(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/[\ufffe\uffff]/g, '\ufffd')
+    .replace(/[&<>"]/g, (char) => ENTITIES[char] as string)
+}

@@ -1,0 +1,130 @@
+import type { ChangedSite } from '../../../transforms/check/sites.js'
+import type { CheckedBudget, CheckResult } from '../../../transforms/check/check.js'
+import { BUDGET_FIGURES } from '../../../transforms/option-values.js'
+import { bytes, grouped, labelledLines, visible } from '../columns.js'
+import { UNKNOWN_FIGURE } from '../identity.js'
+import { siteLabels, type SiteNames } from '../names.js'
+
+/** What the writers of results take. */
+export interface CheckOutput {
+  readonly result: CheckResult
+  /** How sites are named, in forms for people. */
+  readonly names: SiteNames
+  /** The exit status of the command. */
+  readonly status: number
+  /** The version of the package. */
+  readonly version: string
+  /** The folder in which the command runs. */
+  readonly folder: string
+}
+
+/** A budget as it was given: `max peak 200M`, `grow peak 5% at parse*`. */
+export function budgetName({ rule, figure, limit, at, each, function: name }: CheckedBudget): string {
+  const where = at !== undefined ? ` at ${at}` : each !== undefined ? ` each ${each}` : ''
+  return visible(`${rule} ${figure} ${limit.text}${where}${name === undefined ? '' : `: ${name}`}`)
+}
+
+/** The figure of a budget: `peak memory of parse`. */
+export function subject({ figure, at, each, function: name, functions }: CheckedBudget): string {
+  const of =
+    name !== undefined
+      ? ` of ${name}`
+      : at !== undefined
+        ? ` of ${at}, with what it calls`
+        : each === undefined
+          ? ''
+          : ` of each ${each}${functions === undefined ? '' : ` (${grouped(functions)} functions)`}`
+  return visible(BUDGET_FIGURES[figure].title + of)
+}
+
+/** A value of the figure of a budget. */
+export function valueText({ figure }: Pick<CheckedBudget, 'figure'>, value: bigint): string {
+  return BUDGET_FIGURES[figure].unit === 'bytes' ? bytes(value) : grouped(value)
+}
+
+/** What was measured, and what is allowed, in a sentence without its subject and its end. */
+export function finding(row: CheckedBudget): string {
+  const { value, old, most, whole, limit, rule, reason, values = [], baseline = [], figure } = row
+  if (row.verdict === 'unknown') return `${UNKNOWN_FIGURE} (not known: ${visible(reason ?? '')})`
+  if (value === undefined || most === undefined) return `at most ${limit.text}${rule === 'grow' ? ' more' : ''}`
+  const text = (one: bigint) => valueText(row, one)
+  const about = BUDGET_FIGURES[figure]
+  const part = whole === undefined || !('whole' in about) ? '' : ` (${limit.text} of ${text(whole)} ${about.whole})`
+  if (rule === 'max') {
+    const runs = values.length > 1 ? ` in the worst of ${values.length} runs` : ''
+    return `${text(value)}${runs}, at most ${text(most)}${part}`
+  }
+  const range = (all: readonly bigint[]) => {
+    const [least, largest] = [all, all].map((some, i) => some.reduce((a, b) => ((i === 0 ? b < a : b > a) ? b : a)))
+    return `${grouped(least as bigint)} to ${grouped(largest as bigint)}`
+  }
+  const isMany = values.length > 1 || baseline.length > 1
+  const runs = isMany ? `; medians of ${baseline.length} and ${values.length} runs` : ''
+  const noise = row.isNoise ? `; beyond it, but the runs overlap: ${range(baseline)}, now ${range(values)}` : ''
+  return `${text(old ?? 0n)}, now ${text(value)}${growth(old ?? 0n, value)}, at most ${text(most)} (${limit.text} more)${runs}${noise}`
+}
+
+function growth(old: bigint, value: bigint): string {
+  if (old === 0n || old === value) return ''
+  const percent = (100 * Number(value - old)) / Number(old)
+  return ` (${percent > 0 ? '+' : ''}${percent.toFixed(1)} %)`
+}
+
+/** How the amounts of sites are called. */
+const AMOUNTS: Readonly<Record<string, string>> = {
+  peak: 'live at the peak',
+  blocks: 'live at the peak',
+  allocated: 'allocated',
+  allocations: 'allocated',
+  leaked: 'leaked',
+  'leaked-blocks': 'leaked',
+  temporary: 'temporary',
+  wasted: 'wasted',
+}
+
+/** What the sites of a budget are ordered by: `change in bytes live at the peak`. */
+export function siteOrder({ figure, at, each, sites = [] }: CheckedBudget): string {
+  const { unit } = BUDGET_FIGURES[figure]
+  const own = figure === 'peak' && (at ?? each) !== undefined ? 'live at a time' : AMOUNTS[figure]
+  return `${sites[0]?.old === undefined ? '' : 'change in '}${unit} ${own}`
+}
+
+/** The headers of figures of sites, and the figures of each. */
+export function siteCells({ sites = [] }: CheckedBudget): { heads: string[]; rows: string[][] } {
+  const isCompared = sites[0]?.old !== undefined
+  const cells = ({ old, new: { bytes: size, blocks } }: ChangedSite) =>
+    old === undefined
+      ? [grouped(size), grouped(blocks)]
+      : [grouped(old.bytes), grouped(size), signed(size - old.bytes), signed(BigInt(blocks - old.blocks))]
+  return {
+    heads: isCompared ? ['old bytes', 'new bytes', 'difference', 'blocks'] : ['bytes', 'blocks'],
+    rows: sites.map(cells),
+  }
+}
+
+/** The sites of a budget as a table for people. */
+export function siteLines(row: CheckedBudget, names: SiteNames): string[] {
+  const { sites = [] } = row
+  if (sites.length === 0) return []
+  const title = `Sites of ${subject(row)}, by ${siteOrder(row)}`
+  const stacks = sites.map(({ stack }) => ({ stack: [...stack] }))
+  return labelledLines({ title, ...siteCells(row) }, 'site', names.columns, (width) => siteLabels(stacks, names, width))
+}
+
+/** `1 of 3 budgets is exceeded`. */
+export function summaryOf({ budgets, runs, baseline }: CheckResult): string {
+  const count = (verdict: string) => budgets.filter((one) => one.verdict === verdict).length
+  const [beyond, unknown, all] = [count('beyond'), count('unknown'), budgets.length]
+  const parts = [
+    ...(beyond > 0 ? [`${beyond} of ${all} budgets ${beyond === 1 ? 'is' : 'are'} exceeded`] : []),
+    ...(unknown > 0 ? [`${unknown} of ${all} cannot be checked`] : []),
+    ...(beyond + unknown === 0 ? [all === 1 ? 'The budget holds' : `All ${all} budgets hold`] : []),
+  ]
+  const of = (n: number) => `${n} run${n === 1 ? '' : 's'}`
+  const compared = baseline.length > 0 ? `, compared with ${of(baseline.length)} of the baseline` : ''
+  return `${parts.join('; ')} (${of(runs.length)}${compared}).`
+}
+
+function signed(value: bigint): string {
+  return value > 0n ? `+${grouped(value)}` : value < 0n ? `-${grouped(-value)}` : '0'
+}

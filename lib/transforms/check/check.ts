@@ -1,0 +1,196 @@
+import { OwnFrames } from '../../names/own-frames.js'
+import type { BudgetFigure } from '../option-values.js'
+import { PERCENT, type Budget, type BudgetGroup } from './budgets.js'
+import { TOGETHER } from './functions.js'
+import { descending } from '../statistics/site-table.js'
+import { nothing, type Measure, type Measured, type Measures } from './measure.js'
+import { changedSites, type ChangedSite } from './sites.js'
+
+/** Whether a budget holds; `unknown` where its figure cannot be known. */
+export type Verdict = 'within' | 'beyond' | 'unknown'
+
+/** One budget, and what was measured. */
+export interface CheckedBudget extends Budget, Pick<BudgetGroup, 'at' | 'each'> {
+  readonly verdict: Verdict
+  /** Of `each`: the function that this row is about; absent where one row is about all that are within. */
+  readonly function?: string
+  /** The number of functions that it is about. */
+  readonly functions?: number
+  /** The value in each run, and in each run of the baseline. */
+  readonly values?: readonly bigint[]
+  readonly baseline?: readonly bigint[]
+  /** The value that counts: of `max`, that of the run which is nearest to its limit or farthest beyond it; of `grow`, the median. */
+  readonly value?: bigint
+  /** The median of the baseline. */
+  readonly old?: bigint
+  /** What the value is a part of. */
+  readonly whole?: bigint
+  /** The largest value that is within. */
+  readonly most?: bigint
+  /** The median is beyond the limit, but the runs are not all above those of the baseline: that may be chance. */
+  readonly isNoise?: true
+  /** Why the value is not known. */
+  readonly reason?: string
+  /** Where it comes from, if it is beyond: the sites with the largest change, or without a baseline the largest. */
+  readonly sites?: readonly ChangedSite[]
+}
+
+/** The result of a check. */
+export interface CheckResult {
+  /** `beyond` if any budget is; otherwise `unknown` if any is. */
+  readonly verdict: Verdict
+  readonly runs: readonly string[]
+  readonly baseline: readonly string[]
+  readonly budgets: readonly CheckedBudget[]
+}
+
+/** Options of a check. */
+export interface CheckOptions {
+  /** The number of sites that are named for each budget. Default: 5. */
+  readonly sites?: number
+  /** Which frames a function of `each` does not begin with: the same as for the collectors. */
+  readonly own?: OwnFrames
+}
+
+/** How many sites are named for a budget that is exceeded. */
+const SITES = 5
+
+/**
+ * Compares what was measured with budgets. The rules, and what counts where there are several runs: docs/ci.md.
+ * @param runs what was measured of the runs of the program, by a collector for the same groups
+ * @param baseline the same of runs of an earlier version; may be empty if no budget is about growth
+ * @throws RangeError without runs, and for a budget of growth without a baseline
+ */
+export function check(
+  runs: readonly Measured[],
+  baseline: readonly Measured[],
+  groups: readonly BudgetGroup[],
+  options: CheckOptions = {},
+): CheckResult {
+  if (runs.length === 0) throw new RangeError('check: there are no runs')
+  const growing = groups.flatMap((group) => group.budgets).find(({ rule }) => rule === 'grow')
+  if (growing !== undefined && baseline.length === 0)
+    throw new RangeError(`a budget for the growth of ${growing.figure} needs a baseline`)
+  const { sites: top = SITES, own = new OwnFrames() } = options
+  const found = new Map<string, ReadonlyMap<string, readonly ChangedSite[]>>()
+  const sitesOf = (figure: BudgetFigure, index: number, run: number, oldRun: number | undefined, name: string) => {
+    const key = [figure, index, run, oldRun].join()
+    const known =
+      found.get(key) ??
+      changedSites({
+        old: oldRun === undefined ? undefined : (baseline[oldRun] as Measured).profile,
+        next: (runs[run] as Measured).profile,
+        figure,
+        group: groups[index] as BudgetGroup,
+        own,
+        top,
+      })
+    found.set(key, known)
+    return known.get(name) ?? []
+  }
+  const checkOne = (budget: Budget, { budgets: _all, ...group }: BudgetGroup, index: number): CheckedBudget[] => {
+    const rowOf = (measures: (one: Measured) => Measures, name = ''): CheckedBudget => {
+      const { run = 0, oldRun, ...judged } = judge(budget, runs.map(measures), baseline.map(measures))
+      if (judged.verdict !== 'beyond') return { ...budget, ...group, ...judged }
+      const before = oldRun ?? middleOf(baseline.map(measures), budget.figure)
+      return { ...budget, ...group, ...judged, sites: sitesOf(budget.figure, index, run, before, name) }
+    }
+    if (group.at === undefined && group.each === undefined) return [rowOf(({ whole }) => whole)]
+    const functions = new Set([...runs, ...baseline].flatMap((one) => [...(one.groups[index]?.keys() ?? [])]))
+    if (functions.size === 0)
+      return [{ ...budget, ...group, verdict: 'unknown', reason: noFunction([...runs, ...baseline], group) }]
+    const ofFunction = (name: string) => (one: Measured) => one.groups[index]?.get(name) ?? nothing(one.whole)
+    if (group.at !== undefined) return [rowOf(ofFunction(TOGETHER), TOGETHER)]
+    const rows = [...functions].map((name) => ({ ...rowOf(ofFunction(name), name), function: name }))
+    const unknown = rows.find(({ verdict }) => verdict === 'unknown')
+    if (unknown !== undefined)
+      return [{ ...budget, ...group, verdict: 'unknown', reason: unknown.reason as string, functions: functions.size }]
+    const beyond = rows.filter(({ verdict }) => verdict === 'beyond')
+    if (beyond.length === 0) return [{ ...budget, ...group, verdict: 'within', functions: functions.size }]
+    return beyond.toSorted((a, b) => descending(excessOf(a), excessOf(b)))
+  }
+  const budgets = groups.flatMap((group, index) => group.budgets.flatMap((budget) => checkOne(budget, group, index)))
+  const is = (verdict: Verdict) => budgets.some((one) => one.verdict === verdict)
+  return {
+    verdict: is('beyond') ? 'beyond' : is('unknown') ? 'unknown' : 'within',
+    runs: runs.map(({ name }) => name),
+    baseline: baseline.map(({ name }) => name),
+    budgets,
+  }
+}
+
+type Known = Exclude<Measure, { unknown: string }>
+/** A verdict with its values, and the numbers of the runs that count. */
+type Judged = Pick<
+  CheckedBudget,
+  'verdict' | 'values' | 'baseline' | 'value' | 'old' | 'whole' | 'most' | 'isNoise' | 'reason'
+> & {
+  readonly run?: number
+  readonly oldRun?: number
+}
+
+/** Judges one budget. */
+function judge({ figure, rule, limit }: Budget, runs: readonly Measures[], baseline: readonly Measures[]): Judged {
+  const compared = rule === 'grow' ? baseline : []
+  const all = [...runs, ...compared].map((one) => one[figure] ?? { unknown: 'the trace does not have it' })
+  const unknown = all.find((one) => 'unknown' in one)
+  if (unknown !== undefined) return { verdict: 'unknown', reason: unknown.unknown }
+  const values = (all.slice(0, runs.length) as Known[]).map(({ value }) => value)
+  const part = (whole: bigint) => (whole * limit.percent) / (100n * PERCENT)
+  if (rule === 'max') {
+    const wholes = (all as Known[]).map(({ whole = 0n }) => whole)
+    const limits = wholes.map((whole) => limit.amount + part(whole))
+    const excess = values.map((value, i) => value - (limits[i] as bigint))
+    const run = excess.indexOf(excess.reduce((most, one) => (one > most ? one : most)))
+    return {
+      verdict: (excess[run] as bigint) > 0n ? 'beyond' : 'within',
+      run,
+      values,
+      value: values[run] as bigint,
+      most: limits[run] as bigint,
+      ...(limit.percent > 0n && { whole: wholes[run] as bigint }),
+    }
+  }
+  const olds = (all.slice(runs.length) as Known[]).map(({ value }) => value)
+  const [run, oldRun] = [median(values), median(olds)]
+  const [value, before] = [values[run] as bigint, olds[oldRun] as bigint]
+  const most = before + limit.amount + part(before)
+  const isAbove = values.every((one) => olds.every((other) => one > other))
+  return {
+    verdict: value > most && isAbove ? 'beyond' : 'within',
+    run,
+    oldRun,
+    values,
+    baseline: olds,
+    value,
+    old: before,
+    most,
+    ...(value > most && !isAbove && { isNoise: true }),
+  }
+}
+
+/** The index of the median; of an even number of values, of the lower one in the middle. */
+function median(values: readonly bigint[]): number {
+  const order = [...values.keys()].toSorted((a, b) =>
+    values[a]! < values[b]! ? -1 : values[a]! > values[b]! ? 1 : a - b,
+  )
+  return order[(order.length - 1) >> 1] as number
+}
+
+/** The run of the baseline to which sites are compared, where the baseline does not count. */
+function middleOf(measures: readonly Measures[], figure: BudgetFigure): number | undefined {
+  const values = measures
+    .map((one) => one[figure])
+    .map((one) => (one === undefined || 'unknown' in one ? 0n : one.value))
+  return values.length === 0 ? undefined : median(values)
+}
+
+function excessOf({ value = 0n, most = 0n }: CheckedBudget): bigint {
+  return value - most
+}
+
+function noFunction(measured: readonly Measured[], { at, each }: Pick<BudgetGroup, 'at' | 'each'>): string {
+  const events = measured.find(({ profile }) => profile.statistics.events === 0)
+  if (events !== undefined) return 'the trace has no events'
+  return `no function of the trace matches ${JSON.stringify(at ?? each)}`
+}

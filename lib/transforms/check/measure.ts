@@ -1,0 +1,151 @@
+import type { EventBatch } from '../../event/batch.js'
+import { lostWarning } from '../../event/lost-events.js'
+import { OwnFrames } from '../../names/own-frames.js'
+import { BUDGET_FIGURES, type BudgetFigure } from '../option-values.js'
+import { ProfileCollector } from '../profile/collector.js'
+import type { Profile } from '../profile/profile.js'
+import { StatisticsCollector } from '../statistics/collector.js'
+import type { SiteStatistics, Statistics } from '../statistics/result.js'
+import type { BudgetGroup } from './budgets.js'
+import { namesIn } from './functions.js'
+import { RenamedSites } from './renamed-sites.js'
+
+/** The value of a figure, and what it is a part of; or why it is not known. */
+export type Measure = { readonly value: bigint; readonly whole?: bigint } | { readonly unknown: string }
+
+/** The figures of the whole trace, or of functions. */
+export type Measures = Readonly<Partial<Record<BudgetFigure, Measure>>>
+
+/** What budgets need of one trace. */
+export interface Measured {
+  /** How messages call the trace: its file. */
+  readonly name: string
+  readonly profile: Profile
+  readonly whole: Measures
+  /** For each group of budgets, the figures of its functions by name; nothing for a group of the whole trace. */
+  readonly groups: readonly ReadonlyMap<string, Measures>[]
+}
+
+/**
+ * Collects what budgets need in one pass over the batches of a trace. Memory: that of a profile, and that of
+ * statistics for each group with functions.
+ */
+export class CheckCollector {
+  private readonly profile = new ProfileCollector()
+  private readonly parts: readonly ({ renamed: RenamedSites; statistics: StatisticsCollector } | undefined)[]
+
+  /**
+   * @param groups the budgets that the result is for
+   * @param name how messages call the trace
+   * @param own which frames `each` does not begin with
+   */
+  constructor(
+    groups: readonly BudgetGroup[],
+    private readonly name: string,
+    own: OwnFrames = new OwnFrames(),
+  ) {
+    this.parts = groups.map(({ at, each }) =>
+      at === undefined && each === undefined
+        ? undefined
+        : {
+            renamed: new RenamedSites(
+              namesIn({ ...(at !== undefined && { at }), ...(each !== undefined && { each }) }, own),
+            ),
+            statistics: new StatisticsCollector(),
+          },
+    )
+  }
+
+  /** Takes the events of a batch. A batch with another header begins another trace: no block outlives its trace. */
+  add(batch: EventBatch): void {
+    this.profile.add(batch)
+    for (const part of this.parts) part?.statistics.add(part.renamed.rename(batch))
+  }
+
+  /** What was measured. Ends the use of the collector. @param complete whether the input was read to its end */
+  finish(complete = true): Measured {
+    const profile = this.profile.finish(complete)
+    const { statistics } = profile
+    return {
+      name: this.name,
+      profile,
+      whole: known(wholeOf(statistics), statistics),
+      groups: this.parts.map((part) => {
+        const { sites = [], full = [] } = part?.statistics.finish(complete, { sites: true, sizes: 0 }) ?? {}
+        if (full.includes('sites')) throw new RangeError('there are more functions than are distinguished')
+        return new Map(
+          sites.flatMap((site) =>
+            site.function === undefined || site.function === ''
+              ? []
+              : [[site.function, known(functionOf(site), statistics)] as const],
+          ),
+        )
+      }),
+    }
+  }
+}
+
+function wholeOf({ peakBytes, peakBlocks, faults, mismatches, ...statistics }: Statistics): Measures {
+  const { doubleFrees, unknownFrees, overlaps, failedAllocations } = faults
+  return {
+    ...functionOf({ ...statistics, ownPeak: peakBytes }),
+    blocks: measure(peakBlocks.blocks),
+    'double-frees': measure(doubleFrees),
+    'unknown-frees': measure(unknownFrees),
+    overlaps: measure(overlaps.blocks),
+    mismatches: measure(mismatches.reduce((sum, { count }) => sum + count, 0)),
+    'failed-allocations': measure(failedAllocations),
+  }
+}
+
+function functionOf(
+  figures: Pick<SiteStatistics, 'ownPeak' | 'allocated' | 'leaked' | 'temporary' | 'overhead'>,
+): Measures {
+  const { ownPeak, allocated, leaked, temporary, overhead } = figures
+  return {
+    peak: measure(ownPeak.bytes),
+    allocated: measure(allocated.bytes),
+    allocations: measure(allocated.blocks),
+    leaked: measure(leaked.bytes),
+    'leaked-blocks': measure(leaked.blocks),
+    temporary: { value: BigInt(temporary.heaptrack.blocks), whole: BigInt(allocated.blocks) },
+    wasted:
+      overhead === undefined
+        ? { unknown: 'no allocation says how many bytes it took' }
+        : { value: overhead.wasted, whole: overhead.allocated },
+  }
+}
+
+function measure(value: number | bigint): Measure {
+  return { value: BigInt(value) }
+}
+
+/** What is true of a trace from which events were removed regardless of blocks. */
+const OF_EVENTS: ReadonlySet<string> = new Set(['allocated', 'allocations', 'wasted', 'failed-allocations'])
+
+/** The figures, without those that cannot be known of such a trace. */
+function known(measures: Measures, { events, kinds, filtered, identified }: Statistics): Measures {
+  const reasonFor = (figure: string): string | undefined => {
+    if (events === 0) return 'the trace has no events'
+    if (kinds.lost !== undefined) return lostWarning(kinds.lost)
+    if (filtered && !OF_EVENTS.has(figure)) return 'events were removed from the trace regardless of blocks'
+    if (figure === 'temporary' && !identified) return 'the trace does not say which block is freed'
+    return undefined
+  }
+  return Object.fromEntries(
+    (Object.keys(measures) as BudgetFigure[]).map((figure) => {
+      const unknown = reasonFor(figure)
+      return [figure, unknown === undefined ? (measures[figure] as Measure) : { unknown }]
+    }),
+  )
+}
+
+/** The figures of a function that a trace does not have. */
+export function nothing(like: Measures): Measures {
+  return Object.fromEntries(
+    (Object.keys(like) as BudgetFigure[]).map((figure) => {
+      const one = like[figure] as Measure
+      return [figure, 'unknown' in one ? one : { value: 0n, ...('whole' in BUDGET_FIGURES[figure] && { whole: 0n }) }]
+    }),
+  )
+}

@@ -1,0 +1,102 @@
+import { namedFrameText } from '../../names/named-frame.js'
+import type { OwnFrames } from '../../names/own-frames.js'
+import { BUDGET_FIGURES, type BudgetFigure } from '../option-values.js'
+import { compareProfiles, type ComparedFigures, type ComparedStack } from '../profile/difference.js'
+import type { Profile, Sample } from '../profile/profile.js'
+import type { Amount } from '../statistics/result.js'
+import type { BudgetGroup } from './budgets.js'
+import { namesIn } from './functions.js'
+
+/** A site with the amount that counts for a budget. */
+export interface ChangedSite {
+  /** The frames as text, the innermost first; or the size of blocks, where no event has a site. */
+  readonly stack: readonly string[]
+  /** In the baseline, if there is one. */
+  readonly old?: Amount
+  readonly new: Amount
+  /** The source file of the innermost frame of the program's own, and its line, where they are certain. */
+  readonly file?: string
+  readonly line?: number
+}
+
+/** What is looked for. */
+interface Question {
+  readonly old: Profile | undefined
+  readonly next: Profile
+  readonly figure: BudgetFigure
+  readonly group: Pick<BudgetGroup, 'at' | 'each'>
+  readonly own: OwnFrames
+  readonly top: number
+}
+
+/** By sizes, there are these figures only. */
+const OF_SIZES: Partial<Record<BudgetFigure, keyof ComparedFigures>> = {
+  peak: 'atPeak',
+  blocks: 'atPeak',
+  allocated: 'allocated',
+  allocations: 'allocated',
+  leaked: 'leaked',
+  'leaked-blocks': 'leaked',
+  temporary: 'temporary',
+}
+
+/**
+ * The sites in which a figure changed most, or where there is no other trace, those with most of it: of each function of
+ * a group by its name, or those of the whole trace under an empty name.
+ */
+export function changedSites({ old, next, figure, group, own, top }: Question): ReadonlyMap<string, ChangedSite[]> {
+  const isOfFunctions = group.at !== undefined || group.each !== undefined
+  const found = new Map<string, ChangedSite[]>()
+  const key = OF_SIZES[figure]
+  if (key === undefined && figure !== 'wasted') return found
+  const amountOf = (sample: Sample): Amount => {
+    if (key === undefined) return { blocks: sample.overhead?.hits ?? 0, bytes: sample.overhead?.wasted ?? 0n }
+    if (figure === 'peak' && isOfFunctions) return sample.ownPeak
+    return key === 'temporary' ? sample.temporary.heaptrack : sample[key]
+  }
+  const difference = compareProfiles(projected(old ?? next, amountOf), projected(next, amountOf))
+  const bySize = difference.by === 'size'
+  if (bySize && key === undefined) return found
+  const read = bySize ? (key as keyof ComparedFigures) : 'allocated'
+  const unit = BUDGET_FIGURES[figure].unit === 'bytes' ? 'bytes' : 'blocks'
+  const changeOf = (one: ComparedStack) =>
+    Number(one.new[read][unit]) - (old === undefined ? 0 : Number(one.old[read][unit]))
+  const nameOf = isOfFunctions ? namesIn(group, own) : () => ''
+  const places = placesOf(next)
+  const changed = difference.stacks.filter((one) => changeOf(one) > 0).toSorted((a, b) => changeOf(b) - changeOf(a))
+  for (const one of changed) {
+    const stack = one.stack()
+    const frames = stack.map((name) => namedFrameText({ name }))
+    const name = nameOf(frames)
+    const sites = found.get(name) ?? []
+    if (sites.length === 0) found.set(name, sites)
+    if (sites.length === top) continue
+    const place = places.get(stack[own.start(frames)] ?? '')
+    sites.push({ stack, ...(old !== undefined && { old: one.old[read] }), new: one.new[read], ...place })
+  }
+  return found
+}
+
+/** The profile with one figure of its samples in place of what was allocated. */
+function projected(profile: Profile, amountOf: (sample: Sample) => Amount | undefined): Profile {
+  return {
+    ...profile,
+    *samples() {
+      for (const sample of profile.samples())
+        yield { ...sample, allocated: amountOf(sample) ?? { blocks: 0, bytes: 0n } }
+    },
+  }
+}
+
+/** The source file of each frame by its name, and the line, as far as all frames of the name agree. */
+function placesOf({ frames }: Profile): Map<string, { file?: string; line?: number }> {
+  const places = new Map<string, { file?: string; line?: number }>()
+  for (const { name, file, line } of frames) {
+    const known = places.get(name)
+    if (known === undefined)
+      places.set(name, { ...(file !== undefined && { file }), ...(line !== undefined && { line }) })
+    else if (known.file !== file) places.set(name, {})
+    else if (known.line !== line) places.set(name, { ...(file !== undefined && { file }) })
+  }
+  return places
+}
