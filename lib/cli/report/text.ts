@@ -1,5 +1,6 @@
 import type { Statistics } from '../../transforms/statistics/result.js'
 import { SECTIONS, TIMELINE_ROWS } from '../defaults.js'
+import { advice } from './advice.js'
 import { anomalies, eventCounts, histogram, reallocs } from './counts.js'
 import { leakSections, peakSections, temporarySection } from './holders.js'
 import { unitName, type SiteNames } from './names.js'
@@ -59,8 +60,8 @@ const MAKERS: Readonly<Record<SectionName, (statistics: Statistics, options: Rep
 }
 
 /**
- * The statistics as text: a summary, what holds the peak, what leaks, what makes temporary allocations, and a table for
- * everything else that the trace has.
+ * The statistics as text: a summary, what holds the peak, what leaks, what makes temporary allocations, a table for
+ * everything else that the trace has, and what would make the answer better.
  */
 export function reportText(statistics: Statistics, options: ReportOptions): string {
   const { sections, timeline } = options
@@ -72,7 +73,8 @@ export function reportText(statistics: Statistics, options: ReportOptions): stri
     // A section requested by name is never empty.
     return some.length === 0 && sections !== undefined ? [[`${name}: nothing to show`]] : some
   })
-  return `${[...paragraphs, ...notes(statistics)].map((lines) => lines.join('\n')).join('\n\n')}\n`
+  const better = sections === undefined ? advice(statistics).map((sentence) => [sentence]) : []
+  return `${[...paragraphs, ...notes(statistics), ...better].map((lines) => lines.join('\n')).join('\n\n')}\n`
 }
 
 function notes({ full, exact }: Statistics): string[][] {

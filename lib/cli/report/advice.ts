@@ -1,0 +1,33 @@
+import { parseFrame } from '../../event/frame.js'
+import { OwnFrames } from '../../names/own-frames.js'
+import type { SiteStatistics, Statistics } from '../../transforms/statistics/result.js'
+
+const NO_PLACES =
+  'Most bytes have no call site: hf-record -- COMMAND records whole stacks where heaptrack is installed.'
+const NO_NAMES =
+  'Most bytes are from code without a name: build it with -g or install its debug symbols, and use hf-symbolize.'
+const NO_THREADS = 'No event has a thread: hf-record --with ltrace -- COMMAND records them.'
+
+/** Recorded where hf-record does not run: in the kernel and on Android. */
+const RECORDED_ELSEWHERE = ['kmemtrace', 'tracepoints', 'replay']
+
+/** What would make the answer better, in sentences; none where nothing would, or nothing was allocated. */
+export function advice({ sites, threads, allocated, formats }: Statistics): string[] {
+  if (allocated.bytes === 0n) return []
+  const mayRecord = !formats.some((name) => RECORDED_ELSEWHERE.includes(name))
+  const own = new OwnFrames()
+  const hasMost = (which: (site: SiteStatistics) => boolean): boolean =>
+    2n * sites.filter(which).reduce((sum, site) => sum + site.allocated.bytes, 0n) > allocated.bytes
+  return [
+    ...(mayRecord && hasMost(({ rest }) => rest === 'none') ? [NO_PLACES] : []),
+    ...(hasMost((site) => isUnnamed(site, own)) ? [NO_NAMES] : []),
+    ...(mayRecord && threads.every(({ thread }) => thread === undefined) ? [NO_THREADS] : []),
+  ]
+}
+
+/** Whether no more than the module is known of the frame that the site's row begins with. */
+function isUnnamed({ stack = [] }: SiteStatistics, own: OwnFrames): boolean {
+  if (stack.length === 0) return false
+  const frame = parseFrame(stack[own.start(stack)] as string)
+  return frame.function === undefined && frame.file === undefined && frame.module !== undefined
+}
