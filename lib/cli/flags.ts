@@ -70,6 +70,20 @@ export const ROW_FLAGS: readonly Flag[] = [
   { name: 'full', help: 'Show whole names and paths, with template arguments and parameters' },
 ]
 
+/** The flag of commands that take names of functions from the modules of this machine. */
+export const SYMBOLIZE_FLAG: Flag = {
+  name: 'no-symbolize',
+  help: 'Take no names of functions from the modules of this machine, where the trace has only their offsets',
+}
+
+/** The sentences of their help about it. */
+export const SYMBOLIZE_HELP =
+  'Frames that have a module and an offset, and no function, get the names of that file on this machine, as by ' +
+  'hf-symbolize, if it is there under its absolute path. A raw heaptrack file lists the addresses of the parts of each ' +
+  'module: a file with others is not used. Formats without build ids cannot tell more, so a module that was changed ' +
+  'after the trace was written gives no names, and a warning says so. Neither --debug-dir nor debuginfod are asked ' +
+  'here: for these use hf-symbolize. The trace itself stays as it is.'
+
 /** Chooses the format of the input of commands that can read any. */
 export const FROM_FLAG: Flag = {
   name: 'from',

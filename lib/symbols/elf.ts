@@ -26,7 +26,7 @@ const MAX_ID_BYTES = 64
 const [SHT_SYMTAB, SHT_NOTE, SHT_NOBITS, SHT_DYNSYM] = [2, 7, 8, 11]
 const [STT_FUNC, STT_GNU_IFUNC] = [2, 10]
 const NT_GNU_BUILD_ID = 3
-const PT_NOTE = 4
+const [PT_LOAD, PT_NOTE] = [1, 4]
 
 interface Section {
   readonly name: number
@@ -35,6 +35,12 @@ interface Section {
   readonly size: number
   readonly link: number
   readonly entrySize: number
+}
+
+/** A part of a file that is loaded into memory: its address in the file, and its size in memory, in bytes. */
+export interface LoadedPart {
+  readonly address: number
+  readonly size: number
 }
 
 /** How fields are read: their width and byte order. */
@@ -50,6 +56,8 @@ export interface Elf extends Words {
   /** Whether the file has line tables (DWARF). */
   readonly hasLines: boolean
   readonly sections: readonly Section[]
+  /** The parts that are loaded into memory. */
+  readonly loaded: readonly LoadedPart[]
 }
 
 /** An unsigned number of 4 or 8 bytes; 0 beyond the end, and for numbers of more than 53 bits. */
@@ -87,9 +95,16 @@ export function readElf(read: ReadAt): Elf | undefined {
       names !== undefined &&
       /^\.z?debug_line$/.test(stringAt(read, names, section.name, 16)),
   )
-  const noted = [...sections.filter(({ type }) => type === SHT_NOTE), ...notesOfSegments(read, words, view)]
+  const segments = readSegments(read, words, view)
+  const noted = [
+    ...sections.filter(({ type }) => type === SHT_NOTE),
+    ...segments.filter(({ type }) => type === PT_NOTE),
+  ]
   const buildId = firstOf(noted, ({ offset, size }) => buildIdIn(words, read(offset, Math.min(size, MAX_NOTE_BYTES))))
-  return { ...words, sections, hasLines, ...(buildId !== undefined && { buildId }) }
+  const loaded = segments
+    .filter(({ type }) => type === PT_LOAD)
+    .map(({ address, inMemory }) => ({ address, size: inMemory }))
+  return { ...words, sections, loaded, hasLines, ...(buildId !== undefined && { buildId }) }
 }
 
 function firstOf<Item, Result>(items: readonly Item[], find: (item: Item) => Result | undefined): Result | undefined {
@@ -124,8 +139,17 @@ function readSections(read: ReadAt, words: Words, header: DataView): Section[] {
   return sections
 }
 
-/** The notes of program headers, for files without sections. */
-function notesOfSegments(read: ReadAt, words: Words, header: DataView): { offset: number; size: number }[] {
+interface Segment {
+  readonly type: number
+  readonly offset: number
+  /** Its size in the file. */
+  readonly size: number
+  readonly address: number
+  readonly inMemory: number
+}
+
+/** The program headers, which files without sections have, too. */
+function readSegments(read: ReadAt, words: Words, header: DataView): Segment[] {
   const { is64 } = words
   const start = word(words, header, is64 ? 32 : 28)
   const step = half(words, header, is64 ? 54 : 42)
@@ -133,12 +157,16 @@ function notesOfSegments(read: ReadAt, words: Words, header: DataView): { offset
   const least = is64 ? 56 : 32
   if (start === 0 || step < least) return []
   const table = viewOf(read(start, Math.min(count * step, MAX_TABLE_BYTES)))
-  const notes: { offset: number; size: number }[] = []
-  for (let at = 0; at + least <= table.byteLength; at += step) {
-    if (word(words, table, at, 4) !== PT_NOTE) continue
-    notes.push({ offset: word(words, table, at + (is64 ? 8 : 4)), size: word(words, table, at + (is64 ? 32 : 16)) })
-  }
-  return notes
+  const segments: Segment[] = []
+  for (let at = 0; at + least <= table.byteLength; at += step)
+    segments.push({
+      type: word(words, table, at, 4),
+      offset: word(words, table, at + (is64 ? 8 : 4)),
+      address: word(words, table, at + (is64 ? 16 : 8)),
+      size: word(words, table, at + (is64 ? 32 : 16)),
+      inMemory: word(words, table, at + (is64 ? 40 : 20)),
+    })
+  return segments
 }
 
 function buildIdIn(words: Words, notes: Uint8Array): string | undefined {

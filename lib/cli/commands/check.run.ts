@@ -5,6 +5,7 @@ import { budgetsFor, budgetsOf, type Budget, type BudgetGroup } from '../../tran
 import { CheckCollector } from '../../transforms/check/measure.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { CHECK_FILE, CHECK_FORMATS, CHECK_SITES } from '../defaults.js'
+import { traceInput } from '../input.js'
 import { describe, version } from '../main.js'
 import { outputOf, writePieces } from '../output.js'
 import { checkJson } from '../report/check/json.js'
@@ -37,7 +38,7 @@ export async function runCheck(args: Arguments): Promise<void> {
   // Whatever fails from here on, the budgets were not checked.
   process.exitCode = UNREADABLE
   const measured = async (path: string) =>
-    collected('hf-check', path, new CheckCollector(groups, path, own), ({ profile }) => profile)
+    collected('hf-check', traceInput(path), new CheckCollector(groups, path, own), ({ profile }) => profile)
   const [next, old] = [[], []] as [Awaited<ReturnType<typeof measured>>[], Awaited<ReturnType<typeof measured>>[]]
   for (const path of runs) next.push(await measured(path))
   for (const path of baseline) old.push(await measured(path))

@@ -3,6 +3,7 @@ import { textBytes } from '../../exports/writer.js'
 import { compareProfiles, type ProfileMatch } from '../../transforms/profile/difference.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { DIFF_ORDERS, TOP } from '../defaults.js'
+import { namedInput } from '../named-input.js'
 import { outputOf, writePieces } from '../output.js'
 import { differenceJson, differenceStacks, differenceText, type DiffOrder } from '../report/difference.js'
 import { profileOf } from '../report/profile-of.js'
@@ -25,8 +26,8 @@ export async function runDiff(args: Arguments): Promise<void> {
   const names = rowNames(args)
   const output = outputOf(args, [old, next], false)
   const options = { threadRoot: args.has('thread-root') }
-  const before = await profileOf('hf-diff', old, options)
-  const difference = compareProfiles(before, await profileOf('hf-diff', next, options), { match })
+  const before = await profileOf('hf-diff', namedInput(old, args), options)
+  const difference = compareProfiles(before, await profileOf('hf-diff', namedInput(next, args), options), { match })
   if (order === 'temporary' && !difference.identified) throw new RangeError(UNKNOWN_TEMPORARY)
   const pieces = args.has('collapsed')
     ? differenceStacks(difference, order)

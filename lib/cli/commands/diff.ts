@@ -1,7 +1,7 @@
 import { PROFILE_MATCHES } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
 import { DIFF_ORDERS, TOP } from '../defaults.js'
-import { OUTPUT_FLAGS, ROW_FLAGS } from '../flags.js'
+import { OUTPUT_FLAGS, ROW_FLAGS, SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
 
 export const diff: Command = {
   name: 'hf-diff',
@@ -12,6 +12,7 @@ export const diff: Command = {
     'difference first. Sites are the same if the functions of their stacks have the same names, whatever their lines ' +
     'and addresses, unless --match asks for more. A frame without a function is a module and an offset. One of the ' +
     'traces may be -, standard input.\n' +
+    `${SYMBOLIZE_HELP}\n` +
     'If no event of either trace has a site, sizes of blocks are compared instead. If nothing differs, one sentence ' +
     'says so. Both traces must be whole: of a truncated one, only the error is shown.',
   memory: 'grows with the live blocks of one trace at a time (75 to 140 bytes each), and the stacks of both.',
@@ -28,6 +29,7 @@ export const diff: Command = {
     { name: 'json', help: 'Write the difference as JSON' },
     { name: 'collapsed', help: 'Write collapsed stacks with the old and the new bytes, for differential flame graphs' },
     { name: 'thread-root', help: 'Put the thread that allocated at the root of each stack' },
+    SYMBOLIZE_FLAG,
     ...OUTPUT_FLAGS,
   ],
   examples: [

@@ -7,7 +7,8 @@ import { ownStacks } from '../../transforms/profile/own-stacks.js'
 import type { Profile, ProfileMoment } from '../../transforms/profile/profile.js'
 import type { ProfileValue } from '../../transforms/profile/values.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
-import { inputOperand, traceInput } from '../input.js'
+import { inputOperand } from '../input.js'
+import { namedInput } from '../named-input.js'
 import { outputOf } from '../output.js'
 import { runTrace } from '../pipeline.js'
 import { ProfileReport } from '../report/profile-report.js'
@@ -40,7 +41,7 @@ export async function runProfile(args: Arguments): Promise<void> {
   })
   await runTrace({
     command: 'hf-profile',
-    input: traceInput(input),
+    input: namedInput(input, args),
     through: stage,
     output: { path, compression },
     isWhole: compression === 'gzip',

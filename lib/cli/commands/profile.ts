@@ -1,7 +1,7 @@
 import { PROFILE_FORMATS } from '../../exports/profile-formats.js'
 import { PROFILE_VALUES } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
-import { OUTPUT_FLAGS } from '../flags.js'
+import { OUTPUT_FLAGS, SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
 
 export const profile: Command = {
   name: 'hf-profile',
@@ -15,6 +15,7 @@ export const profile: Command = {
     'pprof and speedscope hold all figures: what was allocated, what was live at the peak, what was live at the ' +
     'moment of --at, temporary allocations, and frees by other threads; collapsed holds one of them. dhat, massif ' +
     'and chrome have figures of their own: massif and chrome show memory over time. The sums are those of hf-stats.\n' +
+    `${SYMBOLIZE_HELP}\n` +
     'If the input is truncated, the profile of the part that was read is written before the error.',
   memory: 'grows with the live blocks (75 to 140 bytes each), and with distinct stacks, up to 250000 (1 to 2 KB each).',
   flags: [
@@ -44,6 +45,7 @@ export const profile: Command = {
     { name: 'show', value: 'WHAT', help: 'all: leave out no frames', values: ['all'] },
     { name: 'thread-root', help: 'Put the thread that allocated at the root of each stack' },
     { name: 'trace', value: 'N', help: 'Take only trace number N of an input that holds several' },
+    SYMBOLIZE_FLAG,
     ...OUTPUT_FLAGS,
   ],
   sections: [{ title: 'Tools', rows: PROFILE_FORMATS.map(({ name, title }) => [name, title]) }],

@@ -6,6 +6,7 @@ import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { MAX_TIMELINE_ROWS, type SITE_GROUPS, TOP, TSV_SECTIONS } from '../defaults.js'
 import { inputOperand, traceInput } from '../input.js'
 import { isTerminal } from '../is-terminal.js'
+import { namedInput } from '../named-input.js'
 import { outputOf } from '../output.js'
 import { runTrace } from '../pipeline.js'
 import { AllocatorReportStage } from '../report/allocator-report.js'
@@ -22,6 +23,8 @@ import { reportText, type SectionName } from '../report/text.js'
 import { tsvText, type TsvSection } from '../report/tsv.js'
 import { ownFrames, refuseRowFlags, rowNames } from '../row-names.js'
 
+/** What is shown with these flags has no stacks. */
+const NAMELESS = ['mpatrol', 'table', 'every', 'allocator']
 const FORMS = ['json', 'tsv', 'mpatrol', 'table'] as const
 
 /** Runs `hf-stats`. @throws UsageError */
@@ -35,7 +38,7 @@ export async function runStats(args: Arguments): Promise<void> {
   const input = inputOperand(args)
   await runTrace({
     command: 'hf-stats',
-    input: traceInput(input),
+    input: NAMELESS.some((flag) => args.has(flag)) ? traceInput(input) : namedInput(input, args),
     through: stage,
     output: outputOf(args, [input], false),
     progress: !args.has('every'),

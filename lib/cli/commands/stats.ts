@@ -1,6 +1,6 @@
 import type { Command } from '../command.js'
 import { MAX_TIMELINE_ROWS, SECTIONS, SITE_GROUPS, SITE_ORDERS, TOP, TSV_SECTIONS } from '../defaults.js'
-import { OUTPUT_FLAGS, ROW_FLAGS } from '../flags.js'
+import { OUTPUT_FLAGS, ROW_FLAGS, SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
 
 export const stats: Command = {
   name: 'hf-stats',
@@ -17,6 +17,7 @@ export const stats: Command = {
     'statistics, or its table of events followed by them.\n' +
     'If the input holds several traces, their statistics are combined (blocks still live at the end of each count as ' +
     'leaked). --mpatrol and --table show only the first, or the one given by --trace.\n' +
+    `${SYMBOLIZE_HELP}\n` +
     'If the input is truncated, statistics for the part that was read are printed before the error.',
   memory:
     'grows with the live blocks (75 to 140 bytes each), and with distinct sites, sizes and threads, up to 65536 of ' +
@@ -52,6 +53,7 @@ export const stats: Command = {
     },
     { name: 'sources', help: 'With --table: show thread, function, file and line of each event' },
     { name: 'trace', value: 'N', help: 'Take only trace number N of an input that holds several' },
+    SYMBOLIZE_FLAG,
     ...OUTPUT_FLAGS,
   ],
   examples: [

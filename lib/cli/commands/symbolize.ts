@@ -10,8 +10,9 @@ export const symbolize: Command = {
     'callers. Traces of heaptrack -r are such traces. Everything else stays as it is.\n' +
     'A module is looked for at its path, and in each --debug-dir by path and by name. If it has no line tables, ' +
     'a debug file with its build id is looked for, as .build-id/xx/yyy.debug in each --debug-dir and in ' +
-    '/usr/lib/debug, and by debuginfod-find if DEBUGINFOD_URLS is set. A trace of heaptrack has no build ids, so a ' +
-    'module that was built again gives wrong names, unless --build-id says which one it was.\n' +
+    '/usr/lib/debug, and by debuginfod-find if DEBUGINFOD_URLS is set. A raw heaptrack file has the ' +
+    'addresses of the parts of each module: a file with others is refused. It has no build ids, so a module that was ' +
+    'built again with parts of the same sizes gives wrong names, unless --build-id says which one it was.\n' +
     'The names come from llvm-symbolizer, otherwise from addr2line, otherwise, and where there are no line tables, ' +
     'from the symbol table of the module, ' +
     'which has no files and lines; these names are demangled by c++filt, or stay mangled if there is none. A module ' +

@@ -1,4 +1,5 @@
 import type { Command } from '../command.js'
+import { SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
 
 export const view: Command = {
   name: 'hf-view',
@@ -9,12 +10,14 @@ export const view: Command = {
     'traces that are dropped on it or chosen: any format, compressed or not. It reads them itself, and filters them ' +
     'as hf-filter does; nothing leaves the machine. With a trace, the page can filter that if it is small: see ' +
     'hf-report --embed. A page that is saved then contains the whole trace.\n' +
+    `${SYMBOLIZE_HELP} The trace in the page has the names, so that all views show them.\n` +
     'The page is served on the loopback interface only, under an address with a random token, which is printed. ' +
     'Nothing else is served, and requests for other hosts are refused. Ctrl-C or SIGTERM ends the command, with ' +
     'status 0. The browser is the command in the environment variable BROWSER, or that of the system. BROWSER may ' +
     'list several, with colons between them, and have %s in the place of the address.',
   memory: 'that of hf-report; without a trace, next to nothing.',
   flags: [
+    SYMBOLIZE_FLAG,
     { name: 'port', value: 'N', help: 'Serve on this port instead of any that is free' },
     { name: 'once', help: 'End when the page was delivered' },
     { name: 'no-browser', help: 'Only print the address' },

@@ -5,7 +5,7 @@ import type { SiteStatistics, Statistics } from '../../transforms/statistics/res
 const NO_PLACES =
   'Most bytes have no call site: hf-record -- COMMAND records whole stacks where heaptrack is installed.'
 const NO_NAMES =
-  'Most bytes are from code without a name: build it with -g or install its debug symbols, and use hf-symbolize.'
+  'Most bytes are from code without a name: build it with -g, install its debug symbols, or see hf-symbolize.'
 const NO_THREADS = 'No event has a thread: hf-record --with ltrace -- COMMAND records them.'
 
 /** Recorded where hf-record does not run: in the kernel and on Android. */

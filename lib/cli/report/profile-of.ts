@@ -2,18 +2,18 @@ import { ProfileCollector } from '../../transforms/profile/collector.js'
 import type { EventBatch } from '../../event/batch.js'
 import type { Profile, ProfileOptions } from '../../transforms/profile/profile.js'
 import { ProfileReport } from './profile-report.js'
-import { traceInput } from '../input.js'
+import type { TraceInput } from '../input.js'
 import { runTrace } from '../pipeline.js'
 
-/** The profile of a file. @param command what reads it, for messages. @param path a file, or `-` for standard input */
-export function profileOf(command: string, path: string, options: ProfileOptions = {}): Promise<Profile> {
-  return collected(command, path, new ProfileCollector(options), (profile) => profile)
+/** The profile of a file. @param command what reads it, for messages */
+export function profileOf(command: string, input: TraceInput, options: ProfileOptions = {}): Promise<Profile> {
+  return collected(command, input, new ProfileCollector(options), (profile) => profile)
 }
 
 /** What a collector makes of a file. @param profileOf the profile in that, of which warnings are given */
 export async function collected<Result>(
   command: string,
-  path: string,
+  input: TraceInput,
   collector: { add(batch: EventBatch): void; finish(complete: boolean): Result },
   profileOf: (result: Result) => Profile,
 ): Promise<Result> {
@@ -26,6 +26,6 @@ export async function collected<Result>(
       return []
     },
   })
-  await runTrace({ command, input: traceInput(path), through: stage, output: () => {} })
+  await runTrace({ command, input, through: stage, output: () => {} })
   return result as Result
 }

@@ -10,8 +10,9 @@ import type { Report } from '../../transforms/report/report.js'
 import { byteCount } from '../byte-count.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { LARGEST_EMBEDDED, MAX_EMBEDDED } from '../defaults.js'
-import { inputOperand, traceInput } from '../input.js'
+import { inputOperand, type TraceInput } from '../input.js'
 import { describe, version } from '../main.js'
+import { namedInput } from '../named-input.js'
 import { runTrace, type TraceRun } from '../pipeline.js'
 import { say } from '../say.js'
 import { showPage, type ShowOptions } from '../show-page.js'
@@ -30,6 +31,8 @@ export interface ReportJob {
   readonly trace: number | undefined
   /** The page has the trace in it if that has at most so many bytes in the compact format; 0 leaves it out. */
   readonly embed: number
+  /** How a file is read. */
+  readonly read: (path: string) => TraceInput
 }
 
 /** What report the arguments ask for. @throws UsageError */
@@ -42,7 +45,8 @@ export function reportJob(command: string, args: Arguments): ReportJob {
   const trace = text === undefined ? undefined : wholeNumber('trace', text)
   if (trace === 0) throw new UsageError('--trace counts from 1')
   const embed = embedSize(args.value('embed'))
-  return { command, input, old, match: (args.value('match') ?? 'names') as ProfileMatch, trace, embed }
+  const read = (path: string) => namedInput(path, args)
+  return { command, input, old, match: (args.value('match') ?? 'names') as ProfileMatch, trace, embed, read }
 }
 
 function embedSize(text: string | undefined): number {
@@ -60,8 +64,8 @@ interface Taken {
 
 /** Writes a report as a page. @param output where, or what takes it */
 export async function writeReport(job: ReportJob, output: TraceRun['output']): Promise<void> {
-  const { command, input, old, match, trace, embed } = job
-  const before = old === undefined ? undefined : await profileOf(command, old)
+  const { command, input, old, match, trace, embed, read } = job
+  const before = old === undefined ? undefined : await profileOf(command, read(old))
   const figures = new ReportCollector()
   const copying = embed === 0 ? undefined : new (await import('../../exports/report/trace-copy.js')).TraceCopy(embed)
   const collector = {
@@ -86,7 +90,7 @@ export async function writeReport(job: ReportJob, output: TraceRun['output']): P
     write,
     ...(trace !== undefined && { trace }),
   })
-  await runTrace({ command, input: traceInput(input), through: stage, output })
+  await runTrace({ command, input: read(input), through: stage, output })
 }
 
 /** Shows a report in the browser. If the trace is truncated, what was read of it is shown. */

@@ -6,6 +6,12 @@ export function inputSize(path: string): number | undefined {
   return stats?.isFile() === true ? stats.size : undefined
 }
 
+/** When a file was last changed, in milliseconds since 1970; undefined for pipes. */
+export function modifiedAt(path: string): number | undefined {
+  const stats = statOf(path, 0)
+  return stats?.isFile() === true ? stats.mtimeMs : undefined
+}
+
 /** Whether reading it may wait for a writer: false for a file, and if reading fails. */
 export function mayWait(path: string): boolean {
   if (path === '-') return !fstatSync(0).isFile()

@@ -1,4 +1,6 @@
-import { spawn, spawnSync, type ChildProcessByStdio } from 'node:child_process'
+import { spawn, type ChildProcessByStdio } from 'node:child_process'
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import type { Frame } from '../../event/frame.js'
@@ -16,7 +18,17 @@ const MAX_NAME = 65_536
 
 /** The best tool on this machine. */
 export function findTool(): AddressTool | undefined {
-  return ADDRESS_TOOLS.find((tool) => spawnSync(tool, ['--version'], { stdio: 'ignore' }).error === undefined)
+  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '')
+  return ADDRESS_TOOLS.find((tool) => folders.some((folder) => isExecutable(join(folder, tool))))
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** The frames at an address, the innermost first; all but the last one are inlined. Empty if nothing is known. */

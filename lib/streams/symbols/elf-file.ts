@@ -1,9 +1,9 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
-import { FunctionSymbols, readElf, type ReadAt } from '../../symbols/elf.js'
+import { FunctionSymbols, readElf, type LoadedPart, type ReadAt } from '../../symbols/elf.js'
 import { demangled, type AddressNamer, type Names } from './address-tool.js'
 
 /** A regular file that is open, and how it is read; undefined if a path is not that of one. */
-function openFile(path: string): { read: ReadAt; close: () => void } | undefined {
+function openFile(path: string): { read: ReadAt; modified: number; close: () => void } | undefined {
   let file: number
   try {
     // A name in a trace may be that of a pipe, which must not be waited for.
@@ -11,12 +11,13 @@ function openFile(path: string): { read: ReadAt; close: () => void } | undefined
   } catch {
     return undefined
   }
-  const { size } = fstatSync(file)
+  const status = fstatSync(file)
+  const { size } = status
   const read: ReadAt = (offset, length) => {
     const bytes = new Uint8Array(Math.max(0, Math.min(length, size - offset)))
     return bytes.length === 0 ? bytes : bytes.subarray(0, readSync(file, bytes, 0, bytes.length, offset))
   }
-  if (fstatSync(file).isFile()) return { read, close: () => closeSync(file) }
+  if (status.isFile()) return { read, modified: status.mtimeMs, close: () => closeSync(file) }
   closeSync(file)
   return undefined
 }
@@ -26,6 +27,10 @@ export interface ElfFile {
   readonly path: string
   readonly buildId?: string
   readonly hasLines: boolean
+  /** The parts that are loaded into memory. */
+  readonly loaded: readonly LoadedPart[]
+  /** When it was last changed, in milliseconds since 1970. */
+  readonly modified: number
 }
 
 /** The file at a path; undefined if it cannot be read or is not an ELF file. */
@@ -33,9 +38,9 @@ export function elfFile(path: string): ElfFile | undefined {
   const file = openFile(path)
   try {
     const elf = file && readElf(file.read)
-    if (elf === undefined) return undefined
-    const { buildId, hasLines } = elf
-    return { path, hasLines, ...(buildId !== undefined && { buildId }) }
+    if (file === undefined || elf === undefined) return undefined
+    const { buildId, hasLines, loaded } = elf
+    return { path, hasLines, loaded, modified: file.modified, ...(buildId !== undefined && { buildId }) }
   } catch {
     return undefined
   } finally {

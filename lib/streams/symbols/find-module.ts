@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { basename, join } from 'node:path'
+import type { LoadedPart } from '../../symbols/elf.js'
 import { elfFile, type ElfFile } from './elf-file.js'
 
 /** The folder of the system's separate debug files. */
@@ -7,44 +8,74 @@ const SYSTEM_DEBUG = '/usr/lib/debug'
 /** How long debuginfod may take for a file, in milliseconds. */
 const DEBUGINFOD_MS = 60_000
 
-/** Where the names of a module are: a file, or why there is none. */
-export type FoundModule = { readonly file: ElfFile } | { readonly refused: string }
+/** Where the names of a module are: a file, or why there is none, and whether that is its time. */
+export type FoundModule = { readonly file: ElfFile } | { readonly refused: string; readonly isNewer: boolean }
+
+/** What is known of a module. */
+export interface WantedModule {
+  /** Its path in the trace. */
+  readonly path: string
+  /** Its build id, in hexadecimal; files with another one are refused. */
+  readonly buildId?: string | undefined
+  /** Its parts in memory; without a build id, files with others are refused. */
+  readonly loaded?: readonly LoadedPart[] | undefined
+}
+
+/** Where files are looked for. */
+export interface ModulePlaces {
+  /** Folders with debug files, and with modules by path or name. */
+  readonly folders: readonly string[]
+  /** Modules that were changed after this time are refused, in milliseconds since 1970. */
+  readonly before: number
+  /** Whether debuginfod may be asked. */
+  readonly remote: boolean
+}
 
 /**
  * Finds the file that names the functions of a module: one with line tables if there is any, otherwise the module.
- * @param module its path in the trace
- * @param folders folders with debug files, and with modules by path or name
- * @param buildId its build id in the trace, in hexadecimal; files with another one are refused
  */
 export async function findModule(
-  module: string,
-  folders: readonly string[],
-  buildId: string | undefined,
+  { path: module, buildId, loaded }: WantedModule,
+  { folders, before, remote }: ModulePlaces,
   signal: AbortSignal,
 ): Promise<FoundModule> {
   let refused: string | undefined
+  let isNewer = false
   let best: ElfFile | undefined
-  const consider = (path: string, id: string | undefined): boolean => {
+  const consider = (path: string, id: string | undefined, isModule: boolean): boolean => {
     const file = elfFile(path)
     if (file === undefined) return false
     if (id !== undefined && file.buildId !== id) {
       refused ??= `${path} has the build id ${file.buildId ?? '(none)'}, and not ${id}`
       return false
     }
+    if (isModule && id === undefined && loaded !== undefined && !isSame(file.loaded, loaded)) {
+      refused ??= `${path} is not the file that the program ran with: it has parts at other addresses`
+      return false
+    }
+    if (isModule && id === undefined && file.modified > before) {
+      refused ??= `${path} was changed after the trace was written`
+      isNewer = true
+      return false
+    }
     if (best === undefined || (file.hasLines && !best.hasLines)) best = file
     return file.hasLines
   }
   const paths = folders.flatMap((folder) => [join(folder, module), join(folder, basename(module))])
-  if ([module, ...paths].some((path) => consider(path, buildId)) && best !== undefined) return { file: best }
+  if ([module, ...paths].some((path) => consider(path, buildId, true)) && best !== undefined) return { file: best }
   const id = buildId ?? best?.buildId
   if (id !== undefined) {
     const within = join('.build-id', id.slice(0, 2), `${id.slice(2)}.debug`)
-    const found = [...folders, SYSTEM_DEBUG].some((folder) => consider(join(folder, within), id))
-    const fetched = found ? undefined : await debugFile(id, signal)
-    if (fetched !== undefined) consider(fetched, id)
+    const found = [...folders, SYSTEM_DEBUG].some((folder) => consider(join(folder, within), id, false))
+    const fetched = found || !remote ? undefined : await debugFile(id, signal)
+    if (fetched !== undefined) consider(fetched, id, false)
   }
   if (best !== undefined) return { file: best }
-  return { refused: refused ?? `there is no ELF file ${module}` }
+  return { refused: refused ?? `there is no ELF file ${module}`, isNewer }
+}
+
+function isSame(a: readonly LoadedPart[], b: readonly LoadedPart[]): boolean {
+  return a.length === b.length && a.every(({ address, size }, i) => address === b[i]?.address && size === b[i]?.size)
 }
 
 /** The path of the debug file that debuginfod has, asked only where `DEBUGINFOD_URLS` is set. */

@@ -1,6 +1,8 @@
+import { isAbsolute } from 'node:path'
 import { AddressProcess, findTool, type AddressNamer, type AddressTool, type Names } from './address-tool.js'
 import { SymbolFile } from './elf-file.js'
-import { findModule } from './find-module.js'
+import { findModule, type FoundModule } from './find-module.js'
+import type { LoadedModules } from './loaded-modules.js'
 
 /** The number of files whose addresses are named at a time; the one that was used least recently is closed first. */
 const MAX_NAMERS = 8
@@ -18,6 +20,12 @@ export interface SymbolizeOptions {
   readonly buildIds?: Readonly<Record<string, string>>
   /** The tool; `none` reads the symbol tables of modules only. Default: the best one that this machine has. */
   readonly tool?: AddressTool | 'none'
+}
+
+/** How names are looked for where no one asked for them: without waiting for others, and without a guess. */
+export interface CautiousOptions {
+  /** When the trace was written, in milliseconds since 1970: modules that were changed later have no names. */
+  readonly before: number
 }
 
 /** A module, and the names that were found in it. */
@@ -41,11 +49,22 @@ export class Symbolizer {
    * the nearest symbol, however far it is.
    */
   private readonly plain = new Set<string>()
+  private readonly unreadable = new Set<string>()
   private readonly abort = new AbortController()
   private readonly tool: AddressTool | undefined
   private cached = 0
+  private toldNewer = false
 
-  constructor(private readonly options: SymbolizeOptions = {}) {
+  /**
+   * @param loaded what the trace says of modules
+   * @param cautious if given, modules are not looked for elsewhere, and those that are not there, or not the same, are
+   * no reason to warn; of those that were changed later there is one warning
+   */
+  constructor(
+    private readonly options: SymbolizeOptions,
+    private readonly loaded: LoadedModules,
+    private readonly cautious?: CautiousOptions,
+  ) {
     this.tool = options.tool === 'none' ? undefined : (options.tool ?? findTool())
   }
 
@@ -80,9 +99,19 @@ export class Symbolizer {
   }
 
   private async find(module: string): Promise<KnownModule> {
-    const buildId = this.options.buildIds?.[module]?.toLowerCase()
-    const found = await findModule(module, this.options.debugDirs ?? [], buildId, this.abort.signal)
-    if ('refused' in found && this.warnings.length < MAX_MODULES) this.warnings.push(`no names: ${found.refused}`)
+    const { options, cautious, loaded } = this
+    const wanted = { path: module, buildId: options.buildIds?.[module]?.toLowerCase(), loaded: loaded.of(module) }
+    const places = {
+      folders: options.debugDirs ?? [],
+      before: cautious?.before ?? Infinity,
+      remote: cautious === undefined,
+    }
+    // A relative path is that of another file in each folder.
+    const found: FoundModule =
+      cautious !== undefined && !isAbsolute(module)
+        ? { refused: `${module} is a relative path`, isNewer: false }
+        : await findModule(wanted, places, this.abort.signal)
+    if ('refused' in found) this.refused(found)
     const file = 'file' in found ? found.file : undefined
     if (file?.hasLines === false) this.plain.add(file.path)
     const same = file?.buildId === undefined ? undefined : this.byId.get(file.buildId)
@@ -92,8 +121,22 @@ export class Symbolizer {
     return known
   }
 
+  private refused({ refused, isNewer }: { readonly refused: string; readonly isNewer: boolean }): void {
+    if (this.cautious === undefined) {
+      if (this.warnings.length < MAX_MODULES) this.warnings.push(`no names: ${refused}`)
+    } else if (isNewer && !this.toldNewer) {
+      this.toldNewer = true
+      this.warnings.push(`no names: ${refused}, and so may be others; hf-symbolize takes their names all the same`)
+    }
+  }
+
   private async ask(path: string, offsets: readonly bigint[]): Promise<Names[]> {
-    const namer = this.namers.get(path) ?? this.namer(path)
+    let namer: AddressNamer
+    try {
+      namer = this.namers.get(path) ?? this.namer(path)
+    } catch (error) {
+      return this.failed(path, error, offsets)
+    }
     // The most recently used one is the last.
     this.namers.delete(path)
     this.namers.set(path, namer)
@@ -107,11 +150,19 @@ export class Symbolizer {
     } catch (error) {
       namer.close()
       this.namers.delete(path)
-      if (this.abort.signal.aborted || !(namer instanceof AddressProcess)) throw error
+      if (this.abort.signal.aborted) throw error
+      if (!(namer instanceof AddressProcess)) return this.failed(path, error, offsets)
       this.warnings.push(`${path}: ${(error as Error).message}; its symbols are read instead`)
       this.plain.add(path)
       return this.ask(path, offsets)
     }
+  }
+
+  /** No names: a file that cannot be read, such as one that was replaced. */
+  private failed(path: string, error: unknown, offsets: readonly bigint[]): Names[] {
+    if (!this.unreadable.has(path)) this.warnings.push(`no names: ${path}: ${(error as Error).message}`)
+    this.unreadable.add(path)
+    return offsets.map(() => [])
   }
 
   private namer(path: string): AddressNamer {

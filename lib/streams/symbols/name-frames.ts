@@ -1,0 +1,112 @@
+import { SPACE } from '../../bytes/ascii.js'
+import { reviseBatch, type EventBatch } from '../../event/batch.js'
+import { FieldBit } from '../../event/fields.js'
+import { formatFrame, parseFrame, type Frame } from '../../event/frame.js'
+import type { StringTable } from '../../event/strings.js'
+import type { Warn } from '../../reading/run-stage.js'
+import type { Names } from './address-tool.js'
+import { LoadedModules } from './loaded-modules.js'
+import type { Symbolizer } from './symbolizer.js'
+
+/** Frames of a stack beyond this number are left as they are, so that inlined frames cannot fill the memory. */
+const MAX_FRAMES = 65_536
+
+/**
+ * Names the frames of batches. Those without a frame that lacks a function are passed on as they are.
+ * @param open called at the first frame that lacks a function, with what the trace says of its modules
+ */
+export async function* nameFrames(
+  source: AsyncIterable<EventBatch>,
+  open: (loaded: LoadedModules) => Symbolizer | Promise<Symbolizer>,
+  warn: Warn,
+): AsyncGenerator<EventBatch> {
+  const loaded = new LoadedModules()
+  let symbolizer: Symbolizer | undefined
+  let warned = 0
+  try {
+    for await (const batch of source) {
+      loaded.note(batch)
+      const raw = (batch.columns & FieldBit.stack) === 0 ? undefined : rawFrames(batch.strings)
+      if (raw === undefined || raw.size === 0) {
+        yield batch
+        continue
+      }
+      symbolizer ??= await open(loaded)
+      yield await named(batch, raw, symbolizer)
+      while (warned < symbolizer.warnings.length) warn(symbolizer.warnings[warned++] as string)
+    }
+  } finally {
+    symbolizer?.close()
+  }
+}
+
+/** A batch with names: the same one if there are none. */
+async function named(
+  batch: EventBatch,
+  raw: ReadonlyMap<number, RawFrame>,
+  symbolizer: Symbolizer,
+): Promise<EventBatch> {
+  const byModule = new Map<string, bigint[]>()
+  for (const { module, offset } of raw.values()) {
+    const offsets = byModule.get(module)
+    if (offsets === undefined) byModule.set(module, [offset])
+    else offsets.push(offset)
+  }
+  const strings = batch.strings.copy()
+  const replaced = new Map<number, number[]>()
+  const found = new Map<string, ReadonlyMap<bigint, Names>>()
+  for (const [module, offsets] of byModule) found.set(module, await symbolizer.names(module, offsets))
+  for (const [id, frame] of raw) {
+    const names = found.get(frame.module)?.get(frame.offset) ?? []
+    if (names.length > 0)
+      replaced.set(
+        id,
+        framesOf(frame, names).map((text) => strings.internText(text)),
+      )
+  }
+  return replaced.size === 0 ? batch : renamed(batch, strings, replaced)
+}
+
+type RawFrame = Frame & { module: string; offset: bigint }
+
+/** The frames of a table that have a module and an offset, and no function, by their string ids. */
+function rawFrames(strings: StringTable): Map<number, RawFrame> {
+  const raw = new Map<number, RawFrame>()
+  const { bytes, starts } = strings.flat()
+  for (let id = 0; id < strings.size; id++) {
+    const start = starts[id] as number
+    // Other texts have a function, or no module.
+    if (bytes[start + 2] !== SPACE || (starts[id + 1] as number) < start + 3) continue
+    const isPlace =
+      (bytes[start] === 0x69 && bytes[start + 1] === 0x6e) || (bytes[start] === 0x61 && bytes[start + 1] === 0x74)
+    if (!isPlace) continue
+    const frame = parseFrame(strings.text(id))
+    if (frame.function === undefined && frame.module !== undefined && frame.offset !== undefined)
+      raw.set(id, frame as RawFrame)
+  }
+  return raw
+}
+
+/** The texts of a frame and of what was inlined there, the innermost first. The last one has the module and address. */
+function framesOf(raw: Frame, names: Names): string[] {
+  return names.map((name, i) => formatFrame(i < names.length - 1 ? { ...name, inlined: true } : { ...raw, ...name }))
+}
+
+/** A batch whose stacks have other frames. */
+function renamed(batch: EventBatch, strings: StringTable, replaced: ReadonlyMap<number, number[]>): EventBatch {
+  const target = reviseBatch(batch, FieldBit.stack, strings)
+  const lists = new Map<number, number>()
+  for (let i = 0; i < batch.count; i++) {
+    if (((batch.mask[i] as number) & FieldBit.stack) === 0) continue
+    const list = batch.stack[i] as number
+    let now = lists.get(list)
+    if (now === undefined) {
+      const ids = strings.list(list)
+      const frames = ids.length > MAX_FRAMES ? ids : ids.flatMap((id) => replaced.get(id) ?? id)
+      now = strings.addList(frames)
+      lists.set(list, now)
+    }
+    target.stack[i] = now
+  }
+  return target
+}
