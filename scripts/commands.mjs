@@ -21,6 +21,7 @@ const GROUPS = {
   data: ['main', 'convert-options', 'defaults', 'flags'].map((name) => `lib/cli/${name}.ts`),
   run: [
     'lib/cli/commands/format.run.ts',
+    'lib/cli/named-input.ts',
     ...['event', 'kernel', 'bytes', 'blocks'].flatMap((folder) => sources(`lib/${folder}`)),
     'lib/formats/ndjson/general.ts',
     ...sources('lib/formats').filter((path) => /\/(sniff|detect)\.ts$/.test(path) && !path.includes('/hatf/')),
