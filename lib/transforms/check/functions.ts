@@ -4,22 +4,33 @@ import { shortName } from '../../names/short-name.js'
 import { MAX_NAME } from '../profile/frames.js'
 import type { BudgetGroup } from './budgets.js'
 
-/** The name under which a stack counts in a group of budgets; empty if it does not. */
-export type NameOfStack = (stack: readonly string[]) => string
-
 /** The name of all functions of a group with `at`. */
 export const TOGETHER = 'in'
 
 /** At most this many results are kept. */
 const MOST_KEPT = 65_536
 
-/** How a group names stacks, of which the innermost frame is the first. @param own which frames begin rows */
-export function namesIn({ at, each }: Pick<BudgetGroup, 'at' | 'each'>, own: OwnFrames): NameOfStack {
-  const isMatch = kept(globOf(at ?? each ?? '*'))
-  if (at !== undefined) return (stack) => (stack.some(isMatch) ? TOGETHER : '')
-  return (stack) => {
-    const frame = stack[own.start(stack)]
-    return frame !== undefined && isMatch(frame) ? nameOfFrame(frame) : ''
+/** The names under which stacks count in a group of budgets. */
+export class GroupNames {
+  /** Whether a stack counts if any of its frames matches, under one name. */
+  readonly isTogether: boolean
+  /** Whether the text of a frame matches. */
+  readonly isMatch: (frame: string) => boolean
+
+  /** @param own which frames begin rows */
+  constructor(
+    { at, each }: Pick<BudgetGroup, 'at' | 'each'>,
+    readonly own: OwnFrames,
+  ) {
+    this.isTogether = at !== undefined
+    this.isMatch = kept(globOf(at ?? each ?? '*'))
+  }
+
+  /** The name of a stack, of which the innermost frame is the first; empty if it does not count. */
+  nameOf(stack: readonly string[]): string {
+    if (this.isTogether) return stack.some(this.isMatch) ? TOGETHER : ''
+    const frame = stack[this.own.start(stack)]
+    return frame !== undefined && this.isMatch(frame) ? nameOfFrame(frame) : ''
   }
 }
 

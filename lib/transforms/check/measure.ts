@@ -7,7 +7,7 @@ import type { Profile } from '../profile/profile.js'
 import { StatisticsCollector } from '../statistics/collector.js'
 import type { SiteStatistics, Statistics } from '../statistics/result.js'
 import type { BudgetGroup } from './budgets.js'
-import { namesIn } from './functions.js'
+import { GroupNames } from './functions.js'
 import { RenamedSites } from './renamed-sites.js'
 
 /** The value of a figure, and what it is a part of; or why it is not known. */
@@ -44,13 +44,11 @@ export class CheckCollector {
     private readonly name: string,
     own: OwnFrames = new OwnFrames(),
   ) {
-    this.parts = groups.map(({ at, each }) =>
-      at === undefined && each === undefined
+    this.parts = groups.map((group) =>
+      group.at === undefined && group.each === undefined
         ? undefined
         : {
-            renamed: new RenamedSites(
-              namesIn({ ...(at !== undefined && { at }), ...(each !== undefined && { each }) }, own),
-            ),
+            renamed: new RenamedSites(new GroupNames(group, own)),
             statistics: new StatisticsCollector(),
           },
     )

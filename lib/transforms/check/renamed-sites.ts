@@ -1,7 +1,7 @@
 import { reviseBatch, type EventBatch } from '../../event/batch.js'
 import { FieldBit, fieldSet } from '../../event/fields.js'
 import { StringTable } from '../../event/strings.js'
-import type { NameOfStack } from './functions.js'
+import { TOGETHER, type GroupNames } from './functions.js'
 
 const HAS_STACK = FieldBit.stack
 const HAS_FUNCTION = FieldBit.function
@@ -9,6 +9,8 @@ const HAS_SITE = fieldSet('stack', 'function', 'file', 'line', 'callSite', 'modu
 /** What refers to the strings of the batch, or is a part of a site. */
 const REMOVED = HAS_SITE | fieldSet('type', 'text')
 const UNKNOWN = -1
+/** Most rows begin within this many frames; half of them show that a row begins in the others. */
+const FEW = 64
 
 /**
  * Gives the events of a trace other sites: a name for the stack, or the function, of each, as its function. Then the
@@ -19,8 +21,10 @@ export class RenamedSites {
   private names = new StringTable()
   private byStack = new Int32Array(0)
   private byFunction = new Int32Array(0)
+  /** Of each string, as the text of a frame: whether it matches. */
+  private matches = new Int32Array(0)
 
-  constructor(private readonly nameOf: NameOfStack) {}
+  constructor(private readonly group: GroupNames) {}
 
   /** A batch of the same events, which shares columns with the given one. It has no other strings. */
   rename(batch: EventBatch): EventBatch {
@@ -48,24 +52,43 @@ export class RenamedSites {
       this.names = new StringTable()
       this.byStack = new Int32Array(0)
       this.byFunction = new Int32Array(0)
+      this.matches = new Int32Array(0)
     }
     // Batches may share a table that grows.
     this.byStack = withRoom(this.byStack, strings.listCount)
     this.byFunction = withRoom(this.byFunction, strings.size)
+    this.matches = withRoom(this.matches, strings.size)
   }
 
   private ofStack(list: number): number {
     const known = this.byStack[list] as number
     if (known !== UNKNOWN) return known
-    const strings = this.source as StringTable
-    const name = this.nameOf(strings.list(list).map((id) => strings.text(id)))
+    const frames = (this.source as StringTable).listView(list)
+    const name = this.group.isTogether ? this.nameTogether(frames) : this.nameOfRow(frames)
     return (this.byStack[list] = this.names.internText(name))
+  }
+
+  private nameTogether(frames: Uint32Array): string {
+    const { matches, group } = this
+    const strings = this.source as StringTable
+    for (const id of frames) {
+      if (matches[id] === UNKNOWN) matches[id] = group.isMatch(strings.text(id)) ? 1 : 0
+      if (matches[id] === 1) return TOGETHER
+    }
+    return ''
+  }
+
+  private nameOfRow(frames: Uint32Array): string {
+    const texts = (ids: Uint32Array) => Array.from(ids, (id) => (this.source as StringTable).text(id))
+    const few = texts(frames.subarray(0, FEW))
+    const isEnough = few.length === frames.length || this.group.own.start(few) < FEW / 2
+    return this.group.nameOf(isEnough ? few : texts(frames))
   }
 
   private ofFunction(id: number): number {
     const known = this.byFunction[id] as number
     if (known !== UNKNOWN) return known
-    return (this.byFunction[id] = this.names.internText(this.nameOf([(this.source as StringTable).text(id)])))
+    return (this.byFunction[id] = this.names.internText(this.group.nameOf([(this.source as StringTable).text(id)])))
   }
 }
 

@@ -5,7 +5,7 @@ import { compareProfiles, type ComparedFigures, type ComparedStack } from '../pr
 import type { Profile, Sample } from '../profile/profile.js'
 import type { Amount } from '../statistics/result.js'
 import type { BudgetGroup } from './budgets.js'
-import { namesIn } from './functions.js'
+import { GroupNames } from './functions.js'
 
 /** A site with the amount that counts for a budget. */
 export interface ChangedSite {
@@ -61,13 +61,13 @@ export function changedSites({ old, next, figure, group, own, top }: Question): 
   const unit = BUDGET_FIGURES[figure].unit === 'bytes' ? 'bytes' : 'blocks'
   const changeOf = (one: ComparedStack) =>
     Number(one.new[read][unit]) - (old === undefined ? 0 : Number(one.old[read][unit]))
-  const nameOf = isOfFunctions ? namesIn(group, own) : () => ''
+  const names = new GroupNames(group, own)
   const places = placesOf(next)
   const changed = difference.stacks.filter((one) => changeOf(one) > 0).toSorted((a, b) => changeOf(b) - changeOf(a))
   for (const one of changed) {
     const stack = one.stack()
     const frames = stack.map((name) => namedFrameText({ name }))
-    const name = nameOf(frames)
+    const name = isOfFunctions ? names.nameOf(frames) : ''
     const sites = found.get(name) ?? []
     if (sites.length === 0) found.set(name, sites)
     if (sites.length === top) continue
