@@ -8,18 +8,38 @@ import type { Profile, Sample, StackTree } from './profile.js'
  * @param roots the number of outermost frames that are not the program's: 1 if threads are the roots of stacks
  */
 export function ownStacks(profile: Profile, own: OwnFrames, roots: 0 | 1 = 0): Profile {
-  const { tree } = profile
-  const texts = profile.frames.map(namedFrameText)
-  const ends = new Int32Array(tree.parents.length).fill(-1)
-  for (const { node } of profile.samples()) if (ends[node] === -1) ends[node] = endOf(node, tree, texts, own, roots)
-  const { kept, numbers } = prune(tree, ends)
+  const nodes = function* () {
+    for (const { node } of profile.samples()) yield node
+  }
+  const { tree, nodeOf } = ownTree(profile, nodes(), own, roots)
   return {
     ...profile,
-    tree: kept,
+    tree,
     *samples(): Generator<Sample> {
-      for (const sample of profile.samples()) yield { ...sample, node: numbers[ends[sample.node] as number] as number }
+      for (const sample of profile.samples()) yield { ...sample, node: nodeOf(sample.node) }
     },
   }
+}
+
+/** A tree without wrappers of allocation at its ends. */
+interface OwnTree {
+  readonly tree: StackTree
+  /** The node in it that represents a node with samples. */
+  readonly nodeOf: (node: number) => number
+}
+
+/** The same for a tree alone. @param nodes those with samples, which may repeat */
+export function ownTree(
+  { tree, frames }: Pick<Profile, 'tree' | 'frames'>,
+  nodes: Iterable<number>,
+  own: OwnFrames,
+  roots: 0 | 1 = 0,
+): OwnTree {
+  const texts = frames.map(namedFrameText)
+  const ends = new Int32Array(tree.parents.length).fill(-1)
+  for (const node of nodes) if (ends[node] === -1) ends[node] = endOf(node, tree, texts, own, roots)
+  const { kept, numbers } = prune(tree, ends)
+  return { tree: kept, nodeOf: (node) => numbers[ends[node] as number] as number }
 }
 
 /** The node of the innermost frame that is not hidden, of the stack of a node. */

@@ -1,5 +1,7 @@
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import { GROWN, MOVED, REALLOCS, SHRUNK, SITE_BYTES, SPARSE_BYTES, SPARSE_PAGES } from '../../kernel/layouts/report.js'
+import { OwnFrames } from '../../names/own-frames.js'
+import { ownTree } from '../profile/own-stacks.js'
 import type { Profile } from '../profile/profile.js'
 import type { Stacks } from '../profile/stacks.js'
 import type { StatisticsCollector } from '../statistics/collector.js'
@@ -51,6 +53,8 @@ export interface ReportDataOptions {
   readonly generator?: string
   /** Another trace that this one is compared with. */
   readonly compared?: Compared
+  /** Which frames the flame graph leaves out at the inner ends of stacks. Default: wrappers of allocation. */
+  readonly own?: OwnFrames
   readonly limits?: ReportLimits
   /** What else was left out, as sentences. */
   readonly omitted?: readonly string[]
@@ -61,6 +65,7 @@ const OPTIONS: OptionNames<ReportDataOptions> = {
   isFile: 'boolean',
   generator: 'string',
   compared: true,
+  own: true,
   limits: true,
   omitted: true,
 }
@@ -112,6 +117,7 @@ export class Report {
       isFile = true,
       generator = 'heapflow',
       compared,
+      own = new OwnFrames(),
       limits = REPORT_LIMITS[0],
       omitted = [],
     } = options
@@ -119,10 +125,15 @@ export class Report {
     const { statistics, frames, tree } = profile
     const { samples, calendar } = this
     const list = new FrameList(limits.name)
-    const folded = foldTree(tree, frames, samples, list, limits.nodes)
+    const whole = ownTree(profile, samples.nodes, own)
+    const folded = foldTree(whole.tree, frames, samples, samples.nodes.map(whole.nodeOf), list, limits.nodes)
     const rows = new SiteRows(samples, limits.sites)
     const sources: SiteSources = { statistics, kernel, rows, levels: levels.all, calendar }
-    const sites = sitesOf(sources, folded.nodeOf, (node) => list.stackOf(node, tree, frames))
+    const sites = sitesOf(
+      sources,
+      (node) => folded.nodeOf(whole.nodeOf(node)),
+      (node) => list.stackOf(node, tree, frames),
+    )
     const sparse = {
       pages: rows.chosen.map((_, row) => rows.extra(row).sparsePages),
       bytes: rows.chosen.map((_, row) => rows.extra(row).sparseBytes),
@@ -138,7 +149,7 @@ export class Report {
       notes: notesOf(statistics),
       omitted: [
         ...(folded.folded > 0
-          ? [`Of ${tree.parents.length} nodes of the tree of stacks, ${folded.folded} small ones are in (other).`]
+          ? [`Of ${whole.tree.parents.length} nodes of the tree of stacks, ${folded.folded} small ones are in (other).`]
           : []),
         ...(rows.hasOthers
           ? [`Of ${samples.rows.length} sites, ${rows.chosen.length} are listed, and all others in one row.`]

@@ -20,16 +20,18 @@ export interface FoldedTree {
 /**
  * Folds the nodes with small figures, so that the tree has at most `limit` nodes.
  * @param frames of the whole tree
+ * @param nodes in it, one for each sample
  */
 export function foldTree(
   tree: StackTree,
   frames: readonly Frame[],
   samples: Samples,
+  nodes: readonly number[],
   list: FrameList,
   limit: number,
 ): FoldedTree {
   const { parents } = tree
-  const order = byShare(parents, samples, limit)
+  const order = byShare(parents, samples, nodes, limit)
   const kept = keptNodes(parents, order, limit)
   // A node of the new tree, or `DROPPED`.
   const numbers = new Int32Array(parents.length).fill(DROPPED)
@@ -54,7 +56,7 @@ export function foldTree(
     if (other === undefined) others.set(parent, (other = add(parent, list.id(OTHER))))
     return other
   }
-  const owners = samples.nodes.map((node) => (numbers[node] === DROPPED ? otherOf(nodeOf(node)) : nodeOf(node)))
+  const owners = nodes.map((node) => (numbers[node] === DROPPED ? otherOf(nodeOf(node)) : nodeOf(node)))
   for (const metric of TREE_METRICS) folded[metric] = sums(samples, owners, folded.parents.length, metric)
   const keptCount = kept.reduce((sum, one) => sum + one, 0)
   return { tree: folded, nodeOf, folded: parents.length - keptCount }
@@ -78,12 +80,12 @@ function sums(samples: Samples, owners: readonly number[], nodes: number, metric
 }
 
 /** The nodes with the largest shares of any figure, callers before callees. */
-function byShare(parents: Int32Array, samples: Samples, limit: number): number[] {
+function byShare(parents: Int32Array, samples: Samples, nodes: readonly number[], limit: number): number[] {
   const shares = new Float64Array(parents.length)
   for (const metric of TREE_METRICS) {
     const whole = new Float64Array(parents.length)
     const own = samples.ranked[metric]
-    samples.nodes.forEach((node, i) => (whole[node] = (whole[node] as number) + (own[i] as number)))
+    nodes.forEach((node, i) => (whole[node] = (whole[node] as number) + (own[i] as number)))
     for (let node = parents.length - 1; node > ROOT; node--) {
       const parent = parents[node] as number
       whole[parent] = (whole[parent] as number) + (whole[node] as number)

@@ -111,7 +111,7 @@ export class StatisticsCollector {
     const { kernel, liveSet, sites, threads } = this
     liveSet.follow(batch, from, to)
     kernel.refresh()
-    sites.assign(batch, from, to, liveSet.effects, threads.assign(batch, from, to))
+    sites.assign(batch, from, to, liveSet, threads.assign(batch, from, to))
     kernel.columns.put(batch, from, to, COUNTED)
     const isDone = kernel.run.count(to - from, sites.size, threads.size, this.times.counts)
     kernel.refresh()

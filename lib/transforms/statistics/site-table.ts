@@ -2,12 +2,14 @@ import { HI, LO, WORD } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { Kind } from '../../event/fields.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
+import type { LiveSet } from '../../blocks/live-set.js'
 import * as Row from '../../kernel/layouts/owners.js'
 import type { StatisticsKernel } from './kernel.js'
 import { BoundedKeys, FIRST, MAX_KEYS, NONE, OTHERS } from './bounded-keys.js'
 import type { Amount, Overhead, Site, SiteStatistics } from './result.js'
 import { sharesAt } from './shares.js'
 import { HAS_SITE, SiteKeys } from './site-keys.js'
+import { widened } from './sums.js'
 
 const { began: BEGAN, ended: ENDED } = BlockEffect
 const { realloc: REALLOC } = Kind
@@ -21,11 +23,16 @@ const UNSAID = -1
 /** The figures of a site, without its name. */
 export type SiteFigures = Omit<SiteStatistics, keyof Site>
 
+/** What events did to blocks, as in `LiveSet`. */
+type Followed = Readonly<Pick<LiveSet, 'effects' | 'ended' | 'begun'>>
+
 /** The figures of each site, or of each site and thread. */
 export class SiteTable {
   readonly keys: SiteKeys
   /** Rows by site and thread, which are rows of their own tables. */
   private readonly pairs: BoundedKeys | undefined
+  /** With `pairs`, the row of the site of each live block, by the block's number. */
+  private siteOf = new Int32Array(64)
   /** The live figures of each row at the kept moment. */
   private kept = new BigUint64Array(0)
 
@@ -57,7 +64,8 @@ export class SiteTable {
    * Passes the sites of events `from` to `to` of a batch to the kernel, for those that begin blocks.
    * @param threads the rows of their threads
    */
-  assign(batch: EventBatch, from: number, to: number, effects: Uint8Array, threads: Int32Array): void {
+  assign(batch: EventBatch, from: number, to: number, followed: Followed, threads: Int32Array): void {
+    const { effects, ended, begun } = followed
     const {
       keys,
       pairs,
@@ -79,9 +87,13 @@ export class SiteTable {
       if (((effects[row] as number) & BEGAN) === 0) continue
       let site = rows[row] as number
       if (site === UNSAID) {
-        if (kind[i] === REALLOC && ((effects[row] as number) & ENDED) !== 0) continue
-        site = NONE
+        // A block that is resized keeps its site, but belongs to the thread that resized it.
+        const keeps = kind[i] === REALLOC && ((effects[row] as number) & ENDED) !== 0
+        site = keeps ? (this.siteOf[ended[row] as number] as number) : NONE
       }
+      const block = begun[row] as number
+      if (block >= this.siteOf.length) this.siteOf = widened(this.siteOf, new Int32Array(2 * block))
+      this.siteOf[block] = site
       rows[row] = site === OTHERS ? pairs.overflow() : pairs.row(site, threads[row] as number)
     }
   }

@@ -103,6 +103,24 @@ describe('ProfileCollector', () => {
     )
   })
 
+  it('a block belongs to the thread that resized it last, and keeps its site', () => {
+    const events: TraceEvent[] = [
+      { kind: 'alloc', thread: 1n, address: 16n, size: 8n, function: 'f' },
+      { kind: 'realloc', thread: 2n, oldAddress: 16n, address: 16n, size: 9n },
+      { kind: 'alloc', thread: 1n, address: 64n, size: 8n },
+      { kind: 'realloc', thread: 2n, oldAddress: 64n, address: 32n, size: 10n },
+    ]
+    const profile = collect([{ header: { format: 'mtrc' }, events }], { threadRoot: true }, 1)
+    const live = byStack(
+      [...profile.samples()],
+      (sample) => stackOf(profile, sample),
+      (one) => one.live,
+    )
+    expect(live).toMatchObject({ 'thread 2;f': { bytes: 9n } })
+    expect(Object.values(live).reduce((sum, { bytes }) => sum + bytes, 0n)).toBe(19n)
+    expect(Object.keys(live).every((stack) => stack.startsWith('thread 2'))).toBe(true)
+  })
+
   it('has what is live after any event, or at any time', () => {
     fc.assert(
       fc.property(anyTraces, fc.nat({ max: 200 }), fc.integer({ min: 1, max: 50 }), (all, choice, batchSize) => {
