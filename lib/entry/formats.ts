@@ -35,6 +35,8 @@ export const heaptrack: TraceFormat<object, HeaptrackEncodeOptions> = lazyStream
 export const valgrind: ReadOnlyFormat<object> = lazyReader(entries.valgrind)
 /** Logs of ltrace, which can only be read. */
 export const ltrace: ReadOnlyFormat<LtraceDecodeOptions> = lazyReader(entries.ltrace)
+/** What heapflow's own recorder writes, which can only be read. */
+export const recorder: ReadOnlyFormat<object> = lazyReader(entries.recorder)
 /** Taligent's heap monitoring. */
 export const heapmon: TraceFormat<HeapmonDecodeOptions, HeapmonEncodeOptions> = lazyStreams(entries.heapmon)
 /** HATF 1.0. */

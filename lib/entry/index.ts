@@ -21,6 +21,7 @@ export {
   mtrc,
   ndjson,
   parquet,
+  recorder,
   replay,
   tracepoints,
   ltrace,

@@ -10,6 +10,7 @@ import { info as kmemtraceInfo } from './kmemtrace/info.js'
 import { info as arrowInfo } from './arrow/info.js'
 import { info as parquetInfo } from './parquet/info.js'
 import { info as mtrcInfo } from './mtrc/info.js'
+import { info as recorderInfo } from './recorder/info.js'
 import { info as replayInfo } from './replay/info.js'
 import { info as tracepointsInfo } from './tracepoints/info.js'
 import { info as valgrindInfo } from './valgrind/info.js'
@@ -38,6 +39,13 @@ export const compact: FormatEntry = {
   ...compactInfo,
   sniff: async (head) => (await import('./compact/sniff.js')).sniff(head),
   load: async () => (await import('./compact/index.js')).compact,
+}
+
+/** What heapflow's own recorder writes. */
+export const recorder: FormatEntry = {
+  ...recorderInfo,
+  sniff: async (head) => (await import('./recorder/sniff.js')).sniff(head),
+  load: async () => (await import('./recorder/index.js')).recorder,
 }
 
 /** The usual wire format between commands. */
@@ -141,6 +149,7 @@ export const FORMATS: readonly FormatEntry[] = [
   arrow,
   parquet,
   compact,
+  recorder,
   kmemtrace,
   glibcMtrace,
   heaptrack,

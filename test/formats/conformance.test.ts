@@ -10,6 +10,7 @@ import { mtrc } from '../../lib/formats/mtrc/index.js'
 import { tracepoints } from '../../lib/formats/tracepoints/index.js'
 import { valgrind } from '../../lib/formats/valgrind/index.js'
 import { ltrace } from '../../lib/formats/ltrace/index.js'
+import { recorder } from '../../lib/formats/recorder/index.js'
 import { replay } from '../../lib/formats/replay/index.js'
 import { arrow } from '../../lib/formats/arrow/index.js'
 import { ndjson } from '../../lib/formats/ndjson/index.js'
@@ -33,6 +34,7 @@ conformance(heaptrack, { random: randomHeaptrack() })
 conformance(tracepoints, {})
 conformance(valgrind, {})
 conformance(ltrace, {})
+conformance(recorder, {})
 conformance(heapmon, { random: randomHeapmon() })
 conformance(hatfAscii, { random: randomHatfAscii() })
 conformance(hatf, {

@@ -7,6 +7,7 @@ import {
   heaptrack,
   mtrc,
   parquet,
+  recorder,
   replay,
   tracepoints,
   valgrind,
@@ -234,6 +235,18 @@ export const ltraceDecode = decodeCommand(ltrace, {
       command: 'ltrace-decode app.ltrace | hf-filter --module libxml2.so.2',
       means: 'the calls that came from one library',
     },
+  ],
+})
+
+export const recorderDecode = decodeCommand(recorder, {
+  description:
+    "Reads what heapflow's own recorder writes (hf-record --with recorder): every call with its thread, its time in " +
+    'nanoseconds, the requested and the usable size, and its whole stack. The end mark says whether a signal ended ' +
+    'the program, which is reported. The format is only read.',
+  memory: 'that of the frames and stacks of the trace, 8 to 30 bytes each.',
+  examples: [
+    { command: 'recorder-decode app.hfrec | hf-stats --by thread', means: 'allocations by thread' },
+    { command: 'recorder-decode app.hfrec | hf-symbolize | head -n 3', means: 'events with the names of functions' },
   ],
 })
 

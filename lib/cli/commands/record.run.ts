@@ -6,12 +6,17 @@ import { outputFormat } from '../output-format.js'
 import { runJob } from '../pipeline.js'
 import { obstacleTo } from '../record/executable.js'
 import { recordingFolder } from '../record/folder.js'
-import { chooseRecorder, type Recorder } from '../record/recorders.js'
+import { recordToFile } from '../record/direct.js'
+import { MAX_STACK_DEPTH } from '../record/names.js'
+import { chooseRecorder, SETTINGS, type Recorder, type Settings } from '../record/recorders.js'
 import { Recording } from '../record/recording.js'
 import { say } from '../say.js'
 
 /** Names of raw files of heaptrack. */
 const RAW = /\.raw(?:\.\w+)?$/
+
+/** Names of files of heapflow's own recorder. */
+const OWN = /\.hfrec$/i
 
 /** Runs `hf-record`. @throws UsageError */
 export async function runRecord(args: Arguments): Promise<void> {
@@ -19,8 +24,14 @@ export async function runRecord(args: Arguments): Promise<void> {
   const [command] = words
   if (command === undefined) throw new UsageError('name the program to record: hf-record -- COMMAND')
   const stacks = args.has('stack')
-  const recorder = chooseRecorder(args.value('with'), stacks)
   const output = args.value('output') ?? '-'
+  const isOwn = OWN.test(output) && args.value('to') === undefined
+  const recorder = chooseRecorder(args.value('with') ?? (isOwn ? 'recorder' : undefined), stacks)
+  const settings = settingsOf(args, recorder)
+  if (isOwn && recorder.outlives === true) {
+    await recordDirectly(recorder, words, output, settings)
+    return
+  }
   const to = await outputFormat(args, output)
   const format = await formatNamed(recorder.format)?.load()
   refuseObstacle(recorder, command)
@@ -35,7 +46,7 @@ export async function runRecord(args: Arguments): Promise<void> {
         paths: [],
         // By then the output is known to be writable, so the program does not run in vain.
         open: (through) => {
-          recording = new Recording({ recorder, words, stacks, folder, output: output === '-' ? 2 : 1 })
+          recording = new Recording({ recorder, words, stacks, settings, folder, output: output === '-' ? 2 : 1 })
           const decoder = decodeAny({ ...(format && { format }), recycle: true, through })
           decoder.on('events', (n: number) => (events += n))
           return [recording.source, decoder]
@@ -56,6 +67,31 @@ export async function runRecord(args: Arguments): Promise<void> {
     if (status !== 0) process.exitCode = status
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Writes the file of heapflow's own recorder. */
+async function recordDirectly(
+  recorder: Recorder,
+  words: readonly string[],
+  output: string,
+  settings: Settings,
+): Promise<void> {
+  refuseObstacle(recorder, words[0] as string)
+  const { signal, events } = await recordToFile(recorder, words, output, recordingFolder(), settings)
+  if (signal !== undefined) say('hf-record', `warning: recorder: the program was ended by ${signal}`)
+  if (events === 0) say('hf-record', 'warning: no events were recorded')
+}
+
+/** @throws UsageError for settings that the recorder does not have */
+function settingsOf(args: Arguments, { name, outlives }: Recorder): Settings {
+  const given = args.value('stack-depth')
+  const drops = args.has('drop')
+  if (outlives !== true && (drops || given !== undefined))
+    throw new UsageError(`--${drops ? 'drop' : 'stack-depth'} needs --with recorder: ${name} has no such setting`)
+  const depth = given === undefined ? SETTINGS.depth : Number(given)
+  if (!Number.isInteger(depth) || depth < 0 || depth > MAX_STACK_DEPTH || given?.trim() === '')
+    throw new UsageError(`--stack-depth must be a number from 0 to ${MAX_STACK_DEPTH}, not ${JSON.stringify(given)}`)
+  return { depth, drops }
 }
 
 /** @throws Error for a program that cannot be recorded, before it runs in vain */

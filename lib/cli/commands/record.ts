@@ -1,6 +1,6 @@
 import type { Command } from '../command.js'
 import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
-import { RECORDER_NAMES } from '../record/names.js'
+import { MAX_STACK_DEPTH, RECORDER_NAMES, STACK_DEPTH } from '../record/names.js'
 
 export const record: Command = {
   name: 'hf-record',
@@ -15,12 +15,17 @@ export const record: Command = {
     'The program gets the signals that hf-record gets, and its exit status becomes that of hf-record (128 and the ' +
     "signal's number if a signal ended it). If a signal ended the program, or it left without running its exit " +
     'handlers, the trace is reported as truncated. If the reader of the events goes away, the program runs on.\n' +
-    'The programs that the program starts run as they would without hf-record. heaptrack and glibc record the ' +
+    'The programs that the program starts run as they would without hf-record. heaptrack, glibc and recorder record the ' +
     'program itself, with all of its threads, but none of its children: to record what a script runs, ' +
     'name that program. ' +
     'valgrind also records children that run the same program, until they end (a signal to hf-record ends the ' +
     'recording earlier), and ltrace all children; the events of each process have its number. perf records the ' +
     'slab allocator of the whole kernel while the program runs, and needs the rights of root.\n' +
+    "--with recorder is heapflow's own recorder, compiled on first use (Linux on x86-64, glibc 2.35 or later): each call " +
+    'with its thread, time, usable size and whole stack. Its trace is whole however the program ends, _exit and signals ' +
+    'included, and a program that it becomes by exec is recorded as a further trace. A name that ends in .hfrec ' +
+    'selects it, and the recorder then writes the file itself. When events cannot be written as fast as they come, the ' +
+    'program waits.\n' +
     "heaptrack's format is written as an interpreted file, which heaptrack_print and heaptrack_gui open; a file " +
     'whose name ends in .raw keeps the addresses.',
   exitStatus: {
@@ -35,7 +40,7 @@ export const record: Command = {
   flags: [
     {
       name: 'stack',
-      help: 'Record the call stack of each allocation, with the names of functions (needs heaptrack)',
+      help: 'Record the call stack of each allocation, with the names of functions (needs heaptrack; recorder always does)',
     },
     {
       name: 'with',
@@ -44,6 +49,12 @@ export const record: Command = {
       values: RECORDER_NAMES,
       instead: { mtrace: "glibc's mtrace is called glibc here" },
     },
+    {
+      name: 'stack-depth',
+      value: 'N',
+      help: `Record the N innermost frames of stacks, 0 to ${MAX_STACK_DEPTH} (recorder only, default ${STACK_DEPTH})`,
+    },
+    { name: 'drop', help: 'Drop and count events that cannot be written as fast as they come (recorder only)' },
     ...TO_FLAGS,
     ...OUTPUT_FLAGS,
     STRICT_FLAG,
@@ -54,6 +65,10 @@ export const record: Command = {
     {
       command: 'hf-record --stack -o app.heaptrack -- ./app',
       means: 'a file for heaptrack_gui, with the names of functions',
+    },
+    {
+      command: 'hf-record -o app.hfrec -- ./app && hf-stats app.hfrec',
+      means: 'threads and whole stacks, however the program ends',
     },
     {
       command: 'hf-record -- ./server | hf-filter --size 1M.. --lifetimes | hf-stats --every 1s',

@@ -30,7 +30,7 @@ const SIGNALS = ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const
 const OF_KEYS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT']
 
 /** Exit statuses of shells for a program that cannot be started. */
-const [NOT_EXECUTABLE, NOT_FOUND] = [126, 127]
+export const [NOT_EXECUTABLE, NOT_FOUND] = [126, 127]
 
 /**
  * A program that runs with this process's standard input and error, and gets the signals that are sent to this process.

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { UsageError } from '../command.js'
 import { inLibraries, preload } from './libraries.js'
-import type { RecorderName } from './names.js'
-import { canMakeStartObject, startObject } from './start-object.js'
+import { STACK_DEPTH, type RecorderName } from './names.js'
+import { canMake, canMakeStartObject, compiled, RECORDER_LIBRARY, RECORDER_READER, startObject } from './compiled.js'
 
 /** How a program is started so that it is recorded. */
 export interface Launch {
@@ -13,6 +13,17 @@ export interface Launch {
   /** The trace goes to standard output, and what the program writes there to descriptor 3. */
   readonly writesToOutput?: boolean
 }
+
+/** What heapflow's own recorder can be told. */
+export interface Settings {
+  /** The most frames of a stack; 0 for no stacks. */
+  readonly depth: number
+  /** Events are dropped, and counted, when they cannot be written as fast as they come; otherwise the program waits. */
+  readonly drops: boolean
+}
+
+/** The default settings. */
+export const SETTINGS: Settings = { depth: STACK_DEPTH, drops: false }
 
 /** A program or library that records the allocations of another program. */
 export interface Recorder {
@@ -26,6 +37,8 @@ export interface Recorder {
   readonly records: 'loaded' | 'program' | 'kernel'
   /** Processes started by the program write to the same trace, even after the program's end. */
   readonly hasChildren: boolean
+  /** Its trace is whole however the program ends, and says how that was. */
+  readonly outlives?: boolean
   /** Its log, but not its exit status, shows how the program ended. */
   readonly logsEnding?: boolean
   /** The first bytes of a trace, which other bytes may precede. */
@@ -38,9 +51,10 @@ export interface Recorder {
    * @param words the program and its arguments
    * @param trace the pipe to write to
    * @param folder for temporary files
+   * @param settings of the command, for the recorder that has them
    * @throws Error if it cannot be used after all
    */
-  launch(words: readonly string[], trace: string, folder: string): Launch
+  launch(words: readonly string[], trace: string, folder: string, settings: Settings): Launch
   /** Whether a trace with this end is complete, if that can be known. */
   isWhole?(tail: string): boolean
 }
@@ -54,6 +68,31 @@ const LTRACE_CALLS = ['malloc', 'free', 'calloc', 'realloc', 'fork', 'pthread_cr
 
 /** In the order in which they are tried. */
 const RECORDERS: readonly Recorder[] = [
+  {
+    name: 'recorder',
+    format: 'recorder',
+    stacks: true,
+    isDefault: false,
+    records: 'loaded',
+    hasChildren: false,
+    outlives: true,
+    missing() {
+      if (process.platform !== 'linux' || process.arch !== 'x64') return 'Linux on x86-64'
+      return canMake(RECORDER_LIBRARY, RECORDER_READER) ? undefined : 'a C compiler (cc)'
+    },
+    launch: (words, trace, folder, { depth, drops }) => ({
+      words: [
+        compiled(RECORDER_READER, folder),
+        trace,
+        compiled(RECORDER_LIBRARY, folder),
+        String(depth),
+        drops ? '1' : '0',
+        ...words,
+      ],
+      env: process.env,
+      isTracer: true,
+    }),
+  },
   {
     name: 'heaptrack',
     format: 'heaptrack',
@@ -178,9 +217,14 @@ const RECORDERS: readonly Recorder[] = [
 export function chooseRecorder(name: string | undefined, stacks: boolean): Recorder {
   const named = RECORDERS.find((recorder) => recorder.name === name)
   if (named !== undefined) {
-    if (stacks && !named.stacks) throw new UsageError(`${named.name} records no call stacks; heaptrack does`)
+    if (stacks && !named.stacks) throw new UsageError(`${named.name} records no call stacks; heaptrack and recorder do`)
     const missing = named.missing()
-    if (missing !== undefined) throw new UsageError(`${named.name} needs ${missing}: install it first`)
+    if (missing !== undefined)
+      throw new UsageError(
+        named.name === 'recorder' && !missing.includes('cc')
+          ? `the recorder needs ${missing}`
+          : `${named.name} needs ${missing}: install it first`,
+      )
     return named
   }
   const found = RECORDERS.find(

@@ -5,13 +5,16 @@ import { truncated } from '../../event/error.js'
 import { sourceStream } from '../../streams/io/open-trace.js'
 import { abandonOutputs } from '../../streams/io/output-file.js'
 import { Filter } from './filter.js'
-import { Program, type Ending } from './program.js'
-import type { Recorder } from './recorders.js'
+import { NOT_EXECUTABLE, NOT_FOUND, Program, type Ending } from './program.js'
+import type { Recorder, Settings } from './recorders.js'
 import { TracePipe } from './trace-pipe.js'
 import { TracerEnding } from './tracer-ending.js'
 
 /** So much of the end of a trace is kept, to see how it ends. */
 const TAIL_BYTES = 128
+
+/** The bytes of a recording of no program. */
+const EMPTY_BYTES = 12
 
 /** What to record, and how. */
 export interface Plan {
@@ -19,6 +22,7 @@ export interface Plan {
   /** The program and its arguments. */
   readonly words: readonly string[]
   readonly stacks: boolean
+  readonly settings: Settings
   /** For temporary files; it is removed when the program has ended. */
   readonly folder: string
   /** The descriptor that becomes the program's standard output. */
@@ -45,9 +49,9 @@ export class Recording {
 
   /** @throws Error if the recorder cannot be used after all, or if the system has no named pipes */
   constructor(private readonly plan: Plan) {
-    const { recorder, words, folder, output, stacks } = plan
+    const { recorder, words, folder, output, stacks, settings } = plan
     const path = join(folder, 'trace')
-    const launch = recorder.launch(words, path, folder)
+    const launch = recorder.launch(words, path, folder, settings)
     const filter = recorder.filter?.(stacks)
     this.pipe = new TracePipe(path)
     this.filter = filter && new Filter(filter)
@@ -105,6 +109,11 @@ export class Recording {
     const { name, format } = recorder
     const ending: Ending = this.ending?.ending ?? (await this.program.ended)
     if (ending.error !== undefined) throw ending.error
+    if (recorder.outlives === true) {
+      const error = notStarted(words[0] as string, ending, this.length)
+      if (error !== undefined) throw error
+      return
+    }
     if (this.length === 0) {
       const reason = 'left without running its exit handlers, or became another program'
       throw new Error(`nothing was recorded: ${words[0]} ${reason}, before ${name} wrote anything`)
@@ -156,4 +165,14 @@ export class Recording {
     this.filter?.close()
     void this.pipe.discard()
   }
+}
+
+/**
+ * Why the program of heapflow's own recorder could not be started, if it could not.
+ * @param length the number of bytes of its recording: one of a program has more than its beginning and its end
+ */
+export function notStarted(command: string, { status, signal }: Ending, length: number): Error | undefined {
+  if (signal !== undefined || length > EMPTY_BYTES) return undefined
+  if (status === NOT_FOUND) return new Error(`${command}: no such program`)
+  return status === NOT_EXECUTABLE ? new Error(`${command}: permission denied`) : undefined
 }

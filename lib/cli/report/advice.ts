@@ -6,7 +6,8 @@ const NO_PLACES =
   'Most bytes have no call site: hf-record -- COMMAND records whole stacks where heaptrack is installed.'
 const NO_NAMES =
   'Most bytes are from code without a name: build it with -g, install its debug symbols, or see hf-symbolize.'
-const NO_THREADS = 'No event has a thread: hf-record --with ltrace -- COMMAND records them.'
+const NO_THREADS =
+  'No event has a thread: hf-record --with recorder -- COMMAND records them on Linux (x86-64), --with ltrace elsewhere.'
 
 /** Recorded where hf-record does not run: in the kernel and on Android. */
 const RECORDED_ELSEWHERE = ['kmemtrace', 'tracepoints', 'replay']

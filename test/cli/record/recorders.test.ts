@@ -141,9 +141,9 @@ test.each([
   ['hf-record -o a', 'name the program to record: hf-record -- COMMAND'],
   [
     'hf-record --with mtrace -- ls',
-    `--with must be one of heaptrack, glibc, valgrind, ltrace, perf, not "mtrace": glibc's mtrace is called glibc here`,
+    `--with must be one of recorder, heaptrack, glibc, valgrind, ltrace, perf, not "mtrace": glibc's mtrace is called glibc here`,
   ],
-  ['hf-record --with valgrind --stack -- ls', 'valgrind records no call stacks; heaptrack does'],
+  ['hf-record --with valgrind --stack -- ls', 'valgrind records no call stacks; heaptrack and recorder do'],
 ])('%s is a usage error', async (line, message) => {
   expect(await run(line)).toMatchObject({ code: 2, stderr: `hf-record: ${message}; see hf-record --help\n` })
 })

@@ -1,0 +1,175 @@
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  type Stats,
+} from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, isAbsolute, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { isPlainPath } from './folder.js'
+
+/** Bits of a mode that let others write. */
+const WRITABLE_BY_OTHERS = 0o022
+
+/** What is compiled when it is used for the first time. */
+export interface Native {
+  /** What it is, in messages. */
+  readonly what: string
+  /** The beginning of its name in the cache, and its ending. */
+  readonly name: string
+  readonly ending: string
+  /** The sources in `native/`, the first of which is compiled and includes the others. */
+  readonly sources: readonly [string, ...string[]]
+  readonly options: readonly string[]
+}
+
+/** The object that begins glibc's mtrace. */
+const START_OBJECT: Native = {
+  what: 'the start-up object',
+  name: 'record',
+  ending: '.so',
+  sources: ['record/start.c'],
+  options: ['-shared', '-fPIC', '-O2'],
+}
+
+const RECORDER_HEADERS = ['shared.h', 'threads.h', 'stacks.h', 'unwind.h', 'pack.h'].map((name) => `recorder/${name}`)
+
+/** The library of heapflow's own recorder, which is loaded into the program. */
+export const RECORDER_LIBRARY: Native = {
+  what: 'the recorder',
+  name: 'recorder',
+  ending: '.so',
+  sources: ['recorder/recorder.c', ...RECORDER_HEADERS],
+  options: ['-std=gnu11', '-shared', '-fPIC', '-O2', '-fno-omit-frame-pointer', '-fvisibility=hidden'],
+}
+
+/** The program that writes what the library records. */
+export const RECORDER_READER: Native = {
+  what: "the recorder's reader",
+  name: 'recorder-reader',
+  ending: '',
+  sources: ['recorder/reader.c', ...RECORDER_HEADERS],
+  options: ['-std=gnu11', '-O2'],
+}
+
+/** Whether there is a compiler, or what it would make is there already. */
+export function canMake(...natives: readonly Native[]): boolean {
+  const [program, ...options] = compiler()
+  return (
+    natives.every((native) => isTrusted(cached(native))) ||
+    spawnSync(program, [...options, '--version'], { stdio: 'ignore' }).error === undefined
+  )
+}
+
+/** Whether the start-up object can be made. */
+export function canMakeStartObject(): boolean {
+  return canMake(START_OBJECT)
+}
+
+/**
+ * The shared object of `native/record/start.c`, compiled when it is used for the first time.
+ * @param folder for temporary files, with a plain path
+ * @returns a plain path
+ * @throws Error when it cannot be compiled
+ */
+export function startObject(folder: string): string {
+  return compiled(START_OBJECT, folder)
+}
+
+/**
+ * A file that is compiled when it is used for the first time.
+ * @param folder for temporary files, with a plain path
+ * @returns a plain path
+ * @throws Error when it cannot be compiled
+ */
+export function compiled(native: Native, folder: string): string {
+  const path = cached(native)
+  const here = join(folder, `${native.name}${native.ending}`)
+  if (!isTrusted(path)) {
+    compile(native, here)
+    keep(here, path)
+    return here
+  }
+  if (isPlainPath(path)) return path
+  symlinkSync(path, here)
+  return here
+}
+
+/** The compiler and its first options, as make(1) has them. */
+function compiler(): [string, ...string[]] {
+  const [program = 'cc', ...options] = (process.env['CC'] ?? '').split(/\s+/).filter(Boolean)
+  return [program, ...options]
+}
+
+function compile(native: Native, target: string): void {
+  const [program, ...options] = compiler()
+  const words = [...options, ...native.options, '-o', target, sourcePath(native.sources[0])]
+  const { status, stderr, error } = spawnSync(program, words, { encoding: 'utf8' })
+  if (status === null) throw new Error(`${program} cannot be run: ${error?.message ?? 'a signal ended it'}`)
+  if (status === 0) return
+  const lines = stderr.split('\n')
+  const reason = lines.find((line) => /error:/.test(line)) ?? lines[0]
+  throw new Error(`${program} cannot compile ${native.what}: ${reason || `status ${status}`}`)
+}
+
+/** Copies a file into the cache, if that is possible. It is never there in part. */
+function keep(file: string, path: string): void {
+  const part = `${path}.${process.pid}`
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    try {
+      copyFileSync(file, part)
+      renameSync(part, path)
+    } finally {
+      rmSync(part, { force: true })
+    }
+  } catch {
+    // It is compiled again the next time.
+  }
+}
+
+/**
+ * Whether nobody but this user, or the superuser, can have written a file, which is loaded into programs that this user
+ * runs.
+ */
+function isTrusted(path: string): boolean {
+  try {
+    const [file, folder] = [lstatSync(path), lstatSync(dirname(path))]
+    const isOwn = ({ uid, mode }: Stats) =>
+      (uid === 0 || uid === process.getuid?.()) && (mode & WRITABLE_BY_OTHERS) === 0
+    return file.isFile() && folder.isDirectory() && isOwn(file) && isOwn(folder)
+  } catch {
+    return false
+  }
+}
+
+/** The path of the compiled file, whose name changes with its sources and options. */
+function cached({ name, ending, sources, options }: Native): string {
+  const hash = createHash('sha256').update(options.join(' '))
+  for (const source of sources) hash.update(readFileSync(sourcePath(source)))
+  return join(cacheFolder(), `${name}-${process.arch}-${hash.digest('hex').slice(0, 16)}${ending}`)
+}
+
+/** As the XDG Base Directory Specification says, which has relative paths ignored. */
+function cacheFolder(): string {
+  const named = process.env['XDG_CACHE_HOME'] ?? ''
+  return join(isAbsolute(named) ? named : join(homedir(), '.cache'), 'heapflow')
+}
+
+/** @param name in `native/` */
+function sourcePath(name: string): string {
+  // The package has dist/lib and native; tests run from lib.
+  for (const up of ['../../../..', '../../..']) {
+    const path = fileURLToPath(new URL(`${up}/native/${name}`, import.meta.url))
+    if (existsSync(path)) return path
+  }
+  throw new Error(`native/${name} is missing from the package`)
+}

@@ -1,0 +1,53 @@
+import { closeSync, fstatSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { abandonOutputs, OutputFile } from '../../streams/io/output-file.js'
+import { Program } from './program.js'
+import type { Recorder, Settings } from './recorders.js'
+import { notStarted } from './recording.js'
+
+/** What a recorder that writes its own file did. */
+export interface Recorded {
+  /** The exit status of the program, or 128 and the number of the signal that ended it. */
+  readonly status: number
+  /** The signal that ended it. */
+  readonly signal?: string
+  /** The number of events. */
+  readonly events: number
+}
+
+/**
+ * Runs a program whose recorder writes the file itself, so that nothing else runs beside the program.
+ * @param folder for temporary files; it is removed
+ * @throws Error when the file cannot be written or the program cannot be started; the exit code is set then
+ */
+export async function recordToFile(
+  recorder: Recorder,
+  words: readonly string[],
+  path: string,
+  folder: string,
+  settings: Settings,
+): Promise<Recorded> {
+  const file = new OutputFile(path)
+  const { words: launched, env } = recorder.launch(words, '-', folder, settings)
+  const report = join(folder, 'events')
+  const fd = file.open()
+  const reportFd = openSync(report, 'w')
+  const program = new Program({ words: launched, env, outputs: [1, fd, reportFd], isTracer: true }, (signal) =>
+    process.kill(process.pid, signal),
+  )
+  const ending = await program.ended
+  program.close()
+  const { size } = fstatSync(fd)
+  closeSync(fd)
+  closeSync(reportFd)
+  const events = readFileSync(report, 'utf8')
+  rmSync(folder, { recursive: true, force: true })
+  if (ending.status !== 0) process.exitCode = ending.status
+  const error = ending.error ?? notStarted(words[0] as string, ending, size)
+  if (error === undefined && events !== '') {
+    file.commit()
+    return { ...ending, events: Number(events) }
+  }
+  abandonOutputs()
+  throw error ?? new Error(`${path}: the recording could not be written`)
+}

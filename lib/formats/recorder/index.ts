@@ -1,0 +1,15 @@
+import { checkedReader, type Format } from '../../event/format.js'
+import { RecorderDecoder } from './decode.js'
+import { info } from './info.js'
+import { CARRIED } from './layout.js'
+import { sniff } from './sniff.js'
+
+export { RecorderDecoder } from './decode.js'
+
+/** What heapflow's own recorder writes. */
+export const recorder: Format = checkedReader({
+  ...info,
+  carried: CARRIED,
+  sniff,
+  decoder: () => new RecorderDecoder(),
+})

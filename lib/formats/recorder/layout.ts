@@ -1,0 +1,77 @@
+import { fieldSet } from '../../event/fields.js'
+import type { TraceHeader } from '../../event/header.js'
+import type { Carried } from '../../event/losses.js'
+import { info } from './info.js'
+
+/** The format's name in folders, commands, headers and messages. */
+export const NAME = info.name
+
+/** The version of the format, which follows the magic number. */
+export const VERSION = 1
+
+/** Longer command lines, paths and build ids are refused, in bytes. */
+export const MAX_STRING = 65_536
+/** Most modules of one trace. */
+export const MAX_MODULES = 65_536
+
+/** The tags of records. `SAME_STACK` may be added to those of allocations. */
+export const Tag = {
+  process: 1,
+  module: 2,
+  frame: 3,
+  node: 4,
+  thread: 5,
+  lost: 6,
+  end: 7,
+  malloc: 8,
+  calloc: 9,
+  aligned: 10,
+  /** A realloc of the null pointer, or of a block that was already given as `released`. */
+  newRealloc: 11,
+  realloc: 12,
+  free: 13,
+  /** The old block of a realloc. */
+  released: 14,
+  /** A `released` block that the realloc, which failed, did not free after all. */
+  kept: 15,
+} as const
+
+/** This bit of the tag of an allocation says that it has the stack of the one before it. */
+export const SAME_STACK = 0x80
+
+/** The number of numbers in each record, by tag; for an allocation, with that of its stack. 0 for records with strings. */
+export const NUMBERS: readonly number[] = [0, 0, 0, 2, 2, 1, 1, 3, 5, 6, 6, 5, 6, 2, 2, 2]
+
+/** How a program ended, in the end mark. */
+export const EXITED = 0
+/** A signal ended the program. */
+export const SIGNALLED = 1
+
+/** The names of Linux's signals on x86-64, by number. */
+export const SIGNALS: readonly string[] = (
+  '? HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN TTOU URG ' +
+  'XCPU XFSZ VTALRM PROF WINCH IO PWR SYS'
+).split(' ')
+
+/** The header of a trace. */
+export function headerOf(process?: number, command?: string): TraceHeader {
+  return {
+    format: NAME,
+    timeUnit: 'ns',
+    layout: {
+      version: VERSION,
+      ...(process !== undefined && { process }),
+      ...(command !== undefined && command !== '' && { command }),
+    },
+  }
+}
+
+const EVENT = ['api', 'thread', 'time', 'address'] as const
+
+/** The fields that events have. */
+export const CARRIED: Carried = {
+  alloc: fieldSet(...EVENT, 'size', 'count', 'alignment', 'usable', 'stack'),
+  realloc: fieldSet(...EVENT, 'oldAddress', 'size', 'usable', 'stack'),
+  free: fieldSet(...EVENT),
+  lost: fieldSet('thread', 'time', 'count'),
+}

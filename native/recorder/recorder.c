@@ -1,0 +1,145 @@
+/*
+ * A library to preload that records the calls of the allocator. It never allocates from the heap that it records: its
+ * own memory is mapped, far from the places where the system puts the program's. Each thread writes to a ring of its
+ * own in a memory file, which the reader (reader.c) drains, so that whatever ends the program, no completed event is
+ * lost. x86-64, glibc 2.35 or later.
+ */
+#define _GNU_SOURCE
+#include "stacks.h"
+#include "threads.h"
+
+static inline uint64_t now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/*
+ * Numbers an event and hands it over. Its number is taken when there is room for it, so that the reader never waits for
+ * a number whose thread waits for the reader.
+ */
+static inline void hand_over(struct thread *t, uint64_t head, void *address, uint64_t words) {
+  put(t, t->head, head | words << 8);
+  put(t, t->head + 3, (uint64_t)address);
+  put(t, t->head + 1, __atomic_add_fetch(&region->sequence, 1, __ATOMIC_SEQ_CST));
+  put(t, t->head + 2, now());
+  commit(t, words);
+}
+
+/* An event without a stack. A block is freed after this, and allocated before: so the order is true for an address. */
+static inline void send(struct thread *t, uint64_t kind, void *address) {
+  if (likely(reserve(t, EVENT_WORDS))) hand_over(t, kind, address, EVENT_WORDS);
+}
+
+/* own: the frame of the called function. */
+static inline void send_block(struct thread *t, uint64_t kind, void *address, uint64_t size, uint64_t value,
+                              const uint64_t *own) {
+  uint64_t same = 0, mark = 0, fresh = 0;
+  if (max_depth > 0) {
+    int was_short = t->is_short;
+    same = walk_from(t, own);
+    /* The frame of 0 is the outermost one. */
+    fresh = t->depth - same;
+    if (t->is_short && was_short && same > 0) same++;
+    else mark = (uint64_t)t->is_short;
+  }
+  uint64_t words = ALLOC_WORDS + mark + fresh;
+  if (unlikely(!reserve(t, words))) {
+    t->depth = 0;
+    t->is_short = 0;
+    return;
+  }
+  put(t, t->head + 4, size);
+  put(t, t->head + 5, malloc_usable_size(address));
+  put(t, t->head + 6, value);
+  uint64_t at = t->head + ALLOC_WORDS;
+  if (mark) put(t, at++, 0);
+  for (uint32_t i = t->depth - (uint32_t)fresh; i < t->depth; i++) put(t, at++, t->frames[i].pc);
+  hand_over(t, kind | same << 24 | (mark + fresh) << 40, address, words);
+}
+
+#define OWN ((const uint64_t *)__builtin_frame_address(0))
+
+#define RECORD(kind, call, size, value)                         \
+  do {                                                          \
+    struct thread *t = enter();                                 \
+    if (unlikely(t == NULL)) return call;                       \
+    void *block = call;                                         \
+    if (likely(block != NULL)) send_block(t, kind, block, size, value, OWN); \
+    leave(t);                                                   \
+    return block;                                               \
+  } while (0)
+
+EXPORT void *malloc(size_t size) { RECORD(R_MALLOC, __libc_malloc(size), size, 0); }
+EXPORT void *calloc(size_t count, size_t size) { RECORD(R_CALLOC, __libc_calloc(count, size), count * size, count); }
+EXPORT void *memalign(size_t alignment, size_t size) {
+  RECORD(R_ALIGNED, __libc_memalign(alignment, size), size, alignment);
+}
+EXPORT void *aligned_alloc(size_t alignment, size_t size) {
+#if __GLIBC_PREREQ(2, 38)
+  if (alignment == 0 || (alignment & (alignment - 1)) != 0) {
+    errno = EINVAL;
+    return NULL;
+  }
+#endif
+  RECORD(R_ALIGNED, __libc_memalign(alignment, size), size, alignment);
+}
+EXPORT void *valloc(size_t size) { RECORD(R_ALIGNED, __libc_valloc(size), size, (uint64_t)getpagesize()); }
+EXPORT void *pvalloc(size_t size) { RECORD(R_ALIGNED, __libc_pvalloc(size), size, (uint64_t)getpagesize()); }
+
+static inline void *aligned(size_t alignment, size_t size, const uint64_t *own) {
+  struct thread *t = enter();
+  void *block = __libc_memalign(alignment, size);
+  if (t == NULL) return block;
+  if (block != NULL) send_block(t, R_ALIGNED, block, size, alignment, own);
+  leave(t);
+  return block;
+}
+
+EXPORT int posix_memalign(void **target, size_t alignment, size_t size) {
+  if (alignment % sizeof(void *) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) return EINVAL;
+  int error = errno;
+  void *block = aligned(alignment, size, OWN);
+  errno = error;
+  if (block == NULL) return ENOMEM;
+  *target = block;
+  return 0;
+}
+
+static inline void *resize(void *old, size_t size, const uint64_t *own) {
+  struct thread *t = enter();
+  if (unlikely(t == NULL)) return __libc_realloc(old, size);
+  if (old != NULL) send(t, R_OLD, old);
+  void *block = __libc_realloc(old, size);
+  if (likely(block != NULL)) send_block(t, R_REALLOC, block, size, (uint64_t)old, own);
+  else if (old != NULL) send(t, size == 0 ? R_RELEASED : R_KEPT, old);
+  leave(t);
+  return block;
+}
+
+EXPORT void *realloc(void *old, size_t size) { return resize(old, size, OWN); }
+EXPORT void *reallocarray(void *old, size_t count, size_t size) {
+  size_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes)) {
+    errno = ENOMEM;
+    return NULL;
+  }
+  return resize(old, bytes, OWN);
+}
+
+EXPORT void free(void *block) {
+  if (block == NULL) return;
+  struct thread *t = enter();
+  if (likely(t != NULL)) send(t, R_FREE, block);
+  __libc_free(block);
+  if (likely(t != NULL)) leave(t);
+}
+
+/* What was remembered of the code of an unloaded module must not be used for other code in its place. */
+EXPORT int dlclose(void *handle) {
+  static int (*next)(void *);
+  if (next == NULL) *(void **)&next = dlsym(RTLD_NEXT, "dlclose");
+  int result = next(handle);
+  __atomic_add_fetch(&generation, 1, __ATOMIC_SEQ_CST);
+  return result;
+}

@@ -1,0 +1,92 @@
+/*
+ * What the recorded program and the reader share: a memory file with one page of control, and after it one region for
+ * each image of the program (exec begins another one). A region has the headers of rings, and the rings.
+ */
+#ifndef HEAPFLOW_RECORDER_SHARED_H
+#define HEAPFLOW_RECORDER_SHARED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The environment variable with the path of the memory file. */
+#define VARIABLE "HEAPFLOW_RECORDER"
+#define MAGIC 0x31636552u
+#define REGIONS 16u
+#define SLOTS 512u
+#define RING_BYTES ((size_t)256 << 10)
+#define RING_WORDS (RING_BYTES / 8)
+#define CONTROL_BYTES ((size_t)4096)
+/* The most frames of a stack, without the one that says that the walk ended early. */
+#define MAX_DEPTH 1024u
+
+/* States of a slot. A thread that is ending may still have events; the reader frees its slot when it is gone. */
+enum { SLOT_FREE, SLOT_USED, SLOT_ENDING };
+
+struct control {
+  uint32_t magic;
+  /* The process to record; all others that get the environment are left alone. */
+  uint32_t pid;
+  uint32_t reader;
+  uint32_t regions;
+  /* Settings. A depth of 0 means no stacks. */
+  uint32_t depth;
+  uint32_t drops;
+  /* The reader sleeps on `bell` while `sleeping` is not 0. */
+  _Alignas(64) uint32_t bell;
+  uint32_t sleeping;
+  /* Set when the reader takes no more events. */
+  uint32_t closed;
+};
+
+/* Positions count words and never wrap. */
+struct ring {
+  _Alignas(64) uint64_t head;
+  uint64_t lost;
+  uint32_t state;
+  uint32_t tid;
+  _Alignas(64) uint64_t tail;
+  uint32_t waiting;
+};
+
+struct region {
+  uint32_t ready;
+  uint32_t pid;
+  /* One more than the highest slot that was used. */
+  uint32_t slots;
+  /* The number of events that no slot was left for. */
+  uint64_t lost;
+  /* The number of the last event: events have the numbers from 1 on, over all threads. */
+  _Alignas(64) uint64_t sequence;
+  struct ring rings[SLOTS];
+};
+
+#define HEAD_BYTES (((sizeof(struct region) + 4095) / 4096) * 4096)
+#define REGION_BYTES (HEAD_BYTES + SLOTS * RING_BYTES)
+
+/*
+ * Records of words. The first word has the kind in 8 bits, the number of words in 16, how many of the outermost frames
+ * of the thread's previous stack this stack has, too, in 16, and the number of further frames in 16. Events have then
+ * their number, time in ns, address, and (allocations) size, usable size and one more value, and the further frames,
+ * the outermost first. A frame of 0 says that the walk ended early.
+ * A module has base, start, end, the length of its build id, and of its path in bytes, and both.
+ */
+enum {
+  R_MALLOC = 1,
+  R_CALLOC,   /* the value is the number of elements */
+  R_ALIGNED,  /* the value is the alignment */
+  R_REALLOC,  /* the value is the old block, or 0 */
+  R_FREE,
+  R_OLD,      /* the old block of a realloc that begins */
+  R_KEPT,     /* that realloc failed: the old block stays */
+  R_RELEASED, /* that realloc freed the old block only */
+  R_MODULE,
+};
+#define EVENT_WORDS 4u
+#define ALLOC_WORDS 7u
+#define MODULE_WORDS 6u
+#define MAX_BUILD_ID 32u
+#define MAX_PATH 1024u
+/* The most words of a record. */
+#define MAX_RECORD (ALLOC_WORDS + MAX_DEPTH + 1)
+
+#endif

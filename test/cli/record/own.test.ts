@@ -1,0 +1,337 @@
+// @module-tag slow
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parseFrame } from '../../../lib/event/frame.js'
+import { RecorderDecoder } from '../../../lib/formats/recorder/decode.js'
+import type { TraceEvent } from '../../../lib/event/trace-event.js'
+import { shell } from '../../support/commands.js'
+import { decodeAll } from '../../support/drive.js'
+import { can } from './programs.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'heapflow-own-'))
+const native = (name: string) => fileURLToPath(new URL(`../../../native/recorder/${name}`, import.meta.url))
+const at = (name: string) => join(folder, name)
+
+const HEADERS = ['fcntl', 'malloc', 'pthread', 'signal', 'stdint', 'stdio', 'stdlib', 'string', 'unistd', 'sys/mman']
+  .map((name) => `#include <${name}.h>\n`)
+  .join('')
+
+/** Counts successful calls by kind, and sums up the addresses of blocks, without the recorder. */
+const COUNTER = `
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
+extern void __libc_free(void *);
+static uint64_t n[5], sum;
+static void *count(int kind, void *p) {
+  if (p) n[kind]++;
+  /* Mapped blocks are where libraries let them be. */
+  if (p && (uint64_t)p >> 40 < 0x60) sum = sum * 31 + (uint64_t)p;
+  return p;
+}
+void *malloc(size_t s) { return count(0, __libc_malloc(s)); }
+void *calloc(size_t a, size_t b) { return count(1, __libc_calloc(a, b)); }
+void *memalign(size_t a, size_t s) { return count(2, __libc_memalign(a, s)); }
+void *aligned_alloc(size_t a, size_t s) { return count(2, __libc_memalign(a, s)); }
+int posix_memalign(void **p, size_t a, size_t s) { void *q = count(2, __libc_memalign(a, s)); if (!q) return 12; *p = q; return 0; }
+void *realloc(void *p, size_t s) { return count(3, __libc_realloc(p, s)); }
+void *reallocarray(void *p, size_t a, size_t b) { return count(3, __libc_realloc(p, a * b)); }
+void free(void *p) { if (p) n[4]++; __libc_free(p); }
+__attribute__((destructor)) static void end(void) {
+  char text[200];
+  int length = snprintf(text, sizeof text, "%lu %lu %lu %lu %lu %lu", n[0], n[1], n[2], n[3], n[4], sum);
+  int fd = open(getenv("COUNTS"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (write(fd, text, length) < 0) abort();
+  close(fd);
+}`
+
+const PROGRAMS = {
+  every: `int main(void) {
+    void *p[200] = { 0 };
+    uint32_t x = 1;
+    for (int i = 0; i < 20000; i++) {
+      x = x * 1664525u + 1013904223u;
+      void **q = &p[x >> 8 & 127];
+      size_t size = x >> 16 & 4095;
+      switch (x >> 28) {
+        case 0: case 1: free(*q); *q = calloc(3, size); break;
+        case 2: free(*q); if (posix_memalign(q, 64, size)) return 1; break;
+        case 3: free(*q); *q = aligned_alloc(32, size); break;
+        case 4: free(*q); *q = memalign(128, size); break;
+        case 5: case 6: case 7: *q = realloc(*q, size + 1); break;
+        case 8: *q = reallocarray(*q, 2, size + 1); break;
+        case 9: if (*q) { void *r = realloc(*q, PTRDIFF_MAX); if (r) return 1; } break;
+        case 10: free(*q); *q = NULL; break;
+        default: free(*q); *q = malloc(x >> 12 & 1023 ? size : 200000); break;
+      }
+    }
+    return 0;
+  }`,
+  /* Logs each pair of calls when it has completed, until another thread ends the program. */
+  ends: `static volatile uint64_t *done;
+  static void *end(void *how) {
+    usleep(4000);
+    switch (*(char *)how) {
+      case 'e': exit(5);
+      case '_': _exit(6);
+      case 'a': abort();
+      case 's': *(volatile int *)8 = 1;
+      case 't': kill(getpid(), SIGTERM); break;
+      default: kill(getpid(), SIGKILL);
+    }
+    for (;;) pause();
+  }
+  int main(int n, char **words) {
+    int fd = open(words[2], O_RDWR | O_CREAT | O_TRUNC, 0600);
+    if (ftruncate(fd, 4096) < 0) return 1;
+    done = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    pthread_t t;
+    pthread_create(&t, NULL, end, words[1]);
+    for (;;) { void *p = malloc(4242); *(volatile char *)p = 1; free(p); done[0]++; }
+  }`,
+  threads: `static void *volatile shared[64];
+  static void *work(void *x) {
+    uint32_t r = (uint32_t)(uintptr_t)x * 77777;
+    for (int i = 0; i < 4000; i++) {
+      r = r * 1664525u + 1013904223u;
+      void *p = malloc(32 + (r >> 20 & 63));
+      if (r & 4096) p = realloc(p, 64 + (r >> 18 & 511));
+      free(__atomic_exchange_n(&shared[r >> 24 & 63], p, __ATOMIC_SEQ_CST));
+    }
+    return x;
+  }
+  int main(void) {
+    for (int round = 0; round < 3; round++) {
+      pthread_t t[8];
+      for (uintptr_t i = 0; i < 8; i++) pthread_create(t + i, NULL, work, (void *)(8 * round + i + 1));
+      for (int i = 0; i < 8; i++) pthread_join(t[i], NULL);
+    }
+    return 0;
+  }`,
+  /* More threads than the recorder has rings for, but not at once. */
+  churn: `static void *work(void *x) { for (int i = 0; i < 3; i++) free(malloc(777)); return x; }
+  int main(void) {
+    pthread_t t[300];
+    for (int round = 0; round < 4; round++) {
+      for (int i = 0; i < 300; i++) pthread_create(t + i, NULL, work, NULL);
+      for (int i = 0; i < 300; i++) pthread_join(t[i], NULL);
+    }
+    return 0;
+  }`,
+  stacks: `__attribute__((noinline)) void *leaf(size_t n) { void *p = malloc(n); *(volatile char *)p = 1; return p; }
+  __attribute__((noinline)) void *deep(int n) {
+    volatile char room[40]; room[n & 31] = 1;
+    void *p = n > 0 ? deep(n - 1) : leaf(4242); room[0] = 2; return p;
+  }
+  static void handler(int s) { (void)s; leaf(4243); }
+  int main(void) {
+    for (int i = 0; i < 50; i++) deep(i);
+    signal(SIGUSR1, handler);
+    raise(SIGUSR1);
+    if (fork() == 0) { for (int i = 0; i < 100; i++) leaf(9999); execlp("true", "true", NULL); }
+    return 0;
+  }`,
+} as const
+
+const canRecord = can('recorder')
+
+function compile(name: keyof typeof PROGRAMS, ...options: string[]): void {
+  writeFileSync(at(`${name}.c`), `#define _GNU_SOURCE\n${HEADERS}${PROGRAMS[name]}`)
+  execFileSync('cc', ['-w', '-pthread', ...options, '-o', at(name), at(`${name}.c`)])
+}
+
+const run = (line: string) => shell(`cd ${folder}; export XDG_CACHE_HOME=${folder}/cache PERL_HASH_SEED=0; ${line}`)
+
+function eventsOf(name: string): { events: TraceEvent[]; warnings: readonly string[] } {
+  const decoder = new RecorderDecoder()
+  const { events, error } = decodeAll(decoder, new Uint8Array(readFileSync(at(name))))
+  expect(error).toBeUndefined()
+  return { events, warnings: decoder.warnings }
+}
+
+/** Follows the blocks: no block is allocated where one lives, or freed where none does. */
+function checkBlocks(events: readonly TraceEvent[]): void {
+  const live = new Set<bigint>()
+  let faults = 0
+  for (const event of events) {
+    if (event.kind === 'free' && !live.delete(event.address as bigint)) faults++
+    if (event.kind === 'realloc' && !live.delete(event.oldAddress as bigint)) faults++
+    if (event.kind === 'alloc' || event.kind === 'realloc') {
+      if (live.has(event.address as bigint)) faults++
+      live.add(event.address as bigint)
+    }
+  }
+  expect(faults).toBe(0)
+}
+
+describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and cc)", () => {
+  beforeAll(() => {
+    writeFileSync(at('counter.c'), `#define _GNU_SOURCE\n${HEADERS}${COUNTER}`)
+    execFileSync('cc', ['-w', '-O1', '-shared', '-fPIC', '-o', at('counter.so'), at('counter.c')])
+    compile('every', '-O1')
+    compile('ends', '-O0')
+    compile('threads', '-O1')
+    compile('churn', '-O0')
+    compile('stacks', '-O1', '-fomit-frame-pointer', '-fno-optimize-sibling-calls')
+  })
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  const programs = ['./every', "bash -c 'for i in {1..300}; do x=$x$i; done'", "perl -e '$h{$_} = [1..9] for 1..2000'"]
+  test.each(programs)('the calls of %s are those of an independent count', async (program) => {
+    const tool = /(?<![./\w])(?:bash|perl)\b/.exec(program)?.[0]
+    if (tool !== undefined && spawnSync(tool, ['--version']).error !== undefined) return
+    const fixed = spawnSync('setarch', ['-R', 'true']).status === 0 ? 'setarch -R' : ''
+    // The environment has the same variables in both runs.
+    await run(`COUNTS=${at('counts')} HEAPFLOW_RECORDER=x LD_PRELOAD=${at('counter.so')} ${fixed} ${program}`)
+    const [malloc, calloc, memalign, realloc, free, sum] = readFileSync(at('counts'), 'utf8').split(' ').map(BigInt)
+    await run(`COUNTS=x ${fixed} hf-record -o counted.hfrec -- ${program}`)
+    const { events } = eventsOf('counted.hfrec')
+    checkBlocks(events)
+    const count = (is: (event: TraceEvent) => boolean) => BigInt(events.filter(is).length)
+    const counts = {
+      malloc: count(({ api }) => api === 'malloc'),
+      calloc: count(({ api }) => api === 'calloc'),
+      memalign: count(({ api }) => api === 'memalign'),
+      realloc: count(({ kind, api }) => api === 'realloc' && kind !== 'free'),
+      free: count(({ api }) => api === 'free'),
+    }
+    expect(counts).toEqual({ malloc, calloc, memalign, realloc, free })
+    if (fixed === '' || program !== './every') return
+    // Blocks are where they are without the recorder.
+    const found = events.reduce(
+      (all, { kind, address = 0n }) =>
+        kind === 'free' || address >> 40n >= 0x60n ? all : BigInt.asUintN(64, all * 31n + address),
+      0n,
+    )
+    expect(found).toBe(sum)
+  })
+
+  test.each([
+    ['exit', 5, undefined],
+    ['_exit', 6, undefined],
+    ['abort', 134, 'SIGABRT'],
+    ['segv', 139, 'SIGSEGV'],
+    ['term', 143, 'SIGTERM'],
+    ['kill', 137, 'SIGKILL'],
+  ])('a program that ends by %s loses no completed event', async (how, status, signal) => {
+    for (let i = 0; i < 2; i++) {
+      const { code, stderr } = await run(`hf-record -o ends.hfrec -- ./ends ${how} log`)
+      expect(code).toBe(status)
+      expect(stderr).toBe(
+        signal === undefined ? '' : `hf-record: warning: recorder: the program was ended by ${signal}\n`,
+      )
+      const { events, warnings } = eventsOf('ends.hfrec')
+      expect(warnings).toEqual(signal === undefined ? [] : [`recorder: the program was ended by ${signal}`])
+      const done = Number(readFileSync(at('log')).readBigUInt64LE(0))
+      expect(done).toBeGreaterThan(10)
+      const own = events.filter(({ thread }) => thread === events[0]?.thread)
+      const frees = own.filter(({ kind }) => kind === 'free').length
+      const blocks = own.filter(({ kind, size }) => kind === 'alloc' && size === 4242n).length
+      // The thread may have been within a pair.
+      expect(frees - done === 0 || frees - done === 1).toBe(true)
+      expect(blocks - done === 0 || blocks - done === 1).toBe(true)
+    }
+  })
+
+  test('threads that pass blocks to each other: each event once, in an order that blocks can have', async () => {
+    await run('hf-record -o threads.hfrec -- ./threads')
+    const { events } = eventsOf('threads.hfrec')
+    checkBlocks(events)
+    const blocks = events.filter(
+      ({ kind, size }) => kind === 'alloc' && (size as bigint) < 96n && (size as bigint) >= 32n,
+    )
+    expect(blocks.length).toBeGreaterThanOrEqual(24 * 4000)
+    const times = events.map(({ time }) => time as bigint)
+    expect(times.every((time, i) => i === 0 || time >= (times[i - 1] as bigint))).toBe(true)
+    expect(new Set(events.map(({ thread }) => thread)).size).toBe(25)
+    expect(events.some(({ kind }) => kind === 'lost')).toBe(false)
+  })
+
+  test('rings of threads that have ended are those of others', async () => {
+    await run('hf-record -o churn.hfrec -- ./churn')
+    const { events } = eventsOf('churn.hfrec')
+    checkBlocks(events)
+    expect(events.filter(({ size }) => size === 777n)).toHaveLength(3600)
+    expect(events.some(({ kind }) => kind === 'lost')).toBe(false)
+  })
+
+  test('stacks are whole without frame pointers, through signal handlers, and of the program alone', async () => {
+    await run('hf-record -o stacks.hfrec -- ./stacks')
+    const { events } = eventsOf('stacks.hfrec')
+    const symbols = execFileSync('nm', [at('stacks')], { encoding: 'utf8' })
+    const starts = symbols.split('\n').flatMap((line) => /^([\da-f]+) [tT] (\w+)$/.exec(line)?.slice(1, 3) ?? [])
+    const functions = Array.from({ length: starts.length / 2 }, (_, i) => ({
+      start: BigInt(`0x${starts[2 * i]}`),
+      name: starts[2 * i + 1] as string,
+    })).toSorted((a, b) => Number(a.start - b.start))
+    const names = ({ stack }: TraceEvent) =>
+      (stack ?? []).flatMap((text) => {
+        const { module, offset } = parseFrame(text)
+        if (module !== at('stacks')) return []
+        return [functions.findLast(({ start }) => start <= (offset as bigint))?.name]
+      })
+    const deep = events.filter(({ size }) => size === 4242n).map(names)
+    expect(deep).toHaveLength(50)
+    deep.forEach((stack, i) => {
+      expect(stack.slice(0, i + 3)).toEqual(['leaf', ...Array.from({ length: i + 1 }, () => 'deep'), 'main'])
+      expect(stack.at(-1)).toBe('_start')
+    })
+    const [handled] = events.filter(({ size }) => size === 4243n).map(names)
+    expect(handled).toEqual(['leaf', 'handler', 'main', '_start'])
+    expect(events.some(({ size }) => size === 9999n)).toBe(false)
+    await run('hf-record --with recorder --stack-depth 2 -o two.ndjson -- ./stacks')
+    const lines = readFileSync(at('two.ndjson'), 'utf8').split('\n')
+    expect(lines.filter((line) => line.includes('"size":4242') && line.includes('"[unknown]"'))).toHaveLength(50)
+    await run('hf-record --stack-depth 0 -o none.hfrec -- ./stacks')
+    expect(eventsOf('none.hfrec').events.some(({ stack }) => stack !== undefined)).toBe(false)
+  })
+
+  test('a program that becomes another one is a further trace; one that is not there has the status of shells', async () => {
+    const { stdout } = await run("hf-record --with recorder -- bash -c 'exec ./every' | grep -c header")
+    expect(stdout.toString()).toBe('2\n')
+    const { code, stderr } = await run('hf-record -o missing.hfrec -- ./missing')
+    expect([code, stderr.split('\n')[0]]).toEqual([127, 'hf-record: ./missing: no such program'])
+    expect(existsSync(at('missing.hfrec'))).toBe(false)
+    expect((await run('hf-record --with glibc --drop -- ./every')).stderr).toContain('--drop needs --with recorder')
+    expect((await run('hf-record --stack-depth x --with recorder -- ./every')).code).toBe(2)
+  })
+
+  test('walks that use the walk before them are those that do not', async () => {
+    const shared = ['-std=gnu11', '-O2', '-shared', '-fPIC', '-fno-omit-frame-pointer', '-fvisibility=hidden']
+    execFileSync('cc', ['-O1', '-o', at('reader'), native('reader.c')])
+    const traces: unknown[] = []
+    for (const define of ['USUAL', 'WHOLE_WALKS']) {
+      execFileSync('cc', [...shared, `-D${define}`, '-o', at('walks.so'), native('recorder.c')])
+      const program = "bash -c 'f() { [ $1 = 0 ] || f $(($1 - 1)); x=$x$1; }; for i in {1..40}; do f $((i % 9)); done'"
+      await run(`./reader walks.hfrec ./walks.so 512 0 ${program}`)
+      // Modules are elsewhere in each run.
+      traces.push(
+        eventsOf('walks.hfrec').events.map(({ kind, size, stack }) => [
+          kind,
+          size,
+          stack?.map((text) => text.replace(/ \[0x.*/, '')),
+        ]),
+      )
+    }
+    expect(traces[0]).toEqual(traces[1])
+    expect((traces[0] as unknown[]).length).toBeGreaterThan(1000)
+  })
+
+  test('the reader has no fault that sanitizers find, and the sources no warning', async () => {
+    const strict = ['-std=gnu11', '-O1', '-g', '-Wall', '-Wextra', '-Werror']
+    const sanitizers = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all']
+    const library = at('strict.so')
+    const shared = ['-shared', '-fPIC', '-fno-omit-frame-pointer', '-fvisibility=hidden']
+    execFileSync('cc', [...strict, ...shared, '-o', library, native('recorder.c')])
+    const sanitized = spawnSync('cc', [...strict, ...sanitizers, '-o', at('reader'), native('reader.c')])
+    if (sanitized.status !== 0) execFileSync('cc', [...strict, '-o', at('reader'), native('reader.c')])
+    for (const program of ['./threads', './stacks', './every']) {
+      const { code, stderr } = await run(`ASAN_OPTIONS=detect_leaks=0 ./reader a.hfrec ${library} 512 0 ${program}`)
+      expect([code, stderr]).toEqual([0, ''])
+      checkBlocks(eventsOf('a.hfrec').events)
+    }
+  })
+})

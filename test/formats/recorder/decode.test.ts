@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest'
+import { RecorderDecoder } from '../../../lib/formats/recorder/decode.js'
+import { MAX_STRING, Tag } from '../../../lib/formats/recorder/layout.js'
+import { decodeAll } from '../../support/drive.js'
+import { BEGINNING, difference as d, end, number as n, PROCESS, record as r, recording, string } from './bytes.js'
+
+const ONE = r('malloc', n(5), d(0x1000), n(10), n(14), d(0))
+const read = (bytes: Uint8Array, size?: number) => decodeAll(new RecorderDecoder(), bytes, size)
+const faultOf = (...records: readonly number[][]) => read(recording(PROCESS, ONE, ...records))
+
+describe('faults', () => {
+  test.each([
+    ['a record of unknown type', [[0x40]], 'ERR_TRACE_MALFORMED', 'a record of unknown type 0x40'],
+    ['a free with the mark of a stack', [[Tag.free | 0x80, 0, 0]], 'ERR_TRACE_MALFORMED', 'unknown type 0x8d'],
+    ['a frame of no module', [r('frame', n(1), d(0))], 'ERR_TRACE_MALFORMED', 'refers to what was not defined'],
+    ['a node of no frame', [r('node', n(1), n(1))], 'ERR_TRACE_MALFORMED', 'refers to what was not defined'],
+    ['a node that is its own parent', [r('node', n(0), n(0))], 'ERR_TRACE_MALFORMED', 'refers to what was not defined'],
+    [
+      'a parent before the first node',
+      [r('node', n(0), n(2))],
+      'ERR_TRACE_MALFORMED',
+      'refers to what was not defined',
+    ],
+    ['a stack of no node', [r('malloc', n(0), d(0), n(1), n(0), d(1))], 'ERR_TRACE_MALFORMED', 'a stack that was not'],
+    ['a node below 0', [r('malloc', n(0), d(0), n(1), n(0), d(-1))], 'ERR_TRACE_MALFORMED', 'a stack that was not'],
+    ['a number of 65 bits', [r('free', n(2n ** 64n), d(0))], 'ERR_TRACE_MALFORMED', 'a number of more than 64 bits'],
+    [
+      'a number without end',
+      [
+        r(
+          'free',
+          Array.from({ length: 11 }, () => 0xff),
+        ),
+      ],
+      'ERR_TRACE_MALFORMED',
+      '64 bits',
+    ],
+    [
+      'a long path',
+      [r('module', n(0), n(0), n(MAX_STRING + 1))],
+      'ERR_TRACE_LIMIT',
+      'a string of more than 65536 bytes',
+    ],
+    ['a long build id', [r('module', n(0), n(2n ** 40n))], 'ERR_TRACE_LIMIT', 'a string of more than 65536 bytes'],
+    ['a wrong number of events', [end(2)], 'ERR_TRACE_MALFORMED', 'the end mark counts 2 events, and not 1'],
+    ['an unknown end', [r('end', n(2), n(0), n(1))], 'ERR_TRACE_MALFORMED', 'the end mark does not say how'],
+    ['no end mark', [], 'ERR_TRACE_TRUNCATED', 'the end mark is missing'],
+    ['an end within a record', [[Tag.malloc, 1]], 'ERR_TRACE_TRUNCATED', 'the input ends within a record'],
+  ])('%s: the event before it, and the place', (_, records, code, reason) => {
+    const { events, error } = faultOf(...records)
+    expect(events).toHaveLength(1)
+    expect(error).toMatchObject({ code, event: 2, offset: recording(PROCESS, ONE).length })
+    expect(error?.message).toContain(reason)
+  })
+
+  test('bytes after the end mark', () => {
+    const { events, error } = faultOf(end(1), [0])
+    expect(events).toHaveLength(1)
+    expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', event: 2 })
+  })
+
+  test.each([
+    [[], 'truncated: the input is empty'],
+    [BEGINNING.slice(0, 7), 'truncated: the input ends within its beginning'],
+    [[...BEGINNING.slice(0, 7), 2], 'malformed: version 2 of the format is not known'],
+    [[0x89, 0x50], 'malformed: not the beginning of a recording'],
+    [[...BEGINNING, ...ONE], 'malformed: a record before that of the process'],
+  ])('%j', (bytes, message) => {
+    expect(read(Uint8Array.from(bytes)).error?.message).toContain(message)
+  })
+})
+
+test('a program that could not be started is a trace without events', () => {
+  const { batches, error } = read(recording(r('end', n(0), n(127), n(0))))
+  expect(error).toBeUndefined()
+  expect(batches.map(({ header, count }) => [header.format, count])).toEqual([['recorder', 0]])
+})
+
+test('differences wrap at 64 bits, and sums of sizes too', () => {
+  const { events } = faultOf(
+    r('malloc', n(2n ** 64n - 1n), d(-0x1001), n(2n ** 64n - 1n), n(2), d(0)),
+    r('free', n(0), d(-(2n ** 63n))),
+  )
+  expect(events.slice(1)).toMatchObject([
+    { time: 4n, address: 2n ** 64n - 1n, size: 2n ** 64n - 1n, usable: 1n },
+    { address: 2n ** 63n - 1n },
+  ])
+})
+
+test('deep stacks end with a limit, in bounded time', () => {
+  const nodes = Array.from({ length: 40_000 }, () => r('node', n(0), n(1))).flat()
+  const { events, error } = read(recording(PROCESS, nodes, r('malloc', n(0), d(0), n(1), n(0), d(40_000)), end(1)))
+  expect(events).toHaveLength(0)
+  expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', event: 1 })
+})
+
+test('many distinct stacks divide batches, and all are read', () => {
+  const frames = Array.from({ length: 3000 }, (_, i) => [
+    ...r('frame', n(1), d(64)),
+    ...r('node', n(i + 1), n(i % 100 === 0 ? i + 1 : 1)),
+    ...r('malloc', n(1), d(16), n(i), n(0), d(1)),
+  ])
+  const bytes = recording(PROCESS, r('module', n(0), n(0), string(`/${'x'.repeat(200)}`)), ...frames, end(3000))
+  const { events, error } = read(bytes)
+  expect(error).toBeUndefined()
+  expect(events.map(({ stack }) => stack?.length)).toEqual(Array.from({ length: 3000 }, (_, i) => (i % 100) + 1))
+  expect(events[99]?.stack?.at(-1)).toContain('+0x40 ')
+  expect(read(bytes, 1000).events).toEqual(events)
+})
