@@ -6,13 +6,15 @@ import { Api, FieldBit, Kind } from '../event/fields.js'
 const HAS_PROCESS = FieldBit.process
 const HAS_API = FieldBit.api
 const HAS_INDEX = FieldBit.index
+const HAS_ADDRESS = FieldBit.address
+const HAS_OLD_ADDRESS = FieldBit.oldAddress
 /** The APIs from `kmalloc` on are those of a kernel. */
 const { kmalloc: KMALLOC, pages: PAGES } = Api
 /** The last of the kinds that are about blocks. */
 const LAST_OF_BLOCKS = Kind.existing
 
-/** The number that all later processes share once there is one for each number below it. */
-const LAST_NUMBER = 0x7fff
+/** The maximum number of processes whose blocks are told apart. */
+export const MAX_PROCESSES = 0x7fff
 
 /** The bit that sets pages apart. */
 const PAGE_BIT = 0x8000_0000 | 0
@@ -29,6 +31,11 @@ export class AddressSpaces {
   private lastLo = 0
   private lastHi = 0
   private lastBits = -1
+  /** The bits from 48 to 62 in which addresses of processes differ, of those whose bit 63 is the same. */
+  private wide = 0
+  /** By bit 63, the bits from 48 on of the first address; -1 before it. */
+  private firstLow = -1
+  private firstHigh = -1
 
   /**
    * @param told what separates address spaces: the set of the fields `process` and `api` (for pages), or fewer for a
@@ -36,7 +43,11 @@ export class AddressSpaces {
    */
   constructor(private readonly told: number = HAS_PROCESS | HAS_API) {}
 
-  /** The bits for the addresses of event i, a signed integer; 0 for events without a process, except pages. */
+  /**
+   * The bits for the addresses of event i, a signed integer; 0 for events without a process, except pages.
+   * @throws RangeError when the blocks of processes cannot be told apart: there are too many, or addresses differ in
+   *   those bits from 48 on that distinguish the processes (tags in the highest byte do so only from 256 processes on)
+   */
   of(batch: EventBatch, i: number): number {
     const mask = (batch.mask[i] as number) & this.told
     const pages = (mask & HAS_API) !== 0 && batch.api[i] === PAGES ? PAGE_BIT : 0
@@ -49,6 +60,11 @@ export class AddressSpaces {
       this.lastLo = lo
       this.lastHi = hi
     }
+    this.readWide(batch, i)
+    // All numbers are below the power of two that is above the number of processes.
+    const count = this.processes.size
+    if (this.wide !== 0 && count > 1 && (this.wide & (2 ** (32 - Math.clz32(count)) - 1)) !== 0)
+      throw new RangeError('blocks of several processes at addresses of more than 48 bits cannot be told apart')
     return pages ^ this.lastBits
   }
 
@@ -77,16 +93,37 @@ export class AddressSpaces {
   clear(): void {
     this.processes.clear()
     this.lastBits = -1
+    this.wide = 0
+    this.firstLow = this.firstHigh = -1
   }
 
   private process(lo: number, hi: number): number {
     const { processes } = this
     let slot = processes.find(lo, hi)
     if (slot < 0) {
-      if (processes.size + 1 >= LAST_NUMBER) return LAST_NUMBER << 16
+      if (processes.size === MAX_PROCESSES)
+        throw new RangeError(`blocks of more than ${MAX_PROCESSES} processes cannot be told apart`)
       slot = processes.add(lo, hi)
       processes.values[slot] = processes.size << 16
     }
     return processes.values[slot] as number
+  }
+
+  /** Looks at the addresses that identify blocks of event i. */
+  private readWide(batch: EventBatch, i: number): void {
+    const mask = batch.mask[i] as number
+    if ((mask & HAS_INDEX) !== 0) return
+    if ((mask & HAS_ADDRESS) !== 0) this.readHigh((batch.address.words[2 * i + HI] as number) >>> 16)
+    if ((mask & HAS_OLD_ADDRESS) !== 0) this.readHigh((batch.oldAddress.words[2 * i + HI] as number) >>> 16)
+  }
+
+  private readHigh(bits: number): void {
+    if (bits >= 0x8000) {
+      if (this.firstHigh < 0) this.firstHigh = bits
+      this.wide |= bits ^ this.firstHigh
+    } else {
+      if (this.firstLow < 0) this.firstLow = bits
+      this.wide |= bits ^ this.firstLow
+    }
   }
 }

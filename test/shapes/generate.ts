@@ -40,7 +40,7 @@ class Program {
 
   constructor(private readonly shape: Shape) {
     const { blocks, threads, processes, sites, frames, base, gap } = shape
-    // Blocks of several processes are told apart below 2^48 only: see docs/statistics.md.
+    // Blocks of several processes have addresses of at most 48 bits: see docs/statistics.md.
     const room = BigInt(2 * blocks + 2) * gap
     this.gap = processes > 0 && room >= 1n << 47n ? 4096n : gap
     this.base = room < 1n << 40n ? base : 0x1_0000n

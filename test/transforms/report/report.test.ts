@@ -225,7 +225,8 @@ describe('ReportCollector', () => {
     const events = Array.from({ length: 20_000 }, (_, i): TraceEvent => ({
       kind: 'alloc',
       process: BigInt(i % 100),
-      address: BigInt.asUintN(64, BigInt(i) * 0x9e37_79b9_7f4a_7c15n) | 16n,
+      // Of several processes, addresses have at most 48 bits, besides the sign.
+      address: BigInt.asUintN(64, BigInt.asIntN(48, BigInt(i) * 0x9e37_79b9_7f4a_7c15n)) | 16n,
       size: i % 1000 === 0 ? 2n ** 64n - 1n : 100n,
     }))
     const data = dataOf(events)
