@@ -1,6 +1,7 @@
 import { HI, LO } from '../bytes/u64.js'
 import { U64Map } from '../bytes/u64-map.js'
 import type { EventBatch } from '../event/batch.js'
+import { TraceError, type TracePosition } from '../event/error.js'
 import { Api, FieldBit, Kind } from '../event/fields.js'
 
 const HAS_PROCESS = FieldBit.process
@@ -45,7 +46,7 @@ export class AddressSpaces {
 
   /**
    * The bits for the addresses of event i, a signed integer; 0 for events without a process, except pages.
-   * @throws RangeError when the blocks of processes cannot be told apart: there are too many, or addresses differ in
+   * @throws SpacesError when the blocks of processes cannot be told apart: there are too many, or addresses differ in
    *   those bits from 48 on that distinguish the processes (tags in the highest byte do so only from 256 processes on)
    */
   of(batch: EventBatch, i: number): number {
@@ -55,16 +56,16 @@ export class AddressSpaces {
     const { words } = batch.process
     const lo = (words[2 * i + LO] as number) | 0
     const hi = (words[2 * i + HI] as number) | 0
-    if (this.lastBits < 0 || lo !== this.lastLo || hi !== this.lastHi) {
-      this.lastBits = this.process(lo, hi)
+    const isLast = this.lastBits >= 0 && lo === this.lastLo && hi === this.lastHi
+    let slot = isLast ? 0 : this.processes.find(lo, hi)
+    // What an error says holds for the events before it, too, so nothing of its event is noted.
+    this.check(batch, i, slot < 0)
+    if (!isLast) {
+      if (slot < 0) slot = this.add(lo, hi)
+      this.lastBits = this.processes.values[slot] as number
       this.lastLo = lo
       this.lastHi = hi
     }
-    this.readWide(batch, i)
-    // All numbers are below the power of two that is above the number of processes.
-    const count = this.processes.size
-    if (this.wide !== 0 && count > 1 && (this.wide & (2 ** (32 - Math.clz32(count)) - 1)) !== 0)
-      throw new RangeError('blocks of several processes at addresses of more than 48 bits cannot be told apart')
     return pages ^ this.lastBits
   }
 
@@ -97,33 +98,56 @@ export class AddressSpaces {
     this.firstLow = this.firstHigh = -1
   }
 
-  private process(lo: number, hi: number): number {
+  private add(lo: number, hi: number): number {
     const { processes } = this
-    let slot = processes.find(lo, hi)
-    if (slot < 0) {
-      if (processes.size === MAX_PROCESSES)
-        throw new RangeError(`blocks of more than ${MAX_PROCESSES} processes cannot be told apart`)
-      slot = processes.add(lo, hi)
-      processes.values[slot] = processes.size << 16
-    }
-    return processes.values[slot] as number
+    const slot = processes.add(lo, hi)
+    processes.values[slot] = processes.size << 16
+    return slot
   }
 
-  /** Looks at the addresses that identify blocks of event i. */
-  private readWide(batch: EventBatch, i: number): void {
+  /** Looks at the process and the addresses that identify the blocks of event i. @throws SpacesError */
+  private check(batch: EventBatch, i: number, isNew: boolean): void {
     const mask = batch.mask[i] as number
-    if ((mask & HAS_INDEX) !== 0) return
-    if ((mask & HAS_ADDRESS) !== 0) this.readHigh((batch.address.words[2 * i + HI] as number) >>> 16)
-    if ((mask & HAS_OLD_ADDRESS) !== 0) this.readHigh((batch.oldAddress.words[2 * i + HI] as number) >>> 16)
+    const count = this.processes.size + (isNew ? 1 : 0)
+    if (count > MAX_PROCESSES) throw new SpacesError(`more than ${MAX_PROCESSES} processes`, i, batch.header)
+    let { wide } = this
+    if ((mask & HAS_INDEX) === 0) {
+      if ((mask & HAS_ADDRESS) !== 0) wide |= this.difference((batch.address.words[2 * i + HI] as number) >>> 16)
+      if ((mask & HAS_OLD_ADDRESS) !== 0) wide |= this.difference((batch.oldAddress.words[2 * i + HI] as number) >>> 16)
+    }
+    // All numbers are below the power of two that is above the number of processes.
+    if (wide !== 0 && count > 1 && (wide & (2 ** (32 - Math.clz32(count)) - 1)) !== 0)
+      throw new SpacesError('several processes at addresses of more than 48 bits', i, batch.header)
+    this.wide = wide
   }
 
-  private readHigh(bits: number): void {
+  /** In which bits an address differs from the first one with the same highest bit. */
+  private difference(bits: number): number {
     if (bits >= 0x8000) {
       if (this.firstHigh < 0) this.firstHigh = bits
-      this.wide |= bits ^ this.firstHigh
-    } else {
-      if (this.firstLow < 0) this.firstLow = bits
-      this.wide |= bits ^ this.firstLow
+      return bits ^ this.firstHigh
     }
+    if (this.firstLow < 0) this.firstLow = bits
+    return bits ^ this.firstLow
+  }
+}
+
+/** The blocks of several processes cannot be told apart from an event on. */
+export class SpacesError extends TraceError {
+  /**
+   * @param whose the blocks
+   * @param row the place of the event in its batch
+   */
+  constructor(
+    private readonly whose: string,
+    readonly row: number,
+    at: TracePosition,
+  ) {
+    super('ERR_TRACE_LIMIT', `over the limit: blocks of ${whose} cannot be told apart`, at)
+  }
+
+  /** The same error with the place of the event in its trace. */
+  at(position: TracePosition): SpacesError {
+    return new SpacesError(this.whose, this.row, position)
   }
 }

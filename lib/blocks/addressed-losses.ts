@@ -38,6 +38,8 @@ export class AddressedLosses extends Losses {
 
   override errorFor(batch: EventBatch, i: number): Error {
     if (i !== this.collision) return super.errorFor(batch, i)
+    const { unclear } = this.collisions
+    if (unclear !== undefined) return unclear.at(this.position(i))
     const isOfProcess = ((batch.mask[i] as number) & HAS_PROCESS) !== 0 && !isPages(batch, i)
     const what = isOfProcess
       ? 'the format has no processes, and another has a block at this address: use hf-split --by process first'

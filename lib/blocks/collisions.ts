@@ -3,7 +3,7 @@ import { Api, FieldBit, Kind } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
 import { loadKernel } from '../kernel/load.js'
 import type { LiveExports } from '../kernel/live.js'
-import { AddressSpaces } from './address-spaces.js'
+import { AddressSpaces, SpacesError } from './address-spaces.js'
 import { BlockEffect } from './block-effect.js'
 import { BlockKeys } from './block-keys.js'
 import { LiveSet } from './live-set.js'
@@ -26,6 +26,8 @@ const NO_BLOCK = BlockEffect.nothing | BlockEffect.failed
  * bytes for each.
  */
 export class Collisions {
+  /** Why the event that was found last cannot be told from one about another block, unless addresses collide. */
+  unclear: SpacesError | undefined
   private asTheyAre: LiveSet | undefined
   private asWritten: LiveSet | undefined
   private header: TraceHeader | undefined
@@ -38,7 +40,7 @@ export class Collisions {
   /** @param told the set of the fields `process` and `api` by which the format separates address spaces */
   constructor(private readonly told: number) {}
 
-  /** The first event of the next batch that collides; as many as it has if none does. */
+  /** The first event of the next batch that collides, or may do so; as many as it has if none does. */
   find(batch: EventBatch): number {
     const { count } = batch
     if (batch.header !== this.header) this.begin(batch.header)
@@ -53,7 +55,7 @@ export class Collisions {
     for (let from = start; from < count; from += BATCH_EVENTS) {
       const to = Math.min(from + BATCH_EVENTS, count)
       const row = this.findRow(batch, from, to)
-      if (from + row < to) return from + row
+      if (from + row < to || this.unclear !== undefined) return from + row
     }
     return count
   }
@@ -87,7 +89,14 @@ export class Collisions {
   private findRow(batch: EventBatch, from: number, to: number): number {
     const before = (this.asTheyAre ??= new LiveSet(0))
     const after = (this.asWritten ??= new LiveSet(0, loadKernel<LiveExports>('live'), this.keysAsWritten()))
-    before.follow(batch, from, to)
+    try {
+      before.follow(batch, from, to)
+    } catch (error) {
+      if (!(error instanceof SpacesError)) throw error
+      const row = this.findRow(batch, from, error.row)
+      if (row === error.row - from) this.unclear = error
+      return row
+    }
     after.follow(batch, from, to)
     const { spaces } = before.keys
     const rows = to - from

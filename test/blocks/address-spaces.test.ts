@@ -2,6 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { AddressSpaces, MAX_PROCESSES } from '../../lib/blocks/address-spaces.js'
 import { LiveSet } from '../../lib/blocks/live-set.js'
 import type { TraceEvent } from '../../lib/event/batch.js'
+import { isWritable } from '../../lib/event/format.js'
+import { decodeAll, drive } from '../support/drive.js'
+import { formatNamed } from '../support/formats.js'
 import { HEADER, inBatches } from '../transforms/events.js'
 
 const alloc = (process: number, address: bigint, index?: bigint): TraceEvent => ({
@@ -28,7 +31,10 @@ const WIDE = 0x0001_7f00_0000_1000n
 /** With a tag in the highest byte. */
 const TAGGED = 0x0b00_7f00_0000_1000n
 const KERNEL = 0xffff_8880_0000_1000n
-const CANNOT = /cannot be told apart/
+const CANNOT = expect.objectContaining({
+  code: 'ERR_TRACE_LIMIT',
+  message: expect.stringMatching(/over the limit: blocks of .* cannot be told apart$/) as string,
+}) as Error
 
 describe('blocks at one address in several processes', () => {
   test('are different ones, in user space and in the kernel', () => {
@@ -71,5 +77,34 @@ describe('blocks at one address in several processes', () => {
     spaces.of(one!, 0)
     spaces.clear()
     expect(() => spaces.of(two!, 0)).not.toThrow()
+  })
+})
+
+describe('an encoder refuses blocks that cannot be told apart', () => {
+  const events = Array.from({ length: 20 }, (_, i): TraceEvent => ({
+    ...alloc(1 + (i >> 3), 0x1000n * BigInt(i + 1)),
+    thread: 1n,
+    time: BigInt(i),
+  }))
+  const at = 17
+  events[at] = { ...events[at], address: WIDE } as TraceEvent
+
+  test.each(['replay', 'mtrc', 'glibc-mtrace', 'kmemtrace'])('%s writes the events before', (name) => {
+    const format = formatNamed(name)
+    if (format === undefined || !isWritable(format)) throw new Error(`${name} cannot be written`)
+    for (const batchSize of [1, 3, 100]) {
+      const { out, error } = drive(format.encoder(), inBatches(events, batchSize, HEADER))
+      expect(error).toEqual(CANNOT)
+      expect(error).toMatchObject({ format: name, event: at + 1 })
+      expect(decodeAll(format.decoder(), Buffer.concat(out)).events).toHaveLength(at)
+    }
+  })
+
+  test.each(['replay', 'glibc-mtrace'])('%s refuses a collision before them as one', (name) => {
+    const format = formatNamed(name)
+    if (format === undefined || !isWritable(format)) throw new Error(`${name} cannot be written`)
+    const some = events.with(at - 2, { ...events[at - 2], address: 0x1000n } as TraceEvent)
+    const { error } = drive(format.encoder(), inBatches(some, 100, HEADER))
+    expect(error).toMatchObject({ code: 'ERR_TRACE_UNENCODABLE', event: at - 1 })
   })
 })

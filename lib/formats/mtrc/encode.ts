@@ -1,4 +1,4 @@
-import { AddressSpaces } from '../../blocks/address-spaces.js'
+import { AddressSpaces, SpacesError } from '../../blocks/address-spaces.js'
 import { chunkOf } from '../../bytes/chunks.js'
 import type { EventBatch } from '../../event/batch.js'
 import { unencodable, type TracePosition } from '../../event/error.js'
@@ -100,6 +100,8 @@ export class MtrcEncoder implements Encoder {
   /** Events in the batches before this one. */
   private events = 0
   private fault: unknown
+  /** From the last row on, blocks cannot be told apart. */
+  private unclear: SpacesError | undefined
 
   constructor(options: EncodeOptions = {}) {
     checkOptions(options, ENCODE_OPTIONS, 'MtrcEncoder')
@@ -134,7 +136,8 @@ export class MtrcEncoder implements Encoder {
         this.writeRows(batch)
         if (this.row === this.rows) {
           this.batch = undefined
-          if (this.rows < batch.count) this.fault = this.losses.errorFor(batch, this.rows)
+          if (this.unclear !== undefined) this.fault = this.unclear.at(this.here(batch))
+          else if (this.rows < batch.count) this.fault = this.losses.errorFor(batch, this.rows)
         }
       } catch (error) {
         this.fault = error
@@ -188,8 +191,8 @@ export class MtrcEncoder implements Encoder {
         this.first = this.row
         this.last = Math.min(rows, this.first + KERNEL_EVENTS)
         kernel.columns.put(batch, this.first, this.last, CARRIED_BY_ANY)
-        const spaces = new Int32Array(run.memory.buffer, run.SPACES.value, KERNEL_EVENTS)
-        run.setSpaces(this.spaces.fill(batch, this.first, this.last, spaces))
+        this.readSpaces(batch)
+        if (this.row === this.last) return
       }
       this.row = this.first + run.encode(this.row - this.first, this.last - this.first)
       kernel.refresh()
@@ -197,6 +200,20 @@ export class MtrcEncoder implements Encoder {
       if (run.wanted.value >= 0) this.giveName(batch, run.wanted.value)
       else if (run.notes.value !== 0) this.note(run.notes.value, batch, this.row - 1)
       else if (this.row < this.last) return
+    }
+  }
+
+  /** Gives the kernel what sets addresses apart, up to the first event whose blocks cannot be told apart. */
+  private readSpaces(batch: EventBatch): void {
+    const { run } = this.kernel
+    const rows = new Int32Array(run.memory.buffer, run.SPACES.value, KERNEL_EVENTS)
+    try {
+      run.setSpaces(this.spaces.fill(batch, this.first, this.last, rows))
+    } catch (error) {
+      if (!(error instanceof SpacesError)) throw error
+      this.unclear = error
+      this.rows = this.last = error.row
+      run.setSpaces(this.spaces.fill(batch, this.first, this.last, rows))
     }
   }
 
