@@ -24,10 +24,17 @@ export function namedInput(path: string, args: Arguments): TraceInput {
   })
 }
 
-/** The batches with names. What finds them is loaded when there are stacks, or text that may name modules. */
+const CALL_SITES = FieldBit.module | FieldBit.callSite
+
+/** Whether a batch may have something to name, or says something of modules. */
+function hasPlaces({ columns }: EventBatch): boolean {
+  return (columns & (FieldBit.stack | FieldBit.text)) !== 0 || (columns & CALL_SITES) === CALL_SITES
+}
+
+/** The batches with names. What finds them is loaded at the first batch that may need it. */
 async function* named(batches: AsyncGenerator<EventBatch>, path: string, warn: Warn): AsyncGenerator<EventBatch> {
   for await (const batch of batches) {
-    if ((batch.columns & (FieldBit.stack | FieldBit.text)) === 0) {
+    if (!hasPlaces(batch)) {
       yield batch
       continue
     }

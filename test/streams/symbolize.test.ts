@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BATCH_EVENTS, batchesOf, type EventBatch } from '../../lib/event/batch.js'
 import { parseFrame } from '../../lib/event/frame.js'
+import type { TraceHeader } from '../../lib/event/header.js'
 import type { TraceEvent } from '../../lib/event/trace-event.js'
 import { elfFile } from '../../lib/streams/symbols/elf-file.js'
 import { symbolize, type SymbolizeOptions } from '../../lib/streams/symbolize.js'
@@ -51,11 +52,12 @@ function addressOf(path: string): bigint {
 async function run(
   events: TraceEvent[],
   options?: SymbolizeOptions,
+  header?: TraceHeader,
 ): Promise<{ events: TraceEvent[]; warnings: string[] }> {
   const found: TraceEvent[] = []
   const warnings: string[] = []
   const stream = symbolize(options).on('warning', (text: string) => warnings.push(text))
-  await pipeline(Readable.from(batchesOf(events)), stream, async (source: AsyncIterable<EventBatch>) => {
+  await pipeline(Readable.from(batchesOf(events, header)), stream, async (source: AsyncIterable<EventBatch>) => {
     for await (const batch of source) found.push(...batch)
   })
   return { events: found, warnings }
@@ -118,6 +120,72 @@ describe.skipIf(missing.length > 0)(`symbolize (needs cc and binutils; absent: $
     const { events, warnings } = await run([alloc(raw)], { buildIds: { [path]: 'abcd' } })
     expect(events).toEqual([alloc(raw)])
     expect(warnings).toEqual([`no names: ${path} has the build id ${elfFile(path)?.buildId}, and not abcd`])
+  })
+
+  test('the build ids that a recording notes are those that files must have', async () => {
+    const path = compile('recorded', '-g')
+    const raw = `in ${path}+0x${addressOf(path).toString(16)}`
+    const id = elfFile(path)?.buildId as string
+    const header = { format: 'recorder' }
+    const note = (text: string): TraceEvent => ({ kind: 'comment', text })
+    const same = await run([note(`module 0x0 ${id} ${path}`), alloc(raw)], {}, header)
+    expect(same.events[1]?.stack).toHaveLength(3)
+    for (const text of [`module 0x7f00 abcd ${path}`, `module 0x7f00 - /gone\u0000`]) {
+      const { events, warnings } = await run([note(text), alloc(raw)], {}, header)
+      const isOther = text.includes('abcd')
+      expect(events[1]?.stack).toHaveLength(isOther ? 1 : 3)
+      expect(warnings).toEqual(isOther ? [`no names: ${path} has the build id ${id}, and not abcd`] : [])
+    }
+    // A later program at the same path, of which nothing is known.
+    const later = [note(`module 0x0 abcd ${path}`), note(`module 0x0 - ${path}`), alloc(raw)]
+    expect((await run(later, {}, header)).events[2]?.stack).toHaveLength(3)
+  })
+
+  test('call sites in a module get functions, files and lines', async () => {
+    const path = compile('sites', '-g', '-pie', '-fPIE')
+    // The call returns to the address after its last byte.
+    const callSite = addressOf(path) + 1n
+    const site: TraceEvent = { kind: 'alloc', address: 1n, size: 2n, callSite, module: path }
+    const source = join(folder, 'app.c')
+    const { events, warnings } = await run([
+      site,
+      { ...site, function: '', fields: { offset: '+1' } },
+      { ...site, function: 'exported' },
+      { ...site, function: '_ZN3foo3barEv' },
+      { ...site, file: 'known.c', line: 7 },
+      { ...site, callSite: 0n },
+      { ...site, callSite: 2n ** 63n },
+      { kind: 'free', address: 1n },
+      { ...site, module: '/no/such' },
+    ])
+    expect(warnings).toEqual(['no names: there is no ELF file /no/such'])
+    const places = events.map((event) => [event.function, event.file, event.line])
+    expect(places).toEqual([
+      ['inner', source, 2],
+      ['inner', source, 2],
+      ['exported', source, 4],
+      ['outer', source, 4],
+      [undefined, 'known.c', 7],
+      [undefined, undefined, undefined],
+      [undefined, undefined, undefined],
+      [undefined, undefined, undefined],
+      [undefined, undefined, undefined],
+    ])
+    expect(events.every((event) => event.kind === 'free' || event.module !== undefined)).toBe(true)
+    // Without line tables, the function alone.
+    execFileSync('strip', ['-g', path])
+    const { events: plain } = await run([site])
+    expect(plain).toEqual([{ ...site, function: 'outer' }])
+  })
+
+  test('call sites and stacks of one batch are both named', async () => {
+    const path = compile('both', '-g', '-pie', '-fPIE')
+    const offset = addressOf(path)
+    const raw = alloc(`in ${path}+0x${offset.toString(16)}`)
+    const site: TraceEvent = { kind: 'alloc', address: 1n, callSite: offset + 1n, module: path }
+    const { events } = await run([raw, site])
+    expect(events[0]?.stack).toHaveLength(3)
+    expect(events[1]).toMatchObject({ function: 'inner', line: 2 })
   })
 
   test('a module that is not there, or no ELF file, is reported once', async () => {

@@ -9,7 +9,7 @@ import { decodeText, StringTable } from '../../event/strings.js'
 import { FULL, Stacks } from '../heaptrack/stacks.js'
 import { Tables, type Fault } from '../heaptrack/tables.js'
 import { headerOf, MAX_STRING, NAME, NUMBERS, SAME_STACK, SIGNALLED, SIGNALS, Tag, VERSION } from './layout.js'
-import { Modules } from './modules.js'
+import { Modules, moduleText } from './modules.js'
 import { add, addDifference, readNumbers, SHORT } from './numbers.js'
 import { MAGIC } from './sniff.js'
 
@@ -17,7 +17,7 @@ const COLUMNS = fieldSet('api', 'thread', 'time', 'address', 'size', 'usable', '
 const FREE_FIELDS = fieldSet('api', 'thread', 'time', 'address')
 const ALLOC_FIELDS = FREE_FIELDS | fieldSet('size', 'usable')
 const LOST_FIELDS = fieldSet('time', 'count')
-const { stack: STACK, count: COUNT, alignment: ALIGNMENT, oldAddress: OLD, thread: THREAD } = FieldBit
+const { stack: STACK, count: COUNT, alignment: ALIGNMENT, oldAddress: OLD, thread: THREAD, text: TEXT } = FieldBit
 
 /** By tag, the kind and the function of an event. */
 const KIND_OF = Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, Kind.realloc, Kind.free, Kind.free, Kind.alloc)
@@ -44,8 +44,10 @@ export class RecorderDecoder implements Decoder {
   private hasEnded = false
   private starved = false
   private wasCut = false
-  /** The number of events delivered, and of those that the end mark counts. */
+  /** The number of events delivered. */
   private delivered = 0
+  /** How many of them are modules, which the end mark does not count. */
+  private comments = 0
   private fault: TraceError | undefined
 
   feed(chunk: Uint8Array): void {
@@ -152,8 +154,9 @@ export class RecorderDecoder implements Decoder {
       return undefined
     }
     const events = (numbers[4 + HI] as number) * WORD + (numbers[4 + LO] as number)
-    if (events !== this.delivered) {
-      this.fault = malformed(`the end mark counts ${events} events, and not ${this.delivered}`, this.here(0))
+    const counted = this.delivered - this.comments
+    if (events !== counted) {
+      this.fault = malformed(`the end mark counts ${events} events, and not ${counted}`, this.here(0))
       return undefined
     }
     input.pos = next
@@ -191,6 +194,9 @@ export class RecorderDecoder implements Decoder {
           if (next < 0) break
           this.lost(batch, i++)
           input.pos = next
+        } else if (first === Tag.module) {
+          if (!this.readModule(batch, i)) break
+          i++
         } else if (!this.define(first, i)) break
         continue
       }
@@ -278,7 +284,6 @@ export class RecorderDecoder implements Decoder {
   private define(tag: number, pending: number): boolean {
     const { input, numbers, tables } = this
     const { bytes, pos, end } = input
-    if (tag === Tag.module) return this.readModule(pending)
     const count = tag > Tag.module && tag <= Tag.thread ? (NUMBERS[tag] as number) : 0
     if (count === 0) {
       this.fault = malformed(`a record of unknown type 0x${tag.toString(16)}`, this.here(pending))
@@ -301,23 +306,31 @@ export class RecorderDecoder implements Decoder {
     return this.defined(next, fault, pending)
   }
 
-  private readModule(pending: number): boolean {
+  /** Reads a module as event i, a comment. @returns false if there is not all of it, or it is wrong */
+  private readModule(batch: EventBatch, i: number): boolean {
     const { input, numbers } = this
     const { bytes, pos, end } = input
-    const id = this.checked(readNumbers(bytes, pos + 1, end, numbers, 2), pending)
+    const id = this.checked(readNumbers(bytes, pos + 1, end, numbers, 2), i)
     if (id < 0) return false
-    const idLength = this.lengthAt(1, pending)
+    const idLength = this.lengthAt(1, i)
     if (idLength < 0) return false
     const base = numbers.slice(0, 2)
-    const path = this.checked(readNumbers(bytes, id + idLength, end, numbers, 1), pending)
+    const path = this.checked(readNumbers(bytes, id + idLength, end, numbers, 1), i)
     if (path < 0) return false
-    const length = this.lengthAt(0, pending)
+    const length = this.lengthAt(0, i)
     if (length < 0) return false
     if (end - path < length) {
-      this.starve(pending)
+      this.starve(i)
       return false
     }
-    return this.defined(path + length, this.modules.add(base, bytes, path, path + length), pending)
+    if (!this.defined(path + length, this.modules.add(base, bytes, path, path + length), i)) return false
+    const text = moduleText(base, bytes.subarray(id, id + idLength), bytes.subarray(path, path + length))
+    batch.addColumns(TEXT)
+    batch.kind[i] = Kind.comment
+    batch.mask[i] = TEXT
+    batch.text[i] = batch.strings.internText(text)
+    this.comments++
+    return true
   }
 
   private defined(next: number, fault: Fault | undefined, pending: number): boolean {

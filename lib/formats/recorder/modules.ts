@@ -1,4 +1,5 @@
 import { HI, LO } from '../../bytes/u64.js'
+import { decodeText } from '../../event/strings.js'
 import { grown, type Fault, type Tables } from '../heaptrack/tables.js'
 import { MAX_MODULES } from './layout.js'
 
@@ -29,4 +30,11 @@ export class Modules {
     names.set(this.bases.subarray(2 * module, 2 * module + 2), 1)
     return this.tables.addEntry(address[LO] as number, address[HI] as number, names, module === 0 ? 0 : names.length)
   }
+}
+
+/** The text of the comment that says which module is loaded where: `module 0x7f00 BUILD-ID PATH`. */
+export function moduleText(base: Uint32Array, buildId: Uint8Array, path: Uint8Array): string {
+  const [lo, hi] = [base[LO] as number, base[HI] as number]
+  const id = Array.from(buildId, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return `module 0x${((BigInt(hi) << 32n) | BigInt(lo)).toString(16)} ${id === '' ? '-' : id} ${decodeText(path)}`
 }

@@ -8,8 +8,12 @@ const SYSTEM_DEBUG = '/usr/lib/debug'
 /** How long debuginfod may take for a file, in milliseconds. */
 const DEBUGINFOD_MS = 60_000
 
-/** Where the names of a module are: a file, or why there is none, and whether that is its time. */
-export type FoundModule = { readonly file: ElfFile } | { readonly refused: string; readonly isNewer: boolean }
+/**
+ * Where the names of a module are: a file, or why there is none: it is not there, it was changed after the trace was
+ * written, or it is another file.
+ */
+export type FoundModule =
+  { readonly file: ElfFile } | { readonly refused: string; readonly because: 'absent' | 'newer' | 'other' }
 
 /** What is known of a module. */
 export interface WantedModule {
@@ -40,13 +44,14 @@ export async function findModule(
   signal: AbortSignal,
 ): Promise<FoundModule> {
   let refused: string | undefined
-  let isNewer = false
+  let because: 'absent' | 'newer' | 'other' = 'absent'
   let best: ElfFile | undefined
   const consider = (path: string, id: string | undefined, isModule: boolean): boolean => {
     const file = elfFile(path)
     if (file === undefined) return false
     if (id !== undefined && file.buildId !== id) {
       refused ??= `${path} has the build id ${file.buildId ?? '(none)'}, and not ${id}`
+      because = 'other'
       return false
     }
     if (isModule && id === undefined && loaded !== undefined && !isSame(file.loaded, loaded)) {
@@ -55,7 +60,7 @@ export async function findModule(
     }
     if (isModule && id === undefined && file.modified > before) {
       refused ??= `${path} was changed after the trace was written`
-      isNewer = true
+      because = 'newer'
       return false
     }
     if (best === undefined || (file.hasLines && !best.hasLines)) best = file
@@ -71,7 +76,7 @@ export async function findModule(
     if (fetched !== undefined) consider(fetched, id, false)
   }
   if (best !== undefined) return { file: best }
-  return { refused: refused ?? `there is no ELF file ${module}`, isNewer }
+  return { refused: refused ?? `there is no ELF file ${module}`, because }
 }
 
 function isSame(a: readonly LoadedPart[], b: readonly LoadedPart[]): boolean {

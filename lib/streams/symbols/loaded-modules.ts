@@ -8,26 +8,52 @@ export const MAX_MODULES = 65_536
 /** The name of the executable in the list of modules. */
 const EXECUTABLE = 'x'
 const LETTER_M = 0x6d
+/** The line of a module of heapflow's recorder. */
+const WITH_ID = /^module 0x[0-9a-f]{1,16} (?:-|((?:[0-9a-f]{2})+)) (.+)$/s
 const SPACE = 0x20
 /** The first version in which strings have their length before them. */
 const WITH_LENGTHS = 3
 
 /**
- * The parts of modules in memory, as raw heaptrack files have them in lines that become comments:
- * `m NAME BASE (ADDRESS SIZE)*`. They tell a module from another file at its path, where there are no build ids.
+ * What traces say of modules, in comments. It tells a module from another file at its path:
+ * - heapflow's recorder: `module BASE BUILD-ID PATH`
+ * - raw heaptrack files: `m NAME BASE (ADDRESS SIZE)*`, with the parts in memory, and without build ids
  */
 export class LoadedModules {
   private readonly modules = new Map<string, readonly LoadedPart[]>()
+  private readonly ids = new Map<string, string>()
 
   /** The parts of a module, if they are known. */
   of(module: string): readonly LoadedPart[] | undefined {
     return this.modules.get(module)
   }
 
+  /** The build id of a module in hexadecimal, if it is known. */
+  buildId(module: string): string | undefined {
+    return this.ids.get(module)
+  }
+
   /** Notes the modules that a batch names. */
-  note({ columns, header, count, kind, mask, text, strings }: EventBatch): void {
-    if ((columns & FieldBit.text) === 0 || header.format !== 'heaptrack' || header.layout?.['raw'] !== true) return
-    const { executable, version } = header.layout
+  note(batch: EventBatch): void {
+    if ((batch.columns & FieldBit.text) === 0) return
+    const { format, layout } = batch.header
+    if (format === 'recorder') this.noteIds(batch)
+    else if (format === 'heaptrack' && layout?.['raw'] === true) this.noteParts(batch)
+  }
+
+  private noteIds({ count, kind, mask, text, strings }: EventBatch): void {
+    for (let i = 0; i < count; i++) {
+      if (kind[i] !== Kind.comment || ((mask[i] as number) & FieldBit.text) === 0) continue
+      if (strings.view(text[i] as number)[0] !== LETTER_M || this.ids.size >= MAX_MODULES) continue
+      const [, id, path] = WITH_ID.exec(strings.text(text[i] as number)) ?? []
+      if (path === undefined) continue
+      if (id === undefined) this.ids.delete(path)
+      else this.ids.set(path, id)
+    }
+  }
+
+  private noteParts({ header, count, kind, mask, text, strings }: EventBatch): void {
+    const { executable, version } = header.layout ?? {}
     for (let i = 0; i < count; i++) {
       if (kind[i] !== Kind.comment || ((mask[i] as number) & FieldBit.text) === 0) continue
       const [first, second] = strings.view(text[i] as number)

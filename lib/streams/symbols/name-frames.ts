@@ -5,6 +5,7 @@ import { formatFrame, parseFrame, type Frame } from '../../event/frame.js'
 import type { StringTable } from '../../event/strings.js'
 import type { Warn } from '../../reading/run-stage.js'
 import type { Names } from './address-tool.js'
+import { namedSites, rawCallSites } from './name-call-sites.js'
 import { LoadedModules } from './loaded-modules.js'
 import type { Symbolizer } from './symbolizer.js'
 
@@ -12,8 +13,8 @@ import type { Symbolizer } from './symbolizer.js'
 const MAX_FRAMES = 65_536
 
 /**
- * Names the frames of batches. Those without a frame that lacks a function are passed on as they are.
- * @param open called at the first frame that lacks a function, with what the trace says of its modules
+ * Names the frames and the call sites of batches. Those without one that lacks a name are passed on as they are.
+ * @param open called at the first one that lacks a name, with what the trace says of its modules
  */
 export async function* nameFrames(
   source: AsyncIterable<EventBatch>,
@@ -27,12 +28,15 @@ export async function* nameFrames(
     for await (const batch of source) {
       loaded.note(batch)
       const raw = (batch.columns & FieldBit.stack) === 0 ? undefined : rawFrames(batch.strings)
-      if (raw === undefined || raw.size === 0) {
+      const sites = rawCallSites(batch)
+      const hasRaw = raw !== undefined && raw.size > 0
+      if (!hasRaw && sites === undefined) {
         yield batch
         continue
       }
       symbolizer ??= await open(loaded)
-      yield await named(batch, raw, symbolizer)
+      const framed = hasRaw ? await named(batch, raw, symbolizer) : batch
+      yield sites === undefined ? framed : await namedSites(framed, sites, symbolizer)
       while (warned < symbolizer.warnings.length) warn(symbolizer.warnings[warned++] as string)
     }
   } finally {

@@ -53,12 +53,12 @@ export class Symbolizer {
   private readonly abort = new AbortController()
   private readonly tool: AddressTool | undefined
   private cached = 0
-  private toldNewer = false
+  private readonly told = new Set<string>()
 
   /**
    * @param loaded what the trace says of modules
    * @param cautious if given, modules are not looked for elsewhere, and those that are not there, or not the same, are
-   * no reason to warn; of those that were changed later there is one warning
+   * no reason to warn; of those that were changed later, or have another build id, there is one warning each
    */
   constructor(
     private readonly options: SymbolizeOptions,
@@ -100,7 +100,8 @@ export class Symbolizer {
 
   private async find(module: string): Promise<KnownModule> {
     const { options, cautious, loaded } = this
-    const wanted = { path: module, buildId: options.buildIds?.[module]?.toLowerCase(), loaded: loaded.of(module) }
+    const buildId = options.buildIds?.[module]?.toLowerCase() ?? loaded.buildId(module)
+    const wanted = { path: module, buildId, loaded: loaded.of(module) }
     const places = {
       folders: options.debugDirs ?? [],
       before: cautious?.before ?? Infinity,
@@ -109,7 +110,7 @@ export class Symbolizer {
     // A relative path is that of another file in each folder.
     const found: FoundModule =
       cautious !== undefined && !isAbsolute(module)
-        ? { refused: `${module} is a relative path`, isNewer: false }
+        ? { refused: `${module} is a relative path`, because: 'absent' }
         : await findModule(wanted, places, this.abort.signal)
     if ('refused' in found) this.refused(found)
     const file = 'file' in found ? found.file : undefined
@@ -121,13 +122,15 @@ export class Symbolizer {
     return known
   }
 
-  private refused({ refused, isNewer }: { readonly refused: string; readonly isNewer: boolean }): void {
+  private refused({ refused, because }: Exclude<FoundModule, { file: unknown }>): void {
     if (this.cautious === undefined) {
       if (this.warnings.length < MAX_MODULES) this.warnings.push(`no names: ${refused}`)
-    } else if (isNewer && !this.toldNewer) {
-      this.toldNewer = true
-      this.warnings.push(`no names: ${refused}, and so may be others; hf-symbolize takes their names all the same`)
+      return
     }
+    if (because === 'absent' || this.told.has(because)) return
+    this.told.add(because)
+    const more = because === 'newer' ? ', and so may be others; hf-symbolize takes their names all the same' : ''
+    this.warnings.push(`no names: ${refused}${more}`)
   }
 
   private async ask(path: string, offsets: readonly bigint[]): Promise<Names[]> {

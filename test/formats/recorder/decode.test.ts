@@ -103,7 +103,33 @@ test('many distinct stacks divide batches, and all are read', () => {
   const bytes = recording(PROCESS, r('module', n(0), n(0), string(`/${'x'.repeat(200)}`)), ...frames, end(3000))
   const { events, error } = read(bytes)
   expect(error).toBeUndefined()
-  expect(events.map(({ stack }) => stack?.length)).toEqual(Array.from({ length: 3000 }, (_, i) => (i % 100) + 1))
-  expect(events[99]?.stack?.at(-1)).toContain('+0x40 ')
+  const stacks = events.slice(1).map(({ stack }) => stack)
+  expect(stacks.map((stack) => stack?.length)).toEqual(Array.from({ length: 3000 }, (_, i) => (i % 100) + 1))
+  expect(stacks[99]?.at(-1)).toContain('+0x40 ')
   expect(read(bytes, 1000).events).toEqual(events)
+})
+
+test('modules are comments with their build ids, which the end mark does not count', () => {
+  const bytes = recording(
+    PROCESS,
+    r('module', n(0x5500_0000_0000), n(2), [0xab, 0x01], string('/usr/bin/an app')),
+    ONE,
+    r('module', n(0), string(''), string('[vdso]')),
+    end(1),
+  )
+  for (const size of [undefined, 1]) {
+    const { events, error } = read(bytes, size)
+    expect(error).toBeUndefined()
+    expect(events.map(({ kind, text }) => text ?? kind)).toEqual([
+      'module 0x550000000000 ab01 /usr/bin/an app',
+      'alloc',
+      'module 0x0 - [vdso]',
+    ])
+  }
+  const wrong = read(recording(PROCESS, r('module', n(0), n(0), string('a')), end(1)))
+  expect(wrong.error).toMatchObject({
+    code: 'ERR_TRACE_MALFORMED',
+    event: 2,
+    message: expect.stringContaining('counts 1 events, and not 0') as string,
+  })
 })
