@@ -1,9 +1,9 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import type { Frame } from '../../event/frame.js'
+import { canDemangle, demangledNames } from './demangle.js'
+import { isInstalled } from './installed.js'
 
 /** The tools that name addresses, the best first. Both understand the same options and write the same text. */
 export const ADDRESS_TOOLS = ['llvm-symbolizer', 'addr2line'] as const
@@ -18,17 +18,7 @@ const MAX_NAME = 65_536
 
 /** The best tool on this machine. */
 export function findTool(): AddressTool | undefined {
-  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '')
-  return ADDRESS_TOOLS.find((tool) => folders.some((folder) => isExecutable(join(folder, tool))))
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
+  return ADDRESS_TOOLS.find(isInstalled)
 }
 
 /** The frames at an address, the innermost first; all but the last one are inlined. Empty if nothing is known. */
@@ -49,10 +39,22 @@ export class AddressProcess implements AddressNamer {
   private readonly lines: AsyncIterator<string>
   private failure: Error | undefined
 
-  /** @param file the path of an ELF file */
-  constructor(tool: AddressTool, file: string) {
+  /** Its names are mangled, and what demangles those of all tools alike is there. */
+  private readonly isMangled: boolean
+
+  /**
+   * @param file the path of an ELF file
+   * @param signal ends the process that demangles the names
+   */
+  constructor(
+    tool: AddressTool,
+    file: string,
+    private readonly signal: AbortSignal,
+  ) {
+    this.isMangled = tool === 'llvm-symbolizer' && canDemangle()
     const style = tool === 'addr2line' ? [] : ['--output-style=GNU']
-    this.child = spawn(tool, [...style, '-a', '-i', '-C', '-f', '-e', file], { stdio: ['pipe', 'pipe', 'ignore'] })
+    const names = this.isMangled ? '--no-demangle' : '-C'
+    this.child = spawn(tool, [...style, '-a', '-i', names, '-f', '-e', file], { stdio: ['pipe', 'pipe', 'ignore'] })
     this.reader = createInterface({ input: this.child.stdout, crlfDelay: Infinity })
     this.lines = this.reader[Symbol.asyncIterator]()
     this.child.stdin.on('error', (error) => (this.failure ??= error))
@@ -86,7 +88,8 @@ export class AddressProcess implements AddressNamer {
       }
     }
     if (answers.length !== addresses.length) throw new Error(`${this.child.spawnfile} gave a wrong number of answers`)
-    return answers.map((names) => (names.some((name) => name.function !== undefined) ? names : []))
+    const known = answers.map((names) => (names.some((name) => name.function !== undefined) ? names : []))
+    return this.isMangled ? demangledNames(known, this.signal) : known
   }
 
   /** Ends the process. */
@@ -113,21 +116,4 @@ function named(name: string, place: string): { function?: string; file?: string;
     ...(file !== undefined && file !== '??' && file !== '' && { file }),
     ...(file !== undefined && file !== '??' && file !== '' && number > 0 && number <= 0xffff_ffff && { line: number }),
   }
-}
-
-/** Names without their mangling, by `c++filt`; where there is none, the names as they are. */
-export async function demangled(names: readonly string[], signal: AbortSignal): Promise<string[]> {
-  if (!names.some((name) => /^_[ZR]/.test(name))) return [...names]
-  return new Promise((resolve) => {
-    const child = spawn('c++filt', [], { stdio: ['pipe', 'pipe', 'ignore'], signal, killSignal: 'SIGKILL' })
-    const parts: Buffer[] = []
-    child.on('error', () => resolve([...names]))
-    child.stdin.on('error', () => {})
-    child.stdout.on('data', (part: Buffer) => parts.push(part))
-    child.on('close', () => {
-      const lines = Buffer.concat(parts).toString('latin1').split('\n')
-      resolve(lines.length === names.length + 1 ? lines.slice(0, -1) : [...names])
-    })
-    child.stdin.end(Buffer.from(names.map((name) => `${name.replaceAll('\n', ' ')}\n`).join(''), 'latin1'))
-  })
 }

@@ -133,43 +133,60 @@ export class Symbolizer {
     this.warnings.push(`no names: ${refused}${more}`)
   }
 
+  /** The names at offsets in a file: those of the tool, and of the file's own symbols where it knows none. */
   private async ask(path: string, offsets: readonly bigint[]): Promise<Names[]> {
-    let namer: AddressNamer
+    const answers = (await this.askTool(path, offsets)) ?? offsets.map((): Names => [])
+    const missing = offsets.flatMap((_, i) => ((answers[i] as Names).length === 0 ? [i] : []))
+    if (missing.length === 0) return answers
+    const rest = missing.map((i) => offsets[i] as bigint)
     try {
-      namer = this.namers.get(path) ?? this.namer(path)
+      const names = await this.askNamer(path, () => new SymbolFile(path, this.abort.signal), rest)
+      missing.forEach((i, n) => (answers[i] = names[n] as Names))
     } catch (error) {
-      return this.failed(path, error, offsets)
+      if (this.abort.signal.aborted) throw error
+      this.failed(path, error)
     }
+    return answers
+  }
+
+  /** The names by the tool; undefined if there is none for this file. */
+  private async askTool(path: string, offsets: readonly bigint[]): Promise<Names[] | undefined> {
+    const { tool, abort, plain } = this
+    if (tool === undefined || plain.has(path)) return undefined
+    try {
+      return await this.askNamer(`${tool} ${path}`, () => new AddressProcess(tool, path, abort.signal), offsets)
+    } catch (error) {
+      if (abort.signal.aborted) throw error
+      this.warnings.push(`${path}: ${(error as Error).message}; its symbols are read instead`)
+      plain.add(path)
+      return undefined
+    }
+  }
+
+  /** Asks what is open already, or opens it. */
+  private async askNamer(key: string, open: () => AddressNamer, offsets: readonly bigint[]): Promise<Names[]> {
+    const { namers } = this
+    const namer = namers.get(key) ?? open()
     // The most recently used one is the last.
-    this.namers.delete(path)
-    this.namers.set(path, namer)
-    if (this.namers.size > MAX_NAMERS) {
-      const [oldest, first] = this.namers.entries().next().value as [string, AddressNamer]
+    namers.delete(key)
+    namers.set(key, namer)
+    if (namers.size > MAX_NAMERS) {
+      const [oldest, first] = namers.entries().next().value as [string, AddressNamer]
       first.close()
-      this.namers.delete(oldest)
+      namers.delete(oldest)
     }
     try {
       return await namer.ask(offsets)
     } catch (error) {
       namer.close()
-      this.namers.delete(path)
-      if (this.abort.signal.aborted) throw error
-      if (!(namer instanceof AddressProcess)) return this.failed(path, error, offsets)
-      this.warnings.push(`${path}: ${(error as Error).message}; its symbols are read instead`)
-      this.plain.add(path)
-      return this.ask(path, offsets)
+      namers.delete(key)
+      throw error
     }
   }
 
   /** No names: a file that cannot be read, such as one that was replaced. */
-  private failed(path: string, error: unknown, offsets: readonly bigint[]): Names[] {
+  private failed(path: string, error: unknown): void {
     if (!this.unreadable.has(path)) this.warnings.push(`no names: ${path}: ${(error as Error).message}`)
     this.unreadable.add(path)
-    return offsets.map(() => [])
-  }
-
-  private namer(path: string): AddressNamer {
-    const { tool, plain, abort } = this
-    return tool === undefined || plain.has(path) ? new SymbolFile(path, abort.signal) : new AddressProcess(tool, path)
   }
 }
