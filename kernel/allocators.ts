@@ -15,4 +15,5 @@ export {
   simUnknown,
 } from './allocators/simulator'
 export { ADDRESS, ALIGNMENT, API, ELEMENTS, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE, THREAD } from './shared/columns'
+export { seed } from './allocators/hash'
 export * from './allocators/replay'

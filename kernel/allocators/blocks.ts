@@ -4,6 +4,7 @@
  * pages 8, at most half of which are used.
  */
 import { giveRoom, takeRoom } from '../live/room'
+import { hashOf } from './hash'
 
 const PLACES: u64 = 32
 /** A page: its number, the number of used places, and the places. */
@@ -27,7 +28,7 @@ let pages: usize = 0
 let pagesLog: u32 = 0
 let pagesEnd: u32 = 0
 let freePage: u32 = 0
-/** Slots: the lower half of a page's number, and its offset; an empty slot has the offset 0. */
+/** Slots: the tag of a page's number, and its offset; an empty slot has the offset 0. */
 let slots: usize = 0
 let slotsLog: u32 = 0
 let last: u32 = 0
@@ -56,11 +57,18 @@ function makeSlots(log: u32): bool {
   return true
 }
 
+/** The lower half of a page's number, which differs as little as these do, under a hash of the upper half. */
+// @ts-ignore: decorator
+@inline
+function tagOf(page: u64): u32 {
+  return <u32>page ^ hashOf(page >> 32)
+}
+
 // @ts-ignore: decorator
 @inline
 function home(tag: u32): u32 {
   // Eight consecutive pages stay together.
-  return (<u32>((<u64>(tag >> 3) * 0x9e37_79b9_7f4a_7c15) >> 32) + (tag & 7)) & last
+  return (hashOf(tag >> 3) + (tag & 7)) & last
 }
 
 // @ts-ignore: decorator
@@ -73,7 +81,7 @@ function slot(i: u32): usize {
 // @ts-ignore: decorator
 @inline
 function find(page: u64): u32 {
-  const tag = <u32>page
+  const tag = tagOf(page)
   let i = home(tag)
   for (let steps: u32 = 0; steps < LONG; steps++) {
     const at = load<u32>(slot(i), 4)
@@ -119,7 +127,7 @@ export function putBlock(address: u64, number: u32): bool {
     }
     page = newPage(wanted)
     if (page == 0) return false
-    store<u32>(slot(i), <u32>wanted)
+    store<u32>(slot(i), tagOf(wanted))
     store<u32>(slot(i), page, 4)
     count++
   }

@@ -1,5 +1,6 @@
 /** Numbers from 0 for the threads of a trace, which are known by any 64 bits. */
 import { giveRoom, takeRoom } from '../live/room'
+import { hashOf } from './hash'
 
 /** A slot: an identity, and its number + 1; 0 for an empty one. */
 const NUMBER: usize = 8
@@ -52,7 +53,7 @@ export function numberOf(identity: u64): i32 {
 }
 
 function find(identity: u64): i32 {
-  let i = (<u32>((identity * 0x9e37_79b9_7f4a_7c15) >> 32)) & last
+  let i = hashOf(identity) & last
   for (let steps: u32 = 0; steps < LONG; steps++) {
     const number = load<u32>(slot(i), NUMBER)
     if (number == 0) return add(i, identity)
@@ -81,7 +82,7 @@ function grow(): bool {
   const end = from + ((<usize>1) << (fromLog + SLOT))
   for (let at = from; at < end; at += 1 << SLOT) {
     if (load<u32>(at, NUMBER) == 0) continue
-    let i = (<u32>((load<u64>(at) * 0x9e37_79b9_7f4a_7c15) >> 32)) & last
+    let i = hashOf(load<u64>(at)) & last
     while (load<u32>(slot(i), NUMBER) != 0) i = (i + 1) & last
     store<u64>(slot(i), load<u64>(at))
     store<u64>(slot(i), load<u64>(at, NUMBER), NUMBER)

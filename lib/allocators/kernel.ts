@@ -4,6 +4,7 @@ import type { Global, KernelExports } from '../kernel/load.js'
 
 /** The exports of kernel/allocators.ts; kernel/allocators/simulator.ts and replay.ts document them. */
 interface AllocatorExports extends KernelExports {
+  seed(low: number, high: number): void
   simStart(
     kind: number,
     version: number,
@@ -33,6 +34,7 @@ interface AllocatorExports extends KernelExports {
 export class AllocatorKernel extends GrowingKernel<AllocatorExports> {
   constructor() {
     super('allocators')
+    this.run.seed(Math.floor(Math.random() * 2 ** 32), Math.floor(Math.random() * 2 ** 32))
   }
 
   /** Begins a simulation. @returns false if the settings are none that are simulated, or memory is exhausted */

@@ -178,7 +178,6 @@ export const TABLES: Readonly<Record<string, Table>> = {
     },
     growth: powers(7, 19),
     isUnique: true,
-    keys: ['addresses', 'indices', 'random'],
   },
   'allocators/blocks': {
     source: `export { clearBlocks, dropBlock, findBlock, putBlock } from './allocators/blocks'${ROOMS}`,
@@ -193,6 +192,6 @@ export const TABLES: Readonly<Record<string, Table>> = {
       })
     },
     growth: powers(9, 22),
-    keys: ['addresses', 'random'],
+    keys: ['addresses', 'random', 'equal low words', 'multiples of 2^22 in both words'],
   },
 }
