@@ -61,7 +61,7 @@ function makeSlots(log: u32): bool {
 // @ts-ignore: decorator
 @inline
 function tagOf(page: u64): u32 {
-  return <u32>page ^ hashOf(page >> 32)
+  return (<u32>page) ^ hashOf(page >> 32)
 }
 
 // @ts-ignore: decorator
