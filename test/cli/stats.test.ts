@@ -250,6 +250,32 @@ describe('hf-stats', () => {
 /** How sites are named where the output is not a terminal. */
 const NAMES = { own: new OwnFrames(), columns: 100 }
 
+describe('hf-stats --suppress', () => {
+  const trace = ['pool', 'tzset_internal', 'lost']
+    .map(
+      (name, i) => `{"kind":"alloc","address":"0x${i + 1}0","size":${10 ** i},"stack":["malloc","${name}","main"]}\n`,
+    )
+    .join('')
+
+  test('leaves leaks out, and says how much that is', async () => {
+    const rules = join(scratch(), 'rules')
+    writeFileSync(rules, '# known\nleak:^pool$\n')
+    const text = (await shell(`hf-stats --suppress ${rules} --suppress-known`, trace)).stdout.toString()
+    expect(text).toContain('leaked                 1 block, 100 bytes (still live at exit)')
+    expect(text).toContain('suppressed leaks       2 blocks, 11 bytes, by 2 rules')
+    const { stdout } = await shell(`hf-stats --json --by function --suppress ${rules}`, trace)
+    const { leaked, suppressed } = JSON.parse(stdout.toString()) as { leaked: unknown; suppressed: unknown }
+    expect(leaked).toEqual({ blocks: 2, bytes: 110 })
+    expect(suppressed).toEqual({ blocks: 1, bytes: 1, rules: [{ name: 'leak:^pool$', blocks: 1, bytes: 1 }] })
+
+    writeFileSync(rules, 'leak:pool\nrace:x\n')
+    const wrong = await shell(`hf-stats --suppress ${rules}`, trace)
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining(`${rules}: line 2: neither leak:PATTERN`)])
+    expect((await shell('hf-stats --suppress /no/such', trace)).code).toBe(2)
+    expect((await shell('hf-stats --suppress-known --mpatrol', trace)).code).toBe(2)
+  })
+})
+
 describe('the report', () => {
   test('leaves out what a trace does not have', () => {
     const text = reportText(statisticsOf([{ kind: 'comment', text: 'x' }]), { top: 10, names: NAMES })

@@ -27,9 +27,15 @@ import { ownFrames, refuseRowFlags, rowNames } from '../row-names.js'
 const NAMELESS = ['mpatrol', 'table', 'every', 'allocator']
 const FORMS = ['json', 'tsv', 'mpatrol', 'table'] as const
 
+/** The flags that leave leaks out. */
+const SUPPRESS = ['suppress', 'suppress-known']
+
 /** Runs `hf-stats`. @throws UsageError */
 export async function runStats(args: Arguments): Promise<void> {
-  const stage = reportStage(args)
+  // Most reports are of all leaks.
+  const isSuppressing = SUPPRESS.some((flag) => args.has(flag))
+  const prepare = isSuppressing ? (await import('../suppressions.js')).suppressing(args) : (all: Statistics) => all
+  const stage = reportStage(args, prepare)
   const { operands } = args
   if (operands.length > 1) {
     const line = operands.length > 3 ? 'hf-merge FILE ... | hf-stats' : `hf-merge ${operands.join(' ')} | hf-stats`
@@ -45,8 +51,8 @@ export async function runStats(args: Arguments): Promise<void> {
   })
 }
 
-/** The stage that makes the requested report. @throws UsageError */
-function reportStage(args: Arguments): Stage<EventBatch, Uint8Array> {
+/** The stage that makes the requested report, of statistics that are prepared. @throws UsageError */
+function reportStage(args: Arguments, prepare: (all: Statistics) => Statistics): Stage<EventBatch, Uint8Array> {
   if (args.has('allocator')) return allocatorReport(args)
   const [form, ...others] = FORMS.filter((name) => args.has(name))
   if (others.length > 0) throw new UsageError(`--${form} and --${others[0]} cannot be combined`)
@@ -59,7 +65,7 @@ function reportStage(args: Arguments): Stage<EventBatch, Uint8Array> {
   if (unusual !== undefined) refuseRowFlags(args, unusual, isGrouped)
   if (args.has('every')) return liveReport(args, form, trace)
   if (form === 'mpatrol' || form === 'table') {
-    const unused = ['top', 'section', 'sort', 'timeline', 'by'].find((flag) => args.has(flag))
+    const unused = ['top', 'section', 'sort', 'timeline', 'by', ...SUPPRESS].find((flag) => args.has(flag))
     if (unused !== undefined) throw new UsageError(`--${unused} and --${form} cannot be combined`)
   }
   if (form === 'table') return new EventTable({ sources: args.has('sources'), ...(trace !== undefined && { trace }) })
@@ -67,7 +73,10 @@ function reportStage(args: Arguments): Stage<EventBatch, Uint8Array> {
   const print = printer(args, form, given('top'))
   const own = ownFrames(args)
   return new StatisticsReport({
-    print: isGrouped ? (statistics) => print({ ...statistics, sites: groupedSites(statistics.sites, own, by) }) : print,
+    print: (all) => {
+      const statistics = prepare(all)
+      return print(isGrouped ? { ...statistics, sites: groupedSites(statistics.sites, own, by) } : statistics)
+    },
     ...(trace !== undefined && { trace }),
   })
 }
@@ -82,7 +91,7 @@ function traceNumber(text: string): number {
 /** The stage that finds out which allocator the trace is of. @throws UsageError */
 function allocatorReport(args: Arguments): AllocatorReportStage {
   refuseRowFlags(args, 'allocator')
-  const others = ['tsv', 'mpatrol', 'table', 'sources', 'top', 'section', 'sort', 'timeline', 'every']
+  const others = ['tsv', 'mpatrol', 'table', 'sources', 'top', 'section', 'sort', 'timeline', 'every', ...SUPPRESS]
   const flag = others.find((name) => args.has(name))
   if (flag !== undefined) throw new UsageError(`--${flag} and --allocator cannot be combined`)
   const trace = args.value('trace')
@@ -94,7 +103,9 @@ function allocatorReport(args: Arguments): AllocatorReportStage {
 
 /** The stage that shows the main figures repeatedly. @throws UsageError */
 function liveReport(args: Arguments, form: string | undefined, trace?: number): LiveFiguresReport {
-  const flag = ['tsv', 'mpatrol', 'table', 'top', 'section', 'sort', 'timeline', 'by'].find((name) => args.has(name))
+  const flag = ['tsv', 'mpatrol', 'table', 'top', 'section', 'sort', 'timeline', 'by', ...SUPPRESS].find((name) =>
+    args.has(name),
+  )
   if (flag !== undefined) throw new UsageError(`--${flag} and --every cannot be combined`)
   const { path, compression } = outputOf(args, [], false)
   // On a terminal each line takes the place of the one before.

@@ -18,6 +18,9 @@ export const stats: Command = {
     'If the input holds several traces, their statistics are combined (blocks still live at the end of each count as ' +
     'leaked). --mpatrol and --table show only the first, or the one given by --trace.\n' +
     `${SYMBOLIZE_HELP}\n` +
+    'Rules of --suppress are lines leak:PATTERN, which hold for stacks with such a function, file or module, and ' +
+    "valgrind's blocks for Memcheck:Leak. What they suppress is not in the leaks of the trace and its sites, and is " +
+    'shown by itself; leaks by size and by thread still have it.\n' +
     'If the input is truncated, statistics for the part that was read are printed before the error.',
   memory:
     'grows with the live blocks (75 to 140 bytes each), and with distinct sites, sizes and threads, up to 65536 of ' +
@@ -53,12 +56,20 @@ export const stats: Command = {
     },
     { name: 'sources', help: 'With --table: show thread, function, file and line of each event' },
     { name: 'trace', value: 'N', help: 'Take only trace number N of an input that holds several' },
+    {
+      name: 'suppress',
+      value: 'FILE',
+      help: 'Leave leaks out that FILE names: rules of LeakSanitizer, heaptrack or valgrind',
+      repeat: true,
+    },
+    { name: 'suppress-known', help: 'Leave out what the C library, its loader and GLib keep until the end' },
     SYMBOLIZE_FLAG,
     ...OUTPUT_FLAGS,
   ],
   examples: [
     { command: 'hf-stats --top 5 dump.zip', means: 'the statistics of an Android dump' },
     { command: 'hf-stats --section leaks app.mtrc', means: 'only what leaks' },
+    { command: 'hf-stats --suppress lsan.supp --suppress-known app.zst', means: 'without the leaks that are known' },
     { command: 'hf-stats --by function --section peak app.heaptrack.zst', means: 'which functions hold the peak' },
     {
       command: 'hf-stats --section timeline --timeline 200 --tsv app.mtrc > live.tsv',

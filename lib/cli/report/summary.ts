@@ -33,6 +33,7 @@ export function summary(statistics: Statistics): string[] {
     ['allocated', amount(allocated)],
     ['freed', amount(freed)],
     ['leaked', `${amount(leaked)} (still live ${statistics.complete ? 'at exit' : 'where the input ends'})`],
+    ...suppressedPair(statistics),
     ['peak memory', peak(statistics, peakBytes, `${bytes(peakBytes.bytes)} in ${blocks(peakBytes.blocks)}`)],
     ['peak block count', peak(statistics, peakBlocks, amount(peakBlocks))],
     ...curve(statistics),
@@ -95,4 +96,12 @@ function curve({ timeline, peakBytes }: Statistics): Pair[] {
     return LEVELS[Math.max(1, level) - 1]
   })
   return [['live bytes', marks.join('')]]
+}
+
+/** What is not reported as leaked, if any may be. */
+function suppressedPair({ suppressed }: Statistics): Pair[] {
+  if (suppressed === undefined) return []
+  const rules = suppressed.rules.length
+  const by = rules === 0 ? '' : `, by ${rules === 1 ? '1 rule' : `${grouped(rules)} rules`}`
+  return [['suppressed leaks', `${amount(suppressed)}${by}`]]
 }

@@ -1,9 +1,9 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
 import { createInterface, type Interface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
-import type { Frame } from '../../event/frame.js'
 import { canDemangle, demangledNames } from './demangle.js'
 import { isInstalled } from './installed.js'
+import type { AddressNamer, Names } from './namer.js'
 
 /** The tools that name addresses, the best first. Both understand the same options and write the same text. */
 export const ADDRESS_TOOLS = ['llvm-symbolizer', 'addr2line'] as const
@@ -19,17 +19,6 @@ const MAX_NAME = 65_536
 /** The best tool on this machine. */
 export function findTool(): AddressTool | undefined {
   return ADDRESS_TOOLS.find(isInstalled)
-}
-
-/** The frames at an address, the innermost first; all but the last one are inlined. Empty if nothing is known. */
-export type Names = readonly Pick<Frame, 'function' | 'file' | 'line'>[]
-
-/** Names the addresses of one file. */
-export interface AddressNamer {
-  /** The names at addresses. @throws Error when they cannot be found */
-  ask(addresses: readonly bigint[]): Promise<Names[]>
-  /** Frees what it holds, such as a process. */
-  close(): void
 }
 
 /** A process that names the addresses of one file. */

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { decodeText, encodeText } from '../../event/strings.js'
-import type { Names } from './address-tool.js'
+import type { Names } from './namer.js'
 import { isInstalled } from './installed.js'
 
 const DEMANGLER = 'c++filt'

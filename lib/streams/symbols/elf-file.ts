@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { FunctionSymbols, readElf, type LoadedPart, type ReadAt } from '../../symbols/elf.js'
-import type { AddressNamer, Names } from './address-tool.js'
+import type { AddressNamer, Names } from './namer.js'
 import { demangled } from './demangle.js'
 
 /** A regular file that is open, and how it is read; undefined if a path is not that of one. */

@@ -2,7 +2,7 @@ import { HI, LO, SAFE_HI, WORD } from '../../bytes/u64.js'
 import { reviseBatch, type EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
 import type { StringTable } from '../../event/strings.js'
-import type { Names } from './address-tool.js'
+import type { Names } from './namer.js'
 import type { Symbolizer } from './symbolizer.js'
 
 const { function: HAS_FUNCTION, file: HAS_FILE, line: HAS_LINE } = FieldBit

@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path'
-import { AddressProcess, findTool, type AddressNamer, type AddressTool, type Names } from './address-tool.js'
+import { AddressProcess, findTool, type AddressTool } from './address-tool.js'
+import type { AddressNamer, Names } from './namer.js'
 import { SymbolFile } from './elf-file.js'
 import { findModule, type FoundModule } from './find-module.js'
 import type { LoadedModules } from './loaded-modules.js'

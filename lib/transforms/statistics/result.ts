@@ -47,6 +47,12 @@ export interface Shares {
   temporary: Temporary<Amount>
 }
 
+/** Leaks that are not reported. */
+export interface Suppressed extends Amount {
+  /** The rules that hold for any, with what each suppresses. */
+  rules: ({ name: string } & Amount)[]
+}
+
 /** The moment of the maximum of live bytes or blocks. */
 export interface Peak extends Amount {
   /** The number of the event that reached it in the stream, from 1. */
@@ -267,6 +273,8 @@ export interface Statistics {
   freed: Amount
   /** Blocks that were live when their trace ended. */
   leaked: Amount
+  /** What `leaked` does not have, because it was suppressed: present if there are rules for that. */
+  suppressed?: Suppressed
   peakBytes: Peak
   peakBlocks: Peak
   temporary: Temporary<Amount>

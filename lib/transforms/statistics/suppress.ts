@@ -1,0 +1,36 @@
+import { suppressibleFrames, type Suppression } from '../../names/suppressions.js'
+import type { Amount, Statistics, Suppressed } from './result.js'
+
+/**
+ * Statistics without the leaks that rules suppress: `leaked` of the whole and of each site is without them, and
+ * `suppressed` has them, in total and for each rule. A leak counts for the first rule that it fits. All other figures
+ * stay, also what leaks by size, thread and process, which no rule can tell.
+ */
+export function suppress(statistics: Statistics, rules: readonly Suppression[]): Statistics {
+  const amounts = rules.map((): Amount => ({ blocks: 0, bytes: 0n }))
+  const sum: Amount = { blocks: 0, bytes: 0n }
+  const sites = statistics.sites.map((site) => {
+    if (site.leaked.blocks === 0 || site.rest !== undefined) return site
+    const frames = suppressibleFrames(site)
+    const rule = amounts[rules.findIndex((one) => one.matches(frames))]
+    if (rule === undefined) return site
+    for (const amount of [rule, sum]) {
+      amount.blocks += site.leaked.blocks
+      amount.bytes += site.leaked.bytes
+    }
+    return { ...site, leaked: { blocks: 0, bytes: 0n } }
+  })
+  const { blocks, bytes } = statistics.leaked
+  const suppressed: Suppressed = {
+    ...sum,
+    rules: rules.flatMap(({ name }, i) =>
+      (amounts[i] as Amount).blocks === 0 ? [] : [{ name, ...(amounts[i] as Amount) }],
+    ),
+  }
+  const entries = Object.entries({ ...statistics, sites }).flatMap(([key, value]) =>
+    key === 'leaked'
+      ? [[key, { blocks: blocks - sum.blocks, bytes: bytes - sum.bytes }] as const, ['suppressed', suppressed] as const]
+      : [[key, value] as const],
+  )
+  return Object.fromEntries(entries) as unknown as Statistics
+}
