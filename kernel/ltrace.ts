@@ -341,8 +341,8 @@ function readLine(p: usize, end: usize, i: u32): i32 {
 }
 
 /**
- * Whether there is an allocator's call, or its result, in a line over the limit, of which the part before `end` is known.
- * Only the first `MAX_LINE` bytes count, so that it does not matter how much of a line has arrived.
+ * Whether there is an allocator's call, or its result, in a line over the limit, of which the part before `end` is
+ * known. Only the first `MAX_LINE` bytes count, so that it does not matter how much of a line has arrived.
  */
 export function hasEvent(p: usize, end: usize): bool {
   end = min(end, p + MAX_LINE)

@@ -88,8 +88,8 @@ function endsBlock(row: usize, mask: u32): bool {
 }
 
 /**
- * Whether a realloc of a block that is known by its index failed: it asked for some bytes, gives the old address, and got
- * no new one. Without addresses, nothing says so.
+ * Whether a realloc of a block that is known by its index failed: it asked for some bytes, gives the old address, and
+ * got no new one. Without addresses, nothing says so.
  */
 function failsIndexed(row: usize, mask: u32): bool {
   return (

@@ -4,8 +4,8 @@ import { LINE_THREAD } from './head'
 import { does } from './call'
 
 /**
- * A place for each such thread: its id, the number of its calls, and the first calls. When all places are taken, a thread
- * is forgotten.
+ * A place for each such thread: its id, the number of its calls, and the first calls. When all places are taken, a
+ * thread is forgotten.
  */
 const MAX_THREADS: usize = 256
 export const MAX_DEPTH: u32 = 8

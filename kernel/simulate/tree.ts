@@ -241,7 +241,9 @@ function update(entry: usize, from: usize, size: u64): void {
   if (load<u64>(entry, E_MAX) == size) store<u64>(entry, maxOf(from), E_MAX)
 }
 
-/** Joins the pages below two neighbours if they have few entries. @param i the first of them; -1 if there are not two */
+/**
+ * Joins the pages below two neighbours if they have few entries. @param i the first of them; -1 if there are not two
+ */
 function joinPages(at: usize, i: u32): void {
   if (i == <u32>-1) return
   const entry = entryAt(at, i)

@@ -179,8 +179,8 @@ function endsBlock(batch: EventBatch, i: number): boolean {
 }
 
 /**
- * Whether a realloc of a block that is known by its index failed: it asked for some bytes, gives the old address, and got
- * no new one. Without addresses, nothing says so.
+ * Whether a realloc of a block that is known by its index failed: it asked for some bytes, gives the old address, and
+ * got no new one. Without addresses, nothing says so.
  */
 function failsIndexed(batch: EventBatch, i: number): boolean {
   const mask = batch.mask[i] as number

@@ -34,7 +34,8 @@ export type LabelByKey = (keys: BlockKeys, labels: Uint32Array, from: number, to
  * labelled block that was freed last, if it was at the old address, or allocated last, if it is at the new one.
  *
  * With `keepsWhole`, nothing is left of a block but what comes after it got a label: frees and reallocs lose their own
- * label if their block has none, as do frees of NULL, and a realloc whose own label is the first of its block gets `BEGINS_HERE` with it.
+ * label if their block has none, as do frees of NULL, and a realloc whose own label is the first of its block gets
+ * `BEGINS_HERE` with it.
  *
  * Memory grows with the number of live blocks that have a label, or come of a realloc or of a kernel's function: 35 to
  * 140 bytes for each of the most there were at a time.

@@ -15,8 +15,8 @@ const SLICE_BYTES = 4096
 const OUTPUT_BYTES = 65_536
 
 /**
- * How many inflaters of zlib-sync a process makes. It never frees zlib's state of one, some 40 KB, and has no way to use
- * it again; what a process that reads many traces gains by it is lost soon.
+ * How many inflaters of zlib-sync a process makes. It never frees zlib's state of one, some 40 KB, and has no way to
+ * use it again; what a process that reads many traces gains by it is lost soon.
  */
 const MAX_SYNC = 64
 let syncLeft = MAX_SYNC

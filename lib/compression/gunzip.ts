@@ -70,7 +70,10 @@ export function trailerOf({ crc, length }: Content): Buffer {
   return trailer
 }
 
-/** The error for a trailer that does not match the content: with the offset of the member, which may be damaged anywhere. */
+/**
+ * The error for a trailer that does not match the content: with the offset of the member, which may be damaged
+ * anywhere.
+ */
 export function wrongTrailer(input: Compressed, isCrcRight: boolean, start: number): TraceError {
   return input.corrupt(`the ${isCrcRight ? 'length' : 'CRC-32'} of a gzip member is wrong`, start)
 }

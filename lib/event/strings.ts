@@ -264,8 +264,8 @@ const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const encoder = new TextEncoder()
 
 /**
- * Bytes as a string: UTF-8, with each byte 0xNN that is not part of valid UTF-8 as the lone surrogate U+DCNN. Other lone
- * surrogates are the three bytes that UTF-8 would have for them, so that every string survives as well.
+ * Bytes as a string: UTF-8, with each byte 0xNN that is not part of valid UTF-8 as the lone surrogate U+DCNN. Other
+ * lone surrogates are the three bytes that UTF-8 would have for them, so that every string survives as well.
  */
 export function decodeText(bytes: Uint8Array): string {
   try {
@@ -296,8 +296,8 @@ function decodeDamaged(bytes: Uint8Array): string {
 }
 
 /**
- * The end of the lone surrogates at `i` that are three bytes each: a second half of a pair, or a number of first halves,
- * which are bytes instead if something follows that could be taken for a second half. `i` if there are none.
+ * The end of the lone surrogates at `i` that are three bytes each: a second half of a pair, or a number of first
+ * halves, which are bytes instead if something follows that could be taken for a second half. `i` if there are none.
  */
 function halvesEnd(bytes: Uint8Array, i: number): number {
   let end = i

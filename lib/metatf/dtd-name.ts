@@ -64,8 +64,8 @@ function isAscii(bytes: Uint8Array): boolean {
 const URL_SCHEME = /^[a-z][a-z\d+.-]+:\/\//i
 
 /**
- * The name of the file in which to look for the DTD that a trace names: the last part of a name, a path or a URL. A trace
- * may come from anywhere, so the folders in the name do not count. Undefined for a name that cannot be a file's.
+ * The name of the file in which to look for the DTD that a trace names: the last part of a name, a path or a URL. A
+ * trace may come from anywhere, so the folders in the name do not count. Undefined for a name that cannot be a file's.
  */
 export function dtdFile(name: string): string | undefined {
   const base = lastPart(name)

@@ -11,7 +11,10 @@ type FrameKind = 'own' | 'unnamed' | 'library' | 'allocator'
 
 /** Which frames a row does not begin with. */
 export interface OwnFrameOptions {
-  /** Frames that match are hidden, too: the text of the frame, or the function in it, up to `LONGEST_MATCHED` characters. */
+  /**
+   * Frames that match are hidden, too: the text of the frame, or the function in it, up to `LONGEST_MATCHED`
+   * characters.
+   */
   readonly hide?: readonly RegExp[]
   /** Nothing is hidden. */
   readonly all?: boolean

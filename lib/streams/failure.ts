@@ -58,9 +58,9 @@ function failAll(): void {
 }
 
 /**
- * Destroys a stream with an error as soon as its consumer has taken everything that is queued and asks for more, and the
- * streams that it is piped into have written their input. A pipeline destroys these together with what they have queued,
- * and a consumer that has not asked for more may still work on the last chunk.
+ * Destroys a stream with an error as soon as its consumer has taken everything that is queued and asks for more, and
+ * the streams that it is piped into have written their input. A pipeline destroys these together with what they have
+ * queued, and a consumer that has not asked for more may still work on the last chunk.
  */
 export function failWhenDrained(stream: Readable, error: Error): void {
   let isAsked = false

@@ -21,7 +21,9 @@ const CHUNKS_BYTES = 262_144
 const MIN_CHUNK_BYTES = 4096
 const MAX_CHUNK_BYTES = 65_536
 
-/** With more compact files, whose decoders take 15 to 25 MB each, all of these are decoded to a temporary file before. */
+/**
+ * With more compact files, whose decoders take 15 to 25 MB each, all of these are decoded to a temporary file before.
+ */
 const MAX_COMPACT = 8
 
 /** One of the files to merge. */

@@ -243,7 +243,8 @@ export class FunctionSymbols {
       else to = middle
     }
     const start = addresses[from - 1]
-    // Of the symbols at one address, the first one that contains the address; a symbol without size ends at the next one.
+    // Of the symbols at one address, the first one that contains the address; a symbol without size ends at the next
+    // one.
     for (let i = from - 1; i >= 0 && i > from - 64 && addresses[i] === start; i--) {
       const size = sizes[i] as number
       if (size !== 0 && address >= (start as number) + size) continue

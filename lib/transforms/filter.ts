@@ -70,7 +70,8 @@ export interface FilterOptions extends FateOptions {
    * Keep blocks, not events: all later events of every block with an allocation that meets the criteria (with `invert`:
    * the inverted criteria), and no free or realloc of any other block. A realloc that is the first event of its block
    * to meet the criteria begins it: it becomes an allocation. A free of NULL is of no block, and not kept. Other events
-   * that neither begin nor end a block, such as failed reallocs, are kept if they meet the criteria. Memory grows with the number of kept blocks that are live.
+   * that neither begin nor end a block, such as failed reallocs, are kept if they meet the criteria. Memory grows with
+   * the number of kept blocks that are live.
    */
   readonly lifetimes?: boolean
 }

@@ -73,7 +73,10 @@ export const PROFILE_VALUES = [
  */
 export const PROFILE_MATCHES = ['names', 'lines', 'all'] as const
 
-/** The unit of a figure, which decides what K, M and G after a number mean: powers of 1,024 of bytes, of 1,000 of others. */
+/**
+ * The unit of a figure, which decides what K, M and G after a number mean: powers of 1,024 of bytes, of 1,000 of
+ * others.
+ */
 export type FigureUnit = 'bytes' | 'blocks' | 'events'
 
 /** Figures that have budgets: what each is, in words, its unit, and whether functions have it, too. */

@@ -175,7 +175,9 @@ function timelineTable({ timeline, summary }: ReportData): string {
   ])
 }
 
-/** The stacks of one table, each in one line, the innermost frame of the program's own first: see docs/statistics.md. */
+/**
+ * The stacks of one table, each in one line, the innermost frame of the program's own first: see docs/statistics.md.
+ */
 function stackTexts({ frames }: ReportData, stacks: readonly StackFrames[]): string[] {
   const textOf = (id: number) => namedFrameText(frames[id] ?? { name: '' })
   const sources = stacks.map((stack) =>

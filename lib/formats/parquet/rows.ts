@@ -38,7 +38,9 @@ function parse(text: string): unknown {
   }
 }
 
-/** The next rows as a batch, as many as all columns have read ahead. @throws ParquetFault for an event without a kind */
+/**
+ * The next rows as a batch, as many as all columns have read ahead. @throws ParquetFault for an event without a kind
+ */
 export function takeBatch(columns: readonly ColumnReader[], most: number, header: TraceHeader): EventBatch {
   let count = most
   for (const { head, tail } of columns) count = Math.min(count, tail - head)

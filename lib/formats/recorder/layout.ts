@@ -39,7 +39,9 @@ export const Tag = {
 /** This bit of the tag of an allocation says that it has the stack of the one before it. */
 export const SAME_STACK = 0x80
 
-/** The number of numbers in each record, by tag; for an allocation, with that of its stack. 0 for records with strings. */
+/**
+ * The number of numbers in each record, by tag; for an allocation, with that of its stack. 0 for records with strings.
+ */
 export const NUMBERS: readonly number[] = [0, 0, 0, 2, 2, 1, 1, 3, 5, 6, 6, 5, 6, 2, 2, 2]
 
 /** How a program ended, in the end mark. */

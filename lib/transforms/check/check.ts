@@ -19,7 +19,10 @@ export interface CheckedBudget extends Budget, Pick<BudgetGroup, 'at' | 'each'> 
   /** The value in each run, and in each run of the baseline. */
   readonly values?: readonly bigint[]
   readonly baseline?: readonly bigint[]
-  /** The value that counts: of `max`, that of the run which is nearest to its limit or farthest beyond it; of `grow`, the median. */
+  /**
+   * The value that counts: of `max`, that of the run which is nearest to its limit or farthest beyond it; of `grow`,
+   * the median.
+   */
   readonly value?: bigint
   /** The median of the baseline. */
   readonly old?: bigint

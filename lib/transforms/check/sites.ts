@@ -41,8 +41,8 @@ const OF_SIZES: Partial<Record<BudgetFigure, keyof ComparedFigures>> = {
 }
 
 /**
- * The sites in which a figure changed most, or where there is no other trace, those with most of it: of each function of
- * a group by its name, or those of the whole trace under an empty name.
+ * The sites in which a figure changed most, or where there is no other trace, those with most of it: of each function
+ * of a group by its name, or those of the whole trace under an empty name.
  */
 export function changedSites({ old, next, figure, group, own, top }: Question): ReadonlyMap<string, ChangedSite[]> {
   const isOfFunctions = group.at !== undefined || group.each !== undefined

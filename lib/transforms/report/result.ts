@@ -279,8 +279,8 @@ export interface ReportAddresses {
 }
 
 /**
- * Kinds of problems, as in `summary.faults` and `summary.reallocs`; and allocations of no bytes. A failed allocation can
- * be a realloc.
+ * Kinds of problems, as in `summary.faults` and `summary.reallocs`; and allocations of no bytes. A failed allocation
+ * can be a realloc.
  */
 export const PROBLEM_KINDS = [
   'unknownFree',

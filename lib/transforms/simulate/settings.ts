@@ -31,7 +31,9 @@ const MOST_TRIM = 2 ** 45
 const MOST_CLASSES = 256
 const MOST_CLASS = 2 ** 40
 
-/** The options with their defaults. @throws RangeError for options that are unknown, out of range, or of another policy */
+/**
+ * The options with their defaults. @throws RangeError for options that are unknown, out of range, or of another policy
+ */
 export function settingsOf(options: SimulateOptions): SimulateSettings {
   checkOptions(options, OPTIONS, 'simulate()')
   const policy = oneOf('policy', options.policy, POLICIES)

@@ -5,8 +5,8 @@ import type { SiteNames } from '../names.js'
 import { finding, siteLines, subject, type CheckOutput } from './words.js'
 
 /**
- * The result of a check as SARIF 2.1.0 (OASIS): a result for each budget that is exceeded, at its first site whose source
- * file is known, otherwise at the trace. Figures that are not known are notifications of the tool.
+ * The result of a check as SARIF 2.1.0 (OASIS): a result for each budget that is exceeded, at its first site whose
+ * source file is known, otherwise at the trace. Figures that are not known are notifications of the tool.
  */
 export function checkSarif({ result, names, status, version, folder }: CheckOutput): string {
   const ids = [...new Set(result.budgets.map(ruleId))]
