@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { abandonOutputs, OutputFile } from '../../streams/io/output-file.js'
+import { OutputFile } from '../../streams/io/output-file.js'
 import { Program } from './program.js'
 import type { Recorder, Settings } from './recorders.js'
 import { notStarted } from './recording.js'
@@ -44,10 +44,14 @@ export async function recordToFile(
   rmSync(folder, { recursive: true, force: true })
   if (ending.status !== 0) process.exitCode = ending.status
   const error = ending.error ?? notStarted(words[0] as string, ending, size)
-  if (error === undefined && events !== '') {
-    file.commit()
-    return { ...ending, events: Number(events) }
+  if (error !== undefined) {
+    file.discard()
+    throw error
   }
-  abandonOutputs()
-  throw error ?? new Error(`${path}: the recording could not be written`)
+  if (events === '') {
+    file.abandon()
+    throw new Error(`${path}: the recording could not be written`)
+  }
+  file.commit()
+  return { ...ending, events: Number(events) }
 }

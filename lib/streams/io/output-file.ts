@@ -9,6 +9,7 @@ import {
   readlinkSync,
   realpathSync,
   renameSync,
+  rmSync,
   statSync,
   type Stats,
 } from 'node:fs'
@@ -100,6 +101,13 @@ export class OutputFile {
       return written
     }
     return target === resolve(this.path) ? `${this.path}.partial` : partial
+  }
+
+  /** Removes the file, in which there is nothing worth keeping. One that is written in place stays. */
+  discard(): void {
+    const { written, target } = this
+    this.forget()
+    if (written !== undefined && written !== target) rmSync(written, { force: true })
   }
 
   private forget(): void {

@@ -296,6 +296,7 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and 
     const { code, stderr } = await run('hf-record -o missing.hfrec -- ./missing')
     expect([code, stderr.split('\n')[0]]).toEqual([127, 'hf-record: ./missing: no such program'])
     expect(existsSync(at('missing.hfrec'))).toBe(false)
+    expect(existsSync(at('missing.hfrec.partial'))).toBe(false)
     expect((await run('hf-record --with glibc --drop -- ./every')).stderr).toContain('--drop needs --with recorder')
     expect((await run('hf-record --stack-depth x --with recorder -- ./every')).code).toBe(2)
   })
