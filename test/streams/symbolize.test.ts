@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -112,6 +112,41 @@ describe.skipIf(missing.length > 0)(`symbolize (needs cc and binutils; absent: $
     const ids = { [join(folder, 'gone')]: id }
     const found = await run([alloc(gone)], { debugDirs: [join(folder, 'debug')], buildIds: ids })
     expect(found.events[0]?.stack).toHaveLength(3)
+  })
+
+  test('debuginfod is asked for the debug file of a stripped module, only where its servers are named', async () => {
+    const path = compile('remote', '-g', '-pie', '-fPIE')
+    const raw = `in ${path}+0x${addressOf(path).toString(16)}`
+    const id = elfFile(path)?.buildId as string
+    const debug = join(folder, 'fetched.debug')
+    execFileSync('objcopy', ['--only-keep-debug', path, debug])
+    execFileSync('strip', [path])
+    const tools = join(folder, 'debuginfod')
+    mkdirSync(tools)
+    const log = join(folder, 'asked')
+    writeFileSync(
+      join(tools, 'debuginfod-find'),
+      `#!/bin/sh\necho "$@" >> ${log}\n[ "$2" = ${id} ] && echo ${debug}\n`,
+      { mode: 0o755 },
+    )
+    const { PATH, DEBUGINFOD_URLS } = process.env
+    try {
+      process.env['PATH'] = `${tools}:${PATH}`
+      delete process.env['DEBUGINFOD_URLS']
+      expect((await run([alloc(raw)])).events[0]?.stack).toEqual([raw])
+      expect(existsSync(log)).toBe(false)
+      process.env['DEBUGINFOD_URLS'] = 'http://127.0.0.1:9'
+      const { events } = await run([alloc(raw)])
+      expect(events[0]?.stack?.map((text) => parseFrame(text).function)).toEqual(['inner', 'middle', 'outer'])
+      expect(readFileSync(log, 'utf8')).toBe(`debuginfo ${id}\n`)
+      // A file of another build is refused, as anywhere else.
+      writeFileSync(join(tools, 'debuginfod-find'), `#!/bin/sh\necho ${process.execPath}\n`)
+      expect((await run([alloc(raw)])).events[0]?.stack).toEqual([raw])
+    } finally {
+      process.env['PATH'] = PATH
+      if (DEBUGINFOD_URLS === undefined) delete process.env['DEBUGINFOD_URLS']
+      else process.env['DEBUGINFOD_URLS'] = DEBUGINFOD_URLS
+    }
   })
 
   test('a file with another build id is refused with both', async () => {
