@@ -3,7 +3,7 @@ import { Api, FieldBit, Kind } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
 import { loadKernel } from '../kernel/load.js'
 import type { LiveExports } from '../kernel/live.js'
-import { AddressSpaces, SpacesError } from './address-spaces.js'
+import { AddressSpaces, type SpacesError } from './address-spaces.js'
 import { BlockEffect } from './block-effect.js'
 import { BlockKeys } from './block-keys.js'
 import { LiveSet } from './live-set.js'
@@ -89,17 +89,11 @@ export class Collisions {
   private findRow(batch: EventBatch, from: number, to: number): number {
     const before = (this.asTheyAre ??= new LiveSet(0))
     const after = (this.asWritten ??= new LiveSet(0, loadKernel<LiveExports>('live'), this.keysAsWritten()))
-    try {
-      before.follow(batch, from, to)
-    } catch (error) {
-      if (!(error instanceof SpacesError)) throw error
-      const row = this.findRow(batch, from, error.row)
-      if (row === error.row - from) this.unclear = error
-      return row
-    }
-    after.follow(batch, from, to)
+    const unclear = before.readClear(batch, from, to)
+    const rows = (unclear?.row ?? to) - from
+    before.apply(rows)
+    after.follow(batch, from, from + rows)
     const { spaces } = before.keys
-    const rows = to - from
     for (let row = 0; row < rows; row++) {
       const effect = before.effects[row] as number
       if (((effect ^ (after.effects[row] as number)) & SEEN) !== 0) return row
@@ -109,6 +103,7 @@ export class Collisions {
       if (space >= 0) this.firstSpace ??= space
       if (space !== this.firstSpace) return row
     }
+    this.unclear = unclear
     return rows
   }
 

@@ -4,6 +4,7 @@ import { Kind } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
 import { BlockEffect } from './block-effect.js'
 import { INDEXED, type BlockKeys } from './block-keys.js'
+import type { SpacesError } from './address-spaces.js'
 import { LiveSet } from './live-set.js'
 
 const { began: BEGAN, ended: ENDED, reused: REUSED, nothing: NOTHING, failed: FAILED } = BlockEffect
@@ -70,18 +71,22 @@ export class Lifetimes {
    * @param labels each event's own label
    * @param labelByKey is called before some of the events are followed, to label those
    * @throws RangeError when there is no memory for the blocks
+   * @throws SpacesError when blocks cannot be told apart; the events before that one have their labels
    */
   follow(batch: EventBatch, labels: Uint32Array, labelByKey?: LabelByKey): void {
     if (batch.header !== this.header) this.begin(batch.header)
     const { liveSet } = this
-    for (let from = 0; from < batch.count; from += BATCH_EVENTS) {
-      const to = Math.min(from + BATCH_EVENTS, batch.count)
-      liveSet.read(batch, from, to)
+    let unclear: SpacesError | undefined
+    for (let from = 0; from < batch.count && unclear === undefined; from += BATCH_EVENTS) {
+      let to = Math.min(from + BATCH_EVENTS, batch.count)
+      unclear = liveSet.readClear(batch, from, to)
+      if (unclear !== undefined) to = unclear.row
       labelByKey?.(liveSet.keys, labels, from, to)
       this.passOver(batch, labels, from, to)
       liveSet.apply(to - from)
       this.share(batch, labels, from, to)
     }
+    if (unclear !== undefined) throw unclear
   }
 
   private begin(header: TraceHeader): void {

@@ -1,6 +1,7 @@
 import { BATCH_EVENTS as ROWS, type EventBatch } from '../event/batch.js'
 import { KernelColumns } from '../kernel/instance.js'
 import { loadKernel, releaseKernel } from '../kernel/load.js'
+import { SpacesError } from './address-spaces.js'
 import { BlockKeys, KEY_FIELDS } from './block-keys.js'
 import type { LiveExports } from '../kernel/live.js'
 
@@ -85,6 +86,7 @@ export class LiveSet {
   /**
    * The first half of `follow`: finds out which blocks the events concern, for `keys`.
    * @throws RangeError when there are more events than `BATCH_EVENTS`
+   * @throws SpacesError when blocks cannot be told apart; nothing was read then
    */
   read(batch: EventBatch, from: number, to: number): void {
     if (to - from > ROWS) throw new RangeError(`${ROWS} events can be followed at a time, not ${to - from}`)
@@ -94,6 +96,21 @@ export class LiveSet {
     this.columns ??= new KernelColumns(this.run)
     this.columns.put(batch, from, to, KEY_FIELDS)
     this.run.intend(to - from)
+  }
+
+  /**
+   * As `read`, but if blocks cannot be told apart, reads the events before that one.
+   * @returns what is wrong with that one
+   */
+  readClear(batch: EventBatch, from: number, to: number): SpacesError | undefined {
+    try {
+      this.read(batch, from, to)
+      return undefined
+    } catch (error) {
+      if (!(error instanceof SpacesError)) throw error
+      this.read(batch, from, error.row)
+      return error
+    }
   }
 
   /** The second half: applies the rows that were read. @throws RangeError when there is no memory for the blocks */

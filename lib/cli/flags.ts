@@ -85,6 +85,22 @@ export const SYMBOLIZE_HELP =
   'names, and a warning says so. Neither --debug-dir nor debuginfod are asked here: for these use hf-symbolize. The ' +
   'trace itself stays as it is.'
 
+/** Leave known leaks out. */
+export const SUPPRESS_FLAGS: readonly Flag[] = [
+  {
+    name: 'suppress',
+    value: 'FILE',
+    help: 'Leave leaks out that FILE names: rules of LeakSanitizer, heaptrack or valgrind',
+    repeat: true,
+  },
+  { name: 'suppress-known', help: 'Leave out what the C library, its loader and GLib keep until the end' },
+]
+
+/** The sentence of their help about it. */
+export const SUPPRESS_HELP =
+  'Rules of --suppress are lines leak:PATTERN, which hold for stacks with such a function, file or module, and ' +
+  "valgrind's blocks for Memcheck:Leak."
+
 /** Chooses the format of the input of commands that can read any. */
 export const FROM_FLAG: Flag = {
   name: 'from',

@@ -8,9 +8,14 @@ import { describe } from './main.js'
 /** The largest file of rules, in characters. */
 const MAX_FILE = 16 << 20
 
-/** Leaves leaks out, by the rules of `--suppress` and `--suppress-known`. @throws UsageError */
+/** The rules of `--suppress` and `--suppress-known`. @throws UsageError */
+export function suppressions(args: Arguments): Suppression[] {
+  return [...args.all('suppress').flatMap(rulesOf), ...(args.has('suppress-known') ? KNOWN_SUPPRESSIONS : [])]
+}
+
+/** Leaves leaks out, by these rules. @throws UsageError */
 export function suppressing(args: Arguments): (statistics: Statistics) => Statistics {
-  const rules = [...args.all('suppress').flatMap(rulesOf), ...(args.has('suppress-known') ? KNOWN_SUPPRESSIONS : [])]
+  const rules = suppressions(args)
   return (statistics) => suppress(statistics, rules)
 }
 

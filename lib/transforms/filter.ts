@@ -17,6 +17,7 @@ import {
   onCpu,
   type Predicate,
 } from './predicates/predicates.js'
+import { SpacesError } from '../blocks/address-spaces.js'
 import { BEGINS_HERE, Lifetimes } from '../blocks/lifetimes.js'
 import { hasFates } from './fates/predicate.js'
 import type { Fate, FateOptions } from './fates/survey.js'
@@ -138,7 +139,7 @@ export class Filter implements BatchTransform {
   private marked: TraceHeader = NO_HEADER
   private rows = new Int32Array(0)
   private keptCount = 0
-  /** The function of `where` failed at this row of the current batch, with this error. */
+  /** At this row of the current batch the function of `where` failed, or blocks cannot be told apart. */
   private fault: { readonly row: number; readonly error: TraceError } | undefined
   private labels = new Uint32Array(0)
   /** The rows of the result that are reallocs and must become allocations. */
@@ -188,7 +189,7 @@ export class Filter implements BatchTransform {
     this.lifetimes?.dispose()
   }
 
-  /** @throws TraceError (ERR_TRACE_EXPRESSION) when `where` throws, after all events before that one */
+  /** @throws TraceError when `where` throws, or blocks cannot be told apart, after all events before that one */
   next(): EventBatch | null {
     if (this.fault !== undefined) throw this.fault.error
     const batch = this.input
@@ -237,14 +238,22 @@ export class Filter implements BatchTransform {
       if (n === 0) break
       n = predicate(batch, rows, n, this.before)
     }
-    const end = this.fault?.row ?? count
+    let end = this.fault?.row ?? count
     const hasLost = this.lost.find(batch)
     if (this.lifetimes === undefined && !hasLost) return this.invert ? complement(rows, n, end) : n
     const { labels } = this
     labels.fill(this.invert ? 1 : 0, 0, count)
     for (let j = 0; j < n; j++) labels[rows[j] as number] = this.invert ? 0 : 1
     if (hasLost) this.lost.label(batch, labels, this.before)
-    this.lifetimes?.follow(batch, labels)
+    try {
+      this.lifetimes?.follow(batch, labels)
+    } catch (error) {
+      if (!(error instanceof SpacesError)) throw error
+      if (error.row < end) {
+        end = error.row
+        this.fault = { row: end, error: error.at({ format: batch.header.format, event: this.before + end + 1 }) }
+      }
+    }
     this.begun = []
     n = 0
     for (let i = 0; i < end; i++) {

@@ -5,6 +5,7 @@ import { APIS, fieldSet, FieldBit, KINDS } from '../event/fields.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { PARTITIONS, type Partition } from './option-values.js'
 import { INDEXED } from '../blocks/block-keys.js'
+import { SpacesError } from '../blocks/address-spaces.js'
 import { Lifetimes, type LabelByKey } from '../blocks/lifetimes.js'
 import { MissingFields } from './missing-fields.js'
 import { PartHeaders } from './part-headers.js'
@@ -102,6 +103,7 @@ export class Partitioner {
    *
    * With `number`, traces without events become parts, too: batches without events, under the key of the event that
    * follows.
+   * @throws SpacesError when blocks cannot be told apart, after the parts of the events before that one
    * @throws TraceError (ERR_TRACE_UNENCODABLE) when events must be numbered, but already have sequence numbers
    */
   *partition(batch: EventBatch): Generator<Part> {
@@ -111,17 +113,25 @@ export class Partitioner {
     this.missing.look(batch)
     if (this.labels.length < count) this.labels = new Uint32Array(count)
     const labels = this.labels.fill(0, 0, count)
-    if (this.by === 'shard') {
-      this.lifetimes?.follow(batch, labels, this.labelShards)
-    } else {
+    const isByBlock = this.by === 'shard'
+    if (!isByBlock) {
       this.label(batch, labels)
       for (let i = 0; i < count; i++) if (labels[i] === 0) labels[i] = this.labelOf(NONE)
-      this.lifetimes?.follow(batch, labels)
     }
+    let unclear: SpacesError | undefined
+    try {
+      this.lifetimes?.follow(batch, labels, isByBlock ? this.labelShards : undefined)
+    } catch (error) {
+      if (!(error instanceof SpacesError)) throw error
+      if (error.row === 0) throw error
+      unclear = error
+    }
+    const end = unclear?.row ?? count
     const first = this.keyOfLabel(labels[0] as number)
     for (const empty of this.headers.takeEmpty()) yield { key: first, batch: empty }
-    this.lastKey = this.keyOfLabel(labels[count - 1] as number)
-    yield* this.gather(batch, labels)
+    this.lastKey = this.keyOfLabel(labels[end - 1] as number)
+    yield* this.gather(batch, labels, end)
+    if (unclear !== undefined) throw unclear
   }
 
   /** Ends the input: with `number`, gives the last traces without events. */
@@ -131,9 +141,8 @@ export class Partitioner {
     for (const empty of this.headers.takeEmpty()) yield { key: this.lastKey, batch: empty }
   }
 
-  /** The rows of each label by a counting sort, which keeps their order. */
-  private *gather(batch: EventBatch, labels: Uint32Array): Generator<Part> {
-    const { count } = batch
+  /** The rows of each label, of the first `count`, by a counting sort, which keeps their order. */
+  private *gather(batch: EventBatch, labels: Uint32Array, count: number): Generator<Part> {
     if (this.ends.length <= this.keys.length) this.ends = new Uint32Array(this.keys.length * 2)
     const { ends } = this
     const present: number[] = []

@@ -3,6 +3,9 @@ import { AddressSpaces, MAX_PROCESSES } from '../../lib/blocks/address-spaces.js
 import { LiveSet } from '../../lib/blocks/live-set.js'
 import type { TraceEvent } from '../../lib/event/batch.js'
 import { isWritable } from '../../lib/event/format.js'
+import { Filter } from '../../lib/transforms/filter.js'
+import { Simulator } from '../../lib/transforms/simulate/simulator.js'
+import { Partitioner } from '../../lib/transforms/split.js'
 import { decodeAll, drive } from '../support/drive.js'
 import { formatNamed } from '../support/formats.js'
 import { HEADER, inBatches } from '../transforms/events.js'
@@ -106,5 +109,28 @@ describe('an encoder refuses blocks that cannot be told apart', () => {
     const some = events.with(at - 2, { ...events[at - 2], address: 0x1000n } as TraceEvent)
     const { error } = drive(format.encoder(), inBatches(some, 100, HEADER))
     expect(error).toMatchObject({ code: 'ERR_TRACE_UNENCODABLE', event: at - 1 })
+  })
+})
+
+describe('the events before blocks that cannot be told apart are passed on', () => {
+  const events = Array.from({ length: 20 }, (_, i) => alloc(1 + (i >> 3), 0x1000n * BigInt(i + 1)))
+  const at = 17
+  events[at] = { ...events[at], address: WIDE } as TraceEvent
+
+  test.each([1, 3, 100])('in batches of %i', (batchSize) => {
+    const stages = [new Filter({ kind: 'alloc', lifetimes: true }), new Simulator({ policy: 'first-fit' })]
+    for (const stage of stages) {
+      const { out, error } = drive(stage, inBatches(events, batchSize, HEADER))
+      expect(error).toEqual(CANNOT)
+      expect(error).toMatchObject({ event: at + 1 })
+      expect(out.reduce((sum, { count }) => sum + count, 0)).toBe(at)
+    }
+    const partitioner = new Partitioner({ by: 'process', lifetimes: true })
+    let count = 0
+    expect(() => {
+      for (const batch of inBatches(events, batchSize, HEADER))
+        for (const part of partitioner.partition(batch)) count += part.batch.count
+    }).toThrow(CANNOT)
+    expect(count).toBe(at)
   })
 })

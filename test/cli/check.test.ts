@@ -43,6 +43,15 @@ describe('the exit status', () => {
     expect(stdout === '').toBe(status === 2)
   })
 
+  test('is that of the leaks that are not suppressed', async () => {
+    const file = join(scratch(), 'leaks.supp')
+    writeFileSync(file, 'leak:failure\n')
+    expect((await run('--max-leaked 7', hostile(10, 5))).code).toBe(1)
+    const { code, stdout } = await run(`--max-leaked 7 --suppress ${file}`, hostile(10, 5))
+    expect([code, stdout]).toEqual([0, expect.stringContaining('Suppressed leaks: 2 blocks, 15 bytes.')])
+    expect((await run('--max-leaked 7 --suppress nosuch', hostile(1))).code).toBe(2)
+  })
+
   test('is 3 for traces that cannot be read to their end', async () => {
     const folder = scratch()
     const cut = (n: number) => {

@@ -1,7 +1,7 @@
 import { BUDGET_FIGURES } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
 import { CHECK_FILE, CHECK_FORMATS, CHECK_SITES } from '../defaults.js'
-import { OUTPUT_FLAGS, ROW_FLAGS } from '../flags.js'
+import { OUTPUT_FLAGS, ROW_FLAGS, SUPPRESS_FLAGS, SUPPRESS_HELP } from '../flags.js'
 
 const FIGURES = Object.entries(BUDGET_FIGURES)
 
@@ -20,6 +20,7 @@ export const check: Command = {
     '--each PATTERN are of each function that matches, for itself. In a pattern, * stands for any characters.\n' +
     'Several files are runs of the same program. Then a figure must be within --max in each run. It has grown if the ' +
     'median of the runs is beyond the limit, and if every run is above every run of the baseline.\n' +
+    `${SUPPRESS_HELP} What they suppress does not count as leaked, and is shown by itself.\n` +
     `Without --max-..., --grow and --budgets, the budgets are those of ${CHECK_FILE} in this folder. How to choose ` +
     'budgets, and examples: docs/ci.md.',
   exitStatus: {
@@ -73,6 +74,7 @@ export const check: Command = {
       values: CHECK_FORMATS,
     },
     { name: 'top', value: 'N', help: `Name at most N sites for each budget that is exceeded (default ${CHECK_SITES})` },
+    ...SUPPRESS_FLAGS,
     ...ROW_FLAGS,
     ...OUTPUT_FLAGS,
   ],

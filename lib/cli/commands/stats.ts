@@ -1,6 +1,6 @@
 import type { Command } from '../command.js'
 import { MAX_TIMELINE_ROWS, SECTIONS, SITE_GROUPS, SITE_ORDERS, TOP, TSV_SECTIONS } from '../defaults.js'
-import { OUTPUT_FLAGS, ROW_FLAGS, SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
+import { OUTPUT_FLAGS, ROW_FLAGS, SUPPRESS_FLAGS, SUPPRESS_HELP, SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
 
 export const stats: Command = {
   name: 'hf-stats',
@@ -18,8 +18,7 @@ export const stats: Command = {
     'If the input holds several traces, their statistics are combined (blocks still live at the end of each count as ' +
     'leaked). --mpatrol and --table show only the first, or the one given by --trace.\n' +
     `${SYMBOLIZE_HELP}\n` +
-    'Rules of --suppress are lines leak:PATTERN, which hold for stacks with such a function, file or module, and ' +
-    "valgrind's blocks for Memcheck:Leak. What they suppress is not in the leaks of the trace and its sites, and is " +
+    `${SUPPRESS_HELP} What they suppress is not in the leaks of the trace and its sites, and is ` +
     'shown by itself; leaks by size and by thread still have it.\n' +
     'If the input is truncated, statistics for the part that was read are printed before the error.',
   memory:
@@ -56,13 +55,7 @@ export const stats: Command = {
     },
     { name: 'sources', help: 'With --table: show thread, function, file and line of each event' },
     { name: 'trace', value: 'N', help: 'Take only trace number N of an input that holds several' },
-    {
-      name: 'suppress',
-      value: 'FILE',
-      help: 'Leave leaks out that FILE names: rules of LeakSanitizer, heaptrack or valgrind',
-      repeat: true,
-    },
-    { name: 'suppress-known', help: 'Leave out what the C library, its loader and GLib keep until the end' },
+    ...SUPPRESS_FLAGS,
     SYMBOLIZE_FLAG,
     ...OUTPUT_FLAGS,
   ],

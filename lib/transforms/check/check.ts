@@ -5,6 +5,7 @@ import { TOGETHER } from './functions.js'
 import { descending } from '../statistics/site-table.js'
 import { nothing, type Measure, type Measured, type Measures } from './measure.js'
 import { changedSites, type ChangedSite } from './sites.js'
+import type { Amount } from '../statistics/result.js'
 
 /** Whether a budget holds; `unknown` where its figure cannot be known. */
 export type Verdict = 'within' | 'beyond' | 'unknown'
@@ -44,6 +45,8 @@ export interface CheckResult {
   readonly verdict: Verdict
   readonly runs: readonly string[]
   readonly baseline: readonly string[]
+  /** For each run, the leaks that do not count, if any may be suppressed. */
+  readonly suppressed?: readonly Amount[]
   readonly budgets: readonly CheckedBudget[]
 }
 
@@ -114,10 +117,12 @@ export function check(
   }
   const budgets = groups.flatMap((group, index) => group.budgets.flatMap((budget) => checkOne(budget, group, index)))
   const is = (verdict: Verdict) => budgets.some((one) => one.verdict === verdict)
+  const suppressed = runs.flatMap((run) => run.suppressed ?? [])
   return {
     verdict: is('beyond') ? 'beyond' : is('unknown') ? 'unknown' : 'within',
     runs: runs.map(({ name }) => name),
     baseline: baseline.map(({ name }) => name),
+    ...(suppressed.length > 0 && { suppressed }),
     budgets,
   }
 }

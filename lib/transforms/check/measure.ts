@@ -1,14 +1,16 @@
 import type { EventBatch } from '../../event/batch.js'
 import { lostWarning } from '../../event/lost-events.js'
 import { OwnFrames } from '../../names/own-frames.js'
+import type { Suppression } from '../../names/suppressions.js'
 import { BUDGET_FIGURES, type BudgetFigure } from '../option-values.js'
 import { ProfileCollector } from '../profile/collector.js'
 import type { Profile } from '../profile/profile.js'
 import { StatisticsCollector } from '../statistics/collector.js'
-import type { SiteStatistics, Statistics } from '../statistics/result.js'
+import type { Amount, SiteStatistics, Statistics } from '../statistics/result.js'
 import type { BudgetGroup } from './budgets.js'
 import { GroupNames } from './functions.js'
 import { RenamedSites } from './renamed-sites.js'
+import { suppressLeaks, type SuppressedProfile } from './suppress.js'
 
 /** The value of a figure, and what it is a part of; or why it is not known. */
 export type Measure = { readonly value: bigint; readonly whole?: bigint } | { readonly unknown: string }
@@ -22,6 +24,8 @@ export interface Measured {
   readonly name: string
   readonly profile: Profile
   readonly whole: Measures
+  /** The leaks that the figures do not have, if any may be suppressed. */
+  readonly suppressed?: Amount
   /** For each group of budgets, the figures of its functions by name; nothing for a group of the whole trace. */
   readonly groups: readonly ReadonlyMap<string, Measures>[]
 }
@@ -32,26 +36,25 @@ export interface Measured {
  */
 export class CheckCollector {
   private readonly profile = new ProfileCollector()
-  private readonly parts: readonly ({ renamed: RenamedSites; statistics: StatisticsCollector } | undefined)[]
+  private readonly parts: readonly (Part | undefined)[]
 
   /**
    * @param groups the budgets that the result is for
    * @param name how messages call the trace
    * @param own which frames `each` does not begin with
+   * @param rules the leaks that do not count
    */
   constructor(
     groups: readonly BudgetGroup[],
     private readonly name: string,
     own: OwnFrames = new OwnFrames(),
+    private readonly rules: readonly Suppression[] = [],
   ) {
-    this.parts = groups.map((group) =>
-      group.at === undefined && group.each === undefined
-        ? undefined
-        : {
-            renamed: new RenamedSites(new GroupNames(group, own)),
-            statistics: new StatisticsCollector(),
-          },
-    )
+    this.parts = groups.map((group) => {
+      if (group.at === undefined && group.each === undefined) return undefined
+      const names = new GroupNames(group, own)
+      return { names, renamed: new RenamedSites(names), statistics: new StatisticsCollector() }
+    })
   }
 
   /** Takes the events of a batch. A batch with another header begins another trace: no block outlives its trace. */
@@ -62,25 +65,52 @@ export class CheckCollector {
 
   /** What was measured. Ends the use of the collector. @param complete whether the input was read to its end */
   finish(complete = true): Measured {
-    const profile = this.profile.finish(complete)
+    const all = this.profile.finish(complete)
+    const { rules } = this
+    const { profile, suppressed, stacks } = rules.length === 0 ? { profile: all } : suppressLeaks(all, rules)
     const { statistics } = profile
     return {
       name: this.name,
       profile,
       whole: known(wholeOf(statistics), statistics),
+      ...(suppressed !== undefined && { suppressed }),
       groups: this.parts.map((part) => {
         const { sites = [], full = [] } = part?.statistics.finish(complete, { sites: true, sizes: 0 }) ?? {}
         if (full.includes('sites')) throw new RangeError('there are more functions than are distinguished')
+        const leaks = part === undefined || stacks === undefined ? undefined : leaksByName(stacks, part.names)
         return new Map(
-          sites.flatMap((site) =>
-            site.function === undefined || site.function === ''
-              ? []
-              : [[site.function, known(functionOf(site), statistics)] as const],
-          ),
+          sites.flatMap((site) => {
+            const name = site.function ?? ''
+            if (name === '') return []
+            const leaked = minus(site.leaked, leaks?.get(name))
+            return [[name, known(functionOf({ ...site, leaked }), statistics)] as const]
+          }),
         )
       }),
     }
   }
+}
+
+/** What is collected for a group of budgets with functions. */
+interface Part {
+  readonly names: GroupNames
+  readonly renamed: RenamedSites
+  readonly statistics: StatisticsCollector
+}
+
+/** What is suppressed, by the names that a group has for stacks. */
+function leaksByName(stacks: SuppressedProfile['stacks'], names: GroupNames): Map<string, Amount> {
+  const sums = new Map<string, Amount>()
+  for (const { frames, leaked } of stacks) {
+    const name = names.nameOf(frames)
+    const { blocks, bytes } = sums.get(name) ?? { blocks: 0, bytes: 0n }
+    sums.set(name, { blocks: blocks + leaked.blocks, bytes: bytes + leaked.bytes })
+  }
+  return sums
+}
+
+function minus(amount: Amount, less: Amount = { blocks: 0, bytes: 0n }): Amount {
+  return { blocks: amount.blocks - less.blocks, bytes: amount.bytes - less.bytes }
 }
 
 function wholeOf({ peakBytes, peakBlocks, faults, mismatches, ...statistics }: Statistics): Measures {

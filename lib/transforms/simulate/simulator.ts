@@ -134,19 +134,20 @@ export class Simulator implements BatchTransform {
   /** @returns the number of rows that were placed */
   private placeRows(source: EventBatch, from: number, to: number): number {
     const { kernel, live } = this
-    live.follow(source, from, to)
+    const unclear = live.readClear(source, from, to)
+    const rows = (unclear?.row ?? to) - from
+    live.apply(rows)
     kernel.refresh()
-    kernel.columns.put(source, from, to, READ)
-    const placed = kernel.run.placeRows(to - from)
+    kernel.columns.put(source, from, from + rows, READ)
+    const placed = kernel.run.placeRows(rows)
     kernel.refresh()
-    if (placed === to - from) return placed
-    this.error =
-      kernel.run.fault.value === TOO_LARGE
-        ? limit('the simulated heap would have more than 2^45 bytes, or an alignment of more than 2^32', {
-            format: source.header.format,
-            event: this.events + from + placed + 1,
-          })
-        : tooManyBlocks()
+    const at = { format: source.header.format, event: this.events + from + placed + 1 }
+    if (placed < rows)
+      this.error =
+        kernel.run.fault.value === TOO_LARGE
+          ? limit('the simulated heap would have more than 2^45 bytes, or an alignment of more than 2^32', at)
+          : tooManyBlocks()
+    else if (unclear !== undefined) this.error = unclear.at(at)
     return placed
   }
 

@@ -3,12 +3,13 @@ import type { CheckOutput } from './words.js'
 
 /** The result of a check as JSON: see docs/ci.md. What is not known is null. */
 export function checkJson({ result, status }: CheckOutput): string {
-  const { verdict, runs, baseline, budgets } = result
+  const { verdict, runs, baseline, suppressed, budgets } = result
   return jsonText({
     verdict,
     status,
     runs,
     baseline,
+    ...(suppressed !== undefined && { suppressed }),
     budgets: budgets.map(({ limit, isNoise, value, most, ...row }) => ({
       ...row,
       limit: limit.text,

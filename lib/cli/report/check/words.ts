@@ -3,7 +3,7 @@ import type { CheckedBudget, CheckResult } from '../../../transforms/check/check
 import { BUDGET_FIGURES } from '../../../transforms/option-values.js'
 import { bytes, grouped, labelledLines, visible } from '../columns.js'
 import { UNKNOWN_FIGURE } from '../identity.js'
-import { siteLabels, type SiteNames } from '../names.js'
+import { amount, siteLabels, type SiteNames } from '../names.js'
 
 /** What the writers of results take. */
 export interface CheckOutput {
@@ -112,7 +112,7 @@ export function siteLines(row: CheckedBudget, names: SiteNames): string[] {
 }
 
 /** `1 of 3 budgets is exceeded`. */
-export function summaryOf({ budgets, runs, baseline }: CheckResult): string {
+export function summaryOf({ budgets, runs, baseline, suppressed = [] }: CheckResult): string {
   const count = (verdict: string) => budgets.filter((one) => one.verdict === verdict).length
   const [beyond, unknown, all] = [count('beyond'), count('unknown'), budgets.length]
   const parts = [
@@ -122,7 +122,8 @@ export function summaryOf({ budgets, runs, baseline }: CheckResult): string {
   ]
   const of = (n: number) => `${n} run${n === 1 ? '' : 's'}`
   const compared = baseline.length > 0 ? `, compared with ${of(baseline.length)} of the baseline` : ''
-  return `${parts.join('; ')} (${of(runs.length)}${compared}).`
+  const leaks = suppressed.length === 0 ? '' : ` Suppressed leaks: ${suppressed.map((one) => amount(one)).join('; ')}.`
+  return `${parts.join('; ')} (${of(runs.length)}${compared}).${leaks}`
 }
 
 function signed(value: bigint): string {
