@@ -44,8 +44,11 @@ const ALLOCATORS = [
   'operator new[](unsigned long)',
 ]
 /** The kinds of valgrind's suppressions that are about leaks. */
-const LEAK_KINDS = /^(?:Memcheck|[\w,]*\bMemcheck\b[\w,]*):Leak$/
+const LEAK_KINDS = /^(?:\w+,)*Memcheck(?:,\w+)*:Leak$/
+/** Rules of valgrind look at this many frames. */
 const MAX_FRAMES = 1000
+/** The number of names for which a rule keeps whether it holds; beyond it, it begins again. */
+const MAX_KEPT = 65_536
 
 /**
  * Reads suppressions: lines `leak:PATTERN` of LeakSanitizer and heaptrack, and blocks in braces of valgrind, of which
@@ -81,6 +84,7 @@ function leak(pattern: string): Suppression {
     const before = known.get(text)
     if (before !== undefined) return before
     const result = text === pattern || isTemplate(pattern, text)
+    if (known.size === MAX_KEPT) known.clear()
     known.set(text, result)
     return result
   }

@@ -65,13 +65,14 @@ describe('rules', () => {
       block('dots', 'Memcheck:Leak', '...', 'fun:main'),
       block('src', 'Memcheck:Leak', 'fun:malloc', 'src:pool.cc:99'),
       block('later', 'Memcheck:Leak', 'fun:main'),
+      block('tools', 'Drd,Memcheck:Leak', 'fun:malloc', 'fun:grow'),
       block('longer', 'Memcheck:Leak', 'fun:malloc', 'fun:grow', 'fun:main', 'fun:start'),
       block('no leak', 'Memcheck:Cond', 'fun:malloc'),
       block('other tool', 'Helgrind:Race', 'fun:malloc'),
     ].join('\n')
-    expect(matching(text, ...stack)).toEqual(['one', 'obj', 'dots', 'src'])
+    expect(matching(text, ...stack)).toEqual(['one', 'obj', 'dots', 'src', 'tools'])
     // Most recorders leave the function of the allocator out.
-    expect(matching(text, ...stack.slice(1))).toEqual(['one', 'obj', 'dots', 'src'])
+    expect(matching(text, ...stack.slice(1))).toEqual(['one', 'obj', 'dots', 'src', 'tools'])
   })
 
   test('that are none are refused with their line', () => {
