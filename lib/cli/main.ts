@@ -99,12 +99,12 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /** A failed system call in words, any other error by its message. */
-export function describe(error: unknown): string {
+export function describe(error: unknown, file = 'the input'): string {
   if (!(error instanceof Error)) return String(error)
   const limit = limitReached(error)
   if (limit !== undefined) return limit
   const { code, path, syscall } = error as NodeJS.ErrnoException
   const reason = code === undefined ? undefined : REASONS[code]
   if (reason === undefined) return error.message
-  return syscall === 'write' ? `cannot write: ${reason}` : `${path ?? 'the input'}: ${reason}`
+  return syscall === 'write' ? `cannot write: ${reason}` : `${path ?? file}: ${reason}`
 }

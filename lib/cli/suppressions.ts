@@ -24,7 +24,7 @@ function rulesOf(path: string): Suppression[] {
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    throw new UsageError(`the suppressions cannot be read: ${describe(error)}`, { cause: error })
+    throw new UsageError(`the suppressions cannot be read: ${describe(error, path)}`, { cause: error })
   }
   if (text.length > MAX_FILE) throw new UsageError(`${path}: more than ${MAX_FILE} characters of suppressions`)
   try {

@@ -263,6 +263,9 @@ describe('hf-stats --suppress', () => {
     const text = (await shell(`hf-stats --suppress ${rules} --suppress-known`, trace)).stdout.toString()
     expect(text).toContain('leaked                 1 block, 100 bytes (still live at exit)')
     expect(text).toContain('suppressed leaks       2 blocks, 11 bytes, by 2 rules')
+    const leaks = (await shell(`hf-stats --section leaks --suppress ${rules}`, trace)).stdout.toString()
+    expect(leaks).toContain('\nSuppressed leaks: 1 block, 1 byte, by 1 rule\n')
+    expect(leaks).not.toContain('pool')
     const { stdout } = await shell(`hf-stats --json --by function --suppress ${rules}`, trace)
     const { leaked, suppressed } = JSON.parse(stdout.toString()) as { leaked: unknown; suppressed: unknown }
     expect(leaked).toEqual({ blocks: 2, bytes: 110 })
@@ -272,6 +275,8 @@ describe('hf-stats --suppress', () => {
     const wrong = await shell(`hf-stats --suppress ${rules}`, trace)
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining(`${rules}: line 2: neither leak:PATTERN`)])
     expect((await shell('hf-stats --suppress /no/such', trace)).code).toBe(2)
+    const folder = await shell('hf-stats --suppress /tmp', trace)
+    expect(folder.stderr).toContain('the suppressions cannot be read: /tmp: is a directory')
     expect((await shell('hf-stats --suppress-known --mpatrol', trace)).code).toBe(2)
   })
 })

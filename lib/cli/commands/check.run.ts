@@ -114,7 +114,7 @@ function fileBudgets(file: string, isNamed: boolean): BudgetGroup[] {
       throw new UsageError(`there is no budget: give --max-peak N, for example, or write ${CHECK_FILE}`, {
         cause: error,
       })
-    throw new UsageError(`the budgets cannot be read: ${describe(error)}`, { cause: error })
+    throw new UsageError(`the budgets cannot be read: ${describe(error, file)}`, { cause: error })
   }
   try {
     return budgetsOf(JSON.parse(text))

@@ -1,5 +1,5 @@
 import type { TimeUnit } from '../../event/header.js'
-import type { Peak, Statistics } from '../../transforms/statistics/result.js'
+import type { Peak, Statistics, Suppressed } from '../../transforms/statistics/result.js'
 import { joinTimeline } from '../../transforms/statistics/timeline.js'
 import { bytes, grouped, pairLines, rounded, share, visible } from './columns.js'
 import { UNKNOWN_FIGURE } from './identity.js'
@@ -100,8 +100,12 @@ function curve({ timeline, peakBytes }: Statistics): Pair[] {
 
 /** What is not reported as leaked, if any may be. */
 function suppressedPair({ suppressed }: Statistics): Pair[] {
-  if (suppressed === undefined) return []
+  return suppressed === undefined ? [] : [['suppressed leaks', suppressedText(suppressed)]]
+}
+
+/** How much is suppressed, and by how many rules. */
+export function suppressedText(suppressed: Suppressed): string {
   const rules = suppressed.rules.length
   const by = rules === 0 ? '' : `, by ${rules === 1 ? '1 rule' : `${grouped(rules)} rules`}`
-  return [['suppressed leaks', `${amount(suppressed)}${by}`]]
+  return `${amount(suppressed)}${by}`
 }

@@ -4,7 +4,7 @@ import { advice } from './advice.js'
 import { anomalies, eventCounts, histogram, reallocs } from './counts.js'
 import { leakSections, peakSections, temporarySection } from './holders.js'
 import { unitName, type SiteNames } from './names.js'
-import { summary } from './summary.js'
+import { summary, suppressedText } from './summary.js'
 import { overheadTable, siteTable, sizeTable, threadTable, valueTable, type SiteOrder } from './tables.js'
 import { timelineTable } from './timeline.js'
 import { actingThreads } from '../../transforms/statistics/thread-table.js'
@@ -31,7 +31,13 @@ const MAKERS: Readonly<Record<SectionName, (statistics: Statistics, options: Rep
   summary: (statistics) => [summary(statistics)],
   timeline: (statistics, { timeline = TIMELINE_ROWS }) => [timelineTable(statistics, timeline)],
   peak: (statistics, { top, names }) => peakSections(statistics, top, names),
-  leaks: (statistics, { top, names }) => leakSections(statistics, top, names),
+  leaks: (statistics, { top, names, sections }) => [
+    ...leakSections(statistics, top, names),
+    // Otherwise the summary says so.
+    statistics.suppressed !== undefined && sections?.includes('summary') === false
+      ? [`Suppressed leaks: ${suppressedText(statistics.suppressed)}`]
+      : [],
+  ],
   temporary: (statistics, { top, names }) => [statistics.identified ? temporarySection(statistics, top, names) : []],
   anomalies: (statistics) => [anomalies(statistics)],
   sites: (statistics, { top, names, sort = 'bytes' }) => [siteTable(statistics, top, sort, names)],
