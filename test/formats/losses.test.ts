@@ -175,9 +175,10 @@ function equal(a: unknown, b: unknown): boolean {
 /** What came back of events that were encoded without a loss must be those events. */
 function check(trial: Trial, random: readonly TraceEvent[], header: TraceHeader, size: number): void {
   const all = trial.first === undefined ? random : [trial.first, ...random]
-  // Blocks of two processes at one address are refused in any mode: see the tests of `AddressedLosses`.
+  // Blocks of two processes at one address, or that cannot be told apart, are refused in any mode: see the tests of
+  // `AddressedLosses` and `AddressSpaces`.
   const refused = encode(trial, false, batches(all, header, size)).error as TraceError | undefined
-  if (refused !== undefined) expect(refused.message).toMatch(/: use hf-split --by .* first$/)
+  if (refused !== undefined) expect(refused.message).toMatch(/: use hf-split --by .* first$|cannot be told apart$/)
   const events = all.slice(0, refused?.event === undefined ? all.length : refused.event - 1)
   const decode = (bytes: Uint8Array) => decodeAll(trial.format.decoder(trial.decode), bytes)
   const lenient = encode(trial, false, batches(events, header, size))
