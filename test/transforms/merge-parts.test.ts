@@ -45,7 +45,8 @@ const mergeParts = (parts: readonly (readonly EventBatch[])[]) => {
 
 const text = (batches: Iterable<EventBatch>) => Buffer.from(encodeAll(ndjson.encoder(), batches)).toString()
 
-const unnumbered = anyEvent.map(({ sequence: _sequence, ...event }) => event as TraceEvent)
+// Of one process: the addresses are any, so that blocks of several could not be told apart.
+const unnumbered = anyEvent.map(({ sequence: _sequence, process: _process, ...event }) => event as TraceEvent)
 const headers: TraceHeader[] = [
   { format: 'test' },
   { format: 'mtrc', layout: { version: 10_501, follows: 'cut' } },
