@@ -78,7 +78,8 @@ describe('the viewer', { tags: ['slow'] }, () => {
     await drop(watched, path)
     expect(await figures(watched)).toEqual(await expected(path))
     const states = (await watched.page.evaluate('states')) as [string, number][]
-    expect(states.length).toBeGreaterThan(3)
+    // How often it is shown depends on the machine.
+    expect(states.length).toBeGreaterThan(1)
     expect(states.at(-1)![0]).toMatch(/: [\d,]+ events, [\d.]+ MiB of [\d.]+ MiB$/)
     const parts = states.map(([, part]) => part)
     expect(parts).toEqual(parts.toSorted((a, b) => a - b))
