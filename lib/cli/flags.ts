@@ -78,8 +78,8 @@ export const SYMBOLIZE_FLAG: Flag = {
 
 /** The sentences of their help about it. */
 export const SYMBOLIZE_HELP =
-  'Frames and call sites that have a module and an offset, and no function, get the names of that file on this ' +
-  "machine, as by hf-symbolize, if it is there under its absolute path. heapflow's recorder notes build ids: a file " +
+  'Frames that have a module and an offset, and no function, get the names of that file on this machine, as by ' +
+  "hf-symbolize, if it is there under its absolute path. heapflow's recorder notes build ids: a file " +
   'with another one is not used. A raw heaptrack file lists the addresses of the parts of each module: a file with ' +
   'others is not used. Where there are no build ids, a module that was changed after the trace was written gives no ' +
   'names, and a warning says so. Neither --debug-dir nor debuginfod are asked here: for these use hf-symbolize. The ' +

@@ -24,17 +24,10 @@ export function namedInput(path: string, args: Arguments): TraceInput {
   })
 }
 
-const CALL_SITES = FieldBit.module | FieldBit.callSite
-
-/** Whether a batch may have something to name, or says something of modules. */
-function hasPlaces({ columns }: EventBatch): boolean {
-  return (columns & (FieldBit.stack | FieldBit.text)) !== 0 || (columns & CALL_SITES) === CALL_SITES
-}
-
-/** The batches with names. What finds them is loaded at the first batch that may need it. */
+/** The batches with names. What finds them is loaded when there are stacks, or text that may name modules. */
 async function* named(batches: AsyncGenerator<EventBatch>, path: string, warn: Warn): AsyncGenerator<EventBatch> {
   for await (const batch of batches) {
-    if (!hasPlaces(batch)) {
+    if ((batch.columns & (FieldBit.stack | FieldBit.text)) === 0) {
       yield batch
       continue
     }

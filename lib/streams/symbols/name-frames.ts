@@ -13,13 +13,15 @@ import type { Symbolizer } from './symbolizer.js'
 const MAX_FRAMES = 65_536
 
 /**
- * Names the frames and the call sites of batches. Those without one that lacks a name are passed on as they are.
+ * Names the frames of batches, and their call sites, too. Those without one that lacks a name are passed on as they are.
  * @param open called at the first one that lacks a name, with what the trace says of its modules
+ * @param hasCallSites whether call sites get names: nothing in a trace tells their modules from other builds of them
  */
 export async function* nameFrames(
   source: AsyncIterable<EventBatch>,
   open: (loaded: LoadedModules) => Symbolizer | Promise<Symbolizer>,
   warn: Warn,
+  hasCallSites = false,
 ): AsyncGenerator<EventBatch> {
   const loaded = new LoadedModules()
   let symbolizer: Symbolizer | undefined
@@ -28,7 +30,7 @@ export async function* nameFrames(
     for await (const batch of source) {
       loaded.note(batch)
       const raw = (batch.columns & FieldBit.stack) === 0 ? undefined : rawFrames(batch.strings)
-      const sites = rawCallSites(batch)
+      const sites = hasCallSites ? rawCallSites(batch) : undefined
       const hasRaw = raw !== undefined && raw.size > 0
       if (!hasRaw && sites === undefined) {
         yield batch
