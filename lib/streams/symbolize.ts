@@ -18,9 +18,9 @@ const OPTIONS: OptionNames<SymbolizeOptions> = {
 /**
  * A Transform of `EventBatch` objects that names frames: those of stacks that have a module and an offset, and no
  * function, get their function, file, line and inlined callers, from the modules on this machine; call sites with a
- * module get the function, file and line. Everything else is passed on as it is, and so is the order of events. The names come from `llvm-symbolizer`, otherwise from `addr2line`,
- * otherwise, and where there are no line tables, from the module's own symbols, without files and lines. Emits
- * `warning` for each module without names.
+ * module get the function, file and line. Everything else is passed on as it is, and so is the order of events. The
+ * names come from `llvm-symbolizer`, otherwise from `addr2line`, otherwise, and where there are no line tables, from
+ * the module's own symbols, without files and lines. Emits `warning` for each module without names.
  *
  * @example
  * await pipeline(createReadStream('app.raw.zst'), decodeAny(), symbolize(), ndjson.encode(), process.stdout)
