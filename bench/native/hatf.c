@@ -329,7 +329,7 @@ static inline __attribute__((always_inline)) uint8_t *write_record(Layout *kept,
   return out;
 }
 
-/* The outcome of a realloc without one, as in lib/formats/realloc.ts. */
+/* The outcome of a realloc without one, as in lib/blocks/realloc.ts. */
 static unsigned outcome_of(uint32_t fields, const Record *record) {
   if ((fields & HAS_oldAddress) == 0) return OUTCOME_NONE;
   if (record->address == 0) return (fields & HAS_size) != 0 && record->size == 0 && record->old_address != 0 ? OUTCOME_FREED : OUTCOME_NONE;

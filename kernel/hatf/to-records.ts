@@ -185,7 +185,7 @@ function add(r: u32, i: u32, tag: u32, size: u64, address: u64, old: u64, option
   addOptional(at, i, optional)
 }
 
-/** What a realloc without an outcome did, as `outcomeOf` in lib/formats/realloc.ts decides. */
+/** What a realloc without an outcome did, as `outcomeOf` in lib/blocks/realloc.ts decides. */
 function outcomeOf(given: u32, old: u64, address: u64, size: u64): u32 {
   if ((given & HAS_OLD_ADDRESS) == 0) return OUTCOME_NONE
   if (address == 0) return (given & HAS_SIZE) != 0 && size == 0 && old != 0 ? OUTCOME_FREED : OUTCOME_NONE

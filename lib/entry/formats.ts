@@ -9,13 +9,7 @@ import type { LtraceDecodeOptions } from '../formats/ltrace/index.js'
 import type { MtrcDecodeOptions } from '../formats/mtrc/index.js'
 import type { ParquetEncodeOptions } from '../formats/parquet/index.js'
 import type { TracepointsDecodeOptions } from '../formats/tracepoints/index.js'
-import {
-  lazyStreams,
-  lazyReader,
-  lineDecoder,
-  type ReadOnlyFormat,
-  type TraceFormat,
-} from '../streams/format-streams.js'
+import { lazyStreams, lazyReader, type ReadOnlyFormat, type TraceFormat } from '../streams/format-streams.js'
 
 /** mpatrol's tracing output. */
 export const mtrc: TraceFormat<MtrcDecodeOptions, EncodeOptions> = lazyStreams(entries.mtrc)
@@ -51,7 +45,4 @@ export const arrow: TraceFormat<object, EncodeOptions> = lazyStreams(entries.arr
 export const parquet: TraceFormat<object, ParquetEncodeOptions & EncodeOptions> = lazyStreams(entries.parquet)
 
 /** Events as lines of JSON, as the commands pass them on; read also as jq and people rewrite them. */
-export const ndjson: TraceFormat<object, EncodeOptions> = {
-  ...lazyStreams<object, EncodeOptions>(entries.ndjson),
-  decode: lineDecoder(entries.ndjson),
-}
+export const ndjson: TraceFormat<object, EncodeOptions> = lazyStreams(entries.ndjson)

@@ -1,4 +1,4 @@
-import { withoutMark } from '../bytes/byte-order-mark.js'
+import { withoutMark } from '../text/byte-order-mark.js'
 import type { Format, FormatInfo } from '../event/format.js'
 import { info as compactInfo } from './compact/info.js'
 import { info as glibcMtraceInfo } from './glibc-mtrace/info.js'

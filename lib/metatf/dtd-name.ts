@@ -1,5 +1,5 @@
-import { LF } from '../bytes/ascii.js'
-import { withoutMark } from '../bytes/byte-order-mark.js'
+import { LF } from '../text/ascii.js'
+import { withoutMark } from '../text/byte-order-mark.js'
 import { truncated } from '../event/error.js'
 import { decodeText } from '../event/strings.js'
 import { dtdNameIn, isHeadLine, MAX_HEAD } from './ascii/head.js'

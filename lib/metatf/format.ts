@@ -1,5 +1,5 @@
 import type { EncodeOptions, WritableFormat } from '../event/format.js'
-import { LAST_LINE } from '../formats/last-line.js'
+import { LAST_LINE } from '../text/last-line.js'
 import { AsciiDecoder, type AsciiDecodeOptions } from './ascii/decoder.js'
 import { AsciiEncoder, type AsciiEncodeOptions } from './ascii/encoder.js'
 import { hasMagic } from './binary/header.js'

@@ -2,7 +2,7 @@ import type { EventBatch } from '../event/batch.js'
 import { APIS, fieldNames, FieldBit, Kind, KINDS, OUTCOMES, type KindName } from '../event/fields.js'
 import { parseJson } from '../event/json.js'
 import type { Losses } from '../kernel/losses.js'
-import { outcomeOf } from '../formats/realloc.js'
+import { outcomeOf } from '../blocks/realloc.js'
 import { SECTION_KEY, type Mapping, type RecordMapping } from './mapping.js'
 
 const { api: HAS_API, code: HAS_CODE, type: HAS_TYPE, fields: HAS_FIELDS, outcome: HAS_OUTCOME } = FieldBit

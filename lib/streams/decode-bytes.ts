@@ -1,5 +1,5 @@
 import type { EventEmitter } from 'node:events'
-import { withoutMark } from '../bytes/byte-order-mark.js'
+import { withoutMark } from '../text/byte-order-mark.js'
 import { sniffFormat, type FormatEntry } from '../formats/index.js'
 import { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
@@ -79,26 +79,7 @@ export async function* decodeBytes<Out>(
   const reasonFor = options.format === undefined ? undefined : misreading(head)
   try {
     options.onFormat?.(format)
-    if (format.name === 'ndjson' && isRewritten(head)) {
-      const { readLenient } = await import('./ndjson-lenient.js')
-      let upstream: unknown
-      const noted = async function* () {
-        try {
-          yield* whole
-        } catch (error) {
-          upstream = error
-          throw error
-        }
-      }
-      // An error from elsewhere that ended the input is still an error.
-      const note =
-        onTruncated &&
-        ((error: TraceError) => {
-          if (error === upstream) throw error
-          onTruncated(error)
-        })
-      yield* runStage(last, tolerateTruncation(readLenient(noted(), stream), note), warningsOn(stream))
-    } else if (format.fromFile === true && options.path !== undefined && options.path !== '-') {
+    if (format.fromFile === true && options.path !== undefined && options.path !== '-') {
       const { readParquet } = await import('./io/parquet-file.js')
       const warn = warningsOn(stream)
       const events = tolerateTruncation(readParquet(options.path, warn, closed), onTruncated)
@@ -154,30 +135,4 @@ async function loaded(format: unknown): Promise<Format> {
 function mayNameDtd(head: Uint8Array): boolean {
   const [first, second] = withoutMark(head)
   return first === DELETE || (first === HASH && second === HASH)
-}
-
-/** A value of an event without escapes: text, a number, or a list of texts. */
-const VALUE = String.raw`(?:"[^"\\]*"|-?\d+|\[[ \t]*(?:"[^"\\]*"[ \t]*(?:,[ \t]*"[^"\\]*"[ \t]*)*)?\])`
-/** An event in the form that the decoder's kernel reads: `kind` first, any spaces, no escapes. */
-const USUAL_EVENT = new RegExp(
-  String.raw`^[ \t]*\{[ \t]*"kind"[ \t]*:[ \t]*"[a-z-]+"[ \t]*(?:,[ \t]*"[a-zA-Z]+"[ \t]*:[ \t]*${VALUE}[ \t]*)*\}[ \t]*\r?$`,
-)
-/** A line before the first event. */
-const NO_EVENT = /^\s*$|^[ \t]*\{[ \t]*"kind"[ \t]*:[ \t]*"(?:header|end)"/
-
-/** The number of bytes in which `isRewritten` looks for an event. */
-const SAMPLE_BYTES = 65_536
-
-/**
- * Whether the first event in NDJSON is not in the usual form. Then another program wrote the lines, and most of them
- * are probably like it.
- */
-function isRewritten(head: Uint8Array): boolean {
-  const { buffer, byteOffset, length } = withoutMark(head)
-  const sample = Buffer.from(buffer, byteOffset, Math.min(length, SAMPLE_BYTES)).toString('latin1')
-  for (let from = 0, to = sample.indexOf('\n'); to >= 0; from = to + 1, to = sample.indexOf('\n', from)) {
-    const line = sample.slice(from, to)
-    if (!NO_EVENT.test(line)) return !USUAL_EVENT.test(line)
-  }
-  return false
 }

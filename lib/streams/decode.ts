@@ -27,10 +27,5 @@ export function decodeAny(options?: DecodeAnyOptions & { through?: BatchTransfor
 export function decodeAny(options: DecodeAnyOptions): Duplex
 export function decodeAny(options: DecodeAnyOptions = {}): Duplex {
   checkOptions(options, OPTIONS, 'decodeAny')
-  return decodeAs('decodeAny()', options)
-}
-
-/** `decodeAny` with another name in messages about a wrong chunk. */
-export function decodeAs(name: string, options: DecodeAnyOptions): EventStream<'bytes'> {
-  return byteStream(name, (source, stream) => decodeBytes(source, options, stream, counted(stream, options)))
+  return byteStream('decodeAny()', (source, stream) => decodeBytes(source, options, stream, counted(stream, options)))
 }

@@ -7,7 +7,6 @@ import {
   type WritableFormat,
 } from '../event/format.js'
 import type { FormatEntry } from '../formats/index.js'
-import { decodeAs } from './decode.js'
 import { namespaceOf } from './intake.js'
 import { decoderStream, encoderStream } from './stage.js'
 import type { ByteStream, EventStream } from './types.js'
@@ -51,17 +50,8 @@ export function decoderOf<D extends object>(format: Format<D>): FormatStreams<D,
   return (options) => decoderStream(format.decoder(options), { name })
 }
 
-/** The same for NDJSON, which also has a slower path for lines that other programs rewrote. */
-export function lineDecoder(format: Format | FormatEntry): FormatStreams<object, object>['decode'] {
-  const name = `${format.name}.decode()`
-  return (options) => {
-    checkDecodeOptions(format, options, name)
-    return decodeAs(name, { format })
-  }
-}
-
 /**
- * The same for a format that is loaded when a chunk is written to one of its streams; until then only options are
+ * A format as a pair of streams that is loaded when a chunk is written to one of its streams; until then only options are
  * checked.
  */
 export function lazyStreams<D extends object, E extends object>(entry: FormatEntry): TraceFormat<D, E> {

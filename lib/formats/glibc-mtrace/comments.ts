@@ -1,4 +1,4 @@
-import { LF } from '../../bytes/ascii.js'
+import { LF } from '../../text/ascii.js'
 import { FieldBit } from '../../event/fields.js'
 import { newMtraceKernel, NO_LINES, type MtraceKernel } from './kernel.js'
 import { MAX_LINE } from './layout.js'

@@ -1,9 +1,9 @@
-import { ascii } from '../../bytes/ascii.js'
+import { ascii } from '../../text/ascii.js'
 import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
 import { describe, truncated } from '../../event/error.js'
 import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
-import { LineDecoder } from '../line-decoder.js'
+import { LineDecoder } from '../../text/line-decoder.js'
 import { CUT, MORE_LINES, mtraceKernel, NO_LINES, TOO_FAR, TOO_LONG } from './kernel.js'
 import { HEADER, HEADER_WITHOUT_START, MAX_LINE, NAME, START } from './layout.js'
 

@@ -1,4 +1,4 @@
-import { ascii } from '../../bytes/ascii.js'
+import { ascii } from '../../text/ascii.js'
 import type { Sink } from '../../bytes/sink.js'
 import { HI, LO, writeHex } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'

@@ -1,16 +1,14 @@
-import { hexValue, HI, LO, WORD } from '../../bytes/u64.js'
+import { HI, LO } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { ALL_FIELDS, APIS, FIELDS, FieldBit, KINDS, Kind, OUTCOMES } from '../../event/fields.js'
 import { parseJson } from '../../event/json.js'
 import { decodeText, encodeText } from '../../event/strings.js'
+import { COLON, MINUS, ZERO } from '../../text/ascii.js'
+import { decimal, hex } from '../../text/numbers.js'
 import { COMMENT_MARK, EXTRA_FIELDS_MARK, KIND, RECORD_FIELDS, WITHOUT } from './extra-fields.js'
 
 const QUOTE = 34
 const COMMA = 44
-const MINUS = 45
-const ZERO = 48
-const NINE = 57
-const COLON = 58
 const OPEN = 91
 const BACKSLASH = 92
 const CLOSE = 93
@@ -65,6 +63,7 @@ export class ExtraFieldsReader {
   private end = 0
   private failed = false
   private batch: EventBatch | undefined
+  private readonly small = new Uint32Array(2)
   /** The 64-bit columns of the last batch, by field, created when needed. */
   private readonly words: (Uint32Array | undefined)[] = FIELDS.map(() => undefined)
 
@@ -98,11 +97,13 @@ export class ExtraFieldsReader {
     this.set = 0
     this.without = 0
     this.kind = -1
-    this.failed = false
+    // The brace stops the readers of numbers.
+    this.failed = bytes[end - 1] !== END
   }
 
   /** Reads members up to the closing brace, which must be the last byte. */
   private object(batch: EventBatch, i: number, allowed: number): void {
+    if (this.failed) return
     do {
       const key = this.key()
       if (key === WITHOUT_KEY && this.without === 0) this.without = this.fieldList()
@@ -195,63 +196,35 @@ export class ExtraFieldsReader {
   }
 
   private decimal(words: Uint32Array, index: number): void {
-    const start = this.pos
-    let lo = 0
-    let hi = 0
-    for (; this.pos < this.end; this.pos++) {
-      const digit = (this.bytes[this.pos] as number) - ZERO
-      if (digit < 0 || digit > 9) break
-      lo = lo * 10 + digit
-      const carry = Math.floor(lo / WORD)
-      lo -= carry * WORD
-      hi = hi * 10 + carry
-      if (hi >= WORD) break
-    }
-    if (hi >= WORD || !this.isCanonical(start)) this.failed = true
-    words[index + LO] = lo
-    words[index + HI] = hi
+    this.number(decimal(this.bytes, this.pos, words, index))
   }
 
   private hex(words: Uint32Array, index: number): void {
     this.expect(QUOTE)
     this.expect(ZERO)
     this.expect(X)
-    const start = this.pos
-    let lo = 0
-    let hi = 0
-    for (; this.pos < this.end && this.pos - start < 16; this.pos++) {
-      const digit = hexValue(this.bytes[this.pos] as number)
-      if (digit < 0) break
-      hi = (hi << 4) | (lo >>> 28)
-      lo = (lo << 4) | digit
-    }
-    if (!this.isCanonical(start)) this.failed = true
+    this.number(hex(this.bytes, this.pos, words, index))
     this.expect(QUOTE)
-    words[index + LO] = lo
-    words[index + HI] = hi
   }
 
   private integer(max: number): number {
-    const start = this.pos
-    let value = 0
-    for (; this.pos < this.end && this.pos - start < 10; this.pos++) {
-      const byte = this.bytes[this.pos] as number
-      if (byte < ZERO || byte > NINE) break
-      value = value * 10 + (byte - ZERO)
-    }
-    if (value > max || !this.isCanonical(start)) this.failed = true
-    return value
+    const { small } = this
+    this.decimal(small, 0)
+    if (small[HI] !== 0 || (small[LO] as number) > max) this.failed = true
+    return small[LO] as number
+  }
+
+  /** Goes on after a number that ends before `next`. Only the one form that the writer has is taken: no leading zeros. */
+  private number(next: number): void {
+    const { bytes, pos } = this
+    if (next < 0 || (bytes[pos] === ZERO && next > pos + 1)) this.failed = true
+    else this.pos = next
   }
 
   private negative(): number {
     const value = -this.integer(MAX_I32 + 1)
     if (value === 0) this.failed = true
     return value
-  }
-
-  /** Whether there is at least one digit since `start`, and no leading zero. */
-  private isCanonical(start: number): boolean {
-    return this.pos > start && (this.bytes[start] !== ZERO || this.pos === start + 1)
   }
 
   /** Reads a string that must be one of the names, and returns its position among them. */

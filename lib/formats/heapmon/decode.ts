@@ -1,14 +1,12 @@
-import { CR, LF, MINUS, SPACE, TAB, ZERO } from '../../bytes/ascii.js'
-import { skipMark } from '../../bytes/byte-order-mark.js'
-import { Input } from '../../bytes/input.js'
-import { decimal, gap, hex } from '../../bytes/numbers.js'
+import { CR, LF, MINUS, SPACE, TAB, ZERO } from '../../text/ascii.js'
+import { decimal, gap, hex } from '../../text/numbers.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../event/batch.js'
-import { limit, malformed, truncated, type TraceError, type TracePosition } from '../../event/error.js'
+import { limit, malformed, truncated, type TracePosition } from '../../event/error.js'
 import { Api, fieldSet, FieldBit, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { TextDecodeOptions } from '../../event/format.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
-import type { Decoder } from '../../event/stage.js'
+import { LineDecoder } from '../../text/line-decoder.js'
 import { BadLines } from './bad-lines.js'
 import { StackCrawls } from './stack-crawls.js'
 import { DEFAULT_LAYOUT, DEL, headerOf, MAX_LINE, NAME, OLD } from './layout.js'
@@ -38,8 +36,15 @@ const LETTER_X = 0x78
 const MIN_CAPACITY = 16
 const USUAL_BYTES_PER_EVENT = 128
 
-const NEWLINE = Uint8Array.of(LF)
-const TOO_LONG = `a line of more than ${MAX_LINE} bytes`
+/** What an empty line is read as. */
+const NO_EVENTS = new EventBatch(0, 0, { format: NAME })
+
+/** Why a line cannot be read. */
+interface BadLine {
+  readonly make: typeof malformed
+  readonly reason: string
+  readonly place: Required<TracePosition>
+}
 
 /** Options of the decoder. */
 export interface HeapmonDecodeOptions extends TextDecodeOptions {
@@ -51,159 +56,80 @@ export interface HeapmonDecodeOptions extends TextDecodeOptions {
 
 const OPTIONS: OptionNames<HeapmonDecodeOptions> = { lastLine: 'boolean', skipBad: 'boolean' }
 
-/**
- * Decodes heap monitoring files. It only processes lines whose line feed has arrived, so no reader needs to check for
- * the end of the input: the line feed stops them all.
- */
-export class HeapmonDecoder implements Decoder {
-  readonly warnings: string[] = []
-  private readonly input = new Input()
+/** Decodes heap monitoring files. */
+export class HeapmonDecoder extends LineDecoder {
   private readonly names = new KnownNames()
   private readonly crawls = new StackCrawls(this.names)
   private readonly bad: BadLines | undefined
-  private readonly takesLastLine: boolean
-  /** The position after the last line feed in the input. */
-  private lines = 0
-  private line = 1
-  private events = 0
   private header: TraceHeader | undefined
-  /** The header of the last batch delivered. */
-  private announced: TraceHeader | undefined
   /** The next line is the header row of another file. */
-  private atTitles = false
-  /** Inside a line that is too long and is being skipped. */
-  private skipping = false
-  private ended = false
-  /** The last line had no line feed; one was appended. */
-  private unterminated = false
-  /** The last line has no line feed, and is not read. */
-  private isCut = false
-  private failure: TraceError | null = null
+  private atHeaderRow = false
 
   constructor(options: HeapmonDecodeOptions = {}) {
     checkOptions(options, OPTIONS, 'HeapmonDecoder')
-    const { skipBad = false, lastLine = false } = options
-    this.takesLastLine = lastLine
-    if (skipBad) this.bad = new BadLines(this.warnings)
+    super(NAME, MAX_LINE, options)
+    if (options.skipBad === true) this.bad = new BadLines(this.warnings)
   }
 
-  feed(chunk: Uint8Array): void {
-    const { input } = this
-    // The rest contains no line feed: all whole lines have been read.
-    const last = chunk.lastIndexOf(LF)
-    input.feed(chunk)
-    this.lines = last < 0 ? input.pos : input.end - chunk.length + last + 1
-  }
-
-  end(): void {
-    this.ended = true
-    if (this.input.left === 0 && !this.skipping) return
-    if (this.takesLastLine) {
-      this.unterminated = true
-      this.feed(NEWLINE)
-    } else this.isCut = true
-  }
-
-  endTruncated(): void {
-    // The rest of a line may have lost digits or names, so it is not an event.
+  override endTruncated(): void {
     this.bad?.finish()
   }
 
-  detach(): void {
-    // All whole lines have been read.
-    this.input.detach()
-    this.lines = this.input.pos
+  /** Of a file with empty lines only. */
+  protected override emptyHeader(): TraceHeader {
+    return headerOf(DEFAULT_LAYOUT)
   }
 
-  next(): EventBatch | null {
-    if (this.failure !== null) throw this.failure
-    const { input } = this
-    skipMark(input)
-    while (input.pos < this.lines) {
-      if (this.skipping) {
-        this.skipping = false
-        this.passLine()
-      } else if (this.header === undefined) {
-        this.begin()
-      } else {
-        const batch = this.read(this.header)
-        if (batch.count > 0 || (this.atTitles && batch.header !== this.announced)) return this.give(batch)
-        if (this.atTitles) this.readTitles()
-      }
-      if (this.failure !== null) throw this.failure
-    }
-    this.skipLong()
-    if (this.header !== undefined && this.header !== this.announced) return this.give(new EventBatch(0, 0, this.header))
-    return this.ended ? this.finish() : null
+  protected override isNews(batch: EventBatch): boolean {
+    return batch.count > 0 || (batch !== NO_EVENTS && this.failure === null && this.isNewHeader(batch))
   }
 
-  /** Delivers what follows the last event. */
-  private finish(): EventBatch | null {
-    if (this.isCut) {
-      const { offset } = this.input
-      this.bad?.finish()
-      throw truncated('the last line does not end with a line feed', {
-        format: NAME,
-        offset,
-        line: this.line,
-        event: this.events + 1,
-      })
-    }
-    if (this.announced !== undefined) {
-      this.bad?.finish()
-      return null
-    }
-    // The input has empty lines only.
-    return this.give(new EventBatch(0, 0, (this.header = headerOf(DEFAULT_LAYOUT))))
+  protected override finish(): void {
+    this.bad?.finish()
   }
 
-  private give(batch: EventBatch): EventBatch {
-    this.announced = batch.header
-    this.events += batch.count
-    return batch
+  protected override read(): EventBatch {
+    if (this.atHeaderRow) {
+      // Another file was appended to the first.
+      this.atHeaderRow = false
+      this.header = headerOf(layoutOfLine(this.input.bytes, this.input.pos, true))
+      this.passLine()
+    }
+    this.header ??= this.readFirst()
+    if (this.header === undefined) return NO_EVENTS
+    return this.input.pos === this.linesEnd ? new EventBatch(0, 0, this.header) : this.readRows(this.header)
   }
 
   /**
-   * Skips empty lines up to the first other one, which shows the layout, and skips that one if it is the header row.
+   * Skips an empty line. Any other one shows the layout, and is skipped if it is the header row.
+   * @returns the header, unless the line is empty
    */
-  private begin(): void {
+  private readFirst(): TraceHeader | undefined {
     const { input } = this
-    const { bytes } = input
-    let p = input.pos
+    const { bytes, pos } = input
+    let p = pos
     while (bytes[p] === SPACE || bytes[p] === TAB) p++
     if (bytes[p] === LF || (bytes[p] === CR && bytes[p + 1] === LF)) {
       this.passLine()
-      return
+      return undefined
     }
     const headerRow = bytes[p] === HEADER_ROW_START && headerRowEnd(bytes, p) >= 0
-    this.header = headerOf(layoutOfLine(bytes, input.pos, headerRow))
+    const header = headerOf(layoutOfLine(bytes, pos, headerRow))
     if (headerRow) this.passLine()
-  }
-
-  /** A header row after other lines: another file was appended to the first. */
-  private readTitles(): void {
-    this.atTitles = false
-    this.header = headerOf(layoutOfLine(this.input.bytes, this.input.pos, true))
-    this.passLine()
-  }
-
-  private passLine(): void {
-    const { input } = this
-    input.pos = input.bytes.indexOf(LF, input.pos) + 1
-    this.line++
+    return header
   }
 
   private newBatch(header: TraceHeader): EventBatch {
     const { input } = this
     const perEvent = this.events === 0 ? USUAL_BYTES_PER_EVENT : input.offset / this.events
     // Slightly more than the mean, so that the last lines of a chunk rarely need a batch of their own.
-    const capacity = Math.ceil(((this.lines - input.pos) / perEvent) * 1.1)
+    const capacity = Math.ceil(((this.linesEnd - input.pos) / perEvent) * 1.1)
     return new EventBatch(Math.min(BATCH_EVENTS, Math.max(MIN_CAPACITY, capacity)), COLUMNS, header)
   }
 
   /** Reads lines into a new batch until it is full, the lines are used up, one is faulty, or a header row follows. */
-  private read(header: TraceHeader): EventBatch {
-    const { input, lines, names, crawls } = this
+  private readRows(header: TraceHeader): EventBatch {
+    const { input, linesEnd, names, crawls } = this
     const { bytes } = input
     const batch = this.newBatch(header)
     const { capacity, mask, kind, api, type, stack, strings } = batch
@@ -218,7 +144,7 @@ export class HeapmonDecoder implements Decoder {
     let i = 0
     let start = p
 
-    for (; p < lines && i < capacity && strings.byteLength <= BATCH_STRING_BYTES; start = p) {
+    for (; p < linesEnd && i < capacity && strings.byteLength <= BATCH_STRING_BYTES; start = p) {
       const at = 2 * i
       let fields = 0
       let expected = ''
@@ -238,7 +164,7 @@ export class HeapmonDecoder implements Decoder {
           if (c === HEADER_ROW_START) {
             q = headerRowEnd(bytes, p)
             if (q > 0) {
-              this.atTitles = true
+              this.atHeaderRow = true
               break
             }
           }
@@ -338,12 +264,12 @@ export class HeapmonDecoder implements Decoder {
       }
 
       if (p < 0) {
-        this.fault(start, ~p, expected, line, this.events + i)
+        this.fault(start, ~p, expected, line, i)
         if (this.failure !== null) break
         p = bytes.indexOf(LF, ~p)
         fields = 0
       } else if (p - start >= MAX_LINE) {
-        this.tooLong(start, line, this.events + i)
+        this.reject(this.longLine({ ...this.here(i), offset: this.offsetOf(start), line }))
         if (this.failure !== null) break
         fields = 0
       }
@@ -366,36 +292,34 @@ export class HeapmonDecoder implements Decoder {
    * The line that starts at `start` breaks the grammar at `at`. The next call of `next` without events throws, or the
    * line is skipped.
    */
-  private fault(start: number, at: number, expected: string, line: number, events: number): void {
+  private fault(start: number, at: number, expected: string, line: number, pending: number): void {
     const { input } = this
-    if (input.bytes.indexOf(LF, start) - start >= MAX_LINE) {
-      this.tooLong(start, line, events)
-      return
-    }
-    const place = { format: NAME, offset: input.offset + at - input.pos, line, column: at - start + 1 }
+    const place = { ...this.here(pending), offset: this.offsetOf(start), line }
+    if (input.bytes.indexOf(LF, start) - start >= MAX_LINE) return this.reject(this.longLine(place))
+    const exact = { ...place, offset: this.offsetOf(at), column: at - start + 1 }
     if (this.unterminated && at === input.end - 1)
-      this.reject(truncated, `the last line is incomplete: expected ${expected}`, place, events)
-    else this.reject(malformed, `expected ${expected}`, place, events)
+      this.reject({ make: truncated, reason: `the last line is incomplete: expected ${expected}`, place: exact })
+    else this.reject({ make: malformed, reason: `expected ${expected}`, place: exact })
   }
 
-  private tooLong(start: number, line = this.line, events = this.events): void {
-    const { input } = this
-    this.reject(limit, TOO_LONG, { format: NAME, offset: input.offset + start - input.pos, line, column: 1 }, events)
+  private offsetOf(at: number): number {
+    return this.input.offset + at - this.input.pos
   }
 
-  private reject(error: typeof malformed, reason: string, place: TracePosition, events: number): void {
-    if (this.bad === undefined) this.failure = error(reason, { ...place, event: events + 1 })
-    else this.bad.add(reason, place)
+  private longLine(place: Required<TracePosition>): BadLine {
+    return { make: limit, reason: `a line of more than ${MAX_LINE} bytes`, place }
   }
 
-  /** Keeps an endless line from filling memory. */
-  private skipLong(): void {
-    const { input } = this
-    if (!this.skipping && input.left > MAX_LINE) {
-      this.tooLong(input.pos)
-      if (this.failure !== null) throw this.failure
-      this.skipping = true
+  protected override refuseLine(): void {
+    this.reject(this.longLine(this.here()))
+    if (this.failure !== null) throw this.failure
+  }
+
+  private reject({ make, reason, place }: BadLine): void {
+    if (this.bad === undefined) this.failure = make(reason, place)
+    else {
+      const { event: _, ...at } = place
+      this.bad.add(reason, at)
     }
-    if (this.skipping) input.pos = input.end
   }
 }

@@ -1,4 +1,4 @@
-import { LF, MINUS, SPACE, TAB, ZERO, ascii } from '../../bytes/ascii.js'
+import { LF, MINUS, SPACE, TAB, ZERO, ascii } from '../../text/ascii.js'
 import { HI, LO, WORD, writeDecimal, writeHex } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { Api, APIS, FieldBit, Kind } from '../../event/fields.js'
@@ -7,8 +7,8 @@ import { AddressedLosses } from '../../blocks/addressed-losses.js'
 import type { Losses } from '../../kernel/losses.js'
 import type { EncodeOptions } from '../../event/format.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
-import { LineEncoder } from '../line-encoder.js'
-import { Parts, reallocParts } from '../realloc.js'
+import { LineEncoder } from '../../text/line-encoder.js'
+import { Parts, reallocParts } from '../../blocks/realloc.js'
 import {
   CARRIED,
   DEFAULT_LAYOUT,

@@ -1,4 +1,4 @@
-import { ascii, CR, SPACE, TAB } from '../../bytes/ascii.js'
+import { ascii, CR, SPACE, TAB } from '../../text/ascii.js'
 import { BAR } from './layout.js'
 
 const EQUALS = 0x3d

@@ -1,4 +1,4 @@
-import { ascii, CR, LF, SPACE, TAB } from '../../bytes/ascii.js'
+import { ascii, CR, LF, SPACE, TAB } from '../../text/ascii.js'
 import { MAX_INDENT, COLUMN_HEADINGS, type HeapmonLayout } from './layout.js'
 
 const WORDS = COLUMN_HEADINGS.flatMap((title) => title.split(' ')).map(ascii)

@@ -1,4 +1,4 @@
-import { ascii } from '../../bytes/ascii.js'
+import { ascii } from '../../text/ascii.js'
 import { fieldSet } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { Carried, Filling } from '../../event/losses.js'

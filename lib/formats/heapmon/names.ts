@@ -1,4 +1,4 @@
-import { LF, SPACE, TAB } from '../../bytes/ascii.js'
+import { LF, SPACE, TAB } from '../../text/ascii.js'
 import { decodeText, encodeText, type StringTable } from '../../event/strings.js'
 import { frameEnd, trimEnd } from './frames.js'
 import { BAR, MAX_CRAWL, MAX_TYPE, NOTYPE, NOVTBL } from './layout.js'

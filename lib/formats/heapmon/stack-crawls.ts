@@ -1,4 +1,4 @@
-import { LF } from '../../bytes/ascii.js'
+import { LF } from '../../text/ascii.js'
 import { BATCH_EVENTS } from '../../event/batch.js'
 import { StringTable } from '../../event/strings.js'
 import { frameEnd, trimEnd } from './frames.js'

@@ -1,4 +1,4 @@
-import { CR, LF, SPACE, TAB } from '../../bytes/ascii.js'
+import { CR, LF, SPACE, TAB } from '../../text/ascii.js'
 import { NOTYPE, NOVTBL } from './layout.js'
 
 const LETTER_N = 0x6e

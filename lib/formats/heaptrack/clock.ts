@@ -1,4 +1,4 @@
-import { LF, SPACE } from '../../bytes/ascii.js'
+import { LF, SPACE } from '../../text/ascii.js'
 import type { Sink } from '../../bytes/sink.js'
 import { HI, LO, WORD, writeHex } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'

@@ -1,4 +1,4 @@
-import { ascii, LF, SPACE } from '../../bytes/ascii.js'
+import { ascii, LF, SPACE } from '../../text/ascii.js'
 import { HI, LO, writeHex } from '../../bytes/u64.js'
 import { U64Map } from '../../bytes/u64-map.js'
 import { AddressedLosses } from '../../blocks/addressed-losses.js'
@@ -9,8 +9,8 @@ import type { TraceHeader } from '../../event/header.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import type { StringTable } from '../../event/strings.js'
 import type { Losses } from '../../kernel/losses.js'
-import { LineEncoder } from '../line-encoder.js'
-import { Parts, reallocParts } from '../realloc.js'
+import { LineEncoder } from '../../text/line-encoder.js'
+import { Parts, reallocParts } from '../../blocks/realloc.js'
 import { headOf } from './head.js'
 import {
   CARRIED,

@@ -1,4 +1,4 @@
-import { LF, SPACE } from '../../bytes/ascii.js'
+import { LF, SPACE } from '../../text/ascii.js'
 import { formatFrame, parseFrame } from '../../event/frame.js'
 import { decodeText, encodeText } from '../../event/strings.js'
 import { MAX_LINE } from './layout.js'

@@ -1,4 +1,4 @@
-import { ascii, LF, SPACE } from '../../bytes/ascii.js'
+import { ascii, LF, SPACE } from '../../text/ascii.js'
 import { HI, LO, writeHex } from '../../bytes/u64.js'
 import { U64Map } from '../../bytes/u64-map.js'
 import type { Sink } from '../../bytes/sink.js'

@@ -4,7 +4,7 @@ import { FieldBit, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { BatchTransform } from '../../event/stage.js'
 import { FORMAT, layoutFor, type KmemtraceLayout } from './layout.js'
-import { Parts, reallocParts } from '../realloc.js'
+import { Parts, reallocParts } from '../../blocks/realloc.js'
 
 const HAS_CPU = FieldBit.cpu
 const HAS_SEQUENCE = FieldBit.sequence

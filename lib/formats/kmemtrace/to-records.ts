@@ -18,7 +18,7 @@ import {
   coreSize,
   type KmemtraceLayout,
 } from './layout.js'
-import { Parts, reallocParts } from '../realloc.js'
+import { Parts, reallocParts } from '../../blocks/realloc.js'
 
 const HAS_API = FieldBit.api
 const HAS_ADDRESS = FieldBit.address

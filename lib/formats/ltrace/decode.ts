@@ -3,7 +3,7 @@ import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import { releaseKernel } from '../../kernel/load.js'
-import { LogDecoder } from '../log-decoder.js'
+import { LogDecoder } from '../../text/log-decoder.js'
 import { ltraceKernel, type LtraceKernel } from './kernel.js'
 import { HEADER, MAX_LINE, NAME } from './layout.js'
 
@@ -35,7 +35,7 @@ export class LtraceDecoder extends LogDecoder {
     return HEADER
   }
 
-  protected override nothing(): EventBatch {
+  private nothing(): EventBatch {
     return new EventBatch(0, 0, HEADER)
   }
 
@@ -45,7 +45,7 @@ export class LtraceDecoder extends LogDecoder {
     return run.hasEvent(from, window.end) !== 0
   }
 
-  protected override readLines(): EventBatch {
+  protected override read(): EventBatch {
     const { input } = this
     const { run, columns, input: window, strings } = (this.kernel ??= ltraceKernel(this.inner))
     const from = window.load(input, this.linesEnd)

@@ -1,17 +1,17 @@
-import { skipMark } from '../../bytes/byte-order-mark.js'
-import { Input } from '../../bytes/input.js'
 import { BATCH_STRING_BYTES, EventBatch, type TraceEvent } from '../../event/batch.js'
-import { limit, malformed, truncated } from '../../event/error.js'
-import type { Decoder } from '../../event/stage.js'
+import { malformed, truncated, type TraceError, type TracePosition } from '../../event/error.js'
+import { NO_HEADER } from '../../event/header.js'
 import { decodeText } from '../../event/strings.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
+import { LF } from '../../text/ascii.js'
+import { LineDecoder } from '../../text/line-decoder.js'
 import { LONG_DIGITS, parseRecord, type WireRecord } from './general.js'
 import { FULL, ndjsonKernel, NoRoom, RARE, type NdjsonMemory } from './kernel.js'
 import { MAX_LINE_BYTES } from './layout.js'
 import { UNUSUAL } from './rows.js'
 import { Sequence } from './sequence.js'
 
-const NEWLINE = 0x0a
+const NO_EVENTS = new EventBatch(0, 0, NO_HEADER)
 
 /**
  * NDJSON to events. The kernel reads lines as heapflow writes them, with any spaces and with other fields in any order
@@ -21,14 +21,10 @@ const NEWLINE = 0x0a
  * @throws TraceError with line, offset and event number: a line that is no record, one of more than 4 MiB, a header
  *   record without its end record
  */
-export class NdjsonDecoder implements Decoder {
-  private readonly input = new Input()
-  private readonly sequence = new Sequence()
-  private failure: Error | undefined
-  /** The offset in the stream after the last newline in `input`. */
-  private lines = 0
+export class NdjsonDecoder extends LineDecoder {
+  private readonly sequence = new Sequence(this.warnings, (pending) => this.here(pending))
   /**
-   * The number of events in the kernel's columns while `next` runs, and the fields of those that the kernel did not
+   * The number of events in the kernel's columns while `read` runs, and the fields of those that the kernel did not
    * read.
    */
   private count = 0
@@ -36,49 +32,45 @@ export class NdjsonDecoder implements Decoder {
   /** An event that the kernel has no room for. */
   private alone: EventBatch | undefined
 
-  get warnings(): readonly string[] {
-    return this.sequence.warnings
+  constructor() {
+    // A last line without a line feed is complete if it is a record.
+    super('ndjson', MAX_LINE_BYTES, { lastLine: true })
   }
 
-  feed(chunk: Uint8Array): void {
-    const { input } = this
-    input.feed(chunk)
-    const newline = chunk.lastIndexOf(NEWLINE)
-    if (newline >= 0) this.lines = input.offset + input.left - chunk.length + newline + 1
+  /** Only a header record gives one. */
+  protected override emptyHeader(): undefined {
+    return undefined
   }
 
-  end(): void {
-    this.input.ended = true
+  protected override isNews(batch: EventBatch): boolean {
+    if (!this.sequence.worthGiving(batch)) return false
+    this.sequence.give(batch)
+    return true
   }
 
-  endTruncated(): void {
-    // The rest is not a whole line. A missing end record needs no error, because upstream has already failed.
-    this.input.pos = this.input.end
+  /** @throws TraceError if the end record is missing */
+  protected override finish(): void {
+    if (this.input.offset === 0) throw truncated('the input is empty', this.here())
+    this.sequence.finish()
   }
 
-  detach(): void {
-    this.input.detach()
+  protected override here(pending = 0): Required<TracePosition> {
+    const { column: _, ...here } = super.here(pending)
+    return here as Required<TracePosition>
   }
 
-  next(): EventBatch | null {
-    if (this.failure !== undefined) throw this.failure
-    const { input, sequence } = this
+  protected override read(): EventBatch {
     const kernel = ndjsonKernel()
     kernel.run.begin()
     this.count = 0
     this.fields = 0
     this.alone = undefined
-    skipMark(input)
     try {
       this.readLines(kernel)
     } catch (error) {
-      this.failure = error as Error
+      this.failure = error as TraceError
     }
-    if (this.alone !== undefined) return sequence.give(this.alone)
-    if (this.worthGiving()) return sequence.give(this.newBatch(kernel))
-    if (this.failure !== undefined) throw this.failure
-    if (input.left > MAX_LINE_BYTES) throw limit(`a line of more than ${MAX_LINE_BYTES} bytes`, sequence.position(0))
-    return null
+    return this.alone ?? (this.worthGiving() ? this.newBatch(kernel) : NO_EVENTS)
   }
 
   private worthGiving(): boolean {
@@ -90,28 +82,25 @@ export class NdjsonDecoder implements Decoder {
     return kernel.kernel.columns.take(this.count, fields, this.sequence.header, kernel.takeStrings())
   }
 
-  /** Reads whole lines until the batch is full, another batch has to be delivered first, or the input is used up. */
+  /** Reads whole lines until the batch is full, another batch has to be delivered first, or there are no more. */
   private readLines(kernel: NdjsonMemory): void {
     const { input, sequence } = this
-    while (input.offset < this.lines) {
+    while (input.pos < this.linesEnd) {
       // No line may follow the end record. The general path reports it.
       const stop = sequence.ended ? RARE : this.readByKernel(kernel)
       if (stop === FULL || (stop === RARE && this.count === KERNEL_EVENTS)) return
-      if (stop === RARE && !this.readGeneral(kernel, input.bytes.indexOf(NEWLINE, input.pos) + 1)) return
+      if (stop === RARE && !this.readGeneral(kernel, input.bytes.indexOf(LF, input.pos) + 1)) return
     }
-    if (!input.ended) return
-    if (input.left > 0 && (this.count === KERNEL_EVENTS || !this.readGeneral(kernel, input.end))) return
-    if (this.count === 0) sequence.finish()
   }
 
   /** Passes as many lines to the kernel as there is room for. @returns why it stopped */
   private readByKernel({ run, kernel }: NdjsonMemory): number {
-    const { input, sequence, count } = this
-    const from = kernel.input.load(input, input.pos + this.lines - input.offset)
+    const { input, count } = this
+    const from = kernel.input.load(input, this.linesEnd)
     this.count = run.decode(from, kernel.input.end, count, BATCH_STRING_BYTES)
     const length = run.position.value - from
     input.skip(length)
-    sequence.lineDone(length, this.count - count + run.emptyLines.value)
+    this.line += this.count - count + run.emptyLines.value
     const stop = run.stop.value
     // A line that does not end within the kernel's memory is too long for it.
     return stop === 0 && length === 0 ? RARE : stop
@@ -123,15 +112,15 @@ export class NdjsonDecoder implements Decoder {
    *   read again then
    */
   private readGeneral(kernel: NdjsonMemory, end: number): boolean {
-    const { input, sequence } = this
-    const line = input.bytes.subarray(input.pos, end)
-    const text = decodeText(line).trim()
+    const { input } = this
+    const text = decodeText(input.bytes.subarray(input.pos, end)).trim()
     if (text !== '') {
-      const added = this.addQuickly(kernel, text) ?? this.addAny(kernel, text, line.at(-1) === NEWLINE)
+      const isWhole = !this.unterminated || end < this.linesEnd
+      const added = this.addQuickly(kernel, text) ?? this.addAny(kernel, text, isWhole)
       if (!added) return false
     }
-    sequence.lineDone(end - input.pos)
     input.pos = end
+    this.line++
     return this.alone === undefined
   }
 
@@ -177,7 +166,7 @@ export class NdjsonDecoder implements Decoder {
     try {
       return parseRecord(text)
     } catch (error) {
-      const at = this.sequence.position(this.count)
+      const at = this.here(this.count)
       throw whole ? malformed((error as Error).message, at) : truncated('the input ends within a line', at)
     }
   }

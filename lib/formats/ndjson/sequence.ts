@@ -12,39 +12,30 @@ const MAX_TOLD = 100
  * events. A trace that was cut short upstream is recognized by its missing end record.
  */
 export class Sequence {
-  readonly warnings: string[] = []
   header: TraceHeader = NO_HEADER
-  /** The line being read, from 1. */
-  line = 1
-  /** The offset of the line being read, in bytes. */
-  offset = 0
-  /** The number of events in delivered batches. */
-  private events = 0
   /** The number of events since the header in delivered batches. */
   private sinceHeader = 0
   private delivered: TraceHeader | undefined
   private state: 'bare' | 'open' | 'ended' = 'bare'
   private readonly unknown = new Map<string, number>()
 
-  /** The place of the line being read. @param pending events in the batch that is being filled */
-  position(pending: number): TracePosition {
-    return { format: 'ndjson', line: this.line, offset: this.offset, event: this.events + pending + 1 }
-  }
+  /**
+   * @param warnings receives what is odd
+   * @param here the place of the line being read, after events in the batch that is being filled
+   */
+  constructor(
+    private readonly warnings: string[],
+    private readonly here: (pending: number) => Required<TracePosition>,
+  ) {}
 
   /** Whether the end record has come, and no header since. */
   get ended(): boolean {
     return this.state === 'ended'
   }
 
-  /** Counts lines that were read. @param bytes their length, with newlines */
-  lineDone(bytes: number, lines = 1): void {
-    this.line += lines
-    this.offset += bytes
-  }
-
   /** @throws TraceError after the end record: an event there belongs to no stream */
   checkOpen(pending: number): void {
-    if (this.state === 'ended') throw malformed('an event after the end record', this.position(pending))
+    if (this.state === 'ended') throw malformed('an event after the end record', this.here(pending))
   }
 
   /** Counts the keys of an event that are not fields. */
@@ -58,7 +49,7 @@ export class Sequence {
   /** Takes a header or end record. Called only when all events before it have been delivered. */
   accept(record: WireRecord & { kind: 'header' | 'end' }): void {
     if (record.kind === 'header') {
-      if (this.state === 'open') throw truncated('a header record where the end record was due', this.position(0))
+      if (this.state === 'open') throw truncated('a header record where the end record was due', this.here(0))
       this.header = record.header
       this.sinceHeader = 0
       this.state = 'open'
@@ -71,7 +62,7 @@ export class Sequence {
       this.warnings.length < MAX_TOLD
     ) {
       this.warnings.push(
-        `ndjson: line ${this.line}: the end record says ${plural(record.events, 'event')}, but ${this.sinceHeader} ` +
+        `ndjson: line ${this.here(0).line}: the end record says ${plural(record.events, 'event')}, but ${this.sinceHeader} ` +
           'arrived: a command in between added or removed some',
       )
     }
@@ -84,11 +75,9 @@ export class Sequence {
   }
 
   /** Counts the events of a batch that is delivered. */
-  give(batch: EventBatch): EventBatch {
-    this.events += batch.count
+  give(batch: EventBatch): void {
     this.sinceHeader += batch.count
     this.delivered = batch.header
-    return batch
   }
 
   /** The input is complete. @throws TraceError when the end record is missing */
@@ -97,8 +86,7 @@ export class Sequence {
       this.warnings.push(`ndjson: ${showValue(name)} is not a field of events: left out of ${plural(n, 'event')}`)
     this.unknown.clear()
     if (this.state === 'open') {
-      throw truncated('no end record: the command that wrote this failed or was interrupted', this.position(0))
+      throw truncated('no end record: the command that wrote this failed or was interrupted', this.here(0))
     }
-    if (this.offset === 0) throw truncated('the input is empty', this.position(0))
   }
 }

@@ -7,7 +7,7 @@ import type { Losses } from '../../kernel/losses.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
 import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
 import { checkOptions } from '../../event/options.js'
-import { LineEncoder } from '../line-encoder.js'
+import { LineEncoder } from '../../text/line-encoder.js'
 import { replayKernel } from './kernel.js'
 import { CARRIED, FILLED, FORM_FIELDS, NAME } from './layout.js'
 

@@ -1,4 +1,4 @@
-import { ascii } from '../../bytes/ascii.js'
+import { ascii } from '../../text/ascii.js'
 
 /** The names of the actions, as bytes. */
 const Word = {

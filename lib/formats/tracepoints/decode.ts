@@ -1,7 +1,7 @@
 import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
 import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
-import { LogDecoder } from '../log-decoder.js'
+import { LogDecoder } from '../../text/log-decoder.js'
 import { NO_STYLE, TICKS, TIME_WITHIN, tracepointsKernel } from './kernel.js'
 import { DEFAULT_PAGE_SIZE, HEADER, HEADER_OF_TICKS, MAX_LINE, NAME } from './layout.js'
 
@@ -30,7 +30,7 @@ export class TracepointsDecoder extends LogDecoder {
     return this.style === TICKS ? HEADER_OF_TICKS : HEADER
   }
 
-  protected override nothing(): EventBatch {
+  private nothing(): EventBatch {
     return new EventBatch(0, 0, this.emptyHeader())
   }
 
@@ -40,7 +40,7 @@ export class TracepointsDecoder extends LogDecoder {
     return run.hasEvent(from, window.end) !== 0
   }
 
-  protected override readLines(): EventBatch {
+  protected override read(): EventBatch {
     const { input } = this
     const length = this.linesEnd - input.pos
     if (length < this.leastLength && !this.mustRead) return this.nothing()

@@ -2,7 +2,7 @@ import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
 import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
 import { releaseKernel } from '../../kernel/load.js'
-import { LogDecoder } from '../log-decoder.js'
+import { LogDecoder } from '../../text/log-decoder.js'
 import { valgrindKernel, type ValgrindKernel } from './kernel.js'
 import { HEADER, MAX_CALLS, MAX_LINE, NAME } from './layout.js'
 
@@ -26,7 +26,7 @@ export class ValgrindDecoder extends LogDecoder {
     return HEADER
   }
 
-  protected override nothing(): EventBatch {
+  private nothing(): EventBatch {
     return new EventBatch(0, 0, HEADER)
   }
 
@@ -42,7 +42,7 @@ export class ValgrindDecoder extends LogDecoder {
     return run.hasEvent(from, window.end) !== 0
   }
 
-  protected override readLines(): EventBatch {
+  protected override read(): EventBatch {
     const { input } = this
     const { run, columns, input: window, strings } = (this.kernel ??= valgrindKernel())
     const from = window.load(input, this.linesEnd)

@@ -1,5 +1,5 @@
 import type { FormatInfo } from '../../event/format.js'
-import { LAST_LINE } from '../last-line.js'
+import { LAST_LINE } from '../../text/last-line.js'
 
 /** The facts about the format that commands show. */
 export const info: FormatInfo = {

@@ -1,11 +1,11 @@
-import { CR, LF } from '../../bytes/ascii.js'
+import { CR, LF } from '../../text/ascii.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../event/batch.js'
 import { limit, malformed, truncated, type TraceError, type TracePosition } from '../../event/error.js'
 import type { TextDecodeOptions } from '../../event/format.js'
 import type { TimeUnit, TraceHeader } from '../../event/header.js'
 import type { Decoder } from '../../event/stage.js'
 import { decodeText } from '../../event/strings.js'
-import { LineDecoder } from '../../formats/line-decoder.js'
+import { LineDecoder } from '../../text/line-decoder.js'
 import { codecOf, type Codec } from '../generate/loops.js'
 import { headerOf, isHeadLine, MAX_HEAD, MAX_LINE } from './head.js'
 import { asciiRecords } from './reader.js'
@@ -42,8 +42,6 @@ export class AsciiDecoder extends LineDecoder {
   private header: TraceHeader | undefined
   /** The lines of the head read so far; null among records. */
   private head: Uint8Array | null = NOTHING
-  /** The header of the last batch delivered. */
-  private announced: TraceHeader | undefined
 
   constructor(
     dtd: Dtd,
@@ -63,14 +61,12 @@ export class AsciiDecoder extends LineDecoder {
       const batch = this.readRecords(this.header as TraceHeader, linesEnd)
       this.columns |= batch.columns
       // Before another head, there may be nothing to return.
-      if (this.head === null || batch.count > 0 || batch.header !== this.announced) return batch
+      if (this.head === null || this.isNewHeader(batch)) return batch
     }
   }
 
   protected override isNews(batch: EventBatch): boolean {
-    const isNews = batch !== NO_EVENTS && (batch.count > 0 || batch.header !== this.announced)
-    if (isNews) this.announced = batch.header
-    return isNews
+    return batch !== NO_EVENTS && this.isNewHeader(batch)
   }
 
   /** Delivers a head without records after it. */

@@ -1,5 +1,5 @@
-import { CR, LF, SPACE, TAB } from '../../bytes/ascii.js'
-import { decimal, gap } from '../../bytes/numbers.js'
+import { CR, LF, SPACE, TAB } from '../../text/ascii.js'
+import { decimal, gap, signed, unsigned } from '../../text/numbers.js'
 import { Sink } from '../../bytes/sink.js'
 import { HI, LO } from '../../bytes/u64.js'
 import { EventBatch } from '../../event/batch.js'
@@ -12,7 +12,7 @@ import type { Mapping } from '../mapping.js'
 import type { Dtd, RecordType, Section } from '../model.js'
 import { samePair } from '../pairs.js'
 import { MAX_LINE, MAX_LINE_VALUES } from './head.js'
-import { isStored, lineEnd, quoted, signed, unsigned } from './tokens.js'
+import { isStored, lineEnd, quoted } from './tokens.js'
 
 const HASH = 0x23
 const NOTHING = new Uint8Array(0)

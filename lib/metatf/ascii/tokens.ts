@@ -1,5 +1,4 @@
-import { CR, LF, MINUS, SPACE, TAB, ZERO } from '../../bytes/ascii.js'
-import { decimal, hex, negative } from '../../bytes/numbers.js'
+import { CR, LF, SPACE, TAB } from '../../text/ascii.js'
 import type { Sink } from '../../bytes/sink.js'
 import { hexValue } from '../../bytes/u64.js'
 import { FIELDS } from '../../event/fields.js'
@@ -7,7 +6,7 @@ import type { Leaf } from '../model.js'
 import { fieldNamed } from '../names.js'
 
 /*
- * The words of a line: numbers and quoted strings. As in `lib/bytes/numbers.ts`, readers return the position after the
+ * The words of a line besides numbers: quoted strings. As in `lib/text/numbers.ts`, readers return the position after the
  * word, or `~position` of the byte that does not match, and a line feed stops them all.
  */
 
@@ -30,17 +29,6 @@ const LETTERS: Readonly<Record<number, number>> = {
   [LF]: 0x6e,
   [CR]: 0x72,
   [TAB]: 0x74,
-}
-
-/** Reads a 64-bit unsigned number, decimal or hex with `0x`. A number that is too large fails at its first digit. */
-export function unsigned(bytes: Uint8Array, p: number, words: Uint32Array, at: number): number {
-  if (bytes[p] === ZERO && (bytes[p + 1] | 32) === LETTER_X) return hex(bytes, p + 2, words, at)
-  return decimal(bytes, p, words, at)
-}
-
-/** Reads a 64-bit decimal number, which may have a minus sign, as two's complement. */
-export function signed(bytes: Uint8Array, p: number, words: Uint32Array, at: number): number {
-  return bytes[p] === MINUS ? negative(bytes, p, words, at) : unsigned(bytes, p, words, at)
 }
 
 /** Skips spaces and a carriage return to the line feed; otherwise `~position` of the first other byte. */

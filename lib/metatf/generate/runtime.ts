@@ -1,4 +1,4 @@
-import { gap } from '../../bytes/numbers.js'
+import { gap, unsigned } from '../../text/numbers.js'
 import { HI, LO, WORD, writeDecimal, writeHex } from '../../bytes/u64.js'
 import { BATCH_STRING_BYTES } from '../../event/batch.js'
 import { MAX_FIELDS_LENGTH } from '../../event/json.js'
@@ -7,7 +7,6 @@ import { MAX_LINE, MAX_LINE_VALUES } from '../ascii/head.js'
 import { BY_DEFAULT, SILENT, type Layout } from '../layout.js'
 import { getNumber } from '../pairs.js'
 import { INCOMPLETE } from '../binary/reader.js'
-import { unsigned } from '../ascii/tokens.js'
 import { list, object, own } from '../event-writer.js'
 
 /** Adds `"name":value` to those of an object. */

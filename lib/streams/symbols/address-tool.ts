@@ -1,6 +1,6 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
-import { createInterface, type Interface } from 'node:readline'
-import type { Readable, Writable } from 'node:stream'
+import { pipeline, type Duplex, type Readable, type Writable } from 'node:stream'
+import split2 from 'split2'
 import { canDemangle, demangledNames } from './demangle.js'
 import { isInstalled } from './installed.js'
 import type { AddressNamer, Names } from './namer.js'
@@ -15,6 +15,8 @@ const END = 'ffffffffffffffff'
 const MAX_INLINED = 256
 /** The maximum length of a name in characters; longer ones are truncated. */
 const MAX_NAME = 65_536
+/** The maximum length of a line in characters; with a longer one, the tool has failed. */
+const MAX_LINE = 2 ** 24
 
 /** The best tool on this machine. */
 export function findTool(): AddressTool | undefined {
@@ -24,7 +26,7 @@ export function findTool(): AddressTool | undefined {
 /** A process that names the addresses of one file. */
 export class AddressProcess implements AddressNamer {
   private readonly child: ChildProcessByStdio<Writable, Readable, null>
-  private readonly reader: Interface
+  private readonly answers: Duplex
   private readonly lines: AsyncIterator<string>
   private failure: Error | undefined
 
@@ -44,12 +46,12 @@ export class AddressProcess implements AddressNamer {
     const style = tool === 'addr2line' ? [] : ['--output-style=GNU']
     const names = this.isMangled ? '--no-demangle' : '-C'
     this.child = spawn(tool, [...style, '-a', '-i', names, '-f', '-e', file], { stdio: ['pipe', 'pipe', 'ignore'] })
-    this.reader = createInterface({ input: this.child.stdout, crlfDelay: Infinity })
-    this.lines = this.reader[Symbol.asyncIterator]()
+    this.answers = pipeline(this.child.stdout, split2({ maxLength: MAX_LINE }), () => {})
+    this.lines = this.answers[Symbol.asyncIterator]()
     this.child.stdin.on('error', (error) => (this.failure ??= error))
     this.child.on('error', (error) => {
       this.failure = error
-      this.reader.close()
+      this.answers.destroy()
     })
   }
 
@@ -84,13 +86,15 @@ export class AddressProcess implements AddressNamer {
   /** Ends the process. */
   close(): void {
     this.child.kill('SIGKILL')
-    this.reader.close()
+    this.answers.destroy()
     this.child.stdin.destroy()
     this.child.stdout.destroy()
   }
 
   private async line(): Promise<string> {
-    const next = await this.lines.next()
+    const next = await this.lines.next().catch((error: unknown) => {
+      throw this.failure ?? error
+    })
     if (next.done === true) throw this.failure ?? new Error(`${this.child.spawnfile} ended before it had answered`)
     return next.value.length > MAX_NAME ? next.value.slice(0, MAX_NAME) : next.value
   }

@@ -1,4 +1,4 @@
-import { SPACE } from '../../bytes/ascii.js'
+import { SPACE } from '../../text/ascii.js'
 import { reviseBatch, type EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
 import { formatFrame, parseFrame, type Frame } from '../../event/frame.js'

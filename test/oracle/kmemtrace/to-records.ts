@@ -18,7 +18,7 @@ import {
   coreSize,
   type KmemtraceLayout,
 } from '../../../lib/formats/kmemtrace/layout.js'
-import { Parts, reallocParts } from '../../../lib/formats/realloc.js'
+import { Parts, reallocParts } from '../../../lib/blocks/realloc.js'
 
 const HAS_API = FieldBit.api
 const HAS_ADDRESS = FieldBit.address

@@ -1,7 +1,7 @@
 import { Input } from '../../../lib/bytes/input.js'
 import { HI, LO, WORD } from '../../../lib/bytes/u64.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch, U64Column } from '../../../lib/event/batch.js'
-import { limit, malformed, truncated } from '../../../lib/event/error.js'
+import { limit, malformed, truncated, type TracePosition } from '../../../lib/event/error.js'
 import { FIELDS } from '../../../lib/event/fields.js'
 import type { Decoder } from '../../../lib/event/stage.js'
 import { decodeText } from '../../../lib/event/strings.js'
@@ -65,7 +65,11 @@ export class NdjsonDecoder implements Decoder {
   private readonly input = new Input()
   /** The input's bytes as words. */
   private view: DataView = new DataView(new ArrayBuffer(0))
-  private readonly sequence = new Sequence()
+  readonly warnings: string[] = []
+  private readonly sequence = new Sequence(this.warnings, (pending) => this.position(pending))
+  private line = 1
+  private offset = 0
+  private events = 0
   private failure: Error | undefined
   /** There is no newline between `input.pos` and this offset in the stream. */
   private searched = 0
@@ -79,10 +83,6 @@ export class NdjsonDecoder implements Decoder {
   /** What a value scanner found. */
   private lo = 0
   private hi = 0
-
-  get warnings(): readonly string[] {
-    return this.sequence.warnings
-  }
 
   feed(chunk: Uint8Array): void {
     this.input.feed(chunk)
@@ -108,10 +108,13 @@ export class NdjsonDecoder implements Decoder {
     } catch (error) {
       this.failure = error as Error
     }
-    if (this.sequence.worthGiving(this.batch)) return this.sequence.give(this.batch)
+    if (this.sequence.worthGiving(this.batch)) {
+      this.events += this.batch.count
+      this.sequence.give(this.batch)
+      return this.batch
+    }
     if (this.failure !== undefined) throw this.failure
-    if (input.left > MAX_LINE_BYTES)
-      throw limit(`a line of more than ${MAX_LINE_BYTES} bytes`, this.sequence.position(0))
+    if (input.left > MAX_LINE_BYTES) throw limit(`a line of more than ${MAX_LINE_BYTES} bytes`, this.position(0))
     return null
   }
 
@@ -140,16 +143,28 @@ export class NdjsonDecoder implements Decoder {
         after = end + 1
       }
       input.pos = after
-      sequence.lineDone(after - start)
+      this.lineDone(after - start)
     }
     if (this.batch.count > 64) this.meanLine = (input.offset - first) / this.batch.count
     if (!input.ended) return
     if (input.left > 0) {
       if (this.full() || !this.readGeneral(input.bytes.subarray(input.pos, input.end), false)) return
-      sequence.lineDone(input.left)
+      this.lineDone(input.left)
       input.pos = input.end
     }
-    if (this.batch.count === 0) sequence.finish()
+    if (this.batch.count > 0) return
+    if (this.offset === 0) throw truncated('the input is empty', this.position(0))
+    sequence.finish()
+  }
+
+  private position(pending: number): Required<TracePosition> {
+    const at = { format: 'ndjson', line: this.line, offset: this.offset, event: this.events + pending + 1 }
+    return at as Required<TracePosition>
+  }
+
+  private lineDone(bytes: number): void {
+    this.line++
+    this.offset += bytes
   }
 
   private full(): boolean {
@@ -169,7 +184,7 @@ export class NdjsonDecoder implements Decoder {
     try {
       record = parseRecord(text)
     } catch (error) {
-      const at = sequence.position(batch.count)
+      const at = this.position(batch.count)
       throw whole ? malformed((error as Error).message, at) : truncated('the input ends within a line', at)
     }
     if (record.kind === 'event') {

@@ -1,6 +1,6 @@
-import { COLON, CR, LF, MINUS, SPACE, TAB } from '../../../lib/bytes/ascii.js'
+import { COLON, CR, LF, MINUS, SPACE, TAB } from '../../../lib/text/ascii.js'
 import { Input } from '../../../lib/bytes/input.js'
-import { decimal, negative } from '../../../lib/bytes/numbers.js'
+import { decimal, negative } from '../../../lib/text/numbers.js'
 import { HI, LO, WORD } from '../../../lib/bytes/u64.js'
 import { BATCH_EVENTS, EventBatch } from '../../../lib/event/batch.js'
 import { limit, malformed, truncated, type TraceError } from '../../../lib/event/error.js'

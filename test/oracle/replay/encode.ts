@@ -1,4 +1,4 @@
-import { ascii, COLON, LF, MINUS, SPACE, ZERO } from '../../../lib/bytes/ascii.js'
+import { ascii, COLON, LF, MINUS, SPACE, ZERO } from '../../../lib/text/ascii.js'
 import { HI, LO, MAX_DECIMAL, SAFE_HI, WORD, writeDecimal, writeHex } from '../../../lib/bytes/u64.js'
 import type { EventBatch } from '../../../lib/event/batch.js'
 import { APIS, Api, fieldNames, FieldBit, Kind, Outcome } from '../../../lib/event/fields.js'
@@ -6,7 +6,7 @@ import type { TraceHeader } from '../../../lib/event/header.js'
 import { AddressedLosses } from '../../../lib/blocks/addressed-losses.js'
 import type { Losses } from '../../../lib/kernel/losses.js'
 import type { EncodeOptions } from '../../../lib/event/format.js'
-import { LineEncoder } from '../../../lib/formats/line-encoder.js'
+import { LineEncoder } from '../../../lib/text/line-encoder.js'
 import { CARRIED, FILLED, FORM_FIELDS, NAME } from '../../../lib/formats/replay/layout.js'
 
 const ALLOC = Kind.alloc

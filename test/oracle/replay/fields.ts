@@ -1,5 +1,5 @@
-import { ZERO } from '../../../lib/bytes/ascii.js'
-import { decimal, gap, hex } from '../../../lib/bytes/numbers.js'
+import { ZERO } from '../../../lib/text/ascii.js'
+import { decimal, gap, hex } from '../../../lib/text/numbers.js'
 import { hexValue } from '../../../lib/bytes/u64.js'
 
 /** Reads spaces and a 64-bit unsigned decimal number. */

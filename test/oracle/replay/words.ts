@@ -1,4 +1,4 @@
-import { ascii, CR, LF, SPACE, TAB } from '../../../lib/bytes/ascii.js'
+import { ascii, CR, LF, SPACE, TAB } from '../../../lib/text/ascii.js'
 
 /** The names of the actions, as bytes. */
 export const Word = {

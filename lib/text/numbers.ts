@@ -1,11 +1,11 @@
-import { SPACE, TAB, ZERO } from './ascii.js'
-import { HI, LO, WORD, hexValue } from './u64.js'
+import { HI, LO, WORD, hexValue } from '../bytes/u64.js'
+import { MINUS, SPACE, TAB, ZERO } from './ascii.js'
 
 /**
  * Readers for the numbers in a line of text. Each takes the position where the number must start and the index in a
  * column's words for its value. It returns the position after the number, or `~position` (a negative number) of the
- * first byte that does not match. None checks for the end of the line: the caller ensures that there is a line feed,
- * which stops them all.
+ * first byte that does not match. None checks for the end of the input: the caller ensures that a byte which is no digit, such
+ * as a line feed, stops them all.
  */
 
 /** The value of each byte as a hex digit; 255 for other bytes. */
@@ -39,6 +39,20 @@ export function decimal(bytes: Uint8Array, p: number, words: Uint32Array, at: nu
   words[at + LO] = value
   words[at + HI] = 0
   return p
+}
+
+const LETTER_X = 0x78
+
+/** Reads an unsigned 64-bit number, in hex after `0x` and in decimal otherwise. */
+export function unsigned(bytes: Uint8Array, p: number, words: Uint32Array, at: number): number {
+  return bytes[p] === ZERO && ((bytes[p + 1] as number) | 32) === LETTER_X
+    ? hex(bytes, p + 2, words, at)
+    : decimal(bytes, p, words, at)
+}
+
+/** Reads what `unsigned` reads, or a minus sign and a decimal magnitude of at most 2^63, as two's complement. */
+export function signed(bytes: Uint8Array, p: number, words: Uint32Array, at: number): number {
+  return bytes[p] === MINUS ? negative(bytes, p, words, at) : unsigned(bytes, p, words, at)
 }
 
 /** Reads a minus sign and a magnitude of at most 2^63, as two's complement. */

@@ -1,4 +1,4 @@
-import type { Input } from './input.js'
+import type { Input } from '../bytes/input.js'
 
 /** U+FEFF in UTF-8, which some editors and shells write at the beginning of text. */
 const MARK = [0xef, 0xbb, 0xbf] as const

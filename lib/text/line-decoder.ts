@@ -1,5 +1,5 @@
-import { ascii, LF } from '../bytes/ascii.js'
-import { skipMark } from '../bytes/byte-order-mark.js'
+import { ascii, LF } from './ascii.js'
+import { skipMark } from './byte-order-mark.js'
 import { Input } from '../bytes/input.js'
 import { EventBatch } from '../event/batch.js'
 import { limit, truncated, type TraceError, type TracePosition } from '../event/error.js'
@@ -33,7 +33,12 @@ export abstract class LineDecoder implements Decoder {
   protected readonly takesLastLine: boolean
   /** The offset in the stream after the last line feed. */
   private lines = 0
-  private began = false
+  /** The header of the last batch delivered. */
+  private delivered: TraceHeader | undefined
+  /** Within a line that is over the limit, and skipped. */
+  private isLong = false
+  /** The offset of that line. */
+  private longStart = 0
   private finished = false
 
   /**
@@ -55,12 +60,17 @@ export abstract class LineDecoder implements Decoder {
    */
   protected abstract read(): EventBatch
 
-  /** The header of an empty trace. */
-  protected abstract emptyHeader(): TraceHeader
+  /** The header of an empty trace; undefined if the decoder gives nothing for one. */
+  protected abstract emptyHeader(): TraceHeader | undefined
 
-  /** Whether a batch is to be delivered: if it has events, or another header than the one before it. */
+  /** Whether a batch is to be delivered. By default, if it has events; an empty trace gives one batch, at its end. */
   protected isNews(batch: EventBatch): boolean {
     return batch.count > 0
+  }
+
+  /** Whether a batch has events, or another header than the one before it. */
+  protected isNewHeader({ count, header }: EventBatch): boolean {
+    return count > 0 || header !== this.delivered
   }
 
   /** Batches held back until the end; called until it returns null. */
@@ -71,9 +81,26 @@ export abstract class LineDecoder implements Decoder {
   /** Called once at the end, for warnings about the whole trace. */
   protected finish(): void {}
 
-  /** The current line is too long, and incomplete. */
-  protected overlong(): void {
+  /** Decides about a line over the limit, of which only a part may be there: throws, or lets it be skipped. */
+  protected refuseLine(): void {
     throw this.tooLong()
+  }
+
+  /** Skips the first `bytes` bytes of a line over the limit, and then the rest, unless `refuseLine` throws. */
+  protected skipLong(bytes: number): void {
+    if (!this.isLong) {
+      this.refuseLine()
+      this.longStart = this.input.offset
+    }
+    this.isLong = true
+    this.input.skip(bytes)
+  }
+
+  /** Skips the line at the input's position. */
+  protected passLine(): void {
+    const { input } = this
+    input.skip(input.bytes.indexOf(LF, input.pos) + 1 - input.pos)
+    this.line++
   }
 
   feed(chunk: Uint8Array): void {
@@ -108,11 +135,16 @@ export abstract class LineDecoder implements Decoder {
     this.mustRead = this.ended || isOverlong
     for (let offset = -1; input.offset < this.lines && input.offset !== offset;) {
       ;({ offset } = input)
+      if (this.isLong) {
+        this.isLong = false
+        this.passLine()
+        continue
+      }
       const batch = this.read()
       if (this.isNews(batch)) return this.give(batch)
       if (this.failure !== null) throw this.failure
     }
-    if (isOverlong) this.overlong()
+    if (isOverlong) this.skipLong(input.left)
     if (!this.ended) return null
     const rest = this.finished ? null : this.rest()
     if (rest !== null) return this.give(rest)
@@ -122,17 +154,18 @@ export abstract class LineDecoder implements Decoder {
     }
     if (this.isCut)
       throw truncated('the last line does not end with a line feed', { ...this.here(), offset: this.lineStart })
-    return this.began ? null : this.give(new EventBatch(0, 0, this.emptyHeader()))
+    const header = this.delivered === undefined ? this.emptyHeader() : undefined
+    return header === undefined ? null : this.give(new EventBatch(0, 0, header))
   }
 
   /** Whether the input ends within a line. */
   protected get isWithinLine(): boolean {
-    return this.input.left > 0 && this.lines !== this.input.offset + this.input.left
+    return this.isLong || (this.input.left > 0 && this.lines !== this.input.offset + this.input.left)
   }
 
   /** The offset of the current line in the stream. */
   protected get lineStart(): number {
-    return this.input.offset
+    return this.isLong ? this.longStart : this.input.offset
   }
 
   /** One past the last line feed, as an index like `input.pos`. */
@@ -156,7 +189,7 @@ export abstract class LineDecoder implements Decoder {
   }
 
   private give(batch: EventBatch): EventBatch {
-    this.began = true
+    this.delivered = batch.header
     this.events += batch.count
     return batch
   }

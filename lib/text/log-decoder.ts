@@ -1,5 +1,3 @@
-import { LF } from '../bytes/ascii.js'
-import type { EventBatch } from '../event/batch.js'
 import type { TextDecodeOptions } from '../event/format.js'
 import { LineDecoder } from './line-decoder.js'
 
@@ -10,10 +8,6 @@ import { LineDecoder } from './line-decoder.js'
 export abstract class LogDecoder extends LineDecoder {
   private skipped = 0
   private firstSkipped = 0
-  /** Within a line that is over the limit and has no event. */
-  private isLong = false
-  /** The offset of that line. */
-  private longStart = 0
 
   /** @param events what the events are called in messages: `calls of an allocator` */
   constructor(
@@ -23,29 +17,6 @@ export abstract class LogDecoder extends LineDecoder {
     options?: TextDecodeOptions,
   ) {
     super(name, maxLine, options)
-  }
-
-  /** Reads at least one line: see `LineDecoder.read`. */
-  protected abstract readLines(): EventBatch
-
-  protected override get isWithinLine(): boolean {
-    return this.isLong || super.isWithinLine
-  }
-
-  protected override get lineStart(): number {
-    return this.isLong ? this.longStart : super.lineStart
-  }
-
-  /** A batch without events. */
-  protected abstract nothing(): EventBatch
-
-  protected override read(): EventBatch {
-    if (!this.isLong) return this.readLines()
-    const { input } = this
-    this.isLong = false
-    input.skip(input.bytes.indexOf(LF, input.pos) + 1 - input.pos)
-    this.line++
-    return this.nothing()
   }
 
   /** Whether there is an event in the line at the input's position, of which only a part may be there. */
@@ -62,22 +33,10 @@ export abstract class LogDecoder extends LineDecoder {
     this.skipped += lines
   }
 
-  /**
-   * Skips the first `bytes` bytes of a line that is over the limit, and then the rest.
-   * @throws TraceError if the line has an event
-   */
-  protected skipLong(bytes: number): void {
-    if (!this.isLong) {
-      if (this.hasEvent()) throw this.tooLong()
-      if (!this.isExpected()) this.skip(1, this.line)
-      this.longStart = this.input.offset
-    }
-    this.isLong = true
-    this.input.skip(bytes)
-  }
-
-  protected override overlong(): void {
-    this.skipLong(this.input.left)
+  /** @throws TraceError if the line has an event */
+  protected override refuseLine(): void {
+    if (this.hasEvent()) throw this.tooLong()
+    if (!this.isExpected()) this.skip(1, this.line)
   }
 
   protected override finish(): void {
