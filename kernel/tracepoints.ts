@@ -106,7 +106,7 @@ function readLost(p: usize, i: u32): u32 {
 }
 
 /** Whether a line belongs to the header of a report, or is empty or a remark, and is not counted as skipped. */
-function isHeader(p: usize): bool {
+export function isHeader(p: usize): bool {
   const c = load<u8>(p)
   if (c == LF || c == 0x23) return true
   return load<u32>(p) == 0x7375_7063 || load<u64>(p) == 0x206e_6f69_7372_6576

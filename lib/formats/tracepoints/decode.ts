@@ -34,6 +34,12 @@ export class TracepointsDecoder extends LogDecoder {
     return new EventBatch(0, 0, this.emptyHeader())
   }
 
+  /** Lines of a report's header, and remarks. */
+  protected override isExpected(): boolean {
+    const { run, input: window } = tracepointsKernel()
+    return run.isHeader(window.load(this.input)) !== 0
+  }
+
   protected override hasEvent(): boolean {
     const { run, input: window } = tracepointsKernel()
     const from = window.load(this.input)

@@ -17,6 +17,7 @@ interface TracepointsExports extends StringsExports {
   readonly isLong: Global
   readonly isRefused: Global
   hasEvent(from: number, end: number): number
+  isHeader(from: number): number
 }
 
 /** The kernel and the strings in its memory. */

@@ -122,11 +122,8 @@ export class Simulator implements BatchTransform {
       this.noteFreed(from, placed, rows, freed)
     }
     this.events += placed
-    if (target === undefined) {
-      if (this.error !== undefined) throw this.error
-      return source
-    }
     if (this.error !== undefined && placed === 0) throw this.error
+    if (target === undefined) return placed === count ? source : withFrees(source, placed, [], [])
     if (rows.length === 0 && placed === count) return target
     return withFrees(target, placed, rows, freed)
   }

@@ -190,6 +190,12 @@ describe('hostile input', () => {
     }
   })
 
+  it.each(['# ', 'cpus=', 'version '])('a long line that begins with "%s" is not counted in any piece', (start) => {
+    const text = `${start}${'x'.repeat(100_000)}\nls-1 [000] 2.000000: ${FREE}\n`
+    for (const step of [1, 1000, 65_536, 1_000_000])
+      expect(decode(text, step)).toMatchObject({ events: { length: 1 }, warnings: [] })
+  })
+
   it.each([1000, 65_000, 66_000, 140_000])('times %i bytes behind the first event decide in all pieces', (far) => {
     const lost = '# entries-in-buffer/entries-written: 8/20   #P:2\n'
     const text = `${lost}${'\n'.repeat(far)}CPU:1 [LOST 5 EVENTS]\nls-1 [000] 12: ${FREE}\n`

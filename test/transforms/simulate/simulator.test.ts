@@ -188,6 +188,28 @@ describe('a simulated heap', () => {
     expect(new Set(events.map(({ address }) => address)).size).toBe(5)
   })
 
+  test.each(POLICIES)('%s passes on the events before blocks that cannot be told apart', (policy) => {
+    const events: TraceEvent[] = [
+      { kind: 'free', process: 1n, address: 0x10n },
+      { kind: 'free', process: 1n, address: 0x20n },
+      { kind: 'free', process: 2n, address: 2n ** 48n },
+    ]
+    const header: TraceHeader = { format: 'unknown' }
+    for (const cut of [3, 2, 1]) {
+      const simulator = new Simulator({ policy })
+      let passed = 0
+      const run = (): void => {
+        for (const part of [events.slice(0, cut), events.slice(cut)])
+          for (const batch of batchesOf(part, header)) {
+            simulator.feed(batch)
+            for (let next = simulator.next(); next !== null; next = simulator.next()) passed += next.count
+          }
+      }
+      expect(run).toThrow(/cannot be told apart/)
+      expect(passed).toBe(2)
+    }
+  })
+
   test('is none without identity of blocks', () => {
     const { error } = simulated([alloc(0x10n, 8n)], { policy: 'bump' }, { format: 'heaptrack' })
     expect(String(error)).toMatch(/does not say which block is freed/)
