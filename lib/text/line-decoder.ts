@@ -175,9 +175,11 @@ export abstract class LineDecoder implements Decoder {
 
   /** The place of the current line, after `pending` events that have not been delivered yet. */
   protected here(pending = 0): Required<TracePosition> {
+    // An appended line feed is no part of the input.
+    const appended = this.unterminated && this.input.left === 0 ? 1 : 0
     return {
       format: this.name,
-      offset: this.input.offset,
+      offset: this.input.offset - appended,
       line: this.line,
       column: 1,
       event: this.events + pending + 1,
