@@ -1,10 +1,11 @@
-import { Input } from '../../bytes/input.js'
+import type { Input } from '../../bytes/input.js'
+import { Cursor, type Reading } from '../../codec/cursor.js'
+import { CursorDecoder } from '../../codec/cursor-decoder.js'
 import { BATCH_STRING_BYTES, EventBatch } from '../../event/batch.js'
-import { malformed, truncated, type TraceError } from '../../event/error.js'
+import { malformed, truncated } from '../../event/error.js'
 import { FIELDS, FieldBit, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
-import type { Decoder } from '../../event/stage.js'
 import { StringTable } from '../../event/strings.js'
 import { copyEvents } from './copy-events.js'
 import { COMMENT_MARK, EXTRA_FIELDS_MARK, hasMark, parseHeaderComment } from './extra-fields.js'
@@ -39,9 +40,21 @@ const FAULT = 3
 const GO_ON = -1
 
 /** Reads HATF 1.0, with or without the additions of `HatfEncoder`'s option `attributes`. */
-export class HatfDecoder implements Decoder {
-  private readonly fold: boolean
-  private readonly input = new Input()
+export class HatfDecoder extends CursorDecoder {
+  constructor(options: HatfDecodeOptions = {}) {
+    checkOptions(options, DECODE_OPTIONS, 'HatfDecoder')
+    super(new Cursor('hatf'), (cursor) => new RecordReader(cursor, options.fold ?? true).read())
+  }
+
+  /** The number of bytes of complete records read so far. */
+  get consumed(): number {
+    return this.cursor.input.offset
+  }
+}
+
+/** Reads records, and holds back events that may still prove to be part of a later realloc. */
+class RecordReader {
+  private readonly input: Input
   private readonly kernel = hatfKernel()
   private readonly state = new KernelState(this.kernel)
   private readonly extras = new ExtraFieldsReader()
@@ -60,48 +73,32 @@ export class HatfDecoder implements Decoder {
   private strings: StringTable | undefined
   /** The kernel's columns as a batch, where single events are completed. */
   private view: EventBatch | undefined
-  private delivered = 0
-  private fault: ((event: number) => TraceError) | undefined
+  /** A record is at fault; the error is thrown once all events before it have been delivered. */
+  private fault: { make: typeof malformed; reason: string; offset: number } | undefined
   private isOver = false
 
-  constructor(options: HatfDecodeOptions = {}) {
-    checkOptions(options, DECODE_OPTIONS, 'HatfDecoder')
-    this.fold = options.fold ?? true
-  }
-
-  /** The number of bytes of complete records read so far. */
-  get consumed(): number {
-    return this.input.offset
-  }
-
-  feed(chunk: Uint8Array): void {
-    this.input.feed(chunk)
-  }
-
-  detach(): void {
-    this.input.detach()
+  constructor(
+    private readonly cursor: Cursor,
+    private readonly fold: boolean,
+  ) {
+    this.input = cursor.input
   }
 
   /** @throws TraceError when a record is malformed, or the stream ends inside one */
-  next(): EventBatch | null {
-    for (;;) {
-      if (this.fault !== undefined) throw this.fault(this.delivered + 1)
-      if (this.isOver || (this.input.left === 0 && !this.input.ended)) return null
+  *read(): Reading {
+    const { cursor, input } = this
+    if (input.left === 0) yield* cursor.more()
+    while (!this.isOver) {
       this.open()
       const stop = this.fill()
       const given = this.close(stop)
-      if (given !== null) return given
-      if (stop === USED_UP && this.fault === undefined) return null
+      if (given !== null) yield given
+      if (this.fault !== undefined)
+        throw this.fault.make(this.fault.reason, { ...cursor.here(), offset: this.fault.offset })
+      if (stop === USED_UP) yield* cursor.more()
+      // Only what was held back is still to be given.
+      if (cursor.isCut) input.skip(input.left)
     }
-  }
-
-  end(): void {
-    this.input.ended = true
-  }
-
-  endTruncated(): void {
-    this.input.pos = this.input.end
-    this.input.ended = true
   }
 
   /** Copies the state and the held-back events to the kernel. */
@@ -141,7 +138,6 @@ export class HatfDecoder implements Decoder {
     let given: EventBatch | null = null
     if (first > 0 || isHeaderDue || isLastChance) {
       given = kernel.columns.take(first, this.fields, this.header, this.strings)
-      this.delivered += first
       this.hasGiven = true
       this.owesHeader = false
     }
@@ -244,8 +240,7 @@ export class HatfDecoder implements Decoder {
 
   /** Records a fault at `input.pos`, thrown once all events before it have been delivered. */
   private fail(make: typeof malformed, reason: string): typeof FAULT {
-    const { offset } = this.input
-    this.fault = (event) => make(reason, { format: 'hatf', offset, event })
+    this.fault = { make, reason, offset: this.input.offset }
     return FAULT
   }
 }

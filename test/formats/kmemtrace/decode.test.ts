@@ -121,7 +121,7 @@ describe.each([
       Uint8Array.of(1),
       Uint8Array.of(255, 255, 1, 2),
     ])
-    expect(decode(bytes).warnings).toEqual([expect.stringMatching(/^kmemtrace: byte 72, event 3: .*no features/)])
+    expect(decode(bytes).warnings).toEqual([expect.stringMatching(/^kmemtrace: byte 72, event 3: .*not features/)])
   })
 
   it('may have types and events that are not known', () => {

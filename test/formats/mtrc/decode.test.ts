@@ -207,7 +207,7 @@ describe('a stream of several traces', () => {
     const { headers } = decodeAll(decoder, join(...Array.from({ length: 1000 }, () => LP64), END))
     expect(headers).toHaveLength(1000)
     expect(decoder.warnings).toHaveLength(100)
-    expect(decoder.warnings.at(-1)).toMatch(/further ones are not told/)
+    expect(decoder.warnings.at(-1)).toMatch(/later ones are not reported/)
   })
 })
 

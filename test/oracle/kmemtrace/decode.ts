@@ -115,7 +115,7 @@ export class KmemtraceDecoder implements Decoder {
     if (reader.stray !== before) {
       const at = { format: FORMAT, offset: reader.stray, event: this.delivered + reader.strayRow + 1 }
       const told =
-        'the bytes behind this record are no features; they are carried as they are, and further ones are not told'
+        'the bytes after this record are not features; they are kept, and later ones are not reported'
       this.warnings.push(`${describe(at)}: ${told}`)
     }
   }

@@ -177,7 +177,7 @@ export class MtrcDecoder implements Decoder {
     const { warnings } = this
     if (warnings.length < MAX_WARNINGS - 1) warnings.push(`${describe(this.here(0))}: ${text}`)
     else if (warnings.length < MAX_WARNINGS)
-      warnings.push(`${describe(this.here(0))}: ${text}; further ones are not told`)
+      warnings.push(`${describe(this.here(0))}: ${text}; later ones are not reported`)
   }
 
   /** The place of the event that comes after `pending` more than were given out. */

@@ -1,0 +1,69 @@
+import type { EventBatch } from '../event/batch.js'
+import type { Decoder } from '../event/stage.js'
+import { Cursor, type Reading } from './cursor.js'
+
+/** A decoder that is a generator: it runs until a batch can be delivered, or more input is needed. */
+export class CursorDecoder implements Decoder {
+  private readonly reading: Reading
+  private isWaiting = false
+  private isOver = false
+  private fault: unknown
+
+  /** @param read reads the format; it is called once, and runs when the first result is requested */
+  constructor(
+    protected readonly cursor: Cursor,
+    read: (cursor: Cursor) => Reading,
+  ) {
+    this.reading = read(cursor)
+  }
+
+  get warnings(): readonly string[] {
+    return this.cursor.warnings
+  }
+
+  feed(chunk: Uint8Array): void {
+    this.cursor.input.feed(chunk)
+    this.isWaiting = false
+  }
+
+  end(): void {
+    this.cursor.input.ended = true
+    this.isWaiting = false
+  }
+
+  endTruncated(): void {
+    this.cursor.isCut = true
+    this.end()
+  }
+
+  detach(): void {
+    this.cursor.input.detach()
+  }
+
+  dispose(): void {
+    this.isOver = true
+    this.reading.return()
+  }
+
+  next(): EventBatch | null {
+    if (this.fault !== undefined) throw this.fault
+    if (this.isWaiting || this.isOver) return null
+    try {
+      const { done, value } = this.reading.next()
+      this.isOver = done === true
+      if (value) return this.give(value)
+      this.isWaiting = true
+      return this.give(this.cursor.takeEmitted())
+    } catch (error) {
+      this.fault = error
+      const rest = this.cursor.takeEmitted()
+      if (rest === null) throw error
+      return this.give(rest)
+    }
+  }
+
+  private give(batch: EventBatch | null): EventBatch | null {
+    if (batch !== null) this.cursor.delivered += batch.count
+    return batch
+  }
+}

@@ -1,0 +1,176 @@
+import { Input } from '../bytes/input.js'
+import { EventBatch } from '../event/batch.js'
+import { EventCollector } from '../event/collector.js'
+import { describe, limit, malformed, truncated, type TraceError, type TracePosition } from '../event/error.js'
+import type { TraceHeader } from '../event/header.js'
+import { decodeText } from '../event/strings.js'
+import type { TraceEvent } from '../event/trace-event.js'
+import { ascii, CR, LF } from '../text/ascii.js'
+import { skipMark } from '../text/byte-order-mark.js'
+
+const NEWLINE = ascii('\n')
+
+/** The maximum number of warnings of a decoder. A hostile trace could cause any number. */
+const MAX_WARNINGS = 100
+/** The maximum length in bytes of what `take` returns, and of what `line` returns by default. */
+const MAX_TAKEN = 1 << 24
+const MAX_LINE = 1 << 16
+
+/** Part of a decoder that is a generator, with a result. It yields batches to deliver, and null to wait for input. */
+export type ReadingPart<T> = Generator<EventBatch | null, T, void>
+
+/**
+ * Reads a format from beginning to end. What it yields, or gives to `emit`, is delivered before the `TraceError` that
+ * it throws. When it returns, the trace is over.
+ */
+export type Reading = ReadingPart<void>
+
+/** The bytes of a trace, and the place in it: what a decoder that is a generator reads from. */
+export class Cursor {
+  readonly input = new Input()
+  readonly warnings: string[] = []
+  /** The number of events that were delivered. */
+  delivered = 0
+  /** The input was truncated by an error elsewhere: it has ended, and that error is enough. */
+  isCut = false
+  private readonly collector: EventCollector
+  /** The number of emitted events that were not delivered. */
+  private pending = 0
+  /** The offset of what `take` or `line` returned last, and the number of its line. */
+  private start: number | undefined
+  private lineNumber = 0
+  /** There is no line feed before this offset in the stream. */
+  private searched = 0
+
+  /**
+   * @param format the format's name, for headers and messages
+   * @param takesLastLine `line` returns a last line without a line feed; by default the trace is truncated there
+   */
+  constructor(
+    readonly format: string,
+    private readonly takesLastLine = false,
+  ) {
+    this.collector = new EventCollector(format, { format })
+  }
+
+  /** Begins a trace: delivers its header, for the events that are emitted from now on. */
+  *begin(header: TraceHeader): Reading {
+    yield* this.deliver()
+    this.collector.header = header
+    yield new EventBatch(0, 0, header)
+  }
+
+  /**
+   * The next `length` bytes, which count as read. They stay the same until the next call.
+   * @returns undefined if the input ends before the first of them
+   * @throws TraceError if it ends within them, or they are more than 16 MiB
+   */
+  *take(length: number): ReadingPart<Uint8Array | undefined> {
+    const { input } = this
+    if (this.collector.isFull) yield* this.deliver()
+    this.start = input.offset
+    if (length > MAX_TAKEN) throw this.limit(`a record of more than ${MAX_TAKEN} bytes`)
+    while (input.left < length)
+      if (!(yield* this.more(input.left > 0 ? 'the input ends within a record' : undefined))) return undefined
+    const { bytes, pos } = input
+    input.skip(length)
+    return bytes.subarray(pos, pos + length)
+  }
+
+  /**
+   * The next line as text, without its line feed, a carriage return before that, and a byte order mark.
+   * @param max the maximum length in bytes
+   * @returns undefined at the end of the input
+   * @throws TraceError for a longer line, and for a last one without a line feed, which may have lost digits
+   */
+  *line(max: number = MAX_LINE): ReadingPart<string | undefined> {
+    const { input } = this
+    if (this.collector.isFull) yield* this.deliver()
+    this.lineNumber++
+    for (;;) {
+      skipMark(input)
+      this.start = input.offset
+      const { bytes, pos } = input
+      const feed = bytes.indexOf(LF, pos + Math.max(0, this.searched - input.offset))
+      if ((feed < 0 ? input.left : feed - pos) > max) throw this.limit(`a line of more than ${max} bytes`)
+      if (feed >= 0) {
+        input.skip(feed + 1 - pos)
+        return decodeText(bytes.subarray(pos, feed > pos && bytes[feed - 1] === CR ? feed - 1 : feed))
+      }
+      this.searched = input.offset + input.left
+      if (input.ended && input.left > 0 && this.takesLastLine) input.feed(NEWLINE)
+      else if (!(yield* this.more(input.left > 0 ? 'the last line does not end with a line feed' : undefined)))
+        return undefined
+    }
+  }
+
+  /**
+   * Adds an event after those so far.
+   * @throws TraceError at what was read last, if the event has a field that does not exist or a value out of range
+   */
+  emit(event: TraceEvent): void {
+    try {
+      this.collector.add(event)
+    } catch (error) {
+      throw this.malformed((error as Error).message)
+    }
+    this.pending++
+  }
+
+  /**
+   * Waits for more input.
+   * @param missing why a trace that ends here is truncated; by default it may end here
+   * @returns false if the input has ended
+   * @throws TraceError with `missing` if the input has ended
+   */
+  *more(missing?: string): ReadingPart<boolean> {
+    if (this.isCut) return false
+    if (this.input.ended) {
+      if (missing !== undefined) throw truncated(missing, this.here())
+      return false
+    }
+    yield null
+    return !this.isCut
+  }
+
+  /** The error for bytes or a line, those read last, that are not as the format has them. The caller throws it. */
+  malformed(reason: string): TraceError {
+    return malformed(reason, this.last())
+  }
+
+  /** The same for what goes beyond a limit. */
+  limit(reason: string): TraceError {
+    return limit(reason, this.last())
+  }
+
+  /** Reports what is odd, but can be read, at what was read last. After a hundred reports there are no more. */
+  warn(text: string, at: TracePosition = this.last()): void {
+    const { warnings } = this
+    if (warnings.length >= MAX_WARNINGS) return
+    const isLast = warnings.length === MAX_WARNINGS - 1
+    warnings.push(`${describe(at)}: ${text}${isLast ? '; later ones are not reported' : ''}`)
+  }
+
+  /** The place of the next byte and the next event. */
+  here(): TracePosition {
+    const { format, input, lineNumber } = this
+    const event = this.delivered + this.pending + 1
+    return { format, offset: input.offset, ...(lineNumber > 0 && { line: lineNumber }), event }
+  }
+
+  private last(): TracePosition {
+    const here = this.here()
+    return { ...here, offset: this.start ?? (here.offset as number) }
+  }
+
+  /** The emitted events that were not delivered, as a batch; null if there are none. */
+  takeEmitted(): EventBatch | null {
+    this.pending = 0
+    return this.collector.take()
+  }
+
+  private *deliver(): Reading {
+    const batch = this.takeEmitted()
+    if (batch !== null) yield batch
+  }
+}
