@@ -23,7 +23,7 @@ const GROUPS = {
     'lib/cli/commands/format.run.ts',
     'lib/cli/named-input.ts',
     ...['event', 'kernel', 'bytes', 'blocks'].flatMap((folder) => sources(`lib/${folder}`)),
-    ...['ascii', 'byte-order-mark'].map((name) => `lib/text/${name}.ts`),
+    ...['text/ascii', 'text/byte-order-mark', 'codec/cursor', 'codec/cursor-decoder'].map((name) => `lib/${name}.ts`),
     'lib/formats/ndjson/general.ts',
     ...sources('lib/formats').filter((path) => /\/(sniff|detect)\.ts$/.test(path) && !path.includes('/hatf/')),
   ],

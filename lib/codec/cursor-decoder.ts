@@ -1,6 +1,6 @@
 import type { EventBatch } from '../event/batch.js'
 import type { Decoder } from '../event/stage.js'
-import { Cursor, type Reading } from './cursor.js'
+import type { Cursor, Reading } from './cursor.js'
 
 /** A decoder that is a generator: it runs until a batch can be delivered, or more input is needed. */
 export class CursorDecoder implements Decoder {

@@ -23,7 +23,8 @@ function* readLines(cursor: Cursor): Reading {
 function* readRecords(cursor: Cursor): Reading {
   yield* cursor.begin({ format: FORMAT })
   for (let head; (head = yield* cursor.take(1)) !== undefined;) {
-    const length = head[0]! === 255 ? 1 << 25 : head[0]!
+    const [first] = head
+    const length = first === 255 ? 1 << 25 : (first ?? 0)
     const body = yield* cursor.take(length)
     if (body === undefined) throw cursor.malformed('no body')
     cursor.emit({ kind: 'alloc', size: BigInt(body.length), address: BigInt(body[0] ?? 0) })
