@@ -2,6 +2,8 @@
 
 import { KERNEL_INPUT } from '../lib/kernel/layouts/input'
 import { ALLOC, ALLOC_INFO, FREE, INFO, NODE, RESIDENT, TEXT, TIME, WRONG } from '../lib/kernel/layouts/heaptrack'
+import { giveRoom, takeRoom } from './live/room'
+import { KIND_ALLOC, KIND_FREE } from './shared/event'
 import { findLf, LF } from './shared/lines'
 import { hex } from './shared/numbers'
 
@@ -19,6 +21,19 @@ export const END: usize = memory.data(16_384)
 export const FIRST: usize = memory.data(32_768)
 export const SECOND: usize = memory.data(32_768)
 export const THIRD: usize = memory.data(32_768)
+
+/** Per row of `readBlocks`, the kind of the event, and the number of its info, from 1. */
+export const KINDS: usize = memory.data(4096)
+export const INFOS: usize = memory.data(16_384)
+
+/**
+ * By info, 0 if no block of it was allocated yet, otherwise the number of its live blocks plus 1. The table has a size
+ * that is a power of two.
+ */
+export let lives: usize = 0
+let livesLog: u32 = 0
+/** The number of infos that there is room for. */
+let infos: u32 = 0
 
 /** `+ ` and so on, as words. */
 const PLUS: u32 = 0x202b
@@ -94,4 +109,52 @@ export function decode(p: usize, end: usize): u32 {
     row++
   }
   return row
+}
+
+/** Makes room for the live blocks of this many infos. @returns whether there is memory */
+export function makeLives(wanted: u32): bool {
+  if (wanted <= infos) return true
+  const log = max<u32>(16, 34 - <u32>clz(wanted - 1))
+  const table = takeRoom(log)
+  if (table == 0) return false
+  const bytes: usize = (<usize>infos) << 2
+  if (lives != 0) {
+    memory.copy(table, lives, bytes)
+    giveRoom(lives, livesLog)
+  }
+  memory.fill(table + bytes, 0, ((<usize>1) << log) - bytes)
+  lives = table
+  livesLog = log
+  infos = 1 << (log - 2)
+  return true
+}
+
+/**
+ * Reads the allocations and frees of an interpreted file from row `row` to row `end`, and counts the live blocks of
+ * their infos. Stops at another line, at a free of no live block, and at the first allocation with an info, which may
+ * have no definition.
+ * @returns the number of rows
+ */
+export function readBlocks(row: u32, end: u32): u32 {
+  const first = row
+  for (; row < end; row++) {
+    const operation = load<u8>(OPERATION + row)
+    if (operation != FREE && operation != ALLOC_INFO) break
+    const info = load<u64>(FIRST + ((<usize>row) << 3))
+    if (info >= <u64>infos) break
+    const at = lives + ((<usize>info) << 2)
+    const live = load<u32>(at)
+    if (live == 0) break
+    if (operation == FREE) {
+      if (live == 1) break
+      store<u32>(at, live - 1)
+      store<u8>(KINDS + row, KIND_FREE)
+    } else {
+      if (live == u32.MAX_VALUE) break
+      store<u32>(at, live + 1)
+      store<u8>(KINDS + row, KIND_ALLOC)
+    }
+    store<u32>(INFOS + ((<usize>row) << 2), <u32>info + 1)
+  }
+  return row - first
 }

@@ -30,6 +30,7 @@ export {
   USABLE,
 } from './shared/columns'
 export * from './statistics/count'
+export { addInfos, countInfos, INFOS } from './statistics/infos'
 export { CROSS_CPU, FAMILIES, LIFE_BYTES, LIFE_EVENTS, LIFE_TIME, MISMATCHES, RESIDENT } from './statistics/lives'
 export { siteTable, threadTable } from './statistics/owners'
 export { OTHER_SIZES, OTHER_SMALLEST, seedSizes, sizeRows, sizeTable } from './statistics/sizes'

@@ -34,7 +34,7 @@ export const PROCESSES: usize = memory.data(16576)
 export const SITES: usize = memory.data(16576)
 
 /** The number of events before the current rows, and of those about blocks. */
-let events: u64 = 0
+export let events: u64 = 0
 export let blockEvents: u64 = 0
 /** Rows that are also, or only, counted elsewhere: reallocs, events without effect on a block, and reserved memory. */
 export const OTHERS: usize = memory.data(16576)
@@ -58,6 +58,13 @@ export function count(rows: u32, sites: u32, threads: u32, isTimed: bool): bool 
   }
   events += <u64>rows
   return true
+}
+
+/** Ends the count of rows that were counted elsewhere. @param blocks how many are about blocks @param others those in `OTHERS` */
+export function endCount(rows: u32, blocks: u64, others: usize): void {
+  events += <u64>rows
+  blockEvents += blocks
+  otherRows = others
 }
 
 /** The clock of the current trace: its duration by the times of its events, and the first and the latest time. */

@@ -12,6 +12,7 @@ import {
   LIVE,
   LIVE_BYTES,
   MEMRAY,
+  NONE,
   PEAK,
   PEAK_BYTES,
   S_EVENTS,
@@ -32,7 +33,7 @@ import {
 } from '../../lib/kernel/layouts/owners'
 import { larger, logOf } from './grow'
 import { maxima } from './peak'
-import { addProduct, addSum, addTo, copySum, count, raise, takeFrom } from './sums'
+import { addProduct, addSum, addTimes, addTo, copySum, count, raise, takeFrom } from './sums'
 
 export let siteTable: usize = 0
 export let threadTable: usize = 0
@@ -208,4 +209,78 @@ export function threadAllocates(thread: usize, number: u32): void {
 @inline
 export function isRecent(thread: usize, number: u32): bool {
   return load<u32>(thread, T_RECENT) == number || load<u32>(thread, T_RECENT + 4) == number
+}
+
+/**
+ * A block of this size began at a site whose other figures are added up when the trace ends.
+ * @param row of the site
+ */
+// @ts-ignore: decorator
+@inline
+export function siteHolds(row: u32, size: u64): void {
+  const site = siteAt(row)
+  count(site + LIVE)
+  addTo(site + LIVE_BYTES, size)
+  if (raise(site + S_MOST, site + LIVE_BYTES)) store<u64>(site, load<u64>(site, LIVE), S_MOST_BLOCKS)
+}
+
+/** A block of such a site ended. */
+// @ts-ignore: decorator
+@inline
+export function siteReturns(row: u32, size: u64): void {
+  const site = siteAt(row)
+  store<u64>(site, load<u64>(site, LIVE) - 1, LIVE)
+  takeFrom(site + LIVE_BYTES, size)
+}
+
+/** Counts events of no known thread. */
+export function threadCounts(events: u32): void {
+  const thread = threadAt(NONE)
+  store<u64>(thread, load<u64>(thread, T_EVENTS) + <u64>events, T_EVENTS)
+}
+
+/** Counts frees of no known thread. */
+export function threadFreed(frees: u64): void {
+  const thread = threadAt(NONE)
+  store<u64>(thread, load<u64>(thread, T_FREES) + frees, T_FREES)
+}
+
+/**
+ * Before the figures of a trace are added up: no row has blocks at the peak that are not saved.
+ * @param hasPeak the peak is in this trace, so no earlier block was live then
+ */
+export function beginSums(sites: u32, threads: u32, hasPeak: bool): void {
+  for (let row: u32 = 0; row < sites; row++) beginSum(siteAt(row), hasPeak)
+  for (let row: u32 = 0; row < threads; row++) beginSum(threadAt(row), hasPeak)
+}
+
+function beginSum(owner: usize, hasPeak: bool): void {
+  if (!hasPeak && load<u64>(owner, STAMP) == maxima) return
+  store<u64>(owner, maxima, STAMP)
+  store<u64>(owner, 0, PEAK)
+  store<u64>(owner, 0, PEAK_BYTES)
+  store<u64>(owner, 0, PEAK_BYTES + 8)
+}
+
+/**
+ * Adds blocks of one size to a site, which has those that are live, and to the row for no thread.
+ * @param row of the site
+ * @param allocations
+ * @param peak
+ * @param live the numbers of blocks that were allocated, live at the peak, and are live
+ */
+export function addBlocks(row: u32, size: u64, allocations: u64, peak: u64, live: u64): void {
+  const site = siteAt(row)
+  addAmount(site + ALLOCATIONS, size, allocations)
+  addAmount(site + PEAK, size, peak)
+  const thread = threadAt(NONE)
+  addAmount(thread + ALLOCATIONS, size, allocations)
+  addAmount(thread + PEAK, size, peak)
+  addAmount(thread + LIVE, size, live)
+}
+
+/** Adds to a number of blocks, and to the sum of their bytes after it. */
+function addAmount(amount: usize, size: u64, blocks: u64): void {
+  store<u64>(amount, load<u64>(amount) + blocks)
+  addTimes(amount + 8, size, blocks)
 }

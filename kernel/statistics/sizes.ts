@@ -13,12 +13,12 @@ import {
   SIZE_BYTES,
   STAMP,
 } from '../../lib/kernel/layouts/sizes'
-import { HISTOGRAM } from '../../lib/kernel/layouts/totals'
+import { HISTOGRAM, SUM } from '../../lib/kernel/layouts/totals'
 import { giveRoom, takeRoom } from '../live/room'
 import { mix, secretFrom } from '../shared/mix'
 import { larger, logOf } from './grow'
 import { maxima } from './peak'
-import { count, record } from './sums'
+import { addTimes, count, record } from './sums'
 
 const FEW: u32 = FEW_SIZES
 const OTHERS: u32 = FEW
@@ -160,4 +160,33 @@ export function sizesLeak(): void {
 /** The stream ended: completes the figures at the peak of all rows. */
 export function settleSizes(): void {
   for (let row: u32 = 0; row < sizeRows; row++) savePeak(rowAt(row))
+}
+
+/** The row of a size, which is added if it is new and there is room. */
+export function rowOfSize(size: u64): u32 {
+  return size < <u64>FEW ? <u32>size : largeRow(size)
+}
+
+/** As `beginSums` in owners.ts. */
+export function beginSizes(hasPeak: bool): void {
+  for (let row: u32 = 0; row < sizeRows; row++) {
+    const at = rowAt(row)
+    if (!hasPeak && load<u64>(at, STAMP) == maxima) continue
+    store<u64>(at, maxima, STAMP)
+    store<u32>(at, 0, PEAK)
+  }
+}
+
+/** Adds blocks of a size: as `addBlocks` in owners.ts. */
+export function addSizes(row: u32, size: u64, allocations: u64, peak: u64, live: u64): void {
+  const at = rowAt(row)
+  if (row == OTHERS) {
+    countOther(size)
+    const bar = OTHER_SIZES + ((<usize>(64 - clz(size))) << 3)
+    store<u64>(bar, load<u64>(bar) + allocations - 1)
+    addTimes(OTHER_SIZES + SUM, size, allocations - 1)
+  }
+  store<u64>(at, load<u64>(at, ALLOCATIONS) + allocations, ALLOCATIONS)
+  store<u32>(at, load<u32>(at, PEAK) + <u32>peak, PEAK)
+  store<u32>(at, load<u32>(at, LIVE) + <u32>live, LIVE)
 }

@@ -28,6 +28,12 @@ export function addProduct(sum: usize, value: u64, n: u64): void {
   store<u64>(sum, load<u64>(sum, 8) + (high >> 32), 8)
 }
 
+/** Adds any number of times a value. */
+export function addTimes(sum: usize, value: u64, n: u64): void {
+  for (; n > 0xffff_ffff; n -= 0xffff_ffff) addProduct(sum, value, 0xffff_ffff)
+  addProduct(sum, value, n)
+}
+
 /** Sets this to the larger of both. @returns whether that was the other one */
 // @ts-ignore: decorator
 @inline

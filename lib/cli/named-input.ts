@@ -17,7 +17,7 @@ export function namedInput(path: string, args: Arguments): TraceInput {
   if (args.has('no-symbolize')) return traceInput(path)
   return traceInput(path, {}, (bytes, emitter, through) => {
     // The events are counted by what follows.
-    const uncounted = new EventCounter(new EventEmitter())
+    const uncounted = new EventCounter(new EventEmitter(), through.countsInfos)
     const batches = decodeBytes(bytes, { path, recycle: true }, emitter, uncounted)
     const warn = warningsOn(emitter)
     return runStage(through, named(batches, path, warn), warn, true)

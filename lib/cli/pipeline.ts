@@ -100,7 +100,11 @@ export async function runTrace(run: TraceRun): Promise<void> {
   const emitter = new EventEmitter()
   const { onTruncated } = input
   const inflated = inflateOnNode(source, onTruncated === undefined ? {} : { onTruncated }, emitter)
-  const results = input.read(inflated, emitter, chain(new EventCounter(emitter), through, { recycle: true }))
+  const results = input.read(
+    inflated,
+    emitter,
+    chain(new EventCounter(emitter, through.countsInfos), through, { recycle: true }),
+  )
   const chunks = compression === undefined ? results : compressBytes(results, compression, { isAlwaysEnded: isWhole })
   let isOver = false
   const flow = async () => {

@@ -34,6 +34,17 @@ export function isEventBatch(value: unknown): value is EventBatch {
 const SHOWN = 3
 
 /**
+ * The infos of events in a trace that does not say which block is freed: an info is a size and a stack that blocks
+ * share. Only the first allocation with an info has its size and stack as fields.
+ */
+export interface BatchInfos {
+  /** Per event, the number of its info, from 1; 0 for events that are about no block. A free is of a live block. */
+  readonly numbers: Uint32Array
+  /** All numbers in the trace so far are at most this. */
+  readonly most: number
+}
+
+/**
  * Up to some thousand events in columns: the unit of work of every stage. Column `address` holds the addresses of all
  * events of the batch, and so on; bit `FieldBit.address` of `mask[i]` says whether event i has an address. (Absent is
  * not zero: the column may then hold any value.) Only the columns in the set `columns` have storage; check `mask`
@@ -85,6 +96,9 @@ export class EventBatch implements Iterable<TraceEvent> {
   /** calloc's number of elements; `size` is the product. */
   elements = NO_U64
 
+  /** What blocks share, where the consumer asked for that in place of their addresses (see `Stage.countsInfos`). */
+  infos: BatchInfos | undefined
+
   /** The memory of the masks, kinds and initial columns, unless other batches share some of it. */
   private storage: Storage | undefined
 
@@ -125,6 +139,7 @@ export class EventBatch implements Iterable<TraceEvent> {
     const { storage } = this
     if (storage === undefined) return
     this.storage = undefined
+    this.infos = undefined
     this.count = 0
     this.columns = 0
     const target: Record<string, unknown> = this as object as Record<string, unknown>
@@ -318,6 +333,7 @@ export function reviseBatch(
     columns[column] = source[column]
   }
   target.columns |= shared
+  target.infos = source.infos
   target.count = count
   return target
 }

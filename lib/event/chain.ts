@@ -29,6 +29,7 @@ export function chain<In, Out>(
 class Chain<In, Out> implements Stage<In, Out> {
   readonly warnings: string[] = []
   readonly consumes: boolean
+  readonly countsInfos: boolean
   /** The number of warnings of each stage that are included. */
   private readonly told: [number, number] = [0, 0]
   /** The last batch fed to the second, as long as it may be recycled. */
@@ -47,6 +48,7 @@ class Chain<In, Out> implements Stage<In, Out> {
     private readonly recycles: boolean,
   ) {
     this.consumes = first.consumes === true && second.consumes === true
+    this.countsInfos = first.countsInfos === true && second.countsInfos === true
   }
 
   feed(input: In): void {

@@ -33,6 +33,11 @@ export interface Stage<In, Out> {
    */
   readonly consumes?: boolean
   /**
+   * Whether it takes batches with `EventBatch.infos`, in which events have no addresses and most have no sizes. It does
+   * not need to know which block is freed, and gets all events of a trace. Default false.
+   */
+  readonly countsInfos?: boolean
+  /**
    * Copies what it still has to read of the last chunk: the chunk's owner may change it from now on. Called when `next`
    * has returned null, by those who cannot keep the chunk until the next `feed`.
    */
@@ -45,7 +50,10 @@ export interface Stage<In, Out> {
 }
 
 /** Bytes to events. The first batch may be empty: it carries the header as soon as it is known. */
-export type Decoder = Stage<Uint8Array, EventBatch>
+export interface Decoder extends Stage<Uint8Array, EventBatch> {
+  /** Its batches shall have `EventBatch.infos`, if that is how the trace identifies blocks. Called before `feed`. */
+  giveInfos?(): void
+}
 
 /** Events to bytes. */
 export interface Encoder extends Stage<EventBatch, Uint8Array> {

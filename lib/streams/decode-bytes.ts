@@ -88,6 +88,7 @@ export async function* decodeBytes<Out>(
       for await (const _ of whole) continue
     } else {
       const decoder = format.decoder(decode)
+      if (last.countsInfos === true) decoder.giveInfos?.()
       yield* runStage(
         chain(onTruncated === undefined ? decoder : new TolerantDecoder(decoder, onTruncated), last, { recycle }),
         whole,

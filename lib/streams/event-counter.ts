@@ -15,7 +15,7 @@ export interface ReadOptions {
 
 /** A stage, preceded by one that emits `events` on `emitter`: the number of events of each batch. */
 export function counted(emitter: EventEmitter, { through, recycle = false }: ReadOptions): Stage<EventBatch, object> {
-  const counter = new EventCounter(emitter)
+  const counter = new EventCounter(emitter, through?.countsInfos)
   return through === undefined ? counter : chain(counter, through, { recycle })
 }
 
@@ -24,7 +24,11 @@ export class EventCounter implements BatchTransform {
   readonly consumes = true
   private batch: EventBatch | null = null
 
-  constructor(private readonly emitter: EventEmitter) {}
+  /** @param countsInfos what follows takes batches with infos */
+  constructor(
+    private readonly emitter: EventEmitter,
+    readonly countsInfos: boolean = false,
+  ) {}
 
   feed(batch: EventBatch): void {
     this.batch = batch

@@ -43,6 +43,7 @@ interface LiveFiguresOptions {
  */
 export class LiveFiguresReport implements Stage<EventBatch, Uint8Array> {
   readonly consumes = true
+  readonly countsInfos = true
   private readonly collector = new StatisticsCollector()
   private readonly choice: TraceChoice
   private readonly now: () => number

@@ -8,7 +8,7 @@ import { TraceChoice } from './trace-choice.js'
 
 /** What makes a file of a profile, or of a result that has one, and of what part of the trace. */
 interface ProfileReportOptions<Result> {
-  collector: { add(batch: EventBatch): void; finish(complete: boolean): Result }
+  collector: { add(batch: EventBatch): void; finish(complete: boolean): Result; readonly countsInfos?: boolean }
   profileOf: (result: Result) => Profile
   write: (result: Result) => Iterable<Uint8Array>
   /** What the file does not represent, as a warning. */
@@ -21,12 +21,14 @@ interface ProfileReportOptions<Result> {
 export class ProfileReport<Result = Profile> implements Stage<EventBatch, Uint8Array> {
   readonly warnings: string[] = []
   readonly consumes = true
+  readonly countsInfos: boolean
   private readonly choice: TraceChoice
   private ending: 'end' | 'endTruncated' | undefined
   private pieces: Iterator<Uint8Array> | undefined
 
   constructor(private readonly options: ProfileReportOptions<Result>) {
     this.choice = new TraceChoice(options.trace)
+    this.countsInfos = options.collector.countsInfos === true
   }
 
   feed(batch: EventBatch): void {

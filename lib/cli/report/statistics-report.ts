@@ -23,6 +23,7 @@ interface StatisticsReportOptions {
 export class StatisticsReport implements Stage<EventBatch, Uint8Array> {
   readonly warnings: string[] = []
   readonly consumes = true
+  readonly countsInfos = true
   private readonly collector = new StatisticsCollector()
   private readonly choice: TraceChoice
   private ending: 'end' | 'endTruncated' | undefined

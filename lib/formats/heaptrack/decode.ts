@@ -8,36 +8,26 @@ import { StringTable } from '../../event/strings.js'
 import { LineDecoder } from '../../text/line-decoder.js'
 import { Definitions, Fault, LIMITS } from './definitions.js'
 import { readHead } from './head.js'
+import { InfoBlocks } from './info-blocks.js'
 import { heaptrackKernel, Operation, type HeaptrackKernel } from './kernel.js'
-import {
-  Code,
-  DEFAULT_LAYOUT,
-  DEFAULT_PAGE_SIZE,
-  headerOf,
-  MAX_LINE,
-  MAX_MILLISECONDS,
-  NAME,
-  NEWEST,
-  type HeaptrackLayout,
-} from './layout.js'
+import { DEFAULT_LAYOUT, headerOf, MAX_LINE, NAME, NEWEST, type HeaptrackLayout } from './layout.js'
 import { LiveBlocks } from './live-blocks.js'
-import { u64 } from './modules.js'
+import { OtherEvents } from './other-events.js'
 import { Definition } from './pending.js'
 import { FULL, Stacks } from './stacks.js'
 
-const { alloc: ALLOC, free: FREE, comment: COMMENT, other: OTHER } = Kind
+const { alloc: ALLOC, free: FREE } = Kind
 const COLUMNS = fieldSet('address', 'size', 'time', 'stack')
-const RARE = fieldSet('text', 'code', 'present')
 const TIME = FieldBit.time
 /** The number of no node. */
 const NO_NUMBER = -1
 const NOTHING = new EventBatch(0, 0, headerOf(DEFAULT_LAYOUT))
 const BLOCK = fieldSet('address', 'time')
 const SIZED = fieldSet('address', 'size', 'time')
+/** Of batches with infos. */
+const INFO_COLUMNS = fieldSet('size', 'time', 'stack', 'line')
+const INTRODUCED = fieldSet('size', 'time')
 const STACK = FieldBit.stack
-const REMARK = fieldSet('time', 'text')
-const TICK = fieldSet('time', 'code')
-const RESIDENT = fieldSet('time', 'code', 'present')
 
 /** The amount of input to request, so that a line is available unless it is too long. */
 const LEAST = 2 * MAX_LINE
@@ -52,11 +42,10 @@ export class HeaptrackDecoder extends LineDecoder {
   private definitions!: Definitions
   private stacks!: Stacks
   private readonly blocks = new LiveBlocks()
-  /** The time in milliseconds, and in microseconds as words. */
-  private milliseconds = 0
-  private readonly time = new Uint32Array(2)
-  /** The time was read, and no event since. */
-  private isUnsaid = false
+  /** In place of `blocks`, if batches have infos. */
+  private infos: InfoBlocks | undefined
+  private wantsInfos = false
+  private readonly others = new OtherEvents()
   private odd = 0
   private firstOdd = 0
   /** The least number of bytes with which reading the first lines is tried again. */
@@ -70,6 +59,15 @@ export class HeaptrackDecoder extends LineDecoder {
     super(NAME, MAX_LINE, options)
   }
 
+  /** Batches shall have infos. Raw files have addresses, and stay as they are. */
+  giveInfos(): void {
+    this.wantsInfos = true
+  }
+
+  dispose(): void {
+    this.infos?.dispose()
+  }
+
   protected override emptyHeader(): TraceHeader {
     if (this.header === undefined) throw truncated('the line with the versions is missing', this.here())
     return this.header
@@ -81,12 +79,13 @@ export class HeaptrackDecoder extends LineDecoder {
     const header = this.header as TraceHeader
     const left = this.linesEnd - input.pos
     if (left === 0) return NOTHING
-    const kernel = heaptrackKernel()
+    const { infos } = this
+    const kernel = infos?.kernel(this.definitions.tables.infos) ?? heaptrackKernel()
     const from = kernel.input.load(input, this.linesEnd, Math.min(left, LEAST))
     const rows = kernel.run.decode(from, kernel.input.end)
     const batch = EventBatch.unfilled(
       Math.min(BATCH_EVENTS, rows + 16),
-      COLUMNS,
+      infos === undefined ? COLUMNS : INFO_COLUMNS,
       header,
       new StringTable(this.stacks.tree),
     )
@@ -95,9 +94,11 @@ export class HeaptrackDecoder extends LineDecoder {
       return batch
     }
     this.stacks.begin(batch.strings)
+    infos?.begin(batch)
     const isAll = this.ended && this.unterminated && (kernel.end[rows - 1] as number) - from === left
     this.cutRow = isAll ? rows - 1 : -1
     const done = this.readRows(batch, kernel, from, rows)
+    batch.infos = infos?.infos
     const end = done === 0 ? from : (kernel.end[done - 1] as number)
     const fault = this.fault
     this.fault = undefined
@@ -109,7 +110,8 @@ export class HeaptrackDecoder extends LineDecoder {
 
   /** Converts rows to events. @returns the number of rows used; `fault` is set if the next one is wrong */
   private readRows(batch: EventBatch, kernel: HeaptrackKernel, from: number, rows: number): number {
-    const { definitions, stacks, blocks, time } = this
+    const { definitions, stacks, blocks, infos, others } = this
+    const { time } = others
     const { tables, pending } = definitions
     const { operation, first, second, third, end, memory } = kernel
     const { mask, kind, stack, capacity } = batch
@@ -121,7 +123,7 @@ export class HeaptrackDecoder extends LineDecoder {
     let row = 0
     while (row < rows && i < capacity) {
       if (pending.size > 0 && pending.isDue) {
-        this.comment(batch, i++, pending.next())
+        others.comment(batch, i++, pending.next())
         continue
       }
       const lo = 2 * row + LO
@@ -129,6 +131,16 @@ export class HeaptrackDecoder extends LineDecoder {
       const to = 2 * i + LO
       const toHi = 2 * i + HI
       const op = operation[row] as number
+      if (infos !== undefined && pending.size === 0 && (op === Operation.free || op === Operation.allocInfo)) {
+        const count = infos.read(batch, i, row, rows)
+        if (count > 0) {
+          others.isUnsaid = false
+          others.fillTimes(times, i, i + count)
+          i += count
+          row += count
+          continue
+        }
+      }
       if (op === Operation.free) {
         if (pending.size > 0) {
           pending.event(Definition.node, NO_NUMBER)
@@ -147,7 +159,10 @@ export class HeaptrackDecoder extends LineDecoder {
             this.fault = Fault.info
             break
           }
-          if (blocks.free(first[lo] as number)) {
+          if (infos !== undefined) {
+            mask[i] = TIME
+            if (!infos.free(first[lo] as number, i)) this.note(row)
+          } else if (blocks.free(first[lo] as number)) {
             address[to] = blocks.address[LO] as number
             address[toHi] = blocks.address[HI] as number
           } else {
@@ -170,8 +185,9 @@ export class HeaptrackDecoder extends LineDecoder {
             continue
           }
         }
-        let fields = SIZED
-        if (node !== 0) {
+        const isKnown = infos !== undefined && infos.isKnown(info)
+        let fields = isKnown ? TIME : infos === undefined ? SIZED : INTRODUCED
+        if (node !== 0 && !isKnown) {
           const list = stacks.list(node)
           if (list === FULL && i > 0) break
           if (list < 0) {
@@ -190,12 +206,15 @@ export class HeaptrackDecoder extends LineDecoder {
           const { infoSize } = tables
           size[to] = infoSize[2 * info + LO] as number
           size[toHi] = infoSize[2 * info + HI] as number
-          if (!blocks.allocate(info, size[to] as number, size[toHi] as number)) {
+          const isDone = infos?.allocate(info, i) ?? blocks.allocate(info, size[to] as number, size[toHi] as number)
+          if (!isDone) {
             this.fault = Fault.addresses
             break
           }
-          address[to] = blocks.address[LO] as number
-          address[toHi] = blocks.address[HI] as number
+          if (infos === undefined) {
+            address[to] = blocks.address[LO] as number
+            address[toHi] = blocks.address[HI] as number
+          }
         }
         mask[i] = fields
         kind[i] = ALLOC
@@ -235,23 +254,23 @@ export class HeaptrackDecoder extends LineDecoder {
         }
         // As with stacks, long comments are left to the next batch.
         if (i > 0 && batch.strings.byteLength > BATCH_STRING_BYTES) break
-        if (op === Operation.time && this.isUnsaid) {
-          this.tick(batch, i++)
+        if (op === Operation.time && others.isUnsaid) {
+          others.tick(batch, i++)
           continue
         }
-        if (op === Operation.time && this.isLater(first[lo] as number, first[hi] as number)) {
-          this.setTime((first[hi] as number) * WORD + (first[lo] as number))
-          this.isUnsaid = true
+        if (op === Operation.time && others.isLater(first[lo] as number, first[hi] as number)) {
+          others.setTime((first[hi] as number) * WORD + (first[lo] as number))
+          others.isUnsaid = true
           row++
           continue
         }
-        if (op === Operation.text || !this.number(batch, i, kernel, row)) {
+        if (op === Operation.text || !others.number(batch, i, kernel, row)) {
           const line = memory.subarray(start, lineEnd)
           if (op !== Operation.text || !definitions.remark(line)) this.note(row)
-          this.comment(batch, i, line)
+          others.comment(batch, i, line)
         }
       }
-      this.isUnsaid = false
+      others.isUnsaid = false
       times[to] = time[LO] as number
       times[toHi] = time[HI] as number
       i++
@@ -261,66 +280,12 @@ export class HeaptrackDecoder extends LineDecoder {
     return row
   }
 
-  /** Whether a time in milliseconds is later than the current one, and not too large. */
-  private isLater(lo: number, hi: number): boolean {
-    const value = hi * WORD + lo
-    return value > this.milliseconds && value <= MAX_MILLISECONDS
-  }
-
-  private setTime(milliseconds: number): void {
-    this.milliseconds = milliseconds
-    this.time[LO] = (milliseconds * 1000) >>> 0
-    this.time[HI] = Math.floor((milliseconds * 1000) / WORD)
-  }
-
-  /** Stores the time as event i: a line with a time that no event follows is an event. */
-  private tick(batch: EventBatch, i: number): void {
-    this.isUnsaid = false
-    batch.addColumns(RARE)
-    batch.kind[i] = OTHER
-    batch.mask[i] = TICK
-    batch.code[i] = Code.time
-    batch.time.words[2 * i + LO] = this.time[LO] as number
-    batch.time.words[2 * i + HI] = this.time[HI] as number
-  }
-
-  /**
-   * Reads a repeated time, or the number of resident pages, as event i.
-   * @returns whether the number is one of these
-   */
-  private number(batch: EventBatch, i: number, { operation, first }: HeaptrackKernel, row: number): boolean {
-    batch.addColumns(RARE)
-    batch.kind[i] = OTHER
-    if (operation[row] === Operation.time) {
-      const value = (first[2 * row + HI] as number) * WORD + (first[2 * row + LO] as number)
-      if (value !== this.milliseconds) return false
-      this.tick(batch, i)
-      return true
-    }
-    const bytes = u64(first, 2 * row) * BigInt(this.layout.pageSize ?? DEFAULT_PAGE_SIZE)
-    if (bytes >= 2n ** 64n) return false
-    batch.code[i] = Code.resident
-    batch.present.values[i] = bytes
-    batch.mask[i] = RESIDENT
-    return true
-  }
-
-  /** Reads a line as event i, a comment. */
-  private comment(batch: EventBatch, i: number, line: Uint8Array): void {
-    this.isUnsaid = false
-    batch.addColumns(RARE)
-    batch.kind[i] = COMMENT
-    batch.mask[i] = REMARK
-    batch.text[i] = batch.strings.intern(line)
-    batch.time.words[2 * i + LO] = this.time[LO] as number
-    batch.time.words[2 * i + HI] = this.time[HI] as number
-  }
-
   protected override rest(): EventBatch | null {
-    if (!this.isUnsaid) return null
+    const { others } = this
+    if (!others.isUnsaid) return null
     if (!this.takesLastLine) throw truncated('a time comes last, without what happened then', this.here())
     const batch = new EventBatch(1, COLUMNS, this.emptyHeader())
-    this.tick(batch, 0)
+    others.tick(batch, 0)
     batch.count = 1
     return batch
   }
@@ -355,9 +320,11 @@ export class HeaptrackDecoder extends LineDecoder {
       return false
     }
     this.layout = head.layout
+    if (head.layout.pageSize !== undefined) this.others.pageSize = head.layout.pageSize
     this.definitions = new Definitions(head.layout)
     this.stacks = new Stacks(this.definitions.tables, head.layout.raw)
     this.header = headerOf(head.layout)
+    if (this.wantsInfos && !head.layout.raw) this.infos = new InfoBlocks()
     input.skip(head.end - input.pos)
     this.line += head.lines
     return true

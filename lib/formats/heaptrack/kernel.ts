@@ -1,6 +1,6 @@
-import { instantiate, type Kernel } from '../../kernel/instance.js'
+import { KernelInput } from '../../kernel/input.js'
 import * as Line from '../../kernel/layouts/heaptrack.js'
-import { KERNEL_EVENTS, type Global, type KernelExports } from '../../kernel/load.js'
+import { KERNEL_EVENTS, loadKernel, type Global, type KernelExports } from '../../kernel/load.js'
 
 /** The exports of kernel/heaptrack.ts, which documents them. */
 interface HeaptrackExports extends KernelExports {
@@ -10,7 +10,12 @@ interface HeaptrackExports extends KernelExports {
   readonly FIRST: Global
   readonly SECOND: Global
   readonly THIRD: Global
+  readonly KINDS: Global
+  readonly INFOS: Global
+  readonly lives: Global
   decode(from: number, end: number): number
+  makeLives(infos: number): number
+  readBlocks(row: number, end: number): number
 }
 
 /** The sorts of lines. */
@@ -27,7 +32,9 @@ export const Operation = {
 } as const
 
 /** The kernel and the rows that it fills. */
-export interface HeaptrackKernel extends Kernel<HeaptrackExports> {
+export interface HeaptrackKernel {
+  readonly run: HeaptrackExports
+  readonly input: KernelInput
   readonly memory: Uint8Array
   readonly operation: Uint8Array
   readonly end: Uint32Array
@@ -35,24 +42,37 @@ export interface HeaptrackKernel extends Kernel<HeaptrackExports> {
   readonly first: Uint32Array
   readonly second: Uint32Array
   readonly third: Uint32Array
+  /** Per row of allocations and frees, the kind of the event, and the number of its info. */
+  readonly kinds: Uint8Array
+  readonly infos: Uint32Array
 }
 
 let kernel: HeaptrackKernel | undefined
 
 /** The kernel that all decoders share: its rows are used before another one calls it. */
 export function heaptrackKernel(): HeaptrackKernel {
-  if (kernel !== undefined) return kernel
-  const instance = instantiate<HeaptrackExports>('heaptrack')
-  const { run } = instance
+  return (kernel ??= newHeaptrackKernel())
+}
+
+/** A kernel of a decoder's own. */
+export function newHeaptrackKernel(): HeaptrackKernel {
+  return viewsOf(loadKernel<HeaptrackExports>('heaptrack'))
+}
+
+/** A kernel with views of its memory. */
+export function viewsOf(run: HeaptrackExports): HeaptrackKernel {
   const { buffer } = run.memory
   const wide = ({ value }: Global) => new Uint32Array(buffer, value, 2 * KERNEL_EVENTS)
-  return (kernel = {
-    ...instance,
+  return {
+    run,
+    input: new KernelInput(run),
     memory: new Uint8Array(buffer),
     operation: new Uint8Array(buffer, run.OPERATION.value, KERNEL_EVENTS),
     end: new Uint32Array(buffer, run.END.value, KERNEL_EVENTS),
     first: wide(run.FIRST),
     second: wide(run.SECOND),
     third: wide(run.THIRD),
-  })
+    kinds: new Uint8Array(buffer, run.KINDS.value, KERNEL_EVENTS),
+    infos: new Uint32Array(buffer, run.INFOS.value, KERNEL_EVENTS),
+  }
 }

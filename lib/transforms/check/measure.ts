@@ -35,6 +35,8 @@ export interface Measured {
  * statistics for each group with functions.
  */
 export class CheckCollector {
+  /** As in `Stage`. */
+  readonly countsInfos = true
   private readonly profile = new ProfileCollector()
   private readonly parts: readonly (Part | undefined)[]
 

@@ -19,6 +19,8 @@ const OPTIONS: OptionNames<ProfileOptions> = { at: true, threadRoot: 'boolean', 
  *   collector.add(batch) const { frames, tree } = collector.finish()
  */
 export class ProfileCollector {
+  /** As in `Stage`. */
+  readonly countsInfos = true
   private readonly collector: StatisticsCollector
   private readonly at: ProfileMoment
   private readonly search: MomentSearch | undefined

@@ -1,5 +1,5 @@
 import { HI, LO } from '../../bytes/u64.js'
-import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
+import { BATCH_EVENTS, type BatchInfos, type EventBatch } from '../../event/batch.js'
 import { APIS, fieldSet, FieldBit, Kind, KINDS } from '../../event/fields.js'
 import { hasInventedAddresses, lacksEvents, type TraceHeader } from '../../event/header.js'
 import { LiveSet, tooManyBlocks } from '../../blocks/live-set.js'
@@ -25,6 +25,7 @@ const HAS_CPU = FieldBit.cpu
 const { realloc: REALLOC, reserve: RESERVE } = Kind
 /** What the kernel looks at. */
 const COUNTED = fieldSet('api', 'cpu', 'time', 'size', 'usable', 'present')
+const COUNTED_OF_INFOS = fieldSet('time', 'size')
 /** The maximum number of formats that are named. */
 const MAX_FORMATS = 16
 
@@ -109,6 +110,10 @@ export class StatisticsCollector {
   /** Processes no more events than the kernel has rows. */
   private addRows(batch: EventBatch, from: number, to: number): void {
     const { kernel, liveSet, sites, threads } = this
+    if (batch.infos !== undefined) {
+      this.addInfoRows(batch, batch.infos, from, to)
+      return
+    }
     liveSet.follow(batch, from, to)
     kernel.refresh()
     sites.assign(batch, from, to, liveSet, threads.assign(batch, from, to))
@@ -118,6 +123,19 @@ export class StatisticsCollector {
     if (isDone === 0) throw tooManyBlocks()
     this.takeOthers(batch, from)
     this.observer?.observe(batch, from, to)
+  }
+
+  /** The same for events with infos. */
+  private addInfoRows(batch: EventBatch, { numbers, most }: BatchInfos, from: number, to: number): void {
+    const { kernel, sites, threads } = this
+    const { run } = kernel
+    new Uint32Array(run.memory.buffer, run.INFOS.value, BATCH_EVENTS).set(numbers.subarray(from, to))
+    sites.assignInfos(batch, from, to)
+    kernel.columns.put(batch, from, to, COUNTED_OF_INFOS)
+    const isDone = run.countInfos(to - from, sites.size, threads.size, most, this.times.counts)
+    kernel.refresh()
+    if (isDone === 0) throw tooManyBlocks()
+    this.takeOthers(batch, from)
   }
 
   /** Processes the events that are also, or only, counted outside the kernel. */
@@ -221,6 +239,7 @@ export class StatisticsCollector {
   private endTrace(): void {
     const { kernel, sites, threads } = this
     this.observer?.endTrace()
+    kernel.run.addInfos(sites.size, threads.size)
     const { blocks, bytes } = readKernelTotals(kernel).live
     this.leakedBlocks += blocks
     this.leakedBytes += bytes

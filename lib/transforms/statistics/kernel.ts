@@ -7,6 +7,8 @@ import type { Amount } from './result.js'
 /** The exports of kernel/statistics.ts, documented in the files beside it. */
 interface StatisticsExports extends LiveExports {
   count(rows: number, sites: number, threads: number, isTimed: boolean): number
+  countInfos(rows: number, sites: number, threads: number, most: number, isTimed: boolean): number
+  addInfos(sites: number, threads: number): void
   beginTrace(): void
   endTrace(sites: number, threads: number): void
   settle(sites: number, threads: number): void
@@ -20,6 +22,7 @@ interface StatisticsExports extends LiveExports {
   readonly THREADS: Global
   readonly PROCESSES: Global
   readonly SITES: Global
+  readonly INFOS: Global
   readonly TOTALS: Global
   readonly PEAK_BYTES: Global
   readonly PEAK_BLOCKS: Global

@@ -1,6 +1,6 @@
 import { HI, LO, WORD } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
-import { Kind } from '../../event/fields.js'
+import { FieldBit, Kind } from '../../event/fields.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
 import type { LiveSet } from '../../blocks/live-set.js'
 import * as Row from '../../kernel/layouts/owners.js'
@@ -13,6 +13,7 @@ import { widened } from './sums.js'
 
 const { began: BEGAN, ended: ENDED } = BlockEffect
 const { realloc: REALLOC } = Kind
+const HAS_SIZE = FieldBit.size
 
 /** The number of 64-bit integers of the live blocks and their bytes. */
 const LIVE_INTEGERS = 3
@@ -95,6 +96,22 @@ export class SiteTable {
       if (block >= this.siteOf.length) this.siteOf = widened(this.siteOf, new Int32Array(2 * block))
       this.siteOf[block] = site
       rows[row] = site === OTHERS ? pairs.overflow() : pairs.row(site, threads[row] as number)
+    }
+  }
+
+  /** The same for events with infos: the first allocation with an info has its site. */
+  assignInfos(batch: EventBatch, from: number, to: number): void {
+    const { keys, pairs, kernel } = this
+    const { run } = kernel
+    const rows = new Int32Array(run.memory.buffer, run.SITES.value, to - from)
+    const { mask } = batch
+    keys.begin(batch)
+    for (let i = from; i < to; i++) {
+      const fields = mask[i] as number
+      if ((fields & HAS_SIZE) === 0) continue
+      const site = (fields & HAS_SITE) === 0 ? NONE : keys.row(batch, i)
+      if (pairs === undefined) rows[i - from] = site
+      else rows[i - from] = site === OTHERS ? pairs.overflow() : pairs.row(site, NONE)
     }
   }
 

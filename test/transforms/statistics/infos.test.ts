@@ -1,0 +1,180 @@
+import fc from 'fast-check'
+import { describe, expect, it, test } from 'vitest'
+import { knownFigures } from '../../../lib/cli/report/identity.js'
+import type { EventBatch, TraceEvent } from '../../../lib/event/batch.js'
+import { heaptrack } from '../../../lib/formats/heaptrack/index.js'
+import { StatisticsCollector, type CollectorOptions } from '../../../lib/transforms/statistics/collector.js'
+import { decodeAll } from '../../support/drive.js'
+import { runs } from '../../support/runs.js'
+import { HEADER, inBatches } from '../events.js'
+
+const hex = (n: number | bigint) => n.toString(16)
+/** Sizes below and from 4096 on have other tables; the largest ones need sums of more than 64 bits. */
+const SIZES = [0n, 1n, 16n, 4095n, 4096n, 100_000n, 2n ** 32n, 2n ** 64n - 1n]
+
+/** What a line is to be, and what it refers to. */
+type Choice = readonly [what: number, first: number, second: number]
+const choices = fc.array(fc.tuple(fc.nat(99), fc.nat(1000), fc.nat(1000)), { maxLength: 300 })
+/** An interpreted file or, if not, a trace that says which block is freed. */
+const traces = fc.array(fc.tuple(fc.constantFrom(true, true, false), choices), { minLength: 1, maxLength: 3 })
+
+/** Definitions come in the order of their numbers, but not always just before their first use. */
+function fileOf(all: readonly Choice[]): string {
+  const lines = ['v 10400 3', 'X ./a', 's 1 f', 's 1 g', 'i 10 0 1', 'i 20 0 2', 't 1 0']
+  let [nodes, infos, time] = [1, 0, 0]
+  for (const [what, first, second] of all) {
+    if (what < 5) lines.push(`t ${hex(1 + (first % 2))} ${hex(second % ++nodes)}`)
+    else if (what < 20 || infos === 0) {
+      lines.push(`a ${hex(SIZES[first % SIZES.length] as bigint)} ${hex(second % (nodes + 1))}`)
+      infos++
+    } else if (what < 60) lines.push(`+ ${hex(first % infos)}`)
+    else if (what < 94) lines.push(`- ${hex(first % infos)}`)
+    else if (what < 97) lines.push(`c ${hex((time += 1 + (first % 30)))}`)
+    else lines.push('R 5')
+  }
+  return `${lines.join('\n')}\nR 1\n`
+}
+
+/** Events with addresses, few enough that blocks are freed and overlap. */
+function eventsOf(all: readonly Choice[]): TraceEvent[] {
+  return all.map(([what, first, second]) =>
+    what < 60
+      ? { kind: 'alloc', address: BigInt(1 + (first % 9)), size: SIZES[second % SIZES.length] as bigint, function: 'f' }
+      : { kind: 'free', address: BigInt(1 + (first % 9)) },
+  )
+}
+
+function decode(text: string, hasInfos: boolean, pieces: number): EventBatch[] {
+  const decoder = heaptrack.decoder()
+  if (hasInfos) decoder.giveInfos?.()
+  const { batches, error } = decodeAll(decoder, Buffer.from(text), pieces)
+  if (error !== undefined) throw error
+  decoder.dispose?.()
+  return batches
+}
+
+/** What is known of some traces. */
+function known(batches: readonly EventBatch[], options: CollectorOptions = {}, most = Infinity): unknown {
+  const collector = new StatisticsCollector(options)
+  for (const batch of batches)
+    for (let from = 0; from < Math.max(1, batch.count); from += most)
+      collector.add(batch, from, Math.min(batch.count, from + most))
+  const live = collector.now()
+  const { sites, ...result } = collector.finish()
+  const lone = collector.sites.result(false, true)
+  return [live, knownFigures({ ...result, sites, lone }, result.identified)]
+}
+
+describe('events with infos', () => {
+  it.each<CollectorOptions>([{}, { sites: 2 }])('have the same figures as those with addresses: %j', (options) => {
+    fc.assert(
+      fc.property(traces, fc.integer({ min: 1, max: 400 }), fc.integer({ min: 1, max: 50 }), (all, pieces, most) => {
+        // If all traces were identified, there would be nothing that is unknown.
+        const parts = all.map(([isFile, one], i) => [isFile || i === 0, one] as const)
+        const batches = (hasInfos: boolean) =>
+          parts.flatMap(([isFile, one]) =>
+            isFile ? decode(fileOf(one), hasInfos, pieces) : inBatches(eventsOf(one), 7, { ...HEADER }),
+          )
+        expect(known(batches(true), options, most)).toEqual(known(batches(false), options))
+      }),
+      { numRuns: runs(1000) },
+    )
+  })
+
+  it('have rows of sites and threads that belong together', () => {
+    fc.assert(
+      fc.property(choices, (all) => {
+        const [infos, addresses] = [true, false].map((hasInfos) => {
+          const collector = new StatisticsCollector({ byThread: true })
+          for (const batch of decode(fileOf(all), hasInfos, 1000)) collector.add(batch)
+          collector.sites.keep()
+          collector.finish()
+          const { sites } = collector
+          return Array.from({ length: sites.size }, (_, row) => {
+            const { lived: _lived, temporary: _temporary, ...figures } = sites.figures(row, false, false)
+            return { ...figures, kept: sites.keptAt(row), owners: sites.owners(row) }
+          })
+        })
+        expect(infos).toEqual(addresses)
+      }),
+      { numRuns: runs(200) },
+    )
+  })
+
+  test('more sizes than have a row of their own, and more blocks than a batch has', { tags: ['slow'] }, () => {
+    const n = 70_000
+    const lines = ['v 10400 3', 'X ./a']
+    for (let i = 0; i < n; i++)
+      lines.push(`a ${hex(5000 + 16 * i)} 0`, `+ ${hex(i)}`, ...(i % 3 === 0 ? [`- ${hex(i)}`] : []))
+    for (let i = 0; i < n; i += 2) lines.push(`+ ${hex(i)}`, `+ ${hex(i)}`, `- ${hex(i)}`)
+    const text = `${lines.join('\n')}\n`
+    expect(known(decode(text, true, 1 << 16))).toEqual(known(decode(text, false, 1 << 16)))
+  })
+})
+
+describe('a decoder that gives infos', () => {
+  it('gives the same events otherwise: only the first allocation with an info has fields', () => {
+    fc.assert(
+      fc.property(choices, fc.integer({ min: 1, max: 400 }), (all, pieces) => {
+        const text = fileOf(all)
+        const plain = decode(text, false, pieces).flatMap((batch) => [...batch])
+        const live = new Map<number, bigint[]>()
+        const fields = new Map<number, object>()
+        let i = 0
+        for (const batch of decode(text, true, pieces)) {
+          for (const [row, event] of [...batch].entries()) {
+            const { address, ...expected } = plain[i++] as TraceEvent & { address?: bigint }
+            const info = batch.infos?.numbers[row] ?? 0
+            expect(info).toBeLessThanOrEqual(batch.infos?.most ?? 0)
+            expect(info > 0).toBe(address !== undefined)
+            const stack = live.get(info) ?? []
+            if (event.kind === 'alloc') {
+              const { kind, time, ...own } = event
+              if (fields.has(info)) expect(own).toEqual({})
+              else fields.set(info, own)
+              expect({ kind, time, ...fields.get(info) }).toEqual(expected)
+              live.set(info, [...stack, address as bigint])
+            } else {
+              expect(event).toEqual(expected)
+              if (event.kind === 'free' && info > 0) expect(stack.pop()).toBe(address)
+            }
+          }
+        }
+        expect(i).toBe(plain.length)
+      }),
+      { numRuns: runs(500) },
+    )
+  })
+
+  it('reports the same faults and warnings', () => {
+    const lines = [
+      'v 10400 3',
+      'X ./a',
+      's 1 f',
+      'i 10 0 1',
+      't 1 0',
+      'a 10 1',
+      '+ 0',
+      '- 0',
+      '- 0',
+      '+ 0',
+      '+ 1',
+      '+ 0',
+    ]
+    const outcome = (hasInfos: boolean, text: string) => {
+      const decoder = heaptrack.decoder()
+      if (hasInfos) decoder.giveInfos?.()
+      const { events, error } = decodeAll(decoder, Buffer.from(text))
+      return { count: events.length, error, warnings: decoder.warnings }
+    }
+    for (const text of [lines.join('\n'), lines.slice(0, 10).join('\n'), `${lines.slice(0, 10).join('\n')}\n`]) {
+      expect(outcome(true, text)).toEqual(outcome(false, text))
+    }
+    expect(outcome(true, `${lines.slice(0, 10).join('\n')}\n`).warnings?.length).toBe(1)
+  })
+
+  it('leaves raw files as they are', () => {
+    const text = 'v 10400 3\nx 4 /b/c\nX ./a\nm 1 -\nt 10 0\n+ 10 1 1000\n- 1000\n'
+    expect(decode(text, true, 1000).map(({ infos }) => infos)).toEqual([undefined])
+  })
+})
