@@ -5,15 +5,6 @@
  * The figures of sites, sizes and threads follow from those of the infos, so they are added up only when the trace ends.
  * Until then, rows of sites have what is live, and the maximum of that.
  */
-import {
-  ALLOCATIONS,
-  INFO_BYTES,
-  LIVE,
-  PEAK,
-  SITE as I_SITE,
-  SIZE as I_SIZE,
-  STAMP,
-} from '../../lib/kernel/layouts/infos'
 import { FAILED, NOTHING } from '../../lib/kernel/layouts/live'
 import { EFFECTS } from '../live/follow'
 import { KIND, MASK, SIZE, TIME } from '../shared/columns'
@@ -25,6 +16,18 @@ import { leaveMaximum, maxima } from './peak'
 import { addSizes, beginSizes, makeSizes, rowOfSize } from './sizes'
 import { beginPart, endPart, noteLevel } from './timeline'
 import { allocates, frees } from './totals'
+
+/**
+ * The layout of the 32 bytes of an info: its size; the moment when the blocks at the peak were saved; and, in four bytes
+ * each, the numbers of blocks that were allocated, are live and were live at the peak, and the row of its site.
+ */
+const I_SIZE: usize = 0
+const STAMP: usize = 8
+const ALLOCATIONS: usize = 16
+const LIVE: usize = 20
+const PEAK: usize = 24
+const I_SITE: usize = 28
+const INFO_BYTES: u32 = 32
 
 /** Per row, the number of its info, from 1; 0 for an event without one. */
 export const INFOS: usize = memory.data(16576)
