@@ -1,15 +1,18 @@
 // Compiles each kernel of kernel/*.ts to WebAssembly, in kernel/ of the folder given (dist); with --checked, to checked
-// kernels in kernel-checked/. Those that are newer than all of their sources and the compiling scripts stay.
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+// kernels in kernel-checked/, in a few threads. Those that are newer than all of their sources and the compiling scripts stay.
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { dirname, join, parse } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { compileKernel, SOURCES } from './compile-kernel.mjs'
+import { Worker } from 'node:worker_threads'
+import { SOURCES } from './compile-kernel.mjs'
 
 const { values, positionals } = parseArgs({ options: { checked: { type: 'boolean' } }, allowPositionals: true })
 const target = join(positionals[0] ?? 'dist', values.checked ? 'kernel-checked' : 'kernel')
 const scripts = [
   'kernels.mjs',
+  'kernel-worker.mjs',
   'compile-kernel.mjs',
   ...(values.checked ? ['checked-kernels.mjs', '../kernel/shared/rooms.ts'] : []),
 ]
@@ -34,5 +37,29 @@ function sourcesOf(file, found = new Set()) {
   return [...found]
 }
 
+/** The most threads: each has a compiler of its own, which takes some 300 MB. */
+const MAX_THREADS = 4
+
 mkdirSync(target, { recursive: true })
-for (const kernel of stale) writeFileSync(join(target, `${kernel}.wasm`), await compileKernel(kernel, values.checked))
+// Those with the most source take longest, so they come first.
+const size = (kernel) => sourcesOf(join(SOURCES, `${kernel}.ts`)).reduce((sum, file) => sum + statSync(file).size, 0)
+const sizes = new Map(stale.map((kernel) => [kernel, size(kernel)]))
+const queue = stale.toSorted((a, b) => sizes.get(b) - sizes.get(a))
+const threads = Math.min(MAX_THREADS, availableParallelism(), queue.length)
+await Promise.all(Array.from({ length: threads }, compileNext))
+
+/** Compiles kernels in a thread until none is left. */
+function compileNext() {
+  return new Promise((resolve, reject) => {
+    const workerData = { target, isChecked: values.checked }
+    const worker = new Worker(new URL('kernel-worker.mjs', import.meta.url), { workerData })
+    const next = () => {
+      const kernel = queue.shift()
+      if (kernel === undefined) worker.terminate().then(resolve, reject)
+      else worker.postMessage(kernel)
+    }
+    worker.on('message', next)
+    worker.on('error', reject)
+    next()
+  })
+}
