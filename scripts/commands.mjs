@@ -141,6 +141,8 @@ function commonJs(path, text, exported = 'module.exports =') {
     )
     // What node:vm runs cannot import.
     .replace(/\bimport\(("[^"]+")\)/g, 'require("../chunks/load.js").importPackage($1)')
+    // A module of the user: see lib/cli/format-module.ts.
+    .replaceAll('import(pathToFileURL(', 'require("../chunks/load.js").importPackage(pathToFileURL(')
     .replaceAll('import.meta.url', 'require("node:url").pathToFileURL(__filename).href')
   checkChunk(path, code)
   return code

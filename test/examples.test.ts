@@ -62,6 +62,7 @@ function traces(): string {
   mkdirSync(join(folder, 'test'))
   mkdirSync(join(folder, 'test/fixtures'))
   mkdirSync(join(folder, 'test/fixtures/mtrc'))
+  copyFileSync(join(root, 'examples/own-format/app.utrace'), join(folder, 'app.utrace'))
   copyFileSync(fixture('mtrc/git.mtrc.gz'), join(folder, 'test/fixtures/mtrc/git.mtrc.gz'))
   return folder
 }
@@ -69,11 +70,16 @@ function traces(): string {
 describe('programs in the documents', () => {
   /** In the package, so that `heapflow` is this package, as it is built; or where it is installed. */
   const programs = join(PROJECT ?? join(root, 'dist'), 'test-examples')
-  beforeAll(() => mkdirSync(programs, { recursive: true }))
+  beforeAll(() => {
+    mkdirSync(programs, { recursive: true })
+    copyFileSync(join(root, 'examples/own-format/utrace.mjs'), join(programs, 'utrace.mjs'))
+  })
   afterAll(() => rmSync(programs, { recursive: true }))
 
   test.each(
-    [...blocksOf('README.md', 'js'), ...blocksOf('docs/library.md', 'js')].map((block, i) => ({ ...block, i })),
+    ['README.md', 'docs/library.md', 'docs/formats.md']
+      .flatMap((path) => blocksOf(path, 'js'))
+      .map((block, i) => ({ ...block, i })),
   )('in $path run: $i', async ({ code, i }) => {
     const program = join(programs, `${i}.mjs`)
     writeFileSync(program, code)

@@ -1,6 +1,6 @@
 import { FORMATS, WRITABLE } from '../formats/index.js'
 import { MERGE_WINDOW } from '../transforms/option-values.js'
-import type { Flag } from './command.js'
+import type { Command, Flag } from './command.js'
 import { FRAMES } from './defaults.js'
 
 /** Flags that every command has. */
@@ -8,6 +8,21 @@ export const COMMON_FLAGS: readonly Flag[] = [
   { name: 'help', short: 'h', help: 'Show this help' },
   { name: 'version', help: "Show heapflow's version" },
 ]
+
+/** Adds formats to those that are read and written. */
+export const FORMAT_MODULE: Flag = {
+  name: 'format-module',
+  value: 'FILE',
+  help: 'Read and write the formats, too, that this JavaScript module exports: see docs/formats.md',
+  repeat: true,
+}
+
+/** All flags of a command: its own and those that commands share. */
+export function flagsOf({ name, flags }: Command): readonly Flag[] {
+  // Commands that read or write one format only have no use for others.
+  const takesAnyFormat = /^hf-|-encode$/.test(name)
+  return [...flags, ...(takesAnyFormat ? [FORMAT_MODULE] : []), ...COMMON_FLAGS]
+}
 
 /** Flags that compress what a command writes. */
 export const COMPRESSION_FLAGS: readonly Flag[] = [
@@ -47,7 +62,9 @@ export const TO_FLAGS: readonly Flag[] = [
     name: 'to',
     value: 'FORMAT',
     help: 'Write this format',
-    values: WRITABLE.map((format) => format.name),
+    get values() {
+      return WRITABLE.map((format) => format.name)
+    },
     instead: { metatf: 'a format that a DTD defines is written by metatf-encode --dtd FILE' },
   },
   ARROW_FLAG,
@@ -106,7 +123,9 @@ export const FROM_FLAG: Flag = {
   name: 'from',
   value: 'FORMAT',
   help: 'Read this format, whatever the first bytes look like',
-  values: FORMATS.map((format) => format.name),
+  get values() {
+    return FORMATS.map((format) => format.name)
+  },
   instead: { metatf: 'a trace that a DTD describes is read by metatf-decode --dtd FILE' },
 }
 

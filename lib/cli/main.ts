@@ -4,7 +4,7 @@ import { isBrokenPipe } from '../streams/broken-pipe.js'
 import { Incomplete, Interrupted, UsageError, type Command } from './command.js'
 import { helpText } from './help/text.js'
 import { limitReached } from './limits.js'
-import { parseFlags } from './parse.js'
+import { formatModules, parseFlags } from './parse.js'
 import { say } from './say.js'
 
 const [DATA_ERROR, USAGE_ERROR, SIGNALLED] = [1, 2, 128]
@@ -28,6 +28,9 @@ export async function main(command: Command, argv: readonly string[] = process.a
   try {
     const [chosen, rest] = command.choose?.(argv) ?? [command, argv]
     ;({ name } = chosen)
+    const modules = formatModules(chosen, rest)
+    // Before the flags are parsed, because they name formats.
+    if (modules.length > 0) await (await import('./format-module.js')).loadFormatModules(modules)
     const args = parseFlags(chosen, rest)
     if (args.has('help')) print(helpText(chosen))
     else if (args.has('version')) print(`${name} ${version()}\n`)

@@ -1,15 +1,27 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { didYouMean } from '../event/suggest.js'
 import { refuseList, UsageError, type Arguments, type Command, type Flag } from './command.js'
-import { COMMON_FLAGS } from './flags.js'
+import { flagsOf, FORMAT_MODULE } from './flags.js'
 
-/** Parses arguments by the command's table of flags. @throws UsageError */
-export function parseFlags(command: Command, argv: readonly string[]): Arguments {
-  const flags = [...command.flags, ...COMMON_FLAGS]
+/** The values of the flag for modules of formats, which have to be loaded before the other flags are parsed. */
+export function formatModules(command: Command, argv: readonly string[]): string[] {
+  if (!argv.some((word) => word.startsWith(`--${FORMAT_MODULE.name}`))) return []
+  return tokensOf(flagsOf(command), argv).flatMap((token) =>
+    token.kind === 'option' && token.name === FORMAT_MODULE.name && token.value !== undefined ? [token.value] : [],
+  )
+}
+
+function tokensOf(flags: readonly Flag[], argv: readonly string[]) {
   const options: NonNullable<ParseArgsConfig['options']> = {}
   for (const { name, short, value } of flags)
     options[name] = { type: value === undefined ? 'boolean' : 'string', ...(short !== undefined && { short }) }
-  const { tokens } = parseArgs({ args: [...argv], options, allowPositionals: true, strict: false, tokens: true })
+  return parseArgs({ args: [...argv], options, allowPositionals: true, strict: false, tokens: true }).tokens
+}
+
+/** Parses arguments by the command's table of flags. @throws UsageError */
+export function parseFlags(command: Command, argv: readonly string[]): Arguments {
+  const flags = flagsOf(command)
+  const tokens = tokensOf(flags, argv)
   const given = new Map<string, string[]>()
   const operands: string[] = []
   const order: [name: string, value: string][] = []

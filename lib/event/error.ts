@@ -48,6 +48,15 @@ export class TraceError extends Error implements Partial<TracePosition> {
   /** The file that was read, if known; `stdin` for standard input. */
   readonly file?: string
 
+  /** Also true of the errors of another copy of the package, such as that of a module of formats. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return (
+      value instanceof Error &&
+      value.name === 'TraceError' &&
+      String(Reflect.get(value, 'code')).startsWith('ERR_TRACE_')
+    )
+  }
+
   constructor(
     readonly code: TraceErrorCode,
     reason: string,

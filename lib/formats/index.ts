@@ -143,7 +143,7 @@ export const hatf: FormatEntry = {
  * Every format, in the order in which they are tried on unknown bytes: those with a magic number first; HATF, which is
  * the hardest to recognize, last.
  */
-export const FORMATS: readonly FormatEntry[] = [
+const formats: FormatEntry[] = [
   mtrc,
   ndjson,
   arrow,
@@ -162,8 +162,24 @@ export const FORMATS: readonly FormatEntry[] = [
   hatf,
 ]
 
+export const FORMATS: readonly FormatEntry[] = formats
+
+const writable = formats.filter((entry) => entry.readOnly !== true)
+
 /** Those that can be written. */
-export const WRITABLE: readonly FormatEntry[] = FORMATS.filter((entry) => entry.readOnly !== true)
+export const WRITABLE: readonly FormatEntry[] = writable
+
+/**
+ * Adds a format to those that are recognized, read and written by name, in this process. Unknown bytes are tried on it
+ * after heapflow's own formats, but before HATF.
+ * @throws RangeError if there is a format of that name
+ */
+export function registerFormat(format: Format): void {
+  if (formatNamed(format.name) !== undefined) throw new RangeError(`there is a format ${format.name} already`)
+  const entry: FormatEntry = { ...format, sniff: async (head) => format.sniff(head), load: async () => format }
+  formats.splice(formats.indexOf(hatf), 0, entry)
+  if (format.readOnly !== true) writable.push(entry)
+}
 
 /** The format of this name, such as `mtrc`. */
 export function formatNamed(name: string): FormatEntry | undefined {

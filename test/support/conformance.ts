@@ -11,7 +11,8 @@ import type { Encoder } from '../../lib/event/stage.js'
 import { sniffFormat as sniffUnloaded } from '../../lib/formats/index.js'
 import { sniffFormat } from './formats.js'
 import { ndjson } from '../../lib/formats/ndjson/index.js'
-import { decodeAll, drive, encodeAll, encodeEvents, slices } from './drive.js'
+import { conformance as kit } from '../../lib/testing/conformance.js'
+import { decodeAll, encodeAll } from './drive.js'
 import { runs, someOf } from './runs.js'
 
 const GOLDEN = fileURLToPath(new URL('../golden/', import.meta.url))
@@ -99,41 +100,17 @@ export function conformance(format: Format, { raw, random, encode = {}, lookedAh
           }
         }
       })
-
-      test('any bit flipped: an error, or another trace that can be written', () => {
-        for (const bit of someOf(bytes.length * 8)) {
-          const flipped = bytes.slice()
-          flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7))
-          const { batches, events, error } = decodeAll(format.decoder(), flipped)
-          if (error !== undefined) checkError(error, format, events, bytes.length)
-          expect(() => encodeAll((encoder ?? ndjson.encoder)(encode[name]), batches)).not.toThrow()
-        }
-      })
     })
 
-    test.runIf(encoder)('whatever it can say comes back, in chunks of any size', () => {
-      const write = encoder as Writes
-      fc.assert(
-        fc.property(random as NonNullable<typeof random>, fc.constantFrom(...SIZES), ({ header, events }, size) => {
-          const bytes = encodeEvents(write(), events, header)
-          const back = decodeAll(format.decoder(), bytes, size)
-          expect(back.error).toBeUndefined()
-          expect(back.events).toEqual(events)
-          expect(encodeAll(write(), back.batches)).toEqual(bytes)
-        }),
-        { numRuns: runs(100) },
-      )
+    const samples = files.map((name) => ({ name, bytes: readFileSync(join(folder, name)), encode: false as const }))
+    const checks = kit(format, {
+      samples,
+      most: runs(4000),
+      ...(raw && { raw }),
+      ...(random && { traces: fc.sample(random, runs(100)) }),
     })
-
-    test('random bytes: an error or a trace, in bounded time', () => {
-      fc.assert(
-        fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
-          const { error } = drive(format.decoder(), slices(bytes))
-          if (error !== undefined) expect(error).toBeInstanceOf(TraceError)
-        }),
-        { numRuns: runs(100) },
-      )
-    })
+    for (const { name, run } of checks)
+      test(name, { tags: /endless|cannot be written/.test(name) || format.name === 'compact' ? ['slow'] : [] }, run)
   })
 }
 

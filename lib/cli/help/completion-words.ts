@@ -2,7 +2,7 @@ import type { Command, Flag } from '../command.js'
 import { COMMANDS, subcommand } from '../command-list.js'
 import { completion } from '../commands/completion.js'
 import { SHELLS } from '../defaults.js'
-import { COMMON_FLAGS } from '../flags.js'
+import { flagsOf } from '../flags.js'
 
 /** The words that can be typed at some position. */
 export type Words =
@@ -49,7 +49,7 @@ function describeCommand(command: Command, isProgram: boolean, operands: Words):
     command,
     subcommand: subcommand(command),
     isProgram,
-    flags: [...command.flags, ...COMMON_FLAGS],
+    flags: flagsOf(command),
     operands,
   }
 }

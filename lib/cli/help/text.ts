@@ -1,5 +1,5 @@
 import type { Command, Flag } from '../command.js'
-import { COMMON_FLAGS } from '../flags.js'
+import { flagsOf } from '../flags.js'
 
 const WIDTH = 100
 /** The last column at which descriptions of flags begin. */
@@ -46,7 +46,7 @@ export function usageLine({ name, operands, flags }: Command): string {
 /** A command's flags under their headings, those without a heading first. */
 export function flagGroups(command: Command): FlagGroup[] {
   const groups = new Map<string, Flag[]>([['Flags', []]])
-  for (const flag of [...command.flags, ...COMMON_FLAGS]) {
+  for (const flag of flagsOf(command)) {
     const title = flag.group ?? 'Flags'
     groups.set(title, [...(groups.get(title) ?? []), flag])
   }

@@ -39,8 +39,8 @@ function* readTraces(cursor: Cursor, resolves: boolean): Reading {
     while (layout !== undefined) {
       kernel.run.begin(hasSources(layout), resolves, false)
       kernel.refresh()
-      yield* readRecords(cursor, kernel, { format: FORMAT, layout: { ...layout } })
-      layout = yield* readMark(cursor)
+      const isAtMark: boolean = yield* readRecords(cursor, kernel, { format: FORMAT, layout: { ...layout } })
+      layout = isAtMark ? yield* readMark(cursor) : undefined
     }
   } finally {
     kernel.dispose()
@@ -62,17 +62,17 @@ function* readFirstHeader(cursor: Cursor): ReadingPart<MtrcLayout | undefined> {
   }
 }
 
-/** Reads records up to a mark, or to the end of an input that was truncated elsewhere. */
-function* readRecords(cursor: Cursor, kernel: MtrcKernel, header: TraceHeader): Reading {
+/** Reads records up to a mark. @returns false if the input was truncated elsewhere before it */
+function* readRecords(cursor: Cursor, kernel: MtrcKernel, header: TraceHeader): ReadingPart<boolean> {
   const { input } = cursor
   for (let isNew = true; ; isNew = false) {
     if (input.left === 0 && !isNew) {
-      if (!(yield* cursor.more('the end marker is missing'))) return
+      if (!(yield* cursor.more('the end marker is missing'))) return false
       continue
     }
     if (input.left > 0 && input.next === RECORD.mark) {
       if (isNew) yield new EventBatch(0, 0, header)
-      return
+      return true
     }
     const { batch, stop } = readBatch(cursor, kernel, header)
     // The first batch carries the header, even without events.
@@ -80,7 +80,7 @@ function* readRecords(cursor: Cursor, kernel: MtrcKernel, header: TraceHeader): 
     if (stop === FAULT) throw failure(kernel.run.fault.value, input.next, cursor.here())
     if (stop !== SHORT) continue
     const missing = input.left === 0 ? 'the end marker is missing' : 'the input ends within a record'
-    if (!(yield* cursor.more(missing))) return
+    if (!(yield* cursor.more(missing))) return false
   }
 }
 

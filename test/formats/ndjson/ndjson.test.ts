@@ -137,11 +137,14 @@ describe('lines that others rewrote', () => {
     expect(decodeAll(new NdjsonDecoder(), bytes(text)).events).toEqual([{ kind: 'alloc' }, { kind: 'free', time: 7n }])
   })
 
-  test.each(['', '\n'])('a missing end record is reported at the end of the input, after a last line with %j', (end) => {
-    const text = bytes(`{"kind":"header","format":"x"}${end}`)
-    const { error } = decodeAll(new NdjsonDecoder(), text)
-    expect(error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED', offset: text.length, line: 2, event: 1 })
-  })
+  test.each(['', '\n'])(
+    'a missing end record is reported at the end of the input, after a last line with %j',
+    (end) => {
+      const text = bytes(`{"kind":"header","format":"x"}${end}`)
+      const { error } = decodeAll(new NdjsonDecoder(), text)
+      expect(error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED', offset: text.length, line: 2, event: 1 })
+    },
+  )
 
   test('a byte order mark at the start does not matter, before a header or an event', () => {
     for (const text of [

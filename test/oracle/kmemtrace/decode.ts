@@ -114,8 +114,7 @@ export class KmemtraceDecoder implements Decoder {
     if (reader.fault !== undefined) this.fault = malformed(reader.fault, this.behindZeros(reader, batch.count))
     if (reader.stray !== before) {
       const at = { format: FORMAT, offset: reader.stray, event: this.delivered + reader.strayRow + 1 }
-      const told =
-        'the bytes after this record are not features; they are kept, and later ones are not reported'
+      const told = 'the bytes after this record are not features; they are kept, and later ones are not reported'
       this.warnings.push(`${describe(at)}: ${told}`)
     }
   }

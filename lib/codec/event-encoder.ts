@@ -1,0 +1,84 @@
+import { AddressedLosses, spacesTold } from '../blocks/addressed-losses.js'
+import type { EventBatch } from '../event/batch.js'
+import { FieldBit, KINDS, type KindName } from '../event/fields.js'
+import type { TraceHeader } from '../event/header.js'
+import type { Carried, Filling } from '../event/losses.js'
+import { encodeText } from '../event/strings.js'
+import type { TraceEvent } from '../event/trace-event.js'
+import { Losses } from '../kernel/losses.js'
+import { LineEncoder } from '../text/line-encoder.js'
+
+/** Reports what the format cannot represent of the current event. With `strict` it throws: nothing is written of it. */
+export type Lose = (reason: string) => void
+
+/** Writes the events of a format one by one, as text or bytes. */
+export interface EventWriter {
+  /**
+   * What a trace begins with.
+   * @param trace its number in the stream, from 1. Where there is no `begin`, a later trace is reported as a loss
+   */
+  begin?(header: TraceHeader, trace: number, lose: Lose): string | Uint8Array
+  /** An event; undefined leaves it out, which is reported. It may have fields that the format does not carry. */
+  event(event: TraceEvent, lose: Lose): string | Uint8Array | undefined
+  /** What follows the last event, unless the input was truncated. */
+  end?(): string | Uint8Array
+}
+
+/** What an encoder must know besides how events are written. */
+export interface EncoderFacts {
+  readonly name: string
+  readonly carried: Carried
+  readonly filled?: readonly Filling[]
+}
+
+/** An encoder that writes events one by one, and counts all that is lost. */
+export class EventEncoder extends LineEncoder {
+  readonly losses: Losses
+  private header: TraceHeader | undefined
+  private traces = 0
+  private readonly carried: Carried
+
+  constructor(
+    { name, carried, filled = [] }: EncoderFacts,
+    private readonly writer: EventWriter,
+    strict = false,
+  ) {
+    super()
+    this.carried = carried
+    // Without an index, a reader knows blocks by their addresses.
+    const isIndexed = ((carried.alloc ?? 0) & FieldBit.index) !== 0
+    this.losses = isIndexed
+      ? new Losses(name, carried, strict, filled)
+      : new AddressedLosses(spacesTold(carried), name, carried, strict, filled)
+  }
+
+  protected override write(batch: EventBatch): void {
+    const { losses, writer } = this
+    const n = losses.countBatch(batch)
+    if (batch.header !== this.header) this.begin(batch)
+    for (let i = 0; i < n; i++) {
+      // What it has no record for was counted.
+      if (this.carried[KINDS[batch.kind[i] as number] as KindName] === undefined) continue
+      const written = writer.event(batch.event(i), (reason) => losses.countEvent(reason, batch, i))
+      if (written !== undefined) this.append(written)
+      else losses.countEvent(`${KINDS[batch.kind[i] as number]} events that the writer left out`, batch, i)
+    }
+    if (n < batch.count) throw losses.errorFor(batch, n)
+  }
+
+  override end(): void {
+    if (this.writer.end !== undefined) this.append(this.writer.end())
+  }
+
+  private begin(batch: EventBatch): void {
+    this.header = batch.header
+    this.traces++
+    if (this.writer.begin !== undefined)
+      this.append(this.writer.begin(batch.header, this.traces, (reason) => this.losses.countTrace(reason)))
+    else if (this.traces > 1) this.losses.countTrace('beginning of another trace')
+  }
+
+  private append(written: string | Uint8Array): void {
+    this.sink.append(typeof written === 'string' ? encodeText(written) : written)
+  }
+}

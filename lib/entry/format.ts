@@ -1,0 +1,19 @@
+/**
+ * Formats of your own: `heapflow/format`. `defineFormat` makes a format that every function and command takes, as they
+ * take heapflow's own. docs/formats.md shows one from bytes to tests; `heapflow/testing` tests it.
+ */
+export { defineFormat, type FormatDefinition, type WritableDefinition } from '../codec/define-format.js'
+export { Cursor, type Reading, type ReadingPart } from '../codec/cursor.js'
+export { CursorDecoder } from '../codec/cursor-decoder.js'
+export { EventEncoder, type EncoderFacts, type EventWriter, type Lose } from '../codec/event-encoder.js'
+export { registerFormat } from '../formats/index.js'
+export { isWritable, type Format, type FormatInfo, type OptionSpec, type WritableFormat } from '../event/format.js'
+export type { EncodeOptions, TextDecodeOptions } from '../event/format.js'
+export { fieldNames, fieldSet, FIELDS, KINDS } from '../event/fields.js'
+export type { ApiName, FieldName, KindName, OutcomeName } from '../event/fields.js'
+export type { Carried, Filling } from '../event/losses.js'
+export { limit, malformed, truncated, unencodable, TraceError, type TracePosition } from '../event/error.js'
+export type { TraceHeader } from '../event/header.js'
+export type { TraceEvent } from '../event/trace-event.js'
+export type { Decoder, Encoder } from '../event/stage.js'
+export { decoderOf, formatStreams, type FormatStreams } from '../streams/format-streams.js'

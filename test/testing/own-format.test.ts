@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { defineFormat, fieldSet, type Cursor, type TraceEvent, type WritableFormat } from '../../lib/entry/format.js'
+import { conformance } from '../../lib/testing/conformance.js'
+
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+
+const SMALL = ` 85447 a.out    USER  0x28405040 = malloc(40)
+ 85447 a.out    USER  0x28406000 = malloc(4096)
+ 85447 a.out    USER  0x28405080 = realloc(0x28405040, 80)
+ 85447 a.out    USER  0x0 = malloc(18446744073709551615)
+ 85447 a.out    USER  0x0 = realloc(0x28405080, 99999999999)
+ 85447 a.out    USER  free(0x28406000)
+`
+const MIXED = ` 85447 a.out    USER  malloc_init()\n 85447 a.out    CALL  exit(0)\n${SMALL}`
+
+describe('the format of docs/formats.md', async () => {
+  const path = '../../examples/own-format/utrace.mjs'
+  const { utrace } = (await import(path)) as { utrace: WritableFormat }
+
+  test('is the code in examples/', () => {
+    expect(read('docs/formats.md')).toContain(`\`\`\`mjs\n${read('examples/own-format/utrace.mjs')}\`\`\``)
+  })
+
+  const bytes = (text: string) => new TextEncoder().encode(text)
+  const events: TraceEvent[] = [
+    { kind: 'alloc', process: 1n, address: 16n, size: 0n },
+    { kind: 'realloc', process: 1n, oldAddress: 16n, address: 32n, size: 8n },
+    { kind: 'free', process: 1n, address: 32n },
+  ]
+  const checks = conformance(utrace, {
+    samples: [
+      { name: 'small', bytes: bytes(SMALL) },
+      { name: 'mixed', bytes: bytes(MIXED), encode: false },
+    ],
+    traces: [
+      { header: { format: 'utrace', layout: { command: 'app' } }, events },
+      { header: { format: 'utrace' }, events: [] },
+    ],
+    most: 200,
+  })
+  for (const { name, run } of checks) test(name, { tags: name.includes('endless') ? ['slow'] : [] }, run)
+})
+
+/** Lines with a size each. */
+const sizes = {
+  name: 'sizes',
+  carried: { alloc: fieldSet('size') },
+  sniff: (head: Uint8Array) => /^\d+\n/.test(Buffer.from(head).toString()),
+  *read(cursor: Cursor) {
+    yield* cursor.begin({ format: 'sizes' })
+    for (let line; (line = yield* cursor.line()) !== undefined;) {
+      if (!/^\d+$/.test(line)) throw cursor.malformed('expected a size')
+      cursor.emit({ kind: 'alloc', size: BigInt(line) })
+    }
+  },
+}
+const writer = () => ({ event: ({ size }: TraceEvent) => (size === undefined ? undefined : `${size}\n`) })
+const SIZES = { name: 'small', bytes: new TextEncoder().encode('8\n16\n24\n') }
+
+/** The names of the checks that a format fails. */
+async function failuresOf(format: Parameters<typeof conformance>[0]): Promise<string[]> {
+  const failed: string[] = []
+  for (const { name, run } of conformance(format, { samples: [SIZES] })) {
+    if (name.includes('endless')) continue
+    await Promise.resolve()
+      .then(run)
+      .catch(() => failed.push(name))
+  }
+  return failed
+}
+
+describe('the checks of formats find', () => {
+  test('nothing wrong with a right format', async () => {
+    expect(await failuresOf(defineFormat({ ...sizes, writer }))).toEqual([])
+    expect(await failuresOf(defineFormat(sizes))).toEqual([])
+  })
+
+  test('errors of other kinds', async () => {
+    const read = function* (cursor: Cursor) {
+      yield* cursor.begin({ format: 'sizes' })
+      for (let line; (line = yield* cursor.line()) !== undefined;) cursor.emit({ kind: 'alloc', size: BigInt(line) })
+    }
+    expect(await failuresOf(defineFormat({ ...sizes, read, writer }))).toEqual([
+      'sizes: small with any bit flipped gives a TraceError or other events',
+      'sizes: random bytes give a TraceError or events',
+    ])
+  })
+
+  test('that input is read beyond the available', async () => {
+    const read = function* (cursor: Cursor) {
+      yield* cursor.begin({ format: 'sizes' })
+      while (cursor.input.left > 0 || (yield* cursor.more())) {
+        const { bytes, pos, left } = cursor.input
+        for (const line of Buffer.from(bytes.subarray(pos)).toString().match(/\d+/g) ?? [])
+          cursor.emit({ kind: 'alloc', size: BigInt(line) % 2n ** 64n })
+        cursor.input.skip(left)
+      }
+    }
+    expect(await failuresOf(defineFormat({ ...sizes, read }))).toEqual([
+      'sizes: small gives the same events in chunks of 1',
+      'sizes: small, truncated at any byte, gives the events before it and then at most one error',
+      'sizes: small, truncated by an error elsewhere, gives the events before it and no error',
+    ])
+  })
+
+  test('losses that are not counted', async () => {
+    const careless = { ...sizes, carried: { alloc: fieldSet('size', 'thread') }, writer }
+    expect(await failuresOf(defineFormat(careless))).toEqual([
+      'sizes: what cannot be written is counted, and an error in strict mode',
+    ])
+  })
+
+  test('that a trace is written in other bytes', async () => {
+    const spaced = () => ({ event: ({ size }: TraceEvent) => `${size ?? 0} \n` })
+    expect(await failuresOf(defineFormat({ ...sizes, writer: spaced }))).toContain(
+      'sizes: small comes back byte for byte',
+    )
+  })
+})
+
+test('what a definition lacks is an error', () => {
+  const { read: _, ...unread } = sizes
+  expect(() => defineFormat(unread)).toThrow('neither read nor decoder')
+  expect(() => defineFormat({ ...sizes, name: 'A b' })).toThrow('lower-case letters')
+  expect(() => defineFormat(sizes).decoder({ lastLin: true } as object)).toThrow(RangeError)
+})
