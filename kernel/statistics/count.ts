@@ -2,8 +2,17 @@
 import { BEGAN, DONE, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
 import { BEGUN, EFFECTS, ENDED, numbers } from '../live/follow'
 import { blockAt, makeBlocks } from '../live/records'
-import { KIND, MASK, SIZE, TIME, USABLE } from '../shared/columns'
-import { HAS_SIZE, HAS_TIME, HAS_USABLE, KIND_EXISTING, KIND_REALLOC, KIND_RESERVE } from '../shared/event'
+import { KIND, MASK, PRESENT, SIZE, TIME, USABLE } from '../shared/columns'
+import {
+  HAS_PRESENT,
+  HAS_SIZE,
+  HAS_TIME,
+  HAS_USABLE,
+  KIND_EXISTING,
+  KIND_OTHER,
+  KIND_REALLOC,
+  KIND_RESERVE,
+} from '../shared/event'
 import { B_SITE, B_SIZE, B_THREAD, dies, isBorn, livesOn, partsWith } from './lives'
 import {
   gains,
@@ -23,6 +32,20 @@ import {
   wasTemporary,
 } from './owners'
 import { leaveMaximum } from './peak'
+import { takeResident } from './resident-set'
+import {
+  handsOff,
+  isShared,
+  isShareless,
+  makeShares,
+  meetThread,
+  settleShares,
+  shareGains,
+  shareLoses,
+  sharesLeak,
+  shareWasTemporary,
+  soleThread,
+} from './site-threads'
 import { makeSizes, settleSizes, sizeAt, sizeGains, sizeLoses, sizesLeak, sizeWasTemporary } from './sizes'
 import { countTemporary, isHeaptracks, isMemrays, noteAllocation, noteFree } from './temporary'
 import { beginPart, endPart, noteLevel } from './timeline'
@@ -49,15 +72,16 @@ export let otherRows: usize = 0
  */
 export function count(rows: u32, sites: u32, threads: u32, isTimed: bool): bool {
   if (!makeBlocks(numbers) || !makeRows(sites, threads) || !makeSizes()) return false
+  if (isShared && !makeShares(rows)) return false
   otherRows = 0
   for (let from: usize = 0; from < <usize>rows;) {
     const to = from + beginPart(<usize>rows - from)
-    countRows(from, to, isTimed)
+    countRows(from, to, isTimed, sites, rows)
     endPart(from, to, isTimed)
     from = to
   }
   events += <u64>rows
-  return true
+  return !isShareless
 }
 
 /** Ends the count of rows that were counted elsewhere. @param blocks how many are about blocks @param others those in `OTHERS` */
@@ -84,7 +108,7 @@ function tick(time: u64): void {
   }
 }
 
-function countRows(start: usize, end: usize, isTimed: bool): void {
+function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u32): void {
   let others = otherRows
   for (let row = start; row < end; row++) {
     const mask = load<u32>(MASK + (row << 2))
@@ -97,6 +121,8 @@ function countRows(start: usize, end: usize, isTimed: bool): void {
     store<u32>(OTHERS + (others << 2), <u32>row)
     if (kind > KIND_EXISTING) {
       if (kind == KIND_RESERVE) others++
+      else if (kind == KIND_OTHER && (mask & HAS_PRESENT) != 0)
+        takeResident(load<u64>(PRESENT + (row << 3)), events + <u64>row + 1, mask, load<u64>(TIME + (row << 3)))
       continue
     }
     const event = ++blockEvents
@@ -106,12 +132,14 @@ function countRows(start: usize, end: usize, isTimed: bool): void {
       if ((effect & UNKNOWN) != 0) noteFree(process)
       continue
     }
+    if (threadRow != soleThread && !isShared) meetThread(threadRow, sites, rows)
     const ended = load<u32>(ENDED + (row << 2))
     const from = blockAt(ended)
     let siteRow = load<i32>(SITES + (row << 2))
     if ((effect & DONE) != 0) {
       const size = load<u64>(from, B_SIZE)
-      const site = siteAt(load<u32>(from, B_SITE))
+      const ownSite = load<u32>(from, B_SITE)
+      const site = siteAt(ownSite)
       const owner = load<u32>(from, B_THREAD)
       const sizeRow = sizeAt(size)
       frees(size)
@@ -119,13 +147,18 @@ function countRows(start: usize, end: usize, isTimed: bool): void {
       loses(threadAt(owner), size)
       sizeLoses(sizeRow)
       threadFrees(thread, threadRow != owner)
-      if (threadRow != owner) siteIsForeign(site)
+      if (isShared) shareLoses(site, ownSite, owner, size)
+      if (threadRow != owner) {
+        siteIsForeign(site)
+        if (isShared) handsOff(ownSite, owner, threadRow, size)
+      }
       const toHeaptrack = isHeaptracks(process, ended, owner)
       const toMemray = isMemrays(threadRow, ended, owner)
       if (toHeaptrack || toMemray) {
         countTemporary(size, toHeaptrack, toMemray)
         wasTemporary(site, size, toHeaptrack, toMemray)
         wasTemporary(threadAt(owner), size, toHeaptrack, toMemray)
+        if (isShared) shareWasTemporary(site, ownSite, owner, size, toHeaptrack, toMemray)
         sizeWasTemporary(sizeRow, toHeaptrack, toMemray)
       }
       partsWith(from, row, mask)
@@ -142,8 +175,11 @@ function countRows(start: usize, end: usize, isTimed: bool): void {
     if ((effect & REUSED) != 0) {
       const size = load<u64>(block, B_SIZE)
       overlaps(size)
-      siteLoses(siteAt(load<u32>(block, B_SITE)), size, event, clock)
-      loses(threadAt(load<u32>(block, B_THREAD)), size)
+      const ownSite = load<u32>(block, B_SITE)
+      const owner = load<u32>(block, B_THREAD)
+      siteLoses(siteAt(ownSite), size, event, clock)
+      loses(threadAt(owner), size)
+      if (isShared) shareLoses(siteAt(ownSite), ownSite, owner, size)
       sizeLoses(sizeAt(size))
     }
     const size = (mask & HAS_SIZE) != 0 ? load<u64>(SIZE + (row << 3)) : 0
@@ -151,6 +187,7 @@ function countRows(start: usize, end: usize, isTimed: bool): void {
     allocates(size, events + <u64>row + 1, mask, load<u64>(TIME + (row << 3)))
     siteGains(site, size, event, clock)
     gains(thread, size)
+    if (isShared) shareGains(site, max<i32>(0, siteRow), threadRow, size)
     sizeGains(size)
     noteLevel()
     threadAllocates(thread, begun)
@@ -171,6 +208,7 @@ function countRows(start: usize, end: usize, isTimed: bool): void {
 export function endTrace(sites: u32, threads: u32): void {
   leaveMaximum()
   ownersLeak(sites, threads, blockEvents, clock)
+  sharesLeak()
   sizesLeak()
   endTotals()
 }
@@ -185,5 +223,6 @@ export function beginTrace(): void {
 export function settle(sites: u32, threads: u32): void {
   leaveMaximum()
   settleOwners(sites, threads)
+  settleShares()
   settleSizes()
 }

@@ -74,7 +74,7 @@ export function threadAt(row: u32): usize {
 /** Saves the figures at the peak, if the row has not changed since. Call this before a change of the live figures. */
 // @ts-ignore: decorator
 @inline
-function savePeak(owner: usize): void {
+export function savePeak(owner: usize): void {
   if (load<u64>(owner, STAMP) == maxima) return
   store<u64>(owner, maxima, STAMP)
   store<u64>(owner, load<u64>(owner, LIVE), PEAK)
@@ -128,7 +128,8 @@ export function ownersLeak(sites: u32, threads: u32, event: u64, time: u64): voi
   for (let row: u32 = 0; row < threads; row++) leak(threadAt(row))
 }
 
-function leak(owner: usize): void {
+/** The live blocks of a row have leaked. */
+export function leak(owner: usize): void {
   const live = load<u64>(owner, LIVE)
   if (live == 0) return
   savePeak(owner)

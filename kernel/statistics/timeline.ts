@@ -14,6 +14,7 @@ import {
   LEVEL,
   MOST_BLOCKS,
   PART_BYTES,
+  RESIDENT_MOST,
   TIMED,
 } from '../../lib/kernel/layouts/timeline'
 import { MASK, TIME } from '../shared/columns'
@@ -38,6 +39,8 @@ let mostHigh: u64 = 0
 /** The fewest and the most blocks. */
 let fewest: u64 = 0
 let mostBlocks: u64 = 0
+/** The most resident bytes; 0 if no event has them. */
+let mostResident: u64 = 0
 
 /** Continues the last part, or begins one. @returns the number of further events that it accepts, at most `rows` */
 export function beginPart(rows: usize): usize {
@@ -47,6 +50,7 @@ export function beginPart(rows: usize): usize {
     leastLow = mostLow = load<u64>(LIVE_BYTES)
     leastHigh = mostHigh = load<u64>(LIVE_BYTES, 8)
     fewest = mostBlocks = load<u64>(LIVE)
+    mostResident = 0
   } else {
     // A trace may have ended in between.
     noteLevel()
@@ -72,6 +76,11 @@ export function noteLevel(): void {
   else if (blocks < fewest) fewest = blocks
 }
 
+/** An event has the resident bytes of the process. */
+export function noteResident(bytes: u64): void {
+  mostResident = max(mostResident, bytes)
+}
+
 /** Saves the part, which has the rows from `from` to `to`. @param isTimed the times of the trace are used */
 export function endPart(from: usize, to: usize, isTimed: bool): void {
   inPart += <u64>(to - from)
@@ -83,6 +92,7 @@ export function endPart(from: usize, to: usize, isTimed: bool): void {
   store<u64>(part, mostHigh, HIGHEST + 8)
   store<u64>(part, fewest, FEWEST)
   store<u64>(part, mostBlocks, MOST_BLOCKS)
+  store<u64>(part, mostResident, RESIDENT_MOST)
   copySum(part + LEVEL, LIVE_BYTES)
   store<u64>(part, load<u64>(LIVE), BLOCKS)
   store<u64>(part, load<u64>(ALLOCATIONS), COUNT)
@@ -113,6 +123,7 @@ function joinParts(): void {
     if (isBelow(second + HIGHEST, first + HIGHEST)) copySum(second + HIGHEST, first + HIGHEST)
     store<u64>(second, min(load<u64>(first, FEWEST), load<u64>(second, FEWEST)), FEWEST)
     store<u64>(second, max(load<u64>(first, MOST_BLOCKS), load<u64>(second, MOST_BLOCKS)), MOST_BLOCKS)
+    store<u64>(second, max(load<u64>(first, RESIDENT_MOST), load<u64>(second, RESIDENT_MOST)), RESIDENT_MOST)
     if (load<u64>(second, TIMED) == 0) {
       store<u64>(second, load<u64>(first, CLOCK), CLOCK)
       store<u64>(second, load<u64>(first, TIMED), TIMED)

@@ -38,11 +38,13 @@ export const SECTIONS = [
   'events',
   'reallocs',
   'threads',
+  'site-threads',
+  'handoffs',
   'cpus',
   'processes',
 ] as const
 /** `hf-stats --tsv`: the sections that are one table. */
-export const TSV_SECTIONS = ['timeline', 'sites', 'sizes', 'threads'] as const
+export const TSV_SECTIONS = ['timeline', 'sites', 'sizes', 'threads', 'site-threads', 'handoffs'] as const
 /** `hf-stats --timeline`: rows of the timeline if only its section is named. */
 export const TIMELINE_ROWS = 24
 /** `hf-stats --timeline`: the most parts that a timeline has. */

@@ -1,6 +1,14 @@
 import { HI, LO, WORD } from '../bytes/u64.js'
 import { GrowingKernel } from './growing.js'
+import { COUNT, LOG, REST, SLOT_SHIFT, SLOTS, SUM } from './layouts/pairs.js'
 import type { KernelExports } from './load.js'
+
+/** Blocks with the same key. */
+export interface Pair {
+  key: number
+  blocks: number
+  bytes: bigint
+}
 
 /** A kernel that counts, and the integers in its memory. */
 export class CountingKernel<Exports extends KernelExports> extends GrowingKernel<Exports> {
@@ -34,6 +42,23 @@ export class CountingKernel<Exports extends KernelExports> extends GrowingKernel
   sum(address: number): bigint {
     const high = this.integer(address + 8)
     return high === 0n ? this.integer(address) : (high << 64n) | this.integer(address)
+  }
+
+  /** Every key of a table, and its count and sum. */
+  *pairs(table: number): Generator<Pair> {
+    const slots = this.word(table + SLOTS)
+    if (slots === 0) return
+    const end = slots + 2 ** (this.word(table + LOG) + SLOT_SHIFT)
+    for (let slot = slots; slot < end; slot += 2 ** SLOT_SHIFT) {
+      const key = this.number(slot)
+      if (key !== 0) yield { key: key - 1, blocks: this.number(slot + COUNT), bytes: this.sum(slot + SUM) }
+    }
+  }
+
+  /** The counts without a slot in a table. */
+  rest(table: number): Omit<Pair, 'key'> {
+    const at = table + REST - COUNT
+    return { blocks: this.number(at + COUNT), bytes: this.sum(at + SUM) }
   }
 
   /** All of the memory: one view, for a result has very many figures. */

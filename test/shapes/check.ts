@@ -1,6 +1,12 @@
 import { expect } from 'vitest'
 import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
-import type { Shares, SiteStatistics, Statistics, ThreadStatistics } from '../../lib/transforms/statistics/result.js'
+import type {
+  Shares,
+  SiteStatistics,
+  Statistics,
+  Thread,
+  ThreadStatistics,
+} from '../../lib/transforms/statistics/result.js'
 import { eventsOf } from './generate.js'
 import { Oracle } from './oracle.js'
 import type { Row, Rows, ThreadRow } from './oracle-rows.js'
@@ -29,7 +35,19 @@ function siteOf(site: SiteStatistics) {
 }
 
 const siteName = ({ rest, stack, callSite }: SiteStatistics) => rest ?? stack?.join('\n') ?? String(callSite)
-const threadName = ({ rest, process, thread }: ThreadStatistics) => rest ?? `${String(process)} ${String(thread)}`
+const actorName = ({ rest, process, thread }: Thread) => rest ?? `${String(process)} ${String(thread)}`
+const siteThreadsOf = ({ sites }: Statistics) =>
+  sites.flatMap((site) =>
+    (site.threads ?? []).map((row) => [`${siteName(site)}\n${actorName(row)}`, sharesOf(row)] as const),
+  )
+const handoffsOf = ({ sites }: Statistics) =>
+  sites.flatMap((site) =>
+    (site.threads ?? []).flatMap((from) =>
+      (from.freedBy ?? []).map(({ blocks, bytes, ...to }) => {
+        return [`${siteName(site)}\n${actorName(from)} to ${actorName(to)}`, { blocks, bytes }] as const
+      }),
+    ),
+  )
 const threadRow = (row: ThreadStatistics) => {
   const { events, frees, foreignFrees } = row
   return { ...sharesOf(row), events, frees, foreignFrees }
@@ -39,6 +57,7 @@ const threadRow = (row: ThreadStatistics) => {
 function figuresOf(statistics: Statistics) {
   const { kinds, apis, reallocs, faults, sizes, lifetimes, mpatrol, peakBytes, peakBlocks, time, resident } = statistics
   const { overlaps, ...otherFaults } = faults
+  const { residentSet } = statistics
   return {
     ...statistics,
     kinds: some(kinds),
@@ -60,7 +79,9 @@ function figuresOf(statistics: Statistics) {
     sites: sorted(
       statistics.sites.filter(({ allocated }) => allocated.blocks > 0).map((site) => [siteName(site), siteOf(site)]),
     ),
-    threads: sorted(statistics.threads.map((row) => [threadName(row), threadRow(row)])),
+    threads: sorted(statistics.threads.map((row) => [actorName(row), threadRow(row)])),
+    siteThreads: sorted(siteThreadsOf(statistics)),
+    handoffs: sorted(handoffsOf(statistics)),
     processes: valuesOf(statistics.processes),
     cpus: valuesOf(statistics.cpus),
     crossCpuFrees: statistics.crossCpuFrees ?? 0,
@@ -68,6 +89,12 @@ function figuresOf(statistics: Statistics) {
       statistics.mismatches.map(({ allocatedBy, freedBy, count }) => [`${allocatedBy} ${freedBy}`, count] as const),
     ),
     resident: resident ?? { blocks: 0, present: 0n, size: 0n },
+    residentSet: residentSet && {
+      events: residentSet.events,
+      most: { time: undefined, ...residentSet.most },
+      last: { time: undefined, ...residentSet.last },
+      atPeak: residentSet.atPeak && { time: undefined, ...residentSet.atPeak },
+    },
     reserved: mpatrol.reserved,
     internal: mpatrol.internal,
   }
@@ -77,6 +104,7 @@ function figuresOf(statistics: Statistics) {
 function expectedOf(oracle: Oracle) {
   const found = oracle.finish()
   const { kinds, apis, reallocs, faults, exactSizes, sites, threads, processes, cpus, mismatches } = found
+  const { siteThreads, handoffs } = found
   const sizeRow = ({ allocated, atPeak, leaked, temporary }: Row) => ({
     count: allocated.blocks,
     atPeak: atPeak.blocks,
@@ -111,6 +139,11 @@ function expectedOf(oracle: Oracle) {
     otherSizes: others && sharesOf(others),
     sites: rowsOf(sites, siteRow),
     threads: rowsOf(threads, threadRow),
+    siteThreads: rowsOf(siteThreads, sharesOf).filter(([name]) => name !== 'others'),
+    // Those of a site and a thread without a row are not listed.
+    handoffs: rowsOf(handoffs, ({ allocated }) => allocated).filter(([name]) =>
+      siteThreads.has(name.replace(/ to [^\n]*$/, '')),
+    ),
     processes: sorted(processes),
     cpus: sorted(cpus),
     mismatches: sorted(mismatches),

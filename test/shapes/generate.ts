@@ -94,6 +94,7 @@ class Program {
       this.alloc(i)
     }
     if (reallocs !== 'none' && i % 5 === 0) this.resize(i)
+    if (this.shape.resident && i % 13 === 0) this.resident(i)
     if (faulty && i % 11 === 0) this.fault(i)
   }
 
@@ -159,6 +160,18 @@ class Program {
     const { batch } = this
     batch.type[batch.count] = batch.strings.internText(type)
     this.put({ kind, block: 0, size })
+  }
+
+  /** The resident set of the process. */
+  private resident(i: number): void {
+    const { batch } = this
+    const at = batch.count
+    const bytes = BigInt((i * 7919) % 100_003) << 12n
+    this.put({ kind: Kind.other, block: i })
+    batch.present.values[at] = bytes
+    batch.code[at] = 82
+    batch.mask[at] = (batch.mask[at] as number) | FieldBit.present | FieldBit.code
+    batch.addColumns(FieldBit.present | FieldBit.code)
   }
 
   private put({ kind, api, block, thread = block, address, oldAddress, size, outcome }: Call): void {

@@ -1,24 +1,12 @@
 import type { EventBatch } from '../../lib/event/batch.js'
 import type { TraceHeader } from '../../lib/event/header.js'
 import type { TimelinePart } from '../../lib/transforms/statistics/result.js'
-import { Counts, grow, Histogram, nothing, Row, Rows, ThreadRow } from './oracle-rows.js'
+import { Counts, grow, Histogram, nothing, ResidentOracle, Row, Rows, ThreadRow } from './oracle-rows.js'
+import { FAMILIES, isNull, nameOf, threadOf, type Name } from './oracle-names.js'
 import { type PlainEvent, plainEvents } from './plain-events.js'
 
 /** The ends of blocks by which double frees are told from frees of unknown blocks. */
 const REMEMBERED = 262_144
-
-const FAMILIES: Readonly<Record<string, string>> = {
-  malloc: 'malloc',
-  calloc: 'malloc',
-  memalign: 'malloc',
-  realloc: 'malloc',
-  free: 'malloc',
-  new: 'new',
-  delete: 'new',
-}
-
-/** What a block is called. */
-type Name = string | bigint
 
 interface Block {
   readonly size: bigint
@@ -65,11 +53,16 @@ export class Oracle {
     (size) => BigInt(size) < 4096n,
   )
   private readonly threads = new Rows(() => new ThreadRow())
+  /** By site and thread, as soon as a second thread allocates or frees a block, and all that came before. */
+  private readonly siteThreads = new Rows(() => new Row())
+  private readonly actors = new Set<string>()
+  private readonly handoffs = new Rows(() => new Row())
   private readonly processes = new Counts()
   private readonly cpus = new Counts()
   private crossCpuFrees = 0
   private readonly mismatches = new Counts()
   private readonly resident = { blocks: 0, present: 0n, size: 0n }
+  private readonly residentSet = new ResidentOracle()
   private readonly reserved = nothing()
   private readonly internal = nothing()
   private readonly calls = new Map<bigint | undefined, number>()
@@ -78,6 +71,8 @@ export class Oracle {
   private time: { first: bigint; last: bigint } | undefined
   private readonly timeline: TimelinePart[] = []
   private part: TimelinePart | undefined
+  /** The part of the current event. */
+  private parted: TimelinePart | undefined
   private event = {} as PlainEvent
 
   /**
@@ -104,6 +99,7 @@ export class Oracle {
     this.event = event
     this.events++
     if (this.part === undefined) this.part = this.newPart()
+    this.parted = this.part
     this.kinds.count(event.kind)
     this.apis.count(event.api)
     if (process !== undefined) this.processes.count(String(process))
@@ -128,6 +124,12 @@ export class Oracle {
       grow(event.type === 'internal' ? this.internal : this.reserved, size)
     }
     this.level()
+    if (event.kind === 'other' && event.present !== undefined) {
+      const { events: number, liveBytes: live, peakBytes } = this
+      const [bytes, part] = [event.present, this.parted as TimelinePart]
+      this.residentSet.take({ bytes, live, event: number, time }, peakBytes.event)
+      if (bytes > (part.resident ?? 0n)) part.resident = bytes
+    }
     if (this.events === this.peak) {
       for (const block of this.live.values()) for (const { atPeak } of block.rows) grow(atPeak, block.size)
     }
@@ -193,7 +195,9 @@ export class Oracle {
     this.allocations.count(actor)
     const call = this.call(process)
     const siteRow = this.sites.of(site)
-    const rows = [siteRow, this.sizes.of(String(size)), this.threads.of(actor)]
+    this.actors.add(actor)
+    const shareRow = this.siteThreads.of(this.sites.has(site) ? `${site}\n${actor}` : 'others')
+    const rows = [siteRow, this.sizes.of(String(size)), this.threads.of(actor), shareRow]
     for (const row of rows) row.begin(size)
     if (usable !== undefined) {
       siteRow.overhead.hits++
@@ -232,7 +236,9 @@ export class Oracle {
     this.remove(name, block)
     this.ended.set(name, this.ends++)
     grow(this.freed, size)
-    const row = this.threads.of(threadOf(process, thread))
+    const actor = threadOf(process, thread)
+    this.actors.add(actor)
+    const row = this.threads.of(actor)
     row.frees++
     const add = (definition: 'heaptrack' | 'memray') => {
       grow(this.temporary[definition], size)
@@ -246,6 +252,8 @@ export class Oracle {
     if (isForeign) {
       row.freedOfOthers++
       ;(rows[0] as Row).foreignFrees++
+      const site = this.sites.has(by.site) ? by.site : 'others'
+      grow(this.handoffs.of(`${site}\n${threadOf(by.process, by.thread)} to ${actor}`).allocated, size)
     }
     if (cpu !== undefined && by.cpu !== undefined && cpu !== by.cpu) {
       this.crossCpuFrees++
@@ -368,26 +376,17 @@ export class Oracle {
       time: times[0] && { ...times[0], span },
       sites,
       threads,
+      siteThreads: this.actors.size > 1 ? this.siteThreads : new Rows(() => new Row()),
+      handoffs: this.handoffs,
       processes: this.processes,
       cpus: this.cpus,
       crossCpuFrees: this.crossCpuFrees,
       mismatches: this.mismatches,
       resident: this.resident,
+      residentSet: this.residentSet.result(this.peakBytes.event),
       reserved: this.reserved,
       internal: this.internal,
       timeline: this.timeline,
     }
   }
 }
-
-const threadOf = (process: bigint | undefined, thread: bigint | undefined) =>
-  thread === undefined && process === undefined ? 'none' : `${String(process)} ${String(thread)}`
-
-/** What names the block at an address: its index, or the address in its process. */
-function nameOf({ index, process }: PlainEvent, address: bigint | undefined): Name {
-  if (index !== undefined) return `#${String(index)}`
-  return process === undefined ? (address ?? 0n) : `${String(process)}:${String(address ?? 0n)}`
-}
-
-/** Whether an event that is not a realloc names no block. */
-const isNull = ({ index, address }: PlainEvent) => index === undefined && (address ?? 0n) === 0n

@@ -26,6 +26,8 @@ export const DIMENSIONS = {
   faulty: [false, true],
   /** Whether reallocs tell what they did. */
   outcomes: [false, true],
+  /** Whether events have the resident set of the process now and then. */
+  resident: [false, true],
 } as const
 
 type Dimensions = typeof DIMENSIONS

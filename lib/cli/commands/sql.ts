@@ -4,11 +4,12 @@ import { OUTPUT_FLAGS } from '../flags.js'
 
 export const sql: Command = {
   name: 'hf-sql',
-  summary: 'query traces with SQL: the tables events, blocks and spans',
+  summary: 'query traces with SQL: the tables events, blocks, spans and handoffs',
   operands: '[TRACE...] QUERY',
   description:
     'Runs a query of DuckDB on traces of any format. The table events has a row for each event, with all fields as ' +
-    'columns; blocks has a row for each block, and spans a row for each size of a block, as hf-blocks writes them. ' +
+    'columns; blocks has a row for each block, and spans a row for each size of a block, as hf-blocks writes them; ' +
+    'handoffs has the blocks and bytes of each site that one thread allocated and another one freed. ' +
     'In all of them the column file is the name of the trace, and sourceFile that of the source file. Examples and ' +
     'details: docs/sql.md.\n' +
     'Only the tables and columns that the query needs are written, to temporary files in TMPDIR, which are always ' +

@@ -24,26 +24,30 @@ const LEAST_LABEL = 32
  * @param heads the headers of the figures
  * @param label the header of the labels
  * @param labels makes the labels for a width
+ * @param below makes the lines below a row, for a width
  */
 export function labelledLines(
   { title, heads, rows }: Table,
   label: string,
   columns: number,
   labels: (width: number) => readonly string[],
+  below: (row: number, width: number) => readonly string[] = () => [],
 ): string[] {
   const figures = tableLines({ title: '', heads, rows })
   const free = columns - Math.max(...figures.map(({ length }) => length)) - 2
   const indent = ' '.repeat(6)
   const names = labels(free >= LEAST_LABEL ? free : columns - indent.length)
+  const under = (row: number) => below(row, columns - indent.length - 2).map((line) => `${indent}  ${line}`)
   if (free >= LEAST_LABEL || names.every(({ length }) => length <= free)) {
-    return tableLines({
+    const beside = tableLines({
       title,
       heads: [...heads, ` ${label}`],
       rows: rows.map((cells, i) => [...cells, names[i] as string]),
     })
+    return beside.flatMap((line, i) => (i < 2 ? [line] : [line, ...under(i - 2)]))
   }
   const [, head, ...lines] = figures
-  return [title, `${head}  ${label}`, ...lines.flatMap((line, i) => [line, `${indent}${names[i]}`])]
+  return [title, `${head}  ${label}`, ...lines.flatMap((line, i) => [line, `${indent}${names[i]}`, ...under(i)])]
 }
 
 /** Names and values in two columns, under a title. */

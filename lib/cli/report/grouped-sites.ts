@@ -1,6 +1,16 @@
 import { parseFrame, shortFrame } from '../../event/frame.js'
 import type { OwnFrames } from '../../names/own-frames.js'
-import type { Amount, Lived, Overhead, Shares, SiteStatistics } from '../../transforms/statistics/result.js'
+import type {
+  Amount,
+  Handoff,
+  Lived,
+  Overhead,
+  Shares,
+  SiteStatistics,
+  SiteThread,
+  Thread,
+} from '../../transforms/statistics/result.js'
+import { descending } from '../../transforms/statistics/site-table.js'
 
 /** What sites are added up by. */
 export type SiteGroup = 'function' | 'module'
@@ -108,10 +118,44 @@ function sum(one: SiteStatistics, other: SiteStatistics): SiteStatistics {
     ...sumOfShares(one, other),
     ownPeak: largest([one.ownPeak, other.ownPeak, plus(one.atPeak, other.atPeak)]),
     foreignFrees: one.foreignFrees + other.foreignFrees,
+    ...threads(one.threads, other.threads),
     lived: lived(one.lived, other.lived),
     ...overhead(one.overhead, other.overhead),
     ...(one.crossCpuFrees !== undefined && { crossCpuFrees: one.crossCpuFrees + (other.crossCpuFrees ?? 0) }),
   }
+}
+
+/** What each thread allocated at either site. */
+function threads(one?: readonly SiteThread[], other?: readonly SiteThread[]): { threads?: SiteThread[] } {
+  if (one === undefined || other === undefined) {
+    const only = one ?? other
+    return only === undefined ? {} : { threads: [...only] }
+  }
+  const found = new Map(one.map((thread) => [keyOf(thread), thread]))
+  for (const thread of other) {
+    const known = found.get(keyOf(thread))
+    found.set(
+      keyOf(thread),
+      known === undefined
+        ? thread
+        : { ...thread, ...sumOfShares(known, thread), ...freedBy(known.freedBy, thread.freedBy) },
+    )
+  }
+  return { threads: [...found.values()].toSorted((a, b) => descending(a.allocated.bytes, b.allocated.bytes)) }
+}
+
+function freedBy(one: readonly Handoff[] = [], other: readonly Handoff[] = []): { freedBy?: Handoff[] } {
+  const found = new Map(one.map((handoff) => [keyOf(handoff), handoff]))
+  for (const handoff of other) {
+    const known = found.get(keyOf(handoff))
+    found.set(keyOf(handoff), known === undefined ? handoff : { ...handoff, ...plus(known, handoff) })
+  }
+  if (found.size === 0) return {}
+  return { freedBy: [...found.values()].toSorted((a, b) => descending(a.bytes, b.bytes)) }
+}
+
+function keyOf({ rest, process, thread }: Thread): string {
+  return rest ?? `${process} ${thread}`
 }
 
 function plus(one: Amount, other: Amount): Amount {

@@ -1,5 +1,5 @@
 import type { TimeUnit } from '../../event/header.js'
-import type { Peak, Statistics, Suppressed } from '../../transforms/statistics/result.js'
+import type { Peak, ResidentMoment, Statistics, Suppressed } from '../../transforms/statistics/result.js'
 import { joinTimeline } from '../../transforms/statistics/timeline.js'
 import { bytes, grouped, pairLines, rounded, share, visible } from './columns.js'
 import { UNKNOWN_FIGURE } from './identity.js'
@@ -37,6 +37,7 @@ export function summary(statistics: Statistics): string[] {
     ['peak memory', peak(statistics, peakBytes, `${bytes(peakBytes.bytes)} in ${blocks(peakBytes.blocks)}`)],
     ['peak block count', peak(statistics, peakBlocks, amount(peakBlocks))],
     ...curve(statistics),
+    ...residentPairs(statistics),
     ['sizes', `${grouped(sizes.smallest)} to ${bytes(sizes.largest)}, mean ${rounded(sizes.histogram.mean)}`],
     ['mean lifetime', statistics.identified ? meanLife(statistics) : UNKNOWN_FIGURE],
     temporaryPair('heaptrack'),
@@ -96,6 +97,20 @@ function curve({ timeline, peakBytes }: Statistics): Pair[] {
     return LEVELS[Math.max(1, level) - 1]
   })
   return [['live bytes', marks.join('')]]
+}
+
+/** The resident set of the process, and how it differs from live bytes. */
+function residentPairs({ residentSet, events: all }: Statistics): Pair[] {
+  if (residentSet === undefined) return []
+  const { most, atPeak, last } = residentSet
+  const text = ({ bytes: resident, live }: ResidentMoment) =>
+    `${bytes(resident)}, ${resident < live ? 'below' : 'beyond'} live bytes by ${bytes(resident < live ? live - resident : resident - live)}`
+  return [
+    ['resident set, most', `${text(most)}, at event ${grouped(most.event)} (${share(most.event, all)})`],
+    ...(atPeak === undefined || atPeak.event === most.event ? [] : [['  at peak memory', text(atPeak)] as const]),
+    ...(last.event === most.event ? [] : [['  at the end', text(last)] as const]),
+    ['  beyond live bytes', 'what the allocator keeps, and what is not from it: code, stacks, mapped files'],
+  ]
 }
 
 /** What is not reported as leaked, if any may be. */

@@ -1,9 +1,11 @@
 import type { Statistics } from '../../transforms/statistics/result.js'
+import { TABLE_NAMES } from '../../transforms/statistics/full-tables.js'
 import { SECTIONS, TIMELINE_ROWS } from '../defaults.js'
 import { advice } from './advice.js'
 import { anomalies, eventCounts, histogram, reallocs } from './counts.js'
 import { leakSections, peakSections, temporarySection } from './holders.js'
 import { unitName, type SiteNames } from './names.js'
+import { handoffTable, siteThreadTable } from './site-threads.js'
 import { summary, suppressedText } from './summary.js'
 import { overheadTable, siteTable, sizeTable, threadTable, valueTable, type SiteOrder } from './tables.js'
 import { timelineTable } from './timeline.js'
@@ -61,6 +63,8 @@ const MAKERS: Readonly<Record<SectionName, (statistics: Statistics, options: Rep
   // A single thread has a table only where it is requested.
   threads: (statistics, { top, sections }) =>
     actingThreads(statistics.threads).length > 1 || sections !== undefined ? [threadTable(statistics, top)] : [],
+  'site-threads': (statistics, { top, names }) => [siteThreadTable(statistics, top, names)],
+  handoffs: (statistics, { top, names }) => [handoffTable(statistics, top, names)],
   cpus: ({ cpus }, { top }) => [valueTable('CPUs', 'cpu', cpus, top)],
   processes: ({ processes }, { top }) => [valueTable('Processes', 'process', processes, top)],
 }
@@ -88,6 +92,11 @@ function notes({ full, exact }: Statistics): string[][] {
     ...(exact ? [] : [['Sums beyond 2^85 are rounded.']]),
     ...(full.length === 0
       ? []
-      : [[`Too many distinct ${full.join(', ')} for a row each: those that came last are counted as others.`]]),
+      : [
+          [
+            `Too many distinct ${full.map((table) => TABLE_NAMES[table] ?? table).join(', ')} for a row each: those that ` +
+              'came last are counted as others.',
+          ],
+        ]),
   ]
 }

@@ -8,6 +8,7 @@ export function timelineTable({ timeline, time, peakBytes }: Statistics, rows: n
   const parts = joinTimeline(timeline, rows)
   if (parts.length === 0) return []
   const isTimed = parts.some((part) => part.time !== undefined)
+  const hasResident = parts.some(({ resident }) => resident !== undefined)
   return tableLines({
     title: `Timeline of live bytes${isTimed ? `, time in ${unitName(time?.unit)}` : ''}`,
     heads: [
@@ -20,6 +21,7 @@ export function timelineTable({ timeline, time, peakBytes }: Statistics, rows: n
       'allocations',
       'bytes allocated',
       'frees',
+      ...(hasResident ? ['resident'] : []),
       ' ',
     ],
     rows: parts.map((part) => [
@@ -32,6 +34,7 @@ export function timelineTable({ timeline, time, peakBytes }: Statistics, rows: n
       grouped(part.allocated.blocks),
       grouped(part.allocated.bytes),
       grouped(part.frees),
+      ...(hasResident ? [part.resident === undefined ? '' : grouped(part.resident)] : []),
       part.maxBytes === 0n ? '' : bar(Number(part.maxBytes), Number(peakBytes.bytes)),
     ]),
   })

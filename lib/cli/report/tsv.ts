@@ -1,6 +1,9 @@
 import type {
+  Shares,
+  Site,
   SizeStatistics,
   SiteStatistics,
+  SiteThread,
   Statistics,
   ThreadStatistics,
   TimelinePart,
@@ -8,6 +11,8 @@ import type {
 import { joinTimeline } from '../../transforms/statistics/timeline.js'
 import type { TSV_SECTIONS } from '../defaults.js'
 import { siteName, threadName } from './names.js'
+import { pairsOf, type ThreadPair } from './site-threads.js'
+import { descending } from '../../transforms/statistics/site-table.js'
 import { sortedSites, type SiteOrder } from './tables.js'
 
 /** A section that can be written as TSV. */
@@ -39,9 +44,10 @@ const TIMELINE: Columns<TimelinePart> = {
   allocations: ({ allocated }) => allocated.blocks,
   allocated_bytes: ({ allocated }) => allocated.bytes,
   frees: ({ frees }) => frees,
+  resident: ({ resident }) => resident,
 }
 
-const SHARES: Columns<SiteStatistics | ThreadStatistics> = {
+const SHARES: Columns<Shares> = {
   bytes: ({ allocated }) => allocated.bytes,
   allocations: ({ allocated }) => allocated.blocks,
   peak_bytes: ({ atPeak }) => atPeak.bytes,
@@ -60,6 +66,26 @@ const SITES: Columns<SiteStatistics> = {
   foreign_frees: ({ foreignFrees }) => foreignFrees,
   lived_events: ({ lived }) => lived.events,
   lived_time: ({ lived }) => lived.time,
+}
+
+/** A site and a thread that allocated there. */
+type SiteThreadRow = SiteThread & { readonly site: Site }
+
+const SITE_THREADS: Columns<SiteThreadRow> = {
+  site: ({ site }) => siteName(site),
+  thread: threadName,
+  process: ({ process }) => process,
+  ...SHARES,
+}
+
+const HANDOFFS: Columns<ThreadPair & { readonly site: Site }> = {
+  site: ({ site }) => siteName(site),
+  thread: ({ from }) => threadName(from),
+  process: ({ from }) => from.process,
+  freed_by_thread: ({ to }) => threadName(to),
+  freed_by_process: ({ to }) => to.process,
+  bytes: ({ bytes }) => bytes,
+  blocks: ({ blocks }) => blocks,
 }
 
 const THREADS: Columns<ThreadStatistics> = {
@@ -86,6 +112,22 @@ export function tsvText(statistics: Statistics, { section, top, timeline, sort }
   const known = <Row>(columns: Columns<Row>) => (statistics.identified ? columns : withoutIdentity(columns))
   if (section === 'sites') return table(known(SITES), sortedSites(statistics.sites, sort).slice(0, top))
   if (section === 'threads') return table(known(THREADS), statistics.threads.slice(0, top))
+  if (section === 'site-threads')
+    return table(
+      known(SITE_THREADS),
+      statistics.sites
+        .flatMap((site) => (site.threads ?? []).map((thread) => ({ ...thread, site })))
+        .toSorted((a, b) => descending(a.allocated.bytes, b.allocated.bytes))
+        .slice(0, top),
+    )
+  if (section === 'handoffs')
+    return table(
+      HANDOFFS,
+      statistics.sites
+        .flatMap((site) => pairsOf(site).map((pair) => ({ ...pair, site })))
+        .toSorted((a, b) => descending(a.bytes, b.bytes) || b.blocks - a.blocks)
+        .slice(0, top),
+    )
   return table(known(SIZES), sizeRows(statistics.sizes).slice(0, top))
 }
 

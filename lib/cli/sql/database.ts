@@ -5,7 +5,7 @@ import { UsageError } from '../command.js'
 import { showValue } from '../../event/message-text.js'
 import type { Wanted } from './feed.js'
 import { scannedColumns } from './plan.js'
-import { sqlColumns, TABLES, type TableName } from './tables.js'
+import { sqlColumns, TABLES, VIEWS, type TableName } from './tables.js'
 
 const NAMES = Object.keys(TABLES) as TableName[]
 /** How messages of DuckDB about syntax begin. */
@@ -23,6 +23,7 @@ export async function openDatabase(folder: string): Promise<DuckDBConnection> {
     const columns = sqlColumns(table).map(([name, type]) => `${quoted(name)} ${type}`)
     await connection.run(`create table ${table} (${columns.join(', ')})`)
   }
+  for (const [view, query] of Object.entries(VIEWS)) await connection.run(`create view ${view} as ${query}`)
   await connection.run(`set allowed_directories = [${text(folder)}]`)
   await connection.run('set enable_external_access = false')
   return connection
@@ -183,7 +184,7 @@ function readable({ message: whole }: Error, query: string, folder: string, line
     .replace(/\s*\n\s*/g, ' ')
     .replace(/^(Parser|Binder|Catalog|Permission|Invalid Input) Error: /, '')
     // DuckDB would suggest a table of its own.
-    .replace(/^(Table with name .* does not exist!).*/, '$1 The tables are events, blocks and spans')
+    .replace(/^(Table with name .* does not exist!).*/, '$1 The tables are events, blocks, spans and handoffs')
   // A fault in what was put around the query has no position in it.
   if (line === undefined || Number(line) <= linesBefore) return what
   // DuckDB shows a part of a long line.

@@ -16,6 +16,13 @@ export const TABLES = { events: EVENT_COLUMNS, blocks: BLOCK_COLUMNS, spans: BLO
 /** The name of a table. */
 export type TableName = keyof typeof TABLES
 
+/** Tables that queries of the others make, by name. */
+export const VIEWS = {
+  handoffs:
+    'select file, site, process, thread, endThread, count(*) as blocks, sum(size) as bytes from spans ' +
+    "where ending in ('free', 'realloc', 'resize') and thread is distinct from endThread group by all",
+} as const
+
 /** The column of every table with the name of the trace. */
 const FILE = 'file'
 /** What it displaces is called as in heapflow-spark. */

@@ -36,7 +36,10 @@ export const S_MOST_BLOCKS = 216
 export const S_FOREIGN = 224
 export const S_EVENTS = 232
 export const S_TIME = 248
-export const SITE_BYTES = 264
+/** The thread of which the site's blocks were counted last, plus 1, and the row of this site and thread. */
+export const S_SHARE_THREAD = 264
+export const S_SHARE = 268
+export const SITE_BYTES = 272
 
 /** A thread's row continues with the thread's actions, and the numbers of the two blocks that it allocated last. */
 export const T_EVENTS = 152

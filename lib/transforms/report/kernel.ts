@@ -2,7 +2,6 @@ import type { EventBatch } from '../../event/batch.js'
 import { fieldSet } from '../../event/fields.js'
 import { hasInventedAddresses } from '../../event/header.js'
 import { CountingKernel } from '../../kernel/counting.js'
-import { COUNT, LOG, REST, SLOT_SHIFT, SLOTS, SUM } from '../../kernel/layouts/pairs.js'
 import type { Global, KernelExports } from '../../kernel/load.js'
 import type { StatisticsKernel } from '../statistics/kernel.js'
 
@@ -58,13 +57,6 @@ const SHARED = [
   ['PROCESSES', 4],
 ] as const
 
-/** Blocks with the same key. */
-export interface Pair {
-  key: number
-  blocks: number
-  bytes: bigint
-}
-
 /** The kernel of one report. */
 export class ReportKernel extends CountingKernel<ReportExports> {
   constructor() {
@@ -90,22 +82,5 @@ export class ReportKernel extends CountingKernel<ReportExports> {
     const isDone = run.observe(rows, counted.numbers.value, sites, hasInventedAddresses(batch.header)) !== 0
     this.refresh()
     return isDone
-  }
-
-  /** Every key of a table, and its count and sum. */
-  *pairs(table: number): Generator<Pair> {
-    const slots = this.word(table + SLOTS)
-    if (slots === 0) return
-    const end = slots + 2 ** (this.word(table + LOG) + SLOT_SHIFT)
-    for (let slot = slots; slot < end; slot += 2 ** SLOT_SHIFT) {
-      const key = this.number(slot)
-      if (key !== 0) yield { key: key - 1, blocks: this.number(slot + COUNT), bytes: this.sum(slot + SUM) }
-    }
-  }
-
-  /** The counts without a slot in a table. */
-  rest(table: number): Omit<Pair, 'key'> {
-    const at = table + REST - COUNT
-    return { blocks: this.number(at + COUNT), bytes: this.sum(at + SUM) }
   }
 }

@@ -173,7 +173,10 @@ export class Report {
       }),
       peakSites: peakSitesOf(sources),
       churn: churnOf(kernel, statistics, collector.sizes.listed),
-      threads: threadsOf(kernel, collector.threads),
+      threads: threadsOf(kernel, collector, (row) => {
+        const site = rows.of(row)
+        return site < 0 ? rows.chosen.length : site
+      }),
       ...(addresses ? { addresses } : { noAddresses: this.sources.hasInvented ? 'invented' : 'none' }),
       problems: problemRows,
       ...(comparison && { comparison }),

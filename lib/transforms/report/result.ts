@@ -76,6 +76,8 @@ export interface ReportTimeline extends Moments {
   allocations: number[]
   allocatedBytes: Integer[]
   frees: number[]
+  /** The most resident bytes of the process in each part, null where none are known; absent if no event has them. */
+  resident?: (Integer | null)[]
 }
 
 /** The figures that each node of the tree has. */
@@ -235,6 +237,25 @@ export interface ReportThreads {
   matrix: { from: number[]; to: number[]; blocks: number[]; bytes: Integer[] }
   /** Blocks of threads in the row of all others freed by other threads in that row. */
   othersForeign: number
+  /**
+   * What each thread allocated at each site, the most bytes first, at most 1,000 rows: rows of `sites` and of threads.
+   * Absent, as `handoffs`, if one thread allocated and freed all blocks.
+   */
+  sites?: {
+    site: number[]
+    thread: number[]
+    allocatedBlocks: number[]
+    allocatedBytes: Integer[]
+    peakBlocks: number[]
+    peakBytes: Integer[]
+    endBlocks: number[]
+    endBytes: Integer[]
+  }
+  /**
+   * Blocks of a site that another thread than the allocating one freed, the most bytes first, at most 1,000 rows: rows
+   * of `sites`, and of the threads that allocated and freed them.
+   */
+  handoffs?: { site: number[]; from: number[]; to: number[]; blocks: number[]; bytes: Integer[] }
 }
 
 /** Addresses from `from` to below `to` in consecutive rows of the map, without large gaps. */

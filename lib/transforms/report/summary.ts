@@ -1,5 +1,6 @@
 import { plural } from '../../event/message-text.js'
 import type { Statistics } from '../statistics/result.js'
+import { TABLE_NAMES } from '../statistics/full-tables.js'
 import { integer, plain, type Calendar } from './plain.js'
 import type { ReportSummary, ReportTimeline } from './result.js'
 import { actingThreads } from '../statistics/thread-table.js'
@@ -17,7 +18,7 @@ export function summaryOf(statistics: Statistics, siteCount: number): ReportSumm
   }
 }
 
-export function timelineOf({ timeline }: Statistics, calendar: Calendar): ReportTimeline {
+export function timelineOf({ timeline, residentSet }: Statistics, calendar: Calendar): ReportTimeline {
   return {
     ...calendar.moments(
       timeline.map(({ event }) => event),
@@ -32,6 +33,9 @@ export function timelineOf({ timeline }: Statistics, calendar: Calendar): Report
     allocations: timeline.map(({ allocated }) => allocated.blocks),
     allocatedBytes: timeline.map(({ allocated }) => integer(allocated.bytes)),
     frees: timeline.map(({ frees }) => frees),
+    ...(residentSet && {
+      resident: timeline.map(({ resident }) => (resident === undefined ? null : integer(resident))),
+    }),
   }
 }
 
@@ -51,7 +55,9 @@ export function notesOf(statistics: Statistics): string[] {
   if (!exact) notes.push('Sums of reserved memory are rounded.')
   if (time !== undefined && time.unit === undefined) notes.push('The unit of the times is not known.')
   for (const table of full) {
-    notes.push(`There are more ${table} than are distinguished: those that came later are counted together, as others.`)
+    notes.push(
+      `There are more ${TABLE_NAMES[table] ?? table} than are distinguished: those that came later are counted together, as others.`,
+    )
   }
   return notes
 }

@@ -1,23 +1,32 @@
-import type { ThreadTable } from '../statistics/thread-table.js'
+import type { StatisticsCollector } from '../statistics/collector.js'
 import type { Amount, ThreadStatistics } from '../statistics/result.js'
 import { threadName } from '../profile/stacks.js'
 import type { ReportKernel } from './kernel.js'
 import { integer } from './plain.js'
 import type { ReportThreads } from './result.js'
+import { siteThreadsOf } from './site-threads.js'
 
 /** The number of threads that have their own row. */
 const MOST_THREADS = 32
 /** In keys of the matrix, the freeing thread is below this value. */
 const THREAD = 2 ** 32
 
-/** The actions of each thread, and the frees between threads. */
-export function threadsOf(kernel: ReportKernel, table: ThreadTable): ReportThreads {
+/**
+ * The actions of each thread, and the frees between threads.
+ * @param siteOf the row of the report for a row of the table of sites
+ */
+export function threadsOf(
+  kernel: ReportKernel,
+  { threads: table, siteThreads, kernel: counted }: StatisticsCollector,
+  siteOf: (row: number) => number,
+): ReportThreads {
   const ranked = table.ranked()
   const shown = ranked.slice(0, MOST_THREADS)
   const others = ranked.slice(MOST_THREADS).map(({ statistics }) => statistics)
   const hasOthers = others.length > 0
   const rows = shown.map(({ statistics }) => statistics)
   if (hasOthers) rows.push(others.reduce(added))
+  const rowOf = new Map(shown.map(({ row }, i) => [row, i]))
   const column = <T>(of: (thread: ThreadStatistics) => T) => rows.map(of)
   return {
     name: [...shown.map(({ statistics }) => threadName(statistics)), ...(hasOthers ? [''] : [])],
@@ -32,7 +41,11 @@ export function threadsOf(kernel: ReportKernel, table: ThreadTable): ReportThrea
     endBytes: column(({ leaked }) => integer(leaked.bytes)),
     frees: column(({ frees }) => frees),
     foreignFrees: column(({ foreignFrees }) => foreignFrees),
-    ...matrixOf(kernel, new Map(shown.map(({ row }, i) => [row, i])), shown.length),
+    ...matrixOf(kernel, rowOf, shown.length),
+    ...siteThreadsOf(counted, siteThreads, {
+      site: siteOf,
+      thread: (row) => rowOf.get(row) ?? shown.length,
+    }),
   }
 }
 

@@ -11,8 +11,10 @@ import { StatisticsKernel } from './kernel.js'
 import { KeyCounts } from './bounded-keys.js'
 import { Outcomes } from './outcomes.js'
 import { peakAt } from './peak.js'
+import { residentSetOf } from './resident-set.js'
 import type { Statistics, ValueCount } from './result.js'
 import { SiteTable } from './site-table.js'
+import { SiteThreads } from './site-threads.js'
 import { SizeTable } from './size-table.js'
 import { ThreadTable } from './thread-table.js'
 import { timelineOf } from './timeline.js'
@@ -64,6 +66,7 @@ export class StatisticsCollector {
   readonly sites: SiteTable
   readonly sizes = new SizeTable(this.kernel)
   readonly threads = new ThreadTable(this.kernel)
+  readonly siteThreads = new SiteThreads(this.kernel, this.threads)
   readonly times = new Times()
   private readonly processes = new KeyCounts()
   private readonly cpus = new KeyCounts()
@@ -162,7 +165,7 @@ export class StatisticsCollector {
    */
   finish(complete = true, listed: { sites: boolean; sizes: number } = { sites: true, sizes: Infinity }): Statistics {
     this.endTrace()
-    const { kernel, sites, sizes, threads, cpus, processes, reserves } = this
+    const { kernel, sites, sizes, threads, siteThreads, cpus, processes, reserves } = this
     const { run } = kernel
     run.settle(sites.size, threads.size)
     const figures = readKernelTotals(kernel)
@@ -177,8 +180,10 @@ export class StatisticsCollector {
     const resident = kernel.number(run.RESIDENT.value)
     const leaked = { blocks: this.leakedBlocks, bytes: this.leakedBytes }
     const peakBytes = peakAt(kernel, run.PEAK_BYTES.value)
+    const residentSet = residentSetOf(kernel, peakBytes.event)
     const temporary = { heaptrack: kernel.amount(run.HEAPTRACK.value), memray: kernel.amount(run.MEMRAY.value) }
-    const full = { sites, sizes, threads, processes, cpus }
+    const handoffs = { overflowed: siteThreads.lacksHandoffs }
+    const full = { sites, sizes, threads, processes, cpus, siteThreads, handoffs }
     return {
       complete,
       filtered: this.isFiltered,
@@ -205,7 +210,7 @@ export class StatisticsCollector {
         ...(lifetimeInTime.count > 0 && { time: lifetimeInTime }),
       },
       ...(time && { time }),
-      sites: listed.sites ? sites.result(hasCpus, time !== undefined) : [],
+      sites: listed.sites ? sites.result(hasCpus, time !== undefined, siteThreads.bySite()) : [],
       threads: threads.result(),
       processes: processes.entries().map(({ key, count }): ValueCount => ({ value: key, events: count })),
       cpus: cpuCounts,
@@ -219,6 +224,7 @@ export class StatisticsCollector {
           size: kernel.sum(run.RESIDENT.value + RESIDENT_SIZE),
         },
       }),
+      ...(residentSet && { residentSet }),
       mpatrol: mpatrolFigures(figures, reserves),
       full: (Object.keys(full) as (keyof typeof full)[]).filter((name) => full[name].overflowed),
       timeline: timelineOf(kernel, this.events),

@@ -41,13 +41,21 @@ interface StatisticsExports extends LiveExports {
   readonly parts: Global
   readonly RESIDENT: Global
   readonly CROSS_CPU: Global
+  seedShares(low: number, high: number): void
+  readonly shareTable: Global
+  readonly shares: Global
+  readonly sharesOverflowed: Global
+  readonly HANDOFFS: Global
+  readonly RESIDENT_SET: Global
 }
 
 /** The kernel of one collector, and the integers in its memory. */
 export class StatisticsKernel extends CountingKernel<StatisticsExports> {
   constructor() {
     super('statistics')
-    this.run.seedSizes(Math.floor(Math.random() * 2 ** 32), Math.floor(Math.random() * 2 ** 32))
+    const random = () => Math.floor(Math.random() * 2 ** 32)
+    this.run.seedSizes(random(), random())
+    this.run.seedShares(random(), random())
     // The tables of sites and threads have rows before the first event.
     this.run.count(0, FIRST, FIRST, false)
     this.refresh()

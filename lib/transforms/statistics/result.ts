@@ -63,6 +63,28 @@ export interface Peak extends Amount {
   time?: bigint
 }
 
+/** The resident set of the process at an event, beside the live bytes of that moment. */
+export interface ResidentMoment {
+  bytes: bigint
+  /** Live bytes then. The rest is what the allocator keeps, and memory that is not from it: code, stacks, files. */
+  live: bigint
+  /** The number of the event in the stream, from 1. */
+  event: number
+  /** Its time, in the header's unit. */
+  time?: bigint
+}
+
+/** The resident set of the process over time. */
+export interface ResidentSet {
+  /** The number of events that have it. */
+  events: number
+  /** Where it was largest, first. */
+  most: ResidentMoment
+  /** The first of these events after the peak of live bytes was reached; absent if none came. */
+  atPeak?: ResidentMoment
+  last: ResidentMoment
+}
+
 /** The figures of mpatrol's own statistics, as its trace reader counts them. */
 export interface MpatrolStatistics {
   allocated: Amount
@@ -102,12 +124,38 @@ export interface Lived {
   time?: bigint
 }
 
+/** A thread, or all threads without a row, or the events without a thread. */
+export interface Thread {
+  /**
+   * `others`: all threads that occurred when the table was full. `none`: events without a thread or a process.
+   */
+  rest?: 'others' | 'none'
+  /** Absent if events have none. A row without a thread is that of all events of the process without a thread. */
+  process?: bigint
+  thread?: bigint
+}
+
+/** Blocks that a thread freed, and another one allocated. */
+export interface Handoff extends Thread, Amount {}
+
+/** What a thread allocated at a site. */
+export interface SiteThread extends Thread, Shares {
+  /** Those of its blocks that other threads freed, by thread, the most bytes first; absent if there are none. */
+  freedBy?: Handoff[]
+}
+
 /** What came from one site. */
 export interface SiteStatistics extends Site, Shares {
   /** The maximum of live bytes from this place, and the number of blocks at that time; not necessarily at the peak. */
   ownPeak: Amount
   /** Blocks that were freed by another thread than the one that allocated them. */
   foreignFrees: number
+  /**
+   * The same by thread, the most bytes first. Absent if all blocks of the trace were allocated and freed by one thread.
+   * At most 65,536 sites and threads have figures; `full` then names `siteThreads`, or `handoffs` if there are more
+   * pairs of threads.
+   */
+  threads?: SiteThread[]
   /** The sum of the blocks' lifetimes, for which a realloc ends a block and begins another one. */
   lived: Lived
   /** Of a function or a module, to which sites were added up: the figures of all sites that have it on their stacks. */
@@ -142,14 +190,7 @@ export interface SizeStatistics {
 }
 
 /** The actions of one thread, and the fates of the blocks that it last allocated or resized. */
-export interface ThreadStatistics extends Shares {
-  /**
-   * `others`: all threads that occurred when the table was full. `none`: events without a thread or a process.
-   */
-  rest?: 'others' | 'none'
-  /** Absent if events have none. A row without a thread is that of all events of the process without a thread. */
-  process?: bigint
-  thread?: bigint
+export interface ThreadStatistics extends Thread, Shares {
   events: number
   /** Blocks that it freed, regardless of the thread that allocated them. */
   frees: number
@@ -174,6 +215,8 @@ export interface TimelinePart {
   /** The fewest and the most live blocks. */
   minBlocks: number
   maxBlocks: number
+  /** The most resident bytes of the process; absent if no event of the part has them. */
+  resident?: bigint
   /** What was allocated in it. */
   allocated: Amount
   /** How many blocks were freed in it. */
@@ -310,9 +353,11 @@ export interface Statistics {
   mismatches: Mismatch[]
   /** Present if frees have the resident size of the block. */
   resident?: { blocks: number; present: bigint; size: bigint }
+  /** Present if events have the resident set of the process. */
+  residentSet?: ResidentSet
   mpatrol: MpatrolStatistics
   /** The tables that were full, so that further keys were counted as others. */
-  full: ('sites' | 'sizes' | 'threads' | 'processes' | 'cpus')[]
+  full: ('sites' | 'sizes' | 'threads' | 'processes' | 'cpus' | 'siteThreads' | 'handoffs')[]
   /** Live bytes over time, in at most 2,000 parts with the same number of events (the last one may have fewer). */
   timeline: TimelinePart[]
 }

@@ -6,7 +6,7 @@ import type { LiveSet } from '../../blocks/live-set.js'
 import * as Row from '../../kernel/layouts/owners.js'
 import type { StatisticsKernel } from './kernel.js'
 import { BoundedKeys, FIRST, MAX_KEYS, NONE, OTHERS } from './bounded-keys.js'
-import type { Amount, Overhead, Site, SiteStatistics } from './result.js'
+import type { Amount, Overhead, Site, SiteStatistics, SiteThread } from './result.js'
 import { sharesAt } from './shares.js'
 import { HAS_SITE, SiteKeys } from './site-keys.js'
 import { widened } from './sums.js'
@@ -165,10 +165,14 @@ export class SiteTable {
   }
 
   /** Every site with its figures, by bytes allocated. Not for tables that distinguish threads. */
-  result(hasCpus: boolean, isTimed: boolean): SiteStatistics[] {
+  result(hasCpus: boolean, isTimed: boolean, threads: ReadonlyMap<number, SiteThread[]>): SiteStatistics[] {
     const sites: SiteStatistics[] = []
-    for (let row = NONE; row < this.size; row++)
-      if (this.isUsed(row)) sites.push({ ...this.keys.site(row), ...this.figures(row, hasCpus, isTimed) })
+    for (let row = NONE; row < this.size; row++) {
+      if (!this.isUsed(row)) continue
+      const own = threads.get(row)
+      const figures = this.figures(row, hasCpus, isTimed)
+      sites.push({ ...this.keys.site(row), ...figures, ...(own && { threads: own }) })
+    }
     // Equal ones stay in order of first use.
     return sites.toSorted(
       (a, b) => descending(a.allocated.bytes, b.allocated.bytes) || b.allocated.blocks - a.allocated.blocks,

@@ -19,6 +19,7 @@ export function timelineOf(kernel: StatisticsKernel, events: number): TimelinePa
       maxBytes: kernel.sum(at + Part.HIGHEST),
       minBlocks: kernel.number(at + Part.FEWEST),
       maxBlocks: kernel.number(at + Part.MOST_BLOCKS),
+      ...(kernel.integer(at + Part.RESIDENT_MOST) > 0n && { resident: kernel.integer(at + Part.RESIDENT_MOST) }),
       allocated: { blocks: allocationsHere - allocations, bytes: bytesHere - allocatedBytes },
       frees: freesHere - frees,
     })
@@ -44,6 +45,7 @@ export function joinTimeline(timeline: readonly TimelinePart[], n: number): Time
 
 function joined(first: TimelinePart, second: TimelinePart): TimelinePart {
   const time = second.time ?? first.time
+  const resident = largest(first.resident, second.resident)
   return {
     event: second.event,
     ...(time !== undefined && { time }),
@@ -52,10 +54,15 @@ function joined(first: TimelinePart, second: TimelinePart): TimelinePart {
     maxBytes: first.maxBytes > second.maxBytes ? first.maxBytes : second.maxBytes,
     minBlocks: Math.min(first.minBlocks, second.minBlocks),
     maxBlocks: Math.max(first.maxBlocks, second.maxBlocks),
+    ...(resident !== undefined && { resident }),
     allocated: {
       blocks: first.allocated.blocks + second.allocated.blocks,
       bytes: first.allocated.bytes + second.allocated.bytes,
     },
     frees: first.frees + second.frees,
   }
+}
+
+function largest(a?: bigint, b?: bigint): bigint | undefined {
+  return a === undefined || (b !== undefined && b > a) ? b : a
 }

@@ -39,6 +39,7 @@ export function expectWhole(data: ReportData): void {
   expect(sum(sites.memrayBytes)).toBe(BigInt(summary.temporary.memray.bytes))
   expect(sum(sites.foreignFrees)).toBe(sum(tree.foreignFrees))
   expect(sum(threads.foreignFrees)).toBe(sum(sites.foreignFrees))
+  expectSiteThreads(data)
   if (summary.overhead) expect(sum(sites.wastedBytes!)).toBe(BigInt(summary.overhead.wasted))
   for (const [node, parent] of tree.parents.entries()) expect(parent).toBeLessThan(Math.max(node, 0))
   const known = (ids: readonly number[]) => ids.every((id) => id >= -1 && id < frames.length)
@@ -116,4 +117,27 @@ export function expectWhole(data: ReportData): void {
   expect(map.ranges.reduce((rows, range) => rows + range.rows, 0)).toBe(map.cells.length)
   expectColumns(use, use.event.length)
   expectColumns(pages, 16)
+}
+
+/** Sites by thread, if all are listed, add up to the sites and to the threads. */
+function expectSiteThreads({ sites, threads, summary }: ReportData): void {
+  const { sites: own, handoffs } = threads
+  if (own === undefined || handoffs === undefined) return
+  expectColumns(own, own.site.length)
+  expectColumns(handoffs, handoffs.site.length)
+  if (summary.full.length > 0) return
+  const sumsOf = (keys: readonly number[], values: readonly Integer[], n: number) => {
+    const sums = Array.from({ length: n }, () => 0n)
+    keys.forEach((key, i) => (sums[key]! += BigInt(values[i]!)))
+    return sums
+  }
+  const integers = (values: readonly Integer[]) => values.map(BigInt)
+  if (own.site.length < 1000) {
+    for (const figure of ['allocatedBlocks', 'allocatedBytes', 'peakBlocks', 'peakBytes', 'endBytes'] as const) {
+      expect(sumsOf(own.site, own[figure], sites.node.length), figure).toEqual(integers(sites[figure]))
+      expect(sumsOf(own.thread, own[figure], threads.name.length), figure).toEqual(integers(threads[figure]))
+    }
+  }
+  if (handoffs.site.length < 1000)
+    expect(sumsOf(handoffs.site, handoffs.blocks, sites.node.length)).toEqual(integers(sites.foreignFrees))
 }

@@ -1,0 +1,187 @@
+/**
+ * The figures of each site and thread, and the blocks of each site that another thread freed. Until a second thread
+ * allocates or frees a block, all figures of a site are those of the one thread, so nothing is counted here. Then the
+ * rows of sites are copied. lib/kernel/layouts/site-threads.ts has the layout.
+ */
+import { FIRST, NONE, OTHERS, S_SHARE, S_SHARE_THREAD } from '../../lib/kernel/layouts/owners'
+import { TABLE_BYTES } from '../../lib/kernel/layouts/pairs'
+import {
+  MAX_HANDOFFS,
+  MAX_SHARES,
+  OWNER_BYTES,
+  SHARE_BYTES,
+  SHARE_SITE,
+  SHARE_THREAD,
+  THREAD_BITS,
+} from '../../lib/kernel/layouts/site-threads'
+import { giveRoom, takeRoom } from '../live/room'
+import { addPair, makePairs, seedPairs } from '../report/pairs'
+import { mix, secretFrom } from '../shared/mix'
+import { larger, logOf } from './grow'
+import { gains, leak, loses, savePeak, siteAt, wasTemporary } from './owners'
+
+/** Rows, from `FIRST`. What has no row is counted in that of `OTHERS`, which no one reads. */
+export let shareTable: usize = 0
+let tableLog: u32 = 0
+/** One past the last row in use. */
+export let shares: u32 = FIRST
+export let sharesOverflowed: bool = false
+
+/** Blocks that another thread freed, by site, allocating and freeing thread. */
+export const HANDOFFS: usize = memory.data(TABLE_BYTES)
+
+/** A slot of the hash table: site and thread plus 1, or 0 for none; the row. */
+const SLOT: u32 = 4
+const ROW: usize = 8
+let slots: usize = 0
+let slotsLog: u32 = 0
+let secret: u64 = 0
+
+/** Whether a second thread has allocated or freed a block. */
+export let isShared: bool = false
+/** The thread of all blocks until then. */
+const NO_THREAD: u32 = 0xffff_ffff
+export let soleThread: u32 = NO_THREAD
+/** Whether there was no memory for the rows. */
+export let isShareless: bool = false
+
+/** Sets the random seed, so that the author of a trace cannot choose keys that collide. */
+export function seedShares(low: u32, high: u32): void {
+  secret = secretFrom(low, high)
+  seedPairs(high, low)
+}
+
+/** Makes room for the rows of this many more events, up to the limit. @returns whether there is memory */
+export function makeShares(more: u32): bool {
+  const rows = min<u32>(MAX_SHARES + FIRST, shares + more)
+  const wanted = logOf(<u64>rows * SHARE_BYTES)
+  if (wanted > tableLog) {
+    const table = larger(shareTable, tableLog, wanted)
+    if (table == 0) return false
+    shareTable = table
+    tableLog = wanted
+  }
+  // At most half of the slots are in use.
+  const needed: u32 = 33 - clz<u32>(rows - 1)
+  if (needed > slotsLog && !makeSlots(needed)) return false
+  return makePairs(HANDOFFS, more, MAX_HANDOFFS)
+}
+
+function makeSlots(needed: u32): bool {
+  const table = takeRoom(needed + SLOT)
+  if (table == 0) return false
+  memory.fill(table, 0, (<usize>1) << (needed + SLOT))
+  const before = slots
+  const log = slotsLog
+  slots = table
+  slotsLog = needed
+  if (before == 0) return true
+  const end = before + ((<usize>1) << (log + SLOT))
+  for (let slot = before; slot < end; slot += 1 << SLOT) {
+    if (load<u64>(slot) != 0) memory.copy(find(load<u64>(slot)), slot, 1 << SLOT)
+  }
+  giveRoom(before, log + SLOT)
+  return true
+}
+
+/** The slot with a key plus 1, otherwise an empty one. */
+function find(key: u64): usize {
+  const last = (((<usize>1) << slotsLog) - 1) << SLOT
+  const home = mix(key, secret) >> (64 - <u64>slotsLog)
+  let at = (<usize>home) << SLOT
+  while (true) {
+    const there = load<u64>(slots + at)
+    if (there == key || there == 0) return slots + at
+    at = (at + (1 << SLOT)) & last
+  }
+}
+
+/**
+ * A block is allocated or freed by another thread than the sole one so far. Call this before any row changes.
+ * @param sites the number of their rows
+ * @param more the number of events that may follow before `makeShares` is called
+ */
+export function meetThread(thread: u32, sites: u32, more: u32): void {
+  if (soleThread == NO_THREAD) {
+    soleThread = thread
+    return
+  }
+  if (!makeShares(sites + more)) {
+    isShareless = true
+    return
+  }
+  isShared = true
+  for (let row: u32 = NONE; row < sites; row++) {
+    const site = siteAt(row)
+    if (load<u64>(site) == 0) continue
+    memory.copy(shareOf(site, row, soleThread), site, OWNER_BYTES)
+  }
+}
+
+/** The figures of a site and a thread. */
+// @ts-ignore: decorator
+@inline
+function shareOf(site: usize, siteRow: u32, thread: u32): usize {
+  const row = load<u32>(site, S_SHARE_THREAD) == thread + 1 ? load<u32>(site, S_SHARE) : rowOf(site, siteRow, thread)
+  return shareTable + <usize>row * SHARE_BYTES
+}
+
+function rowOf(site: usize, siteRow: u32, thread: u32): u32 {
+  let row: u32 = OTHERS
+  if (siteRow != OTHERS && thread != OTHERS) {
+    const key = (((<u64>siteRow) << 32) | (<u64>thread)) + 1
+    const slot = find(key)
+    if (load<u64>(slot) != 0) {
+      row = load<u32>(slot, ROW)
+    } else if (shares < MAX_SHARES + FIRST) {
+      row = shares++
+      store<u64>(slot, key)
+      store<u32>(slot, row, ROW)
+      const share = shareTable + <usize>row * SHARE_BYTES
+      store<u32>(share, siteRow, SHARE_SITE)
+      store<u32>(share, thread, SHARE_THREAD)
+    } else {
+      sharesOverflowed = true
+    }
+  }
+  store<u32>(site, thread + 1, S_SHARE_THREAD)
+  store<u32>(site, row, S_SHARE)
+  return row
+}
+
+/** The thread allocated a block at the site, or resized it there. */
+export function shareGains(site: usize, siteRow: u32, thread: u32, size: u64): void {
+  gains(shareOf(site, siteRow, thread), size)
+}
+
+/** A block ended, which the thread allocated at the site. */
+export function shareLoses(site: usize, siteRow: u32, thread: u32, size: u64): void {
+  loses(shareOf(site, siteRow, thread), size)
+}
+
+/** The block was temporary. */
+export function shareWasTemporary(
+  site: usize,
+  siteRow: u32,
+  thread: u32,
+  size: u64,
+  toHeaptrack: bool,
+  toMemray: bool,
+): void {
+  wasTemporary(shareOf(site, siteRow, thread), size, toHeaptrack, toMemray)
+}
+
+/** A thread freed a block that another one allocated. */
+export function handsOff(siteRow: u32, from: u32, to: u32, size: u64): void {
+  addPair(HANDOFFS, ((((<u64>siteRow) << THREAD_BITS) | (<u64>from)) << THREAD_BITS) | (<u64>to), size)
+}
+
+/** A trace ended: live blocks have leaked. */
+export function sharesLeak(): void {
+  for (let row: u32 = FIRST; row < shares; row++) leak(shareTable + <usize>row * SHARE_BYTES)
+}
+
+/** The stream ended: completes the figures at the peak. */
+export function settleShares(): void {
+  for (let row: u32 = FIRST; row < shares; row++) savePeak(shareTable + <usize>row * SHARE_BYTES)
+}

@@ -1,0 +1,126 @@
+import type { SiteStatistics, SiteThread, Statistics, Thread } from '../../transforms/statistics/result.js'
+import { descending } from '../../transforms/statistics/site-table.js'
+import { bytes, grouped, labelledLines, share } from './columns.js'
+import { blocks, siteLabels, threadName, type SiteNames } from './names.js'
+
+/** The most pairs of threads that have a line below their site. */
+const PAIRS = 4
+
+/** What each thread allocated at each site: empty where one thread does everything. */
+export function siteThreadTable(statistics: Statistics, top: number, names: SiteNames): string[] {
+  const { sites, allocated } = statistics
+  const rows = sites.flatMap((site) => (site.threads ?? []).map((thread) => ({ site, thread })))
+  if (rows.length === 0 || top === 0 || names.by === 'thread') return []
+  const shown = rows.toSorted((a, b) => descending(a.thread.allocated.bytes, b.thread.allocated.bytes)).slice(0, top)
+  const hasProcesses = rows.some(({ thread }) => thread.process !== undefined)
+  const { by = 'site' } = names
+  const table = {
+    title: `Top ${by}s and threads by bytes allocated (${grouped(rows.length)} in all)`,
+    heads: [
+      ' thread',
+      ...(hasProcesses ? ['process'] : []),
+      'bytes',
+      'share',
+      'allocations',
+      'at peak',
+      'leaked',
+      'freed by others',
+    ],
+    rows: shown.map(({ thread }) => [
+      threadName(thread),
+      ...(hasProcesses ? [String(thread.process ?? '')] : []),
+      grouped(thread.allocated.bytes),
+      share(thread.allocated.bytes, allocated.bytes),
+      grouped(thread.allocated.blocks),
+      grouped(thread.atPeak.bytes),
+      grouped(thread.leaked.bytes),
+      grouped(handedOff(thread).bytes),
+    ]),
+  }
+  const labels = (width: number) => distinct(shown, names, width)
+  return labelledLines(table, by, names.columns, labels)
+}
+
+/** The sites whose blocks another thread freed, with the threads below. */
+export function handoffTable({ sites }: Statistics, top: number, names: SiteNames): string[] {
+  const rows = sites
+    .map((site) => ({ site, pairs: pairsOf(site), ...handoffsOf(site) }))
+    .filter(({ site, blocks: n }) => n > 0 && site.rest !== 'others')
+    .toSorted((a, b) => descending(a.bytes, b.bytes) || b.blocks - a.blocks)
+  if (rows.length === 0 || top === 0 || names.by === 'thread') return []
+  const shown = rows.slice(0, top)
+  const { by = 'site' } = names
+  const table = {
+    title: `Top ${by}s by bytes that another thread freed (${grouped(rows.length)} in all)`,
+    heads: ['bytes', 'blocks', 'of allocations'],
+    rows: shown.map(({ site, bytes: sum, blocks: n }) => [grouped(sum), grouped(n), share(n, site.allocated.blocks)]),
+  }
+  return labelledLines(
+    table,
+    by,
+    names.columns,
+    (width) =>
+      siteLabels(
+        shown.map(({ site }) => site),
+        names,
+        width,
+      ),
+    (row) => pairLines(shown[row]?.pairs ?? []),
+  )
+}
+
+/** Blocks of a site that one thread allocated and another one freed. */
+export interface ThreadPair {
+  readonly from: SiteThread
+  readonly to: Thread
+  readonly blocks: number
+  readonly bytes: bigint
+}
+
+/** The pairs of threads between which blocks of a site went, the most bytes first. */
+export function pairsOf({ threads = [] }: SiteStatistics): ThreadPair[] {
+  return threads
+    .flatMap((from) =>
+      (from.freedBy ?? []).map(({ blocks: n, bytes: sum, ...to }) => ({ from, to, blocks: n, bytes: sum })),
+    )
+    .toSorted((a, b) => descending(a.bytes, b.bytes) || b.blocks - a.blocks)
+}
+
+function pairLines(pairs: readonly ThreadPair[]): string[] {
+  const lines = pairs
+    .slice(0, PAIRS)
+    .map(
+      ({ from, to, ...sum }) => `${threadText(from)} to ${threadText(to)}: ${blocks(sum.blocks)}, ${bytes(sum.bytes)}`,
+    )
+  const rest = pairs.slice(PAIRS)
+  if (rest.length === 0) return lines
+  const n = rest.reduce((sum, pair) => sum + pair.blocks, 0)
+  const size = rest.reduce((sum, pair) => sum + pair.bytes, 0n)
+  return [
+    ...lines,
+    `${grouped(rest.length)} more ${rest.length === 1 ? 'pair' : 'pairs'} of threads: ${blocks(n)}, ${bytes(size)}`,
+  ]
+}
+
+/** `thread 7`, `process 3, thread 7` */
+function threadText(thread: Thread): string {
+  const process = thread.process === undefined ? '' : `process ${thread.process}, `
+  return `${process}thread ${threadName(thread)}`
+}
+
+function handedOff({ freedBy = [] }: SiteThread): { bytes: bigint } {
+  return { bytes: freedBy.reduce((sum, { bytes: n }) => sum + n, 0n) }
+}
+
+function handoffsOf({ threads = [] }: SiteStatistics): { blocks: number; bytes: bigint } {
+  const all = threads.flatMap(({ freedBy = [] }) => freedBy)
+  return { blocks: all.reduce((sum, one) => sum + one.blocks, 0), bytes: all.reduce((sum, one) => sum + one.bytes, 0n) }
+}
+
+/** The labels of rows, where the same site may have several. */
+function distinct(rows: readonly { site: SiteStatistics }[], names: SiteNames, width: number): string[] {
+  const sites = [...new Set(rows.map(({ site }) => site))]
+  const labels = siteLabels(sites, names, width)
+  const labelOf = new Map(sites.map((site, i) => [site, labels[i] as string]))
+  return rows.map(({ site }) => labelOf.get(site) as string)
+}
