@@ -121,8 +121,7 @@ function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u3
     store<u32>(OTHERS + (others << 2), <u32>row)
     if (kind > KIND_EXISTING) {
       if (kind == KIND_RESERVE) others++
-      else if (kind == KIND_OTHER && (mask & HAS_PRESENT) != 0)
-        takeResident(load<u64>(PRESENT + (row << 3)), events + <u64>row + 1, mask, load<u64>(TIME + (row << 3)))
+      else if (kind == KIND_OTHER) countOther(row)
       continue
     }
     const event = ++blockEvents
@@ -202,6 +201,13 @@ function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u3
     store<u32>(block, threadRow, B_THREAD)
   }
   otherRows = others
+}
+
+/** Counts an event of a kind that the model does not have: the resident set of the process, if it has that. */
+export function countOther(row: usize): void {
+  const mask = load<u32>(MASK + (row << 2))
+  if ((mask & HAS_PRESENT) != 0)
+    takeResident(load<u64>(PRESENT + (row << 3)), events + <u64>row + 1, mask, load<u64>(TIME + (row << 3)))
 }
 
 /** A trace ended. @param sites @param threads the numbers of their rows */

@@ -8,8 +8,8 @@
 import { FAILED, NOTHING } from '../../lib/kernel/layouts/live'
 import { EFFECTS } from '../live/follow'
 import { KIND, MASK, SIZE, TIME } from '../shared/columns'
-import { HAS_SIZE, KIND_EXISTING, KIND_FREE, KIND_RESERVE } from '../shared/event'
-import { endCount, events, OTHERS, SITES } from './count'
+import { HAS_SIZE, KIND_EXISTING, KIND_FREE, KIND_OTHER, KIND_RESERVE } from '../shared/event'
+import { countOther, endCount, events, OTHERS, SITES } from './count'
 import { larger, logOf } from './grow'
 import { addBlocks, beginSums, makeRows, siteHolds, siteReturns, threadCounts, threadFreed } from './owners'
 import { leaveMaximum, maxima } from './peak'
@@ -87,6 +87,8 @@ export function countInfos(rows: u32, sites: u32, threads: u32, most: u32, isTim
         if (kind <= KIND_RESERVE) {
           store<u32>(OTHERS + (others << 2), <u32>row)
           others++
+        } else if (kind == KIND_OTHER) {
+          countOther(row)
         }
         continue
       }

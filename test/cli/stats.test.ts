@@ -61,6 +61,8 @@ describe('hf-stats', () => {
       'Lifetimes of freed blocks, in bytes allocated in between',
       'Events',
       'Top threads by events',
+      'Top sites and threads by bytes allocated',
+      'Top sites by bytes that another thread freed',
     ])
     expect(text).toMatch(/Top sizes by allocations \([\d,]+ in all\)/)
     expect(text.split('\n').every((line) => line === line.trimEnd())).toBe(true)

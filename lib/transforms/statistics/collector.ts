@@ -27,7 +27,7 @@ const HAS_CPU = FieldBit.cpu
 const { realloc: REALLOC, reserve: RESERVE } = Kind
 /** What the kernel looks at. */
 const COUNTED = fieldSet('api', 'cpu', 'time', 'size', 'usable', 'present')
-const COUNTED_OF_INFOS = fieldSet('time', 'size')
+const COUNTED_OF_INFOS = fieldSet('time', 'size', 'present')
 /** The maximum number of formats that are named. */
 const MAX_FORMATS = 16
 

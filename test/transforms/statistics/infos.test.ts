@@ -61,7 +61,7 @@ function known(batches: readonly EventBatch[], options: CollectorOptions = {}, m
       collector.add(batch, from, Math.min(batch.count, from + most))
   const live = collector.now()
   const { sites, ...result } = collector.finish()
-  const lone = collector.sites.result(false, true)
+  const lone = collector.sites.result(false, true, new Map())
   return [live, knownFigures({ ...result, sites, lone }, result.identified)]
 }
 
