@@ -37,7 +37,7 @@ function sorted(result: Statistics): Statistics {
   const sort = <T>(all: readonly T[]) => all.toSorted((a, b) => (text(a) < text(b) ? -1 : 1))
   return {
     ...result,
-    sites: sort<SiteStatistics>(result.sites.map(({ threads: _, ...site }) => site)),
+    sites: sort<SiteStatistics>(result.sites.map(({ threads: _threads, ...site }) => site)),
     threads: sort<ThreadStatistics>(result.threads),
     mismatches: sort(result.mismatches),
   }
