@@ -26,8 +26,8 @@ const FORMS = {
 /**
  * @typedef {object} Input
  * @property {string} name
- * @property {Record<string, string>} files the paths of the trace's forms: those of FORMS, `general` (NDJSON with spaces) and
- *   `gzip` (of MTRC)
+ * @property {Record<string, string>} files the paths of the trace's forms: those of FORMS, `general` (NDJSON with
+ * spaces) and `gzip` (of MTRC)
  * @property {import('./native/build.mjs').Native} [native] the native yardsticks, where there is a C compiler
  */
 

@@ -11,7 +11,8 @@ import { defaultInflater } from '../dist/lib/entry/stages.js'
  * @property {string} system
  * @property {string} node
  * @property {string} inflater what inflates gzip
- * @property {string} commit the revision of this project, with `+` where files differ from it; empty where that is not known
+ * @property {string} commit the revision of this project, with `+` where files differ from it; empty where that is not
+ * known
  * @property {string} date
  * @property {number} load runnable processes, the mean of the last minute before the start
  */

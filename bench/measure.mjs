@@ -7,8 +7,8 @@
  * @property {number} events how many events one run reads or writes; 0 where the task knows nothing of events
  * @property {number} bytes how many bytes one run reads or writes
  * @property {() => number | Promise<number>} run returns what it made, as a number that is the same in every run
- * @property {() => number} [seconds] takes the place of `run` where a task times itself, or counts other seconds than those of the
- *   clock: those of one run
+ * @property {() => number} [seconds] takes the place of `run` where a task times itself, or counts other seconds than
+ * those of the clock: those of one run
  */
 
 /**

@@ -2,7 +2,7 @@
 # One process converts between any two formats, found from first bytes and names; what the target cannot represent is reported, not dropped silently.
 source "$(dirname "$0")/support/commands.sh"
 
-# The text has no end mark and no indices; mpatrol's format has both, but no place for calloc's count.
+# The text has no end mark and no indices; mpatrol's format has both, but cannot represent calloc's count.
 hf-convert traces/replay/twolf-head.txt twolf.mtrc 2>&1
 hf-convert traces/replay/twolf-head.txt twolf.hatf 2>&1
 hf-convert traces/replay/twolf-head.txt twolf.ndjson

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A trace that broke off: every event before the cut arrives, every stage says what it saw, and none of them exits with 0.
+# A truncated trace: every event before the cut arrives, every stage says what it saw, and none of them exits with 0.
 source "$(dirname "$0")/support/commands.sh"
 
 gunzip < traces/mtrc/git.mtrc.gz > git.mtrc

@@ -13,13 +13,13 @@ echo "git.mtrc.gz holds what git log allocated, in mpatrol's format. Its first e
 step 'mtrc-decode git.mtrc.gz | head -n 4'
 
 echo
-echo 'The life of every block of 16 KiB or more, as HATF, through four processes:'
+echo 'The lifetime of every block of 16 KiB or more, as HATF, through four processes:'
 step 'gunzip < git.mtrc.gz | mtrc-decode | hf-filter --kind alloc --size 16K.. --lifetimes | hatf-encode 2> losses.log > large.hatf'
 step 'cat losses.log'
 step 'hatf-decode large.hatf | head -n 4'
 
 echo
-echo 'The end record counts the events, so that a pipeline that broke off cannot pass for a short trace:'
+echo 'The end record counts the events, so that a truncated pipeline cannot pass for a short trace:'
 step 'hatf-decode large.hatf | tail -n 1'
 
 echo

@@ -1,4 +1,5 @@
-// The pipeline of three processes (pipeline.sh) in one: each stage is a stream, and pipeline() ends and fails all of them together.
+// The pipeline of three processes (pipeline.sh) in one: each stage is a stream, and pipeline() ends and fails all of
+// them together.
 import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

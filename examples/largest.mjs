@@ -1,4 +1,5 @@
-// The ten largest allocations of a trace, from the columns of its batches: no object and no BigInt for each of the 282,277 events.
+// The ten largest allocations of a trace, from the columns of its batches: no object and no BigInt for each of the
+// 282,277 events.
 import { openTrace } from 'heapflow'
 import { FieldBit, HI, Kind, LO } from 'heapflow/stages'
 

@@ -1,5 +1,6 @@
 // A custom transform: what would an allocator that rounds every size up to a power of two waste on this trace?
-// It is a pure object with feed, next, end and cut; transformStream() makes a stream of it, compose() one stream of several.
+// It is a pure object with feed, next, end and cut; transformStream() makes a stream of it, compose() one stream of
+// several.
 import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { compose, decompress, mtrc } from 'heapflow'

@@ -1,5 +1,6 @@
 // Compiles each kernel of kernel/*.ts to WebAssembly, in kernel/ of the folder given (dist); with --checked, to checked
-// kernels in kernel-checked/, in a few threads. Those that are newer than all of their sources and the compiling scripts stay.
+// kernels in kernel-checked/, in a few threads. Those that are newer than all of their sources and the compiling
+// scripts stay.
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, join, parse } from 'node:path'

@@ -1,8 +1,8 @@
 /**
- * Writes a digest of what each command makes of each trace: `node scripts/outputs.mjs [--dist DIR] [--every N] FOLDER...`.
- * A line has the exit status, the SHA-256 of standard output and of standard error, the command and the trace. Run it
- * with the builds before and after a change, and compare the lines with `diff`: a change of structure keeps all bytes.
- * `--every 5` runs every fifth of them.
+ * Writes a digest of what each command makes of each trace: `node scripts/outputs.mjs [--dist DIR] [--every N]
+ * FOLDER...`. A line has the exit status, the SHA-256 of standard output and of standard error, the command and the
+ * trace. Run it with the builds before and after a change, and compare the lines with `diff`: a change of structure
+ * keeps all bytes. `--every 5` runs every fifth of them.
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'

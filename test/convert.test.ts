@@ -78,7 +78,7 @@ function* stepsOf(batches: readonly EventBatch[], kept: (kind: KindName) => numb
   }
 }
 
-/** MTRC has no place for the end of a block that is not there. */
+/** MTRC cannot represent the end of a block that is not there. */
 function* ofKnownBlocks(steps: Iterable<Step>): Generator<Step> {
   const live = new Set<bigint>()
   for (const step of steps) {

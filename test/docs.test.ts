@@ -62,7 +62,7 @@ describe('generated documents', () => {
 
 describe('links', () => {
   test.each(documents)('in %s lead to files', (path) => {
-    // Code is no place for links.
+    // Links in code do not count.
     const text = read(path)
       .replace(/^```.*?^```/gms, '')
       .replace(/`[^`\n]*`/g, '')

@@ -1,5 +1,5 @@
-// The encodings of the size study (see size/): writing and reading records in memory, plain and through gzip. Only the study
-// runs this case.
+// The encodings of the size study (see size/): writing and reading records in memory, plain and through gzip. Only the
+// study runs this case.
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { countOf } from '../drive.mjs'
 import { GZIP_LEVEL } from '../size/compress.mjs'
@@ -13,7 +13,8 @@ export const ACTIONS = ['read', 'write', 'read gzip', 'write gzip']
 export const TIMED = ENCODINGS.filter(({ read }) => read !== undefined)
 
 /**
- * @param {{ path: string, widths: import('../size/survey.mjs').Widths, events: number }} input a trace, of which the beginning is used
+ * @param {{ path: string, widths: import('../size/survey.mjs').Widths, events: number }} input a trace, of which the
+ * beginning is used
  * @returns {Promise<import('../measure.mjs').Task[]>}
  */
 export async function tasks({ path, widths, events }) {

@@ -46,7 +46,8 @@ export async function tasks({ files }) {
 /**
  * Imports the source of a module, with the build in place of the package.
  * @param {string} source
- * @returns {Promise<{ decoder: () => import('../../dist/lib/entry/stages.js').Decoder, encoder: () => import('../../dist/lib/entry/stages.js').Encoder }>}
+ * @returns {Promise<{ decoder: () => import('../../dist/lib/entry/stages.js').Decoder, encoder: () =>
+ * import('../../dist/lib/entry/stages.js').Encoder }>}
  */
 function moduleOf(source) {
   const built = source.replaceAll(/ from 'heapflow(?:\/([\w/]+))?'/g, (_, name = 'index') => {

@@ -13,7 +13,10 @@ import { RecordMaker } from './records.mjs'
  * @property {number} bytes
  */
 
-/** @typedef {{ strides: number[], tag: Place, size: Place, address: Place, oldAddress: Place }} Layout strides: by stream */
+/**
+ * @typedef {{ strides: number[], tag: Place, size: Place, address: Place, oldAddress: Place }} Layout strides: by
+ * stream
+ */
 
 /**
  * Four consecutive fields: tag, size, address, old address. The tag has four bytes.

@@ -1,4 +1,5 @@
-// The figures of the paper: Chilimbi, Jones and Zorn, "Designing a Trace Format for Heap Allocation Events" (ISMM 2000).
+// The figures of the paper: Chilimbi, Jones and Zorn, "Designing a Trace Format for Heap Allocation Events" (ISMM
+// 2000).
 
 /** Table 3, in the paper's units: thousands, and for the mean bytes. */
 export const SUMMARIES = {
@@ -8,7 +9,10 @@ export const SUMMARIES = {
   twolf: [575, 0, 493, 17_920, 105, 2657, 31.2],
 }
 
-/** Table 4: Simple Binary, ASCII, HATF (naive), HATF (best), Split Stream, HATF SplitAddr; bytes per record plain / gzip. */
+/**
+ * Table 4: Simple Binary, ASCII, HATF (naive), HATF (best), Split Stream, HATF SplitAddr; bytes per record plain /
+ * gzip.
+ */
 export const ENCODED = {
   'espresso.largest': ['16 / 2.61', '11.56 / 1.74', '7.03 / 1.57', '5.64 / 1.47', '13 / 1.25', '5.64 / 1.15'],
   'espresso.test2': ['16 / 2.82', '11.57 / 1.61', '7.03 / 1.47', '5.68 / 1.39', '13 / 1.27', '5.68 / 1.16'],

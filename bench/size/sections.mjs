@@ -32,8 +32,8 @@ const HAS_CODE = fieldSet('code')
 
 /**
  * @param {import('./survey.mjs').Widths} widths
- * @param {number} patience after how many records in a row whose addresses are not near the last one of the section of near ones, one
- *   goes there all the same, and those after it are compared with it
+ * @param {number} patience after how many records in a row whose addresses are not near the last one of the section of
+ * near ones, one goes there all the same, and those after it are compared with it
  * @returns {import('./encodings.mjs').Writer}
  */
 export function sectionsWriter({ heap }, patience) {
@@ -109,7 +109,9 @@ function chooser(heap, patience) {
   }
 }
 
-/** Records as events; the code says which record of the definition is meant, where that is not the first of its sort. */
+/**
+ * Records as events; the code says which record of the definition is meant, where that is not the first of its sort.
+ */
 function eventsOf(records, choose) {
   const { count, tag: tags } = records
   const batch = new EventBatch(Math.max(1, count), FIELDS | HAS_CODE, HEADER)

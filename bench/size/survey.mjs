@@ -19,8 +19,8 @@ const REACH = 2 ** 31
  * @typedef {object} Survey
  * @property {number} events all events of the trace
  * @property {number} threads how many threads there are, 0 where events have none
- * @property {{ allocs: number, reallocs: number, frees: number, bytes: number, maxObjects: number, maxBytes: number }} summary the row
- *   of Table 3: a realloc is one allocation and one free as well
+ * @property {{ allocs: number, reallocs: number, frees: number, bytes: number, maxObjects: number, maxBytes: number }}
+ * summary the row of Table 3: a realloc is one allocation and one free as well
  * @property {{ all: number, allocs: number, frees: number, reallocs: number }} records data records
  * @property {Widths} widths
  */

@@ -1,6 +1,6 @@
 /**
  * The simulated heap of a checkpoint: ptmalloc's arenas, regions and chunks, in the order of their addresses, with the
- * live blocks in them. What is read is linked anew, so that no payload can make a heap whose lists do not end.
+ * live blocks in them. What is read is linked again, so that no payload can make a heap whose lists do not end.
  */
 
 import {

@@ -86,7 +86,7 @@ function widen(): void {
 function readEnds(): bool {
   const first = firstEnd()
   const left = max(first, indexed)
-  // Keys whose ends left the ring stay in the index until it is made anew, when three quarters of its slots have one.
+  // Keys whose ends left the ring stay in the index until it is made again, when three quarters of its slots have one.
   const isFull = <u64>keys + (ends - left) > ((<u64>3) << indexLog) >> 1
   if (index == 0 || indexLog != ringLog || isFull) {
     dropIndex()

@@ -44,7 +44,7 @@ let seed: u64 = 0
 export let live: u32 = 0
 /** The number of block numbers in use or free. */
 export let numbers: u32 = 0
-/** A stack of free numbers: as many as there are numbers without a live block. */
+/** A stack of free numbers: one for each number without a live block. */
 let unused: usize = 0
 
 /** Sets the random seed. */

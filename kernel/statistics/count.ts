@@ -84,7 +84,10 @@ export function count(rows: u32, sites: u32, threads: u32, isTimed: bool): bool 
   return !isShareless
 }
 
-/** Ends the count of rows that were counted elsewhere. @param blocks how many are about blocks @param others those in `OTHERS` */
+/**
+ * Ends the count of rows that were counted elsewhere. @param blocks how many are about blocks @param others those in
+ * `OTHERS`
+ */
 export function endCount(rows: u32, blocks: u64, others: usize): void {
   events += <u64>rows
   blockEvents += blocks

@@ -1,9 +1,10 @@
 /**
- * Counts the events of a trace that does not say which block is freed, but the info of each: what blocks share. Counters
- * for each info take the place of the live set. What depends on the single block, such as its lifetime, is not counted.
+ * Counts the events of a trace that does not say which block is freed, but the info of each: what blocks share.
+ * Counters for each info take the place of the live set. What depends on the single block, such as its lifetime, is not
+ * counted.
  *
- * The figures of sites, sizes and threads follow from those of the infos, so they are added up only when the trace ends.
- * Until then, rows of sites have what is live, and the maximum of that.
+ * The figures of sites, sizes and threads follow from those of the infos, so they are added up only when the trace
+ * ends. Until then, rows of sites have the live set, and the maximum of that.
  */
 import { FAILED, NOTHING } from '../../lib/kernel/layouts/live'
 import { EFFECTS } from '../live/follow'
@@ -18,8 +19,8 @@ import { beginPart, endPart, noteLevel } from './timeline'
 import { allocates, frees } from './totals'
 
 /**
- * The layout of the 32 bytes of an info: its size; the moment when the blocks at the peak were saved; and, in four bytes
- * each, the numbers of blocks that were allocated, are live and were live at the peak, and the row of its site.
+ * The layout of the 32 bytes of an info: its size; the moment when the blocks at the peak were saved; and, in four
+ * bytes each, the numbers of blocks that were allocated, are live and were live at the peak, and the row of its site.
  */
 const I_SIZE: usize = 0
 const STAMP: usize = 8

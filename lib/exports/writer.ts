@@ -45,8 +45,8 @@ export function notesOf({ statistics, at }: Profile): string[] {
     `${events} events (${formats.join(', ')})${traces > 1 ? ` of ${traces} traces` : ''}`,
     `Peak: ${peakBytes.bytes} bytes in ${peakBytes.blocks} blocks, at event ${peakBytes.event}`,
     `Live figures are those ${moment}.`,
-    ...(complete ? [] : ['The trace is incomplete: it broke off.']),
-    ...(filtered ? ['Events were left out of the trace: what is live may not be.'] : []),
+    ...(complete ? [] : ['The trace is incomplete: it was truncated.']),
+    ...(filtered ? ['Events were left out of the trace: blocks that look live may not be.'] : []),
     ...(full.includes('sites') ? ['There are more stacks than are distinguished: the later ones are [others].'] : []),
   ]
 }

@@ -51,8 +51,8 @@ export function decoderOf<D extends object>(format: Format<D>): FormatStreams<D,
 }
 
 /**
- * A format as a pair of streams that is loaded when a chunk is written to one of its streams; until then only options are
- * checked.
+ * A format as a pair of streams that is loaded when a chunk is written to one of its streams; until then only options
+ * are checked.
  */
 export function lazyStreams<D extends object, E extends object>(entry: FormatEntry): TraceFormat<D, E> {
   const name = `${namespaceOf(entry.name)}.encode()`

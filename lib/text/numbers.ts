@@ -4,8 +4,8 @@ import { MINUS, SPACE, TAB, ZERO } from './ascii.js'
 /**
  * Readers for the numbers in a line of text. Each takes the position where the number must start and the index in a
  * column's words for its value. It returns the position after the number, or `~position` (a negative number) of the
- * first byte that does not match. None checks for the end of the input: the caller ensures that a byte which is no digit, such
- * as a line feed, stops them all.
+ * first byte that does not match. None checks for the end of the input: the caller ensures that a byte which is no
+ * digit, such as a line feed, stops them all.
  */
 
 /** The value of each byte as a hex digit; 255 for other bytes. */

@@ -28,7 +28,9 @@ const BYTES: Readonly<Partial<Record<SiteFigure, readonly [string, string]>>> = 
   wastedBytes: ['Wasted', 'bytes that blocks took beyond those asked for'],
 }
 
-/** A column of the table: a figure, the share of a figure in the whole, the mean time live, or the picture over time. */
+/**
+ * A column of the table: a figure, the share of a figure in the whole, the mean time live, or the picture over time.
+ */
 export type SiteColumn = SiteFigure | 'share' | 'lifetime' | 'spark'
 
 /** What the table can be told. */

@@ -73,7 +73,7 @@ function place(format, kind) {
   return others === undefined ? 'yes' : `as ${others.map(code).join(' and ')}`
 }
 
-/** What of one format another one has no place for: kinds of event, and fields of the kinds that it has. */
+/** What of one format another one cannot represent: kinds of event, and fields of the kinds that it has. */
 function leftOut(from, to) {
   const kinds = KINDS.filter((kind) => from.carried[kind] !== undefined && to.carried[kind] === undefined)
   const shared = KINDS.filter((kind) => from.carried[kind] !== undefined && to.carried[kind] !== undefined)

@@ -116,7 +116,7 @@ def divide(files: list[File], most: int) -> list[Files]:
 
 
 def parts(file: File, most: int) -> list[Files]:
-    """Parts of a compact trace with an index that begin at its places, with at least `most` events but for the last.
+    """Parts of a compact trace with an index that begin at its places, with at least `most` events except for the last.
 
     There are none if the trace has no index, or fewer events than two parts.
     """

@@ -7,8 +7,8 @@ const FOLDER = new URL('recordings/', import.meta.url)
 const RECORDINGS = readdirSync(FOLDER).filter((name) => name.startsWith('glibc'))
 
 /**
- * The places of the heap and of the area for mappings are random, so the first block in each is a surprise; and so is the
- * end of the gap above the first heap of a thread.
+ * The places of the heap and of the area for mappings are random, so the first block in each is a surprise; and so is
+ * the end of the gap above the first heap of a thread.
  */
 const UNKNOWABLE = 3
 

@@ -12,8 +12,8 @@ import { runs } from '../support/runs.js'
 const NAMES = Object.entries(BlockEffect)
 
 /**
- * The live set's account: each block has the number of its first event as its one word. Batches are followed as a whole,
- * or event by event.
+ * The live set's account: each block has the number of its first event as its one word. Batches are followed as a
+ * whole, or event by event.
  */
 function byLiveSet(
   events: readonly TraceEvent[],

@@ -440,7 +440,7 @@ describe('other commands', () => {
     )
     expect((await shell(`hf-stats ${trace}`)).stdout.toString()).toContain('1 (metatf)')
     expect((await shell(`hf-verify ${trace}`)).code).toBe(0)
-    expect((await shell(`hf-verify --repair -o ${folder}/mended.ndjson ${trace}`)).code).toBe(0)
+    expect((await shell(`hf-verify --repair -o ${folder}/repaired.ndjson ${trace}`)).code).toBe(0)
     expect((await shell(`hf-sort --by size ${trace}`)).code).toBe(0)
     expect((await shell(`hf-split --by kind -o '${folder}/{}.ndjson' ${trace}`)).code).toBe(0)
     expect(readFileSync(join(folder, 'other.ndjson'), 'utf8')).toContain('"type":"mark"')

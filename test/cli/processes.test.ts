@@ -72,7 +72,7 @@ describe('pipelines', () => {
     expect(stdout.toString()).toBe(many)
   })
 
-  test('what a format has no place for is said once, with counts', async () => {
+  test('what a format cannot represent is said once, with counts', async () => {
     const { stderr, code } = await shell('mtrc-decode | replay-encode > /dev/null', TRACE)
     expect(code).toBe(0)
     expect(stderr).toMatch(
@@ -279,7 +279,7 @@ describe('readers and writers', () => {
     writeFileSync(join(folder, 'dump.txt'), '1: malloc 0x10 5\n'.repeat(200_000))
     const command = commandLine('replay-decode').split('"')[3] as string
     const child = spawn(process.execPath, [command, join(folder, 'dump.txt')], { stdio: 'pipe' })
-    // Nobody reads what it writes.
+    // No one reads what it writes.
     await sleep(1500)
     child.kill('SIGINT')
     const [code, signal] = await once(child, 'exit')

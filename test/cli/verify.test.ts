@@ -73,13 +73,13 @@ describe('hf-verify', () => {
     expect(stderr).toBe(`hf-verify: ${error}\n`)
   })
 
-  test('mends a trace, says what it changed, and finds nothing in it then', async () => {
+  test('repairs a trace, says what it changed, and finds nothing in it then', async () => {
     const folder = scratch()
     const trace = join(folder, 'race.txt')
-    const mended = join(folder, 'mended.txt')
+    const repaired = join(folder, 'repaired.txt')
     writeFileSync(trace, RACE)
     const { code, stderr, stdout } = await shell(
-      `hf-verify --repair -o ${mended} ${trace}; cat ${mended}; hf-verify ${mended}`,
+      `hf-verify --repair -o ${repaired} ${trace}; cat ${repaired}; hf-verify ${repaired}`,
     )
     expect(code).toBe(0)
     expect(stderr).toBe(
@@ -119,12 +119,12 @@ describe('hf-verify', () => {
 
   describe('on real traces', { tags: ['corpus'] }, () => {
     test.each(['mtrc/small64pie.mtrc', 'mtrc/espresso-tiny32.mtrc.gz', 'memory-replay/systemui.zip'])(
-      '%s has sizes of 0 only, and can be mended',
+      '%s has sizes of 0 only, and can be repaired',
       async (name) => {
         const trace = corpusPath(name)
-        const mended = join(scratch(), name.includes('mtrc') ? 'mended.mtrc' : 'mended.txt')
+        const repaired = join(scratch(), name.includes('mtrc') ? 'repaired.mtrc' : 'repaired.txt')
         const { code, stdout } = await shell(
-          `hf-verify --allow zero-size ${trace} && hf-verify --repair -o ${mended} ${trace} && hf-verify ${mended}`,
+          `hf-verify --allow zero-size ${trace} && hf-verify --repair -o ${repaired} ${trace} && hf-verify ${repaired}`,
         )
         expect(code).toBe(0)
         const [before, after] = stdout.toString().trimEnd().split('\n')

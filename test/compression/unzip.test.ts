@@ -106,7 +106,7 @@ describe('inflating a zip', () => {
     }
   })
 
-  it('does not take a stored file that nobody can delimit for a whole one', () => {
+  it('does not take a stored file that no one can delimit for a whole one', () => {
     // Stored, of unknown size, and its data begin with just what would follow an empty file: read from front to back
     // this cannot be told from an empty file and a second one. It must not pass in silence.
     const inner = zip([member('inner.txt', TEXT.subarray(0, 500))])
@@ -249,7 +249,7 @@ describe('faults in a zip', () => {
     }
   })
 
-  it('gives what could be inflated when the input broke off elsewhere', () => {
+  it('gives what could be inflated when the input was truncated elsewhere', () => {
     const stage = new Unzip()
     stage.feed(streamed(TEXT).subarray(0, 500))
     expect(stage.next()).toBeNull()

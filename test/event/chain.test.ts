@@ -111,7 +111,7 @@ describe('chain', () => {
     expect(error?.message).toBe('b fails at 2')
   })
 
-  it('passes on that the input broke off', () => {
+  it('passes on that the input was truncated', () => {
     const second = new Echo('b', { holds: true })
     const stage = chain(new Echo('a'), second)
     stage.feed(batchOf(1))

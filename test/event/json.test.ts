@@ -20,7 +20,7 @@ test('nested values come back', () => {
   )
 })
 
-test('any JSON is read as JSON.parse does, but for integers', () => {
+test('any JSON is read as JSON.parse does, except for integers', () => {
   const exact = (_: string, found: unknown): unknown =>
     typeof found === 'number' && Number.isSafeInteger(found) ? BigInt(found) : found
   fc.assert(

@@ -86,7 +86,7 @@ describe('a recycled chunk', () => {
     expect(newChunk(99_000).buffer).not.toBe(chunk.buffer)
   })
 
-  it('is all of it, and not a part that somebody cut off', () => {
+  it('is all of it, and not a part that another program cut off', () => {
     const chunk = chunkOf(new Uint8Array(50_000).fill(3))
     for (const part of [chunk.subarray(0, 1000), chunk.subarray(1000), Buffer.from(chunk.buffer, 0, 49_999)])
       recycle(part)

@@ -6,7 +6,9 @@ import { StatisticsCollector } from '../../lib/transforms/statistics/collector.j
 import { drive } from '../support/drive.js'
 import { FORMATS } from '../support/formats.js'
 
-/** Two batches, each with an event of its own site; the table of the second is that of the first, or has its strings. */
+/**
+ * Two batches, each with an event of its own site; the table of the second is that of the first, or has its strings.
+ */
 function* batches(isShared: boolean): Generator<EventBatch> {
   const strings = new StringTable()
   for (const name of ['one', 'two', 'three']) {

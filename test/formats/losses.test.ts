@@ -72,7 +72,7 @@ const NAMES = fc.constantFrom(
 const NUMBERS = fc.constantFrom(-1, 0, 1, 7, 2 ** 31 - 1)
 const WORDS = fc.constantFrom(0, 1, 0xd0, 3 << 8, (3 << 8) | 1, 5, 0xffff_ffff)
 
-/** Values that meet again, and those that formats have no place for. */
+/** Values that meet again, and those that formats cannot represent. */
 const VALUES: Readonly<Record<FieldName, fc.Arbitrary<unknown>>> = {
   api: fc.constantFrom('malloc', 'calloc', 'memalign', 'realloc', 'free', 'new', 'delete', 'kmalloc', 'kfree', 'pages'),
   process: IDS,

@@ -31,7 +31,9 @@ function eventsOf(format: Format, bytes: Uint8Array): { lines: string[]; code: s
   return { lines, code: (error as { code?: string } | undefined)?.code }
 }
 
-/** Cuts a text trace: no event may be one that the whole trace does not have, and what ends within a line is truncated. */
+/**
+ * Cuts a text trace: no event may be one that the whole trace does not have, and what ends within a line is truncated.
+ */
 function cuts(path: string, bytes: Uint8Array, count: number): void {
   const format = sniffFormat(bytes)!
   // The last part, behind the head of the trace, whose first lines say what the others mean.

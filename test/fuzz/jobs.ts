@@ -1,4 +1,5 @@
-// Runs the fuzzer in several processes at once, each with a seed and a part of the inputs of its own. See CONTRIBUTING.md.
+// Runs the fuzzer in several processes at once, each with a seed and a part of the inputs of its own. See
+// CONTRIBUTING.md.
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'

@@ -5,7 +5,7 @@ export class Random {
   private c = 0
   private d = 0
 
-  /** Begins anew: the same numbers follow for the same words. */
+  /** Begins again: the same numbers follow for the same words. */
   seed(...words: readonly number[]): void {
     this.a = 0x9e37_79b9
     this.b = 0x243f_6a88

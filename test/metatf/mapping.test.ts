@@ -19,7 +19,7 @@ function show({ record, kind, outcome, api, given, section, leaves }: RecordMapp
 }
 
 /**
- * The records of a DTD of 1.2 whose fields are all integers, but for those whose names begin with `text`, `type` and
+ * The records of a DTD of 1.2 whose fields are all integers, except for those whose names begin with `text`, `type` and
  * `file`.
  */
 function mapped(records: string, properties = ''): string[] {

@@ -354,7 +354,7 @@ describe('sections as tables', () => {
 })
 
 describe('predefined records', () => {
-  // Appendix B, its faults mended: a colon for a semicolon, and a comment without end.
+  // Appendix B, its faults repaired: a colon for a semicolon, and a comment without end.
   const appendix = `
 vfield : (length,data) {
     length.width = 1;

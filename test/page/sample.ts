@@ -1,8 +1,8 @@
 import { heatCell, TREE_METRICS, type ReportData, type TreeMetric } from '../../lib/transforms/report/result.js'
 
 /*
- * A small report in which every view has something to show. Its figures are made up, but agree with each other where the
- * page adds them.
+ * A small report in which every view has something to show. Its figures are made up, but agree with each other where
+ * the page adds them.
  */
 
 const MOMENTS = [100, 200, 300, 400]

@@ -45,7 +45,9 @@ export function seeded(seed: number): (n: number) => number {
   }
 }
 
-/** One shape for each number of blocks; choices follow from the seed. Each choice of a dimension comes equally often. */
+/**
+ * One shape for each number of blocks; choices follow from the seed. Each choice of a dimension comes equally often.
+ */
 export function shapesOf(numbers: readonly number[], seed: number): Shape[] {
   const random = seeded(seed)
   const columns = Object.entries(DIMENSIONS).map(([name, choices]) => {

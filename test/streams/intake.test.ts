@@ -211,7 +211,7 @@ describe('plain events', () => {
     expect(error?.message).toBe('filter(): event 4: unknown field "addr" (did you mean "address"?)')
   })
 
-  test('are split into files, and those that wait are written when it is broken off', async () => {
+  test('are split into files, and those that wait are written when it is interrupted', async () => {
     const folder = scratch()
     const split = new SplitFiles({
       by: 'kind',

@@ -312,7 +312,7 @@ test('a DescriptorSink gives up a chunk when it is written, and not before', asy
   expect(Array.from(new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4))).toEqual(upTo((20 * CHUNK) / 4))
 })
 
-describe('when the input breaks off, what a stage holds back is given out', () => {
+describe('when the input is truncated, what a stage holds back is given out', () => {
   const EVENTS = Array.from({ length: 3000 }, (_, i): TraceEvent => ({
     kind: 'alloc',
     thread: 1n,

@@ -71,7 +71,7 @@ describe('a pipeline of streams', () => {
     expect(Buffer.concat(chunks).toString()).toContain('{"kind":"end","events":2}\n')
   })
 
-  test('says what the target format had no place for', async () => {
+  test('says what the target format could not represent', async () => {
     const encode = hatf.encode()
     let losses: ReadonlyMap<string, number> | undefined
     encode.on('losses', (counts: ReadonlyMap<string, number>) => (losses = counts))

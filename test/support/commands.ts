@@ -6,7 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 
-/** A folder in which the package is installed, and is tested instead of what is built here; undefined if there is none. */
+/**
+ * A folder in which the package is installed, and is tested instead of what is built here; undefined if there is none.
+ */
 export const PROJECT = process.env['HEAPFLOW_PROJECT']
 
 const BIN =
@@ -60,7 +62,9 @@ export function scratch(): string {
   return folder
 }
 
-/** Sends SIGINT to a command that reads a pipe, which leaves the first one to the writers of the pipe, and once more. */
+/**
+ * Sends SIGINT to a command that reads a pipe, which leaves the first one to the writers of the pipe, and once more.
+ */
 export async function interruptTwice(child: ChildProcess): Promise<void> {
   child.kill('SIGINT')
   await sleep(300)

@@ -1,5 +1,5 @@
-// Digests of traces as compact, at both levels: `node compact-digests.mjs <dist> <trace>...`, a line for each. It is plain
-// JavaScript so that every version of Node that the package supports can run it.
+// Digests of traces as compact, at both levels: `node compact-digests.mjs <dist> <trace>...`, a line for each. It is
+// plain JavaScript so that every version of Node that the package supports can run it.
 import { createHash } from 'node:crypto'
 import { pathToFileURL } from 'node:url'
 

@@ -1,6 +1,6 @@
 import type { TraceEvent } from '../../lib/event/batch.js'
 
-/** What is live at the end of a trace, by plain arithmetic. */
+/** The live set at the end of a trace, by plain arithmetic. */
 export class LiveBlocks {
   readonly sizes = new Map<bigint, bigint>()
   bytes = 0n

@@ -16,7 +16,9 @@ export function replayFile(path: string | URL): readonly EventBatch[] {
   return replayBatches(readFileSync(path))
 }
 
-/** Replays a trace through a simulated allocator. @returns how many blocks began, and how many predictions were wrong */
+/**
+ * Replays a trace through a simulated allocator. @returns how many blocks began, and how many predictions were wrong
+ */
 export function simulate(
   batches: readonly EventBatch[],
   settings: AllocatorSettings,

@@ -148,7 +148,7 @@ describe('Verifier', () => {
     expect(() => new Repair({ allow } as VerifyOptions)).toThrow(new RangeError(message))
   })
 
-  it('begins anew with each trace, and goes on counting events', () => {
+  it('begins again with each trace, and goes on counting events', () => {
     const verifier = verify([alloc(A, 8n, { time: 9n })])
     for (const batch of batchesOf([alloc(A, 8n, { time: 1n }), free(B)], { format: 'another' })) verifier.check(batch)
     expect(verifier.findings.map(({ fault, event }) => [fault, event])).toEqual([['unknown-free', 3]])
@@ -156,7 +156,7 @@ describe('Verifier', () => {
     expect(verifier.findings.at(-1)).toEqual({ fault: 'missing-end', event: 4, what: 'the end is missing' })
   })
 
-  it('does not take a block that has no place for the one before it', () => {
+  it('does not take a block without room for the one before it', () => {
     const { counts } = verify([alloc(A, 8n), free(A), alloc(B, 2n ** 50n), alloc(A, 8n), free(B), alloc(A + 4n, 8n)])
     expect(Object.fromEntries(counts)).toEqual({ 'absurd-size': 1, overlap: 1 })
   })

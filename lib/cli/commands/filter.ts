@@ -70,7 +70,7 @@ export const filter: Command = {
     'is the first event of its block to match, such as one that makes it large enough, becomes an alloc event: its ' +
     'block begins there. With --kind alloc, no block begins with a realloc.\n' +
     '--leaked, --temporary and --live-at depend on later events, so the input is read twice. If it is a pipe, it is ' +
-    'copied to a temporary file first (in TMPDIR). What leaks, what is temporary and what is live at the peak is the ' +
+    'copied to a temporary file first (in TMPDIR). What leaks, what is temporary and what lives at the peak is the ' +
     'same as in the report of hf-stats.\n' +
     'Of a compact trace with checkpoints, named as a file, --events and --part read only the part that they need ' +
     '(with --lifetimes, all from there on): traces and events elsewhere in the file are not looked at, nor is damage ' +
@@ -104,7 +104,7 @@ export const filter: Command = {
     },
     {
       command: "hf-filter --size 4K.. --function '/^parse_/' --lifetimes app.mtrc.gz",
-      means: 'the life of the large blocks that a parser allocates',
+      means: 'the lifetime of the large blocks that a parser allocates',
     },
     {
       command: 'hf-filter --live-at peak --lifetimes app.mtrc | hf-stats --section leaks',

@@ -56,7 +56,7 @@ export const profile: Command = {
     },
     {
       command: 'hf-profile --to collapsed --value live-bytes app.mtrc | flamegraph.pl --colors mem > leaks.svg',
-      means: 'a flame graph of what is live at the end',
+      means: 'a flame graph of the live set at the end',
     },
   ],
   run: async (args) => (await import('./profile.run.js')).runProfile(args),

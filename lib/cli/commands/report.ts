@@ -9,7 +9,7 @@ export const report: Command = {
   summary: 'write a report on a trace as a page for the browser: leaks, peak, churn, threads',
   operands: '[FILE]',
   description:
-    'Writes one HTML file that shows a trace: memory over time, the sites and stacks that allocate, what is live at ' +
+    'Writes one HTML file that shows a trace: memory over time, the sites and stacks that allocate, the live set at ' +
     'the end and when it was allocated, the peak, sizes and lifetimes, threads, addresses, and problems in the ' +
     'trace. It opens from disk, needs no network, and has at most 5 MB for any trace, and the trace itself on top; ' +
     'the page says what was left out. Without JavaScript it shows the first rows of each table. What the views ' +

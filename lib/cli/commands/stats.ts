@@ -74,7 +74,7 @@ export const stats: Command = {
     },
     {
       command: 'mtrc-decode < pipe | hf-stats --every 1s',
-      means: 'what is live, while the program runs; in place on a terminal, NDJSON with --json',
+      means: 'the live set, while the program runs; in place on a terminal, NDJSON with --json',
     },
     { command: 'hf-stats --allocator app.mtrc', means: 'which version of which allocator the program ran with' },
     { command: 'hf-stats --table --sources app.mtrc | less', means: "every event, as in mpatrol's own listing" },

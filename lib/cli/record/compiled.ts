@@ -137,7 +137,7 @@ function keep(file: string, path: string): void {
 }
 
 /**
- * Whether nobody but this user, or the superuser, can have written a file, which is loaded into programs that this user
+ * Whether no one but this user, or the superuser, can have written a file, which is loaded into programs that this user
  * runs.
  */
 function isTrusted(path: string): boolean {

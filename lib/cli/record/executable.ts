@@ -69,7 +69,7 @@ function elf(path: string, fd: number): Executable | undefined {
   return { path, bits: is64 ? 64 : 32, isPrivileged, linker }
 }
 
-/** The bytes at an offset, as many as there are. */
+/** The bytes at an offset; fewer at the end of the file. */
 function bytesAt(fd: number, offset: number, length: number): Buffer {
   const bytes = Buffer.alloc(length)
   return bytes.subarray(0, readSync(fd, bytes, 0, length, offset))

@@ -36,7 +36,7 @@ function removeStale(parent: string): void {
     try {
       rmSync(path, { recursive: true, force: true })
     } catch {
-      // It harms nobody.
+      // It harms no one.
     }
   }
 }

@@ -20,7 +20,7 @@ export interface Start {
   readonly env: NodeJS.ProcessEnv
   /** The descriptors that become its standard output, and further ones from number 3 on. */
   readonly outputs: readonly number[]
-  /** Signals are not for this program, but for the one that it runs. */
+  /** Signals are for the program that it runs, and not for this one. */
   readonly isTracer: boolean
 }
 

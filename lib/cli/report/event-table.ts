@@ -235,20 +235,20 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
     const { sink, scratch } = this
     const length = writeDecimal(scratch, 0, lo, hi)
     sink.reserve(width + MAX_DECIMAL)
-    if (length < width) this.blanks(width - length)
+    if (length < width) this.spaces(width - length)
     for (let d = 0; d < length; d++) sink.bytes[sink.pos++] = scratch[d] as number
   }
 
   /** An address with all its digits, between two gaps. */
   private pointer(lo: number, hi: number): void {
     const { sink } = this
-    this.blanks(2)
+    this.spaces(2)
     sink.bytes[sink.pos++] = 48
     sink.bytes[sink.pos++] = 120
     // An address that needs more digits than the trace's machine has keeps them.
     if (this.digits === 16 || hi !== 0) this.hex(hi)
     this.hex(lo)
-    this.blanks(2)
+    this.spaces(2)
   }
 
   private hex(word: number): void {
@@ -256,7 +256,7 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
     for (let shift = 28; shift >= 0; shift -= 4) sink.bytes[sink.pos++] = HEX[(word >>> shift) & 15] as number
   }
 
-  private blanks(n: number): void {
+  private spaces(n: number): void {
     const { sink } = this
     for (let b = 0; b < n; b++) sink.bytes[sink.pos++] = BLANK
   }

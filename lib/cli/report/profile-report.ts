@@ -17,7 +17,7 @@ interface ProfileReportOptions<Result> {
   trace?: number
 }
 
-/** Takes the profile of all batches, and gives the pieces of a file when they end, or break off. */
+/** Takes the profile of all batches, and gives the pieces of a file when they end, or are truncated. */
 export class ProfileReport<Result = Profile> implements Stage<EventBatch, Uint8Array> {
   readonly warnings: string[] = []
   readonly consumes = true

@@ -214,7 +214,9 @@ export class ExtraFieldsReader {
     return small[LO] as number
   }
 
-  /** Goes on after a number that ends before `next`. Only the one form that the writer has is taken: no leading zeros. */
+  /**
+   * Goes on after a number that ends before `next`. Only the one form that the writer has is taken: no leading zeros.
+   */
   private number(next: number): void {
     const { bytes, pos } = this
     if (next < 0 || (bytes[pos] === ZERO && next > pos + 1)) this.failed = true

@@ -6,8 +6,8 @@ import type { Leaf } from '../model.js'
 import { fieldNamed } from '../names.js'
 
 /*
- * The words of a line besides numbers: quoted strings. As in `lib/text/numbers.ts`, readers return the position after the
- * word, or `~position` of the byte that does not match, and a line feed stops them all.
+ * The words of a line besides numbers: quoted strings. As in `lib/text/numbers.ts`, readers return the position after
+ * the word, or `~position` of the byte that does not match, and a line feed stops them all.
  */
 
 const QUOTE = 0x22

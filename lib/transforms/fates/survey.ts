@@ -225,7 +225,7 @@ export class FateSurvey {
     }
   }
 
-  /** What is live has leaked. */
+  /** The live set has leaked. */
   private endTrace(): void {
     const { words } = this.liveSet
     for (let block = 1; block <= this.highest; block++) {

@@ -207,7 +207,7 @@ export interface TimelinePart {
   event: number
   /** The time of its last event that has one, in the header's unit. */
   time?: bigint
-  /** What is live after its last event. */
+  /** The live set after its last event. */
   live: Amount
   /** The lowest and the highest level of live bytes. */
   minBytes: bigint

@@ -37,7 +37,7 @@ needsSignals('a signal goes to the tracer where its program has just ended', asy
   if (sleeping !== undefined) process.kill(sleeping)
 })
 
-needsSignals('signals that come later are not for the program, and in the end for nobody', async () => {
+needsSignals('signals that come later are not for the program, and in the end for no one', async () => {
   const { program, late } = start('exit 0')
   await program.ended
   process.emit('SIGTERM', 'SIGTERM')

@@ -84,7 +84,7 @@ describe('hf-stats --every', () => {
     )
   })
 
-  test('says that the input broke off', async () => {
+  test('says that the input was truncated', async () => {
     const { stdout, code } = await shell(
       `mtrc-decode < test/fixtures/mtrc/cxx64.mtrc | head -n 20 | hf-stats --every 5 --json`,
     )

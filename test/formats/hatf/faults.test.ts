@@ -71,7 +71,7 @@ describe('a small stream', () => {
     }
   })
 
-  it('is given as far as it goes when the input broke off elsewhere, without a complaint of its own', () => {
+  it('is given as far as it goes when the input was truncated elsewhere, without a complaint of its own', () => {
     for (let length = 0; length < small.length; length++) {
       const decoder = new HatfDecoder({ fold: false })
       decoder.feed(small.slice(0, length))

@@ -96,7 +96,7 @@ export function referenceEncode(events: TraceEvent[], seed: number): Uint8Array 
     Object.assign(layout, { interpretation, argument, stride, width, touched: true })
   }
 
-  /** Lays field f out for its values in the next record, now and then anew. */
+  /** Lays field f out for its values in the next record, now and then again. */
   const layOut = (f: number, values: bigint[]): number[][] => {
     const layout = layouts[f] as Layout
     for (let attempt = 0; ; attempt++) {

@@ -186,7 +186,7 @@ describe('decoding', () => {
     expect(warnings).toEqual([])
   })
 
-  it('leaves a line without a newline out when the input broke off elsewhere', () => {
+  it('leaves a line without a newline out when the input was truncated elsewhere', () => {
     const decoder = new HeapmonDecoder()
     decoder.feed(Buffer.from(`${LINE}1-1\t2\t0x3\t45`))
     expect(decoder.next()?.count).toBe(1)

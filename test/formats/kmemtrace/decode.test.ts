@@ -256,7 +256,7 @@ describe('a live pipe', () => {
     }
   })
 
-  it('that breaks off gives what was held back, and no error of its own', () => {
+  it('that is truncated gives what was held back, and no error of its own', () => {
     // Frees on which relay and the 32-bit layout agree are held back until one record tells.
     const decoder = new KmemtraceDecoder()
     decoder.feed(join(pack(LITTLE, { ...FREE, callSite: 1n }), new Uint8Array(24), Uint8Array.of(1, 0)))

@@ -119,7 +119,7 @@ describe('a trace', () => {
     expect(events[0]?.function).toBe('\udcffA')
   })
 
-  it('may define an entry anew, and an empty name', () => {
+  it('may define an entry again, and an empty name', () => {
     const call = (name: string) => join('F', hex('01 00'), name, hex('00 00'))
     const calls = ['\x81one\0', '\x01', '\x81two\0', '\x01', '\x82\0'].map(call)
     const { events, error } = decode(join(LP64, ...calls, END), 3)
@@ -195,7 +195,7 @@ describe('a stream of several traces', () => {
     ])
   })
 
-  it('starts its name caches anew', () => {
+  it('starts its name caches again', () => {
     const define = join('F', hex('01 00 81'), 'x\0', hex('00 00'))
     const { events, error } = decode(join(LP64, define, END, LP64, 'F', hex('01 00 01 00 00'), END))
     expect(events).toHaveLength(1)

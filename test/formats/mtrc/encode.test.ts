@@ -79,7 +79,7 @@ describe('a trace', () => {
     expect(write(cut, MTRC)).toEqual(join(OLD, h, END, LP64, h, END))
   })
 
-  it('starts indices and names anew in another trace', () => {
+  it('starts indices and names again in another trace', () => {
     const event: TraceEvent = { kind: 'alloc', address: 16n, size: 1n, function: 'x' }
     const bytes = encodeAll(new MtrcEncoder(), [
       ...batchesOf([event], FOREIGN),

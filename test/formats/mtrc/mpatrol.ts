@@ -26,7 +26,10 @@ export const IN_CORPUS: readonly Recorded[] = [
   ['small64pie', 2798, 10501],
 ]
 
-/** A trace of mpatrol (`cxx64.mtrc`), or what mpatrol's own reader prints for it (`cxx64.verbose.txt`, `cxx64.stats.txt`). */
+/**
+ * A trace of mpatrol (`cxx64.mtrc`), or what mpatrol's own reader prints for it (`cxx64.verbose.txt`,
+ * `cxx64.stats.txt`).
+ */
 export function mpatrolFile(file: string): Uint8Array {
   const plain = new URL(file, FIXTURES)
   const compressed = new URL(`${file}.gz`, FIXTURES)

@@ -63,7 +63,7 @@ describe('any blocks from elsewhere', () => {
   it('are found again by their address', () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 60 }), (events: TraceEvent[]) => {
-        // What is live where, as the trace says it; a block that another one is put on top of is lost sight of.
+        // Which block is live where, as the trace says it; a block that another one is put on top of is lost sight of.
         const live = new Map<bigint, bigint>()
         const expected: object[] = []
         for (const { kind, address = 0n, oldAddress = 0n, size } of events) {

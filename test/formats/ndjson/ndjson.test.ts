@@ -54,11 +54,11 @@ describe('the canonical form', () => {
     )
   })
 
-  test('lines that JSON.stringify made, or with blanks and escapes, give the same events', () => {
+  test('lines that JSON.stringify made, or with spaces and escapes, give the same events', () => {
     fc.assert(
       fc.property(fc.array(anyEvent, { minLength: 1, maxLength: 10 }), (events) => {
         const canonical = Buffer.from(encodeEvents(new NdjsonEncoder(), events, HEADER)).toString()
-        // Blanks around the colon and comma after a key or value: outside strings, for no string here holds such text.
+        // Spaces around the colon and comma after a key or value: outside strings, for no string here holds such text.
         const spaced = canonical.replace(/^\{"kind":"([a-z-]+)"/gm, ' { "kind" :\t"$1" ').replace(/\}$/gm, ' } ')
         expect(decodeAll(new NdjsonDecoder(), bytes(spaced)).events).toEqual(events)
       }),

@@ -208,8 +208,8 @@ describe('faults', () => {
 
   test('the head of a page: any value of other fields is passed over, and any bytes are an error or a head', () => {
     const crc = -2
-    // Fields 1 (kind), 2 and 3 (lengths), 4 (CRC), 5 with the count, the encodings, and a struct that has a binary, a list
-    // of booleans, a map and a double, and 20.
+    // Fields 1 (kind), 2 and 3 (lengths), 4 (CRC), 5 with the count, the encodings, and a struct that has a binary, a
+    // list of booleans, a map and a double, and 20.
     const head = [0x15, 0, 0x15, 8, 0x15, 6, 0x15, 3, 0x1c, 0x15, 10, 0x15, 16, 0x15, 6, 0x15, 6]
     head.push(0x1c, 0x18, 2, 7, 7, 0x19, 0x21, 1, 2, 0x1b, 1, 0x58, 4, 1, 9, 0x17)
     head.push(...Array.from({ length: 8 }, () => 1), 0, 0, 0x01, 40, 0, 8, 8, 8)

@@ -154,7 +154,7 @@ describe('decoding', () => {
     })
   })
 
-  it('leaves a line without a newline out when the input broke off elsewhere', () => {
+  it('leaves a line without a newline out when the input was truncated elsewhere', () => {
     const decoder = new ReplayDecoder()
     decoder.feed(Buffer.from('5: free 0x10\n5: malloc 0x10 51'))
     expect(decoder.next()?.count).toBe(1)

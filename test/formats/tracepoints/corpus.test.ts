@@ -28,7 +28,7 @@ describe('real traces', { tags: ['corpus'] }, () => {
     expect(counts).toEqual({ 'null-kfree': 0, ...kinds })
     if (name !== HEX_SIZES)
       expect([requested, allocated]).toEqual([BigInt(bytesRequested ?? 0), BigInt(bytesAllocated ?? 0)])
-    // Whatever is no event is counted, but for headers and empty lines.
+    // Whatever is no event is counted, except for headers and empty lines.
     const skipped = Number(/: (\d+); the first/.exec(decoder.warnings?.[0] ?? '')?.[1] ?? 0)
     expect(skipped).toBeLessThanOrEqual(other)
     expect(events.filter(({ kind }) => kind !== 'lost').length + skipped).toBeLessThanOrEqual(lines as number)

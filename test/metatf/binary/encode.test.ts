@@ -183,7 +183,7 @@ describe('values that are not stored', () => {
     expect(back(dtd, events)).toEqual({ read: events, losses: {} })
   })
 
-  test('strides that break off', () => {
+  test('truncated strides', () => {
     const events = [event(4n, 7n, 1n, 1n, 1n), event(9n, 7n, 1n, 1n, 1n), event(13n, 7n, 1n, 1n, 1n)]
     expect(back(dtd, events)).toEqual({ read: events, losses: {} })
   })

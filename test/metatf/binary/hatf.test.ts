@@ -12,7 +12,7 @@ import { HATF10, SPLIT } from './support.js'
 
 const NO_HEADER = { format: 'hatf' }
 
-/** What HATF10.dtd has no place for, or the native format no way to leave out. */
+/** What HATF10.dtd cannot represent, or the native format no way to leave out. */
 function common(events: readonly TraceEvent[]): TraceEvent[] {
   return events.map((event) => {
     const { size, time, ...rest } = event

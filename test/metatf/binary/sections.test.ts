@@ -351,7 +351,7 @@ describe('SplitAddr', () => {
     expect(decode(SPLIT, all).events).toEqual(mixed)
   })
 
-  test('contiguous, broken off: does not look whole', () => {
+  test('contiguous, truncated: does not look whole', () => {
     for (const count of [0, 3]) {
       const encoder = binaryEncoder(SPLIT, { contiguous: true })
       const out: Uint8Array[] = []

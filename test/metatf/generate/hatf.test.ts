@@ -22,7 +22,7 @@ const HEADER = { format: 'hatf' }
 const PAIRS: readonly [Pair, Pair] = [generated(HATF10), compiled(HATF10)]
 const SPLIT_PAIRS: readonly [Pair, Pair] = [generated(SPLIT), compiled(SPLIT)]
 
-/** The events as the native codec gives them: what HATF has no place for is left out, reallocs with their parts. */
+/** The events as the native codec gives them: what HATF cannot represent is left out, reallocs with their parts. */
 function native(batches: readonly EventBatch[]): TraceEvent[] {
   const { events, error } = decodeAll(hatf.decoder({ fold: false }), encodeAll(hatf.encoder(), batches))
   expect(error).toBeUndefined()

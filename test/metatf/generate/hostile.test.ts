@@ -176,7 +176,7 @@ describe.each(ATTACKS)('the text %j', (attack) => {
   })
 })
 
-/** Gives all sections, records and fields of a definition one name, but for tags and what the language defines. */
+/** Gives all sections, records and fields of a definition one name, except for tags and what the language defines. */
 function rename(dtd: Dtd, name: string): void {
   const seen = new Set<object>()
   const visit = (part: unknown): void => {

@@ -20,7 +20,7 @@ import { writeRecords } from './write.js'
 /** What the encoder can be told. */
 export interface HatfEncodeOptions extends EncodeOptions, StrategyOptions {
   /**
-   * Keep what HATF has no place for: fields in the records' attributes, events and the trace header in comments.
+   * Keep what HATF cannot represent: fields in the records' attributes, events and the trace header in comments.
    * `HatfDecoder` gives back the very same events. Default false: they are counted and left out.
    */
   attributes?: boolean

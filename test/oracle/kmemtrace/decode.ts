@@ -132,7 +132,7 @@ export class KmemtraceDecoder implements Decoder {
     if (this.fault === undefined && input.left > 0) {
       this.fault = truncated('the input ends within a record', this.here(batch.count))
     }
-    // Where the input broke off elsewhere, that is the error, and not what it looks like here.
+    // Where the input was truncated elsewhere, that is the error, and not what it looks like here.
     if (this.wasCut) this.fault = undefined
   }
 

@@ -26,7 +26,7 @@ export interface KmemtraceEncodeOptions extends EncodeOptions {
   byteOrder?: KmemtraceLayout['byteOrder']
   /** Bytes of a `long` in `ftrace` records. Default 8. */
   wordSize?: KmemtraceLayout['wordSize']
-  /** The CPU that the stream stands for, by its file's name: `relay` records have no place for it. */
+  /** The CPU that the stream stands for, by its file's name: `relay` records cannot represent it. */
   cpu?: number
 }
 

@@ -56,7 +56,7 @@ const LEFT_OUT = -1
 const MAX_US = (2n ** 64n - 1n) / 1000n
 const MAX_US_HIGH = Number(MAX_US >> 32n)
 
-/** A `lost` event with a larger count than this is not written: nobody means more than 100 MB of zeros. */
+/** A `lost` event with a larger count than this is not written: no one means more than 100 MB of zeros. */
 const MAX_ZEROS = 4_194_304
 
 /**

@@ -110,7 +110,7 @@ export class MtrcEncoder implements Encoder {
   }
 
   endTruncated(): void {
-    // A trace that broke off has no end marker, and nothing else is held back.
+    // A truncated trace has no end marker, and nothing else is held back.
   }
 
   private beginTrace(header: TraceHeader): void {

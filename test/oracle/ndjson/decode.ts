@@ -55,7 +55,7 @@ function keyHash(a: number, b: number, c: number): number {
 }
 
 /**
- * NDJSON to events. Lines in the canonical form (no blanks, strings without escapes; keys in any order) are read
+ * NDJSON to events. Lines in the canonical form (no spaces, strings without escapes; keys in any order) are read
  * byte by byte straight into columns; any other line goes through `JSON.parse`.
  *
  * @throws TraceError with line, offset and event number: a line that is no record, one of more than 1 MiB, a header

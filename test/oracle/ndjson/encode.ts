@@ -35,7 +35,7 @@ const CHUNK_BYTES = 262_144
 const EVENT_BYTES = 1024
 
 /**
- * Events as NDJSON lines in the canonical form: keys in the order of `FIELDS`, no blanks. A header record comes first
+ * Events as NDJSON lines in the canonical form: keys in the order of `FIELDS`, no spaces. A header record comes first
  * (and again when the header changes), an end record last unless the input was cut.
  */
 export class NdjsonEncoder implements Encoder {
@@ -222,7 +222,7 @@ class QuotedStrings {
   private starts = new Int32Array(64)
   private ends = new Int32Array(64)
 
-  /** Starts anew for another batch's table. */
+  /** Starts again for another batch's table. */
   begin(strings: StringTable): void {
     this.strings = strings
     this.bytes.pos = 0

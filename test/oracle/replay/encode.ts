@@ -37,7 +37,7 @@ const HAS_END_TIME = FieldBit.endTime
 const HAS_TIMES = FieldBit.time | FieldBit.endTime
 const HAS_PRESENT = FieldBit.present
 const HAS_OUTCOME = FieldBit.outcome
-/** Fields that malloc has no place for. */
+/** Fields that malloc cannot represent. */
 const NOT_MALLOC = HAS_COUNT | HAS_ELEMENT_SIZE | HAS_ALIGNMENT
 
 const MALLOC = ascii(' malloc 0x')
@@ -275,7 +275,7 @@ export class ReplayEncoder extends LineEncoder {
     return p
   }
 
-  /** A pair of times; the text has no place for one alone. */
+  /** A pair of times; the text cannot represent one alone. */
   private writeTimes(out: Uint8Array, p: number, batch: EventBatch, i: number, micros: boolean): number {
     const fields = batch.mask[i] as number
     if ((fields & HAS_TIMES) !== HAS_TIMES)

@@ -46,7 +46,7 @@ const NOISE = 10
 /** A thousand, in all tests. */
 const LOOPS = runs(1000)
 
-/** How many descriptors are open, after those that nobody awaits have closed. */
+/** How many descriptors are open, after those that no one awaits have closed. */
 async function descriptors(): Promise<number> {
   await new Promise((resolve) => setTimeout(resolve, 50))
   return readdirSync('/proc/self/fd').length

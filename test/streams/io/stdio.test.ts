@@ -8,7 +8,7 @@ import { PipeSource } from '../../../lib/streams/io/pipe-source.js'
 import { DescriptorSink } from '../../../lib/streams/io/descriptor-sink.js'
 
 it.skipIf(process.platform === 'win32').each([true, false])(
-  'a pipe that somebody made non-blocking gets all that is written, slow as its reader may be (blocking: %s)',
+  'a pipe that another program made non-blocking gets all that is written, slow as its reader may be (blocking: %s)',
   async (blocking) => {
     const folder = mkdtempSync(join(tmpdir(), 'heapflow-'))
     const pipe = join(folder, 'pipe')

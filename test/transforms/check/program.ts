@@ -16,8 +16,8 @@ export interface Change {
 }
 
 /**
- * The events of one run of a program whose runs differ: in the order of its two threads, by 1 % in what `parse` keeps, by
- * 6 % in the cache of `index`, and by 1 % in the number of temporary allocations.
+ * The events of one run of a program whose runs differ: in the order of its two threads, by 1 % in what `parse` keeps,
+ * by 6 % in the cache of `index`, and by 1 % in the number of temporary allocations.
  */
 export function runOf(seed: number, { parse = 1, leaks = 0, temporary = 1 }: Change = {}): TraceEvent[] {
   let state = seed * 2_654_435_761 + 1

@@ -121,7 +121,7 @@ describe('ProfileCollector', () => {
     expect(Object.keys(live).every((stack) => stack.startsWith('thread 2'))).toBe(true)
   })
 
-  it('has what is live after any event, or at any time', () => {
+  it('has the live set after any event, or at any time', () => {
     fc.assert(
       fc.property(anyTraces, fc.nat({ max: 200 }), fc.integer({ min: 1, max: 50 }), (all, choice, batchSize) => {
         const traces = some(all).slice(0, 1)

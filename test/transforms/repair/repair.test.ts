@@ -95,9 +95,9 @@ describe('Repair', () => {
       free(A, by),
       free(A, by),
     ]
-    const { changes, events: mended } = repaired(events)
+    const { changes, events: fixed } = repaired(events)
     expect(changes).toEqual({ 'free-added': 1, 'free-dropped': 1 })
-    expect(mended).toEqual([events[0], free(A, by), ...events.slice(1, -1)])
+    expect(fixed).toEqual([events[0], free(A, by), ...events.slice(1, -1)])
   })
 
   it('leaves alone what is allowed', () => {
@@ -254,7 +254,7 @@ describe('Repair', () => {
       ],
       { 'free-dropped': 1 },
     ],
-  ])('mends %s', (_, events, expected, changes) => {
+  ])('repairs %s', (_, events, expected, changes) => {
     expect(repaired(events)).toEqual({ events: expected, changes })
     expect(faults(expected)).toEqual({})
   })

@@ -23,7 +23,7 @@ export interface ReportFacts {
   resizes: { grown: number; shrunk: number; same: number; moved: number; grownBytes: bigint; shrunkBytes: bigint }
   zeroSizes: number
   problems: { kind: string; event: number }[]
-  /** The numbers of the events that allocated or resized last what is live at the ends, with the bytes. */
+  /** The numbers of the events that allocated or resized last the live set at the ends, with the bytes. */
   ends: { event: number; size: bigint }[]
   /** Pages by steps of 256 live bytes. */
   pagesAtPeak: number[]

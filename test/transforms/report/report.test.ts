@@ -155,7 +155,7 @@ describe('ReportCollector', () => {
     const totals = map.event.map((_, moment) => map.cells.reduce((all, cells) => all + cells[moment]!, 0))
     totals.forEach((thousandths, i) => {
       const live = Number(use.liveBytes[use.event.indexOf(map.event[i]!)])
-      // What is live at all has a thousandth of a row.
+      // The live set at all has a thousandth of a row.
       expect(Math.abs((thousandths * Number(map.rowBytes)) / 1000 - live)).toBeLessThan(
         (map.cells.length * Number(map.rowBytes)) / 1000 + 1,
       )

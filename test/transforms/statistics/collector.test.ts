@@ -161,7 +161,7 @@ describe('StatisticsCollector', () => {
     expect(of(alloc(1n, 8n), alloc(2n, 16n), free(1n), alloc(3n, 32n), free(2n))).toEqual({ blocks: 2, bytes: 24n })
   })
 
-  test('what is live at the peak, when it comes late, again, or never falls', () => {
+  test('the live set at the peak, when it comes late, again, or never falls', () => {
     const site = (name: string) => ({ function: name })
     const shares = (...events: TraceEvent[]) => {
       const { sites, sizes, peakBytes } = statistics(...events)

@@ -169,7 +169,7 @@ describe('the single-file form', () => {
     }
   })
 
-  it('of an input that broke off has all events and no end', () => {
+  it('of a truncated input has all events and no end', () => {
     const encoder = hatf.encoder({ splitAddr: true })
     const out: Uint8Array[] = []
     const drain = () => {
@@ -288,7 +288,7 @@ describe('damage', () => {
     }
   })
 
-  it('is not looked for when the input broke off elsewhere', () => {
+  it('is not looked for when the input was truncated elsewhere', () => {
     for (let length = 0; length < FILE.length; length += 3) {
       const decoder = hatf.decoder({ fold: false })
       const events: TraceEvent[] = []
