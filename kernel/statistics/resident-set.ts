@@ -1,4 +1,4 @@
-/** The resident set of the process, as events of no block have it now and then, beside the live bytes of that moment. */
+/** The resident set of the process, of events that concern no block, beside the live bytes of that moment. */
 import {
   RESIDENT_SET_BYTES,
   RS_AT_PEAK,
