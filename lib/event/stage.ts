@@ -34,7 +34,8 @@ export interface Stage<In, Out> {
   readonly consumes?: boolean
   /**
    * Whether it takes batches with `EventBatch.infos`, in which events have no addresses and most have no sizes. It does
-   * not need to know which block is freed, and gets all events of a trace. Default false.
+   * not need to know which block is freed, and gets all events of a trace. It also knows the stacks of a tree by their
+   * nodes (`StringTable.nodeOf`): only the first list of a node in a trace has its frames. Default false.
    */
   readonly countsInfos?: boolean
   /**

@@ -42,6 +42,8 @@ export class StringTable {
   private heads = EMPTY_HEADS
   private readonly chain: number[] = []
   private nodes = NO_IDS
+  /** In place of `tree.depths`, where frames were added to stacks. */
+  depths: Uint32Array | undefined
 
   /** @param tree where the lists are stacks of a tree that the decoder has, that tree */
   constructor(readonly tree?: StackTree) {}
@@ -198,6 +200,16 @@ export class StringTable {
       listed: listed.slice(),
       lists: lists.slice(),
     })
+  }
+
+  /** A table with the same strings, whose lists are to be stacks of the same tree. */
+  copyStrings(): StringTable {
+    const { bytes, starts } = this.flat()
+    const table = new StringTable(this.tree)
+    table.bytes = bytes.slice()
+    table.starts = starts.slice()
+    table.count = starts.length - 1
+    return table
   }
 
   /** A string's bytes, in place; the caller must not keep or change them. */

@@ -59,7 +59,7 @@ export class HeaptrackDecoder extends LineDecoder {
     super(NAME, MAX_LINE, options)
   }
 
-  /** Batches shall have infos. Raw files have addresses, and stay as they are. */
+  /** Batches shall have infos; those of raw files have addresses. In both, a stack has its frames only once. */
   giveInfos(): void {
     this.wantsInfos = true
   }
@@ -322,7 +322,7 @@ export class HeaptrackDecoder extends LineDecoder {
     this.layout = head.layout
     if (head.layout.pageSize !== undefined) this.others.pageSize = head.layout.pageSize
     this.definitions = new Definitions(head.layout)
-    this.stacks = new Stacks(this.definitions.tables, head.layout.raw)
+    this.stacks = new Stacks(this.definitions.tables, head.layout.raw, this.wantsInfos)
     this.header = headerOf(head.layout)
     if (this.wantsInfos && !head.layout.raw) this.infos = new InfoBlocks()
     input.skip(head.end - input.pos)

@@ -11,6 +11,8 @@ const MAX_KEPT = 8 << 20
 /** A batch is closed when its strings and lists take this much memory. */
 const MAX_BATCH = 4 << 20
 
+const NO_FRAMES = new Uint32Array(0)
+
 /** The result of `list` for a stack whose texts are too long. */
 export const TOO_LONG = -1
 /** The result of `list` if a batch that is not empty has no room left. */
@@ -40,12 +42,18 @@ export class Stacks {
   private keptFirst = new Uint32Array(0)
   private keptCount = new Uint32Array(0)
   private stack = new Uint32Array(256)
+  /** By node, for consumers that know stacks by their nodes: 1 if an earlier list has its frames. */
+  private given = new Uint8Array(0)
+  /** By node, the last batch with a list without frames, and that list. */
+  private briefBatch = new Uint32Array(0)
+  private brief = new Uint32Array(0)
   /** The tree of these stacks, for the strings of batches. */
   readonly tree: StackTree
 
   constructor(
     private readonly tables: Tables,
     private readonly isRaw: boolean,
+    private readonly isBrief = false,
   ) {
     const depths = () => this.nodeDepth
     this.tree = {
@@ -71,7 +79,14 @@ export class Stacks {
       const list = this.cover[node] as number
       if (this.strings.nodeOf(list) === node) return list
     }
-    return this.newList(node)
+    return this.isBrief && this.given[node] === 1 ? this.briefList(node) : this.newList(node)
+  }
+
+  /** The list of a stack whose frames an earlier list has. */
+  private briefList(node: number): number {
+    if (this.briefBatch[node] === this.batch) return this.brief[node] as number
+    this.briefBatch[node] = this.batch
+    return (this.brief[node] = this.strings.addStack(node, NO_FRAMES, 0, 0))
   }
 
   /** The texts of the frames of an entry, the innermost first. */
@@ -88,6 +103,13 @@ export class Stacks {
       this.coverBatch = grown(this.coverBatch, this.cover.length)
       this.nodeDepth = grown(this.nodeDepth, this.cover.length)
       this.nodeBytes = grown(this.nodeBytes, this.cover.length)
+      if (this.isBrief) {
+        const given = new Uint8Array(this.cover.length)
+        given.set(this.given)
+        this.given = given
+        this.briefBatch = grown(this.briefBatch, this.cover.length)
+        this.brief = grown(this.brief, this.cover.length)
+      }
     }
     if (tables.entries >= this.entryBatch.length) {
       this.entryBatch = grown(this.entryBatch, tables.entries + 1)
@@ -117,6 +139,7 @@ export class Stacks {
     if (bytes > MAX_STACK_BYTES) return TOO_LONG
     const list = strings.addStack(node, this.stack.subarray(0, depth), cover[at] as number, restDepth)
     this.setCover(node, at, list, depth + restDepth, bytes)
+    if (this.isBrief) this.given[node] = 1
     return list
   }
 

@@ -2,6 +2,7 @@ import { SPACE } from '../../text/ascii.js'
 import { reviseBatch, type EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
 import { formatFrame, parseFrame, type Frame } from '../../event/frame.js'
+import type { StackTree } from '../../event/stack-tree.js'
 import type { StringTable } from '../../event/strings.js'
 import type { Warn } from '../../reading/run-stage.js'
 import type { Names } from './namer.js'
@@ -25,6 +26,7 @@ export async function* nameFrames(
   hasCallSites = false,
 ): AsyncGenerator<EventBatch> {
   const loaded = new LoadedModules()
+  const depths: Depths = { of: new Uint32Array(0) }
   let symbolizer: Symbolizer | undefined
   let warned = 0
   try {
@@ -38,7 +40,7 @@ export async function* nameFrames(
         continue
       }
       symbolizer ??= await open(loaded)
-      const framed = hasRaw ? await named(batch, raw, symbolizer) : batch
+      const framed = hasRaw ? await named(batch, raw, symbolizer, depths) : batch
       yield sites === undefined ? framed : await namedSites(framed, sites, symbolizer)
       while (warned < symbolizer.warnings.length) warn(symbolizer.warnings[warned++] as string)
     }
@@ -52,6 +54,7 @@ async function named(
   batch: EventBatch,
   raw: ReadonlyMap<number, RawFrame>,
   symbolizer: Symbolizer,
+  depths: Depths,
 ): Promise<EventBatch> {
   const byModule = new Map<string, bigint[]>()
   for (const { module, offset } of raw.values()) {
@@ -59,7 +62,8 @@ async function named(
     if (offsets === undefined) byModule.set(module, [offset])
     else offsets.push(offset)
   }
-  const strings = batch.strings.copy()
+  const { tree } = batch.strings
+  const strings = tree === undefined ? batch.strings.copy() : batch.strings.copyStrings()
   const replaced = new Map<number, number[]>()
   const found = new Map<string, ReadonlyMap<bigint, Names>>()
   for (const [module, offsets] of byModule) found.set(module, await symbolizer.names(module, offsets))
@@ -71,6 +75,7 @@ async function named(
         framesOf(frame, names).map((text) => strings.internText(text)),
       )
   }
+  if (tree !== undefined) return renamedTree(batch, strings, replaced, depths)
   return replaced.size === 0 ? batch : renamed(batch, strings, replaced)
 }
 
@@ -97,6 +102,56 @@ function rawFrames(strings: StringTable): Map<number, RawFrame> {
 /** The texts of a frame and of what was inlined there, the innermost first. The last one has the module and address. */
 function framesOf(raw: Frame, names: Names): string[] {
   return names.map((name, i) => formatFrame(i < names.length - 1 ? { ...name, inlined: true } : { ...raw, ...name }))
+}
+
+/** The numbers of frames of stacks, with those that were added, by node of the tree of the current trace. */
+interface Depths {
+  of: Uint32Array
+  tree?: StackTree
+}
+
+/**
+ * A batch whose stacks of a tree have other frames, and the same nodes. Lists of stacks that were in an earlier batch
+ * may have no frames, and stay so.
+ * @param strings those of the batch, without lists, with the names
+ */
+function renamedTree(
+  batch: EventBatch,
+  strings: StringTable,
+  replaced: ReadonlyMap<number, number[]>,
+  depths: Depths,
+): EventBatch {
+  const { strings: source } = batch
+  const tree = source.tree as StackTree
+  if (depths.tree !== tree) Object.assign(depths, { tree, of: new Uint32Array(0) })
+  if (depths.of.length < tree.parents.length) {
+    const longer = new Uint32Array(tree.parents.length)
+    longer.set(depths.of)
+    depths.of = longer
+  }
+  for (let list = 0; list < source.listCount; list++) {
+    const ids = source.listView(list)
+    const node = source.nodeOf(list)
+    const kept = ids.length > MAX_FRAMES
+    const frames: number[] = []
+    // From the outermost frame on, each node adds its own.
+    const ends = new Map<number, number>()
+    if (ids.length > 0)
+      for (let at = node; at !== 0; at = tree.parents[at] as number)
+        ends.set(ids.length - (tree.depths[at] as number), at)
+    for (let i = ids.length - 1; i >= 0; i--) {
+      const id = ids[i] as number
+      const names = kept ? undefined : replaced.get(id)
+      if (names === undefined) frames.push(id)
+      else for (let n = names.length - 1; n >= 0; n--) frames.push(names[n] as number)
+      const at = ends.get(i)
+      if (at !== undefined) depths.of[at] = frames.length
+    }
+    strings.addStack(node, Uint32Array.from(frames.toReversed()), 0, 0)
+  }
+  strings.depths = depths.of
+  // Its lists have the numbers of the others, so it shares their column.
+  return reviseBatch(batch, 0, strings)
 }
 
 /** A batch whose stacks have other frames. */

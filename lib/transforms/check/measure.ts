@@ -35,8 +35,8 @@ export interface Measured {
  * statistics for each group with functions.
  */
 export class CheckCollector {
-  /** As in `Stage`. */
-  readonly countsInfos = true
+  /** As in `Stage`: the names of groups are those of whole stacks. */
+  readonly countsInfos: boolean
   private readonly profile = new ProfileCollector()
   private readonly parts: readonly (Part | undefined)[]
 
@@ -57,6 +57,7 @@ export class CheckCollector {
       const names = new GroupNames(group, own)
       return { names, renamed: new RenamedSites(names), statistics: new StatisticsCollector() }
     })
+    this.countsInfos = this.parts.every((part) => part === undefined)
   }
 
   /** Takes the events of a batch. A batch with another header begins another trace: no block outlives its trace. */

@@ -83,6 +83,7 @@ export class SiteKeys {
     this.nameOf = new Int32Array(strings.size).fill(UNKNOWN)
     this.rowOfList = new Int32Array(strings.listCount).fill(UNKNOWN)
     this.cache.fill(UNKNOWN)
+    if (strings.tree !== undefined) this.learn(strings, strings.tree)
   }
 
   /** The row of event i's site, which has a field of `HAS_SITE`. */
@@ -139,7 +140,8 @@ export class SiteKeys {
     const strings = this.strings as StringTable
     const treeNode = strings.nodeOf(list)
     const frames = strings.listView(list)
-    if (treeNode !== 0) return (this.rowOfList[list] = this.nodeRow(treeNode, frames, strings.tree as StackTree))
+    if (treeNode !== 0)
+      return (this.rowOfList[list] = this.rowAt(this.path(treeNode, frames, strings.tree as StackTree)))
     if (frames.length > this.key.length) this.key = new Uint32Array(2 * frames.length)
     let row: number = frames.length === 0 ? NONE : OTHERS
     let n = 0
@@ -153,8 +155,18 @@ export class SiteKeys {
     return row
   }
 
-  /** The row of a stack that is a node of a tree. Only the frames of nodes that are new are looked at. */
-  private nodeRow(node: number, frames: Uint32Array, { parents, depths }: StackTree): number {
+  /** Looks at the frames of the nodes that are new: later lists of these nodes may have none. */
+  private learn(strings: StringTable, tree: StackTree): void {
+    for (let list = 0; list < strings.listCount; list++) {
+      const node = strings.nodeOf(list)
+      if (node !== 0 && (this.pathOf[node] ?? 0) === 0) this.path(node, strings.listView(list), tree)
+    }
+  }
+
+  /** The path of a stack that is a node of a tree. Only the frames of nodes that are new are looked at. */
+  private path(node: number, frames: Uint32Array, tree: StackTree): number {
+    const { parents } = tree
+    const depths = this.strings?.depths ?? tree.depths
     if (parents.length > this.pathOf.length) this.pathOf = widened(this.pathOf, new Int32Array(parents.length))
     const { pathOf, walked, paths } = this
     let at = node
@@ -169,7 +181,7 @@ export class SiteKeys {
       }
       pathOf[next] = path < 0 ? NO_PATH : path + 1
     }
-    return this.rowAt(path)
+    return path
   }
 
   private sourceRow(functionId: number, fileId: number, line: number): number {

@@ -120,6 +120,7 @@ describe('a decoder that gives infos', () => {
         const plain = decode(text, false, pieces).flatMap((batch) => [...batch])
         const live = new Map<number, bigint[]>()
         const fields = new Map<number, object>()
+        const stacks = new Map<number, readonly string[]>()
         let i = 0
         for (const batch of decode(text, true, pieces)) {
           for (const [row, event] of [...batch].entries()) {
@@ -130,6 +131,11 @@ describe('a decoder that gives infos', () => {
             const stack = live.get(info) ?? []
             if (event.kind === 'alloc') {
               const { kind, time, ...own } = event
+              if (own.stack !== undefined) {
+                const node = batch.strings.nodeOf(batch.stack[row] as number)
+                if (own.stack.length > 0) stacks.set(node, own.stack)
+                Object.assign(own, { stack: stacks.get(node) })
+              }
               if (fields.has(info)) expect(own).toEqual({})
               else fields.set(info, own)
               expect({ kind, time, ...fields.get(info) }).toEqual(expected)
@@ -173,8 +179,31 @@ describe('a decoder that gives infos', () => {
     expect(outcome(true, `${lines.slice(0, 10).join('\n')}\n`).warnings?.length).toBe(1)
   })
 
-  it('leaves raw files as they are', () => {
-    const text = 'v 10400 3\nx 4 /b/c\nX ./a\nm 1 -\nt 10 0\n+ 10 1 1000\n- 1000\n'
-    expect(decode(text, true, 1000).map(({ infos }) => infos)).toEqual([undefined])
+  it('gives addresses of raw files, and the frames of a stack once', () => {
+    const lines = ['v 10400 3', 'x 4 /b/c', 'X ./a', 'm 1 -', 't 10 0', 't 20 1', '+ 10 2 1000', '+ 8 1 2000', '- 1000']
+    const batches = decode(`${[...lines, '+ 10 2 1000', '+ 9 1 3000'].join('\n')}\n`, true, 1)
+    expect(batches.map(({ infos }) => infos)).toEqual(batches.map(() => undefined))
+    const stacks = batches.flatMap((batch) =>
+      [...batch].flatMap((event) => (event.kind === 'alloc' ? [event.stack] : [])),
+    )
+    expect(stacks).toEqual([['[0x20]', '[0x10]'], ['[0x10]'], [], []])
+  })
+
+  it('has the same sites of raw files, wherever batches end', () => {
+    const blocks = fc.array(fc.tuple(fc.nat(30), fc.nat(20), fc.nat(9)), { maxLength: 200 })
+    fc.assert(
+      fc.property(blocks, fc.integer({ min: 1, max: 400 }), (all, pieces) => {
+        const lines = ['v 10400 3', 'x 4 /b/c', 'X ./a', 'm 1 -', 't 10 0']
+        let nodes = 1
+        for (const [what, first, second] of all) {
+          if (what < 6) lines.push(`t ${hex(16 * (1 + second))} ${hex(first % ++nodes)}`)
+          else if (what < 20) lines.push(`+ ${hex(second)} ${hex(first % (nodes + 1))} ${hex(4096 + second)}`)
+          else lines.push(`- ${hex(4096 + second)}`)
+        }
+        const text = `${[...lines, '+ 1 0 1'].join('\n')}\n`
+        expect(known(decode(text, true, pieces))).toEqual(known(decode(text, false, 1000)))
+      }),
+      { numRuns: runs(500) },
+    )
   })
 })
