@@ -23,8 +23,8 @@ const OPTIONS: OptionNames<ReadSourceOptions & BlockTableOptions> = {
  * The blocks of a trace, one after the other, as plain objects: each block when it, or the trace, ends. Memory grows
  * with the number of live blocks.
  *
- * @example for await (const block of blocks('app.mtrc.gz')) if (block.ending === 'live') console.log(block.size,
- *   block.site)
+ * @example
+ * for await (const block of blocks('app.mtrc.gz')) if (block.ending === 'live') console.log(block.size, block.site)
  *
  * @throws RangeError for unknown options; while iterating, TraceError (with the path of a file) and the errors of the
  *   source, after the blocks before the fault

@@ -32,7 +32,8 @@ const OPTIONS: OptionNames<FilterFileOptions> = { decode: true, folder: 'string'
  * @param path a file, or `-` for standard input
  * @throws RangeError for unknown or invalid options
  *
- * @example await pipeline(filterFile('app.mtrc', { leaked: true }), ndjson.encode(), createWriteStream('leaks.ndjson'))
+ * @example
+ * await pipeline(filterFile('app.mtrc', { leaked: true }), ndjson.encode(), createWriteStream('leaks.ndjson'))
  */
 export function filterFile(path: string, options: FilterOptions, reading: FilterFileOptions = {}): MergedStream {
   checkOptions(reading, OPTIONS, 'filterFile')

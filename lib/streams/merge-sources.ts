@@ -26,8 +26,8 @@ const OPTIONS: OptionNames<MergeSourcesOptions> = {
  * A source that fails is merged up to its fault, and the others to their end. Then the stream fails with an error that
  * begins with the source's name: its path, or `input 2`. See `mergeInputs` in `heapflow/stages` for more.
  *
- * @example await pipeline(merge('a.mtrc', 'b.hatf.gz', { by: 'time' }), ndjson.encode(),
- *   createWriteStream('both.ndjson'))
+ * @example
+ * await pipeline(merge('a.mtrc', 'b.hatf.gz', { by: 'time' }), ndjson.encode(), createWriteStream('all.ndjson'))
  *
  * @throws RangeError for unknown options
  */

@@ -14,8 +14,10 @@ export type ProfileSink = ResultSink<Profile>
  * at another moment, what was temporary, by the stacks that allocated it. Put it at the end of a pipeline. Memory grows
  * with the number of live blocks, and of distinct stacks.
  *
- * @example const sink = profile({ at: 'peak' }) await pipeline(createReadStream('app.mtrc'), mtrc.decode(), sink) for
- *   (const { node, live } of (await sink.result).samples()) console.log(node, live.bytes)
+ * @example
+ * const sink = profile({ at: 'peak' })
+ * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), sink)
+ * for (const { node, live } of (await sink.result).samples()) console.log(node, live.bytes)
  */
 export function profile(options: ProfileOptions = {}): ProfileSink {
   return new CollectingSink('profile()', new ProfileCollector(options))

@@ -16,10 +16,12 @@ import { abortError, openTrace, type TraceReader } from './io/open-trace.js'
 type Chunks = Uint8Array | string | EventBatch | TraceEvent
 
 /**
- * Where events come from: the path or `file:` URL of a file (`-` is standard input), the bytes of a trace, or a stream
- * or any other iterable of bytes, batches or events. Bytes may be of any format, compressed or not.
+ * Where events come from: the path or `file:` URL of a file (`-` is standard input), the bytes of a trace, a Blob, or a
+ * stream (of Node or of the web) or any other iterable of bytes, batches or events. Bytes may be of any format,
+ * compressed or not.
  */
-export type TraceSource = string | URL | Uint8Array | AsyncIterable<Chunks> | Iterable<Chunks> | NodeJS.ReadableStream
+export type TraceSource =
+  string | URL | Uint8Array | ArrayBuffer | Blob | AsyncIterable<Chunks> | Iterable<Chunks> | NodeJS.ReadableStream
 
 /** How a source is read. */
 export interface ReadSourceOptions extends Pick<DecodeAnyOptions, 'format' | 'decode'> {
@@ -31,7 +33,7 @@ export interface ReadSourceOptions extends Pick<DecodeAnyOptions, 'format' | 'de
 
 /** Whether a value is a source from which a trace can be read. */
 export function isSource(value: unknown): value is TraceSource {
-  return typeof value === 'string' || value instanceof URL || isIterable(value)
+  return typeof value === 'string' || value instanceof URL || isIterable(iterableOf(value))
 }
 
 const OPTIONS: OptionNames<ReadSourceOptions> = { format: true, decode: true, signal: true, onWarning: 'function' }
@@ -76,9 +78,11 @@ export function readSource(source: TraceSource, options: ReadSourceOptions = {})
     if (onWarning !== undefined) trace.on('warning', onWarning)
     return trace
   }
-  const chunks = source instanceof Uint8Array ? [source] : source
+  const chunks = iterableOf(source)
   if (!isIterable(chunks))
-    throw wrongType(`a trace is read from a path, bytes, a stream or an iterable, not from ${showValue(source)}`)
+    throw wrongType(
+      `a trace is read from a path, bytes, a Blob, a stream or an iterable, not from ${showValue(source)}`,
+    )
   const aborter = new AbortController()
   const abort = () => aborter.abort(signal?.reason)
   const emitter = new EventEmitter()
@@ -115,6 +119,13 @@ export function readSource(source: TraceSource, options: ReadSourceOptions = {})
       destroy(chunks, abortError(aborter.signal))
     },
   }
+}
+
+/** Bytes and Blobs as what is iterated; anything else as it is. */
+function iterableOf(source: unknown): unknown {
+  if (source instanceof Uint8Array) return [source]
+  if (source instanceof ArrayBuffer) return [new Uint8Array(source)]
+  return source instanceof Blob ? source.stream() : source
 }
 
 function isIterable(source: unknown): source is AsyncIterable<Chunks> | Iterable<Chunks> {

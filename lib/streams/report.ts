@@ -29,8 +29,10 @@ const OPTIONS: OptionNames<ReportPageOptions> = {
  * A Writable that collects the data of a report from the events written to it. Put it at the end of a pipeline. Memory
  * grows with the number of live blocks, and of distinct stacks.
  *
- * @example const sink = report() await pipeline(createReadStream('app.mtrc'), mtrc.decode(), sink) const { summary,
- *   sites } = (await sink.result).data()
+ * @example
+ * const sink = report()
+ * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), sink)
+ * const { summary, sites } = (await sink.result).data()
  */
 export function report(): ReportSink {
   return new CollectingSink('report()', new ReportCollector())

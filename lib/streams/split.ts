@@ -32,8 +32,9 @@ export interface SplitSink extends Writable, TakesEvents {
  * before the fault; formats with an end mark do not get it. For files, of which only some are open at a time, see
  * `SplitFiles` in `heapflow/stages`.
  *
- * @example await pipeline( createReadStream('app.mtrc'), mtrc.decode(), split({ by: 'thread' }, (thread) =>
- *   [hatf.encode(), createWriteStream(`thread-${thread}.hatf`)]), )
+ * @example
+ * const open = (thread: string) => [hatf.encode(), createWriteStream(`thread-${thread}.hatf`)] as const
+ * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), split({ by: 'thread' }, open))
  *
  * @param open called once for each key, with the key; see `PARTITIONS` for what keys look like
  * @throws RangeError for unknown options, and unknown ways to divide

@@ -9,8 +9,10 @@ export type StatsSink = ResultSink<Statistics>
  * A Writable that collects the statistics of the events written to it: totals, peaks, sizes, lifetimes, leaks by site
  * ... Put it at the end of a pipeline. Memory grows with the number of live blocks, and of distinct sites and sizes.
  *
- * @example const sink = stats() await pipeline(createReadStream('app.mtrc'), mtrc.decode(), sink) const { peakBytes } =
- *   await sink.result
+ * @example
+ * const sink = stats()
+ * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), sink)
+ * const { peakBytes } = await sink.result
  */
 export function stats(): StatsSink {
   return new CollectingSink('stats()', new StatisticsCollector())

@@ -20,8 +20,11 @@ import type { EventStream, StreamEvents } from './types.js'
  * Keeps some of the events: those that meet all criteria, or for which a function returns a truthy value. Criteria are
  * much faster than a function; both together are `{ kind: 'alloc', where: (event) => ... }`.
  *
- * @example filter({ kind: 'alloc', size: parseRange('4K..'), lifetimes: true }) filter((event) => event.kind ===
- *   'alloc' && event.file?.startsWith('vm/'))
+ * @example
+ * filter({ kind: 'alloc', size: parseRange('4K..'), lifetimes: true })
+ *
+ * @example
+ * filter((event) => event.kind === 'alloc' && event.file?.startsWith('vm/'))
  *
  * @throws RangeError for unknown options and values that no event can have; an exception of the function is the
  *   stream's error, a TraceError with the number of the event
@@ -35,7 +38,11 @@ export function filter(criteria: FilterOptions | NonNullable<FilterOptions['wher
  * Changes events by options, or by a function, which is much slower. The function may change the event or return
  * another one, or a list of them; with `false` or `null` the event is dropped.
  *
- * @example map({ anonymize: { key: 'secret' }, numberThreads: true }) map((event) => { event.thread = 1n })
+ * @example
+ * map({ anonymize: { key: 'secret' }, numberThreads: true })
+ *
+ * @example
+ * map((event) => ({ ...event, thread: 1n }))
  *
  * @throws RangeError for unknown options and values that do not fit; what the function throws is the stream's error, a
  *   TraceError with the number of the event
@@ -49,7 +56,9 @@ export function map(changes: MapOptions | EventFunction): EventStream<'events'> 
  * Makes batches from plain events. Streams of events take plain events too; use this to give them a header, or to read
  * the batches yourself.
  *
- * @example await pipeline(Readable.from(events), fromEvents({ format: 'mine', timeUnit: 'ns' }), ndjson.encode(), sink)
+ * @example
+ * const allocations = Readable.from([{ kind: 'alloc', address: 16n, size: 8n, time: 1n }])
+ * await pipeline(allocations, fromEvents({ format: 'mine', timeUnit: 'ns' }), ndjson.encode(), process.stdout)
  *
  * @param header the header of the trace; by default an empty one
  * @throws TypeError or RangeError for a header that no trace can have, as none could be read back
@@ -99,9 +108,11 @@ export interface VerifyStream extends EventStream<'events', VerifyEvents> {
  * unchanged. A fault is not an error of the stream: the first places of each are emitted as `finding`. Truncation is an
  * error of the stream that decodes the trace. Memory grows with the number of live blocks.
  *
- * @example const check = verify({ allow: ['zero-size'] }).on('finding', ({ event, what }) => console.error(event,
- *   what)) await pipeline(createReadStream('app.mtrc'), mtrc.decode(), check, hatf.encode(),
- *   createWriteStream('app.hatf')) console.log(check.result().counts)
+ * @example
+ * const check = verify({ allow: ['zero-size'] })
+ * check.on('finding', ({ event, what }) => console.error(event, what))
+ * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), check, hatf.encode(), createWriteStream('app.hatf'))
+ * console.log(check.result().counts)
  *
  * @throws RangeError for unknown options
  */

@@ -81,7 +81,8 @@ const OPTIONS: OptionNames<OpenOptions> = {
 /**
  * Reads a file, or standard input for `-`, of any format, compressed or not. Emits `warning` with a text.
  *
- * @example for await (const batch of openTrace('app.mtrc.gz')) console.log(batch.count)
+ * @example
+ * for await (const batch of openTrace('app.mtrc.gz')) console.log(batch.count)
  *
  * @throws RangeError for unknown options. Faults of the file are thrown by the iteration
  */

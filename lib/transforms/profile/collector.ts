@@ -15,8 +15,10 @@ const OPTIONS: OptionNames<ProfileOptions> = { at: true, threadRoot: 'boolean', 
  * grows with the number of blocks that are live at a time (as for statistics), and with the distinct stacks: 1 to 2 KB
  * for each.
  *
- * @example const collector = new ProfileCollector({ at: 'peak' }) for await (const batch of openTrace('app.mtrc'))
- *   collector.add(batch) const { frames, tree } = collector.finish()
+ * @example
+ * const collector = new ProfileCollector({ at: 'peak' })
+ * for await (const batch of openTrace('app.mtrc')) collector.add(batch)
+ * const { frames, tree } = collector.finish()
  */
 export class ProfileCollector {
   /** As in `Stage`. */

@@ -20,8 +20,10 @@ const HAS_TIME = FieldBit.time
  * blocks that are live at a time and with the distinct stacks, as for a profile: by 50 to 180 bytes more for each
  * block.
  *
- * @example const collector = new ReportCollector() for await (const batch of openTrace('app.mtrc'))
- *   collector.add(batch) const { summary, timeline } = collector.finish().data({ name: 'app.mtrc' })
+ * @example
+ * const collector = new ReportCollector()
+ * for await (const batch of openTrace('app.mtrc')) collector.add(batch)
+ * const { summary, timeline } = collector.finish().data({ name: 'app.mtrc' })
  */
 export class ReportCollector implements RowObserver {
   private readonly collector = new StatisticsCollector({ sites: MAX_STACKS })

@@ -54,8 +54,10 @@ export interface CollectorOptions {
  * Collects the statistics of a stream of batches in one pass. Memory grows with the number of blocks that are live at a
  * time, and with the numbers of distinct sites, sizes, threads, processes and CPUs, each up to `MAX_KEYS`.
  *
- * @example const collector = new StatisticsCollector() for await (const batch of batches) collector.add(batch) const {
- *   peakBytes } = collector.finish()
+ * @example
+ * const collector = new StatisticsCollector()
+ * for await (const batch of openTrace('app.mtrc')) collector.add(batch)
+ * const { peakBytes } = collector.finish()
  */
 export class StatisticsCollector {
   /** Set this before the first batch. */

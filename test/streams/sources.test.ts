@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { events, type TraceSource } from '../../lib/streams/read-source.js'
+
+const file = new URL('../golden/mtrc/sources.mtrc', import.meta.url)
+const bytes = new Uint8Array(readFileSync(file))
+const zipped = new Uint8Array(gzipSync(bytes))
+
+async function kindsOf(source: TraceSource): Promise<string[]> {
+  const kinds: string[] = []
+  for await (const event of events(source)) kinds.push(event.kind)
+  return kinds
+}
+
+test.each<[string, () => TraceSource]>([
+  ['bytes', () => bytes],
+  ['an ArrayBuffer', () => bytes.slice().buffer],
+  ['a Blob', () => new Blob([bytes])],
+  ['a compressed Blob', () => new Blob([zipped])],
+  ['a stream of the web', () => new Blob([bytes]).stream() as AsyncIterable<Uint8Array>],
+  ['a stream of Node', () => Readable.from([bytes.subarray(0, 10), bytes.subarray(10)])],
+])('events are read from %s', async (_, source) => {
+  const expected = await kindsOf(file)
+  expect(expected.length).toBeGreaterThan(5)
+  expect(await kindsOf(source())).toEqual(expected)
+})
+
+test('anything else is named in the error', () => {
+  expect(() => events(7 as unknown as TraceSource)).toThrow('bytes, a Blob, a stream or an iterable, not from 7')
+})
