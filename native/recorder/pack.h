@@ -9,14 +9,14 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "shared.h"
+#include "process.h"
 
 enum {
   T_PROCESS = 1, T_MODULE, T_FRAME, T_NODE, T_THREAD, T_LOST, T_END,
   E_MALLOC, E_CALLOC, E_ALIGNED, E_NEW_REALLOC, E_REALLOC, E_FREE, E_RELEASED, E_KEPT,
+  T_CHILD, T_SWITCH, T_UNLOADED, T_NAME, E_EXISTING, E_FREE_STACK, E_RESIDENT,
   SAME_STACK = 0x80,
 };
 
@@ -26,30 +26,12 @@ static size_t out_used;
 static uint64_t events;
 /* What differences are from. */
 static uint64_t last_time, last_address, last_frame;
-static uint32_t last_node, last_tid;
-
-struct module {
-  uint64_t base, start, end;
-  uint32_t number, id_length, path_length;
-  uint8_t *text;
-};
-static struct module *modules;
-static size_t module_count;
-static uint32_t module_numbers;
-/* Frames by address and stacks by frame and parent: open addressing, 0 is none. */
-struct entry {
-  uint64_t key;
-  uint32_t parent, number;
-};
-struct table {
-  struct entry *entries;
-  size_t size, used;
-};
+static uint32_t last_node, last_tid, last_process, process_count;
+static struct known_module *known_modules;
+static size_t known_count;
+/* Frames by offset and module, and stacks by frame and parent. */
 static struct table frames, nodes;
 static uint32_t frame_count, node_count;
-/* The nodes of the last stack of each slot, the outermost first. */
-static uint32_t *stacks[SLOTS];
-static uint32_t depths[SLOTS];
 
 static void pack_flush(void) {
   size_t done = 0;
@@ -90,53 +72,6 @@ static void put_difference(uint64_t value, uint64_t from) {
   put_number(difference << 1 ^ (0 - (difference >> 63)));
 }
 
-static void *allocate(void *memory, size_t size) {
-  void *result = realloc(memory, size);
-  if (result == NULL) {
-    fprintf(stderr, "heapflow: out of memory for the stacks of the recording\n");
-    _exit(1);
-  }
-  return result;
-}
-
-static uint64_t hash(uint64_t key, uint32_t parent) {
-  uint64_t h = (key ^ (uint64_t)parent << 40 ^ parent) * 0x9e3779b97f4a7c15ull;
-  return h ^ h >> 29;
-}
-
-/* The entry of a key, which has the number 0 if it is new. */
-static struct entry *entry_of(struct table *table, uint64_t key, uint32_t parent) {
-  if (table->used * 2 >= table->size) {
-    struct table old = *table;
-    table->size = old.size == 0 ? 4096 : 2 * old.size;
-    table->entries = allocate(NULL, table->size * sizeof *table->entries);
-    memset(table->entries, 0, table->size * sizeof *table->entries);
-    for (size_t i = 0; i < old.size; i++) {
-      if (old.entries[i].number == 0) continue;
-      size_t at = hash(old.entries[i].key, old.entries[i].parent) & (table->size - 1);
-      while (table->entries[at].number != 0) at = (at + 1) & (table->size - 1);
-      table->entries[at] = old.entries[i];
-    }
-    free(old.entries);
-  }
-  size_t at = hash(key, parent) & (table->size - 1);
-  for (;; at = (at + 1) & (table->size - 1)) {
-    struct entry *entry = &table->entries[at];
-    if (entry->number == 0) {
-      entry->key = key;
-      entry->parent = parent;
-      table->used++;
-      return entry;
-    }
-    if (entry->key == key && entry->parent == parent) return entry;
-  }
-}
-
-static void clear(struct table *table) {
-  if (table->size > 0) memset(table->entries, 0, table->size * sizeof *table->entries);
-  table->used = 0;
-}
-
 /* "-" stands for descriptor 3; the number of events is then written to descriptor 4 when all is written. */
 static int pack_open(const char *path) {
   static const uint8_t magic[8] = { 0x89, 'H', 'F', 'R', 'E', 'C', '\n', 1 };
@@ -149,97 +84,128 @@ static int pack_open(const char *path) {
   return out_fd >= 0;
 }
 
-/* Another image of the program begins: nothing of the one before is used again. Its words, if they are known. */
-static void pack_process(uint32_t pid, char **words) {
-  char path[64], command[4096];
-  ssize_t length = 0;
-  if (words != NULL) {
-    for (; *words != NULL; words++) {
-      size_t n = strnlen(*words, sizeof command);
-      if ((size_t)length + n + 1 > sizeof command) break;
-      memcpy(command + length, *words, n + 1);
-      length += (ssize_t)n + 1;
-    }
-  } else {
-    snprintf(path, sizeof path, "/proc/%u/cmdline", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) length = read(fd, command, sizeof command);
-    if (fd >= 0) close(fd);
-  }
-  while (length > 0 && command[length - 1] == 0) length--;
-  if (length < 0) length = 0;
-  for (ssize_t i = 0; i < length; i++) if (command[i] == 0) command[i] = ' ';
-  begin_record(T_PROCESS);
-  put_number(pid);
-  put_number((uint64_t)length);
-  put_bytes(command, (size_t)length);
-  clear(&frames);
-  clear(&nodes);
-  for (size_t i = 0; i < module_count; i++) free(modules[i].text);
-  module_count = 0;
-  module_numbers = frame_count = node_count = last_node = last_tid = 0;
-  last_time = last_address = last_frame = 0;
-  memset(depths, 0, sizeof depths);
+static void put_command(const char *text, uint32_t length) {
+  char command[MAX_COMMAND];
+  if (length > MAX_COMMAND) length = MAX_COMMAND;
+  while (length > 0 && text[length - 1] == 0) length--;
+  for (uint32_t i = 0; i < length; i++) command[i] = text[i] == 0 ? ' ' : text[i];
+  put_number(length);
+  put_bytes(command, length);
 }
 
-static void pack_module(uint64_t base, uint64_t start, uint64_t end, const uint8_t *text, uint64_t id, uint64_t path) {
-  if (id > MAX_BUILD_ID || path > MAX_PATH) return;
-  for (size_t i = 0; i < module_count; i++) {
-    struct module *m = &modules[i];
-    if (m->base == base && m->start == start && m->end == end && m->id_length == id && m->path_length == path &&
-        memcmp(m->text, text, id + path) == 0) return;
+/* The first process begins the trace; `command` are words that end with 0 each. */
+static void pack_first(struct process *p, const char *command, uint32_t length) {
+  p->number = last_process = process_count = 1;
+  begin_record(T_PROCESS);
+  put_number(p->pid);
+  put_command(command, length);
+}
+
+/* What follows is of this process. */
+static void pack_switch(struct process *p) {
+  if (p->number == last_process) return;
+  if (p->number == 0) {
+    p->number = ++process_count;
+    begin_record(T_CHILD);
+    put_number(p->pid);
+    put_number(p->parent);
+    put_number((uint64_t)p->how);
+    put_command(p->region->command, p->region->command_length);
+  } else {
+    begin_record(T_SWITCH);
+    put_number(p->number);
   }
-  size_t kept = 0;
-  int replaces = 0;
-  for (size_t i = 0; i < module_count; i++) {
-    if (modules[i].start < end && start < modules[i].end) {
-      free(modules[i].text);
-      replaces = 1;
-    } else modules[kept++] = modules[i];
+  last_process = p->number;
+}
+
+static void forget_frames(struct process *p) { memset(p->cache, 0, sizeof p->cache); }
+
+/* The module with this build id and path, which is written when it is met for the first time. */
+static struct known_module *module_of(struct process *p, uint64_t base, const uint8_t *text, uint64_t id, uint64_t path) {
+  for (size_t i = 0; i < known_count; i++) {
+    struct known_module *m = &known_modules[i];
+    if (m->id_length == id && m->path_length == path && memcmp(m->text, text, id + path) == 0) return m;
   }
-  module_count = kept;
-  /* Addresses have other meanings now. The stacks of threads stay what they were. */
-  if (replaces) {
-    clear(&frames);
-    clear(&nodes);
-  }
-  modules = allocate(modules, (module_count + 1) * sizeof *modules);
-  struct module *m = &modules[module_count++];
-  *m = (struct module){ base, start, end, ++module_numbers, (uint32_t)id, (uint32_t)path, NULL };
+  known_modules = allocate(known_modules, (known_count + 1) * sizeof *known_modules);
+  struct known_module *m = &known_modules[known_count++];
+  *m = (struct known_module){ base, (uint32_t)known_count, (uint32_t)id, (uint32_t)path, NULL };
   m->text = allocate(NULL, id + path + 1);
   memcpy(m->text, text, id + path);
+  pack_switch(p);
   begin_record(T_MODULE);
   put_number(base);
   put_number(id);
   put_bytes(text, id);
   put_number(path);
   put_bytes(text + id, path);
+  return m;
 }
 
-static uint32_t frame_at(uint64_t pc) {
-  struct entry *entry = entry_of(&frames, pc, 0);
-  if (entry->number != 0) return entry->number;
+static void pack_module(struct process *p, uint64_t base, uint64_t start, uint64_t end, const uint8_t *text,
+                        uint64_t id, uint64_t path) {
+  if (id > MAX_BUILD_ID || path > MAX_PATH) return;
+  uint32_t number = module_of(p, base, text, id, path)->number;
+  size_t kept = 0;
+  for (size_t i = 0; i < p->module_count; i++) {
+    struct module *m = &p->modules[i];
+    if (m->base == base && m->start == start && m->end == end && m->number == number) return;
+  }
+  for (size_t i = 0; i < p->module_count; i++)
+    if (p->modules[i].start >= end || start >= p->modules[i].end) p->modules[kept++] = p->modules[i];
+  /* Addresses may have other meanings now. The stacks of threads stay what they were. */
+  forget_frames(p);
+  p->modules = allocate(p->modules, (kept + 1) * sizeof *p->modules);
+  p->modules[kept] = (struct module){ base, start, end, number };
+  p->module_count = kept + 1;
+}
+
+static void pack_unloaded(struct process *p, uint64_t start) {
+  for (size_t i = 0; i < p->module_count; i++) {
+    if (p->modules[i].start != start) continue;
+    pack_switch(p);
+    begin_record(T_UNLOADED);
+    put_number(p->modules[i].number);
+    p->modules[i] = p->modules[--p->module_count];
+    forget_frames(p);
+    return;
+  }
+}
+
+static uint32_t frame_at(struct process *p, uint64_t pc) {
+  struct cached *cached = &p->cache[hash(pc, 0) & (CACHED - 1)];
+  if (cached->pc == pc) return cached->frame;
   /* The call, and not what follows it, unless the instruction was interrupted. */
   uint64_t address = pc >> 63 ? pc & ~((uint64_t)1 << 63) : pc - 1;
   uint32_t module = 0;
-  for (size_t i = 0; i < module_count; i++)
-    if (address >= modules[i].start && address < modules[i].end) module = modules[i].number;
-  begin_record(T_FRAME);
-  put_number(module);
-  put_difference(address, last_frame);
-  last_frame = address;
-  return entry->number = ++frame_count;
+  for (size_t i = 0; i < p->module_count; i++) {
+    const struct module *m = &p->modules[i];
+    if (address < m->start || address >= m->end) continue;
+    module = m->number;
+    /* As in the process in which the module was met first. */
+    address += known_modules[module - 1].base - m->base;
+    break;
+  }
+  struct entry *entry = entry_of(&frames, address, module);
+  if (entry->number == 0) {
+    entry->number = ++frame_count;
+    begin_record(T_FRAME);
+    put_number(module);
+    put_difference(address, last_frame);
+    last_frame = address;
+  }
+  *cached = (struct cached){ pc, entry->number };
+  return entry->number;
 }
 
 /* Brings the stack of a slot up to date. Returns its node. */
-static uint32_t pack_stack(uint32_t slot, uint32_t same, const uint64_t *fresh, uint32_t count) {
+static uint32_t pack_stack(struct process *p, uint32_t slot, uint32_t same, const uint64_t *fresh, uint32_t count) {
   if (same + count > MAX_DEPTH + 1) count = MAX_DEPTH + 1 - same;
-  if (stacks[slot] == NULL) stacks[slot] = allocate(NULL, (MAX_DEPTH + 1) * sizeof **stacks);
-  uint32_t depth = same < depths[slot] ? same : depths[slot];
+  if (p->stacks[slot] == NULL) p->stacks[slot] = allocate(NULL, (MAX_DEPTH + 1) * sizeof **p->stacks);
+  uint32_t depth = same < p->depths[slot] ? same : p->depths[slot];
   for (uint32_t i = 0; i < count; i++, depth++) {
-    uint32_t parent = depth == 0 ? 0 : stacks[slot][depth - 1];
+    uint32_t parent = depth == 0 ? 0 : p->stacks[slot][depth - 1];
     /* A frame of 0 is that of a walk that ended early. */
-    uint32_t frame = fresh[i] == 0 ? 0 : frame_at(fresh[i]);
+    uint32_t frame = fresh[i] == 0 ? 0 : frame_at(p, fresh[i]);
     struct entry *entry = entry_of(&nodes, frame, parent);
     if (entry->number == 0) {
       entry->number = ++node_count;
@@ -247,13 +213,14 @@ static uint32_t pack_stack(uint32_t slot, uint32_t same, const uint64_t *fresh, 
       put_number(frame);
       put_number(node_count - parent);
     }
-    stacks[slot][depth] = entry->number;
+    p->stacks[slot][depth] = entry->number;
   }
-  depths[slot] = depth;
-  return depth == 0 ? 0 : stacks[slot][depth - 1];
+  p->depths[slot] = depth;
+  return depth == 0 ? 0 : p->stacks[slot][depth - 1];
 }
 
-static void pack_thread(uint32_t tid) {
+static void pack_thread(struct process *p, uint32_t tid) {
+  pack_switch(p);
   if (tid == last_tid) return;
   last_tid = tid;
   begin_record(T_THREAD);
@@ -293,8 +260,36 @@ static void pack_free(uint8_t tag, uint64_t time, uint64_t address) {
   events++;
 }
 
-static void pack_lost(uint32_t tid, uint64_t count) {
-  pack_thread(tid);
+/* A block that the process has from its parent, which it frees now. */
+static void pack_existing(uint64_t time, uint64_t address, uint64_t size) {
+  pack_free(E_EXISTING, time, address);
+  put_number(size);
+}
+
+static void pack_free_stack(uint64_t time, uint64_t address, uint32_t node) {
+  pack_free(node == last_node ? E_FREE_STACK | SAME_STACK : E_FREE_STACK, time, address);
+  if (node != last_node) put_difference(node, last_node);
+  last_node = node;
+}
+
+static void pack_resident(struct process *p, uint64_t time, uint64_t bytes) {
+  pack_switch(p);
+  begin_record(E_RESIDENT);
+  put_time(time);
+  put_number(bytes);
+  events++;
+}
+
+/* What the current thread is called. */
+static void pack_name(const struct name *name) {
+  uint32_t length = (uint32_t)strnlen(name->text, sizeof name->text);
+  begin_record(T_NAME);
+  put_number(length);
+  put_bytes(name->text, length);
+}
+
+static void pack_lost(struct process *p, uint32_t tid, uint64_t count) {
+  pack_thread(p, tid);
   begin_record(T_LOST);
   put_number(count);
   events++;

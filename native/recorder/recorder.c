@@ -31,31 +31,61 @@ static inline void send(struct thread *t, uint64_t kind, void *address) {
   if (likely(reserve(t, EVENT_WORDS))) hand_over(t, kind, address, EVENT_WORDS);
 }
 
+/* What a record says of its stack: in the first word, and how many words it has for it. */
+struct stack_words {
+  uint64_t head, mark, fresh;
+};
+
+static inline struct stack_words walk_words(struct thread *t, const uint64_t *own) {
+  int was_short = t->is_short;
+  uint64_t same = walk_from(t, own), mark = 0;
+  uint64_t fresh = t->depth - same;
+  /* The frame of 0 is the outermost one. */
+  if (t->is_short && was_short && same > 0) same++;
+  else mark = (uint64_t)t->is_short;
+  return (struct stack_words){ same << 24 | (mark + fresh) << 40, mark, fresh };
+}
+
+static inline void put_stack(struct thread *t, uint64_t at, const struct stack_words *stack) {
+  if (stack->mark) put(t, at++, 0);
+  for (uint32_t i = t->depth - (uint32_t)stack->fresh; i < t->depth; i++) put(t, at++, t->frames[i].pc);
+}
+
+/* There was no room for a stack: the next one begins from nothing. */
+static void forget_stack(struct thread *t) {
+  t->depth = 0;
+  t->is_short = 0;
+}
+
 /* own: the frame of the called function. */
 static inline void send_block(struct thread *t, uint64_t kind, void *address, uint64_t size, uint64_t value,
                               const uint64_t *own) {
-  uint64_t same = 0, mark = 0, fresh = 0;
-  if (max_depth > 0) {
-    int was_short = t->is_short;
-    same = walk_from(t, own);
-    /* The frame of 0 is the outermost one. */
-    fresh = t->depth - same;
-    if (t->is_short && was_short && same > 0) same++;
-    else mark = (uint64_t)t->is_short;
-  }
-  uint64_t words = ALLOC_WORDS + mark + fresh;
+  struct stack_words stack = { 0, 0, 0 };
+  if (max_depth > 0) stack = walk_words(t, own);
+  uint64_t words = ALLOC_WORDS + stack.mark + stack.fresh;
   if (unlikely(!reserve(t, words))) {
-    t->depth = 0;
-    t->is_short = 0;
+    forget_stack(t);
     return;
   }
   put(t, t->head + 4, size);
   put(t, t->head + 5, malloc_usable_size(address));
   put(t, t->head + 6, value);
-  uint64_t at = t->head + ALLOC_WORDS;
-  if (mark) put(t, at++, 0);
-  for (uint32_t i = t->depth - (uint32_t)fresh; i < t->depth; i++) put(t, at++, t->frames[i].pc);
-  hand_over(t, kind | same << 24 | (mark + fresh) << 40, address, words);
+  put_stack(t, t->head + ALLOC_WORDS, &stack);
+  hand_over(t, kind | stack.head, address, words);
+}
+
+/* The end of a block: R_FREE, or R_OLD, which has no stack, for its realloc has one. */
+static inline void send_end(struct thread *t, uint64_t kind, void *address, const uint64_t *own) {
+  struct stack_words stack = { 0, 0, 0 };
+  if (unlikely(has_free_stacks) && kind == R_FREE) stack = walk_words(t, own);
+  uint64_t words = EVENT_WORDS + (uint64_t)is_forked + stack.mark + stack.fresh;
+  if (unlikely(!reserve(t, words))) {
+    if (has_free_stacks) forget_stack(t);
+    return;
+  }
+  if (unlikely(is_forked)) put(t, t->head + EVENT_WORDS, malloc_usable_size(address));
+  put_stack(t, t->head + EVENT_WORDS + (uint64_t)is_forked, &stack);
+  hand_over(t, kind | stack.head, address, words);
 }
 
 #define OWN ((const uint64_t *)__builtin_frame_address(0))
@@ -109,7 +139,7 @@ EXPORT int posix_memalign(void **target, size_t alignment, size_t size) {
 static inline void *resize(void *old, size_t size, const uint64_t *own) {
   struct thread *t = enter();
   if (unlikely(t == NULL)) return __libc_realloc(old, size);
-  if (old != NULL) send(t, R_OLD, old);
+  if (old != NULL) send_end(t, R_OLD, old, own);
   void *block = __libc_realloc(old, size);
   if (likely(block != NULL)) send_block(t, R_REALLOC, block, size, (uint64_t)old, own);
   else if (old != NULL) send(t, size == 0 ? R_RELEASED : R_KEPT, old);
@@ -130,7 +160,7 @@ EXPORT void *reallocarray(void *old, size_t count, size_t size) {
 EXPORT void free(void *block) {
   if (block == NULL) return;
   struct thread *t = enter();
-  if (likely(t != NULL)) send(t, R_FREE, block);
+  if (likely(t != NULL)) send_end(t, R_FREE, block, OWN);
   __libc_free(block);
   if (likely(t != NULL)) leave(t);
 }
@@ -141,5 +171,10 @@ EXPORT int dlclose(void *handle) {
   if (next == NULL) *(void **)&next = dlsym(RTLD_NEXT, "dlclose");
   int result = next(handle);
   __atomic_add_fetch(&generation, 1, __ATOMIC_SEQ_CST);
+  struct thread *t = enter();
+  if (t != NULL) {
+    report_unloaded(t);
+    leave(t);
+  }
   return result;
 }

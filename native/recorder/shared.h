@@ -1,6 +1,6 @@
 /*
  * What the recorded program and the reader share: a memory file with one page of control, and after it one region for
- * each image of the program (exec begins another one). A region has the headers of rings, and the rings.
+ * each process that is recorded (exec begins another one). A region has the headers of rings, and the rings.
  */
 #ifndef HEAPFLOW_RECORDER_SHARED_H
 #define HEAPFLOW_RECORDER_SHARED_H
@@ -11,32 +11,44 @@
 /* The environment variable with the path of the memory file. */
 #define VARIABLE "HEAPFLOW_RECORDER"
 #define MAGIC 0x31636552u
-#define REGIONS 16u
+#define REGIONS 256u
 #define SLOTS 512u
 #define RING_BYTES ((size_t)256 << 10)
 #define RING_WORDS (RING_BYTES / 8)
 #define CONTROL_BYTES ((size_t)4096)
 /* The most frames of a stack, without the one that says that the walk ended early. */
 #define MAX_DEPTH 1024u
+/* Longer command lines are cut, in bytes. */
+#define MAX_COMMAND 4096u
 
 /* States of a slot. A thread that is ending may still have events; the reader frees its slot when it is gone. */
 enum { SLOT_FREE, SLOT_USED, SLOT_ENDING };
 
 struct control {
   uint32_t magic;
-  /* The process to record; all others that get the environment are left alone. */
+  /* The process to record if `children` is 0; all others that get the environment are left alone then. */
   uint32_t pid;
   uint32_t reader;
-  uint32_t regions;
+  uint32_t children;
   /* Settings. A depth of 0 means no stacks. */
   uint32_t depth;
   uint32_t drops;
+  uint32_t free_stacks;
+  /* The number of processes for which there was no region. */
+  uint32_t unrecorded;
+  /* How many processes have begun: one has a higher number than its parent, and than what it was before an exec. */
+  uint32_t begun;
+  /* Forked processes that have not begun yet. */
+  uint32_t forking;
   /* The reader sleeps on `bell` while `sleeping` is not 0. */
   _Alignas(64) uint32_t bell;
   uint32_t sleeping;
   /* Set when the reader takes no more events. */
   uint32_t closed;
+  /* By region, the process that has it; 0 for none. The reader takes it back when the process has ended. */
+  _Alignas(64) uint32_t owners[REGIONS];
 };
+_Static_assert(sizeof(struct control) <= CONTROL_BYTES, "control fits in its page");
 
 /* Positions count words and never wrap. */
 struct ring {
@@ -50,11 +62,20 @@ struct ring {
 
 struct region {
   uint32_t ready;
+  uint32_t begun;
   uint32_t pid;
+  /* The process that made it, and whether it was forked from that one and has its memory. */
+  uint32_t parent;
+  uint32_t is_forked;
+  /* When it was started, in ticks: what tells a program that a process becomes from another process of its number. */
+  uint64_t started;
   /* One more than the highest slot that was used. */
   uint32_t slots;
+  uint32_t command_length;
   /* The number of events that no slot was left for. */
   uint64_t lost;
+  /* The words of the command, each of which ends with 0. */
+  char command[MAX_COMMAND];
   /* The number of the last event: events have the numbers from 1 on, over all threads. */
   _Alignas(64) uint64_t sequence;
   struct ring rings[SLOTS];
@@ -67,8 +88,10 @@ struct region {
  * Records of words. The first word has the kind in 8 bits, the number of words in 16, how many of the outermost frames
  * of the thread's previous stack this stack has, too, in 16, and the number of further frames in 16. Events have then
  * their number, time in ns, address, and (allocations) size, usable size and one more value, and the further frames,
- * the outermost first. A frame of 0 says that the walk ended early.
- * A module has base, start, end, the length of its build id, and of its path in bytes, and both.
+ * the outermost first. A frame of 0 says that the walk ended early. What ends a block in a forked process has one word
+ * more before the frames: how many bytes of the block can be used, as the process may have inherited it.
+ * A module has base, start, end, the length of its build id, and of its path in bytes, and both. An unloaded module has
+ * where it started. A name has its bytes in two words.
  */
 enum {
   R_MALLOC = 1,
@@ -80,10 +103,14 @@ enum {
   R_KEPT,     /* that realloc failed: the old block stays */
   R_RELEASED, /* that realloc freed the old block only */
   R_MODULE,
+  R_UNLOADED,
+  R_NAME,
 };
 #define EVENT_WORDS 4u
 #define ALLOC_WORDS 7u
 #define MODULE_WORDS 6u
+#define UNLOADED_WORDS 3u
+#define NAME_WORDS 5u
 #define MAX_BUILD_ID 32u
 #define MAX_PATH 1024u
 /* The most words of a record. */

@@ -59,6 +59,33 @@ static void report_module(struct thread *t, const struct dl_find_object *found) 
   for (uint64_t i = 1 + MODULE_WORDS; i < words; i++) put(t, t->head + i, text[i - 1 - MODULE_WORDS]);
   commit(t, words);
   if (t->module_count < MODULES) t->modules[t->module_count++] = (struct range){ start, end };
+  lock();
+  uint32_t i = 0;
+  while (i < seen_count && (seen[i].low != start || seen[i].high != end)) i++;
+  if (i < MODULES) seen[i] = (struct range){ start, end };
+  if (i == seen_count && i < MODULES) seen_count++;
+  unlock();
+}
+
+/* Reports the modules that are no longer loaded. */
+static void report_unloaded(struct thread *t) {
+  int error = errno;
+  lock();
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < seen_count; i++) {
+    struct dl_find_object found;
+    if (_dl_find_object((void *)seen[i].low, &found) == 0 && (uint64_t)found.dlfo_map_end == seen[i].high) {
+      seen[kept++] = seen[i];
+    } else if (reserve(t, UNLOADED_WORDS)) {
+      put(t, t->head, R_UNLOADED | UNLOADED_WORDS << 8);
+      put(t, t->head + 1, __atomic_add_fetch(&region->sequence, 1, __ATOMIC_SEQ_CST));
+      put(t, t->head + 2, seen[i].low);
+      commit(t, UNLOADED_WORDS);
+    }
+  }
+  seen_count = kept;
+  unlock();
+  errno = error;
 }
 
 static NOINLINE struct rule new_rule(struct thread *t, uint64_t pc, struct remembered *entry) {

@@ -26,7 +26,8 @@ export async function runRecord(args: Arguments): Promise<void> {
   const stacks = args.has('stack')
   const output = args.value('output') ?? '-'
   const isOwn = OWN.test(output) && args.value('to') === undefined
-  const recorder = chooseRecorder(args.value('with') ?? (isOwn ? 'recorder' : undefined), stacks)
+  const { recorder, note } = chooseRecorder(args.value('with') ?? (isOwn ? 'recorder' : undefined), stacks)
+  if (note !== undefined) say('hf-record', `note: ${note}`)
   const settings = settingsOf(args, recorder)
   if (isOwn && recorder.outlives === true) {
     await recordDirectly(recorder, words, output, settings)
@@ -82,22 +83,28 @@ async function recordDirectly(
   if (events === 0) say('hf-record', 'warning: no events were recorded')
 }
 
+/** The options of heapflow's own recorder. */
+const OWN_OPTIONS = ['stack-depth', 'no-stacks', 'free-stacks', 'no-children', 'drop'] as const
+
 /** @throws UsageError for settings that the recorder does not have */
 function settingsOf(args: Arguments, { name, outlives }: Recorder): Settings {
   const given = args.value('stack-depth')
-  const drops = args.has('drop')
-  if (outlives !== true && (drops || given !== undefined))
-    throw new UsageError(`--${drops ? 'drop' : 'stack-depth'} needs --with recorder: ${name} has no such setting`)
+  const foreign = OWN_OPTIONS.find((option) => args.has(option))
+  if (outlives !== true && foreign !== undefined)
+    throw new UsageError(`--${foreign} needs --with recorder: ${name} has no such setting`)
+  const hasNone = args.has('no-stacks')
+  const freeStacks = args.has('free-stacks')
+  if (hasNone && (given !== undefined || freeStacks))
+    throw new UsageError(`--no-stacks and --${freeStacks ? 'free-stacks' : 'stack-depth'} exclude each other`)
   const depth = given === undefined ? SETTINGS.depth : Number(given)
   if (!Number.isInteger(depth) || depth < 0 || depth > MAX_STACK_DEPTH || given?.trim() === '')
     throw new UsageError(`--stack-depth must be a number from 0 to ${MAX_STACK_DEPTH}, not ${JSON.stringify(given)}`)
-  return { depth, drops }
+  return { depth: hasNone ? 0 : depth, drops: args.has('drop'), children: !args.has('no-children'), freeStacks }
 }
 
 /** @throws Error for a program that cannot be recorded, before it runs in vain */
 function refuseObstacle({ records, name }: Recorder, command: string): void {
   const obstacle = records === 'kernel' ? undefined : obstacleTo(command, records === 'loaded')
   if (obstacle === undefined) return
-  const instead = obstacleTo(command, false) === undefined ? ': see whether --with valgrind can' : ''
-  throw new Error(`${obstacle}, so ${name} cannot record it${instead}`)
+  throw new Error(`${obstacle.what}, so ${name} cannot record it: ${obstacle.instead}`)
 }

@@ -7,25 +7,25 @@ export const record: Command = {
   summary: 'run a program and record its allocations',
   operands: '-- COMMAND [ARGUMENT]...',
   description:
-    'Runs a program under the recorder that this machine has, and writes its events as they happen: heaptrack if it ' +
-    "is installed, otherwise glibc's mtrace, for which a small start-up object is compiled on first use. --with " +
-    'chooses another one.\n' +
+    "Runs a program under heapflow's own recorder, which is compiled on first use (Linux on x86-64, glibc 2.35 or later), " +
+    'and writes its events as they happen: each call with its thread, time, usable size and whole stack. Where it ' +
+    "cannot run, heaptrack is used, or else glibc's mtrace, and a note says why. --with chooses another recorder.\n" +
     'With -o the standard streams of the program are untouched. Without it, events go to standard output, and what ' +
     'the program writes to its standard output goes to standard error.\n' +
     'The program gets the signals that hf-record gets, and its exit status becomes that of hf-record (128 and the ' +
-    "signal's number if a signal ended it). If a signal ended the program, or it left without running its exit " +
-    'handlers, the trace is reported as truncated. If the reader of the events goes away, the program runs on.\n' +
-    'The programs that the program starts run as they would without hf-record. heaptrack, glibc and recorder record the ' +
-    'program itself, with all of its threads, but none of its children: to record what a script runs, ' +
-    'name that program. ' +
+    "signal's number if a signal ended it). If the reader of the events goes away, the program runs on.\n" +
+    "A trace of heapflow's own recorder is whole however the program ends, _exit and signals included. Processes that " +
+    'the program starts are recorded, too, by fork, vfork, posix_spawn and exec: so a script records the program that ' +
+    'it runs. Events of the first process have no process, those of the others have its number, from 2 on, and a ' +
+    'comment says which program that is. hf-record waits for those that outlive the program; a signal ends the ' +
+    'recording then. --no-children records the program alone, and what it becomes by exec. When events cannot be ' +
+    'written as fast as they come, the program waits. A name that ends in .hfrec has the recorder write the file itself.\n' +
+    'heaptrack and glibc record the program itself, with all of its threads, but none of its children. Their traces, ' +
+    'and those of the recorders that follow, are reported as truncated if a signal ended the program, or if it left ' +
+    'without running its exit handlers. ' +
     'valgrind also records children that run the same program, until they end (a signal to hf-record ends the ' +
     'recording earlier), and ltrace all children; the events of each process have its number. perf records the ' +
     'slab allocator of the whole kernel while the program runs, and needs the rights of root.\n' +
-    "--with recorder is heapflow's own recorder, compiled on first use (Linux on x86-64, glibc 2.35 or later): each call " +
-    'with its thread, time, usable size and whole stack. Its trace is whole however the program ends, _exit and signals ' +
-    'included, and a program that it becomes by exec is recorded as a further trace. A name that ends in .hfrec ' +
-    'selects it, and the recorder then writes the file itself. When events cannot be written as fast as they come, the ' +
-    'program waits.\n' +
     "heaptrack's format is written as an interpreted file, which heaptrack_print and heaptrack_gui open; a file " +
     'whose name ends in .raw keeps the addresses.',
   exitStatus: {
@@ -40,7 +40,7 @@ export const record: Command = {
   flags: [
     {
       name: 'stack',
-      help: 'Record the call stack of each allocation, with the names of functions (needs heaptrack; recorder always does)',
+      help: 'Record call stacks with the names of functions at once: with heaptrack, if it is installed',
     },
     {
       name: 'with',
@@ -54,6 +54,9 @@ export const record: Command = {
       value: 'N',
       help: `Record the N innermost frames of stacks, 0 to ${MAX_STACK_DEPTH} (recorder only, default ${STACK_DEPTH})`,
     },
+    { name: 'no-stacks', help: 'Record no stacks (recorder only)' },
+    { name: 'free-stacks', help: 'Record the stacks of frees, too (recorder only)' },
+    { name: 'no-children', help: 'Record only the program itself, not the processes that it starts (recorder only)' },
     { name: 'drop', help: 'Drop and count events that cannot be written as fast as they come (recorder only)' },
     ...TO_FLAGS,
     ...OUTPUT_FLAGS,
@@ -67,8 +70,8 @@ export const record: Command = {
       means: 'a file for heaptrack_gui, with the names of functions',
     },
     {
-      command: 'hf-record -o app.hfrec -- ./app && hf-stats app.hfrec',
-      means: 'threads and whole stacks, however the program ends',
+      command: 'hf-record -o run.hfrec -- sh run.sh && hf-stats run.hfrec',
+      means: 'what a script runs, with threads and whole stacks',
     },
     {
       command: 'hf-record -- ./server | hf-filter --size 1M.. --lifetimes | hf-stats --every 1s',

@@ -14,7 +14,7 @@ import {
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isPlainPath } from './folder.js'
+import { isPlainPath, recordingFolder } from './folder.js'
 
 /** Bits of a mode that let others write. */
 const WRITABLE_BY_OTHERS = 0o022
@@ -40,14 +40,14 @@ const START_OBJECT: Native = {
   options: ['-shared', '-fPIC', '-O2'],
 }
 
-const RECORDER_HEADERS = ['shared.h', 'threads.h', 'stacks.h', 'unwind.h', 'pack.h'].map((name) => `recorder/${name}`)
+const inRecorder = (...names: readonly string[]) => names.map((name) => `recorder/${name}.h`)
 
 /** The library of heapflow's own recorder, which is loaded into the program. */
 export const RECORDER_LIBRARY: Native = {
   what: 'the recorder',
   name: 'recorder',
   ending: '.so',
-  sources: ['recorder/recorder.c', ...RECORDER_HEADERS],
+  sources: ['recorder/recorder.c', ...inRecorder('shared', 'state', 'threads', 'stacks', 'unwind')],
   options: ['-std=gnu11', '-shared', '-fPIC', '-O2', '-fno-omit-frame-pointer', '-fvisibility=hidden'],
 }
 
@@ -56,7 +56,7 @@ export const RECORDER_READER: Native = {
   what: "the recorder's reader",
   name: 'recorder-reader',
   ending: '',
-  sources: ['recorder/reader.c', ...RECORDER_HEADERS],
+  sources: ['recorder/reader.c', ...inRecorder('shared', 'tables', 'process', 'pack', 'drain', 'processes')],
   options: ['-std=gnu11', '-O2'],
 }
 
@@ -67,6 +67,23 @@ export function canMake(...natives: readonly Native[]): boolean {
     natives.every((native) => isTrusted(cached(native))) ||
     spawnSync(program, [...options, '--version'], { stdio: 'ignore' }).error === undefined
   )
+}
+
+/**
+ * Why files cannot be compiled on this machine, in one line; undefined if they can, or are there already. What is
+ * compiled to find out is kept.
+ */
+export function obstacleToMaking(...natives: readonly Native[]): string | undefined {
+  if (natives.every((native) => isTrusted(cached(native)))) return undefined
+  const folder = recordingFolder()
+  try {
+    for (const native of natives) compiled(native, folder)
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 }
 
 /** Whether the start-up object can be made. */

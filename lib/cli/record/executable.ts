@@ -92,19 +92,34 @@ function isProgram(path: string): boolean {
   }
 }
 
+/** Why a program cannot be recorded, and what to do. */
+export interface Obstacle {
+  readonly what: string
+  readonly instead: string
+}
+
 /**
  * Why a program cannot be recorded.
  * @param isLoaded the recorder is a library that has to be loaded into the program
  * @returns undefined if nothing is known to be in the way
  */
-export function obstacleTo(command: string, isLoaded: boolean): string | undefined {
+export function obstacleTo(command: string, isLoaded: boolean): Obstacle | undefined {
   const program = executableOf(command)
   if (program === undefined) return undefined
   const { path, linker, bits, isPrivileged } = program
   // No recorder finds the functions of an allocator that is in no library.
-  if (linker === undefined) return `${path} is linked statically`
+  if (linker === undefined)
+    return { what: `${path} is linked statically`, instead: 'link it without -static, so that the C library is loaded' }
   if (!isLoaded) return undefined
-  if (isPrivileged) return `${path} runs with the rights of another user`
-  if (bits !== (process.arch.includes('64') ? 64 : 32)) return `${path} is a program for ${bits} bits`
-  return linker.includes('musl') ? `${path} uses another C library (${linker})` : undefined
+  if (isPrivileged)
+    return {
+      what: `${path} runs with the rights of another user`,
+      instead: 'run hf-record as that user, or see whether --with valgrind can',
+    }
+  const valgrind = 'see whether --with valgrind can'
+  if (bits !== (process.arch.includes('64') ? 64 : 32))
+    return { what: `${path} is a program for ${bits} bits`, instead: valgrind }
+  return linker.includes('musl')
+    ? { what: `${path} uses another C library (${linker})`, instead: `build it for glibc, or ${valgrind}` }
+    : undefined
 }

@@ -2,7 +2,15 @@ import { spawnSync } from 'node:child_process'
 import { UsageError } from '../command.js'
 import { inLibraries, preload } from './libraries.js'
 import { STACK_DEPTH, type RecorderName } from './names.js'
-import { canMake, canMakeStartObject, compiled, RECORDER_LIBRARY, RECORDER_READER, startObject } from './compiled.js'
+import {
+  canMake,
+  canMakeStartObject,
+  compiled,
+  obstacleToMaking,
+  RECORDER_LIBRARY,
+  RECORDER_READER,
+  startObject,
+} from './compiled.js'
 
 /** How a program is started so that it is recorded. */
 export interface Launch {
@@ -20,10 +28,14 @@ export interface Settings {
   readonly depth: number
   /** Events are dropped, and counted, when they cannot be written as fast as they come; otherwise the program waits. */
   readonly drops: boolean
+  /** The processes that the program starts are recorded, too. */
+  readonly children: boolean
+  /** Frees have stacks, too. */
+  readonly freeStacks: boolean
 }
 
 /** The default settings. */
-export const SETTINGS: Settings = { depth: STACK_DEPTH, drops: false }
+export const SETTINGS: Settings = { depth: STACK_DEPTH, drops: false, children: true, freeStacks: false }
 
 /** A program or library that records the allocations of another program. */
 export interface Recorder {
@@ -72,21 +84,24 @@ const RECORDERS: readonly Recorder[] = [
     name: 'recorder',
     format: 'recorder',
     stacks: true,
-    isDefault: false,
+    isDefault: true,
     records: 'loaded',
     hasChildren: false,
     outlives: true,
     missing() {
       if (process.platform !== 'linux' || process.arch !== 'x64') return 'Linux on x86-64'
-      return canMake(RECORDER_LIBRARY, RECORDER_READER) ? undefined : 'a C compiler (cc)'
+      if (!canMake(RECORDER_LIBRARY, RECORDER_READER)) return 'a C compiler (cc)'
+      const obstacle = obstacleToMaking(RECORDER_LIBRARY, RECORDER_READER)
+      return obstacle && `a C compiler and glibc 2.35 or later (${obstacle})`
     },
-    launch: (words, trace, folder, { depth, drops }) => ({
+    launch: (words, trace, folder, { depth, drops, children, freeStacks }) => ({
       words: [
         compiled(RECORDER_READER, folder),
         trace,
         compiled(RECORDER_LIBRARY, folder),
         String(depth),
-        drops ? '1' : '0',
+        // It takes a word, even if there is nothing to say.
+        `-${drops ? 'd' : ''}${children ? 'c' : ''}${freeStacks ? 'f' : ''}`,
         ...words,
       ],
       env: process.env,
@@ -208,34 +223,46 @@ const RECORDERS: readonly Recorder[] = [
   },
 ]
 
+/** The recorder to use. */
+export interface Choice {
+  readonly recorder: Recorder
+  /** Why it is not heapflow's own, if no other one was named. */
+  readonly note?: string
+}
+
 /**
- * The recorder to use.
+ * The recorder to use: heapflow's own where it can run. For stacks with names it is heaptrack, which has them at once.
  * @param name the requested one
- * @param stacks whether it must record call stacks
+ * @param stacks whether it must record call stacks with names
  * @throws UsageError with advice on what to install
  */
-export function chooseRecorder(name: string | undefined, stacks: boolean): Recorder {
+export function chooseRecorder(name: string | undefined, stacks: boolean): Choice {
   const named = RECORDERS.find((recorder) => recorder.name === name)
   if (named !== undefined) {
     if (stacks && !named.stacks) throw new UsageError(`${named.name} records no call stacks; heaptrack and recorder do`)
     const missing = named.missing()
     if (missing !== undefined)
       throw new UsageError(
-        named.name === 'recorder' && !missing.includes('cc')
+        named.name === 'recorder'
           ? `the recorder needs ${missing}`
           : `${named.name} needs ${missing}: install it first`,
       )
-    return named
+    return { recorder: named }
   }
-  const found = RECORDERS.find(
-    (recorder) => recorder.isDefault && (recorder.stacks || !stacks) && recorder.missing() === undefined,
-  )
-  if (found !== undefined) return found
-  throw new UsageError(
-    stacks
-      ? 'recording call stacks needs heaptrack: install it first'
-      : "there is no recorder: install heaptrack or, for glibc's own, a C compiler (cc); --with names others",
-  )
+  const own = RECORDERS.find((recorder) => recorder.outlives === true) as Recorder
+  const others = RECORDERS.filter((recorder) => recorder !== own && recorder.isDefault && (recorder.stacks || !stacks))
+  if (stacks) {
+    const found = others.find((recorder) => recorder.missing() === undefined)
+    if (found !== undefined) return { recorder: found }
+  }
+  const missing = own.missing()
+  if (missing === undefined) return { recorder: own }
+  const found = others.find((recorder) => recorder.missing() === undefined)
+  if (found === undefined)
+    throw new UsageError(
+      `there is no recorder: heapflow's own needs ${missing}; install that, or heaptrack; --with names others`,
+    )
+  return { recorder: found, note: `heapflow's own recorder needs ${missing}; ${found.name} records, without threads` }
 }
 
 function missingProgram(name: string): string | undefined {

@@ -34,22 +34,42 @@ export const Tag = {
   released: 14,
   /** A `released` block that the realloc, which failed, did not free after all. */
   kept: 15,
+  /** Another process begins, whose events follow. */
+  child: 16,
+  /** The process of the events that follow. */
+  switch: 17,
+  /** A module that is no longer loaded. */
+  unloaded: 18,
+  /** What the current thread is called. */
+  name: 19,
+  /** A block that a forked process has from its parent, and ends now. */
+  existing: 20,
+  /** A free with a stack. */
+  freeStack: 21,
+  /** How much of the process is resident. */
+  resident: 22,
 } as const
 
-/** This bit of the tag of an allocation says that it has the stack of the one before it. */
+/** This bit of the tag of an event with a stack says that it has the stack of the one before it. */
 export const SAME_STACK = 0x80
 
 /**
  * The number of numbers in each record, by tag; for an allocation, with that of its stack. 0 for records with strings.
  */
-export const NUMBERS: readonly number[] = [0, 0, 0, 2, 2, 1, 1, 3, 5, 6, 6, 5, 6, 2, 2, 2]
+export const NUMBERS: readonly number[] = [0, 0, 0, 2, 2, 1, 1, 3, 5, 6, 6, 5, 6, 2, 2, 2, 0, 1, 1, 0, 3, 3, 2]
+
+/** How a process came to be, by its number in the record of the process: the words before that of its parent. */
+export const ORIGINS: readonly string[] = ['forked by', 'in place of', 'started by']
+
+/** The code of an event that says how much of a process is resident, as in heaptrack's files. */
+export const RESIDENT = 0x52
 
 /** How a program ended, in the end mark. */
 export const EXITED = 0
 /** A signal ended the program. */
 export const SIGNALLED = 1
 
-/** The names of Linux's signals on x86-64, by number. */
+/** The names of Linux's signals on x86-64 and arm64, by number. */
 export const SIGNALS: readonly string[] = (
   '? HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN TTOU URG ' +
   'XCPU XFSZ VTALRM PROF WINCH IO PWR SYS'
@@ -68,12 +88,15 @@ export function headerOf(process?: number, command?: string): TraceHeader {
   }
 }
 
-const EVENT = ['api', 'thread', 'time', 'address'] as const
+const EVENT = ['api', 'process', 'thread', 'time', 'address'] as const
 
 /** The fields that events have. */
 export const CARRIED: Carried = {
   alloc: fieldSet(...EVENT, 'size', 'count', 'alignment', 'usable', 'stack'),
+  existing: fieldSet('process', 'thread', 'time', 'address', 'size'),
   realloc: fieldSet(...EVENT, 'oldAddress', 'size', 'usable', 'stack'),
-  free: fieldSet(...EVENT),
-  lost: fieldSet('thread', 'time', 'count'),
+  free: fieldSet(...EVENT, 'stack'),
+  lost: fieldSet('process', 'thread', 'time', 'count'),
+  other: fieldSet('process', 'time', 'code', 'present'),
+  comment: fieldSet('process', 'thread', 'text'),
 }

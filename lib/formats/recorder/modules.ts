@@ -22,6 +22,11 @@ export class Modules {
     return undefined
   }
 
+  /** The path of a module; undefined if there is none of this number. */
+  pathOf(module: number): string | undefined {
+    return module < 1 || module > this.count ? undefined : decodeText(this.tables.strings.view(module - 1))
+  }
+
   /** Adds a frame: an address in a module; 0 is none. */
   addFrame(module: number, address: Uint32Array): Fault | undefined {
     if (module < 0 || module > this.count) return 'undefined'
@@ -30,11 +35,11 @@ export class Modules {
     names.set(this.bases.subarray(2 * module, 2 * module + 2), 1)
     return this.tables.addEntry(address[LO] as number, address[HI] as number, names, module === 0 ? 0 : names.length)
   }
-}
 
-/** The text of the comment that says which module is loaded where: `module 0x7f00 BUILD-ID PATH`. */
-export function moduleText(base: Uint32Array, buildId: Uint8Array, path: Uint8Array): string {
-  const [lo, hi] = [base[LO] as number, base[HI] as number]
-  const id = Array.from(buildId, (byte) => byte.toString(16).padStart(2, '0')).join('')
-  return `module 0x${((BigInt(hi) << 32n) | BigInt(lo)).toString(16)} ${id === '' ? '-' : id} ${decodeText(path)}`
+  /** Where a module is loaded, and its build id, as text: `0x7f00 BUILD-ID`. */
+  static text(base: Uint32Array, buildId: Uint8Array): string {
+    const [lo, hi] = [base[LO] as number, base[HI] as number]
+    const id = Array.from(buildId, (byte) => byte.toString(16).padStart(2, '0')).join('')
+    return `0x${((BigInt(hi) << 32n) | BigInt(lo)).toString(16)} ${id === '' ? '-' : id}`
+  }
 }

@@ -16,7 +16,20 @@ const folder = mkdtempSync(join(tmpdir(), 'heapflow-own-'))
 const native = (name: string) => fileURLToPath(new URL(`../../../native/recorder/${name}`, import.meta.url))
 const at = (name: string) => join(folder, name)
 
-const HEADERS = ['fcntl', 'malloc', 'pthread', 'signal', 'stdint', 'stdio', 'stdlib', 'string', 'unistd', 'sys/mman']
+const HEADERS = [
+  'fcntl',
+  'malloc',
+  'pthread',
+  'signal',
+  'stdint',
+  'stdio',
+  'stdlib',
+  'string',
+  'unistd',
+  'sys/mman',
+  'spawn',
+  'sys/wait',
+]
   .map((name) => `#include <${name}.h>\n`)
   .join('')
 
@@ -121,6 +134,40 @@ const PROGRAMS = {
     }
     return 0;
   }`,
+  /* Processes by fork, posix_spawn, vfork and exec, which free what they have from their parents. */
+  forks: `extern char **environ;
+  static void *work(void *x) { pthread_setname_np(pthread_self(), "worker"); free(malloc(4444)); return x; }
+  int main(int n, char **words) {
+    void *a = malloc(1111), *b = malloc(1112), *c = malloc(1113);
+    if (n > 1) { free(malloc(7777)); free(a); return 0; }
+    if (fork() == 0) {
+      free(a);
+      b = realloc(b, 5000);
+      free(malloc(2222));
+      if (fork() == 0) { free(c); free(malloc(3333)); _exit(0); }
+      wait(NULL);
+      exit(0);
+    }
+    wait(NULL);
+    pid_t child;
+    char *arguments[] = { words[0], "spawned", NULL };
+    if (posix_spawn(&child, words[0], NULL, NULL, arguments, environ)) return 1;
+    waitpid(child, NULL, 0);
+    if (vfork() == 0) { execl(words[0], words[0], "after vfork", NULL); _exit(1); }
+    wait(NULL);
+    pthread_t t;
+    pthread_create(&t, NULL, work, NULL);
+    pthread_join(t, NULL);
+    free(a); free(b); free(c);
+    execl(words[0], words[0], "by exec", NULL);
+    return 1;
+  }`,
+  /* Ends before its child has allocated anything. */
+  daemon: `int main(void) {
+    free(malloc(5000));
+    if (fork() == 0) { usleep(100000); free(malloc(6000)); }
+    return 4;
+  }`,
   stacks: `__attribute__((noinline)) void *leaf(size_t n) { void *p = malloc(n); *(volatile char *)p = 1; return p; }
   __attribute__((noinline)) void *deep(int n) {
     volatile char room[40]; room[n & 31] = 1;
@@ -145,24 +192,27 @@ function compile(name: keyof typeof PROGRAMS, ...options: string[]): void {
 
 const run = (line: string) => shell(`cd ${folder}; export XDG_CACHE_HOME=${folder}/cache PERL_HASH_SEED=0; ${line}`)
 
-function eventsOf(name: string): { events: TraceEvent[]; warnings: readonly string[] } {
+function eventsOf(name: string): { events: TraceEvent[]; all: TraceEvent[]; warnings: readonly string[] } {
   const decoder = new RecorderDecoder()
   const { events, error } = decodeAll(decoder, new Uint8Array(readFileSync(at(name))))
   expect(error).toBeUndefined()
-  // Modules are comments.
-  return { events: events.filter(({ kind }) => kind !== 'comment'), warnings: decoder.warnings }
+  // Modules are comments, and resident bytes are others.
+  const ofCalls = events.filter(({ kind }) => kind !== 'comment' && kind !== 'other')
+  return { events: ofCalls, all: events, warnings: decoder.warnings }
 }
 
 /** Follows the blocks: no block is allocated where one lives, or freed where none does. */
 function checkBlocks(events: readonly TraceEvent[]): void {
-  const live = new Set<bigint>()
+  const live = new Set<string>()
   let faults = 0
   for (const event of events) {
-    if (event.kind === 'free' && !live.delete(event.address as bigint)) faults++
-    if (event.kind === 'realloc' && !live.delete(event.oldAddress as bigint)) faults++
-    if (event.kind === 'alloc' || event.kind === 'realloc') {
-      if (live.has(event.address as bigint)) faults++
-      live.add(event.address as bigint)
+    const { kind, process = 1n } = event
+    const block = `${process} ${event.address}`
+    if (kind === 'free' && !live.delete(block)) faults++
+    if (kind === 'realloc' && !live.delete(`${process} ${event.oldAddress}`)) faults++
+    if (kind === 'alloc' || kind === 'realloc' || kind === 'existing') {
+      if (live.has(block)) faults++
+      live.add(block)
     }
   }
   expect(faults).toBe(0)
@@ -176,6 +226,8 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and 
     compile('ends', '-O0')
     compile('threads', '-O1')
     compile('churn', '-O0')
+    compile('forks', '-O0')
+    compile('daemon', '-O0')
     compile('stacks', '-O1', '-fomit-frame-pointer', '-fno-optimize-sibling-calls')
   })
   afterAll(() => rmSync(folder, { recursive: true }))
@@ -259,7 +311,7 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and 
     expect(events.some(({ kind }) => kind === 'lost')).toBe(false)
   })
 
-  test('stacks are whole without frame pointers, through signal handlers, and of the program alone', async () => {
+  test('stacks are whole without frame pointers, and through signal handlers', async () => {
     await run('hf-record -o stacks.hfrec -- ./stacks')
     const { events } = eventsOf('stacks.hfrec')
     const symbols = execFileSync('nm', [at('stacks')], { encoding: 'utf8' })
@@ -282,17 +334,74 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and 
     })
     const [handled] = events.filter(({ size }) => size === 4243n).map(names)
     expect(handled).toEqual(['leaf', 'handler', 'main', '_start'])
-    expect(events.some(({ size }) => size === 9999n)).toBe(false)
     await run('hf-record --with recorder --stack-depth 2 -o two.ndjson -- ./stacks')
     const lines = readFileSync(at('two.ndjson'), 'utf8').split('\n')
     expect(lines.filter((line) => line.includes('"size":4242') && line.includes('"[unknown]"'))).toHaveLength(50)
-    await run('hf-record --stack-depth 0 -o none.hfrec -- ./stacks')
-    expect(eventsOf('none.hfrec').events.some(({ stack }) => stack !== undefined)).toBe(false)
+    for (const option of ['--stack-depth 0', '--no-stacks']) {
+      await run(`hf-record ${option} -o none.hfrec -- ./stacks`)
+      expect(eventsOf('none.hfrec').events.some(({ stack }) => stack !== undefined)).toBe(false)
+    }
+    await run('hf-record --free-stacks -o frees.hfrec -- ./every')
+    const frees = eventsOf('frees.hfrec').events.filter(({ kind, api }) => kind === 'free' && api === 'free')
+    expect(frees.length).toBeGreaterThan(10_000)
+    expect(frees.every(({ stack = [] }) => stack.some((text) => text.includes(at('every'))))).toBe(true)
   })
 
-  test('a program that becomes another one is a further trace; one that is not there has the status of shells', async () => {
-    const { stdout } = await run("hf-record --with recorder -- bash -c 'exec ./every' | grep -c header")
-    expect(stdout.toString()).toBe('2\n')
+  test('children are processes of the trace, and what they have from their parents is live there', async () => {
+    const { code } = await run('hf-record -o forks.hfrec -- ./forks')
+    expect(code).toBe(0)
+    const { events, all } = eventsOf('forks.hfrec')
+    checkBlocks(events)
+    const texts = all.flatMap(({ kind, text = '' }) => (kind === 'comment' ? [text] : []))
+    const pid = /^process \d+ is pid \d+, (.*)$/
+    expect(texts.flatMap((text) => pid.exec(text)?.slice(1) ?? [])).toEqual([
+      'forked by 1: ./forks',
+      'forked by 2: ./forks',
+      'started by 1: ./forks spawned',
+      'started by 1: ./forks after vfork',
+      'in place of 1: ./forks by exec',
+    ])
+    expect(
+      texts.filter((text) => text === `module ${/ (0x\S+ \S+) .*forks$/.exec(text)?.[1]} ${at('forks')}`),
+    ).toHaveLength(1)
+    expect(texts).toContain('thread worker')
+    const of = (process: bigint | undefined) =>
+      events.flatMap(({ kind, size, process: own }) => (own === process ? [`${kind} ${size ?? ''}`.trim()] : []))
+    expect(of(2n).filter((text) => !text.includes('1024'))).toEqual([
+      'existing 1112',
+      'free',
+      'existing 1112',
+      'realloc 5000',
+      'alloc 2222',
+      'free',
+    ])
+    expect(of(3n)).toEqual(['existing 1128', 'free', 'alloc 3333', 'free'])
+    expect(of(4n)).toEqual(of(6n))
+    expect(of(undefined)).toEqual(expect.arrayContaining(['alloc 1111', 'alloc 4444']))
+    await run('hf-record --no-children -o alone.hfrec -- ./forks')
+    const alone = eventsOf('alone.hfrec').events
+    expect(new Set(alone.map(({ process }) => process))).toEqual(new Set([undefined, 2n]))
+    expect(alone.some(({ size }) => size === 3333n)).toBe(false)
+    const { stdout } = await run('hf-verify forks.hfrec 2>&1; hf-filter --process 4 forks.hfrec | hf-stats --json')
+    expect(stdout.toString()).toMatch(/no faults/)
+  })
+
+  test('many processes at once, and a child that outlives the program', async () => {
+    await run("hf-record -o many.hfrec -- bash -c 'for i in {1..12}; do (./every & ./forks &); done; wait'")
+    const { events, all } = eventsOf('many.hfrec')
+    checkBlocks(events)
+    expect(all.filter(({ text = '' }) => text.includes(': ./every'))).toHaveLength(12)
+    expect(events.filter(({ kind, size }) => kind === 'existing' && size === 1128n)).toHaveLength(12)
+    const { code } = await run('hf-record -o daemon.hfrec -- ./daemon')
+    expect(code).toBe(4)
+    expect(eventsOf('daemon.hfrec').events.map(({ size }) => size)).toContain(6000n)
+  })
+
+  test('a program that becomes another one is another process; one that is not there has the status of shells', async () => {
+    const { stdout } = await run("hf-record --with recorder -- bash -c 'exec ./every' | grep -o 'process 2 is.*, in.*'")
+    expect(stdout.toString()).toBe(
+      'process 2 is pid 1, in place of 1: ./every"}\n'.replace('pid 1', /pid \d+/.exec(stdout.toString())?.[0] ?? ''),
+    )
     const { code, stderr } = await run('hf-record -o missing.hfrec -- ./missing')
     expect([code, stderr.split('\n')[0]]).toEqual([127, 'hf-record: ./missing: no such program'])
     expect(existsSync(at('missing.hfrec'))).toBe(false)
@@ -307,8 +416,8 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and 
     const traces: unknown[] = []
     for (const define of ['USUAL', 'WHOLE_WALKS']) {
       execFileSync('cc', [...shared, `-D${define}`, '-o', at('walks.so'), native('recorder.c')])
-      const program = "bash -c 'f() { [ $1 = 0 ] || f $(($1 - 1)); x=$x$1; }; for i in {1..40}; do f $((i % 9)); done'"
-      await run(`./reader walks.hfrec ./walks.so 512 0 ${program}`)
+      const program = "bash -c 'f() { [ $1 = 0 ] || f $(($1 - 1)); x=$x$1; }; for i in {1..12}; do f $((i % 9)); done'"
+      await run(`./reader walks.hfrec ./walks.so 512 - ${program}`)
       // Modules are elsewhere in each run.
       traces.push(
         eventsOf('walks.hfrec').events.map(({ kind, size, stack }) => [
@@ -330,8 +439,8 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and 
     execFileSync('cc', [...strict, ...shared, '-o', library, native('recorder.c')])
     const sanitized = spawnSync('cc', [...strict, ...sanitizers, '-o', at('reader'), native('reader.c')])
     if (sanitized.status !== 0) execFileSync('cc', [...strict, '-o', at('reader'), native('reader.c')])
-    for (const program of ['./threads', './stacks', './every']) {
-      const { code, stderr } = await run(`ASAN_OPTIONS=detect_leaks=0 ./reader a.hfrec ${library} 512 0 ${program}`)
+    for (const program of ['./threads', './stacks', './every', './forks']) {
+      const { code, stderr } = await run(`ASAN_OPTIONS=detect_leaks=0 ./reader a.hfrec ${library} 512 -cf ${program}`)
       expect([code, stderr]).toEqual([0, ''])
       checkBlocks(eventsOf('a.hfrec').events)
     }

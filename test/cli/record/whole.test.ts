@@ -42,7 +42,9 @@ describe('a program that leaves without its exit handlers', () => {
   })
 
   testWith('heaptrack')('is not taken for one that starts others, which have the same environment', async () => {
-    const { code, stdout, stderr } = await run(`hf-record -- bash -c './leaks; ./leaks; ./leaks; false'`)
+    const { code, stdout, stderr } = await run(
+      `hf-record --with heaptrack -- bash -c './leaks; ./leaks; ./leaks; false'`,
+    )
     expect(code).toBe(1)
     // heaptrack says of the first that it cannot have the trace, too.
     expect(stderr.replaceAll(/^(?:ERROR: failed to lock .*|to standard output)\n/gm, '')).toBe('')
@@ -64,14 +66,14 @@ describe('a program that no library can be loaded into', () => {
       for (const program of ['./static', './script'])
         expect(await run(`hf-record --with ${name} -- ${program}`)).toMatchObject({
           code: 1,
-          stderr: `hf-record: ./static is linked statically, so ${name} cannot record it\n`,
+          stderr: `hf-record: ./static is linked statically, so ${name} cannot record it: link it without -static, so that the C library is loaded\n`,
         })
       if (process.getuid?.() !== 0) return
       copyFileSync(join(folder, 'leaks'), join(folder, 'other'))
       chownSync(join(folder, 'other'), 65_534, 65_534)
       chmodSync(join(folder, 'other'), 0o4755)
       expect((await run(`hf-record --with ${name} -- ./other`)).stderr).toBe(
-        `hf-record: ./other runs with the rights of another user, so ${name} cannot record it: see whether --with valgrind can\n`,
+        `hf-record: ./other runs with the rights of another user, so ${name} cannot record it: run hf-record as that user, or see whether --with valgrind can\n`,
       )
     })
 
@@ -80,7 +82,7 @@ describe('a program that no library can be loaded into', () => {
       compile('leaks', 'static', '-static')
       expect(await run(`hf-record --with ${name} -- ./static`)).toMatchObject({
         code: 1,
-        stderr: `hf-record: ./static is linked statically, so ${name} cannot record it\n`,
+        stderr: `hf-record: ./static is linked statically, so ${name} cannot record it: link it without -static, so that the C library is loaded\n`,
       })
     })
 })
@@ -90,7 +92,7 @@ describe('files for heaptrack', () => {
     const first = (file: string) => readFileSync(join(folder, file), 'latin1').split('\n')
     expect((await run('hf-record --stack -o leaks.heaptrack -- ./leaks')).code).toBe(3)
     expect(first('leaks.heaptrack').some((line) => line.startsWith('i '))).toBe(true)
-    expect((await run('hf-record -o leaks.heaptrack.raw -- ./leaks')).code).toBe(3)
+    expect((await run('hf-record --with heaptrack -o leaks.heaptrack.raw -- ./leaks')).code).toBe(3)
     expect(first('leaks.heaptrack.raw')[1]).toMatch(/^x /)
     if (!hasPrinter) return
     const { stdout } = await run('heaptrack_print leaks.heaptrack')

@@ -42,6 +42,29 @@ describe('faults', () => {
       'a string of more than 65536 bytes',
     ],
     ['a long build id', [r('module', n(0), n(2n ** 40n))], 'ERR_TRACE_LIMIT', 'a string of more than 65536 bytes'],
+    ['a switch to no process', [r('switch', n(2))], 'ERR_TRACE_MALFORMED', 'refers to what was not defined'],
+    ['a switch to process 0', [r('switch', n(0))], 'ERR_TRACE_MALFORMED', 'refers to what was not defined'],
+    [
+      'a parent that is not there',
+      [r('child', n(5), n(2), n(0), string('a'))],
+      'ERR_TRACE_MALFORMED',
+      'comes from none',
+    ],
+    [
+      'a child of an unknown kind',
+      [r('child', n(5), n(1), n(3), string('a'))],
+      'ERR_TRACE_MALFORMED',
+      'comes from none',
+    ],
+    ['an unloaded module of no number', [r('unloaded', n(1))], 'ERR_TRACE_MALFORMED', 'refers to what was not defined'],
+    ['a long name', [r('name', n(MAX_STRING + 1))], 'ERR_TRACE_LIMIT', 'a string of more than 65536 bytes'],
+    [
+      'a stack of a free that is none',
+      [r('freeStack', n(0), d(0), d(1))],
+      'ERR_TRACE_MALFORMED',
+      'a stack that was not',
+    ],
+    ['resident bytes with a stack', [[Tag.resident | 0x80, 0, 0]], 'ERR_TRACE_MALFORMED', 'unknown type 0x96'],
     ['a wrong number of events', [end(2)], 'ERR_TRACE_MALFORMED', 'the end mark counts 2 events, and not 1'],
     ['an unknown end', [r('end', n(2), n(0), n(1))], 'ERR_TRACE_MALFORMED', 'the end mark does not say how'],
     ['no end mark', [], 'ERR_TRACE_TRUNCATED', 'the end mark is missing'],
@@ -107,6 +130,52 @@ test('many distinct stacks divide batches, and all are read', () => {
   expect(stacks.map((stack) => stack?.length)).toEqual(Array.from({ length: 3000 }, (_, i) => (i % 100) + 1))
   expect(stacks[99]?.at(-1)).toContain('+0x40 ')
   expect(read(bytes, 1000).events).toEqual(events)
+})
+
+test('processes, what they have from their parents, and stacks of frees', () => {
+  const bytes = recording(
+    PROCESS,
+    r('module', n(0x1000), n(0), string('/app')),
+    r('frame', n(1), d(0x1010)),
+    r('node', n(1), n(1)),
+    r('thread', n(7)),
+    r('malloc', n(5), d(0x1000), n(10), n(14), d(1)),
+    r('child', n(4712), n(1), n(0), string('./app -v')),
+    r('thread', n(8)),
+    r('name', string('worker')),
+    r('existing', n(1), d(0), n(24)),
+    r('freeStack', n(0), d(0), d(0)),
+    r('switch', n(1)),
+    r('thread', n(7)),
+    [Tag.freeStack | 0x80, ...n(2), ...d(0)],
+    r('resident', n(1), n(8192)),
+    r('child', n(4711), n(1), n(1), string('./b')),
+    r('unloaded', n(1)),
+    r('lost', n(3)),
+    r('resident', n(0), n(4096)),
+    end(7),
+  )
+  const stack = ['in /app+0x10 [0x1010]']
+  const first = { kind: 'alloc', api: 'malloc', thread: 7n, time: 5n, address: 0x1000n, size: 10n, usable: 24n, stack }
+  const child = { process: 2n, thread: 8n }
+  for (const size of [undefined, 1]) {
+    const { events, error } = read(bytes, size)
+    expect(error).toBeUndefined()
+    expect(events).toEqual([
+      { kind: 'comment', text: 'module 0x1000 - /app' },
+      first,
+      { kind: 'comment', process: 2n, text: 'process 2 is pid 4712, forked by 1: ./app -v' },
+      { kind: 'comment', ...child, text: 'thread worker' },
+      { kind: 'existing', ...child, time: 6n, address: 0x1000n, size: 24n },
+      { kind: 'free', api: 'free', ...child, time: 6n, address: 0x1000n, stack },
+      { kind: 'free', api: 'free', thread: 7n, time: 8n, address: 0x1000n, stack },
+      { kind: 'other', time: 9n, present: 8192n, code: 0x52 },
+      { kind: 'comment', process: 3n, text: 'process 3 is pid 4711, in place of 1: ./b' },
+      { kind: 'comment', process: 3n, text: 'unloaded /app' },
+      { kind: 'lost', process: 3n, thread: 7n, time: 9n, count: 3n },
+      { kind: 'other', process: 3n, time: 9n, present: 4096n, code: 0x52 },
+    ])
+  }
 })
 
 test('modules are comments with their build ids, which the end mark does not count', () => {

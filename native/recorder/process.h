@@ -1,0 +1,64 @@
+/*
+ * What the reader knows of a process. A program that a process becomes by exec is another one.
+ */
+#ifndef HEAPFLOW_RECORDER_PROCESS_H
+#define HEAPFLOW_RECORDER_PROCESS_H
+
+#include <sys/types.h>
+#include "shared.h"
+#include "tables.h"
+
+#define CACHED 4096u /* frames that are found without the tables; a power of two */
+
+/* A module, by its build id and path: `number` and `base` are those of the record, in which it was loaded at `base`. */
+struct known_module {
+  uint64_t base;
+  uint32_t number, id_length, path_length;
+  uint8_t *text;
+};
+/* Where a process has it. */
+struct module {
+  uint64_t base, start, end;
+  uint32_t number;
+};
+struct cached {
+  uint64_t pc;
+  uint32_t frame;
+};
+struct name {
+  char text[16];
+};
+
+enum { BY_FORK, BY_EXEC, BY_START };
+
+struct process {
+  /* In the trace; 0 before its first event. */
+  uint32_t number;
+  uint32_t pid, parent;
+  int how;
+  struct region *region;
+  int pid_fd, statm_fd;
+  /* It has ended, or become another program. */
+  int is_gone;
+  uint64_t resident;
+  uint64_t expected;
+  uint32_t last_slot;
+  uint64_t lost_seen[SLOTS], region_lost_seen;
+  /* The old block of a realloc whose end has not come yet. */
+  int is_held, is_split[SLOTS];
+  uint32_t held_slot, held_tid;
+  uint64_t held_address, held_time;
+  struct module *modules;
+  size_t module_count;
+  struct cached cache[CACHED];
+  /* The nodes of the last stack of each slot, the outermost first. */
+  uint32_t *stacks[SLOTS];
+  uint32_t depths[SLOTS];
+  /* What the threads are called, if not as the process. */
+  struct name own_name, names[SLOTS];
+  /* Of a forked process, the blocks that it has allocated or freed: all others are its parent's. */
+  struct table blocks;
+};
+enum { LIVE = 1, GONE };
+
+#endif

@@ -1,0 +1,243 @@
+/*
+ * The processes that are recorded: when they begin and end, and the order of their events.
+ */
+#ifndef HEAPFLOW_RECORDER_PROCESSES_H
+#define HEAPFLOW_RECORDER_PROCESSES_H
+
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <time.h>
+#include "drain.h"
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+
+static struct control *control;
+static int memory_fd;
+/* By region. A region that is taken but not ready is mapped, and has no process yet. */
+static struct process *processes[REGIONS];
+static struct region *regions[REGIONS];
+static uint32_t region_end;
+/* The command of the first process. */
+static char first_command[MAX_COMMAND];
+static uint32_t first_length;
+
+static uint64_t now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static int read_file(const char *path, char *text, size_t size) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+  if (fd >= 0) close(fd);
+  text[n > 0 ? n : 0] = 0;
+  return n > 0;
+}
+
+static struct name name_of(uint32_t pid, uint32_t tid) {
+  char path[64], text[32];
+  struct name name = { { 0 } };
+  snprintf(path, sizeof path, "/proc/%u/task/%u/comm", pid, tid);
+  if (!read_file(path, text, sizeof text)) return name;
+  text[strcspn(text, "\n")] = 0;
+  memcpy(name.text, text, strnlen(text, sizeof name.text - 1));
+  return name;
+}
+
+static int has_ended(const struct process *p) {
+  if (p->pid_fd < 0) return syscall(SYS_kill, p->pid, 0) < 0 && errno == ESRCH;
+  struct pollfd poll_fd = { p->pid_fd, POLLIN, 0 };
+  return poll(&poll_fd, 1, 0) == 1;
+}
+
+/* The process of a number that is still there. */
+static struct process *process_at(uint32_t pid) {
+  for (uint32_t i = 0; i < region_end; i++)
+    if (processes[i] != NULL && processes[i]->pid == pid && !processes[i]->is_gone) return processes[i];
+  return NULL;
+}
+
+/* Gives the region of a process that has ended to others. */
+static void release_region(uint32_t i) {
+  munmap(regions[i], REGION_BYTES);
+  regions[i] = NULL;
+  off_t at = (off_t)(CONTROL_BYTES + i * REGION_BYTES);
+  if (fallocate(memory_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, (off_t)REGION_BYTES) < 0) return;
+  __atomic_store_n(&control->owners[i], 0, __ATOMIC_SEQ_CST);
+}
+
+/* The program that was there before another one took its place in the same process. */
+static struct process *before_exec(const struct process *p) {
+  for (uint32_t i = 0; i < region_end; i++) {
+    struct process *other = processes[i];
+    if (other == NULL || other->pid != p->pid) continue;
+    if (!p->region->is_forked && other->region->started == p->region->started) return other;
+    /* Its end was not seen yet, but its number is that of another process now. */
+    other->is_gone = 1;
+  }
+  return NULL;
+}
+
+static void begin_process(uint32_t i) {
+  struct process *p = allocate(NULL, sizeof *p);
+  memset(p, 0, sizeof *p);
+  char path[64];
+  p->region = regions[i];
+  p->pid = p->region->pid;
+  p->expected = 1;
+  p->pid_fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+  snprintf(path, sizeof path, "/proc/%u/statm", p->pid);
+  p->statm_fd = open(path, O_RDONLY | O_CLOEXEC);
+  p->own_name = name_of(p->pid, p->pid);
+  struct process *before = before_exec(p), *parent = process_at(p->region->parent);
+  p->how = before != NULL ? BY_EXEC : p->region->is_forked ? BY_FORK : BY_START;
+  if (before != NULL) {
+    before->is_gone = 1;
+    parent = before;
+  }
+  if (parent != NULL) pack_switch(parent);
+  p->parent = parent == NULL ? 0 : parent->number;
+  if (p->region->is_forked && parent != NULL && parent->module_count > 0) {
+    p->modules = allocate(NULL, parent->module_count * sizeof *p->modules);
+    memcpy(p->modules, parent->modules, parent->module_count * sizeof *p->modules);
+    p->module_count = parent->module_count;
+  }
+  processes[i] = p;
+  if (process_count > 0) return;
+  if (p->pid == control->pid && p->how != BY_EXEC && first_length > 0) pack_first(p, first_command, first_length);
+  else pack_first(p, p->region->command, p->region->command_length);
+}
+
+static void end_process(uint32_t i) {
+  struct process *p = processes[i];
+  note_losses(p);
+  if (p->pid_fd >= 0) close(p->pid_fd);
+  if (p->statm_fd >= 0) close(p->statm_fd);
+  for (uint32_t slot = 0; slot < SLOTS; slot++) free(p->stacks[slot]);
+  free(p->modules);
+  free(p->blocks.entries);
+  free(p);
+  processes[i] = NULL;
+  release_region(i);
+}
+
+/* Whether a region has a process that has begun, but was not seen before. Maps it. */
+static int is_new(uint32_t i) {
+  uint32_t owner = __atomic_load_n(&control->owners[i], __ATOMIC_ACQUIRE);
+  if (owner == 0 || processes[i] != NULL) return 0;
+  if (regions[i] == NULL) {
+    off_t at = (off_t)(CONTROL_BYTES + i * REGION_BYTES);
+    void *region = mmap(NULL, REGION_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, memory_fd, at);
+    if (region == MAP_FAILED) {
+      fprintf(stderr, "heapflow: cannot map the memory of the recording: %s\n", strerror(errno));
+      control->closed = 1;
+      return 0;
+    }
+    regions[i] = region;
+    if (i >= region_end) region_end = i + 1;
+  }
+  if (__atomic_load_n(&regions[i]->ready, __ATOMIC_ACQUIRE)) return 1;
+  if (syscall(SYS_kill, owner, 0) < 0 && errno == ESRCH) release_region(i);
+  return 0;
+}
+
+/*
+ * Looks for processes that have begun, in the order in which they did. What is ready before another one was seen first
+ * is seen when all are looked at again.
+ */
+static void find_processes(void) {
+  uint32_t last = 0;
+  for (uint32_t i = 0; i < REGIONS; i++)
+    if (is_new(i) && regions[i]->begun > last) last = regions[i]->begun;
+  while (last > 0) {
+    uint32_t next = REGIONS;
+    for (uint32_t i = 0; i < REGIONS; i++)
+      if (is_new(i) && regions[i]->begun <= last && (next == REGIONS || regions[i]->begun < regions[next]->begun)) next = i;
+    if (next == REGIONS) return;
+    begin_process(next);
+  }
+}
+
+/* Notes which processes have ended. Their events are all there then. `program` is waited for by the caller. */
+static void find_ended(pid_t program) {
+  for (uint32_t i = 0; i < region_end; i++) {
+    struct process *p = processes[i];
+    if (p != NULL && !p->is_gone && p->pid != (uint32_t)program && has_ended(p)) p->is_gone = 1;
+  }
+}
+
+/*
+ * Takes what has come until `limit`, of all processes in the order of time. What one of them has from before, but shows
+ * later, has the time of the event before it. Returns the number of events.
+ */
+static uint64_t drain(uint64_t limit) {
+  uint64_t taken = 0;
+  for (;;) {
+    struct process *first = NULL;
+    uint64_t least = 0, other = limit, time;
+    for (uint32_t i = 0; i < region_end; i++) {
+      struct process *p = processes[i];
+      if (p == NULL || !next_time(p, &time)) continue;
+      if (first == NULL || time < least) {
+        if (first != NULL && least < other) other = least;
+        first = p;
+        least = time;
+      } else if (time < other) other = time;
+    }
+    if (first == NULL || (least > limit && !first->is_gone)) break;
+    do take(first), taken++;
+    while (next_time(first, &time) && (time <= other || (first->is_gone && other == limit)));
+  }
+  for (uint32_t i = 0; i < region_end; i++) {
+    struct process *p = processes[i];
+    uint64_t time;
+    if (p == NULL) continue;
+    note_losses(p);
+    if (!p->is_gone) free_slots(p);
+    else if (!next_time(p, &time)) end_process(i);
+  }
+  return taken;
+}
+
+static int are_running(void) {
+  for (uint32_t i = 0; i < region_end; i++) if (processes[i] != NULL) return 1;
+  return 0;
+}
+
+/* Notes how many bytes of each process are resident, where that has changed. */
+static void note_resident(uint64_t time) {
+  for (uint32_t i = 0; i < region_end; i++) {
+    struct process *p = processes[i];
+    char text[128];
+    if (p == NULL || p->number == 0 || p->is_gone || p->statm_fd < 0) continue;
+    ssize_t n = pread(p->statm_fd, text, sizeof text - 1, 0);
+    text[n > 0 ? n : 0] = 0;
+    const char *second = strchr(text, ' ');
+    if (second == NULL) continue;
+    uint64_t bytes = strtoull(second, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
+    if (bytes == 0 || bytes == p->resident) continue;
+    p->resident = bytes;
+    pack_resident(p, time, bytes);
+  }
+}
+
+/* Notes what threads are called. Those that end say it themselves. */
+static void note_names(void) {
+  for (uint32_t i = 0; i < region_end; i++) {
+    struct process *p = processes[i];
+    if (p == NULL || p->is_gone) continue;
+    for (uint32_t slot = 0; slot < slots_of(p); slot++) {
+      const struct ring *ring = &p->region->rings[slot];
+      if (__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) != SLOT_USED) continue;
+      struct name name = name_of(p->pid, ring->tid);
+      if (name.text[0] != 0) name_thread(p, slot, &name);
+    }
+  }
+}
+
+#endif
