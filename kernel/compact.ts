@@ -5,6 +5,7 @@
 
 import { BATCH_STRING_BYTES } from '../lib/event/limits'
 import { DAMAGED, FINE, NO_MEMORY } from '../lib/kernel/layouts/compact'
+import { seed as seedAllocators } from './allocators/hash'
 import { byteCount, listedCount, clear, reserve, setCounts } from './compact/batch-strings'
 import { resetAddresses } from './compact/best/addresses'
 import { resetMixer } from './compact/best/mixer'
@@ -70,6 +71,7 @@ export function seed(value: u32): void {
   seedPages(value)
   seedNames(value)
   seedThreads(value)
+  seedAllocators(value, 0)
   initChecksum()
 }
 

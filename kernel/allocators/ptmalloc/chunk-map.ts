@@ -2,8 +2,14 @@
  * Finds the chunk that holds an address, for repairs. The map has, for each page, the first chunk that begins in it.
  * Maintaining it costs as much as the rest of the simulation, so it is created when a repair needs it, and dropped when
  * no prediction has been wrong for a while.
+ *
+ * The hash is multiplication by the golden ratio, because most pages are neighbours. If pages were chosen to collide,
+ * the map is made anew with a keyed hash. Predictions never depend on the key, so that compact traces can be read with
+ * another one: what a call adds to the log, which is limited, depends on the layout of the first map, but not on that
+ * of a keyed one, in which no page moves.
  */
 import { giveRoom, takeRoom } from '../../live/room'
+import { hashOf } from '../hash'
 import { AFTER, endOfRecords, link, placeOf, RECORD, records, STATE, MAPPED } from './chunks'
 import { set32 } from './log'
 
@@ -12,6 +18,10 @@ const KEPT: u32 = 8192
 const PAGES_BACK: u64 = 65_536
 const STEPS: u32 = 4096
 const FEWEST: u32 = 12
+/** How far a page may be from its slot before pages count as chosen. */
+const LONG: u32 = 256
+/** In a keyed map: the slot of a page that is not there any more. No chunk has this number. */
+const GONE: u32 = 1
 
 let table: usize = 0
 /** The logarithm of the number of slots, and the last one. */
@@ -20,6 +30,15 @@ let last: u32 = 0
 /** The number of used slots; restored on undo. */
 const COUNT: usize = memory.data(4)
 let callsLeft: u32 = 0
+/** Whether a page was too far from its slot, and whether the hash is keyed since then. */
+let isOdd: bool = false
+export let isKeyed: bool = false
+
+/** Forgets the map, and that its pages were chosen. */
+export function clearMap(): void {
+  dropMap()
+  isOdd = isKeyed = false
+}
 
 /** Drops the map. */
 export function dropMap(): void {
@@ -36,7 +55,29 @@ export function mapBegins(): void {
 
 function keepMap(): void {
   if (--callsLeft == 0) dropMap()
-  else if (load<u32>(COUNT) > (last + 1) / 2) makeMap(log + 1)
+  else if (isOdd && !isKeyed) makeKeyed()
+  else if (load<u32>(COUNT) > (last + 1) / 2) {
+    if (isKeyed) makeKeyed()
+    else makeMap(log + 1)
+  }
+}
+
+/** The logarithm of twice the number of chunks. */
+function slotsForAll(): u32 {
+  let slots = FEWEST
+  while (<u64>((<u32>1) << slots) * RECORD < 2 * <u64>endOfRecords()) slots++
+  return slots
+}
+
+/** Creates a keyed map, at most a quarter of which is used. */
+function makeKeyed(): bool {
+  isKeyed = true
+  let slots = slotsForAll()
+  while (makeMap(slots)) {
+    if (load<u32>(COUNT) <= (last + 1) / 4) return true
+    slots++
+  }
+  return false
 }
 
 /** Creates the map unless it exists. @returns false if memory is exhausted */
@@ -46,9 +87,7 @@ export function needMap(): bool {
     callsLeft = calls
     return true
   }
-  let slots = FEWEST
-  while (<u64>((<u32>1) << slots) * RECORD < 2 * <u64>endOfRecords()) slots++
-  if (!makeMap(slots)) return false
+  if (!(isKeyed ? makeKeyed() : makeMap(slotsForAll()))) return false
   callsLeft = calls
   return true
 }
@@ -63,7 +102,9 @@ function makeMap(slots: u32): bool {
   store<u32>(COUNT, 0)
   const end = endOfRecords()
   for (let chunk: u32 = RECORD; chunk < end; chunk += RECORD) {
-    if (load<u8>(records + chunk, STATE) < MAPPED) add(chunk)
+    if (load<u8>(records + chunk, STATE) >= MAPPED) continue
+    add(chunk)
+    if (isOdd && !isKeyed) return makeKeyed()
   }
   return true
 }
@@ -77,7 +118,7 @@ function pageOf(chunk: u32): u64 {
 // @ts-ignore: decorator
 @inline
 function slotOf(page: u64): u32 {
-  return (<u32>((page * 0x9e37_79b9_7f4a_7c15) >> 32)) & last
+  return (isKeyed ? hashOf(page) : <u32>((page * 0x9e37_79b9_7f4a_7c15) >> 32)) & last
 }
 
 // @ts-ignore: decorator
@@ -88,12 +129,15 @@ function at(slot: u32): usize {
 
 /** The slot of a page, or the empty slot for it. */
 function find(page: u64): u32 {
-  let slot = slotOf(page)
+  const first = slotOf(page)
+  let slot = first
   while (true) {
     const chunk = load<u32>(at(slot))
-    if (chunk == 0 || pageOf(chunk) == page) return slot
+    if (chunk == 0 || (chunk != GONE && pageOf(chunk) == page)) break
     slot = (slot + 1) & last
   }
+  if (((slot - first) & last) > LONG) isOdd = true
+  return slot
 }
 
 /** A call adds few chunks, and the map grows between calls, so it is never full. */
@@ -125,6 +169,10 @@ function remove(chunk: u32): void {
   const after = link(chunk, AFTER)
   if (after != 0 && pageOf(after) == pageOf(chunk)) {
     set32(at(slot), after)
+    return
+  }
+  if (isKeyed) {
+    set32(at(slot), GONE)
     return
   }
   set32(COUNT, load<u32>(COUNT) - 1)

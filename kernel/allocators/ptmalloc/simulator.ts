@@ -5,7 +5,7 @@
 import { clearArenas } from './arenas'
 import { callCalloc, callEnd, callFree, callMalloc, callMemalign, callRealloc, setStack } from './calls'
 import { clearChunks, endOfRecords, IS_BLOCK, isLive, NO_CHUNK, reserveChunks, setLive, stateOf } from './chunks'
-import { dropMap, mapBegins } from './chunk-map'
+import { clearMap, mapBegins } from './chunk-map'
 import { clearCuts } from './cut'
 import { clearGaps } from './gaps'
 import { beginLog } from './log'
@@ -44,7 +44,7 @@ export let isOpen: bool = false
  */
 export function start(version: i32, bits: i32, cores: u32, stack: u64, heap: u64, mappings: u64, learns: bool): bool {
   if (!setRules(version, bits)) return false
-  dropMap()
+  clearMap()
   beginLog()
   if (!clearChunks() || !clearThreads()) return false
   clearGaps(mappings)
