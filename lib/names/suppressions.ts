@@ -1,4 +1,5 @@
 import { parseFrame } from '../event/frame.js'
+import { showValue } from '../event/message-text.js'
 import { isGlob, isTemplate } from './patterns.js'
 
 /** What says which leaks are known, and not reported. */
@@ -70,7 +71,7 @@ export function parseSuppressions(text: string): Suppression[] {
     } else if (/^leak:./.test(line)) {
       rules.push(leak(line.slice('leak:'.length)))
     } else {
-      throw new RangeError(`line ${i + 1}: neither leak:PATTERN nor a block in braces: ${JSON.stringify(line)}`)
+      throw new RangeError(`line ${i + 1}: neither leak:PATTERN nor a block in braces: ${showValue(line)}`)
     }
   }
   return rules
@@ -106,10 +107,10 @@ function valgrind(lines: readonly string[], before: number): Suppression | undef
     if (line.startsWith('match-leak-kinds:')) continue
     const [, what, pattern = ''] = /^(fun|obj|src):(.+)$/.exec(line) ?? []
     if (line !== '...' && what === undefined)
-      throw new RangeError(`line ${before}: ${JSON.stringify(line)} is no frame in the block ${JSON.stringify(name)}`)
+      throw new RangeError(`line ${before}: ${showValue(line)} is no frame in the block ${showValue(name)}`)
     patterns.push(line === '...' ? 'any' : { kind: what as 'fun' | 'obj' | 'src', pattern })
   }
-  if (patterns.length === 0) throw new RangeError(`line ${before}: the block ${JSON.stringify(name)} has no frames`)
+  if (patterns.length === 0) throw new RangeError(`line ${before}: the block ${showValue(name)} has no frames`)
   const [first] = patterns
   const isAllocator =
     first !== 'any' && first?.kind === 'fun' && ALLOCATORS.some((allocator) => isGlob(first.pattern, allocator))

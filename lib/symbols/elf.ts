@@ -13,6 +13,8 @@ export type ReadAt = (offset: number, length: number) => Uint8Array
 export const MAX_SECTIONS = 65_536
 /** The maximum number of symbols of a file that are read. */
 export const MAX_SYMBOLS = 1_000_000
+/** The maximum number of entries of a symbol table that are looked at, for functions and others. */
+export const MAX_ENTRIES = 16_777_216
 /** The maximum length of notes, and of a symbol's name, in bytes. */
 export const MAX_NOTE_BYTES = 65_536
 export const MAX_NAME_BYTES = 8192
@@ -206,9 +208,11 @@ export class FunctionSymbols {
   /** Reads the symbols of `.symtab` and of `.dynsym`. */
   static of(elf: Elf, read: ReadAt): FunctionSymbols {
     const found: { address: number; size: number; name: number; end: number }[] = []
-    for (const table of elf.sections) {
-      const strings = elf.sections[table.link]
-      if ((table.type !== SHT_SYMTAB && table.type !== SHT_DYNSYM) || strings === undefined) continue
+    // A file has one table of each type: more would cost the time of a file for each.
+    for (const type of [SHT_SYMTAB, SHT_DYNSYM]) {
+      const table = elf.sections.find((section) => section.type === type)
+      const strings = elf.sections[table?.link ?? 0]
+      if (table === undefined || strings === undefined) continue
       for (const symbol of symbolsOf(elf, read, table)) {
         if (found.length === MAX_SYMBOLS) break
         if (symbol.name >= strings.size) continue
@@ -263,8 +267,10 @@ function* symbolsOf(
 ): Generator<{ address: number; size: number; name: number }> {
   const { is64 } = elf
   const step = is64 ? 24 : 16
-  for (let done = 0; done < table.size; done += PIECE_BYTES) {
-    const piece = viewOf(read(table.offset + done, Math.min(PIECE_BYTES, table.size - done)))
+  const size = Math.min(table.size, MAX_ENTRIES * step)
+  for (let done = 0; done < size; done += PIECE_BYTES) {
+    const length = Math.min(PIECE_BYTES, size - done)
+    const piece = viewOf(read(table.offset + done, length))
     for (let at = 0; at + step <= piece.byteLength; at += step) {
       const type = piece.getUint8(at + (is64 ? 4 : 12)) & 15
       if ((type !== STT_FUNC && type !== STT_GNU_IFUNC) || half(elf, piece, at + (is64 ? 6 : 14)) === 0) continue
@@ -272,6 +278,6 @@ function* symbolsOf(
       yield { name: word(elf, piece, at, 4), address, size: word(elf, piece, at + (is64 ? 16 : 8)) }
     }
     // A table that is longer than the file ends with it.
-    if (piece.byteLength < Math.min(PIECE_BYTES, table.size - done)) return
+    if (piece.byteLength < length) return
   }
 }

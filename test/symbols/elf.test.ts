@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { FunctionSymbols, readElf, type ReadAt } from '../../lib/symbols/elf.js'
+import { elfFile } from './elf-bytes.js'
 import { runs } from '../support/runs.js'
 
 /** A small file: a header, a note with a build id, a symbol table with one function, and its strings. */
@@ -122,5 +123,36 @@ describe('ELF files', () => {
     view.setBigUint64(512 + 32, 0xffff_ffffn, true)
     for (const at of [1, 2, 3]) view.setBigUint64(512 + 64 * at + 32, 2n ** 53n - 1n, true)
     expect(() => readAll(bytes, 0x1000)).not.toThrow()
+  })
+
+  test('a file with many symbol tables is read once, and has the functions of the first', () => {
+    const bytes = elfFile({ is64: true, little: true, symbols: 20_000, tables: 20_000 })
+    let given = 0
+    const read: ReadAt = (offset, length) => {
+      const part = reader(bytes)(offset, length)
+      given += part.length
+      return part
+    }
+    const symbols = FunctionSymbols.of(readElf(read)!, read)
+    expect(symbols.size).toBe(20_000)
+    expect(symbols.nameAt(0x1000 + 32 * 12_345)).toBe('f12345')
+    expect(given).toBeLessThan(3 * bytes.length)
+  })
+
+  test('a table of symbols that does not end is read up to a limit', () => {
+    const bytes = small(true, true)
+    new DataView(bytes.buffer).setBigUint64(512 + 2 * 64 + 32, 2n ** 52n, true)
+    let given = 0
+    // A file with holes, as large as it says.
+    const read: ReadAt = (offset, length) => {
+      given += length
+      if (offset + length <= bytes.length) return bytes.subarray(offset, offset + length)
+      const part = new Uint8Array(length)
+      part.set(reader(bytes)(offset, length))
+      return part
+    }
+    const symbols = FunctionSymbols.of(readElf(read)!, read)
+    expect(symbols.nameAt(0x1000)).toBe('main')
+    expect(given).toBeLessThan(17 * 2 ** 20 * 24)
   })
 })

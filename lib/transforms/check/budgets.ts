@@ -1,4 +1,4 @@
-import { showValue } from '../../event/message-text.js'
+import { showText, showValue } from '../../event/message-text.js'
 import { didYouMean } from '../../event/suggest.js'
 import { BUDGET_FIGURES, type BudgetFigure } from '../option-values.js'
 
@@ -96,7 +96,7 @@ export function budgetsOf(value: unknown): BudgetGroup[] {
         ([figure, limit]) => {
           try {
             if (typeof limit !== 'string' && typeof limit !== 'number')
-              throw new RangeError(`the limit of ${figure} is a number or a text, not ${showValue(limit)}`)
+              throw new RangeError(`the limit of ${showText(figure)} is a number or a text, not ${showValue(limit)}`)
             return budgetsFor(figure, rule, String(limit), Object.keys(names).length > 0)
           } catch (error) {
             throw new RangeError(`${place}.${rule}: ${(error as Error).message}`, { cause: error })
