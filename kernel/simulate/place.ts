@@ -47,6 +47,7 @@ import {
   setSettings,
   smallest,
   start,
+  used,
 } from './settings'
 import { SPAN_HEAP, spanAllocate, spanRelease, spanResize, startSpans } from './spans'
 import { clearTrees, makeTrees } from './tree'
@@ -262,7 +263,7 @@ export function placeRows(rows: u32): u32 {
     store<u64>(FREED_BEFORE + (row << 3), 0)
     if (load<u8>(KIND + row) > KIND_EXISTING) continue
     if (!makeNodes(NODES) || !makeTrees(2 * NODES) || !makePages()) fault = EXHAUSTED
-    else if (policy == IDEAL) countRow(row)
+    else if (policy == IDEAL) fault = countRow(row)
     else fault = placeRow(row)
     if (fault != 0) return <u32>row
   }
@@ -360,29 +361,29 @@ function addressOf(alignment: u64): u64 {
   return alignment > granule && popcnt(alignment) == 1 ? roundUp(from, alignment) : from
 }
 
-/** Counts a row for the least memory that any policy needs, which moves all blocks together at each event. */
-function countRow(row: usize): void {
+/**
+ * Counts a row for the least memory that any policy needs, which moves all blocks together at each event.
+ * @returns 0 or a fault
+ */
+function countRow(row: usize): u32 {
   const effect = <u32>load<u8>(EFFECTS + row)
-  if ((effect & UNKNOWN) != 0) unknowns++
   const begins = (effect & BEGAN) != 0
   const ends = (effect & DONE) != 0
-  if (!begins && !ends) return
   const block = blockAt(load<u32>(BEGUN + (row << 2)))
-  if (ends) {
-    const old = blockAt(load<u32>(ENDED + (row << 2)))
-    lose(load<u64>(old, B_SIZE), load<u64>(old, B_SIZE))
-    addUsed(0 - load<u64>(old, B_SIZE))
-  }
-  if ((effect & REUSED) != 0) {
-    lose(load<u64>(block, B_SIZE), load<u64>(block, B_SIZE))
-    addUsed(0 - load<u64>(block, B_SIZE))
-  }
+  const freed = ends ? load<u64>(blockAt(load<u32>(ENDED + (row << 2))), B_SIZE) : 0
+  const replaced = (effect & REUSED) != 0 ? load<u64>(block, B_SIZE) : 0
+  const size = begins && (load<u32>(MASK + (row << 2)) & HAS_SIZE) != 0 ? load<u64>(SIZE + (row << 3)) : 0
+  if (size > ROOM || used - freed - replaced + size > ROOM) return TOO_LARGE
+  if ((effect & UNKNOWN) != 0) unknowns++
+  if (!begins && !ends) return 0
+  if (ends) lose(freed, freed)
+  if ((effect & REUSED) != 0) lose(replaced, replaced)
+  addUsed(size - freed - replaced)
   if (begins) {
-    const size = (load<u32>(MASK + (row << 2)) & HAS_SIZE) != 0 ? min(load<u64>(SIZE + (row << 3)), ROOM) : 0
     store<u64>(block, size, B_SIZE)
     gain(size, size)
     countSize(size, size)
-    addUsed(size)
   }
   noteChange(events + <f64>row + 1)
+  return 0
 }

@@ -19,7 +19,7 @@ export async function runSimulate(args: Arguments): Promise<void> {
   const compared = args.all('compare') as readonly (PolicyName | 'all')[]
   const policy = args.value('policy') as PolicyName | undefined
   const target = TRACE.find((flag) => args.has(flag))
-  if (policy === undefined && compared.length === 0) throw new UsageError('--policy or --compare is needed: see --help')
+  if (policy === undefined && compared.length === 0) throw new UsageError('--policy or --compare is needed')
   if (policy !== undefined && compared.length > 0) throw new UsageError('--policy and --compare cannot be combined')
   if (target !== undefined) return simulateTrace(args, policy, target)
   const unused = OF_TRACE.find((flag) => args.has(flag))

@@ -172,10 +172,18 @@ describe('a simulated heap', () => {
     expect(events.map(({ address }) => address)).toEqual([FIRST, FIRST, FIRST])
   })
 
-  test.each(POLICIES.filter((policy) => policy !== 'ideal'))('%s has no room for a block of 2^46 bytes', (policy) => {
+  test.each(POLICIES)('%s has no room for a block of 2^46 bytes', (policy) => {
     const { events, error } = simulated([alloc(0x10n, 8n), alloc(0x20n, 2n ** 46n), alloc(0x30n, 8n)], { policy })
     expect(events).toHaveLength(1)
     expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', event: 2 })
+  })
+
+  test.each(POLICIES)('%s has no room for blocks of 2^46 bytes together', (policy) => {
+    const blocks = Array.from({ length: 16 }, (_, i) => alloc(BigInt(i + 1) << 8n, 2n ** 42n))
+    const { events, error, result } = simulated(blocks, { policy })
+    expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT' })
+    expect(events.length).toBeGreaterThan(1)
+    expect(result.mostLive?.requested).toBe(events.length * 2 ** 42)
   })
 
   test.each(POLICIES.filter((policy) => policy !== 'ideal'))('%s takes blocks of up to 2^43 bytes', (policy) => {
