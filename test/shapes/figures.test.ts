@@ -3,6 +3,7 @@ import type { EventBatch } from '../../lib/event/batch.js'
 import type { WritableFormat } from '../../lib/event/format.js'
 import { BlockTable } from '../../lib/transforms/block-table/block-table.js'
 import type { BlockRow } from '../../lib/transforms/block-table/columns.js'
+import { CheckCollector } from '../../lib/transforms/check/measure.js'
 import { Filter, type FilterOptions } from '../../lib/transforms/filter.js'
 import { ProfileCollector } from '../../lib/transforms/profile/collector.js'
 import { compareProfiles } from '../../lib/transforms/profile/difference.js'
@@ -57,6 +58,48 @@ function expectProfile(batches: readonly EventBatch[], statistics: Statistics): 
   expect(sumOf(atPeak.samples(), (sample) => sample.live)).toEqual(amount(statistics.peakBytes))
   const { stacks } = compareProfiles(profile, collect(new ProfileCollector(), batches))
   for (const { old, new: next } of stacks) expect(next).toEqual(old)
+  const none = new ProfileCollector().finish()
+  for (const [old, next] of [
+    [none, profile],
+    [profile, none],
+  ] as const) {
+    const difference = compareProfiles(old, next)
+    for (const [side, one] of [
+      ['old', old],
+      ['new', next],
+    ] as const) {
+      const rows = [...difference.stacks].map((stack) => stack[side])
+      expect(sumOf(rows, (row) => row.allocated)).toEqual(one === none ? nothing : statistics.allocated)
+      expect(sumOf(rows, (row) => row.leaked)).toEqual(one === none ? nothing : statistics.leaked)
+    }
+  }
+}
+
+const nothing = { blocks: 0, bytes: 0n }
+
+/** The figures of budgets, which are none for a trace without events. */
+function expectCheck(batches: readonly EventBatch[], statistics: Statistics): void {
+  const { whole } = collect(new CheckCollector([], 'shape'), batches)
+  const { allocated, leaked, peakBytes, peakBlocks, temporary, faults } = statistics
+  const expected = {
+    peak: peakBytes.bytes,
+    blocks: BigInt(peakBlocks.blocks),
+    allocated: allocated.bytes,
+    allocations: BigInt(allocated.blocks),
+    leaked: leaked.bytes,
+    'leaked-blocks': BigInt(leaked.blocks),
+    temporary: BigInt(temporary.heaptrack.blocks),
+    'double-frees': BigInt(faults.doubleFrees),
+    'unknown-frees': BigInt(faults.unknownFrees),
+    overlaps: BigInt(faults.overlaps.blocks),
+    'failed-allocations': BigInt(faults.failedAllocations),
+  }
+  for (const [name, value] of Object.entries(expected)) {
+    const measure = whole[name as keyof typeof expected]
+    if (statistics.events === 0)
+      expect({ name, measure }).toMatchObject({ name, measure: { unknown: expect.any(String) } })
+    else expect({ name, measure }).toMatchObject({ name, measure: { value } })
+  }
 }
 
 function expectReport(batches: readonly EventBatch[], statistics: Statistics): void {
@@ -65,6 +108,11 @@ function expectReport(batches: readonly EventBatch[], statistics: Statistics): v
   const { allocated, freed, leaked, peakBytes, peakBlocks, temporary } = statistics
   const expected = plain({ allocated, freed, leaked, peakBytes, peakBlocks, temporary })
   expect(data.summary).toMatchObject(expected as object)
+  // The sum that the page's card of frees by others shows.
+  const { sites } = statistics
+  expect(data.threads.foreignFrees.reduce((sum, n) => sum + n, 0)).toBe(
+    sites.reduce((sum, site) => sum + site.foreignFrees, 0),
+  )
 }
 
 function expectBlocks(batches: readonly EventBatch[], statistics: Statistics): void {
@@ -104,6 +152,7 @@ function expectEqualFigures(shape: Shape): void {
   const statistics = statisticsOf(batches)
   expectProfile(batches, statistics)
   expectReport(batches, statistics)
+  expectCheck(batches, statistics)
   expectBlocks(batches, statistics)
   expectFilter(batches, { thread: 1n })
   expectFilter(batches, { size: { from: 10n, to: 100_000n } })
