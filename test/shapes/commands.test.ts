@@ -109,7 +109,10 @@ describe.each(shapesOf(BLOCKS, 11))('commands on $blocks blocks, freed: $deaths,
       })
     for (const by of ['function', 'module', 'thread']) await file.output(`hf-stats --by ${by} $T`)
     await file.output('hf-stats --mpatrol $T', [/the input has \d traces/])
-    await file.output('hf-stats --allocator $T', [/allocator/])
+    await file.output('hf-stats --allocator $T', [
+      /allocator/,
+      /the input has \d traces, and this is the first alone: choose with --trace/,
+    ])
   })
 
   it('hf-blocks and hf-sql', async () => {
@@ -167,7 +170,8 @@ describe.each(shapesOf(BLOCKS, 11))('commands on $blocks blocks, freed: $deaths,
     for (const one of criteria)
       expect({ one, n: (await count(one)) + (await count(`-v ${one}`)) }).toEqual({ one, n: figures.events })
     for (const [kind, n] of figures.kinds) expect({ kind, n: await count(`--kind ${kind}`) }).toEqual({ kind, n })
-    const stats = (line: string) => file.json<StatsJson>(`hf-filter ${line} $T | hf-stats --json`)
+    const stats = (line: string) =>
+      file.json<StatsJson>(`hf-filter ${line} $T | hf-stats --json`, [/events were removed/])
     expect(amount((await stats('--leaked --lifetimes')).leaked)).toEqual(amount(figures.leaked))
     expect(amount((await stats('--live-at peak')).leaked)).toEqual(amount(figures.peakBytes))
     const all = await stats('--size 0..')
@@ -193,7 +197,8 @@ describe.each(shapesOf(BLOCKS, 11))('commands on $blocks blocks, freed: $deaths,
         expect(stderr).toMatch(/trace/)
         continue
       }
-      expect({ by, code, stderr }).toEqual({ by, code: 0, stderr: '' })
+      const others = stderr.replace(/.*no event has the field.*\n/, '')
+      expect({ by, code, others }).toEqual({ by, code: 0, others: '' })
       if (isEmpty) continue
       const merged = await file.output(`hf-merge ${by}/*.ndjson`)
       expect({ by, isSame: merged === file.lines.toString() }).toEqual({ by, isSame: true })
@@ -328,7 +333,9 @@ describe.each(shapesOf(BLOCKS, 11))('commands on $blocks blocks, freed: $deaths,
     }
     expect(found).toEqual(Object.fromEntries(Object.entries(measures).map(([name, n]) => [name, String(n)])))
     expect(code).toBe(Object.values(measures).some((n) => Number(n) > 0) ? 1 : 0)
-    const wide = Object.entries(measures).map(([name, n]) => `--max-${name} ${n}`)
+    // A limit of no bytes leaked is one of no blocks, too, and limits have at most 15 digits.
+    const limited = Object.entries(measures).filter(([name, n]) => n < 1e15 && (name !== 'leaked' || n > 0))
+    const wide = limited.map(([name, n]) => `--max-${name} ${n}`)
     expect((await file.run(`hf-check ${wide.join(' ')} $T`)).code).toBe(0)
   })
 

@@ -6,7 +6,7 @@ import type { Stage } from '../../event/stage.js'
 import { encodeText } from '../../event/strings.js'
 import { jsonText } from './json.js'
 import { UsageError } from '../command.js'
-import { moreTraces } from './mpatrol.js'
+import { otherTraces } from './mpatrol.js'
 import { TraceChoice } from './trace-choice.js'
 
 /** Options of the report. */
@@ -45,7 +45,7 @@ export class AllocatorReportStage implements Stage<EventBatch, Uint8Array> {
     if (ending === 'end') choice.check()
     // If nothing could be read, there is nothing to report.
     if (ending === 'endTruncated' && !choice.found) return null
-    if (options.trace === undefined && choice.traces > 1) this.warnings.push(moreTraces(choice.traces))
+    if (options.trace === undefined && choice.traces > 1) this.warnings.push(otherTraces(choice.traces))
     const report = this.survey.finish()
     return encodeText(options.json === true ? jsonText(plain(report)) : allocatorText(report))
   }

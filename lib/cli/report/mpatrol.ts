@@ -25,7 +25,12 @@ export function mpatrolText(statistics: MpatrolStatistics): string {
 
 /** The warning if there are more traces than the one that mpatrol's reader would show. */
 export function moreTraces(traces: number): string {
-  return `the input has ${traces} traces, and this is the first alone, as mpatrol's reader has it: choose with --trace`
+  return otherTraces(traces, ", as mpatrol's reader has it")
+}
+
+/** The warning that a report is of the first trace of several. @param why it is, after a comma */
+export function otherTraces(traces: number, why = ''): string {
+  return `the input has ${traces} traces, and this is the first alone${why}: choose with --trace`
 }
 
 /** The mean number of bytes, rounded to the nearest integer, halves to the even one; 0 for no blocks. */
