@@ -4,7 +4,7 @@
  * no prediction has been wrong for a while.
  *
  * The hash is multiplication by the golden ratio, because most pages are neighbours. If pages were chosen to collide,
- * the map is made anew with a keyed hash. Predictions never depend on the key, so that compact traces can be read with
+ * the map is made again with a keyed hash. Predictions never depend on the key, so that compact traces can be read with
  * another one: what a call adds to the log, which is limited, depends on the layout of the first map, but not on that
  * of a keyed one, in which no page moves.
  */
