@@ -35,6 +35,7 @@ import { metatfDecode, metatfEncode } from './commands/metatf.js'
 import { metatfCompile } from './commands/metatf-compile.js'
 import { profile } from './commands/profile.js'
 import { record } from './commands/record.js'
+import { replay } from './commands/replay.js'
 import { report } from './commands/report.js'
 import { simulate } from './commands/simulate.js'
 import { sort } from './commands/sort.js'
@@ -62,7 +63,7 @@ export interface Group {
 export const GROUPS: readonly Group[] = [
   { title: 'Record a trace', commands: [record] },
   { title: 'Analyze a trace', commands: [stats, report, view, profile, diff, check, blocks, sql, verify] },
-  { title: 'Simulate allocators', commands: [simulate] },
+  { title: 'Simulate allocators', commands: [simulate, replay] },
   { title: 'Convert a trace', commands: [convert] },
   { title: 'Select, change and order events', commands: [filter, map, sort, symbolize] },
   { title: 'Split and merge traces', commands: [split, merge] },

@@ -74,3 +74,10 @@ export const CHECK_FORMATS = ['text', 'markdown', 'json', 'junit', 'sarif'] as c
 export const CHECK_SITES = 5
 /** `hf-check`: the file of budgets that is read where no other budget is given. */
 export const CHECK_FILE = 'heapflow.check.json'
+
+/** `hf-replay --runs`: runs of each allocator. */
+export const REPLAY_RUNS = 7
+/** `hf-replay --limit`: the seconds that a run may take. */
+export const REPLAY_LIMIT = 600
+/** `hf-replay --touch`: which bytes of new blocks are written, the first one by default. */
+export const TOUCHES = ['all', 'page', 'first', 'none'] as const

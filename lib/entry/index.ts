@@ -56,6 +56,10 @@ export {
   type VerifyResult,
   type VerifyStream,
 } from '../streams/transforms.js'
+export { prepareReplay, type PrepareReplayStream } from '../streams/prepare-replay.js'
+export type { OrderName } from '../transforms/drive/layout.js'
+export type { PrepareOptions } from '../transforms/drive/preparation.js'
+export type * from '../transforms/drive/result.js'
 export { merge, type MergeSourcesOptions } from '../streams/merge-sources.js'
 export type { MergedStream } from '../streams/merge.js'
 export { sort, type SortOptions } from '../streams/sort.js'

@@ -61,6 +61,7 @@ export { Partitioner, type Part, type PartitionOptions } from '../transforms/spl
 export { Repair, REPAIRS } from '../transforms/repair/repair.js'
 export { POLICIES } from '../transforms/simulate/policies.js'
 export { Simulator } from '../transforms/simulate/simulator.js'
+export { Preparation } from '../transforms/drive/preparation.js'
 export { ProfileCollector } from '../transforms/profile/collector.js'
 export { ownStacks } from '../transforms/profile/own-stacks.js'
 export { OwnFrames, type OwnFrameOptions } from '../names/own-frames.js'

@@ -29,6 +29,7 @@ const DATA = [
   /^lib\/order\/order-fields\.js$/,
   /^lib\/transforms\/option-values\.js$/,
   /^lib\/transforms\/simulate\/policies\.js$/,
+  /^lib\/transforms\/drive\/layout\.js$/,
   /^lib\/exports\/(profile-formats|tables\/formats)\.js$/,
   /^lib\/cli\/record\/names\.js$/,
 ]

@@ -96,6 +96,7 @@ test('the root has every format, and a few functions', () => {
     'openTrace',
     'parseBudgets',
     'parseRange',
+    'prepareReplay',
     'profile',
     'repair',
     'report',

@@ -29,6 +29,8 @@ export interface Native {
   /** The sources in `native/`, the first of which is compiled and includes the others. */
   readonly sources: readonly [string, ...string[]]
   readonly options: readonly string[]
+  /** Options for libraries, which come last. */
+  readonly libraries?: readonly string[]
 }
 
 /** The object that begins glibc's mtrace. */
@@ -128,7 +130,14 @@ function compiler(): [string, ...string[]] {
 
 function compile(native: Native, target: string): void {
   const [program, ...options] = compiler()
-  const words = [...options, ...native.options, '-o', target, sourcePath(native.sources[0])]
+  const words = [
+    ...options,
+    ...native.options,
+    '-o',
+    target,
+    sourcePath(native.sources[0]),
+    ...(native.libraries ?? []),
+  ]
   const { status, stderr, error } = spawnSync(program, words, { encoding: 'utf8' })
   if (status === null) throw new Error(`${program} cannot be run: ${error?.message ?? 'a signal ended it'}`)
   if (status === 0) return

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 
-const LIBRARY_FOLDERS = [
+/** Where libraries usually are. */
+export const LIBRARY_FOLDERS = [
   '/lib/x86_64-linux-gnu',
   '/lib/aarch64-linux-gnu',
   '/lib/i386-linux-gnu',

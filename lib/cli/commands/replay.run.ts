@@ -1,0 +1,163 @@
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { freemem } from 'node:os'
+import { join } from 'node:path'
+import { OutputFile } from '../../streams/io/output-file.js'
+import type { OrderName } from '../../transforms/drive/layout.js'
+import { Preparation } from '../../transforms/drive/preparation.js'
+import type { PreparedReplay } from '../../transforms/drive/result.js'
+import { UsageError, wholeNumber, type Arguments } from '../command.js'
+import { REPLAY_LIMIT, REPLAY_RUNS } from '../defaults.js'
+import { allocatorOf, installedAllocators, type Allocator, SYSTEM } from '../drive/allocators.js'
+import { compare } from '../drive/comparison.js'
+import { REPLAY_DRIVER } from '../drive/driver.js'
+import { measure } from '../drive/measure.js'
+import { Driver } from '../drive/runs.js'
+import { inputOperand, traceInput } from '../input.js'
+import { refuseSameFile, writeText } from '../output.js'
+import { runTrace } from '../pipeline.js'
+import { canMake, compiled } from '../record/compiled.js'
+import { recordingFolder } from '../record/folder.js'
+import { androidText, replayText, skippedText, verifiedText } from '../report/replay.js'
+import { verdict } from '../report/replay-verdict.js'
+import { say } from '../say.js'
+
+/** Flags that exclude each other. */
+const FORMS = ['verify', 'json', 'android'] as const
+
+/** Runs `hf-replay`. @throws UsageError */
+export async function runReplay(args: Arguments): Promise<void> {
+  const [form, other] = FORMS.filter((flag) => args.has(flag))
+  if (other !== undefined) throw new UsageError(`--${form} and --${other} cannot be combined`)
+  const runs = positive(args, 'runs', REPLAY_RUNS, 1000)
+  const limit = positive(args, 'limit', REPLAY_LIMIT, 86_400)
+  const touch = args.value('touch') ?? 'all'
+  const input = inputOperand(args)
+  const allocators = allocatorsOf(args, form === 'android')
+  if (process.platform !== 'linux') throw new Error('hf-replay needs Linux: it measures by /proc')
+  if (!canMake(REPLAY_DRIVER)) throw new Error('hf-replay needs a C compiler, which is called cc or named in CC')
+  const output = args.value('output')
+  if (output !== undefined) refuseSameFile(input, output)
+  const folder = recordingFolder()
+  try {
+    const program = compiled(REPLAY_DRIVER, folder)
+    const operations = output ?? join(folder, 'trace.ops')
+    const { trace, failure } = await prepare(args, input, operations)
+    const skipped = skippedText(trace)
+    if (skipped !== undefined) say('hf-replay', `warning: ${skipped}`)
+    if (touch === 'all' && trace.peak.bytes > freemem())
+      throw new Error(
+        `the trace has ${trace.peak.bytes} live bytes, more than there is free memory: --touch none does not use it`,
+      )
+    const driver = new Driver(program, operations, folder, limit)
+    const isFaulty = await endedBySignals(driver, folder, () =>
+      present(args, driver, allocators, trace, touch, runs, input),
+    )
+    if (failure !== undefined) throw failure.error
+    if (isFaulty) process.exitCode = 1
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Runs the allocators and writes what they show. @returns whether verification found a fault */
+async function present(
+  args: Arguments,
+  driver: Driver,
+  allocators: readonly Allocator[],
+  trace: PreparedReplay,
+  touch: string,
+  runs: number,
+  input: string,
+): Promise<boolean> {
+  const paced = args.has('pace')
+  if (args.has('verify')) {
+    const results = []
+    for (const allocator of allocators)
+      results.push({ name: allocator.name, run: await driver.run(allocator, ['verify=1']) })
+    await writeText('-', verifiedText(results))
+    return results.some(({ run }) => run.damaged + run.misaligned > 0)
+  }
+  const settings = { touch, runs, paced, step: args.has('android') ? 100_000 : 0 }
+  const { empty, all } = await measure(driver, allocators, settings)
+  const options = { order: args.value('order') ?? 'epochs', touch, paced, runs }
+  const comparison = compare(trace, options, empty, all)
+  const [first] = all
+  if (args.has('json')) await writeText('-', `${JSON.stringify({ ...comparison, verdict: verdict(comparison) })}\n`)
+  else if (args.has('android') && first !== undefined)
+    await writeText('-', androidText(input, trace, comparison, first.watched))
+  else await writeText('-', replayText(comparison))
+  return false
+}
+
+/** Writes the operations of a trace. Those before a fault count. */
+async function prepare(
+  args: Arguments,
+  input: string,
+  path: string,
+): Promise<{ trace: PreparedReplay; failure: { error: unknown } | undefined }> {
+  const preparation = new Preparation({
+    order: (args.value('order') ?? 'epochs') as OrderName,
+    times: args.has('pace'),
+  })
+  const file = args.has('output') ? new OutputFile(path) : undefined
+  const fd = file === undefined ? openSync(path, 'wx', 0o600) : file.open()
+  let failure: { error: unknown } | undefined
+  try {
+    await runTrace({
+      command: 'hf-replay',
+      input: traceInput(input),
+      through: preparation,
+      output: (chunk) => writeAll(fd, chunk),
+    })
+    file?.commit()
+  } catch (error) {
+    file?.discard()
+    if (file !== undefined || preparation.result().events === 0 || !preparation.isOver) throw error
+    failure = { error }
+  } finally {
+    closeSync(fd)
+  }
+  const trace = preparation.result()
+  if (args.has('pace') && trace.duration === null) throw new UsageError('--pace: the trace has no times')
+  return { trace, failure }
+}
+
+function writeAll(fd: number, chunk: Uint8Array): void {
+  for (let at = 0; at < chunk.length;) at += writeSync(fd, chunk, at)
+}
+
+/** The allocators that are named, or all that are installed. */
+function allocatorsOf(args: Arguments, isOne: boolean): Allocator[] {
+  const words = args.all('allocator')
+  if (isOne && words.length > 1) throw new UsageError('--android is the report of one allocator')
+  if (words.length === 0) return installedAllocators(isOne ? [SYSTEM] : undefined)
+  try {
+    return [...new Set(words)].map(allocatorOf)
+  } catch (error) {
+    throw new UsageError(`--allocator: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function positive(args: Arguments, flag: string, by: number, most: number): number {
+  const text = args.value(flag)
+  const n = text === undefined ? by : wholeNumber(flag, text)
+  if (n < 1 || n > most) throw new UsageError(`--${flag} must be from 1 to ${most}, not ${n}`)
+  return n
+}
+
+/** A signal that ends this process ends the run, too, and removes the folder. */
+async function endedBySignals<Result>(driver: Driver, folder: string, run: () => Promise<Result>): Promise<Result> {
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  const end = (signal: NodeJS.Signals) => {
+    driver.stop()
+    rmSync(folder, { recursive: true, force: true })
+    for (const one of signals) process.removeListener(one, end)
+    process.kill(process.pid, signal)
+  }
+  for (const signal of signals) process.on(signal, end)
+  try {
+    return await run()
+  } finally {
+    for (const signal of signals) process.removeListener(signal, end)
+  }
+}

@@ -1,0 +1,58 @@
+import { ORDERS, EPOCH_EVENTS } from '../../transforms/drive/layout.js'
+import type { Command } from '../command.js'
+import { REPLAY_RUNS, TOUCHES } from '../defaults.js'
+
+export const replay: Command = {
+  name: 'hf-replay',
+  summary: 'run real allocators with the calls of a trace, and compare them',
+  operands: '[FILE]',
+  description:
+    'Makes the calls of a trace again, with each allocator in processes of its own, and measures their processor time, ' +
+    'resident set, page faults and single calls. The first lines say which allocator needs less, and with what margin; ' +
+    'the first allocator is the one that the others are compared with. The method, the figures and how well they ' +
+    'agree with real programs: docs/allocators.md.\n' +
+    'The calls are made by a small program in C, which is compiled with cc when it is used for the first time. Each ' +
+    'thread of the trace is a thread there. Frees of unknown blocks, double frees, failed calls and blocks from before ' +
+    'the recording are skipped and counted; a block whose address is allocated again is freed before.\n' +
+    'The input may be in any format whose events say which block they are about. If it is truncated, the part that was ' +
+    'read is replayed before the error.',
+  memory:
+    'grows with the live blocks (50 to 150 bytes each), and with the threads; the replay itself takes what the trace takes.',
+  flags: [
+    {
+      name: 'allocator',
+      value: 'NAME',
+      help: 'Run this allocator: glibc, jemalloc, mimalloc, tcmalloc, rpmalloc, snmalloc, hoard, or the path of a library (default all that are installed)',
+      repeat: true,
+    },
+    { name: 'runs', value: 'N', help: `Run each allocator N times, in turn (default ${REPLAY_RUNS})` },
+    {
+      name: 'touch',
+      value: 'WHAT',
+      help: 'Write to all of each new block (default), a byte of each page, the first byte, or none',
+      values: TOUCHES,
+    },
+    {
+      name: 'order',
+      value: 'HOW',
+      help: `Between threads, keep the order of epochs of ${EPOCH_EVENTS} events (default), of lifetimes only, or of all events`,
+      values: ORDERS,
+    },
+    { name: 'pace', help: 'Wait for the times of the trace, for allocators that return memory by the clock' },
+    { name: 'verify', help: 'Instead of measuring, see whether blocks overlap, lose data or are misaligned' },
+    { name: 'json', help: 'Write all figures as JSON, also over time' },
+    { name: 'android', help: 'Write the figures of one allocator as memory_replay does' },
+    { name: 'limit', value: 'SECONDS', help: 'End a run that takes longer (default 600)' },
+    { name: 'output', short: 'o', value: 'FILE', help: 'Keep the operations that are executed in FILE' },
+  ],
+  exitStatus: { 1: 'bad input or I/O error, an allocator that fails, or a fault that --verify found' },
+  examples: [
+    { command: 'hf-replay app.mtrc', means: 'compare all allocators that are installed' },
+    {
+      command: 'hf-replay --allocator glibc --allocator ./libmine.so app.hfrec',
+      means: 'compare your allocator with that of the C library',
+    },
+    { command: 'hf-replay --verify --allocator ./libmine.so app.mtrc', means: 'see whether it damages blocks' },
+  ],
+  run: async (args) => (await import('./replay.run.js')).runReplay(args),
+}

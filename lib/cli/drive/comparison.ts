@@ -1,0 +1,128 @@
+import type { PreparedReplay } from '../../transforms/drive/result.js'
+import type { Allocator } from './allocators.js'
+import type { Run } from './runs.js'
+
+/** Values of several runs. */
+export interface Spread {
+  readonly median: number
+  /** The first and the third quartile. */
+  readonly low: number
+  readonly high: number
+}
+
+/** A moment of a run. */
+export interface ResidentMoment {
+  /** The calls of all threads so far. */
+  readonly calls: number
+  /** Nanoseconds from the beginning of the run. */
+  readonly time: number
+  readonly resident: number
+}
+
+/** The figures of one allocator: times in ns, memory in bytes, of the allocator alone. */
+export interface AllocatorFigures {
+  readonly name: string
+  readonly library: string | null
+  /** Of all calls together, without the share of the driver. */
+  readonly time: Spread
+  /** Wall time of the run, with the driver's share. */
+  readonly wall: Spread
+  /** The resident set at its peak, and at the end. */
+  readonly peak: Spread
+  readonly final: Spread
+  readonly pageFaults: Spread
+  /** 1 and the number of allocators that are certainly better: the quartiles do not overlap. */
+  readonly timeRank: number
+  readonly peakRank: number
+  /** Of sampled calls: so many per cent of them take no longer. Null: there were no samples. */
+  readonly percentiles: Readonly<Record<'50' | '90' | '99' | '99.9' | '100', number>> | null
+  readonly moments: readonly ResidentMoment[]
+  /** Calls that got no memory. */
+  readonly failed: number
+}
+
+/** What replaying a trace with several allocators shows. */
+export interface Comparison {
+  readonly trace: PreparedReplay
+  readonly options: { readonly order: string; readonly touch: string; readonly paced: boolean; readonly runs: number }
+  /** The processor time of the driver itself, in ns for all calls: it is subtracted. */
+  readonly driver: Spread
+  readonly allocators: readonly AllocatorFigures[]
+}
+
+/** The runs of one allocator. */
+export interface Runs {
+  readonly allocator: Allocator
+  readonly runs: readonly Run[]
+  /** The run with samples. */
+  readonly watched: Run
+}
+
+const KIB = 1024
+
+/** Makes figures of runs. @param empty those of the empty allocator */
+export function compare(
+  trace: PreparedReplay,
+  options: Comparison['options'],
+  empty: readonly Run[],
+  all: readonly Runs[],
+): Comparison {
+  const driver = spread(empty.map(({ cpu }) => cpu))
+  // The stacks of threads, and what the C library takes.
+  const own = spread(empty.map(({ peak }) => peak)).median
+  const memory = (values: readonly number[]) => spread(values.map((value) => KIB * Math.max(0, value - own)))
+  const figures = all.map(({ allocator: { name, library }, runs, watched }) => ({
+    name,
+    library,
+    time: spread(runs.map(({ cpu }) => Math.max(0, cpu - driver.median))),
+    wall: spread(runs.map(({ wall }) => wall)),
+    peak: memory(runs.map(({ peak }) => peak)),
+    final: memory(runs.map(({ final }) => final)),
+    pageFaults: spread(runs.map(({ minorFaults, majorFaults }) => minorFaults + majorFaults)),
+    percentiles: percentilesOf(watched),
+    moments: (watched.moments ?? []).map(([calls, time, resident]) => ({
+      calls,
+      time,
+      resident: KIB * Math.max(0, resident - own),
+    })),
+    failed: Math.max(...runs.map(({ failed }) => failed)),
+  }))
+  const [times, peaks] = [figures.map(({ time }) => time), figures.map(({ peak }) => peak)]
+  return {
+    trace,
+    options,
+    driver,
+    allocators: figures.map((one) => ({ ...one, timeRank: rank(one.time, times), peakRank: rank(one.peak, peaks) })),
+  }
+}
+
+/** The median and the quartiles, between two values where they are not one of them. */
+export function spread(values: readonly number[]): Spread {
+  const sorted = values.toSorted((a, b) => a - b)
+  const at = (part: number) => {
+    const place = part * (sorted.length - 1)
+    const [below, above] = [sorted[Math.floor(place)] ?? 0, sorted[Math.ceil(place)] ?? 0]
+    return below + (above - below) * (place - Math.floor(place))
+  }
+  return { median: at(0.5), low: at(0.25), high: at(0.75) }
+}
+
+/** 1 and how many are certainly less. */
+function rank({ low }: Spread, all: readonly Spread[]): number {
+  return 1 + all.filter(({ high }) => high < low).length
+}
+
+/** The highest time of each class is not known, so each percentile is the lowest of its class. */
+function percentilesOf({ times = [] }: Run): AllocatorFigures['percentiles'] {
+  const all = times.reduce((n, [, calls]) => n + calls, 0)
+  if (all === 0) return null
+  const at = (percent: number) => {
+    let below = 0
+    for (const [ns, calls] of times) {
+      below += calls
+      if (100 * below >= percent * all) return ns
+    }
+    return times.at(-1)?.[0] ?? 0
+  }
+  return { 50: at(50), 90: at(90), 99: at(99), '99.9': at(99.9), 100: at(100) }
+}

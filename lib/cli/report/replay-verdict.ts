@@ -1,0 +1,109 @@
+import type { AllocatorFigures, Comparison } from '../drive/comparison.js'
+import { peakMargin, TIME_MARGIN } from '../drive/margins.js'
+import { grouped, rounded } from './columns.js'
+
+const MIB = 1024 * 1024
+/** Less than this is not worth a sentence. */
+const NOTABLE = 0.1
+
+/** The answer in words: which allocator needs less, what is waste, and what would bring more. */
+export function verdict({ trace, allocators, options, driver }: Comparison): string[] {
+  const [present, ...others] = allocators
+  if (present === undefined) return []
+  return [
+    memory(present, others, trace.threads, options.paced),
+    time(present, others, trace),
+    ...(options.touch === 'all' ? waste(present, trace) : []),
+    ...(present.time.median < driver.median && others.length > 0
+      ? ['The calls take less time than the driver itself, so their times are rough.']
+      : []),
+  ]
+}
+
+function memory(
+  present: AllocatorFigures,
+  others: readonly AllocatorFigures[],
+  threads: number,
+  isPaced: boolean,
+): string {
+  const marginOf = (...names: readonly string[]) => peakMargin([present.name, ...names], threads, isPaced)
+  const within = (...names: readonly string[]) =>
+    `(margin: ${percent(marginOf(...names))} of the program's peak${threads === 1 ? '' : ', with threads'})`
+  const own = `${mebibytes(present.peak.median)} at the peak`
+  if (others.length === 0) return `Resident set: ${present.name} needs ${own} ${within()}.`
+  const candidates = others
+    .filter(({ peak }) => peak.high < present.peak.low)
+    .toSorted((a, b) => a.peak.median - b.peak.median)
+  const gain = ({ peak }: AllocatorFigures) => 1 - peak.median / present.peak.median
+  const one = candidates.find((other) => gain(other) >= marginOf(other.name))
+  if (one !== undefined)
+    return (
+      `Resident set: ${one.name} needs ${percent(gain(one))} less than ${present.name}, ` +
+      `${mebibytes(one.peak.median)} instead of ${own} ${within(one.name)}.`
+    )
+  const [least] = candidates
+  if (least === undefined) return `Resident set: no other allocator needs less than ${present.name}, ${own}.`
+  return (
+    `Resident set: no other allocator needs less than ${present.name} by more than the margin, ${own}: ` +
+    `${least.name} ${percent(gain(least))} ${within(least.name)}.`
+  )
+}
+
+function time(present: AllocatorFigures, others: readonly AllocatorFigures[], trace: Comparison['trace']): string {
+  const calls = Object.values(trace.calls).reduce((sum, n) => sum + n, 0)
+  const of = (figures: AllocatorFigures) => `${rounded(figures.time.median / Math.max(1, calls))} ns a call`
+  const promise =
+    trace.threads === 1
+      ? `(margin: ${Math.round(100 * TIME_MARGIN)} points of the program's processor time)`
+      : '(no promise: with threads, the change of a real program is another)'
+  const whole = `${seconds(present.time.median)} for all calls`
+  if (others.length === 0) return `Processor time: ${present.name} takes ${of(present)}, ${whole} ${promise}.`
+  const [one] = others
+    .filter((other) => other.time.high < present.time.low)
+    .toSorted((a, b) => a.time.median - b.time.median)
+  if (one === undefined)
+    return `Processor time: no other allocator is certainly faster than ${present.name}, ${of(present)}, ${whole} ${promise}.`
+  return (
+    `Processor time: ${one.name} takes ${of(one)} instead of ${of(present)} with ${present.name}, ` +
+    `${seconds(present.time.median - one.time.median)} less for all calls ${promise}.`
+  )
+}
+
+/** What the present allocator takes beyond what the program asked for, and what would bring more. */
+function waste(present: AllocatorFigures, { peak, final }: Comparison['trace']): string[] {
+  const { median } = present.peak
+  if (median === 0) return []
+  const rest = Math.max(0, median - peak.bytes)
+  const lines = [
+    `Waste: of ${present.name}'s resident set at the peak, ${percent(rest / median)} (${mebibytes(rest)}) is not what ` +
+      `the program asked for: headers, rounding, free memory.`,
+  ]
+  const unused = Math.max(0, present.final.median - final.bytes)
+  if (unused > NOTABLE * median)
+    lines.push(
+      `More: at the end, ${mebibytes(unused)} of ${mebibytes(present.final.median)} is resident and not live: ` +
+        'trimming (malloc_trim, or a shorter decay) gives back some of it.',
+    )
+  if (rest > NOTABLE * median && peak.blocks > 0) {
+    const mean = peak.bytes / peak.blocks
+    lines.push(
+      `More: a live block has ${grouped(Math.round(mean))} bytes on average and takes ` +
+        `${rounded(rest / peak.blocks)} bytes besides: hf-simulate --compare all shows which policy or size classes ` +
+        'save them; hf-stats --section peak names the sites for which a pool is worth it.',
+    )
+  }
+  return lines
+}
+
+/** `12 %`, or with one digit after the point below 10 %. */
+function percent(part: number): string {
+  return `${(100 * part).toFixed(part < 0.095 && part !== 0.03 ? 1 : 0)} %`
+}
+
+function mebibytes(bytes: number): string {
+  return `${rounded(bytes / MIB)} MiB`
+}
+
+function seconds(ns: number): string {
+  return ns >= 1e9 ? `${rounded(ns / 1e9)} s` : `${rounded(ns / 1e6)} ms`
+}

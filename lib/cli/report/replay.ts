@@ -1,0 +1,131 @@
+import type { PreparedReplay } from '../../transforms/drive/result.js'
+import type { Comparison, Spread } from '../drive/comparison.js'
+import type { Run } from '../drive/runs.js'
+import { grouped, rounded, tableLines, visible } from './columns.js'
+import { verdict } from './replay-verdict.js'
+
+const KIB = 1024
+const MIB = 1024 * KIB
+/** The width of paragraphs. */
+const COLUMNS = 100
+
+/** The report of a comparison: the verdict, and a table. */
+export function replayText(comparison: Comparison): string {
+  const { trace, allocators, options, driver } = comparison
+  const calls = callsOf(trace)
+  const perCall = (ns: number) => (calls === 0 ? '-' : rounded(ns / calls))
+  const title =
+    `${grouped(calls)} calls of ${trace.threads === 1 ? '1 thread' : `${grouped(trace.threads)} threads`}, ` +
+    `${options.runs} runs each; ${grouped(trace.peak.blocks)} live blocks, ${grouped(trace.peak.bytes)} bytes at their peaks`
+  const heads = [
+    ' allocator',
+    'rank',
+    'ns a call',
+    'quartiles',
+    'peak KiB',
+    'rank',
+    'final KiB',
+    'faults',
+    '50 %',
+    '99 %',
+    '99.9 %',
+    'longest',
+  ]
+  const rows = allocators.map(({ name, time, peak, final, pageFaults, timeRank, peakRank, percentiles }) => [
+    visible(name),
+    String(timeRank),
+    perCall(time.median),
+    `${perCall(time.low)}-${perCall(time.high)}`,
+    kibibytes(peak),
+    String(peakRank),
+    kibibytes(final),
+    grouped(Math.round(pageFaults.median)),
+    ...(['50', '99', '99.9', '100'] as const).map((key) => (percentiles === null ? '-' : grouped(percentiles[key]))),
+  ])
+  const answer = verdict(comparison).flatMap(wrapped)
+  return [
+    ...answer,
+    ...(answer.length > 0 ? [''] : []),
+    ...tableLines({ title, heads, rows }),
+    `The driver's own ${perCall(driver.median)} ns a call are subtracted. The last four columns are ns of sampled calls.`,
+    '',
+  ].join('\n')
+}
+
+/** A paragraph as lines of at most 100 columns, of which all but the first are indented. */
+function wrapped(text: string): string[] {
+  const lines = ['']
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1) as string
+    if (line !== '' && line.length + 1 + word.length > COLUMNS) lines.push(`  ${word}`)
+    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`
+  }
+  return lines
+}
+
+/** Faults that verification found, one line for each allocator. */
+export function verifiedText(results: readonly { readonly name: string; readonly run: Run }[]): string {
+  const rows = results.map(({ name, run }) => [
+    visible(name),
+    grouped(run.damaged),
+    grouped(run.misaligned),
+    grouped(run.failed),
+  ])
+  return [
+    ...tableLines({ title: 'contents of all blocks', heads: [' allocator', 'damaged', 'misaligned', 'failed'], rows }),
+    '',
+  ].join('\n')
+}
+
+/** What memory_replay prints of a dump. */
+export function androidText(file: string, trace: PreparedReplay, comparison: Comparison, watched: Run): string {
+  const [figures] = comparison.allocators
+  const info = (preamble: string, resident: number, mapped: number) => [
+    `${preamble}Native RSS: ${KIB * resident} bytes ${((KIB * resident) / MIB).toFixed(2)}MB`,
+    `${preamble}Native VA Space: ${KIB * mapped} bytes ${((KIB * mapped) / MIB).toFixed(2)}MB`,
+  ]
+  const time = Math.round(figures?.time.median ?? 0)
+  return [
+    `Processing: ${visible(file)}`,
+    `Maximum threads available:   ${trace.threads}`,
+    `Maximum allocations in dump: ${trace.peak.blocks}`,
+    `Total pointers available:    ${trace.slots}`,
+    '',
+    ...info('Initial ', watched.start, watched.startData),
+    ...(watched.moments ?? []).flatMap(([calls, , resident, mapped]) => [
+      `  At line ${calls}:`,
+      ...info('    ', resident, mapped),
+    ]),
+    ...info('Final ', watched.final, watched.finalData),
+    `Total Allocation/Free Time: ${time}ns ${(time / 1e9).toFixed(2)}s`,
+    '',
+  ].join('\n')
+}
+
+/** What is not replayed as it is in the trace, as one line; undefined if there is nothing. */
+export function skippedText({ skipped, processes }: PreparedReplay): string | undefined {
+  const { unknown, again, reused, existing, failed, absurd, later } = skipped
+  const counts: (readonly [number, string])[] = [
+    [unknown, 'frees or reallocs of unknown blocks'],
+    [again, 'double frees'],
+    [existing, 'events of blocks from before the recording'],
+    [failed, 'failed calls'],
+    [absurd, 'blocks of absurd sizes'],
+    [later, 'events of further traces'],
+  ]
+  const parts = counts.filter(([n]) => n > 0).map(([n, what]) => `${grouped(n)} ${what}`)
+  const lines = [
+    ...(parts.length > 0 ? [`skipped: ${parts.join(', ')}`] : []),
+    ...(reused > 0 ? [`freed before their address is allocated again: ${grouped(reused)} blocks`] : []),
+    ...(processes > 1 ? [`the blocks of ${grouped(processes)} processes are in one heap`] : []),
+  ]
+  return lines.length === 0 ? undefined : lines.join('; ')
+}
+
+function callsOf({ calls }: PreparedReplay): number {
+  return Object.values(calls).reduce((sum, n) => sum + n, 0)
+}
+
+function kibibytes({ median }: Spread): string {
+  return grouped(Math.round(median / KIB))
+}

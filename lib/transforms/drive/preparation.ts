@@ -1,0 +1,383 @@
+import { HI, LO, WORD } from '../../bytes/u64.js'
+import { BlockEffect } from '../../blocks/block-effect.js'
+import { LiveSet } from '../../blocks/live-set.js'
+import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
+import { Api, FieldBit, Kind } from '../../event/fields.js'
+import { hasInventedAddresses, type TraceHeader } from '../../event/header.js'
+import { checkOptions, type OptionNames } from '../../event/options.js'
+import { showValue } from '../../event/message-text.js'
+import type { Stage } from '../../event/stage.js'
+import { EPOCH_EVENTS, HEAD_BYTES, MOST_ALIGNMENT, MOST_SIZE, NONE, Op, ORDERS, type OrderName } from './layout.js'
+import type { OpList } from './op-list.js'
+import type { PreparedReplay } from './result.js'
+import { Slots } from './slots.js'
+import { checksum, headWords, NO_SUM, tailWords } from './tables.js'
+import { ThreadLists } from './thread-lists.js'
+
+/** How to prepare a trace. */
+export interface PrepareOptions {
+  /**
+   * The order that threads keep: `epochs` of 1,000 events (default), which begin when the one before is over; that of
+   * the `lifetimes` of blocks, which are freed after they were allocated; or the `total` order of the trace.
+   */
+  readonly order?: OrderName
+  /** The events of an epoch. Default 1,000. */
+  readonly epoch?: number
+  /** Whether the operations have the times of the trace, so that it can be replayed at its pace. Default false. */
+  readonly times?: boolean
+}
+
+const OPTIONS: OptionNames<PrepareOptions> = { order: 'string', epoch: 'number', times: 'boolean' }
+/** Why a trace cannot be replayed. */
+export const NOT_IDENTIFIED =
+  'an interpreted heaptrack file does not say which block is freed, so it cannot be replayed; recordings with ' +
+  'addresses have it, such as those of hf-record without --stack'
+
+const { began: BEGAN, ended: ENDED, unknown: UNKNOWN, again: AGAIN } = BlockEffect
+const { reused: REUSED, nothing: NOTHING, failed: FAILED } = BlockEffect
+const HAS_SIZE = FieldBit.size
+const HAS_API = FieldBit.api
+const HAS_TIME = FieldBit.time
+const HAS_ALIGNMENT = FieldBit.alignment
+const { existing: EXISTING, free: FREE, realloc: REALLOC, 'thread-destroy': THREAD_DESTROY } = Kind
+/** The words of a block: its slot, the thread that made it and after how many operations, its size, and the epoch. */
+const [SLOT, THREAD, POSITION, SIZE, EPOCH, WIDTH] = [0, 1, 2, 4, 6, 7]
+/** A thread with others publishes after so many operations. */
+const PUBLISH_OPS = 64
+/** Operations have times that are so many ns apart. */
+const TIME_STEP = 200_000
+/** malloc aligns blocks for any object. */
+const PLAIN_ALIGNMENT = 16
+
+/**
+ * Makes operations of events, for the driver that executes them against an allocator: a file of operations, which
+ * docs/operations.md describes. Blocks have slots in place of addresses. A slot is of one live block at a time, and there
+ * are about as many as blocks live at once.
+ *
+ * Memory grows with the live blocks (50 to 150 bytes for each), and by up to 70 KB for each thread. If the trace is
+ * truncated, the file has the operations before the fault, and is complete.
+ */
+export class Preparation implements Stage<EventBatch, Uint8Array> {
+  readonly consumes = true
+  private readonly order: OrderName
+  private readonly epochEvents: number
+  private readonly hasTimes: boolean
+  private readonly live = new LiveSet(WIDTH)
+  private readonly slots = new Slots()
+  private readonly threads = new ThreadLists((words) => this.flush(words))
+  private readonly chunks: Uint8Array[] = []
+  private header: TraceHeader | undefined
+  private batch: EventBatch | undefined
+  private error: Error | undefined
+  /** The file is complete. */
+  isOver = false
+  private at = HEAD_BYTES
+  private sum = NO_SUM
+  private events = 0
+  private epoch = 0
+  private inEpoch = 0
+  private previous: OpList | undefined
+  private readonly counts = { malloc: 0, calloc: 0, memalign: 0, realloc: 0, free: 0 }
+  private readonly skipped = { unknown: 0, again: 0, reused: 0, existing: 0, failed: 0, absurd: 0, later: 0 }
+  private blocks = 0
+  private bytes = 0
+  private peakBlocks = 0
+  private peakBytes = 0
+  private firstTime = -1
+  private lastTime = -1
+
+  /** @throws RangeError for options that are unknown or out of range */
+  constructor(options: PrepareOptions = {}) {
+    checkOptions(options, OPTIONS, 'prepareReplay()')
+    const { order = 'epochs', epoch = EPOCH_EVENTS, times = false } = options
+    if (!ORDERS.includes(order))
+      throw new RangeError(`order must be one of ${ORDERS.join(', ')}, not ${showValue(order)}`)
+    if (!Number.isSafeInteger(epoch) || epoch < 1)
+      throw new RangeError(`epoch must be a whole number from 1 on, not ${showValue(epoch)}`)
+    this.order = order
+    this.epochEvents = epoch
+    this.hasTimes = times
+    const head = headWords()
+    this.sum = checksum(this.sum, head)
+    this.chunks.push(bytesOf(head))
+  }
+
+  feed(batch: EventBatch): void {
+    this.batch = batch
+  }
+
+  /** @throws TraceError when blocks cannot be told apart @throws RangeError for a trace without identity of blocks */
+  next(): Uint8Array | null {
+    const { batch } = this
+    this.batch = undefined
+    if (batch !== undefined) this.take(batch)
+    const chunk = this.chunks.shift()
+    if (chunk !== undefined) return chunk
+    if (this.error !== undefined) throw this.error
+    return null
+  }
+
+  end(): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.threads.close()
+    const { slots, epoch, peakBytes, peakBlocks } = this
+    const figures = { slots: slots.count, epochs: epoch, peakBytes, peakBlocks }
+    this.chunks.push(bytesOf(tailWords(this.threads.all, figures, this.at, this.sum)))
+  }
+
+  endTruncated(): void {
+    this.end()
+  }
+
+  dispose(): void {
+    this.live.dispose()
+  }
+
+  /** What there was so far. */
+  result(): PreparedReplay {
+    const { events, counts, skipped, threads, slots, epoch, peakBlocks, peakBytes, blocks, bytes } = this
+    const isTimed = this.header?.timeUnit !== undefined && this.firstTime >= 0
+    return {
+      events,
+      calls: { ...counts },
+      skipped: { ...skipped },
+      threads: Math.max(1, threads.all.length),
+      processes: Math.max(1, threads.processes),
+      slots: slots.count,
+      epochs: epoch,
+      peak: { blocks: peakBlocks, bytes: peakBytes },
+      final: { blocks, bytes },
+      duration: isTimed ? this.lastTime - this.firstTime : null,
+    }
+  }
+
+  private flush(words: Uint32Array): number {
+    const { at } = this
+    this.at += 4 * words.length
+    this.sum = checksum(this.sum, words)
+    this.chunks.push(bytesOf(words))
+    return at
+  }
+
+  private take(batch: EventBatch): void {
+    if (this.header === undefined) {
+      if (hasInventedAddresses(batch.header)) throw new RangeError(NOT_IDENTIFIED)
+      this.header = batch.header
+    }
+    if (batch.header !== this.header) {
+      this.skipped.later += batch.count
+      return
+    }
+    const { live } = this
+    for (let from = 0; from < batch.count && this.error === undefined; from += BATCH_EVENTS) {
+      const to = Math.min(from + BATCH_EVENTS, batch.count)
+      const unclear = live.readClear(batch, from, to)
+      const end = unclear?.row ?? to
+      live.apply(end - from)
+      this.follow(batch, from, end)
+      this.events += end - from
+      if (unclear !== undefined) this.error = unclear.at({ format: batch.header.format, event: this.events + 1 })
+    }
+  }
+
+  private follow(batch: EventBatch, from: number, to: number): void {
+    const { effects } = this.live
+    const { kind, mask } = batch
+    for (let i = from; i < to; i++) {
+      if (((mask[i] as number) & HAS_TIME) !== 0) this.noteTime(batch, i)
+      const effect = effects[i - from] as number
+      if (effect !== 0) this.replay(batch, i, i - from, effect)
+      else if (kind[i] === THREAD_DESTROY) {
+        const list = this.threads.end(batch, i)
+        if (list !== undefined) this.slots.shareAll(list)
+      }
+    }
+  }
+
+  /** Adds the operations of an event about a block. */
+  private replay(batch: EventBatch, i: number, row: number, effect: number): void {
+    const { counts, skipped, slots } = this
+    const { ended, begun, words } = this.live
+    const kind = batch.kind[i] as number
+    if ((effect & FAILED) !== 0) {
+      skipped.failed++
+      return
+    }
+    if ((effect & NOTHING) !== 0) {
+      if (kind !== FREE) return
+      const list = this.enter(batch, i)
+      list.add(Op.free, 0, NONE)
+      list.calls++
+      counts.free++
+      return
+    }
+    if ((effect & UNKNOWN) !== 0) {
+      if ((effect & AGAIN) !== 0) skipped.again++
+      else skipped.unknown++
+      if ((effect & BEGAN) === 0) return
+    }
+    const list = this.enter(batch, i)
+    let old = NONE
+    let oldSize = 0
+    if ((effect & ENDED) !== 0) {
+      const block = WIDTH * (ended[row] as number)
+      old = words[block + SLOT] as number
+      if (old === NONE) this.skipEnd(words[block + SIZE] as number)
+      else {
+        oldSize = this.use(list, block)
+        this.leaveLive(oldSize)
+      }
+    }
+    const block = WIDTH * (begun[row] as number)
+    if ((effect & REUSED) !== 0) {
+      skipped.reused++
+      if (words[block + SLOT] !== NONE) {
+        const slot = words[block + SLOT] as number
+        this.leaveLive(this.use(list, block))
+        this.free(list, slot)
+      }
+    }
+    const size = (effect & BEGAN) === 0 ? -1 : sizeOf(batch, i)
+    if (size < 0 || size > MOST_SIZE || kind === EXISTING) {
+      if (old !== NONE) this.free(list, old)
+      if (size < 0) return
+      words[block + SLOT] = NONE
+      words[block + SIZE] = size > MOST_SIZE ? 1 : 0
+      this.skipEnd(words[block + SIZE] as number)
+      return
+    }
+    let slot = old
+    if (slot === NONE) {
+      slot = slots.take(list)
+      if (slots.thread >= 0 && slots.epoch >= list.epoch) list.wait(slots.thread, slots.position)
+    }
+    this.call(batch, i, list, size, old, oldSize, slot)
+    words[block + SLOT] = slot
+    words[block + THREAD] = list.number
+    words[block + POSITION] = list.ops
+    words[block + POSITION + 1] = Math.floor(list.ops / WORD)
+    words[block + SIZE] = size
+    words[block + SIZE + 1] = Math.floor(size / WORD)
+    words[block + EPOCH] = list.epoch
+    this.bytes += size
+    if (++this.blocks > this.peakBlocks) this.peakBlocks = this.blocks
+    if (this.bytes > this.peakBytes) this.peakBytes = this.bytes
+  }
+
+  /** Adds the call that makes a block. */
+  private call(
+    batch: EventBatch,
+    i: number,
+    list: OpList,
+    size: number,
+    old: number,
+    oldSize: number,
+    slot: number,
+  ): void {
+    const { counts } = this
+    const mask = batch.mask[i] as number
+    const api = (mask & HAS_API) !== 0 ? (batch.api[i] as number) : Api.malloc
+    list.calls++
+    if (batch.kind[i] === REALLOC || api === Api.realloc) {
+      list.addSized(Op.realloc, size, old)
+      list.addSized(Op.to, oldSize, slot)
+      counts.realloc++
+    } else if (api === Api.calloc) {
+      list.addSized(Op.calloc, size, slot)
+      counts.calloc++
+    } else {
+      const alignment = (mask & HAS_ALIGNMENT) !== 0 ? alignmentOf(batch, i) : PLAIN_ALIGNMENT
+      if (api === Api.memalign || alignment > PLAIN_ALIGNMENT) {
+        list.addAligned(size, Math.min(MOST_ALIGNMENT, Math.max(3, Math.ceil(Math.log2(alignment)))), slot)
+        counts.memalign++
+      } else {
+        list.addSized(Op.malloc, size, slot)
+        counts.malloc++
+      }
+    }
+  }
+
+  private free(list: OpList, slot: number): void {
+    list.add(Op.free, 0, slot)
+    list.calls++
+    this.counts.free++
+    this.slots.give(list, slot)
+  }
+
+  /** The list of the thread of an event, with room for its operations, in the epoch of the event. */
+  private enter(batch: EventBatch, i: number): OpList {
+    const { threads, order } = this
+    const list = threads.of(batch, i)
+    list.reserve()
+    if (threads.all.length > 1) {
+      if (order === 'epochs') {
+        if (this.epoch === 0 || this.inEpoch === this.epochEvents) {
+          this.epoch++
+          this.inEpoch = 0
+        }
+        this.inEpoch++
+      } else if (order === 'total' && (this.epoch === 0 || list !== this.previous)) this.epoch++
+      this.previous = list
+      if (list.epoch !== this.epoch) {
+        list.epoch = this.epoch
+        list.add(Op.epoch, 0, this.epoch - 1)
+        list.published = list.ops
+      } else if (list.ops - list.published >= PUBLISH_OPS) {
+        list.add(Op.publish, 0, 0)
+        list.published = list.ops
+      }
+    }
+    if (this.hasTimes && this.lastTime - this.firstTime >= list.timed + TIME_STEP) {
+      list.timed = this.lastTime - this.firstTime
+      list.add(Op.time, Math.floor(list.timed / WORD), list.timed >>> 0)
+    }
+    return list
+  }
+
+  /** A thread is to use a block, so it must be ordered after the call that made it. @returns the size of the block */
+  private use(list: OpList, block: number): number {
+    const { words } = this.live
+    if (words[block + THREAD] !== list.number && (words[block + EPOCH] as number) >= list.epoch)
+      list.wait(
+        words[block + THREAD] as number,
+        (words[block + POSITION + 1] as number) * WORD + (words[block + POSITION] as number),
+      )
+    return (words[block + SIZE + 1] as number) * WORD + (words[block + SIZE] as number)
+  }
+
+  private leaveLive(size: number): void {
+    this.blocks--
+    this.bytes -= size
+  }
+
+  /** A block without a slot begins or ends. @param isAbsurd 1 if it is too large */
+  private skipEnd(isAbsurd: number): void {
+    if (isAbsurd === 1) this.skipped.absurd++
+    else this.skipped.existing++
+  }
+
+  /** Times that go back count as those before. */
+  private noteTime(batch: EventBatch, i: number): void {
+    const { words } = batch.time
+    const unit = batch.header.timeUnit === 'us' ? 1000 : 1
+    const time = unit * ((words[2 * i + HI] as number) * WORD + (words[2 * i + LO] as number))
+    if (this.firstTime < 0) this.firstTime = time
+    if (time > this.lastTime) this.lastTime = time
+  }
+}
+
+function sizeOf(batch: EventBatch, i: number): number {
+  if (((batch.mask[i] as number) & HAS_SIZE) === 0) return 0
+  const { words } = batch.size
+  return (words[2 * i + HI] as number) * WORD + (words[2 * i + LO] as number)
+}
+
+function alignmentOf(batch: EventBatch, i: number): number {
+  const { words } = batch.alignment
+  return Math.max(1, (words[2 * i + HI] as number) * WORD + (words[2 * i + LO] as number))
+}
+
+function bytesOf(words: Uint32Array): Uint8Array {
+  return new Uint8Array(words.buffer, words.byteOffset, words.byteLength)
+}

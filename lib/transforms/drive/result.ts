@@ -1,0 +1,49 @@
+/** Calls of each function. */
+export interface CallCounts {
+  readonly malloc: number
+  readonly calloc: number
+  readonly memalign: number
+  readonly realloc: number
+  readonly free: number
+}
+
+/** Live blocks at some time, and the bytes that were requested for them. */
+export interface LiveAmount {
+  readonly blocks: number
+  readonly bytes: number
+}
+
+/** Events that are not replayed as they are. */
+export interface SkippedCounts {
+  /** Frees and reallocs of blocks that were never live; a realloc then allocates. */
+  readonly unknown: number
+  /** The same of blocks that were freed before. */
+  readonly again: number
+  /** Allocations at the address of a live block, which is freed before. */
+  readonly reused: number
+  /** Blocks that were there before the recording began, and calls that end them. */
+  readonly existing: number
+  /** Calls that failed. */
+  readonly failed: number
+  /** Allocations of more than 2^46 bytes, and calls that end them. */
+  readonly absurd: number
+  /** Events of further traces in the same stream. */
+  readonly later: number
+}
+
+/** What `prepareReplay` found. All sizes are in bytes. */
+export interface PreparedReplay {
+  readonly events: number
+  readonly calls: CallCounts
+  readonly skipped: SkippedCounts
+  readonly threads: number
+  /** Processes whose blocks are in one heap. */
+  readonly processes: number
+  /** Slots: the places where blocks are kept. */
+  readonly slots: number
+  readonly epochs: number
+  readonly peak: LiveAmount
+  readonly final: LiveAmount
+  /** From the first event with a time to the last one, in nanoseconds; null if the trace has no times in a known unit. */
+  readonly duration: number | null
+}

@@ -1,0 +1,170 @@
+import { describe, expect, test } from 'vitest'
+import { compare, spread, type Comparison } from '../../../lib/cli/drive/comparison.js'
+import type { Run } from '../../../lib/cli/drive/runs.js'
+import { replayText, skippedText } from '../../../lib/cli/report/replay.js'
+import { verdict } from '../../../lib/cli/report/replay-verdict.js'
+import type { PreparedReplay } from '../../../lib/transforms/drive/result.js'
+
+const TRACE: PreparedReplay = {
+  events: 2_000_000,
+  calls: { malloc: 1_000_000, calloc: 0, memalign: 0, realloc: 0, free: 1_000_000 },
+  skipped: { unknown: 0, again: 0, reused: 0, existing: 0, failed: 0, absurd: 0, later: 0 },
+  threads: 1,
+  processes: 1,
+  slots: 10_000,
+  epochs: 0,
+  peak: { blocks: 10_000, bytes: 10 * 2 ** 20 },
+  final: { blocks: 0, bytes: 0 },
+  duration: null,
+}
+const OPTIONS = { order: 'epochs', touch: 'all', paced: false, runs: 3 }
+
+const run = (cpu: number, peak: number, final = peak): Run => ({
+  calls: 2_000_000,
+  threads: 1,
+  wall: cpu,
+  cpu,
+  waiting: 0,
+  user: 0,
+  system: 0,
+  start: 100,
+  peak,
+  final,
+  startData: 0,
+  finalData: 0,
+  minorFaults: 7,
+  majorFaults: 1,
+  failed: 0,
+  damaged: 0,
+  misaligned: 0,
+  object: '',
+})
+
+/** Processor time in ms and the resident set in KiB, of each run of an allocator. */
+function compared(
+  figures: Readonly<Record<string, readonly (readonly [ms: number, peak: number, final?: number])[]>>,
+  trace = TRACE,
+): Comparison {
+  const all = Object.entries(figures).map(([name, values]) => {
+    const runs = values.map(([ms, peak, final]) => run(1e6 * ms, peak, final))
+    return {
+      allocator: { name, library: null },
+      runs,
+      watched: {
+        ...runs[0]!,
+        times: [
+          [10, 98],
+          [40, 1],
+          [900, 1],
+        ] as const,
+      },
+    }
+  })
+  return compare(trace, OPTIONS, [run(10e6, 100), run(9e6, 96), run(11e6, 104)], all)
+}
+
+describe('the comparison of allocators', () => {
+  test('has the median and the quartiles', () => {
+    expect(spread([5, 1, 3])).toEqual({ low: 2, median: 3, high: 4 })
+    expect(spread([4, 1, 2, 3])).toEqual({ low: 1.75, median: 2.5, high: 3.25 })
+    expect(spread([])).toEqual({ low: 0, median: 0, high: 0 })
+  })
+
+  test('subtracts what the driver takes, and ranks where quartiles do not overlap', () => {
+    const { driver, allocators } = compared({
+      a: [
+        [110, 20_100],
+        [120, 20_110],
+        [130, 20_120],
+      ],
+      b: [
+        [109, 10_100],
+        [121, 10_100],
+        [140, 10_100],
+      ],
+      c: [
+        [50, 30_100],
+        [51, 30_100],
+        [52, 30_100],
+      ],
+    })
+    expect(driver.median).toBe(10e6)
+    expect(allocators.map(({ timeRank, peakRank }) => [timeRank, peakRank])).toEqual([
+      [2, 2],
+      [2, 1],
+      [1, 3],
+    ])
+    expect(allocators[0]).toMatchObject({
+      time: { low: 105e6, median: 110e6, high: 115e6 },
+      peak: { median: 20_010 * 1024 },
+      pageFaults: { median: 8 },
+      percentiles: { 50: 10, 90: 10, 99: 40, '99.9': 900, 100: 900 },
+    })
+  })
+
+  const three = (ms: number, peak: number, final?: number) =>
+    [0, 1, 2].map((i): [number, number, number | undefined] => [ms + i, peak, final])
+
+  test('says in words who needs less', () => {
+    const lines = verdict(compared({ glibc: three(110, 20_580), other: three(60, 15_460) }))
+    expect(lines).toEqual([
+      "Resident set: other needs 25 % less than glibc, 15.0 MiB instead of 20.0 MiB at the peak (margin: 3 % of the program's peak).",
+      "Processor time: other takes 25.5 ns a call instead of 50.5 ns a call with glibc, 50.0 ms less for all calls (margin: 10 points of the program's processor time).",
+      "Waste: of glibc's resident set at the peak, 50 % (10.0 MiB) is not what the program asked for: headers, rounding, free memory.",
+      'More: at the end, 20.0 MiB of 20.0 MiB is resident and not live: trimming (malloc_trim, or a shorter decay) gives back some of it.',
+      'More: a live block has 1,049 bytes on average and takes 1,049 bytes besides: hf-simulate --compare all shows which policy or size classes save them; hf-stats --section peak names the sites for which a pool is worth it.',
+    ])
+  })
+
+  test('claims nothing within the margin, where quartiles overlap, or for the time of threads', () => {
+    const near = compared({ glibc: three(110, 10_440, 100), other: three(109, 10_240, 100) })
+    expect(verdict(near)).toEqual([
+      "Resident set: no other allocator needs less than glibc by more than the margin, 10.1 MiB at the peak: other 1.9 % (margin: 3 % of the program's peak).",
+      "Processor time: no other allocator is certainly faster than glibc, 50.5 ns a call, 101 ms for all calls (margin: 10 points of the program's processor time).",
+      "Waste: of glibc's resident set at the peak, 1.0 % (0.10 MiB) is not what the program asked for: headers, rounding, free memory.",
+    ])
+    const threads = { ...TRACE, threads: 9 }
+    const [memory, time] = verdict(compared({ glibc: three(110, 10_340, 100), other: three(60, 9100, 100) }, threads))
+    expect(memory).toMatch(
+      /^Resident set: no other allocator .* \(margin: 15 % of the program's peak, with threads\)\.$/,
+    )
+    expect(time).toMatch(/\(no promise: with threads, the change of a real program is another\)\.$/)
+  })
+
+  test('has a wider margin for allocators that return memory by the clock', () => {
+    const figures = { glibc: three(110, 10_340, 100), jemalloc: three(109, 8000, 100), other: three(109, 9000, 100) }
+    const one = compared(figures)
+    expect(verdict(one)[0]).toBe(
+      "Resident set: other needs 13 % less than glibc, 8.69 MiB instead of 10.0 MiB at the peak (margin: 3 % of the program's peak).",
+    )
+    const paced = { ...one, options: { ...one.options, paced: true } }
+    expect(verdict(paced)[0]).toMatch(/^Resident set: jemalloc needs 23 % less .* \(margin: 10 % /)
+    const two = compared({ glibc: figures.glibc, jemalloc: figures.jemalloc })
+    expect(verdict(two)[0]).toMatch(/by more than the margin, 10\.0 MiB at the peak: jemalloc 23 % \(margin: 25 % /)
+    const threads = compared({ glibc: figures.glibc, mimalloc: figures.jemalloc }, { ...TRACE, threads: 2 })
+    expect(verdict(threads)[0]).toMatch(/: mimalloc 23 % \(margin: 70 % of the program's peak, with threads\)\.$/)
+    expect(verdict(compared({ other: three(1, 200, 100), glibc: three(1, 300, 100) }))[0]).toBe(
+      'Resident set: no other allocator needs less than other, 0.10 MiB at the peak.',
+    )
+  })
+
+  test('shows a table', () => {
+    const lines = replayText(compared({ glibc: three(110, 10_340) })).split('\n')
+    expect(lines.slice(-5)).toEqual([
+      '2,000,000 calls of 1 thread, 3 runs each; 10,000 live blocks, 10,485,760 bytes at their peaks',
+      '  allocator  rank  ns a call  quartiles  peak KiB  rank  final KiB  faults  50 %  99 %  99.9 %  longest',
+      '  glibc         1       50.5  50.3-50.8    10,240     1     10,240       8    10    40     900      900',
+      "The driver's own 5.00 ns a call are subtracted. The last four columns are ns of sampled calls.",
+      '',
+    ])
+  })
+
+  test('says what was skipped', () => {
+    expect(skippedText(TRACE)).toBeUndefined()
+    const skipped = { ...TRACE.skipped, unknown: 1200, again: 3, reused: 4 }
+    expect(skippedText({ ...TRACE, skipped, processes: 2 })).toBe(
+      'skipped: 1,200 frees or reallocs of unknown blocks, 3 double frees; ' +
+        'freed before their address is allocated again: 4 blocks; the blocks of 2 processes are in one heap',
+    )
+  })
+})

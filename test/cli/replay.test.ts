@@ -1,0 +1,153 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { readOperations } from '../support/operations.js'
+import { scratch, shell } from '../support/commands.js'
+import { BROKEN, canDrive, workFolder } from './drive/programs.js'
+
+const TRACE = [
+  '{"kind":"header","format":"x","timeUnit":"ns"}',
+  ...Array.from(
+    { length: 200 },
+    (_, i) => `{"kind":"alloc","time":${i},"address":"0x${(i + 1).toString(16)}0","size":5000}`,
+  ),
+  ...Array.from({ length: 150 }, (_, i) => `{"kind":"free","time":${i + 300},"address":"0x${(i + 1).toString(16)}0"}`),
+  '{"kind":"end"}',
+  '',
+].join('\n')
+const FAST = '--runs 2 --allocator glibc'
+
+const { library } = workFolder()
+
+describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
+  test('answers in words, then shows a table', async () => {
+    const { code, stdout, stderr } = await shell(`hf-replay ${FAST}`, TRACE)
+    expect([code, stderr]).toEqual([0, ''])
+    const lines = stdout.toString().split('\n')
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(120)
+    const [memory, time, waste] = stdout
+      .toString()
+      .split('\n\n')[0]!
+      .replace(/\n {2}/g, ' ')
+      .split('\n')
+    expect(memory).toMatch(/^Resident set: glibc needs [\d.]+ MiB at the peak \(margin: .* of the program's peak\)\.$/)
+    expect(time).toMatch(/^Processor time: glibc takes [\d.,]+ ns a call, [\d.]+ ms for all calls \(margin: /)
+    expect(waste).toMatch(/^Waste: of glibc's resident set at the peak, [\d.]+ % /)
+    expect(lines).toContain('350 calls of 1 thread, 2 runs each; 200 live blocks, 1,000,000 bytes at their peaks')
+    expect(lines.some((line) => /^ {2}glibc +1 .* 1 /.test(line))).toBe(true)
+  })
+
+  test('writes all figures as JSON', async () => {
+    const { stdout } = await shell(`hf-replay ${FAST} --json --order total --touch page`, TRACE)
+    const result = JSON.parse(stdout.toString()) as Record<string, Record<string, unknown>> & {
+      allocators: Record<string, Record<string, number>>[]
+    }
+    expect(result['trace']).toMatchObject({
+      events: 350,
+      calls: { malloc: 200, calloc: 0, memalign: 0, realloc: 0, free: 150 },
+      threads: 1,
+      slots: 200,
+      peak: { blocks: 200, bytes: 1_000_000 },
+      final: { blocks: 50, bytes: 250_000 },
+      duration: 449,
+    })
+    expect(result['options']).toEqual({ order: 'total', touch: 'page', paced: false, runs: 2 })
+    const [glibc] = result.allocators
+    expect(glibc).toMatchObject({ name: 'glibc', library: null, timeRank: 1, peakRank: 1, failed: 0 })
+    // All pages of the blocks were written to, and little else.
+    expect(glibc!['peak']!['median']).toBeGreaterThan(1_000_000)
+    expect(glibc!['peak']!['median']).toBeLessThan(1_400_000)
+    expect((glibc as unknown as { moments: unknown[] }).moments).toHaveLength(175)
+    expect(result['verdict']).toHaveLength(2)
+  })
+
+  test('writes what memory_replay does', async () => {
+    const { code, stdout } = await shell('hf-replay --android --runs 1', TRACE)
+    expect(code).toBe(0)
+    const numbers = stdout.toString().replace(/\d+(\.\d+)?/g, 'N')
+    expect(numbers).toBe(
+      [
+        'Processing: -',
+        'Maximum threads available:   N',
+        'Maximum allocations in dump: N',
+        'Total pointers available:    N',
+        '',
+        'Initial Native RSS: N bytes NMB',
+        'Initial Native VA Space: N bytes NMB',
+        'Final Native RSS: N bytes NMB',
+        'Final Native VA Space: N bytes NMB',
+        'Total Allocation/Free Time: Nns Ns',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  test('verifies blocks', async () => {
+    const good = await shell('hf-replay --verify --allocator glibc', TRACE)
+    expect([good.code, good.stdout.toString()]).toEqual([
+      0,
+      'contents of all blocks\n  allocator  damaged  misaligned  failed\n  glibc            0           0       0\n',
+    ])
+    const broken = await shell(`hf-replay --verify --allocator ${library('broken', BROKEN)}`, TRACE)
+    expect(broken.code).toBe(1)
+    expect(broken.stdout.toString()).toMatch(/\n {2}broken +[1-9]\d* +[1-9]\d* +0\n$/)
+  })
+
+  test('keeps the operations', async () => {
+    const folder = scratch()
+    const { code } = await shell(`hf-replay ${FAST} -o ${folder}/t.ops`, TRACE)
+    expect(code).toBe(0)
+    expect(readOperations(readFileSync(join(folder, 't.ops')))).toMatchObject({
+      calls: 350,
+      slots: 200,
+      peakBlocks: 200,
+    })
+  })
+
+  test('follows the times of the trace', async () => {
+    const slow = TRACE.replace('"time":449', '"time":600000000')
+    const started = Date.now()
+    const { code } = await shell('hf-replay --pace --runs 1 --allocator glibc --json', slow)
+    expect(code).toBe(0)
+    expect(Date.now() - started).toBeGreaterThan(1200)
+    const without = await shell('hf-replay --pace --runs 1', '{"kind":"alloc","address":"0x10","size":1}\n')
+    expect([without.code, without.stderr]).toEqual([2, expect.stringMatching(/--pace: the trace has no times/)])
+  })
+
+  test('says what it skips, and replays what could be read', async () => {
+    const events = ['free', 'free'].map((kind) => `{"kind":"${kind}","address":"0x10"}\n`)
+    const { code, stdout, stderr } = await shell(
+      `hf-replay ${FAST}`,
+      `${TRACE.replace('{"kind":"end"}\n', '')}${events.join('')}{"kind":`,
+    )
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^hf-replay: warning: skipped: 2 double frees\n/)
+    expect(stderr).toMatch(/truncated/)
+    expect(stdout.toString()).toMatch(/\n350 calls /)
+  })
+
+  test('refuses what is no allocator', async () => {
+    const folder = scratch()
+    writeFileSync(join(folder, 'text.so'), 'no library, but long enough')
+    const cases: [string, number, RegExp][] = [
+      ['--allocator jmalloc', 2, /--allocator: unknown allocator "jmalloc": name one of glibc, jemalloc, /],
+      [`--allocator ${folder}/none.so`, 2, /none\.so is no library/],
+      [`--allocator ${folder}/text.so`, 2, /text\.so is no library for this machine/],
+      [`--allocator ${library('nothing', 'int nothing;')}`, 1, /nothing\.so has no malloc that can be preloaded/],
+      ['--runs 0', 2, /--runs must be from 1 to 1000, not 0/],
+      ['--json --verify', 2, /--verify and --json cannot be combined/],
+      ['--android --allocator glibc --allocator jemalloc', 2, /--android is the report of one allocator/],
+    ]
+    for (const [flags, code, reason] of cases) {
+      const result = await shell(`hf-replay ${flags}`, TRACE)
+      expect([flags, result.code, result.stderr]).toEqual([flags, code, expect.stringMatching(reason)])
+    }
+  })
+
+  test('says what is missing without a compiler', async () => {
+    const folder = scratch()
+    const { code, stderr } = await shell(`export XDG_CACHE_HOME=${folder} CC=no-such-compiler; hf-replay`, TRACE)
+    expect([code, stderr]).toEqual([1, 'hf-replay: hf-replay needs a C compiler, which is called cc or named in CC\n'])
+    expect(existsSync(join(folder, 'heapflow'))).toBe(false)
+  })
+})
