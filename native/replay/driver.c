@@ -3,8 +3,8 @@
  * driver FILE [OPTION=VALUE ...]
  *
  * The main thread is the first thread of the trace, and a trace of one thread never makes a second. Nothing here calls
- * the allocator except the operations: no stdio, no formatted output. Operations are in file-backed memory and tables in
- * shared memory, so the anonymous resident set is the allocator's, and the stacks'. */
+ * the allocator except the operations: no stdio, no formatted output. Operations are in file-backed memory and tables
+ * in shared memory, so the anonymous resident set is the allocator's, and the stacks'. */
 #define _GNU_SOURCE
 #include "run.h"
 #include <dlfcn.h>

@@ -46,7 +46,8 @@ static const char *check_op(struct check *c, const struct op *op, uint32_t me) {
   uint64_t size = (uint64_t)c->more << LOW_BITS | LOW(op);
   if (c->owed && kind != TO && kind != MORE) return "a realloc has no result";
   if (c->ended) return "a thread goes on after its end";
-  if (c->has_more && kind != TO && kind != WAIT && (kind < MALLOC || kind > REALLOC)) return "an operation cannot be larger";
+  if (c->has_more && kind != TO && kind != WAIT && (kind < MALLOC || kind > REALLOC))
+    return "an operation cannot be larger";
   switch (kind) {
   case MALLOC:
   case CALLOC:
@@ -135,7 +136,8 @@ static const char *check_thread(struct check *c, uint32_t me) {
 
 /* What is wrong with a file, or NULL. `born` has room for MOST_THREADS. */
 static const char *check_file(struct file *file, unsigned char *born) {
-  if (file->length < sizeof(struct head) + sizeof(struct tail) || file->length % 8) return "it is not a file of operations";
+  if (file->length < sizeof(struct head) + sizeof(struct tail) || file->length % 8)
+    return "it is not a file of operations";
   const struct head *head = (const struct head *)file->bytes;
   const struct tail *tail = (const struct tail *)(file->bytes + file->length - sizeof(struct tail));
   if (memcmp(head->magic, MAGIC, 8)) return "it is not a file of operations";
@@ -145,8 +147,9 @@ static const char *check_file(struct file *file, unsigned char *born) {
   if (tail->checksum != checksum(file->bytes, (uint64_t)((const char *)&tail->checksum - file->bytes)))
     return "its checksum is wrong";
   if (tail->threads == 0 || tail->threads > MOST_THREADS) return "the number of threads is out of range";
-  if (!has_table(file, tail->threads_at, tail->threads, sizeof(struct thread))) return "the table of threads is out of range";
-  if (!has_table(file, tail->chunks_at, tail->chunks, sizeof(struct chunk))) return "the table of chunks is out of range";
+  if (!has_table(file, tail->threads_at, tail->threads, sizeof(struct thread)) ||
+      !has_table(file, tail->chunks_at, tail->chunks, sizeof(struct chunk)))
+    return "a table is out of range";
   file->threads = (const struct thread *)(file->bytes + tail->threads_at);
   file->chunks = (const struct chunk *)(file->bytes + tail->chunks_at);
   if (tail->epochs >= NONE || tail->slots == NONE) return "numbers are out of range";
