@@ -29,7 +29,7 @@ export async function showPage(command: string, html: Uint8Array, options: ShowO
     if (opens) openBrowser(page.once)
     await (once ? Promise.race([ended, page.delivered]) : ended)
   } finally {
-    // Also where the address could not be printed: no one would know it.
+    // Also stop if printing the URL failed.
     for (const signal of SIGNALS) process.removeListener(signal, end)
     await page.close()
   }

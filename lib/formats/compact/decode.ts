@@ -245,11 +245,11 @@ export class CompactDecoder implements Decoder {
     if (!isLevel(level)) throw malformed(`level ${level} is not known`, this.at(SECTION_HEAD + 1))
     const resets = (flags & FLAG_RESET) !== 0
     if (this.isFresh !== resets && (this.isFresh || this.sinceReset < RESET_EVENTS))
-      throw malformed('a trace forgets too much, or too little', this.at())
+      throw malformed('the reset flag is missing or not allowed here', this.at())
     this.setLevel(level, resets)
     if (resets) this.sinceReset = 0
     this.isFresh = false
-    if (!resets && settings.length !== 0) throw malformed('an allocator begins without the model', this.at())
+    if (!resets && settings.length !== 0) throw malformed('allocator settings without a model reset', this.at())
     if (totals !== undefined && !this.hasTotals(totals))
       throw malformed('a trace has other totals than the blocks before it', this.at())
     if (!simulate(this.kernel as CompactKernel, settings))
@@ -312,7 +312,7 @@ export class CompactDecoder implements Decoder {
     const index = parseIndex(body)
     const isRight =
       index?.offset === input.offset - this.fileOffset && lists(index.places, places, places[0]?.offset ?? Infinity)
-    if (!isRight) throw malformed('the index does not list the places that there are', this.at())
+    if (!isRight) throw malformed('the index does not match the file', this.at())
   }
 
   /** Notes that readers can begin with this section. */

@@ -75,7 +75,7 @@ export class FateSurvey {
   private departed = new Float64Array(64)
   private departures = 0
 
-  /** @throws RangeError for a moment that there cannot be */
+  /** @throws RangeError for an invalid moment */
   constructor(private readonly options: FateOptions) {
     const { liveAt } = options
     if (liveAt !== undefined) checkMoment(liveAt)

@@ -22,7 +22,7 @@ const { free: FREE, realloc: REALLOC } = Kind
 /** The changes that a repair can make, each counted separately. */
 export const REPAIRS = {
   'free-moved': 'frees moved before the reuse of their address',
-  'free-added': 'frees added, of blocks whose place was given out again',
+  'free-added': 'frees added, of blocks whose address was reused',
   'free-dropped': 'frees of blocks that are not live, left out',
   'realloc-dropped': 'reallocs of blocks that are not live which leave none, left out',
   'realloc-replaced': 'reallocs of blocks that are not live, made allocations',

@@ -169,7 +169,7 @@ describe('damage', () => {
     const [index] = of(SECTION.index) as [Section]
     // The number of events before the second place.
     const { error } = decodeAll(compact.decoder(), damaged(index.from + SECTION_HEAD + 40 + 32, index))
-    expect(error?.message).toContain('the index does not list the places that there are')
+    expect(error?.message).toContain('the index does not match the file')
   })
 
   it(

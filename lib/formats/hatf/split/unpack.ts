@@ -94,7 +94,7 @@ export class Unpacker {
     const [version = 0, set = 0, flags = 0, zero = 0] = bytes.subarray(pos + MAGIC.length, pos + MAGIC.length + 4)
     if (version !== VERSION) return this.refuse(malformed, `version ${version} of split HATF is not known`)
     if (set > ALL_FIELDS || flags > ENCODED || zero !== 0)
-      return this.refuse(malformed, 'the header says what version 1 has no meaning for')
+      return this.refuse(malformed, 'the header uses values that version 1 does not define')
     const fields = FIELD_NAMES.filter((_, field) => (set >> field) & 1)
     this.crc = crc
     this.tracks = 1 + fields.length

@@ -333,9 +333,9 @@ describe('hostile writers', () => {
 
   it.each([
     [[2], /version 2 .* not known/],
-    [[1, 0x40], /no meaning/],
-    [[1, 2, 2], /no meaning/],
-    [[1, 2, 0, 1], /no meaning/],
+    [[1, 0x40], /does not define/],
+    [[1, 2, 2], /does not define/],
+    [[1, 2, 0, 1], /does not define/],
   ] as [number[], RegExp][])('a header of %j', (values, message) => {
     expect(error(header(...values).bytes)).toMatchObject({
       code: 'ERR_TRACE_MALFORMED',
