@@ -111,6 +111,18 @@ function find(key: u64, index: u32): usize {
   return 0
 }
 
+/** Whether the table is larger than the processor's caches, so that reading slots ahead saves time. */
+export function isLarge(): bool {
+  return slots > 16
+}
+
+/** A part of the slot where the search for a key starts. */
+// @ts-ignore: decorator
+@inline
+export function slotAhead(key: u64): u32 {
+  return load<u32>(table + home(key), NUMBER)
+}
+
 /** The number of a live block, 0 if it is not live. */
 export function numberOf(key: u64, isIndex: bool): u32 {
   const entry = find(key, isIndex ? INDEX : 0)
