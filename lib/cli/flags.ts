@@ -87,6 +87,12 @@ export const ROW_FLAGS: readonly Flag[] = [
   { name: 'full', help: 'Show whole names and paths, with template arguments and parameters' },
 ]
 
+/** The flag of commands whose rows can have their callers below. */
+export const TREE_FLAG: Flag = {
+  name: 'tree',
+  help: "Add sites up by the program's own innermost frame, and show the callers below each row",
+}
+
 /** The flag of commands that take names of functions from the modules of this machine. */
 export const SYMBOLIZE_FLAG: Flag = {
   name: 'no-symbolize',

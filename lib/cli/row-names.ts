@@ -4,7 +4,7 @@ import { isTerminal } from './is-terminal.js'
 import type { SiteNames } from './report/names.js'
 
 /** The flags of `ROW_FLAGS`: how rows are written, and with which frame they begin. */
-const WRITTEN = ['depth', 'full'] as const
+const WRITTEN = ['depth', 'full', 'tree'] as const
 const BEGIN = ['hide', 'show'] as const
 /** The columns of an output that is not a terminal, and the fewest of a terminal. */
 const COLUMNS = 100
@@ -12,11 +12,13 @@ const LEAST_COLUMNS = 60
 
 /** How the rows of tables are named, as the arguments say. @throws UsageError */
 export function rowNames(args: Arguments): SiteNames {
+  if (args.has('tree') && args.has('depth')) throw new UsageError('--tree and --depth cannot be combined')
   const isWindow = (args.value('output') ?? '-') === '-' && isTerminal(1)
   return {
     own: ownFrames(args),
     columns: isWindow ? Math.max(LEAST_COLUMNS, process.stdout.columns || COLUMNS) : COLUMNS,
     full: args.has('full'),
+    tree: args.has('tree'),
     ...depthOf(args),
   }
 }

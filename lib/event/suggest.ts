@@ -8,13 +8,14 @@ const MAX_LENGTH = 64
  * The candidate most likely meant by a mistyped word: the nearest one by insertions, deletions, replacements and swaps
  * of neighbors, or the only one that begins with the word. Case and separators are ignored.
  *
- * @returns undefined when none is near enough; the first of equally near ones
+ * @returns undefined when none is near enough; of equally near ones, the first that begins with the word, else the first
  */
 export function suggest(word: string, candidates: Iterable<string>): string | undefined {
   const typed = plain(word)
   if (typed === '' || typed.length > MAX_LENGTH) return undefined
   let best: string | undefined
   let bestDistance = Infinity
+  let isBeginning = false
   const longer: string[] = []
   for (const candidate of candidates) {
     const name = plain(candidate)
@@ -24,9 +25,13 @@ export function suggest(word: string, candidates: Iterable<string>): string | un
     if (Math.abs(name.length - typed.length) > allowed) continue
     const edits = distance(typed, name)
     // More than half of a short word changed is another word.
-    if (edits <= allowed && 2 * edits <= longest(typed, name) && edits < bestDistance) {
+    if (edits > allowed || 2 * edits > longest(typed, name)) continue
+    // Letters are left out more often than replaced.
+    const begins = name.startsWith(typed)
+    if (edits < bestDistance || (edits === bestDistance && begins && !isBeginning)) {
       best = candidate
       bestDistance = edits
+      isBeginning = begins
     }
   }
   if (best === undefined || bestDistance > 1) return longer.length === 1 ? longer[0] : best

@@ -13,8 +13,20 @@ export async function recognize({ head, failure }: Pick<Peeked, 'head' | 'failur
   return entry.load()
 }
 
+/** How files of memray begin, which no format here reads. */
+const MEMRAY = 'memray'
+const MEMRAY_REASON =
+  'this is a file of memray, which only memray reads (memray stats, memray flamegraph); for heapflow, record the ' +
+  'program with hf-record -- python3 ... and PYTHONMALLOC=malloc in the environment'
+
 function unknownFormat(head: Uint8Array): TraceError {
+  const place = { format: 'unknown', offset: 0 } as const
+  if (startsWith(head, MEMRAY)) return new TraceError('ERR_TRACE_UNKNOWN_FORMAT', MEMRAY_REASON, place)
   const names = FORMATS.map((format) => format.title).join(', ')
   const reason = head.length === 0 ? 'the input is empty' : `unrecognized format; supported are ${names}`
-  return new TraceError('ERR_TRACE_UNKNOWN_FORMAT', reason, { format: 'unknown', offset: 0 })
+  return new TraceError('ERR_TRACE_UNKNOWN_FORMAT', reason, place)
+}
+
+function startsWith(head: Uint8Array, text: string): boolean {
+  return [...text].every((char, i) => head[i] === char.charCodeAt(0))
 }

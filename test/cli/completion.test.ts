@@ -60,6 +60,11 @@ describe.skipIf(!has('bash'))('bash', () => {
 
   test.each([
     [['heapflow', 'st'], ['stats']],
+    [['hf-record', '-o', 'x', '--', 'compopt'], ['compopt']],
+    [
+      ['heapflow', 'record', '--', 'cat', 'trace'],
+      ['trace one.mtrc', 'trace2.mtrc'],
+    ],
     [
       ['heapflow', 'mtrc-'],
       ['mtrc-decode', 'mtrc-encode'],

@@ -85,6 +85,14 @@ describe('compression that is not read', () => {
     }
   })
 
+  test('of memray gets a sentence that says what it is', async () => {
+    const { code, stderr } = await shell('hf-stats', 'memray\0\f\0\0\0\0')
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^hf-stats: stdin: this is a file of memray, which only memray reads /),
+    ])
+  })
+
   test('is told apart by more than its first bytes', async () => {
     expect((await shell('hf-stats', 'BZh9, and then a text that is no trace of any kind')).stderr).toMatch(
       /^hf-stats: stdin: unrecognized format; supported are mpatrol MTRC, /,

@@ -16,6 +16,8 @@ describe('suggest', () => {
     ['SIZE', FIELDS, 'size'],
     ['sise', FIELDS, 'size'],
     ['treads', FIELDS, 'thread'],
+    ['leak', ['summary', 'peak', 'leaks'], 'leaks'],
+    ['size', ['site', 'sizes'], 'sizes'],
     ['xyzzy', COMMANDS, undefined],
     ['ab', ['map'], undefined],
     ['', COMMANDS, undefined],

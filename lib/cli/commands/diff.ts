@@ -1,7 +1,7 @@
 import { PROFILE_MATCHES } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
 import { DIFF_ORDERS, TOP } from '../defaults.js'
-import { OUTPUT_FLAGS, ROW_FLAGS, SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
+import { OUTPUT_FLAGS, ROW_FLAGS, SYMBOLIZE_FLAG, SYMBOLIZE_HELP, TREE_FLAG } from '../flags.js'
 
 export const diff: Command = {
   name: 'hf-diff',
@@ -20,6 +20,7 @@ export const diff: Command = {
     { name: 'sort', value: 'KEY', help: `Order sites by this figure (default ${DIFF_ORDERS[0]})`, values: DIFF_ORDERS },
     { name: 'top', value: 'N', help: `Show at most N sites (default ${TOP}; JSON: all)` },
     ...ROW_FLAGS,
+    TREE_FLAG,
     {
       name: 'match',
       value: 'HOW',

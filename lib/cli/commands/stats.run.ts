@@ -61,6 +61,7 @@ function reportStage(args: Arguments, prepare: (all: Statistics) => Statistics):
   if (args.has('sources') && form !== 'table') throw new UsageError('--sources needs --table')
   const by = (args.value('by') ?? 'site') as (typeof SITE_GROUPS)[number]
   const isGrouped = by === 'function' || by === 'module'
+  if (args.has('tree') && by !== 'site') throw new UsageError(`--tree and --by ${by} cannot be combined`)
   const unusual = args.has('every') ? 'every' : form
   if (unusual !== undefined) refuseRowFlags(args, unusual, isGrouped)
   if (args.has('every')) return liveReport(args, form, trace)

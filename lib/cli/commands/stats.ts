@@ -1,6 +1,14 @@
 import type { Command } from '../command.js'
 import { MAX_TIMELINE_ROWS, SECTIONS, SITE_GROUPS, SITE_ORDERS, TOP, TSV_SECTIONS } from '../defaults.js'
-import { OUTPUT_FLAGS, ROW_FLAGS, SUPPRESS_FLAGS, SUPPRESS_HELP, SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
+import {
+  OUTPUT_FLAGS,
+  ROW_FLAGS,
+  SUPPRESS_FLAGS,
+  SUPPRESS_HELP,
+  SYMBOLIZE_FLAG,
+  SYMBOLIZE_HELP,
+  TREE_FLAG,
+} from '../flags.js'
 
 export const stats: Command = {
   name: 'hf-stats',
@@ -28,6 +36,7 @@ export const stats: Command = {
     { name: 'section', value: 'NAME', help: 'Show only this section', repeat: true, values: SECTIONS },
     { name: 'top', value: 'N', help: `Show at most N sites, sizes and threads (default ${TOP}; JSON and TSV: all)` },
     ...ROW_FLAGS,
+    TREE_FLAG,
     {
       name: 'by',
       value: 'WHAT',

@@ -19,6 +19,21 @@ _heapflow_paths() {
   return 0
 }
 
+# The command that is run, after --, and its arguments.
+_heapflow_command() {
+  local i IFS=$'\\n'
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    [[ \${COMP_WORDS[i]} == -- ]] || continue
+    if ((i == COMP_CWORD - 1)) && [[ $cur != */* ]]; then
+      COMPREPLY=($(compgen -c -- "$cur"))
+    else
+      _heapflow_paths -f
+    fi
+    return 0
+  done
+  return 1
+}
+
 _heapflow() {
   local command=\${COMP_WORDS[0]##*/} cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]}
   COMPREPLY=()
@@ -50,7 +65,7 @@ complete -F _heapflow ${programs.join(' ')}
 function commandCase({ command, subcommand, flags, operands }: Completed): string {
   const names = [...new Set([command.name.replace(' ', '-'), subcommand])]
   const withValue = flags.filter((flag) => flag.value !== undefined)
-  return `    ${names.join(' | ')})
+  return `    ${names.join(' | ')})${operands.kind === 'command' ? '\n      _heapflow_command && return' : ''}
       case $prev in
 ${withValue.map((flag) => `        ${dashed([flag]).join(' | ')}) ${complete(valueOf(flag) as Words)} ;;`).join('\n')}
         *)
@@ -69,6 +84,7 @@ function complete(words: Words): string {
     case 'values':
       return `_heapflow_words ${quoted(words.values.join(' '))}`
     case 'files':
+    case 'command':
       return '_heapflow_paths -f'
     case 'folders':
       return '_heapflow_paths -d'

@@ -21,7 +21,12 @@ function commandLines({ command, subcommand, isProgram, flags, operands }: Compl
     `-c heapflow -n '__fish_seen_subcommand_from ${subcommand}'`,
     ...(isProgram ? [`-c ${command.name}`] : []),
   ]
-  const values = operands.kind === 'values' ? [`-f -a ${quoted(operands.values.join(' '))}`] : []
+  const values =
+    operands.kind === 'values'
+      ? [`-f -a ${quoted(operands.values.join(' '))}`]
+      : operands.kind === 'command'
+        ? ["-x -a '(__fish_complete_subcommand)'"]
+        : []
   return callers.flatMap((caller) => [...flags.map(option), ...values].map((what) => `complete ${caller} ${what}`))
 }
 
@@ -40,6 +45,7 @@ function takes(words: ReturnType<typeof valueOf>): string {
     case 'values':
       return ` -x -a ${quoted(words.values.join(' '))}`
     case 'files':
+    case 'command':
       return ' -r -F'
     case 'folders':
       return " -x -a '(__fish_complete_directories)'"

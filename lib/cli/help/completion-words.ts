@@ -6,7 +6,8 @@ import { flagsOf } from '../flags.js'
 
 /** The words that can be typed at some position. */
 export type Words =
-  { readonly kind: 'files' | 'folders' | 'text' } | { readonly kind: 'values'; readonly values: readonly string[] }
+  | { readonly kind: 'files' | 'folders' | 'text' | 'command' }
+  | { readonly kind: 'values'; readonly values: readonly string[] }
 
 /** A command as completion scripts see it. */
 export interface Completed {
@@ -24,7 +25,9 @@ const FILES = ['FILE', 'PATTERN']
 
 /** Every command except `heapflow` itself. */
 export const COMPLETED: readonly Completed[] = [
-  ...COMMANDS.map((command): Completed => describeCommand(command, true, { kind: 'files' })),
+  ...COMMANDS.map((command): Completed =>
+    describeCommand(command, true, { kind: runsCommand(command) ? 'command' : 'files' }),
+  ),
   describeCommand(completion, false, { kind: 'values', values: SHELLS }),
 ]
 
@@ -42,6 +45,11 @@ export function valueOf({ value, values }: Flag): Words | undefined {
 /** A text in single quotes, for any shell except fish. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
+}
+
+/** Whether operands are a command that is run, and its arguments. */
+function runsCommand({ operands }: Command): boolean {
+  return operands?.startsWith('-- COMMAND') === true
 }
 
 function describeCommand(command: Command, isProgram: boolean, operands: Words): Completed {

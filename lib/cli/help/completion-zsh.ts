@@ -48,7 +48,7 @@ function commandCase({ command, subcommand, flags, operands }: Completed): strin
   return `    ${names.join('|')})
       _arguments -s -S \\
 ${flags.map((flag) => `        ${argument(flag)} \\`).join('\n')}
-        ${quoted(`*:argument:${action(operands)}`)}
+        ${quoted(operands.kind === 'command' ? '*::command:_normal' : `*:argument:${action(operands)}`)}
       ;;`
 }
 
@@ -70,6 +70,7 @@ function action(words: Words): string {
     case 'values':
       return `(${words.values.join(' ')})`
     case 'files':
+    case 'command':
       return '_files'
     case 'folders':
       return '_files -/'

@@ -9,6 +9,7 @@ import {
 import type { Amount } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
 import type { DIFF_ORDERS } from '../defaults.js'
+import { byOwnFrame, CallerTree, type FrameGroup } from './caller-tree.js'
 import { grouped, labelledLines, tableLines } from './columns.js'
 import { jsonText } from './json.js'
 import { knownFigures } from './identity.js'
@@ -53,7 +54,9 @@ export function differing(difference: ProfileDifference, order: DiffOrder): Comp
 
 /** The difference for people; one sentence where there is none. @param top how many stacks to show */
 export function differenceText(difference: ProfileDifference, order: DiffOrder, top: number, names: SiteNames): string {
-  const all = differing(difference, order)
+  const stacksThatDiffer = differing(difference, order)
+  const tree = names.tree === true && difference.by !== 'size' ? treeOf(stacksThatDiffer, order, names) : undefined
+  const all = tree?.rows ?? stacksThatDiffer
   if (all.length === 0 && isEqual(difference))
     return (
       `Nothing differs: ${difference.by === 'size' ? 'blocks of all sizes' : 'all sites'} ` +
@@ -94,12 +97,47 @@ export function differenceText(difference: ProfileDifference, order: DiffOrder, 
     bySize ? 'size' : 'site',
     names.columns,
     (width) => siteLabels(stacks, names, width),
+    tree && ((row, width) => tree.below(shown[row] as ComparedStack, width)),
   )
   const none = bySize ? 'No size differs.' : 'No site differs.'
   const note = difference.full
     ? ['', `Too many distinct ${bySize ? 'sizes' : 'stacks'} for a row each: those that came last are [others].`]
     : []
   return `${[...whole, '', ...(all.length > 0 && top > 0 ? rows : [none]), ...note].join('\n')}\n`
+}
+
+/** Stacks that differ, added up by the program's own innermost frame, and the lines of their callers. */
+function treeOf(stacks: readonly ComparedStack[], order: DiffOrder, names: SiteNames) {
+  const { of } = FIGURES[order]
+  const items = stacks.map(({ old, new: next, stack }) => ({ old, new: next, stack: stack() }))
+  const tree = new CallerTree(items, {
+    own: names.own,
+    full: names.full ?? false,
+    stackOf: ({ stack }) => stack,
+    amountOf: ({ old, new: next }) => ({
+      blocks: of(next).blocks - of(old).blocks,
+      bytes: of(next).bytes - of(old).bytes,
+    }),
+    show: ({ blocks, bytes }) => `${signed(bytes)} bytes, ${signed(BigInt(blocks))} blocks`,
+  })
+  const groups = new Map(
+    byOwnFrame(items, ({ stack }) => stack, names.own).map((group) => {
+      const { frame } = group
+      const [first, ...others] = group.items as [(typeof items)[number], ...typeof items]
+      const row: ComparedStack = {
+        old: others.reduce((sum, one) => plus(sum, one.old), first.old),
+        new: others.reduce((sum, one) => plus(sum, one.new), first.new),
+        stack: () => (frame === undefined ? first.stack : [frame]),
+      }
+      return [row, group] as const
+    }),
+  )
+  const change = ({ old, new: next }: ComparedStack) => absolute(of(next).bytes - of(old).bytes)
+  return {
+    rows: [...groups.keys()].toSorted((a, b) => descending(change(a), change(b))),
+    below: (row: ComparedStack, width: number) =>
+      tree.lines(groups.get(row) as FrameGroup<(typeof items)[number]>, width),
+  }
 }
 
 /** The difference as JSON. @param top how many stacks; all of them if undefined */
@@ -141,6 +179,16 @@ export function differenceStacks({ stacks }: ProfileDifference, order: DiffOrder
     }
   }
   return textBytes(lines())
+}
+
+function plus(one: ComparedFigures, other: ComparedFigures): ComparedFigures {
+  const sum = (a: Amount, b: Amount): Amount => ({ blocks: a.blocks + b.blocks, bytes: a.bytes + b.bytes })
+  return {
+    allocated: sum(one.allocated, other.allocated),
+    atPeak: sum(one.atPeak, other.atPeak),
+    leaked: sum(one.leaked, other.leaked),
+    temporary: sum(one.temporary, other.temporary),
+  }
 }
 
 function absolute(value: bigint): bigint {

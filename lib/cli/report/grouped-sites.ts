@@ -100,7 +100,8 @@ function sharesOf({ allocated, atPeak, leaked, temporary }: Shares): Shares {
   return { allocated, atPeak, leaked, temporary }
 }
 
-function sumOfShares(one: Shares, other: Shares): Shares {
+/** The sum of the figures of two rows. */
+export function sumOfShares(one: Shares, other: Shares): Shares {
   return {
     allocated: plus(one.allocated, other.allocated),
     atPeak: plus(one.atPeak, other.atPeak),

@@ -8,7 +8,9 @@ import type {
 } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
 import { grouped, labelledLines, share, tableLines } from './columns.js'
-import { siteLabels, threadName, type SiteNames } from './names.js'
+import { byOwnFrame, CallerTree, type FrameGroup } from './caller-tree.js'
+import { sumOfShares } from './grouped-sites.js'
+import { amount, siteLabels, threadName, type SiteNames } from './names.js'
 import { actingThreads } from '../../transforms/statistics/thread-table.js'
 
 /** One row of a table: the figures of a site, a size or a thread. */
@@ -69,7 +71,9 @@ function holdings(
   top: number,
   names: SiteNames,
 ): string[] {
-  const some = holders.rows
+  const members = new Map<Holder, FrameGroup<SiteStatistics>>()
+  const all = names.tree === true && holders.what === 'sites' ? treeRows(holders.rows, names, members) : holders.rows
+  const some = all
     .filter((row) => inclusiveOf(row)[key].blocks > 0)
     .toSorted(
       (a, b) =>
@@ -96,7 +100,38 @@ function holdings(
     ]
   }
   const title = `Top ${holders.what} by bytes ${state} (${grouped(some.length)} in all)`
-  return holderLines(title, heads, holders, some.slice(0, top), figures, names)
+  const shown = some.slice(0, top)
+  if (members.size === 0) return holderLines(title, heads, holders, shown, figures, names)
+  const sites = holders.rows.flatMap(({ site }) => (site !== undefined && site[key].blocks > 0 ? [site] : []))
+  const tree = new CallerTree(sites, {
+    own: names.own,
+    full: names.full ?? false,
+    stackOf: ({ stack }) => stack,
+    amountOf: (site) => site[key],
+    show: amount,
+  })
+  const below = (row: number, width: number) => {
+    const { frame, items } = members.get(shown[row] as Holder) as FrameGroup<SiteStatistics>
+    return tree.lines({ frame, items: items.filter((site) => site[key].blocks > 0) }, width)
+  }
+  return holderLines(title, heads, holders, shown, figures, names, below)
+}
+
+/** The rows of sites added up by the innermost frame of the program's own. @param members gets the sites of each */
+function treeRows(
+  rows: readonly Holder[],
+  { own }: SiteNames,
+  members: Map<Holder, FrameGroup<SiteStatistics>>,
+): Holder[] {
+  const sites = rows.flatMap(({ site }) => site ?? [])
+  return byOwnFrame(sites, ({ stack }) => stack, own).map((group) => {
+    const [first, ...others] = group.items as [SiteStatistics, ...SiteStatistics[]]
+    const shares = others.reduce<Shares>(sumOfShares, first)
+    const site = group.frame === undefined ? first : { ...first, stack: [group.frame] }
+    const row: Holder = { ...sharesOf(shares), names: [], site }
+    members.set(row, group)
+    return row
+  })
 }
 
 /** A table of some rows. Labels of sites are long, so they come last; sizes and threads are short. */
@@ -107,12 +142,14 @@ function holderLines(
   rows: readonly Holder[],
   figures: (row: Holder) => string[],
   names: SiteNames,
+  below?: (row: number, width: number) => string[],
 ): string[] {
   const sites = rows.flatMap(({ site }) => site ?? [])
-  if (sites.length > 0)
-    return labelledLines({ title, heads, rows: rows.map(figures) }, holders.what.slice(0, -1), names.columns, (width) =>
-      siteLabels(sites, names, width),
-    )
+  if (sites.length > 0) {
+    const table = { title, heads, rows: rows.map(figures) }
+    const labels = (width: number) => siteLabels(sites, names, width)
+    return labelledLines(table, holders.what.slice(0, -1), names.columns, labels, below)
+  }
   return tableLines({
     title,
     heads: [...holders.heads, ...heads],
@@ -153,13 +190,13 @@ export function hasSites(sites: readonly Site[]): boolean {
 
 function sizeHolders({ exact, others }: Statistics['sizes']): Holder[] {
   const rows = exact.map(({ size, count, atPeak, leaked, temporary }): Holder => {
-    const amount = (blocks: number): Amount => ({ blocks, bytes: size * BigInt(blocks) })
+    const amountOf = (blocks: number): Amount => ({ blocks, bytes: size * BigInt(blocks) })
     return {
       names: [grouped(size)],
-      allocated: amount(count),
-      atPeak: amount(atPeak),
-      leaked: amount(leaked),
-      temporary: { heaptrack: amount(temporary.heaptrack), memray: amount(temporary.memray) },
+      allocated: amountOf(count),
+      atPeak: amountOf(atPeak),
+      leaked: amountOf(leaked),
+      temporary: { heaptrack: amountOf(temporary.heaptrack), memray: amountOf(temporary.memray) },
     }
   })
   return others === undefined ? rows : [...rows, { ...others, names: ['(others)'] }]

@@ -17,6 +17,8 @@ export interface SiteNames {
   readonly depth?: number
   /** Whole names and paths, whether they fit or not. */
   readonly full?: boolean
+  /** A row is a frame, with its callers below. */
+  readonly tree?: boolean
 }
 
 /**
