@@ -8,7 +8,7 @@ const MAX_LENGTH = 64
  * The candidate most likely meant by a mistyped word: the nearest one by insertions, deletions, replacements and swaps
  * of neighbors, or the only one that begins with the word. Case and separators are ignored.
  *
- * @returns undefined when none is near enough; of equally near ones, the first that begins with the word, else the first
+ * @returns undefined when none is near enough; of equally near ones, one that begins with the word, or the first
  */
 export function suggest(word: string, candidates: Iterable<string>): string | undefined {
   const typed = plain(word)

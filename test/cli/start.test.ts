@@ -139,7 +139,7 @@ describe('a command loads what its job takes', () => {
   ])('in a few files: %s', async (line) => {
     const { files, bytes } = await loads(line, TRACE)
     expect(files).toBeLessThan(22)
-    expect(bytes).toBeLessThan(490_000)
+    expect(bytes).toBeLessThan(500_000)
   })
 
   test('what compressed input takes is loaded for it', { tags: ['slow'] }, async () => {

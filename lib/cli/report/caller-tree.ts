@@ -62,8 +62,8 @@ interface Branch<Item> {
 }
 
 /**
- * The callers of the frame that a group of stacks begins with, as lines: those with the most bytes first, with what they
- * are for; deeper ones below where they differ.
+ * The callers of the frame that a group of stacks begins with, as lines: those with the most bytes first, and deeper
+ * ones below them where they differ.
  */
 export class CallerTree<Item> {
   private readonly labels: FrameLabels
