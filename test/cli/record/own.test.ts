@@ -232,7 +232,12 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and 
   })
   afterAll(() => rmSync(folder, { recursive: true }))
 
-  const programs = ['./every', "bash -c 'for i in {1..300}; do x=$x$i; done'", "perl -e '$h{$_} = [1..9] for 1..2000'"]
+  // bash may take a socket as its standard input for a login from elsewhere, and read the user's settings.
+  const programs = [
+    './every',
+    "bash --norc -c 'for i in {1..300}; do x=$x$i; done'",
+    "perl -e '$h{$_} = [1..9] for 1..2000'",
+  ]
   test.each(programs)('the calls of %s are those of an independent count', async (program) => {
     const tool = /(?<![./\w])(?:bash|perl)\b/.exec(program)?.[0]
     if (tool !== undefined && spawnSync(tool, ['--version']).error !== undefined) return
@@ -240,7 +245,7 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and 
     // The environment has the same variables in both runs.
     await run(`COUNTS=${at('counts')} HEAPFLOW_RECORDER=x LD_PRELOAD=${at('counter.so')} ${fixed} ${program}`)
     const [malloc, calloc, memalign, realloc, free, sum] = readFileSync(at('counts'), 'utf8').split(' ').map(BigInt)
-    await run(`COUNTS=x ${fixed} hf-record -o counted.hfrec -- ${program}`)
+    await run(`COUNTS=x ${fixed} hf-record --no-children -o counted.hfrec -- ${program}`)
     const { events } = eventsOf('counted.hfrec')
     checkBlocks(events)
     const count = (is: (event: TraceEvent) => boolean) => BigInt(events.filter(is).length)
@@ -387,7 +392,7 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and 
   })
 
   test('many processes at once, and a child that outlives the program', async () => {
-    await run("hf-record -o many.hfrec -- bash -c 'for i in {1..12}; do (./every & ./forks &); done; wait'")
+    await run("hf-record -o many.hfrec -- bash --norc -c 'for i in {1..12}; do (./every & ./forks &); done; wait'")
     const { events, all } = eventsOf('many.hfrec')
     checkBlocks(events)
     expect(all.filter(({ text = '' }) => text.includes(': ./every'))).toHaveLength(12)
@@ -398,7 +403,9 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and 
   })
 
   test('a program that becomes another one is another process; one that is not there has the status of shells', async () => {
-    const { stdout } = await run("hf-record --with recorder -- bash -c 'exec ./every' | grep -o 'process 2 is.*, in.*'")
+    const { stdout } = await run(
+      "hf-record --with recorder -- bash --norc -c 'exec ./every' | grep -o 'process 2 is.*, in.*'",
+    )
     expect(stdout.toString()).toBe(
       'process 2 is pid 1, in place of 1: ./every"}\n'.replace('pid 1', /pid \d+/.exec(stdout.toString())?.[0] ?? ''),
     )
@@ -416,7 +423,8 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and 
     const traces: unknown[] = []
     for (const define of ['USUAL', 'WHOLE_WALKS']) {
       execFileSync('cc', [...shared, `-D${define}`, '-o', at('walks.so'), native('recorder.c')])
-      const program = "bash -c 'f() { [ $1 = 0 ] || f $(($1 - 1)); x=$x$1; }; for i in {1..12}; do f $((i % 9)); done'"
+      const program =
+        "bash --norc -c 'f() { [ $1 = 0 ] || f $(($1 - 1)); x=$x$1; }; for i in {1..12}; do f $((i % 9)); done'"
       await run(`./reader walks.hfrec ./walks.so 512 - ${program}`)
       // Modules are elsewhere in each run.
       traces.push(
