@@ -46,9 +46,9 @@ const AHEAD: usize = 32
 const READ: usize = memory.data(4)
 
 /** Reads the slots of the next rows, so that they are in the processor's cache. */
-function readAhead(row: usize, rows: usize): void {
+function readAhead(row: usize, end: usize): void {
   let all: u32 = 0
-  for (const end = min(row + AHEAD, rows); row < end; row++) {
+  for (; row < end; row++) {
     const intent = <u32>load<u8>(INTENTS + row)
     all ^= slotAhead(load<u64>(((intent & DONE) != 0 ? ENDS : BEGINS) + (row << 3)))
   }
@@ -58,9 +58,19 @@ function readAhead(row: usize, rows: usize): void {
 
 /** Applies the rows from 0 on. @returns the number of rows applied: fewer than `rows` if memory is exhausted */
 export function follow(rows: u32): u32 {
-  const isAhead = isLarge()
-  for (let row: usize = 0; row < <usize>rows; row++) {
-    if (isAhead && row % AHEAD == 0) readAhead(row, rows)
+  if (!isLarge()) return followTo(0, rows)
+  for (let from: usize = 0; from < <usize>rows; from += AHEAD) {
+    const to = min(from + AHEAD, <usize>rows)
+    readAhead(from, to)
+    const done = followTo(from, <u32>to)
+    if (done < <u32>to) return done
+  }
+  return rows
+}
+
+/** The same for the rows from `from` to `rows`. */
+function followTo(from: usize, rows: u32): u32 {
+  for (let row = from; row < <usize>rows; row++) {
     const intent = <u32>load<u8>(INTENTS + row)
     const isIndex = (intent & INDEXED) != 0
     let effect = intent & ~(INDEXED | BY_KERNEL | BEGAN | DONE)
