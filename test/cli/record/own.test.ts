@@ -424,7 +424,7 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and 
     for (const define of ['USUAL', 'WHOLE_WALKS']) {
       execFileSync('cc', [...shared, `-D${define}`, '-o', at('walks.so'), native('recorder.c')])
       const program =
-        "bash --norc -c 'f() { [ $1 = 0 ] || f $(($1 - 1)); x=$x$1; }; for i in {1..12}; do f $((i % 9)); done'"
+        "bash --norc -c 'f() { [ $1 = 0 ] || f $(($1 - 1)); x=$x$1; }; for i in {1..40}; do f $((i % 9)); done'"
       await run(`./reader walks.hfrec ./walks.so 512 - ${program}`)
       // Modules are elsewhere in each run.
       traces.push(
