@@ -32,8 +32,6 @@ export interface TraceFilter {
   readonly element: HTMLElement
   /** Enters values of some fields, in place of those that they have, and applies them. */
   add(criteria: readonly Criterion[]): void
-  /** The numbers in the whole trace of the first and the last of some events of the report. */
-  numbers(from: number, to: number): readonly [number, number]
 }
 
 /** The functions of the page for views. */

@@ -1,6 +1,17 @@
-import type { Moments, ReportData, TreeMetric } from '../lib/transforms/report/result.js'
+import { FrameLabels } from '../lib/names/frame-labels.js'
+import { namedFrameText } from '../lib/names/named-frame.js'
+import type { Integer, Moments, ReportData, TreeMetric } from '../lib/transforms/report/result.js'
 import { toNumber } from './parts/format.js'
+import { visible } from './parts/text.js'
 import { topDown, type FlameTree } from './flame/tree.js'
+
+/** The place of a part in its whole trace. */
+export interface PartOfTrace {
+  /** The number in the whole trace of an event of the part. */
+  numberOf(event: number): number
+  /** The time of the first event of the whole trace. */
+  readonly first?: Integer | undefined
+}
 
 /** The unit of the x axis of charts. */
 export type Axis = 'event' | 'time'
@@ -20,8 +31,20 @@ export const METRICS: Readonly<Record<TreeMetric, { title: string; unit: 'bytes'
 /** The data of a report, and what several views derive from it. */
 export class Model {
   private readonly trees = new Map<TreeMetric, FlameTree>()
+  private readonly labels = new Map<number, string>()
+  private frameLabels: FrameLabels | undefined
+  /** What is added to times of this report, so that they are those of the whole trace. */
+  readonly timeOffset: number
 
-  constructor(readonly data: ReportData) {}
+  /** @param part where this is the report of a part of a trace */
+  constructor(
+    readonly data: ReportData,
+    readonly part?: PartOfTrace,
+  ) {
+    const first = data.summary.time?.first
+    const isPart = part?.first !== undefined && first !== undefined
+    this.timeOffset = isPart ? Number(BigInt(first) - BigInt(part.first ?? 0)) : 0
+  }
 
   /** Whether the trace has a figure: some depend on which block is freed, and not all traces say that. */
   isKnown(figure: string): boolean {
@@ -31,6 +54,19 @@ export class Model {
   /** The function of a frame, or its substitute. */
   name(frame: number): string {
     return frame < 0 ? (frame === -1 ? '(all)' : '') : (this.data.frames[frame]?.name ?? '(unknown)')
+  }
+
+  /** The function of a frame in short, or its substitute, as pictures have it. */
+  label(frame: number): string {
+    const known = this.data.frames[frame]
+    if (known === undefined) return this.name(frame)
+    let label = this.labels.get(frame)
+    if (label === undefined) {
+      this.frameLabels ??= new FrameLabels(this.data.frames.map(namedFrameText), false)
+      label = visible(this.frameLabels.name(namedFrameText(known)).replace(/^(?:in|at) /, ''))
+      this.labels.set(frame, label)
+    }
+    return label
   }
 
   /** The file and the line of a frame, if they are known and not its name. */
@@ -62,9 +98,9 @@ export class Model {
     return tree
   }
 
-  /** Whether moments have times. */
+  /** Whether moments have times, of which some differ. */
   get isTimed(): boolean {
-    return this.data.timeline.time !== undefined
+    return this.data.timeline.time !== undefined && Number(this.data.summary.time?.span ?? 0) > 0
   }
 
   /** The unit of time, if the trace says it. */
@@ -74,8 +110,19 @@ export class Model {
 
   /** The positions of moments on the x axis. Unknown times, and those that go backwards, have the previous position. */
   positions({ event, time }: Moments, axis: Axis): number[] {
-    if (axis === 'event' || time === undefined) return event
+    if (axis === 'event' || time === undefined) return event.map((at) => this.eventNumber(at))
     let last = 0
-    return time.map((at) => (last = Math.max(last, at === null ? last : Number(at))))
+    return time.map((at) => (last = Math.max(last, at === null ? last : Number(at)))).map((at) => at + this.timeOffset)
+  }
+
+  /** The number that an event of this report has in the whole trace. */
+  eventNumber(event: number): number {
+    return this.part?.numberOf(event) ?? event
+  }
+
+  /** The begin of the x axis. @param first the first position on it */
+  start(axis: Axis, first: number): number {
+    const begin = axis === 'time' ? this.timeOffset : this.part === undefined ? 0 : this.eventNumber(1)
+    return Math.min(begin, first)
   }
 }

@@ -3,7 +3,8 @@ import { TREE_METRICS } from '../lib/transforms/report/result.js'
 import { help, listenToKeys } from './keys.js'
 import type { Axis, Model } from './model.js'
 import { showTip } from './parts/canvas.js'
-import { destroyCharts } from './parts/chart.js'
+import { destroyCharts, resizeCharts } from './parts/chart.js'
+import { layOutForPaper } from './parts/paper.js'
 import { button, el } from './parts/dom.js'
 import { grouped } from './parts/format.js'
 import { isDark, lighten, onTheme, switchTheme } from './parts/theme.js'
@@ -11,8 +12,8 @@ import { ALL_VIEWS } from './views/index.js'
 
 /** What listens to the window for the report that is shown; it ends when another one is. */
 let shown = new AbortController()
-/** The unit of the x axis, which remains for the next report. */
-let axis: Axis = 'event'
+/** The unit of the x axis that the reader chose, which remains for the next report. */
+let chosenAxis: Axis | undefined
 
 /** What the page can do besides. */
 export interface ShellOptions {
@@ -39,13 +40,13 @@ export function shell(root: HTMLElement, model: Model, { another, filter }: Shel
   const links = new Map(names.map((name, n) => [name, link(model, name, n)]))
   const keys = help(names.map((name) => ALL_VIEWS[name].title))
   let current: ViewName = 'overview'
-  if (!model.isTimed) axis = 'event'
+  const axis = () => (model.isTimed ? (chosenAxis ?? 'time') : 'event')
 
   const app: App = {
     model,
     ...(filter !== undefined && { filter }),
     get axis() {
-      return axis
+      return axis()
     },
     open(view, target = {}) {
       const address = addressOf(view, target)
@@ -53,7 +54,7 @@ export function shell(root: HTMLElement, model: Model, { another, filter }: Shel
       else location.hash = address
     },
     setAxis(next) {
-      axis = next
+      chosenAxis = next
       mounted.clear()
       destroyCharts()
       main.replaceChildren()
@@ -102,9 +103,11 @@ export function shell(root: HTMLElement, model: Model, { another, filter }: Shel
   const showAll = () => {
     for (const name of names) mount(name).element.hidden = false
     darken = lighten()
+    layOutForPaper(main)
   }
   const showOne = () => {
     darken()
+    resizeCharts()
     show()
   }
   addEventListener('beforeprint', showAll, { signal })

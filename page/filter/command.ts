@@ -7,7 +7,8 @@ import type { Criterion } from '../worker/messages.js'
  */
 export function commandOf(criteria: readonly Criterion[], whole: Pick<ReportData, 'name' | 'isFile'>): string {
   const { name, isFile } = whole
-  if (!isFile) return ''
+  // No command keeps what is live at the begin of a part.
+  if (!isFile || criteria.some(([flag]) => flag === 'part')) return ''
   const path = quoted(name.startsWith('-') ? `./${name}` : name)
   const flags = criteria
     .filter(([flag]) => flag !== 'depth')

@@ -14,11 +14,14 @@ export function explore(root: HTMLElement, whole: ReportData, source: Source, an
     // A node of one tree is not one of another.
     const [view, target] = location.hash.split('?')
     if (target !== undefined) location.replace(view as string)
-    shell(root, new Model(taken?.data ?? whole), {
+    const part = taken && {
+      numberOf: (event: number) => numbersOf(taken.numbers, event, event)[0],
+      first: whole.summary.time?.first,
+    }
+    shell(root, new Model(taken?.data ?? whole, part), {
       filter: {
         element: panel.element,
         add: panel.add,
-        numbers: (from, to) => (taken === undefined ? [from, to] : numbersOf(taken.numbers, from, to)),
       },
       ...(another !== undefined && {
         another() {

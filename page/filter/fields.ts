@@ -47,14 +47,21 @@ export const FIELDS: readonly Field[] = [
     isList: true,
     has: ({ addresses }) => addresses !== undefined,
   },
+  { flag: 'part', label: 'Part of the run', hint: 'events A..B, or 10ms..20ms' },
   { flag: 'events', label: 'Events', hint: `${RANGE}, counted from 1`, isList: true },
-  { flag: 'time', label: 'Time', hint: RANGE, isList: true, has: ({ summary }) => summary.time !== undefined },
+  {
+    flag: 'time',
+    label: 'Time',
+    hint: "10ms..20ms, or the trace's numbers",
+    isList: true,
+    has: ({ summary }) => summary.time !== undefined,
+  },
   { flag: 'function', label: 'Function', hint: NAME, choices: functions },
   { flag: 'stack', label: 'On the stack', hint: NAME, choices: functions },
   { flag: 'file', label: 'Source file', hint: NAME },
   { flag: 'module', label: 'Module', hint: NAME },
   { flag: 'type', label: 'Type', hint: NAME },
-  { flag: 'live-at', label: 'Live at', hint: 'event, time:T or peak', choices: () => ['peak'] },
+  { flag: 'live-at', label: 'Live at', hint: 'event, 10ms, time:T or peak', choices: () => ['peak'] },
   { flag: 'depth', label: 'Stack depth', hint: 'innermost frames' },
 ]
 

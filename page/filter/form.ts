@@ -1,6 +1,7 @@
 import type { ReportData } from '../../lib/transforms/report/result.js'
 import { el } from '../parts/dom.js'
 import type { Criterion } from '../worker/messages.js'
+import { inNumbers } from './times.js'
 import { FIELDS, SWITCHES, type Field } from './fields.js'
 
 /** The fields for criteria. */
@@ -15,6 +16,7 @@ export interface CriteriaForm {
 
 /** @param whole the report of the whole trace, by which fields are omitted that no event can meet */
 export function criteriaForm(whole: ReportData): CriteriaForm {
+  const { time } = whole.summary
   const fields = FIELDS.filter(({ has }) => has?.(whole) ?? true)
   const inputs = new Map(fields.map((field) => [field.flag, input(field)]))
   const kinds = Object.keys(whole.summary.kinds).map((kind) => [kind, checkbox(`kind-${kind}`)] as const)
@@ -49,14 +51,14 @@ export function criteriaForm(whole: ReportData): CriteriaForm {
         ...fields.flatMap(({ flag, isList }) => {
           const text = (inputs.get(flag) as HTMLInputElement).value.trim()
           const values = isList === true ? text.split(',').map((value) => value.trim()) : [text]
-          return values.filter((value) => value !== '').map((value): Criterion => [flag, value])
+          return values.filter((value) => value !== '').map((value): Criterion => [flag, inNumbers(flag, value, time)])
         }),
         ...kinds.filter(([, { checked }]) => checked).map(([kind]): Criterion => ['kind', kind]),
         ...switches
           .filter(({ isModifier, box }) => isModifier !== true && box.checked)
           .map(({ flag }): Criterion => [flag]),
       ]
-      if (criteria.every(([flag]) => flag === 'depth')) return criteria
+      if (criteria.every(([flag]) => flag === 'depth' || flag === 'part')) return criteria
       const modifiers = switches.filter(({ isModifier, box }) => isModifier === true && box.checked)
       return [...criteria, ...modifiers.map(({ flag }): Criterion => [flag])]
     },

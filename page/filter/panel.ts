@@ -63,7 +63,13 @@ export function filterPanel(source: Source, whole: ReportData, show: (taken?: Ta
   async function apply(): Promise<void> {
     cancel()
     fault.hidden = true
-    const criteria = form.read()
+    let criteria: Criterion[]
+    try {
+      criteria = form.read()
+    } catch (error) {
+      fail(error)
+      return
+    }
     if (criteria.length === 0) {
       state.textContent = all
       command.textContent = ''

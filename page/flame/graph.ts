@@ -1,5 +1,7 @@
-import { canvas, showTip } from '../parts/canvas.js'
+import { canvas, PRINTED, showTip } from '../parts/canvas.js'
 import { el } from '../parts/dom.js'
+import { PAPER_WIDTH } from '../parts/paper.js'
+import { withoutMiddle } from '../parts/text.js'
 import { colour, isDark } from '../parts/theme.js'
 import { neighbour } from './keys.js'
 import { boxAt, layOut, matched, pathTo, type Box, type FlameTree } from './tree.js'
@@ -9,6 +11,9 @@ const ROW = 20
 const LEAST = 0.4
 /** Narrower boxes have no text. */
 const TEXT = 26
+/** On paper: rows of one picture, and pixels of a CSS pixel. */
+const PAPER_ROWS = 25
+const PAPER_RATIO = 2
 const FONT = '12px system-ui, sans-serif'
 
 /** The picture of a tree. */
@@ -26,6 +31,8 @@ export interface Graph {
 /** The properties of nodes that the picture needs. */
 export interface GraphTexts {
   readonly name: (node: number) => string
+  /** The text in its box. */
+  readonly label: (node: number) => string
   /** The text shown beside the pointer, and for the selected node. */
   readonly lines: (node: number) => string[]
   /** Called when another node is selected or zoomed to. */
@@ -33,7 +40,7 @@ export interface GraphTexts {
 }
 
 /** A flame graph, with the root at the top. Only what is within view is painted. */
-export function graph({ name, lines, selected }: GraphTexts): Graph {
+export function graph({ name, label, lines, selected }: GraphTexts): Graph {
   let tree: FlameTree = { parents: [-1], frames: [-1], own: [0], totals: [0], children: [[]] }
   let rows: Box[][] = []
   let focus = 0
@@ -53,11 +60,34 @@ export function graph({ name, lines, selected }: GraphTexts): Graph {
     picture.redraw()
   }
   new ResizeObserver(arrange).observe(scroller)
+  // A page breaks between pictures, not within one.
+  const printed = el('div', { class: 'printed' })
+  scroller.append(printed)
+  surface.addEventListener(PRINTED, () => {
+    rows = layOut(tree, focus, LEAST / PAPER_WIDTH)
+    const pieces: HTMLElement[] = []
+    for (let row = 0; row < rows.length; row += PAPER_ROWS) {
+      const count = Math.min(PAPER_ROWS, rows.length - row)
+      const piece = el('canvas', { attributes: { role: 'img', 'aria-label': 'flame graph' } })
+      piece.width = PAPER_WIDTH * PAPER_RATIO
+      piece.height = count * ROW * PAPER_RATIO
+      piece.style.width = `${PAPER_WIDTH}px`
+      const context = piece.getContext('2d') as CanvasRenderingContext2D
+      context.scale(PAPER_RATIO, PAPER_RATIO)
+      paint(context, PAPER_WIDTH, count * ROW, row * ROW)
+      pieces.push(piece)
+    }
+    printed.replaceChildren(...pieces)
+    arrange()
+  })
 
   function draw(context: CanvasRenderingContext2D, width: number, space: number): void {
+    paint(context, width, space, scroller.scrollTop)
+  }
+
+  function paint(context: CanvasRenderingContext2D, width: number, space: number, top: number): void {
     context.font = FONT
     context.textBaseline = 'middle'
-    const top = scroller.scrollTop
     const dark = isDark()
     const [text, edge, mark, faded] = ['flame-text', 'surface', 'accent', 'muted'].map(colour) as [
       string,
@@ -86,7 +116,7 @@ export function graph({ name, lines, selected }: GraphTexts): Graph {
         }
         if (wide < TEXT) continue
         context.fillStyle = isMarked ? edge : matches === undefined ? text : faded
-        context.fillText(fitting(context, name(box.node), wide - 8), left + 4, y + ROW / 2)
+        context.fillText(fitting(context, label(box.node), wide - 8), left + 4, y + ROW / 2)
       }
     }
     context.globalAlpha = 1
@@ -157,16 +187,15 @@ function fill(name: string, dark: boolean, isPale: boolean): string {
   return `hsl(${hue} ${strong}% ${isPale && !dark ? light + 12 : light}%)`
 }
 
-/** The part of a text that fits into a width, with an ellipsis if it is truncated. */
+/** A text without as much of its middle as does not fit into a width. */
 function fitting(context: CanvasRenderingContext2D, text: string, width: number): string {
   const guess = Math.ceil(width / 3)
-  const whole = text.length > guess ? text.slice(0, guess) : text
-  if (whole.length === text.length && context.measureText(text).width <= width) return text
-  let [low, high] = [0, whole.length]
+  if (text.length <= guess && context.measureText(text).width <= width) return text
+  let [low, high] = [0, Math.min(text.length - 1, guess)]
   while (low < high) {
     const middle = (low + high + 1) >> 1
-    if (context.measureText(`${whole.slice(0, middle)}…`).width <= width) low = middle
+    if (context.measureText(withoutMiddle(text, middle)).width <= width) low = middle
     else high = middle - 1
   }
-  return low < 2 ? '' : `${whole.slice(0, low)}…`
+  return low < 3 ? '' : withoutMiddle(text, low)
 }

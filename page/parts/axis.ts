@@ -1,6 +1,29 @@
 import type { App } from '../app.js'
 import { choice } from './dom.js'
-import { duration, grouped } from './format.js'
+import { duration, grouped, secondsOf } from './format.js'
+import type { Quantity } from './ticks.js'
+
+/** An axis of a chart: what it measures, and its title. */
+export interface AxisOptions {
+  readonly title: string
+  readonly quantity: Quantity
+}
+
+/** The x axis that charts share. */
+export interface XAxis extends AxisOptions {
+  /** A position as text. @param step a difference between two positions that must be visible */
+  readonly text: (x: number, step?: number) => string
+}
+
+/** The x axis of charts over the run: the time since its begin, or numbers of events. */
+export function xAxis(app: App): XAxis {
+  const { model, axis } = app
+  const text = (x: number, step?: number) => atText(app, x, step)
+  if (axis === 'event') return { title: 'event', quantity: { kind: 'count' }, text }
+  const seconds = secondsOf(model.unit)
+  const title = seconds === undefined ? "time since the first event, in the trace's unit" : 'time since the first event'
+  return { title, quantity: { kind: 'duration', seconds }, text }
+}
 
 /** The switch between events and time on the x axis; nothing if the trace has no times. */
 export function axisSwitch(app: App): HTMLElement | undefined {
@@ -8,8 +31,8 @@ export function axisSwitch(app: App): HTMLElement | undefined {
   const { element, set } = choice(
     'x axis',
     [
-      ['event', 'events'],
       ['time', 'time'],
+      ['event', 'events'],
     ],
     (axis) => app.setAxis(axis),
   )
@@ -25,6 +48,6 @@ export function atText({ model, axis }: App, x: number, step?: number): string {
 /** The position of the peak on the x axis. */
 export function peakPosition({ model, axis }: App): number {
   const { peakBytes, time } = model.data.summary
-  if (axis === 'event' || peakBytes.time === undefined || time === undefined) return peakBytes.event
-  return Number(BigInt(peakBytes.time) - BigInt(time.first))
+  if (axis === 'event' || peakBytes.time === undefined || time === undefined) return model.eventNumber(peakBytes.event)
+  return Number(BigInt(peakBytes.time) - BigInt(time.first)) + model.timeOffset
 }

@@ -1,7 +1,8 @@
 import { el } from './dom.js'
 import { showTip } from './canvas.js'
+import { ticks, type Quantity } from './ticks.js'
 
-/** A bar, of which a part may be filled, as the remainder of a whole. */
+/** A bar. */
 export interface Bar {
   readonly label: string
   readonly value: number
@@ -9,33 +10,83 @@ export interface Bar {
   readonly lines: readonly string[]
 }
 
+/** What bars show. */
+export interface BarOptions {
+  /** For screen readers. */
+  readonly label: string
+  /** The titles of the axes. */
+  readonly x: string
+  readonly y: string
+  /** What the bars count; blocks and the like if absent. */
+  readonly quantity?: Quantity
+  /** The name of a colour of the style sheet. */
+  readonly colour?: string
+}
+
 /** The maximum number of bars that all have labels. */
 const MAX_LABELS = 16
+/** The number of marks on the y axis, at most. */
+const Y_MARKS = 4
 
-/** Upright bars beside each other. @param label for screen readers */
-export function bars(label: string, values: readonly Bar[], colour = 'series-0'): HTMLElement {
+/** Upright bars beside each other, with a scale on their left. */
+export function bars(
+  values: readonly Bar[],
+  { label, x, y, quantity = { kind: 'count' }, colour = 'series-0' }: BarOptions,
+): HTMLElement {
   const largest = Math.max(...values.map(({ value }) => value), 1)
   const every = Math.ceil(values.length / MAX_LABELS)
+  const { at, texts } = ticks(0, largest, Y_MARKS, quantity)
   const columns = values.map(({ label: text, value, lines }, n) => {
     const fill = el('div', { class: 'fill' })
     fill.style.height = `${(100 * value) / largest}%`
     fill.style.background = `var(--${colour})`
+    fill.style.borderColor = `var(--${colour})`
     fill.classList.toggle('nothing', value === 0)
     return el(
       'div',
       {
         class: 'column',
-        attributes: { role: 'listitem', 'aria-label': lines.join(', ') },
+        attributes: { role: 'listitem', 'aria-label': lines.join(', '), tabindex: n === 0 ? '0' : '-1' },
         on: {
           pointermove: (event) => showTip(lines, event.clientX, event.clientY),
           pointerleave: () => showTip(undefined),
+          focus: (event) => {
+            const { left, top } = (event.currentTarget as HTMLElement).getBoundingClientRect()
+            showTip(lines, left, top)
+          },
+          blur: () => showTip(undefined),
         },
       },
       el('div', { class: 'space' }, fill),
       el('div', { class: n % (4 * every) === 0 ? 'under' : 'under extra' }, n % every === 0 ? text : ''),
     )
   })
-  return el('div', { class: 'bars', attributes: { role: 'list', 'aria-label': label } }, ...columns)
+  const scale = el(
+    'div',
+    { class: 'scale', attributes: { 'aria-hidden': 'true' } },
+    ...at.map((value, n) => {
+      const mark = el('span', {}, texts[n] ?? '')
+      mark.style.bottom = `${(100 * value) / largest}%`
+      return mark
+    }),
+  )
+  const list = el('div', { class: 'bars', attributes: { role: 'list', 'aria-label': label } }, ...columns)
+  list.addEventListener('keydown', (event) => {
+    const from = columns.indexOf(event.target as HTMLDivElement)
+    const to = columns[from + (event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0)]
+    if (from < 0 || to === undefined || to === columns[from]) return
+    event.preventDefault()
+    ;(columns[from] as HTMLElement).tabIndex = -1
+    to.tabIndex = 0
+    to.focus()
+  })
+  return el(
+    'div',
+    { class: 'graph' },
+    el('div', { class: 'axis-title' }, y),
+    el('div', { class: 'scaled' }, scale, list),
+    el('div', { class: 'axis-title below' }, x),
+  )
 }
 
 /** A heading, a sentence that explains, and what belongs to them. */
@@ -46,4 +97,20 @@ export function block(title: string, explanation: string, ...parts: readonly (HT
 /** A sentence shown instead of a missing part. */
 export function none(text: string): HTMLElement {
   return el('p', { class: 'none' }, text)
+}
+
+/** The scale of a picture whose colour is stronger where there is more. @param from and to: what its ends mean */
+export function shades(from: string, to: string, strengths: readonly number[]): HTMLElement {
+  const steps = strengths.map((strength) => {
+    const step = el('span', { class: 'shade' })
+    step.style.opacity = String(strength)
+    return step
+  })
+  return el(
+    'div',
+    { class: 'shades', attributes: { role: 'img', 'aria-label': `from ${from} to ${to}: the stronger, the more` } },
+    el('span', {}, from),
+    el('span', { class: 'ramp' }, ...steps),
+    el('span', {}, to),
+  )
 }

@@ -8,12 +8,18 @@ export interface Canvas {
   redraw(): void
 }
 
+/** The event that has canvases painted at once, for paper. */
+export const PRINTED = 'heapflow-print'
+
 /** @param draw paints everything; the context is scaled, so that its units are CSS pixels */
 export function canvas(
   label: string,
   draw: (context: CanvasRenderingContext2D, width: number, height: number) => void,
 ): Canvas {
-  const element = el('canvas', { attributes: { tabindex: '0', role: 'img', 'aria-label': label } })
+  const element = el('canvas', {
+    class: 'picture',
+    attributes: { tabindex: '0', role: 'img', 'aria-label': label },
+  })
   const context = element.getContext('2d') as CanvasRenderingContext2D
   let isDue = false
   const paint = () => {
@@ -36,6 +42,7 @@ export function canvas(
     requestAnimationFrame(paint)
   }
   new ResizeObserver(redraw).observe(element)
+  element.addEventListener(PRINTED, paint)
   onTheme(element, paint)
   return { element, redraw }
 }

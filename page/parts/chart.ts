@@ -1,6 +1,9 @@
 import uPlot from 'uplot'
+import type { AxisOptions, XAxis } from './axis.js'
 import { el } from './dom.js'
+import { visible } from './text.js'
 import { colour, onTheme } from './theme.js'
+import { ticks } from './ticks.js'
 
 /** One line, band edge or area of a chart. */
 export interface Series {
@@ -14,6 +17,8 @@ export interface Series {
   readonly isStep?: boolean
   /** An edge of a band, thin and without points. */
   readonly isThin?: boolean
+  /** Drawn with gaps, so that it differs from others without its colour. */
+  readonly isDashed?: boolean
 }
 
 /** What a chart shows. */
@@ -23,49 +28,71 @@ export interface ChartOptions {
   readonly series: readonly Series[]
   /** Pairs of series between which the area is filled, by their numbers from 0. */
   readonly bands?: readonly (readonly [number, number])[]
-  /** A place on the x axis; a difference of `step` must be visible. */
-  readonly showX: (x: number, step?: number) => string
+  readonly xAxis: XAxis
+  readonly yAxis: AxisOptions
+  /** A value in the legend. */
   readonly showY: (y: number) => string
-  /** Whether y is bytes, whose grid is of powers of two. */
-  readonly isBytes?: boolean
   /** The position of a vertical line, and its meaning. */
-  readonly marks?: readonly { readonly x: number; readonly title: string }[]
+  readonly marks?: readonly Mark[]
   readonly height?: number
-  /** Areas and bands have full colours, as where they are on top of each other. */
-  readonly isSolid?: boolean
+  /** Areas are on top of each other: they have full colours, lines between them, and the numbers of the legend. */
+  readonly isStacked?: boolean
   /** The text of the legend for a series at an index, if not the drawn value. */
   readonly legend?: (series: number, index: number) => string
+}
+
+/** A vertical line. */
+export interface Mark {
+  readonly x: number
+  readonly title: string
 }
 
 /** A chart, which fills the width of its parent. */
 export interface Chart {
   readonly element: HTMLElement
   readonly plot: uPlot
+  readonly options: ChartOptions
   /** Shows a part of the x axis. */
   zoom(from: number, to: number): void
+  /** Draws further vertical lines, in place of those of the last call. */
+  mark(marks: readonly Mark[]): void
 }
 
-/** Ends the current charts, which listen to the window. */
-const endings = new Set<() => void>()
+/** What listens to a chart. */
+export interface ChartListener {
+  /** Called with the part of the x axis that is shown. */
+  readonly zoomed: (from: number, to: number) => void
+  /** Called with a place that was clicked. Without it, nothing happens. */
+  readonly picked?: ((x: number) => void) | undefined
+  /** Called with a part over which the pointer was drawn. Without it, the part is shown in full width. */
+  readonly selected?: ((from: number, to: number) => void) | undefined
+}
+
+/** The charts of the page, which listen to the window. */
+const charts = new Set<{ end(): void; resize(width?: number): void }>()
 
 /** Ends all charts before they are replaced. */
 export function destroyCharts(): void {
-  for (const end of endings) end()
-  endings.clear()
+  for (const { end } of charts) end()
+  charts.clear()
+}
+
+/** Lays all charts out for a width in pixels; without one, for that of their boxes. */
+export function resizeCharts(width?: number): void {
+  for (const { resize } of charts) resize(width)
 }
 
 /** Charts that have the same x axis: they zoom together, and show the values at the same place. */
 export class ChartGroup {
-  private readonly charts: Chart[] = []
+  readonly charts: Chart[] = []
   private isBusy = false
   private readonly key = `group-${Math.random()}`
 
-  /** @param zoomed is called with the part of the x axis that is shown */
-  constructor(private readonly zoomed?: (from: number, to: number) => void) {}
+  constructor(private readonly listener: Partial<ChartListener> = {}) {}
 
   /** Makes a chart of the group. */
   chart(options: ChartOptions): Chart {
-    const one = chart(options, this.key, (from, to) => this.zoom(from, to))
+    const one = chart(options, this.key, { ...this.listener, zoomed: (from, to) => this.zoom(from, to) })
     this.charts.push(one)
     return one
   }
@@ -76,61 +103,77 @@ export class ChartGroup {
     this.isBusy = true
     for (const one of this.charts) one.zoom(from, to)
     this.isBusy = false
-    this.zoomed?.(from, to)
+    this.listener.zoomed?.(from, to)
+  }
+
+  /** Draws further vertical lines in all charts. */
+  mark(marks: readonly Mark[]): void {
+    for (const one of this.charts) one.mark(marks)
   }
 }
 
-/** Steps of the grid for bytes. */
-const BINARY_STEPS = Array.from({ length: 64 }, (_, power) => 2 ** power)
+/** Widths of the space for one mark on the axes, in pixels. */
+const X_SPACE = 110
+const Y_SPACE = 32
 
-function chart(options: ChartOptions, key: string, zoomed: (from: number, to: number) => void): Chart {
-  const {
-    title,
-    x,
-    series,
-    bands = [],
-    showX,
-    showY,
-    marks = [],
-    height = 220,
-    isSolid = false,
-    isBytes = false,
-  } = options
-  const alpha = isSolid ? 'b8' : '40'
-  const element = el('figure', { class: 'chart' }, el('figcaption', {}, title))
+function axis(side: 'x' | 'y', { title, quantity }: AxisOptions): uPlot.Axis {
   const grid = { stroke: () => colour('line'), width: 1 }
+  const of = ({ scales, bbox }: uPlot) => {
+    const { min = 0, max = 1 } = scales[side] as uPlot.Scale
+    const length = (side === 'x' ? bbox.width : bbox.height) / devicePixelRatio
+    return ticks(min ?? 0, max ?? 1, Math.max(2, Math.floor(length / (side === 'x' ? X_SPACE : Y_SPACE))), quantity)
+  }
+  return {
+    stroke: () => colour('muted'),
+    grid,
+    ticks: grid,
+    label: title,
+    labelSize: 18,
+    labelFont: '12px system-ui, sans-serif',
+    splits: (self) => [...of(self).at],
+    values: (self) => [...of(self).texts],
+    size: side === 'x' ? 30 : 76,
+  }
+}
+
+function chart(options: ChartOptions, key: string, { zoomed, picked, selected }: ChartListener): Chart {
+  const { title, x, series, bands = [], showY, marks = [], height = 220, isStacked = false } = options
+  const alpha = isStacked ? 'd0' : '40'
+  const element = el('figure', { class: 'chart' }, el('figcaption', {}, title))
+  const step = ((x.at(-1) ?? 0) - (x[0] ?? 0)) / 2000
+  let more: readonly Mark[] = []
+  let downAt = 0
   const plot = new uPlot(
     {
       width: 600,
       height,
-      scales: { x: { time: false }, y: { range: (_, __, most) => [0, Math.max(1, most) * 1.04] } },
-      cursor: { sync: { key, setSeries: false }, drag: { x: true, y: false }, points: { size: 6 } },
+      padding: [22, 40, 0, 0],
+      scales: { x: { time: false }, y: { range: (_, __, most) => [0, Math.max(1, most ?? 1) * 1.04] } },
+      cursor: {
+        sync: { key, setSeries: false },
+        drag: { x: true, y: false, setScale: selected === undefined },
+        points: { size: 6 },
+        bind: {
+          mousedown: (_, __, handler) => (event) => {
+            downAt = event.clientX
+            return handler(event)
+          },
+          dblclick: () => () => {
+            zoomed(x[0] ?? 0, x.at(-1) ?? 1)
+            return null
+          },
+        },
+      },
       legend: { live: true },
-      axes: [
-        {
-          stroke: () => colour('muted'),
-          grid,
-          ticks: grid,
-          values: (_, at) => at.map((place) => showX(place, (at[1] ?? Infinity) - (at[0] ?? 0))),
-          space: 100,
-          size: 34,
-        },
-        {
-          stroke: () => colour('muted'),
-          grid,
-          ticks: grid,
-          values: (_, at) => at.map(showY),
-          size: 76,
-          ...(isBytes && { incrs: BINARY_STEPS }),
-        },
-      ],
+      axes: [axis('x', options.xAxis), axis('y', options.yAxis)],
       series: [
-        { label: 'at', value: (_, value) => (value === null ? '–' : showX(value)) },
+        { label: 'at', value: (_, value) => (value === null ? '–' : options.xAxis.text(value, step)) },
         ...series.map((one, s): uPlot.Series => ({
-          label: one.title,
-          stroke: () => colour(one.colour),
-          width: one.isThin === true ? 0.5 : 1.5,
-          points: { show: one.values.length < 3 },
+          label: `${isStacked ? `${s + 1} ` : ''}${visible(one.title)}`,
+          stroke: () => colour(isStacked ? 'surface' : one.colour),
+          width: isStacked ? 1.5 : one.isThin === true ? 0.5 : 1.5,
+          points: { show: one.values.length < 3 && !isStacked },
+          ...(one.isDashed === true && { dash: [6, 4] }),
           ...(one.isFilled === true && { fill: () => `${colour(one.colour)}${alpha}` }),
           ...(one.isStep === true && {
             paths: (uPlot.paths.stepped as uPlot.Series.SteppedPathBuilderFactory)({ align: -1 }),
@@ -151,40 +194,154 @@ function chart(options: ChartOptions, key: string, zoomed: (from: number, to: nu
               zoomed(min, max)
           },
         ],
-        draw: [(self) => drawMarks(self, marks)],
+        setSelect: [
+          (self) => {
+            const { left, width } = self.select
+            if (selected === undefined || width < 4) return
+            selected(self.posToVal(left, 'x'), self.posToVal(left + width, 'x'))
+          },
+        ],
+        draw: [
+          (self) => drawMarks(self, [...marks, ...more]),
+          (self) => {
+            if (isStacked) drawNumbers(self, series)
+          },
+        ],
       },
     },
     [[...x], ...series.map(({ values }) => [...values])] as uPlot.AlignedData,
     element,
   )
-  const sizes = new ResizeObserver(() => {
-    const width = Math.floor(element.clientWidth)
+  // The legend of stacked areas has their colours, not those of the lines between them.
+  if (isStacked) colourLegend(plot, series)
+  if (picked !== undefined)
+    plot.over.addEventListener('click', (event) => {
+      const { left } = plot.over.getBoundingClientRect()
+      if (Math.abs(event.clientX - downAt) < 4) picked(plot.posToVal(event.clientX - left, 'x'))
+    })
+  plot.over.addEventListener(
+    'wheel',
+    (event) => {
+      if (!event.ctrlKey && !event.shiftKey) return
+      event.preventDefault()
+      const { min, max } = plot.scales['x'] as { min: number; max: number }
+      const at = plot.posToVal(event.clientX - plot.over.getBoundingClientRect().left, 'x')
+      const by = event.deltaY + event.deltaX < 0 ? 0.8 : 1.25
+      zoomed(Math.max(x[0] ?? 0, at - (at - min) * by), Math.min(x.at(-1) ?? 1, at + (max - at) * by))
+    },
+    { passive: false },
+  )
+  const resize = (wanted?: number) => {
+    const width = wanted ?? Math.floor(element.clientWidth - paddingOf(element))
     if (width > 0 && width !== plot.width) plot.setSize({ width, height })
-  })
+  }
+  const sizes = new ResizeObserver(() => resize())
   sizes.observe(element)
-  onTheme(element, () => plot.redraw(false, true))
-  endings.add(() => {
-    sizes.disconnect()
-    plot.destroy()
+  onTheme(element, () => {
+    plot.redraw(false, true)
+    if (isStacked) colourLegend(plot, series)
   })
-  return { element, plot, zoom: (min, max) => plot.setScale('x', { min, max }) }
+  charts.add({
+    resize,
+    end() {
+      sizes.disconnect()
+      plot.destroy()
+    },
+  })
+  return {
+    element,
+    plot,
+    options,
+    zoom: (min, max) => plot.setScale('x', { min, max }),
+    mark(next) {
+      more = next
+      plot.redraw(false, true)
+    },
+  }
 }
 
-function drawMarks({ ctx, bbox, valToPos }: uPlot, marks: NonNullable<ChartOptions['marks']>): void {
+function paddingOf(element: HTMLElement): number {
+  const { paddingLeft, paddingRight } = getComputedStyle(element)
+  return (Number.parseFloat(paddingLeft) || 0) + (Number.parseFloat(paddingRight) || 0)
+}
+
+function colourLegend(plot: uPlot, series: readonly Series[]): void {
+  plot.root.querySelectorAll<HTMLElement>('.u-legend .u-series').forEach((row, n) => {
+    const one = series[n - 1]
+    const marker = row.querySelector<HTMLElement>('.u-marker')
+    if (one === undefined || marker === null) return
+    marker.style.borderColor = marker.style.background = colour(one.colour)
+  })
+}
+
+/** Where numbers of areas may be: so many parts of the width end there. */
+const PLACES = 40
+
+/** The index of the first of ascending numbers that is above another. */
+function indexAfter(numbers: ArrayLike<number>, value: number): number {
+  let [low, high] = [0, numbers.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((numbers[middle] as number) > value) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/** The number of each area, where it is high enough. */
+function drawNumbers({ ctx, bbox, valToPos, posToVal, data }: uPlot, series: readonly Series[]): void {
+  const ratio = devicePixelRatio
   ctx.save()
-  ctx.font = `${12 * devicePixelRatio}px system-ui, sans-serif`
-  for (const { x, title } of marks) {
+  ctx.font = `600 ${11 * ratio}px system-ui, sans-serif`
+  ctx.textAlign = 'center'
+  ctx.textBaseline = 'middle'
+  const [x = []] = data
+  series.forEach((_, s) => {
+    const top = data[s + 1] as readonly number[]
+    const below = data[s + 2] as readonly number[] | undefined
+    let best = { height: 11 * ratio, left: 0, middle: 0 }
+    for (let place = 1; place < PLACES; place++) {
+      const left = bbox.left + (bbox.width * place) / PLACES
+      const next = indexAfter(x, posToVal(left, 'x', true))
+      if (next < 1 || next >= x.length) continue
+      // Between two values an area is at least as high as the lower of both heights.
+      const highs = [next - 1, next].map((i) => valToPos(top[i] ?? 0, 'y', true))
+      const lows = [next - 1, next].map((i) => valToPos(below?.[i] ?? 0, 'y', true))
+      const [high, low] = [Math.max(...highs), Math.min(...lows)]
+      if (low - high > best.height) best = { height: low - high, left, middle: (high + low) / 2 }
+    }
+    if (best.left === 0) return
+    ctx.fillStyle = colour('on-series')
+    ctx.fillText(String(s + 1), best.left, best.middle)
+  })
+  ctx.restore()
+}
+
+function drawMarks({ ctx, bbox, valToPos }: uPlot, marks: readonly Mark[]): void {
+  const ratio = devicePixelRatio
+  ctx.save()
+  ctx.font = `${12 * ratio}px system-ui, sans-serif`
+  const ends: number[] = []
+  for (const { x, title } of marks.toSorted((a, b) => a.x - b.x)) {
     const at = valToPos(x, 'x', true)
     if (at < bbox.left || at > bbox.left + bbox.width) continue
     ctx.strokeStyle = ctx.fillStyle = colour('accent')
-    ctx.setLineDash([5 * devicePixelRatio, 4 * devicePixelRatio])
+    ctx.setLineDash([5 * ratio, 4 * ratio])
+    ctx.lineWidth = ratio
     ctx.beginPath()
     ctx.moveTo(at, bbox.top)
     ctx.lineTo(at, bbox.top + bbox.height)
     ctx.stroke()
-    const isRight = at > bbox.left + bbox.width * 0.8
-    ctx.textAlign = isRight ? 'right' : 'left'
-    ctx.fillText(title, at + (isRight ? -6 : 6) * devicePixelRatio, bbox.top - 4 * devicePixelRatio)
+    const text = visible(title)
+    const { width } = ctx.measureText(text)
+    const isRight = at + width + 8 * ratio > bbox.left + bbox.width + 36 * ratio
+    const left = at + (isRight ? -6 * ratio - width : 6 * ratio)
+    // A title has the lower of two lines, unless it would be over an earlier one.
+    const line = (ends[0] ?? -Infinity) < left ? 0 : 1
+    if ((ends[line] ?? -Infinity) >= left) continue
+    ends[line] = left + width + 4 * ratio
+    ctx.textAlign = 'left'
+    ctx.fillText(text, left, bbox.top - (4 + 12 * line) * ratio)
   }
   ctx.restore()
 }

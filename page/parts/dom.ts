@@ -1,3 +1,5 @@
+import { visible } from './text.js'
+
 /** The options of a new element. Text and attributes only, because the page never parses markup. */
 export interface Properties {
   readonly class?: string
@@ -10,7 +12,7 @@ export interface Properties {
 /** A child of an element; undefined ones are omitted. */
 export type Child = Node | string | undefined
 
-/** A new element. Strings become text, never markup. */
+/** A new element. Strings become text, never markup, and every character of them can be seen. */
 export function el<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   properties: Properties = {},
@@ -20,10 +22,15 @@ export function el<Tag extends keyof HTMLElementTagNameMap>(
   const { class: name, id, title, attributes = {}, on = {} } = properties
   if (name !== undefined) element.className = name
   if (id !== undefined) element.id = id
-  if (title !== undefined) element.title = title
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value)
+  if (title !== undefined) element.title = visible(title)
+  for (const [key, value] of Object.entries(attributes))
+    element.setAttribute(key, key === 'aria-label' ? visible(value) : value)
   for (const [event, listener] of Object.entries(on)) element.addEventListener(event, listener as EventListener)
-  element.append(...children.filter((child) => child !== undefined))
+  element.append(
+    ...children
+      .filter((child) => child !== undefined)
+      .map((child) => (typeof child === 'string' ? visible(child) : child)),
+  )
   return element
 }
 

@@ -64,6 +64,11 @@ export function share(part: Integer | bigint, whole: Integer | bigint): string {
 
 const UNITS: Readonly<Record<string, number>> = { ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1 }
 
+/** How many seconds a unit of time has; undefined if it is not known. */
+export function secondsOf(unit: string | undefined): number | undefined {
+  return unit === undefined ? undefined : UNITS[unit]
+}
+
 /**
  * A duration in the trace's unit; without a known unit, the number.
  * @param step a difference that must be visible, in the same unit

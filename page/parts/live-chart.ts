@@ -1,5 +1,5 @@
 import type { App } from '../app.js'
-import { atText, peakPosition } from './axis.js'
+import { peakPosition, xAxis } from './axis.js'
 import { ChartGroup } from './chart.js'
 import { bytes, toNumber } from './format.js'
 
@@ -12,12 +12,12 @@ export function chartOfLive(app: App): HTMLElement | undefined {
   const values = [0, ...timeline.maxBytes.map(toNumber), toNumber(timeline.liveBytes.at(-1))]
   return new ChartGroup().chart({
     title: 'Live bytes',
-    x: [Math.min(0, x[0] ?? 0), ...x, x.at(-1) ?? 0],
+    x: [app.model.start(app.axis, x[0] ?? 0), ...x, x.at(-1) ?? 0],
     series: [{ title: 'most', values, colour: 'series-0', isFilled: true }],
-    showX: (at, step) => atText(app, at, step),
+    xAxis: xAxis(app),
+    yAxis: { title: 'live bytes', quantity: { kind: 'bytes' } },
     showY: bytes,
-    isBytes: true,
     marks: [{ x: peakPosition(app), title: 'peak' }],
-    height: 180,
+    height: 190,
   }).element
 }

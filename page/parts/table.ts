@@ -58,7 +58,7 @@ export function table<Row>(columns: readonly Column<Row>[], options: TableOption
     { class: 'table' },
     el(
       'div',
-      { class: 'scroll', attributes: { tabindex: '-1' } },
+      { class: 'scroll', attributes: { tabindex: '0', role: 'region', 'aria-label': `table: ${label}` } },
       el('table', { attributes: { 'aria-label': label } }, el('thead', {}, el('tr', {}, ...heads)), body),
     ),
     more,

@@ -8,10 +8,12 @@ export function siteName({ stack, name, place, callers }: NamedStack): HTMLEleme
     { class: 'site', title: stack.slice(0, 40).join('\n') || name },
     el(
       'div',
-      { class: 'clip' },
-      el('span', { class: 'name' }, name),
-      place === undefined ? undefined : el('span', { class: 'place' }, ` ${place}`),
+      {},
+      el('bdi', { class: 'name' }, name),
+      ...(place === undefined ? [] : [' ', el('bdi', { class: 'place' }, place)]),
     ),
-    callers.length === 0 ? undefined : el('div', { class: 'clip callers' }, `← ${callers.join(' ← ')}`),
+    callers.length === 0
+      ? undefined
+      : el('div', { class: 'callers' }, ...callers.flatMap((caller) => ['← ', el('bdi', {}, caller), ' '])),
   )
 }

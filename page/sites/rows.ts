@@ -1,6 +1,6 @@
 import { namedFrameText } from '../../lib/names/named-frame.js'
 import { OwnFrames } from '../../lib/names/own-frames.js'
-import { MORE, rowParts } from '../../lib/names/row-labels.js'
+import { MORE, rowLabels, rowParts, type RowSource } from '../../lib/names/row-labels.js'
 import type { Integer, ReportSites, StackFrames } from '../../lib/transforms/report/result.js'
 import type { Model } from '../model.js'
 
@@ -9,8 +9,12 @@ export type SiteFigure = {
   [Name in keyof ReportSites]-?: NonNullable<ReportSites[Name]> extends Integer[] ? Name : never
 }[keyof ReportSites]
 
-/** The number of frames of a site that are shown. */
-const FRAMES = 9
+/** The number of frames of a site that are shown, and their characters: more only where rows would be alike. */
+const FRAMES = 5
+const WIDTH = 150
+/** The same for labels of pictures. */
+const LABEL_FRAMES = 3
+const LABEL_WIDTH = 70
 /** In stacks, outer frames that were left out. */
 const LEFT_OUT = -1
 
@@ -52,21 +56,30 @@ export function siteRows(model: Model): SiteRow[] {
 
 /** The stacks of one table, named so that no two are alike. @param rest the name of an empty one */
 export function namedStacks(model: Model, stacks: readonly StackFrames[], rest: string): NamedStack[] {
-  const textOf = (frame: number) => namedFrameText(model.data.frames[frame] ?? { name: model.text(frame) })
-  const sources = stacks.map((frames) =>
-    frames.length === 0 ? { text: rest } : { stack: frames.filter((frame) => frame !== LEFT_OUT).map(textOf) },
+  return rowParts(sourcesOf(model, stacks, rest), { own: new OwnFrames(), width: WIDTH, frames: FRAMES }).map(
+    ({ frames, via }, n) => {
+      const [first = '', ...callers] = frames.map((text) => text.replace(/^(?:in|at) /, ''))
+      const [, name = first, place] = /^(.*) at (\S.*)$/s.exec(first) ?? []
+      const hidden = via.map((text) => `via ${text}`)
+      const more = (callers.at(-1) === MORE ? callers.slice(0, -1) : callers).map((text) =>
+        text === MORE ? '…' : text,
+      )
+      return { name, place, callers: [...more, ...hidden], stack: model.stack(stacks[n] ?? []) }
+    },
   )
-  return rowParts(sources, { own: new OwnFrames(), width: Infinity, frames: FRAMES }).map(({ frames, via }, n) => {
-    const [first = '', ...callers] = frames.map((text) => text.replace(/^(?:in|at) /, ''))
-    const [, name = first, place] = /^(.*) at (\S.*)$/s.exec(first) ?? []
-    const hidden = via.map((text) => `via ${text}`)
-    const more = callers.at(-1) === MORE ? callers.slice(0, -1) : callers
-    return { name, place, callers: [...more, ...hidden], stack: model.stack(stacks[n] ?? []) }
-  })
 }
 
-/** A site in few words: the innermost frames. */
-export function siteLabel({ name, callers }: NamedStack): string {
-  const text = [name, ...callers.slice(0, 2).map((caller) => caller.replace(/ at .*$/, ''))].join(' ← ')
-  return text.length > 70 ? `${text.slice(0, 69)}…` : text
+/** The stacks of one picture, each in one line, of which no two are alike. */
+export function stackLabels(model: Model, stacks: readonly StackFrames[]): string[] {
+  const options = { own: new OwnFrames(), width: LABEL_WIDTH, frames: LABEL_FRAMES, next: ' ← ' }
+  return rowLabels(sourcesOf(model, stacks, '(all other sites)'), options).map((label) =>
+    label.replace(/^(?:in|at) |(?<= ← )in /g, '').replaceAll(MORE, '…'),
+  )
+}
+
+function sourcesOf(model: Model, stacks: readonly StackFrames[], rest: string): RowSource[] {
+  const textOf = (frame: number) => namedFrameText(model.data.frames[frame] ?? { name: model.text(frame) })
+  return stacks.map((frames) =>
+    frames.length === 0 ? { text: rest } : { stack: frames.filter((frame) => frame !== LEFT_OUT).map(textOf) },
+  )
 }

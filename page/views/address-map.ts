@@ -1,12 +1,14 @@
 import type { AddressRange, ReportAddresses } from '../../lib/transforms/report/result.js'
 import type { App } from '../app.js'
-import { atText } from '../parts/axis.js'
+import { atText, xAxis } from '../parts/axis.js'
+import { shades } from '../parts/bars.js'
 import { canvas, showTip } from '../parts/canvas.js'
 import { el } from '../parts/dom.js'
 import { colour } from '../parts/theme.js'
+import { ticks } from '../parts/ticks.js'
 
 const LEFT = 118
-const BELOW = 22
+const BELOW = 36
 /** Between ranges of addresses. */
 const GAP = 6
 
@@ -14,7 +16,8 @@ const GAP = 6
 export function addressMap(app: App, map: ReportAddresses['map']): HTMLElement {
   const { ranges, cells } = map
   const x = app.model.positions(map, app.axis)
-  const first = Math.min(0, x[0] ?? 0)
+  const axis = xAxis(app)
+  const first = app.model.start(app.axis, x[0] ?? 0)
   const last = x.at(-1) ?? 1
   const count = cells.length
   const rowHeight = count > 160 ? 2 : count > 60 ? 3 : count > 24 ? 6 : 12
@@ -47,18 +50,22 @@ export function addressMap(app: App, map: ReportAddresses['map']): HTMLElement {
         const part = moments[m] as number
         if (part === 0) continue
         const from = edge(m - 1)
-        context.globalAlpha = 0.15 + 0.85 * (part / 1000)
+        context.globalAlpha = strength(part / 1000)
         context.fillRect(from, y, Math.max(0.6, edge(m) - from + 0.3), rowHeight)
       }
     })
     context.globalAlpha = 1
     context.fillStyle = text
-    const marks = Math.max(2, Math.floor((width - LEFT) / 120))
-    for (let mark = 0; mark <= marks; mark++) {
-      const at = first + ((last - first) * mark) / marks
-      context.textAlign = mark === 0 ? 'left' : mark === marks ? 'right' : 'center'
-      context.fillText(atText(app, at), LEFT + (at - first) * scale, height - 6)
-    }
+    const marks = Math.max(2, Math.floor((width - LEFT) / 130))
+    const shown = ticks(first, last, marks, axis.quantity)
+    shown.at.forEach((at, n) => {
+      const x = LEFT + (at - first) * scale
+      context.textAlign = n === 0 ? 'left' : x > width - 50 ? 'right' : 'center'
+      context.fillText(shown.texts[n] ?? '', x, height - 22)
+      context.fillRect(x, height - BELOW, 1, 4)
+    })
+    context.textAlign = 'center'
+    context.fillText(axis.title, LEFT + (width - LEFT) / 2, height - 5)
   })
   const { element: surface } = picture
   surface.addEventListener('pointermove', (event) => {
@@ -74,7 +81,13 @@ export function addressMap(app: App, map: ReportAddresses['map']): HTMLElement {
   surface.addEventListener('pointerleave', () => showTip(undefined))
   const box = el('div', { class: 'map' }, surface)
   box.style.height = `${height}px`
-  return box
+  const marks = [0.001, 0.01, 0.1, 0.5, 1]
+  return el('div', {}, box, shades('0.1 % live', '100 % live', marks.map(strength)))
+}
+
+/** The opacity of a part that is live: small parts can be seen, too. */
+function strength(part: number): number {
+  return 0.3 + 0.7 * Math.sqrt(part)
 }
 
 function tipLines(app: App, map: ReportAddresses['map'], range: AddressRange, row: number, moment: number): string[] {

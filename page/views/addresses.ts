@@ -1,6 +1,6 @@
 import type { ReportAddresses } from '../../lib/transforms/report/result.js'
 import type { App, View } from '../app.js'
-import { axisSwitch, atText } from '../parts/axis.js'
+import { axisSwitch, xAxis } from '../parts/axis.js'
 import { bars, block, none } from '../parts/bars.js'
 import { ChartGroup } from '../parts/chart.js'
 import { el } from '../parts/dom.js'
@@ -53,12 +53,12 @@ function useChart(app: App, { use, pageBytes }: ReportAddresses): HTMLElement {
     title: 'Live bytes, and the pages that they are in',
     x,
     series: [
-      { title: 'pages with live blocks', values: held, colour: 'series-1' },
+      { title: 'pages with live blocks', values: held, colour: 'series-1', isDashed: true },
       { title: 'live bytes', values: use.liveBytes.map(toNumber), colour: 'series-0', isFilled: true },
     ],
-    showX: (at, step) => atText(app, at, step),
+    xAxis: xAxis(app),
+    yAxis: { title: 'bytes', quantity: { kind: 'bytes' } },
     showY: bytes,
-    isBytes: true,
     legend: (n, at) =>
       n === 0 ? `${bytes(held[at] ?? 0)} in ${counted(use.pages[at] ?? 0, 'page')}` : bytes(use.liveBytes[at] ?? 0),
     height: 200,
@@ -77,7 +77,8 @@ function pagesBlock({ pages, pageBytes }: ReportAddresses): HTMLElement {
         `${counted(value, 'page')}, ${share(value, all)}`,
       ],
     }))
-    return el('div', {}, el('h4', {}, title), bars(title, values, 'series-5'))
+    const axes = { label: title, x: 'live bytes of a page, up to', y: 'pages', colour: 'series-5' }
+    return el('div', {}, el('h4', {}, title), bars(values, axes))
   }
   return block(
     'Pages by occupancy',

@@ -1,5 +1,6 @@
 import type { ReportData } from '../../lib/transforms/report/result.js'
 import type { ViewName } from '../app.js'
+import type { Model } from '../model.js'
 import { bytes, counted, duration, exactBytes, grouped, rounded, share, short, type Integer } from '../parts/format.js'
 import { problemCount } from './problems.js'
 import { hasThreads } from './threads.js'
@@ -18,7 +19,8 @@ export interface Card {
 }
 
 /** The main figures of a report. */
-export function cards(data: ReportData): Card[] {
+export function cards(model: Model): Card[] {
+  const { data } = model
   const { summary: s, problems, threads, addresses, comparison } = data
   const unit = s.time?.unit
   const foreign = threads.foreignFrees.reduce((sum, n) => sum + n, 0)
@@ -26,14 +28,14 @@ export function cards(data: ReportData): Card[] {
   const when =
     s.peakBytes.time === undefined || s.time === undefined
       ? ''
-      : `, after ${duration(String(BigInt(s.peakBytes.time) - BigInt(s.time.first)), unit)}`
+      : `, after ${duration(String(BigInt(s.peakBytes.time) - BigInt(s.time.first) + BigInt(model.timeOffset)), unit)}`
   const amount = (figure: string, value: Integer) => ({ figure, value: bytes(value), exact: exactBytes(value) })
   const all: (Card | undefined)[] = [
     {
       view: 'peak',
       title: 'Peak of live bytes',
       ...amount('peakBytes.bytes', s.peakBytes.bytes),
-      detail: `${counted(s.peakBytes.blocks, 'block')}, at event ${grouped(s.peakBytes.event)}${when}`,
+      detail: `${counted(s.peakBytes.blocks, 'block')}, at event ${grouped(model.eventNumber(s.peakBytes.event))}${when}`,
     },
     {
       view: 'leaks',

@@ -146,27 +146,31 @@ function lifetimesBlock({ model }: App): HTMLElement {
   if (!identified) return block('Lifetimes', 'They are not known: the trace does not say which block is freed.')
   const { events, time } = lifetimes
   if (events.count === 0) return block('Lifetimes', 'No block was freed.')
-  const picture = (title: string, { bars: values, count: all }: Histogram, show: (value: Integer) => string) =>
+  const picture = (
+    title: string,
+    x: string,
+    { bars: values, count: all }: Histogram,
+    show: (value: Integer) => string,
+  ) =>
     bars(
-      title,
       values.map(({ from, to, count }) => ({
         label: show(from),
         value: count,
         lines: [`${show(from)} to ${show(to)}`, `${counted(count, 'block')}, ${share(count, all)}`],
       })),
-      'series-3',
+      { label: title, x, y: 'blocks', colour: 'series-3' },
     )
   const text = `How long blocks lived that were freed, in events about blocks: ${rounded(events.mean)} on average.`
   const inTime = (value: Integer) => duration(value, model.unit)
   return block(
     'Lifetimes',
     text,
-    picture('lifetimes in events', events, short),
+    picture('lifetimes in events', 'lifetime in events, from', events, short),
     ...(time === undefined
       ? []
       : [
           el('p', { class: 'explain' }, `In time: ${inTime(time.mean)} on average.`),
-          picture('lifetimes in time', time, inTime),
+          picture('lifetimes in time', 'lifetime, from', time, inTime),
         ]),
   )
 }
@@ -194,5 +198,11 @@ function reallocsBlock(app: App): HTMLElement {
           : `${grouped(least)} to ${grouped(most)}`
     return { label: short(least), value, lines: [`resized ${times} times`, counted(value, 'block')] }
   })
-  return block('Reallocs', text, bars('blocks by how many times they were resized', values, 'series-2'), element)
+  const picture = bars(values, {
+    label: 'blocks by how many times they were resized',
+    x: 'times resized',
+    y: 'blocks',
+    colour: 'series-2',
+  })
+  return block('Reallocs', text, picture, element)
 }

@@ -36,6 +36,7 @@ export const flame: View = {
     }
     const picture = graph({
       name,
+      label: (node) => model.label(tree.frames[node] ?? -1),
       lines,
       selected(node, next) {
         focus = next

@@ -1,4 +1,5 @@
 import { HEAT_SIDE, heatCell, type HeatCells } from '../../lib/transforms/report/result.js'
+import { shades } from '../parts/bars.js'
 import { canvas, showTip } from '../parts/canvas.js'
 import { el } from '../parts/dom.js'
 import { counted, grouped, short } from '../parts/format.js'
@@ -79,7 +80,7 @@ export function heatMap(heat: HeatCells, chosen: (cell: Cell | undefined) => voi
       const every = Math.ceil(40 / w)
       for (let size = sizes.from; size <= sizes.to; size += every)
         context.fillText(start(size, true), LEFT + (size - sizes.from + 0.5) * w, height - BELOW + 14)
-      context.fillText('size', LEFT + (width - LEFT) / 2, height - 4)
+      context.fillText('size in bytes', LEFT + (width - LEFT) / 2, height - 4)
       context.textAlign = 'right'
       const rows = Math.ceil(14 / h)
       for (let lifetime = lifetimes.from; lifetime <= lifetimes.to; lifetime += rows)
@@ -143,7 +144,8 @@ export function heatMap(heat: HeatCells, chosen: (cell: Cell | undefined) => voi
   })
   const box = el('div', { class: 'heat' }, surface)
   box.style.height = `${TOP + BELOW + Math.max(4, lifetimes.count) * 17}px`
-  return { element: el('div', {}, box, says), clear: () => choose(undefined) }
+  const legend = shades('1 block', counted(largest, 'block'), [0.12, 0.34, 0.56, 0.78, 1])
+  return { element: el('div', {}, box, legend, says), clear: () => choose(undefined) }
 }
 
 const MOVES: Readonly<Record<string, readonly [number, number]>> = {

@@ -1,7 +1,9 @@
 import type { App, View } from '../app.js'
 import { bars, block, none } from '../parts/bars.js'
 import { button, el } from '../parts/dom.js'
-import { bytes, counted, exactBytes, grouped, share, short, toNumber } from '../parts/format.js'
+import { xAxis } from '../parts/axis.js'
+import { bytes, counted, exactBytes, grouped, share, toNumber } from '../parts/format.js'
+import { labeller } from '../parts/ticks.js'
 import type { SiteRow } from '../sites/rows.js'
 import type { Column } from '../parts/table.js'
 import { siteTable } from '../sites/table.js'
@@ -50,23 +52,35 @@ export const leaks: View = {
   },
 }
 
-function generationBars({ model }: App): HTMLElement {
+function generationBars(app: App): HTMLElement {
+  const { model } = app
   const { generations: g } = model.data
+  const axis = xAxis(app)
+  const x = model.positions(g, app.axis)
+  const from = model.start(app.axis, x[0] ?? 0)
+  const text = labeller(x.at(-1) ?? 0, (x.at(-1) ?? 0) / 50, axis.quantity)
   const values = g.event.map((event, n) => ({
-    label: short(event),
+    label: text(x[n] ?? 0),
     value: toNumber(g.endBytes[n]),
     lines: [
-      `events ${grouped((g.event[n - 1] ?? 0) + 1)} to ${grouped(event)}`,
+      `events ${grouped(model.eventNumber((g.event[n - 1] ?? 0) + 1))} to ${grouped(model.eventNumber(event))}`,
+      ...(app.axis === 'time' ? [`${axis.text(x[n - 1] ?? from)} to ${axis.text(x[n] ?? 0)}`] : []),
       `live at the end: ${bytes(g.endBytes[n] ?? 0)} (${exactBytes(g.endBytes[n] ?? 0)}) in ${counted(g.endBlocks[n] ?? 0, 'block')}`,
       `of ${bytes(g.allocatedBytes[n] ?? 0)} in ${counted(g.allocatedBlocks[n] ?? 0, 'block')}: ${share(g.endBytes[n] ?? 0, g.allocatedBytes[n] ?? 0)}`,
     ],
   }))
   return block(
     'Generations',
-    'How much of what each slice of the run allocated is still live at the end, by the last event of each ' +
-      'slice. Bars of about the same height mean a leak; one bar at the beginning is start-up data; one at the ' +
+    'How much of what each slice of the run allocated is still live at the end, by the end of each slice. ' +
+      'Slices have equally many events. Bars of about the same height mean a leak; one bar at the beginning is start-up data; one at the ' +
       'end is work in progress.',
-    bars('live at the end, by slices of the run', values, 'series-1'),
+    bars(values, {
+      label: 'live at the end, by slices of the run',
+      x: `${axis.title}, end of each slice`,
+      y: 'live at the end',
+      quantity: { kind: 'bytes' },
+      colour: 'series-1',
+    }),
   )
 }
 

@@ -21,7 +21,7 @@ export const overview: View = {
         'section',
         {},
         ...data.notes.map((note) => el('p', { class: 'note' }, note)),
-        el('div', { class: 'cards' }, ...cards(data).map((card) => cardElement(card))),
+        el('div', { class: 'cards' }, ...cards(app.model).map((card) => cardElement(card))),
         chartOfLive(app),
         el(
           'div',

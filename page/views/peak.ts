@@ -1,10 +1,10 @@
 import type { App, View } from '../app.js'
-import { axisSwitch, atText, peakPosition } from '../parts/axis.js'
+import { axisSwitch, peakPosition, xAxis } from '../parts/axis.js'
 import { block, none } from '../parts/bars.js'
 import { ChartGroup } from '../parts/chart.js'
 import { button, el } from '../parts/dom.js'
 import { bytes, counted, grouped, share } from '../parts/format.js'
-import { siteLabel, siteRows, type SiteRow } from '../sites/rows.js'
+import { stackLabels } from '../sites/rows.js'
 import { siteTable } from '../sites/table.js'
 
 /** The live blocks at the peak, and the ten largest sites over time. */
@@ -13,7 +13,7 @@ export const peak: View = {
   mount(app) {
     const { peakBytes, peakBlocks, leaked } = app.model.data.summary
     if (peakBytes.blocks === 0) return { element: el('section', {}, none('Nothing was ever live in this trace.')) }
-    const lead = `At event ${grouped(peakBytes.event)}, ${bytes(peakBytes.bytes)} in ${counted(peakBytes.blocks, 'block')} were live, more than ever before; ${share(leaked.bytes, peakBytes.bytes)} of that amount is live at the end. Most blocks were live at event ${grouped(peakBlocks.event)}: ${grouped(peakBlocks.blocks)}.`
+    const lead = `At event ${grouped(app.model.eventNumber(peakBytes.event))}, ${bytes(peakBytes.bytes)} in ${counted(peakBytes.blocks, 'block')} were live, more than ever before; ${share(leaked.bytes, peakBytes.bytes)} of that amount is live at the end. Most blocks were live at event ${grouped(app.model.eventNumber(peakBlocks.event))}: ${grouped(peakBlocks.blocks)}.`
     const { element, input } = siteTable(app, {
       columns: ['peakBytes', 'share', 'peakBlocks', 'ownPeakBytes', 'endBytes', 'spark'],
       by: 'peakBytes',
@@ -47,12 +47,15 @@ function stacked(app: App): HTMLElement {
   const { peakSites: p } = model.data
   const x = model.positions(p, app.axis)
   if (x.length === 0) return none('The trace has no events about blocks.')
-  const rows = siteRows(model)
+  const titles = stackLabels(
+    model,
+    p.site.map((site) => model.data.sites.stack[site] ?? []),
+  )
   const layers = [
     { title: 'all others', values: p.rest },
     ...p.site
-      .map((site, n) => ({
-        title: siteLabel(rows[site] as SiteRow),
+      .map((_, n) => ({
+        title: titles[n] ?? '',
         values: p.bytes[n] ?? [],
       }))
       .toReversed(),
@@ -78,10 +81,10 @@ function stacked(app: App): HTMLElement {
       isFilled: n === series.length - 1,
     })),
     bands: [...series.keys()].slice(1).map((n) => [n - 1, n] as const),
-    isSolid: true,
-    showX: (at, step) => atText(app, at, step),
+    isStacked: true,
+    xAxis: xAxis(app),
+    yAxis: { title: 'live bytes', quantity: { kind: 'bytes' } },
     showY: bytes,
-    isBytes: true,
     marks: [{ x: peakPosition(app), title: 'peak' }],
     legend: (n, index) => bytes(series[n]?.values[index] ?? 0),
     height: 300,

@@ -56,7 +56,7 @@ export const problems: View = {
     const places = new Map([...stacks.keys()].map((key, n) => [key, named[n]]))
     const list = table<number>(
       [
-        { title: 'Event', key: (n) => p.event[n] ?? 0, cell: (n) => grouped(p.event[n] ?? 0) },
+        { title: 'Event', key: (n) => p.event[n] ?? 0, cell: (n) => grouped(model.eventNumber(p.event[n] ?? 0)) },
         {
           title: 'Problem',
           isText: true,

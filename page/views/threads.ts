@@ -109,7 +109,10 @@ function matrixBlock(app: App): HTMLElement {
     'Blocks by the thread that allocated them (rows) and the one that freed them (columns). Off the diagonal, ' +
     'blocks change hands.'
   if (matrix.from.length === 0) return block('Who frees what', 'No block was freed.')
-  const box = el('div', { class: 'scroll' })
+  const box = el('div', {
+    class: 'scroll',
+    attributes: { tabindex: '0', role: 'region', 'aria-label': 'who frees what: arrow keys scroll' },
+  })
   const show = (unit: 'blocks' | 'bytes') => {
     const values = new Map(
       matrix.from.map((from, n) => [from * name.length + (matrix.to[n] as number), matrix[unit][n] ?? 0]),
@@ -142,7 +145,7 @@ function matrixTable(app: App, unit: 'blocks' | 'bytes', values: ReadonlyMap<num
       el('th', { attributes: { scope: 'row' } }, nameOf(app, from)),
       ...columns.map((to) => {
         const value = values.get(from * name.length + to)
-        if (value === undefined) return el('td', { class: 'zero' }, '·')
+        if (value === undefined) return el('td', { class: 'zero', attributes: { 'aria-label': 'none' } }, '·')
         const cell = el(
           'td',
           {

@@ -1,5 +1,5 @@
 import type { App, Mounted, View } from '../app.js'
-import { axisSwitch, atText, peakPosition } from '../parts/axis.js'
+import { axisSwitch, atText, peakPosition, xAxis } from '../parts/axis.js'
 import { ChartGroup, type ChartOptions } from '../parts/chart.js'
 import { button, el } from '../parts/dom.js'
 import { bytes, exactBytes, grouped, short, toNumber } from '../parts/format.js'
@@ -17,7 +17,7 @@ export const timeline: View = {
     const x = model.positions(parts, app.axis)
     if (x.length === 0)
       return { element: el('section', {}, el('p', { class: 'none' }, 'The trace has no events about blocks.')) }
-    const [first, last] = [Math.min(x[0] ?? 0, 0), x.at(-1) ?? 1]
+    const [first, last] = [model.start(app.axis, x[0] ?? 0), x.at(-1) ?? 1]
     const peakAt = peakPosition(app)
     const shown = el('output', { class: 'shown' })
     let zoomed: readonly [number, number] = [first, last]
@@ -25,15 +25,17 @@ export const timeline: View = {
       title: 'filter the trace: keep what is shown',
       attributes: { disabled: '' },
     })
-    const group = new ChartGroup((from, to) => {
-      const isAll = from <= first && to >= last
-      zoomed = [from, to]
-      only.disabled = isAll
-      shown.textContent = isAll ? 'all of the run' : `from ${atText(app, from)} to ${atText(app, to)}`
+    const group = new ChartGroup({
+      zoomed: (from, to) => {
+        const isAll = from <= first && to >= last
+        zoomed = [from, to]
+        only.disabled = isAll
+        shown.textContent = isAll ? 'all of the run' : `from ${atText(app, from)} to ${atText(app, to)}`
+      },
     })
     const common = {
       x: [first, ...x],
-      showX: (at: number, step?: number) => atText(app, at, step),
+      xAxis: xAxis(app),
       marks: [{ x: peakAt, title: 'peak' }],
     }
     const values = (column: readonly (number | string)[]) => [0, ...column.map(toNumber)]
@@ -57,8 +59,8 @@ export const timeline: View = {
           isThin: n < 2,
         })),
         bands: [[0, 1]],
+        yAxis: { title: title.toLowerCase(), quantity: { kind: showY === bytes ? 'bytes' : 'count' } },
         showY,
-        isBytes: showY === bytes,
         legend: exact(columns),
       })
     const charts = [
@@ -69,8 +71,9 @@ export const timeline: View = {
         title: 'Allocations and frees, in each part of the timeline',
         series: [
           { title: 'allocations', values: values(parts.allocations), colour: 'series-1', isStep: true },
-          { title: 'frees', values: values(parts.frees), colour: 'series-4', isStep: true },
+          { title: 'frees', values: values(parts.frees), colour: 'series-4', isStep: true, isDashed: true },
         ],
+        yAxis: { title: 'events', quantity: { kind: 'count' } },
         showY: short,
         legend: exact([parts.allocations, parts.frees]),
         height: 160,
@@ -103,7 +106,7 @@ export const timeline: View = {
       event.stopPropagation()
     })
     shown.textContent = 'all of the run'
-    const peak = `The peak is ${bytes(summary.peakBytes.bytes)} in ${grouped(summary.peakBytes.blocks)} blocks, at event ${grouped(summary.peakBytes.event)}.`
+    const peak = `The peak is ${bytes(summary.peakBytes.bytes)} in ${grouped(summary.peakBytes.blocks)} blocks, at event ${grouped(model.eventNumber(summary.peakBytes.event))}.`
     return {
       element: el(
         'section',
@@ -125,14 +128,17 @@ export const timeline: View = {
 }
 
 /** The criterion that a part of the x axis is. */
-function criterionOf({ model, axis, filter }: App, from: number, to: number): Criterion {
+function criterionOf({ model, axis }: App, from: number, to: number): Criterion {
   if (axis === 'time') {
-    const start = BigInt(model.data.summary.time?.first ?? 0)
+    const start = BigInt(model.part?.first ?? model.data.summary.time?.first ?? 0)
     const at = (x: number) => start + BigInt(Math.max(0, Math.round(x)))
-    return ['time', `${at(from)}..${at(to)}`]
+    return ['part', `time:${at(from)}..${at(to)}`]
   }
-  const [first, last] = [Math.max(1, Math.ceil(from)), Math.floor(Math.min(to, model.data.summary.events))]
-  return ['events', (filter?.numbers(first, Math.max(first, last)) ?? [first, last]).join('..')]
+  const [first, last] = [
+    Math.max(1, Math.ceil(from)),
+    Math.floor(Math.min(to, model.eventNumber(model.data.summary.events))),
+  ]
+  return ['part', `${first}..${Math.max(first, last)}`]
 }
 
 const KEYS: Readonly<Record<string, { zoom: number; move: number }>> = {

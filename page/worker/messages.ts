@@ -1,7 +1,10 @@
 import type { ReportData } from '../../lib/transforms/report/result.js'
 import type { EventNumbers } from './event-numbers.js'
 
-/** A flag of hf-filter, and its value if it has one; besides these, `depth`, the number of frames that stacks keep. */
+/**
+ * A flag of hf-filter, and its value if it has one; besides these, `depth`, the number of frames that stacks keep, and
+ * `part`, a part of the run with what is live when it begins.
+ */
 export type Criterion = readonly [flag: string, value?: string]
 
 /** The page's request to its worker for the report of a trace. */

@@ -7,6 +7,7 @@ import { Filter, needsSurvey } from '../../lib/transforms/filter.js'
 import { withStackDepth } from '../../lib/transforms/stack-depth.js'
 import { EventNumberList } from './event-numbers.js'
 import type { Criterion } from './messages.js'
+import { parseWindow, windowOf } from './window.js'
 
 /** The part of a trace that meets some criteria, as `hf-filter` finds it. */
 export interface Part {
@@ -34,18 +35,38 @@ export function partOf(
   const survey = needsSurvey(options) ? new FateSurvey(options) : undefined
   let filter = new Filter(options, [])
   const numbers = new EventNumberList()
+  const part = all('part').at(-1)
+  const window = part === undefined ? undefined : parseWindow(part)
+  /** The numbers in the trace of the events of the current batch, in a part of the run. */
+  let origin: ArrayLike<number> | undefined
+  const readPart = async function* (): AsyncGenerator<EventBatch> {
+    if (window === undefined) {
+      yield* read()
+      return
+    }
+    for await (const { batch, numbers: next } of windowOf(window, read)) {
+      origin = next
+      yield batch
+    }
+  }
   return {
     numbers,
     async *batches() {
-      if (survey !== undefined) filter = new Filter(options, await fatesOf(survey, read))
+      if (survey !== undefined) filter = new Filter(options, await fatesOf(survey, readPart))
       let before = 0
       let isWhole = false
       try {
-        for await (const batch of read()) {
+        for await (const batch of readPart()) {
           const { count } = batch
           filter.feed(batch)
           const result = filter.next()
-          numbers.add(before, filter.kept)
+          const { kept } = filter
+          if (origin === undefined) numbers.add(before, kept)
+          else
+            numbers.add(
+              -1,
+              Array.from(kept, (row) => origin?.[row] as number),
+            )
           before += count
           if (result !== null) yield depth === undefined ? result : withStackDepth(result, depth)
           if (result !== null && result !== batch) recycle(result)

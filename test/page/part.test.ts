@@ -112,6 +112,29 @@ describe('the report of a part of a trace', () => {
     expect(data.summary.events).toBe(expected.length)
   })
 
+  test.each([THREADS, SMALL, STACKS])('%s: a part of the run keeps what is live when it begins', async (path) => {
+    const { data: whole } = await inPage(path, [])
+    const { events } = whole.summary
+    for (const [from, to] of [
+      [Math.floor(events / 3), Math.floor(events / 2)],
+      [1, Math.floor(events / 4)],
+      [Math.floor(events / 2), events],
+    ] as const) {
+      const { data, numbers } = await inPage(path, [['part', `${from}..${to}`]])
+      const live = async (event: number) =>
+        (await filtered(path, { liveAt: { event }, lifetimes: false })).summary.leaked
+      expect(data.summary.leaked, `live at ${to}`).toEqual(await live(to))
+      const inside = await filtered(path, { events: { from: BigInt(from), to: BigInt(to) } })
+      const older = from === 1 ? { blocks: 0, bytes: 0 } : await live(from - 1)
+      expect(data.summary.events).toBeGreaterThanOrEqual(inside.summary.events + older.blocks)
+      expect(data.summary.filtered).toBe(false)
+      expect(numbersOf(numbers, data.summary.events, data.summary.events)[1]).toBe(to)
+      // The peak of the part is that of the whole run if it is in the part.
+      if (whole.summary.peakBytes.event >= from && whole.summary.peakBytes.event <= to)
+        expect(data.summary.peakBytes.bytes).toEqual(whole.summary.peakBytes.bytes)
+    }
+  })
+
   test('a truncated copy is a truncated trace', async () => {
     const copy = new TraceCopy(1e7)
     for await (const batch of openTrace(SMALL).batches) copy.add(batch)

@@ -67,6 +67,7 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     const watched = await openPage(reportFile(sample(), 'timeline'))
     const { page, faults } = watched
     const view = await open(watched, 'timeline')
+    await view.locator('select').selectOption('event')
     const shown = view.locator('.shown')
     expect(await shown.textContent()).toBe('all of the run')
     const over = view.locator('.u-over').first()
@@ -182,16 +183,16 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     const leaks = await open(watched, 'leaks')
     expect(await leaks.locator('[role=listitem]').count()).toBe(4)
     expect(await leaks.locator('[role=listitem]').last().getAttribute('aria-label')).toBe(
-      'events 301 to 400, live at the end: 98.7 KiB (101,024 bytes) in 7 blocks, of 977 KiB in 90 blocks: 10.1 %',
+      'events 301 to 400, 1.00 s to 2 s, live at the end: 98.7 KiB (101,024 bytes) in 7 blocks, of 977 KiB in 90 blocks: 10.1 %',
     )
     expect(await leaks.locator('tbody .name').allTextContents()).toEqual(['keep', 'copy'])
     const peak = await open(watched, 'peak')
     expect(await peak.locator('.u-label').allTextContents()).toEqual([
       'at',
-      'grow ← parse ← main',
-      'keep ← main',
-      'copy ← load ← main',
-      'all others',
+      '1 grow at 3.c:4 ← parse at 1.c:2 ← main at 0.c:1',
+      '2 keep at 5.c:6 ← main at 0.c:1',
+      '3 copy at 4.c:5 ← load at 2.c:3 ← main at 0.c:1',
+      '4 all others',
     ])
     expect(await peak.locator('td[title="500,000 bytes"]').count()).toBe(1)
     const threads = await open(watched, 'threads')
@@ -248,7 +249,7 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     const { page, faults } = await openPage(reportFile(sample(), 'print'), { colorScheme: 'dark' })
     // A browser prints what there is when the event is over.
     const painted = await page.evaluate(`dispatchEvent(new Event('beforeprint'))
-      ;[...document.querySelectorAll('.flame canvas, .heat canvas, .map canvas')].map((canvas) =>
+      ;[...document.querySelectorAll('.flame .printed canvas, .heat canvas, .map canvas')].map((canvas) =>
         canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((byte) => byte > 0))`)
     expect(painted).toEqual([true, true, true])
     await page.emulateMedia({ media: 'print' })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ReportData } from '../../lib/transforms/report/result.js'
 import { Model } from '../../page/model.js'
-import { namedStacks, siteLabel } from '../../page/sites/rows.js'
+import { namedStacks, stackLabels } from '../../page/sites/rows.js'
 
 const FRAMES = [
   { name: 'operator new(unsigned long)' },
@@ -13,7 +13,7 @@ const FRAMES = [
 ]
 
 test('rows of tables begin with the program, and are never alike', () => {
-  const model = new Model({ frames: FRAMES } as unknown as ReportData)
+  const model = new Model({ frames: FRAMES, summary: {} } as unknown as ReportData)
   const rows = namedStacks(model, [[0, 1, 2, 3], [0, 5, 2, 3], [4, 3], [], [3, -1]], '(rest)')
   expect(rows.map(({ name, place, callers }) => [name, place, ...callers])).toEqual([
     ['app::load', 'load.cpp:12', 'main at main.cpp:3', 'via std::vector<...>::reserve at vector.tcc:70'],
@@ -22,9 +22,15 @@ test('rows of tables begin with the program, and are never alike', () => {
     ['(rest)', undefined],
     ['main', 'main.cpp:3'],
   ])
-  expect(rows.map(siteLabel).slice(0, 2)).toEqual([
-    'app::load ← main ← via std::vector<...>::reserve',
-    'app::load ← main ← via std::map<...>::operator[]',
+  const stacks = [
+    [0, 1, 2, 3],
+    [0, 5, 2, 3],
+    [4, 3],
+  ]
+  expect(stackLabels(model, stacks)).toEqual([
+    'app::load at load.cpp:12 ← …, via std::vector<...>::reserve at vector.tcc:70',
+    'app::load at load.cpp:12 ← main, via std::map<...>::operator[]',
+    'libz.so+0x1f0 ← main at main.cpp:3',
   ])
   // The whole stack is in the title and in what a search looks at.
   expect(rows[0]?.stack[0]).toBe('operator new(unsigned long)')

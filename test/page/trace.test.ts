@@ -159,20 +159,25 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
     expect(await only().isDisabled()).toBe(true)
     await page.locator('#view-timeline').getByText('Jump to the peak').click()
     await only().click()
-    const byEvents = await applied(watched)
-    expect(byEvents).toMatch(/^hf-filter --size 100\.\. --events \d+\.\.\d+ --lifetimes /)
-    const stats = await statsOf(byEvents, STACKS)
-    expect(stats.events).toBeGreaterThan(0)
-    expect(await figures(watched)).toEqual(figuresOf(stats))
+    // No command keeps what is live when a part begins.
+    expect(await applied(watched)).toBe('')
+    const part = () => page.locator('.filter input[name="part"]').inputValue()
+    expect(await part()).toMatch(/^time:\d+\.\.\d+$/)
+    const peak = exactBytes(
+      (await statsOf(`hf-filter --size 100.. --lifetimes ${basename(STACKS)} | hf-stats`, STACKS)).peakBytes.bytes,
+    )
+    expect((await figures(watched))[2]).toBe(peak)
     await page.getByRole('button', { name: 'Reset' }).click()
     await page.locator('.filter summary', { hasText: /: all / }).waitFor()
     await page.locator('nav a[href="#timeline"]').click()
-    await page.locator('#view-timeline select').selectOption('time')
+    await page.locator('#view-timeline select').selectOption('event')
     await page.locator('#view-timeline').getByText('Jump to the peak').click()
     await only().click()
-    const byTime = await applied(watched)
-    expect(byTime).toMatch(/^hf-filter --time \d+\.\.\d+ --lifetimes /)
-    expect(await figures(watched)).toEqual(figuresOf(await statsOf(byTime, STACKS)))
+    expect(await applied(watched)).toBe('')
+    expect(await part()).toMatch(/^\d+\.\.\d+$/)
+    expect((await figures(watched))[2]).toBe(
+      exactBytes((await statsOf('hf-stats ' + basename(STACKS), STACKS)).peakBytes.bytes),
+    )
     expect(faultsOf(watched)).toEqual([])
   })
 
