@@ -1,30 +1,9 @@
-import type { TreeMetric } from '../lib/transforms/report/result.js'
+import type { Target, ViewName } from './target.js'
 import type { Axis, Model } from './model.js'
+import type { LiveAnswers } from './worker/log.js'
 import type { Criterion } from './worker/messages.js'
 
-/** The views, in the order of the navigation. */
-export const VIEWS = [
-  'overview',
-  'timeline',
-  'sites',
-  'flame',
-  'leaks',
-  'peak',
-  'churn',
-  'threads',
-  'addresses',
-  'problems',
-  'comparison',
-] as const
-/** See `VIEWS`. */
-export type ViewName = (typeof VIEWS)[number]
-
-/** The position at which a view is opened. It is part of the page's address, and so of the browser's history. */
-export interface Target {
-  /** A node of the tree of stacks. */
-  node?: number
-  metric?: TreeMetric
-}
+export { VIEWS, type Target, type ViewName } from './target.js'
 
 /** Where the page has the trace at hand: what views can do to filter it. */
 export interface TraceFilter {
@@ -32,6 +11,8 @@ export interface TraceFilter {
   readonly element: HTMLElement
   /** Enters values of some fields, in place of those that they have, and applies them. */
   add(criteria: readonly Criterion[]): void
+  /** What is live at moments of what is shown. The first call reads the trace. */
+  readonly live: () => LiveAnswers
 }
 
 /** The functions of the page for views. */
@@ -40,6 +21,8 @@ export interface App {
   readonly model: Model
   readonly axis: Axis
   open(view: ViewName, target?: Target): void
+  /** Notes a position in the page's address, without opening it. */
+  note(view: ViewName, target: Target): void
   /** Changes the x axis of all charts. */
   setAxis(axis: Axis): void
 }

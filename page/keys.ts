@@ -41,7 +41,9 @@ export function help(titles: readonly string[]): HTMLDialogElement {
     ['Enter', 'in the flame graph: zoom'],
     ['Backspace, Esc', 'in the flame graph: zoom out, to all'],
     ['↑ ↓ ← → Enter', 'in the heat map: move, choose a cell'],
-    ['+ − ← → 0', 'in a chart: zoom, move, show all'],
+    ['+ − ← → 0', 'in the timeline: zoom, move, show all'],
+    ['Shift ← →', 'in the timeline: move the cursor'],
+    ['Enter', 'in the timeline: what is live there; with Shift: what changed until there'],
   ]
   const dialog = el(
     'dialog',

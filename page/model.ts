@@ -120,6 +120,17 @@ export class Model {
     return this.part?.numberOf(event) ?? event
   }
 
+  /** The number in this report of the last event up to one of the whole trace. */
+  eventOf(number: number): number {
+    let [low, high] = [0, this.data.summary.events]
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2)
+      if (this.eventNumber(middle) <= number) low = middle
+      else high = middle - 1
+    }
+    return low
+  }
+
   /** The begin of the x axis. @param first the first position on it */
   start(axis: Axis, first: number): number {
     const begin = axis === 'time' ? this.timeOffset : this.part === undefined ? 0 : this.eventNumber(1)

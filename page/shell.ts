@@ -1,12 +1,12 @@
-import { VIEWS, type App, type Mounted, type Target, type TraceFilter, type ViewName } from './app.js'
-import { TREE_METRICS } from '../lib/transforms/report/result.js'
+import { VIEWS, type App, type Mounted, type TraceFilter, type ViewName } from './app.js'
+import { addressOf, parseAddress } from './address.js'
 import { help, listenToKeys } from './keys.js'
 import type { Axis, Model } from './model.js'
 import { showTip } from './parts/canvas.js'
 import { destroyCharts, resizeCharts } from './parts/chart.js'
 import { layOutForPaper } from './parts/paper.js'
 import { button, el } from './parts/dom.js'
-import { grouped } from './parts/format.js'
+import { bytes, duration, grouped } from './parts/format.js'
 import { isDark, lighten, onTheme, switchTheme } from './parts/theme.js'
 import { ALL_VIEWS } from './views/index.js'
 
@@ -53,6 +53,10 @@ export function shell(root: HTMLElement, model: Model, { another, filter }: Shel
       if (location.hash === address) show()
       else location.hash = address
     },
+    note(view, target) {
+      const address = addressOf(view, target)
+      if (location.hash !== address) history.replaceState(null, '', address)
+    },
     setAxis(next) {
       chosenAxis = next
       mounted.clear()
@@ -89,6 +93,7 @@ export function shell(root: HTMLElement, model: Model, { another, filter }: Shel
     showTip(undefined)
     if (isOther) scrollTo(0, 0)
     shown.show?.(target)
+    app.note(view, target)
   }
 
   root.replaceChildren(
@@ -131,9 +136,16 @@ export function shell(root: HTMLElement, model: Model, { another, filter }: Shel
 
 function header({ data }: Model, openHelp: () => void, another?: () => void): HTMLElement {
   const { summary, name, generator } = data
+  const { origin = {}, resident } = data
+  const { time } = summary
   const facts = [
+    origin.command === undefined ? (origin.program ?? '') : `$ ${origin.command}`,
     summary.formats.join(', '),
+    origin.recorder === undefined ? '' : `recorded by ${origin.recorder}`,
+    origin.memory === undefined ? '' : `on a machine with ${bytes(origin.memory)}`,
     `${grouped(summary.events)} events`,
+    time === undefined ? '' : `in ${duration(time.span, time.unit)}`,
+    resident === undefined ? '' : `resident set at most ${bytes(resident.most)}`,
     summary.traces > 1 ? `${grouped(summary.traces)} traces` : '',
     `made by ${generator}`,
   ]
@@ -152,7 +164,11 @@ function header({ data }: Model, openHelp: () => void, another?: () => void): HT
       'div',
       { class: 'title' },
       el('h1', { title: name }, name),
-      el('p', {}, facts.filter((fact) => fact !== '').join(' · ')),
+      el(
+        'p',
+        {},
+        ...facts.filter((fact) => fact !== '').flatMap((fact, n) => [n === 0 ? '' : ' · ', el('bdi', {}, fact)]),
+      ),
     ),
     el(
       'div',
@@ -178,22 +194,4 @@ function link(model: Model, name: ViewName, n: number): HTMLAnchorElement {
     view.title,
     count === undefined || count === 0 ? undefined : el('span', { class: 'badge' }, grouped(count)),
   )
-}
-
-function addressOf(view: ViewName, { node, metric }: Target): string {
-  const parts = new URLSearchParams()
-  if (node !== undefined) parts.set('node', String(node))
-  if (metric !== undefined) parts.set('metric', metric)
-  return `#${view}${parts.size === 0 ? '' : `?${parts}`}`
-}
-
-function parseAddress(hash: string, names: readonly ViewName[]): { view: ViewName; target: Target } {
-  const [name = '', query = ''] = hash.slice(1).split('?')
-  const parts = new URLSearchParams(query)
-  const node = Number(parts.get('node') ?? NaN)
-  const metric = TREE_METRICS.find((one) => one === parts.get('metric'))
-  return {
-    view: names.find((one) => one === name) ?? 'overview',
-    target: { ...(Number.isInteger(node) && node >= 0 && { node }), ...(metric !== undefined && { metric }) },
-  }
 }

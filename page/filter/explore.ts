@@ -1,8 +1,11 @@
 import type { ReportData } from '../../lib/transforms/report/result.js'
+import { addressOf, filterOf, parseAddress, setFilter } from '../address.js'
 import { Model } from '../model.js'
 import { shell } from '../shell.js'
+import { VIEWS } from '../target.js'
 import { numbersOf } from '../worker/event-numbers.js'
-import type { Taken } from '../worker/messages.js'
+import { liveAnswers, type LiveAnswers } from '../worker/log.js'
+import type { Criterion, Taken } from '../worker/messages.js'
 import { filterPanel, type Source } from './panel.js'
 
 /**
@@ -10,10 +13,14 @@ import { filterPanel, type Source } from './panel.js'
  * @param another lets the reader open another trace, where the page can
  */
 export function explore(root: HTMLElement, whole: ReportData, source: Source, another?: () => void): void {
-  const show = (taken?: Taken) => {
-    // A node of one tree is not one of another.
-    const [view, target] = location.hash.split('?')
-    if (target !== undefined) location.replace(view as string)
+  let live: LiveAnswers | undefined
+  let isFirst = true
+  const show = (taken?: Taken, criteria: readonly Criterion[] = []) => {
+    live?.end()
+    live = undefined
+    setFilter(criteria)
+    if (isFirst) isFirst = false
+    else dropNode()
     const part = taken && {
       numberOf: (event: number) => numbersOf(taken.numbers, event, event)[0],
       first: whole.summary.time?.first,
@@ -22,15 +29,34 @@ export function explore(root: HTMLElement, whole: ReportData, source: Source, an
       filter: {
         element: panel.element,
         add: panel.add,
+        live: () => {
+          const { name, generator } = source
+          if (live !== undefined) return live
+          const code = source.code()
+          return (live = liveAnswers(code, { file: source.file(), name, generator, criteria }))
+        },
       },
       ...(another !== undefined && {
         another() {
           panel.cancel()
+          live?.end()
           another()
         },
       }),
     })
   }
   const panel = filterPanel(source, whole, show)
-  show()
+  const asked = filterOf(location.hash)
+  if (asked.length === 0) show()
+  else {
+    show()
+    panel.restore(asked)
+  }
+}
+
+/** A node of one tree is not one of another. */
+function dropNode(): void {
+  const { view, target } = parseAddress(location.hash, VIEWS)
+  const { node: _, ...rest } = target
+  history.replaceState(null, '', addressOf(view, rest))
 }

@@ -12,6 +12,8 @@ export interface CriteriaForm {
   /** Enters the values of some fields; those of others remain. */
   enter(criteria: readonly Criterion[]): void
   clear(): void
+  /** Enters these criteria, and nothing else. */
+  restore(criteria: readonly Criterion[]): void
 }
 
 /** @param whole the report of the whole trace, by which fields are omitted that no event can meet */
@@ -69,6 +71,22 @@ export function criteriaForm(whole: ReportData): CriteriaForm {
       }
     },
     clear,
+    restore(criteria) {
+      clear()
+      for (const { box } of switches) box.checked = false
+      const lists = new Map<string, string[]>()
+      for (const [flag, value = ''] of criteria) {
+        const kind = kinds.find(([name]) => flag === 'kind' && name === value)
+        const one = switches.find((other) => other.flag === flag)
+        if (kind !== undefined) kind[1].checked = true
+        else if (one !== undefined) one.box.checked = true
+        else lists.set(flag, [...(lists.get(flag) ?? []), value])
+      }
+      for (const [flag, values] of lists) {
+        const field = inputs.get(flag)
+        if (field !== undefined) field.value = values.join(', ')
+      }
+    },
   }
 }
 

@@ -24,6 +24,8 @@ export interface FilterPanel {
   readonly element: HTMLElement
   /** Enters the values of some fields, and shows what then meets the criteria. */
   add(criteria: readonly Criterion[]): void
+  /** Enters these values, and nothing else, and applies them. */
+  restore(criteria: readonly Criterion[]): void
   /** Ends what is going on. */
   cancel(): void
 }
@@ -32,7 +34,11 @@ export interface FilterPanel {
  * @param whole the report of the whole trace
  * @param show is called with the report of a part, or without one for the whole
  */
-export function filterPanel(source: Source, whole: ReportData, show: (taken?: Taken) => void): FilterPanel {
+export function filterPanel(
+  source: Source,
+  whole: ReportData,
+  show: (taken?: Taken, criteria?: readonly Criterion[]) => void,
+): FilterPanel {
   const { name, generator, isEmbedded } = source
   const form = criteriaForm(whole)
   const all = `all ${counted(whole.summary.events, 'event')}`
@@ -92,7 +98,7 @@ export function filterPanel(source: Source, whole: ReportData, show: (taken?: Ta
             cancel()
             state.textContent = `${grouped(taken.data.summary.events)} of ${counted(whole.summary.events, 'event')}`
             command.textContent = commandOf(criteria, whole)
-            show(taken)
+            show(taken, criteria)
           },
         },
       )
@@ -156,6 +162,10 @@ export function filterPanel(source: Source, whole: ReportData, show: (taken?: Ta
     element,
     add(criteria) {
       form.enter(criteria)
+      void apply()
+    },
+    restore(criteria) {
+      form.restore(criteria)
       void apply()
     },
     cancel,

@@ -33,6 +33,8 @@ export interface GraphTexts {
   readonly name: (node: number) => string
   /** The text in its box. */
   readonly label: (node: number) => string
+  /** The colour of its box, if not one of its name. */
+  readonly fill?: (node: number, isDark: boolean) => string
   /** The text shown beside the pointer, and for the selected node. */
   readonly lines: (node: number) => string[]
   /** Called when another node is selected or zoomed to. */
@@ -40,7 +42,7 @@ export interface GraphTexts {
 }
 
 /** A flame graph, with the root at the top. Only what is within view is painted. */
-export function graph({ name, label, lines, selected }: GraphTexts): Graph {
+export function graph({ name, label, lines, selected, fill: fillOf }: GraphTexts): Graph {
   let tree: FlameTree = { parents: [-1], frames: [-1], own: [0], totals: [0], children: [[]] }
   let rows: Box[][] = []
   let focus = 0
@@ -106,7 +108,9 @@ export function graph({ name, label, lines, selected }: GraphTexts): Graph {
         const frame = tree.frames[box.node] as number
         const isMarked = matches !== undefined && frame >= 0 && matches(frame)
         context.globalAlpha = row < focusRow ? 0.55 : 1
-        context.fillStyle = isMarked ? mark : fill(name(box.node), dark, matches !== undefined)
+        context.fillStyle = isMarked
+          ? mark
+          : (fillOf?.(box.node, dark) ?? fill(name(box.node), dark, matches !== undefined))
         context.fillRect(left, y, Math.max(LEAST, wide - (wide > 3 ? 1 : 0)), ROW - 1)
         if (box.node === current) {
           context.globalAlpha = 1

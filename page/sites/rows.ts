@@ -73,7 +73,7 @@ export function namedStacks(model: Model, stacks: readonly StackFrames[], rest: 
 export function stackLabels(model: Model, stacks: readonly StackFrames[]): string[] {
   const options = { own: new OwnFrames(), width: LABEL_WIDTH, frames: LABEL_FRAMES, next: ' ← ' }
   return rowLabels(sourcesOf(model, stacks, '(all other sites)'), options).map((label) =>
-    label.replace(/^(?:in|at) |(?<= ← )in /g, '').replaceAll(MORE, '…'),
+    label.replace(/^(?:in|at) |(?<= ← )in /g, '').replace(/(?<= ← )\.\.\.(?=,| ←|$)/g, '…'),
   )
 }
 

@@ -1,5 +1,6 @@
 import { TREE_METRICS, type TreeMetric } from '../../lib/transforms/report/result.js'
-import type { Mounted, View } from '../app.js'
+import type { Mounted, Target, View } from '../app.js'
+import { withRules, type FrameRules, type RuledTree } from '../flame/change-frames.js'
 import { graph } from '../flame/graph.js'
 import { bottomUp, pathTo, type FlameTree } from '../flame/tree.js'
 import { METRICS } from '../model.js'
@@ -7,6 +8,7 @@ import { button, choice, el } from '../parts/dom.js'
 import { bytes, exactBytes, grouped, share } from '../parts/format.js'
 import { patternOf } from '../filter/fields.js'
 import { search } from '../sites/search.js'
+import { frameRules } from '../flame/rules.js'
 
 /** The stacks as a flame graph. */
 export const flame: View = {
@@ -15,12 +17,17 @@ export const flame: View = {
     const { model } = app
     let metric: TreeMetric = TREE_METRICS.find((one) => (model.tree(one).totals[0] ?? 0) > 0) ?? 'allocatedBytes'
     let isInverted = false
-    let tree: FlameTree = model.tree(metric)
+    let ruled: RuledTree = withRules(model.tree(metric), {}, textOf)
+    let tree: FlameTree = ruled.tree
     let expression: RegExp | undefined
     let focus = 0
+    let selected = 0
     const state = el('output', { class: 'detail', attributes: { 'aria-live': 'polite' } })
     const none = el('p', { class: 'none', attributes: { hidden: '' } })
 
+    function textOf(frame: number): string {
+      return model.text(frame)
+    }
     const amount = (value: number) =>
       METRICS[metric].unit === 'bytes' ? `${bytes(value)} (${exactBytes(value)})` : `${grouped(value)} blocks`
     const name = (node: number) => model.name(tree.frames[node] ?? -1)
@@ -34,20 +41,37 @@ export const flame: View = {
         ...(!isInverted && own > 0 && own < total ? [`of its own: ${amount(own)}`] : []),
       ]
     }
+    /** What the address says of the picture. */
+    const target = (): Target => ({
+      metric,
+      ...(isInverted && { inverted: true }),
+      ...(!isInverted && focus > 0 && { node: ruled.origin[focus] ?? 0 }),
+      ...rules.texts(),
+    })
+    let isShown = false
     const picture = graph({
       name,
       label: (node) => model.label(tree.frames[node] ?? -1),
       lines,
       selected(node, next) {
-        focus = next
+        ;[selected, focus] = [node, next]
         state.replaceChildren(...lines(node).map((line, n) => el('span', n === 0 ? { class: 'strong' } : {}, line)))
         out.disabled = only.disabled = next === 0
+        rules.select(node === 0 ? undefined : name(node))
+        if (isShown) app.note('flame', target())
       },
     })
     const out = button('Show all', () => picture.zoom(0))
     const only = button('Only with this function', () => app.filter?.add([['stack', patternOf(name(focus))]]), {
       title: 'filter the trace: keep what has this function on the stack',
       attributes: { disabled: '' },
+    })
+    const about = button('Callers and callees', () => app.open('functions', { function: name(selected), metric }), {
+      title: 'show the function in the table of functions',
+    })
+    const rules = frameRules((texts) => {
+      const { node: _, ...rest } = target()
+      app.open('flame', { ...rest, ...texts })
     })
 
     const mark = () => {
@@ -64,27 +88,38 @@ export const flame: View = {
       expression = next
       mark()
     })
+    let current: FrameRules = {}
     const draw = (at = 0) => {
-      const plain = model.tree(metric)
-      tree = isInverted ? bottomUp(plain) : plain
+      ruled = withRules(model.tree(metric), current, textOf)
+      tree = isInverted ? bottomUp(ruled.tree) : ruled.tree
       const isEmpty = (tree.totals[0] ?? 0) === 0
       none.hidden = !isEmpty
-      none.textContent = `There is nothing to draw: ${METRICS[metric].title.toLowerCase()} are zero in this trace.`
+      none.textContent = `There is nothing to draw: ${METRICS[metric].title.toLowerCase()} are zero in what is shown.`
       picture.element.hidden = isEmpty
-      picture.set(tree, at)
+      picture.set(tree, isInverted ? 0 : at)
       mark()
+    }
+    /** The node that shows a node of the whole tree. */
+    const placeOf = (node: number) => {
+      const path = pathTo(model.tree(metric), node)
+      const places = new Map([...ruled.origin].map((origin, place) => [origin, place]))
+      return (
+        path
+          .map((one) => places.get(one))
+          .findLast((place) => place !== undefined && (ruled.tree.totals[place] ?? 0) > 0) ?? 0
+      )
     }
     const metrics = choice(
       'Figure',
       TREE_METRICS.filter((one) => model.isKnown(one)).map((one) => [one, METRICS[one].title] as const),
       (next) => {
         // The position remains the same, as far as it exists for the other figure.
-        const same = isInverted ? 0 : nearest(model.tree(next))
+        const same = isInverted ? 0 : (ruled.origin[focus] ?? 0)
         metric = next
-        draw(same)
+        draw()
+        if (same > 0) picture.zoom(placeOf(same))
       },
     )
-    const nearest = (next: FlameTree) => pathTo(tree, focus).findLast((node) => (next.totals[node] ?? 0) > 0) ?? 0
     const inverted = el('input', {
       attributes: { type: 'checkbox' },
       on: {
@@ -112,23 +147,28 @@ export const flame: View = {
             ' inverted',
           ),
           out,
+          about,
           app.filter && only,
           field.element,
         ),
+        rules.element,
         state,
         none,
         picture.element,
       ),
       search: field.input,
-      show({ node, metric: wanted }) {
-        if (node === undefined && wanted === undefined) return
-        if (wanted !== undefined) metric = wanted
+      show(wanted) {
+        isShown = false
+        const { node } = wanted
+        if (wanted.metric !== undefined) metric = wanted.metric
         if (node !== undefined && (model.tree(metric).totals[node] ?? 0) === 0)
           metric = TREE_METRICS.find((one) => (model.tree(one).totals[node] ?? 0) > 0) ?? metric
-        isInverted = inverted.checked = false
+        isInverted = inverted.checked = wanted.inverted ?? false
         metrics.set(metric)
-        draw(0)
-        if (node !== undefined && (tree.totals[node] ?? 0) > 0) picture.zoom(node)
+        current = rules.set(wanted)
+        draw()
+        if (node !== undefined && !isInverted) picture.zoom(placeOf(node))
+        isShown = true
       },
     }
   },

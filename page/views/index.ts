@@ -3,6 +3,7 @@ import { addresses } from './addresses.js'
 import { churn } from './churn.js'
 import { comparison } from './comparison.js'
 import { flame } from './flame.js'
+import { functions } from './functions.js'
 import { leaks } from './leaks.js'
 import { overview } from './overview.js'
 import { peak } from './peak.js'
@@ -17,6 +18,7 @@ export const ALL_VIEWS: Readonly<Record<ViewName, View>> = {
   timeline,
   sites,
   flame,
+  functions,
   leaks,
   peak,
   churn,

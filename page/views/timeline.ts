@@ -1,18 +1,24 @@
+import type { LogMoment } from '../../lib/transforms/report/live-log.js'
 import type { App, Mounted, View } from '../app.js'
 import { axisSwitch, atText, peakPosition, xAxis } from '../parts/axis.js'
-import { ChartGroup, type ChartOptions } from '../parts/chart.js'
+import { ChartGroup, type Mark } from '../parts/chart.js'
 import { button, el } from '../parts/dom.js'
 import { bytes, exactBytes, grouped, short, toNumber } from '../parts/format.js'
 import type { Criterion } from '../worker/messages.js'
+import { momentPanel } from './moment.js'
 
 /** The part of the x axis shown around the peak. */
 const AROUND = 0.02
+/** By how much of what is shown a key moves the cursor. */
+const STEP = 1 / 50
 
-/** Live bytes and blocks, allocations and frees over time. */
+type Part = readonly [from: number, to: number]
+
+/** Live bytes and blocks, allocations and frees over time; and what is live at a moment, or changes between two. */
 export const timeline: View = {
   title: 'Timeline',
   mount(app): Mounted {
-    const { model } = app
+    const { model, filter } = app
     const { timeline: parts, summary } = model.data
     const x = model.positions(parts, app.axis)
     if (x.length === 0)
@@ -20,84 +26,102 @@ export const timeline: View = {
     const [first, last] = [model.start(app.axis, x[0] ?? 0), x.at(-1) ?? 1]
     const peakAt = peakPosition(app)
     const shown = el('output', { class: 'shown' })
-    let zoomed: readonly [number, number] = [first, last]
-    const only = button('Only this part', () => app.filter?.add([criterionOf(app, ...zoomed)]), {
-      title: 'filter the trace: keep what is shown',
+    const answer = el('div', { attributes: { 'aria-live': 'polite' } })
+    let zoomed: Part = [first, last]
+    let chosen: Part | undefined
+    let cursor = peakAt
+    let asked = 0
+    const only = button('Only this part', () => filter?.add([criterionOf(app, ...(chosen ?? zoomed))]), {
+      title: 'filter the trace: keep what is chosen or shown, and what is live when it begins',
       attributes: { disabled: '' },
     })
-    const group = new ChartGroup({
-      zoomed: (from, to) => {
-        const isAll = from <= first && to >= last
-        zoomed = [from, to]
-        only.disabled = isAll
-        shown.textContent = isAll ? 'all of the run' : `from ${atText(app, from)} to ${atText(app, to)}`
-      },
+    const closer = button('Zoom in', () => chosen && group.zoom(...chosen), {
+      title: 'show the chosen part in full width',
+      attributes: { disabled: '' },
     })
-    const common = {
-      x: [first, ...x],
-      xAxis: xAxis(app),
-      marks: [{ x: peakAt, title: 'peak' }],
+    const say = () => {
+      const isAll = zoomed[0] <= first && zoomed[1] >= last
+      only.disabled = isAll && chosen === undefined
+      closer.disabled = chosen === undefined
+      shown.textContent = isAll ? 'all of the run' : `from ${atText(app, zoomed[0])} to ${atText(app, zoomed[1])}`
     }
-    const values = (column: readonly (number | string)[]) => [0, ...column.map(toNumber)]
-    const exact = (columns: readonly (readonly (number | string)[])[]) => (series: number, index: number) => {
-      const value = index === 0 ? 0 : (columns[series]?.[index - 1] ?? 0)
-      return columns[0] === parts.maxBytes ? `${bytes(value)} (${exactBytes(value)})` : grouped(value)
-    }
-    const level = (
-      title: string,
-      columns: (readonly (number | string)[])[],
-      colour: string,
-      showY: ChartOptions['showY'],
-    ) =>
-      group.chart({
-        ...common,
-        title,
-        series: ['most', 'least', 'at the end of each part'].map((name, n) => ({
-          title: name,
-          values: values(columns[n] as readonly number[]),
-          colour,
-          isThin: n < 2,
-        })),
-        bands: [[0, 1]],
-        yAxis: { title: title.toLowerCase(), quantity: { kind: showY === bytes ? 'bytes' : 'count' } },
-        showY,
-        legend: exact(columns),
-      })
-    const charts = [
-      level('Live bytes', [parts.maxBytes, parts.minBytes, parts.liveBytes], 'series-0', bytes),
-      level('Live blocks', [parts.maxBlocks, parts.minBlocks, parts.liveBlocks], 'series-2', short),
-      group.chart({
-        ...common,
-        title: 'Allocations and frees, in each part of the timeline',
-        series: [
-          { title: 'allocations', values: values(parts.allocations), colour: 'series-1', isStep: true },
-          { title: 'frees', values: values(parts.frees), colour: 'series-4', isStep: true, isDashed: true },
-        ],
-        yAxis: { title: 'events', quantity: { kind: 'count' } },
-        showY: short,
-        legend: exact([parts.allocations, parts.frees]),
-        height: 160,
+    const group = new ChartGroup({
+      zoomed(from, to) {
+        zoomed = [from, to]
+        say()
+      },
+      ...(filter !== undefined && {
+        picked: (at: number) => void ask(at),
+        selected: (a: number, b: number) => void ask(b, a),
       }),
-    ]
+    })
+    // The trace is read once the view is open, so that the first answer is there at once, too.
+    const live = () => filter?.live()
+
+    async function ask(to: number, from?: number): Promise<void> {
+      const mine = ++asked
+      const inside = (at: number) => Math.max(first, Math.min(last, at))
+      cursor = inside(to)
+      chosen = from === undefined ? undefined : [inside(from), cursor]
+      const step = (last - first) / 2000
+      const text = (at: number) => (app.axis === 'event' ? `event ${atText(app, at)}` : atText(app, at, step))
+      const when = chosen === undefined ? text(cursor) : `${text(chosen[0])} and ${text(cursor)}`
+      group.mark(
+        chosen === undefined
+          ? [{ x: cursor, title: '▾' }]
+          : chosen.map((at, n) => ({ x: at, title: n === 0 ? '▸' : '◂' })),
+      )
+      say()
+      const moments = [cursor, ...(chosen === undefined ? [] : [chosen[0]])].map((at) => momentAt(app, at))
+      answer.replaceChildren(el('p', { class: 'explain' }, `Reading what is live at ${when} …`))
+      try {
+        const sites = await live()?.at(moments[0] as LogMoment, moments[1])
+        if (mine === asked && sites !== undefined) answer.replaceChildren(momentPanel(app, sites, when))
+      } catch (error) {
+        if (mine !== asked) return
+        const reason = error instanceof Error ? error.message : String(error)
+        answer.replaceChildren(
+          el('p', { class: 'note bad', attributes: { role: 'alert' } }, `It is not known: ${reason}`),
+        )
+      }
+    }
+
+    const charts = makeCharts(app, group, [first, ...x], [{ x: peakAt, title: 'peak' }, ...marksOf(app)])
     const area = el(
       'div',
       {
         class: 'charts',
-        attributes: { tabindex: '0', 'aria-label': 'charts: + and - zoom, arrow keys move, 0 shows all' },
+        attributes: {
+          tabindex: '0',
+          role: 'group',
+          'aria-label':
+            'charts: + and - zoom, arrow keys move, 0 shows all' +
+            (filter === undefined
+              ? ''
+              : '; Shift and arrow keys move the cursor, Enter shows what is live there, with Shift since the moment before'),
+        },
       },
-      ...charts.map(({ element }) => element),
+      ...charts,
     )
     const all = () => group.zoom(first, last)
     const toPeak = () => {
       const width = (last - first) * AROUND
       group.zoom(Math.max(first, peakAt - width), Math.min(last, peakAt + width))
+      if (filter !== undefined) void ask(peakAt)
     }
     area.addEventListener('keydown', (event) => {
-      const { min = first, max = last } = charts[0]?.plot.scales['x'] ?? {}
+      const [min, max] = zoomed
       const step = KEYS[event.key]
       if (event.key === '0' || event.key === 'Escape') all()
-      else if (step === undefined) return
-      else {
+      else if (event.key === 'Enter' && filter !== undefined) {
+        const since = event.shiftKey ? (chosen?.[0] ?? min) : undefined
+        void ask(cursor, since)
+      } else if (step === undefined) return
+      else if (event.shiftKey && step.zoom === 1 && filter !== undefined) {
+        cursor = Math.max(min, Math.min(max, cursor + Math.sign(step.move) * (max - min) * STEP))
+        group.mark([{ x: cursor, title: atText(app, cursor) }])
+        shown.textContent = `cursor at ${atText(app, cursor)}`
+      } else {
         const width = (max - min) / step.zoom
         const middle = (min + max) / 2 + (max - min) * step.move
         group.zoom(Math.max(first, middle - width / 2), Math.min(last, middle + width / 2))
@@ -105,26 +129,111 @@ export const timeline: View = {
       event.preventDefault()
       event.stopPropagation()
     })
-    shown.textContent = 'all of the run'
+    say()
     const peak = `The peak is ${bytes(summary.peakBytes.bytes)} in ${grouped(summary.peakBytes.blocks)} blocks, at event ${grouped(model.eventNumber(summary.peakBytes.event))}.`
+    const how =
+      filter === undefined
+        ? 'Drag to zoom, double-click to show all.'
+        : 'Click to see what is live there. Drag to see what changed between two moments. Shift or Ctrl and the wheel zoom, a double click shows all.'
     return {
       element: el(
         'section',
         {},
-        el('p', { class: 'lead' }, `${peak} Drag to zoom, double-click to show all.`),
+        el('p', { class: 'lead' }, `${peak} ${how}`),
         el(
           'div',
           { class: 'bar' },
           button('Jump to the peak', toPeak),
+          filter && closer,
           button('Show all', all),
-          app.filter && only,
+          filter && only,
           axisSwitch(app),
           shown,
         ),
         area,
+        answer,
       ),
+      show() {
+        live()
+      },
     }
   },
+}
+
+function makeCharts(app: App, group: ChartGroup, x: readonly number[], marks: readonly Mark[]): HTMLElement[] {
+  const { timeline: parts } = app.model.data
+  const common = { x, xAxis: xAxis(app), marks }
+  const values = (column: readonly (number | string)[]) => [0, ...column.map(toNumber)]
+  const exact = (columns: readonly (readonly (number | string)[])[]) => (series: number, index: number) => {
+    const value = index === 0 ? 0 : (columns[series]?.[index - 1] ?? 0)
+    return columns[0] === parts.maxBytes ? `${bytes(value)} (${exactBytes(value)})` : grouped(value)
+  }
+  const rss = residentAt(app)
+  const level = (title: string, columns: (readonly (number | string)[])[], colour: string, isBytes: boolean) =>
+    group.chart({
+      ...common,
+      title,
+      series: [
+        ...['most', 'least', 'at the end of each part'].map((name, n) => ({
+          title: name,
+          values: values(columns[n] as readonly number[]),
+          colour,
+          isThin: n < 2,
+        })),
+        ...(isBytes && rss !== undefined
+          ? [{ title: 'resident set', values: [null, ...rss], colour: 'series-1', isDashed: true }]
+          : []),
+      ],
+      bands: [[0, 1]],
+      yAxis: { title: title.split(',')[0]?.toLowerCase() ?? '', quantity: { kind: isBytes ? 'bytes' : 'count' } },
+      showY: isBytes ? bytes : short,
+      legend: (series, index) => {
+        if (series < 3) return exact(columns)(series, index)
+        const value = rss?.[index - 1]
+        return value === null || value === undefined ? '–' : bytes(value)
+      },
+    })
+  const title = rss === undefined ? 'Live bytes' : 'Live bytes, and the resident set of the process'
+  return [
+    level(title, [parts.maxBytes, parts.minBytes, parts.liveBytes], 'series-0', true),
+    level('Live blocks', [parts.maxBlocks, parts.minBlocks, parts.liveBlocks], 'series-2', false),
+    group.chart({
+      ...common,
+      title: 'Allocations and frees, in each part of the timeline',
+      series: [
+        { title: 'allocations', values: values(parts.allocations), colour: 'series-1', isStep: true },
+        { title: 'frees', values: values(parts.frees), colour: 'series-4', isStep: true, isDashed: true },
+      ],
+      yAxis: { title: 'events', quantity: { kind: 'count' } },
+      showY: short,
+      legend: exact([parts.allocations, parts.frees]),
+      height: 180,
+    }),
+  ].map(({ element }) => element)
+}
+
+/** The resident set at each part of the timeline: the last one that the trace has until then. */
+function residentAt({ model }: App): (number | null)[] | undefined {
+  const { resident, timeline: parts } = model.data
+  if (resident === undefined || resident.event.length === 0) return undefined
+  let n = -1
+  return parts.event.map((event) => {
+    while ((resident.event[n + 1] ?? Infinity) <= event) n++
+    return n < 0 ? null : toNumber(resident.bytes[n])
+  })
+}
+
+/** The marks that the trace has. */
+function marksOf(app: App): Mark[] {
+  const { marks } = app.model.data
+  if (marks === undefined) return []
+  return app.model.positions(marks, app.axis).map((x, n) => ({ x, title: marks.title[n] ?? '' }))
+}
+
+/** The moment at a place of the x axis, in what is shown. */
+function momentAt({ model, axis }: App, x: number): LogMoment {
+  if (axis === 'time') return { time: x - model.timeOffset }
+  return { event: model.part === undefined ? Math.round(x) : model.eventOf(Math.round(x)) }
 }
 
 /** The criterion that a part of the x axis is. */
@@ -134,10 +243,8 @@ function criterionOf({ model, axis }: App, from: number, to: number): Criterion 
     const at = (x: number) => start + BigInt(Math.max(0, Math.round(x)))
     return ['part', `time:${at(from)}..${at(to)}`]
   }
-  const [first, last] = [
-    Math.max(1, Math.ceil(from)),
-    Math.floor(Math.min(to, model.eventNumber(model.data.summary.events))),
-  ]
+  const end = model.eventNumber(model.data.summary.events)
+  const [first, last] = [Math.max(1, Math.ceil(from)), Math.floor(Math.min(to, end))]
   return ['part', `${first}..${Math.max(first, last)}`]
 }
 

@@ -20,7 +20,7 @@ export function startJob(code: string, request: Request, { progress, done, faile
     else {
       end()
       if (data.kind === 'error') failed(data.message)
-      else done(data)
+      else if (data.kind === 'report') done(data)
     }
   })
   worker.addEventListener('error', (event) => {

@@ -1,3 +1,4 @@
+import type { LiveSites, LogMoment } from '../../lib/transforms/report/live-log.js'
 import type { ReportData } from '../../lib/transforms/report/result.js'
 import type { EventNumbers } from './event-numbers.js'
 
@@ -7,8 +8,10 @@ import type { EventNumbers } from './event-numbers.js'
  */
 export type Criterion = readonly [flag: string, value?: string]
 
-/** The page's request to its worker for the report of a trace. */
+/** The page's request to its worker for the report of a trace, or for the log of its live set. */
 export interface Request {
+  /** With `log`, the worker then answers questions about moments. */
+  readonly task?: 'report' | 'log'
   readonly file: Blob
   readonly name: string
   readonly generator: string
@@ -23,8 +26,18 @@ export interface Taken {
   readonly numbers: EventNumbers
 }
 
+/** A question about the live set at a moment, or about its change between two. Numbers of events are those of the log. */
+export interface Question {
+  /** Comes back with the answer. */
+  readonly question: number
+  readonly to: LogMoment
+  readonly from?: LogMoment
+}
+
 /** The worker's answers: its progress, and then the report, or the reason why there is none. */
 export type Answer =
   | { readonly kind: 'progress'; readonly bytes: number; readonly events: number; readonly format: string }
   | ({ readonly kind: 'report' } & Taken)
+  | { readonly kind: 'log'; readonly events: number }
+  | { readonly kind: 'live'; readonly question: number; readonly sites: LiveSites }
   | { readonly kind: 'error'; readonly message: string }

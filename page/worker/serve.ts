@@ -1,7 +1,8 @@
 import { TraceError } from '../../lib/event/error.js'
 import type { EventBatch } from '../../lib/event/batch.js'
 import { ReportCollector } from '../../lib/transforms/report/collector.js'
-import type { Answer, Request, Taken } from './messages.js'
+import { LiveLog } from '../../lib/transforms/report/live-log.js'
+import type { Answer, Question, Request, Taken } from './messages.js'
 import { partOf } from './part.js'
 
 /** How many milliseconds are between two messages about progress. */
@@ -22,21 +23,56 @@ export type Read = (file: Blob, listener: Listener) => AsyncIterable<EventBatch>
 /** What a worker has of its page. */
 interface WorkerScope {
   postMessage(message: Answer): void
-  addEventListener(type: 'message', listener: (event: { readonly data: Request }) => void): void
+  addEventListener(type: 'message', listener: (event: { readonly data: Request | Question }) => void): void
 }
 
-/** Has this worker make the reports that the page asks for. @param read reads the traces */
+/** Has this worker make the reports and logs that the page asks for. @param read reads the traces */
 export function serve(read: Read): void {
   const scope = globalThis as unknown as WorkerScope
   const answer = (message: Answer) => scope.postMessage(message)
-  const run = async (request: Request) => {
+  let log: LiveLog | undefined
+  const run = async (request: Request | Question) => {
     try {
-      answer({ kind: 'report', ...(await takeReport(request, read, answer)) })
+      if ('question' in request) {
+        const { question, to, from } = request
+        if (log === undefined) throw new Error('there is no log to answer from')
+        answer({ kind: 'live', question, sites: log.at(to, from) })
+      } else if (request.task === 'log') {
+        log = await takeLog(request, read, answer)
+        answer({ kind: 'log', events: log.events })
+      } else answer({ kind: 'report', ...(await takeReport(request, read, answer)) })
     } catch (error) {
       answer({ kind: 'error', message: error instanceof Error ? error.message : String(error) })
     }
   }
   scope.addEventListener('message', ({ data }) => void run(data))
+}
+
+/** The log of the live set of a trace, or of a part of it, up to where it can be read. */
+export async function takeLog(request: Request, read: Read, answer: (message: Answer) => void): Promise<LiveLog> {
+  const log = new LiveLog()
+  let [bytes, format, next] = [0, '', 0]
+  const listener: Listener = {
+    onFormat: ({ title }) => (format = title),
+    onWarning: () => {},
+    onProgress: (of) => (bytes = of),
+  }
+  const part = partOf(
+    request.criteria,
+    () => read(request.file, listener),
+    () => {},
+  )
+  try {
+    for await (const batch of part.batches()) {
+      log.add(batch)
+      if (performance.now() < next) continue
+      next = performance.now() + PACE
+      answer({ kind: 'progress', bytes, events: log.events, format })
+    }
+  } catch (error) {
+    if (!(error instanceof TraceError) || log.events === 0) throw error
+  }
+  return log
 }
 
 /**

@@ -10,6 +10,7 @@ const TITLES = {
   timeline: 'Timeline',
   sites: 'Sites',
   flame: 'Flame graph',
+  functions: 'Functions',
   leaks: 'Leaks',
   peak: 'Peak',
   churn: 'Churn',
@@ -130,7 +131,7 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     const view = await open(watched, 'flame')
     const detail = view.locator('.detail')
     expect(await detail.textContent()).toContain('(all)Allocated bytes: 9.5 MiB (10,000,000 bytes), 100.0 %')
-    const canvas = view.locator('canvas')
+    const canvas = view.locator('canvas').first()
     await canvas.focus()
     for (const key of ['ArrowDown', 'ArrowDown', 'ArrowRight', 'Enter']) await page.keyboard.press(key)
     expect(await detail.textContent()).toMatch(/^loadsrc\/2\.c:3Allocated bytes.*30\.0 %/)
@@ -142,10 +143,10 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     await canvas.focus()
     await page.keyboard.press('ArrowDown')
     expect(await detail.textContent()).toMatch(/^keep.*20 blocks, 90\.9 %/)
-    await view.locator('input[type=search]').fill('^copy')
+    await view.locator('.search input').fill('^copy')
     expect(await view.locator('.message').textContent()).toBe('matches: 2 blocks, 9.1 %')
-    await view.locator('input[type=search]').fill('[')
-    expect(await view.locator('.message.bad').count()).toBe(1)
+    await view.locator('.search input').fill('[')
+    expect(await view.locator('.search .message.bad').count()).toBe(1)
     await view.locator('input[type=checkbox]').uncheck()
     const box = (await canvas.boundingBox())!
     await page.mouse.click(box.x + 10, box.y + 30)
@@ -153,6 +154,37 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     await page.mouse.move(box.x + 12, box.y + 30)
     expect(await page.locator('.tip').textContent()).toMatch(/^main/)
     expect(faults).toEqual([])
+  })
+
+  test('functions have callers and callees, and frames are focused, hidden and collapsed by the link', async () => {
+    const watched = await openPage(reportFile(sample(), 'functions'))
+    const { page, faults } = watched
+    const view = await open(watched, 'functions')
+    const row = view.locator('tbody tr', { has: page.getByText('load', { exact: true }) })
+    expect(await row.locator('td').allTextContents()).toEqual(
+      expect.arrayContaining(['loadsrc/2.c:3', '2.9 MiB', '0 B', '300']),
+    )
+    await row.click()
+    const tables = view.locator('.columns .table')
+    expect(await tables.first().locator('tbody td').allTextContents()).toEqual(['mainsrc/0.c:1', '2.9 MiB', '100.0 %'])
+    expect(await tables.last().locator('tbody td').allTextContents()).toEqual(['copysrc/4.c:5', '2.9 MiB', '100.0 %'])
+    await view.getByRole('button', { name: 'Focus in the flame graph' }).click()
+    const flame = page.locator('#view-flame')
+    await flame.waitFor({ state: 'visible' })
+    expect(await flame.locator('.detail').textContent()).toContain('(3,000,000 bytes), 100.0 %')
+    expect(page.url()).toContain('focus=%5Eload')
+    await flame.getByRole('button', { name: 'Show every frame' }).click()
+    expect(await flame.locator('.detail').textContent()).toContain('(10,000,000 bytes), 100.0 %')
+    await flame.locator('canvas').first().focus()
+    for (const key of ['ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key)
+    const link = page.url()
+    const again = await openPage(link)
+    await again.page.locator('#view-flame').waitFor({ state: 'visible' })
+    expect(await again.page.locator('#view-flame .detail').textContent()).toBe(
+      await flame.locator('.detail').textContent(),
+    )
+    expect(await flame.locator('.detail').textContent()).toMatch(/^parse/)
+    expect([...faults, ...again.faults]).toEqual([])
   })
 
   test('a cell of the heat map leads to the sites of its blocks', async () => {
@@ -183,15 +215,15 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     const leaks = await open(watched, 'leaks')
     expect(await leaks.locator('[role=listitem]').count()).toBe(4)
     expect(await leaks.locator('[role=listitem]').last().getAttribute('aria-label')).toBe(
-      'events 301 to 400, 1.00 s to 2 s, live at the end: 98.7 KiB (101,024 bytes) in 7 blocks, of 977 KiB in 90 blocks: 10.1 %',
+      'events 301 to 400, 1 s to 2 s, live at the end: 98.7 KiB (101,024 bytes) in 7 blocks, of 977 KiB in 90 blocks: 10.1 %',
     )
     expect(await leaks.locator('tbody .name').allTextContents()).toEqual(['keep', 'copy'])
     const peak = await open(watched, 'peak')
     expect(await peak.locator('.u-label').allTextContents()).toEqual([
       'at',
-      '1 grow at 3.c:4 ← parse at 1.c:2 ← main at 0.c:1',
-      '2 keep at 5.c:6 ← main at 0.c:1',
-      '3 copy at 4.c:5 ← load at 2.c:3 ← main at 0.c:1',
+      '1 grow at src/3.c:4 ← parse at src/1.c:2 ← main at src/0.c:1',
+      '2 keep at src/5.c:6 ← main at src/0.c:1',
+      '3 copy at src/4.c:5 ← load at src/2.c:3 ← main at src/0.c:1',
       '4 all others',
     ])
     expect(await peak.locator('td[title="500,000 bytes"]').count()).toBe(1)
@@ -220,7 +252,7 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     const { page, faults } = watched
     const theme = () => page.locator('html').getAttribute('data-theme')
     expect(await theme()).toBe('dark')
-    await page.keyboard.press('5')
+    await page.keyboard.press('6')
     await page.locator('#view-leaks').waitFor({ state: 'visible' })
     await page.keyboard.press('t')
     expect(await theme()).toBe('light')

@@ -140,6 +140,7 @@ export function sample(names: readonly string[] = NAMES): ReportData {
     },
     generations: {
       event: MOMENTS,
+      time: [500_000, 1_000_000, null, 2_000_000],
       allocatedBytes: [1_000_000, 5_000_000, 3_000_000, 1_000_000],
       allocatedBlocks: [110, 100, 100, 90],
       endBytes: [100_000, 100_512, 100_512, 101_024],
@@ -148,6 +149,7 @@ export function sample(names: readonly string[] = NAMES): ReportData {
     },
     peakSites: {
       event: MOMENTS,
+      time: [500_000, 1_000_000, null, 2_000_000],
       site: [0, 2, 1],
       bytes: [
         [200_000, 500_000, 450_000, 0],

@@ -11,6 +11,7 @@ const SMALL = 'test/fixtures/mtrc/small64.mtrc.gz'
 const GIT = 'test/fixtures/mtrc/git.mtrc.gz'
 const THREADS = 'test/fixtures/replay/mstress-head.txt.gz'
 const STACKS = 'test/fixtures/heaptrack/mtv-small.heaptrack.gz'
+const TIMED = 'test/fixtures/tracepoints/trace-cmd-small.txt.gz'
 
 /** Markup that runs a script, if anything takes it for markup. */
 const HOSTILE = `</script><img src=x onerror="globalThis.pwned=1"><script>globalThis.pwned=1</script><!--`
@@ -149,35 +150,60 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
     expect(faultsOf(watched)).toEqual([])
   })
 
-  test('a part of the timeline is a criterion, by events and by time, also of a part', async () => {
-    const watched = await report(STACKS)
+  test('a part of the timeline is a criterion, by time and by events', async () => {
+    const watched = await report(TIMED)
     const { page } = watched
-    await apply(watched, { size: '100..' })
-    await applied(watched)
     await page.locator('nav a[href="#timeline"]').click()
     const only = () => page.locator('#view-timeline').getByRole('button', { name: 'Only this part' })
-    expect(await only().isDisabled()).toBe(true)
-    await page.locator('#view-timeline').getByText('Jump to the peak').click()
-    await only().click()
-    // No command keeps what is live when a part begins.
-    expect(await applied(watched)).toBe('')
     const part = () => page.locator('.filter input[name="part"]').inputValue()
-    expect(await part()).toMatch(/^time:\d+\.\.\d+$/)
-    const peak = exactBytes(
-      (await statsOf(`hf-filter --size 100.. --lifetimes ${basename(STACKS)} | hf-stats`, STACKS)).peakBytes.bytes,
-    )
-    expect((await figures(watched))[2]).toBe(peak)
-    await page.getByRole('button', { name: 'Reset' }).click()
-    await page.locator('.filter summary', { hasText: /: all / }).waitFor()
+    const peak = exactBytes((await statsOf(`hf-stats ${basename(TIMED)}`, TIMED)).peakBytes.bytes)
+    for (const [axis, pattern] of [
+      ['time', /^time:\d+\.\.\d+$/],
+      ['event', /^\d+\.\.\d+$/],
+    ] as const) {
+      await page.locator('nav a[href="#timeline"]').click()
+      await page.locator('#view-timeline select').selectOption(axis)
+      expect(await only().isDisabled()).toBe(true)
+      await page.locator('#view-timeline .charts').press('+')
+      await page.locator('#view-timeline').getByText('Jump to the peak').click()
+      await only().click()
+      // No command keeps what is live when a part begins.
+      expect(await applied(watched)).toBe('')
+      expect(await part()).toMatch(pattern)
+      expect((await figures(watched))[2]).toBe(peak)
+      await page.getByRole('button', { name: 'Reset' }).click()
+      await page.locator('.filter summary', { hasText: /: all / }).waitFor()
+    }
+    expect(faultsOf(watched)).toEqual([])
+  })
+
+  test('a click on the timeline shows what is live there, and dragging what changed', async () => {
+    const watched = await report(GIT)
+    const { page } = watched
     await page.locator('nav a[href="#timeline"]').click()
-    await page.locator('#view-timeline select').selectOption('event')
-    await page.locator('#view-timeline').getByText('Jump to the peak').click()
-    await only().click()
-    expect(await applied(watched)).toBe('')
-    expect(await part()).toMatch(/^\d+\.\.\d+$/)
-    expect((await figures(watched))[2]).toBe(
-      exactBytes((await statsOf('hf-stats ' + basename(STACKS), STACKS)).peakBytes.bytes),
-    )
+    const box = (await page.locator('#view-timeline .u-over').first().boundingBox())!
+    const heading = page.locator('.moment h3')
+    await page.mouse.click(box.x + box.width * 0.4, box.y + 60)
+    await page.locator('.moment h3', { hasText: 'Live at event' }).waitFor()
+    const event = Number(((await heading.textContent()) ?? '').replace(/\D/g, ''))
+    const { leaked } = await statsOf(`hf-filter --live-at ${event} ${basename(GIT)} | hf-stats`, GIT)
+    const explain = page.locator('.moment > .explain')
+    expect(await explain.textContent()).toContain(`(${exactBytes(leaked.bytes)}) in ${grouped(leaked.blocks)} block`)
+    await page.mouse.move(box.x + box.width * 0.2, box.y + 60)
+    await page.mouse.down()
+    await page.mouse.move(box.x + box.width * 0.7, box.y + 60, { steps: 4 })
+    await page.mouse.up()
+    await page.locator('.moment h3', { hasText: 'Between event' }).waitFor()
+    const to = Number((((await heading.textContent()) ?? '').split(' and ')[1] ?? '').replace(/\D/g, ''))
+    const after = await statsOf(`hf-filter --live-at ${to} ${basename(GIT)} | hf-stats`, GIT)
+    expect(await explain.textContent()).toContain(`(${exactBytes(after.leaked.bytes)}) in `)
+    // The same by keys.
+    await page.locator('#view-timeline .charts').press('Enter')
+    await page.locator('.moment h3', { hasText: 'Live at event' }).waitFor()
+    expect(await explain.textContent()).toContain(`(${exactBytes(after.leaked.bytes)}) in `)
+    await page.locator('#view-timeline .charts').press('Shift+ArrowLeft')
+    await page.locator('#view-timeline .charts').press('Shift+Enter')
+    await page.locator('.moment h3', { hasText: 'Between event' }).waitFor()
     expect(faultsOf(watched)).toEqual([])
   })
 
@@ -195,6 +221,19 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
     await second.page.getByRole('button', { name: 'Only with this function' }).click()
     await second.page.locator('.filter .command', { hasText: '--stack' }).waitFor({ state: 'attached' })
     expect(await figures(second)).toEqual(figuresOf(await statsOf(await applied(second), STACKS)))
+  })
+
+  test('a link restores the filter', async () => {
+    const watched = await report(STACKS)
+    await apply(watched, { size: '100..', temporary: true })
+    await applied(watched)
+    await watched.page.locator('nav a[href="#sites"]').click()
+    const link = watched.page.url()
+    const again = await openPage(link)
+    await again.page.locator('.filter .command', { hasText: 'hf-filter' }).waitFor({ state: 'attached' })
+    expect(await again.page.locator('#view-sites').isVisible()).toBe(true)
+    expect(await applied(again)).toBe(await applied(watched))
+    expect(await figures(again)).toEqual(await figures(watched))
   })
 
   test('the saved trace is that of compact-encode', async () => {

@@ -31,7 +31,11 @@ export interface Stacks {
  * Builds a tree of the sites of a table.
  * @param limit the maximum number of nodes, besides one for all other stacks
  */
-export function stacksOf(sites: SiteTable, threads: ThreadTable, limit = MAX_NODES): Stacks {
+export function stacksOf(
+  sites: Pick<SiteTable, 'keys' | 'size' | 'isUsed' | 'owners'>,
+  threads: Pick<ThreadTable, 'name'>,
+  limit = MAX_NODES,
+): Stacks {
   const frames = new FrameTable(sites.keys)
   const paths = new Paths(1, limit)
   const nodes = new Int32Array(sites.size).fill(UNSET)

@@ -10,6 +10,7 @@ import { Clock } from './clock.js'
 import { Generations, sliceShift } from './generations.js'
 import { ReportKernel } from './kernel.js'
 import { Levels } from './levels.js'
+import { RecorderNotes } from './notes.js'
 import { Problems } from './problems.js'
 import { Report } from './report.js'
 
@@ -32,6 +33,7 @@ export class ReportCollector implements RowObserver {
   private readonly levels = new Levels()
   private readonly generations = new Generations()
   private readonly problems = new Problems()
+  private readonly notes = new RecorderNotes()
   /** The time of the last event that had one. */
   private time: bigint | undefined
   /** Whether a trace has addresses that are not those of the program. */
@@ -45,12 +47,15 @@ export class ReportCollector implements RowObserver {
 
   /** Takes the events of a batch. A batch with another header begins another trace: no block outlives its trace. */
   add(batch: EventBatch): void {
-    const { collector, clock } = this
+    const { collector, clock, notes } = this
+    notes.begin(batch.header)
     let from = 0
     do {
       const left = clock.until(collector.count)
       const to = Math.min(batch.count, from + left)
+      const before = collector.count
       collector.add(batch, from, to)
+      notes.add(batch, from, to, before, this.time)
       this.noteTime(batch, from, to)
       if (to - from === left) this.look()
       from = to
@@ -78,14 +83,14 @@ export class ReportCollector implements RowObserver {
    * @param complete whether the input was read to its end
    */
   finish(complete = true): Report {
-    const { collector, kernel, clock, levels, generations, problems, hasInvented } = this
+    const { collector, kernel, clock, levels, generations, problems, notes, hasInvented } = this
     if (clock.moments.at(-1)?.event !== collector.count) this.look()
     // The level at the end is always kept, even if it is not a regular moment.
     if (levels.all.at(-1)?.event !== collector.count) {
       levels.all.push({ event: collector.count, bytes: collector.sites.levels() })
     }
     const { profile, stacks } = finishProfile(collector, 'end', complete, MOST_SIZES)
-    return new Report({ collector, kernel, clock, levels, generations, problems, hasInvented, profile, stacks })
+    return new Report({ collector, kernel, clock, levels, generations, problems, notes, hasInvented, profile, stacks })
   }
 
   /** Keeps the figures at this moment. */

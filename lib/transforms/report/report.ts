@@ -14,6 +14,7 @@ import type { Generations } from './generations.js'
 import type { ReportKernel } from './kernel.js'
 import type { Levels } from './levels.js'
 import { Calendar } from './plain.js'
+import type { RecorderNotes } from './notes.js'
 import type { Problems } from './problems.js'
 import type { ReportAddresses, ReportData } from './result.js'
 import { Samples, type SiteExtra } from './samples.js'
@@ -78,6 +79,7 @@ export interface ReportSources {
   readonly levels: Levels
   readonly generations: Generations
   readonly problems: Problems
+  readonly notes: RecorderNotes
   /** Whether a trace has addresses that are not those of the program. */
   readonly hasInvented: boolean
   readonly profile: Profile
@@ -121,7 +123,7 @@ export class Report {
       limits = REPORT_LIMITS[0],
       omitted = [],
     } = options
-    const { collector, kernel, clock, levels, generations, problems, profile } = this.sources
+    const { collector, kernel, clock, levels, generations, problems, notes, profile } = this.sources
     const { statistics, frames, tree } = profile
     const { samples, calendar } = this
     const list = new FrameList(limits.name)
@@ -165,6 +167,7 @@ export class Report {
       ],
       summary: summaryOf(statistics, samples.rows.length),
       timeline: timelineOf(statistics, calendar),
+      ...notes.result(calendar, limits.name),
       tree: folded.tree,
       sites,
       generations: generations.result(collector.count, calendar, (row) => {

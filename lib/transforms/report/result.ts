@@ -80,6 +80,29 @@ export interface ReportTimeline extends Moments {
   resident?: (Integer | null)[]
 }
 
+/** The resident set of the process over time, as the recorder noted it, at no more than 2,000 moments. */
+export interface ReportResident extends Moments {
+  bytes: Integer[]
+  /** The most at any moment. */
+  most: Integer
+}
+
+/** What a trace says of its recording. */
+export interface ReportOrigin {
+  /** The command line, and the path of the program. */
+  command?: string
+  program?: string
+  /** The recorder and its version. */
+  recorder?: string
+  /** The bytes of memory of the machine, in decimal digits. */
+  memory?: string
+}
+
+/** Places that the trace names: its comments, and where the recorder lost events. The first 50. */
+export interface ReportMarks extends Moments {
+  title: string[]
+}
+
 /** The figures that each node of the tree has. */
 export const TREE_METRICS = [
   'allocatedBytes',
@@ -373,6 +396,12 @@ export interface ReportData {
   omitted: string[]
   summary: ReportSummary
   timeline: ReportTimeline
+  /** Absent if the trace says nothing of its recording. */
+  origin?: ReportOrigin
+  /** Absent if the trace does not have it. */
+  resident?: ReportResident
+  /** Absent if there are none. */
+  marks?: ReportMarks
   frames: Frame[]
   tree: ReportTree
   sites: ReportSites

@@ -1,0 +1,254 @@
+import { HI, LO, WORD } from '../../bytes/u64.js'
+import { BlockEffect } from '../../blocks/block-effect.js'
+import { LiveSet } from '../../blocks/live-set.js'
+import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
+import { FieldBit, Kind } from '../../event/fields.js'
+import type { TraceHeader } from '../../event/header.js'
+import { OwnFrames } from '../../names/own-frames.js'
+import { MAX_STACKS } from '../profile/collector.js'
+import { ownTree } from '../profile/own-stacks.js'
+import type { Frame } from '../profile/profile.js'
+import { stacksOf } from '../profile/stacks.js'
+import { HAS_SITE, SiteKeys } from '../statistics/site-keys.js'
+import { NONE } from '../statistics/bounded-keys.js'
+
+const { began: BEGAN, ended: ENDED, reused: REUSED } = BlockEffect
+const { size: HAS_SIZE, time: HAS_TIME } = FieldBit
+const { realloc: REALLOC } = Kind
+
+/** The number of entries of a piece, and of all pieces: with times, 28 bytes each. */
+const PIECE = 65_536
+const MOST_ENTRIES = 16_777_216
+/** Words of a live block: its site, and its size. */
+const WIDTH = 3
+
+/** The begins and ends of blocks, in order. */
+interface Piece {
+  count: number
+  readonly event: Float64Array
+  /** The row of the site; of an end, its complement. */
+  readonly site: Int32Array
+  readonly size: Float64Array
+  /** The latest time until then, since the first one. */
+  readonly time: Float64Array
+}
+
+/** A moment: just after an event, from 1 (0: before the first one); or before the first event later than a time. */
+export type LogMoment = { readonly event: number } | { readonly time: number }
+
+/** Figures by site, at a moment, or between two. Plain data, in columns of equal length. */
+export interface LiveSites {
+  /** The number of the last event before the moment, and before the earlier one of two. */
+  event: number
+  fromEvent?: number
+  frames: Frame[]
+  /** The stacks as a tree whose root is node 0, without wrappers of allocation at the inner ends. */
+  parents: number[]
+  nodeFrames: number[]
+  /** Each site's node, and its whole stack as frames, the innermost first. */
+  node: number[]
+  stack: number[][]
+  /** Live at the moment. */
+  liveBytes: number[]
+  liveBlocks: number[]
+  /** Live at the earlier moment; zeros if there is none. */
+  beforeBytes: number[]
+  beforeBlocks: number[]
+  /** Begun and ended between the two. A block that is resized ends and begins. */
+  bornBytes: number[]
+  bornBlocks: number[]
+  endedBytes: number[]
+  endedBlocks: number[]
+}
+
+/**
+ * Notes at which site every block of a stream begins and ends, so that what is live at any moment is known without
+ * another pass. Memory: 28 bytes for each allocation and each free, and 12 for each live block.
+ */
+export class LiveLog {
+  private readonly pieces: Piece[] = []
+  private readonly liveSet = new LiveSet(WIDTH)
+  private readonly keys = new SiteKeys(MAX_STACKS)
+  private header: TraceHeader | undefined
+  private entries = 0
+  private highest = 0
+  private first: bigint | undefined
+  private latest = 0
+  /** The number of events so far. */
+  events = 0
+
+  /** Takes the events of a batch. @throws RangeError if there are too many, or there is no memory */
+  add(batch: EventBatch): void {
+    if (batch.count === 0) return
+    if (this.header !== undefined && batch.header !== this.header) this.endTrace()
+    this.header = batch.header
+    for (let from = 0; from < batch.count; from += BATCH_EVENTS)
+      this.addRows(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
+    this.events += batch.count
+  }
+
+  private addRows(batch: EventBatch, from: number, to: number): void {
+    const { liveSet, keys } = this
+    liveSet.follow(batch, from, to)
+    const { effects, ended, begun, words } = liveSet
+    const { mask, kind, size, time } = batch
+    const hasSites = (batch.columns & HAS_SITE) !== 0
+    if (hasSites) keys.begin(batch)
+    for (let i = from, row = 0; i < to; i++, row++) {
+      const fields = mask[i] as number
+      if ((fields & HAS_TIME) !== 0) this.noteTime(time.words[2 * i + LO] as number, time.words[2 * i + HI] as number)
+      const effect = effects[row] as number
+      if ((effect & (BEGAN | ENDED)) === 0) continue
+      const event = this.events + i + 1
+      const old = (ended[row] as number) * WIDTH
+      let site: number = NONE
+      if ((effect & ENDED) !== 0) {
+        // A block that is resized keeps its site, unless the event has another.
+        if (kind[i] === REALLOC) site = Math.max(NONE, ~(words[old] as number))
+        this.end(event, words, old)
+      }
+      if ((effect & BEGAN) === 0) continue
+      const at = (begun[row] as number) * WIDTH
+      if ((effect & REUSED) !== 0) this.end(event, words, at)
+      if (hasSites && (fields & HAS_SITE) !== 0) site = keys.row(batch, i)
+      words[at + 1] = (fields & HAS_SIZE) !== 0 ? (size.words[2 * i + LO] as number) : 0
+      words[at + 2] = (fields & HAS_SIZE) !== 0 ? (size.words[2 * i + HI] as number) : 0
+      this.highest = Math.max(this.highest, begun[row] as number)
+      this.push(event, site, (words[at + 1] as number) + (words[at + 2] as number) * WORD)
+      words[at] = ~site
+    }
+  }
+
+  /** Notes the end of a block, if it is live. The complement of its site says that it is. */
+  private end(event: number, words: Uint32Array, at: number): void {
+    const site = ~(words[at] as number)
+    if (site < 0) return
+    this.push(event, ~site, (words[at + 1] as number) + (words[at + 2] as number) * WORD)
+    words[at] = 0
+  }
+
+  private noteTime(lo: number, hi: number): void {
+    if (this.first === undefined) this.first = (BigInt(hi) << 32n) | BigInt(lo)
+    const since = Number(((BigInt(hi) << 32n) | BigInt(lo)) - this.first)
+    if (since > this.latest) this.latest = since
+  }
+
+  private push(event: number, site: number, size: number): void {
+    let piece = this.pieces.at(-1)
+    if (piece === undefined || piece.count === PIECE) {
+      if (this.entries === MOST_ENTRIES)
+        throw new RangeError(`the trace has more than ${MOST_ENTRIES} allocations and frees`)
+      piece = {
+        count: 0,
+        event: new Float64Array(PIECE),
+        site: new Int32Array(PIECE),
+        size: new Float64Array(PIECE),
+        time: new Float64Array(PIECE),
+      }
+      this.pieces.push(piece)
+    }
+    const n = piece.count++
+    this.entries++
+    piece.event[n] = event
+    piece.site[n] = site
+    piece.size[n] = size
+    piece.time[n] = this.latest
+  }
+
+  /** No block outlives its trace. */
+  private endTrace(): void {
+    const { words } = this.liveSet
+    for (let block = 1; block <= this.highest; block++) this.end(this.events + 1, words, block * WIDTH)
+    this.highest = 0
+    this.liveSet.clear()
+  }
+
+  /** What is live at a moment, by site; with an earlier moment, also what changed between the two. */
+  at(to: LogMoment, from?: LogMoment): LiveSites {
+    const size = this.keys.size
+    const columns = () => ({ bytes: new Float64Array(size), blocks: new Float64Array(size) })
+    const [before, born, ended] = [columns(), columns(), columns()]
+    let isBefore = from !== undefined
+    let [event, fromEvent] = [0, 0]
+    scan: for (const piece of this.pieces) {
+      const { count, site, size: sizes } = piece
+      for (let n = 0; n < count; n++) {
+        if (isBefore && isLater(piece, n, from as LogMoment)) isBefore = false
+        if (isLater(piece, n, to)) break scan
+        event = piece.event[n] as number
+        if (isBefore) fromEvent = event
+        const row = site[n] as number
+        const bytes = sizes[n] as number
+        if (isBefore) {
+          const at = row < 0 ? ~row : row
+          const sign = row < 0 ? -1 : 1
+          before.bytes[at] = (before.bytes[at] as number) + sign * bytes
+          before.blocks[at] = (before.blocks[at] as number) + sign
+        } else {
+          const to = row < 0 ? ended : born
+          const at = row < 0 ? ~row : row
+          to.bytes[at] = (to.bytes[at] as number) + bytes
+          to.blocks[at] = (to.blocks[at] as number) + 1
+        }
+      }
+    }
+    const rows = Array.from({ length: size }, (_, row) => row).filter(
+      (row) =>
+        (before.blocks[row] as number) !== 0 || (born.blocks[row] as number) > 0 || (ended.blocks[row] as number) > 0,
+    )
+    // Without an earlier moment, only what is live matters.
+    const shown = from === undefined ? rows.filter((row) => born.blocks[row] !== ended.blocks[row]) : rows
+    const column = (of: (row: number) => number) => shown.map(of)
+    const live = (figure: 'bytes' | 'blocks') => (row: number) =>
+      (before[figure][row] as number) + (born[figure][row] as number) - (ended[figure][row] as number)
+    return {
+      event: 'event' in to ? Math.min(to.event, this.events) : event,
+      ...(from !== undefined && { fromEvent: 'event' in from ? from.event : fromEvent }),
+      ...this.stacksOf(shown),
+      liveBytes: column(live('bytes')),
+      liveBlocks: column(live('blocks')),
+      beforeBytes: column((row) => before.bytes[row] as number),
+      beforeBlocks: column((row) => before.blocks[row] as number),
+      bornBytes: column((row) => born.bytes[row] as number),
+      bornBlocks: column((row) => born.blocks[row] as number),
+      endedBytes: column((row) => ended.bytes[row] as number),
+      endedBlocks: column((row) => ended.blocks[row] as number),
+    }
+  }
+
+  private stacksOf(rows: readonly number[]): Pick<LiveSites, 'frames' | 'parents' | 'nodeFrames' | 'node' | 'stack'> {
+    const used = new Set(rows)
+    const { keys } = this
+    const sites = {
+      keys,
+      size: keys.size,
+      isUsed: (row: number) => used.has(row),
+      owners: (site: number) => ({ site }),
+    }
+    const { frames, tree, rows: all } = stacksOf(sites, { name: () => ({}) })
+    const nodes = new Map([...all()].map(({ row, node }) => [row, node]))
+    const nodeOf = (row: number) => nodes.get(row) ?? 0
+    const own = ownTree({ tree, frames }, nodes.values(), new OwnFrames())
+    const stack = (node: number) => {
+      const stackFrames: number[] = []
+      for (let at = node; at > 0; at = tree.parents[at] as number) stackFrames.push(tree.frames[at] as number)
+      return stackFrames
+    }
+    return {
+      frames: frames.map(({ name, file, line }) => ({
+        name,
+        ...(file !== undefined && { file }),
+        ...(line !== undefined && { line }),
+      })),
+      parents: [...own.tree.parents],
+      nodeFrames: [...own.tree.frames],
+      node: rows.map((row) => own.nodeOf(nodeOf(row))),
+      stack: rows.map((row) => stack(nodeOf(row))),
+    }
+  }
+}
+
+/** Whether an entry is after a moment. */
+function isLater({ event, time }: Piece, n: number, moment: LogMoment): boolean {
+  return 'event' in moment ? (event[n] as number) > moment.event : (time[n] as number) > moment.time
+}

@@ -1,0 +1,134 @@
+import type { LiveSites } from '../../lib/transforms/report/live-log.js'
+import type { App } from '../app.js'
+import { changeColour, changeTree, signedText } from '../flame/change.js'
+import { graph } from '../flame/graph.js'
+import { topDown } from '../flame/tree.js'
+import { Model } from '../model.js'
+import { el } from '../parts/dom.js'
+import { bytes, counted, exactBytes, grouped, share } from '../parts/format.js'
+import { table, type Column } from '../parts/table.js'
+import { siteName } from '../sites/name.js'
+import { namedStacks, type NamedStack } from '../sites/rows.js'
+
+/** A site in the table. */
+interface Row extends NamedStack {
+  readonly n: number
+}
+
+const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0)
+
+/** What is live at a moment, or what changed between two, as a table and a flame graph. @param when the moments */
+export function momentPanel(app: App, sites: LiveSites, when: string): HTMLElement {
+  const isChange = sites.fromEvent !== undefined
+  const model = new Model({ ...app.model.data, frames: sites.frames })
+  const rows = namedStacks(model, sites.stack, '[unknown]').map((named, n): Row => ({ ...named, n }))
+  const list = table<Row>(isChange ? changeColumns(sites) : liveColumns(sites), {
+    label: isChange ? 'sites that changed' : 'sites that are live',
+    sortBy: isChange ? 'Change' : 'Live',
+    empty: isChange ? 'Nothing was born or ended.' : 'Nothing is live.',
+    step: 20,
+  })
+  list.set(rows)
+  return el(
+    'div',
+    { class: 'block moment', attributes: { tabindex: '-1' } },
+    el('h3', {}, isChange ? `Between ${when}` : `Live at ${when}`),
+    el('p', { class: 'explain', attributes: { 'aria-live': 'polite' } }, summary(sites)),
+    rows.length === 0 ? undefined : picture(model, sites),
+    list.element,
+  )
+}
+
+function summary(sites: LiveSites): string {
+  const live = `${bytes(sum(sites.liveBytes))} (${exactBytes(sum(sites.liveBytes))}) in ${counted(sum(sites.liveBlocks), 'block')}`
+  if (sites.fromEvent === undefined) return `${live} from ${counted(sites.node.length, 'site')}.`
+  const change = sum(sites.liveBytes) - sum(sites.beforeBytes)
+  return (
+    `Born: ${bytes(sum(sites.bornBytes))} in ${counted(sum(sites.bornBlocks), 'block')}. ` +
+    `Ended: ${bytes(sum(sites.endedBytes))} in ${counted(sum(sites.endedBlocks), 'block')}. ` +
+    `Change: ${signedText(change, bytes)}, from ${bytes(sum(sites.beforeBytes))} to ${live}. ` +
+    'A block that is resized ends and is born.'
+  )
+}
+
+function picture(model: Model, sites: LiveSites): HTMLElement {
+  const { parents, nodeFrames, node, liveBytes, beforeBytes, fromEvent } = sites
+  const isChange = fromEvent !== undefined
+  const changes = node.map((at, n) => [at, (liveBytes[n] ?? 0) - (isChange ? (beforeBytes[n] ?? 0) : 0)] as const)
+  const own = new Float64Array(parents.length)
+  for (const [at, change] of changes) own[at] = (own[at] as number) + change
+  const changed = changeTree(parents, nodeFrames, changes)
+  const tree = isChange ? changed : topDown(parents, nodeFrames, own)
+  const state = el('output', { class: 'detail', attributes: { 'aria-live': 'polite' } })
+  const name = (at: number) => model.name(tree.frames[at] ?? -1)
+  const lines = (at: number) => [
+    name(at),
+    isChange
+      ? `change: ${signedText(changed.net[at] ?? 0, bytes)}`
+      : `live: ${bytes(tree.totals[at] ?? 0)}, ${share(tree.totals[at] ?? 0, tree.totals[0] ?? 0)}`,
+  ]
+  const flame = graph({
+    name,
+    label: (at) => {
+      const text = model.label(tree.frames[at] ?? -1)
+      return isChange ? `${signedText(changed.net[at] ?? 0, bytes)} ${text}` : text
+    },
+    lines,
+    ...(isChange && {
+      fill: (at: number, isDark: boolean) => changeColour(changed.net[at] ?? 0, tree.totals[at] ?? 0, isDark),
+    }),
+    selected: (at) =>
+      state.replaceChildren(...lines(at).map((line, n) => el('span', n === 0 ? { class: 'strong' } : {}, line))),
+  })
+  flame.set(tree)
+  const explain = 'Widths are growth plus shrinkage: ▲ and red grew, ▼ and blue shrank.'
+  return el(
+    'div',
+    { class: 'low-flame' },
+    isChange ? el('p', { class: 'explain' }, explain) : undefined,
+    state,
+    flame.element,
+  )
+}
+
+const SITE: Column<Row> = { title: 'Site', isText: true, key: ({ name }) => name, cell: siteName }
+
+function amount(title: string, values: readonly number[], help: string): Column<Row> {
+  const of = ({ n }: Row) => values[n] ?? 0
+  return { title, help, key: of, cell: (row) => bytes(of(row)), exact: (row) => exactBytes(of(row)) }
+}
+
+function count(title: string, values: readonly number[], help: string): Column<Row> {
+  const of = ({ n }: Row) => values[n] ?? 0
+  return { title, help, key: of, cell: (row) => grouped(of(row)) }
+}
+
+function liveColumns({ liveBytes, liveBlocks }: LiveSites): Column<Row>[] {
+  const whole = sum(liveBytes)
+  return [
+    SITE,
+    amount('Live', liveBytes, 'bytes that are live at the moment'),
+    { title: 'Share', key: ({ n }) => liveBytes[n] ?? 0, cell: ({ n }) => share(liveBytes[n] ?? 0, whole) },
+    count('Blocks', liveBlocks, 'blocks that are live at the moment'),
+  ]
+}
+
+function changeColumns(sites: LiveSites): Column<Row>[] {
+  const change = ({ n }: Row) => (sites.liveBytes[n] ?? 0) - (sites.beforeBytes[n] ?? 0)
+  return [
+    SITE,
+    {
+      title: 'Change',
+      help: 'bytes live at the end of the part, less those at its begin',
+      key: (row) => Math.abs(change(row)),
+      cell: (row) => el('span', { class: change(row) > 0 ? 'up' : 'down' }, signedText(change(row), bytes)),
+      exact: (row) => exactBytes(change(row)),
+    },
+    amount('Before', sites.beforeBytes, 'bytes live when the part begins'),
+    amount('After', sites.liveBytes, 'bytes live when the part ends'),
+    amount('Born', sites.bornBytes, 'bytes of blocks that begin in the part'),
+    count('Blocks born', sites.bornBlocks, 'blocks that begin in the part'),
+    amount('Ended', sites.endedBytes, 'bytes of blocks that end in the part'),
+    count('Blocks ended', sites.endedBlocks, 'blocks that end in the part'),
+  ]
+}

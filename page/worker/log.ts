@@ -1,0 +1,64 @@
+import type { LiveSites, LogMoment } from '../../lib/transforms/report/live-log.js'
+import type { Answer, Question, Request } from './messages.js'
+
+/** What is live at moments of a trace. */
+export interface LiveAnswers {
+  /** What is live at a moment, and what changed since an earlier one. @throws Error if the trace cannot be read */
+  at(to: LogMoment, from?: LogMoment): Promise<LiveSites>
+  /** Ends the worker. */
+  end(): void
+}
+
+/** Has a worker make the log of a trace, which then answers. @param code that of the worker */
+export function liveAnswers(code: Promise<string>, request: Omit<Request, 'task'>): LiveAnswers {
+  const open = new Map<number, { resolve(sites: LiveSites): void; reject(error: Error): void }>()
+  let asked = 0
+  let hasEnded = false
+  let worker: Worker | undefined
+  const fail = (error: Error) => {
+    for (const { reject } of open.values()) reject(error)
+    open.clear()
+  }
+  const ready = code.then(
+    (text) =>
+      new Promise<Worker>((resolve, reject) => {
+        if (hasEnded) throw new Error('cancelled')
+        const address = URL.createObjectURL(new Blob([text], { type: 'text/javascript' }))
+        const made = (worker = new Worker(address))
+        made.addEventListener('message', ({ data }: MessageEvent<Answer>) => {
+          if (data.kind === 'log') {
+            URL.revokeObjectURL(address)
+            resolve(made)
+          } else if (data.kind === 'live') {
+            open.get(data.question)?.resolve(data.sites)
+            open.delete(data.question)
+          } else if (data.kind === 'error') {
+            reject(new Error(data.message))
+            fail(new Error(data.message))
+          }
+        })
+        made.addEventListener('error', ({ message }) => {
+          reject(new Error(message))
+          fail(new Error(message))
+        })
+        made.postMessage({ ...request, task: 'log' } satisfies Request)
+      }),
+  )
+  // Whoever asks is told.
+  ready.catch(() => {})
+  return {
+    async at(to, from) {
+      const log = await ready
+      return new Promise((resolve, reject) => {
+        const question = asked++
+        open.set(question, { resolve, reject })
+        log.postMessage({ question, to, ...(from !== undefined && { from }) } satisfies Question)
+      })
+    },
+    end() {
+      hasEnded = true
+      worker?.terminate()
+      fail(new Error('cancelled'))
+    },
+  }
+}
