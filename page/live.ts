@@ -18,7 +18,12 @@ void start(async (app, reveal) => {
     return
   }
   const { generator = 'heapflow' } = (document.querySelector('#worker') as HTMLElement).dataset
-  const place = viewer(app, { code, generator }, (report, file) =>
-    explore(app, report, { file: () => file, code, name: file.name, generator, isEmbedded: false }, () => place.open()),
+  const place = viewer(app, { code, generator }, (report, file, old) =>
+    explore(
+      app,
+      report,
+      { file: () => file, code, name: file.name, generator, isEmbedded: false },
+      { another: () => place.open(), old },
+    ),
   )
 })

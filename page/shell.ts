@@ -80,7 +80,7 @@ export function shell(root: HTMLElement, model: Model, { another, filter }: Shel
   }
 
   function show(): void {
-    const { view, target } = parseAddress(location.hash, names)
+    const { view, target } = parseAddress(location.hash === '' ? `#${model.data.view ?? ''}` : location.hash, names)
     const isOther = view !== current
     current = view
     const shown = mount(view)

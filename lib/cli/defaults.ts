@@ -58,6 +58,9 @@ export const SITE_GROUPS = ['site', 'function', 'module', 'thread'] as const
 /** The shells that `heapflow completion` has a script for. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 
+/** `hf-diff --to`: the forms besides text. */
+export const DIFF_FORMS = ['html'] as const
+
 /** `hf-diff --sort`: what sites are ordered by, the first one by default. */
 export const DIFF_ORDERS = ['leaked', 'peak', 'allocated', 'temporary'] as const
 

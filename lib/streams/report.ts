@@ -11,7 +11,10 @@ import { CollectingSink, type ResultSink } from './result-sink.js'
 export type ReportSink = ResultSink<Report>
 
 /** The data of a page. */
-export interface ReportPageOptions extends Pick<PageOptions, 'name' | 'isFile' | 'compared' | 'generator' | 'omitted'> {
+export interface ReportPageOptions extends Pick<
+  PageOptions,
+  'name' | 'isFile' | 'compared' | 'view' | 'generator' | 'omitted'
+> {
   /** The trace in the compact format, from which the page recomputes its views. */
   readonly trace?: Uint8Array
 }
@@ -20,6 +23,7 @@ const OPTIONS: OptionNames<ReportPageOptions> = {
   name: 'string',
   isFile: 'boolean',
   compared: true,
+  view: 'string',
   generator: 'string',
   omitted: true,
   trace: true,

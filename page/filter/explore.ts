@@ -12,7 +12,12 @@ import { filterPanel, type Source } from './panel.js'
  * Shows a report whose trace is at hand: the reader can filter it, and all views show the part that is left.
  * @param another lets the reader open another trace, where the page can
  */
-export function explore(root: HTMLElement, whole: ReportData, source: Source, another?: () => void): void {
+export function explore(
+  root: HTMLElement,
+  whole: ReportData,
+  source: Source,
+  { another, old }: { another?: () => void; old?: File | undefined } = {},
+): void {
   let live: LiveAnswers | undefined
   let isFirst = true
   const show = (taken?: Taken, criteria: readonly Criterion[] = []) => {
@@ -47,6 +52,11 @@ export function explore(root: HTMLElement, whole: ReportData, source: Source, an
   }
   const panel = filterPanel(source, whole, show)
   const asked = filterOf(location.hash)
+  if (old !== undefined) {
+    show()
+    panel.compare(old)
+    return
+  }
   if (asked.length === 0) show()
   else {
     show()

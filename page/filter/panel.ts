@@ -2,6 +2,7 @@ import { TRACE_NOTE } from '../../lib/exports/report/trace-note.js'
 import type { ReportData } from '../../lib/transforms/report/result.js'
 import { button, el } from '../parts/dom.js'
 import { counted, grouped } from '../parts/format.js'
+import { visible } from '../parts/text.js'
 import { startJob } from '../worker/job.js'
 import type { Criterion, Taken } from '../worker/messages.js'
 import { commandOf } from './command.js'
@@ -26,6 +27,8 @@ export interface FilterPanel {
   add(criteria: readonly Criterion[]): void
   /** Enters these values, and nothing else, and applies them. */
   restore(criteria: readonly Criterion[]): void
+  /** Compares what is shown with another trace, and shows that. */
+  compare(file: File): void
   /** Ends what is going on. */
   cancel(): void
 }
@@ -51,6 +54,9 @@ export function filterPanel(
   let stopJob: (() => void) | undefined
   /** The number of reports that were asked for: what was begun for an earlier one is not continued. */
   let asked = 0
+  /** The trace that the report is compared with. */
+  let old: { file: Blob; name: string } | undefined
+  let isNew = false
 
   function cancel(): void {
     asked++
@@ -76,7 +82,7 @@ export function filterPanel(
       fail(error)
       return
     }
-    if (criteria.length === 0) {
+    if (criteria.length === 0 && old === undefined) {
       state.textContent = all
       command.textContent = ''
       show()
@@ -90,15 +96,21 @@ export function filterPanel(
       if (mine !== asked) return
       stopJob = startJob(
         code,
-        { file, name, generator, criteria },
+        { file, name, generator, criteria, old },
         {
           progress: ({ bytes: read }) => (bar.value = read / Math.max(1, file.size)),
           failed: fail,
           done(taken) {
             cancel()
-            state.textContent = `${grouped(taken.data.summary.events)} of ${counted(whole.summary.events, 'event')}`
-            command.textContent = commandOf(criteria, whole)
+            const other = old === undefined ? '' : `, compared with ${visible(old.name)}`
+            state.textContent =
+              criteria.length === 0
+                ? `${all}${other}`
+                : `${grouped(taken.data.summary.events)} of ${counted(whole.summary.events, 'event')}${other}`
+            command.textContent = criteria.length === 0 ? '' : commandOf(criteria, whole)
             show(taken, criteria)
+            if (isNew) location.hash = '#comparison'
+            isNew = false
           },
         },
       )
@@ -109,6 +121,16 @@ export function filterPanel(
 
   function reset(): void {
     form.clear()
+    old = undefined
+    void apply()
+  }
+
+  /** Compares what is shown with another trace. */
+  function compare(file: File | undefined): void {
+    if (file === undefined) return
+    other.value = ''
+    old = { file, name: file.name }
+    isNew = true
     void apply()
   }
 
@@ -124,6 +146,11 @@ export function filterPanel(
     }
   }
 
+  const other = el('input', {
+    class: 'file',
+    attributes: { type: 'file', tabindex: '-1', 'aria-label': 'older trace to compare with' },
+    on: { change: () => compare(other.files?.[0]) },
+  })
   const element = el(
     'details',
     { class: 'filter' },
@@ -150,6 +177,10 @@ export function filterPanel(
         { class: 'bar' },
         el('button', { attributes: { type: 'submit' } }, 'Apply'),
         button('Reset', reset),
+        button('Compare with an older trace', () => other.click(), {
+          title: isEmbedded ? 'a compact trace (.hfc)' : 'of any format',
+        }),
+        other,
         isEmbedded ? button('Save the trace', save, { title: 'as a compact trace (.hfc)' }) : undefined,
         work,
       ),
@@ -168,6 +199,7 @@ export function filterPanel(
       form.restore(criteria)
       void apply()
     },
+    compare,
     cancel,
   }
 }

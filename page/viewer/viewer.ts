@@ -18,12 +18,12 @@ export interface Viewer {
 export function viewer(
   root: HTMLElement,
   { code, generator }: { code: () => Promise<string>; generator: string },
-  show: (data: ReportData, file: File) => void,
+  show: (data: ReportData, file: File, old?: File) => void,
 ): Viewer {
   const input = el('input', {
     class: 'file',
-    attributes: { type: 'file', 'aria-label': 'trace' },
-    on: { change: () => void take(input.files?.[0]) },
+    attributes: { type: 'file', multiple: '', 'aria-label': 'trace' },
+    on: { change: () => void takeAll(input.files) },
   })
   const bar = el('progress', { attributes: { max: '1', 'aria-label': 'progress' } })
   const state = el('p', { class: 'state', attributes: { 'aria-live': 'polite' } })
@@ -35,7 +35,11 @@ export function viewer(
     'div',
     { class: 'drop' },
     el('h1', {}, 'heapflow'),
-    el('p', {}, 'Drop a heap trace here, or choose one: any format that heapflow reads, compressed or not.'),
+    el(
+      'p',
+      {},
+      'Drop a heap trace here, or choose one: any format that heapflow reads, compressed or not. Of two traces, the newer file is compared with the older one.',
+    ),
     el('p', {}, choose, input),
     el('p', { class: 'explain' }, 'It is read in this page. Nothing leaves your machine.'),
     work,
@@ -59,7 +63,13 @@ export function viewer(
     fault.textContent = message
   }
 
-  async function take(file: File | undefined): Promise<void> {
+  /** Takes a trace, or the older of two, and the one that it is compared with. */
+  function takeAll(files: FileList | undefined | null): void {
+    const two = [...(files ?? [])].slice(0, 2).toSorted((a, b) => a.lastModified - b.lastModified)
+    void take(two.at(-1), two.length === 2 ? two[0] : undefined)
+  }
+
+  async function take(file: File | undefined, old?: File): Promise<void> {
     if (file === undefined) return
     cancel()
     open()
@@ -88,7 +98,7 @@ export function viewer(
       failed,
       done({ data }) {
         cancel()
-        show(data, file)
+        show(data, file, old)
       },
     })
   }
@@ -105,7 +115,7 @@ export function viewer(
   addEventListener('drop', (event) => {
     event.preventDefault()
     place.classList.remove('over')
-    void take(event.dataTransfer?.files[0])
+    takeAll(event.dataTransfer?.files)
   })
   open()
   return { open }

@@ -1,5 +1,6 @@
 import type { ReportComparison } from '../../lib/transforms/report/result.js'
 import type { View } from '../app.js'
+import { bothTimelines, changeGraph, functionTable } from './difference.js'
 import { none } from '../parts/bars.js'
 import { choice, el } from '../parts/dom.js'
 import { bytes, counted, exactBytes, grouped, share, toNumber, type Integer } from '../parts/format.js'
@@ -24,7 +25,8 @@ interface Row extends NamedStack {
 export const comparison: View = {
   title: 'Comparison',
   has: ({ data }) => data.comparison !== undefined,
-  mount({ model }) {
+  mount(app) {
+    const { model } = app
     const c = model.data.comparison
     if (c === undefined) return { element: el('section') }
     const lead = `Compared with ${c.old}: ${counted(c.differing, 'stack')} ${c.differing === 1 ? 'differs' : 'differ'}.`
@@ -41,15 +43,35 @@ export const comparison: View = {
       expression = next
       show()
     })
+    let isBlocks = false
+    let current: Figure = 'end'
     const choose = (figure: Figure) => {
+      current = figure
       list = differences(c, figure)
-      box.replaceChildren(list.element)
+      box.replaceChildren(
+        changeGraph(model, c, figure, isBlocks),
+        el('h3', {}, 'Sites'),
+        list.element,
+        el('h3', {}, 'Functions'),
+        functionTable(model, c, figure),
+      )
       show()
     }
     const figures = choice(
       'Figure',
       FIGURES.filter(([name]) => model.isKnown(name)),
       choose,
+    )
+    const units = choice(
+      'Flame graph of',
+      [
+        ['bytes', 'bytes'],
+        ['blocks', 'blocks'],
+      ],
+      (unit) => {
+        isBlocks = unit === 'blocks'
+        choose(current)
+      },
     )
     choose('end')
     return {
@@ -61,9 +83,10 @@ export const comparison: View = {
           c,
           FIGURES.filter(([name]) => model.isKnown(name)),
         ),
+        bothTimelines(app, c),
         rows.length === 0
           ? none('No stack differs: both runs have the same figures.')
-          : el('div', {}, el('div', { class: 'bar' }, figures.element, field.element), box),
+          : el('div', {}, el('div', { class: 'bar' }, figures.element, units.element, field.element), box),
       ),
       ...(rows.length > 0 && { search: field.input }),
     }
@@ -152,5 +175,9 @@ function difference(old: Integer, next: Integer): bigint {
 /** A difference with its sign, coloured: more is red. */
 function signed(value: bigint, isBytes: boolean): HTMLElement {
   const text = isBytes ? bytes(value) : grouped(value)
-  return el('span', { class: value > 0n ? 'up' : value < 0n ? 'down' : '' }, value > 0n ? `+${text}` : text)
+  return el(
+    'span',
+    { class: value > 0n ? 'up' : value < 0n ? 'down' : '' },
+    value > 0n ? `▲ +${text}` : value < 0n ? `▼ ${text}` : text,
+  )
 }

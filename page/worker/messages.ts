@@ -15,7 +15,9 @@ export interface Request {
   readonly file: Blob
   readonly name: string
   readonly generator: string
-  /** What of the trace the report is on; all of it if there are none. */
+  /** The trace that it is compared with. */
+  readonly old?: { readonly file: Blob; readonly name: string } | undefined
+  /** What of the trace the report is on; all of it if there are none. The same is taken of the other trace. */
   readonly criteria: readonly Criterion[]
 }
 

@@ -1,5 +1,8 @@
 import { TraceError } from '../../lib/event/error.js'
 import type { EventBatch } from '../../lib/event/batch.js'
+import { ProfileCollector } from '../../lib/transforms/profile/collector.js'
+import { compareProfiles } from '../../lib/transforms/profile/difference.js'
+import type { Profile } from '../../lib/transforms/profile/profile.js'
 import { ReportCollector } from '../../lib/transforms/report/collector.js'
 import { LiveLog } from '../../lib/transforms/report/live-log.js'
 import type { Answer, Question, Request, Taken } from './messages.js'
@@ -48,6 +51,19 @@ export function serve(read: Read): void {
   scope.addEventListener('message', ({ data }) => void run(data))
 }
 
+/** The profile of another trace. @throws TraceError if it is not whole */
+async function profileOf({ file, criteria }: Request, read: Read): Promise<Profile> {
+  const collector = new ProfileCollector()
+  const listener: Listener = { onFormat: () => {}, onWarning: () => {}, onProgress: () => {} }
+  const part = partOf(
+    criteria,
+    () => read(file, listener),
+    () => {},
+  )
+  for await (const batch of part.batches()) collector.add(batch)
+  return collector.finish()
+}
+
 /** The log of the live set of a trace, or of a part of it, up to where it can be read. */
 export async function takeLog(request: Request, read: Read, answer: (message: Answer) => void): Promise<LiveLog> {
   const log = new LiveLog()
@@ -81,7 +97,8 @@ export async function takeLog(request: Request, read: Read, answer: (message: An
  * @throws Error if nothing could be read, or if there cannot be such criteria
  */
 export async function takeReport(request: Request, read: Read, answer: (message: Answer) => void): Promise<Taken> {
-  const { file, name, generator, criteria } = request
+  const { file, name, generator, criteria, old } = request
+  const before = old === undefined ? undefined : await profileOf({ ...request, ...old }, read)
   const collector = new ReportCollector()
   const warnings = new Set<string>()
   const warn = (text: string) => void warnings.add(text)
@@ -119,6 +136,12 @@ export async function takeReport(request: Request, read: Read, answer: (message:
   if (!found) throw new Error('the trace has no events')
   const notes = [...warnings].slice(0, MAX_WARNINGS)
   if (warnings.size > MAX_WARNINGS) notes.push(`There are ${warnings.size - MAX_WARNINGS} more warnings.`)
-  const data = collector.finish(isComplete).data({ name, generator })
+  const report = collector.finish(isComplete)
+  const compared = before && {
+    name: old?.name ?? '',
+    difference: compareProfiles(before, report.profile),
+    statistics: before.statistics,
+  }
+  const data = report.data({ name, generator, ...(compared !== undefined && { compared }) })
   return { data: { ...data, notes: [...data.notes, ...notes] }, numbers: part.numbers.result }
 }

@@ -129,6 +129,54 @@ describe('the report that hf-report writes of a real trace', { tags: ['slow'] },
     expect(faults).toEqual([])
   })
 
+  test('hf-diff --to html begins with the comparison, which has the figures of hf-diff', async () => {
+    const html = `${scratch()}/diff.html`
+    const [old, next] = ['test/fixtures/mtrc/small64.mtrc.gz', 'test/fixtures/mtrc/git.mtrc.gz']
+    expect((await shell(`hf-diff --to html ${old} ${next} -o ${html}`)).code).toBe(0)
+    const figures = { end: 'leaked', peak: 'peak', allocated: 'allocated', temporary: 'temporary' } as const
+    const { page, faults } = await openPage(pathToFileURL(html).href)
+    const view = page.locator('#view-comparison')
+    await view.waitFor({ state: 'visible' })
+    expect(await view.locator('figure .u-label').allTextContents()).toEqual([
+      'at',
+      'before: small64.mtrc.gz',
+      'after: git.mtrc.gz',
+    ])
+    const list = view.locator('.table', { has: page.locator('table[aria-label="stacks that differ"]') })
+    for (const [figure, order] of Object.entries(figures)) {
+      interface Compared {
+        allocated: { bytes: number }
+        leaked: { bytes: number }
+        atPeak: { bytes: number }
+        temporary: { bytes: number }
+      }
+      const json = JSON.parse((await shell(`hf-diff --json --sort ${order} ${old} ${next}`)).stdout.toString()) as {
+        sites: { old: Compared; new: Compared }[]
+      }
+      const key = ({ leaked: 'leaked', peak: 'atPeak', allocated: 'allocated', temporary: 'temporary' } as const)[order]
+      await view.locator('select').first().selectOption(figure)
+      const more = list.getByRole('button', { name: 'Show all' })
+      if (await more.isVisible()) await more.click()
+      const changes = json.sites.map((site) => site.new[key].bytes - site.old[key].bytes)
+      const titles = await list
+        .locator('tbody td:nth-child(4)')
+        .evaluateAll((all) => all.map((cell) => (cell as unknown as { title: string }).title))
+      const numbers = titles.map((title) => Number(title.replace(/[^-\d]/g, '')))
+      // The page lists stacks that differ in any figure.
+      const sorted = (values: number[]) => values.filter((value) => value !== 0).toSorted((a, b) => a - b)
+      expect(sorted(numbers), figure).toEqual(sorted(changes))
+      const root = await view
+        .locator('.detail')
+        .textContent()
+        .catch(() => '')
+      const growth = sum(changes)
+      expect(root).toContain(growth > 0 ? '▲ +' : growth < 0 ? '▼ −' : '= 0')
+    }
+    expect(faults).toEqual([])
+    for (const flag of ['--json', '--collapsed', '--top 3', '--full'])
+      expect((await shell(`hf-diff --to html ${flag} ${old} ${next} -o ${html}`)).code, flag).toBe(2)
+  })
+
   test('what is in a trace stays text, in the tables too', async () => {
     const name = '</script><img src=x onerror=globalThis.pwned=1>'
     const folder = scratch()

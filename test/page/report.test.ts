@@ -144,7 +144,7 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     await page.keyboard.press('ArrowDown')
     expect(await detail.textContent()).toMatch(/^keep.*20 blocks, 90\.9 %/)
     await view.locator('.search input').fill('^copy')
-    expect(await view.locator('.message').textContent()).toBe('matches: 2 blocks, 9.1 %')
+    expect(await view.locator('.search .message').textContent()).toBe('matches: 2 blocks, 9.1 %')
     await view.locator('.search input').fill('[')
     expect(await view.locator('.search .message.bad').count()).toBe(1)
     await view.locator('input[type=checkbox]').uncheck()

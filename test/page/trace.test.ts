@@ -224,7 +224,7 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
   })
 
   test('a link restores the filter', async () => {
-    const watched = await report(STACKS)
+    const watched = await report(SMALL)
     await apply(watched, { size: '100..', temporary: true })
     await applied(watched)
     await watched.page.locator('nav a[href="#sites"]').click()

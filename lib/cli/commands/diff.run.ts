@@ -7,6 +7,7 @@ import { namedInput } from '../named-input.js'
 import { outputOf, writePieces } from '../output.js'
 import { differenceJson, differenceStacks, differenceText, type DiffOrder } from '../report/difference.js'
 import { profileOf } from '../report/profile-of.js'
+import { writeReport, type ReportJob } from '../report/report-job.js'
 import { refuseRowFlags, rowNames } from '../row-names.js'
 
 /** Runs `hf-diff`. @throws UsageError */
@@ -18,6 +19,10 @@ export async function runDiff(args: Arguments): Promise<void> {
   if (old === '-' && next === '-') throw new UsageError('only one of the traces can be standard input')
   if (args.has('json') && args.has('collapsed')) throw new UsageError('--json and --collapsed cannot be combined')
   if (args.has('collapsed') && args.has('top')) throw new UsageError('--top and --collapsed cannot be combined')
+  if (args.has('to')) {
+    await writePage(args, old, next)
+    return
+  }
   const order = (args.value('sort') ?? DIFF_ORDERS[0]) as DiffOrder
   const match = (args.value('match') ?? 'names') as ProfileMatch
   const text = args.value('top')
@@ -37,4 +42,27 @@ export async function runDiff(args: Arguments): Promise<void> {
           : differenceText(difference, order, top ?? TOP, names),
       ])
   await writePieces(output, pieces)
+}
+
+/** Flags that a page has no use for. */
+const NOT_IN_PAGES = ['json', 'collapsed', 'top', 'sort', 'thread-root']
+
+/** Writes the page that hf-report --compare writes, without the trace; it begins with the comparison. */
+async function writePage(args: Arguments, old: string, input: string): Promise<void> {
+  const other = NOT_IN_PAGES.find((name) => args.has(name))
+  if (other !== undefined) throw new UsageError(`--${other} and --to html cannot be combined`)
+  refuseRowFlags(args, 'to')
+  const match = (args.value('match') ?? 'names') as ProfileMatch
+  const job: ReportJob = {
+    command: 'hf-diff',
+    input,
+    old,
+    match,
+    trace: undefined,
+    embed: 0,
+    read: (path) => namedInput(path, args),
+    isDifference: true,
+  }
+  // A page on a terminal is of no use.
+  await writeReport(job, outputOf(args, [old, input], true))
 }

@@ -1,7 +1,12 @@
 import { PROFILE_MATCHES } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
+<<<<<<< HEAD
 import { DIFF_ORDERS, TOP } from '../defaults.js'
 import { OUTPUT_FLAGS, ROW_FLAGS, SYMBOLIZE_FLAG, SYMBOLIZE_HELP, TREE_FLAG } from '../flags.js'
+=======
+import { DIFF_FORMS, DIFF_ORDERS, TOP } from '../defaults.js'
+import { OUTPUT_FLAGS, ROW_FLAGS, SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
+>>>>>>> 07519af5 (hf-diff --to html: a flame graph by change, sites, functions and both runs over time; the viewer compares two files)
 
 export const diff: Command = {
   name: 'hf-diff',
@@ -14,7 +19,8 @@ export const diff: Command = {
     'traces may be -, standard input.\n' +
     `${SYMBOLIZE_HELP}\n` +
     'If no event of either trace has a site, sizes of blocks are compared instead. If nothing differs, one sentence ' +
-    'says so. Both traces must be whole: of a truncated one, only the error is shown.',
+    'says so. Both traces must be whole: of a truncated one, only the error is shown. With --to html, the page on the ' +
+    'part of NEW that was read is written before the error.',
   memory: 'grows with the live blocks of one trace at a time (75 to 140 bytes each), and the stacks of both.',
   flags: [
     { name: 'sort', value: 'KEY', help: `Order sites by this figure (default ${DIFF_ORDERS[0]})`, values: DIFF_ORDERS },
@@ -28,6 +34,12 @@ export const diff: Command = {
       values: PROFILE_MATCHES,
     },
     { name: 'json', help: 'Write the difference as JSON' },
+    {
+      name: 'to',
+      value: 'FORM',
+      help: 'Write a page for the browser: flame graph and tables by change, both runs over time (see hf-report)',
+      values: DIFF_FORMS,
+    },
     { name: 'collapsed', help: 'Write collapsed stacks with the old and the new bytes, for differential flame graphs' },
     { name: 'thread-root', help: 'Put the thread that allocated at the root of each stack' },
     SYMBOLIZE_FLAG,
@@ -35,6 +47,7 @@ export const diff: Command = {
   ],
   examples: [
     { command: 'hf-diff before.mtrc after.mtrc', means: 'what leaks now, and did not' },
+    { command: 'hf-diff --to html -o diff.html before.mtrc after.mtrc', means: 'the same as a page for the browser' },
     {
       command: 'hf-diff --collapsed --sort peak a.mtrc b.mtrc | flamegraph.pl > diff.svg',
       means: 'a differential flame graph of the peaks',

@@ -33,6 +33,8 @@ export interface ReportJob {
   readonly embed: number
   /** How a file is read. */
   readonly read: (path: string) => TraceInput
+  /** The page begins with the comparison. */
+  readonly isDifference?: boolean
 }
 
 /** What report the arguments ask for. @throws UsageError */
@@ -64,7 +66,7 @@ interface Taken {
 
 /** Writes a report as a page. @param output where, or what takes it */
 export async function writeReport(job: ReportJob, output: TraceRun['output']): Promise<void> {
-  const { command, input, old, match, trace, embed, read } = job
+  const { command, input, old, match, trace, embed, read, isDifference } = job
   const before = old === undefined ? undefined : await profileOf(command, read(old))
   const figures = new ReportCollector()
   const copying = embed === 0 ? undefined : new (await import('../../exports/report/trace-copy.js')).TraceCopy(embed)
@@ -81,6 +83,7 @@ export async function writeReport(job: ReportJob, output: TraceRun['output']): P
       isFile: input !== '-' && trace === undefined && inputSize(input) !== undefined,
       generator: `heapflow ${version()}`,
       ...(before !== undefined && { compared: comparedWith(before, nameOf(old as string), report, match) }),
+      ...(isDifference === true && { view: 'comparison' as const }),
       ...(copy !== undefined && { trace: copy }),
       ...(copying?.reason !== undefined && { omitted: [copying.reason] }),
     })
@@ -112,5 +115,5 @@ function nameOf(path: string): string {
 }
 
 function comparedWith(before: Profile, name: string, { profile }: Report, match: ProfileMatch) {
-  return { name, difference: compareProfiles(before, profile, { match }) }
+  return { name, difference: compareProfiles(before, profile, { match }), statistics: before.statistics }
 }

@@ -1,5 +1,6 @@
 import type { ComparedFigures, ComparedStack, ProfileDifference } from '../profile/difference.js'
 import { isEqual } from '../profile/difference.js'
+import type { Statistics } from '../statistics/result.js'
 import type { FrameList } from './frame-list.js'
 import { integer } from './plain.js'
 import { COMPARED, type ComparedName, type Integer, type ReportComparison } from './result.js'
@@ -22,10 +23,19 @@ export interface Compared {
   /** The name of the old trace. */
   readonly name: string
   readonly difference: ProfileDifference
+  /** The statistics of the old trace, for its live bytes over time. */
+  readonly statistics?: Pick<Statistics, 'timeline' | 'time' | 'events'>
 }
 
+/** The maximum number of parts of the old timeline. */
+const MOST_PARTS = 500
+
 /** The stacks that differ most. @param limit the number of rows, besides that of all others */
-export function comparisonOf({ name, difference }: Compared, frames: FrameList, limit: number): ReportComparison {
+export function comparisonOf(
+  { name, difference, statistics }: Compared,
+  frames: FrameList,
+  limit: number,
+): ReportComparison {
   const differing = difference.stacks.filter((stack) => !isEqual(stack))
   const chosen = mostDifferent(differing, limit)
   const isShown = new Set(chosen)
@@ -49,6 +59,27 @@ export function comparisonOf({ name, difference }: Compared, frames: FrameList, 
     ],
     before: columns('old'),
     after: columns('new'),
+    ...(statistics !== undefined && { timeline: oldTimeline(statistics) }),
+  }
+}
+
+/** The highest levels of live bytes of the old run, in no more parts than are drawn. */
+function oldTimeline({
+  timeline,
+  time,
+}: Pick<Statistics, 'timeline' | 'time'>): NonNullable<ReportComparison['timeline']> {
+  const step = Math.ceil(timeline.length / MOST_PARTS)
+  const parts = Array.from({ length: Math.ceil(timeline.length / step) || 0 }, (_, n) =>
+    timeline.slice(n * step, (n + 1) * step),
+  )
+  const times = parts.map((some) => some.at(-1)?.time)
+  return {
+    event: parts.map((some) => some.at(-1)?.event ?? 0),
+    ...(time !== undefined && { time: times.map((at) => (at === undefined ? null : integer(at - time.first))) }),
+    ...(time?.unit !== undefined && { unit: time.unit }),
+    maxBytes: parts.map((some) =>
+      integer(some.reduce((most, { maxBytes }) => (maxBytes > most ? maxBytes : most), 0n)),
+    ),
   }
 }
 

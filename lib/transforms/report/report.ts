@@ -57,6 +57,8 @@ export interface ReportDataOptions {
   /** Which frames the flame graph leaves out at the inner ends of stacks. Default: wrappers of allocation. */
   readonly own?: OwnFrames
   readonly limits?: ReportLimits
+  /** The view that is shown first, if not the overview. */
+  readonly view?: 'comparison'
   /** What else was left out, as sentences. */
   readonly omitted?: readonly string[]
 }
@@ -68,6 +70,7 @@ const OPTIONS: OptionNames<ReportDataOptions> = {
   compared: true,
   own: true,
   limits: true,
+  view: 'string',
   omitted: true,
 }
 
@@ -121,6 +124,7 @@ export class Report {
       compared,
       own = new OwnFrames(),
       limits = REPORT_LIMITS[0],
+      view,
       omitted = [],
     } = options
     const { collector, kernel, clock, levels, generations, problems, notes, profile } = this.sources
@@ -148,6 +152,7 @@ export class Report {
       name: name.toWellFormed(),
       isFile,
       generator,
+      ...(view !== undefined && { view }),
       notes: notesOf(statistics),
       omitted: [
         ...(folded.folded > 0

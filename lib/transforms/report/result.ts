@@ -379,6 +379,8 @@ export interface ReportComparison {
   stack: StackFrames[]
   before: Record<ComparedName, Integer[]>
   after: Record<ComparedName, Integer[]>
+  /** The old run over time, in at most 500 parts: their highest levels, and the unit of its times. */
+  timeline?: Moments & { maxBytes: Integer[]; unit?: string }
 }
 
 /** Everything that a report shows. */
@@ -390,6 +392,8 @@ export interface ReportData {
   isFile: boolean
   /** The program and its version. */
   generator: string
+  /** The view that is shown first; the overview if absent. */
+  view?: 'comparison'
   /** Notes for readers, as sentences, for example that the trace is truncated. */
   notes: string[]
   /** What was omitted from the report, with amounts, as sentences. */
