@@ -37,6 +37,7 @@ export function help(titles: readonly string[]): HTMLDialogElement {
     ['?', 'this list'],
     ['↑ ↓ Home End', 'in a table: move between rows'],
     ['Enter', 'in a table: show the row in the flame graph'],
+    ['c', 'in a table: copy the row'],
     ['↑ ↓ ← →', 'in the flame graph: caller, callee, beside'],
     ['Enter', 'in the flame graph: zoom'],
     ['Backspace, Esc', 'in the flame graph: zoom out, to all'],

@@ -1,5 +1,7 @@
 import { canvas, PRINTED, showTip } from '../parts/canvas.js'
 import { el } from '../parts/dom.js'
+import type { Brush } from '../parts/svg-context.js'
+import { takeAway } from '../parts/take.js'
 import { PAPER_WIDTH } from '../parts/paper.js'
 import { withoutMiddle } from '../parts/text.js'
 import { colour, isDark } from '../parts/theme.js'
@@ -26,6 +28,8 @@ export interface Graph {
   /** Marks the frames that match, and returns the sum of their figures; 0 if there is nothing to match. */
   mark(matches: ((frame: number) => boolean) | undefined): number
   focus(): void
+  /** The frames of the selected node and its callers, the innermost first, one on each line. */
+  stack(): string
 }
 
 /** The properties of nodes that the picture needs. */
@@ -83,11 +87,11 @@ export function graph({ name, label, lines, selected, fill: fillOf }: GraphTexts
     arrange()
   })
 
-  function draw(context: CanvasRenderingContext2D, width: number, space: number): void {
+  function draw(context: Brush, width: number, space: number): void {
     paint(context, width, space, scroller.scrollTop)
   }
 
-  function paint(context: CanvasRenderingContext2D, width: number, space: number, top: number): void {
+  function paint(context: Brush, width: number, space: number, top: number): void {
     context.font = FONT
     context.textBaseline = 'middle'
     const dark = isDark()
@@ -163,8 +167,19 @@ export function graph({ name, label, lines, selected, fill: fillOf }: GraphTexts
     event.preventDefault()
   })
 
+  const box = el(
+    'div',
+    {},
+    scroller,
+    takeAway(() => ({
+      title: 'flame graph',
+      width: Math.max(600, surface.clientWidth),
+      height: rows.length * ROW,
+      draw: (brush) => paint(brush, Math.max(600, surface.clientWidth), rows.length * ROW, 0),
+    })),
+  )
   return {
-    element: scroller,
+    element: box,
     set(next, node = 0) {
       tree = next
       scroller.scrollTop = 0
@@ -177,6 +192,7 @@ export function graph({ name, label, lines, selected, fill: fillOf }: GraphTexts
       return next === undefined ? 0 : matched(tree, next)
     },
     focus: () => surface.focus(),
+    stack: () => pathTo(tree, current).slice(1).toReversed().map(name).join('\n'),
   }
 }
 
@@ -192,7 +208,7 @@ function fill(name: string, dark: boolean, isPale: boolean): string {
 }
 
 /** A text without as much of its middle as does not fit into a width. */
-function fitting(context: CanvasRenderingContext2D, text: string, width: number): string {
+function fitting(context: Brush, text: string, width: number): string {
   const guess = Math.ceil(width / 3)
   if (text.length <= guess && context.measureText(text).width <= width) return text
   let [low, high] = [0, Math.min(text.length - 1, guess)]

@@ -1,4 +1,6 @@
+import { barPicture } from './chart-picture.js'
 import { el } from './dom.js'
+import { takeAway } from './take.js'
 import { showTip } from './canvas.js'
 import { ticks, type Quantity } from './ticks.js'
 
@@ -86,6 +88,7 @@ export function bars(
     el('div', { class: 'axis-title' }, y),
     el('div', { class: 'scaled' }, scale, list),
     el('div', { class: 'axis-title below' }, x),
+    takeAway(() => barPicture(label, values, { x, y, quantity, colour })),
   )
 }
 

@@ -1,4 +1,6 @@
 import { el } from './dom.js'
+import type { Picture } from './take.js'
+import type { Brush } from './svg-context.js'
 import { onTheme } from './theme.js'
 
 /** A canvas that is drawn again when its box or the colours change. Sizes are in CSS pixels. */
@@ -6,16 +8,15 @@ export interface Canvas {
   readonly element: HTMLCanvasElement
   /** Schedules one repaint, regardless of the number of calls. */
   redraw(): void
+  /** What is shown, for saving. @param height if not that on the page */
+  picture(title: string, height?: number): Picture
 }
 
 /** The event that has canvases painted at once, for paper. */
 export const PRINTED = 'heapflow-print'
 
 /** @param draw paints everything; the context is scaled, so that its units are CSS pixels */
-export function canvas(
-  label: string,
-  draw: (context: CanvasRenderingContext2D, width: number, height: number) => void,
-): Canvas {
+export function canvas(label: string, draw: (context: Brush, width: number, height: number) => void): Canvas {
   const element = el('canvas', {
     class: 'picture',
     attributes: { tabindex: '0', role: 'img', 'aria-label': label },
@@ -44,7 +45,15 @@ export function canvas(
   new ResizeObserver(redraw).observe(element)
   element.addEventListener(PRINTED, paint)
   onTheme(element, paint)
-  return { element, redraw }
+  return {
+    element,
+    redraw,
+    picture(title, wanted) {
+      const width = Math.max(400, element.clientWidth)
+      const height = wanted ?? element.clientHeight
+      return { title, width, height, draw: (brush) => draw(brush, width, height) }
+    },
+  }
 }
 
 /** A box with text beside the pointer. There is one for the page. */

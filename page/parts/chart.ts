@@ -1,6 +1,8 @@
 import uPlot from 'uplot'
 import type { AxisOptions, XAxis } from './axis.js'
+import { chartPicture } from './chart-picture.js'
 import { el } from './dom.js'
+import { takeAway } from './take.js'
 import { visible } from './text.js'
 import { colour, onTheme } from './theme.js'
 import { ticks } from './ticks.js'
@@ -248,6 +250,11 @@ function chart(options: ChartOptions, key: string, { zoomed, picked, selected }:
       plot.destroy()
     },
   })
+  const part = (): readonly [number, number] => {
+    const { min, max } = plot.scales['x'] as uPlot.Scale
+    return [min ?? x[0] ?? 0, max ?? x.at(-1) ?? 1]
+  }
+  element.append(takeAway(() => chartPicture(options, part(), more)))
   return {
     element,
     plot,

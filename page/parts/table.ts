@@ -1,5 +1,8 @@
 import { button, el, type Child } from './dom.js'
 import { counted, grouped } from './format.js'
+import { csv, fileName, fileNumber } from './csv.js'
+import { copy, save } from './save.js'
+import { action } from './take.js'
 
 /** A column of a table. */
 export interface Column<Row> {
@@ -14,6 +17,10 @@ export interface Column<Row> {
   readonly exact?: (row: Row) => string | undefined
   /** Text is on the left, and sorted upwards at first. */
   readonly isText?: boolean
+  /** The cells are pictures, which files do not have. */
+  readonly isPicture?: boolean
+  /** The text of the cell in files; the exact value, or else that of the cell, if absent. */
+  readonly file?: (row: Row) => string
 }
 
 /** A table, and the operations on it. */
@@ -53,6 +60,13 @@ export function table<Row>(columns: readonly Column<Row>[], options: TableOption
   const heads = columns.map((column) => head(column))
   const body = el('tbody', { on: { keydown: move } })
   const more = el('div', { class: 'more' })
+  const taken = el(
+    'div',
+    { class: 'take' },
+    action('CSV', `save the table as CSV: ${label}`, () =>
+      save(fileName(label, 'csv'), new Blob(['\ufeff', csv(fileRows(shown))], { type: 'text/csv;charset=utf-8' })),
+    ),
+  )
   const element = el(
     'div',
     { class: 'table' },
@@ -62,7 +76,15 @@ export function table<Row>(columns: readonly Column<Row>[], options: TableOption
       el('table', { attributes: { 'aria-label': label } }, el('thead', {}, el('tr', {}, ...heads)), body),
     ),
     more,
+    taken,
   )
+
+  /** The header and some rows, as text for files. */
+  function fileRows(some: readonly Row[]): string[][] {
+    const named = columns.filter(({ isPicture }) => isPicture !== true)
+    const heads = named.map(({ title, exact }) => (exact === undefined ? title : `${title} (bytes)`))
+    return [heads, ...some.map((row) => named.map((column) => fileText(column, row)))]
+  }
 
   function head(column: Column<Row>): HTMLTableCellElement {
     const { title, help, key, isText } = column
@@ -129,6 +151,15 @@ export function table<Row>(columns: readonly Column<Row>[], options: TableOption
 
   function move(event: KeyboardEvent): void {
     const at = (event.target as HTMLElement).closest('tr')
+    const row = at === null ? undefined : shown[at.sectionRowIndex]
+    if (event.key === 'c' && !event.ctrlKey && !event.metaKey && row !== undefined) {
+      void copy(
+        fileRows([row])
+          .map((cells) => cells.join('\t'))
+          .join('\n'),
+      )
+      event.preventDefault()
+    }
     const step = STEPS[event.key]
     if (at === null || step === undefined || open === undefined) return
     const index = Math.max(0, Math.min(body.rows.length - 1, at.sectionRowIndex + step))
@@ -160,6 +191,19 @@ const STEPS: Readonly<Record<string, number>> = {
   PageUp: -20,
   Home: -Infinity,
   End: Infinity,
+}
+
+/** A cell in a file: numbers without separators and units where they are known. */
+function fileText<Row>({ file, exact, key, isText, cell }: Column<Row>, row: Row): string {
+  if (file !== undefined) return file(row)
+  const whole = exact?.(row)
+  if (whole !== undefined) return fileNumber(whole)
+  const shown = cell(row)
+  const text = typeof shown === 'string' ? shown : (shown?.textContent ?? '')
+  if (isText === true || text.endsWith('%')) return text
+  const number = fileNumber(text)
+  const value = key?.(row)
+  return number === text && typeof value === 'number' && text !== '–' ? String(value) : number
 }
 
 function compare(a: number | string, b: number | string): number {

@@ -113,6 +113,7 @@ function nameColumn(): Column<SiteRow> {
     help: 'the function that allocated, and its callers',
     key: ({ name }) => name,
     cell: siteName,
+    file: ({ stack, name }) => (stack.length === 0 ? name : stack.join(' < ')),
   }
 }
 
@@ -122,6 +123,7 @@ function column(app: App, name: SiteColumn, { by, whole = 0 }: SiteTableOptions)
     return [
       {
         title: 'Over time',
+        isPicture: true,
         help: 'live bytes over time',
         cell: ({ site }) => {
           const values = sites.spark[site] ?? []

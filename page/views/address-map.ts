@@ -4,6 +4,7 @@ import { atText, xAxis } from '../parts/axis.js'
 import { shades } from '../parts/bars.js'
 import { canvas, showTip } from '../parts/canvas.js'
 import { el } from '../parts/dom.js'
+import { takeAway } from '../parts/take.js'
 import { colour } from '../parts/theme.js'
 import { ticks } from '../parts/ticks.js'
 
@@ -82,7 +83,8 @@ export function addressMap(app: App, map: ReportAddresses['map']): HTMLElement {
   const box = el('div', { class: 'map' }, surface)
   box.style.height = `${height}px`
   const marks = [0.001, 0.01, 0.1, 0.5, 1]
-  return el('div', {}, box, shades('0.1 % live', '100 % live', marks.map(strength)))
+  const saved = takeAway(() => picture.picture('addresses over time'))
+  return el('div', {}, box, shades('0.1 % live', '100 % live', marks.map(strength)), saved)
 }
 
 /** The opacity of a part that is live: small parts can be seen, too. */

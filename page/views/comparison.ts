@@ -138,6 +138,7 @@ function differences({ before, after }: ReportComparison, figure: Figure): Table
         isText: true,
         key: ({ name }) => name,
         cell: siteName,
+        file: ({ stack, name }) => (stack.length === 0 ? name : stack.join(' < ')),
       },
       {
         title: 'Before',

@@ -5,6 +5,7 @@ import { graph } from '../flame/graph.js'
 import { bottomUp, pathTo, type FlameTree } from '../flame/tree.js'
 import { METRICS } from '../model.js'
 import { button, choice, el } from '../parts/dom.js'
+import { copyButton } from '../parts/save.js'
 import { bytes, exactBytes, grouped, share } from '../parts/format.js'
 import { patternOf } from '../filter/fields.js'
 import { search } from '../sites/search.js'
@@ -148,6 +149,7 @@ export const flame: View = {
           ),
           out,
           about,
+          copyButton('Copy the stack', () => picture.stack()),
           app.filter && only,
           field.element,
         ),

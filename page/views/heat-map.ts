@@ -3,6 +3,7 @@ import { shades } from '../parts/bars.js'
 import { canvas, showTip } from '../parts/canvas.js'
 import { el } from '../parts/dom.js'
 import { counted, grouped, short } from '../parts/format.js'
+import { takeAway } from '../parts/take.js'
 import { colour } from '../parts/theme.js'
 
 const LEFT = 64
@@ -145,7 +146,8 @@ export function heatMap(heat: HeatCells, chosen: (cell: Cell | undefined) => voi
   const box = el('div', { class: 'heat' }, surface)
   box.style.height = `${TOP + BELOW + Math.max(4, lifetimes.count) * 17}px`
   const legend = shades('1 block', counted(largest, 'block'), [0.12, 0.34, 0.56, 0.78, 1])
-  return { element: el('div', {}, box, legend, says), clear: () => choose(undefined) }
+  const saved = takeAway(() => picture.picture('sizes and lifetimes'))
+  return { element: el('div', {}, box, legend, saved, says), clear: () => choose(undefined) }
 }
 
 const MOVES: Readonly<Record<string, readonly [number, number]>> = {

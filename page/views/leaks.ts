@@ -90,6 +90,7 @@ function generationColumn({ model }: App): Column<SiteRow> {
   const rowOf = new Map(sites.site.map((site, row) => [site, row]))
   return {
     title: 'Generations',
+    isPicture: true,
     help: 'what of each slice of the run is live at the end',
     cell({ site }) {
       const row = rowOf.get(site)

@@ -91,7 +91,13 @@ function picture(model: Model, sites: LiveSites): HTMLElement {
   )
 }
 
-const SITE: Column<Row> = { title: 'Site', isText: true, key: ({ name }) => name, cell: siteName }
+const SITE: Column<Row> = {
+  title: 'Site',
+  isText: true,
+  key: ({ name }) => name,
+  cell: siteName,
+  file: ({ stack, name }) => (stack.length === 0 ? name : stack.join(' < ')),
+}
 
 function amount(title: string, values: readonly number[], help: string): Column<Row> {
   const of = ({ n }: Row) => values[n] ?? 0

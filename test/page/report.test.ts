@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { CHROMIUM, closeAfterAll, NO_BROWSER, openPage, type Watched } from '../support/browser.js'
 import { reportFile } from './report-file.js'
@@ -242,8 +243,9 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     expect(await comparison.locator('.sites, .table').first().locator('td.text').first().textContent()).toBe(
       'Live at the end',
     )
-    expect(await comparison.locator('tbody .name').allTextContents()).toEqual(['keep', 'grow'])
-    expect(await page.locator('#view-comparison .up').first().textContent()).toBe('+2 KiB')
+    const stacks = comparison.locator('table[aria-label="stacks that differ"]')
+    expect(await stacks.locator('tbody .name').allTextContents()).toEqual(['keep', 'grow'])
+    expect(await page.locator('#view-comparison .up').first().textContent()).toBe('▲ +2 KiB')
     expect(faults).toEqual([])
   })
 
@@ -283,7 +285,7 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     const painted = await page.evaluate(`dispatchEvent(new Event('beforeprint'))
       ;[...document.querySelectorAll('.flame .printed canvas, .heat canvas, .map canvas')].map((canvas) =>
         canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((byte) => byte > 0))`)
-    expect(painted).toEqual([true, true, true])
+    expect(painted).toEqual([true, true, true, true])
     await page.emulateMedia({ media: 'print' })
     for (const view of VIEWS) expect(await page.locator(`#view-${view}`).isVisible(), view).toBe(true)
     expect(await page.locator('nav').isVisible()).toBe(false)
@@ -324,6 +326,35 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     expect(await page.evaluate('globalThis.pwned')).toBeUndefined()
     expect(await page.locator('img').count()).toBe(0)
     expect(faults).toEqual([])
+  })
+
+  test('tables are saved as CSV and pictures as SVG and PNG, in which names are text', async () => {
+    const watched = await openPage(reportFile(sample(NAMES.map((name) => `=${name}${HOSTILE}`)), 'saved'))
+    const { page, faults } = watched
+    const saved = async (view: ViewName, kind: string) => {
+      const element = await open(watched, view)
+      const download = page.waitForEvent('download')
+      await element.locator('.take').getByText(kind, { exact: true }).first().click()
+      return readFileSync(await (await download).path())
+    }
+    const table = (await saved('sites', 'CSV')).toString()
+    expect(table.split('\r\n')).toHaveLength(1 + 3 + 1)
+    expect(table.startsWith('\ufeffSite,Allocated (bytes),Share,')).toBe(true)
+    expect(table).toContain(',6000000,60.0 %,60,500000,0,0,600000,30,0,')
+    expect(table).toContain(`"'=grow`)
+    for (const view of ['timeline', 'flame', 'leaks', 'peak', 'churn', 'addresses'] as const) {
+      const text = (await saved(view, 'SVG')).toString()
+      expect(text, view).toMatch(/^<\?xml[^]*<svg [^]*<\/svg>\n$/)
+      expect(text, view).not.toMatch(/<(?:script|img|style|a|foreignObject)\b| href=/)
+      const fault = await page.evaluate(`(() => {
+        const parsed = new DOMParser().parseFromString(${JSON.stringify(text)}, 'image/svg+xml')
+        return parsed.querySelector('parsererror')?.textContent ?? parsed.querySelectorAll('text').length
+      })()`)
+      expect(fault, view).toBeGreaterThan(2)
+      const image = await saved(view, 'PNG')
+      expect(image.subarray(1, 4).toString(), view).toBe('PNG')
+    }
+    expect(faults.filter((fault) => !/^request: blob:/.test(fault))).toEqual([])
   })
 
   test('inline scripts, handlers and requests are refused by the policy', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { csv, fileName, fileNumber } from '../../page/parts/csv.js'
 import { visible, withoutMiddle } from '../../page/parts/text.js'
 import { ticks, type Quantity } from '../../page/parts/ticks.js'
 import { inNumbers } from '../../page/filter/times.js'
@@ -43,6 +44,23 @@ describe('marks of an axis', () => {
 test('characters that change the direction of a text are shown by their numbers', () => {
   expect(visible('a\u202egnp.exe\0')).toBe('a⟨U+202E⟩gnp.exe⟨U+0000⟩')
   expect(visible('שלום\tx\n')).toBe('שלום\tx\n')
+})
+
+test('cells of CSV files are quoted, and are no formulas', () => {
+  expect(csv([['a', 'b,c', 'd"e', 'f\ng']])).toBe('a,"b,c","d""e","f\ng"\r\n')
+  expect(csv([['=1+1', '+1', '-1', '-x', '@SUM(A1)', '\tx', '5.5', '%x']])).toBe(
+    "'=1+1,'+1,-1,'-x,'@SUM(A1),'\tx,5.5,'%x\r\n",
+  )
+  expect(csv([['=cmd|"/c calc"!A0']])).toBe('"\'=cmd|""/c calc""!A0"\r\n')
+  expect(['1,234 bytes', '▲ +1,234', '▼ −5', '= 0', '12.3 %', '–'].map(fileNumber)).toEqual([
+    '1234',
+    '1234',
+    '-5',
+    '0',
+    '12.3 %',
+    '–',
+  ])
+  expect(fileName('../a b<c>.csv', 'csv')).toBe('a-b-c-csv.csv')
 })
 
 test('long names lose their middle', () => {
