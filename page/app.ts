@@ -11,7 +11,7 @@ export interface TraceFilter {
   readonly element: HTMLElement
   /** Enters values of some fields, in place of those that they have, and applies them. */
   add(criteria: readonly Criterion[]): void
-  /** What is live at moments of what is shown. The first call reads the trace. */
+  /** The live set at moments of what is shown. The first call reads the trace. */
   readonly live: () => LiveAnswers
 }
 

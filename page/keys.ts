@@ -44,7 +44,7 @@ export function help(titles: readonly string[]): HTMLDialogElement {
     ['↑ ↓ ← → Enter', 'in the heat map: move, choose a cell'],
     ['+ − ← → 0', 'in the timeline: zoom, move, show all'],
     ['Shift ← →', 'in the timeline: move the cursor'],
-    ['Enter', 'in the timeline: what is live there; with Shift: what changed until there'],
+    ['Enter', 'in the timeline: the live set there; with Shift: what changed until there'],
   ]
   const dialog = el(
     'dialog',

@@ -1,18 +1,22 @@
 // Writes the documents that are made from the code: a page for each command, the matrix of what formats carry, the
-// table of fields in docs/ndjson.md and its JSON schema, that of budgets, and the programs and manual pages in
-// package.json. With --check it writes nothing and fails if one of them is not current. Needs `npm run build` before.
+// table of fields in docs/ndjson.md and its JSON schema, those of budgets and of what commands write with --json, and
+// the programs and manual pages in package.json. With --check it writes nothing and fails if one of them is not current;
+// the schemas of outputs, for which commands run, are checked only with --outputs, too. Needs `npm run build` before.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { checkSchema } from './docs/check-schema.mjs'
 import { commandIndex, commandPage } from './docs/commands.mjs'
 import { carriedPage } from './docs/carried.mjs'
 import { fieldTable } from './docs/fields.mjs'
+import { OUTPUTS, outputSchema } from './docs/output-schemas.mjs'
 import { wireSchema } from './docs/schema.mjs'
 import { manName } from '../dist/lib/cli/help/man.js'
 import { ALL_COMMANDS } from '../dist/lib/cli/heapflow.js'
 
 const docs = new URL('../docs/', import.meta.url)
 const commandsFolder = new URL('commands/', docs)
+
+const withOutputs = !process.argv.includes('--check') || process.argv.includes('--outputs')
 
 /** Every generated file: its path below docs/, and its text. */
 function pages() {
@@ -24,6 +28,7 @@ function pages() {
     ['ndjson.md', withTable(read('ndjson.md'), 'fields', fieldTable())],
     ['ndjson.schema.json', wireSchema()],
     ['check.schema.json', checkSchema()],
+    ...(withOutputs ? OUTPUTS.map((output) => [`${output.name}.schema.json`, outputSchema(output)]) : []),
     ['../package.json', packageJson(commands)],
   ])
 }

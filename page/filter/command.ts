@@ -7,7 +7,7 @@ import type { Criterion } from '../worker/messages.js'
  */
 export function commandOf(criteria: readonly Criterion[], whole: Pick<ReportData, 'name' | 'isFile'>): string {
   const { name, isFile } = whole
-  // No command keeps what is live at the begin of a part.
+  // No command keeps the live set at the begin of a part.
   if (!isFile || criteria.some(([flag]) => flag === 'part')) return ''
   const path = quoted(name.startsWith('-') ? `./${name}` : name)
   const flags = criteria

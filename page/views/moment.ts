@@ -17,7 +17,7 @@ interface Row extends NamedStack {
 
 const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0)
 
-/** What is live at a moment, or what changed between two, as a table and a flame graph. @param when the moments */
+/** The live set at a moment, or what changed between two, as a table and a flame graph. @param when the moments */
 export function momentPanel(app: App, sites: LiveSites, when: string): HTMLElement {
   const isChange = sites.fromEvent !== undefined
   const model = new Model({ ...app.model.data, frames: sites.frames })

@@ -14,7 +14,7 @@ const STEP = 1 / 50
 
 type Part = readonly [from: number, to: number]
 
-/** Live bytes and blocks, allocations and frees over time; and what is live at a moment, or changes between two. */
+/** Live bytes and blocks, allocations and frees over time; and the live set at a moment, or changes between two. */
 export const timeline: View = {
   title: 'Timeline',
   mount(app): Mounted {
@@ -32,7 +32,7 @@ export const timeline: View = {
     let cursor = peakAt
     let asked = 0
     const only = button('Only this part', () => filter?.add([criterionOf(app, ...(chosen ?? zoomed))]), {
-      title: 'filter the trace: keep what is chosen or shown, and what is live when it begins',
+      title: 'filter the trace: keep what is chosen or shown, and the live set when it begins',
       attributes: { disabled: '' },
     })
     const closer = button('Zoom in', () => chosen && group.zoom(...chosen), {
@@ -73,7 +73,7 @@ export const timeline: View = {
       )
       say()
       const moments = [cursor, ...(chosen === undefined ? [] : [chosen[0]])].map((at) => momentAt(app, at))
-      answer.replaceChildren(el('p', { class: 'explain' }, `Reading what is live at ${when} …`))
+      answer.replaceChildren(el('p', { class: 'explain' }, `Reading the live set at ${when} …`))
       try {
         const sites = await live()?.at(moments[0] as LogMoment, moments[1])
         if (mine === asked && sites !== undefined) answer.replaceChildren(momentPanel(app, sites, when))
@@ -98,7 +98,7 @@ export const timeline: View = {
             'charts: + and - zoom, arrow keys move, 0 shows all' +
             (filter === undefined
               ? ''
-              : '; Shift and arrow keys move the cursor, Enter shows what is live there, with Shift since the moment before'),
+              : '; Shift and arrow keys move the cursor, Enter shows the live set there, with Shift since the moment before'),
         },
       },
       ...charts,
@@ -134,7 +134,7 @@ export const timeline: View = {
     const how =
       filter === undefined
         ? 'Drag to zoom, double-click to show all.'
-        : 'Click to see what is live there. Drag to see what changed between two moments. Shift or Ctrl and the wheel zoom, a double click shows all.'
+        : 'Click to see the live set there. Drag to see what changed between two moments. Shift or Ctrl and the wheel zoom, a double click shows all.'
     return {
       element: el(
         'section',

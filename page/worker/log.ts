@@ -1,9 +1,9 @@
 import type { LiveSites, LogMoment } from '../../lib/transforms/report/live-log.js'
 import type { Answer, Question, Request } from './messages.js'
 
-/** What is live at moments of a trace. */
+/** The live set at moments of a trace. */
 export interface LiveAnswers {
-  /** What is live at a moment, and what changed since an earlier one. @throws Error if the trace cannot be read */
+  /** The live set at a moment, and what changed since an earlier one. @throws Error if the trace cannot be read */
   at(to: LogMoment, from?: LogMoment): Promise<LiveSites>
   /** Ends the worker. */
   end(): void

@@ -4,7 +4,7 @@ import type { EventNumbers } from './event-numbers.js'
 
 /**
  * A flag of hf-filter, and its value if it has one; besides these, `depth`, the number of frames that stacks keep, and
- * `part`, a part of the run with what is live when it begins.
+ * `part`, a part of the run with the live set when it begins.
  */
 export type Criterion = readonly [flag: string, value?: string]
 
@@ -28,7 +28,7 @@ export interface Taken {
   readonly numbers: EventNumbers
 }
 
-/** A question about the live set at a moment, or about its change between two. Numbers of events are those of the log. */
+/** A question about the live set at a moment, or its change between two. Numbers of events are those of the log. */
 export interface Question {
   /** Comes back with the answer. */
   readonly question: number

@@ -7,7 +7,7 @@ import type { Moment } from '../../lib/transforms/fates/moment.js'
 import { Filter } from '../../lib/transforms/filter.js'
 import { parseRange, type Range } from '../../lib/transforms/predicates/ranges.js'
 
-/** A part of the run: what is live when it begins, and all events in it. */
+/** A part of the run: the live set when it begins, and all events in it. */
 export interface Window {
   readonly range: Range
   readonly isTime: boolean
@@ -37,8 +37,8 @@ function momentBefore({ range, isTime }: Window): Moment | undefined {
 }
 
 /**
- * The events of a part of the run, after those that allocated and resized what is live when it begins. So live bytes are
- * those of the whole run.
+ * The events of a part of the run, after those that allocated and resized the live set when it begins. So live bytes
+ * are those of the whole run.
  * @param read reads the trace, which happens twice unless the part begins with it
  */
 export async function* windowOf(window: Window, read: () => AsyncIterable<EventBatch>): AsyncGenerator<NumberedBatch> {
@@ -67,7 +67,7 @@ export async function* windowOf(window: Window, read: () => AsyncIterable<EventB
 
 const NO_ROWS = new Int32Array(0)
 
-/** A filter that keeps what is live at a moment. */
+/** A filter that keeps the live set at a moment. */
 async function livingAt(liveAt: Moment, read: () => AsyncIterable<EventBatch>): Promise<Filter> {
   const survey = new FateSurvey({ liveAt })
   for await (const batch of read()) {

@@ -112,7 +112,7 @@ describe('the report of a part of a trace', () => {
     expect(data.summary.events).toBe(expected.length)
   })
 
-  test.each([THREADS, SMALL, STACKS])('%s: a part of the run keeps what is live when it begins', async (path) => {
+  test.each([THREADS, SMALL, STACKS])('%s: a part of the run keeps the live set when it begins', async (path) => {
     const { data: whole } = await inPage(path, [])
     const { events } = whole.summary
     for (const [from, to] of [

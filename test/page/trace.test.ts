@@ -167,7 +167,7 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
       await page.locator('#view-timeline .charts').press('+')
       await page.locator('#view-timeline').getByText('Jump to the peak').click()
       await only().click()
-      // No command keeps what is live when a part begins.
+      // No command keeps the live set when a part begins.
       expect(await applied(watched)).toBe('')
       expect(await part()).toMatch(pattern)
       expect((await figures(watched))[2]).toBe(peak)
@@ -177,7 +177,7 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
     expect(faultsOf(watched)).toEqual([])
   })
 
-  test('a click on the timeline shows what is live there, and dragging what changed', async () => {
+  test('a click on the timeline shows the live set there, and dragging what changed', async () => {
     const watched = await report(GIT)
     const { page } = watched
     await page.locator('nav a[href="#timeline"]').click()
@@ -228,8 +228,8 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
     await apply(watched, { size: '100..', temporary: true })
     await applied(watched)
     await watched.page.locator('nav a[href="#sites"]').click()
-    const link = watched.page.url()
-    const again = await openPage(link)
+    await watched.page.waitForURL(/#sites\?filter=/)
+    const again = await openPage(watched.page.url())
     await again.page.locator('.filter .command', { hasText: 'hf-filter' }).waitFor({ state: 'attached' })
     expect(await again.page.locator('#view-sites').isVisible()).toBe(true)
     expect(await applied(again)).toBe(await applied(watched))

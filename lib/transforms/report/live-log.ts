@@ -62,7 +62,7 @@ export interface LiveSites {
 }
 
 /**
- * Notes at which site every block of a stream begins and ends, so that what is live at any moment is known without
+ * Notes at which site every block of a stream begins and ends, so that the live set at any moment is known without
  * another pass. Memory: 28 bytes for each allocation and each free, and 12 for each live block.
  */
 export class LiveLog {
@@ -163,7 +163,7 @@ export class LiveLog {
     this.liveSet.clear()
   }
 
-  /** What is live at a moment, by site; with an earlier moment, also what changed between the two. */
+  /** The live set at a moment, by site; with an earlier moment, also what changed between the two. */
   at(to: LogMoment, from?: LogMoment): LiveSites {
     const size = this.keys.size
     const columns = () => ({ bytes: new Float64Array(size), blocks: new Float64Array(size) })
@@ -196,7 +196,7 @@ export class LiveLog {
       (row) =>
         (before.blocks[row] as number) !== 0 || (born.blocks[row] as number) > 0 || (ended.blocks[row] as number) > 0,
     )
-    // Without an earlier moment, only what is live matters.
+    // Without an earlier moment, only the live set matters.
     const shown = from === undefined ? rows.filter((row) => born.blocks[row] !== ended.blocks[row]) : rows
     const column = (of: (row: number) => number) => shown.map(of)
     const live = (figure: 'bytes' | 'blocks') => (row: number) =>

@@ -1,0 +1,142 @@
+// The JSON schemas of what commands write with --json, made of what they write of many traces: a field is required if
+// it is always there. A new field makes docs/ not current until `npm run docs`.
+import { execFileSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const FIXTURES = 'test/fixtures'
+const TRACES = [
+  'mtrc/cxx64.mtrc',
+  'mtrc/small64.mtrc.gz',
+  'mtrc/fork-parent64.mtrc',
+  'heaptrack/cxx.heaptrack.gz',
+  'heaptrack/cxx.raw.gz',
+  'replay/mstress-head.txt.gz',
+  'tracepoints/perf-ns-pidtid.txt.gz',
+  'glibc-mtrace/mt-edge.mtrace',
+  'ltrace/mtv-r-T-x.ltrace',
+  'ltrace/sh-fork-t.ltrace',
+  'valgrind/mtv-edge.log',
+  'hatf/espresso-head.hatf',
+]
+const OLD = 'mtrc/small32.mtrc.gz'
+
+/** Objects whose keys are data, such as the kinds of events: by schema and path. */
+const MAPS = new Set(['stats:kinds', 'stats:apis', 'verify:faults', 'check:runs', 'check:baseline'])
+
+/** The schemas: what they are called, what they describe, and the commands that write such JSON. */
+export const OUTPUTS = [
+  {
+    name: 'stats',
+    title: 'hf-stats --json',
+    description: 'The statistics of a trace: docs/statistics.md says what each figure means.',
+    commands: TRACES.map((trace) => ['hf-stats', '--json', trace]),
+  },
+  {
+    name: 'diff',
+    title: 'hf-diff --json',
+    description: 'Two traces compared by stack, or by size: docs/commands/hf-diff.md.',
+    commands: [
+      ...TRACES.map((trace) => ['hf-diff', '--json', OLD, trace]),
+      ['hf-diff', '--json', TRACES[3], 'heaptrack/mtv-small.heaptrack.gz'],
+    ],
+  },
+  {
+    name: 'verify',
+    title: 'hf-verify --json',
+    description: 'What is wrong in a trace: docs/commands/hf-verify.md.',
+    commands: TRACES.map((trace) => ['hf-verify', '--json', trace]),
+  },
+  {
+    name: 'simulate',
+    title: 'hf-simulate --json',
+    description: 'The heap of a trace under other policies of allocation: docs/commands/hf-simulate.md.',
+    commands: [
+      ['hf-simulate', '--json', '--policy', 'first-fit', TRACES[1]],
+      ['hf-simulate', '--json', '--policy', 'best-fit', TRACES[0]],
+      ['hf-simulate', '--json', '--compare', 'all', TRACES[0]],
+    ],
+  },
+  {
+    name: 'check-result',
+    title: 'hf-check --to json',
+    description: 'The result of budgets: docs/ci.md.',
+    commands: [
+      ['hf-check', '--to', 'json', '--max-peak', '1K', TRACES[0]],
+      ['hf-check', '--to', 'json', '--max-peak', '1G', '--max-leaked', '0', '--max-temporary', '20%', TRACES[1]],
+      ['hf-check', '--to', 'json', '--baseline', TRACES[1], '--grow', 'peak=5%,allocations=2%', OLD],
+      ['hf-check', '--to', 'json', '--at', 'main', '--max-peak', '1', TRACES[3]],
+    ],
+  },
+]
+
+/** What a command writes, as JSON. Some end with another status than 0 if they find something. */
+export function outputOf([command, ...args]) {
+  const paths = args.map((arg) => (/^\w[\w-]*\/[\w.-]+$/.test(arg) ? `${FIXTURES}/${arg}` : arg))
+  try {
+    const options = { cwd: root, maxBuffer: 2 ** 28, stdio: ['ignore', 'pipe', 'ignore'] }
+    return JSON.parse(execFileSync(process.execPath, [`dist/bin/${command}.js`, ...paths], options))
+  } catch (error) {
+    if (error.stdout?.length > 0) return JSON.parse(error.stdout)
+    throw error
+  }
+}
+
+/** The text of a schema. */
+export function outputSchema({ name, title, description, commands }) {
+  const seen = commands.map((command) => shapeOf(outputOf(command)))
+  const schema = {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title,
+    description,
+    ...schemaOf(seen.reduce(joined), name, ''),
+  }
+  return `${JSON.stringify(schema, null, 2)}\n`
+}
+
+/** What types a value has, and those of what is in it. */
+function shapeOf(value) {
+  if (value === null) return { types: new Set(['null']) }
+  if (Array.isArray(value)) {
+    const items = value.map(shapeOf)
+    return { types: new Set(['array']), ...(items.length > 0 && { items: items.reduce(joined) }) }
+  }
+  if (typeof value === 'object') {
+    const fields = new Map(Object.entries(value).map(([key, item]) => [key, { shape: shapeOf(item), isAlways: true }]))
+    return { types: new Set(['object']), fields }
+  }
+  if (typeof value === 'number') return { types: new Set([Number.isInteger(value) ? 'integer' : 'number']) }
+  return { types: new Set([typeof value]) }
+}
+
+function joined(a, b) {
+  const items = a.items && b.items ? joined(a.items, b.items) : (a.items ?? b.items)
+  let fields = a.fields ?? b.fields
+  if (a.fields && b.fields) {
+    fields = new Map(a.fields)
+    for (const [key, one] of fields) if (!b.fields.has(key)) fields.set(key, { ...one, isAlways: false })
+    for (const [key, { shape, isAlways }] of b.fields) {
+      const before = a.fields.get(key)
+      if (before === undefined) fields.set(key, { shape, isAlways: false })
+      else fields.set(key, { shape: joined(before.shape, shape), isAlways: before.isAlways && isAlways })
+    }
+  }
+  return { types: new Set([...a.types, ...b.types]), ...(items && { items }), ...(fields && { fields }) }
+}
+
+function schemaOf({ types, items, fields }, name, path) {
+  const all = [...types].filter((type) => type !== 'integer' || !types.has('number')).toSorted()
+  const schema = { type: all.length === 1 ? all[0] : all }
+  if (items !== undefined) schema.items = schemaOf(items, name, `${path}[]`)
+  if (fields === undefined) return schema
+  if (MAPS.has(`${name}:${path}`)) {
+    const shapes = [...fields.values()].map(({ shape }) => shape)
+    schema.additionalProperties = shapes.length === 0 ? true : schemaOf(shapes.reduce(joined), name, `${path}.*`)
+    return schema
+  }
+  const inner = (key) => (path === '' ? key : `${path}.${key}`)
+  schema.properties = Object.fromEntries([...fields].map(([key, { shape }]) => [key, schemaOf(shape, name, inner(key))]))
+  schema.required = [...fields].filter(([, { isAlways }]) => isAlways).map(([key]) => key)
+  schema.additionalProperties = false
+  return schema
+}

@@ -1,0 +1,77 @@
+// @module-tag slow
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { shell } from '../support/commands.js'
+
+/** The part of JSON Schema that the schemas of outputs use. */
+interface Schema {
+  readonly type: string | readonly string[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly items?: Schema
+  readonly additionalProperties?: boolean | Schema
+}
+
+/** The faults of a value. */
+function faultsOf(schema: Schema, value: unknown, path = '$'): string[] {
+  const types = [schema.type].flat()
+  const isType = (type: string) =>
+    type === 'null'
+      ? value === null
+      : type === 'array'
+        ? Array.isArray(value)
+        : type === 'object'
+          ? typeof value === 'object' && value !== null && !Array.isArray(value)
+          : type === 'integer'
+            ? Number.isInteger(value)
+            : typeof value === type
+  if (!types.some(isType)) return [`${path} is no ${types.join(' or ')}: ${JSON.stringify(value)?.slice(0, 80)}`]
+  if (Array.isArray(value))
+    return schema.items === undefined
+      ? []
+      : value.flatMap((item, n) => faultsOf(schema.items as Schema, item, `${path}[${n}]`))
+  if (typeof value !== 'object' || value === null) return []
+  const missing = (schema.required ?? []).filter((name) => !(name in value)).map((name) => `${path}.${name} is missing`)
+  const { properties = {}, additionalProperties } = schema
+  return [
+    ...missing,
+    ...Object.entries(value).flatMap(([name, item]) => {
+      const known = Object.hasOwn(properties, name) ? properties[name] : undefined
+      if (known !== undefined) return faultsOf(known, item, `${path}.${name}`)
+      if (typeof additionalProperties === 'object') return faultsOf(additionalProperties, item, `${path}.${name}`)
+      return additionalProperties === false ? [`${path}.${name} is not in the schema`] : []
+    }),
+  ]
+}
+
+const read = (name: string) => JSON.parse(readFileSync(`docs/${name}.schema.json`, 'utf8')) as Schema
+
+test('the schemas of outputs are current', async () => {
+  const { code, stderr } = await shell('node scripts/docs.mjs --check --outputs')
+  expect(stderr).toBe('')
+  expect(code).toBe(0)
+})
+
+test.each([
+  [
+    'stats',
+    'hf-stats --json',
+    ['mtrc/git.mtrc.gz', 'tracepoints/trace_pipe.txt', 'ltrace/cxx-demangle.ltrace', 'replay/twolf-head.txt'],
+  ],
+  ['verify', 'hf-verify --json', ['mtrc/git.mtrc.gz', 'tracepoints/trace_pipe.txt', 'glibc-mtrace/cxx-small.mtrace']],
+  ['diff', 'hf-diff --json test/fixtures/mtrc/small64.mtrc.gz', ['mtrc/git.mtrc.gz', 'valgrind/cxx.log']],
+] as const)('docs/%s.schema.json holds for traces that it is not made of', async (name, command, traces) => {
+  const schema = read(name)
+  for (const trace of traces) {
+    const { stdout } = await shell(`${command} test/fixtures/${trace}`)
+    expect(faultsOf(schema, JSON.parse(stdout.toString())), trace).toEqual([])
+  }
+})
+
+test('another output has faults', () => {
+  const schema = read('stats')
+  expect(faultsOf(schema, {})).toContain('$.events is missing')
+  expect(faultsOf(read('verify'), { events: '5', other: 1 })).toEqual(
+    expect.arrayContaining(['$.events is no integer: "5"', '$.other is not in the schema']),
+  )
+})
