@@ -1,7 +1,8 @@
 // Writes the documents that are made from the code: a page for each command, the matrix of what formats carry, the
 // table of fields in docs/ndjson.md and its JSON schema, those of budgets and of what commands write with --json, and
-// the programs and manual pages in package.json. With --check it writes nothing and fails if one of them is not current;
-// the schemas of outputs, for which commands run, are checked only with --outputs, too. Needs `npm run build` before.
+// the programs and manual pages in package.json. With --check it writes nothing and fails if one of them is not
+// current; the schemas of outputs, for which commands run, are checked only with --outputs, too. Needs `npm run build`
+// before.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { checkSchema } from './docs/check-schema.mjs'

@@ -135,7 +135,9 @@ function schemaOf({ types, items, fields }, name, path) {
     return schema
   }
   const inner = (key) => (path === '' ? key : `${path}.${key}`)
-  schema.properties = Object.fromEntries([...fields].map(([key, { shape }]) => [key, schemaOf(shape, name, inner(key))]))
+  schema.properties = Object.fromEntries(
+    [...fields].map(([key, { shape }]) => [key, schemaOf(shape, name, inner(key))]),
+  )
   schema.required = [...fields].filter(([, { isAlways }]) => isAlways).map(([key]) => key)
   schema.additionalProperties = false
   return schema

@@ -33,6 +33,8 @@ const TRACES = [
   'hatf/espresso-head.hatf',
   'valgrind/mtv-edge.log',
 ]
+/** What happened that must not. That the worker is loaded, which is a part of the page, is no request to anyone. */
+const unwanted = (faults: readonly string[]) => faults.filter((fault) => !/^request: blob:(null|file:)/.test(fault))
 const VIEWS = ['overview', 'timeline', 'sites', 'flame', 'leaks', 'peak', 'churn', 'threads', 'addresses', 'problems']
 const grouped = (n: number) => n.toLocaleString('en-US')
 const exactBytes = (n: number) => `${grouped(n)} byte${n === 1 ? '' : 's'}`
@@ -111,7 +113,7 @@ describe('the report that hf-report writes of a real trace', { tags: ['slow'] },
     await page.click('nav a[href="#threads"]')
     const rows = await page.locator('#view-threads .table').first().locator('tbody tr').allTextContents()
     expect(rows.length).toBe(stats.threads.length)
-    expect(faults).toEqual([])
+    expect(unwanted(faults)).toEqual([])
   })
 
   test('a comparison with another run has the sites that hf-diff names', async () => {
@@ -126,7 +128,7 @@ describe('the report that hf-report writes of a real trace', { tags: ['slow'] },
       await view.locator('.table').first().locator('tbody tr').first().locator('td').nth(2).getAttribute('title'),
     ).toBe(exactBytes(stats.leaked.bytes))
     expect(await view.locator('.table').nth(1).locator('tbody tr').count()).toBeGreaterThan(5)
-    expect(faults).toEqual([])
+    expect(unwanted(faults)).toEqual([])
   })
 
   test('hf-diff --to html begins with the comparison, which has the figures of hf-diff', async () => {
@@ -172,7 +174,7 @@ describe('the report that hf-report writes of a real trace', { tags: ['slow'] },
       const growth = sum(changes)
       expect(root).toContain(growth > 0 ? '▲ +' : growth < 0 ? '▼ −' : '= 0')
     }
-    expect(faults).toEqual([])
+    expect(unwanted(faults)).toEqual([])
     for (const flag of ['--json', '--collapsed', '--top 3', '--full'])
       expect((await shell(`hf-diff --to html ${flag} ${old} ${next} -o ${html}`)).code, flag).toBe(2)
   })
@@ -203,7 +205,7 @@ describe('the report that hf-report writes of a real trace', { tags: ['slow'] },
         expect(await page.evaluate('globalThis.pwned')).toBeUndefined()
       } else expect(await page.locator('#tables').textContent()).toContain(name)
       expect(await page.locator('img').count()).toBe(0)
-      expect(faults).toEqual([])
+      expect(unwanted(faults)).toEqual([])
     }
   })
 })
