@@ -1,12 +1,7 @@
 import { PROFILE_MATCHES } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
-<<<<<<< HEAD
-import { DIFF_ORDERS, TOP } from '../defaults.js'
-import { OUTPUT_FLAGS, ROW_FLAGS, SYMBOLIZE_FLAG, SYMBOLIZE_HELP, TREE_FLAG } from '../flags.js'
-=======
 import { DIFF_FORMS, DIFF_ORDERS, TOP } from '../defaults.js'
-import { OUTPUT_FLAGS, ROW_FLAGS, SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
->>>>>>> 07519af5 (hf-diff --to html: a flame graph by change, sites, functions and both runs over time; the viewer compares two files)
+import { OUTPUT_FLAGS, ROW_FLAGS, SYMBOLIZE_FLAG, SYMBOLIZE_HELP, TREE_FLAG } from '../flags.js'
 
 export const diff: Command = {
   name: 'hf-diff',
