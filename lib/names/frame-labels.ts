@@ -8,7 +8,8 @@ export const DETAILS = 4
 /** The texts of the frames of one table, in each detail. */
 export class FrameLabels {
   private readonly known = new Map<string, string>()
-  private readonly paths: ReadonlyMap<string, string>
+  private readonly files: ReadonlyMap<string, string>
+  private readonly modules: ReadonlyMap<string, string>
 
   /**
    * @param frames all frames that may be shown: their paths lose what they have in common
@@ -18,15 +19,18 @@ export class FrameLabels {
     frames: Iterable<string>,
     private readonly full: boolean,
   ) {
-    const paths = new Set<string>()
+    const files = new Set<string>()
+    const modules = new Set<string>()
     if (!full) {
       for (const text of new Set(frames)) {
         const { file, module } = parseFrame(text)
-        if (file !== undefined) paths.add(file)
-        if (module !== undefined) paths.add(module)
+        if (file !== undefined) files.add(file)
+        if (module !== undefined) modules.add(module)
       }
     }
-    this.paths = shortPaths(paths)
+    // A program is often built in another folder than that of its sources.
+    this.files = shortPaths(files)
+    this.modules = shortPaths(modules)
   }
 
   /** A frame in some detail, from 0 to `DETAILS` - 1. */
@@ -47,12 +51,11 @@ export class FrameLabels {
 
   private make(text: string, detail: number): string {
     const { function: name, file, module, ...frame } = parseFrame(text)
-    const path = (one: string) => this.paths.get(one) ?? one
     const parts = {
       ...frame,
       ...(name !== undefined && { function: detail === 1 ? name : shortName(name) }),
-      ...(file !== undefined && { file: path(file) }),
-      ...(module !== undefined && { module: path(module) }),
+      ...(file !== undefined && { file: this.files.get(file) ?? file }),
+      ...(module !== undefined && { module: this.modules.get(module) ?? module }),
     }
     return detail === 2 ? formatFrame(parts) : shortFrame(formatFrame(parts))
   }

@@ -151,3 +151,12 @@ describe('paths', () => {
     )
   })
 })
+
+test('files and modules lose their own common folders: a program is often built elsewhere', () => {
+  const frames = ['work at /src/app/a.cpp:12 in /tmp/build/app+0x10', 'main at /src/app/b.cpp:3 in /tmp/build/app+0x20']
+  const unnamed = ['in /tmp/build/app+0x99', 'start at /src/app/b.cpp:9']
+  expect(rowLabels([{ stack: frames }, { stack: unnamed }], { own: new OwnFrames(), width: 80, frames: 6 })).toEqual([
+    'work at a.cpp:12 < main at b.cpp:3',
+    'in app+0x99 < start at b.cpp:9',
+  ])
+})
