@@ -1,6 +1,6 @@
 // Writes the documents that are made from the code: a page for each command, the matrix of what formats carry, the
-// table of fields in docs/ndjson.md and its JSON schema, those of budgets and of what commands write with --json, and
-// the programs and manual pages in package.json. With --check it writes nothing and fails if one of them is not
+// table of fields in docs/ndjson.md and its JSON schema, those of budgets, models and what commands write with --json,
+// and the programs and manual pages in package.json. With --check it writes nothing and fails if one of them is not
 // current; the schemas of outputs, for which commands run, are checked only with --outputs, too. Needs `npm run build`
 // before.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,6 +10,7 @@ import { commandIndex, commandPage } from './docs/commands.mjs'
 import { carriedPage } from './docs/carried.mjs'
 import { fieldTable } from './docs/fields.mjs'
 import { OUTPUTS, outputSchema } from './docs/output-schemas.mjs'
+import { modelSchema } from './docs/model-schema.mjs'
 import { wireSchema } from './docs/schema.mjs'
 import { manName } from '../dist/lib/cli/help/man.js'
 import { ALL_COMMANDS } from '../dist/lib/cli/heapflow.js'
@@ -30,6 +31,7 @@ function pages() {
     ['ndjson.schema.json', wireSchema()],
     ['check.schema.json', checkSchema()],
     ...(withOutputs ? OUTPUTS.map((output) => [`${output.name}.schema.json`, outputSchema(output)]) : []),
+    ['model.schema.json', modelSchema()],
     ['../package.json', packageJson(commands)],
   ])
 }

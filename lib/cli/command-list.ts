@@ -29,6 +29,7 @@ import {
   ltraceDecode,
 } from './commands/formats.js'
 import { kmemtraceDecode, kmemtraceEncode } from './commands/kmemtrace.js'
+import { generate } from './commands/generate.js'
 import { map } from './commands/map.js'
 import { merge } from './commands/merge.js'
 import { metatfDecode, metatfEncode } from './commands/metatf.js'
@@ -63,7 +64,7 @@ export interface Group {
 export const GROUPS: readonly Group[] = [
   { title: 'Record a trace', commands: [record] },
   { title: 'Analyze a trace', commands: [stats, report, view, profile, diff, check, blocks, sql, verify] },
-  { title: 'Simulate allocators', commands: [simulate, replay] },
+  { title: 'Simulate allocators', commands: [simulate, replay, generate] },
   { title: 'Convert a trace', commands: [convert] },
   { title: 'Select, change and order events', commands: [filter, map, sort, symbolize] },
   { title: 'Split and merge traces', commands: [split, merge] },

@@ -78,6 +78,7 @@ test('the root has every format, and a few functions', () => {
     'blockTable',
     'blocks',
     'check',
+    'checkModel',
     'compareProfiles',
     'compose',
     'decodeAny',
@@ -89,6 +90,7 @@ test('the root has every format, and a few functions', () => {
     'filter',
     'filterFile',
     'fromEvents',
+    'generate',
     'gzip',
     'map',
     'measure',
@@ -105,6 +107,7 @@ test('the root has every format, and a few functions', () => {
     'split',
     'stats',
     'symbolize',
+    'traceModel',
     'verify',
     'zstd',
   ])

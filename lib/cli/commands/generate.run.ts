@@ -1,0 +1,119 @@
+import { readFileSync, statSync } from 'node:fs'
+import { limit, malformed, nameInput } from '../../event/error.js'
+import type { EventBatch } from '../../event/batch.js'
+import type { GenerateOptions } from '../../generate/generator.js'
+import type { ModelName } from '../../generate/models/names.js'
+import { TraceSurvey } from '../../generate/survey.js'
+import { checkModel, MOST_MODEL_BYTES, type TraceModel } from '../../generate/trace-model.js'
+import { generate } from '../../streams/generate.js'
+import { encoderStream } from '../../streams/stage.js'
+import { integer, UsageError, wholeNumber, type Arguments } from '../command.js'
+import { traceInput, type StreamInput } from '../input.js'
+import { outputFormat } from '../output-format.js'
+import { refuseSameFile, writeText } from '../output.js'
+import { runJob, runTrace } from '../pipeline.js'
+
+const SOURCES = ['model', 'like', 'from-model'] as const
+/** The flags that have no effect on a model. */
+const OF_EVENTS = ['events', 'scale', 'seed', 'threads', 'times', 'output', 'to', 'arrow', 'gzip', 'zstd', 'strict']
+
+/** Runs `hf-generate`. @throws UsageError */
+export async function runGenerate(args: Arguments): Promise<void> {
+  if (args.operands.length > 0) throw new UsageError(`no operand is expected, such as ${args.operands[0]}: see --help`)
+  const given = SOURCES.filter((name) => args.has(name))
+  if (given.length !== 1) throw new UsageError('one of --model, --like and --from-model is needed: see --help')
+  const modelFile = args.value('write-model')
+  if (modelFile !== undefined) return writeModel(args, modelFile)
+  if (args.has('threads') && !args.has('model')) throw new UsageError('--threads needs --model: a trace has its own')
+  const options = optionsOf(args)
+  const to = await outputFormat(args, args.value('output') ?? '-')
+  const file = args.value('like') ?? args.value('from-model')
+  const what = await source(args)
+  const input: StreamInput = {
+    paths: file === undefined || file === '-' ? [] : [file],
+    open: (through) => {
+      try {
+        return [generate({ ...options, ...what }) as never, encoderStream(through, { recycle: true })]
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error
+        throw new UsageError(`--${error.message}`, { cause: error })
+      }
+    },
+  }
+  await runJob({ command: 'hf-generate', args, input, to })
+}
+
+async function writeModel(args: Arguments, target: string): Promise<void> {
+  const path = args.value('like')
+  if (path === undefined) throw new UsageError('--write-model needs --like')
+  const unused = OF_EVENTS.find((flag) => args.has(flag))
+  if (unused !== undefined) throw new UsageError(`--${unused} and --write-model cannot be combined: see --help`)
+  refuseSameFile(path, target)
+  await writeText(target, `${JSON.stringify(await modelOf(path))}\n`)
+}
+
+function optionsOf(args: Arguments): GenerateOptions {
+  const events = args.value('events')
+  const scale = args.value('scale')
+  const seed = args.value('seed')
+  const threads = args.value('threads')
+  if (scale !== undefined && !/^\d{1,9}(\.\d{1,9})?$/.test(scale))
+    throw new UsageError(`--scale needs a number, not ${JSON.stringify(scale)}`)
+  return {
+    ...(events !== undefined && { events: eventCount(events) }),
+    ...(scale !== undefined && { scale: Number(scale) }),
+    ...(seed !== undefined && { seed: Number(integer('seed', seed)) }),
+    ...(threads !== undefined && { threads: wholeNumber('threads', threads) }),
+    times: args.has('times'),
+  }
+}
+
+/** A number of events, of which K is 1,000. @throws UsageError */
+function eventCount(text: string): number {
+  const [, digits, unit = ''] = /^(\d{1,12})([kmg]?)$/i.exec(text) ?? []
+  if (digits === undefined)
+    throw new UsageError(`--events needs a number, which may end in K, M or G, not ${JSON.stringify(text)}`)
+  return Number(digits) * 1000 ** ['', 'k', 'm', 'g'].indexOf(unit.toLowerCase())
+}
+
+async function source(args: Arguments): Promise<Pick<GenerateOptions, 'model' | 'like'>> {
+  const like = args.value('like')
+  const file = args.value('from-model')
+  if (like !== undefined) return { like: await modelOf(like) }
+  if (file !== undefined) return { like: readModel(file) }
+  return { model: args.value('model') as ModelName }
+}
+
+/** Reads a model. @throws TraceError for what is none */
+function readModel(file: string): TraceModel {
+  try {
+    const at = { format: 'model' }
+    if (file !== '-' && statSync(file).size > MOST_MODEL_BYTES)
+      throw limit(`a model has at most ${MOST_MODEL_BYTES} bytes`, at)
+    const text = readFileSync(file === '-' ? 0 : file, 'utf8')
+    let value: unknown
+    try {
+      value = JSON.parse(text)
+    } catch (error) {
+      throw malformed(`not JSON: ${(error as Error).message}`, at)
+    }
+    return checkModel(value)
+  } catch (error) {
+    nameInput(error, file)
+    throw error
+  }
+}
+
+/** The model of a trace. */
+async function modelOf(path: string): Promise<TraceModel> {
+  const survey = new TraceSurvey()
+  const stage = {
+    consumes: true,
+    feed: (batch: EventBatch) => survey.add(batch),
+    next: () => null,
+    end: () => {},
+    endTruncated: () => {},
+  }
+  await runTrace({ command: 'hf-generate', input: traceInput(path), through: stage, output: () => {} })
+  return survey.finish()
+}

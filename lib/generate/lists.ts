@@ -1,0 +1,39 @@
+/** A list of numbers that are added and taken at its end, in typed memory that grows. */
+export class NumberList {
+  length = 0
+  private values = new Float64Array(16)
+
+  push(value: number): void {
+    if (this.length === this.values.length) {
+      const more = new Float64Array(2 * this.length)
+      more.set(this.values)
+      this.values = more
+    }
+    this.values[this.length++] = value
+  }
+
+  /** Takes the last number. @returns undefined if there is none */
+  pop(): number | undefined {
+    return this.length === 0 ? undefined : this.values[--this.length]
+  }
+
+  /** The number at a place below the length. */
+  at(place: number): number {
+    return this.values[place] as number
+  }
+
+  /** Takes the number at a place; the last one moves there. */
+  take(place: number): number {
+    const value = this.at(place)
+    this.values[place] = this.at(--this.length)
+    return value
+  }
+}
+
+/** The same values in larger memory. */
+export function grown<Values extends Float64Array | Int32Array | Uint32Array>(values: Values, length: number): Values {
+  const Type = values.constructor as new (length: number) => Values
+  const more = new Type(length)
+  more.set(values)
+  return more
+}

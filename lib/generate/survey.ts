@@ -1,0 +1,263 @@
+import { HI, LO, WORD } from '../bytes/u64.js'
+import { BlockEffect } from '../blocks/block-effect.js'
+import { LiveSet } from '../blocks/live-set.js'
+import { BATCH_EVENTS, type EventBatch } from '../event/batch.js'
+import { FieldBit, Kind } from '../event/fields.js'
+import { hasInventedAddresses, type TraceHeader } from '../event/header.js'
+import { BoundedKeys, FIRST, OTHERS } from '../transforms/statistics/bounded-keys.js'
+import { HAS_SITE, SiteKeys } from '../transforms/statistics/site-keys.js'
+import { codeOf, coarser, FINEST } from './codes.js'
+import { KindTable } from './kind-table.js'
+import { grown, NumberList } from './lists.js'
+import { RowTable, WORDS } from './row-table.js'
+import {
+  BY_THREAD,
+  Ending,
+  MODEL_FORMAT,
+  MODEL_VERSION,
+  MOST_MODEL_THREADS,
+  MOST_PHASES,
+  MOST_ROWS,
+  MOST_SITES,
+  MOST_VALUE,
+  RESIZE,
+  type TraceModel,
+} from './trace-model.js'
+
+const { began: BEGAN, ended: ENDED } = BlockEffect
+const HAS_API = FieldBit.api
+const HAS_THREAD = FieldBit.thread
+const HAS_TIME = FieldBit.time
+const HAS_SIZE = FieldBit.size
+const HAS_ALIGNMENT = FieldBit.alignment
+const { realloc: REALLOC } = Kind
+
+/** The allocations of a phase, at first. */
+const PHASE = 64
+/** Phases and lifetimes are this exact before one is given up for the other. */
+const PHASES = 64
+const BITS = 3
+/** The largest alignment that is kept; sizes have at most this high word. */
+const MOST_ALIGNMENT = 2 ** 26
+const MOST_HI = Math.floor(MOST_VALUE / WORD)
+
+/** Why a trace has no model. */
+const NO_IDENTITY =
+  'an interpreted heaptrack file does not say which block is freed, so lifetimes are not known; recordings with ' +
+  'addresses have them, such as those of hf-record without --stack'
+
+/**
+ * Makes the model of a trace: counts its blocks by phase, thread, site, function, size, lifetime and ending. Of several
+ * traces in a stream, the events follow each other as those of one.
+ *
+ * When there are more than 131,072 rows, or 1,024 phases, phases become twice as long, then lifetimes less exact, and
+ * at last threads and sites are given up. So memory grows with the live blocks only: 16 bytes for each, and what
+ * `LiveSet` takes.
+ */
+export class TraceSurvey {
+  private readonly live = new LiveSet(0)
+  private readonly sites = new SiteKeys(MOST_SITES)
+  private readonly threads = new BoundedKeys(MOST_MODEL_THREADS - 1)
+  private readonly kinds = new KindTable()
+  private rows = new RowTable()
+  private phaseLength = PHASE
+  private lifetimeBits = FINEST
+  private isRough = false
+  /** The number of allocations so far. */
+  private allocations = 0
+  /** The time at the beginning of each phase, and the last one, in nanoseconds. */
+  private starts = new NumberList()
+  private time = 0
+  private isTimed = false
+  /** By live block: when it began, and its kind. */
+  private births = new Float64Array(64)
+  private kind = new Int32Array(64)
+  private header: TraceHeader | undefined
+
+  /** Takes the next events. @throws RangeError for a trace without identity of blocks */
+  add(batch: EventBatch): void {
+    if (batch.header !== this.header) this.begin(batch.header)
+    for (let from = 0; from < batch.count; from += BATCH_EVENTS)
+      this.addRows(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
+  }
+
+  /** The model of what was added. */
+  finish(): TraceModel {
+    this.endTrace()
+    this.live.dispose()
+    const { words, counts, size } = this.rows
+    const order = Array.from({ length: size }, (_, row) => row).toSorted(
+      (a, b) => (words[WORDS * a] as number) - (words[WORDS * b] as number) || a - b,
+    )
+    const used = [...new Set(order.map((row) => words[WORDS * row + 1] as number))]
+    const numbers = new Map(used.map((kind, i) => [kind, i]))
+    const column = (word: number) => order.map((row) => words[WORDS * row + word] as number)
+    return {
+      format: MODEL_FORMAT,
+      version: MODEL_VERSION,
+      phaseLength: this.phaseLength,
+      lifetimeBits: this.lifetimeBits,
+      threads: this.threads.overflowed ? MOST_MODEL_THREADS : Math.max(1, this.threads.size - FIRST),
+      sites: Math.min(MOST_SITES, this.sites.size - FIRST),
+      gaps: this.gaps(),
+      kinds: this.kinds.result(used),
+      rows: {
+        phase: column(0),
+        kind: column(1).map((kind) => numbers.get(kind) as number),
+        lifetime: column(2),
+        ending: column(3),
+        count: order.map((row) => counts[row] as number),
+      },
+    }
+  }
+
+  private begin(header: TraceHeader): void {
+    if (hasInventedAddresses(header)) throw new RangeError(NO_IDENTITY)
+    this.endTrace()
+    this.header = header
+  }
+
+  /** The blocks that are still live stay. */
+  private endTrace(): void {
+    for (let block = 1; block < this.births.length; block++) {
+      const birth = this.births[block] as number
+      if (birth > 0) this.note(birth, this.kind[block] as number, 0, Ending.stays)
+    }
+    this.births.fill(0)
+    this.live.clear()
+  }
+
+  private addRows(batch: EventBatch, from: number, to: number): void {
+    const { live } = this
+    live.follow(batch, from, to)
+    if ((batch.columns & HAS_SITE) !== 0) this.sites.begin(batch)
+    const { effects, ended, begun } = live
+    const { kind, mask } = batch
+    for (let row = 0; row < to - from; row++) {
+      const effect = effects[row] as number
+      if ((effect & (BEGAN | ENDED)) === 0) continue
+      const i = from + row
+      if (((mask[i] as number) & HAS_TIME) !== 0) this.see(batch, i)
+      const thread = this.thread(batch, i)
+      const old = ended[row] as number
+      const block = begun[row] as number
+      if ((effect & ENDED) !== 0 && old > 0) this.end(old, kind[i] === REALLOC && block > 0 ? -1 : thread)
+      if ((effect & BEGAN) !== 0 && block > 0) {
+        // The block that was there before ends unseen.
+        if (block < this.births.length && (this.births[block] as number) > 0) this.end(block, thread)
+        this.start(block, this.kindOf(batch, i, thread, kind[i] === REALLOC && (effect & ENDED) !== 0 && old > 0))
+      }
+    }
+  }
+
+  /** Notes the time of an event. Times that go back are not used. */
+  private see(batch: EventBatch, i: number): void {
+    const unit = batch.header.timeUnit === 'us' ? 1000 : 1
+    const { words } = batch.time
+    const time = ((words[2 * i + HI] as number) * WORD + (words[2 * i + LO] as number)) * unit
+    if (!this.isTimed || time > this.time) this.time = time
+    this.isTimed = true
+  }
+
+  /** The number of the thread of an event, from 1; those beyond the limit share the last one. */
+  private thread(batch: EventBatch, i: number): number {
+    if (((batch.mask[i] as number) & HAS_THREAD) === 0) return 1
+    const { words } = batch.thread
+    const row = this.threads.row(words[2 * i + LO] as number, words[2 * i + HI] as number)
+    return row === OTHERS ? MOST_MODEL_THREADS : row - FIRST + 1
+  }
+
+  private kindOf(batch: EventBatch, i: number, thread: number, isResized: boolean): number {
+    const mask = batch.mask[i] as number
+    const { words } = batch.size
+    const hi = (mask & HAS_SIZE) === 0 ? 0 : Math.min(MOST_HI, words[2 * i + HI] as number)
+    const lo = (mask & HAS_SIZE) === 0 ? 0 : (words[2 * i + LO] as number)
+    const site = (mask & HAS_SITE) === 0 ? 0 : Math.max(0, this.sites.row(batch, i) - FIRST + 1)
+    const api = isResized ? RESIZE : (mask & HAS_API) === 0 ? -1 : (batch.api[i] as number)
+    const alignment = (mask & HAS_ALIGNMENT) === 0 ? 0 : (batch.alignment.words[2 * i + LO] as number)
+    const isPower = alignment > 0 && alignment <= MOST_ALIGNMENT && Number.isInteger(Math.log2(alignment))
+    return this.kinds.kind(thread, site, api, lo, hi, isPower ? alignment : 0)
+  }
+
+  private start(block: number, kind: number): void {
+    if (this.allocations === this.starts.length * this.phaseLength) this.starts.push(this.time)
+    while (block >= this.births.length) {
+      this.births = grown(this.births, 2 * this.births.length)
+      this.kind = grown(this.kind, 2 * this.kind.length)
+    }
+    this.births[block] = ++this.allocations
+    this.kind[block] = kind
+    if (this.allocations >= MOST_PHASES * this.phaseLength) this.halve()
+  }
+
+  /** @param thread that which frees the block, -1 for a realloc */
+  private end(block: number, thread: number): void {
+    const birth = this.births[block] ?? 0
+    if (birth === 0) return
+    this.births[block] = 0
+    const kind = this.kind[block] as number
+    const isOwn = thread === this.kinds.thread(kind)
+    const ending = thread < 0 ? Ending.realloc : isOwn ? Ending.free : BY_THREAD + thread
+    this.note(birth, kind, codeOf(this.allocations - birth, this.lifetimeBits), ending)
+  }
+
+  private note(birth: number, kind: number, lifetime: number, ending: number): void {
+    const phase = Math.floor((birth - 1) / this.phaseLength)
+    const rough = this.isRough ? this.kinds.roughened(kind) : kind
+    this.rows.count(phase, rough, lifetime, this.isRough ? Math.min(ending, Ending.free) : ending, 1)
+    while (this.rows.size > MOST_ROWS && this.coarsen()) continue
+  }
+
+  /** Gives up some exactness. @returns false if there is none left */
+  private coarsen(): boolean {
+    const phases = Math.ceil(this.allocations / this.phaseLength)
+    if (phases > PHASES) this.halve()
+    else if (this.lifetimeBits > BITS) this.blur()
+    else if (phases > 1) this.halve()
+    else if (this.lifetimeBits > 0) this.blur()
+    else if (!this.isRough) {
+      this.isRough = true
+      this.rebuild((words, at) => {
+        words[at + 1] = this.kinds.roughened(words[at + 1] as number)
+        words[at + 3] = Math.min(words[at + 3] as number, Ending.free)
+      })
+    } else return false
+    return true
+  }
+
+  /** Makes phases twice as long. */
+  private halve(): void {
+    this.phaseLength *= 2
+    const starts = new NumberList()
+    for (let phase = 0; phase < this.starts.length; phase += 2) starts.push(this.starts.at(phase))
+    this.starts = starts
+    this.rebuild((words, at) => (words[at] = (words[at] as number) >> 1))
+  }
+
+  /** Makes lifetimes half as exact. */
+  private blur(): void {
+    const bits = this.lifetimeBits--
+    this.rebuild((words, at) => (words[at + 2] = coarser(words[at + 2] as number, bits)))
+  }
+
+  private rebuild(change: (words: Int32Array, at: number) => void): void {
+    const { words, counts, size } = this.rows
+    this.rows = new RowTable()
+    for (let row = 0, at = 0; row < size; row++, at += WORDS) {
+      change(words, at)
+      const [a, b, c, d] = words.subarray(at, at + WORDS) as unknown as [number, number, number, number]
+      this.rows.count(a, b, c, d, counts[row] as number)
+    }
+  }
+
+  /** The mean time between the allocations of each phase. */
+  private gaps(): number[] {
+    if (!this.isTimed) return []
+    const { starts, phaseLength, allocations } = this
+    return Array.from({ length: starts.length }, (_, phase) => {
+      const isLast = phase + 1 === starts.length
+      const span = (isLast ? this.time : starts.at(phase + 1)) - starts.at(phase)
+      return Math.min(MOST_VALUE, span / (isLast ? allocations - phase * phaseLength : phaseLength))
+    })
+  }
+}

@@ -1,0 +1,60 @@
+import { Readable } from 'node:stream'
+import type { EventBatch } from '../event/batch.js'
+import { asError } from '../event/error.js'
+import { Generator, type GenerateOptions } from '../generate/generator.js'
+import { TraceSurvey } from '../generate/survey.js'
+import type { TraceModel } from '../generate/trace-model.js'
+import { CollectingSink, type ResultSink } from './result-sink.js'
+import { QUEUED } from './stage.js'
+import type { EventReadable } from './types.js'
+
+/**
+ * A Readable of batches of a synthetic trace: a classic benchmark of allocators, or the distributions of a trace. The
+ * same options give the same events. Memory grows with the live blocks.
+ *
+ * @example
+ * await pipeline(generate({ model: 'larson', events: 1e6 }), mtrc.encode(), createWriteStream('larson.mtrc'))
+ *
+ * @example
+ * const model = traceModel()
+ * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), model)
+ * await pipeline(generate({ like: await model.result, scale: 10 }), mtrc.encode(), createWriteStream('large.mtrc'))
+ *
+ * @throws RangeError for options that are unknown or out of range; TraceError for a model that is none. Live blocks
+ *   that do not fit 2^47 bytes are an error of the stream.
+ */
+export function generate(options: GenerateOptions): EventReadable {
+  const generator = new Generator(options)
+  const stream = new Readable({
+    objectMode: true,
+    highWaterMark: QUEUED,
+    read() {
+      let batch: EventBatch | null
+      try {
+        batch = generator.next()
+      } catch (error) {
+        this.destroy(asError(error))
+        return
+      }
+      this.push(batch)
+    },
+  })
+  return stream as object as EventReadable
+}
+
+/** A sink that makes the model of a trace. */
+export type ModelSink = ResultSink<TraceModel>
+
+/**
+ * A Writable that makes an anonymous model of the events written to it, for `generate`: how many allocations there are
+ * of which thread, site, function, size, lifetime and ending, by phase. It has no names, addresses and times of day;
+ * the sizes are those of the trace. Memory grows with the live blocks.
+ *
+ * @example
+ * const model = traceModel()
+ * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), model)
+ * writeFileSync('model.json', JSON.stringify(await model.result))
+ */
+export function traceModel(): ModelSink {
+  return new CollectingSink('traceModel()', new TraceSurvey())
+}

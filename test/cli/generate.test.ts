@@ -1,0 +1,50 @@
+import { writeFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { scratch, shell } from '../support/commands.js'
+
+describe('hf-generate', () => {
+  test('writes a benchmark of any length', async () => {
+    const line = 'hf-generate --model larson --scale 0.01 --threads 2 --events 5K --to mtrc | hf-verify'
+    expect((await shell(line, '')).stdout.toString()).toMatch(/^5000 events, no faults/)
+    const twice = 'hf-generate --model mstress --events 500 --seed'
+    expect((await shell(`${twice} 3`, '')).stdout).toEqual((await shell(`${twice} 3`, '')).stdout)
+    expect((await shell(`${twice} 4`, '')).stdout).not.toEqual((await shell(`${twice} 3`, '')).stdout)
+  })
+
+  test('writes a model, and generates from it what --like gives', async () => {
+    const folder = scratch()
+    const made = await shell(
+      `cd ${folder} && hf-generate --model random --scale 0.01 --events 3000 -o a.hfc &&
+       hf-generate --like a.hfc --write-model m.json && hf-generate --from-model m.json --times >b.ndjson &&
+       hf-generate --like a.hfc --times | cmp - b.ndjson && wc -l <b.ndjson`,
+      '',
+    )
+    expect(made.stderr).toBe('')
+    expect(made.stdout.toString().trim()).toBe('3002')
+  })
+
+  test.each([
+    ['', 'one of --model, --like and --from-model'],
+    ['--model larson --like x', 'one of --model'],
+    ['--model larson --scale 0', '--scale must be above 0'],
+    ['--model larson --events 1x', '--events needs a number'],
+    ['--model larson x', 'no operand'],
+    ['--model larson --write-model m.json', '--write-model needs --like'],
+    ['--like x --write-model m.json --scale 2', '--scale and --write-model'],
+    ['--from-model x --threads 2', '--threads needs --model'],
+  ])('refuses %s', async (flags, message) => {
+    const { code, stderr } = await shell(`hf-generate ${flags}`, '')
+    expect(code).toBe(2)
+    expect(stderr).toContain(message)
+  })
+
+  test('refuses what is no model', async () => {
+    const folder = scratch()
+    writeFileSync(`${folder}/m.json`, '{"format":"heapflow-model"}')
+    const { code, stderr } = await shell(`cd ${folder} && hf-generate --from-model m.json`, '')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^hf-generate: m.json: model: malformed: the model must have the property/)
+    writeFileSync(`${folder}/m.json`, '{"form')
+    expect((await shell(`cd ${folder} && hf-generate --from-model m.json`, '')).stderr).toContain('not JSON')
+  })
+})
