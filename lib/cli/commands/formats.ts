@@ -240,7 +240,7 @@ export const ltraceDecode = decodeCommand(ltrace, {
 
 export const recorderDecode = decodeCommand(recorder, {
   description:
-    "Reads what heapflow's own recorder writes (hf-record --with recorder): every call with its thread, its time in " +
+    "Reads what heapflow's own recorder writes (hf-record): every call with its thread, its time in " +
     'nanoseconds, the requested and the usable size, and its whole stack. The end mark says whether a signal ended ' +
     'the program, which is reported. The format is only read.',
   memory: 'that of the frames and stacks of the trace, 8 to 30 bytes each.',

@@ -2,18 +2,20 @@ import { parseFrame } from '../../event/frame.js'
 import { OwnFrames } from '../../names/own-frames.js'
 import type { SiteStatistics, Statistics } from '../../transforms/statistics/result.js'
 
-const NO_PLACES =
-  'Most bytes have no call site: hf-record -- COMMAND records whole stacks where heaptrack is installed.'
+const NO_PLACES = 'Most bytes have no call site: hf-record -- COMMAND records whole stacks.'
 const NO_NAMES =
   'Most bytes are from code without a name: build it with -g, install its debug symbols, or see hf-symbolize.'
 const NO_THREADS =
-  'No event has a thread: hf-record --with recorder -- COMMAND records them on Linux (x86-64), --with ltrace elsewhere.'
+  'No event has a thread: hf-record -- COMMAND records them on Linux (x86-64), hf-record --with ltrace elsewhere.'
+const PROCESSES =
+  'Several processes: what one leaves at its end is live to the end of the trace, so the peak has it, too; ' +
+  'hf-filter --process N shows one.'
 
 /** Recorded where hf-record does not run: in the kernel and on Android. */
 const RECORDED_ELSEWHERE = ['kmemtrace', 'tracepoints', 'replay']
 
 /** What would make the answer better, in sentences; none where nothing would, or nothing was allocated. */
-export function advice({ sites, threads, allocated, formats }: Statistics): string[] {
+export function advice({ sites, threads, processes, events, allocated, formats }: Statistics): string[] {
   if (allocated.bytes === 0n) return []
   const mayRecord = !formats.some((name) => RECORDED_ELSEWHERE.includes(name))
   const own = new OwnFrames()
@@ -23,6 +25,8 @@ export function advice({ sites, threads, allocated, formats }: Statistics): stri
     ...(mayRecord && hasMost(({ rest }) => rest === 'none') ? [NO_PLACES] : []),
     ...(hasMost((site) => isUnnamed(site, own)) ? [NO_NAMES] : []),
     ...(mayRecord && threads.every(({ thread }) => thread === undefined) ? [NO_THREADS] : []),
+    // The first process of a recording has no number.
+    ...(mayRecord && (processes.length > 1 || processes.some((one) => one.events < events)) ? [PROCESSES] : []),
   ]
 }
 

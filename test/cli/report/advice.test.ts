@@ -19,6 +19,17 @@ describe('advice', () => {
       'mtrc',
       [],
     ],
+    ['one process', [alloc({ thread: 1n, process: 7n, function: 'f' })], 'mtrc', []],
+    [
+      'a process and one that it started',
+      [
+        alloc({ thread: 1n, function: 'f' }),
+        alloc({ thread: 1n, process: 2n, function: 'f' }),
+        { kind: 'free', process: 2n, thread: 1n, address: 16n },
+      ],
+      'recorder',
+      [/several processes/i],
+    ],
     ['a dump of Android', [alloc({})], 'replay', []],
     ['a trace of the kernel', [alloc({})], 'tracepoints', []],
     ['no allocation', [{ kind: 'free', address: 16n }], 'mtrc', []],
