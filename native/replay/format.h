@@ -1,4 +1,4 @@
-/* The layout of files of operations, as docs/operations.md describes it. lib/transforms/drive/layout.ts has the same. */
+/* The layout of files of operations, as docs/operations.md describes it; lib/transforms/drive/layout.ts has it, too. */
 #ifndef FORMAT_H
 #define FORMAT_H
 

@@ -12,7 +12,8 @@
 /* Memory that is shared, so that it is not part of the anonymous resident set; resident from the beginning. */
 static void *shared(uint64_t count, uint64_t size) {
   uint64_t length = (count * size + 4095) & ~(uint64_t)4095;
-  void *p = mmap(NULL, length ? length : 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  int flags = MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE;
+  void *p = mmap(NULL, length ? length : 4096, PROT_READ | PROT_WRITE, flags, -1, 0);
   return p == MAP_FAILED ? NULL : p;
 }
 

@@ -78,7 +78,8 @@ static inline __attribute__((always_inline)) void put(uint32_t slot, void *block
     }                                                                  \
   } while (0)
 
-static inline __attribute__((always_inline)) void run_chunks(uint32_t me, const int how, const int verify, const int watched) {
+static inline __attribute__((always_inline)) void run_chunks(uint32_t me, const int how, const int verify,
+                                                             const int watched) {
   struct figures *own = figures + me;
   const int alone = file.tail->threads == 1;
   const struct chunk *chunk = file.chunks + file.threads[me].first_chunk;
@@ -129,7 +130,8 @@ static inline __attribute__((always_inline)) void run_chunks(uint32_t me, const 
     }
     case FREE:
       block = value == NONE ? NULL : take(value, verify);
-      if (verify && block && !is_intact(block, sizes[value], sizes[value], seed_of(value, sizes[value]))) own->damaged++;
+      if (verify && block && !is_intact(block, sizes[value], sizes[value], seed_of(value, sizes[value])))
+        own->damaged++;
       TIMED(functions.free(block));
       continue;
     case MORE:

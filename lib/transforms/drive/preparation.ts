@@ -51,8 +51,8 @@ const PLAIN_ALIGNMENT = 16
 
 /**
  * Makes operations of events, for the driver that executes them against an allocator: a file of operations, which
- * docs/operations.md describes. Blocks have slots in place of addresses. A slot is of one live block at a time, and there
- * are about as many as blocks live at once.
+ * docs/operations.md describes. Blocks have slots in place of addresses. A slot is of one live block at a time, and
+ * there are about as many as blocks live at once.
  *
  * Memory grows with the live blocks (50 to 150 bytes for each), and by up to 70 KB for each thread. If the trace is
  * truncated, the file has the operations before the fault, and is complete.

@@ -44,6 +44,6 @@ export interface PreparedReplay {
   readonly epochs: number
   readonly peak: LiveAmount
   readonly final: LiveAmount
-  /** From the first event with a time to the last one, in nanoseconds; null if the trace has no times in a known unit. */
+  /** From the first event with a time to the last one, in nanoseconds; null if there are no times in a known unit. */
   readonly duration: number | null
 }

@@ -7,7 +7,7 @@ import type { OpList } from './op-list.js'
 export class Slots {
   /** The number of slots. */
   count = 0
-  /** Where the slot that `take` returned was freed: by which thread, after how many of its operations, in which epoch. */
+  /** Where the slot that `take` returned was freed: by which thread, after how many operations, in which epoch. */
   thread = -1
   position = 0
   epoch = 0

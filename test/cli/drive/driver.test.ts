@@ -224,7 +224,7 @@ describe.skipIf(!canDrive)('the driver of replays (needs Linux and cc)', () => {
     const bytes = operationsOf(calls(3, 300, seeded(9)))
     expect(run('driver', [write('t.ops', bytes)]).status).toBe(0)
     const random = seeded(10)
-    for (let i = 0; i < 150; i++) {
+    for (let i = 0; i < 80; i++) {
       const damaged = Buffer.from(bytes)
       damaged[random(damaged.length)]! ^= 1 << random(8)
       const { status, signal } = run('driver', [write('t.ops', damaged), 'limit=10'])
@@ -241,7 +241,7 @@ describe.skipIf(!canDrive)('the driver of replays (needs Linux and cc)', () => {
     const env = { ASAN_OPTIONS: 'detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4' }
     const random = seeded(11)
     const endings = new Map<string, number>()
-    for (let i = 0; i < 400; i++) {
+    for (let i = 0; i < 200; i++) {
       const threads = i % 2 === 0 ? 1 : 3
       const bytes = operationsOf(calls(threads, 1 + random(60), seeded(i)), { order: ORDERS[i % 3]! })
       for (let n = 1 + random(4); n > 0; n--) mutate(bytes, random)
@@ -253,8 +253,8 @@ describe.skipIf(!canDrive)('the driver of replays (needs Linux and cc)', () => {
       endings.set(ending, (endings.get(ending) ?? 0) + 1)
     }
     // Files that are refused, and such that run nevertheless.
-    expect(endings.get('0')).toBeGreaterThan(20)
-    expect(endings.get('2')).toBeGreaterThan(100)
+    expect(endings.get('0')).toBeGreaterThan(10)
+    expect(endings.get('2')).toBeGreaterThan(50)
   })
 })
 

@@ -137,7 +137,7 @@ const mostSlots = ({ peak, threads }: PreparedReplay) => peak.blocks + 256 * thr
 describe('the preparation of a replay is that of a plain model', () => {
   test.each(ORDERS)('of shapes, with the order of %s', (order) => {
     const random = seeded(7)
-    const numbers = Array.from({ length: runs(60) }, (_, i) => [1, 20, 300, 4000][i % 4]!)
+    const numbers = Array.from({ length: runs(12) }, (_, i) => [1, 20, 300, 4000][i % 4]!)
     for (const shape of shapesOf(numbers, ORDERS.indexOf(order))) {
       const batches = [...eventsOf(shape)]
       const [operations, result, error] = prepared(batches, { order, epoch: 1 + random(2000) })
@@ -192,12 +192,12 @@ describe('the preparation of a replay is that of a plain model', () => {
     }
   }
 
-  test.each<[OrderName, number]>(ORDERS.map((order) => [order, runs(300)]))(
+  test.each<[OrderName, number]>(ORDERS.map((order) => [order, runs(40)]))(
     'of threads that make what others free, with the order of %s',
     (order, count) => {
       for (let seed = 1; seed <= count; seed++) {
         const random = seeded(seed)
-        const events = [...pipeline(1 + random(6000), random)]
+        const events = [...pipeline(1 + random(3000), random)]
         const [operations, result] = prepared(batchesOf(events), { order, epoch: 1 + random(300) })
         expectModel(events, operations, result, random)
         expect(result.slots).toBeLessThanOrEqual(mostSlots(result))
