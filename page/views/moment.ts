@@ -15,13 +15,18 @@ interface Row extends NamedStack {
   readonly n: number
 }
 
+/** The maximum number of rows of the table. */
+const MOST_ROWS = 1000
+
 const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0)
 
 /** The live set at a moment, or what changed between two, as a table and a flame graph. @param when the moments */
 export function momentPanel(app: App, sites: LiveSites, when: string): HTMLElement {
   const isChange = sites.fromEvent !== undefined
   const model = new Model({ ...app.model.data, frames: sites.frames })
-  const rows = namedStacks(model, sites.stack, '[unknown]').map((named, n): Row => ({ ...named, n }))
+  const largest = largestSites(sites)
+  const stacks = largest.map((n) => sites.stack[n] ?? [])
+  const rows = namedStacks(model, stacks, '[unknown]').map((named, i): Row => ({ ...named, n: largest[i] ?? 0 }))
   const list = table<Row>(isChange ? changeColumns(sites) : liveColumns(sites), {
     label: isChange ? 'sites that changed' : 'sites that are live',
     sortBy: isChange ? 'Change' : 'Live',
@@ -35,8 +40,27 @@ export function momentPanel(app: App, sites: LiveSites, when: string): HTMLEleme
     el('h3', {}, isChange ? `Between ${when}` : `Live at ${when}`),
     el('p', { class: 'explain', attributes: { 'aria-live': 'polite' } }, summary(sites)),
     rows.length === 0 ? undefined : picture(model, sites),
+    rows.length === sites.node.length
+      ? undefined
+      : el(
+          'p',
+          { class: 'explain' },
+          `The table has the ${grouped(rows.length)} largest of ${counted(sites.node.length, 'site')}.`,
+        ),
     list.element,
   )
+}
+
+/** The sites with most live bytes, or with the largest changes: to name all of them would take too long. */
+function largestSites({ node, liveBytes, beforeBytes, bornBytes, fromEvent }: LiveSites): number[] {
+  const sites = [...node.keys()]
+  if (sites.length <= MOST_ROWS) return sites
+  const live = (n: number) => liveBytes[n] ?? 0
+  const change = (n: number) => Math.abs(live(n) - (beforeBytes[n] ?? 0))
+  if (fromEvent === undefined) return sites.toSorted((a, b) => live(b) - live(a)).slice(0, MOST_ROWS)
+  return sites
+    .toSorted((a, b) => change(b) - change(a) || (bornBytes[b] ?? 0) - (bornBytes[a] ?? 0))
+    .slice(0, MOST_ROWS)
 }
 
 function summary(sites: LiveSites): string {
