@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "stacks.h"
 #include "threads.h"
+#include "usable.h"
 
 static inline uint64_t now(void) {
   struct timespec time;
@@ -68,7 +69,7 @@ static inline void send_block(struct thread *t, uint64_t kind, void *address, ui
     return;
   }
   put(t, t->head + 4, size);
-  put(t, t->head + 5, malloc_usable_size(address));
+  put(t, t->head + 5, usable_size(address));
   put(t, t->head + 6, value);
   put_stack(t, t->head + ALLOC_WORDS, &stack);
   hand_over(t, kind | stack.head, address, words);
@@ -83,7 +84,7 @@ static inline void send_end(struct thread *t, uint64_t kind, void *address, cons
     if (has_free_stacks) forget_stack(t);
     return;
   }
-  if (unlikely(is_forked)) put(t, t->head + EVENT_WORDS, malloc_usable_size(address));
+  if (unlikely(is_forked)) put(t, t->head + EVENT_WORDS, usable_size(address));
   put_stack(t, t->head + EVENT_WORDS + (uint64_t)is_forked, &stack);
   hand_over(t, kind | stack.head, address, words);
 }
@@ -164,6 +165,8 @@ EXPORT void free(void *block) {
   __libc_free(block);
   if (likely(t != NULL)) leave(t);
 }
+
+EXPORT size_t malloc_usable_size(void *block) { return block == NULL ? 0 : usable_size(block); }
 
 /* What was remembered of the code of an unloaded module must not be used for other code in its place. */
 EXPORT int dlclose(void *handle) {

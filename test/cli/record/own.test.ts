@@ -417,6 +417,31 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and 
     expect((await run('hf-record --stack-depth x --with recorder -- ./every')).code).toBe(2)
   })
 
+  test('a program that is linked with another allocator gets the blocks of libc, and their sizes', async () => {
+    const other = `#include <stdlib.h>
+      void *malloc(size_t size) { (void)size; abort(); }
+      void *calloc(size_t count, size_t size) { (void)count, (void)size; abort(); }
+      void *realloc(void *block, size_t size) { (void)block, (void)size; abort(); }
+      void free(void *block) { (void)block; abort(); }
+      size_t malloc_usable_size(void *block) { (void)block; abort(); }`
+    const user = `${HEADERS}
+      int main(void) {
+        char *block = malloc(100);
+        size_t size = malloc_usable_size(block);
+        if (size < 100 || size > 200 || malloc_usable_size(NULL) != 0) return 1;
+        memset(block, 1, size);
+        free(realloc(block, 300));
+      }`
+    writeFileSync(at('other.c'), other)
+    writeFileSync(at('user.c'), user)
+    execFileSync('cc', ['-w', '-shared', '-fPIC', '-o', at('libother.so'), at('other.c')])
+    const rpath = ['-Wl,--no-as-needed', '-L', folder, '-lother', `-Wl,-rpath,${folder}`]
+    execFileSync('cc', ['-w', '-O0', '-o', at('user'), at('user.c'), ...rpath])
+    expect((await run('hf-record -o user.hfrec -- ./user')).code).toBe(0)
+    const { events } = eventsOf('user.hfrec')
+    expect(events.some(({ size, usable = 0n }) => size === 100n && usable >= 100n && usable <= 200n)).toBe(true)
+  })
+
   test('walks that use the walk before them are those that do not', async () => {
     const shared = ['-std=gnu11', '-O2', '-shared', '-fPIC', '-fno-omit-frame-pointer', '-fvisibility=hidden']
     execFileSync('cc', ['-O1', '-o', at('reader'), native('reader.c')])
