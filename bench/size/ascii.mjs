@@ -2,8 +2,8 @@
 // addresses in hex without 0x, the old block's first, separated by spaces.
 import { EventBatch } from '../../dist/lib/entry/index.js'
 import { BATCH_EVENTS, fieldSet, HI, LO } from '../../dist/lib/entry/stages.js'
-import { LF, SPACE, ZERO } from '../../dist/lib/bytes/ascii.js'
-import { decimal, hex } from '../../dist/lib/bytes/numbers.js'
+import { LF, SPACE, ZERO } from '../../dist/lib/text/ascii.js'
+import { decimal, hex } from '../../dist/lib/text/numbers.js'
 import { Sink } from '../../dist/lib/bytes/sink.js'
 import { MAX_DECIMAL, writeDecimal, writeHex } from '../../dist/lib/bytes/u64.js'
 import { Tag } from '../../dist/lib/formats/hatf/layout.js'

@@ -3,7 +3,7 @@
 import { openTrace } from '../../dist/lib/entry/index.js'
 import { fieldSet, FieldBit, HI, Kind, LO, Outcome, selectRows } from '../../dist/lib/entry/stages.js'
 import { Tag } from '../../dist/lib/formats/hatf/layout.js'
-import { outcomeOf } from '../../dist/lib/formats/realloc.js'
+import { outcomeOf } from '../../dist/lib/blocks/realloc.js'
 
 /** @typedef {import('../../dist/lib/entry/index.js').EventBatch} EventBatch */
 

@@ -14,7 +14,7 @@ export function decodesLikeOracle(decoder: Decoder, oracle: Decoder, bytes: Uint
   expect(is.error?.message).toBe(should.error?.message)
   expect(is.events).toEqual(should.events)
   expect(is.headers).toEqual(should.headers)
-  expect(decoder.warnings).toEqual(oracle.warnings)
+  expect(decoder.warnings ?? []).toEqual(oracle.warnings ?? [])
 }
 
 /** Two encoders must write the same bytes for the same batches, lose the same, and fail with the same words. */
