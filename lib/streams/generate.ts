@@ -53,7 +53,7 @@ export type ModelSink = ResultSink<TraceModel>
  * @example
  * const model = traceModel()
  * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), model)
- * writeFileSync('model.json', JSON.stringify(await model.result))
+ * console.log(JSON.stringify(await model.result))
  */
 export function traceModel(): ModelSink {
   return new CollectingSink('traceModel()', new TraceSurvey())
