@@ -130,7 +130,7 @@ class RecordReader {
     const isEnd = stop === USED_UP && this.input.ended
     if (isEnd) {
       this.isOver = true
-      if (this.input.left > 0) this.fail(truncated, 'the stream ends inside a record')
+      if (this.input.left > 0 && !this.cursor.isCut) this.fail(truncated, 'the stream ends inside a record')
     }
     const first = this.fold && !isEnd && stop <= FULL ? kernel.run.firstHeld(count) : count
     const isHeaderDue = this.owesHeader && stop !== USED_UP && stop !== FULL
