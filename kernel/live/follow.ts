@@ -84,9 +84,9 @@ function followTo(from: usize, rows: u32): u32 {
       if (ended != 0) effect = DONE
       else effect = isRemembered(keyOf(key, isIndex)) ? UNKNOWN | AGAIN : UNKNOWN
     } else if ((intent & FAILED) != 0) {
-      // A realloc that failed is about a block, too; an allocation, which has the null key, is not.
+      // A realloc that failed is about a block, too; an allocation, which has the null key and no index, is not.
       const key = load<u64>(ENDS + (row << 3))
-      if (key != 0) ended = numberOf(key, isIndex)
+      if (key != 0 || isIndex) ended = numberOf(key, isIndex)
     }
     if ((intent & BEGAN) != 0) {
       begun = begin(load<u64>(BEGINS + (row << 3)), isIndex)

@@ -48,8 +48,10 @@ export function intend(rows: u32): void {
     }
     let intent: u32
     if (kind == KIND_FREE) intent = key == 0 ? NOTHING : DONE
-    else if (kind != KIND_REALLOC) intent = key == 0 ? FAILED : BEGAN
-    else if ((mask & HAS_INDEX) != 0)
+    else if (kind != KIND_REALLOC) {
+      intent = key == 0 ? FAILED : BEGAN
+      if (key == 0) more &= ~INDEXED
+    } else if ((mask & HAS_INDEX) != 0)
       intent = endsBlock(row, mask) ? DONE : failsIndexed(row, mask) ? FAILED : DONE | BEGAN
     else intent = realloc(row, mask, key, space)
     store<u8>(INTENTS + row, <u8>(intent | more))

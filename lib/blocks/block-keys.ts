@@ -110,7 +110,7 @@ export class BlockKeys {
     else if (kind === REALLOC) {
       if (more >= INDEXED) intent = endsBlock(batch, i) ? ENDED : failsIndexed(batch, i) ? FAILED : ENDED | BEGAN
       else intent = this.realloc(batch, i, lo, hi, space)
-    }
+    } else if (isNull) more &= ~INDEXED
     intents[0] = intent | more
   }
 

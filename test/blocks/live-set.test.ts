@@ -58,6 +58,19 @@ describe('LiveSet', () => {
     )
   })
 
+  test.each([true, false])(
+    'a failed realloc of the block with index 0 is about it; a failed allocation is not',
+    (isWhole) => {
+      const events: TraceEvent[] = [
+        { kind: 'realloc', index: 0n, outcome: 'none' },
+        { kind: 'realloc', index: 0n, address: 0n, oldAddress: 0n, size: 10n },
+        { kind: 'alloc', index: 0n, address: 0n, size: 10n },
+      ]
+      const { deeds, live } = blocksByMap(events)
+      expect(byLiveSet(events, 3, isWhole)).toEqual({ deeds, live: live.length })
+    },
+  )
+
   test('cleared, it knows of nothing', () => {
     const liveSet = new LiveSet(2)
     const [batch] = inBatches(
