@@ -6,7 +6,7 @@ import { showTip } from './parts/canvas.js'
 import { destroyCharts, resizeCharts } from './parts/chart.js'
 import { layOutForPaper } from './parts/paper.js'
 import { button, el } from './parts/dom.js'
-import { bytes, duration, grouped } from './parts/format.js'
+import { bytes, duration, grouped, toNumber } from './parts/format.js'
 import { isDark, lighten, onTheme, switchTheme } from './parts/theme.js'
 import { ALL_VIEWS } from './views/index.js'
 
@@ -135,9 +135,9 @@ export function shell(root: HTMLElement, model: Model, { another, filter }: Shel
 }
 
 function header({ data }: Model, openHelp: () => void, another?: () => void): HTMLElement {
-  const { summary, name, generator } = data
-  const { origin = {}, resident } = data
+  const { summary, name, generator, origin = {} } = data
   const { time } = summary
+  const resident = (data.timeline.resident ?? []).map((most) => toNumber(most ?? 0))
   const facts = [
     origin.command === undefined ? (origin.program ?? '') : `$ ${origin.command}`,
     summary.formats.join(', '),
@@ -145,7 +145,7 @@ function header({ data }: Model, openHelp: () => void, another?: () => void): HT
     origin.memory === undefined ? '' : `on a machine with ${bytes(origin.memory)}`,
     `${grouped(summary.events)} events`,
     time === undefined ? '' : `in ${duration(time.span, time.unit)}`,
-    resident === undefined ? '' : `resident set at most ${bytes(resident.most)}`,
+    resident.length === 0 ? '' : `resident set at most ${bytes(Math.max(...resident))}`,
     summary.traces > 1 ? `${grouped(summary.traces)} traces` : '',
     `made by ${generator}`,
   ]

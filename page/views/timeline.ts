@@ -212,15 +212,10 @@ function makeCharts(app: App, group: ChartGroup, x: readonly number[], marks: re
   ].map(({ element }) => element)
 }
 
-/** The resident set at each part of the timeline: the last one that the trace has until then. */
+/** The most resident bytes in each part of the timeline; where the trace has none, those before it. */
 function residentAt({ model }: App): (number | null)[] | undefined {
-  const { resident, timeline: parts } = model.data
-  if (resident === undefined || resident.event.length === 0) return undefined
-  let n = -1
-  return parts.event.map((event) => {
-    while ((resident.event[n + 1] ?? Infinity) <= event) n++
-    return n < 0 ? null : toNumber(resident.bytes[n])
-  })
+  let last: number | null = null
+  return model.data.timeline.resident?.map((most) => (last = most === null ? last : toNumber(most)))
 }
 
 /** The marks that the trace has. */

@@ -3,31 +3,30 @@ import type { EventBatch } from '../../event/batch.js'
 import { FieldBit, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { Calendar } from './plain.js'
-import { integer } from './plain.js'
 import type { ReportData } from './result.js'
 
-const { other: OTHER, comment: COMMENT, lost: LOST } = Kind
-const { present: HAS_PRESENT, text: HAS_TEXT } = FieldBit
+const { comment: COMMENT, lost: LOST } = Kind
+const HAS_TEXT = FieldBit.text
 
-/** The maximum number of moments of the resident set; then only each second one is kept. */
-const MOST_RESIDENT = 2000
 /** The maximum number of marks, and of the characters of their titles. */
 const MOST_MARKS = 50
 const LONGEST = 60
 
-interface Note<Value> {
+/** Comments of recorders that are no moments of the program's: lines about modules and the like. */
+const NO_MARKS: ReadonlyMap<string, RegExp> = new Map([
+  ['heaptrack', /^/],
+  ['recorder', /^module /],
+])
+
+interface Note {
   readonly event: number
   readonly time: bigint | undefined
-  readonly value: Value
+  readonly title: string
 }
 
-/** What recorders note between the events about blocks: the resident set, comments, and lost events. */
+/** What recorders note between the events about blocks: comments, and lost events. */
 export class RecorderNotes {
-  private resident: Note<bigint>[] = []
-  private readonly marks: Note<string>[] = []
-  private period = 1
-  private seen = 0
-  private mostResident = 0n
+  private readonly marks: Note[] = []
   private readonly origin = new Map<string, string>()
   private header: TraceHeader | undefined
 
@@ -58,56 +57,34 @@ export class RecorderNotes {
     let now = time
     for (let i = from; i < to; i++) {
       const code = kind[i] as number
-      if (code !== OTHER && code !== COMMENT && code !== LOST) continue
+      if (this.marks.length >= MOST_MARKS) return
+      if (code !== COMMENT && code !== LOST) continue
       const fields = mask[i] as number
       if ((fields & FieldBit.time) !== 0) {
         const { words } = batch.time
         now = (BigInt(words[2 * i + HI] as number) << 32n) | BigInt(words[2 * i + LO] as number)
       }
       const event = before + i - from + 1
-      if (code === OTHER) {
-        if ((fields & HAS_PRESENT) !== 0) this.addResident(batch, i, event, now)
-      } else if (this.marks.length < MOST_MARKS) {
-        const text = (fields & HAS_TEXT) !== 0 ? batch.strings.text(batch.text[i] as number).slice(0, LONGEST) : ''
-        // heaptrack's comments are lines about modules and the like.
-        const isMark = batch.header.format !== 'heaptrack'
-        const value = code === LOST ? 'lost events' : isMark ? text.toWellFormed() : ''
-        if (value !== '') this.marks.push({ event, time: now, value })
-      }
+      const text = (fields & HAS_TEXT) !== 0 ? batch.strings.text(batch.text[i] as number).slice(0, LONGEST) : ''
+      const isMark = NO_MARKS.get(batch.header.format)?.test(text) !== true
+      const title = code === LOST ? 'lost events' : isMark ? text.toWellFormed() : ''
+      if (title !== '') this.marks.push({ event, time: now, title })
     }
   }
 
-  private addResident({ present }: EventBatch, i: number, event: number, time: bigint | undefined): void {
-    const value = (BigInt(present.words[2 * i + HI] as number) << 32n) | BigInt(present.words[2 * i + LO] as number)
-    if (value > this.mostResident) this.mostResident = value
-    if (this.seen++ % this.period !== 0) return
-    this.resident.push({ event, time, value })
-    if (this.resident.length < MOST_RESIDENT) return
-    this.resident = this.resident.filter((_, n) => n % 2 === 0)
-    this.period *= 2
-  }
-
   /** @param longest the maximum number of characters of the command line and the program */
-  result(calendar: Calendar, longest: number): Pick<ReportData, 'resident' | 'marks' | 'origin'> {
-    const moments = (notes: readonly Note<unknown>[]) =>
-      calendar.moments(
-        notes.map(({ event }) => event),
-        notes.map(({ time }) => time),
-      )
-    const { resident, marks, mostResident, origin } = this
+  result(calendar: Calendar, longest: number): Pick<ReportData, 'marks' | 'origin'> {
+    const { marks, origin } = this
     const short = (text: string) => (text.length > longest ? `${text.slice(0, longest).toWellFormed()}…` : text)
+    const moments = calendar.moments(
+      marks.map(({ event }) => event),
+      marks.map(({ time }) => time),
+    )
     return {
       ...(origin.size > 0 && {
         origin: Object.fromEntries([...origin].map(([name, value]) => [name, short(value)])),
       }),
-      ...(resident.length > 0 && {
-        resident: {
-          ...moments(resident),
-          bytes: resident.map(({ value }) => integer(value)),
-          most: integer(mostResident),
-        },
-      }),
-      ...(marks.length > 0 && { marks: { ...moments(marks), title: marks.map(({ value }) => value) } }),
+      ...(marks.length > 0 && { marks: { ...moments, title: marks.map(({ title }) => title) } }),
     }
   }
 }

@@ -80,13 +80,6 @@ export interface ReportTimeline extends Moments {
   resident?: (Integer | null)[]
 }
 
-/** The resident set of the process over time, as the recorder noted it, at no more than 2,000 moments. */
-export interface ReportResident extends Moments {
-  bytes: Integer[]
-  /** The most at any moment. */
-  most: Integer
-}
-
 /** What a trace says of its recording. */
 export interface ReportOrigin {
   /** The command line, and the path of the program. */
@@ -402,8 +395,6 @@ export interface ReportData {
   timeline: ReportTimeline
   /** Absent if the trace says nothing of its recording. */
   origin?: ReportOrigin
-  /** Absent if the trace does not have it. */
-  resident?: ReportResident
   /** Absent if there are none. */
   marks?: ReportMarks
   frames: Frame[]
