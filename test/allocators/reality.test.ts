@@ -63,6 +63,13 @@ function replaySequences({ program, count, patterns, preload = '' }: Sequences, 
   return total
 }
 
+/**
+ * The largest share of blocks elsewhere, in all call sequences together and in one. In 32 bits, where the kernel puts
+ * the libraries decides whether arenas and mapped blocks fill the same gaps: a sequence with eight threads has up to
+ * 116 of 10,888 blocks elsewhere, in about one of 40 runs.
+ */
+const LIMITS = { 64: { all: 0.0002, one: 0.002 }, 32: { all: 0.0005, one: 0.02 } }
+
 /** All patterns of sizes but the one that mixes the others. */
 const PATTERNS = [0, 1, 2, 3, 4, 5, 6, 7, 8]
 
@@ -74,16 +81,16 @@ describe.each([64, 32] as const)('glibc of this machine, %i bit', (bits) => {
     if ('reason' in found) return skip(found.reason)
     const settings = { allocator: 'ptmalloc', version: found.version, bits, cores: coreCount() } as const
     const { blocks, wrong, worst } = replaySequences({ program: built.program, count, patterns: PATTERNS }, settings)
-    expect(worst).toBeLessThanOrEqual(0.002)
+    expect(worst).toBeLessThanOrEqual(LIMITS[bits].one)
     expect(blocks).toBeGreaterThan(8000 * count)
-    expect(wrong / blocks).toBeLessThanOrEqual(0.0002)
+    expect(wrong / blocks).toBeLessThanOrEqual(LIMITS[bits].all)
   }
 
-  test('at least 99.98 % of the addresses of a few random call sequences', { timeout: 60_000 }, ({ skip }) => {
+  test('most addresses of a few random call sequences', { timeout: 60_000 }, ({ skip }) => {
     check(FEW, skip)
   })
 
-  const title = `at least 99.98 % of the addresses of ${SEQUENCES} random call sequences`
+  const title = `most addresses of ${SEQUENCES} random call sequences`
   test(title, { tags: ['slow'], timeout: 900_000 }, ({ skip }) => check(SEQUENCES, skip))
 })
 
