@@ -68,6 +68,15 @@ export { merge, type MergeSourcesOptions } from '../streams/merge-sources.js'
 export type { MergedStream } from '../streams/merge.js'
 export { sort, type SortOptions } from '../streams/sort.js'
 export { symbolize, type SymbolizeOptions } from '../streams/symbolize.js'
+export {
+  record,
+  type RecordedEnding,
+  type RecordedProgram,
+  type RecordOptions,
+  type StandardStream,
+} from '../streams/record.js'
+export type { RecorderName } from '../streams/record/names.js'
+export { RecorderError } from '../streams/record/recorders.js'
 export { filterFile, type FilterFileOptions } from '../streams/filter-file.js'
 export { split, type PartTarget, type SplitOptions, type SplitSink } from '../streams/split.js'
 export { stats, type StatsSink } from '../streams/stats.js'

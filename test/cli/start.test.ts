@@ -32,7 +32,7 @@ const DATA = [
   /^lib\/transforms\/drive\/layout\.js$/,
   /^lib\/generate\/models\/names\.js$/,
   /^lib\/exports\/(profile-formats|tables\/formats)\.js$/,
-  /^lib\/cli\/record\/names\.js$/,
+  /^lib\/streams\/record\/names\.js$/,
 ]
 
 function isInstalled(name: string): boolean {

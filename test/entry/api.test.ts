@@ -73,6 +73,7 @@ test('the root has every format, and a few functions', () => {
   expect(formats.filter((name) => !names.includes(name))).toEqual([])
   expect(names.filter((name) => !formats.includes(name)).toSorted()).toEqual([
     'EventBatch',
+    'RecorderError',
     'TraceError',
     'batchesOf',
     'blockTable',
@@ -100,6 +101,7 @@ test('the root has every format, and a few functions', () => {
     'parseRange',
     'prepareReplay',
     'profile',
+    'record',
     'repair',
     'report',
     'simulate',

@@ -1,15 +1,24 @@
 import { rmSync } from 'node:fs'
 import { formatNamed } from '../../formats/index.js'
 import { decodeAny } from '../../streams/decode.js'
+import { abandonOutputs } from '../../streams/io/output-file.js'
+import { refuseObstacle } from '../../streams/record/executable.js'
+import { recordingFolder } from '../../streams/record/folder.js'
+import { MAX_STACK_DEPTH } from '../../streams/record/names.js'
+import {
+  chooseRecorder,
+  RecorderError,
+  SETTINGS,
+  type Choice,
+  type Recorder,
+  type Settings,
+} from '../../streams/record/recorders.js'
+import { Recording } from '../../streams/record/recording.js'
 import { UsageError, type Arguments } from '../command.js'
 import { outputFormat } from '../output-format.js'
 import { runJob } from '../pipeline.js'
-import { obstacleTo } from '../record/executable.js'
-import { recordingFolder } from '../record/folder.js'
 import { recordToFile } from '../record/direct.js'
-import { MAX_STACK_DEPTH } from '../record/names.js'
-import { chooseRecorder, SETTINGS, type Recorder, type Settings } from '../record/recorders.js'
-import { Recording } from '../record/recording.js'
+import { SignalRelay } from '../record/signals.js'
 import { say } from '../say.js'
 
 /** Names of raw files of heaptrack. */
@@ -26,7 +35,7 @@ export async function runRecord(args: Arguments): Promise<void> {
   const stacks = args.has('stack')
   const output = args.value('output') ?? '-'
   const isOwn = OWN.test(output) && args.value('to') === undefined
-  const { recorder, note } = chooseRecorder(args.value('with') ?? (isOwn ? 'recorder' : undefined), stacks)
+  const { recorder, note } = choose(args.value('with') ?? (isOwn ? 'recorder' : undefined), stacks)
   if (note !== undefined) say('hf-record', `note: ${note}`)
   const settings = settingsOf(args, recorder)
   if (isOwn && recorder.outlives === true) {
@@ -35,9 +44,10 @@ export async function runRecord(args: Arguments): Promise<void> {
   }
   const to = await outputFormat(args, output)
   const format = await formatNamed(recorder.format)?.load()
-  refuseObstacle(recorder, command)
+  refuseObstacle(recorder, command, { env: process.env })
   const folder = recordingFolder()
   let recording: Recording | undefined
+  let relay: SignalRelay | undefined
   let events = 0
   try {
     await runJob({
@@ -47,7 +57,9 @@ export async function runRecord(args: Arguments): Promise<void> {
         paths: [],
         // By then the output is known to be writable, so the program does not run in vain.
         open: (through) => {
-          recording = new Recording({ recorder, words, stacks, settings, folder, output: output === '-' ? 2 : 1 })
+          const stdio = [0, output === '-' ? 2 : 1, 2] as const
+          recording = new Recording({ recorder, words, stacks, settings, folder, stdio, env: process.env })
+          relay = relayTo(recording)
           const decoder = decodeAny({ ...(format && { format }), recycle: true, through })
           decoder.on('events', (n: number) => (events += n))
           return [recording.source, decoder]
@@ -63,11 +75,33 @@ export async function runRecord(args: Arguments): Promise<void> {
     if (events === 0) say('hf-record', 'warning: no events were recorded')
   } finally {
     await recording?.close()
-    const status = (await recording?.status()) ?? 0
+    relay?.close()
+    const status = (await recording?.ended())?.status ?? 0
     // It stays, whatever else fails.
     if (status !== 0) process.exitCode = status
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** @throws UsageError with advice on what to install */
+function choose(name: string | undefined, stacks: boolean): Choice {
+  try {
+    return chooseRecorder(name, stacks)
+  } catch (error) {
+    if (!(error instanceof RecorderError)) throw error
+    throw new UsageError(error.message)
+  }
+}
+
+/** Passes signals on to the program. After its end the first one ends the recording, and the second one the command. */
+function relayTo(recording: Recording): SignalRelay {
+  const relay = new SignalRelay(recording.program, (signal) => {
+    if (recording.stop(signal)) return
+    relay.close()
+    abandonOutputs()
+    process.kill(process.pid, signal)
+  })
+  return relay
 }
 
 /** Writes the file of heapflow's own recorder. */
@@ -77,7 +111,7 @@ async function recordDirectly(
   output: string,
   settings: Settings,
 ): Promise<void> {
-  refuseObstacle(recorder, words[0] as string)
+  refuseObstacle(recorder, words[0] as string, { env: process.env })
   const { signal, events } = await recordToFile(recorder, words, output, recordingFolder(), settings)
   if (signal !== undefined) say('hf-record', `warning: recorder: the program was ended by ${signal}`)
   if (events === 0) say('hf-record', 'warning: no events were recorded')
@@ -100,11 +134,4 @@ function settingsOf(args: Arguments, { name, outlives }: Recorder): Settings {
   if (!Number.isInteger(depth) || depth < 0 || depth > MAX_STACK_DEPTH || given?.trim() === '')
     throw new UsageError(`--stack-depth must be a number from 0 to ${MAX_STACK_DEPTH}, not ${JSON.stringify(given)}`)
   return { depth: hasNone ? 0 : depth, drops: args.has('drop'), children: !args.has('no-children'), freeStacks }
-}
-
-/** @throws Error for a program that cannot be recorded, before it runs in vain */
-function refuseObstacle({ records, name }: Recorder, command: string): void {
-  const obstacle = records === 'kernel' ? undefined : obstacleTo(command, records === 'loaded')
-  if (obstacle === undefined) return
-  throw new Error(`${obstacle.what}, so ${name} cannot record it: ${obstacle.instead}`)
 }

@@ -1,6 +1,6 @@
 import type { Command } from '../command.js'
 import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
-import { MAX_STACK_DEPTH, RECORDER_NAMES, STACK_DEPTH } from '../record/names.js'
+import { MAX_STACK_DEPTH, RECORDER_NAMES, STACK_DEPTH } from '../../streams/record/names.js'
 
 export const record: Command = {
   name: 'hf-record',

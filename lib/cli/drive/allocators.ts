@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
-import { LIBRARY_FOLDERS } from '../record/libraries.js'
+import { LIBRARY_FOLDERS } from '../../streams/record/libraries.js'
 
 /** The allocator of the C library, which needs no preloading. */
 export const SYSTEM = 'glibc'

@@ -1,4 +1,4 @@
-import type { Native } from '../record/compiled.js'
+import type { Native } from '../../streams/record/compiled.js'
 
 const HEADERS = ['format', 'file', 'memory', 'order', 'calls', 'contents', 'watch', 'run'].map(
   (name) => `replay/${name}.h`,

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { realpathSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { isPlainPath } from '../record/folder.js'
+import { isPlainPath } from '../../streams/record/folder.js'
 import type { Allocator } from './allocators.js'
 
 /** What the driver reports of one run: times in ns, memory in KiB, both as docs/operations.md describes. */

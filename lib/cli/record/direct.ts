@@ -1,9 +1,10 @@
 import { closeSync, fstatSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { OutputFile } from '../../streams/io/output-file.js'
-import { Program } from './program.js'
-import type { Recorder, Settings } from './recorders.js'
-import { notStarted } from './recording.js'
+import { Program } from '../../streams/record/program.js'
+import type { Recorder, Settings } from '../../streams/record/recorders.js'
+import { notStarted } from '../../streams/record/recording.js'
+import { SignalRelay } from './signals.js'
 
 /** What a recorder that writes its own file did. */
 export interface Recorded {
@@ -28,15 +29,14 @@ export async function recordToFile(
   settings: Settings,
 ): Promise<Recorded> {
   const file = new OutputFile(path)
-  const { words: launched, env } = recorder.launch(words, '-', folder, settings)
+  const { words: launched, env } = recorder.launch(words, '-', folder, settings, process.env)
   const report = join(folder, 'events')
   const fd = file.open()
   const reportFd = openSync(report, 'w')
-  const program = new Program({ words: launched, env, outputs: [1, fd, reportFd], isTracer: true }, (signal) =>
-    process.kill(process.pid, signal),
-  )
+  const program = new Program({ words: launched, env, stdio: [0, 1, 2, fd, reportFd], isTracer: true })
+  const relay = new SignalRelay(program, (signal) => process.kill(process.pid, signal))
   const ending = await program.ended
-  program.close()
+  relay.close()
   const { size } = fstatSync(fd)
   closeSync(fd)
   closeSync(reportFd)

@@ -13,9 +13,13 @@ import { openInput } from './stdio.js'
 /**
  * A Readable of the results of an async generator, whose errors come after its results.
  * @param generate is called once, with the stream, on which it may emit
- * @param release is called when the stream is destroyed; it must end whatever the generator waits for
+ * @param release is called when the stream is destroyed; it must end whatever the generator waits for. The stream is
+ *   closed when the promise that it may return is resolved
  */
-export function sourceStream(generate: (stream: Readable) => AsyncGenerator<object>, release: () => void): Readable {
+export function sourceStream(
+  generate: (stream: Readable) => AsyncGenerator<object>,
+  release: () => void | Promise<void>,
+): Readable {
   let inBand = false
   const fail = (error: Error): void => {
     if (stream.destroyed) return
@@ -30,8 +34,9 @@ export function sourceStream(generate: (stream: Readable) => AsyncGenerator<obje
         results.next().then(({ done, value }) => this.push(done === true ? null : value), fail)
       },
       destroy(error, done) {
-        release()
-        done(error)
+        const released = release()
+        if (released === undefined) done(error)
+        else released.then(() => done(error), done)
       },
     }),
     {

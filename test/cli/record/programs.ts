@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, test } from 'vitest'
-import type { RecorderName } from '../../../lib/cli/record/names.js'
-import { chooseRecorder } from '../../../lib/cli/record/recorders.js'
+import type { RecorderName } from '../../../lib/streams/record/names.js'
+import { chooseRecorder } from '../../../lib/streams/record/recorders.js'
 import { commandLine, shell, type Finished } from '../../support/commands.js'
 
 /** A folder with the programs. */

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import type { RecorderName } from '../../../lib/cli/record/names.js'
+import type { RecorderName } from '../../../lib/streams/record/names.js'
 import { can, folder, rowsOf, run, type Row, sizesOf, started, testWith, usePrograms } from './programs.js'
 
 usePrograms('leaks', 'threads', 'forks', 'killed', 'waits', 'outlives', 'silent', 'counts')

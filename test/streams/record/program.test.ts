@@ -1,29 +1,31 @@
 // @module-tag slow
 import type { ChildProcess } from 'node:child_process'
 import { expect, test, vi } from 'vitest'
-import { Program } from '../../../lib/cli/record/program.js'
-import { TracerEnding } from '../../../lib/cli/record/tracer-ending.js'
+import { SignalRelay } from '../../../lib/cli/record/signals.js'
+import { Program } from '../../../lib/streams/record/program.js'
+import { TracerEnding } from '../../../lib/streams/record/tracer-ending.js'
 
 /** A program, and the child process that it keeps to itself. */
-function start(script: string, isTracer = false): { program: Program; child: ChildProcess; late: string[] } {
+function start(script: string, isTracer = false) {
   const late: string[] = []
   const words = ['sh', '-c', script]
-  const program = new Program({ words, env: process.env, outputs: [2], isTracer }, (signal) => late.push(signal))
-  return { program, child: (program as unknown as { child: ChildProcess }).child, late }
+  const program = new Program({ words, env: process.env, stdio: [0, 2, 2], isTracer })
+  const relay = new SignalRelay(program, (signal) => late.push(signal))
+  return { program, relay, child: (program as unknown as { child: ChildProcess }).child, late }
 }
 
 const needsSignals = test.skipIf(process.platform === 'win32')
 
 needsSignals('that a signal could not be sent is not the end of a program', async () => {
-  const { program, child } = start('sleep 0.2; exit 5')
+  const { program, relay, child } = start('sleep 0.2; exit 5')
   // Node emits this when kill(2) fails, each time.
   for (let i = 0; i < 2; i++) child.emit('error', new Error('kill EPERM'))
   expect(await program.ended).toEqual({ status: 5 })
-  program.close()
+  relay.close()
 })
 
 needsSignals('a signal goes to the tracer where its program has just ended', async () => {
-  const { program, child } = start('sleep 60 & wait', true)
+  const { program, relay, child } = start('sleep 60 & wait', true)
   for (let i = 0; i < 100 && program.pid === undefined; i++) await new Promise((resolve) => setTimeout(resolve, 10))
   const sleeping = program.pid
   const kill = vi.spyOn(process, 'kill').mockImplementation(() => {
@@ -33,24 +35,25 @@ needsSignals('a signal goes to the tracer where its program has just ended', asy
   kill.mockRestore()
   expect(await program.ended).toEqual({ status: 143, signal: 'SIGTERM' })
   expect(child.signalCode).toBe('SIGTERM')
-  program.close()
+  relay.close()
   if (sleeping !== undefined) process.kill(sleeping)
 })
 
 needsSignals('signals that come later are not for the program, and in the end for no one', async () => {
-  const { program, late } = start('exit 0')
+  const { program, relay, late } = start('exit 0')
   await program.ended
   process.emit('SIGTERM', 'SIGTERM')
   expect(late).toEqual(['SIGTERM'])
-  program.close()
+  relay.close()
   process.emit('SIGUSR2', 'SIGUSR2')
   expect(late).toEqual(['SIGTERM'])
 })
 
 needsSignals('a program that cannot be started has ended', async () => {
-  const program = new Program({ words: ['/nowhere'], env: {}, outputs: [2], isTracer: false }, () => {})
+  const program = new Program({ words: ['/nowhere'], env: {}, stdio: [0, 2, 2], isTracer: false })
   expect(await program.ended).toMatchObject({ status: 127, error: { message: '/nowhere: no such program' } })
-  program.close()
+  expect(program.send('SIGTERM')).toBe(false)
+  expect(await program.end()).toMatchObject({ status: 127 })
 })
 
 const LOG =

@@ -1,12 +1,11 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Readable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 import { truncated } from '../../event/error.js'
-import { sourceStream } from '../../streams/io/open-trace.js'
-import { abandonOutputs } from '../../streams/io/output-file.js'
+import { sourceStream } from '../io/open-trace.js'
 import { Filter } from './filter.js'
-import { NOT_EXECUTABLE, NOT_FOUND, Program, type Ending } from './program.js'
-import type { Recorder, Settings } from './recorders.js'
+import { NOT_EXECUTABLE, NOT_FOUND, Program, type Descriptor, type Ending } from './program.js'
+import type { Launch, Recorder, Settings } from './recorders.js'
 import { TracePipe } from './trace-pipe.js'
 import { TracerEnding } from './tracer-ending.js'
 
@@ -25,8 +24,11 @@ export interface Plan {
   readonly settings: Settings
   /** For temporary files; it is removed when the program has ended. */
   readonly folder: string
-  /** The descriptor that becomes the program's standard output. */
-  readonly output: number
+  /** What become the program's standard input, output and error. */
+  readonly stdio: readonly [Descriptor, Descriptor, Descriptor]
+  readonly env: NodeJS.ProcessEnv
+  /** The program's folder, if not that of this process. */
+  readonly cwd?: string | undefined
 }
 
 /** A program that is being recorded. */
@@ -37,7 +39,8 @@ export class Recording {
   hasForked = false
   private readonly pipe: TracePipe
   private readonly filter: Filter | undefined
-  private readonly program: Program
+  /** The program, or its tracer. */
+  readonly program: Program
   private readonly ending: TracerEnding | undefined
   /** The last bytes that the recorder wrote, and how many there were. */
   private tail: Buffer = Buffer.alloc(0)
@@ -46,25 +49,25 @@ export class Recording {
   private isOwn = true
   /** The signal that ended the recording after the program had ended. */
   private stoppedBy: string | undefined
+  private readonly launch: Launch
 
   /** @throws Error if the recorder cannot be used after all, or if the system has no named pipes */
   constructor(private readonly plan: Plan) {
-    const { recorder, words, folder, output, stacks, settings } = plan
+    const { recorder, words, folder, stdio, stacks, settings, env, cwd } = plan
+    const [input, output, error] = stdio
     const path = join(folder, 'trace')
-    const launch = recorder.launch(words, path, folder, settings)
+    const launch = (this.launch = recorder.launch(words, path, folder, settings, env))
     const filter = recorder.filter?.(stacks)
     this.pipe = new TracePipe(path)
     this.filter = filter && new Filter(filter)
     this.ending = recorder.logsEnding === true ? new TracerEnding() : undefined
-    this.program = new Program(
-      {
-        words: launch.words,
-        env: launch.env,
-        outputs: launch.writesToOutput === true ? [this.pipe.descriptor, output] : [output],
-        isTracer: launch.isTracer === true,
-      },
-      (signal) => this.stop(signal),
-    )
+    this.program = new Program({
+      words: launch.words,
+      env: launch.env,
+      cwd,
+      stdio: launch.writesToOutput === true ? [input, this.pipe.descriptor, error, output] : stdio,
+      isTracer: launch.isTracer === true,
+    })
     void this.program.ended.then(() => {
       this.hasForked = existsSync(`${path}.forked`)
       this.pipe.programEnded(recorder.hasChildren)
@@ -76,29 +79,44 @@ export class Recording {
     )
   }
 
-  /** Waits for the program. @returns its exit status */
-  async status(): Promise<number> {
-    const { status } = await this.program.ended
-    return this.ending?.ending?.status ?? status
+  /** Waits for the program. @returns how it ended */
+  async ended(): Promise<Ending> {
+    const ending = await this.program.ended
+    // The last lines of the log say it.
+    if (this.ending !== undefined && !this.source.closed)
+      await new Promise((resolve) => this.source.once('close', resolve))
+    return this.ending?.ending ?? ending
   }
 
-  /** Ends the recording. If its source was not read to the end, the rest of the trace is read and discarded first. */
+  /** The program's standard input, output or error by number, if that is a pipe. */
+  stream(number: 0 | 1 | 2): Readable | Writable | null {
+    return this.program.stream(number === 1 && this.launch.writesToOutput === true ? 3 : number)
+  }
+
+  /** Waits for the program. If the source was not read to the end, the rest of the trace is read and discarded. */
   async close(): Promise<void> {
     await this.pipe.discard()
-    this.program.close()
     this.pipe.close()
   }
 
-  /** A signal came after the program's end: a child of it still writes the trace, or the events are still written. */
-  private stop(signal: NodeJS.Signals): void {
-    if (this.stoppedBy !== undefined) {
-      // As it would be without this command.
-      this.program.close()
-      abandonOutputs()
-      process.kill(process.pid, signal)
-    }
+  /** Ends the program, what it has started, and the recording. */
+  async end(): Promise<void> {
+    this.source.destroy()
+    await this.program.end()
+    await this.close()
+    await this.filter?.fault
+  }
+
+  /**
+   * A signal came after the program's end: a child of it still writes the trace, or the events are still written. They
+   * end here.
+   * @returns whether that is the first one
+   */
+  stop(signal: NodeJS.Signals): boolean {
+    if (this.stoppedBy !== undefined) return false
     this.stoppedBy = signal
     this.pipe.stop()
+    return true
   }
 
   /** @throws TraceError after the bytes of a trace that is not whole; Error if there is no trace */

@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process'
-import { UsageError } from '../command.js'
 import { inLibraries, preload } from './libraries.js'
 import { STACK_DEPTH, type RecorderName } from './names.js'
 import {
@@ -63,10 +62,11 @@ export interface Recorder {
    * @param words the program and its arguments
    * @param trace the pipe to write to
    * @param folder for temporary files
-   * @param settings of the command, for the recorder that has them
+   * @param settings for the recorder that has them
+   * @param env the environment of the program without the recorder
    * @throws Error if it cannot be used after all
    */
-  launch(words: readonly string[], trace: string, folder: string, settings: Settings): Launch
+  launch(words: readonly string[], trace: string, folder: string, settings: Settings, env: NodeJS.ProcessEnv): Launch
   /** Whether a trace with this end is complete, if that can be known. */
   isWhole?(tail: string): boolean
 }
@@ -94,7 +94,7 @@ const RECORDERS: readonly Recorder[] = [
       const obstacle = obstacleToMaking(RECORDER_LIBRARY, RECORDER_READER)
       return obstacle && `a C compiler and glibc 2.35 or later (${obstacle})`
     },
-    launch: (words, trace, folder, { depth, drops, children, freeStacks }) => ({
+    launch: (words, trace, folder, { depth, drops, children, freeStacks }, env) => ({
       words: [
         compiled(RECORDER_READER, folder),
         trace,
@@ -104,7 +104,7 @@ const RECORDERS: readonly Recorder[] = [
         `-${drops ? 'd' : ''}${children ? 'c' : ''}${freeStacks ? 'f' : ''}`,
         ...words,
       ],
-      env: process.env,
+      env,
       isTracer: true,
     }),
   },
@@ -121,9 +121,9 @@ const RECORDERS: readonly Recorder[] = [
       return interpreter === undefined ? undefined : [interpreter]
     },
     missing: () => (heaptrackLibrary() === undefined ? 'heaptrack' : undefined),
-    launch: (words, trace) => ({
+    launch: (words, trace, _folder, _settings, env) => ({
       words,
-      env: { ...process.env, DUMP_HEAPTRACK_OUTPUT: trace, LD_PRELOAD: preload([heaptrackLibrary() as string]) },
+      env: { ...env, DUMP_HEAPTRACK_OUTPUT: trace, LD_PRELOAD: preload([heaptrackLibrary() as string], env) },
     }),
     // The last that its exit handler writes are the time and the resident bytes.
     isWhole: (tail) => /(?:^|\n)c [0-9a-f]+\n(?:R [0-9a-f]+\n)?$/.test(tail),
@@ -139,14 +139,14 @@ const RECORDERS: readonly Recorder[] = [
       if (inLibraries(MALLOC_DEBUG) === undefined) return 'glibc 2.34 or newer, with libc_malloc_debug.so.0'
       return canMakeStartObject() ? undefined : 'a C compiler (cc)'
     },
-    launch(words, trace, folder) {
-      const before = process.env['LD_PRELOAD']
+    launch(words, trace, folder, _settings, env) {
+      const before = env['LD_PRELOAD']
       return {
         words,
         env: {
-          ...process.env,
+          ...env,
           MALLOC_TRACE: trace,
-          LD_PRELOAD: preload([MALLOC_DEBUG, startObject(folder)]),
+          LD_PRELOAD: preload([MALLOC_DEBUG, startObject(folder)], env),
           ...(before !== undefined && { HEAPFLOW_LD_PRELOAD: before }),
         },
       }
@@ -161,9 +161,9 @@ const RECORDERS: readonly Recorder[] = [
     records: 'program',
     hasChildren: true,
     missing: () => missingProgram('valgrind'),
-    launch: (words, trace) => ({
+    launch: (words, trace, _folder, _settings, env) => ({
       words: ['valgrind', '--trace-malloc=yes', '--leak-check=no', `--log-file=${trace}`, ...words],
-      env: process.env,
+      env,
     }),
   },
   {
@@ -175,7 +175,7 @@ const RECORDERS: readonly Recorder[] = [
     hasChildren: false,
     logsEnding: true,
     missing: () => missingProgram('ltrace'),
-    launch: (words, trace) => ({
+    launch: (words, trace, _folder, _settings, env) => ({
       words: [
         'ltrace',
         '-f',
@@ -187,7 +187,7 @@ const RECORDERS: readonly Recorder[] = [
         trace,
         ...words,
       ],
-      env: process.env,
+      env,
       isTracer: true,
     }),
   },
@@ -200,7 +200,7 @@ const RECORDERS: readonly Recorder[] = [
     hasChildren: false,
     filter: () => ['perf', 'script', '-i', '-'],
     missing: () => missingProgram('perf'),
-    launch: (words) => ({
+    launch: (words, _trace, _folder, _settings, env) => ({
       words: [
         'perf',
         'record',
@@ -216,12 +216,17 @@ const RECORDERS: readonly Recorder[] = [
         'sh',
         ...words,
       ],
-      env: process.env,
+      env,
       isTracer: true,
       writesToOutput: true,
     }),
   },
 ]
+
+/** A recorder that is not there, or cannot do what it should. */
+export class RecorderError extends Error {
+  override name = 'RecorderError'
+}
 
 /** The recorder to use. */
 export interface Choice {
@@ -234,15 +239,16 @@ export interface Choice {
  * The recorder to use: heapflow's own where it can run. For stacks with names it is heaptrack, which has them at once.
  * @param name the requested one
  * @param stacks whether it must record call stacks with names
- * @throws UsageError with advice on what to install
+ * @throws RecorderError with advice on what to install
  */
 export function chooseRecorder(name: string | undefined, stacks: boolean): Choice {
   const named = RECORDERS.find((recorder) => recorder.name === name)
   if (named !== undefined) {
-    if (stacks && !named.stacks) throw new UsageError(`${named.name} records no call stacks; heaptrack and recorder do`)
+    if (stacks && !named.stacks)
+      throw new RecorderError(`${named.name} records no call stacks; heaptrack and recorder do`)
     const missing = named.missing()
     if (missing !== undefined)
-      throw new UsageError(
+      throw new RecorderError(
         named.name === 'recorder'
           ? `the recorder needs ${missing}`
           : `${named.name} needs ${missing}: install it first`,
@@ -259,7 +265,7 @@ export function chooseRecorder(name: string | undefined, stacks: boolean): Choic
   if (missing === undefined) return { recorder: own }
   const found = others.find((recorder) => recorder.missing() === undefined)
   if (found === undefined)
-    throw new UsageError(
+    throw new RecorderError(
       `there is no recorder: heapflow's own needs ${missing}; install that, or heaptrack; --with names others`,
     )
   return { recorder: found, note: `heapflow's own recorder needs ${missing}; ${found.name} records, without threads` }

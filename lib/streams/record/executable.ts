@@ -1,5 +1,6 @@
 import { accessSync, closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import type { Recorder } from './recorders.js'
 
 /** So many interpreters of interpreters are followed, as Linux does. */
 const MAX_SCRIPTS = 4
@@ -25,16 +26,16 @@ interface Executable {
  * Looks at the program that a command runs; for a script, at its interpreter.
  * @returns undefined if it is not found, cannot be read, or is no ELF file
  */
-function executableOf(command: string): Executable | undefined {
+function executableOf(command: string, place: Place): Executable | undefined {
   try {
-    let path = pathOf(command)
+    let path = pathOf(command, place)
     for (let i = 0; path !== undefined && i < MAX_SCRIPTS; i++) {
       const fd = openSync(path, 'r')
       try {
         const line = bytesAt(fd, 0, MAX_NAME).toString('utf8').split('\n')[0] ?? ''
         if (!line.startsWith('#!')) return elf(path, fd)
         const [interpreter = '', argument = '-'] = line.slice(2).trim().split(/\s+/)
-        path = /(^|\/)env$/.test(interpreter) && !argument.startsWith('-') ? pathOf(argument) : interpreter
+        path = /(^|\/)env$/.test(interpreter) && !argument.startsWith('-') ? pathOf(argument, place) : interpreter
       } finally {
         closeSync(fd)
       }
@@ -75,12 +76,18 @@ function bytesAt(fd: number, offset: number, length: number): Buffer {
   return bytes.subarray(0, readSync(fd, bytes, 0, length, offset))
 }
 
+/** Where a command is started. */
+export interface Place {
+  readonly env: NodeJS.ProcessEnv
+  /** Its folder, if not that of this process. */
+  readonly cwd?: string | undefined
+}
+
 /** The file of a command: by its path, or by those in PATH. */
-function pathOf(command: string): string | undefined {
-  const paths = command.includes('/')
-    ? [command]
-    : (process.env['PATH'] ?? '').split(':').map((folder) => join(folder || '.', command))
-  return paths.find(isProgram)
+function pathOf(command: string, { env, cwd = '.' }: Place): string | undefined {
+  if (command.includes('/')) return [cwd === '.' ? command : resolve(cwd, command)].find(isProgram)
+  const folders = (env['PATH'] ?? '').split(':')
+  return folders.map((folder) => join(resolve(cwd, folder || '.'), command)).find(isProgram)
 }
 
 function isProgram(path: string): boolean {
@@ -93,7 +100,7 @@ function isProgram(path: string): boolean {
 }
 
 /** Why a program cannot be recorded, and what to do. */
-export interface Obstacle {
+interface Obstacle {
   readonly what: string
   readonly instead: string
 }
@@ -101,10 +108,11 @@ export interface Obstacle {
 /**
  * Why a program cannot be recorded.
  * @param isLoaded the recorder is a library that has to be loaded into the program
+ * @param place where the command is started
  * @returns undefined if nothing is known to be in the way
  */
-export function obstacleTo(command: string, isLoaded: boolean): Obstacle | undefined {
-  const program = executableOf(command)
+function obstacleTo(command: string, isLoaded: boolean, place: Place): Obstacle | undefined {
+  const program = executableOf(command, place)
   if (program === undefined) return undefined
   const { path, linker, bits, isPrivileged } = program
   // No recorder finds the functions of an allocator that is in no library.
@@ -122,4 +130,11 @@ export function obstacleTo(command: string, isLoaded: boolean): Obstacle | undef
   return linker.includes('musl')
     ? { what: `${path} uses another C library (${linker})`, instead: `build it for glibc, or ${valgrind}` }
     : undefined
+}
+
+/** @throws Error for a program that a recorder cannot record, before it runs in vain */
+export function refuseObstacle({ records, name }: Recorder, command: string, place: Place): void {
+  const obstacle = records === 'kernel' ? undefined : obstacleTo(command, records === 'loaded', place)
+  if (obstacle === undefined) return
+  throw new Error(`${obstacle.what}, so ${name} cannot record it: ${obstacle.instead}`)
 }

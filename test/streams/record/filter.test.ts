@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { Filter } from '../../../lib/cli/record/filter.js'
-import { TracePipe } from '../../../lib/cli/record/trace-pipe.js'
+import { Filter } from '../../../lib/streams/record/filter.js'
+import { TracePipe } from '../../../lib/streams/record/trace-pipe.js'
 import { scratch } from '../../support/commands.js'
 
 test.skipIf(process.platform === 'win32').each([

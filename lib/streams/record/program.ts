@@ -1,7 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
-import { Terminal } from './terminal.js'
+import type { Readable, Writable } from 'node:stream'
+import { setTimeout } from '../timers.js'
+import { childrenOf, ProcessTree } from './process-tree.js'
 
 /** How a program ended. */
 export interface Ending {
@@ -13,47 +14,43 @@ export interface Ending {
   readonly error?: Error
 }
 
+/** A descriptor that becomes one of the program; or a new pipe to it, or nothing. */
+export type Descriptor = number | 'pipe' | 'ignore'
+
 /** How to start a program. */
 export interface Start {
   /** The program and its arguments. */
   readonly words: readonly string[]
   readonly env: NodeJS.ProcessEnv
-  /** The descriptors that become its standard output, and further ones from number 3 on. */
-  readonly outputs: readonly number[]
+  /** Its folder, if not that of this process. */
+  readonly cwd?: string | undefined
+  /** Its standard input, output and error, and further ones from number 3 on. */
+  readonly stdio: readonly Descriptor[]
   /** Signals are for the program that it runs, and not for this one. */
   readonly isTracer: boolean
 }
 
-/** Signals that are passed on to the program. */
-const SIGNALS = ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const
-/** Those of the keys of a terminal, which the program gets from there. */
-const OF_KEYS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT']
-
 /** Exit statuses of shells for a program that cannot be started. */
 export const [NOT_EXECUTABLE, NOT_FOUND] = [126, 127]
 
-/**
- * A program that runs with this process's standard input and error, and gets the signals that are sent to this process.
- */
+/** How often to look whether a program has ended that is being ended. */
+const LOOK_MS = 20
+/** After these times, a program that is being ended gets SIGKILL, and its tracer SIGTERM and SIGKILL. */
+const [PATIENCE_MS, TRACER_PATIENCE_MS] = [1000, 3000]
+
+/** A program that runs, directly or under a tracer. */
 export class Program {
   /** Resolves when it has ended. */
   readonly ended: Promise<Ending>
+  /** It has ended. */
+  hasEnded = false
   private readonly child: ChildProcess
-  private readonly terminal = new Terminal()
   private readonly isTracer: boolean
-  private hasEnded = false
-  private readonly onSignal = (signal: NodeJS.Signals) => this.send(signal)
 
-  /** @param whenOver called with signals that come after the program has ended */
-  constructor(
-    { words, env, outputs, isTracer }: Start,
-    private readonly whenOver: (signal: NodeJS.Signals) => void,
-  ) {
+  constructor({ words, env, cwd, stdio, isTracer }: Start) {
     const [file, ...args] = words as [string, ...string[]]
-    const [output, ...others] = outputs as [number, ...number[]]
     this.isTracer = isTracer
-    this.child = spawn(file, args, { env, stdio: [0, output, 2, ...others] })
-    for (const signal of SIGNALS) process.on(signal, this.onSignal)
+    this.child = spawn(file, args, { env, stdio: [...stdio], ...(cwd !== undefined && { cwd }) })
     this.ended = new Promise((resolve) => {
       // It also reports that a signal could not be sent, which is no ending.
       this.child.on('error', (error) => {
@@ -70,22 +67,38 @@ export class Program {
     return pid === undefined || !this.isTracer ? pid : childrenOf(pid)[0]
   }
 
-  /** Signals are no longer handled. */
-  close(): void {
-    for (const signal of SIGNALS) process.removeListener(signal, this.onSignal)
+  /** The other end of a pipe to the program, by its number there; null if that is none. */
+  stream(number: number): Readable | Writable | null {
+    return this.child.stdio[number] ?? null
   }
 
-  private send(signal: NodeJS.Signals): void {
-    if (this.hasEnded) {
-      this.whenOver(signal)
-      return
-    }
-    // A terminal sends these to the program, too.
-    if (OF_KEYS.includes(signal) && this.terminal.hasForeground) return
-    if (signal === 'SIGHUP' && this.terminal.isGone) return
+  /** Sends the program a signal. @returns whether it was sent */
+  send(signal: NodeJS.Signals): boolean {
+    if (this.hasEnded) return false
     const { pid } = this
-    if (this.isTracer && pid !== undefined && isSent(pid, signal)) return
-    this.child.kill(signal)
+    if (this.isTracer && pid !== undefined && isSent(pid, signal)) return true
+    return this.child.kill(signal)
+  }
+
+  /** Ends the program, and the processes that it has started and is still an ancestor of, by SIGTERM or SIGKILL. */
+  async end(): Promise<Ending> {
+    const { pid } = this.child
+    if (this.hasEnded || pid === undefined) return this.ended
+    const tree = new ProcessTree(pid)
+    const begin = Date.now()
+    tree.send('SIGTERM')
+    if (!this.isTracer || !tree.isKnown) this.child.kill('SIGTERM')
+    while (!this.hasEnded) {
+      await Promise.race([this.ended, new Promise((resolve) => setTimeout(resolve, LOOK_MS))])
+      const time = Date.now() - begin
+      if (this.hasEnded || time < PATIENCE_MS) continue
+      tree.send('SIGKILL')
+      if (!this.isTracer) this.child.kill('SIGKILL')
+      // The tracer ends when the program has; it may wait for processes that are no longer children of that.
+      else this.child.kill(time < TRACER_PATIENCE_MS ? 'SIGTERM' : 'SIGKILL')
+    }
+    tree.send('SIGKILL')
+    return this.ended
   }
 }
 
@@ -95,15 +108,6 @@ function isSent(pid: number, signal: NodeJS.Signals): boolean {
     return process.kill(pid, signal)
   } catch {
     return false
-  }
-}
-
-/** The children of a process, where the system has /proc. */
-function childrenOf(pid: number): number[] {
-  try {
-    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
-  } catch {
-    return []
   }
 }
 

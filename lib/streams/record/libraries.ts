@@ -21,8 +21,8 @@ export function inLibraries(name: string): string | undefined {
   return LIBRARY_FOLDERS.map((folder) => `${folder}/${name}`).find((path) => existsSync(path))
 }
 
-/** A value of LD_PRELOAD with these libraries first. */
-export function preload(libraries: readonly string[]): string {
-  const before = process.env['LD_PRELOAD']
+/** A value of LD_PRELOAD for an environment, with these libraries first. */
+export function preload(libraries: readonly string[], env: NodeJS.ProcessEnv): string {
+  const before = env['LD_PRELOAD']
   return [...libraries, ...(before === undefined ? [] : [before])].join(' ')
 }
