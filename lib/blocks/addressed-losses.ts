@@ -1,12 +1,13 @@
 import type { EventBatch } from '../event/batch.js'
 import { unencodable } from '../event/error.js'
-import { APIS, FieldBit } from '../event/fields.js'
+import { Api, FieldBit } from '../event/fields.js'
 import type { Carried } from '../event/losses.js'
 import { Losses } from '../kernel/losses.js'
 import { Collisions } from './collisions.js'
 
 const HAS_PROCESS = FieldBit.process
 const HAS_API = FieldBit.api
+const { kmalloc: KMALLOC, pages: PAGES } = Api
 
 /**
  * The losses of a format that identifies blocks by their addresses. If it cannot represent processes, blocks of two
@@ -40,8 +41,7 @@ export class AddressedLosses extends Losses {
     if (i !== this.collision) return super.errorFor(batch, i)
     const { unclear } = this.collisions
     if (unclear !== undefined) return unclear.at(this.position(i))
-    const isOfProcess = ((batch.mask[i] as number) & HAS_PROCESS) !== 0 && !isPages(batch, i)
-    const what = isOfProcess
+    const what = isOfProcess(batch, i)
       ? 'the format has no processes, and another has a block at this address: use hf-split --by process first'
       : 'the format has no api, and this address has pages and an object in them: ' +
         'use hf-split --by api --lifetimes first'
@@ -55,6 +55,9 @@ export function spacesTold(carried: Carried): number {
   return alloc & free & (HAS_PROCESS | HAS_API)
 }
 
-function isPages(batch: EventBatch, i: number): boolean {
-  return ((batch.mask[i] as number) & HAS_API) !== 0 && APIS[batch.api[i] as number] === 'pages'
+/** Whether event i collides with a block of another process, not with one of the kernel. */
+function isOfProcess({ mask, api }: EventBatch, i: number): boolean {
+  const fields = mask[i] as number
+  if ((fields & HAS_API) === 0 || (api[i] as number) < KMALLOC) return true
+  return (fields & HAS_PROCESS) !== 0 && api[i] !== PAGES
 }

@@ -112,6 +112,14 @@ describe('Encoders of traces in which blocks collide', () => {
     },
   )
 
+  test('the first process of a recording has no number, and is named as a process', () => {
+    const events: TraceEvent[] = [
+      { kind: 'alloc', api: 'malloc', process: 2n, address: 0x1000n, size: 8n },
+      { kind: 'alloc', api: 'calloc', address: 0x1000n, size: 9n },
+    ]
+    expect(encode('hatf', events).error?.message).toMatch(/: event 2: the format has no processes, and another/)
+  })
+
   test.each(['hatf', 'replay', 'heapmon', 'glibc-mtrace', 'hatf-ascii'])(
     '%s refuses pages with an object in them',
     (name) => {
