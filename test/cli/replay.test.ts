@@ -104,7 +104,7 @@ describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
     })
   })
 
-  test('follows the times of the trace', async () => {
+  test('follows the times of the trace', { tags: ['slow'] }, async () => {
     const slow = TRACE.replace('"time":449', '"time":600000000')
     const started = Date.now()
     const { code } = await shell('hf-replay --pace --runs 1 --allocator glibc --json', slow)

@@ -43,7 +43,7 @@ describe.each(MODELS)('the model %s', (model) => {
     if (model !== 'sh6bench') expect(events({ ...options, seed: 10, threads: 3 })).not.toEqual(first)
   })
 
-  test('has a live set that grows with the scale, and not with the length', () => {
+  test('has a live set that grows with the scale, and not with the length', { tags: ['slow'] }, () => {
     const peak = (scale: number, n: number) => {
       const collector = new StatisticsCollector()
       for (const batch of generated({ model, events: n, scale })) collector.add(batch)
@@ -233,7 +233,7 @@ describe('a trace like another one', () => {
 })
 
 describe('large and odd traces', () => {
-  test('have bounded models', () => {
+  test('have bounded models', { tags: ['slow'] }, () => {
     const survey = new TraceSurvey()
     const lives = new Lives()
     let next = 1n

@@ -135,7 +135,7 @@ function expectModel(
 const mostSlots = ({ peak, threads }: PreparedReplay) => peak.blocks + 256 * threads
 
 describe('the preparation of a replay is that of a plain model', () => {
-  test.each(ORDERS)('of shapes, with the order of %s', (order) => {
+  test.each(ORDERS)('of shapes, with the order of %s', { tags: ['slow'] }, (order) => {
     const random = seeded(7)
     const numbers = Array.from({ length: runs(12) }, (_, i) => [1, 20, 300, 4000][i % 4]!)
     for (const shape of shapesOf(numbers, ORDERS.indexOf(order))) {

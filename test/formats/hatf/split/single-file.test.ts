@@ -220,7 +220,7 @@ describe('damage', () => {
     }
   })
 
-  it('any bit flipped gives the events of the blocks before it, and an error', () => {
+  it('any bit flipped gives the events of the blocks before it, and an error', { tags: ['slow'] }, () => {
     for (let bit = 0; bit < 8 * FILE.length; bit++) {
       const damaged = FILE.slice()
       damaged[bit >> 3] = (damaged[bit >> 3] as number) ^ (1 << (bit & 7))
