@@ -115,7 +115,9 @@ export function check(
     if (beyond.length === 0) return [{ ...budget, ...group, verdict: 'within', functions: functions.size }]
     return beyond.toSorted((a, b) => descending(excessOf(a), excessOf(b)))
   }
-  const budgets = groups.flatMap((group, index) => group.budgets.flatMap((budget) => checkOne(budget, group, index)))
+  const budgets = groups.flatMap((group, index) =>
+    different(group.budgets).flatMap((budget) => checkOne(budget, group, index)),
+  )
   const is = (verdict: Verdict) => budgets.some((one) => one.verdict === verdict)
   const suppressed = runs.flatMap((run) => run.suppressed ?? [])
   return {
@@ -191,6 +193,16 @@ function middleOf(measures: readonly Measures[], figure: BudgetFigure): number |
     .map((one) => one[figure])
     .map((one) => (one === undefined || 'unknown' in one ? 0n : one.value))
   return values.length === 0 ? undefined : median(values)
+}
+
+/** The budgets without those that say the same again, as a limit of 0 for `leaked` and one for `leaked-blocks` do. */
+function different(budgets: readonly Budget[]): Budget[] {
+  const isSame = (a: Budget, b: Budget) =>
+    a.figure === b.figure &&
+    a.rule === b.rule &&
+    a.limit.amount === b.limit.amount &&
+    a.limit.percent === b.limit.percent
+  return budgets.filter((one, i) => budgets.findIndex((other) => isSame(one, other)) === i)
 }
 
 function excessOf({ value = 0n, most = 0n }: CheckedBudget): bigint {

@@ -91,6 +91,14 @@ describe('budgets', () => {
     ])
   })
 
+  test('that say the same again are one', () => {
+    const events: TraceEvent[] = [{ kind: 'alloc', address: 16n, size: 24n }]
+    const { budgets } = checked([events], [], [{ max: { leaked: 0, 'leaked-blocks': 0 } }])
+    expect(budgets.map(({ figure }) => figure)).toEqual(['leaked', 'leaked-blocks'])
+    const others = checked([events], [], [{ max: { leaked: 0, 'leaked-blocks': 1 } }])
+    expect(others.budgets.map(({ verdict }) => verdict)).toEqual(['beyond', 'beyond', 'within'])
+  })
+
   test('hold for each of several runs', () => {
     const runs = [1, 2, 3].map((seed) => runOf(seed, seed === 2 ? { leaks: 1 } : {}))
     const [row] = checked(runs, [], [{ max: { 'leaked-blocks': 3 } }]).budgets
