@@ -17,6 +17,7 @@ const STEPS = {
   man: script('man', 'prune'),
   browser: script('browser', 'kernels'),
   page: script('page', 'kernels'),
+  embedded: script('embedded', 'modules', 'kernels', 'page'),
   compiled: script('compiled', 'kernels', 'commands', 'page'),
 }
 

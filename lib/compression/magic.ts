@@ -36,6 +36,14 @@ export function isSkippable(head: Uint8Array): boolean {
   return (head[0] ?? 0) >> 4 === 5 && head[1] === 0x2a && head[2] === 0x4d && head[3] === 0x18
 }
 
+/** What compressed bytes are that `decompress()` inflates, in words; undefined for others. Six bytes are enough. */
+export function archiveName(head: Uint8Array): string | undefined {
+  if (isGzip(head)) return 'gzip'
+  if (isZstd(head)) return 'zstd'
+  if (isXz(head)) return 'xz'
+  return isZip(head) ? 'a zip archive' : undefined
+}
+
 /** Compression that is recognized, but not inflated here. */
 interface Foreign {
   readonly name: string

@@ -1,3 +1,4 @@
+import { archiveName } from '../compression/magic.js'
 import type { Format } from '../event/format.js'
 import { TraceError } from '../event/error.js'
 import { FORMATS, sniffFormat } from '../formats/index.js'
@@ -22,6 +23,13 @@ const MEMRAY_REASON =
 function unknownFormat(head: Uint8Array): TraceError {
   const place = { format: 'unknown', offset: 0 } as const
   if (startsWith(head, MEMRAY)) return new TraceError('ERR_TRACE_UNKNOWN_FORMAT', MEMRAY_REASON, place)
+  const archive = archiveName(head)
+  if (archive !== undefined)
+    return new TraceError(
+      'ERR_TRACE_UNKNOWN_FORMAT',
+      `the input is ${archive}: decompress it first, in programs with decompress()`,
+      place,
+    )
   const names = FORMATS.map((format) => format.title).join(', ')
   const reason = head.length === 0 ? 'the input is empty' : `unrecognized format; supported are ${names}`
   return new TraceError('ERR_TRACE_UNKNOWN_FORMAT', reason, place)

@@ -1,4 +1,4 @@
-import { isGzip, isXz, isZip, isZstd } from '../compression/magic.js'
+import { archiveName } from '../compression/magic.js'
 import { isEventBatch, type EventBatch } from '../event/batch.js'
 import { EventCollector } from '../event/collector.js'
 import { asError, wrongType } from '../event/error.js'
@@ -41,15 +41,7 @@ export async function wrongChunk(chunk: unknown, takes: Intake, name: string): P
 
 async function missingDecoder(chunk: Uint8Array | string): Promise<string> {
   const head = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
-  const archive = isGzip(head)
-    ? 'gzip'
-    : isZstd(head)
-      ? 'zstd'
-      : isXz(head)
-        ? 'xz'
-        : isZip(head)
-          ? 'a zip archive'
-          : undefined
+  const archive = archiveName(head)
   if (archive !== undefined) return `they are ${archive}, so put decompress() and then decodeAny() before it`
   const entry = await sniffFormat(head)
   if (entry === undefined)

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { sniff } from '../formats/compact/sniff.js'
 import { reportPage, type PageOptions } from '../exports/report/page.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { ReportCollector } from '../transforms/report/collector.js'
 import type { Report } from '../transforms/report/report.js'
+import { readPage } from './read-page.js'
 import { CollectingSink, type ResultSink } from './result-sink.js'
 
 /** A sink that collects the data of a report. */
@@ -70,17 +70,4 @@ export function reportPieces(
 /** The page that reads traces in the browser, in a worker of its own. */
 export function viewerPage(): Uint8Array {
   return Buffer.from(readPage('viewer'))
-}
-
-/** A page that the build makes from page/. */
-function readPage(name: 'report' | 'report-trace' | 'viewer'): string {
-  // Tests run from lib; the package has dist/page beside dist/lib.
-  for (const folder of ['../../dist/page', '../../page']) {
-    try {
-      return readFileSync(new URL(`${folder}/${name}.html`, import.meta.url), 'utf8')
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    }
-  }
-  throw new Error(`page/${name}.html is missing: has the project been built?`)
 }

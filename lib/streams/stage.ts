@@ -1,8 +1,9 @@
 import type { Duplex, Transform } from 'node:stream'
 import { transform as through } from 'through2'
+import { archiveName } from '../compression/magic.js'
 import { isEventBatch, type EventBatch } from '../event/batch.js'
 import { EventCollector } from '../event/collector.js'
-import { asError } from '../event/error.js'
+import { asError, TraceError } from '../event/error.js'
 import type { TraceHeader } from '../event/header.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
@@ -113,6 +114,8 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
   let pushed = false
   let passedOn = false
   let inBand = false
+  /** What compressed bytes the first chunk begins with, in words; empty for others. */
+  let archive: string | undefined
   /** The number of warnings of the stage that were emitted. */
   let warned = 0
 
@@ -211,6 +214,7 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
     for (let from = start; ;) {
       const end = Math.min(from + SLICE_BYTES, chunk.length)
       const slice = (from === 0 && end === chunk.length ? chunk : chunk.subarray(from, end)) as In
+      archive ??= archiveName(chunk) ?? ''
       if (!guard(() => stage.feed(slice))) return
       if (recycles && from === 0) {
         if (last !== undefined) recycle(last)
@@ -270,9 +274,16 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
       return true
     } catch (error) {
       warn()
-      fail(asError(error))
+      fail(explained(asError(error)))
       return false
     }
+  }
+
+  /** An error that stands for one about compressed bytes, of which nothing could be read. */
+  function explained(error: Error): Error {
+    if (!archive || pushed || !(error instanceof TraceError) || error.offset !== 0) return error
+    const reason = `the input is ${archive}: put decompress() before ${options.name}`
+    return new TraceError('ERR_TRACE_UNKNOWN_FORMAT', reason, { format: error.format ?? 'unknown', offset: 0 })
   }
 
   function warn(): void {

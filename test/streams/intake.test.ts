@@ -92,6 +92,20 @@ describe('a stream of events that is given bytes', () => {
   })
 })
 
+describe('a decoder that is given compressed bytes', () => {
+  test.each(Object.entries(FORMATS))('%s says what to put before it', async (name, { decode }) => {
+    const { out, error } = await run(decode(), [gzipSync(TRACE)])
+    expect(error).toMatchObject({ name: 'TraceError', code: 'ERR_TRACE_UNKNOWN_FORMAT', offset: 0 })
+    expect(error?.message).toBe(`the input is gzip: put decompress() before ${name}.decode()`)
+    expect(out.filter((batch) => (batch as EventBatch).count > 0)).toEqual([])
+  })
+
+  test('decodeAny() says so, too', async () => {
+    const { error } = await run(decodeAny(), [gzipSync(TRACE)])
+    expect(error?.message).toBe('the input is gzip: decompress it first, in programs with decompress()')
+  })
+})
+
 describe('a stream of bytes that is given events', () => {
   test.each(TAKE_BYTES)('%s says that they need no decoder', async (name, stream) => {
     for (const chunks of [batchesOf(EVENTS), EVENTS]) {
