@@ -1,7 +1,8 @@
-// Makes the package work in bundles for Node, in dist/embedded: kernels and pages as modules that contain them, because a
-// bundle has no files beside it; and the packages that are CommonJS, or use such, as ES modules, because `require` of
-// Node's own modules fails in an ES module that esbuild makes. The modules of dist/lib import all of them by the names in
-// `imports` of package.json. Node takes the files and packages; bundlers, which set the condition `module`, take these.
+// Makes the package work in bundles for Node, in dist/embedded: kernels and pages as modules that contain them, because
+// a bundle has no files beside it; and the packages that are CommonJS, or use such, as ES modules, because `require` of
+// Node's own modules fails in an ES module that esbuild makes. The modules of dist/lib import all of them by the names
+// in `imports` of package.json. Node takes the files and packages; bundlers, which set the condition `module`, take
+// these.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, parse } from 'node:path'
 import { fileURLToPath } from 'node:url'

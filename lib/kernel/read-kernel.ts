@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { CHECKED } from './checked.js'
 
 /**
- * A kernel's WebAssembly. For browsers and for bundlers, `scripts/browser.mjs` and `scripts/embedded.mjs` put modules in
- * the place of this one that contain the kernels.
+ * A kernel's WebAssembly. For browsers and for bundlers, `scripts/browser.mjs` and `scripts/embedded.mjs` put modules
+ * that contain the kernels in the place of this one.
  */
 export function readKernel(name: string): Uint8Array<ArrayBuffer> {
   // The package has dist/kernel beside dist/lib. Tests run from lib, where only the sources are beside it.
