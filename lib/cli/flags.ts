@@ -1,4 +1,5 @@
-import { FORMATS, WRITABLE } from '../formats/index.js'
+import { targets } from '../exports/targets.js'
+import { FORMATS } from '../formats/index.js'
 import { MERGE_WINDOW } from '../transforms/option-values.js'
 import type { Command, Flag } from './command.js'
 import { FRAMES } from './defaults.js'
@@ -63,7 +64,7 @@ export const TO_FLAGS: readonly Flag[] = [
     value: 'FORMAT',
     help: 'Write this format',
     get values() {
-      return WRITABLE.map((format) => format.name)
+      return targets().map((format) => format.name)
     },
     instead: { metatf: 'a format that a DTD defines is written by metatf-encode --dtd FILE' },
   },

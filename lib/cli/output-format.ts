@@ -1,7 +1,7 @@
 import { fstatSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
-import { isWritable, type WritableFormat } from '../event/format.js'
-import { arrow, formatNamed, formatOfPath, ndjson, WRITABLE, type FormatEntry } from '../formats/index.js'
+import { targetNamed, targetOfPath, targets, type Target, type TargetEntry } from '../exports/targets.js'
+import { arrow, formatOfPath, ndjson, type FormatEntry } from '../formats/index.js'
 import { UsageError, type Arguments } from './command.js'
 
 /** The environment variable with the format of events between commands. */
@@ -16,13 +16,15 @@ export const ENDING = /[^.](\.[a-z][\w-]*)$/i
  * The format to write: `--to` or `--arrow`, else what the output's name says, else that of events between commands.
  * @throws UsageError, also for a name that ends like no format's
  */
-export function outputFormat(args: Arguments, output: string): Promise<WritableFormat> {
+export function outputFormat(args: Arguments, output: string): Promise<Target> {
   const named = namedFormat(args)
-  const format = named ?? formatOfPath(output)
+  const format = named ?? targetOfPath(output)
   if (format !== undefined) return loadWritable(format)
   const ending = ENDING.exec(basename(output).replace(COMPRESSED, ''))?.[1]
   if (ending !== undefined && !isDevice(output)) {
-    const known = WRITABLE.flatMap(({ extensions }) => extensions.slice(0, 1)).join(', ')
+    const known = targets()
+      .flatMap(({ extensions }) => extensions.slice(0, 1))
+      .join(', ')
     throw new UsageError(`no format has names that end in ${ending}, as ${known} do: ${advice(ending)}`)
   }
   return loadWritable(wireFormat(output))
@@ -36,25 +38,27 @@ export function advice(ending: string): string {
 }
 
 /** The format in which a decoder's command writes events: lines of JSON, or Arrow. @throws UsageError */
-export function decodedFormat(args: Arguments): Promise<WritableFormat> {
+export function decodedFormat(args: Arguments): Promise<Target> {
   const output = args.value('output') ?? '-'
   const isArrow = args.has('arrow') || formatOfPath(output) === arrow
   return loadWritable(isArrow ? arrow : wireFormat(output))
 }
 
 /** The format that flags name. @throws UsageError when there are two */
-export function namedFormat(args: Arguments): FormatEntry | undefined {
+export function namedFormat(args: Arguments): TargetEntry | undefined {
   const to = args.value('to')
-  if (!args.has('arrow')) return formatNamed(to ?? '')
+  if (!args.has('arrow')) return targetNamed(to ?? '')
   if (to !== undefined) throw new UsageError('--to and --arrow cannot be combined')
   return arrow
 }
 
 /** A format to write. @throws UsageError when it can only be read */
-export async function loadWritable(entry: FormatEntry): Promise<WritableFormat> {
+export async function loadWritable(entry: TargetEntry): Promise<Target> {
   const format = await entry.load()
-  if (isWritable(format)) return format
-  const names = WRITABLE.map(({ name }) => name).join(', ')
+  if ('encoder' in format) return format
+  const names = targets()
+    .map(({ name }) => name)
+    .join(', ')
   throw new UsageError(`${format.name} (${format.title}) can only be read; formats to write are ${names}`)
 }
 

@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events'
 import type { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
-import type { WritableFormat } from '../event/format.js'
 import type { BatchTransform, Encoder, Stage } from '../event/stage.js'
 import { isBrokenPipe } from '../streams/broken-pipe.js'
+import type { Target } from '../exports/targets.js'
 import { compressBytes } from '../streams/compress-bytes.js'
 import { EventCounter } from '../streams/event-counter.js'
 import { inflateOnNode } from '../streams/inflate-bytes.js'
@@ -23,7 +23,7 @@ export interface Job {
   readonly input: TraceInput | StreamInput
   /** The stages that the events go through. */
   readonly stages?: readonly BatchTransform[]
-  readonly to: WritableFormat
+  readonly to: Target
   readonly encode?: object
   /** The output, if it is not that of `-o`. */
   readonly output?: string
@@ -32,7 +32,7 @@ export interface Job {
 }
 
 /** @throws UsageError when the encoder refuses what a flag says */
-function encoderFor(to: WritableFormat, options: object): Encoder {
+function encoderFor(to: Target, options: object): Encoder {
   try {
     return to.encoder(options)
   } catch (error) {
@@ -136,7 +136,7 @@ export async function runTrace(run: TraceRun): Promise<void> {
 }
 
 /** Whether the command has a flag, not given, that makes the format represent everything. */
-function canKeep(to: WritableFormat, encode: object | undefined): boolean {
+function canKeep(to: Target, encode: object | undefined): boolean {
   return encode !== undefined && 'attributes' in to.encodeOptions && !('attributes' in encode)
 }
 

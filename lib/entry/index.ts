@@ -56,6 +56,8 @@ export {
   type VerifyResult,
   type VerifyStream,
 } from '../streams/transforms.js'
+export { cSource } from '../streams/c-source.js'
+export type { CSourceOptions } from '../exports/c-source/encode.js'
 export { prepareReplay, type PrepareReplayStream } from '../streams/prepare-replay.js'
 export type { OrderName } from '../transforms/drive/layout.js'
 export type { PrepareOptions } from '../transforms/drive/preparation.js'

@@ -78,6 +78,7 @@ test('the root has every format, and a few functions', () => {
     'batchesOf',
     'blockTable',
     'blocks',
+    'cSource',
     'check',
     'checkModel',
     'compareProfiles',

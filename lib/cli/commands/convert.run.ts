@@ -1,4 +1,5 @@
-import { FORMATS, formatNamed, formatOfPath } from '../../formats/index.js'
+import { targetOfPath } from '../../exports/targets.js'
+import { FORMATS, formatNamed } from '../../formats/index.js'
 import type { FormatInfo, OptionSpec } from '../../event/format.js'
 import { optionFlags, optionValues, UsageError, type Arguments } from '../command.js'
 import { DECODE_OPTIONS, ENCODE_OPTIONS, readOptions } from '../convert-options.js'
@@ -16,7 +17,7 @@ export async function runConvert(args: Arguments): Promise<void> {
     throw new UsageError(
       'two arguments required: FROM and TO (or -o TO); with -o or --to, they are standard input and output by default',
     )
-  const target = named ?? formatOfPath(to)
+  const target = named ?? targetOfPath(to)
   if (target === undefined) {
     const ending = ENDING.exec(to.replace(COMPRESSED, ''))?.[1] ?? ''
     throw new UsageError(

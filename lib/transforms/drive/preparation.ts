@@ -9,7 +9,7 @@ import { showValue } from '../../event/message-text.js'
 import type { Stage } from '../../event/stage.js'
 import { EPOCH_EVENTS, HEAD_BYTES, MOST_ALIGNMENT, MOST_SIZE, NONE, Op, ORDERS, type OrderName } from './layout.js'
 import type { OpList } from './op-list.js'
-import type { PreparedReplay } from './result.js'
+import type { PreparedReplay, SkippedCounts } from './result.js'
 import { Slots } from './slots.js'
 import { checksum, headWords, NO_SUM, tailWords } from './tables.js'
 import { ThreadLists } from './thread-lists.js'
@@ -71,6 +71,9 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
   private error: Error | undefined
   /** The file is complete. */
   isOver = false
+  /** The number of the first event that is not replayed as it is, from 1; 0 if there is none. */
+  firstSkipped = 0
+  private row = 0
   private at = HEAD_BYTES
   private sum = NO_SUM
   private events = 0
@@ -166,7 +169,8 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
       this.header = batch.header
     }
     if (batch.header !== this.header) {
-      this.skipped.later += batch.count
+      this.row = 0
+      this.skip('later', batch.count)
       return
     }
     const { live } = this
@@ -186,6 +190,7 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
     const { kind, mask } = batch
     for (let i = from; i < to; i++) {
       if (((mask[i] as number) & HAS_TIME) !== 0) this.noteTime(batch, i)
+      this.row = i - from
       const effect = effects[i - from] as number
       if (effect !== 0) this.replay(batch, i, i - from, effect)
       else if (kind[i] === THREAD_DESTROY) {
@@ -197,11 +202,11 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
 
   /** Adds the operations of an event about a block. */
   private replay(batch: EventBatch, i: number, row: number, effect: number): void {
-    const { counts, skipped, slots } = this
+    const { counts, slots } = this
     const { ended, begun, words } = this.live
     const kind = batch.kind[i] as number
     if ((effect & FAILED) !== 0) {
-      skipped.failed++
+      this.skip('failed')
       return
     }
     if ((effect & NOTHING) !== 0) {
@@ -213,8 +218,7 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
       return
     }
     if ((effect & UNKNOWN) !== 0) {
-      if ((effect & AGAIN) !== 0) skipped.again++
-      else skipped.unknown++
+      this.skip((effect & AGAIN) !== 0 ? 'again' : 'unknown')
       if ((effect & BEGAN) === 0) return
     }
     const list = this.enter(batch, i)
@@ -231,7 +235,7 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
     }
     const block = WIDTH * (begun[row] as number)
     if ((effect & REUSED) !== 0) {
-      skipped.reused++
+      this.skip('reused')
       if (words[block + SLOT] !== NONE) {
         const slot = words[block + SLOT] as number
         this.leaveLive(this.use(list, block))
@@ -353,8 +357,12 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
 
   /** A block without a slot begins or ends. @param isAbsurd 1 if it is too large */
   private skipEnd(isAbsurd: number): void {
-    if (isAbsurd === 1) this.skipped.absurd++
-    else this.skipped.existing++
+    this.skip(isAbsurd === 1 ? 'absurd' : 'existing')
+  }
+
+  private skip(why: keyof SkippedCounts, events = 1): void {
+    this.skipped[why] += events
+    if (this.firstSkipped === 0) this.firstSkipped = this.events + this.row + 1
   }
 
   /** Times that go back count as those before. */

@@ -2,11 +2,12 @@
 import { execFileSync } from 'node:child_process'
 import { createReadStream, readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { EventBatch, TraceEvent } from '../../../lib/event/batch.js'
+import type { EventBatch } from '../../../lib/event/batch.js'
 import { TAIL_BYTES, ORDERS } from '../../../lib/transforms/drive/layout.js'
 import { checksum, NO_SUM } from '../../../lib/transforms/drive/tables.js'
 import { decodeAny } from '../../../lib/streams/decode.js'
 import { decompress } from '../../../lib/streams/decompress.js'
+import { countCalls, countsIn, sorted } from '../../support/call-counts.js'
 import { corpusPath } from '../../support/corpus.js'
 import { seeded } from '../../shapes/shape.js'
 import { readOperations } from '../../support/operations.js'
@@ -29,7 +30,6 @@ const CORPUS = [
 const SAME_GLIBC = ['git', 'python', 'twolf-map9v3'].map((name) => `memory-replay/${name}.txt.gz`)
 
 const { at, write, driver, library, run } = workFolder()
-const KINDS = ['', 'malloc', 'calloc', 'memalign', 'realloc', 'free']
 
 async function batchesOfFile(path: string): Promise<EventBatch[]> {
   const batches: EventBatch[] = []
@@ -38,53 +38,12 @@ async function batchesOfFile(path: string): Promise<EventBatch[]> {
   return batches
 }
 
-/** The calls of a trace by kind and size, counted as plainly as can be. */
-function countCalls(events: Iterable<TraceEvent>): Map<string, number> {
-  const counts = new Map<string, number>()
-  const live = new Set<string>()
-  const count = (kind: string, size: bigint) => counts.set(`${kind} ${size}`, (counts.get(`${kind} ${size}`) ?? 0) + 1)
-  for (const { kind, api, address = 0n, oldAddress = 0n, index, size = 0n, alignment = 0n } of events) {
-    const key = index === undefined ? String(address) : `index ${index}`
-    if (kind === 'free' && key === '0') count('free', 0n)
-    else if (kind === 'free' && live.delete(key)) count('free', 0n)
-    else if (kind === 'alloc' && key !== '0') {
-      // A block that is still there is freed before.
-      if (live.has(key)) count('free', 0n)
-      live.add(key)
-      const name =
-        api === 'calloc' || api === 'realloc' ? api : api === 'memalign' || alignment > 16n ? 'memalign' : 'malloc'
-      count(name, size)
-    } else if (kind === 'realloc') {
-      const old = index === undefined ? String(oldAddress) : key
-      if (key === '0' && size > 0n) continue
-      const wasLive = live.delete(old)
-      if (key === '0') {
-        if (wasLive) count('free', 0n)
-        continue
-      }
-      if (live.has(key)) count('free', 0n)
-      live.add(key)
-      count('realloc', size)
-    }
-  }
-  return counts
-}
-
 /** What the preloaded library counts while the driver runs. */
 function countRun(operations: string): Map<string, number> {
   const { status, stderr } = run('driver', [operations], { LD_PRELOAD: at('counter.so'), COUNTS: at('counts') })
   expect([status, stderr]).toEqual([0, ''])
-  const rows = readFileSync(at('counts'))
-  const counts = new Map<string, number>()
-  for (let row = 0; row < rows.length; row += 24) {
-    const kind = rows.readInt32LE(row + 16)
-    if (kind === 0) continue
-    counts.set(`${KINDS[kind]} ${rows.readBigUInt64LE(row)}`, Number(rows.readBigUInt64LE(row + 8)))
-  }
-  return counts
+  return countsIn(at('counts'))
 }
-
-const sorted = (counts: Map<string, number>) => [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1))
 
 describe.skipIf(!canDrive)('the driver of replays (needs Linux and cc)', () => {
   beforeAll(() => {

@@ -14,7 +14,7 @@ export const canDrive = process.platform === 'linux' && spawnSync('cc', ['--vers
 /** The allocators that are installed, with the one of the C library. */
 export const ALLOCATORS = canDrive ? installedAllocators() : []
 
-/** A library that counts the calls of the driver itself, by kind and size, and writes them at the end. */
+/** A library that counts the calls of the program itself, by kind and size, and writes them at the end. */
 export const COUNTER = `#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ extern void *__libc_memalign(size_t, size_t), __libc_free(void *);
 struct row { size_t size, count; int kind, lock; };
 static struct row rows[1 << 18];
 static char *from, *to;
-/* The calls of pthread_create are not the driver's. */
+/* The calls of pthread_create are not the program's. */
 static __attribute__((constructor)) void begin(void) {
   char text[65536], exe[4096], *line;
   int fd = open("/proc/self/maps", O_RDONLY), length = 0, n;
@@ -57,11 +57,18 @@ static void count(int kind, size_t size, char *caller) {
 void *malloc(size_t n) { count(1, n, CALLER); return __libc_malloc(n); }
 void *calloc(size_t k, size_t n) { count(2, k * n, CALLER); return __libc_calloc(k, n); }
 void *memalign(size_t a, size_t n) { count(3, n, CALLER); return __libc_memalign(a, n); }
+int posix_memalign(void **p, size_t a, size_t n) {
+  count(3, n, CALLER);
+  return (*p = __libc_memalign(a, n)) ? 0 : 12;
+}
 void *realloc(void *p, size_t n) { count(4, n, CALLER); return __libc_realloc(p, n); }
 void free(void *p) { count(5, 0, CALLER); __libc_free(p); }
-void _exit(int status) {
+static __attribute__((destructor)) void end(void) {
   int fd = open(getenv("COUNTS"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   write(fd, rows, sizeof rows);
+}
+void _exit(int status) {
+  end();
   syscall(SYS_exit_group, status);
   __builtin_unreachable();
 }
