@@ -5,7 +5,7 @@ import { ALL_COMMANDS, heapflow } from '../../lib/cli/heapflow.js'
 import { flagGroups, flagUsage, helpText } from '../../lib/cli/help/text.js'
 import { parseFlags } from '../../lib/cli/parse.js'
 import { convert } from '../../lib/cli/commands/convert.js'
-import { FORMATS } from '../../lib/formats/index.js'
+import { encodable } from '../../lib/exports/targets.js'
 import { shell } from '../support/commands.js'
 
 describe('heapflow', () => {
@@ -150,7 +150,8 @@ test('the flags of hf-convert are listed by the formats that they are for', () =
   expect(groups.get('Reading hatf')).toEqual(['no-fold'])
   expect(groups.get('Writing kmemtrace')).toEqual(['layout', 'byte-order', 'word-size'])
   // An option that several formats have is listed once.
-  const names = (of: 'decodeOptions' | 'encodeOptions') => new Set(FORMATS.flatMap((format) => Object.keys(format[of])))
+  const names = (of: 'decodeOptions' | 'encodeOptions') =>
+    new Set(encodable().flatMap((format) => Object.keys(format[of])))
   expect([...groups].filter(([title]) => title !== 'Flags').flatMap(([, flags]) => flags)).toHaveLength(
     names('decodeOptions').size + names('encodeOptions').size,
   )

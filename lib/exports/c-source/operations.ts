@@ -1,4 +1,4 @@
-import { Sink } from '../../bytes/sink.js'
+import type { Sink } from '../../bytes/sink.js'
 import { writeDecimal32 } from '../../bytes/u64.js'
 import { KIND_BITS, LOW_BITS, NONE, Op } from '../../transforms/drive/layout.js'
 
