@@ -28,6 +28,9 @@ export const METRICS: Readonly<Record<TreeMetric, { title: string; unit: 'bytes'
   foreignFrees: { title: 'Blocks freed by another thread', unit: 'blocks' },
 }
 
+/** A run with fewer different times is shown by events at first. */
+const FEW_TIMES = 8
+
 /** The data of a report, and what several views derive from it. */
 export class Model {
   private readonly trees = new Map<TreeMetric, FlameTree>()
@@ -101,6 +104,12 @@ export class Model {
   /** Whether moments have times, of which some differ. */
   get isTimed(): boolean {
     return this.data.timeline.time !== undefined && Number(this.data.summary.time?.span ?? 0) > 0
+  }
+
+  /** Whether times tell most moments apart. Some recorders write the time so rarely that short runs have one or two. */
+  get isFinelyTimed(): boolean {
+    const { time = [] } = this.data.timeline
+    return new Set(time).size >= Math.min(FEW_TIMES, time.length / 2)
   }
 
   /** The unit of time, if the trace says it. */

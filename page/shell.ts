@@ -40,7 +40,7 @@ export function shell(root: HTMLElement, model: Model, { another, filter }: Shel
   const links = new Map(names.map((name, n) => [name, link(model, name, n)]))
   const keys = help(names.map((name) => ALL_VIEWS[name].title))
   let current: ViewName = 'overview'
-  const axis = () => (model.isTimed ? (chosenAxis ?? 'time') : 'event')
+  const axis = () => (model.isTimed ? (chosenAxis ?? (model.isFinelyTimed ? 'time' : 'event')) : 'event')
 
   const app: App = {
     model,
@@ -98,7 +98,7 @@ export function shell(root: HTMLElement, model: Model, { another, filter }: Shel
 
   root.replaceChildren(
     header(model, () => keys.showModal(), leave),
-    ...(filter === undefined ? [] : [filter.element]),
+    ...(filter === undefined ? [] : [el('section', { attributes: { 'aria-label': 'filter' } }, filter.element)]),
     navigation(links.values()),
     main,
     keys,

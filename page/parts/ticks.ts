@@ -32,10 +32,18 @@ export function ticks(from: number, to: number, most: number, quantity: Quantity
   if (!(to > from) || !Number.isFinite(to - from)) return { at: [from], texts: [labeller(from, 1, quantity)(from)] }
   const { scale } = unitOf(Math.max(Math.abs(from), Math.abs(to)), quantity)
   const isWhole = quantity.kind !== 'duration' || quantity.seconds === undefined
-  const rough = (to - from) / Math.max(1, most)
-  const step = Math.max(isWhole ? 1 : 0, roundStep(rough / scale, quantity.kind === 'bytes') * scale)
-  const first = Math.ceil(from / step - 1e-9)
-  const count = Math.min(1000, Math.floor(to / step + 1e-9) - first + 1)
+  const within = (rough: number) => {
+    const step = Math.max(isWhole ? 1 : 0, roundStep(rough / scale, quantity.kind === 'bytes') * scale)
+    const first = Math.ceil(from / step - 1e-9)
+    return { step, first, count: Math.min(1000, Math.floor(to / step + 1e-9) - first + 1) }
+  }
+  let rough = (to - from) / Math.max(1, most)
+  let { step, first, count } = within(rough)
+  // One mark alone does not show how long a step is.
+  for (let tries = 0; most > 1 && count < 2 && tries < 3; tries++) {
+    rough /= 2
+    ;({ step, first, count } = within(rough))
+  }
   const at = Array.from({ length: Math.max(0, count) }, (_, n) => (first + n) * step)
   const text = labeller(Math.max(Math.abs(from), Math.abs(to)), step, quantity)
   return { at, texts: at.map(text) }

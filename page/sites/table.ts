@@ -35,6 +35,8 @@ export type SiteColumn = SiteFigure | 'share' | 'lifetime' | 'spark'
 
 /** What the table can be told. */
 export interface SiteTableOptions {
+  /** For screen readers, and the name of its file; `sites` if absent. */
+  readonly label?: string
   readonly columns: readonly SiteColumn[]
   /** The figure that it is sorted by, and of which `share` is. */
   readonly by: SiteFigure
@@ -69,7 +71,7 @@ export function siteTable(app: App, options: SiteTableOptions): SiteTable {
     ...options.columns.filter((one) => app.model.isKnown(one)).flatMap((one) => column(app, one, options)),
   ]
   const sites = table(columns, {
-    label: 'sites',
+    label: options.label ?? 'sites',
     sortBy: titleOf(options.by),
     empty: options.empty,
     ...(options.step !== undefined && { step: options.step }),

@@ -32,7 +32,7 @@ export function viewer(
   const fault = el('p', { class: 'note bad', attributes: { role: 'alert', hidden: '' } })
   const choose = button('Choose a trace', () => input.click(), { class: 'choose' })
   const place = el(
-    'div',
+    'main',
     { class: 'drop' },
     el('h1', {}, 'heapflow'),
     el(

@@ -181,6 +181,7 @@ function reallocsBlock(app: App): HTMLElement {
   if (changes === 0) return block('Reallocs', 'No block was resized.')
   const text = `${counted(changes, 'realloc')} resized a block: ${grouped(c.grown)} made it larger (by ${bytes(c.grownBytes)} in all), ${grouped(c.shrunk)} smaller (by ${bytes(c.shrunkBytes)}), ${grouped(c.same)} left its size. ${counted(c.moved, 'block')} moved to another address. The bars are blocks by how many times they were resized.`
   const { element } = siteTable(app, {
+    label: 'sites by reallocs',
     columns: ['reallocs', 'grown', 'moved', 'allocatedBlocks', 'allocatedBytes'],
     by: 'reallocs',
     only: (site) => (sites.reallocs[site] ?? 0) > 0,

@@ -9,6 +9,8 @@ import { colour } from '../parts/theme.js'
 const LEFT = 64
 const BELOW = 34
 const TOP = 4
+/** The space for the half of the last label that is wider than its column. */
+const RIGHT = 14
 
 /** A cell of the map: the numbers of bits of its sizes and lifetimes. */
 export interface Cell {
@@ -54,7 +56,7 @@ export function heatMap(heat: HeatCells, chosen: (cell: Cell | undefined) => voi
   const picture = canvas(
     'heat map of sizes and lifetimes: arrow keys move, Enter chooses',
     (context, width, height) => {
-      const [w, h] = [(width - LEFT) / sizes.count, (height - BELOW - TOP) / lifetimes.count]
+      const [w, h] = [(width - LEFT - RIGHT) / sizes.count, (height - BELOW - TOP) / lifetimes.count]
       const [accent, text, line] = [colour('heat'), colour('muted'), colour('line')]
       context.font = '11px system-ui, sans-serif'
       const place = (size: number, lifetime: number) =>
@@ -81,7 +83,7 @@ export function heatMap(heat: HeatCells, chosen: (cell: Cell | undefined) => voi
       const every = Math.ceil(40 / w)
       for (let size = sizes.from; size <= sizes.to; size += every)
         context.fillText(start(size, true), LEFT + (size - sizes.from + 0.5) * w, height - BELOW + 14)
-      context.fillText('size in bytes', LEFT + (width - LEFT) / 2, height - 4)
+      context.fillText('size in bytes', LEFT + (width - LEFT - RIGHT) / 2, height - 4)
       context.textAlign = 'right'
       const rows = Math.ceil(14 / h)
       for (let lifetime = lifetimes.from; lifetime <= lifetimes.to; lifetime += rows)
@@ -103,7 +105,7 @@ export function heatMap(heat: HeatCells, chosen: (cell: Cell | undefined) => voi
 
   function under(event: MouseEvent): Cell | undefined {
     const { left, top, width, height } = surface.getBoundingClientRect()
-    const size = sizes.from + Math.floor(((event.clientX - left - LEFT) / (width - LEFT)) * sizes.count)
+    const size = sizes.from + Math.floor(((event.clientX - left - LEFT) / (width - LEFT - RIGHT)) * sizes.count)
     const row = Math.floor(((event.clientY - top - TOP) / (height - BELOW - TOP)) * lifetimes.count)
     const lifetime = lifetimes.to - row
     const isInside = size >= sizes.from && size <= sizes.to && lifetime >= lifetimes.from && lifetime <= lifetimes.to

@@ -58,7 +58,8 @@ function generationBars(app: App): HTMLElement {
   const axis = xAxis(app)
   const x = model.positions(g, app.axis)
   const from = model.start(app.axis, x[0] ?? 0)
-  const text = labeller(x.at(-1) ?? 0, (x.at(-1) ?? 0) / 50, axis.quantity)
+  const last = x.at(-1) ?? 0
+  const text = labeller(last, 10 ** Math.floor(Math.log10(Math.max(1e-9, last - from) / 50)), axis.quantity)
   const values = g.event.map((event, n) => ({
     label: text(x[n] ?? 0),
     value: toNumber(g.endBytes[n]),

@@ -19,6 +19,7 @@ describe('marks of an axis', () => {
     [0, 3e6, 4, { kind: 'bytes' }, ['0 MiB', '1 MiB', '2 MiB']],
     [0, 1000, 4, { kind: 'bytes' }, ['0 B', '256 B', '512 B', '768 B']],
     [0, 10, 5, { kind: 'duration' }, ['0', '2', '4', '6', '8', '10']],
+    [2, 105, 2, { kind: 'count' }, ['50', '100']],
     [5, 5, 5, { kind: 'count' }, ['5']],
   ])('from %d to %d, at most %d of %j', (from, to, most, quantity, texts) => {
     expect(ticks(from, to, most, quantity).texts).toEqual(texts)

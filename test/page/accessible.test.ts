@@ -1,0 +1,158 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { pathToFileURL } from 'node:url'
+import type { AxeResults } from 'axe-core'
+import type { Page } from 'playwright-core'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { servePage } from '../../lib/cli/serve.js'
+import { CHROMIUM, closeAfterAll, NO_BROWSER, openPage } from '../support/browser.js'
+import { scratch, shell } from '../support/commands.js'
+import { reportFile } from './report-file.js'
+import { sample } from './sample.js'
+
+closeAfterAll()
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+/** Links of views take no one past anything, but look so to axe where the row of them is scrolled. */
+const AXE_RUN = "axe.run(document, { resultTypes: ['violations'], rules: { 'skip-link': { enabled: false } } })"
+const STACKS = 'test/fixtures/heaptrack/mtv-small.heaptrack.gz'
+const PHONE = { width: 360, height: 740 }
+
+/** What axe finds on the page as it is shown, one line for each element. */
+async function violations(page: Page): Promise<string[]> {
+  if (!(await page.evaluate<boolean>("'axe' in globalThis"))) await page.evaluate(AXE)
+  const { violations: found } = await page.evaluate<AxeResults>(AXE_RUN)
+  return found.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`))
+}
+
+/** The names of the views of a report. */
+const viewsOf = (page: Page) =>
+  page.evaluate<string[]>("[...document.querySelectorAll('nav a')].map((one) => one.getAttribute('href').slice(1))")
+
+/** Opens each view, and collects what a check finds there. */
+async function inEachView(page: Page, check: () => Promise<string[]>): Promise<string[]> {
+  const found: string[] = []
+  for (const view of await viewsOf(page)) {
+    await page.locator(`nav a[href="#${view}"]`).click()
+    await page.locator(`#view-${view}`).waitFor({ state: 'visible' })
+    found.push(...(await check()).map((line) => `${view}: ${line}`))
+  }
+  return found
+}
+
+/** A report of a real trace, which is in it. */
+async function real(): Promise<string> {
+  const html = `${scratch()}/report.html`
+  const { code, stderr } = await shell(`hf-report -o ${html} ${STACKS}`)
+  expect(code, stderr).toBe(0)
+  return pathToFileURL(html).href
+}
+
+/** What is wrong with the layout, found in the page. */
+const LAYOUT = `(() => {
+  const found = []
+  const isSeen = (one) => {
+    const { width, height } = one.getBoundingClientRect()
+    return width > 0 && height > 0 && getComputedStyle(one).visibility !== 'hidden'
+  }
+  const root = document.documentElement
+  if (root.scrollWidth > innerWidth) found.push('the page is ' + root.scrollWidth + ' pixels wide')
+  for (const one of document.querySelectorAll('#app *')) {
+    if (!isSeen(one) || one.matches('.file')) continue
+    const hidden = getComputedStyle(one).overflowX
+    if ((hidden === 'hidden' || hidden === 'clip') && one.scrollWidth > one.clientWidth + 1 && one.title === '')
+      found.push('clipped: ' + one.className + ' ' + one.textContent.slice(0, 60))
+  }
+  const marks = [...document.querySelectorAll('.scale span, .under, .axis-title, .shades span')]
+    .filter((one) => isSeen(one) && one.textContent !== '')
+    .map((one) => {
+      const range = document.createRange()
+      range.selectNodeContents(one)
+      return [one.textContent, range.getBoundingClientRect()]
+    })
+  marks.forEach(([text, a], n) => {
+    for (const [other, b] of marks.slice(n + 1))
+      if (a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 2 && b.top < a.bottom - 2)
+        found.push('overlap: ' + text + ' and ' + other)
+  })
+  for (const legend of document.querySelectorAll('.u-legend')) {
+    const labels = [...legend.querySelectorAll('.u-label')].map((one) => one.textContent)
+    if (new Set(labels).size < labels.length) found.push('equal entries: ' + labels.join(', '))
+  }
+  return found
+})()`
+
+/** Everything of the page that can have the focus by Tab, and was not marked yet. */
+const MISSED = `[...document.querySelectorAll('#app :is(a, button, select, input, summary, [tabindex])')]
+  .filter((one) => one.tabIndex >= 0 && !one.disabled && one.checkVisibility() && !('reached' in one.dataset))
+  .map((one) => one.outerHTML.slice(0, 120))`
+
+describe('the page, for everyone', { tags: ['slow'] }, () => {
+  beforeEach(({ skip }) => skip(CHROMIUM === undefined, NO_BROWSER))
+
+  test.each(['light', 'dark'] as const)('axe finds nothing in the views of a report, %s', async (colorScheme) => {
+    const { page } = await openPage(reportFile(sample(), `axe-${colorScheme}`), { colorScheme })
+    expect(await inEachView(page, () => violations(page))).toEqual([])
+    await page.keyboard.press('?')
+    expect(await violations(page)).toEqual([])
+  })
+
+  test.each(['light', 'dark'] as const)('axe finds nothing where a real trace is looked at, %s', async (colorScheme) => {
+    const { page } = await openPage(await real(), { colorScheme, viewport: PHONE })
+    expect(await inEachView(page, () => violations(page))).toEqual([])
+    await page.locator('.filter summary').click()
+    expect(await violations(page)).toEqual([])
+    await page.locator('nav a[href="#timeline"]').click()
+    await page.locator('#view-timeline .charts').press('Enter')
+    await page.locator('.moment h3').waitFor()
+    expect(await violations(page)).toEqual([])
+    await page.locator('#view-timeline .charts').press('Shift+Enter')
+    await page.locator('.moment h3', { hasText: 'Between' }).waitFor()
+    expect(await violations(page)).toEqual([])
+    await page.locator('nav a[href="#functions"]').click()
+    await page.locator('#view-functions tbody tr').first().click()
+    await page.locator('#view-functions h3').waitFor()
+    expect(await violations(page)).toEqual([])
+    await page.locator('nav a[href="#flame"]').click()
+    await page.locator('#view-flame .rules summary').click()
+    expect(await violations(page)).toEqual([])
+  })
+
+  test.each(['light', 'dark'] as const)('axe finds nothing in the viewer, %s', async (colorScheme) => {
+    const served = await servePage(readFileSync('dist/page/viewer.html'))
+    onTestFinished(() => served.close())
+    const { page } = await openPage(served.url, { colorScheme })
+    await page.locator('.choose').waitFor()
+    expect(await violations(page)).toEqual([])
+    await page.locator('input[type=file]').first().setInputFiles(STACKS)
+    await page.locator('#view-overview').waitFor()
+    expect(await violations(page)).toEqual([])
+  })
+
+  test('the keys reach everything in every view', async () => {
+    const { page, faults } = await openPage(await real())
+    const missed = await inEachView(page, async () => {
+      await page.evaluate(`document.querySelectorAll('[data-reached]').forEach((one) => delete one.dataset.reached)
+        document.activeElement.blur()`)
+      for (let n = 0, isInside = true; isInside && n < 500; n++) {
+        await page.keyboard.press('Tab')
+        isInside = await page.evaluate(`(() => {
+          const at = document.activeElement
+          if ('reached' in at.dataset) return false
+          at.dataset.reached = ''
+          return true
+        })()`)
+      }
+      return page.evaluate<string[]>(MISSED)
+    })
+    expect(missed).toEqual([])
+    expect(faults.filter((fault) => !fault.startsWith('request: blob:'))).toEqual([])
+  })
+
+  test.each([360, 1280, 2560])('nothing is clipped and no marks overlap, %i pixels wide', async (width) => {
+    for (const url of [await real(), reportFile(sample(), `width-${width}`)]) {
+      const { page } = await openPage(url, { viewport: { width, height: 800 } })
+      expect(await inEachView(page, () => page.evaluate<string[]>(LAYOUT))).toEqual([])
+    }
+  })
+})
