@@ -3,7 +3,7 @@ import { el } from '../parts/dom.js'
 import type { Brush } from '../parts/svg-context.js'
 import { takeAway } from '../parts/take.js'
 import { PAPER_WIDTH } from '../parts/paper.js'
-import { withoutMiddle } from '../parts/text.js'
+import { fill, fitting } from './boxes.js'
 import { colour, isDark } from '../parts/theme.js'
 import { neighbour } from './keys.js'
 import { boxAt, layOut, matched, pathTo, type Box, type FlameTree } from './tree.js'
@@ -194,28 +194,4 @@ export function graph({ name, label, lines, selected, fill: fillOf }: GraphTexts
     focus: () => surface.focus(),
     stack: () => pathTo(tree, current).slice(1).toReversed().map(name).join('\n'),
   }
-}
-
-/** The colour of a name, the same everywhere, and warm, so that marks stand out. */
-function fill(name: string, dark: boolean, isPale: boolean): string {
-  let hash = 2166136261
-  for (let c = 0; c < name.length && c < 64; c++) hash = Math.imul(hash ^ name.charCodeAt(c), 16777619)
-  const spread = (hash >>> 8) % 1000
-  const hue = 14 + (spread % 100) * (dark ? 0.22 : 0.36)
-  const light = dark ? 33 + (spread % 7) : 72 + (spread % 9)
-  const strong = isPale ? 14 : dark ? 42 : 74
-  return `hsl(${hue} ${strong}% ${isPale && !dark ? light + 12 : light}%)`
-}
-
-/** A text without as much of its middle as does not fit into a width. */
-function fitting(context: Brush, text: string, width: number): string {
-  const guess = Math.ceil(width / 3)
-  if (text.length <= guess && context.measureText(text).width <= width) return text
-  let [low, high] = [0, Math.min(text.length - 1, guess)]
-  while (low < high) {
-    const middle = (low + high + 1) >> 1
-    if (context.measureText(withoutMiddle(text, middle)).width <= width) low = middle
-    else high = middle - 1
-  }
-  return low < 3 ? '' : withoutMiddle(text, low)
 }

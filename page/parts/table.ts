@@ -2,6 +2,7 @@ import { button, el, type Child } from './dom.js'
 import { counted, grouped } from './format.js'
 import { csv, fileName, fileNumber } from './csv.js'
 import { copy, save } from './save.js'
+import { later } from './later.js'
 import { action } from './take.js'
 
 /** A column of a table. */
@@ -46,6 +47,9 @@ export interface TableOptions<Row> {
   readonly step?: number
 }
 
+/** The number of rows that are there at once, about a screen of them; the others follow when the browser has time. */
+const AT_ONCE = 20
+
 /**
  * A table that is sorted by a click on a header cell. It shows some rows, and more on demand. The arrow keys, Home and
  * End move between rows.
@@ -59,6 +63,8 @@ export function table<Row>(columns: readonly Column<Row>[], options: TableOption
   let limit = rowStep
   const heads = columns.map((column) => head(column))
   const body = el('tbody', { on: { keydown: move } })
+  const grid = el('table', { attributes: { 'aria-label': label } }, el('thead', {}, el('tr', {}, ...heads)), body)
+  const rest = later(addRows)
   const more = el('div', { class: 'more' })
   const taken = el(
     'div',
@@ -73,7 +79,7 @@ export function table<Row>(columns: readonly Column<Row>[], options: TableOption
     el(
       'div',
       { class: 'scroll', attributes: { tabindex: '0', role: 'region', 'aria-label': `table: ${label}` } },
-      el('table', { attributes: { 'aria-label': label } }, el('thead', {}, el('tr', {}, ...heads)), body),
+      grid,
     ),
     more,
     taken,
@@ -106,29 +112,42 @@ export function table<Row>(columns: readonly Column<Row>[], options: TableOption
       if (column.key !== undefined) (heads[c] as HTMLElement).setAttribute('aria-sort', state)
     })
     const key = sorted?.key
-    shown = key === undefined ? rows : rows.toSorted((a, b) => compare(key(a), key(b)) * (isDown ? -1 : 1))
+    shown = key === undefined ? rows : sortedBy(rows, key, isDown ? -1 : 1)
     fill()
   }
 
   function fill(): void {
-    const some = shown.slice(0, limit)
-    body.replaceChildren(...some.map((row, n) => line(row, n)))
-    if (some.length === 0)
+    const count = Math.min(limit, shown.length)
+    body.replaceChildren()
+    addRows()
+    if (count === 0)
       body.append(el('tr', {}, el('td', { class: 'empty', attributes: { colspan: String(columns.length) } }, empty)))
-    const left = shown.length - some.length
+    const left = shown.length - count
     more.replaceChildren()
     if (left > 0)
       more.append(
-        el('span', {}, `${grouped(some.length)} of ${counted(shown.length, 'row')} `),
+        el('span', {}, `${grouped(count)} of ${counted(shown.length, 'row')} `),
         button(`Show ${grouped(Math.min(rowStep, left))} more`, () => widen(limit + rowStep)),
         button('Show all', () => widen(Infinity)),
       )
+  }
+
+  /** Adds some of the rows that are missing, or all of them. */
+  function addRows(isAll = false): void {
+    const from = shown.length === 0 ? 0 : body.rows.length
+    const to = Math.min(limit, shown.length, isAll ? Infinity : from + AT_ONCE)
+    body.append(...shown.slice(from, to).map((row, n) => line(row, from + n)))
+    const isWhole = to >= Math.min(limit, shown.length)
+    grid.setAttribute('aria-busy', String(!isWhole))
+    if (isWhole) rest.cancel()
+    else rest.ask()
   }
 
   function widen(to: number): void {
     const from = limit
     limit = to
     fill()
+    addRows(true)
     ;(body.rows[from] as HTMLElement | undefined)?.focus()
   }
 
@@ -162,6 +181,7 @@ export function table<Row>(columns: readonly Column<Row>[], options: TableOption
     }
     const step = STEPS[event.key]
     if (at === null || step === undefined || open === undefined) return
+    if (at.sectionRowIndex + step >= body.rows.length) addRows(true)
     const index = Math.max(0, Math.min(body.rows.length - 1, at.sectionRowIndex + step))
     const to = body.rows[index] as HTMLTableRowElement
     event.preventDefault()
@@ -204,6 +224,13 @@ function fileText<Row>({ file, exact, key, isText, cell }: Column<Row>, row: Row
   const number = fileNumber(text)
   const value = key?.(row)
   return number === text && typeof value === 'number' && text !== '–' ? String(value) : number
+}
+
+function sortedBy<Row>(rows: readonly Row[], key: (row: Row) => number | string, sign: number): Row[] {
+  return rows
+    .map((row) => ({ row, key: key(row) }))
+    .sort((a, b) => compare(a.key, b.key) * sign)
+    .map(({ row }) => row)
 }
 
 function compare(a: number | string, b: number | string): number {

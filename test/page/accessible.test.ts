@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
-import type { AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { servePage } from '../../lib/cli/serve.js'
@@ -12,15 +11,20 @@ import { sample } from './sample.js'
 
 closeAfterAll()
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 /** Links of views take no one past anything, but look so to axe where the row of them is scrolled. */
 const AXE_RUN = "axe.run(document, { resultTypes: ['violations'], rules: { 'skip-link': { enabled: false } } })"
 const STACKS = 'test/fixtures/heaptrack/mtv-small.heaptrack.gz'
 const PHONE = { width: 360, height: 740 }
 
+/** The part of axe's results that is read. */
+interface AxeResults {
+  violations: { id: string; nodes: { html: string; failureSummary: string }[] }[]
+}
+
 /** What axe finds on the page as it is shown, one line for each element. */
 async function violations(page: Page): Promise<string[]> {
-  if (!(await page.evaluate<boolean>("'axe' in globalThis"))) await page.evaluate(AXE)
+  if (!(await page.evaluate<boolean>("'axe' in globalThis")))
+    await page.evaluate(readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
   const { violations: found } = await page.evaluate<AxeResults>(AXE_RUN)
   return found.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`))
 }
@@ -97,26 +101,29 @@ describe('the page, for everyone', { tags: ['slow'] }, () => {
     expect(await violations(page)).toEqual([])
   })
 
-  test.each(['light', 'dark'] as const)('axe finds nothing where a real trace is looked at, %s', async (colorScheme) => {
-    const { page } = await openPage(await real(), { colorScheme, viewport: PHONE })
-    expect(await inEachView(page, () => violations(page))).toEqual([])
-    await page.locator('.filter summary').click()
-    expect(await violations(page)).toEqual([])
-    await page.locator('nav a[href="#timeline"]').click()
-    await page.locator('#view-timeline .charts').press('Enter')
-    await page.locator('.moment h3').waitFor()
-    expect(await violations(page)).toEqual([])
-    await page.locator('#view-timeline .charts').press('Shift+Enter')
-    await page.locator('.moment h3', { hasText: 'Between' }).waitFor()
-    expect(await violations(page)).toEqual([])
-    await page.locator('nav a[href="#functions"]').click()
-    await page.locator('#view-functions tbody tr').first().click()
-    await page.locator('#view-functions h3').waitFor()
-    expect(await violations(page)).toEqual([])
-    await page.locator('nav a[href="#flame"]').click()
-    await page.locator('#view-flame .rules summary').click()
-    expect(await violations(page)).toEqual([])
-  })
+  test.each(['light', 'dark'] as const)(
+    'axe finds nothing where a real trace is looked at, %s',
+    async (colorScheme) => {
+      const { page } = await openPage(await real(), { colorScheme, viewport: PHONE })
+      expect(await inEachView(page, () => violations(page))).toEqual([])
+      await page.locator('.filter summary').click()
+      expect(await violations(page)).toEqual([])
+      await page.locator('nav a[href="#timeline"]').click()
+      await page.locator('#view-timeline .charts').press('Enter')
+      await page.locator('.moment h3').waitFor()
+      expect(await violations(page)).toEqual([])
+      await page.locator('#view-timeline .charts').press('Shift+Enter')
+      await page.locator('.moment h3', { hasText: 'Between' }).waitFor()
+      expect(await violations(page)).toEqual([])
+      await page.locator('nav a[href="#functions"]').click()
+      await page.locator('#view-functions tbody tr').first().click()
+      await page.locator('#view-functions h3').waitFor()
+      expect(await violations(page)).toEqual([])
+      await page.locator('nav a[href="#flame"]').click()
+      await page.locator('#view-flame .rules summary').click()
+      expect(await violations(page)).toEqual([])
+    },
+  )
 
   test.each(['light', 'dark'] as const)('axe finds nothing in the viewer, %s', async (colorScheme) => {
     const served = await servePage(readFileSync('dist/page/viewer.html'))
@@ -147,6 +154,36 @@ describe('the page, for everyone', { tags: ['slow'] }, () => {
     })
     expect(missed).toEqual([])
     expect(faults.filter((fault) => !fault.startsWith('request: blob:'))).toEqual([])
+  })
+
+  test('rows of a long table follow at once where they are needed: for the keys, and for paper', async () => {
+    const html = `${scratch()}/long.html`
+    const events = Array.from({ length: 150 }, (_, n) =>
+      JSON.stringify({ kind: 'alloc', address: `0x${(4096 + 16 * n).toString(16)}`, size: n + 1, stack: [`f${n}`] }),
+    )
+    expect((await shell(`hf-report -o ${html} -`, `${events.join('\n')}\n`)).code).toBe(0)
+    const { page } = await openPage(`${pathToFileURL(html).href}#sites`)
+    const sites = page.locator('#view-sites')
+    await sites.locator('table[aria-busy=false]').waitFor()
+    expect(await sites.locator('tbody tr').count()).toBe(100)
+    const rows = await page.evaluate(`(() => {
+      const view = document.querySelector('#view-sites')
+      const count = () => view.querySelectorAll('tbody tr').length
+      const counts = []
+      view.querySelector('th button').click()
+      counts.push(count())
+      dispatchEvent(new Event('beforeprint'))
+      counts.push(count())
+      dispatchEvent(new Event('afterprint'))
+      view.querySelector('th button').click()
+      const first = view.querySelector('tbody tr')
+      first.focus()
+      first.dispatchEvent(new KeyboardEvent('keydown', { key: 'End', bubbles: true }))
+      return [...counts, document.activeElement.sectionRowIndex]
+    })()`)
+    expect(rows).toEqual([20, 100, 99])
+    const names = await sites.locator('tbody .name').allTextContents()
+    expect(names).toEqual(names.toSorted().toReversed())
   })
 
   test.each([360, 1280, 2560])('nothing is clipped and no marks overlap, %i pixels wide', async (width) => {

@@ -77,6 +77,7 @@ describe('the report that hf-report writes of a real trace', { tags: ['slow'] },
     }
 
     await page.click('nav a[href="#sites"]')
+    await page.locator('#view-sites table[aria-busy=false]').waitFor()
     const cells = (column: number) => page.locator(`#view-sites tbody td:nth-child(${column})`)
     const titles = async (column: number) =>
       cells(column).evaluateAll((all) => all.map((cell) => (cell as { title: string }).title))
@@ -127,6 +128,7 @@ describe('the report that hf-report writes of a real trace', { tags: ['slow'] },
     expect(
       await view.locator('.table').first().locator('tbody tr').first().locator('td').nth(2).getAttribute('title'),
     ).toBe(exactBytes(stats.leaked.bytes))
+    await view.locator('.table').nth(1).locator('table[aria-busy=false]').waitFor()
     expect(await view.locator('.table').nth(1).locator('tbody tr').count()).toBeGreaterThan(5)
     expect(unwanted(faults)).toEqual([])
   })
@@ -159,6 +161,7 @@ describe('the report that hf-report writes of a real trace', { tags: ['slow'] },
       await view.locator('select').first().selectOption(figure)
       const more = list.getByRole('button', { name: 'Show all' })
       if (await more.isVisible()) await more.click()
+      await list.locator('table[aria-busy=false]').waitFor()
       const changes = json.sites.map((site) => site.new[key].bytes - site.old[key].bytes)
       const titles = await list
         .locator('tbody td:nth-child(4)')
