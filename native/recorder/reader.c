@@ -4,6 +4,10 @@
  * processes that are recorded, and ends as the program did.
  *
  *   reader OUTPUT LIBRARY DEPTH FLAGS PROGRAM [ARGUMENT]...
+ *   reader OUTPUT MEMORY DEPTH FLAGS
+ *
+ * The second form starts nothing: it makes the memory file MEMORY, for programs that are started with the library, and
+ * ends when those have ended, or by a signal.
  *
  * FLAGS are letters: d drops events rather than wait, c records children, f records the stacks of frees.
  */
@@ -33,6 +37,8 @@
 
 static pid_t program;
 static volatile sig_atomic_t is_program_over, is_stopped;
+/* Others start what is recorded. */
+static int is_beside;
 
 static void on_child(int signal) {
   (void)signal;
@@ -41,7 +47,7 @@ static void on_child(int signal) {
 
 /* The signals of a terminal are for the program; those that are sent to this process are passed on by its parent. */
 static void on_signal(int signal) {
-  if (is_program_over) is_stopped = 1;
+  if (is_program_over || is_beside) is_stopped = 1;
   on_child(signal);
 }
 
@@ -65,8 +71,17 @@ static void note_command(char **words) {
   }
 }
 
-static int share_memory(const char *depth, const char *flags) {
-  memory_fd = memfd_create("heapflow", MFD_CLOEXEC);
+/* Makes the memory file under another name: under its own, it is ready. */
+static int make_file(const char *path, const char *made) {
+  unlink(made);
+  unlink(path);
+  return open(made, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+static int share_memory(const char *path, const char *depth, const char *flags) {
+  char made[4096];
+  if (is_beside && (size_t)snprintf(made, sizeof made, "%s.new", path) >= sizeof made) return 0;
+  memory_fd = is_beside ? make_file(path, made) : memfd_create("heapflow", MFD_CLOEXEC);
   if (memory_fd < 0 || ftruncate(memory_fd, (off_t)(CONTROL_BYTES + REGIONS * REGION_BYTES)) < 0) return 0;
   control = mmap(NULL, CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, memory_fd, 0);
   if (control == MAP_FAILED) return 0;
@@ -77,18 +92,19 @@ static int share_memory(const char *depth, const char *flags) {
   control->children = strchr(flags, 'c') != NULL;
   control->free_stacks = strchr(flags, 'f') != NULL && control->depth > 0;
   has_free_stacks = (int)control->free_stacks;
-  return 1;
+  return !is_beside || rename(made, path) == 0;
 }
 
 /* Whether nothing more is to come: the program and all recorded processes have ended, or a signal has come since. */
 static int is_finished(uint64_t time) {
   static uint64_t since;
   static int is_said;
-  if (!is_program_over) return 0;
+  if (is_beside ? process_count == 0 && !is_stopped : !is_program_over) return 0;
   if (since == 0) since = time;
   if (is_stopped) return 1;
   if (are_running()) {
-    if (time - since < PATIENCE_NS || is_said) return 0;
+    if (is_beside) since = 0;
+    if (is_beside || time - since < PATIENCE_NS || is_said) return 0;
     fprintf(stderr, "heapflow: the program has ended; processes that it started are still recorded (Ctrl-C ends that)\n");
     is_said = 1;
     return 0;
@@ -120,6 +136,23 @@ static void record(int *status) {
   }
 }
 
+static void end_recording(int kind, uint64_t value) {
+  control->closed = 1;
+  /* What had completed until then. */
+  drain(now());
+  if (control->unrecorded > 0)
+    fprintf(stderr, "heapflow: %u processes were not recorded: there were too many at once\n", control->unrecorded);
+  pack_end(kind, value);
+}
+
+/* How programs end that are not its children is not known here. */
+static int record_beside(const char *path) {
+  record(NULL);
+  unlink(path);
+  end_recording(0, 0);
+  return out_failed ? 1 : 0;
+}
+
 /* Ends as the program did. */
 static int end_as(int status) {
   if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
@@ -132,12 +165,13 @@ static int end_as(int status) {
 }
 
 int main(int count, char **words) {
-  if (count < 6) return 2;
+  if (count < 5) return 2;
+  is_beside = count == 5;
   if (!pack_open(words[1])) {
     fprintf(stderr, "heapflow: %s: %s\n", words[1], strerror(errno));
     return 2;
   }
-  if (!share_memory(words[3], words[4])) {
+  if (!share_memory(words[2], words[3], words[4])) {
     fprintf(stderr, "heapflow: no shared memory for the recording: %s\n", strerror(errno));
     return 2;
   }
@@ -150,6 +184,7 @@ int main(int count, char **words) {
   const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGTSTP };
   struct sigaction old[sizeof signals / sizeof *signals];
   for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaction(signals[i], i < 4 ? &stop : &ignored, &old[i]);
+  if (is_beside) return record_beside(words[2]);
   note_command(words + 5);
   program = fork();
   if (program < 0) {
@@ -162,11 +197,6 @@ int main(int count, char **words) {
   }
   int status = 0;
   record(&status);
-  control->closed = 1;
-  /* What had completed until then. */
-  drain(now());
-  if (control->unrecorded > 0)
-    fprintf(stderr, "heapflow: %u processes were not recorded: there were too many at once\n", control->unrecorded);
-  pack_end(WIFSIGNALED(status), (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)));
+  end_recording(WIFSIGNALED(status), (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)));
   return end_as(status);
 }

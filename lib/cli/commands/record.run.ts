@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { formatNamed } from '../../formats/index.js'
 import { decodeAny } from '../../streams/decode.js'
 import { abandonOutputs } from '../../streams/io/output-file.js'
@@ -18,6 +18,7 @@ import { UsageError, type Arguments } from '../command.js'
 import { outputFormat } from '../output-format.js'
 import { runJob } from '../pipeline.js'
 import { recordToFile } from '../record/direct.js'
+import { preloadText } from '../record/preload.js'
 import { SignalRelay } from '../record/signals.js'
 import { say } from '../say.js'
 
@@ -31,6 +32,7 @@ const OWN = /\.hfrec$/i
 export async function runRecord(args: Arguments): Promise<void> {
   const words = args.operands
   const [command] = words
+  if (args.has('print-preload')) return printPreload(args)
   if (command === undefined) throw new UsageError('name the program to record: hf-record -- COMMAND')
   const stacks = args.has('stack')
   const output = args.value('output') ?? '-'
@@ -81,6 +83,23 @@ export async function runRecord(args: Arguments): Promise<void> {
     if (status !== 0) process.exitCode = status
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** What does nothing where something else starts the program. */
+const WITHOUT_PRELOAD = ['stack', 'no-children', 'to', 'arrow', 'gzip', 'zstd', 'strict'] as const
+
+/** Shows how to record a program by hand. @throws UsageError */
+function printPreload(args: Arguments): void {
+  const output = args.value('output') ?? ''
+  if (!OWN.test(output)) throw new UsageError('--print-preload needs -o FILE.hfrec, the file to write')
+  const foreign = WITHOUT_PRELOAD.find((name) => args.has(name) || args.value(name) !== undefined)
+  if (foreign !== undefined) throw new UsageError(`--print-preload and --${foreign} exclude each other`)
+  const name = args.value('with') ?? 'recorder'
+  if (name !== 'recorder') throw new UsageError(`--print-preload needs --with recorder, not ${name}`)
+  const { recorder } = choose(name, false)
+  const [command] = args.operands
+  if (command !== undefined) refuseObstacle(recorder, command, { env: process.env })
+  writeFileSync(1, preloadText(output, args.operands, settingsOf(args, recorder)))
 }
 
 /** @throws UsageError with advice on what to install */

@@ -57,6 +57,12 @@ export const record: Command = {
     { name: 'no-stacks', help: 'Record no stacks (recorder only)' },
     { name: 'free-stacks', help: 'Record the stacks of frees, too (recorder only)' },
     { name: 'no-children', help: 'Record only the program itself, not the processes that it starts (recorder only)' },
+    {
+      name: 'print-preload',
+      help:
+        'Do not run the program: show what to start, and the environment of the program, where something else starts ' +
+        'it, such as a service manager; with -o FILE.hfrec (recorder only)',
+    },
     { name: 'drop', help: 'Drop and count events that cannot be written as fast as they come (recorder only)' },
     ...TO_FLAGS,
     ...OUTPUT_FLAGS,
@@ -72,6 +78,10 @@ export const record: Command = {
     {
       command: 'hf-record -o run.hfrec -- sh run.sh && hf-stats run.hfrec',
       means: 'what a script runs, with threads and whole stacks',
+    },
+    {
+      command: 'hf-record --print-preload -o /var/tmp/app.hfrec',
+      means: 'what a service needs to be recorded',
     },
     {
       command: 'hf-record -- ./server | hf-filter --size 1M.. --lifetimes | hf-stats --every 1s',

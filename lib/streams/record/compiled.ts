@@ -122,6 +122,24 @@ export function compiled(native: Native, folder: string): string {
   return here
 }
 
+/**
+ * The same, where it stays for later programs.
+ * @throws Error when it cannot be compiled or kept, or when its path is not plain
+ */
+export function kept(native: Native): string {
+  const folder = recordingFolder()
+  try {
+    compiled(native, folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const path = cached(native)
+  const where = 'name another folder in XDG_CACHE_HOME'
+  if (!isTrusted(path)) throw new Error(`${native.what} cannot be kept in ${dirname(path)}: ${where}`)
+  if (!isPlainPath(path)) throw new Error(`LD_PRELOAD cannot have the path ${path}: ${where}`)
+  return path
+}
+
 /** The compiler and its first options, as make(1) has them. */
 function compiler(): [string, ...string[]] {
   const [program = 'cc', ...options] = (process.env['CC'] ?? '').split(/\s+/).filter(Boolean)

@@ -1,5 +1,15 @@
-import { accessSync, closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+  statSync,
+} from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import type { Recorder } from './recorders.js'
 
 /** So many interpreters of interpreters are followed, as Linux does. */
@@ -11,11 +21,31 @@ const PT_INTERP = 3
 const ELF = 0x464c457f
 const [SET_USER, SET_GROUP] = [0o4000, 0o2000]
 
+/** The numbers of architectures in ELF files, by the name that Node has for them. */
+const MACHINES: Readonly<Record<string, number>> = {
+  ia32: 3,
+  ppc64: 21,
+  s390x: 22,
+  arm: 40,
+  x64: 62,
+  arm64: 183,
+  riscv64: 243,
+  loong64: 258,
+}
+/** The dynamic linker of the system, whose C library the recorder is compiled for. */
+const USUAL_LINKER = '/lib64/ld-linux-x86-64.so.2'
+/** The first minor version of glibc 2 that heapflow's own recorder can be loaded with. */
+const LEAST_GLIBC = 35
+/** Larger files are no C library. */
+const MAX_LIBRARY_BYTES = 1 << 25
+
 /** What can be seen of a program before it runs. */
 interface Executable {
   readonly path: string
   /** Of its addresses: 64, or 32. */
   readonly bits: number
+  /** The number of its architecture. */
+  readonly machine: number
   /** It runs with the rights of another user or group, so the system loads nothing into it. */
   readonly isPrivileged: boolean
   /** The dynamic linker that it names; undefined if it is linked statically. */
@@ -67,7 +97,7 @@ function elf(path: string, fd: number): Executable | undefined {
   const { mode, uid, gid } = fstatSync(fd)
   const isPrivileged =
     ((mode & SET_USER) !== 0 && uid !== process.getuid?.()) || ((mode & SET_GROUP) !== 0 && gid !== process.getgid?.())
-  return { path, bits: is64 ? 64 : 32, isPrivileged, linker }
+  return { path, bits: is64 ? 64 : 32, machine: u16(18), isPrivileged, linker }
 }
 
 /** The bytes at an offset; fewer at the end of the file. */
@@ -107,18 +137,17 @@ interface Obstacle {
 
 /**
  * Why a program cannot be recorded.
- * @param isLoaded the recorder is a library that has to be loaded into the program
  * @param place where the command is started
  * @returns undefined if nothing is known to be in the way
  */
-function obstacleTo(command: string, isLoaded: boolean, place: Place): Obstacle | undefined {
+function obstacleTo(command: string, { name, records }: Recorder, place: Place): Obstacle | undefined {
   const program = executableOf(command, place)
   if (program === undefined) return undefined
-  const { path, linker, bits, isPrivileged } = program
+  const { path, linker, bits, machine, isPrivileged } = program
   // No recorder finds the functions of an allocator that is in no library.
   if (linker === undefined)
     return { what: `${path} is linked statically`, instead: 'link it without -static, so that the C library is loaded' }
-  if (!isLoaded) return undefined
+  if (records !== 'loaded') return undefined
   if (isPrivileged)
     return {
       what: `${path} runs with the rights of another user`,
@@ -127,14 +156,39 @@ function obstacleTo(command: string, isLoaded: boolean, place: Place): Obstacle 
   const valgrind = 'see whether --with valgrind can'
   if (bits !== (process.arch.includes('64') ? 64 : 32))
     return { what: `${path} is a program for ${bits} bits`, instead: valgrind }
-  return linker.includes('musl')
-    ? { what: `${path} uses another C library (${linker})`, instead: `build it for glibc, or ${valgrind}` }
+  if (machine !== (MACHINES[process.arch] ?? machine)) {
+    const [other = `number ${machine}`] = Object.entries(MACHINES).find(([, number]) => number === machine) ?? []
+    return {
+      what: `${path} is a program for another architecture (${other})`,
+      instead: `record it on a machine of that architecture`,
+    }
+  }
+  if (linker.includes('musl'))
+    return { what: `${path} uses another C library (${linker})`, instead: `build it for glibc, or ${valgrind}` }
+  const minor = name === 'recorder' && linker !== USUAL_LINKER ? glibcBeside(linker) : undefined
+  return minor !== undefined && minor < LEAST_GLIBC
+    ? {
+        what: `${path} uses glibc 2.${minor} (${linker})`,
+        instead: `use glibc 2.${LEAST_GLIBC} or later, or ${valgrind}`,
+      }
     : undefined
 }
 
+/** The minor version of the glibc 2 in the folder of a dynamic linker, as that library states it. */
+function glibcBeside(linker: string): number | undefined {
+  try {
+    const path = join(dirname(realpathSync(linker)), 'libc.so.6')
+    if (statSync(path).size > MAX_LIBRARY_BYTES) return undefined
+    const [, minor] = /GNU C Library .*? version 2\.(\d{1,3})\b/.exec(readFileSync(path, 'latin1')) ?? []
+    return minor === undefined ? undefined : Number(minor)
+  } catch {
+    return undefined
+  }
+}
+
 /** @throws Error for a program that a recorder cannot record, before it runs in vain */
-export function refuseObstacle({ records, name }: Recorder, command: string, place: Place): void {
-  const obstacle = records === 'kernel' ? undefined : obstacleTo(command, records === 'loaded', place)
+export function refuseObstacle(recorder: Recorder, command: string, place: Place): void {
+  const obstacle = recorder.records === 'kernel' ? undefined : obstacleTo(command, recorder, place)
   if (obstacle === undefined) return
-  throw new Error(`${obstacle.what}, so ${name} cannot record it: ${obstacle.instead}`)
+  throw new Error(`${obstacle.what}, so ${recorder.name} cannot record it: ${obstacle.instead}`)
 }

@@ -36,6 +36,16 @@ export interface Settings {
 /** The default settings. */
 export const SETTINGS: Settings = { depth: STACK_DEPTH, drops: false, children: true, freeStacks: false }
 
+/**
+ * The arguments of the reader of heapflow's own recorder.
+ * @param library the library that it loads into a program; or the memory file to make for programs that others start
+ */
+export function readerWords(trace: string, library: string, settings: Settings): string[] {
+  const { depth, drops, children, freeStacks } = settings
+  // It takes a word, even if there is nothing to say.
+  return [trace, library, String(depth), `-${drops ? 'd' : ''}${children ? 'c' : ''}${freeStacks ? 'f' : ''}`]
+}
+
 /** A program or library that records the allocations of another program. */
 export interface Recorder {
   readonly name: RecorderName
@@ -94,14 +104,10 @@ const RECORDERS: readonly Recorder[] = [
       const obstacle = obstacleToMaking(RECORDER_LIBRARY, RECORDER_READER)
       return obstacle && `a C compiler and glibc 2.35 or later (${obstacle})`
     },
-    launch: (words, trace, folder, { depth, drops, children, freeStacks }, env) => ({
+    launch: (words, trace, folder, settings, env) => ({
       words: [
         compiled(RECORDER_READER, folder),
-        trace,
-        compiled(RECORDER_LIBRARY, folder),
-        String(depth),
-        // It takes a word, even if there is nothing to say.
-        `-${drops ? 'd' : ''}${children ? 'c' : ''}${freeStacks ? 'f' : ''}`,
+        ...readerWords(trace, compiled(RECORDER_LIBRARY, folder), settings),
         ...words,
       ],
       env,
