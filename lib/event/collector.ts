@@ -1,17 +1,27 @@
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from './batch.js'
+import { truncated, type TraceError } from './error.js'
 import { NO_HEADER, type TraceHeader } from './header.js'
+import { recordFromJson, type WireRecord } from './json-record.js'
+import { showValue } from './message-text.js'
 import type { TraceEvent } from './trace-event.js'
 
 /** The capacity of the first batch, small because there may be few events. */
 const LEAST_EVENTS = 64
 
-/** Collects plain events into batches, whose size adapts to the number of events that arrive together. */
+/**
+ * Collects plain events into batches, whose size adapts to the number of events that arrive together. It takes lines of
+ * NDJSON, too, as `JSON.parse` gives them: their header and end records, and addresses as text.
+ */
 export class EventCollector {
   /** How many events there were. */
   events = 0
   private batch: EventBatch | undefined
   private capacity = LEAST_EVENTS
   private columns = 0
+  /** A header record came, and no end record since. */
+  private isOpen = false
+  /** Records came: all events are parsed JSON. */
+  private isJson = false
 
   /**
    * @param name the receiver of the events in messages
@@ -28,16 +38,51 @@ export class EventCollector {
     return batch !== undefined && (batch.count === batch.capacity || batch.strings.byteLength > BATCH_STRING_BYTES)
   }
 
-  /** Adds an event. @throws what `EventBatch.push` throws, with the name and the number of the event */
+  /**
+   * Adds an event. @throws what `EventBatch.push` and `recordFromJson` throw, with the name and the number of the event
+   */
   add(event: TraceEvent): void {
     this.batch ??= new EventBatch(this.capacity, this.columns, this.header)
     try {
-      this.batch.push(event)
+      this.batch.push(this.isJson || typeof event.address === 'string' ? eventFromJson(event) : event)
     } catch (error) {
-      if (error instanceof Error) error.message = `${this.name}: event ${this.events + 1}: ${error.message}`
-      throw error
+      throw this.placed(error)
     }
     this.events++
+  }
+
+  /**
+   * Takes a header or end record, after all events before it were taken.
+   * @returns a batch without events that begins the next trace; null at the end of one
+   */
+  begin(record: object): EventBatch | null {
+    this.isJson = true
+    let given: WireRecord
+    try {
+      given = recordFromJson(record)
+    } catch (error) {
+      throw this.placed(error)
+    }
+    if (given.kind !== 'header') {
+      this.isOpen = false
+      return null
+    }
+    const unfinished = this.unfinished('a header record where the end record was due')
+    if (unfinished !== undefined) throw unfinished
+    this.isOpen = true
+    this.header = given.header
+    return new EventBatch(0, 0, this.header)
+  }
+
+  /** Why the input is not whole: its end record is missing. Undefined if it is whole. */
+  unfinished(reason = 'no end record: what wrote this failed or was interrupted'): TraceError | undefined {
+    return this.isOpen ? truncated(reason, { format: this.name, event: this.events + 1 }) : undefined
+  }
+
+  /** An error with the name and the number of the event. */
+  private placed(error: unknown): unknown {
+    if (error instanceof Error) error.message = `${this.name}: event ${this.events + 1}: ${error.message}`
+    return error
   }
 
   /** The events since the last call as a batch; null if there are none. */
@@ -57,4 +102,12 @@ export class EventCollector {
     const batch = this.take()
     return batch === null ? [] : [batch]
   }
+}
+
+/** @throws Error that says what is wrong with the event */
+function eventFromJson(parsed: TraceEvent): TraceEvent {
+  const record = recordFromJson(parsed)
+  const [unknown] = record.kind === 'event' ? record.unknown : []
+  if (record.kind !== 'event' || unknown !== undefined) throw new RangeError(`unknown field ${showValue(unknown)}`)
+  return record.event
 }

@@ -2,6 +2,7 @@ import { archiveName } from '../compression/magic.js'
 import { isEventBatch, type EventBatch } from '../event/batch.js'
 import { EventCollector } from '../event/collector.js'
 import { asError, wrongType } from '../event/error.js'
+import { isBoundary } from '../event/json-record.js'
 import { showValue } from '../event/message-text.js'
 import type { TraceEvent } from '../event/trace-event.js'
 import { sniffFormat } from '../formats/index.js'
@@ -73,14 +74,19 @@ export async function* batchesIn(source: AsyncIterable<unknown>, name: string): 
   let fault: Error | undefined
   try {
     for await (const chunk of source) {
-      if (isEvent(chunk)) collector.add(chunk)
-      if (!isEvent(chunk) || collector.isFull) yield* collector.taken()
+      const isOne = isEvent(chunk) && !isBoundary(chunk)
+      if (isOne) collector.add(chunk)
+      if (!isOne || collector.isFull) yield* collector.taken()
       if (isEventBatch(chunk)) {
         collector.header = chunk.header
         yield chunk
+      } else if (isEvent(chunk)) {
+        const header = isOne ? null : collector.begin(chunk)
+        if (header !== null) yield header
       } else if (isFailure(chunk)) throw chunk.error
-      else if (!isEvent(chunk)) throw await wrongChunk(chunk, 'events', name)
+      else throw await wrongChunk(chunk, 'events', name)
     }
+    fault = collector.unfinished()
   } catch (error) {
     fault = asError(error)
   }
@@ -107,20 +113,31 @@ export class EventIntake {
    */
   async take(chunk: unknown): Promise<void> {
     const { collector } = this
-    if (isEvent(chunk)) {
+    if (isEvent(chunk) && !isBoundary(chunk)) {
       collector.add(chunk)
-      if (collector.isFull) await this.finish()
+      if (collector.isFull) await this.flush()
       return
     }
-    await this.finish()
+    await this.flush()
     if (isFailure(chunk)) throw chunk.error
-    if (!isEventBatch(chunk)) throw await wrongChunk(chunk, 'events', this.name)
-    collector.header = chunk.header
-    await this.write(chunk)
+    if (isEventBatch(chunk)) {
+      collector.header = chunk.header
+      await this.write(chunk)
+    } else if (isEvent(chunk)) {
+      const header = collector.begin(chunk)
+      if (header !== null) await this.write(header)
+    } else throw await wrongChunk(chunk, 'events', this.name)
+  }
+
+  /** Writes the collected events, after which no more come. @throws TraceError when an end record is missing */
+  async finish(): Promise<void> {
+    await this.flush()
+    const fault = this.collector.unfinished()
+    if (fault !== undefined) throw fault
   }
 
   /** Writes the collected events. */
-  async finish(): Promise<void> {
+  private async flush(): Promise<void> {
     for (const batch of this.collector.taken()) await this.write(batch)
   }
 }

@@ -5,6 +5,7 @@ import { isEventBatch, type EventBatch } from '../event/batch.js'
 import { EventCollector } from '../event/collector.js'
 import { asError, TraceError } from '../event/error.js'
 import type { TraceHeader } from '../event/header.js'
+import { isBoundary } from '../event/json-record.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
 import type { BatchTransform, Decoder, Encoder, Stage } from '../event/stage.js'
@@ -124,11 +125,13 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
     { objectMode: true, highWaterMark: QUEUED },
     (chunk: Chunk, encoding, done) => enter(() => accept(chunk, encoding, done)),
     (done) =>
-      enter(() =>
+      enter(() => {
+        const fault = collector.unfinished()
+        if (fault !== undefined) return breakOff(() => fail(fault))
         settle(() => {
           if (guard(() => stage.end())) drain(() => finish(done))
-        }),
-      ),
+        })
+      }),
   ) as Transform & PassesFailures
 
   /** Continues when the stage is loaded and free. */
@@ -151,7 +154,8 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
         feedBatch(chunk, done)
       })
     } else if (takes === 'events' && isEvent(chunk)) {
-      collect(chunk, done)
+      if (isBoundary(chunk)) settle(() => begin(chunk, done))
+      else collect(chunk, done)
     } else if (isFailure(chunk)) {
       breakOff(() => fail(chunk.error))
     } else {
@@ -172,6 +176,19 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
       flushes ??= setImmediate(flush)
       done()
     }
+  }
+
+  /** Takes a header or end record. */
+  function begin(record: object, done: () => void): void {
+    let header: EventBatch | null
+    try {
+      header = collector.begin(record)
+    } catch (error) {
+      breakOff(() => fail(asError(error)))
+      return
+    }
+    if (header === null) done()
+    else feedBatch(header, done)
   }
 
   /** Feeds the collected events to the stage, between two chunks. */

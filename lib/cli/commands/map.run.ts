@@ -1,6 +1,6 @@
 import { FIELDS, type FieldName, type FieldType } from '../../event/fields.js'
 import { Mapper, type MapOptions } from '../../transforms/map.js'
-import { fieldFromJson } from '../../formats/ndjson/general.js'
+import { fieldFromJson } from '../../event/json-record.js'
 import { integer, UsageError, type Arguments } from '../command.js'
 import { inputOperand, traceInput } from '../input.js'
 import { outputFormat } from '../output-format.js'

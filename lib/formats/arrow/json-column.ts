@@ -1,7 +1,7 @@
 import { fieldsText } from '../../event/field-value.js'
 import { parseJson } from '../../event/json.js'
 import { decodeText } from '../../event/strings.js'
-import { fieldFromJson } from '../ndjson/general.js'
+import { fieldFromJson } from '../../event/json-record.js'
 import type { Strings } from './escape.js'
 import { ArrowFault } from './fault.js'
 

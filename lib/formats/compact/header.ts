@@ -2,7 +2,7 @@ import { malformed, type TracePosition } from '../../event/error.js'
 import type { TraceHeader } from '../../event/header.js'
 import { decodeText } from '../../event/strings.js'
 import { parseRecord } from '../ndjson/general.js'
-import { HEADER_KIND } from '../ndjson/layout.js'
+import { HEADER_KIND } from '../../event/json-record.js'
 
 /** The text of a header: its record on the NDJSON wire, without the line feed. */
 export function headerText(header: TraceHeader): string {

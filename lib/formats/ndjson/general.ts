@@ -1,42 +1,13 @@
-import type { TraceEvent } from '../../event/batch.js'
-import { APIS, FIELDS, KINDS, OUTCOMES, type FieldName, type FieldType } from '../../event/fields.js'
-import type { TraceHeader } from '../../event/header.js'
-import { checkHeader } from '../../event/header-check.js'
-import { parseJson, type FieldValue } from '../../event/json.js'
-import { showJson, showText } from '../../event/message-text.js'
-import { END_KIND, HEADER_KIND } from './layout.js'
-
-/** What one line can be. */
-export type WireRecord =
-  | { readonly kind: 'header'; readonly header: TraceHeader }
-  /** `events` is undefined if another program removed it. */
-  | { readonly kind: 'end'; readonly events: number | undefined }
-  | { readonly kind: 'event'; readonly event: TraceEvent; readonly unknown: readonly string[] }
-
-const TYPE_OF: ReadonlyMap<string, FieldType> = new Map(FIELDS.map(({ name, type }) => [name, type]))
+import { parseJson } from '../../event/json.js'
+import { recordFromJson, type WireRecord } from '../../event/json-record.js'
+import { showText } from '../../event/message-text.js'
 
 /**
  * Reads one line in any JSON form: any order of keys, spaces, escapes, integers of any length.
  * @throws Error that says what is wrong with the line, without the place
  */
 export function parseRecord(line: string): WireRecord {
-  const value = parseExact(line)
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new Error('a line must be a JSON object')
-  const { kind, events } = value as Record<string, unknown>
-  if (kind === HEADER_KIND) return { kind, header: checkHeader(value) }
-  if (kind === END_KIND) return { kind, events: events === undefined ? undefined : Number(events) }
-  if (typeof kind !== 'string') throw new Error('a record must have a kind')
-  if (!(KINDS as readonly string[]).includes(kind)) throw new Error(`unknown kind of event: ${showJson(kind)}`)
-  const event: Record<string, unknown> = { kind }
-  const unknown: string[] = []
-  for (const name of Object.keys(value)) {
-    const type = TYPE_OF.get(name)
-    const field = (value as Record<string, unknown>)[name]
-    if (type !== undefined && field !== null) event[name] = fieldFromJson(name as FieldName, type, field)
-    else if (type === undefined && name !== 'kind') unknown.push(name)
-  }
-  return { kind: 'event', event: event as unknown as TraceEvent, unknown }
+  return recordFromJson(parseExact(line))
 }
 
 /** Few lines have this many digits, and this search is much faster than handling them. */
@@ -61,71 +32,4 @@ function parseExact(line: string): unknown {
   } catch (error) {
     throw new Error(`not JSON: ${showText((error as Error).message)}`, { cause: error })
   }
-}
-
-/** Checks and converts a field. @throws Error that says what is wrong */
-export function fieldFromJson(name: FieldName, type: FieldType, value: unknown): unknown {
-  switch (type) {
-    case 'u64':
-    case 'address':
-      return integer(name, value, 0n, 0xffff_ffff_ffff_ffffn)
-    case 'u32':
-      return Number(integer(name, value, 0n, 0xffff_ffffn))
-    case 'i32':
-      return Number(integer(name, value, -0x8000_0000n, 0x7fff_ffffn))
-    case 'api':
-      return oneOf(name, APIS, value)
-    case 'outcome':
-      return oneOf(name, OUTCOMES, value)
-    case 'string':
-      return string(name, value)
-    case 'bytes':
-      return base64(name, string(name, value))
-    case 'list':
-      if (!Array.isArray(value)) throw new Error(`${name} must be an array of strings`)
-      return value.map((item) => string(name, item))
-    case 'json':
-      if (typeof value !== 'object' || Array.isArray(value)) throw new Error(`${name} must be an object`)
-      return checkFields(name, value)
-  }
-}
-
-/** An integer as a JSON number, or as a string in decimal or hex. */
-function integer(name: string, value: unknown, least: bigint, most: bigint): bigint {
-  if (typeof value === 'bigint' && value >= least && value <= most) return value
-  if (typeof value === 'number' && value >= 0 && value <= 0x7fff_ffff && Number.isInteger(value)) return BigInt(value)
-  const written =
-    typeof value === 'bigint' || (typeof value === 'number' && Number.isSafeInteger(value)) ? String(value) : value
-  if (typeof written !== 'string' || !/^(-?\d{1,20}|0[xX][0-9a-fA-F]{1,16})$/.test(written)) {
-    throw new Error(`${name} must be an integer, not ${showJson(value)}`)
-  }
-  const exact = BigInt(written)
-  if (exact < least || exact > most) throw new Error(`${name} is out of range: ${showText(written)}`)
-  return exact
-}
-
-/** Named values: integers, strings, and lists and objects of these. */
-function checkFields(name: string, value: unknown): FieldValue {
-  if (typeof value === 'bigint' || typeof value === 'string') return value
-  if (Array.isArray(value)) return value.map((item) => checkFields(name, item))
-  if (typeof value === 'object' && value !== null) {
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, checkFields(name, item)]))
-  }
-  throw new Error(`${name} must hold integers, strings, lists and objects, not ${showJson(value)}`)
-}
-
-function string(name: string, value: unknown): string {
-  if (typeof value !== 'string') throw new Error(`${name} must be a string, not ${showJson(value)}`)
-  return value
-}
-
-function base64(name: string, text: string): Uint8Array {
-  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.length % 4 !== 0)
-    throw new Error(`${name} is not base64: ${showJson(text)}`)
-  return Uint8Array.from(Buffer.from(text, 'base64'))
-}
-
-function oneOf(name: string, names: readonly string[], value: unknown): string {
-  if (typeof value !== 'string' || !names.includes(value)) throw new Error(`unknown ${name}: ${showJson(value)}`)
-  return value
 }

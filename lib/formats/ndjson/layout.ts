@@ -4,10 +4,6 @@ import type { Carried } from '../../event/losses.js'
 /** Longer lines are refused. The longest that heapflow writes are events with the longest possible `fields`. */
 export const MAX_LINE_BYTES = 4_194_304
 
-/** The kinds of the first and the last record of a stream. */
-export const HEADER_KIND = 'header'
-export const END_KIND = 'end'
-
 /** How a value is written, in the order of the codes below. */
 const TYPES: readonly FieldType[] = [
   'u64',

@@ -2,7 +2,7 @@ import type { EventBatch } from '../../event/batch.js'
 import { malformed, truncated, type TracePosition } from '../../event/error.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import { plural, showValue } from '../../event/message-text.js'
-import type { WireRecord } from './general.js'
+import type { WireRecord } from '../../event/json-record.js'
 
 /** The most warnings and unknown names that are reported. A hostile stream could contain any number. */
 const MAX_TOLD = 100
