@@ -41,6 +41,12 @@ export function withMarks(
   return { ...rest, ...(filtered === true && { filtered }), ...(part !== undefined && { part }) }
 }
 
+/** The command line of the program, where the recording has it. */
+export function commandOf({ layout }: TraceHeader): string | undefined {
+  const command = layout?.['command']
+  return typeof command === 'string' && command !== '' ? command.toWellFormed() : undefined
+}
+
 /** Whether a block may lack events that were recorded, so that apparent leaks may be false. */
 export function lacksEvents({ filtered, part }: TraceHeader): boolean {
   return filtered === true || (part !== undefined && part.whole !== true)

@@ -1,5 +1,6 @@
 import { frameText } from '../transforms/profile/frames.js'
 import type { Profile } from '../transforms/profile/profile.js'
+import { joinLines } from '../transforms/profile/join-lines.js'
 import { knownValue, type ValueSpec } from '../transforms/profile/values.js'
 import { childrenOf, ownValues } from './tree.js'
 import { textBytes, type ExportOptions } from './writer.js'
@@ -10,11 +11,14 @@ const CONTROLS = /\p{Cc}+/gu
  * Collapsed stacks: a line for each stack, its frames from the outermost one on and the figure, as flamegraph.pl reads
  * them. Stacks without any are left out. They are sorted by their frames.
  */
-export function collapsed(profile: Profile, { value = 'allocated-bytes' }: ExportOptions = {}): Iterable<Uint8Array> {
-  return textBytes(lines(profile, knownValue(profile, value).of))
+export function collapsed(
+  profile: Profile,
+  { value = 'allocated-bytes', lines = false }: ExportOptions = {},
+): Iterable<Uint8Array> {
+  return textBytes(stackLines(lines ? profile : joinLines(profile), knownValue(profile, value).of))
 }
 
-function* lines(profile: Profile, of: ValueSpec['of']): Generator<string> {
+function* stackLines(profile: Profile, of: ValueSpec['of']): Generator<string> {
   const { tree } = profile
   const values = ownValues(profile, of)
   const names = profile.frames.map((frame) => lineText(frameText(frame)))

@@ -37,7 +37,7 @@ export function massif(profile: Profile, options: ExportOptions = {}): Iterable<
 function* pieces(profile: Profile, { name = 'heap' }: ExportOptions): Generator<string> {
   const { unit, snapshots } = snapshotsOf(profile)
   for (const note of notesOf(profile)) yield `desc: ${plain(note)}\n`
-  yield `cmd: ${plain(name)}\ntime_unit: ${unit}\n`
+  yield `cmd: ${plain(profile.command ?? name)}\ntime_unit: ${unit}\n`
   for (const [number, { time, bytes, tree, bytesOf }] of snapshots.entries()) {
     yield `#-----------\nsnapshot=${number}\n#-----------\n`
     yield `time=${time}\nmem_heap_B=${bytes}\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=${tree}\n`

@@ -13,6 +13,8 @@ export interface ProfileFormatInfo {
   readonly binary?: true
   /** The format determines which figures it holds: no moment and no figure can be chosen. */
   readonly fixed?: true
+  /** It is for flame graphs, in which the lines of a function are one frame unless they are asked for. */
+  readonly joinsLines?: true
 }
 
 /** See `ProfileFormatInfo`. */
@@ -27,8 +29,9 @@ export const PROFILE_FORMATS = [
     name: 'collapsed',
     title: 'flamegraph.pl, inferno, speedscope, Firefox',
     endings: ['.collapsed', '.folded', '.collapsedstack.txt'],
+    joinsLines: true,
   },
-  { name: 'speedscope', title: 'speedscope', endings: ['.speedscope.json'] },
+  { name: 'speedscope', title: 'speedscope', endings: ['.speedscope.json'], joinsLines: true },
   { name: 'dhat', title: "valgrind's dh_view.html, Firefox", endings: ['.dhat.json', '.dhat'], fixed: true },
   { name: 'massif', title: 'ms_print, massif-visualizer', endings: ['.massif'], fixed: true },
   { name: 'chrome', title: 'Perfetto, chrome://tracing', endings: ['.trace.json'], fixed: true },

@@ -1,4 +1,5 @@
 import type { Profile } from '../transforms/profile/profile.js'
+import { joinLines } from '../transforms/profile/join-lines.js'
 import { knownValue, knownValues, VALUES, type ProfileValue } from '../transforms/profile/values.js'
 import { ownValues } from './tree.js'
 import { textBytes, type ExportOptions } from './writer.js'
@@ -13,7 +14,7 @@ const MAX_STACKS = 20_000
  * @see https://github.com/jlfwong/speedscope/blob/main/src/lib/file-format-spec.ts
  */
 export function speedscope(profile: Profile, options: ExportOptions = {}): Iterable<Uint8Array> {
-  return textBytes(pieces(profile, options))
+  return textBytes(pieces(options.lines === true ? profile : joinLines(profile), options))
 }
 
 /** One figure: nodes with their values, and the sum of the omitted stacks. */

@@ -7,6 +7,11 @@ export interface ExportOptions {
   readonly value?: ProfileValue
   /** The subject of the profile, such as the name of the trace. */
   readonly name?: string
+  /**
+   * Whether collapsed stacks and speedscope keep lines of one function apart; otherwise each function of a file is one
+   * frame. Other formats have the lines in any case. Default false.
+   */
+  readonly lines?: boolean
 }
 
 /** Writes a profile for another tool: its bytes in pieces, made as they are requested. */

@@ -34,7 +34,7 @@ export async function exportProfile(
   to: ProfileFormatName,
   options: ExportOptions = {},
 ): Promise<Iterable<Uint8Array>> {
-  checkOptions(options, { value: 'string', name: 'string' }, 'exportProfile')
+  checkOptions(options, { value: 'string', name: 'string', lines: 'boolean' }, 'exportProfile')
   const load = PROFILE_WRITERS[to]
   if (load === undefined)
     throw new RangeError(`unknown tool ${JSON.stringify(to)}: ${Object.keys(PROFILE_WRITERS).join(', ')}`)

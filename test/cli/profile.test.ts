@@ -67,6 +67,7 @@ describe('hf-profile', () => {
       /--at: not a moment: 'noon' \(write the number of an event, time:T, peak or end\)/,
     ],
     ['hf-profile --to collapsed --trace 0', /--trace counts from 1/],
+    ['hf-profile --to pprof --lines', /--lines does not apply to pprof, which has the lines in any case/],
     ['hf-profile --to dhat --at peak', /--at does not apply to dhat, whose figures are fixed/],
     ['hf-profile --to collapsed a b', /one input at a time/],
   ])('%s is a mistake', async (line, message) => {

@@ -34,7 +34,11 @@ describe('collapsed stacks', () => {
     const statistics = JSON.parse((await shell(`hf-stats --json ${TRACE}`)).stdout.toString()) as Profile['statistics']
     const all = lines((await shell(`hf-profile --to collapsed ${TRACE}`)).stdout)
     expect(sum(all)).toBe(BigInt(statistics.allocated.bytes))
-    expect(all.map(([stack]) => stack)).toContain('edge (ks_main.c:86)')
+    expect(all.map(([stack]) => stack)).toContain('edge (ks_main.c)')
+    const apart = lines((await shell(`hf-profile --to collapsed --lines ${TRACE}`)).stdout)
+    expect(sum(apart)).toBe(sum(all))
+    expect(apart.length).toBeGreaterThan(all.length)
+    expect(apart.map(([stack]) => stack)).toContain('edge (ks_main.c:86)')
     const peak = lines((await shell(`hf-profile --to collapsed --value peak-blocks ${TRACE}`)).stdout)
     expect(sum(peak)).toBe(BigInt(statistics.peakBytes.blocks))
   })

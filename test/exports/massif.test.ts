@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { TraceEvent } from '../../lib/event/batch.js'
+import type { TraceHeader } from '../../lib/event/header.js'
 import type { Profile } from '../../lib/transforms/profile/profile.js'
 import { scratch, shell } from '../support/commands.js'
 import { hostileEvents, isInstalled, profileOf, written } from './support.js'
@@ -62,6 +63,17 @@ describe.skipIf(!isInstalled('sh', '-c', 'command -v ms_print'))('ms_print (need
     const peak = Number(/\[?(\d+) \(peak\)/.exec(text)?.[1])
     expect(rows[peak]?.slice(1, 3)).toEqual([Number(peakBytes.allocatedBytes), Number(peakBytes.bytes)])
     expect(text).toContain('100.00% (3,000,000B) 0x6: edge (ks_main.c:86)')
+  })
+
+  test('has the command of the program where the trace has it', async () => {
+    const events: TraceEvent[] = [{ kind: 'alloc', address: 1n, size: 10n }]
+    const cmd = async (header: TraceHeader) =>
+      /^cmd: .*$/m.exec((await written('massif', profileOf(events, {}, header), { name: 'app.hfrec' })).toString())?.[0]
+    expect(await cmd({ format: 'recorder', layout: { command: './app #1\n-v' } })).toBe('cmd: ./app _1_-v')
+    const without: TraceHeader['layout'][] = [{ command: '' }, { command: 7 }, undefined]
+    for (const layout of without) expect(await cmd({ format: 'x', ...(layout && { layout }) })).toBe('cmd: app.hfrec')
+    const { stdout } = await shell('hf-profile --to massif test/golden/recorder/processes.hfrec')
+    expect(stdout.toString()).toMatch(/^cmd: (?!processes).+$/m)
   })
 
   test('shows time in milliseconds where the trace has it', async () => {

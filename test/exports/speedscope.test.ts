@@ -66,10 +66,12 @@ describe('speedscope', () => {
 
   test('has stacks with the outermost frame first', async () => {
     const events: TraceEvent[] = [{ kind: 'alloc', address: 16n, size: 5n, stack: ['malloc', 'parse (p.c:3)', 'main'] }]
-    const { shared, profiles } = parse(await written('speedscope', profileOf(events)))
-    expect(profiles[0]?.samples.map((stack) => stack.map((frame) => shared.frames[frame]))).toEqual([
-      [{ name: 'main' }, { name: 'parse', file: 'p.c', line: 3 }, { name: 'malloc' }],
-    ])
+    for (const lines of [true, false]) {
+      const { shared, profiles } = parse(await written('speedscope', profileOf(events), { lines }))
+      expect(profiles[0]?.samples.map((stack) => stack.map((frame) => shared.frames[frame]))).toEqual([
+        [{ name: 'main' }, { name: 'parse', file: 'p.c', ...(lines && { line: 3 }) }, { name: 'malloc' }],
+      ])
+    }
   })
 
   test('takes any names, and nothing', async () => {

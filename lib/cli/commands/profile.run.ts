@@ -28,10 +28,13 @@ export async function runProfile(args: Arguments): Promise<void> {
   const useless = 'fixed' in format ? ['at', 'value'].find((flag) => args.has(flag)) : undefined
   if (useless !== undefined)
     throw new UsageError(`--${useless} does not apply to ${format.name}, whose figures are fixed`)
+  const lines = args.has('lines')
+  if (lines && !('joinsLines' in format))
+    throw new UsageError(`--lines does not apply to ${format.name}, which has the lines in any case`)
   const write = await PROFILE_WRITERS[format.name]()
   const own = ownFrames(args)
   const threadRoot = args.has('thread-root')
-  const options = { name: input === '-' ? 'trace' : basename(input), ...(value !== undefined && { value }) }
+  const options = { name: input === '-' ? 'trace' : basename(input), lines, ...(value !== undefined && { value }) }
   const stage = new ProfileReport({
     collector: new ProfileCollector({ at: momentOf(args), threadRoot }),
     profileOf: (profile) => profile,

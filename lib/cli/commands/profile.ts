@@ -44,6 +44,10 @@ export const profile: Command = {
     },
     { name: 'show', value: 'WHAT', help: 'all: leave out no frames', values: ['all'] },
     { name: 'thread-root', help: 'Put the thread that allocated at the root of each stack' },
+    {
+      name: 'lines',
+      help: 'Keep the lines of a function apart in collapsed and speedscope, where it is one frame otherwise',
+    },
     { name: 'trace', value: 'N', help: 'Take only trace number N of an input that holds several' },
     SYMBOLIZE_FLAG,
     ...OUTPUT_FLAGS,

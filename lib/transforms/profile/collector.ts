@@ -1,4 +1,5 @@
 import type { EventBatch } from '../../event/batch.js'
+import { commandOf } from '../../event/header.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import { MomentSearch } from '../fates/moment-search.js'
 import { StatisticsCollector } from '../statistics/collector.js'
@@ -26,6 +27,7 @@ export class ProfileCollector {
   private readonly collector: StatisticsCollector
   private readonly at: ProfileMoment
   private readonly search: MomentSearch | undefined
+  private command: string | undefined
 
   /** @throws RangeError for an impossible moment, an invalid limit, and unknown options */
   constructor(options: ProfileOptions = {}) {
@@ -42,6 +44,7 @@ export class ProfileCollector {
   /** Takes the events of a batch. A batch with another header begins another trace: no block outlives its trace. */
   add(batch: EventBatch): void {
     const { collector } = this
+    this.command ??= commandOf(batch.header)
     const before = this.search?.find(batch)
     if (before === undefined) {
       collector.add(batch)
@@ -59,14 +62,15 @@ export class ProfileCollector {
    * @throws Error when the trace has no event with the requested number, or no times
    */
   finish(complete = true): Profile {
-    const { collector, search, at } = this
+    const { collector, search, at, command } = this
     const { sites } = collector
     if (search !== undefined && !search.found) {
       if (complete) search.check()
       sites.keep()
     }
     // Without sites, two profiles are compared by size.
-    return finishProfile(collector, at, complete, sites.hasSites ? 0 : Infinity).profile
+    const { profile } = finishProfile(collector, at, complete, sites.hasSites ? 0 : Infinity)
+    return command === undefined ? profile : { ...profile, command }
   }
 }
 

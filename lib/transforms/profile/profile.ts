@@ -40,6 +40,8 @@ export interface Profile {
    * has a site.
    */
   readonly statistics: Statistics
+  /** The command line of the program, where the trace has it; of several traces, the first one's. */
+  readonly command?: string
   /** The moment of `Sample.live`. */
   readonly at: ProfileMoment
   readonly frames: readonly Frame[]

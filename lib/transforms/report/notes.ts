@@ -1,7 +1,7 @@
 import { HI, LO } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { FieldBit, Kind } from '../../event/fields.js'
-import type { TraceHeader } from '../../event/header.js'
+import { commandOf, type TraceHeader } from '../../event/header.js'
 import type { Calendar } from './plain.js'
 import type { ReportData } from './result.js'
 
@@ -35,9 +35,9 @@ export class RecorderNotes {
     if (header === this.header) return
     this.header = header
     const { layout = {} } = header
-    const { command, executable, heaptrack, pageSize, pages } = layout
+    const { executable, heaptrack, pageSize, pages } = layout
     const found: [string, string | undefined][] = [
-      ['command', typeof command === 'string' ? command : undefined],
+      ['command', commandOf(header)],
       ['program', typeof executable === 'string' ? executable : undefined],
       ['recorder', typeof heaptrack === 'string' ? `heaptrack ${heaptrack}` : undefined],
       [
