@@ -2,6 +2,7 @@ import { Readable, type Duplex } from 'node:stream'
 import Pumpify from 'pumpify'
 import { acceptEncodings, withoutEncoding } from './as-buffer.js'
 import { acceptFailures, acceptsFailures, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
+import { givesEvents, isOfEvents } from './gives-events.js'
 import { QUEUED } from './stage.js'
 import type { Composed, InOrder } from './types.js'
 
@@ -82,6 +83,7 @@ export function compose<const Stages extends readonly [Duplex, Duplex, ...Duplex
   composed.end = (chunk?: unknown, encoding?: unknown, done?: unknown): typeof composed =>
     end.call(composed, withoutEncoding(chunk, encoding), encoding, done)
   composed[passFailures] = () => last[passFailures]?.()
+  if (isOfEvents(last)) givesEvents(composed, 'compose()')
   // A third-party stream in first position could not handle it.
   const result: Duplex = acceptsFailures in (all[0] as Duplex) ? acceptFailures(composed) : composed
   return result as Composed<Stages>

@@ -4,6 +4,7 @@ import type { BatchTransform } from '../event/stage.js'
 import { decodeBytes, type DecodeAnyOptions } from './decode-bytes.js'
 import { counted } from './event-counter.js'
 import { byteStream } from './generator.js'
+import { givesEvents } from './gives-events.js'
 import type { EventStream } from './types.js'
 
 export type { DecodeAnyOptions }
@@ -27,5 +28,10 @@ export function decodeAny(options?: DecodeAnyOptions & { through?: BatchTransfor
 export function decodeAny(options: DecodeAnyOptions): Duplex
 export function decodeAny(options: DecodeAnyOptions = {}): Duplex {
   checkOptions(options, OPTIONS, 'decodeAny')
-  return byteStream('decodeAny()', (source, stream) => decodeBytes(source, options, stream, counted(stream, options)))
+  const name = 'decodeAny()'
+  const all: Duplex = byteStream(name, (source, stream) =>
+    decodeBytes(source, options, stream, counted(stream, options)),
+  )
+  // What follows a stage within it may give anything.
+  return options.through === undefined ? givesEvents(all, name) : all
 }

@@ -6,6 +6,7 @@ import { recycle } from '../event/recycle.js'
 import { FateSurvey, type Fate } from '../transforms/fates/survey.js'
 import { Filter, neededEvents, needsSurvey, type FilterOptions } from '../transforms/filter.js'
 import { runStage } from '../reading/run-stage.js'
+import { givesEvents } from './gives-events.js'
 import { TwoPasses } from './io/passes.js'
 import { readTrace, sourceStream, type OpenOptions, type OpenTrace } from './io/open-trace.js'
 import type { CompactPart } from './io/compact-file.js'
@@ -113,6 +114,7 @@ export function filterFile(path: string, options: FilterOptions, reading: Filter
     void trace?.close()
     void passes.close()
   })
+  givesEvents(stream, 'filterFile()')
   if (signal !== undefined) addAbortSignal(signal, stream)
   const bytesRead = () =>
     hasTwoPasses ? passes.bytesRead : seekBytes + ((input as { bytesRead?: number } | undefined)?.bytesRead ?? 0)

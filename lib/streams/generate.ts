@@ -4,6 +4,7 @@ import { asError } from '../event/error.js'
 import { Generator, type GenerateOptions } from '../generate/generator.js'
 import { TraceSurvey } from '../generate/survey.js'
 import type { TraceModel } from '../generate/trace-model.js'
+import { givesEvents } from './gives-events.js'
 import { CollectingSink, type ResultSink } from './result-sink.js'
 import { QUEUED } from './stage.js'
 import type { EventReadable } from './types.js'
@@ -39,7 +40,7 @@ export function generate(options: GenerateOptions): EventReadable {
       this.push(batch)
     },
   })
-  return stream as object as EventReadable
+  return givesEvents(stream, 'generate()') as object as EventReadable
 }
 
 /** A sink that makes the model of a trace. */

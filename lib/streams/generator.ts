@@ -4,6 +4,7 @@ import type { EventBatch } from '../event/batch.js'
 import { asError } from '../event/error.js'
 import { acceptEncodings, asBuffer } from './as-buffer.js'
 import { acceptFailures, allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
+import { givesEvents } from './gives-events.js'
 import { batchesIn, bytesOf } from './intake.js'
 import { QUEUED } from './stage.js'
 import type { ByteStream, EventStream } from './types.js'
@@ -25,9 +26,8 @@ export function eventStream(
   name: string,
   generate: (source: AsyncIterable<EventBatch>, stream: Transform) => AsyncIterable<EventBatch>,
 ): EventStream<'events'> {
-  return generatorStream((source, stream) =>
-    generate(batchesIn(source, name), stream),
-  ) as Duplex as EventStream<'events'>
+  const stream = generatorStream((source, own) => generate(batchesIn(source, name), own))
+  return givesEvents(stream, name) as Duplex as EventStream<'events'>
 }
 
 /** The chunks of a source. If the stream was closed before their end, an error, because they are not all. */

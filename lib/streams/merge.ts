@@ -9,6 +9,7 @@ import { Merger, type MergeOptions } from '../transforms/merge.js'
 import { MAGIC } from '../formats/compact/layout.js'
 import { PartMerger, partsOfOne } from '../transforms/merge-parts.js'
 import { MERGE_ORDERS, type MergeOrder } from '../order/order-check.js'
+import { givesEvents } from './gives-events.js'
 import { openTrace, sourceStream, type OpenOptions, type TraceReader } from './io/open-trace.js'
 import { beginsWith, mayWait } from './io/file-status.js'
 import { Spool } from './io/spool.js'
@@ -165,7 +166,8 @@ function merged(
       yield batch
     }
   }
-  const stream: Readable = sourceStream(run, () => sources.forEach((source) => source.close()))
+  const opened = sourceStream(run, () => sources.forEach((source) => source.close()))
+  const stream: Readable = givesEvents(opened, 'merge()')
   if (signal !== undefined) addAbortSignal(signal, stream)
   const bytesRead = () => sources.reduce((sum, source) => sum + source.bytesRead(), 0)
   return Object.assign(stream, { bytesRead }) as MergedStream

@@ -1,5 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import type { Duplex } from 'node:stream'
 import type { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
 import { malformed, TraceError } from '../event/error.js'
@@ -18,6 +19,7 @@ import { DTD_PATH, findDtd, NoDtdError } from './dtd-files.js'
 import { peek } from '../reading/peek.js'
 import { runStage } from '../reading/run-stage.js'
 import { byteStream } from './generator.js'
+import { givesEvents } from './gives-events.js'
 import { misreading } from './misread.js'
 import type { EventStream } from './types.js'
 import { warningsOn } from './warnings-on.js'
@@ -63,9 +65,11 @@ interface MetaTf {
  */
 export function decodeMetaTf(options: MetaTfOptions): EventStream<'bytes'> {
   checkOptions(options, OPTIONS, 'decodeMetaTf')
-  return byteStream('decodeMetaTf()', (source, stream) =>
+  const name = 'decodeMetaTf()'
+  const all: EventStream<'bytes'> = byteStream(name, (source, stream) =>
     metaTfBytes(source, options, stream, counted(stream, options)),
   )
+  return givesEvents(all as Duplex, name) as EventStream<'bytes'>
 }
 
 /**

@@ -4,6 +4,7 @@ import { wrongType } from '../event/error.js'
 import { showValue } from '../event/message-text.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { formatNamed, type FormatEntry } from '../formats/index.js'
+import { givesEvents } from './gives-events.js'
 import { abortError, readTrace, sourceStream } from './io/open-trace.js'
 import { refuseObstacle } from './record/executable.js'
 import { recordingFolder } from './record/folder.js'
@@ -125,6 +126,7 @@ export function record(command: readonly string[], options: RecordOptions = {}):
     () => trace.batches,
     () => recording.end(),
   )
+  givesEvents(stream, 'record()')
   trace.on('warning', (text: string) => stream.emit('warning', text))
   trace.on('events', (count: number) => stream.emit('events', count))
   if (note !== undefined) process.nextTick(() => stream.emit('warning', note))

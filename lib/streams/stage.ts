@@ -20,6 +20,7 @@ import {
   passFailures,
   type PassesFailures,
 } from './failure.js'
+import { givesEvents } from './gives-events.js'
 import { isBytes, isEvent, wrongChunk, type Intake } from './intake.js'
 import { clearImmediate, setImmediate } from './timers.js'
 import type { ByteStream, EventStream } from './types.js'
@@ -57,7 +58,8 @@ type Loadable<Of> = Of | (() => Promise<Of>)
  */
 export function decoderStream(decoder: Loadable<Decoder>, options: StageStreamOptions = {}): EventStream<'bytes'> {
   checkOptions(options, OPTIONS, 'decoderStream')
-  return stageStream(decoder, 'bytes', { name: 'a decoder', ...options }) as Duplex as EventStream<'bytes'>
+  const named = { name: 'a decoder', ...options }
+  return givesEvents(stageStream(decoder, 'bytes', named), named.name) as Duplex as EventStream<'bytes'>
 }
 
 /**
@@ -82,7 +84,8 @@ export function transformStream(
   options: StageStreamOptions = {},
 ): EventStream<'events'> {
   checkOptions(options, OPTIONS, 'transformStream')
-  return stageStream(stage, 'events', { name: 'a transform of events', ...options }) as Duplex as EventStream<'events'>
+  const named = { name: 'a transform of events', ...options }
+  return givesEvents(stageStream(stage, 'events', named), named.name) as Duplex as EventStream<'events'>
 }
 
 /** Anything that can be written to a stage stream. */
