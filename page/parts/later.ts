@@ -34,5 +34,6 @@ export function later(work: (isAll?: boolean) => void): Later {
 
 /** Does everything that was asked for, at once: for paper. */
 export function finishAll(): void {
-  for (const finish of [...pending.values()]) finish()
+  const asked = Array.from(pending.values())
+  for (const finish of asked) finish()
 }

@@ -229,7 +229,7 @@ function fileText<Row>({ file, exact, key, isText, cell }: Column<Row>, row: Row
 function sortedBy<Row>(rows: readonly Row[], key: (row: Row) => number | string, sign: number): Row[] {
   return rows
     .map((row) => ({ row, key: key(row) }))
-    .sort((a, b) => compare(a.key, b.key) * sign)
+    .toSorted((a, b) => compare(a.key, b.key) * sign)
     .map(({ row }) => row)
 }
 

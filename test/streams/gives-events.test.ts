@@ -1,7 +1,7 @@
 import { createReadStream, createWriteStream, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PassThrough, Readable, Writable, type Duplex } from 'node:stream'
+import { PassThrough, Writable, type Duplex, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
 import { createGunzip, createGzip } from 'node:zlib'
