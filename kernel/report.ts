@@ -1,7 +1,7 @@
 /** The figures of a report that need every event, in addition to the statistics. */
 export { ADDRESS, API, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE } from './shared/columns'
 export * from './report/observe'
-export { endTrace, GENERATIONS, SITE_GENERATIONS } from './report/ends'
+export { clearGenerations, endTrace, GENERATIONS, GONE, leaveProcess, SITE_GENERATIONS } from './report/ends'
 export { END_PAGES, PAGES, PEAK_PAGES, seedPages, touched } from './report/pages'
 export { seedPairs } from './report/pairs'
 export { lost, matrix, joinColumns, REGION_KEYS, regions, regionShift, snapshot } from './report/regions'

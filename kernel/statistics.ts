@@ -8,11 +8,14 @@ export {
   ENDS,
   find,
   follow,
+  gone,
+  goneCount,
   INTENTS,
   isSeeded,
   live,
   numbers,
   seed,
+  watch,
 } from './live/follow'
 export { intend, SPACES } from './live/keys'
 export {

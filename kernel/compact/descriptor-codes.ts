@@ -6,7 +6,7 @@ import { BYTE, F_API, F_CALL_SITE, F_HEAP, F_LINE, LIST, NAME, sortOf, WORD } fr
 import { codeList, codeName } from './name-codes'
 import { folded, pairNumber, unfolded } from './numbers'
 
-const KINDS: u32 = 12
+const KINDS: u32 = 13
 const APIS: u32 = 12
 const OUTCOMES: u32 = 4
 

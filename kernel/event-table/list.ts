@@ -4,7 +4,7 @@
  * the block that they end.
  */
 import { BEGAN, DONE, REUSED } from '../../lib/kernel/layouts/live'
-import { BEGUN, EFFECTS, ENDED, numbers } from '../live/follow'
+import { BEGUN, EFFECTS, ENDED, gone, goneCount, numbers } from '../live/follow'
 import { blockAt, makeBlocks } from '../live/records'
 import { ADDRESS, INDEX, KIND, MASK, OLD_ADDRESS, SIZE } from '../shared/columns'
 import {
@@ -14,9 +14,10 @@ import {
   HAS_SIZE,
   KIND_EXISTING,
   KIND_FREE,
+  KIND_PROCESS_END,
   KIND_RESERVE,
 } from '../shared/event'
-import { allocates, frees, LIVE, LIVE_BYTES, overlaps } from '../statistics/totals'
+import { allocates, endsUnfreed, frees, LIVE, LIVE_BYTES, overlaps } from '../statistics/totals'
 import { gap, number6, number8, pointer, sum8, typeOf } from './text'
 
 /** Where rows are written: there is room for a row that begins before the end of 57344 bytes. */
@@ -66,10 +67,19 @@ export function list(row: u32, rows: u32): u32 {
     const kind = load<u8>(KIND + <usize>row)
     if (kind == KIND_RESERVE) break
     if (kind <= KIND_EXISTING) p = event(<usize>row, kind, p)
+    else if (kind == KIND_PROCESS_END) endProcess(row)
     store<u32>(ROW_ENDS + ((<usize>row) << 2), <u32>(p - OUTPUT))
   }
   written = <u32>(p - OUTPUT)
   return row
+}
+
+/** A process ends, and with it its live blocks. */
+function endProcess(row: u32): void {
+  for (let i: u32 = 0; i < goneCount; i++) {
+    const one = gone + ((<usize>i) << 3)
+    if (load<u32>(one) == row) endsUnfreed(load<u64>(blockAt(load<u32>(one, 4)), B_SIZE))
+  }
 }
 
 // @ts-ignore: decorator

@@ -78,12 +78,13 @@ const FIELDS_OF = memory.data<u32>([
   HAS_TEXT,
   0,
   0,
+  0,
 ])
 /**
  * By kind of event, its tag; also the tag of a comment for kinds without a record. The tag of a realloc depends on its
  * outcome.
  */
-const TAGS = memory.data<u8>([0, 1, 2, 0, 10, 6, 7, 8, 9, 10, 10, 10])
+const TAGS = memory.data<u8>([0, 1, 2, 0, 10, 6, 7, 8, 9, 10, 10, 10, 10])
 
 /**
  * Adds the records of the events from `i` to `to`, until there are `full` records or the wrapper has something to do.

@@ -4,10 +4,12 @@
  *
  * The live set persists between calls, in memory that grows with the number of live blocks.
  */
-import { AGAIN, BEGAN, BY_KERNEL, DONE, FAILED, INDEXED, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
+import { AGAIN, BEGAN, BY_KERNEL, DONE, FAILED, INDEXED, LEAVES, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
 import { clearEnded, isRemembered, remember, seedEnded } from './ended'
+import { beginGone, clearOwners, isWatched, leaves, owns, watch } from './processes'
 import { begin, clearSet, finish, isLarge, numberOf, seedSet, slotAhead, wasLive } from './set'
 
+export { gone, goneCount, watch } from './processes'
 export { isSeeded, live, numbers } from './set'
 
 /** Separates the pages of a kernel from its objects, as in lib/blocks/address-spaces.ts. */
@@ -17,6 +19,8 @@ export const PAGE_BIT: u64 = 1 << 63
 export const INTENTS: usize = memory.data(4288)
 export const ENDS: usize = memory.data(32960)
 export const BEGINS: usize = memory.data(32960)
+/** Per row, the bits that distinguish the address space of its keys, as `AddressSpaces` gives them. */
+export const SPACES: usize = memory.data(16576)
 /**
  * Per row, the actual effect, and the numbers of these blocks, 0 for none; `ENDED` also has that of a failed realloc.
  */
@@ -33,6 +37,7 @@ export function seed(low: u32, high: u32): void {
 /** Removes all blocks. @returns false if memory is exhausted */
 export function clear(): bool {
   clearEnded()
+  clearOwners()
   return clearSet()
 }
 
@@ -58,6 +63,7 @@ function readAhead(row: usize, end: usize): void {
 
 /** Applies the rows from 0 on. @returns the number of rows applied: fewer than `rows` if memory is exhausted */
 export function follow(rows: u32): u32 {
+  beginGone()
   if (!isLarge()) return followTo(0, rows)
   for (let from: usize = 0; from < <usize>rows; from += AHEAD) {
     const to = min(from + AHEAD, <usize>rows)
@@ -83,14 +89,19 @@ function followTo(from: usize, rows: u32): u32 {
       if (ended == 0 && (intent & BY_KERNEL) != 0) ended = end(key ^ PAGE_BIT, isIndex)
       if (ended != 0) effect = DONE
       else effect = isRemembered(keyOf(key, isIndex)) ? UNKNOWN | AGAIN : UNKNOWN
+    } else if ((intent & LEAVES) != 0) {
+      if (!watch() || !leaves(<u32>row, load<u32>(SPACES + (row << 2)))) return <u32>row
+      effect = 0
     } else if ((intent & FAILED) != 0) {
       // A realloc that failed is about a block, too; an allocation, which has the null key and no index, is not.
       const key = load<u64>(ENDS + (row << 3))
       if (key != 0 || isIndex) ended = numberOf(key, isIndex)
     }
     if ((intent & BEGAN) != 0) {
-      begun = begin(load<u64>(BEGINS + (row << 3)), isIndex)
+      const key = load<u64>(BEGINS + (row << 3))
+      begun = begin(key, isIndex)
       if (begun == 0) return <u32>row
+      if (isWatched && !owns(begun, key, isIndex, load<u32>(SPACES + (row << 2)))) return <u32>row
       effect |= wasLive ? BEGAN | REUSED : BEGAN
     }
     store<u8>(EFFECTS + row, <u8>effect)

@@ -2,7 +2,7 @@
  * The blocks that the events of a batch concern, by key: what lib/blocks/block-keys.ts does for single events, for the
  * rows of a batch.
  */
-import { BEGAN, BY_KERNEL, DONE, FAILED, INDEXED, NOTHING } from '../../lib/kernel/layouts/live'
+import { BEGAN, BY_KERNEL, DONE, FAILED, INDEXED, LEAVES, NO_SPACE, NOTHING } from '../../lib/kernel/layouts/live'
 import { ADDRESS, API, INDEX, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE } from '../shared/columns'
 import {
   API_KMALLOC,
@@ -14,15 +14,15 @@ import {
   HAS_SIZE,
   KIND_EXISTING,
   KIND_FREE,
+  KIND_PROCESS_END,
   KIND_REALLOC,
   OUTCOME_ALLOCATED,
   OUTCOME_FREED,
   OUTCOME_NONE,
 } from '../shared/event'
-import { BEGINS, ENDS, INTENTS } from './follow'
+import { BEGINS, ENDS, INTENTS, SPACES } from './follow'
 
-/** Per row, the bits that distinguish the address space of its keys, as `AddressSpaces` gives them. */
-export const SPACES: usize = memory.data(16576)
+export { SPACES } from './follow'
 
 /** Finds the keys of the rows from 0 on, and the intended effects, for `follow`. */
 export function intend(rows: u32): void {
@@ -43,7 +43,8 @@ export function intend(rows: u32): void {
     store<u64>(ENDS + (row << 3), key ^ space)
     store<u64>(BEGINS + (row << 3), key ^ space)
     if (kind > KIND_EXISTING) {
-      store<u8>(INTENTS + row, 0)
+      const isEnd = kind == KIND_PROCESS_END && load<i32>(SPACES + (row << 2)) != NO_SPACE
+      store<u8>(INTENTS + row, isEnd ? <u8>LEAVES : 0)
       continue
     }
     let intent: u32

@@ -216,6 +216,33 @@ function shiftBack(hole: usize): void {
   if (((next - first) & last) > LONG) suspect()
 }
 
+/** Removes a block if it has this number. @returns whether it had */
+export function finishIf(key: u64, isIndex: bool, number: u32): bool {
+  if (numberOf(key, isIndex) != number) return false
+  finish(key, isIndex)
+  return true
+}
+
+/** The number of slots of the table. */
+export function slotCount(): u32 {
+  return slots == 0 ? 0 : 1 << slots
+}
+
+/** The number of the block in a slot, 0 if it is empty. */
+export function numberIn(slot: u32): u32 {
+  return load<u32>(table + ((<usize>slot) << SLOT), NUMBER) & ~INDEX
+}
+
+/** The key in a slot. */
+export function keyIn(slot: u32): u64 {
+  return load<u64>(table + ((<usize>slot) << SLOT), KEY)
+}
+
+/** Whether that is an index. */
+export function isIndexIn(slot: u32): bool {
+  return (load<u32>(table + ((<usize>slot) << SLOT), NUMBER) & INDEX) != 0
+}
+
 /** Places the entries by the seed from now on. */
 function suspect(): void {
   if (isSeeded) return

@@ -32,7 +32,7 @@ import { bytes, list, signed, string } from './values'
  * Per kind and field, the number of the text of the field that followed it last time; at `NO_FIELD`, that of the field
  * that came first.
  */
-const FOLLOWERS: usize = memory.data(768)
+const FOLLOWERS: usize = memory.data(832)
 
 /** Per kind, the text of the function and, 64 bytes later, of the outcome that it had last time. */
 const LAST_NAMES: usize = memory.data(128)

@@ -8,7 +8,7 @@ import { HASH_FACTOR, HASH_SHIFT, LENGTH_AT, MASK_AT, SLOTS } from '../../lib/ke
  * the address of the column. The last text is followed by one that matches nothing.
  */
 export const FIELD_TEXTS: usize = memory.data(6144, 64)
-export const KIND_TEXTS: usize = memory.data(832, 64)
+export const KIND_TEXTS: usize = memory.data(896, 64)
 export const API_TEXTS: usize = memory.data(832, 64)
 export const OUTCOME_TEXTS: usize = memory.data(320, 64)
 

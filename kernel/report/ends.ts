@@ -1,20 +1,58 @@
-/** The blocks that are live when a trace ends. */
+/** The blocks that are live when a trace ends, or their process. */
 import { TABLE_BYTES } from '../../lib/kernel/layouts/pairs'
-import { SLICE_BITS, SLICE_BLOCKS, SLICE_BYTES, SLICE_SUM } from '../../lib/kernel/layouts/report'
+import { MOST_GONE, SLICE_BITS, SLICE_BLOCKS, SLICE_BYTES, SLICE_SUM } from '../../lib/kernel/layouts/report'
 import { blockAt, makeBlocks } from '../live/records'
 import { addTo, count } from '../statistics/sums'
-import { addressOf, EVENT, FLAGS, IS_LIVE, reachOf, RESIZED, SITE, SIZE, spaceOf } from './block'
-import { endChain, endLive, leaveMaximum } from './observe'
+import { addressOf, EVENT, FLAGS, IS_LIVE, makePlaces, reachOf, RESIZED, SITE, SIZE, spaceOf } from './block'
+import { endChain, endLive, ends, leaveMaximum } from './observe'
 import { endPages, findSparse, sparseBytes, sparsePages } from './pages'
 import { addPair, clearPairs, makePairs } from './pairs'
 import { endRegions } from './regions'
 import { siteKeeps } from './sites'
 
-/** For the trace that ended: by slice of the stream, the blocks last allocated or resized in it, and their bytes. */
+/**
+ * Since `clearGenerations`: by slice of the stream, the blocks that were last allocated or resized in it and never
+ * freed, and their bytes.
+ */
 export const GENERATIONS: usize = memory.data(SLICE_BYTES << SLICE_BITS)
 /** The same by site: the key is the site's row above `SLICE_BITS`, plus the slice. */
 export const SITE_GENERATIONS: usize = memory.data(TABLE_BYTES)
 const MOST: u32 = 262_144
+
+/** The numbers of blocks that end with their process. */
+export const GONE: usize = memory.data(MOST_GONE * 4)
+
+/** Forgets the generations: they have been read. */
+export function clearGenerations(): void {
+  memory.fill(GENERATIONS, 0, SLICE_BYTES << SLICE_BITS)
+  clearPairs(SITE_GENERATIONS)
+}
+
+/**
+ * A process ends, and with it the first of the blocks in `GONE`.
+ * @param shift as for `endTrace`
+ * @returns whether there was memory
+ */
+export function leaveProcess(blocks: u32, shift: u32): bool {
+  if (!makePairs(SITE_GENERATIONS, blocks, MOST) || !makePlaces(blocks)) return false
+  for (let i: u32 = 0; i < blocks; i++) {
+    const block = blockAt(load<u32>(GONE + ((<usize>i) << 2)))
+    noteGeneration(block, shift)
+    endChain(load<u32>(block, RESIZED))
+    ends(block, load<u64>(block, SIZE))
+  }
+  return true
+}
+
+/** A block is never freed. */
+function noteGeneration(block: usize, shift: u32): void {
+  const size = load<u64>(block, SIZE)
+  const slice = (load<u64>(block, EVENT) - 1) >> (<u64>shift)
+  const generation = GENERATIONS + <usize>slice * SLICE_BYTES
+  count(generation + SLICE_BLOCKS)
+  addTo(generation + SLICE_SUM, size)
+  addPair(SITE_GENERATIONS, ((<u64>load<u32>(block, SITE)) << SLICE_BITS) | slice, size)
+}
 
 /**
  * Ends a trace.
@@ -23,8 +61,6 @@ const MOST: u32 = 262_144
  * @returns whether there was memory
  */
 export function endTrace(numbers: u32, shift: u32): bool {
-  memory.fill(GENERATIONS, 0, SLICE_BYTES << SLICE_BITS)
-  clearPairs(SITE_GENERATIONS)
   if (!makeBlocks(numbers) || !makePairs(SITE_GENERATIONS, min<u32>(numbers, MOST), MOST)) return false
   leaveMaximum()
   for (let number: u32 = 1; number <= numbers; number++) {
@@ -32,11 +68,7 @@ export function endTrace(numbers: u32, shift: u32): bool {
     if ((load<u32>(block, FLAGS) & IS_LIVE) == 0) continue
     const size = load<u64>(block, SIZE)
     const site = load<u32>(block, SITE)
-    const slice = (load<u64>(block, EVENT) - 1) >> (<u64>shift)
-    const generation = GENERATIONS + <usize>slice * SLICE_BYTES
-    count(generation + SLICE_BLOCKS)
-    addTo(generation + SLICE_SUM, size)
-    addPair(SITE_GENERATIONS, ((<u64>site) << SLICE_BITS) | slice, size)
+    noteGeneration(block, shift)
     endChain(load<u32>(block, RESIZED))
     const space = spaceOf(block)
     if (space >= 0 && size > 0) {

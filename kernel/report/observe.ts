@@ -85,17 +85,18 @@ const HIGHEST: usize = memory.data(16)
 let isAtMaximum: bool = false
 
 /**
- * Observes the rows from 0 on.
+ * Observes the rows from `from` to `to`, in order.
+ * @param rows all rows of the batch
  * @param numbers the highest number of a block.
  * @param sites the number of their rows
  * @param isInvented whether the addresses are not those of the program: then no block has a place
  * @returns whether there was memory
  */
-export function observe(rows: u32, numbers: u32, sites: u32, isInvented: bool): bool {
+export function observe(from: u32, to: u32, rows: u32, numbers: u32, sites: u32, isInvented: bool): bool {
   if (!makeBlocks(numbers) || !makeSites(sites) || !makePlaces(rows)) return false
   if (!makePairs(SITE_HEAT, rows, MOST_HEAT) || !makePairs(MATRIX, rows, MOST_MATRIX)) return false
-  problems = 0
-  for (let row: usize = 0; row < <usize>rows; row++) {
+  if (from == 0) problems = 0
+  for (let row = <usize>from; row < <usize>to; row++) {
     const kind = load<u8>(KIND + row)
     if (kind > KIND_EXISTING) continue
     blockEvents++
@@ -103,7 +104,7 @@ export function observe(rows: u32, numbers: u32, sites: u32, isInvented: bool): 
     if ((effect & (BEGAN | DONE)) == 0 || (effect & (UNKNOWN | REUSED)) != 0) notice(row, kind, effect)
     if ((effect & (BEGAN | DONE)) != 0) follow(row, effect, isInvented)
   }
-  events += <u64>rows
+  if (to == rows) events += <u64>rows
   return true
 }
 
@@ -188,7 +189,7 @@ function follow(row: usize, effect: u32, isInvented: bool): void {
 /** A block is no longer live. */
 // @ts-ignore: decorator
 @inline
-function ends(block: usize, size: u64): void {
+export function ends(block: usize, size: u64): void {
   leaveMaximum()
   takeFrom(LIVE, size)
   leave(block)

@@ -1,6 +1,6 @@
 /** The counts for each site, by the rows of the statistics, and the results of `findSparse`. */
 import { GROWN, MOVED, REALLOCS, SHRUNK, SITE_BYTES, SPARSE_BYTES, SPARSE_PAGES } from '../../lib/kernel/layouts/report'
-import { larger, logOf } from '../statistics/grow'
+import { larger, logOf } from '../shared/grow'
 
 export let siteTable: usize = 0
 let siteLog: u32 = 0

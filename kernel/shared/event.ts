@@ -14,6 +14,7 @@ export const KIND_THREAD_DESTROY: u8 = 8
 export const KIND_COMMENT: u8 = 9
 export const KIND_LOST: u8 = 10
 export const KIND_OTHER: u8 = 11
+export const KIND_PROCESS_END: u8 = 12
 
 export const API_MALLOC: u8 = 0
 export const API_CALLOC: u8 = 1

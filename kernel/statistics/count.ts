@@ -1,6 +1,6 @@
 /** Counts the events about blocks, in order, after the live set has followed them. */
 import { BEGAN, DONE, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
-import { BEGUN, EFFECTS, ENDED, numbers } from '../live/follow'
+import { BEGUN, EFFECTS, ENDED, gone, goneCount, numbers } from '../live/follow'
 import { blockAt, makeBlocks } from '../live/records'
 import { KIND, MASK, PRESENT, SIZE, TIME, USABLE } from '../shared/columns'
 import {
@@ -10,12 +10,14 @@ import {
   HAS_USABLE,
   KIND_EXISTING,
   KIND_OTHER,
+  KIND_PROCESS_END,
   KIND_REALLOC,
   KIND_RESERVE,
 } from '../shared/event'
 import { B_SITE, B_SIZE, B_THREAD, dies, isBorn, livesOn, partsWith } from './lives'
 import {
   gains,
+  leakOne,
   loses,
   makeRows,
   ownersLeak,
@@ -41,15 +43,16 @@ import {
   meetThread,
   settleShares,
   shareGains,
+  shareLeaks,
   shareLoses,
   sharesLeak,
   shareWasTemporary,
   soleThread,
 } from './site-threads'
-import { makeSizes, settleSizes, sizeAt, sizeGains, sizeLoses, sizesLeak, sizeWasTemporary } from './sizes'
+import { makeSizes, settleSizes, sizeAt, sizeGains, sizeLeaks, sizeLoses, sizesLeak, sizeWasTemporary } from './sizes'
 import { countTemporary, isHeaptracks, isMemrays, noteAllocation, noteFree } from './temporary'
 import { beginPart, endPart, noteLevel } from './timeline'
-import { allocates, endTotals, frees, overlaps } from './totals'
+import { allocates, endTotals, endsUnfreed, frees, overlaps } from './totals'
 
 /** Per row, the rows of its thread, process and site; -1 for an event without a site. */
 export const THREADS: usize = memory.data(16576)
@@ -74,6 +77,7 @@ export function count(rows: u32, sites: u32, threads: u32, isTimed: bool): bool 
   if (!makeBlocks(numbers) || !makeRows(sites, threads) || !makeSizes()) return false
   if (isShared && !makeShares(rows)) return false
   otherRows = 0
+  goneSeen = 0
   for (let from: usize = 0; from < <usize>rows;) {
     const to = from + beginPart(<usize>rows - from)
     countRows(from, to, isTimed, sites, rows)
@@ -93,6 +97,9 @@ export function endCount(rows: u32, blocks: u64, others: usize): void {
   blockEvents += blocks
   otherRows = others
 }
+
+/** The number of blocks that have been counted of those that ended with their processes. */
+let goneSeen: u32 = 0
 
 /** The clock of the current trace: its duration by the times of its events, and the first and the latest time. */
 let clock: u64 = 0
@@ -125,6 +132,7 @@ function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u3
     if (kind > KIND_EXISTING) {
       if (kind == KIND_RESERVE) others++
       else if (kind == KIND_OTHER) countOther(row)
+      else if (kind == KIND_PROCESS_END) endProcess(row)
       continue
     }
     const event = ++blockEvents
@@ -204,6 +212,30 @@ function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u3
     store<u32>(block, threadRow, B_THREAD)
   }
   otherRows = others
+}
+
+/** A process ended: its live blocks, which are those of this row, have leaked. */
+function endProcess(row: usize): void {
+  noteFree(load<u32>(PROCESSES + (row << 2)))
+  let isAny = false
+  for (; goneSeen < goneCount; goneSeen++) {
+    const one = gone + ((<usize>goneSeen) << 3)
+    if (<usize>load<u32>(one) != row) break
+    const block = blockAt(load<u32>(one, 4))
+    const size = load<u64>(block, B_SIZE)
+    const ownSite = load<u32>(block, B_SITE)
+    const owner = load<u32>(block, B_THREAD)
+    const site = siteAt(ownSite)
+    endsUnfreed(size)
+    siteLoses(site, size, blockEvents, clock)
+    leakOne(site, size)
+    loses(threadAt(owner), size)
+    leakOne(threadAt(owner), size)
+    if (isShared) shareLeaks(site, ownSite, owner, size)
+    sizeLeaks(sizeAt(size))
+    isAny = true
+  }
+  if (isAny) noteLevel()
 }
 
 /** Counts an event of a kind that the model does not have: the resident set of the process, if it has that. */

@@ -31,7 +31,7 @@ import {
   T_RECENT,
   THREAD_BYTES,
 } from '../../lib/kernel/layouts/owners'
-import { larger, logOf } from './grow'
+import { larger, logOf } from '../shared/grow'
 import { maxima } from './peak'
 import { addProduct, addSum, addTimes, addTo, copySum, count, raise, takeFrom } from './sums'
 
@@ -138,6 +138,12 @@ export function leak(owner: usize): void {
   addSum(owner + LEAK_BYTES, owner + LIVE_BYTES)
   store<u64>(owner, 0, LIVE_BYTES)
   store<u64>(owner, 0, LIVE_BYTES + 8)
+}
+
+/** A block of this size, which a row has just lost, has leaked. */
+export function leakOne(owner: usize, size: u64): void {
+  count(owner + LEAKS)
+  addTo(owner + LEAK_BYTES, size)
 }
 
 /** The stream ended: completes the figures at the peak of all rows. */

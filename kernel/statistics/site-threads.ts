@@ -17,8 +17,8 @@ import {
 import { giveRoom, takeRoom } from '../live/room'
 import { addPair, makePairs, seedPairs } from '../report/pairs'
 import { mix, secretFrom } from '../shared/mix'
-import { larger, logOf } from './grow'
-import { gains, leak, loses, savePeak, siteAt, wasTemporary } from './owners'
+import { larger, logOf } from '../shared/grow'
+import { gains, leak, leakOne, loses, savePeak, siteAt, wasTemporary } from './owners'
 
 /** Rows, from `FIRST`. What has no row is counted in that of `OTHERS`, which no one reads. */
 export let shareTable: usize = 0
@@ -157,6 +157,13 @@ export function shareGains(site: usize, siteRow: u32, thread: u32, size: u64): v
 /** A block ended, which the thread allocated at the site. */
 export function shareLoses(site: usize, siteRow: u32, thread: u32, size: u64): void {
   loses(shareOf(site, siteRow, thread), size)
+}
+
+/** Such a block ended with its process. */
+export function shareLeaks(site: usize, siteRow: u32, thread: u32, size: u64): void {
+  const share = shareOf(site, siteRow, thread)
+  loses(share, size)
+  leakOne(share, size)
 }
 
 /** The block was temporary. */

@@ -16,7 +16,7 @@ import {
 import { HISTOGRAM, SUM } from '../../lib/kernel/layouts/totals'
 import { giveRoom, takeRoom } from '../live/room'
 import { mix, secretFrom } from '../shared/mix'
-import { larger, logOf } from './grow'
+import { larger, logOf } from '../shared/grow'
 import { maxima } from './peak'
 import { addTimes, count, record } from './sums'
 
@@ -128,6 +128,12 @@ function countOther(size: u64): void {
 export function sizeLoses(row: usize): void {
   savePeak(row)
   store<u32>(row, load<u32>(row, LIVE) - 1, LIVE)
+}
+
+/** A block of this row's size ended with its process. */
+export function sizeLeaks(row: usize): void {
+  sizeLoses(row)
+  count(row + LEAKS)
 }
 
 /** The block of this row's size that just ended was temporary. */

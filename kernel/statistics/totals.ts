@@ -18,6 +18,8 @@ const SMALLEST: usize = TOTALS + at.SMALLEST
 const LARGEST: usize = TOTALS + at.LARGEST
 const OVERLAPS: usize = TOTALS + at.OVERLAPS
 const OVERLAP_BYTES: usize = TOTALS + at.OVERLAP_BYTES
+const UNFREED: usize = TOTALS + at.UNFREED
+const UNFREED_BYTES: usize = TOTALS + at.UNFREED_BYTES
 
 /** The moments of the peaks. */
 export const PEAK_BYTES: usize = memory.data(64)
@@ -73,6 +75,13 @@ export function frees(size: u64): void {
 export function overlaps(size: u64): void {
   count(OVERLAPS)
   addTo(OVERLAP_BYTES, size)
+  loses(size)
+}
+
+/** A block of this size ended with its process. */
+export function endsUnfreed(size: u64): void {
+  count(UNFREED)
+  addTo(UNFREED_BYTES, size)
   loses(size)
 }
 

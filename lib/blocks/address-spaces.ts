@@ -3,6 +3,7 @@ import { U64Map } from '../bytes/u64-map.js'
 import type { EventBatch } from '../event/batch.js'
 import { TraceError, type TracePosition } from '../event/error.js'
 import { Api, FieldBit, Kind } from '../event/fields.js'
+import { NO_SPACE } from '../kernel/layouts/live.js'
 
 const HAS_PROCESS = FieldBit.process
 const HAS_API = FieldBit.api
@@ -18,7 +19,7 @@ const LAST_OF_BLOCKS = Kind.existing
 export const MAX_PROCESSES = 0x7fff
 
 /** The bit that sets pages apart. */
-const PAGE_BIT = 0x8000_0000 | 0
+export const PAGE_BIT = 0x8000_0000 | 0
 
 /**
  * Sets apart equal addresses that mean different memory, by bits for the high word of an address that no address space
@@ -67,6 +68,15 @@ export class AddressSpaces {
       this.lastHi = hi
     }
     return pages ^ this.lastBits
+  }
+
+  /** As `of` for an event that is about a process: `NO_SPACE` if no event about a block was of that process. */
+  known(batch: EventBatch, i: number): number {
+    if ((this.told & HAS_PROCESS) === 0) return NO_SPACE
+    if (((batch.mask[i] as number) & HAS_PROCESS) === 0) return 0
+    const { words } = batch.process
+    const slot = this.processes.find((words[2 * i + LO] as number) | 0, (words[2 * i + HI] as number) | 0)
+    return slot < 0 ? NO_SPACE : (this.processes.values[slot] as number)
   }
 
   /**

@@ -1,8 +1,8 @@
 import { HI, LO } from '../bytes/u64.js'
 import type { EventBatch, U64Column } from '../event/batch.js'
 import { Api, FieldBit, fieldSet, Kind, Outcome } from '../event/fields.js'
-import { BY_KERNEL, INDEXED } from '../kernel/layouts/live.js'
-import { AddressSpaces } from './address-spaces.js'
+import { BY_KERNEL, INDEXED, LEAVES, NO_SPACE } from '../kernel/layouts/live.js'
+import { AddressSpaces, PAGE_BIT } from './address-spaces.js'
 import { BlockEffect } from './block-effect.js'
 
 const HAS_ADDRESS = FieldBit.address
@@ -12,7 +12,7 @@ const HAS_SIZE = FieldBit.size
 const HAS_OUTCOME = FieldBit.outcome
 const HAS_API = FieldBit.api
 const HAS_PROCESS = FieldBit.process
-const { existing: EXISTING, free: FREE, realloc: REALLOC } = Kind
+const { existing: EXISTING, free: FREE, realloc: REALLOC, 'process-end': PROCESS_END } = Kind
 const { none: STAYED, allocated: ALLOCATED, freed: FREED } = Outcome
 const { began: BEGAN, ended: ENDED, nothing: NOTHING, failed: FAILED } = BlockEffect
 
@@ -44,6 +44,8 @@ export class BlockKeys {
   spaces = this.ends
   /** Some of them are not 0. */
   private hasSpaces = false
+  /** Some event of this trace has a process. */
+  hasProcesses = false
   /** What `identify` found. */
   readonly one = { isIndexed: false, endsLo: 0, endsHi: 0, beginsLo: 0, beginsHi: 0 }
 
@@ -53,6 +55,7 @@ export class BlockKeys {
   /** Another trace begins. */
   clear(): void {
     this.addressSpaces.clear()
+    this.hasProcesses = false
   }
 
   /** Finds the address spaces of events `from` to `to` of a batch; kernel/live/keys.ts does the rest. */
@@ -71,11 +74,12 @@ export class BlockKeys {
         ((fields & HAS_PROCESS) !== 0 || ((fields & HAS_API) !== 0 && api[i] === PAGES)) &&
         // Events that are about no block must not number a process.
         (kind[i] as number) <= EXISTING
-      const space = isSet ? addressSpaces.of(batch, i) : 0
+      const space = isSet ? addressSpaces.of(batch, i) : kind[i] === PROCESS_END ? addressSpaces.known(batch, i) : 0
       spaces[row] = space
       all |= space
     }
     this.hasSpaces ||= all !== 0
+    this.hasProcesses ||= (all & ~PAGE_BIT) !== 0
   }
 
   /** Reads event i of a batch to row 0. For many events, `LiveSet.read` is faster. */
@@ -101,7 +105,7 @@ export class BlockKeys {
     ends[LO] = begins[LO] = lo
     ends[HI] = begins[HI] = hi ^ keySpace
     if (kind > EXISTING) {
-      intents[0] = 0
+      intents[0] = kind === PROCESS_END && space !== NO_SPACE ? LEAVES : 0
       return
     }
     const isNull = (lo | hi) === 0

@@ -12,6 +12,7 @@ const HAS_PROCESS = FieldBit.process
 const HAS_API = FieldBit.api
 const KMALLOC = Api.kmalloc
 const LAST_OF_BLOCKS = Kind.existing
+const PROCESS_END = Kind['process-end']
 /** The fields that a reader of the format must see unchanged. */
 const SEEN = BlockEffect.began | BlockEffect.ended | BlockEffect.unknown | BlockEffect.reused
 /** Events that are about no block. */
@@ -98,6 +99,8 @@ export class Collisions {
       const effect = before.effects[row] as number
       if (((effect ^ (after.effects[row] as number)) & SEEN) !== 0) return row
       const space = spaces[row] as number
+      // Formats that cannot tell processes apart have no ends of them.
+      if (batch.kind[from + row] === PROCESS_END) continue
       if (!this.isLate || space === after.keys.spaces[row] || (effect & NO_BLOCK) !== 0) continue
       // It may be about a block that was not followed. Those are taken to be of the first process, as heapmon has them.
       if (space >= 0) this.firstSpace ??= space

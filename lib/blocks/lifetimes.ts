@@ -8,7 +8,7 @@ import type { SpacesError } from './address-spaces.js'
 import { LiveSet } from './live-set.js'
 
 const { began: BEGAN, ended: ENDED, reused: REUSED, nothing: NOTHING, failed: FAILED } = BlockEffect
-const { free: FREE, realloc: REALLOC } = Kind
+const { free: FREE, realloc: REALLOC, 'process-end': PROCESS_END } = Kind
 
 /** With the label of a realloc: its block has no label before it, so it is to become an allocation. */
 export const BEGINS_HERE = 0x8000_0000
@@ -36,7 +36,7 @@ export type LabelByKey = (keys: BlockKeys, labels: Uint32Array, from: number, to
  *
  * With `keepsWhole`, nothing is left of a block but what comes after it got a label: frees and reallocs lose their own
  * label if their block has none, as do frees of NULL, and a realloc whose own label is the first of its block gets
- * `BEGINS_HERE` with it.
+ * `BEGINS_HERE` with it. The end of a process that ends blocks with a label gets that of one of them.
  *
  * Memory grows with the number of live blocks that have a label, or come of a realloc or of a kernel's function: 35 to
  * 140 bytes for each of the most there were at a time.
@@ -109,7 +109,8 @@ export class Lifetimes {
 
   /** Passes labels on from block to event and from event to block, in the order of the events. */
   private share({ kind: kinds }: EventBatch, labels: Uint32Array, from: number, to: number): void {
-    const { effects, ended, begun, words, keys } = this.liveSet
+    const { effects, ended, begun, gone, words, keys } = this.liveSet
+    let left = 0
     const { intents, ends, begins } = keys
     const { keepsWhole } = this
     let { freedLo, freedHi, freedLabel, allocatedLo, allocatedHi } = this
@@ -118,6 +119,10 @@ export class Lifetimes {
       const kind = kinds[i] as number
       if (effect === 0) {
         if (keepsWhole && kind === FREE) labels[i] = 0
+        if (kind !== PROCESS_END) continue
+        // The end of a process is the end of all of its blocks.
+        for (; gone[left] === row; left += 2)
+          if (keepsWhole && labels[i] === 0) labels[i] = words[gone[left + 1] as number] as number
         continue
       }
       const block = ended[row] as number

@@ -31,6 +31,11 @@ export class LiveSet {
    */
   begun = NO_NUMBERS
   /**
+   * For each block that ended with its process, at an event of the kind `process-end`: the row of that event, and the
+   * number of the block. In the order of the rows.
+   */
+  gone = NO_NUMBERS
+  /**
    * The words of block n, `words[n * width .. (n + 1) * width)`, which are arbitrary when the block begins. Replaced
    * when the number of blocks grows.
    */
@@ -116,8 +121,11 @@ export class LiveSet {
   /** The second half: applies the rows that were read. @throws RangeError when there is no memory for the blocks */
   apply(rows: number): void {
     const { run } = this
+    if (this.keys.hasProcesses && run.watch() === 0) throw tooManyBlocks()
     const done = run.follow(rows)
     this.look()
+    const gone = run.goneCount.value
+    this.gone = gone === 0 ? NO_NUMBERS : new Int32Array(run.memory.buffer, run.gone.value, 2 * gone)
     if (done < rows) throw tooManyBlocks()
     const numbers = run.numbers.value
     if (numbers >= this.room) this.widen(numbers + 1)

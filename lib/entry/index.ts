@@ -147,6 +147,7 @@ export type {
   OtherEvent,
   ReallocEvent,
   ReserveEvent,
+  ProcessEvent,
   ThreadEvent,
   TraceEvent,
 } from '../event/trace-event.js'

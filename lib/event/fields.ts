@@ -21,6 +21,11 @@ export const KINDS = [
   'lost',
   /** A record of a kind that the model does not have, preserved; `code` is the format's own number for it. */
   'other',
+  /**
+   * A process, which `process` names, has ended, or an exec has replaced its program: none of its blocks is live any
+   * more. Without `process`, that of all events without one.
+   */
+  'process-end',
 ] as const
 /** The name of a kind of event. */
 export type KindName = (typeof KINDS)[number]

@@ -118,6 +118,11 @@ export interface ThreadEvent extends Having<Origin | 'address'> {
   kind: 'thread-create' | 'thread-destroy'
 }
 
+/** A process ends, or an exec replaces its program: its live blocks are never freed. */
+export interface ProcessEvent extends Having<Origin> {
+  kind: 'process-end'
+}
+
 /** A remark in the trace. */
 export interface CommentEvent extends Having<Origin | 'text'> {
   kind: 'comment'
@@ -138,4 +143,13 @@ export interface OtherEvent extends EventFields {
  * they record. Addresses, sizes, times and other 64-bit values are bigints.
  */
 export type TraceEvent =
-  AllocEvent | FreeEvent | ReallocEvent | ReserveEvent | HeapEvent | ThreadEvent | CommentEvent | LostEvent | OtherEvent
+  | AllocEvent
+  | FreeEvent
+  | ReallocEvent
+  | ReserveEvent
+  | HeapEvent
+  | ThreadEvent
+  | ProcessEvent
+  | CommentEvent
+  | LostEvent
+  | OtherEvent

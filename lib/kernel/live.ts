@@ -16,6 +16,10 @@ export interface LiveExports extends KernelExports {
   readonly numbers: Global
   readonly isSeeded: Global
   seed(low: number, high: number): void
+  /** For each block that ended with its process, in order: the row of that end, and the number of the block. */
+  readonly gone: Global
+  readonly goneCount: Global
+  watch(): number
   clear(): number
   find(low: number, high: number, isIndex: boolean): number
   intend(rows: number): void

@@ -1,7 +1,7 @@
 import { Intervals } from '../bytes/intervals.js'
 import { HI, LO, WORD } from '../bytes/u64.js'
 import { BATCH_EVENTS, type EventBatch } from '../event/batch.js'
-import { FieldBit } from '../event/fields.js'
+import { FieldBit, Kind } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
 import { lostPlaces } from '../event/lost-events.js'
 import { showValue } from '../event/message-text.js'
@@ -12,6 +12,7 @@ import type { BlockKeys } from '../blocks/block-keys.js'
 import { BlockEffect } from '../blocks/block-effect.js'
 import { LiveSet } from '../blocks/live-set.js'
 
+const PROCESS_END = Kind['process-end']
 const HAS_INDEX = FieldBit.index
 const HAS_ADDRESS = FieldBit.address
 const HAS_SIZE = FieldBit.size
@@ -184,11 +185,13 @@ export class Verifier {
     const { liveSet, extent, intervals } = this
     const { mask } = batch
     liveSet.follow(batch, from, to)
-    const { effects, ended, begun, words, keys } = liveSet
+    const { effects, ended, begun, gone, words, keys } = liveSet
+    let next = 0
     for (let i = from; i < to; i++) {
       if (((mask[i] as number) & (HAS_TIME | HAS_SEQUENCE)) !== 0) this.checkOrder(batch, i)
       const row = i - from
       const effect = effects[row] as number
+      if (batch.kind[i] === PROCESS_END) for (; gone[next] === row; next += 2) this.vacate(gone[next + 1] as number)
       if (effect === 0) continue
       if ((effect & BlockEffect.unknown) !== 0)
         this.note((effect & BlockEffect.again) !== 0 ? 'double-free' : 'unknown-free', batch, i)

@@ -53,7 +53,8 @@ static int next_slot(struct process *p) {
 static int next_time(struct process *p, uint64_t *time) {
   if (!next_slot(p)) return 0;
   uint64_t tail = p->region->rings[p->last_slot].tail;
-  *time = (word(p, p->last_slot, tail) & 255) < R_MODULE ? word(p, p->last_slot, tail + 2) : 0;
+  uint64_t kind = word(p, p->last_slot, tail) & 255;
+  *time = kind < R_MODULE || kind == R_THREAD_END ? word(p, p->last_slot, tail + 2) : 0;
   return 1;
 }
 
@@ -115,8 +116,10 @@ static void take(struct process *p) {
     return;
   }
   for (uint32_t i = 0; i < words; i++) record[i] = word(p, slot, tail + i);
-  if (p->is_held && p->held_slot != slot) split_held(p);
-  if (kind == R_MODULE) {
+  if (p->is_held && p->held_slot != slot && kind != R_THREAD_END) split_held(p);
+  if (kind == R_THREAD_END) {
+    pack_thread_end(p, ring->tid, record[2]);
+  } else if (kind == R_MODULE) {
     pack_module(p, record[2], record[3], record[4], (const uint8_t *)(record + 1 + MODULE_WORDS), record[5], record[6]);
   } else if (kind == R_UNLOADED) {
     pack_unloaded(p, record[2]);

@@ -17,6 +17,7 @@ enum {
   T_PROCESS = 1, T_MODULE, T_FRAME, T_NODE, T_THREAD, T_LOST, T_END,
   E_MALLOC, E_CALLOC, E_ALIGNED, E_NEW_REALLOC, E_REALLOC, E_FREE, E_RELEASED, E_KEPT,
   T_CHILD, T_SWITCH, T_UNLOADED, T_NAME, E_EXISTING, E_FREE_STACK, E_RESIDENT,
+  E_PROCESS_END, E_THREAD_END,
   SAME_STACK = 0x80,
 };
 
@@ -74,7 +75,7 @@ static void put_difference(uint64_t value, uint64_t from) {
 
 /* "-" stands for descriptor 3; the number of events is then written to descriptor 4 when all is written. */
 static int pack_open(const char *path) {
-  static const uint8_t magic[8] = { 0x89, 'H', 'F', 'R', 'E', 'C', '\n', 1 };
+  static const uint8_t magic[8] = { 0x89, 'H', 'F', 'R', 'E', 'C', '\n', 2 };
   if (path[0] == '-') {
     out_fd = 3;
     whole_fd = 4;
@@ -101,8 +102,41 @@ static void pack_first(struct process *p, const char *command, uint32_t length) 
   put_command(command, length);
 }
 
+/* Times of threads differ by less than the time that a call takes; the order of events is that of their numbers. */
+static void put_time(uint64_t time) {
+  if (time < last_time) time = last_time;
+  put_number(time - last_time);
+  last_time = time;
+}
+
+/* A process that has ended, and since when that is known, if nothing was written since: the trace may end with it. */
+static uint32_t ended_process;
+static uint64_t ended_time;
+
+static void pack_ended(void) {
+  if (ended_process == 0) return;
+  if (ended_process != last_process) {
+    begin_record(T_SWITCH);
+    put_number(ended_process);
+  }
+  last_process = ended_process;
+  ended_process = 0;
+  begin_record(E_PROCESS_END);
+  put_time(ended_time);
+  events++;
+}
+
+/* The process, which has ended after all of its events, or become another program. */
+static void pack_process_end(const struct process *p, uint64_t time) {
+  if (p->number == 0) return;
+  pack_ended();
+  ended_process = p->number;
+  ended_time = time;
+}
+
 /* What follows is of this process. */
 static void pack_switch(struct process *p) {
+  pack_ended();
   if (p->number == last_process) return;
   if (p->number == 0) {
     p->number = ++process_count;
@@ -227,13 +261,6 @@ static void pack_thread(struct process *p, uint32_t tid) {
   put_number(tid);
 }
 
-/* Times of threads differ by less than the time that a call takes; the order of events is that of their numbers. */
-static void put_time(uint64_t time) {
-  if (time < last_time) time = last_time;
-  put_number(time - last_time);
-  last_time = time;
-}
-
 static void put_address(uint64_t address) {
   put_difference(address, last_address);
   last_address = address;
@@ -270,6 +297,13 @@ static void pack_free_stack(uint64_t time, uint64_t address, uint32_t node) {
   pack_free(node == last_node ? E_FREE_STACK | SAME_STACK : E_FREE_STACK, time, address);
   if (node != last_node) put_difference(node, last_node);
   last_node = node;
+}
+
+static void pack_thread_end(struct process *p, uint32_t tid, uint64_t time) {
+  pack_thread(p, tid);
+  begin_record(E_THREAD_END);
+  put_time(time);
+  events++;
 }
 
 static void pack_resident(struct process *p, uint64_t time, uint64_t bytes) {

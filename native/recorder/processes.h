@@ -113,9 +113,11 @@ static void begin_process(uint32_t i) {
   else pack_first(p, p->region->command, p->region->command_length);
 }
 
-static void end_process(uint32_t i) {
+/* time: when it was still there. */
+static void end_process(uint32_t i, uint64_t time) {
   struct process *p = processes[i];
   note_losses(p);
+  pack_process_end(p, time);
   if (p->pid_fd >= 0) close(p->pid_fd);
   if (p->statm_fd >= 0) close(p->statm_fd);
   for (uint32_t slot = 0; slot < SLOTS; slot++) free(p->stacks[slot]);
@@ -148,19 +150,21 @@ static int is_new(uint32_t i) {
 
 /*
  * Looks for processes that have begun, in the order in which they did. What is ready before another one was seen first
- * is seen when all are looked at again.
+ * is seen when all are looked at again. Returns whether there were any.
  */
-static void find_processes(void) {
+static int find_processes(void) {
   uint32_t last = 0;
   for (uint32_t i = 0; i < REGIONS; i++)
     if (is_new(i) && regions[i]->begun > last) last = regions[i]->begun;
+  int is_any = last > 0;
   while (last > 0) {
     uint32_t next = REGIONS;
     for (uint32_t i = 0; i < REGIONS; i++)
       if (is_new(i) && regions[i]->begun <= last && (next == REGIONS || regions[i]->begun < regions[next]->begun)) next = i;
-    if (next == REGIONS) return;
+    if (next == REGIONS) break;
     begin_process(next);
   }
+  return is_any;
 }
 
 /* Notes which processes have ended. Their events are all there then. `program` is waited for by the caller. */
@@ -173,16 +177,22 @@ static void find_ended(pid_t program) {
 
 /*
  * Takes what has come until `limit`, of all processes in the order of time. What one of them has from before, but shows
- * later, has the time of the event before it. Returns the number of events.
+ * later, has the time of the event before it. A process ends before what others do after its last event, because they
+ * may have waited for it. Returns the number of events.
  */
 static uint64_t drain(uint64_t limit) {
+  static uint64_t drained;
   uint64_t taken = 0;
   for (;;) {
     struct process *first = NULL;
     uint64_t least = 0, other = limit, time;
     for (uint32_t i = 0; i < region_end; i++) {
       struct process *p = processes[i];
-      if (p == NULL || !next_time(p, &time)) continue;
+      if (p == NULL) continue;
+      if (!next_time(p, &time)) {
+        if (p->is_gone) end_process(i, drained);
+        continue;
+      }
       if (first == NULL || time < least) {
         if (first != NULL && least < other) other = least;
         first = p;
@@ -195,12 +205,11 @@ static uint64_t drain(uint64_t limit) {
   }
   for (uint32_t i = 0; i < region_end; i++) {
     struct process *p = processes[i];
-    uint64_t time;
-    if (p == NULL) continue;
+    if (p == NULL || p->is_gone) continue;
     note_losses(p);
-    if (!p->is_gone) free_slots(p);
-    else if (!next_time(p, &time)) end_process(i);
+    free_slots(p);
   }
+  drained = limit;
   return taken;
 }
 

@@ -116,11 +116,13 @@ static void record(int *status) {
   uint64_t next_tick = 0;
   for (unsigned ticks = 0;;) {
     uint32_t bell = __atomic_load_n(&control->bell, __ATOMIC_SEQ_CST);
+    /* What comes later waits, so that the ends of processes that it may have waited for are known by then. */
+    uint64_t time = now();
     if (!is_program_over && waitpid(program, status, WNOHANG) == program) is_program_over = 1;
     find_ended(is_program_over ? 0 : program);
-    find_processes();
+    /* One that has begun may have ended already. */
+    if (find_processes()) find_ended(is_program_over ? 0 : program);
     __atomic_store_n(&control->sleeping, 0, __ATOMIC_SEQ_CST);
-    uint64_t time = now();
     uint64_t taken = drain(time);
     if (time >= next_tick) {
       next_tick = time + TICK_NS;

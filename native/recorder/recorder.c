@@ -9,12 +9,6 @@
 #include "threads.h"
 #include "usable.h"
 
-static inline uint64_t now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 /*
  * Numbers an event and hands it over. Its number is taken when there is room for it, so that the reader never waits for
  * a number whose thread waits for the reader.

@@ -105,12 +105,14 @@ enum {
   R_MODULE,
   R_UNLOADED,
   R_NAME,
+  R_THREAD_END, /* the thread ends; with its time */
 };
 #define EVENT_WORDS 4u
 #define ALLOC_WORDS 7u
 #define MODULE_WORDS 6u
 #define UNLOADED_WORDS 3u
 #define NAME_WORDS 5u
+#define THREAD_END_WORDS 3u
 #define MAX_BUILD_ID 32u
 #define MAX_PATH 1024u
 /* The most words of a record. */

@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <linux/futex.h>
 #include <malloc.h>
@@ -68,6 +69,8 @@ struct thread {
   uint64_t head, tail;
   uint32_t tid;
   int busy, ending;
+  /* How often its destructor has been called. */
+  int rounds;
   uint32_t generation;
   /* The stack bounds that were used last. */
   uint64_t low, high;
@@ -111,6 +114,12 @@ static int is_forked, has_free_stacks;
 static struct range seen[MODULES];
 static uint32_t seen_count;
 static uint64_t far_at = FAR;
+
+static inline uint64_t now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
 
 static long futex(uint32_t *word, int op, uint32_t value, const struct timespec *timeout) {
   return syscall(SYS_futex, word, op, value, timeout, NULL, 0);

@@ -53,7 +53,7 @@ static int try_attach(uint64_t pointer, struct thread **result) {
     t->words = ring_words + (size_t)slot * RING_WORDS;
     t->head = t->tail = ring->head;
     t->tid = ring->tid = (uint32_t)syscall(SYS_gettid);
-    t->ending = t->busy = t->is_short = 0;
+    t->ending = t->busy = t->is_short = t->rounds = 0;
     t->depth = 0;
     /* Nothing that was remembered of the slot's last thread is used again. */
     t->generation = generation - 1;
@@ -99,16 +99,33 @@ static void report_name(struct thread *t) {
   commit(t, NAME_WORDS);
 }
 
-/* The thread still frees blocks after this. The reader gives its slot to another one when the thread is gone. */
+/* Reports that the calling thread ends. */
+static void report_end(struct thread *t) {
+  if (!reserve(t, THREAD_END_WORDS)) return;
+  put(t, t->head, R_THREAD_END | THREAD_END_WORDS << 8);
+  put(t, t->head + 1, __atomic_add_fetch(&region->sequence, 1, __ATOMIC_SEQ_CST));
+  put(t, t->head + 2, now());
+  commit(t, THREAD_END_WORDS);
+}
+
+/*
+ * The destructor of the thread's value. The destructors of other values free blocks after it, so it asks for another
+ * round of all of them, until the last one. Then libc gives the thread's cache and arena back. The reader gives its slot
+ * to another thread when this one is gone.
+ */
 static void thread_ends(void *value) {
   struct thread *t = value;
   /* That of a thread of the parent process is no thread of this one. */
   if (!alive->alive || find((uint64_t)__builtin_thread_pointer()) != t) return;
+  int is_last = ++t->rounds >= PTHREAD_DESTRUCTOR_ITERATIONS;
   if (!t->busy) {
     t->busy = 1;
-    report_name(t);
+    if (t->rounds == 1) report_name(t);
+    if (is_last) report_end(t);
+    else pthread_setspecific(key, t);
     t->busy = 0;
   }
+  if (!is_last) return;
   t->ending = 1;
   __atomic_store_n(&t->ring->state, SLOT_ENDING, __ATOMIC_RELEASE);
 }

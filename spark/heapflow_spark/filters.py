@@ -14,7 +14,7 @@ FLAGS = {"kind": "--kind", "thread": "--thread", "process": "--process"}
 KINDS = frozenset(
     (
         "alloc", "free", "realloc", "existing", "reserve", "heap-create", "heap-destroy", "thread-create",
-        "thread-destroy", "comment", "lost", "other",
+        "thread-destroy", "comment", "lost", "other", "process-end",
     )
 )  # fmt: skip
 """The kinds that hf-filter knows. No event has any other."""

@@ -4,11 +4,13 @@ import type { WritableFormat } from '../../lib/event/format.js'
 import { BlockTable } from '../../lib/transforms/block-table/block-table.js'
 import type { BlockRow } from '../../lib/transforms/block-table/columns.js'
 import { CheckCollector } from '../../lib/transforms/check/measure.js'
+import { FateSurvey, type Fate } from '../../lib/transforms/fates/survey.js'
 import { Filter, type FilterOptions } from '../../lib/transforms/filter.js'
 import { ProfileCollector } from '../../lib/transforms/profile/collector.js'
 import { compareProfiles } from '../../lib/transforms/profile/difference.js'
 import { Repair } from '../../lib/transforms/repair/repair.js'
 import { ReportCollector } from '../../lib/transforms/report/collector.js'
+import { LiveLog } from '../../lib/transforms/report/live-log.js'
 import { plain } from '../../lib/transforms/report/plain.js'
 import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
 import type { Statistics } from '../../lib/transforms/statistics/result.js'
@@ -115,7 +117,7 @@ function expectReport(batches: readonly EventBatch[], statistics: Statistics): v
   )
 }
 
-function expectBlocks(batches: readonly EventBatch[], statistics: Statistics): void {
+function blockRows(batches: readonly EventBatch[]): BlockRow[] {
   const rows: BlockRow[] = []
   const table = new BlockTable({ spans: true })
   const take = () => {
@@ -128,12 +130,43 @@ function expectBlocks(batches: readonly EventBatch[], statistics: Statistics): v
   }
   table.end()
   take()
+  return rows
+}
+
+function expectBlocks(batches: readonly EventBatch[], statistics: Statistics): void {
+  const rows = blockRows(batches)
   const sum = (some: readonly BlockRow[]) => sumOf(some, ({ size = 0n }) => ({ blocks: 1, bytes: size }))
   expect(sum(rows)).toEqual(statistics.allocated)
   const sumOfEnding = (is: (ending: string) => boolean) => sum(rows.filter(({ ending }) => is(ending)))
   expect(sumOfEnding((ending) => ending === 'live')).toEqual(statistics.leaked)
   expect(sumOfEnding((ending) => ending === 'overlap')).toEqual(statistics.faults.overlaps)
   expect(sumOfEnding((ending) => ending !== 'live' && ending !== 'overlap')).toEqual(statistics.freed)
+}
+
+/** The blocks that leaked, and those live at the peak and at some other moments, are the same in all ways to find them. */
+function expectMoments(batches: readonly EventBatch[], statistics: Statistics): void {
+  const { events, leaked, peakBytes, timeline } = statistics
+  if (events === 0) return
+  const marked = ({ events: found }: Fate) => {
+    const marks = new Uint32Array(events + 1)
+    found.mark(marks, 0, events + 1)
+    return marks.reduce((sum, mark) => sum + mark, 0)
+  }
+  const [never, atPeak] = collect(new FateSurvey({ leaked: true, liveAt: 'peak' }), batches) as [Fate, Fate]
+  expect([marked(never), marked(atPeak)]).toEqual([leaked.blocks, peakBytes.blocks])
+  const log = new LiveLog()
+  for (const batch of batches) log.add(batch)
+  const rows = blockRows(batches)
+  for (const { event, live } of timeline.filter((_, i) => i % 7 === 0)) {
+    const at = log.at({ event })
+    expect(at.liveBlocks.reduce((sum, n) => sum + n, 0)).toBe(live.blocks)
+    const [fate] = collect(new FateSurvey({ liveAt: { event } }), batches) as [Fate]
+    expect(marked(fate)).toBe(live.blocks)
+    // Whether a block without an end outlives the event, its trace says.
+    if (new Set(batches.map(({ header }) => header)).size > 1) continue
+    const there = rows.filter(({ since, until }) => since <= event && (until === undefined || until > event))
+    expect(sumOf(there, ({ size = 0n }) => ({ blocks: 1, bytes: size }))).toEqual(live)
+  }
 }
 
 /** What a filter keeps and what its inverse keeps are all events. */
@@ -154,6 +187,7 @@ function expectEqualFigures(shape: Shape): void {
   expectReport(batches, statistics)
   expectCheck(batches, statistics)
   expectBlocks(batches, statistics)
+  expectMoments(batches, statistics)
   expectFilter(batches, { thread: 1n })
   expectFilter(batches, { size: { from: 10n, to: 100_000n } })
   expectFilter(batches, { kind: 'free' })

@@ -94,6 +94,7 @@ class Program {
       this.alloc(i)
     }
     if (reallocs !== 'none' && i % 5 === 0) this.resize(i)
+    if (this.shape.ends && i % 37 === 36) this.put({ kind: Kind['process-end'], block: i })
     if (this.shape.resident && i % 13 === 0) this.resident(i)
     if (faulty && i % 11 === 0) this.fault(i)
   }

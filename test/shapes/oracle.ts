@@ -122,6 +122,8 @@ export class Oracle {
       this.realloc(event)
     } else if (event.kind === 'reserve') {
       grow(event.type === 'internal' ? this.internal : this.reserved, size)
+    } else if (event.kind === 'process-end') {
+      for (const [name, block] of this.live) if (block.by.process === process) this.leak(name, block)
     }
     this.level()
     if (event.kind === 'other' && event.present !== undefined) {
@@ -288,6 +290,13 @@ export class Oracle {
     }
   }
 
+  /** A block is never freed. */
+  private leak(name: Name, block: Block): void {
+    for (const { leaked } of block.rows) grow(leaked, block.size)
+    grow(this.leaked, block.size)
+    this.remove(name, block)
+  }
+
   /** The number of a call that allocates or frees a block. */
   private call(process: bigint | undefined): number {
     const number = (this.calls.get(process) ?? 0) + 1
@@ -297,11 +306,7 @@ export class Oracle {
 
   /** No block outlives its trace. */
   private endTrace(): void {
-    for (const [name, block] of this.live) {
-      for (const { leaked } of block.rows) grow(leaked, block.size)
-      grow(this.leaked, block.size)
-      this.remove(name, block)
-    }
+    for (const [name, block] of this.live) this.leak(name, block)
     this.ended.clear()
     if (this.time !== undefined) this.times.push(this.time)
     this.time = undefined

@@ -28,6 +28,8 @@ export const DIMENSIONS = {
   outcomes: [false, true],
   /** Whether events have the resident set of the process now and then. */
   resident: [false, true],
+  /** Whether processes end, after which others have their numbers. */
+  ends: [false, true],
 } as const
 
 type Dimensions = typeof DIMENSIONS

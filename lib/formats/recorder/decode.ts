@@ -91,7 +91,7 @@ export class RecorderDecoder extends Definitions implements Decoder {
     const end = from < 0 ? from : this.stringEnd(1, from, 0)
     if (end < 0) return undefined
     const process = this.small(0)
-    this.header = headerOf(process < 0 ? undefined : process, decodeText(input.bytes.subarray(from, end)))
+    this.header = headerOf(this.version, process < 0 ? undefined : process, decodeText(input.bytes.subarray(from, end)))
     input.pos = end
     this.beginTrace()
     this.node = 0
@@ -123,7 +123,7 @@ export class RecorderDecoder extends Definitions implements Decoder {
         `${NAME}: the program was ended by ${SIGNALS[value] ? `SIG${SIGNALS[value]}` : `signal ${value}`}`,
       )
     if (this.header !== undefined) return undefined
-    this.header = headerOf()
+    this.header = headerOf(this.version)
     return new EventBatch(0, 0, this.header)
   }
 

@@ -5,12 +5,12 @@ import { FieldBit, fieldSet, Kind } from '../../event/fields.js'
 import { decodeText } from '../../event/strings.js'
 import { Stacks } from '../heaptrack/stacks.js'
 import { Tables, type Fault } from '../heaptrack/tables.js'
-import { NUMBERS, ORIGINS, RESIDENT, Tag } from './layout.js'
+import { NUMBERS, OLD_VERSION, ORIGINS, RESIDENT, Tag } from './layout.js'
 import { Modules } from './modules.js'
-import { addDifference } from './numbers.js'
+import { add, addDifference } from './numbers.js'
 import { RecordReader } from './record-reader.js'
 
-const { text: TEXT, process: PROCESS, thread: THREAD, count: COUNT } = FieldBit
+const { text: TEXT, process: PROCESS, thread: THREAD, time: TIME, count: COUNT } = FieldBit
 const LOST_FIELDS = fieldSet('time', 'count')
 const RESIDENT_FIELDS = fieldSet('time', 'code', 'present')
 /** Most processes of one trace. */
@@ -49,7 +49,8 @@ export abstract class Definitions extends RecordReader {
     if (tag === Tag.child) return this.readChild(batch, i)
     if (tag === Tag.name) return this.readName(batch, i)
     const count = NUMBERS[tag] ?? 0
-    if (count === 0 || tag === Tag.process || tag === Tag.end) {
+    const isEnd = tag === Tag.processEnd || tag === Tag.threadEnd
+    if (count === 0 || (isEnd && this.version === OLD_VERSION) || tag === Tag.process || tag === Tag.end) {
       this.malformed(`a record of unknown type 0x${tag.toString(16)}`, i)
       return -1
     }
@@ -57,6 +58,7 @@ export abstract class Definitions extends RecordReader {
     if (next < 0) return -1
     if (tag === Tag.unloaded) return this.unload(batch, i, next)
     if (tag === Tag.lost) return this.lost(batch, i, next)
+    if (isEnd) return this.ended(tag, batch, i, next)
     return this.defined(next, this.defineNumbers(tag), i) ? 0 : -1
   }
 
@@ -109,6 +111,18 @@ export abstract class Definitions extends RecordReader {
     batch.thread.words.set(thread, 2 * i)
     batch.time.words.set(this.time, 2 * i)
     batch.elements.words.set(this.numbers.subarray(0, 2), 2 * i)
+    this.input.pos = next
+    return 1
+  }
+
+  /** The current thread or process has ended: stores event i. */
+  private ended(tag: number, batch: EventBatch, i: number, next: number): number {
+    const isThread = tag === Tag.threadEnd
+    add(this.time, this.numbers, 0)
+    batch.kind[i] = isThread ? Kind['thread-destroy'] : Kind['process-end']
+    batch.mask[i] = (isThread ? THREAD | TIME : TIME) | this.ofProcess(batch, i)
+    if (isThread) batch.thread.words.set(this.thread, 2 * i)
+    batch.time.words.set(this.time, 2 * i)
     this.input.pos = next
     return 1
   }

@@ -6,8 +6,9 @@ import { info } from './info.js'
 /** The format's name in folders, commands, headers and messages. */
 export const NAME = info.name
 
-/** The version of the format, which follows the magic number. */
-export const VERSION = 1
+/** The versions of the format, which follow the magic number. The first one has no ends of processes and threads. */
+export const OLD_VERSION = 1
+export const VERSION = 2
 
 /** Longer command lines, paths and build ids are refused, in bytes. */
 export const MAX_STRING = 65_536
@@ -48,6 +49,10 @@ export const Tag = {
   freeStack: 21,
   /** How much of the process is resident. */
   resident: 22,
+  /** The current process has ended, or an exec has replaced its program. */
+  processEnd: 23,
+  /** The current thread ends. */
+  threadEnd: 24,
 } as const
 
 /** This bit of the tag of an event with a stack says that it has the stack of the one before it. */
@@ -56,7 +61,7 @@ export const SAME_STACK = 0x80
 /**
  * The number of numbers in each record, by tag; for an allocation, with that of its stack. 0 for records with strings.
  */
-export const NUMBERS: readonly number[] = [0, 0, 0, 2, 2, 1, 1, 3, 5, 6, 6, 5, 6, 2, 2, 2, 0, 1, 1, 0, 3, 3, 2]
+export const NUMBERS: readonly number[] = [0, 0, 0, 2, 2, 1, 1, 3, 5, 6, 6, 5, 6, 2, 2, 2, 0, 1, 1, 0, 3, 3, 2, 1, 1]
 
 /** How a process came to be, by its number in the record of the process: the words before that of its parent. */
 export const ORIGINS: readonly string[] = ['forked by', 'in place of', 'started by']
@@ -76,12 +81,12 @@ export const SIGNALS: readonly string[] = (
 ).split(' ')
 
 /** The header of a trace. */
-export function headerOf(process?: number, command?: string): TraceHeader {
+export function headerOf(version: number, process?: number, command?: string): TraceHeader {
   return {
     format: NAME,
     timeUnit: 'ns',
     layout: {
-      version: VERSION,
+      version,
       ...(process !== undefined && { process }),
       ...(command !== undefined && command !== '' && { command }),
     },
@@ -99,4 +104,6 @@ export const CARRIED: Carried = {
   lost: fieldSet('process', 'thread', 'time', 'count'),
   other: fieldSet('process', 'time', 'code', 'present'),
   comment: fieldSet('process', 'thread', 'text'),
+  'thread-destroy': fieldSet('process', 'thread', 'time'),
+  'process-end': fieldSet('process', 'time'),
 }

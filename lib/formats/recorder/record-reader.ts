@@ -1,7 +1,7 @@
 import { Input } from '../../bytes/input.js'
 import { HI, LO } from '../../bytes/u64.js'
 import { limit, malformed, truncated, type TraceError, type TracePosition } from '../../event/error.js'
-import { MAX_STRING, NAME, VERSION } from './layout.js'
+import { MAX_STRING, NAME, OLD_VERSION, VERSION } from './layout.js'
 import { readNumbers, SHORT } from './numbers.js'
 import { MAGIC } from './sniff.js'
 
@@ -15,6 +15,8 @@ export abstract class RecordReader {
   /** The number of events delivered. */
   protected delivered = 0
   protected fault: TraceError | undefined
+  /** The version of the format. */
+  protected version = VERSION
 
   feed(chunk: Uint8Array): void {
     this.input.feed(chunk)
@@ -42,9 +44,10 @@ export abstract class RecordReader {
     const wrong = MAGIC.findIndex((byte, i) => i < left && bytes[pos + i] !== byte)
     if (wrong >= 0) this.fault = malformed('not the beginning of a recording', this.here(0))
     else if (left < length) this.starve(0, left === 0 ? 'the input is empty' : 'the input ends within its beginning')
-    else if (bytes[pos + length - 1] !== VERSION)
+    else if (bytes[pos + length - 1] !== VERSION && bytes[pos + length - 1] !== OLD_VERSION)
       this.fault = malformed(`version ${bytes[pos + length - 1]} of the format is not known`, this.here(0))
     else {
+      this.version = bytes[pos + length - 1] as number
       input.pos += length
       return true
     }

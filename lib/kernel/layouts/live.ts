@@ -7,6 +7,10 @@ export const REUSED = 16
 export const NOTHING = 32
 export const FAILED = 64
 
-/** Only in what an event is to do: the keys are indices; a function of a kernel is to end a block. */
+/** Only in what an event is to do: the keys are indices; a function of a kernel is to end a block; a process ends. */
 export const INDEXED = 128
 export const BY_KERNEL = 16
+export const LEAVES = 4
+
+/** Instead of the bits of an address space: no event about a block was of this process. */
+export const NO_SPACE = -1

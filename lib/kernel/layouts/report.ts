@@ -51,3 +51,6 @@ export const OVERLAP = 2
 export const FAILED = 3
 export const ZERO_SIZE = 4
 export const UNKNOWN_REALLOC = 5
+
+/** The most blocks of a process that ends at a time. */
+export const MOST_GONE = 4096

@@ -1,6 +1,6 @@
 /**
- * The total figures of a trace: offsets in bytes of the numbers of blocks and the sums of their bytes. The last are
- * blocks that were live when another one began at the same address.
+ * The total figures of a trace: offsets in bytes of the numbers of blocks and the sums of their bytes. The last but one
+ * are blocks that were live when another one began at the same address, the last those that ended with their process.
  */
 export const ALLOCATIONS = 0
 export const FREES = 8
@@ -14,6 +14,8 @@ export const SMALLEST = 96
 export const LARGEST = 104
 export const OVERLAPS = 112
 export const OVERLAP_BYTES = 120
+export const UNFREED = 136
+export const UNFREED_BYTES = 144
 
 /** The moment of a peak: offsets of event, blocks, bytes, bytes allocated, whether the time is known, and time. */
 export const AT_EVENT = 0

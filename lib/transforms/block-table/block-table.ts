@@ -52,6 +52,7 @@ const {
 } = RowBit
 const { began: BEGAN, ended: ENDED, unknown: UNKNOWN, reused: REUSED } = BlockEffect
 const LAST_OF_BLOCKS = Kind.existing
+const PROCESS_END = Kind['process-end']
 const { address: HAS_ADDRESS, size: HAS_SIZE, time: HAS_TIME, api: HAS_API } = FieldBit
 const { process: HAS_PROCESS, thread: HAS_THREAD, oldAddress: HAS_OLD_ADDRESS } = FieldBit
 
@@ -80,6 +81,8 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
   private at = 0
   private followed = 0
   private first = 0
+  /** The next of the blocks that end with their process. */
+  private gone = 0
   private header: TraceHeader | undefined
   /** The unit of times in the first trace, as in `moment`, and whether the current trace has the same. */
   private unit = -1
@@ -157,6 +160,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
       this.first = this.at
       this.followed = Math.min(this.at + BATCH_EVENTS, batch.count)
       this.liveSet.follow(batch, this.first, this.followed)
+      this.gone = 0
       this.sites.begin(batch)
     }
     this.take(batch)
@@ -212,8 +216,9 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     // A realloc may write two rows: for its block, and for a block that was live at its new address.
     for (; this.at < this.followed && rows.count < BLOCK_ROWS - 1; this.at++) {
       const { at } = this
-      if ((kind[at] as number) > LAST_OF_BLOCKS) continue
       moment.event = this.events + at + 1
+      if (kind[at] === PROCESS_END && !this.endProcess(batch)) return
+      if ((kind[at] as number) > LAST_OF_BLOCKS) continue
       moment.blockEvents++
       const row = at - this.first
       const effect = effects[row] as number
@@ -243,6 +248,22 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
       this.begins(block, isResized ? old : 0, batch)
       callers.allocates(moment.event)
     }
+  }
+
+  /** Writes the blocks that end with their process at the current event. @returns false if there was no room for all */
+  private endProcess(batch: EventBatch): boolean {
+    const { at, rows, callers, liveSet } = this
+    const { gone, words } = liveSet
+    const row = at - this.first
+    for (; gone[this.gone] === row && rows.count < BLOCK_ROWS - 1; this.gone += 2) {
+      const block = gone[this.gone + 1] as number
+      this.writer.write(words, block, LIVE, batch, at)
+      this.lose(block)
+    }
+    if (gone[this.gone] === row) return false
+    callers.find(batch, at)
+    callers.frees()
+    return true
   }
 
   /** A block has ended or was resized. */

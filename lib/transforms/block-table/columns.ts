@@ -14,7 +14,7 @@ export const ENDINGS = [
   'resize',
   /** Another block began at its address; its free is missing. */
   'overlap',
-  /** The block was live when its trace ended. */
+  /** The block was never freed: it was live when its process or its trace ended. */
   'live',
 ] as const
 /** The name of an ending. */
@@ -36,7 +36,7 @@ export interface BlockRow {
   birth: bigint
   /** The event that gave it its last size: the same, or its last realloc. */
   since: bigint
-  /** The event that ended it; absent if the block was live at the end. */
+  /** The event that ended it, or its process; absent if the block was live at the end of the trace. */
   until?: bigint
   ending: EndingName
   process?: bigint

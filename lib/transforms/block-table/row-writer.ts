@@ -91,7 +91,7 @@ export class RowWriter {
    * Writes the row of a block.
    * @param words of all live blocks
    * @param ending its code
-   * @param batch the batch whose event i ends the block, or this size of it; none at the end of a trace
+   * @param batch the batch whose event i ends the block, this size of it, or its process; none at the end of a trace
    */
   write(words: Uint32Array, block: number, ending: number, batch?: EventBatch, i = 0): void {
     const { rows, sites, callers, moment } = this
@@ -138,7 +138,7 @@ export class RowWriter {
     if (moment.isIdentified) mask |= TEMPORARY_BIT | TEMPORARY_MEMRAY_BIT
     if (batch !== undefined) {
       mask |= this.writeEnd(row, batch, i)
-      if (ending !== OVERLAP) {
+      if (ending !== OVERLAP && ending !== LIVE) {
         mask |= this.writeCaller(row, batch, i)
         rows.temporary[row] = callers.isHeaptracks(since) ? 1 : 0
         rows.temporaryMemray[row] = callers.isMemrays(since, words[at + OWNER] as number) ? 1 : 0

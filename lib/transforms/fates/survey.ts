@@ -2,7 +2,7 @@ import { HI, LO, WORD } from '../../bytes/u64.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
 import { LiveSet } from '../../blocks/live-set.js'
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
-import { FieldBit } from '../../event/fields.js'
+import { FieldBit, Kind } from '../../event/fields.js'
 import { hasInventedAddresses, UNKNOWN_TEMPORARY, type TraceHeader } from '../../event/header.js'
 import { BoundedKeys, NONE } from '../statistics/bounded-keys.js'
 import { Sum } from '../statistics/sums.js'
@@ -10,6 +10,7 @@ import { EventSet } from './event-set.js'
 import { checkMoment, type Moment } from './moment.js'
 
 const { began: BEGAN, ended: ENDED, unknown: UNKNOWN, reused: REUSED } = BlockEffect
+const PROCESS_END = Kind['process-end']
 const HAS_SIZE = FieldBit.size
 const HAS_TIME = FieldBit.time
 const HAS_PROCESS = FieldBit.process
@@ -137,12 +138,17 @@ export class FateSurvey {
   private addRows(batch: EventBatch, from: number, to: number): void {
     const { liveSet, liveAt } = this
     liveSet.follow(batch, from, to)
-    const { effects, ended, begun } = liveSet
+    const { effects, ended, begun, gone } = liveSet
+    let next = 0
     const moment = typeof liveAt === 'object' && 'event' in liveAt ? liveAt.event : 0
     for (let i = from, row = 0; i < to; i++, row++) {
       const number = this.events + i + 1
       if (this.isTimed && !this.isSettled && this.isLater(batch, i)) this.settle(number - 1)
       const effect = effects[row] as number
+      if (batch.kind[i] === PROCESS_END) {
+        this.lastCalls[this.processOf(batch, i)] = 0
+        for (; gone[next] === row; next += 2) this.outlast(gone[next + 1] as number)
+      }
       if (effect !== 0) this.take(batch, i, number, effect, ended[row] as number, begun[row] as number)
       if (number === moment) this.settle(number)
     }
@@ -201,6 +207,12 @@ export class FateSurvey {
     this.liveBytes.subtract(words[at + SIZE] as number, words[at + SIZE + 1] as number)
     this.depart(numberAt(words, at + BIRTH))
     setNumber(words, at + BIRTH, 0)
+  }
+
+  /** A block ended with its process. */
+  private outlast(block: number): void {
+    if (this.options.leaked === true) this.leaked.add(numberAt(this.liveSet.words, block * WIDTH + BIRTH))
+    this.lose(block)
   }
 
   /** Remembers a block that ended if it was live at the peak. */

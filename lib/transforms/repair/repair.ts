@@ -17,7 +17,7 @@ import { Window } from './window.js'
 const HAS_TIME = FieldBit.time
 const HAS_SEQUENCE = FieldBit.sequence
 const HAS_THREAD = FieldBit.thread
-const { free: FREE, realloc: REALLOC } = Kind
+const { free: FREE, realloc: REALLOC, 'process-end': PROCESS_END } = Kind
 
 /** The changes that a repair can make, each counted separately. */
 export const REPAIRS = {
@@ -187,7 +187,10 @@ export class Repair implements BatchTransform {
       this.block(batch, i)
       return
     }
-    if (intent === BlockEffect.ended) {
+    if (batch.kind[i] === PROCESS_END) {
+      liveSet.take(batch, i)
+      for (let left = 1; left < liveSet.gone.length; left += 2) this.vacate(liveSet.gone[left] as number)
+    } else if (intent === BlockEffect.ended) {
       const effect = liveSet.take(batch, i)
       if ((effect & BlockEffect.unknown) === 0) {
         this.vacate(liveSet.ended[0] as number)

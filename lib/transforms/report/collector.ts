@@ -40,6 +40,9 @@ export class ReportCollector implements RowObserver {
   private hasInvented = false
   /** The number of events observed. */
   private observed = 0
+  /** Whether the kernel has generations, and the logarithm of the size of their slices. */
+  private hasGenerations = false
+  private shift = 0
 
   constructor() {
     this.collector.observer = this
@@ -64,18 +67,36 @@ export class ReportCollector implements RowObserver {
 
   observe(batch: EventBatch, from: number, to: number): void {
     const { collector, kernel } = this
-    if (!kernel.observe(batch, from, to, collector.kernel, collector.sites.size)) throw tooManyBlocks()
+    const shift = sliceShift(this.observed + to - from)
+    if (collector.kernel.run.goneCount.value > 0) this.useSlices(shift)
+    if (!kernel.observe(batch, from, to, collector.kernel, collector.sites.size, shift)) throw tooManyBlocks()
     this.problems.take(kernel, batch, from, this.observed)
     this.hasInvented ||= hasInventedAddresses(batch.header)
     this.observed += to - from
   }
 
   endTrace(): void {
-    const { collector, kernel, generations } = this
+    const { collector, kernel } = this
     const shift = sliceShift(this.observed)
+    this.useSlices(shift)
     if (kernel.run.endTrace(collector.kernel.run.numbers.value, shift) === 0) throw tooManyBlocks()
     kernel.refresh()
+    this.takeGenerations()
+  }
+
+  /** The kernel is about to note generations in slices of this size. */
+  private useSlices(shift: number): void {
+    if (shift !== this.shift) this.takeGenerations()
+    this.shift = shift
+    this.hasGenerations = true
+  }
+
+  private takeGenerations(): void {
+    const { kernel, generations, shift } = this
+    if (!this.hasGenerations) return
     generations.take(kernel, shift)
+    kernel.run.clearGenerations()
+    this.hasGenerations = false
   }
 
   /**

@@ -27,13 +27,13 @@ export function sliceShift(events: number): number {
   return shift
 }
 
-/** The live blocks at the end of each trace, by the slice of the stream that allocated them. */
+/** The live blocks at the end of each trace or their process, by the slice of the stream that allocated them. */
 export class Generations {
   private shift = 0
   private all: Slices = { blocks: [], bytes: [] }
   private readonly sites = new Map<number, Slices>()
 
-  /** Adds the kernel's figures at the end of a trace. @param shift that of its slices */
+  /** Adds the kernel's figures. @param shift that of its slices */
   take(kernel: ReportKernel, shift: number): void {
     const { run } = kernel
     while (this.shift < shift) {

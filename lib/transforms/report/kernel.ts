@@ -1,5 +1,6 @@
 import type { EventBatch } from '../../event/batch.js'
 import { fieldSet } from '../../event/fields.js'
+import { MOST_GONE } from '../../kernel/layouts/report.js'
 import { hasInventedAddresses } from '../../event/header.js'
 import { CountingKernel } from '../../kernel/counting.js'
 import type { Global, KernelExports } from '../../kernel/load.js'
@@ -7,8 +8,11 @@ import type { StatisticsKernel } from '../statistics/kernel.js'
 
 /** The exports of kernel/report.ts, documented in kernel/report/. */
 export interface ReportExports extends KernelExports {
-  observe(rows: number, numbers: number, sites: number, isInvented: boolean): number
+  observe(from: number, to: number, rows: number, numbers: number, sites: number, isInvented: boolean): number
   endTrace(numbers: number, shift: number): number
+  leaveProcess(blocks: number, shift: number): number
+  clearGenerations(): void
+  readonly GONE: Global
   snapshot(column: number): void
   joinColumns(): void
   seedPages(low: number, high: number): void
@@ -69,9 +73,17 @@ export class ReportKernel extends CountingKernel<ReportExports> {
   /**
    * Observes events `from` to `to` of a batch, which the other kernel has counted.
    * @param sites the number of their rows
+   * @param shift that of the slices of blocks that end with their process
    * @returns whether there was memory
    */
-  observe(batch: EventBatch, from: number, to: number, { run: counted }: StatisticsKernel, sites: number): boolean {
+  observe(
+    batch: EventBatch,
+    from: number,
+    to: number,
+    { run: counted }: StatisticsKernel,
+    sites: number,
+    shift: number,
+  ): boolean {
     const { run, columns } = this
     const rows = to - from
     for (const [name, bytes] of SHARED) {
@@ -79,7 +91,22 @@ export class ReportKernel extends CountingKernel<ReportExports> {
       new Uint8Array(run.memory.buffer, run[name].value, bytes * rows).set(source)
     }
     columns.put(batch, from, to, OBSERVED)
-    const isDone = run.observe(rows, counted.numbers.value, sites, hasInventedAddresses(batch.header)) !== 0
+    const isInvented = hasInventedAddresses(batch.header)
+    const observeTo = (row: number, end: number) =>
+      run.observe(row, end, rows, counted.numbers.value, sites, isInvented) !== 0
+    const gone = new Int32Array(counted.memory.buffer, counted.gone.value, 2 * counted.goneCount.value)
+    let row = 0
+    let isDone = true
+    for (let g = 0; g < gone.length && isDone;) {
+      const end = gone[g] as number
+      isDone = observeTo(row, end)
+      row = end
+      const list = new Uint32Array(run.memory.buffer, run.GONE.value, MOST_GONE)
+      let blocks = 0
+      for (; g < gone.length && gone[g] === end && blocks < MOST_GONE; g += 2) list[blocks++] = gone[g + 1] as number
+      isDone &&= run.leaveProcess(blocks, shift) !== 0
+    }
+    isDone &&= observeTo(row, rows)
     this.refresh()
     return isDone
   }

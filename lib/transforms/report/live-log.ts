@@ -14,7 +14,7 @@ import { NONE } from '../statistics/bounded-keys.js'
 
 const { began: BEGAN, ended: ENDED, reused: REUSED } = BlockEffect
 const { size: HAS_SIZE, time: HAS_TIME } = FieldBit
-const { realloc: REALLOC } = Kind
+const { realloc: REALLOC, 'process-end': PROCESS_END } = Kind
 
 /** The number of entries of a piece, and of all pieces: with times, 28 bytes each. */
 const PIECE = 65_536
@@ -90,16 +90,19 @@ export class LiveLog {
   private addRows(batch: EventBatch, from: number, to: number): void {
     const { liveSet, keys } = this
     liveSet.follow(batch, from, to)
-    const { effects, ended, begun, words } = liveSet
+    const { effects, ended, begun, gone, words } = liveSet
+    let next = 0
     const { mask, kind, size, time } = batch
     const hasSites = (batch.columns & HAS_SITE) !== 0
     if (hasSites) keys.begin(batch)
     for (let i = from, row = 0; i < to; i++, row++) {
       const fields = mask[i] as number
       if ((fields & HAS_TIME) !== 0) this.noteTime(time.words[2 * i + LO] as number, time.words[2 * i + HI] as number)
+      const event = this.events + i + 1
+      if (kind[i] === PROCESS_END)
+        for (; gone[next] === row; next += 2) this.end(event, words, (gone[next + 1] as number) * WIDTH)
       const effect = effects[row] as number
       if ((effect & (BEGAN | ENDED)) === 0) continue
-      const event = this.events + i + 1
       const old = (ended[row] as number) * WIDTH
       let site: number = NONE
       if ((effect & ENDED) !== 0) {

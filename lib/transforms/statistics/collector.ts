@@ -180,7 +180,8 @@ export class StatisticsCollector {
       .map(({ key, count }): ValueCount => ({ value: BigInt.asIntN(32, key), events: count }))
     const hasCpus = cpuCounts.length > 0
     const resident = kernel.number(run.RESIDENT.value)
-    const leaked = { blocks: this.leakedBlocks, bytes: this.leakedBytes }
+    const { unfreed } = figures
+    const leaked = { blocks: this.leakedBlocks + unfreed.blocks, bytes: this.leakedBytes + unfreed.bytes }
     const peakBytes = peakAt(kernel, run.PEAK_BYTES.value)
     const residentSet = residentSetOf(kernel, peakBytes.event)
     const temporary = { heaptrack: kernel.amount(run.HEAPTRACK.value), memray: kernel.amount(run.MEMRAY.value) }

@@ -13,6 +13,8 @@ export interface Figures {
   readonly smallest: bigint
   readonly largest: bigint
   readonly overlaps: Amount
+  /** Blocks that ended with their process. */
+  readonly unfreed: Amount
 }
 
 /** The kernel's counts so far. */
@@ -30,5 +32,6 @@ export function readKernelTotals(kernel: CountingKernel<KernelExports & { readon
     smallest: kernel.integer(at + Total.SMALLEST),
     largest: kernel.integer(at + Total.LARGEST),
     overlaps: amount(Total.OVERLAPS, Total.OVERLAP_BYTES),
+    unfreed: amount(Total.UNFREED, Total.UNFREED_BYTES),
   }
 }

@@ -305,6 +305,7 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and 
     const times = events.map(({ time }) => time as bigint)
     expect(times.every((time, i) => i === 0 || time >= (times[i - 1] as bigint))).toBe(true)
     expect(new Set(events.map(({ thread }) => thread)).size).toBe(25)
+    expect(events.filter(({ kind }) => kind === 'thread-destroy')).toHaveLength(24)
     expect(events.some(({ kind }) => kind === 'lost')).toBe(false)
   })
 
@@ -313,6 +314,7 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and 
     const { events } = eventsOf('churn.hfrec')
     checkBlocks(events)
     expect(events.filter(({ size }) => size === 777n)).toHaveLength(3600)
+    expect(events.filter(({ kind }) => kind === 'thread-destroy')).toHaveLength(1200)
     expect(events.some(({ kind }) => kind === 'lost')).toBe(false)
   })
 
@@ -371,7 +373,19 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and 
     ).toHaveLength(1)
     expect(texts).toContain('thread worker')
     const of = (process: bigint | undefined) =>
-      events.flatMap(({ kind, size, process: own }) => (own === process ? [`${kind} ${size ?? ''}`.trim()] : []))
+      events.flatMap(({ kind, size, process: own }) =>
+        own === process && kind !== 'process-end' ? [`${kind} ${size ?? ''}`.trim()] : [],
+      )
+    // The trace ends with the last one.
+    const ends = events.flatMap(({ kind, process = 1n }) => (kind === 'process-end' ? [process] : []))
+    expect(ends.toSorted()).toEqual([1n, 2n, 3n, 4n, 5n])
+    expect(ends.at(-1)).toBe(1n)
+    expect(of(undefined).slice(-3)).toEqual(['free', 'free', 'free'])
+    for (const process of [1n, 2n, 3n, 4n, 5n])
+      expect(events.findLast(({ process: own = 1n }) => own === process)?.kind).toBe('process-end')
+    const worker = events.find(({ size }) => size === 4444n)?.thread
+    expect(events.filter(({ thread }) => thread === worker).at(-1)?.kind).toBe('thread-destroy')
+    expect(events.filter(({ kind }) => kind === 'thread-destroy')).toHaveLength(1)
     expect(of(2n).filter((text) => !text.includes('1024'))).toEqual([
       'existing 1112',
       'free',

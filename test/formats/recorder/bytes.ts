@@ -1,7 +1,7 @@
 import { Tag } from '../../../lib/formats/recorder/layout.js'
 
 /** The first bytes of a recording, with its version. */
-export const BEGINNING = [0x89, 0x48, 0x46, 0x52, 0x45, 0x43, 0x0a, 1]
+export const BEGINNING = [0x89, 0x48, 0x46, 0x52, 0x45, 0x43, 0x0a, 2]
 
 /** A number of 7 bits a byte. */
 export function number(value: bigint | number): number[] {

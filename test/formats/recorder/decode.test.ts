@@ -85,12 +85,42 @@ describe('faults', () => {
   test.each([
     [[], 'truncated: the input is empty'],
     [BEGINNING.slice(0, 7), 'truncated: the input ends within its beginning'],
-    [[...BEGINNING.slice(0, 7), 2], 'malformed: version 2 of the format is not known'],
+    [[...BEGINNING.slice(0, 7), 3], 'malformed: version 3 of the format is not known'],
+    [[...BEGINNING.slice(0, 7), 1, ...PROCESS, ...r('processEnd', n(0))], 'malformed: a record of unknown type 0x17'],
+    [[...BEGINNING.slice(0, 7), 1, ...PROCESS, ...r('threadEnd', n(0))], 'malformed: a record of unknown type 0x18'],
     [[0x89, 0x50], 'malformed: not the beginning of a recording'],
     [[...BEGINNING, ...ONE], 'malformed: a record before that of the process'],
   ])('%j', (bytes, message) => {
     expect(read(Uint8Array.from(bytes)).error?.message).toContain(message)
   })
+})
+
+test('ends of threads and processes are events of the current ones', () => {
+  const { events, batches, error } = read(
+    recording(
+      PROCESS,
+      r('thread', n(7)),
+      r('malloc', n(1), d(0x1000), n(8), n(0), d(0)),
+      r('child', n(50), n(1), n(0), string('./app')),
+      r('thread', n(8)),
+      r('malloc', n(1), d(0x1000), n(8), n(0), d(0)),
+      r('threadEnd', n(3)),
+      r('processEnd', n(4)),
+      r('switch', n(1)),
+      r('thread', n(7)),
+      r('threadEnd', n(5)),
+      r('processEnd', n(0)),
+      end(6),
+    ),
+  )
+  expect(error).toBeUndefined()
+  expect(batches[0]?.header.layout).toMatchObject({ version: 2 })
+  expect(events.filter(({ kind }) => kind.endsWith('-end') || kind.endsWith('-destroy'))).toEqual([
+    { kind: 'thread-destroy', process: 2n, thread: 8n, time: 5n },
+    { kind: 'process-end', process: 2n, time: 9n },
+    { kind: 'thread-destroy', thread: 7n, time: 14n },
+    { kind: 'process-end', time: 14n },
+  ])
 })
 
 test('a program that could not be started is a trace without events', () => {

@@ -1,0 +1,153 @@
+/**
+ * Which process each block is of, so that the blocks of a process that ends are found at a cost that only depends on
+ * their number. A trace of one process needs none of this: nothing is kept before `watch` is called.
+ *
+ * The numbers of blocks that a process began are in a list. A number stays there when its block is freed, until another
+ * process begins a block with it, or its process ends: so a free costs nothing, and an allocation rarely.
+ */
+import { larger, logOf } from '../shared/grow'
+import { giveRoom } from './room'
+import { finishIf, isIndexIn, keyIn, live, numberIn, numbers, slotCount } from './set'
+
+/** The layout of 20 bytes for each number: the key, the process from 1 (0: in no list), and its neighbours in the list. */
+const KEY: usize = 0
+const OWNER: usize = 8
+const NEXT: usize = 12
+const BEFORE: usize = 16
+const BYTES: usize = 20
+/** A bit of the owner: the key is an index. */
+const INDEX: u32 = 1 << 31
+
+/** An address space has the number of its process in these bits: lib/blocks/address-spaces.ts. */
+const PROCESS_SHIFT: u32 = 16
+const LAST_PROCESS: u32 = 0x7fff
+/** The first number in the list of each process, by its owner. */
+const HEADS_LOG: u32 = 18
+
+let table: usize = 0
+let tableLog: u32 = 0
+let heads: usize = 0
+/** Whether blocks have owners. */
+export let isWatched: bool = false
+
+/** For each block that ended with its process, in order: the row of the end, and the number of the block. */
+export let gone: usize = 0
+let goneLog: u32 = 0
+export let goneCount: u32 = 0
+
+/** The owner of the blocks of an address space. */
+// @ts-ignore: decorator
+@inline
+function ownerOf(space: u32): u32 {
+  return ((space >> PROCESS_SHIFT) & LAST_PROCESS) + 1
+}
+
+// @ts-ignore: decorator
+@inline
+function at(number: u32): usize {
+  return table + <usize>number * BYTES
+}
+
+// @ts-ignore: decorator
+@inline
+function headOf(owner: u32): usize {
+  return heads + ((<usize>owner) << 2)
+}
+
+/** Forgets all blocks. */
+export function clearOwners(): void {
+  goneCount = 0
+  if (!isWatched) return
+  isWatched = false
+  giveRoom(table, tableLog)
+  table = 0
+  tableLog = 0
+  memory.fill(heads, 0, (<usize>1) << HEADS_LOG)
+}
+
+/** Another batch: no block has gone in it yet. */
+// @ts-ignore: decorator
+@inline
+export function beginGone(): void {
+  goneCount = 0
+}
+
+/** From now on blocks have owners; those that are live are of events without a process. @returns whether there is memory */
+export function watch(): bool {
+  if (isWatched) return true
+  if (heads == 0) heads = larger(0, 0, HEADS_LOG)
+  if (heads == 0 || !makeOwners(numbers)) return false
+  isWatched = true
+  const slots = slotCount()
+  for (let slot: u32 = 0; slot < slots; slot++) {
+    const number = numberIn(slot)
+    if (number != 0) own(number, keyIn(slot), isIndexIn(slot), 0)
+  }
+  return true
+}
+
+/** Makes room for the blocks up to a number. */
+function makeOwners(most: u32): bool {
+  const wanted = logOf((<u64>most + 1) * BYTES)
+  if (wanted <= tableLog) return true
+  const next = larger(table, tableLog, wanted)
+  if (next == 0) return false
+  table = next
+  tableLog = wanted
+  return true
+}
+
+/** A block begins, of the process of an address space. @returns whether there is memory */
+export function owns(number: u32, key: u64, isIndex: bool, space: u32): bool {
+  if ((<u64>number + 1) * BYTES > (<u64>1) << tableLog && !makeOwners(number)) return false
+  own(number, key, isIndex, space)
+  return true
+}
+
+function own(number: u32, key: u64, isIndex: bool, space: u32): void {
+  const block = at(number)
+  const owner = ownerOf(space)
+  const before = load<u32>(block, OWNER) & ~INDEX
+  store<u64>(block, key, KEY)
+  store<u32>(block, isIndex ? owner | INDEX : owner, OWNER)
+  if (before == owner) return
+  if (before != 0) {
+    const next = load<u32>(block, NEXT)
+    const last = load<u32>(block, BEFORE)
+    if (last != 0) store<u32>(at(last), next, NEXT)
+    else store<u32>(headOf(before), next)
+    if (next != 0) store<u32>(at(next), last, BEFORE)
+  }
+  const first = load<u32>(headOf(owner))
+  store<u32>(block, first, NEXT)
+  store<u32>(block, 0, BEFORE)
+  if (first != 0) store<u32>(at(first), number, BEFORE)
+  store<u32>(headOf(owner), number)
+}
+
+/** A process ends, that of an address space: its live blocks are gone. @returns whether there is memory */
+export function leaves(row: u32, space: u32): bool {
+  const list = headOf(ownerOf(space))
+  const wanted = logOf((<u64>goneCount + <u64>live) << 3)
+  if (wanted > goneLog) {
+    const next = larger(gone, goneLog, wanted)
+    if (next == 0) return false
+    gone = next
+    goneLog = wanted
+  }
+  let number = load<u32>(list)
+  store<u32>(list, 0)
+  while (number != 0) {
+    const block = at(number)
+    const isIndex = (load<u32>(block, OWNER) & INDEX) != 0
+    store<u32>(block, 0, OWNER)
+    if (finishIf(load<u64>(block, KEY), isIndex, number)) {
+      const place = gone + ((<usize>goneCount) << 3)
+      goneCount++
+      store<u32>(place, row)
+      store<u32>(place, number, 4)
+    }
+    number = load<u32>(block, NEXT)
+  }
+  return true
+}
