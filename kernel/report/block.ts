@@ -20,6 +20,8 @@ export const IS_LIVE: u32 = 1
 /** The block has an address; its address space is in the bits above these. */
 const IS_PLACED: u32 = 2
 const SPACE: u32 = 8
+/** It was there before, so its lifetime is not known. */
+export const UNBORN: u32 = 4
 
 /** Address spaces from this number on are not followed. */
 const SPACES: u32 = 4095

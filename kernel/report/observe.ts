@@ -38,7 +38,7 @@ import {
   OUTCOME_NONE,
 } from '../shared/event'
 import { addTo, count, raise, takeFrom } from '../statistics/sums'
-import { addressOf, BORN, EVENT, FLAGS, IS_LIVE, leave, makePlaces, place, RESIZED, SITE, SIZE, THREAD } from './block'
+import { addressOf, BORN, EVENT, FLAGS, IS_LIVE, leave, makePlaces, place, RESIZED, SITE, SIZE, THREAD, UNBORN } from './block'
 import { keepPages } from './pages'
 import { addPair, makePairs } from './pairs'
 import { makeSites, siteResizes } from './sites'
@@ -53,7 +53,7 @@ export const SITES: usize = memory.data(16576)
 export const THREADS: usize = memory.data(16576)
 export const PROCESSES: usize = memory.data(16576)
 
-/** Blocks that were freed, by `HEAT_SIDE` times the bits of their size plus the bits of their lifetime. */
+/** Blocks that were freed and whose birth is known, by `HEAT_SIDE` times the bits of their size plus the bits of their lifetime. */
 export const HEAT: usize = memory.data(HEAT_SIDE * HEAT_SIDE * 8)
 /** The same by site: the key is the site's row above `CELL_BITS`, plus the cell. */
 export const SITE_HEAT: usize = memory.data(TABLE_BYTES)
@@ -138,6 +138,7 @@ function follow(row: usize, effect: u32, isInvented: bool): void {
   let site = load<i32>(SITES + (row << 2))
   let born = blockEvents
   let resized: u32 = 0
+  let unborn: u32 = load<u8>(KIND + row) == KIND_EXISTING ? UNBORN : 0
   let before: u64 = 0
   let address: u64 = (mask & HAS_ADDRESS) != 0 ? load<u64>(ADDRESS + (row << 3)) : 0
   if (isDone) {
@@ -145,14 +146,17 @@ function follow(row: usize, effect: u32, isInvented: bool): void {
     before = load<u64>(from, SIZE)
     born = load<u64>(from, BORN)
     resized = load<u32>(from, RESIZED)
+    unborn = load<u32>(from, FLAGS) & UNBORN
     if (site < 0) site = load<i32>(from, SITE)
     if (address == 0) address = addressOf(from)
     addPair(MATRIX, ((<u64>load<u32>(from, THREAD)) << 32) | (<u64>thread), before)
     ends(from, before)
     if ((effect & BEGAN) == 0) {
-      const cell = bitsOf(before) * HEAT_SIDE + bitsOf(blockEvents - born)
-      count(HEAT + ((<usize>cell) << 3))
-      addPair(SITE_HEAT, ((<u64>load<u32>(from, SITE)) << CELL_BITS) | cell, before)
+      if (unborn == 0) {
+        const cell = bitsOf(before) * HEAT_SIDE + bitsOf(blockEvents - born)
+        count(HEAT + ((<usize>cell) << 3))
+        addPair(SITE_HEAT, ((<u64>load<u32>(from, SITE)) << CELL_BITS) | cell, before)
+      }
       endChain(resized)
       return
     }
@@ -177,7 +181,7 @@ function follow(row: usize, effect: u32, isInvented: bool): void {
   if (raise(HIGHEST, LIVE)) isAtMaximum = true
   else leaveMaximum()
   const isPages = (mask & HAS_API) != 0 && load<u8>(API + row) == API_PAGES
-  store<u32>(block, place(block, address, load<u32>(PROCESSES + (row << 2)), isPages, size), FLAGS)
+  store<u32>(block, place(block, address, load<u32>(PROCESSES + (row << 2)), isPages, size) | unborn, FLAGS)
   store<u64>(block, size, SIZE)
   store<u64>(block, born, BORN)
   store<u64>(block, events + <u64>row + 1, EVENT)

@@ -14,7 +14,7 @@ import {
   KIND_REALLOC,
   KIND_RESERVE,
 } from '../shared/event'
-import { B_SITE, B_SIZE, B_THREAD, dies, isBorn, livesOn, partsWith } from './lives'
+import { B_SITE, B_SIZE, B_THREAD, dies, isAllocated, isBorn, livesOn, partsWith } from './lives'
 import {
   gains,
   leakOne,
@@ -164,7 +164,7 @@ function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u3
       }
       const toHeaptrack = isHeaptracks(process, ended, owner)
       const toMemray = isMemrays(threadRow, ended, owner)
-      if (toHeaptrack || toMemray) {
+      if ((toHeaptrack || toMemray) && isAllocated(from)) {
         countTemporary(size, toHeaptrack, toMemray)
         wasTemporary(site, size, toHeaptrack, toMemray)
         wasTemporary(threadAt(owner), size, toHeaptrack, toMemray)
@@ -200,13 +200,16 @@ function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u3
     if (isShared) shareGains(site, max<i32>(0, siteRow), threadRow, size)
     sizeGains(size)
     noteLevel()
-    threadAllocates(thread, begun)
-    noteAllocation(process, begun, threadRow)
+    // A block that was there before is no call.
+    if (kind != KIND_EXISTING) {
+      threadAllocates(thread, begun)
+      noteAllocation(process, begun, threadRow)
+    }
     if ((mask & (HAS_USABLE | HAS_SIZE)) == (HAS_USABLE | HAS_SIZE)) {
       siteTook(site, size, load<u64>(USABLE + (row << 3)))
     }
     if ((effect & DONE) != 0) livesOn(block, from, row, mask)
-    else isBorn(block, row, mask, event, isTimed)
+    else isBorn(block, row, mask, event, isTimed, kind == KIND_EXISTING)
     store<u64>(block, size, B_SIZE)
     store<u32>(block, max<i32>(0, siteRow), B_SITE)
     store<u32>(block, threadRow, B_THREAD)

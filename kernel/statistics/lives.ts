@@ -29,6 +29,9 @@ const B_FLAGS: usize = 44
 const FAMILY: u32 = (1 << FAMILY_BITS) - 1
 const ON_CPU: u32 = 8
 const TIMED: u32 = 16
+/** The block was there before: its birth is not known, and, until it is resized, neither is its allocation. */
+const UNBORN: u32 = 32
+const UNALLOCATED: u32 = 64
 const CLOCK_SHIFT: u32 = 16
 const CLOCK_TOP: u64 = 0xffff
 
@@ -75,6 +78,11 @@ export function partsWith(block: usize, row: usize, mask: u32): void {
 export function dies(block: usize, site: usize, row: usize, mask: u32, event: u64): void {
   const born = load<u64>(block, B_EVENT)
   const flags = load<u32>(block, B_FLAGS)
+  if ((mask & HAS_CPU) != 0 && (flags & ON_CPU) != 0 && load<u32>(CPU + (row << 2)) != load<u32>(block, B_CPU)) {
+    count(CROSS_CPU)
+    count(site + S_CROSS_CPU)
+  }
+  if ((flags & UNBORN) != 0) return
   record(LIFE_EVENTS, event - born)
   const low = load<u64>(ALLOCATED)
   const clock = load<u64>(block, B_CLOCK)
@@ -82,10 +90,6 @@ export function dies(block: usize, site: usize, row: usize, mask: u32, event: u6
   const high = <i64>(load<u64>(ALLOCATED, 8) - <u64>(flags >> CLOCK_SHIFT) - <u64>(low < clock))
   if (high == 0) record(LIFE_BYTES, low - clock)
   else recordWide(LIFE_BYTES, low - clock, <u64>max<i64>(0, high))
-  if ((mask & HAS_CPU) != 0 && (flags & ON_CPU) != 0 && load<u32>(CPU + (row << 2)) != load<u32>(block, B_CPU)) {
-    count(CROSS_CPU)
-    count(site + S_CROSS_CPU)
-  }
   if ((mask & HAS_TIME) != 0 && (flags & TIMED) != 0) {
     const time = load<u64>(TIME + (row << 3))
     const then = load<u64>(block, B_TIME)
@@ -94,12 +98,22 @@ export function dies(block: usize, site: usize, row: usize, mask: u32, event: u6
   }
 }
 
-/** Sets the data of a new block. @param isTimed the times of the trace are used */
+/** Whether the event that allocated or resized the block last is in the trace. */
+export function isAllocated(block: usize): bool {
+  return (load<u32>(block, B_FLAGS) & UNALLOCATED) == 0
+}
+
+/**
+ * Sets the data of a new block.
+ * @param isTimed the times of the trace are used
+ * @param isOld the block was there before
+ */
 // @ts-ignore: decorator
 @inline
-export function isBorn(block: usize, row: usize, mask: u32, event: u64, isTimed: bool): void {
+export function isBorn(block: usize, row: usize, mask: u32, event: u64, isTimed: bool, isOld: bool): void {
   const top = load<u64>(ALLOCATED, 8)
   let flags = familyOf(row, mask) | ((<u32>min<u64>(CLOCK_TOP, top)) << CLOCK_SHIFT)
+  if (isOld) flags |= UNBORN | UNALLOCATED
   store<u64>(block, event, B_EVENT)
   store<u64>(block, load<u64>(ALLOCATED), B_CLOCK)
   if ((mask & HAS_CPU) != 0) {
@@ -118,7 +132,7 @@ export function isBorn(block: usize, row: usize, mask: u32, event: u64, isTimed:
 @inline
 export function livesOn(block: usize, from: usize, row: usize, mask: u32): void {
   const family = familyOf(row, mask)
-  const flags = load<u32>(from, B_FLAGS)
+  const flags = load<u32>(from, B_FLAGS) & ~UNALLOCATED
   store<u64>(block, load<u64>(from, B_EVENT), B_EVENT)
   store<u64>(block, load<u64>(from, B_CLOCK), B_CLOCK)
   store<u64>(block, load<u64>(from, B_TIME), B_TIME)

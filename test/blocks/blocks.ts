@@ -66,7 +66,11 @@ export function intentsOf(events: readonly TraceEvent[]): (Intent | undefined)[]
 export function blocksByMap(events: readonly TraceEvent[]): { deeds: Deed[]; live: number[] } {
   const live = new Map<string, number>()
   const freed = new Set<string>()
+  const owners = new Map<string, bigint | undefined>()
   const deeds = intentsOf(events).map((intent, e): Deed => {
+    const { kind, process } = events[e] as TraceEvent
+    if (kind === 'process-end')
+      for (const key of [...live.keys()]) if (owners.get(key) === process) live.delete(key)
     if (intent === undefined) return { did: [] }
     const { ends, begins, none, leaves } = intent
     if (none !== undefined) {
@@ -87,6 +91,7 @@ export function blocksByMap(events: readonly TraceEvent[]): { deeds: Deed[]; liv
     if (begins === undefined) return { did, ...(ended !== undefined && { ended }) }
     const overwritten = live.get(begins)
     live.set(begins, ended ?? e + 1)
+    owners.set(begins, process)
     did.push('began', ...(overwritten !== undefined ? ['reused'] : []))
     return {
       did: NAMES.filter((name) => did.includes(name)),

@@ -103,7 +103,7 @@ class Program {
     this.indices[i] = ++this.index
     const api = ALLOCATORS[i % ALLOCATORS.length] as ApiName
     this.put({
-      kind: i % 97 === 96 ? Kind.existing : Kind.alloc,
+      kind: i % 29 === 28 ? Kind.existing : Kind.alloc,
       api,
       block: i,
       address: this.addressOf(i),

@@ -13,8 +13,11 @@ interface Block {
   readonly by: PlainEvent
   /** The rows of its site, its size and its thread. */
   readonly rows: readonly Row[]
-  /** When its life began: the number of the block event, its time, and the bytes allocated until then. */
-  readonly born: { readonly event: number; readonly time: bigint | undefined; readonly bytes: bigint }
+  /**
+   * When its life began: the number of the block event, its time, and the bytes allocated until then; 'before' if the
+   * trace does not have its beginning.
+   */
+  readonly born: { readonly event: number; readonly time: bigint | undefined; readonly bytes: bigint } | 'before'
   /** The number of the block event that allocated or resized it. */
   readonly event: number
   /** The number of calls of its process then, and of allocations by its thread. */
@@ -194,8 +197,10 @@ export class Oracle {
       this.remove(name, reused)
     }
     const actor = threadOf(process, thread)
-    this.allocations.count(actor)
-    const call = this.call(process)
+    // A block that was there before is no call.
+    const isCall = event.kind !== 'existing'
+    if (isCall) this.allocations.count(actor)
+    const call = isCall ? this.call(process) : -1
     const siteRow = this.sites.of(site)
     this.actors.add(actor)
     const shareRow = this.siteThreads.of(this.sites.has(site) ? `${site}\n${actor}` : 'others')
@@ -213,10 +218,11 @@ export class Oracle {
       size,
       by: event,
       rows,
-      born: born ?? { event: this.blockEvents, time: event.time, bytes: this.allocated.bytes },
+      born:
+        born ?? (isCall ? { event: this.blockEvents, time: event.time, bytes: this.allocated.bytes } : 'before'),
       event: this.blockEvents,
       call,
-      own: this.allocations.get(actor) as number,
+      own: isCall ? (this.allocations.get(actor) as number) : -Infinity,
     })
     const now = {
       blocks: this.live.size,
@@ -270,7 +276,7 @@ export class Oracle {
       this.resident.present += present
       this.resident.size += size
     }
-    if (!isResized) {
+    if (!isResized && born !== 'before') {
       this.lifetimes.events.add(BigInt(this.blockEvents - born.event))
       this.lifetimes.bytes.add(this.allocated.bytes - born.bytes)
       if (time !== undefined && born.time !== undefined && time >= born.time) this.lifetimes.time.add(time - born.time)

@@ -107,3 +107,39 @@ test('what another process of the number does is no fault', () => {
   verifier.check(batchOf([...EVENTS.slice(0, 6), EVENTS[7] as TraceEvent]))
   expect([...verifier.counts]).toEqual([])
 })
+
+/** A child frees what it has from its parent, as recorders write it. */
+const INHERITED: TraceEvent[] = [
+  { kind: 'alloc', process: 2n, thread: 1n, address: 0x100n, size: 1n, time: 1n },
+  { kind: 'existing', process: 2n, thread: 1n, address: 0x1000n, size: 100n, time: 2n },
+  { kind: 'free', process: 2n, thread: 1n, address: 0x1000n, time: 2n },
+  { kind: 'existing', process: 2n, thread: 1n, address: 0x2000n, size: 200n, time: 3n },
+  { kind: 'realloc', process: 2n, thread: 1n, oldAddress: 0x2000n, address: 0x3000n, size: 300n, time: 3n },
+  { kind: 'free', process: 2n, thread: 1n, address: 0x3000n, time: 9n },
+  { kind: 'free', process: 2n, thread: 1n, address: 0x100n, time: 9n },
+]
+
+test('a block that was there before is not temporary until it is resized, and has no lifetime', () => {
+  const collector = new StatisticsCollector()
+  collector.add(batchOf(INHERITED))
+  const { allocated, freed, temporary, lifetimes } = collector.finish()
+  expect([allocated.blocks, freed.blocks]).toEqual([4, 4])
+  // The realloc gives a block that the next call frees.
+  expect(temporary.heaptrack).toEqual({ blocks: 1, bytes: 300n })
+  // The block of the first call was freed after one other allocation of its thread: the realloc.
+  expect(temporary.memray).toEqual({ blocks: 2, bytes: 301n })
+  expect([lifetimes.events.count, lifetimes.bytes.count, lifetimes.time?.count]).toEqual([1, 1, 1])
+})
+
+test('the same in rows of blocks', () => {
+  const table = new BlockTable({ spans: true })
+  table.feed(batchOf(INHERITED))
+  const rows = table.next()
+  const all = Array.from({ length: rows?.count ?? 0 }, (_, i) => rows?.row(i))
+  expect(all.map((row) => [row?.size, row?.ending, row?.temporary, row?.temporaryMemray, row?.lifetimeEvents])).toEqual([
+    [100n, 'free', 0, 0, undefined],
+    [200n, 'resize', 0, 0, undefined],
+    [300n, 'free', 1, 1, undefined],
+    [1n, 'free', 0, 1, 6n],
+  ])
+})

@@ -36,6 +36,7 @@ import {
   THREAD,
   TIME,
   TIMED,
+  UNBORN,
   WIDTH,
 } from './words.js'
 
@@ -52,7 +53,7 @@ const {
 } = RowBit
 const { began: BEGAN, ended: ENDED, unknown: UNKNOWN, reused: REUSED } = BlockEffect
 const LAST_OF_BLOCKS = Kind.existing
-const PROCESS_END = Kind['process-end']
+const { existing: EXISTING, 'process-end': PROCESS_END } = Kind
 const { address: HAS_ADDRESS, size: HAS_SIZE, time: HAS_TIME, api: HAS_API } = FieldBit
 const { process: HAS_PROCESS, thread: HAS_THREAD, oldAddress: HAS_OLD_ADDRESS } = FieldBit
 
@@ -246,7 +247,8 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
         this.lose(block)
       }
       this.begins(block, isResized ? old : 0, batch)
-      callers.allocates(moment.event)
+      // A block that was there before is no call.
+      if (kind[at] !== EXISTING) callers.allocates(moment.event)
     }
   }
 
@@ -297,7 +299,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     const at = block * WIDTH
     if (block !== old && old !== 0) words.copyWithin(at, old * WIDTH, (old + 1) * WIDTH)
     if (block > this.highest) this.highest = block
-    let flags = old === 0 ? 0 : (words[at + FLAGS] as number) & ~OF_LAST
+    let flags = old === 0 ? (batch.kind[i] === EXISTING ? UNBORN : 0) : (words[at + FLAGS] as number) & ~OF_LAST
     setNumber(words, at + SINCE, event)
     words[at + OWNER] = this.callers.thread
     if ((mask & HAS_ADDRESS) !== 0) {

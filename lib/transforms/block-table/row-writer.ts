@@ -30,6 +30,7 @@ import {
   THREAD,
   TIME,
   TIMED,
+  UNBORN,
   WIDTH,
 } from './words.js'
 
@@ -142,7 +143,8 @@ export class RowWriter {
         mask |= this.writeCaller(row, batch, i)
         rows.temporary[row] = callers.isHeaptracks(since) ? 1 : 0
         rows.temporaryMemray[row] = callers.isMemrays(since, words[at + OWNER] as number) ? 1 : 0
-        if (ending !== RESIZE && moment.isIdentified) mask |= this.writeLifetime(words, row, at, mask)
+        const hasLifetime = ending !== RESIZE && moment.isIdentified && (flags & UNBORN) === 0
+        if (hasLifetime) mask |= this.writeLifetime(words, row, at, mask)
       }
     }
     if (moment.unit >= 0 && (mask & (TIME_BIT | SINCE_TIME_BIT | END_TIME_BIT)) !== 0) {

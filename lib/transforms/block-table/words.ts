@@ -17,7 +17,9 @@ export const WIDTH = 32
 export const ALIVE = 0x8000_0000
 export const TIMED = 0x4000_0000
 export const AT_PEAK = 0x2000_0000
-export const ROW_BITS = 0x1fff_ffff
+/** It was there before, so its lifetime is not known. */
+export const UNBORN = 0x1000_0000
+export const ROW_BITS = 0x0fff_ffff
 /** The fields of a block that a realloc sets or makes unknown. */
 export const OF_LAST = RowBit.process | RowBit.thread | RowBit.api | RowBit.size | RowBit.sinceTime
 

@@ -10,7 +10,7 @@ import { EventSet } from './event-set.js'
 import { checkMoment, type Moment } from './moment.js'
 
 const { began: BEGAN, ended: ENDED, unknown: UNKNOWN, reused: REUSED } = BlockEffect
-const PROCESS_END = Kind['process-end']
+const { existing: EXISTING, 'process-end': PROCESS_END } = Kind
 const HAS_SIZE = FieldBit.size
 const HAS_TIME = FieldBit.time
 const HAS_PROCESS = FieldBit.process
@@ -192,7 +192,8 @@ export class FateSurvey {
     words[next * WIDTH + SIZE] = lo
     words[next * WIDTH + SIZE + 1] = hi
     this.highest = Math.max(this.highest, next)
-    this.lastCalls[process] = number
+    // A block that was there before is no call.
+    if (batch.kind[i] !== EXISTING) this.lastCalls[process] = number
     this.liveBytes.add(lo, hi)
     if (this.mostBytes.raise(this.liveBytes)) {
       this.peak = number

@@ -105,12 +105,13 @@ function temporaries(events: readonly TraceEvent[]): number[] {
   const allocatedBy = new Map<number, number>()
   const found: number[] = []
   blocksByMap(events).deeds.forEach(({ did, ended }, e) => {
-    const { process } = events[e] as TraceEvent
+    const { kind, process } = events[e] as TraceEvent
     if (ended !== undefined && last.get(process) === allocatedBy.get(ended))
       found.push(allocatedBy.get(ended) as number)
     if (did.includes('ended') || did.includes('unknown')) last.delete(process)
     if (!did.includes('began')) return
-    last.set(process, e)
+    // A block that was there before is no call.
+    if (kind !== 'existing') last.set(process, e)
     allocatedBy.set(ended ?? e + 1, e)
   })
   return found

@@ -10,6 +10,8 @@ interface Block {
   event: number
   thread: string
   resized: number
+  /** It was there before, so its lifetime is not known. */
+  isUnborn: boolean
 }
 
 /** What a report has beyond the statistics, written down as directly as can be. */
@@ -115,7 +117,7 @@ export function factsOf(traces: readonly { header: TraceHeader; events: readonly
         facts.matrix[cell] = { blocks: n + 1, bytes: bytes + old.size }
         if (!did.includes('began')) {
           const heat = `${bits(old.size)} ${bits(BigInt(blockNumber - old.born))}`
-          facts.heat[heat] = (facts.heat[heat] ?? 0) + 1
+          if (!old.isUnborn) facts.heat[heat] = (facts.heat[heat] ?? 0) + 1
           endChain(old)
         }
       }
@@ -150,6 +152,7 @@ export function factsOf(traces: readonly { header: TraceHeader; events: readonly
         event: number,
         thread: who,
         resized: old === undefined ? 0 : old.resized + 1,
+        isUnborn: old?.isUnborn ?? event.kind === 'existing',
       })
       if (liveBytes() > peak) {
         peak = liveBytes()

@@ -23,6 +23,8 @@ interface Block {
   clock: bigint
   /** When it came to its site: among the events about blocks, and since the trace began. */
   since: { events: bigint; time: bigint }
+  /** It was there before, so its lifetime is not known. */
+  isUnborn: boolean
 }
 
 const FAMILY: Record<string, string> = {
@@ -255,11 +257,13 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
           resident.present += event.present
           resident.size += old.size
         }
-        if (!did1('began')) {
+        if (!did1('began') && !old.isUnborn) {
           lives.events.push(BigInt(blockNumber - old.born))
           lives.bytes.push(allocated.bytes - old.clock)
           if (old.time !== undefined && event.time !== undefined && event.time >= old.time)
             lives.time.push(event.time - old.time)
+        }
+        if (!did1('began')) {
           if (event.cpu !== undefined && old.cpu !== undefined && event.cpu !== old.cpu) {
             crossCpuFrees++
             site(old.site).crossCpu++
@@ -283,10 +287,14 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
         time: old === undefined ? (isTimed ? event.time : undefined) : old.time,
         clock: old?.clock ?? allocated.bytes,
         since: moment(),
+        isUnborn: old?.isUnborn ?? event.kind === 'existing',
       }
       blocks.set(endedId ?? e + 1, block)
-      lastOf.set(event.process, block)
-      thread(who).recent = [block, ...thread(who).recent].slice(0, 2)
+      // A block that was there before is no call.
+      if (event.kind !== 'existing') {
+        lastOf.set(event.process, block)
+        thread(who).recent = [block, ...thread(who).recent].slice(0, 2)
+      }
       sizeOf(size).count++
       const from = site(at)
       add(from.allocated, size)
