@@ -38,7 +38,21 @@ import {
   OUTCOME_NONE,
 } from '../shared/event'
 import { addTo, count, raise, takeFrom } from '../statistics/sums'
-import { addressOf, BORN, EVENT, FLAGS, IS_LIVE, leave, makePlaces, place, RESIZED, SITE, SIZE, THREAD, UNBORN } from './block'
+import {
+  addressOf,
+  BORN,
+  EVENT,
+  FLAGS,
+  IS_LIVE,
+  leave,
+  makePlaces,
+  place,
+  RESIZED,
+  SITE,
+  SIZE,
+  THREAD,
+  UNBORN,
+} from './block'
 import { keepPages } from './pages'
 import { addPair, makePairs } from './pairs'
 import { makeSites, siteResizes } from './sites'

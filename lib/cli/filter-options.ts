@@ -4,7 +4,7 @@ import type { FilterOptions } from '../transforms/filter.js'
 import { parseRange, type Range } from '../transforms/predicates/ranges.js'
 import { integer, refuseList, UsageError, type Arguments } from './command.js'
 
-const NUMBERS = ['thread', 'process', 'heap'] as const
+const NUMBERS = ['thread', 'heap'] as const
 const RANGES = ['size', 'address', 'time', 'events'] as const
 const NAMES = ['function', 'file', 'module', 'type', 'stack'] as const
 
@@ -19,6 +19,7 @@ export function filterOptions(args: Pick<Arguments, 'all' | 'value' | 'has'>): F
   return {
     // Negative thread ids, as in memory_replay, are kept as 64-bit two's complement.
     ...given(NUMBERS, (name, text) => BigInt.asUintN(64, oneInteger(name, text))),
+    ...given(['process'], (name, text) => (text === 'none' ? text : BigInt.asUintN(64, oneInteger(name, text)))),
     ...given(['cpu'], oneInteger),
     ...given(RANGES, rangeValue),
     ...given(NAMES, namePattern),

@@ -14,6 +14,8 @@ import {
   isKind,
   isNamed,
   isNumbered,
+  isOfProcess,
+  NO_PROCESS,
   onCpu,
   type Predicate,
 } from './predicates/predicates.js'
@@ -41,7 +43,8 @@ export type OneOrMore<T> = T | readonly T[]
  */
 export interface FilterOptions extends FateOptions {
   readonly thread?: OneOrMore<bigint | number>
-  readonly process?: OneOrMore<bigint | number>
+  /** `'none'`: events without a process, which are those of the first process of a recording with several. */
+  readonly process?: OneOrMore<bigint | number | 'none'>
   readonly heap?: OneOrMore<bigint | number>
   readonly cpu?: OneOrMore<bigint | number>
   readonly kind?: OneOrMore<KindName>
@@ -171,7 +174,11 @@ export class Filter implements BatchTransform {
     this.lifetimes = options.lifetimes === true ? new Lifetimes(true) : undefined
     const given = (Object.keys(options) as (keyof FilterOptions)[]).filter((name) => options[name] !== undefined)
     this.missing = new MissingFields(
-      fieldSet(...FIELDS.map(({ name }) => name).filter((name) => (given as readonly string[]).includes(name))),
+      fieldSet(
+        ...FIELDS.map(({ name }) => name).filter(
+          (name) => (given as readonly string[]).includes(name) && !(name === 'process' && takesNoProcess(options)),
+        ),
+      ),
     )
     this.tearsBlocks = this.lifetimes === undefined && given.some((name) => !KEEPS_BLOCKS.has(name))
   }
@@ -301,6 +308,11 @@ function complement(rows: Int32Array, n: number, count: number): number {
   return kept
 }
 
+/** Whether an event without a process meets the criterion on it. */
+function takesNoProcess({ process }: FilterOptions): boolean {
+  return process === NO_PROCESS || (Array.isArray(process) && process.includes(NO_PROCESS))
+}
+
 /** The criteria of some options, the cheapest ones first. */
 function criteriaOf(options: FilterOptions): Criterion[] {
   const criteria: Criterion[] = []
@@ -319,7 +331,7 @@ function criteriaOf(options: FilterOptions): Criterion[] {
   add('api', options.api, isApi)
   add('cpu', options.cpu, onCpu)
   add('thread', options.thread, value('thread'))
-  add('process', options.process, value('process'))
+  add('process', options.process, isOfProcess)
   add('heap', options.heap, value('heap'))
   add('size', options.size, range('size'))
   add('address', options.address, range('address'))

@@ -50,6 +50,18 @@ describe('hf-filter', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
+  test('selects the first process of a recording, whose events have none', async () => {
+    const file = 'test/golden/recorder/ends.hfrec'
+    const kinds = async (flags: string) => {
+      const { stdout, stderr } = await shell(`hf-filter ${flags} ${file} | jq -r .kind | tr '\\n' ' '`)
+      return `${stderr}${stdout}`
+    }
+    expect(await kinds('--process none')).toBe('header alloc alloc thread-destroy free process-end end ')
+    expect(await kinds('--process 3')).toBe('header comment alloc end ')
+    const { stderr } = await shell(`hf-filter --process none ${MTRC} --kind lost`)
+    expect(stderr).toBe('')
+  })
+
   test('keeps blocks whole from the realloc that makes them large enough', async () => {
     const trace = [
       '{"kind":"header","format":"x"}',

@@ -218,8 +218,7 @@ export class Oracle {
       size,
       by: event,
       rows,
-      born:
-        born ?? (isCall ? { event: this.blockEvents, time: event.time, bytes: this.allocated.bytes } : 'before'),
+      born: born ?? (isCall ? { event: this.blockEvents, time: event.time, bytes: this.allocated.bytes } : 'before'),
       event: this.blockEvents,
       call,
       own: isCall ? (this.allocations.get(actor) as number) : -Infinity,

@@ -49,7 +49,7 @@ const pattern = fc.constantFrom<(string | RegExp)[]>(
 const criteria: fc.Arbitrary<FilterOptions> = fc.record(
   {
     thread: someOf(number),
-    process: someOf(number),
+    process: someOf(fc.oneof({ weight: 4, arbitrary: number }, { weight: 1, arbitrary: fc.constant('none' as const) })),
     heap: someOf(number),
     cpu: someOf(fc.integer({ min: -2, max: 2 })),
     kind: someOf(fc.constantFrom(...KINDS)),

@@ -21,7 +21,7 @@ export function meets(event: TraceEvent, n: number, options: FilterOptions): boo
   const { thread, process, heap, cpu, kind, api, size, address, time, events, file, module, type, stack } = options
   return (
     (thread === undefined || among(thread, event.thread)) &&
-    (process === undefined || among(process, event.process)) &&
+    (process === undefined || among(process, event.process ?? 'none')) &&
     (heap === undefined || among(heap, event.heap)) &&
     (cpu === undefined || among(cpu, event.cpu)) &&
     (kind === undefined || among(kind, event.kind)) &&

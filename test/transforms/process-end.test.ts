@@ -136,10 +136,12 @@ test('the same in rows of blocks', () => {
   table.feed(batchOf(INHERITED))
   const rows = table.next()
   const all = Array.from({ length: rows?.count ?? 0 }, (_, i) => rows?.row(i))
-  expect(all.map((row) => [row?.size, row?.ending, row?.temporary, row?.temporaryMemray, row?.lifetimeEvents])).toEqual([
-    [100n, 'free', 0, 0, undefined],
-    [200n, 'resize', 0, 0, undefined],
-    [300n, 'free', 1, 1, undefined],
-    [1n, 'free', 0, 1, 6n],
-  ])
+  expect(all.map((row) => [row?.size, row?.ending, row?.temporary, row?.temporaryMemray, row?.lifetimeEvents])).toEqual(
+    [
+      [100n, 'free', 0, 0, undefined],
+      [200n, 'resize', 0, 0, undefined],
+      [300n, 'free', 1, 1, undefined],
+      [1n, 'free', 0, 1, 6n],
+    ],
+  )
 })

@@ -4,7 +4,12 @@ import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
 
 const CRITERIA: readonly Flag[] = [
   { name: 'thread', value: 'N', help: 'Events of this thread', repeat: true },
-  { name: 'process', value: 'N', help: 'Events of this process', repeat: true },
+  {
+    name: 'process',
+    value: 'N',
+    help: 'Events of this process; none: events without one, as of the first process of a recording',
+    repeat: true,
+  },
   { name: 'heap', value: 'N', help: 'Events of this heap (0x... or decimal)', repeat: true },
   { name: 'cpu', value: 'N', help: 'Events of this CPU', repeat: true },
   { name: 'kind', value: 'KIND', help: 'Events of this kind', repeat: true, values: KINDS },

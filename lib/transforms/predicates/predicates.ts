@@ -13,6 +13,7 @@ import { rangeWords, type Range } from './ranges.js'
 export type Predicate = (batch: EventBatch, rows: Int32Array, n: number, before: number) => number
 
 const HAS_CPU = FieldBit.cpu
+const HAS_PROCESS = FieldBit.process
 const HAS_STACK = FieldBit.stack
 
 /**
@@ -25,6 +26,32 @@ export function hasValue(field: U64FieldName, values: readonly (bigint | number)
     field,
     values.map(toU64).map((value) => ({ from: value, to: value })),
   )
+}
+
+/** In place of a process: events without one, as those of the first process of a recording. */
+export const NO_PROCESS = 'none'
+
+/** The event is of one of some processes, or of none. @throws RangeError as `hasValue` */
+export function isOfProcess(values: readonly (bigint | number | typeof NO_PROCESS)[]): Predicate {
+  const numbers = values.filter((value) => value !== NO_PROCESS)
+  const isNumbered = hasValue('process', numbers)
+  if (numbers.length === values.length) return isNumbered
+  return (batch, rows, n, before) => {
+    if ((batch.columns & HAS_PROCESS) === 0) return n
+    const numbered = rows.slice(0, n)
+    const most = isNumbered(batch, numbered, n, before)
+    const { mask } = batch
+    let kept = 0
+    let next = 0
+    for (let j = 0; j < n; j++) {
+      const i = rows[j] as number
+      rows[kept] = i
+      const isOne = next < most && numbered[next] === i
+      if (isOne) next++
+      if (isOne || ((mask[i] as number) & HAS_PROCESS) === 0) kept++
+    }
+    return kept
+  }
 }
 
 function toU64(value: bigint | number): bigint {
