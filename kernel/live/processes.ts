@@ -9,7 +9,7 @@ import { larger, logOf } from '../shared/grow'
 import { giveRoom } from './room'
 import { finishIf, isIndexIn, keyIn, live, numberIn, numbers, slotCount } from './set'
 
-/** The layout of 20 bytes for each number: the key, the process from 1 (0: in no list), and its neighbours in the list. */
+/** The layout of 20 bytes for each number: the key, the process from 1 (0: in no list), and its neighbours there. */
 const KEY: usize = 0
 const OWNER: usize = 8
 const NEXT: usize = 12
@@ -72,7 +72,10 @@ export function beginGone(): void {
   goneCount = 0
 }
 
-/** From now on blocks have owners; those that are live are of events without a process. @returns whether there is memory */
+/**
+ * From now on blocks have owners; those that are live are of events without a process.
+ * @returns whether there is memory
+ */
 export function watch(): bool {
   if (isWatched) return true
   if (heads == 0) heads = larger(0, 0, HEADS_LOG)

@@ -67,7 +67,10 @@ export const SITES: usize = memory.data(16576)
 export const THREADS: usize = memory.data(16576)
 export const PROCESSES: usize = memory.data(16576)
 
-/** Blocks that were freed and whose birth is known, by `HEAT_SIDE` times the bits of their size plus the bits of their lifetime. */
+/**
+ * Blocks that were freed and whose birth is known, by `HEAT_SIDE` times the bits of their size plus the bits of their
+ * lifetime.
+ */
 export const HEAT: usize = memory.data(HEAT_SIDE * HEAT_SIDE * 8)
 /** The same by site: the key is the site's row above `CELL_BITS`, plus the cell. */
 export const SITE_HEAT: usize = memory.data(TABLE_BYTES)

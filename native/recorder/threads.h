@@ -110,8 +110,8 @@ static void report_end(struct thread *t) {
 
 /*
  * The destructor of the thread's value. The destructors of other values free blocks after it, so it asks for another
- * round of all of them, until the last one. Then libc gives the thread's cache and arena back. The reader gives its slot
- * to another thread when this one is gone.
+ * round of all of them, until the last one. Then libc gives the thread's cache and arena back. The reader gives its
+ * slot to another thread when this one is gone.
  */
 static void thread_ends(void *value) {
   struct thread *t = value;

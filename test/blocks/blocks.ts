@@ -69,7 +69,7 @@ export function blocksByMap(events: readonly TraceEvent[]): { deeds: Deed[]; liv
   const owners = new Map<string, bigint | undefined>()
   const deeds = intentsOf(events).map((intent, e): Deed => {
     const { kind, process } = events[e] as TraceEvent
-    if (kind === 'process-end') for (const key of [...live.keys()]) if (owners.get(key) === process) live.delete(key)
+    if (kind === 'process-end') for (const key of live.keys()) if (owners.get(key) === process) live.delete(key)
     if (intent === undefined) return { did: [] }
     const { ends, begins, none, leaves } = intent
     if (none !== undefined) {

@@ -143,7 +143,7 @@ function expectBlocks(batches: readonly EventBatch[], statistics: Statistics): v
   expect(sumOfEnding((ending) => ending !== 'live' && ending !== 'overlap')).toEqual(statistics.freed)
 }
 
-/** The blocks that leaked, and those live at the peak and at some other moments, are the same in all ways to find them. */
+/** Blocks that leaked, and those live at the peak and at other moments, are the same in all ways to find them. */
 function expectMoments(batches: readonly EventBatch[], statistics: Statistics): void {
   const { events, leaked, peakBytes, timeline } = statistics
   if (events === 0) return

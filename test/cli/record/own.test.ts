@@ -9,7 +9,9 @@ import { parseFrame } from '../../../lib/event/frame.js'
 import { RecorderDecoder } from '../../../lib/formats/recorder/decode.js'
 import type { TraceEvent } from '../../../lib/event/trace-event.js'
 import { shell } from '../../support/commands.js'
-import { decodeAll } from '../../support/drive.js'
+import { AllocatorSurvey } from '../../../lib/allocators/survey.js'
+import { Filter } from '../../../lib/transforms/filter.js'
+import { decodeAll, drive } from '../../support/drive.js'
 import { can } from './programs.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'heapflow-own-'))
@@ -134,6 +136,41 @@ const PROGRAMS = {
     }
     return 0;
   }`,
+  /* Threads that start late, take turns, free each other's blocks, end and are replaced. */
+  late: `static void *blocks[512];
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
+  static int turn;
+  static uint32_t x = 1;
+  static uint32_t any(void) { return x = x * 1664525u + 1013904223u, x >> 8; }
+  static void call(void) {
+    void **block = &blocks[any() % 512];
+    uint32_t what = any() % 8;
+    size_t size = any() % 16 == 0 ? any() % 40000 : any() % 600;
+    if (what == 0 && *block != NULL) *block = realloc(*block, size + 1);
+    else { free(*block); *block = what == 1 ? calloc(1, size) : what == 2 ? NULL : malloc(size); }
+  }
+  static void *work(void *own) {
+    for (int i = 0; i < 600; i++) {
+      pthread_mutex_lock(&lock);
+      while (turn != (int)(intptr_t)own) pthread_cond_wait(&moved, &lock);
+      for (uint32_t n = any() % 20; n > 0; n--) call();
+      turn = (turn + 1) % 4;
+      pthread_cond_broadcast(&moved);
+      pthread_mutex_unlock(&lock);
+    }
+    return NULL;
+  }
+  int main(void) {
+    for (int i = 0; i < 20000; i++) free(malloc(i % 100));
+    for (int life = 0; life < 8; life++) {
+      pthread_t t[4];
+      turn = 0;
+      for (int i = 0; i < 4; i++) pthread_create(&t[i], NULL, work, (void *)(intptr_t)i);
+      for (int i = 0; i < 4; i++) pthread_join(t[i], NULL);
+    }
+    return 0;
+  }`,
   /* Processes by fork, posix_spawn, vfork and exec, which free what they have from their parents. */
   forks: `extern char **environ;
   static void *work(void *x) { pthread_setname_np(pthread_self(), "worker"); free(malloc(4444)); return x; }
@@ -226,6 +263,7 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and 
     compile('ends', '-O0')
     compile('threads', '-O1')
     compile('churn', '-O0')
+    compile('late', '-O1')
     compile('forks', '-O0')
     compile('daemon', '-O0')
     compile('stacks', '-O1', '-fomit-frame-pointer', '-fno-optimize-sibling-calls')
@@ -316,6 +354,21 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and 
     expect(events.filter(({ size }) => size === 777n)).toHaveLength(3600)
     expect(events.filter(({ kind }) => kind === 'thread-destroy')).toHaveLength(1200)
     expect(events.some(({ kind }) => kind === 'lost')).toBe(false)
+  })
+
+  test('with the ends of threads, nearly all addresses follow from the calls', async () => {
+    await run('hf-record --no-stacks -o late.hfrec -- ./late')
+    const { batches } = decodeAll(new RecorderDecoder(), new Uint8Array(readFileSync(at('late.hfrec'))))
+    const survey = new AllocatorSurvey()
+    for (const batch of batches) survey.add(batch)
+    const { blocks, predicted } = survey.finish()
+    expect(blocks).toBeGreaterThan(150_000)
+    expect(predicted / blocks).toBeGreaterThan(0.999)
+    // Without them, the arenas and caches of later threads are not known.
+    const without = new AllocatorSurvey()
+    for (const batch of batches)
+      without.add(drive(new Filter({ kind: 'thread-destroy', invert: true }), [batch]).out[0]!)
+    expect(without.finish().predicted / blocks).toBeLessThan(0.9)
   })
 
   test('stacks are whole without frame pointers, and through signal handlers', async () => {
