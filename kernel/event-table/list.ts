@@ -63,6 +63,7 @@ export function makeRoom(): bool {
  */
 export function list(row: u32, rows: u32): u32 {
   let p = OUTPUT
+  if (row == 0) goneSeen = 0
   for (; row < rows && p < LAST; row++) {
     const kind = load<u8>(KIND + <usize>row)
     if (kind == KIND_RESERVE) break
@@ -74,11 +75,15 @@ export function list(row: u32, rows: u32): u32 {
   return row
 }
 
+/** The number of blocks that have ended of those that end with their processes. */
+let goneSeen: u32 = 0
+
 /** A process ends, and with it its live blocks. */
 function endProcess(row: u32): void {
-  for (let i: u32 = 0; i < goneCount; i++) {
-    const one = gone + ((<usize>i) << 3)
-    if (load<u32>(one) == row) endsUnfreed(load<u64>(blockAt(load<u32>(one, 4)), B_SIZE))
+  for (; goneSeen < goneCount; goneSeen++) {
+    const one = gone + ((<usize>goneSeen) << 3)
+    if (load<u32>(one) != row) break
+    endsUnfreed(load<u64>(blockAt(load<u32>(one, 4)), B_SIZE))
   }
 }
 

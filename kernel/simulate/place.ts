@@ -4,7 +4,7 @@
  */
 import { BEGAN, DONE, FAILED, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
 import { EXHAUSTED, TOO_LARGE } from '../../lib/kernel/layouts/simulate'
-import { BEGUN, EFFECTS, ENDED, numbers } from '../live/follow'
+import { BEGUN, EFFECTS, ENDED, gone, goneCount, numbers } from '../live/follow'
 import { SPACES } from '../live/keys'
 import { blockAt, makeBlocks } from '../live/records'
 import { giveRoom, takeRoom } from '../live/room'
@@ -17,6 +17,7 @@ import {
   HAS_SIZE,
   HAS_USABLE,
   KIND_EXISTING,
+  KIND_PROCESS_END,
   KIND_REALLOC,
   OUTCOME_ALLOCATED,
   OUTCOME_MOVED,
@@ -255,13 +256,17 @@ function releaseBlock(block: usize): void {
 export function placeRows(rows: u32): u32 {
   freedBefore = 0
   fault = 0
+  goneSeen = 0
   if (!makeBlocks(numbers)) {
     fault = EXHAUSTED
     return 0
   }
   for (let row: usize = 0; row < <usize>rows; row++) {
     store<u64>(FREED_BEFORE + (row << 3), 0)
-    if (load<u8>(KIND + row) > KIND_EXISTING) continue
+    const kind = load<u8>(KIND + row)
+    if (kind == KIND_PROCESS_END && !endProcess(row)) fault = EXHAUSTED
+    if (fault != 0) return <u32>row
+    if (kind > KIND_EXISTING) continue
     if (!makeNodes(NODES) || !makeTrees(2 * NODES) || !makePages()) fault = EXHAUSTED
     else if (policy == IDEAL) fault = countRow(row)
     else fault = placeRow(row)
@@ -347,6 +352,29 @@ function placeRow(row: usize): u32 {
   } else if ((effect & FAILED) != 0 && isRealloc) nameOld(row, true, isKnown ? oldAddress : 0)
   store<u32>(MASK + (row << 2), mask)
   return 0
+}
+
+/** The number of blocks that have ended of those that end with their processes. */
+let goneSeen: u32 = 0
+
+/** A process ends, and with it its live blocks. @returns whether there was memory */
+function endProcess(row: usize): bool {
+  for (; goneSeen < goneCount; goneSeen++) {
+    const one = gone + ((<usize>goneSeen) << 3)
+    if (<usize>load<u32>(one) != row) break
+    if (!makeNodes(NODES) || !makeTrees(2 * NODES) || !makePages()) return false
+    const block = blockAt(load<u32>(one, 4))
+    const size = load<u64>(block, B_SIZE)
+    if (policy == IDEAL) {
+      lose(size, size)
+      addUsed(0 - size)
+    } else {
+      leave(block)
+      releaseBlock(block)
+    }
+    noteChange(events + <f64>row + 1)
+  }
+  return true
 }
 
 /** Sets the address of the block that an event frees, or fails to resize. */

@@ -152,6 +152,7 @@ export class Oracle {
     const last = this.ended.get(name)
     const isDouble = last !== undefined && this.ends - last < REMEMBERED
     this.faults.count(isDouble ? 'doubleFrees' : 'unknownFrees')
+    this.call(this.event.process)
   }
 
   private realloc(event: PlainEvent): void {
@@ -185,7 +186,10 @@ export class Oracle {
     else if (wasLive) {
       this.reallocs.count('freed')
       this.end(old, false)
-    } else this.reallocs.count('unknown')
+    } else {
+      this.reallocs.count('unknown')
+      this.call(event.process)
+    }
   }
 
   private begin(name: Name, born?: Block['born']): void {
