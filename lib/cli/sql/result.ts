@@ -1,13 +1,12 @@
 import type { DuckDBResult, DuckDBValue } from '@duckdb/node-api'
 import { visible } from '../report/columns.js'
+import { ColumnCells } from './cells.js'
 
 /** The formats of results that are text. */
 export type ResultFormat = 'table' | 'csv' | 'ndjson'
 
 /** A table is as wide as its first rows need: later rows may be wider. */
 const SAMPLE_ROWS = 1000
-/** Wider cells of a table are truncated. */
-const MAX_CELL = 120
 
 /** The result of a query as text, in pieces. */
 export function resultText(result: DuckDBResult, format: ResultFormat): AsyncGenerator<string> {
@@ -38,6 +37,7 @@ async function* lines(
 async function* table(result: DuckDBResult, names: readonly string[]): AsyncGenerator<string> {
   const sample: string[][] = []
   const isNumber = names.map(() => true)
+  const columns = names.map(() => new ColumnCells())
   let widths: number[] | undefined
   const line = (cells: readonly string[]) =>
     cells
@@ -52,7 +52,8 @@ async function* table(result: DuckDBResult, names: readonly string[]): AsyncGene
     return [line(names.map(visible)), rule, ...sample.map(line)].map((text) => `${text}\n`).join('')
   }
   for await (const rows of result.yieldRows()) {
-    const cells = rows.map((row) => row.map((value) => shortened(visible(cell(value)))))
+    const shown = columns.map((column, c) => column.show(rows.map((row) => visible(cell(row[c] ?? null)))))
+    const cells = rows.map((_, r) => shown.map((texts) => texts[r] as string))
     if (widths === undefined) {
       for (const row of rows)
         row.forEach((value, c) => {
@@ -65,10 +66,6 @@ async function* table(result: DuckDBResult, names: readonly string[]): AsyncGene
     }
   }
   if (widths === undefined) yield begin()
-}
-
-function shortened(text: string): string {
-  return text.length > MAX_CELL ? `${text.slice(0, MAX_CELL - 3)}...` : text
 }
 
 /** A value as text; null is empty. */

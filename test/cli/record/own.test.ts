@@ -29,6 +29,7 @@ const HEADERS = [
   'string',
   'unistd',
   'sys/mman',
+  'sys/resource',
   'spawn',
   'sys/wait',
 ]
@@ -85,11 +86,16 @@ const PROGRAMS = {
     }
     return 0;
   }`,
-  /* Logs each pair of calls when it has completed, until another thread ends the program. */
+  /* Logs each pair of calls when it has completed, until another thread ends the program after some time. */
   ends: `static volatile uint64_t *done;
+  static unsigned delay = 4000;
+  static int deeper(int n) { volatile char room[4096]; room[0] = n; return deeper(n + 1) + room[0]; }
   static void *end(void *how) {
-    usleep(4000);
+    usleep(delay);
     switch (*(char *)how) {
+      case 'o': return (void *)(intptr_t)deeper(0);
+      /* It does not check whether it got memory. */
+      case 'm': for (;;) *(volatile char *)malloc(64 << 20) = 1;
       case 'e': exit(5);
       case '_': _exit(6);
       case 'a': abort();
@@ -103,6 +109,8 @@ const PROGRAMS = {
     int fd = open(words[2], O_RDWR | O_CREAT | O_TRUNC, 0600);
     if (ftruncate(fd, 4096) < 0) return 1;
     done = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (n > 3) delay = atoi(words[3]);
+    if (*words[1] == 'm') setrlimit(RLIMIT_AS, &(struct rlimit){ 2ull << 30, 2ull << 30 });
     pthread_t t;
     pthread_create(&t, NULL, end, words[1]);
     for (;;) { void *p = malloc(4242); *(volatile char *)p = 1; free(p); done[0]++; }
@@ -220,6 +228,9 @@ const PROGRAMS = {
   }`,
 } as const
 
+/** How often a program is ended in each way, at a random moment. */
+const ENDINGS = Number(process.env['HEAPFLOW_ENDINGS'] ?? 2)
+
 const canRecord = can('recorder')
 
 function compile(name: keyof typeof PROGRAMS, ...options: string[]): void {
@@ -312,9 +323,12 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and 
     ['segv', 139, 'SIGSEGV'],
     ['term', 143, 'SIGTERM'],
     ['kill', 137, 'SIGKILL'],
+    ['overflow of its stack', 139, 'SIGSEGV'],
+    ['memory that is not there', 139, 'SIGSEGV'],
   ])('a program that ends by %s loses no completed event', async (how, status, signal) => {
-    for (let i = 0; i < 2; i++) {
-      const { code, stderr } = await run(`hf-record -o ends.hfrec -- ./ends ${how} log`)
+    for (let i = 0; i < ENDINGS; i++) {
+      const delay = 2000 + Math.floor(Math.random() * 30_000)
+      const { code, stderr } = await run(`hf-record -o ends.hfrec -- ./ends ${how[0]} log ${delay}`)
       expect(code).toBe(status)
       expect(stderr).toBe(
         signal === undefined ? '' : `hf-record: warning: recorder: the program was ended by ${signal}\n`,

@@ -19,7 +19,7 @@ function profileOf(stacks: readonly string[][]): Profile {
   return collector.finish()
 }
 
-/** The bytes of each stack, with the nodes on the way to its innermost frame, which must not be those of another one. */
+/** The bytes of each stack. No two nodes have the same stack. */
 function bytesByStack({ frames, tree, samples }: Profile): Map<string, bigint> {
   const result = new Map<string, bigint>()
   const nodes = new Map<string, number>()
