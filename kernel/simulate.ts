@@ -18,7 +18,19 @@ export {
   watch,
 } from './live/follow'
 export { intend, SPACES } from './live/keys'
-export { ADDRESS, ALIGNMENT, API, INDEX, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE } from './shared/columns'
+export {
+  ADDRESS,
+  ALIGNMENT,
+  API,
+  ELEMENTS,
+  INDEX,
+  KIND,
+  MASK,
+  OLD_ADDRESS,
+  OUTCOME,
+  SIZE,
+  THREAD,
+} from './shared/columns'
 export {
   changes,
   liveBlocks,

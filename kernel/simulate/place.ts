@@ -3,22 +3,27 @@
  * Each address space has a heap.
  */
 import { BEGAN, DONE, FAILED, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
-import { EXHAUSTED, TOO_LARGE } from '../../lib/kernel/layouts/simulate'
+import { EXHAUSTED, SEVERAL, TOO_LARGE } from '../../lib/kernel/layouts/simulate'
 import { BEGUN, EFFECTS, ENDED, gone, goneCount, numbers } from '../live/follow'
 import { SPACES } from '../live/keys'
 import { blockAt, makeBlocks } from '../live/records'
 import { giveRoom, takeRoom } from '../live/room'
-import { ADDRESS, ALIGNMENT, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE } from '../shared/columns'
+import { ADDRESS, ALIGNMENT, API, ELEMENTS, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE, THREAD } from '../shared/columns'
 import {
+  API_CALLOC,
   HAS_ADDRESS,
   HAS_ALIGNMENT,
+  HAS_API,
+  HAS_COUNT,
   HAS_OLD_ADDRESS,
   HAS_OUTCOME,
   HAS_SIZE,
+  HAS_THREAD,
   HAS_USABLE,
   KIND_EXISTING,
   KIND_PROCESS_END,
   KIND_REALLOC,
+  KIND_THREAD_DESTROY,
   OUTCOME_ALLOCATED,
   OUTCOME_MOVED,
   OUTCOME_NONE,
@@ -28,6 +33,7 @@ import { clearFigures, countSize, gain, lose, noteChange } from './figures'
 import { FIT_HEAP, fitAllocate, fitRelease, fitResize, makeFit, startFits } from './fits'
 import { AT, clearNodes, makeNodes, nodeAt, SIZE as NODE_SIZE } from './nodes'
 import { addPages, clearPages, makePages, removePages } from './pages'
+import { endThread, enterThread, ptAllocate, ptRelease, ptResize, startPtmalloc } from './ptmalloc'
 import {
   addUsed,
   BASE,
@@ -42,6 +48,7 @@ import {
   page,
   place,
   policy,
+  PTMALLOC,
   ROOM,
   roundUp,
   SEGREGATED,
@@ -90,7 +97,9 @@ function heapLog(): u32 {
 }
 
 /**
- * Begins a simulation, and discards the previous one. @param classes the number of size classes, which are in `CLASSES`
+ * Begins a simulation, and discards the previous one.
+ * @param classes the number of size classes, which are in `CLASSES`
+ * @param glibc the minor version of glibc, for ptmalloc
  * @returns false if memory is exhausted
  */
 export function begin(
@@ -103,6 +112,7 @@ export function begin(
   newPage: u32,
   trim: f64,
   classes: u32,
+  glibc: i32,
   seed: u32,
 ): bool {
   discardHeaps()
@@ -123,6 +133,7 @@ export function begin(
   startFits()
   startBuddies(newSmallest)
   startSpans(classes)
+  if (policy == PTMALLOC && !startPtmalloc(glibc)) return false
   return clearNodes() && clearTrees() && clearPages(<u64>seed * 0x9e37_79b9_7f4a_7c15)
 }
 
@@ -141,6 +152,7 @@ function heapOf(space: u32): usize {
   const at = HEAPS + ((<usize>space) << 2)
   let heap = <usize>load<u32>(at)
   if (heap != 0) return heap
+  if (policy == PTMALLOC && heaps > 0) return 0
   heap = takeRoom(heapLog())
   if (heap == 0) return 0
   memory.fill(heap, 0, (<usize>1) << heapLog())
@@ -151,6 +163,11 @@ function heapOf(space: u32): usize {
   return heap
 }
 
+/** Why there is no heap for an address space. */
+function noHeap(): u32 {
+  return policy == PTMALLOC && heaps > 0 ? SEVERAL : EXHAUSTED
+}
+
 /** The bytes that a block of a size takes. */
 // @ts-ignore: decorator
 @inline
@@ -158,11 +175,12 @@ function grossOf(size: u64): u64 {
   return max(smallest, roundUp(size + header, granule))
 }
 
-/** Allocates memory for a block: see `give`. @returns 0 or a fault */
-function allocate(heap: usize, size: u64, alignment: u64): u32 {
+/** Allocates memory for a block, of the event of a row: see `give`. @returns 0 or a fault */
+function allocate(heap: usize, size: u64, alignment: u64, row: usize): u32 {
   if (size > ROOM || alignment > MOST_ALIGNMENT) return TOO_LARGE
   const gross = grossOf(size)
   const wanted = alignment > granule && popcnt(alignment) == 1 ? alignment : 0
+  if (policy == PTMALLOC) return ptAllocateFor(row, size, wanted) ? 0 : TOO_LARGE
   if (policy < BINARY_BUDDY) {
     const node = fitAllocate(heap, gross, wanted)
     if (node == 0) return TOO_LARGE
@@ -175,6 +193,13 @@ function allocate(heap: usize, size: u64, alignment: u64): u32 {
     return done == 1 ? 0 : done == 0 ? TOO_LARGE : EXHAUSTED
   }
   return bump(heap, gross, wanted)
+}
+
+/** Allocates as the function of the event does. */
+function ptAllocateFor(row: usize, size: u64, alignment: u64): bool {
+  const mask = load<u32>(MASK + (row << 2))
+  const isCalloc = (mask & HAS_API) != 0 && load<u8>(API + row) == API_CALLOC
+  return ptAllocate(isCalloc, size, alignment, (mask & HAS_COUNT) != 0 ? load<u64>(ELEMENTS + (row << 3)) : 0)
 }
 
 /** The end of a heap that only grows, and the end of what it has from the system, as in fits.ts. */
@@ -200,6 +225,7 @@ function release(heap: usize, from: u64, bytes: u64, node: u32): void {
   if (policy < BINARY_BUDDY) fitRelease(heap, node)
   else if (policy < SEGREGATED) buddyRelease(heap, from, bytes, node)
   else if (policy == SEGREGATED) spanRelease(heap, from, node)
+  else if (policy == PTMALLOC) ptRelease(node)
 }
 
 /** Gives a block another size where it is: see `give`. @returns false if it has to move */
@@ -263,6 +289,7 @@ export function placeRows(rows: u32): u32 {
   }
   for (let row: usize = 0; row < <usize>rows; row++) {
     store<u64>(FREED_BEFORE + (row << 3), 0)
+    if (policy == PTMALLOC) enterThreadOf(row)
     const kind = load<u8>(KIND + row)
     if (kind == KIND_PROCESS_END && !endProcess(row)) fault = EXHAUSTED
     if (fault != 0) return <u32>row
@@ -274,6 +301,12 @@ export function placeRows(rows: u32): u32 {
   }
   events += <f64>rows
   return rows
+}
+
+function enterThreadOf(row: usize): void {
+  const mask = load<u32>(MASK + (row << 2))
+  enterThread((mask & HAS_THREAD) != 0 ? load<u64>(THREAD + (row << 3)) : 0)
+  if (load<u8>(KIND + row) == KIND_THREAD_DESTROY) endThread()
 }
 
 function placeRow(row: usize): u32 {
@@ -310,15 +343,22 @@ function placeRow(row: usize): u32 {
       const stayedAt = load<u64>(old, B_ADDRESS)
       leave(old)
       // An index may say that a block is resized by another process.
-      stays = heap == space && resize(room, from, bytes, node, size)
-      if (stays) {
+      if (policy == PTMALLOC) {
+        if (heap != space) return SEVERAL
+        if (size > ROOM || !ptResize(node, size)) return TOO_LARGE
+        stays = addressOf(0) == stayedAt
+        if (stays) inPlace++
+        else moved++
+        enter(block, heap, addressOf(0), size)
+      } else if (heap == space && resize(room, from, bytes, node, size)) {
+        stays = true
         inPlace++
         // The block may have another number.
         enter(block, heap, stayedAt, size)
       } else {
         const target = heapOf(space)
-        if (target == 0) return EXHAUSTED
-        const failed = allocate(target, size, 0)
+        if (target == 0) return noHeap()
+        const failed = allocate(target, size, 0, row)
         if (failed != 0) return failed
         enter(block, space, addressOf(0), size)
         release(room, from, bytes, node)
@@ -326,9 +366,9 @@ function placeRow(row: usize): u32 {
       }
     } else {
       const room = heapOf(space)
-      if (room == 0) return EXHAUSTED
+      if (room == 0) return noHeap()
       const alignment = (mask & HAS_ALIGNMENT) != 0 ? load<u64>(ALIGNMENT + (row << 3)) : 0
-      const failed = allocate(room, size, alignment)
+      const failed = allocate(room, size, alignment, row)
       if (failed != 0) return failed
       enter(block, space, addressOf(alignment), size)
     }

@@ -9,7 +9,8 @@ export const DOUBLE_BUDDY: i32 = 4
 export const WEIGHTED_BUDDY: i32 = 5
 export const SEGREGATED: i32 = 6
 export const BUMP: i32 = 7
-export const IDEAL: i32 = 8
+export const PTMALLOC: i32 = 8
+export const IDEAL: i32 = 9
 
 /** The orders of the list of first fit. */
 export const BY_ADDRESS: i32 = 0

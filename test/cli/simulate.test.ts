@@ -26,6 +26,15 @@ describe('hf-simulate', () => {
     expect(some.split('\n')).toHaveLength(5)
   })
 
+  test('has no figures of ptmalloc for several processes', async () => {
+    const trace = [1, 2].map((process) => `{"kind":"alloc","process":${process},"address":"0x10","size":8}\n`).join('')
+    const { code, stdout } = await shell('hf-simulate --compare ptmalloc --compare bump', trace)
+    expect(code).toBe(0)
+    expect(stdout.toString()).toMatch(/\n {2}bump +8,192 .*\n {2}ptmalloc( +-){9}\n$/)
+    const single = await shell('hf-simulate --policy ptmalloc', trace)
+    expect([single.code, single.stderr]).toEqual([1, expect.stringMatching(/event 2.*simulated for one process/)])
+  })
+
   test('writes the figures as JSON', async () => {
     const { stdout } = await shell('hf-simulate --compare first-fit --compare ideal --json', TRACE)
     const { traces } = JSON.parse(stdout.toString()) as { traces: { simulations: Record<string, unknown>[] }[] }

@@ -236,12 +236,14 @@ function checkRepair(batches: readonly EventBatch[], random: Random): void {
 function checkSimulate(batches: readonly EventBatch[], random: Random): void {
   const policy = random.pick(POLICIES)
   const isFit = policy.endsWith('fit')
+  const isFixed = policy === 'ideal' || policy === 'ptmalloc'
   const options: SimulateOptions = {
     policy,
     ...(isFit && random.oneIn(2) && { coalescing: 'deferred' as const }),
     ...(isFit && random.oneIn(2) && { trim: random.pick([0, 4096]) }),
     ...(policy === 'first-fit' && { list: random.pick(['address', 'lifo', 'fifo'] as const) }),
-    ...(policy !== 'ideal' && random.oneIn(2) && { header: random.pick([0, 4, 16]), alignment: random.pick([8, 64]) }),
+    ...(policy === 'ptmalloc' && { glibc: `2.${23 + random.below(21)}` }),
+    ...(!isFixed && random.oneIn(2) && { header: random.pick([0, 4, 16]), alignment: random.pick([8, 64]) }),
   }
   // Larger sizes are an error, which is tested by some inputs.
   const isSized = !random.oneIn(8)

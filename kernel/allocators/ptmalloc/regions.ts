@@ -25,6 +25,9 @@ const FENCE: usize = 24
 const UNUSED: usize = 24
 const OWNER_NONE: u32 = 0xffff_ffff
 
+/** The sum of the lengths of the regions that are not the main heap's; it is right as long as no call is undone. */
+let threadBytes: u64 = 0
+
 /** The number of regions used so far, and the first unused one. */
 const COUNT: usize = memory.data(8)
 const FREE: usize = COUNT + 4
@@ -33,6 +36,7 @@ export const MAIN: u32 = 1
 
 /** Removes all regions except that of the main heap. @param base the start of that one, 0 if unknown */
 export function clearRegions(base: u64): void {
+  threadBytes = 0
   store<u32>(COUNT, 1)
   store<u32>(FREE, 0)
   const row = rowOf(MAIN)
@@ -55,6 +59,7 @@ export function newRegion(arena: u32, length: u64, earlier: u32, base: u64): u32
     if (region >= MOST) return 0
     set32(COUNT, region)
   }
+  threadBytes += length
   const row = rowOf(region)
   set64(row + BASE, base)
   set64(row + LENGTH, length)
@@ -66,6 +71,7 @@ export function newRegion(arena: u32, length: u64, earlier: u32, base: u64): u32
 
 /** Removes a region whose chunks were removed. */
 export function dropRegion(region: u32): void {
+  threadBytes -= lengthOf(region)
   const row = rowOf(region)
   set64(row + BASE, 0)
   set32(row + OWNER, OWNER_NONE)
@@ -121,7 +127,13 @@ export function lengthOf(region: u32): u64 {
   return load<u64>(rowOf(region), LENGTH)
 }
 
+/** The bytes of the heaps of threads, except what is reserved for their growth. */
+export function threadHeaps(): u64 {
+  return threadBytes
+}
+
 export function setLength(region: u32, length: u64): void {
+  threadBytes += length - lengthOf(region)
   set64(rowOf(region) + LENGTH, length)
 }
 

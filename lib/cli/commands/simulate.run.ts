@@ -55,7 +55,7 @@ async function simulateTrace(args: Arguments, policy: PolicyName | undefined, ta
 /** @throws UsageError for options that are out of range, or of another policy */
 function simulatorOf(args: Arguments, policy: PolicyName, isMeasured: boolean): Simulator {
   const values: Record<string, unknown> = { policy }
-  for (const flag of ['list', 'coalescing']) if (args.has(flag)) values[flag] = args.value(flag)
+  for (const flag of ['list', 'coalescing', 'glibc']) if (args.has(flag)) values[flag] = args.value(flag)
   for (const flag of BYTES) if (args.has(flag)) values[flag] = bytesOf(flag, args.value(flag) as string)
   if (args.has('classes')) values['classes'] = classesOf(args.value('classes') as string)
   if (args.has('compare') && Object.keys(values).length > 1)

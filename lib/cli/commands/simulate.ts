@@ -1,4 +1,4 @@
-import { CLASS_RULES, COALESCING, LIST_ORDERS, POLICIES } from '../../transforms/simulate/policies.js'
+import { CLASS_RULES, COALESCING, GLIBC, LIST_ORDERS, POLICIES } from '../../transforms/simulate/policies.js'
 import type { Command } from '../command.js'
 import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
 
@@ -14,7 +14,7 @@ export const simulate: Command = {
     'Without -o, --to and --arrow the output is figures of the heap: its size, internal and external fragmentation, ' +
     'and the lengths of searches. With one of them it is the trace with the simulated addresses, which every other ' +
     'command reads. The policy ideal has no addresses.\n' +
-    'Each process has a heap of its own. Frees of blocks that are not live are counted, and lose their address. ' +
+    'Each process has a heap of its own; ptmalloc is simulated for one process. Frees of blocks that are not live are counted, and lose their address. ' +
     'A block whose address is allocated again is freed before.\n' +
     'The input may be in any format whose events say which block they are about. If it is truncated, the figures of ' +
     'the part that was read are printed before the error.',
@@ -71,6 +71,12 @@ export const simulate: Command = {
       group: POLICY,
     },
     { name: 'page', value: 'BYTES', help: 'The size of a page (default 4K)', group: POLICY },
+    {
+      name: 'glibc',
+      value: 'VERSION',
+      help: `Of ptmalloc: the version of glibc, from 2.23 to 2.43 (default ${GLIBC})`,
+      group: POLICY,
+    },
     ...OUTPUT_FLAGS,
     ...TO_FLAGS,
     STRICT_FLAG,

@@ -10,6 +10,8 @@ const NONE = '-'
 export class SimulationReport implements Stage<EventBatch, Uint8Array> {
   readonly consumes = true
   private batch: EventBatch | undefined
+  /** Those that cannot simulate this trace: the table has no figures of them. */
+  private readonly without = new Set<Simulator>()
 
   constructor(
     private readonly simulators: readonly Simulator[],
@@ -25,12 +27,19 @@ export class SimulationReport implements Stage<EventBatch, Uint8Array> {
     const { batch } = this
     this.batch = undefined
     if (batch === undefined) return null
-    for (const simulator of this.simulators) {
-      simulator.feed(batch)
+    for (const simulator of this.simulators) if (!this.without.has(simulator)) this.run(simulator, batch)
+    return null
+  }
+
+  private run(simulator: Simulator, batch: EventBatch): void {
+    simulator.feed(batch)
+    try {
       // A fault comes after the events before it.
       while (simulator.next() !== null);
+    } catch (error) {
+      if (!simulator.hasSeveralSpaces || this.simulators.length === 1) throw error
+      this.without.add(simulator)
     }
-    return null
   }
 
   end(): void {
@@ -47,8 +56,9 @@ export class SimulationReport implements Stage<EventBatch, Uint8Array> {
 
   /** The report of the events so far; empty if there was no trace. */
   text(): string {
-    const results = this.simulators.map((simulator) => simulator.results())
-    const traces = results[0]?.length ?? 0
+    const results = this.simulators.map((simulator) => (this.without.has(simulator) ? [] : simulator.results()))
+    const traces = Math.max(0, ...results.map(({ length }) => length))
+    const without = [...this.without].map(({ settings }) => settings.policy)
     if (traces === 0) return this.isJson ? '{"traces":[]}\n' : ''
     const byTrace = Array.from({ length: traces }, (_, i) => results.flatMap((list) => list[i] ?? []))
     if (this.isJson)
@@ -56,9 +66,8 @@ export class SimulationReport implements Stage<EventBatch, Uint8Array> {
     return byTrace
       .map((list, i) => {
         const heading = traces === 1 ? [] : [`trace ${i + 1}`, '']
-        return [...heading, ...(list.length === 1 ? single(list[0] as SimulationResult) : compared(list)), ''].join(
-          '\n',
-        )
+        const isOne = this.simulators.length === 1
+        return [...heading, ...(isOne ? single(list[0] as SimulationResult) : compared(list, without)), ''].join('\n')
       })
       .join('\n')
   }
@@ -145,10 +154,11 @@ function single(result: SimulationResult): string[] {
 
 /** `best-fit, header 8, alignment 16, ...` */
 function optionsOf({ settings }: SimulationResult): string {
-  const { policy, list, coalescing, header, alignment, smallest, page, trim, classes } = settings
+  const { policy, list, coalescing, header, alignment, smallest, page, trim, classes, glibc } = settings
   if (policy === 'ideal') return policy
   return [
     policy,
+    ...(glibc === null ? [] : [`glibc ${glibc}`]),
     ...(list === null ? [] : [`list by ${list}`]),
     ...(coalescing === null ? [] : [`${coalescing} coalescing`]),
     `header ${header}`,
@@ -162,8 +172,8 @@ function optionsOf({ settings }: SimulationResult): string {
   ].join(', ')
 }
 
-/** One line for each policy. */
-function compared(results: readonly SimulationResult[]): string[] {
+/** One line for each policy. @param without the policies that cannot be simulated for this trace */
+function compared(results: readonly SimulationResult[], without: readonly string[]): string[] {
   const heads = [
     ' policy',
     'largest heap',
@@ -187,6 +197,7 @@ function compared(results: readonly SimulationResult[]): string[] {
       searches === null ? NONE : rounded(searches.mean),
     ]
   })
+  for (const policy of without) rows.push([policy, ...heads.slice(1).map(() => NONE)])
   const live = results[0]?.mostLive
   const title =
     live === null || live === undefined

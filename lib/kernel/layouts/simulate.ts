@@ -10,6 +10,8 @@ export const SIZE_FIGURES = 3
 /** The number of sizes, by their logarithms. */
 export const SIZE_ROWS = 64
 
-/** Why not all rows were placed: memory is exhausted, or a heap would be too large. */
+/** Why not all rows were placed: memory is exhausted, a heap would be too large, or see below. */
 export const EXHAUSTED = 1
 export const TOO_LARGE = 2
+/** The policy has one heap, and the trace several address spaces. */
+export const SEVERAL = 3

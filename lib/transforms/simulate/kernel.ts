@@ -4,6 +4,7 @@ import type { Global } from '../../kernel/load.js'
 import { MOMENT_FIGURES, SIZE_FIGURES, SIZE_ROWS } from '../../kernel/layouts/simulate.js'
 import { FITS, LIST_ORDERS, POLICIES, type SimulateSettings } from './policies.js'
 import type { HeapMoment, SimulationResult } from './result.js'
+import { minorOf } from './settings.js'
 
 /** The exports of kernel/simulate.ts, documented in the files beside it. */
 interface SimulateExports extends LiveExports {
@@ -17,6 +18,7 @@ interface SimulateExports extends LiveExports {
     page: number,
     trim: number,
     classes: number,
+    glibc: number,
     seed: number,
   ): number
   placeRows(rows: number): number
@@ -52,7 +54,7 @@ export class SimulateKernel extends CountingKernel<SimulateExports> {
 
   /** Begins a simulation. @returns false if there is no memory */
   begin(): boolean {
-    const { policy, list, coalescing, header, alignment, smallest, page, trim, classes } = this.settings
+    const { policy, list, coalescing, header, alignment, smallest, page, trim, classes, glibc } = this.settings
     const sizes = classes ?? []
     this.integers(this.run.CLASSES.value, sizes.length).set(sizes.map(BigInt))
     const isReady = this.run.begin(
@@ -65,6 +67,7 @@ export class SimulateKernel extends CountingKernel<SimulateExports> {
       page,
       trim ?? -1,
       sizes.length,
+      glibc === null ? 0 : minorOf(glibc),
       // The shape of trees, not the result, depends on it.
       Math.floor(Math.random() * 2 ** 32),
     )

@@ -13,6 +13,7 @@ export const POLICIES = [
   'weighted-buddy',
   'segregated',
   'bump',
+  'ptmalloc',
   'ideal',
 ] as const
 
@@ -30,6 +31,9 @@ export const CLASS_RULES = ['power-of-two', 'two-per-power', 'jemalloc', 'mimall
 
 /** The policies that have free blocks of any size. */
 export const FITS: readonly PolicyName[] = ['first-fit', 'next-fit', 'best-fit']
+
+/** The version of glibc whose allocator `ptmalloc` is by default. */
+export const GLIBC = '2.39'
 
 /** How a policy is simulated. */
 export interface SimulateOptions {
@@ -50,6 +54,8 @@ export interface SimulateOptions {
   readonly trim?: number
   /** Of segregated storage: a rule, or the sizes in bytes. Default `jemalloc`. */
   readonly classes?: (typeof CLASS_RULES)[number] | readonly number[]
+  /** Of ptmalloc: the version of glibc, from `2.23` to `2.43`. Default `2.39`. */
+  readonly glibc?: string
 }
 
 /** All options, with their values. */
@@ -63,4 +69,5 @@ export interface SimulateSettings {
   readonly page: number
   readonly trim: number | null
   readonly classes: readonly number[] | null
+  readonly glibc: string | null
 }

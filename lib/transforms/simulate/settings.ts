@@ -1,3 +1,4 @@
+import { PTMALLOC_VERSIONS } from '../../allocators/settings.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import { showValue } from '../../event/message-text.js'
 import { didYouMean } from '../../event/suggest.js'
@@ -6,6 +7,7 @@ import {
   CLASS_RULES,
   COALESCING,
   FITS,
+  GLIBC,
   LIST_ORDERS,
   POLICIES,
   type SimulateOptions,
@@ -22,6 +24,7 @@ const OPTIONS: OptionNames<SimulateOptions> = {
   page: 'number',
   trim: 'number',
   classes: true,
+  glibc: 'string',
 }
 
 /** Limits of the options. */
@@ -46,28 +49,45 @@ export function settingsOf(options: SimulateOptions): SimulateSettings {
   only('coalescing', isFit, FITS.join(', '))
   only('trim', isFit, FITS.join(', '))
   only('classes', policy === 'segregated', 'segregated')
-  for (const name of ['header', 'alignment', 'smallest'] as const) only(name, policy !== 'ideal', 'other policies')
+  only('glibc', policy === 'ptmalloc', 'ptmalloc')
+  const isFixed = policy === 'ideal' || policy === 'ptmalloc'
+  for (const name of ['header', 'alignment', 'smallest'] as const) only(name, !isFixed, 'other policies')
   const alignment = power('alignment', options.alignment ?? 16, 8, 4096)
   const page = power('page', options.page ?? 4096, 1024, 2 ** 24)
   const isIdeal = policy === 'ideal'
+  const hasHeader = isFit || policy === 'ptmalloc'
   return {
     policy,
     list: policy === 'first-fit' ? oneOf('list', options.list ?? 'address', LIST_ORDERS) : null,
     coalescing: isFit ? oneOf('coalescing', options.coalescing ?? 'immediate', COALESCING) : null,
-    header: isIdeal ? 0 : whole('header', options.header ?? (isFit ? 8 : 0), 0, MOST_HEADER),
+    header: isIdeal ? 0 : whole('header', options.header ?? (hasHeader ? 8 : 0), 0, MOST_HEADER),
     alignment: isIdeal ? 1 : alignment,
-    smallest: isIdeal ? 0 : smallestOf(options, isFit, alignment),
+    smallest: isIdeal ? 0 : smallestOf(options, hasHeader, alignment),
     page,
     trim: options.trim === undefined ? null : whole('trim', options.trim, 0, MOST_TRIM),
     classes: policy === 'segregated' ? classSizes(options.classes ?? 'jemalloc', alignment) : null,
+    glibc: policy === 'ptmalloc' ? versionOf(options.glibc ?? GLIBC) : null,
   }
 }
 
 /** A multiple of the alignment; in a buddy system, a power of two. */
-function smallestOf({ policy, smallest }: SimulateOptions, isFit: boolean, alignment: number): number {
-  const least = whole('smallest', smallest ?? (isFit ? 32 : 16), 1, MOST_SMALLEST)
+function smallestOf({ policy, smallest }: SimulateOptions, hasHeader: boolean, alignment: number): number {
+  const least = whole('smallest', smallest ?? (hasHeader ? 32 : 16), 1, MOST_SMALLEST)
   const rounded = Math.ceil(least / alignment) * alignment
   return policy.endsWith('buddy') ? 2 ** Math.ceil(Math.log2(rounded)) : rounded
+}
+
+/** A version of glibc that is simulated. */
+function versionOf(version: string): string {
+  const minor = minorOf(version)
+  const [first, last] = [PTMALLOC_VERSIONS[0]?.[0] as number, PTMALLOC_VERSIONS.at(-1)?.[1] as number]
+  if (minor >= first && minor <= last) return version
+  throw new RangeError(`glibc must be a version from 2.${first} to 2.${last}, not ${showValue(version)}`)
+}
+
+/** The minor version: 36 of `2.36`; not a number for what is none. */
+export function minorOf(version: string): number {
+  return Number(/^2\.(\d\d)$/.exec(version)?.[1])
 }
 
 /** The classes that the alignment admits. */

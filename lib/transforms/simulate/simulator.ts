@@ -1,11 +1,11 @@
 import { LiveSet, tooManyBlocks } from '../../blocks/live-set.js'
 import { HI, LO } from '../../bytes/u64.js'
 import { BATCH_EVENTS, reviseBatch, type EventBatch } from '../../event/batch.js'
-import { limit } from '../../event/error.js'
+import { limit, type TracePosition } from '../../event/error.js'
 import { Api, FieldBit, fieldSet, Kind } from '../../event/fields.js'
 import { hasInventedAddresses, type TraceHeader } from '../../event/header.js'
 import type { BatchTransform } from '../../event/stage.js'
-import { TOO_LARGE } from '../../kernel/layouts/simulate.js'
+import { SEVERAL, TOO_LARGE } from '../../kernel/layouts/simulate.js'
 import { selectRows } from '../../kernel/select.js'
 import { SimulateKernel } from './kernel.js'
 import type { SimulateOptions, SimulateSettings } from './policies.js'
@@ -14,7 +14,7 @@ import { settingsOf } from './settings.js'
 
 const HAS_API = FieldBit.api
 /** What the kernel reads besides the fields that identify blocks. */
-const READ = fieldSet('alignment', 'oldAddress', 'outcome', 'address', 'size')
+const READ = fieldSet('alignment', 'oldAddress', 'outcome', 'address', 'size', 'api', 'thread', 'count')
 /** What a free that is added has of the event before which it is. */
 const KEPT = fieldSet('api', 'process', 'thread', 'cpu', 'sequence', 'time', 'index', 'address')
 /** The results that are kept of a stream of several traces. */
@@ -45,6 +45,8 @@ export class Simulator implements BatchTransform {
   private reused = 0
   private batch: EventBatch | null = null
   private error: Error | undefined
+  /** The trace has several address spaces, and the policy one heap: `next` throws. */
+  hasSeveralSpaces = false
 
   /**
    * @param isMeasured whether only the figures are wanted: the events have no new addresses then
@@ -143,9 +145,16 @@ export class Simulator implements BatchTransform {
       this.error =
         kernel.run.fault.value === TOO_LARGE
           ? limit('the simulated heap would have more than 2^45 bytes, or an alignment of more than 2^32', at)
-          : tooManyBlocks()
+          : kernel.run.fault.value === SEVERAL
+            ? this.severalSpaces(at)
+            : tooManyBlocks()
     else if (unclear !== undefined) this.error = unclear.at(at)
     return placed
+  }
+
+  private severalSpaces(at: TracePosition): Error {
+    this.hasSeveralSpaces = true
+    return limit('ptmalloc is simulated for one process, and this trace has several address spaces', at)
   }
 
   /** Copies what the kernel changed. */

@@ -46,7 +46,8 @@ function checkPolicies(batches: readonly EventBatch[]): void {
   for (const policy of POLICIES.filter((name) => name !== 'ideal')) {
     const { faults, results } = placed(batches, { policy })
     expect([policy, faults]).toEqual([policy, []])
-    expect(results).toHaveLength(ideal.length)
+    // The heap of ptmalloc is that of one process.
+    if (policy !== 'ptmalloc') expect(results).toHaveLength(ideal.length)
     for (const [i, { events, mostLive, largestHeap, mostPages, fragmentation }] of results.entries()) {
       const least = ideal[i] as SimulationResult
       // A heap that would have more than 2^45 bytes ends the simulation earlier.

@@ -236,6 +236,10 @@ describe('options', () => {
     [{ policy: 'segregated', classes: [24, 40] }, /no class is a multiple of the alignment, 16/],
     [{ policy: 'segregated', classes: 'glibc' }, /classes must be one of/],
     [{ policy: 'segregated', classes: [1.5] }, /each class must be a whole number/],
+    [{ policy: 'ptmalloc', header: 16 }, /header is an option of other policies, not ptmalloc/],
+    [{ policy: 'ptmalloc', glibc: '2.22' }, /glibc must be a version from 2\.23 to 2\.43, not "2\.22"/],
+    [{ policy: 'ptmalloc', glibc: '36' }, /glibc must be a version/],
+    [{ policy: 'bump', glibc: '2.36' }, /glibc is an option of ptmalloc, not bump/],
     [{ policy: 'first-fit', colour: 1 }, /unknown option "colour"/],
   ])('%j are refused', (options, message) => {
     expect(() => new Simulator(options as SimulateOptions)).toThrow(message)
@@ -243,12 +247,15 @@ describe('options', () => {
 })
 
 const RANDOM = [...callsOf({ events: 4000, blocks: 300, seed: 9, processes: 2 })]
+const OF_ONE = [...callsOf({ events: 4000, blocks: 300, seed: 9 })]
 
 describe.each(POLICIES)('%s', (policy) => {
+  const calls = policy === 'ptmalloc' ? OF_ONE : RANDOM
+
   test('needs at least what ideal needs, and gives the same again', () => {
-    const first = simulated(RANDOM, { policy })
-    const ideal = simulated(RANDOM, { policy: 'ideal' }).result
-    expect(simulated(RANDOM, { policy })).toEqual(first)
+    const first = simulated(calls, { policy })
+    const ideal = simulated(calls, { policy: 'ideal' }).result
+    expect(simulated(calls, { policy })).toEqual(first)
     const { mostLive, largestHeap, mostPages, timeline } = first.result
     expect(mostLive?.requested).toBe(ideal.mostLive?.requested)
     expect(largestHeap?.heap).toBeGreaterThanOrEqual(ideal.largestHeap?.heap as number)
@@ -262,7 +269,7 @@ describe.each(POLICIES)('%s', (policy) => {
 
   test('aligns blocks, and none overlaps another', () => {
     if (policy === 'ideal') return
-    const { events } = simulated(RANDOM, { policy })
+    const { events } = simulated(calls, { policy })
     const verifier = new Verifier({ allow: ['zero-size'] })
     for (const batch of batchesOf(events)) verifier.check(batch)
     expect(verifier.findings).toEqual([])

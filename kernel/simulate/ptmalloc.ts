@@ -1,0 +1,79 @@
+/** glibc's allocator as a policy: which chunk it gives to a call, and how much memory it has from the system then. */
+import { clearIdentities, numberOf } from '../allocators/identities'
+import { MAIN_ARENA, topOf } from '../allocators/ptmalloc/arenas'
+import { bytesOf, MAPPED, stateOf } from '../allocators/ptmalloc/chunks'
+import { lengthOf } from '../allocators/ptmalloc/mappings'
+import { blockAt, offsetOf, threadHeaps } from '../allocators/ptmalloc/regions'
+import { allocate, CALLOC, finish, MALLOC, MEMALIGN, REALLOC, release, start } from '../allocators/ptmalloc/simulator'
+import { addUsed, give, header, ROOM, used } from './settings'
+
+/** Where the main heap of a position-independent program begins, and where the area for mappings ends. */
+const HEAP: u64 = 0x5555_5555_9000
+const MAPPINGS: u64 = 0x7fff_f7ff_f000
+/** The bytes that are mapped for the stack of a thread. */
+const STACK: u64 = 0x80_1000
+
+/** The bytes of mapped blocks. */
+let mapped: u64 = 0
+/** The thread that makes the current call. */
+let caller: i32 = 0
+
+/** Begins a simulation. @param version the minor version of glibc @returns false if memory is exhausted */
+export function startPtmalloc(version: i32): bool {
+  mapped = 0
+  return start(version, 64, 0, STACK, HEAP, MAPPINGS, false) && clearIdentities()
+}
+
+/** The calls that follow are those of a thread. */
+export function enterThread(identity: u64): void {
+  caller = numberOf(identity)
+}
+
+/** The thread ends. */
+export function endThread(): void {
+  finish(caller)
+  noteUsed()
+}
+
+/**
+ * Allocates memory for a block: see `give`. @param alignment 0: any. @param elements of a calloc, 0 if unknown
+ * @returns false if there is none
+ */
+export function ptAllocate(isCalloc: bool, size: u64, alignment: u64, elements: u64): bool {
+  if (alignment != 0) return made(allocate(MEMALIGN, caller, alignment, 0, size))
+  return made(allocate(isCalloc ? CALLOC : MALLOC, caller, isCalloc ? elements : 0, 0, size))
+}
+
+/** Gives a block another size: see `give`. @returns false if there is no memory */
+export function ptResize(chunk: u32, size: u64): bool {
+  forget(chunk)
+  if (size > 0) return made(allocate(REALLOC, caller, 0, chunk, size))
+  // Other allocators than this one return a block of no bytes.
+  release(caller, chunk)
+  return made(allocate(MALLOC, caller, 0, 0, 0))
+}
+
+export function ptRelease(chunk: u32): void {
+  forget(chunk)
+  release(caller, chunk)
+  noteUsed()
+}
+
+function made(chunk: u32): bool {
+  if (chunk == 0) return false
+  if (stateOf(chunk) == MAPPED) mapped += lengthOf(chunk)
+  noteUsed()
+  const block = blockAt(chunk)
+  return block != 0 && used <= ROOM && give(block - header, bytesOf(chunk), chunk)
+}
+
+function forget(chunk: u32): void {
+  if (stateOf(chunk) == MAPPED) mapped -= lengthOf(chunk)
+}
+
+/** The main heap ends with its last chunk. */
+function noteUsed(): void {
+  const top = topOf(MAIN_ARENA)
+  const main: u64 = top == 0 ? 0 : offsetOf(top) + bytesOf(top)
+  addUsed(main + threadHeaps() + mapped - used)
+}
