@@ -131,7 +131,7 @@ function own(number: u32, key: u64, isIndex: bool, space: u32): void {
 /** A process ends, that of an address space: its live blocks are gone. @returns whether there is memory */
 export function leaves(row: u32, space: u32): bool {
   const list = headOf(ownerOf(space))
-  const wanted = logOf((<u64>goneCount + <u64>live) << 3)
+  const wanted = logOf((<u64>goneCount + <u64>live + 1) << 3)
   if (wanted > goneLog) {
     const next = larger(gone, goneLog, wanted)
     if (next == 0) return false

@@ -145,3 +145,12 @@ test('the same in rows of blocks', () => {
     ],
   )
 })
+
+test('a process without live blocks that ends first leaves room for those of later ones', () => {
+  const collector = new StatisticsCollector()
+  const many = Array.from({ length: 3000 }, (_, i) => block(3n, BigInt(16 * i + 16), 1n, 1n))
+  collector.add(batchOf([block(undefined, 16n, 1n, 1n), { kind: 'free', address: 16n }, { kind: 'process-end' }]))
+  collector.add(batchOf([...many, { kind: 'process-end', process: 3n }, block(3n, 16n, 5n, 2n)]))
+  const { leaked, timeline } = collector.finish()
+  expect([leaked.blocks, timeline.at(-1)?.live.blocks]).toEqual([3001, 1])
+})
