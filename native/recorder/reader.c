@@ -32,7 +32,7 @@
 /* A round of so many events is followed by another one at once. */
 #define MANY 4096u
 /* How long forked processes that have not begun are waited for, and after what time the user hears about others. */
-#define FORK_NS 300000000u
+#define FORK_NS 3000000000u
 #define PATIENCE_NS 1000000000u
 
 static pid_t program;
@@ -97,19 +97,21 @@ static int share_memory(const char *path, const char *depth, const char *flags) 
 
 /* Whether nothing more is to come: the program and all recorded processes have ended, or a signal has come since. */
 static int is_finished(uint64_t time) {
-  static uint64_t since;
+  static uint64_t since, idle_since;
   static int is_said;
   if (is_beside ? process_count == 0 && !is_stopped : !is_program_over) return 0;
   if (since == 0) since = time;
   if (is_stopped) return 1;
   if (are_running()) {
+    idle_since = 0;
     if (is_beside) since = 0;
     if (is_beside || time - since < PATIENCE_NS || is_said) return 0;
     fprintf(stderr, "heapflow: the program has ended; processes that it started are still recorded (Ctrl-C ends that)\n");
     is_said = 1;
     return 0;
   }
-  return __atomic_load_n(&control->forking, __ATOMIC_SEQ_CST) == 0 || time - since > FORK_NS;
+  if (idle_since == 0) idle_since = time;
+  return __atomic_load_n(&control->forking, __ATOMIC_SEQ_CST) == 0 || time - idle_since > FORK_NS;
 }
 
 static void record(int *status) {

@@ -118,7 +118,8 @@ static inline __attribute__((always_inline)) void run_chunks(uint32_t me, const 
       more = 0;
       if (__builtin_expect(block == NULL, 0)) {
         if (size) own->failed++;
-        put(to_slot, old, verify);
+        /* With a size of 0, some allocators free the block and return nothing. */
+        put(to_slot, size ? old : NULL, verify);
         if (verify) sizes[to_slot] = 0; /* What is in it belongs to another slot. */
         continue;
       }

@@ -37,6 +37,21 @@ describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
     expect(lines.some((line) => /^ {2}glibc +1 .* 1 /.test(line))).toBe(true)
   })
 
+  test('a block that a realloc to 0 bytes ends is not freed again', async () => {
+    const lines = [
+      '{"kind":"alloc","address":"0x10","size":50}',
+      '{"kind":"alloc","address":"0x100","size":50}',
+      '{"kind":"realloc","oldAddress":"0x10","address":"0x20","size":0}',
+      '{"kind":"free","address":"0x20"}',
+      '{"kind":"free","address":"0x100"}',
+      '',
+    ]
+    for (const flag of ['', ' --verify']) {
+      const { code, stderr } = await shell(`hf-replay ${FAST}${flag}`, lines.join('\n'))
+      expect([code, stderr]).toEqual([0, ''])
+    }
+  })
+
   test('writes all figures as JSON', async () => {
     const { stdout } = await shell(`hf-replay ${FAST} --json --order total --touch page`, TRACE)
     const result = JSON.parse(stdout.toString()) as Record<string, Record<string, unknown>> & {

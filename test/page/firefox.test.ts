@@ -17,10 +17,7 @@ const TRACES = [
   'valgrind/mtv-edge.log',
   'tracepoints/trace-cmd-small.txt.gz',
 ]
-const VIEWS = [
-  ...['overview', 'timeline', 'sites', 'flame', 'functions', 'leaks', 'peak', 'churn', 'threads', 'addresses'],
-  'problems',
-]
+const VIEWS = 'overview timeline sites flame functions leaks peak churn threads addresses problems'.split(' ')
 const exactBytes = (n: number) => `${n.toLocaleString('en-US')} byte${n === 1 ? '' : 's'}`
 
 /** What happened that must not. That the worker is loaded, which is a part of the page, is no request to anyone. */

@@ -79,10 +79,13 @@ class Sums {
     for (let i = 0; i < this.n; i++) sum.values[i] = (sum.values[i] as bigint) + (values[i] as bigint)
   }
 
-  /** Those with the most bytes. */
+  /** Those with the most bytes; of equal ones, those with smaller keys first. */
   top(n: number): Sum[] {
     const [blocks, bytes] = [0, 1]
     const order = (a: Sum, b: Sum, i: number) => Number((b.values[i] as bigint) - (a.values[i] as bigint))
-    return [...this.all.values()].toSorted((a, b) => order(a, b, bytes) || order(a, b, blocks)).slice(0, n)
+    const byKeys = (a: Sum, b: Sum) => a.keys.reduce((sign, key, i) => sign || key - (b.keys[i] as number), 0)
+    return [...this.all.values()]
+      .toSorted((a, b) => order(a, b, bytes) || order(a, b, blocks) || byKeys(a, b))
+      .slice(0, n)
   }
 }
