@@ -144,11 +144,14 @@ const PROGRAMS = {
     }
     return 0;
   }`,
-  /* Threads that start late, take turns, free each other's blocks, end and are replaced. */
+  /*
+   * Threads that start late, take turns, free each other's blocks, end and are replaced. They end one by one: what
+   * glibc does last for a thread comes after the event of its end, and must not be beside the calls of others.
+   */
   late: `static void *blocks[512];
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
-  static int turn;
+  static int turn, turns, leaver;
   static uint32_t x = 1;
   static uint32_t any(void) { return x = x * 1664525u + 1013904223u, x >> 8; }
   static void call(void) {
@@ -164,18 +167,31 @@ const PROGRAMS = {
       while (turn != (int)(intptr_t)own) pthread_cond_wait(&moved, &lock);
       for (uint32_t n = any() % 20; n > 0; n--) call();
       turn = (turn + 1) % 4;
+      turns++;
       pthread_cond_broadcast(&moved);
       pthread_mutex_unlock(&lock);
     }
+    pthread_mutex_lock(&lock);
+    while (leaver != (int)(intptr_t)own) pthread_cond_wait(&moved, &lock);
+    pthread_mutex_unlock(&lock);
     return NULL;
   }
   int main(void) {
     for (int i = 0; i < 20000; i++) free(malloc(i % 100));
     for (int life = 0; life < 8; life++) {
       pthread_t t[4];
-      turn = 0;
+      turn = turns = 0;
+      leaver = -1;
       for (int i = 0; i < 4; i++) pthread_create(&t[i], NULL, work, (void *)(intptr_t)i);
-      for (int i = 0; i < 4; i++) pthread_join(t[i], NULL);
+      for (int i = 0; i < 4; i++) {
+        pthread_mutex_lock(&lock);
+        /* Nobody leaves before all have had their last turns. */
+        while (i == 0 && turns < 4 * 600) pthread_cond_wait(&moved, &lock);
+        leaver = i;
+        pthread_cond_broadcast(&moved);
+        pthread_mutex_unlock(&lock);
+        pthread_join(t[i], NULL);
+      }
     }
     return 0;
   }`,
