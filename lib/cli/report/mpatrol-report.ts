@@ -24,6 +24,9 @@ interface TallyExports extends KernelExports {
   readonly TOTALS: Global
 }
 
+const ENDS_IGNORED =
+  'mpatrol has a trace for each process: ends of processes are ignored here, and their blocks stay unfreed'
+
 /**
  * mpatrol's statistics of one trace, as the only result. Memory grows with the live blocks: 30 to 60 bytes for each.
  * Warns of leaks that may be false.
@@ -36,6 +39,7 @@ export class MpatrolReport implements Stage<EventBatch, Uint8Array> {
   private readonly reserves = new Reserves()
   private readonly choice: TraceChoice
   private isFiltered = false
+  private hasEnds = false
   private ending: 'end' | 'endTruncated' | undefined
 
   /** @param trace which trace of the stream to take; the first one, with a warning if there are more, if absent */
@@ -48,6 +52,7 @@ export class MpatrolReport implements Stage<EventBatch, Uint8Array> {
   feed(batch: EventBatch): void {
     if (!this.choice.admits(batch.header)) return
     this.isFiltered = lacksEvents(batch.header)
+    this.hasEnds ||= batch.kind.subarray(0, batch.count).includes(Kind['process-end'])
     for (let from = 0; from < batch.count; from += BATCH_EVENTS)
       this.add(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
   }
@@ -59,6 +64,7 @@ export class MpatrolReport implements Stage<EventBatch, Uint8Array> {
     if (ending === 'end') choice.check()
     // If nothing could be read, there is nothing to report.
     else if (!choice.found) return null
+    if (this.hasEnds) warnings.push(ENDS_IGNORED)
     if (trace === undefined && choice.traces > 1) warnings.push(moreTraces(choice.traces))
     const figures = readKernelTotals(kernel)
     const { live: leaked, freed } = figures
