@@ -53,11 +53,13 @@ describe('hf-filter', () => {
   test('selects the first process of a recording, whose events have none', async () => {
     const file = 'test/golden/recorder/ends.hfrec'
     const kinds = async (flags: string) => {
-      const { stdout, stderr } = await shell(`hf-filter ${flags} ${file} | jq -r .kind | tr '\\n' ' '`)
-      return `${stderr}${stdout}`
+      const { stdout, stderr } = await shell(`hf-filter ${flags} ${file}`)
+      expect(stderr).toBe('')
+      const lines = stdout.toString().trim().split('\n')
+      return lines.map((line) => (JSON.parse(line) as { kind: string }).kind).join(' ')
     }
-    expect(await kinds('--process none')).toBe('header alloc alloc thread-destroy free process-end end ')
-    expect(await kinds('--process 3')).toBe('header comment alloc end ')
+    expect(await kinds('--process none')).toBe('header alloc alloc thread-destroy free process-end end')
+    expect(await kinds('--process 3')).toBe('header comment alloc end')
     const { stderr } = await shell(`hf-filter --process none ${MTRC} --kind lost`)
     expect(stderr).toBe('')
   })
