@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { HeapmonDecoder } from '../../../lib/formats/heapmon/decode.js'
 import { heapmon } from '../../../lib/formats/heapmon/index.js'
@@ -358,9 +360,12 @@ describe('leaving out bad lines', () => {
       decoder.feed(bytes)
       for (let batch = decoder.next(); batch !== null; batch = decoder.next()) events += batch.count
     }
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
     feed(Buffer.from(LINE))
     const before = process.memoryUsage().arrayBuffers
     for (let i = 0; i < 1000; i++) feed(chunk)
+    collect()
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20e6)
     feed(Buffer.from(`end\n${LINE}`))
     decoder.end()
