@@ -127,7 +127,9 @@ static void *aligned(uint32_t power, uint64_t size) {
 /* The block stays where it is if there is no memory for the new one. */
 static void *resized(void *old, uint64_t size, struct thread *own) {
   void *block = realloc(old, (size_t)size);
-  return made(block, size, own) == NULL && size > 0 ? old : block;
+  if (block != NULL || size == 0) return made(block, size, own);
+  own->failed++;
+  return old;
 }
 
 /* Takes the block of a slot. */

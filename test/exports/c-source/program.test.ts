@@ -66,6 +66,13 @@ describe.skipIf(!canDrive)('C source as a program (needs Linux and cc)', () => {
       expect(callsOf(compile(sourceOf(events, { order })))).toEqual(sorted(countCalls(events)))
   })
 
+  test('compiles without a warning at every level of optimization', () => {
+    write('levels.c', sourceOf([...calls(2, 500, seeded(5))]))
+    for (const compiler of COMPILERS)
+      for (const level of ['-O0', '-O2', '-O3', '-Os'])
+        execFileSync(compiler, [...STRICT, level, '-o', at('levels'), at('levels.c')], { stdio: 'pipe' })
+  })
+
   test('makes the calls of a damaged trace that can be made', () => {
     const random = seeded(3)
     const events = [...calls(3, 20_000, random)].flatMap((event) => {
