@@ -7,19 +7,23 @@ export const record: Command = {
   summary: 'run a program and record its allocations',
   operands: '-- COMMAND [ARGUMENT]...',
   description:
-    "Runs a program under heapflow's own recorder, which is compiled on first use (Linux on x86-64, glibc 2.35 or later), " +
+    "Runs a program under heapflow's own recorder, which is compiled on first use (Linux on x86-64, glibc 2.35 " +
+    'or later), ' +
     'and writes its events as they happen: each call with its thread, time, usable size and whole stack. Where it ' +
     "cannot run, heaptrack is used, or else glibc's mtrace, and a note says why. --with chooses another recorder.\n" +
     'With -o the standard streams of the program are untouched. Without it, events go to standard output, and what ' +
     'the program writes to its standard output goes to standard error.\n' +
     'The program gets the signals that hf-record gets, and its exit status becomes that of hf-record (128 and the ' +
     "signal's number if a signal ended it). If the reader of the events goes away, the program runs on.\n" +
-    "A trace of heapflow's own recorder is whole however the program ends, _exit and signals included. Processes that " +
-    'the program starts are recorded, too, by fork, vfork, posix_spawn and exec: so a script records the program that ' +
+    "A trace of heapflow's own recorder is whole however the program ends, _exit and signals included. " +
+    'Processes that ' +
+    'the program starts are recorded, too, by fork, vfork, posix_spawn and exec: so a script records the ' +
+    'program that ' +
     'it runs. Events of the first process have no process, those of the others have its number, from 2 on, and a ' +
     'comment says which program that is. hf-record waits for those that outlive the program; a signal ends the ' +
     'recording then. --no-children records the program alone, and what it becomes by exec. When events cannot be ' +
-    'written as fast as they come, the program waits. A name that ends in .hfrec has the recorder write the file itself.\n' +
+    'written as fast as they come, the program waits. A name that ends in .hfrec has the recorder write the ' +
+    'file itself.\n' +
     'heaptrack and glibc record the program itself, with all of its threads, but none of its children. Their traces, ' +
     'and those of the recorders that follow, are reported as truncated if a signal ended the program, or if it left ' +
     'without running its exit handlers. ' +

@@ -7,22 +7,29 @@ export const replay: Command = {
   summary: 'run real allocators with the calls of a trace, and compare them',
   operands: '[FILE]',
   description:
-    'Makes the calls of a trace again, with each allocator in processes of its own, and measures their processor time, ' +
-    'resident set, page faults and single calls. The first lines say which allocator needs less, and with what margin; ' +
+    'Makes the calls of a trace again, with each allocator in processes of its own, and measures their ' +
+    'processor time, ' +
+    'resident set, page faults and single calls. The first lines say which allocator needs less, and with what ' +
+    'margin; ' +
     'the first allocator is the one that the others are compared with. The method, the figures and how well they ' +
     'agree with real programs: docs/allocators.md.\n' +
     'The calls are made by a small program in C, which is compiled with cc when it is used for the first time. Each ' +
-    'thread of the trace is a thread there. Frees of unknown blocks, double frees, failed calls and blocks from before ' +
+    'thread of the trace is a thread there. Frees of unknown blocks, double frees, failed calls and blocks from ' +
+    'before ' +
     'the recording are skipped and counted; a block whose address is allocated again is freed before.\n' +
-    'The input may be in any format whose events say which block they are about. If it is truncated, the part that was ' +
+    'The input may be in any format whose events say which block they are about. If it is truncated, the part ' +
+    'that was ' +
     'read is replayed before the error.',
   memory:
-    'grows with the live blocks (50 to 150 bytes each), and with the threads; the replay itself takes what the trace takes.',
+    'grows with the live blocks (50 to 150 bytes each), and with the threads; the replay itself takes what the ' +
+    'trace takes.',
   flags: [
     {
       name: 'allocator',
       value: 'NAME',
-      help: 'Run this allocator: glibc, jemalloc, mimalloc, tcmalloc, rpmalloc, snmalloc, hoard, or the path of a library (default all that are installed)',
+      help:
+        'Run this allocator: glibc, jemalloc, mimalloc, tcmalloc, rpmalloc, snmalloc, hoard, or the path of ' +
+        'a library (default all that are installed)',
       repeat: true,
     },
     { name: 'runs', value: 'N', help: `Run each allocator N times, in turn (default ${REPLAY_RUNS})` },
@@ -35,7 +42,9 @@ export const replay: Command = {
     {
       name: 'order',
       value: 'HOW',
-      help: `Between threads, keep the order of epochs of ${EPOCH_EVENTS} events (default), of lifetimes only, or of all events`,
+      help:
+        `Between threads, keep the order of epochs of ${EPOCH_EVENTS} events (default), of lifetimes only, ` +
+        `or of all events`,
       values: ORDERS,
     },
     { name: 'pace', help: 'Wait for the times of the trace, for allocators that return memory by the clock' },

@@ -16,7 +16,8 @@ export function replayText(comparison: Comparison): string {
   const perCall = (ns: number) => (calls === 0 ? '-' : rounded(ns / calls))
   const title =
     `${grouped(calls)} calls of ${trace.threads === 1 ? '1 thread' : `${grouped(trace.threads)} threads`}, ` +
-    `${options.runs} runs each; ${grouped(trace.peak.blocks)} live blocks, ${grouped(trace.peak.bytes)} bytes at their peaks`
+    `${options.runs} runs each; ${grouped(trace.peak.blocks)} live blocks, ${grouped(trace.peak.bytes)} bytes ` +
+    `at their peaks`
   const heads = [
     ' allocator',
     'rank',
@@ -47,7 +48,8 @@ export function replayText(comparison: Comparison): string {
     ...answer,
     ...(answer.length > 0 ? [''] : []),
     ...tableLines({ title, heads, rows }),
-    `The driver's own ${perCall(driver.median)} ns a call are subtracted. The last four columns are ns of sampled calls.`,
+    `The driver's own ${perCall(driver.median)} ns a call are subtracted. The last four columns are ns of ` +
+      `sampled calls.`,
     '',
   ].join('\n')
 }
