@@ -4,7 +4,7 @@
  * the block that they end.
  */
 import { BEGAN, DONE, REUSED } from '../../lib/kernel/layouts/live'
-import { BEGUN, EFFECTS, ENDED, gone, goneCount, numbers } from '../live/follow'
+import { BEGUN, EFFECTS, ENDED, nextGone, numbers } from '../live/follow'
 import { blockAt, makeBlocks } from '../live/records'
 import { ADDRESS, INDEX, KIND, MASK, OLD_ADDRESS, SIZE } from '../shared/columns'
 import {
@@ -63,7 +63,6 @@ export function makeRoom(): bool {
  */
 export function list(row: u32, rows: u32): u32 {
   let p = OUTPUT
-  if (row == 0) goneSeen = 0
   for (; row < rows && p < LAST; row++) {
     const kind = load<u8>(KIND + <usize>row)
     if (kind == KIND_RESERVE) break
@@ -75,16 +74,9 @@ export function list(row: u32, rows: u32): u32 {
   return row
 }
 
-/** The number of blocks that have ended of those that end with their processes. */
-let goneSeen: u32 = 0
-
 /** A process ends, and with it its live blocks. */
 function endProcess(row: u32): void {
-  for (; goneSeen < goneCount; goneSeen++) {
-    const one = gone + ((<usize>goneSeen) << 3)
-    if (load<u32>(one) != row) break
-    endsUnfreed(load<u64>(blockAt(load<u32>(one, 4)), B_SIZE))
-  }
+  for (let number = nextGone(row); number != 0; number = nextGone(row)) endsUnfreed(load<u64>(blockAt(number), B_SIZE))
 }
 
 // @ts-ignore: decorator

@@ -9,7 +9,7 @@ import { clearEnded, isRemembered, remember, seedEnded } from './ended'
 import { beginGone, clearOwners, isWatched, leaves, owns, watch } from './processes'
 import { begin, clearSet, finish, isLarge, numberOf, seedSet, slotAhead, wasLive } from './set'
 
-export { gone, goneCount, watch } from './processes'
+export { gone, goneCount, nextGone, watch } from './processes'
 export { isSeeded, live, numbers } from './set'
 
 /** Separates the pages of a kernel from its objects, as in lib/blocks/address-spaces.ts. */

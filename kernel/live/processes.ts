@@ -34,6 +34,8 @@ export let isWatched: bool = false
 export let gone: usize = 0
 let goneLog: u32 = 0
 export let goneCount: u32 = 0
+/** How many of them `nextGone` gave. */
+let goneSeen: u32 = 0
 
 /** The owner of the blocks of an address space. */
 // @ts-ignore: decorator
@@ -56,7 +58,7 @@ function headOf(owner: u32): usize {
 
 /** Forgets all blocks. */
 export function clearOwners(): void {
-  goneCount = 0
+  beginGone()
   if (!isWatched) return
   isWatched = false
   giveRoom(table, tableLog)
@@ -70,6 +72,16 @@ export function clearOwners(): void {
 @inline
 export function beginGone(): void {
   goneCount = 0
+  goneSeen = 0
+}
+
+/** The next block that ended with the process that ends in a row, 0 after the last one. Rows are asked for in order. */
+export function nextGone(row: u32): u32 {
+  if (goneSeen == goneCount) return 0
+  const one = gone + ((<usize>goneSeen) << 3)
+  if (load<u32>(one) != row) return 0
+  goneSeen++
+  return load<u32>(one, 4)
 }
 
 /**

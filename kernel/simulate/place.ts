@@ -4,7 +4,7 @@
  */
 import { BEGAN, DONE, FAILED, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
 import { EXHAUSTED, SEVERAL, TOO_LARGE } from '../../lib/kernel/layouts/simulate'
-import { BEGUN, EFFECTS, ENDED, gone, goneCount, numbers } from '../live/follow'
+import { BEGUN, EFFECTS, ENDED, nextGone, numbers } from '../live/follow'
 import { SPACES } from '../live/keys'
 import { blockAt, makeBlocks } from '../live/records'
 import { giveRoom, takeRoom } from '../live/room'
@@ -282,7 +282,6 @@ function releaseBlock(block: usize): void {
 export function placeRows(rows: u32): u32 {
   freedBefore = 0
   fault = 0
-  goneSeen = 0
   if (!makeBlocks(numbers)) {
     fault = EXHAUSTED
     return 0
@@ -394,16 +393,11 @@ function placeRow(row: usize): u32 {
   return 0
 }
 
-/** The number of blocks that have ended of those that end with their processes. */
-let goneSeen: u32 = 0
-
 /** A process ends, and with it its live blocks. @returns whether there was memory */
 function endProcess(row: usize): bool {
-  for (; goneSeen < goneCount; goneSeen++) {
-    const one = gone + ((<usize>goneSeen) << 3)
-    if (<usize>load<u32>(one) != row) break
+  for (let number = nextGone(<u32>row); number != 0; number = nextGone(<u32>row)) {
     if (!makeNodes(NODES) || !makeTrees(2 * NODES) || !makePages()) return false
-    const block = blockAt(load<u32>(one, 4))
+    const block = blockAt(number)
     const size = load<u64>(block, B_SIZE)
     if (policy == IDEAL) {
       lose(size, size)

@@ -1,6 +1,6 @@
 /** Counts the events about blocks, in order, after the live set has followed them. */
 import { BEGAN, DONE, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
-import { BEGUN, EFFECTS, ENDED, gone, goneCount, numbers } from '../live/follow'
+import { BEGUN, EFFECTS, ENDED, nextGone, numbers } from '../live/follow'
 import { blockAt, makeBlocks } from '../live/records'
 import { KIND, MASK, PRESENT, SIZE, TIME, USABLE } from '../shared/columns'
 import {
@@ -77,7 +77,6 @@ export function count(rows: u32, sites: u32, threads: u32, isTimed: bool): bool 
   if (!makeBlocks(numbers) || !makeRows(sites, threads) || !makeSizes()) return false
   if (isShared && !makeShares(rows)) return false
   otherRows = 0
-  goneSeen = 0
   for (let from: usize = 0; from < <usize>rows;) {
     const to = from + beginPart(<usize>rows - from)
     countRows(from, to, isTimed, sites, rows)
@@ -97,9 +96,6 @@ export function endCount(rows: u32, blocks: u64, others: usize): void {
   blockEvents += blocks
   otherRows = others
 }
-
-/** The number of blocks that have been counted of those that ended with their processes. */
-let goneSeen: u32 = 0
 
 /** The clock of the current trace: its duration by the times of its events, and the first and the latest time. */
 let clock: u64 = 0
@@ -221,10 +217,8 @@ function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u3
 function endProcess(row: usize): void {
   noteFree(load<u32>(PROCESSES + (row << 2)))
   let isAny = false
-  for (; goneSeen < goneCount; goneSeen++) {
-    const one = gone + ((<usize>goneSeen) << 3)
-    if (<usize>load<u32>(one) != row) break
-    const block = blockAt(load<u32>(one, 4))
+  for (let number = nextGone(<u32>row); number != 0; number = nextGone(<u32>row)) {
+    const block = blockAt(number)
     const size = load<u64>(block, B_SIZE)
     const ownSite = load<u32>(block, B_SITE)
     const owner = load<u32>(block, B_THREAD)
