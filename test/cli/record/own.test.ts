@@ -185,7 +185,7 @@ const PROGRAMS = {
       for (int i = 0; i < 4; i++) pthread_create(&t[i], NULL, work, (void *)(intptr_t)i);
       for (int i = 0; i < 4; i++) {
         pthread_mutex_lock(&lock);
-        /* Nobody leaves before all have had their last turns. */
+        /* No thread leaves before all have had their last turns. */
         while (i == 0 && turns < 4 * 600) pthread_cond_wait(&moved, &lock);
         leaver = i;
         pthread_cond_broadcast(&moved);
