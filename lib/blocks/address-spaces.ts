@@ -70,9 +70,14 @@ export class AddressSpaces {
     return pages ^ this.lastBits
   }
 
+  /** Whether processes separate address spaces. */
+  get tellsProcesses(): boolean {
+    return (this.told & HAS_PROCESS) !== 0
+  }
+
   /** As `of` for an event that is about a process: `NO_SPACE` if no event about a block was of that process. */
   known(batch: EventBatch, i: number): number {
-    if ((this.told & HAS_PROCESS) === 0) return NO_SPACE
+    if (!this.tellsProcesses) return NO_SPACE
     if (((batch.mask[i] as number) & HAS_PROCESS) === 0) return 0
     const { words } = batch.process
     const slot = this.processes.find((words[2 * i + LO] as number) | 0, (words[2 * i + HI] as number) | 0)

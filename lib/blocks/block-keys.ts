@@ -61,7 +61,8 @@ export class BlockKeys {
   /** Finds the address spaces of events `from` to `to` of a batch; kernel/live/keys.ts does the rest. */
   readSpaces(batch: EventBatch, from: number, to: number): void {
     const { spaces, addressSpaces } = this
-    if ((batch.columns & HAS_SPACE) === 0) {
+    // Where processes are not told apart, no process ends, also not one that has no number.
+    if ((batch.columns & HAS_SPACE) === 0 && addressSpaces.tellsProcesses) {
       if (this.hasSpaces) spaces.fill(0)
       this.hasSpaces = false
       return

@@ -66,6 +66,31 @@ describe('Collisions', () => {
     for (const batchSize of [1, 2, 3]) expect(firstCollision(0, events, batchSize)).toBe(2)
   })
 
+  it('do not depend on where batches end if a process ends that has no number', () => {
+    const events: TraceEvent[] = [
+      { kind: 'free', process: 1n, address: 32n },
+      { kind: 'alloc', address: 16n, size: 1n },
+      { kind: 'process-end' },
+      { kind: 'alloc', address: 16n, size: 1n },
+    ]
+    for (const batchSize of [1, 2, 3, 4]) expect(firstCollision(0, events, batchSize)).toBe(3)
+  })
+
+  it('are the same however events of several processes, and their ends, are cut', () => {
+    const process = fc.constantFrom(undefined, undefined, 1n)
+    const address = fc.constantFrom(16n, 32n)
+    const kind = fc.constantFrom('alloc', 'free', 'process-end')
+    const event = fc
+      .record({ kind, process, address })
+      .map(({ process, ...one }) => ({ ...one, ...(process !== undefined && { process }) }) as TraceEvent)
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 12 }), told, fc.integer({ min: 1, max: 5 }), (events, fields, size) => {
+        expect(firstCollision(fields, events, size)).toBe(firstCollision(fields, events, 12))
+      }),
+      { numRuns: runs(5000) },
+    )
+  })
+
   it('are none between one trace and the next', () => {
     const collisions = new Collisions(0)
     for (const process of [1n, 2n, 3n]) {
