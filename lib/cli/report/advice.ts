@@ -7,15 +7,16 @@ const NO_NAMES =
   'Most bytes are from code without a name: build it with -g, install its debug symbols, or see hf-symbolize.'
 const NO_THREADS =
   'No event has a thread: hf-record -- COMMAND records them on Linux (x86-64), hf-record --with ltrace elsewhere.'
-const PROCESSES =
-  'Several processes: what one leaves at its end is live to the end of the trace, so the peak has it, too; ' +
-  'hf-filter --process N shows one.'
+const PROCESSES = 'The figures are those of several processes together: hf-filter --process N shows one.'
+const ENDLESS_PROCESSES =
+  'Several processes, without their ends: what one leaves at its end is live to the end of the trace, so the peak has ' +
+  'it, too; hf-filter --process N shows one.'
 
 /** Recorded where hf-record does not run: in the kernel and on Android. */
 const RECORDED_ELSEWHERE = ['kmemtrace', 'tracepoints', 'replay']
 
 /** What would make the answer better, in sentences; none where nothing would, or nothing was allocated. */
-export function advice({ sites, threads, processes, events, allocated, formats }: Statistics): string[] {
+export function advice({ sites, threads, processes, events, allocated, formats, kinds }: Statistics): string[] {
   if (allocated.bytes === 0n) return []
   const mayRecord = !formats.some((name) => RECORDED_ELSEWHERE.includes(name))
   const own = new OwnFrames()
@@ -26,7 +27,9 @@ export function advice({ sites, threads, processes, events, allocated, formats }
     ...(hasMost((site) => isUnnamed(site, own)) ? [NO_NAMES] : []),
     ...(mayRecord && threads.every(({ thread }) => thread === undefined) ? [NO_THREADS] : []),
     // The first process of a recording has no number.
-    ...(mayRecord && (processes.length > 1 || processes.some((one) => one.events < events)) ? [PROCESSES] : []),
+    ...(mayRecord && (processes.length > 1 || processes.some((one) => one.events < events))
+      ? [kinds['process-end'] === undefined ? ENDLESS_PROCESSES : PROCESSES]
+      : []),
   ]
 }
 

@@ -13,12 +13,14 @@ import { sumOfShares } from './grouped-sites.js'
 import { amount, siteLabels, threadName, type SiteNames } from './names.js'
 import { actingThreads } from '../../transforms/statistics/thread-table.js'
 
-/** One row of a table: the figures of a site, a size or a thread. */
-interface Holder extends Shares {
-  /** The cells that name it; none of a site, whose label depends on the other rows. */
+/** The figures of a size or a thread. */
+interface NamedShares extends Shares {
+  /** The cells that name it. */
   readonly names: readonly string[]
-  readonly site?: SiteStatistics
 }
+
+/** One row of a table. A site has no names: its label depends on the other rows. */
+type Holder = NamedShares | SiteStatistics
 
 /** Rows of one kind, and the headers of the columns that name them. */
 interface Holders {
@@ -102,7 +104,7 @@ function holdings(
   const title = `Top ${holders.what} by bytes ${state} (${grouped(some.length)} in all)`
   const shown = some.slice(0, top)
   if (members.size === 0) return holderLines(title, heads, holders, shown, figures, names)
-  const sites = holders.rows.flatMap(({ site }) => (site !== undefined && site[key].blocks > 0 ? [site] : []))
+  const sites = holders.rows.filter((row) => isSite(row) && row[key].blocks > 0) as SiteStatistics[]
   const tree = new CallerTree(sites, {
     own: names.own,
     full: names.full ?? false,
@@ -123,12 +125,11 @@ function treeRows(
   { own }: SiteNames,
   members: Map<Holder, FrameGroup<SiteStatistics>>,
 ): Holder[] {
-  const sites = rows.flatMap(({ site }) => site ?? [])
+  const sites = rows.filter(isSite)
   return byOwnFrame(sites, ({ stack }) => stack, own).map((group) => {
     const [first, ...others] = group.items as [SiteStatistics, ...SiteStatistics[]]
     const shares = others.reduce<Shares>(sumOfShares, first)
-    const site = group.frame === undefined ? first : { ...first, stack: [group.frame] }
-    const row: Holder = { ...sharesOf(shares), names: [], site }
+    const row = { ...first, ...(group.frame !== undefined && { stack: [group.frame] }), ...sharesOf(shares) }
     members.set(row, group)
     return row
   })
@@ -144,7 +145,7 @@ function holderLines(
   names: SiteNames,
   below?: (row: number, width: number) => string[],
 ): string[] {
-  const sites = rows.flatMap(({ site }) => site ?? [])
+  const sites = rows.filter(isSite)
   if (sites.length > 0) {
     const table = { title, heads, rows: rows.map(figures) }
     const labels = (width: number) => siteLabels(sites, names, width)
@@ -153,7 +154,7 @@ function holderLines(
   return tableLines({
     title,
     heads: [...holders.heads, ...heads],
-    rows: rows.map((row) => [...row.names, ...figures(row)]),
+    rows: rows.map((row) => [...(isSite(row) ? [] : row.names), ...figures(row)]),
   })
 }
 
@@ -163,7 +164,7 @@ function holdersOf({ sites, sizes, threads }: Statistics, { by = 'site' }: SiteN
     ? {
         what: by === 'thread' ? 'sites' : `${by}s`,
         heads: [],
-        rows: sites.map((site) => ({ ...sharesOf(site), names: [], site })),
+        rows: sites,
       }
     : { what: 'sizes', heads: ['size'], rows: sizeHolders(sizes) }
   const acting = actingThreads(threads)
@@ -178,9 +179,13 @@ function holdersOf({ sites, sizes, threads }: Statistics, { by = 'site' }: SiteN
   return by === 'thread' ? [second] : [first, second]
 }
 
+function isSite(row: Holder): row is SiteStatistics {
+  return !('names' in row)
+}
+
 /** The figures of all that a row stands for, with what it calls. */
 function inclusiveOf(row: Holder): Shares {
-  return row.site?.inclusive ?? row
+  return ('inclusive' in row ? row.inclusive : undefined) ?? row
 }
 
 /** Whether any allocation names its site. */
@@ -188,8 +193,8 @@ export function hasSites(sites: readonly Site[]): boolean {
   return sites.some(({ rest }) => rest !== 'none')
 }
 
-function sizeHolders({ exact, others }: Statistics['sizes']): Holder[] {
-  const rows = exact.map(({ size, count, atPeak, leaked, temporary }): Holder => {
+function sizeHolders({ exact, others }: Statistics['sizes']): NamedShares[] {
+  const rows = exact.map(({ size, count, atPeak, leaked, temporary }): NamedShares => {
     const amountOf = (blocks: number): Amount => ({ blocks, bytes: size * BigInt(blocks) })
     return {
       names: [grouped(size)],

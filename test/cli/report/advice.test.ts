@@ -28,7 +28,17 @@ describe('advice', () => {
         { kind: 'free', process: 2n, thread: 1n, address: 16n },
       ],
       'recorder',
-      [/several processes/i],
+      [/several processes, without their ends: /i],
+    ],
+    [
+      'processes that end',
+      [
+        alloc({ thread: 1n, function: 'f' }),
+        alloc({ thread: 1n, process: 2n, function: 'f' }),
+        { kind: 'process-end', process: 2n },
+      ],
+      'recorder',
+      [/those of several processes together: /],
     ],
     ['a dump of Android', [alloc({})], 'replay', []],
     ['a trace of the kernel', [alloc({})], 'tracepoints', []],
