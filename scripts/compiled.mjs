@@ -75,7 +75,7 @@ if (process.argv[2] === 'here') {
 async function keepCompiled() {
   const require = createRequire(import.meta.url)
   const loader = join(bin, 'chunks/load.js')
-  const { COMPILED, fileOf, compile, run } = require(loader)
+  const { COMPILED, fileOf, wrapped, compile, run } = require(loader)
 
   /** By the names of chunks: the chunk's text and its script, and what it exports. */
   const compiled = new Map()
@@ -86,7 +86,7 @@ async function keepCompiled() {
   /** Takes the place of `load` in chunks/load.js, and keeps the scripts. */
   function load(name) {
     if (exportsOf.has(name)) return exportsOf.get(name)
-    const text = readFileSync(fileOf(name))
+    const text = wrapped(readFileSync(fileOf(name)))
     const script = compile(fileOf(name), text)
     const exported = withEnd(run(script, fileOf(name), load))
     compiled.set(name, { text, script })

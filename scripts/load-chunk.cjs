@@ -4,22 +4,34 @@
 'use strict'
 const { existsSync, readFileSync } = require('node:fs')
 const { Script } = require('node:vm')
+const { setFlagsFromString } = require('node:v8')
+
+/**
+ * V8 soon compiles what runs often once more, first without and then with its optimising compiler, in threads of its
+ * own. For a small trace that takes longer than the work itself: a third of the processor time of a command with large
+ * kernels. So it begins later here. These are thresholds, which V8 reads when it decides; versions that do not know one
+ * ignore it. They have to be set before chunks are compiled, because V8 takes what was kept only under the same flags.
+ */
+for (const flag of ['--wasm-tiering-budget=20000000', '--interrupt-budget=1500000', '--no-sparkplug'])
+  setFlagsFromString(flag)
 
 const COMPILED = `${__dirname}/../compiled/${process.versions.v8}-${process.platform}-${process.arch}`
-const WRAPPER = ['(function (exports, require, module, __filename, __dirname) { ', '\n})']
+const WRAPPER = ['(function (exports, require, module, __filename, __dirname) { ', '\n})'].map((text) => Buffer.from(text))
 
 /** By their files, what chunks export. */
 const loaded = new Map()
 
 /** Loads a chunk by its name, `./name.js`, once. */
 module.exports = existsSync(COMPILED) ? loadCompiled : require
-Object.assign(module.exports, { COMPILED, fileOf, compile, run, importPackage: (name) => import(name) })
+Object.assign(module.exports, { COMPILED, fileOf, wrapped, compile, run, importPackage: (name) => import(name) })
 
 function loadCompiled(name) {
   const file = fileOf(name)
   if (loaded.has(file)) return loaded.get(file)
   const text = readFileSync(file)
-  const exported = run(compile(file, text, compiledOf(name, text)), file, loadCompiled)
+  const kept = compiledOf(name, text)
+  const script = kept === undefined ? compile(file, wrapped(text)) : compile(file, kept.text, kept.code)
+  const exported = run(script, file, loadCompiled)
   loaded.set(file, exported)
   return exported
 }
@@ -28,11 +40,16 @@ function fileOf(name) {
   return `${__dirname}/${name.slice('./'.length)}`
 }
 
+/** A chunk's text as the function that V8 compiles. */
+function wrapped(text) {
+  return Buffer.concat([WRAPPER[0], text, WRAPPER[1]])
+}
+
 /**
- * What V8 made of a chunk, unless the chunk has changed since then, or what was kept is damaged. V8 compares only the
- * length of the text, and runs damaged code. So the build keeps the code twice, and then the text (see
- * scripts/compiled.mjs). Comparing the bytes takes about 0.5 ms for the chunks of a command. A checksum would take more
- * than 2 ms, because V8 would interpret its loop at first.
+ * What V8 made of a chunk, and the text that it had, unless the chunk has changed since then, or what was kept is
+ * damaged. V8 compares only the length of the text, and runs damaged code. So the build keeps the code twice, and then
+ * the text (see scripts/compiled.mjs). Comparing the bytes takes about 0.5 ms for the chunks of a command. A checksum
+ * would take more than 2 ms, because V8 would interpret its loop at first.
  */
 function compiledOf(name, text) {
   let kept
@@ -42,21 +59,28 @@ function compiledOf(name, text) {
     // None was made of this chunk.
     return undefined
   }
-  const size = (kept.length - text.length) / 2
+  const [before, after] = WRAPPER
+  const wrappedLength = before.length + text.length + after.length
+  const size = (kept.length - wrappedLength) / 2
   if (!Number.isInteger(size) || size <= 0) return undefined
   // The code is first, because V8 copies what is not aligned.
   const code = kept.subarray(0, size)
-  const isWhole = code.equals(kept.subarray(size, 2 * size)) && text.equals(kept.subarray(2 * size))
-  return isWhole ? code : undefined
+  const whole = kept.subarray(2 * size)
+  const end = before.length + text.length
+  const isWhole =
+    code.equals(kept.subarray(size, 2 * size)) &&
+    before.equals(whole.subarray(0, before.length)) &&
+    text.equals(whole.subarray(before.length, end)) &&
+    after.equals(whole.subarray(end))
+  return isWhole ? { code, text: whole } : undefined
 }
 
-/** Compiles a text, which is ASCII, also if V8 rejects what it compiled before, because it has other options now. */
-function compile(file, text, cachedData) {
-  return new Script(WRAPPER.join(text.latin1Slice()), {
-    filename: file,
-    columnOffset: -WRAPPER[0].length,
-    cachedData,
-  })
+/**
+ * Compiles a text, which is ASCII, also if V8 rejects what it compiled before, because it has other options now.
+ * @param whole the text as `wrapped` returns it: joining strings would copy it once more
+ */
+function compile(file, whole, cachedData) {
+  return new Script(whole.latin1Slice(), { filename: file, columnOffset: -WRAPPER[0].length, cachedData })
 }
 
 /** @param load loads the chunks that this one imports */
