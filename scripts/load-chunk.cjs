@@ -4,19 +4,24 @@
 'use strict'
 const { existsSync, readFileSync } = require('node:fs')
 const { Script } = require('node:vm')
-const { setFlagsFromString } = require('node:v8')
 
 /**
  * V8 soon compiles what runs often once more, first without and then with its optimising compiler, in threads of its
  * own. For a small trace that takes longer than the work itself: a third of the processor time of a command with large
- * kernels. So it begins later here. These are thresholds, which V8 reads when it decides; versions that do not know one
- * ignore it. They have to be set before chunks are compiled, because V8 takes what was kept only under the same flags.
+ * kernels. So it begins later here, in Node 20. In Node 22, V8 has other thresholds, with which this gains nothing, and
+ * complains about flags that it does not know. V8 reads these when it decides. They have to be set before chunks are
+ * compiled, because V8 takes what was kept only under the same flags.
  */
-for (const flag of ['--wasm-tiering-budget=20000000', '--interrupt-budget=1500000', '--no-sparkplug'])
-  setFlagsFromString(flag)
+if (process.versions.v8.startsWith('11.3.')) {
+  const { setFlagsFromString } = require('node:v8')
+  for (const flag of ['--wasm-tiering-budget=20000000', '--interrupt-budget=1500000', '--no-sparkplug'])
+    setFlagsFromString(flag)
+}
 
 const COMPILED = `${__dirname}/../compiled/${process.versions.v8}-${process.platform}-${process.arch}`
-const WRAPPER = ['(function (exports, require, module, __filename, __dirname) { ', '\n})'].map((text) => Buffer.from(text))
+const WRAPPER = ['(function (exports, require, module, __filename, __dirname) { ', '\n})'].map((text) =>
+  Buffer.from(text),
+)
 
 /** By their files, what chunks export. */
 const loaded = new Map()
