@@ -43,6 +43,7 @@ export {
   sumLive,
   sumUsed,
 } from './simulate/figures'
+export { PREDICTED, PREDICTIONS, setArenas } from './simulate/arenas'
 export { pages } from './simulate/pages'
 export * from './simulate/place'
 export { examined, longest, searches, used } from './simulate/settings'

@@ -28,6 +28,18 @@ import {
   OUTCOME_MOVED,
   OUTCOME_NONE,
 } from '../shared/event'
+import {
+  arenaAllocate,
+  arenaRelease,
+  arenas,
+  dropArenas,
+  IN_ARENA,
+  makeArenas,
+  noteBegin,
+  noteEnd,
+  PREDICTED,
+  startArenas,
+} from './arenas'
 import { BUDDY_HEAP, buddyAllocate, buddyRelease, buddySize, makeBuddy, startBuddies } from './buddies'
 import { clearFigures, countSize, gain, lose, noteChange } from './figures'
 import { FIT_HEAP, fitAllocate, fitRelease, fitResize, makeFit, startFits } from './fits'
@@ -60,13 +72,15 @@ import {
 import { SPAN_HEAP, spanAllocate, spanRelease, spanResize, startSpans } from './spans'
 import { clearTrees, makeTrees } from './tree'
 
-/** Of a live block: its address, requested size, start and granted size in the heap, its heap, and node or area. */
+/** Of a live block: its address, requested size, start and granted size in the heap, its heap, and node or arena. */
 const B_ADDRESS: usize = 0
 const B_SIZE: usize = 8
 const B_START: usize = 16
 const B_GRANTED: usize = 24
 const B_HEAP: usize = 32
 const B_PLACE: usize = 36
+/** With arenas, the time when it began. */
+const B_BIRTH: usize = 40
 
 /** Per row, the address of a block that has to be freed before the event, because its own address was used again. */
 export const FREED_BEFORE: usize = memory.data(32960)
@@ -133,6 +147,7 @@ export function begin(
   startFits()
   startBuddies(newSmallest)
   startSpans(classes)
+  startArenas()
   if (policy == PTMALLOC && !startPtmalloc(glibc)) return false
   return clearNodes() && clearTrees() && clearPages(<u64>seed * 0x9e37_79b9_7f4a_7c15)
 }
@@ -141,7 +156,10 @@ function discardHeaps(): void {
   if (heaps == 0) return
   for (let at = HEAPS; at < HEAPS + 262144; at += 4) {
     const heap = load<u32>(at)
-    if (heap != 0) giveRoom(heap, heapLog())
+    if (heap != 0) {
+      dropArenas(heap)
+      giveRoom(heap, heapLog())
+    }
     store<u32>(at, 0)
   }
   heaps = 0
@@ -158,6 +176,10 @@ function heapOf(space: u32): usize {
   memory.fill(heap, 0, (<usize>1) << heapLog())
   if (heapLog() == BUDDY_HEAP) makeBuddy(heap)
   else makeFit(heap)
+  if (!makeArenas(heap)) {
+    giveRoom(heap, heapLog())
+    return 0
+  }
   store<u32>(at, <u32>heap)
   heaps++
   return heap
@@ -180,6 +202,7 @@ function allocate(heap: usize, size: u64, alignment: u64, row: usize): u32 {
   if (size > ROOM || alignment > MOST_ALIGNMENT) return TOO_LARGE
   const gross = grossOf(size)
   const wanted = alignment > granule && popcnt(alignment) == 1 ? alignment : 0
+  if (arenas != 0 && load<u8>(PREDICTED + row) != 0 && arenaAllocate(heap, size, wanted)) return 0
   if (policy == PTMALLOC) return ptAllocateFor(row, size, wanted) ? 0 : TOO_LARGE
   if (policy < BINARY_BUDDY) {
     const node = fitAllocate(heap, gross, wanted)
@@ -221,8 +244,15 @@ function bump(heap: usize, gross: u64, alignment: u64): u32 {
   return 0
 }
 
+// @ts-ignore: decorator
+@inline
+function isInArena(node: u32): bool {
+  return arenas != 0 && (node & IN_ARENA) != 0
+}
+
 function release(heap: usize, from: u64, bytes: u64, node: u32): void {
-  if (policy < BINARY_BUDDY) fitRelease(heap, node)
+  if (isInArena(node)) arenaRelease(heap, node)
+  else if (policy < BINARY_BUDDY) fitRelease(heap, node)
   else if (policy < SEGREGATED) buddyRelease(heap, from, bytes, node)
   else if (policy == SEGREGATED) spanRelease(heap, from, node)
   else if (policy == PTMALLOC) ptRelease(node)
@@ -231,6 +261,7 @@ function release(heap: usize, from: u64, bytes: u64, node: u32): void {
 /** Gives a block another size where it is: see `give`. @returns false if it has to move */
 function resize(heap: usize, from: u64, bytes: u64, node: u32, size: u64): bool {
   if (size > ROOM) return false
+  if (isInArena(node)) return size <= bytes && give(from, bytes, node)
   const gross = grossOf(size)
   if (policy < BINARY_BUDDY) return fitResize(heap, node, gross) && give(from, load<u64>(nodeAt(node), NODE_SIZE), node)
   if (policy < SEGREGATED) return buddySize(max(smallest, size + header)) == bytes && give(from, bytes, node)
@@ -246,7 +277,7 @@ function touched(block: usize): u64 {
   return max<u64>(load<u64>(block, B_ADDRESS) + load<u64>(block, B_SIZE) - from, 1)
 }
 
-function enter(block: usize, heap: u32, address: u64, size: u64): void {
+function enter(row: usize, block: usize, heap: u32, address: u64, size: u64): void {
   store<u64>(block, address, B_ADDRESS)
   store<u64>(block, size, B_SIZE)
   store<u64>(block, start, B_START)
@@ -256,6 +287,7 @@ function enter(block: usize, heap: u32, address: u64, size: u64): void {
   gain(size, granted)
   countSize(size, granted)
   addPages(heap, start, touched(block))
+  if (arenas != 0) store<f64>(block, noteBegin(row, place, size), B_BIRTH)
 }
 
 /** The address of a block. The pages of a kernel are not where its objects are: a free may confuse them. */
@@ -265,7 +297,8 @@ function shown(block: usize): u64 {
   return load<u64>(block, B_ADDRESS) | ((<u64>(load<u32>(block, B_HEAP) >> 15)) << 47)
 }
 
-function leave(block: usize): void {
+function leave(block: usize, isFreed: bool = true): void {
+  if (arenas != 0) noteEnd(load<f64>(block, B_BIRTH), load<u32>(block, B_PLACE), load<u64>(block, B_SIZE), isFreed)
   lose(load<u64>(block, B_SIZE), load<u64>(block, B_GRANTED))
   removePages(load<u32>(block, B_HEAP), load<u64>(block, B_START), touched(block))
 }
@@ -348,18 +381,18 @@ function placeRow(row: usize): u32 {
         stays = addressOf(0) == stayedAt
         if (stays) inPlace++
         else moved++
-        enter(block, heap, addressOf(0), size)
+        enter(row, block, heap, addressOf(0), size)
       } else if (heap == space && resize(room, from, bytes, node, size)) {
         stays = true
         inPlace++
         // The block may have another number.
-        enter(block, heap, stayedAt, size)
+        enter(row, block, heap, stayedAt, size)
       } else {
         const target = heapOf(space)
         if (target == 0) return noHeap()
         const failed = allocate(target, size, 0, row)
         if (failed != 0) return failed
-        enter(block, space, addressOf(0), size)
+        enter(row, block, space, addressOf(0), size)
         release(room, from, bytes, node)
         moved++
       }
@@ -369,7 +402,7 @@ function placeRow(row: usize): u32 {
       const alignment = (mask & HAS_ALIGNMENT) != 0 ? load<u64>(ALIGNMENT + (row << 3)) : 0
       const failed = allocate(room, size, alignment, row)
       if (failed != 0) return failed
-      enter(block, space, addressOf(alignment), size)
+      enter(row, block, space, addressOf(alignment), size)
     }
     store<u64>(ADDRESS + (row << 3), shown(block))
     mask |= HAS_ADDRESS
@@ -403,7 +436,7 @@ function endProcess(row: usize): bool {
       lose(size, size)
       addUsed(0 - size)
     } else {
-      leave(block)
+      leave(block, false)
       releaseBlock(block)
     }
     noteChange(events + <f64>row + 1)
@@ -419,7 +452,7 @@ function nameOld(row: usize, isRealloc: bool, address: u64): void {
 
 /** The address of the block whose memory was given. */
 function addressOf(alignment: u64): u64 {
-  const from = start + header
+  const from = isInArena(place) ? start : start + header
   return alignment > granule && popcnt(alignment) == 1 ? roundUp(from, alignment) : from
 }
 

@@ -66,6 +66,7 @@ export { generate, traceModel, type ModelSink } from '../streams/generate.js'
 export type { GenerateOptions } from '../generate/generator.js'
 export type { ModelName } from '../generate/models/names.js'
 export { checkModel, type ModelKinds, type ModelRows, type TraceModel } from '../generate/trace-model.js'
+export { lifetimes, type LifetimeSink } from '../streams/lifetimes.js'
 export { merge, type MergeSourcesOptions } from '../streams/merge-sources.js'
 export type { MergedStream } from '../streams/merge.js'
 export { sort, type SortOptions } from '../streams/sort.js'
@@ -126,7 +127,19 @@ export type { FateOptions } from '../transforms/fates/survey.js'
 export type { Moment } from '../transforms/fates/moment.js'
 export type { AnonymizeOptions, MapOptions } from '../transforms/map.js'
 export type { RepairName, RepairOptions } from '../transforms/repair/repair.js'
-export type { PolicyName, SimulateOptions, SimulateSettings } from '../transforms/simulate/policies.js'
+export type {
+  LifetimeOptions,
+  LifetimePredictor,
+  LifetimeTraining,
+} from '../transforms/simulate/lifetimes/predictor.js'
+export type { SiteSize } from '../transforms/simulate/lifetimes/kinds.js'
+export type {
+  GeneralPolicy,
+  PolicyName,
+  PredictionSettings,
+  SimulateOptions,
+  SimulateSettings,
+} from '../transforms/simulate/policies.js'
 export type * from '../transforms/simulate/result.js'
 export type * from '../transforms/statistics/result.js'
 export type { Finding, VerifyOptions } from '../transforms/verify.js'

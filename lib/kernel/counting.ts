@@ -19,6 +19,11 @@ export class CountingKernel<Exports extends KernelExports> extends GrowingKernel
     return new BigUint64Array(this.run.memory.buffer, address, n)
   }
 
+  /** `n` bytes from an address on. */
+  bytes(address: number, n: number): Uint8Array {
+    return new Uint8Array(this.run.memory.buffer, address, n)
+  }
+
   /** A 64-bit integer of which a double has all digits, as counts are. */
   number(address: number): number {
     const words = this.allWords()

@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { POLICIES } from '../../lib/transforms/simulate/policies.js'
 import { scratch, shell } from '../support/commands.js'
 
@@ -97,5 +100,74 @@ describe('hf-simulate', () => {
     const { code, stderr } = await shell(`hf-simulate ${flags}`, TRACE)
     expect(code).toBe(2)
     expect(stderr).toMatch(message)
+  })
+
+  describe('with --predict', () => {
+    const calls = [...Array(50).keys()].flatMap((i) => [
+      `{"kind":"alloc","address":"0x10","size":100,"stack":["f","main"]}`,
+      `{"kind":"free","address":"0x10"}`,
+      `{"kind":"alloc","address":"0x${1000 + i}","size":24,"stack":["g","main"]}`,
+    ])
+    let folder = ''
+    beforeAll(() => {
+      folder = mkdtempSync(join(tmpdir(), 'heapflow-'))
+      writeFileSync(join(folder, 't.ndjson'), calls.join('\n'))
+    })
+    afterAll(() => rmSync(folder, { recursive: true }))
+    const run = (line: string, input = '') => shell(`cd ${folder} && ${line}`, input)
+
+    test('learns from the same file, or from another trace for one from a pipe', async () => {
+      const { stdout } = await run('hf-simulate --policy bump --predict t.ndjson t.ndjson')
+      const text = stdout.toString()
+      expect(text).toMatch(/\n {2}policy +bump, 16 arenas of 4096, sites are whole stacks, other blocks in first-fit/)
+      expect(text).toMatch(/\n {2}allocated +100 +100.0 % +6,200 +100.0 %\n/)
+      expect(text).toMatch(/\n {2}in arenas +50 +50.0 % +5,000 +80.6 %\n {2}not short.* 0 +0.0 % +0 +0.0 %\n/)
+      expect(text).toMatch(/\n {2}largest heap: 8,192 bytes, 100.0 % more than the 4,096 of first-fit alone\n/)
+      const piped = await run('hf-simulate --policy bump --predict t.ndjson', calls.join('\n'))
+      expect(piped.stdout.toString()).toBe(text)
+      const learned = await run('hf-simulate --policy bump --predict - t.ndjson', calls.join('\n'))
+      expect(learned.stdout.toString()).toBe(text)
+      const both = await run('hf-simulate --policy bump --predict -', calls.join('\n'))
+      expect([both.code, both.stderr]).toEqual([2, expect.stringMatching(/cannot both be standard input/)])
+    })
+
+    test('has options, and gives the figures as JSON', async () => {
+      const flags = '--threshold 10 --frames 1 --general best-fit --arenas 2 --arena-size 1K'
+      const { stdout } = await run(`hf-simulate --policy bump --predict t.ndjson ${flags} --json t.ndjson`)
+      const { traces } = JSON.parse(stdout.toString()) as { traces: [{ simulations: Record<string, unknown>[] }] }
+      const [first, second] = traces[0].simulations
+      expect(first!['settings']).toMatchObject({
+        prediction: { general: 'best-fit', threshold: 10, frames: 1, arenas: 2, arenaSize: 1024 },
+      })
+      expect(first!['prediction']).toMatchObject({ blocks: { allocated: 100, short: 50, inArenas: 50, late: 0 } })
+      expect(second).toMatchObject({ settings: { policy: 'best-fit' }, prediction: null })
+    })
+
+    test('is in the table of all policies, if the trace is a file with sites', async () => {
+      const rows = async (line: string, input?: string) => (await run(line, input)).stdout.toString().match(/bump.*/g)
+      expect(await rows('hf-simulate --compare all t.ndjson')).toEqual([
+        expect.stringMatching(/^bump +8,192 /),
+        expect.stringMatching(/^bump, predicted +8,192 /),
+      ])
+      expect(await rows('hf-simulate --compare all', calls.join('\n'))).toHaveLength(1)
+      expect(await rows('hf-simulate --compare bump --predict t.ndjson', calls.join('\n'))).toHaveLength(2)
+    })
+
+    test('makes a trace without overlaps', async () => {
+      const line = 'hf-simulate --policy bump --predict t.ndjson t.ndjson -o x.mtrc && hf-verify x.mtrc'
+      expect((await run(line)).stdout.toString()).toMatch(/^150 events, no faults\n$/)
+    })
+
+    test('is refused where it has no meaning', async () => {
+      const refused = async (flags: string) => (await run(`hf-simulate ${flags} t.ndjson`)).stderr
+      expect(await refused('--policy best-fit --predict t.ndjson')).toMatch(
+        /--predict is an option of bump, not best-fit/,
+      )
+      expect(await refused('--policy bump --arenas 3')).toMatch(/--arenas needs --predict/)
+      expect(await refused('--policy bump --predict t.ndjson --arena-size 1')).toMatch(/--arena-size must be a whole/)
+      expect(await refused('--policy bump --predict t.ndjson --frames 0')).toMatch(/--frames must be a whole number/)
+      expect(await refused('--compare best-fit --predict t.ndjson')).toMatch(/--predict needs bump/)
+      expect(await refused('--policy bump --predict none.ndjson')).toMatch(/none.ndjson/)
+    })
   })
 })

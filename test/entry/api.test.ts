@@ -94,6 +94,7 @@ test('the root has every format, and a few functions', () => {
     'fromEvents',
     'generate',
     'gzip',
+    'lifetimes',
     'map',
     'measure',
     'merge',

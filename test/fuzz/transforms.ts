@@ -19,7 +19,8 @@ import { ProfileCollector } from '../../lib/transforms/profile/collector.js'
 import { ReportCollector } from '../../lib/transforms/report/collector.js'
 import { Repair } from '../../lib/transforms/repair/repair.js'
 import { Partitioner } from '../../lib/transforms/split.js'
-import { POLICIES, type SimulateOptions } from '../../lib/transforms/simulate/policies.js'
+import { LifetimeTrainer } from '../../lib/transforms/simulate/lifetimes/trainer.js'
+import { GENERAL, POLICIES, type SimulateOptions } from '../../lib/transforms/simulate/policies.js'
 import { Simulator } from '../../lib/transforms/simulate/simulator.js'
 import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
 import { Verifier } from '../../lib/transforms/verify.js'
@@ -237,7 +238,7 @@ function checkSimulate(batches: readonly EventBatch[], random: Random): void {
   const policy = random.pick(POLICIES)
   const isFit = policy.endsWith('fit')
   const isFixed = policy === 'ideal' || policy === 'ptmalloc'
-  const options: SimulateOptions = {
+  let options: SimulateOptions = {
     policy,
     ...(isFit && random.oneIn(2) && { coalescing: 'deferred' as const }),
     ...(isFit && random.oneIn(2) && { trim: random.pick([0, 4096]) }),
@@ -254,6 +255,8 @@ function checkSimulate(batches: readonly EventBatch[], random: Random): void {
     },
   })
   const { batches: sized } = transform(sizes, batches)
+  if (policy === 'bump' && random.oneIn(2) && areSpacesClear(batches))
+    options = { ...options, ...predicted(sized, random) }
   const plain = transform(new Simulator(options), sized)
   expectSame('in other batches', plain, transform(new Simulator(options), recutBatches(sized, random)))
   if (policy === 'ideal' || !areSpacesClear(batches)) return
@@ -262,6 +265,18 @@ function checkSimulate(batches: readonly EventBatch[], random: Random): void {
   const overlaps = verifier.counts.get('overlap') ?? 0
   if (overlaps > 0) throw new Failure(`${policy}: ${verifier.findings.map(({ what }) => what).join('; ')}`)
   if ((verifier.counts.get('live-address') ?? 0) > 0) throw new Failure(`${policy}: a live address is allocated again`)
+}
+
+/** Arenas for blocks that are short-lived in a trace. */
+function predicted(batches: readonly EventBatch[], random: Random): Partial<SimulateOptions> {
+  const trainer = new LifetimeTrainer({ threshold: random.pick([0, 1000, 32_768]) })
+  for (const batch of batches) trainer.add(batch)
+  return {
+    predict: trainer.finish(),
+    general: random.pick(GENERAL),
+    arenas: 1 + random.below(5),
+    arenaSize: random.pick([64, 100, 4096, 65_536]),
+  }
 }
 
 /** Addresses of no more bits than processors have today, with their sign. */

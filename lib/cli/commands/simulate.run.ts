@@ -1,14 +1,21 @@
 import { CLASS_RULES, POLICIES, type PolicyName, type SimulateOptions } from '../../transforms/simulate/policies.js'
 import { Simulator } from '../../transforms/simulate/simulator.js'
+import { statSync } from 'node:fs'
+import type { LifetimePredictor } from '../../transforms/simulate/lifetimes/predictor.js'
 import { byteCount } from '../byte-count.js'
-import { UsageError, type Arguments } from '../command.js'
+import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { inputOperand, traceInput } from '../input.js'
+import { trainOn } from '../lifetime-training.js'
 import { outputFormat } from '../output-format.js'
 import { refuseSameFile, writeText } from '../output.js'
 import { runJob, runTrace } from '../pipeline.js'
 import { SimulationReport } from '../report/simulation.js'
 
-const BYTES = ['header', 'alignment', 'smallest', 'page', 'trim'] as const
+const BYTES = ['header', 'alignment', 'smallest', 'page', 'trim', 'arena-size'] as const
+/** The flags of arenas, which need `--predict`. */
+const ARENA_FLAGS = ['threshold', 'frames', 'general', 'arenas', 'arena-size'] as const
+/** The options that policies have when they are compared. */
+const OF_COMPARED: ReadonlySet<string> = new Set(['policy', 'predict', 'general', 'arenas', 'arenaSize'])
 /** The flags that make the output a trace. */
 const TRACE = ['output', 'to', 'arrow'] as const
 /** The flags that a trace as output has besides. */
@@ -24,11 +31,14 @@ export async function runSimulate(args: Arguments): Promise<void> {
   if (target !== undefined) return simulateTrace(args, policy, target)
   const unused = OF_TRACE.find((flag) => args.has(flag))
   if (unused !== undefined) throw new UsageError(`--${unused} needs -o, --to or --arrow: the output is a trace then`)
-  const chosen = compared.includes('all') ? POLICIES : [...new Set(compared as readonly PolicyName[])]
-  const simulators = (policy === undefined ? chosen : [policy]).map((name) => simulatorOf(args, name, true))
   const input = inputOperand(args)
   refuseSameFile(input, '-')
-  const report = new SimulationReport(simulators, args.has('json'))
+  const predict = await predictorOf(args, input, compared.includes('all'))
+  const simulators =
+    policy === undefined ? comparedSimulators(args, compared, predict) : [simulatorOf(args, policy, true, predict)]
+  const isPredicted = policy !== undefined && predict !== undefined
+  if (isPredicted) simulators.push(generalAlone(simulators[0] as Simulator, args))
+  const report = new SimulationReport(simulators, args.has('json'), isPredicted)
   let failure: { error: unknown } | undefined
   try {
     await runTrace({ command: 'hf-simulate', input: traceInput(input), through: report, output: () => {} })
@@ -48,23 +58,77 @@ async function simulateTrace(args: Arguments, policy: PolicyName | undefined, ta
   if (policy === 'ideal') throw new UsageError(`--${target}: ideal moves blocks at each event, so it has no addresses`)
   if (args.has('json')) throw new UsageError(`--json and --${target} cannot be combined: --json is for the figures`)
   const to = await outputFormat(args, args.value('output') ?? '-')
-  const stages = [simulatorOf(args, policy, false)]
-  await runJob({ command: 'hf-simulate', args, input: traceInput(inputOperand(args)), stages, to })
+  const input = inputOperand(args)
+  const stages = [simulatorOf(args, policy, false, await predictorOf(args, input, false))]
+  await runJob({ command: 'hf-simulate', args, input: traceInput(input), stages, to })
+}
+
+/** One simulator for each policy; that with arenas comes after `bump`. */
+function comparedSimulators(
+  args: Arguments,
+  compared: readonly (PolicyName | 'all')[],
+  predict: LifetimePredictor | undefined,
+): Simulator[] {
+  const chosen = compared.includes('all') ? POLICIES : [...new Set(compared as readonly PolicyName[])]
+  if (args.has('predict') && !chosen.includes('bump')) throw new UsageError('--predict needs bump: --compare bump')
+  return chosen.flatMap((name) => [
+    simulatorOf(args, name, true),
+    ...(name === 'bump' && predict !== undefined ? [simulatorOf(args, name, true, predict)] : []),
+  ])
+}
+
+/** The heap of a simulator with arenas, without these. */
+function generalAlone({ settings }: Simulator, args: Arguments): Simulator {
+  return simulatorOf(args, settings.prediction?.general ?? 'first-fit', true)
+}
+
+/**
+ * What `--predict` learns, or `--compare all` of a file whose blocks have sites.
+ * @param input the trace that is simulated @param isTried whether that is learned from in any case
+ * @throws UsageError
+ */
+async function predictorOf(args: Arguments, input: string, isTried: boolean): Promise<LifetimePredictor | undefined> {
+  const training = args.value('predict')
+  const needless = ARENA_FLAGS.find((flag) => args.has(flag))
+  if (training === undefined && needless !== undefined) throw new UsageError(`--${needless} needs --predict`)
+  const policy = args.value('policy')
+  if (training !== undefined && policy !== undefined && policy !== 'bump')
+    throw new UsageError(`--predict is an option of bump, not ${policy}`)
+  if (training === '-' && input === '-')
+    throw new UsageError('--predict and the trace cannot both be standard input: name a file, which is read twice')
+  const isSame = training === undefined || training === input
+  if (training === undefined && !(isTried && isFile(input))) return undefined
+  const options = {
+    ...(args.has('threshold') && { threshold: bytesOf('threshold', args.value('threshold') as string) }),
+    ...(args.has('frames') && { frames: wholeNumber('frames', args.value('frames') as string) }),
+  }
+  const predictor = await trainOn(training ?? input, options, isSame)
+  return training === undefined && !predictor.training.hasSites ? undefined : predictor
+}
+
+function isFile(path: string): boolean {
+  return path !== '-' && statSync(path, { throwIfNoEntry: false })?.isFile() === true
 }
 
 /** @throws UsageError for options that are out of range, or of another policy */
-function simulatorOf(args: Arguments, policy: PolicyName, isMeasured: boolean): Simulator {
+function simulatorOf(args: Arguments, policy: PolicyName, isMeasured: boolean, predict?: LifetimePredictor): Simulator {
   const values: Record<string, unknown> = { policy }
   for (const flag of ['list', 'coalescing', 'glibc']) if (args.has(flag)) values[flag] = args.value(flag)
-  for (const flag of BYTES) if (args.has(flag)) values[flag] = bytesOf(flag, args.value(flag) as string)
+  for (const flag of BYTES)
+    if (args.has(flag)) values[flag === 'arena-size' ? 'arenaSize' : flag] = bytesOf(flag, args.value(flag) as string)
   if (args.has('classes')) values['classes'] = classesOf(args.value('classes') as string)
-  if (args.has('compare') && Object.keys(values).length > 1)
-    throw new UsageError(`--compare takes the default options: --${Object.keys(values)[1] as string} needs --policy`)
+  if (args.has('general')) values['general'] = args.value('general')
+  if (args.has('arenas')) values['arenas'] = wholeNumber('arenas', args.value('arenas') as string)
+  if (predict === undefined) for (const name of ['general', 'arenas', 'arenaSize']) delete values[name]
+  else values['predict'] = predict
+  const other = Object.keys(values).find((name) => !OF_COMPARED.has(name))
+  if (args.has('compare') && other !== undefined)
+    throw new UsageError(`--compare takes the default options: --${other} needs --policy`)
   try {
     return new Simulator(values as object as SimulateOptions, isMeasured)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw new UsageError(`--${error.message}`, { cause: error })
+    throw new UsageError(`--${error.message.replace('arenaSize', 'arena-size')}`, { cause: error })
   }
 }
 

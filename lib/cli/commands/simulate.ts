@@ -1,8 +1,17 @@
-import { CLASS_RULES, COALESCING, GLIBC, LIST_ORDERS, POLICIES } from '../../transforms/simulate/policies.js'
+import {
+  ARENAS,
+  CLASS_RULES,
+  COALESCING,
+  GENERAL,
+  GLIBC,
+  LIST_ORDERS,
+  POLICIES,
+} from '../../transforms/simulate/policies.js'
 import type { Command } from '../command.js'
 import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
 
 const POLICY = 'Options of the policy'
+const ARENAS_GROUP = 'Arenas for short-lived blocks'
 
 export const simulate: Command = {
   name: 'hf-simulate',
@@ -14,11 +23,16 @@ export const simulate: Command = {
     'Without -o, --to and --arrow the output is figures of the heap: its size, internal and external fragmentation, ' +
     'and the lengths of searches. With one of them it is the trace with the simulated addresses, which every other ' +
     'command reads. The policy ideal has no addresses.\n' +
-    'Each process has a heap of its own; ptmalloc is simulated for one process. Frees of blocks that are not live are counted, and lose their address. ' +
+    'Each process has a heap of its own; ptmalloc is simulated for one process. Frees of blocks that are not live ' +
+    'are counted, and lose their address. ' +
     'A block whose address is allocated again is freed before.\n' +
+    '--predict reads a trace first, which may be another run of the program or the same file, and finds the sites and ' +
+    'sizes all of whose blocks are short-lived. It needs a file to read twice: a trace from a pipe is simulated with ' +
+    'what was learned of another one. --compare all does the same with the trace itself, if that is a file whose ' +
+    'blocks have sites.\n' +
     'The input may be in any format whose events say which block they are about. If it is truncated, the figures of ' +
     'the part that was read are printed before the error.',
-  memory: 'grows with the live blocks (100 to 650 bytes each), with --compare for each policy.',
+  memory: 'grows with the live blocks (100 to 650 bytes each), with --compare and --predict for each policy.',
   flags: [
     { name: 'policy', value: 'NAME', help: 'Simulate this policy', values: POLICIES },
     {
@@ -77,6 +91,43 @@ export const simulate: Command = {
       help: `Of ptmalloc: the version of glibc, from 2.23 to 2.43 (default ${GLIBC})`,
       group: POLICY,
     },
+    {
+      name: 'predict',
+      value: 'TRAIN',
+      help: 'Of bump: blocks that are short-lived in this trace, by site and size, are in arenas, others in a heap',
+      group: ARENAS_GROUP,
+    },
+    {
+      name: 'threshold',
+      value: 'BYTES',
+      help: 'With --predict: a short-lived block ends before more are allocated (default 32K)',
+      group: ARENAS_GROUP,
+    },
+    {
+      name: 'frames',
+      value: 'N',
+      help: 'With --predict: the site is the innermost N frames (default the whole stack)',
+      group: ARENAS_GROUP,
+    },
+    {
+      name: 'general',
+      value: 'NAME',
+      help: 'With --predict: the policy of the heap for all other blocks (default first-fit)',
+      values: GENERAL,
+      group: ARENAS_GROUP,
+    },
+    {
+      name: 'arenas',
+      value: 'N',
+      help: `With --predict: the number of arenas (default ${ARENAS})`,
+      group: ARENAS_GROUP,
+    },
+    {
+      name: 'arena-size',
+      value: 'BYTES',
+      help: 'With --predict: the size of an arena (default 4K)',
+      group: ARENAS_GROUP,
+    },
     ...OUTPUT_FLAGS,
     ...TO_FLAGS,
     STRICT_FLAG,
@@ -87,6 +138,10 @@ export const simulate: Command = {
     {
       command: 'hf-simulate --policy segregated --classes 16,32,48,64,128 app.mtrc -o classes.mtrc',
       means: 'the trace as it would be with these size classes',
+    },
+    {
+      command: 'hf-simulate --policy bump --predict train.hfrec app.hfrec',
+      means: 'arenas for what was short-lived in another run, and first fit for the rest',
     },
   ],
   run: async (args) => (await import('./simulate.run.js')).runSimulate(args),

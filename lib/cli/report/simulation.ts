@@ -1,10 +1,12 @@
 import type { EventBatch } from '../../event/batch.js'
 import type { Stage } from '../../event/stage.js'
-import type { HeapMoment, SimulationResult } from '../../transforms/simulate/result.js'
+import type { HeapMoment, PredictionFigures, SimulationResult } from '../../transforms/simulate/result.js'
 import type { Simulator } from '../../transforms/simulate/simulator.js'
 import { grouped, pairLines, rounded, tableLines } from './columns.js'
 
 const NONE = '-'
+/** What a policy with arenas is called in the table. */
+const PREDICTED = 'bump, predicted'
 
 /** Simulates policies side by side, and reports their figures. */
 export class SimulationReport implements Stage<EventBatch, Uint8Array> {
@@ -13,9 +15,11 @@ export class SimulationReport implements Stage<EventBatch, Uint8Array> {
   /** Those that cannot simulate this trace: the table has no figures of them. */
   private readonly without = new Set<Simulator>()
 
+  /** @param isAgainst whether the report is about the first of two, and the second is what it is compared with */
   constructor(
     private readonly simulators: readonly Simulator[],
     private readonly isJson: boolean,
+    private readonly isAgainst = false,
   ) {}
 
   feed(batch: EventBatch): void {
@@ -66,8 +70,9 @@ export class SimulationReport implements Stage<EventBatch, Uint8Array> {
     return byTrace
       .map((list, i) => {
         const heading = traces === 1 ? [] : [`trace ${i + 1}`, '']
-        const isOne = this.simulators.length === 1
-        return [...heading, ...(isOne ? single(list[0] as SimulationResult) : compared(list, without)), ''].join('\n')
+        const isOne = this.simulators.length === 1 || this.isAgainst
+        const [first, second] = list as [SimulationResult, SimulationResult?]
+        return [...heading, ...(isOne ? single(first, second) : compared(list, without)), ''].join('\n')
       })
       .join('\n')
   }
@@ -92,8 +97,8 @@ function percent(part: number | null): string {
   return part === null ? NONE : `${(100 * part).toFixed(1)} %`
 }
 
-/** The figures of one policy. */
-function single(result: SimulationResult): string[] {
+/** The figures of one policy. @param alone the result without arenas */
+function single(result: SimulationResult, alone?: SimulationResult): string[] {
   const { settings, events, changes, heaps, unknown, reused, stayed, moved, searches, fragmentation, sizes } = result
   const pairs: [string, string][] = [
     ['policy', optionsOf(result)],
@@ -137,6 +142,7 @@ function single(result: SimulationResult): string[] {
       ['largest heap, most live', percent(fragmentation.ofMaxima)],
     ]),
     '',
+    ...predictionLines(result, alone),
     ...tableLines({
       title: 'allocations by size',
       heads: ['up to', 'blocks', 'requested', 'granted', 'internal'],
@@ -152,12 +158,51 @@ function single(result: SimulationResult): string[] {
   return lines
 }
 
+/** What was predicted, how much of it was right, and what it changed. */
+function predictionLines({ settings, prediction, largestHeap }: SimulationResult, alone?: SimulationResult): string[] {
+  if (settings.prediction === null || prediction === null) return []
+  const { threshold, general } = settings.prediction
+  const { blocks, bytes } = prediction
+  const row = (name: string, key: keyof PredictionFigures, of: keyof PredictionFigures = 'allocated') => [
+    name,
+    ...[blocks, bytes].flatMap((figures) => [
+      grouped(figures[key]),
+      percent(figures[of] === 0 ? null : figures[key] / figures[of]),
+    ]),
+  ]
+  const lines = tableLines({
+    title: `prediction: blocks are short-lived if at most ${grouped(threshold)} bytes are allocated in their lifetime`,
+    heads: [' ', 'blocks', 'share', 'bytes', 'share'],
+    rows: [
+      row('allocated', 'allocated'),
+      row('short-lived', 'short'),
+      row('predicted', 'predicted'),
+      row('in arenas', 'inArenas'),
+      row('not short-lived, of those in arenas', 'late', 'inArenas'),
+    ],
+  })
+  const [heap, other] = [largestHeap?.heap ?? 0, alone?.largestHeap?.heap ?? 0]
+  if (other > 0) {
+    const change = heap / other - 1
+    const words = `${percent(Math.abs(change))} ${change > 0 ? 'more' : 'less'} than the ${grouped(other)}`
+    lines.push(`  largest heap: ${grouped(heap)} bytes, ${words} of ${general} alone`)
+  }
+  return [...lines, '']
+}
+
 /** `best-fit, header 8, alignment 16, ...` */
 function optionsOf({ settings }: SimulationResult): string {
-  const { policy, list, coalescing, header, alignment, smallest, page, trim, classes, glibc } = settings
+  const { policy, list, coalescing, header, alignment, smallest, page, trim, classes, glibc, prediction } = settings
   if (policy === 'ideal') return policy
   return [
     policy,
+    ...(prediction === null
+      ? []
+      : [
+          `${prediction.arenas} arenas of ${prediction.arenaSize}`,
+          `sites are ${prediction.frames === null ? 'whole stacks' : `${prediction.frames} frames`}`,
+          `other blocks in ${prediction.general}`,
+        ]),
     ...(glibc === null ? [] : [`glibc ${glibc}`]),
     ...(list === null ? [] : [`list by ${list}`]),
     ...(coalescing === null ? [] : [`${coalescing} coalescing`]),
@@ -190,7 +235,7 @@ function compared(results: readonly SimulationResult[], without: readonly string
     const { average, atMostLive, atLargestHeap, ofMaxima } = fragmentation
     const waste = largestHeap === null ? { internal: null, external: null } : wasteOf(largestHeap)
     return [
-      settings.policy,
+      settings.prediction === null ? settings.policy : PREDICTED,
       largestHeap === null ? NONE : grouped(largestHeap.heap),
       mostPages === null ? NONE : grouped(mostPages.pages),
       ...[average, atMostLive, atLargestHeap, ofMaxima, waste.internal, waste.external].map(percent),

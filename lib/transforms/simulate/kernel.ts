@@ -3,7 +3,7 @@ import type { LiveExports } from '../../kernel/live.js'
 import type { Global } from '../../kernel/load.js'
 import { MOMENT_FIGURES, SIZE_FIGURES, SIZE_ROWS } from '../../kernel/layouts/simulate.js'
 import { FITS, LIST_ORDERS, POLICIES, type SimulateSettings } from './policies.js'
-import type { HeapMoment, SimulationResult } from './result.js'
+import type { HeapMoment, PredictionFigures, SimulationResult } from './result.js'
 import { minorOf } from './settings.js'
 
 /** The exports of kernel/simulate.ts, documented in the files beside it. */
@@ -22,6 +22,9 @@ interface SimulateExports extends LiveExports {
     seed: number,
   ): number
   placeRows(rows: number): number
+  setArenas(count: number, bytes: number, threshold: number): void
+  readonly PREDICTED: Global
+  readonly PREDICTIONS: Global
   readonly FREED_BEFORE: Global
   readonly freedBefore: Global
   readonly fault: Global
@@ -54,11 +57,13 @@ export class SimulateKernel extends CountingKernel<SimulateExports> {
 
   /** Begins a simulation. @returns false if there is no memory */
   begin(): boolean {
-    const { policy, list, coalescing, header, alignment, smallest, page, trim, classes, glibc } = this.settings
+    const { policy, list, coalescing, header, alignment, smallest, page, trim, classes, glibc, prediction } =
+      this.settings
     const sizes = classes ?? []
     this.integers(this.run.CLASSES.value, sizes.length).set(sizes.map(BigInt))
+    if (prediction !== null) this.run.setArenas(prediction.arenas, prediction.arenaSize, prediction.threshold)
     const isReady = this.run.begin(
-      POLICIES.indexOf(policy),
+      POLICIES.indexOf(prediction?.general ?? policy),
       LIST_ORDERS.indexOf(list ?? 'address'),
       coalescing === 'deferred',
       header,
@@ -99,9 +104,10 @@ export class SimulateKernel extends CountingKernel<SimulateExports> {
         atLargestHeap: excess(largestHeap?.heap, largestHeap?.requested),
         ofMaxima: excess(largestHeap?.heap, mostLive?.requested),
       },
-      searches: FITS.includes(settings.policy)
+      searches: FITS.includes(settings.prediction?.general ?? settings.policy)
         ? { count: searches, mean: searches === 0 ? 0 : run.examined.value / searches, longest: run.longest.value }
         : null,
+      prediction: settings.prediction === null ? null : { blocks: this.predictions(0), bytes: this.predictions(1) },
       sizes: this.sizes(),
       timeline: this.moments(run.SAMPLES.value, run.samples.value),
     }
@@ -117,6 +123,19 @@ export class SimulateKernel extends CountingKernel<SimulateExports> {
       const inPages = policy === 'ideal' ? Math.ceil(requested / page) : pages
       return { event, blocks, requested, granted, heap, pages: inPages * page }
     })
+  }
+
+  /** Counts of blocks (0), or the sums of their bytes (1). */
+  private predictions(which: 0 | 1): PredictionFigures {
+    const figures = new Float64Array(this.run.memory.buffer, this.run.PREDICTIONS.value, 2 * 5)
+    const figure = (i: number) => figures[2 * i + which] as number
+    return {
+      allocated: figure(0),
+      short: figure(1),
+      predicted: figure(2),
+      inArenas: figure(3),
+      late: figure(3) - figure(4),
+    }
   }
 
   private sizes(): SimulationResult['sizes'] {

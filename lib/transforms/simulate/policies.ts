@@ -1,3 +1,5 @@
+import type { LifetimePredictor } from './lifetimes/predictor.js'
+
 /* Policies of allocation and their options, as data: commands show them without loading the simulation. */
 
 /**
@@ -30,10 +32,20 @@ export const COALESCING = ['immediate', 'deferred'] as const
 export const CLASS_RULES = ['power-of-two', 'two-per-power', 'jemalloc', 'mimalloc', 'tcmalloc'] as const
 
 /** The policies that have free blocks of any size. */
-export const FITS: readonly PolicyName[] = ['first-fit', 'next-fit', 'best-fit']
+export const GENERAL = ['first-fit', 'next-fit', 'best-fit'] as const
+export const FITS: readonly PolicyName[] = GENERAL
+
+/** A policy for the blocks that are not in arenas. */
+export type GeneralPolicy = (typeof GENERAL)[number]
 
 /** The version of glibc whose allocator `ptmalloc` is by default. */
 export const GLIBC = '2.39'
+
+/** The bytes that are allocated during the lifetime of a short-lived block, at most: as Barrett and Zorn have it. */
+export const LIFETIME_THRESHOLD = 32_768
+/** The arenas for blocks that are expected to be short-lived, and the bytes of each: the same. */
+export const ARENAS = 16
+export const ARENA_SIZE = 4096
 
 /** How a policy is simulated. */
 export interface SimulateOptions {
@@ -56,6 +68,13 @@ export interface SimulateOptions {
   readonly classes?: (typeof CLASS_RULES)[number] | readonly number[]
   /** Of ptmalloc: the version of glibc, from `2.23` to `2.43`. Default `2.39`. */
   readonly glibc?: string
+  /** Of bump: blocks that this expects to be short-lived are in arenas, others in the heap of another policy. */
+  readonly predict?: LifetimePredictor
+  /** With `predict`: that other policy, of which all options apply. Default `first-fit`. */
+  readonly general?: GeneralPolicy
+  /** With `predict`: the number of arenas, from 1 to 1024, and the bytes of each, from 64 to 2^20. Default 16, 4096. */
+  readonly arenas?: number
+  readonly arenaSize?: number
 }
 
 /** All options, with their values. */
@@ -70,4 +89,17 @@ export interface SimulateSettings {
   readonly trim: number | null
   readonly classes: readonly number[] | null
   readonly glibc: string | null
+  /** Of bump with predicted lifetimes; header, smallest, coalescing and trim are those of the general policy. */
+  readonly prediction: PredictionSettings | null
+}
+
+/** How lifetimes are predicted, and what for. */
+export interface PredictionSettings {
+  readonly general: GeneralPolicy
+  /** The most bytes that are allocated during the lifetime of a short-lived block. */
+  readonly threshold: number
+  /** The innermost frames of a stack that are the site; null: all. */
+  readonly frames: number | null
+  readonly arenas: number
+  readonly arenaSize: number
 }

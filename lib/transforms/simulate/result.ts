@@ -40,6 +40,20 @@ export interface Fragmentation {
   readonly ofMaxima: number | null
 }
 
+/** Blocks, or the bytes that were requested for them, in a simulation with predicted lifetimes. */
+export interface PredictionFigures {
+  /** All that were allocated; a realloc allocates a block. */
+  readonly allocated: number
+  /** Those that were short-lived. */
+  readonly short: number
+  /** Those that were expected to be. */
+  readonly predicted: number
+  /** Those that were in arenas: the others had no room in one. */
+  readonly inArenas: number
+  /** Those in arenas that were not short-lived, with those that are live. */
+  readonly late: number
+}
+
 /** Figures of a simulated heap. */
 export interface SimulationResult {
   readonly settings: SimulateSettings
@@ -61,6 +75,8 @@ export interface SimulationResult {
   readonly fragmentation: Fragmentation
   /** Searches of the list of free blocks, and how many of these they would examine one by one. Null: no such list. */
   readonly searches: { readonly count: number; readonly mean: number; readonly longest: number } | null
+  /** What was predicted, and how it turned out. Null without prediction. */
+  readonly prediction: { readonly blocks: PredictionFigures; readonly bytes: PredictionFigures } | null
   readonly sizes: readonly SizeFigures[]
   /** Up to 1,024 moments in equal distances. */
   readonly timeline: readonly HeapMoment[]

@@ -3,13 +3,18 @@ import { checkOptions, type OptionNames } from '../../event/options.js'
 import { showValue } from '../../event/message-text.js'
 import { didYouMean } from '../../event/suggest.js'
 import { classesOf } from './classes.js'
+import { LifetimePredictor } from './lifetimes/predictor.js'
 import {
+  ARENA_SIZE,
+  ARENAS,
   CLASS_RULES,
   COALESCING,
   FITS,
+  GENERAL,
   GLIBC,
   LIST_ORDERS,
   POLICIES,
+  type PredictionSettings,
   type SimulateOptions,
   type SimulateSettings,
 } from './policies.js'
@@ -25,6 +30,10 @@ const OPTIONS: OptionNames<SimulateOptions> = {
   trim: 'number',
   classes: true,
   glibc: 'string',
+  predict: true,
+  general: 'string',
+  arenas: 'number',
+  arenaSize: 'number',
 }
 
 /** Limits of the options. */
@@ -33,6 +42,9 @@ const MOST_SMALLEST = 1 << 20
 const MOST_TRIM = 2 ** 45
 const MOST_CLASSES = 256
 const MOST_CLASS = 2 ** 40
+const MOST_ARENAS = 1024
+const LEAST_ARENA = 64
+const MOST_ARENA = 1 << 20
 
 /**
  * The options with their defaults. @throws RangeError for options that are unknown, out of range, or of another policy
@@ -40,12 +52,15 @@ const MOST_CLASS = 2 ** 40
 export function settingsOf(options: SimulateOptions): SimulateSettings {
   checkOptions(options, OPTIONS, 'simulate()')
   const policy = oneOf('policy', options.policy, POLICIES)
-  const isFit = FITS.includes(policy)
+  const prediction = predictionOf(options)
+  // With arenas before it, the heap is that of the general policy.
+  const heap = prediction?.general ?? policy
+  const isFit = FITS.includes(heap)
   const only = (name: keyof SimulateOptions, isAllowed: boolean, owners: string) => {
     if (options[name] !== undefined && !isAllowed)
       throw new RangeError(`${name} is an option of ${owners}, not ${policy}`)
   }
-  only('list', policy === 'first-fit', 'first-fit')
+  only('list', heap === 'first-fit', 'first-fit')
   only('coalescing', isFit, FITS.join(', '))
   only('trim', isFit, FITS.join(', '))
   only('classes', policy === 'segregated', 'segregated')
@@ -58,7 +73,7 @@ export function settingsOf(options: SimulateOptions): SimulateSettings {
   const hasHeader = isFit || policy === 'ptmalloc'
   return {
     policy,
-    list: policy === 'first-fit' ? oneOf('list', options.list ?? 'address', LIST_ORDERS) : null,
+    list: heap === 'first-fit' ? oneOf('list', options.list ?? 'address', LIST_ORDERS) : null,
     coalescing: isFit ? oneOf('coalescing', options.coalescing ?? 'immediate', COALESCING) : null,
     header: isIdeal ? 0 : whole('header', options.header ?? (hasHeader ? 8 : 0), 0, MOST_HEADER),
     alignment: isIdeal ? 1 : alignment,
@@ -67,6 +82,27 @@ export function settingsOf(options: SimulateOptions): SimulateSettings {
     trim: options.trim === undefined ? null : whole('trim', options.trim, 0, MOST_TRIM),
     classes: policy === 'segregated' ? classSizes(options.classes ?? 'jemalloc', alignment) : null,
     glibc: policy === 'ptmalloc' ? versionOf(options.glibc ?? GLIBC) : null,
+    prediction,
+  }
+}
+
+/** The options of arenas. @throws RangeError where there are none, or no predictor */
+function predictionOf(options: SimulateOptions): PredictionSettings | null {
+  const { policy, predict, general = 'first-fit', arenas = ARENAS, arenaSize = ARENA_SIZE } = options
+  if (predict === undefined) {
+    const needless = (['general', 'arenas', 'arenaSize'] as const).find((name) => options[name] !== undefined)
+    if (needless !== undefined) throw new RangeError(`${needless} is an option of bump with predict`)
+    return null
+  }
+  if (policy !== 'bump') throw new RangeError(`predict is an option of bump, not ${policy}`)
+  if (!(predict instanceof LifetimePredictor))
+    throw new RangeError(`predict must be what lifetimes() found, not ${showValue(predict)}`)
+  return {
+    general: oneOf('general', general, GENERAL),
+    threshold: predict.threshold,
+    frames: predict.frames,
+    arenas: whole('arenas', arenas, 1, MOST_ARENAS),
+    arenaSize: whole('arenaSize', arenaSize, LEAST_ARENA, MOST_ARENA),
   }
 }
 
@@ -115,7 +151,8 @@ function oneOf<Name extends string>(name: string, value: Name, values: readonly 
   throw new RangeError(`${name} must be one of ${values.join(', ')}, not ${showValue(value)}${hint}`)
 }
 
-function whole(name: string, value: number, least: number, most: number): number {
+/** @throws RangeError for what is not a whole number in a range */
+export function whole(name: string, value: number, least: number, most: number): number {
   if (Number.isInteger(value) && value >= least && value <= most) return value
   throw new RangeError(`${name} must be a whole number from ${least} to ${most}, not ${showValue(value)}`)
 }

@@ -7,6 +7,7 @@ import { hasInventedAddresses, type TraceHeader } from '../../event/header.js'
 import type { BatchTransform } from '../../event/stage.js'
 import { SEVERAL, TOO_LARGE } from '../../kernel/layouts/simulate.js'
 import { selectRows } from '../../kernel/select.js'
+import type { LifetimeReader } from './lifetimes/predictor.js'
 import { SimulateKernel } from './kernel.js'
 import type { SimulateOptions, SimulateSettings } from './policies.js'
 import type { SimulationResult } from './result.js'
@@ -39,6 +40,7 @@ export class Simulator implements BatchTransform {
   readonly settings: SimulateSettings
   private readonly kernel: SimulateKernel
   private readonly live: LiveSet
+  private readonly predictor: LifetimeReader | undefined
   private readonly done: SimulationResult[] = []
   private header: TraceHeader | undefined
   private events = 0
@@ -57,6 +59,7 @@ export class Simulator implements BatchTransform {
     private readonly isMeasured = options.policy === 'ideal',
   ) {
     this.settings = settingsOf(options)
+    this.predictor = options.predict?.reader()
     this.kernel = new SimulateKernel(this.settings)
     this.live = new LiveSet(0, this.kernel.run)
     this.kernel.refresh()
@@ -137,6 +140,8 @@ export class Simulator implements BatchTransform {
     const rows = (unclear?.row ?? to) - from
     live.apply(rows)
     kernel.refresh()
+    if (this.predictor !== undefined)
+      this.predictor.predict(source, from, from + rows, live, kernel.bytes(kernel.run.PREDICTED.value, rows))
     kernel.columns.put(source, from, from + rows, READ)
     const placed = kernel.run.placeRows(rows)
     kernel.refresh()

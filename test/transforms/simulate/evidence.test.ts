@@ -1,10 +1,13 @@
 // @module-tag slow
 import { createReadStream } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { SpacesError } from '../../../lib/blocks/address-spaces.js'
 import type { EventBatch } from '../../../lib/event/batch.js'
 import { TraceError } from '../../../lib/event/error.js'
 import { decodeAny } from '../../../lib/streams/decode.js'
 import { decompress } from '../../../lib/streams/decompress.js'
+import type { LifetimePredictor } from '../../../lib/transforms/simulate/lifetimes/predictor.js'
+import { LifetimeTrainer } from '../../../lib/transforms/simulate/lifetimes/trainer.js'
 import { POLICIES, type SimulateOptions } from '../../../lib/transforms/simulate/policies.js'
 import type { SimulationResult } from '../../../lib/transforms/simulate/result.js'
 import { NO_IDENTITY, Simulator } from '../../../lib/transforms/simulate/simulator.js'
@@ -40,12 +43,30 @@ function placed(batches: readonly EventBatch[], options: SimulateOptions): Outco
   return { faults: ['overlap', 'live-address'].filter((fault) => verifier.counts.has(fault as 'overlap')), results }
 }
 
+/** What is short-lived in a trace; undefined if its events cannot be followed to the end. */
+function lifetimesOf(batches: readonly EventBatch[]): LifetimePredictor | undefined {
+  const trainer = new LifetimeTrainer()
+  try {
+    for (const batch of batches) trainer.add(batch)
+  } catch (error) {
+    if (error instanceof SpacesError) return undefined
+    throw error
+  }
+  return trainer.finish()
+}
+
 /** No policy makes blocks overlap, or needs less than `ideal`. */
 function checkPolicies(batches: readonly EventBatch[]): void {
   const ideal = placed(batches, { policy: 'ideal' }).results
-  for (const policy of POLICIES.filter((name) => name !== 'ideal')) {
-    const { faults, results } = placed(batches, { policy })
+  const predict = lifetimesOf(batches)
+  const all: SimulateOptions[] = POLICIES.filter((name) => name !== 'ideal').map((policy) => ({ policy }))
+  if (predict !== undefined) all.push({ policy: 'bump', predict }, { policy: 'bump', predict, general: 'best-fit' })
+  for (const options of all) {
+    const { policy } = options
+    const { faults, results } = placed(batches, options)
     expect([policy, faults]).toEqual([policy, []])
+    // What was learned of a trace is right about it.
+    for (const { prediction } of results) expect(prediction?.bytes.late ?? 0).toBe(0)
     // The heap of ptmalloc is that of one process.
     if (policy !== 'ptmalloc') expect(results).toHaveLength(ideal.length)
     for (const [i, { events, mostLive, largestHeap, mostPages, fragmentation }] of results.entries()) {

@@ -1,0 +1,37 @@
+import type { EventBatch } from '../event/batch.js'
+import type { LifetimeOptions, LifetimePredictor } from '../transforms/simulate/lifetimes/predictor.js'
+import { LifetimeTrainer } from '../transforms/simulate/lifetimes/trainer.js'
+import { UsageError } from './command.js'
+import { traceInput } from './input.js'
+import { runTrace } from './pipeline.js'
+
+/**
+ * Learns from a trace which blocks are short-lived.
+ * @param isReadAgain whether the trace is the one that is simulated then: its faults are reported at that time
+ * @throws UsageError for options that are out of range
+ */
+export async function trainOn(
+  path: string,
+  options: LifetimeOptions,
+  isReadAgain: boolean,
+): Promise<LifetimePredictor> {
+  let trainer: LifetimeTrainer
+  try {
+    trainer = new LifetimeTrainer(options)
+  } catch (error) {
+    throw new UsageError(`--${(error as Error).message}`, { cause: error })
+  }
+  const through = {
+    consumes: true,
+    feed: (batch: EventBatch) => trainer.add(batch),
+    next: () => null,
+    end: () => {},
+    endTruncated: () => {},
+  }
+  try {
+    await runTrace({ command: 'hf-simulate', input: traceInput(path), through, output: () => {} })
+  } catch (error) {
+    if (!isReadAgain) throw error
+  }
+  return trainer.finish()
+}

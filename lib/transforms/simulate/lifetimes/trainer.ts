@@ -1,0 +1,134 @@
+import { BlockEffect } from '../../../blocks/block-effect.js'
+import { LiveSet } from '../../../blocks/live-set.js'
+import { HI, LO, WORD } from '../../../bytes/u64.js'
+import { BATCH_EVENTS, type EventBatch } from '../../../event/batch.js'
+import { FieldBit, Kind } from '../../../event/fields.js'
+import { hasInventedAddresses, type TraceHeader } from '../../../event/header.js'
+import { checkOptions } from '../../../event/options.js'
+import { FIRST } from '../../statistics/bounded-keys.js'
+import { HAS_SITE } from '../../statistics/site-keys.js'
+import { widened } from '../../statistics/sums.js'
+import { LIFETIME_THRESHOLD } from '../policies.js'
+import { NO_IDENTITY } from '../simulator.js'
+import { whole } from '../settings.js'
+import { AllocationKinds, NO_KIND } from './kinds.js'
+import { LifetimePredictor, type LifetimeOptions } from './predictor.js'
+
+const { began: BEGAN, ended: ENDED, reused: REUSED } = BlockEffect
+const { 'process-end': PROCESS_END } = Kind
+const HAS_SIZE = FieldBit.size
+/** Limits of the options. */
+const MOST_THRESHOLD = 2 ** 45
+const MOST_FRAMES = 1024
+
+/**
+ * Finds the sites and sizes all of whose blocks are short-lived: D. Barrett and B. Zorn, "Using Lifetime Predictors to
+ * Improve Memory Allocation Performance" (PLDI 1993). The lifetime of a block is the number of bytes that are allocated
+ * after it and before it is freed, by all threads and processes. A block that is not freed, or ends with its process, is
+ * not short-lived. A realloc ends a block, and another one begins.
+ *
+ * Memory grows with the live blocks, and with sites and sizes, up to limits.
+ */
+export class LifetimeTrainer {
+  readonly threshold: number
+  readonly frames: number | null
+  private readonly live = new LiveSet(0)
+  private readonly kinds: AllocationKinds
+  private header: TraceHeader | undefined
+  private hasSites = false
+  /** The bytes allocated so far. */
+  private clock = 0
+  /** By live block, its kind, and the time when it began. */
+  private kindOf = new Int32Array(64)
+  private births = new Float64Array(64)
+  /** By kind, 1 if one of its blocks was not short-lived. */
+  private longs = new Uint8Array(64)
+
+  /** @throws RangeError for options that are unknown or out of range */
+  constructor(options: LifetimeOptions = {}) {
+    checkOptions(options, { threshold: 'number', frames: 'number' }, 'lifetimes()')
+    this.threshold = whole('threshold', options.threshold ?? LIFETIME_THRESHOLD, 0, MOST_THRESHOLD)
+    this.frames = options.frames === undefined ? null : whole('frames', options.frames, 1, MOST_FRAMES)
+    this.kinds = new AllocationKinds(this.frames)
+  }
+
+  /** Takes the next events. @throws RangeError for a trace without identity of blocks */
+  add(batch: EventBatch): void {
+    if (batch.header !== this.header) this.begin(batch.header)
+    for (let from = 0; from < batch.count; from += BATCH_EVENTS)
+      this.addRows(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
+  }
+
+  /** The predictor by what was added. */
+  finish(): LifetimePredictor {
+    this.endTrace()
+    this.live.dispose()
+    const { kinds, longs } = this
+    const short = []
+    for (let kind = FIRST; kind < kinds.size; kind++) if (longs[kind] !== 1) short.push(kinds.siteSize(kind))
+    return new LifetimePredictor(this.threshold, this.frames, short, {
+      kinds: kinds.size - FIRST,
+      shortKinds: short.length,
+      hasSites: this.hasSites,
+      isLimited: kinds.overflowed,
+    })
+  }
+
+  private begin(header: TraceHeader): void {
+    if (hasInventedAddresses(header)) throw new RangeError(NO_IDENTITY)
+    this.endTrace()
+    this.header = header
+  }
+
+  /** The blocks that are still live are not short-lived. */
+  private endTrace(): void {
+    for (const kind of this.kindOf) this.longs[kind] = 1
+    this.kindOf.fill(NO_KIND)
+    this.live.clear()
+  }
+
+  private addRows(batch: EventBatch, from: number, to: number): void {
+    const { live } = this
+    live.follow(batch, from, to)
+    const kinds = this.kinds.assign(batch, from, to, live)
+    if (kinds.length > 0 && this.longs.length < this.kinds.size) {
+      const longs = new Uint8Array(2 * this.kinds.size)
+      longs.set(this.longs)
+      this.longs = longs
+    }
+    const { effects, ended, begun, gone } = live
+    const { kind, mask } = batch
+    let next = 0
+    for (let i = from, row = 0; i < to; i++, row++) {
+      if (kind[i] === PROCESS_END) for (; gone[next] === row; next += 2) this.end(gone[next + 1] as number, false)
+      const effect = effects[row] as number
+      if ((effect & (BEGAN | ENDED)) === 0) continue
+      const old = ended[row] as number
+      const block = begun[row] as number
+      if ((effect & REUSED) !== 0) this.end(block, true)
+      if ((effect & ENDED) !== 0) this.end(old, true)
+      if ((effect & BEGAN) === 0) continue
+      if (((mask[i] as number) & HAS_SITE) !== 0) this.hasSites = true
+      this.start(batch, i, block, kinds[row] as number)
+    }
+  }
+
+  private start(batch: EventBatch, i: number, block: number, kind: number): void {
+    if (((batch.mask[i] as number) & HAS_SIZE) !== 0) {
+      const { words } = batch.size
+      this.clock += (words[2 * i + HI] as number) * WORD + (words[2 * i + LO] as number)
+    }
+    while (block >= this.births.length) {
+      this.births = widened(this.births, new Float64Array(2 * this.births.length))
+      this.kindOf = widened(this.kindOf, new Int32Array(this.births.length))
+    }
+    this.kindOf[block] = kind
+    this.births[block] = this.clock
+  }
+
+  private end(block: number, isFreed: boolean): void {
+    const kind = this.kindOf[block] as number
+    this.kindOf[block] = NO_KIND
+    if (!isFreed || this.clock - (this.births[block] as number) > this.threshold) this.longs[kind] = 1
+  }
+}
