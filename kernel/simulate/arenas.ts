@@ -111,6 +111,11 @@ export function arenaAllocate(heap: usize, size: u64, alignment: u64): bool {
   return give(at, bytes, IN_ARENA | arena)
 }
 
+/** Gives a block another size where it is: see `give`. @returns false if it has to move, as one that lives longer has */
+export function arenaResize(row: usize, from: u64, bytes: u64, place: u32, size: u64): bool {
+  return load<u8>(PREDICTED + row) != 0 && size <= bytes && give(from, bytes, place)
+}
+
 /** Frees a block. @param place its arena, marked */
 export function arenaRelease(heap: usize, place: u32): void {
   const room = <usize>load<u32>(heap, ARENAS)

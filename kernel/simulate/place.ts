@@ -31,6 +31,7 @@ import {
 import {
   arenaAllocate,
   arenaRelease,
+  arenaResize,
   arenas,
   dropArenas,
   IN_ARENA,
@@ -261,7 +262,6 @@ function release(heap: usize, from: u64, bytes: u64, node: u32): void {
 /** Gives a block another size where it is: see `give`. @returns false if it has to move */
 function resize(heap: usize, from: u64, bytes: u64, node: u32, size: u64): bool {
   if (size > ROOM) return false
-  if (isInArena(node)) return size <= bytes && give(from, bytes, node)
   const gross = grossOf(size)
   if (policy < BINARY_BUDDY) return fitResize(heap, node, gross) && give(from, load<u64>(nodeAt(node), NODE_SIZE), node)
   if (policy < SEGREGATED) return buddySize(max(smallest, size + header)) == bytes && give(from, bytes, node)
@@ -382,7 +382,10 @@ function placeRow(row: usize): u32 {
         if (stays) inPlace++
         else moved++
         enter(row, block, heap, addressOf(0), size)
-      } else if (heap == space && resize(room, from, bytes, node, size)) {
+      } else if (
+        heap == space &&
+        (isInArena(node) ? arenaResize(row, from, bytes, node, size) : resize(room, from, bytes, node, size))
+      ) {
         stays = true
         inPlace++
         // The block may have another number.
