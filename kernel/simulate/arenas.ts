@@ -111,7 +111,7 @@ export function arenaAllocate(heap: usize, size: u64, alignment: u64): bool {
   return give(at, bytes, IN_ARENA | arena)
 }
 
-/** Gives a block another size where it is: see `give`. @returns false if it has to move, as one that lives longer has */
+/** Gives a block another size where it is: see `give`. @returns false if it has to move */
 export function arenaResize(row: usize, from: u64, bytes: u64, place: u32, size: u64): bool {
   return load<u8>(PREDICTED + row) != 0 && size <= bytes && give(from, bytes, place)
 }

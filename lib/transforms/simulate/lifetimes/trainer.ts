@@ -24,8 +24,8 @@ const MOST_FRAMES = 1024
 /**
  * Finds the sites and sizes all of whose blocks are short-lived: D. Barrett and B. Zorn, "Using Lifetime Predictors to
  * Improve Memory Allocation Performance" (PLDI 1993). The lifetime of a block is the number of bytes that are allocated
- * after it and before it is freed, by all threads and processes. A block that is not freed, or ends with its process, is
- * not short-lived. A realloc ends a block, and another one begins.
+ * after it and before it is freed, by all threads and processes. A block that is not freed, or ends with its process,
+ * is not short-lived. A realloc ends a block, and another one begins.
  *
  * Memory grows with the live blocks, and with sites and sizes, up to limits.
  */
