@@ -1,5 +1,5 @@
 import { TREE_METRICS } from '../lib/transforms/report/result.js'
-import type { Target, ViewName } from './target.js'
+import { GROUPS, type Target, type ViewName } from './target.js'
 import type { Criterion } from './worker/messages.js'
 
 /** The parts of an address that are text. */
@@ -38,6 +38,7 @@ export function addressOf(view: ViewName, target: Target): string {
   if (target.node !== undefined) parts.set('node', String(target.node))
   if (target.metric !== undefined) parts.set('metric', target.metric)
   if (target.inverted === true) parts.set('inverted', '1')
+  if (target.by !== undefined && target.by !== 'function') parts.set('by', target.by)
   for (const name of TEXTS) {
     const text = target[name]
     if (text !== undefined && text !== '') parts.set(name, text.slice(0, LONGEST))
@@ -52,9 +53,11 @@ export function parseAddress(hash: string, names: readonly ViewName[]): { view: 
   const parts = new URLSearchParams(hash.slice(name.length + 2))
   const node = Number(parts.get('node') ?? NaN)
   const metric = TREE_METRICS.find((one) => one === parts.get('metric'))
+  const by = GROUPS.find((one) => one === parts.get('by'))
   const target: Target = {
     ...(Number.isInteger(node) && node >= 0 && { node }),
     ...(metric !== undefined && { metric }),
+    ...(by !== undefined && { by }),
     ...(parts.get('inverted') === '1' && { inverted: true }),
   }
   for (const text of TEXTS) {

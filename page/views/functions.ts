@@ -1,7 +1,9 @@
 import type { TreeMetric } from '../../lib/transforms/report/result.js'
 import type { App, Mounted, Target, View } from '../app.js'
 import { functionFigures, neighboursOf, type FunctionFigures } from '../flame/functions.js'
-import { METRICS, type Model } from '../model.js'
+import { groupings, groupsOf, type FrameGroups } from '../flame/groups.js'
+import { METRICS } from '../model.js'
+import type { By } from '../target.js'
 import { block } from '../parts/bars.js'
 import { button, choice, el } from '../parts/dom.js'
 import { bytes, counted, exactBytes, grouped, share } from '../parts/format.js'
@@ -17,77 +19,35 @@ const COLUMNS: readonly (readonly [metric: TreeMetric, title: string])[] = [
   ['temporaryBlocks', 'Temporary'],
 ]
 
-/** The functions of a report, each once, whatever its lines. */
-interface Functions {
-  readonly names: readonly string[]
-  readonly places: readonly string[]
-  readonly of: (frame: number) => number
-}
+const PLURALS: Readonly<Record<By, string>> = { function: 'functions', file: 'files', module: 'modules' }
 
-const known = new WeakMap<Model, Functions>()
-
-function functionsOf(model: Model): Functions {
-  let found = known.get(model)
-  if (found === undefined) {
-    const ids = new Map<string, number>()
-    const places: string[] = []
-    const numbers = model.data.frames.map(({ name, file, line }) => {
-      let id = ids.get(name)
-      if (id === undefined) {
-        id = ids.size
-        ids.set(name, id)
-        places.push(file === undefined || name.startsWith(file) ? '' : line === undefined ? file : `${file}:${line}`)
-      }
-      return id
-    })
-    found = { names: [...ids.keys()], places, of: (frame) => numbers[frame] ?? 0 }
-    known.set(model, found)
-  }
-  return found
-}
-
-/** Every function with its own and its inclusive figures; one of them with its callers and callees. */
+/** Every function, file or module with its own and its inclusive figures; one of them with its callers and callees. */
 export const functions: View = {
   title: 'Functions',
   mount(app): Mounted {
     const { model } = app
-    const { names, places, of } = functionsOf(model)
-    const columns = COLUMNS.filter(([metric]) => model.isKnown(metric))
-    const figures = new Map(columns.map(([metric]) => [metric, functionFigures(model.tree(metric), of, names.length)]))
-    const used = names.map((_, n) => n).filter((n) => [...figures.values()].some(({ inclusive }) => inclusive[n] !== 0))
+    const choices = groupings(model)
+    const tables = new Map<By, GroupTable>()
+    let by: By = 'function'
     let expression: RegExp | undefined
-    const list = table<number>(
-      [
-        {
-          title: 'Function',
-          isText: true,
-          key: (n) => names[n] ?? '',
-          cell: (n) => functionName(names[n] ?? '', places[n] ?? ''),
-        },
-        ...columns.flatMap(([metric, title]) => figureColumns(metric, title, figures.get(metric) as FunctionFigures)),
-      ],
-      {
-        label: 'functions',
-        sortBy: 'Allocated',
-        empty: 'No function matches. A trace without stacks and functions has none.',
-        open: (n) => app.open('functions', { function: names[n] ?? '' }),
-      },
-    )
-    const show = () => {
-      const found = used.filter((n) => expression?.test(names[n] ?? '') ?? true)
-      list.set(found)
-      field.say(
-        expression === undefined
-          ? counted(used.length, 'function')
-          : `${grouped(found.length)} of ${counted(used.length, 'function')}`,
-      )
+    const rows = el('div')
+    const chosen = el('div', { attributes: { 'aria-live': 'polite' } })
+    const draw = () => {
+      let made = tables.get(by)
+      if (made === undefined) tables.set(by, (made = groupTable(app, by)))
+      field.say(made.show(expression))
+      rows.replaceChildren(made.element)
     }
     const field = search('Search', (next) => {
       expression = next
-      show()
+      draw()
     })
-    show()
-    const chosen = el('div', { attributes: { 'aria-live': 'polite' } })
+    const select = choice(
+      'Rows',
+      choices.map((one) => [one, PLURALS[one]] as const),
+      (next) => app.open('functions', { by: next }),
+    )
+    draw()
     const lead =
       'Own figures are of blocks that the function allocates itself; the others include what it calls. Click a function to see its callers and callees.'
     return {
@@ -95,23 +55,70 @@ export const functions: View = {
         'section',
         {},
         el('p', { class: 'lead' }, lead),
+        choices.length > 1 ? el('div', { class: 'bar' }, select.element) : undefined,
         chosen,
-        el('div', { class: 'sites' }, field.element, list.element),
+        el('div', { class: 'sites' }, field.element, rows),
       ),
       search: field.input,
-      show({ function: name, metric }: Target) {
-        const n = name === undefined ? -1 : names.indexOf(name)
-        chosen.replaceChildren(...(n < 0 ? [] : [sandwich(app, n, metric ?? 'allocatedBytes')]))
+      show({ function: name, metric, by: wanted = 'function' }: Target) {
+        by = choices.includes(wanted) ? wanted : 'function'
+        select.set(by)
+        draw()
+        const n = name === undefined ? -1 : groupsOf(model, by).names.indexOf(name)
+        chosen.replaceChildren(...(n < 0 ? [] : [sandwich(app, by, n, metric ?? 'allocatedBytes')]))
       },
     }
   },
 }
 
-function functionName(name: string, place: string): HTMLElement {
+/** The table of functions, files or modules. */
+interface GroupTable {
+  readonly element: HTMLElement
+  /** Shows the rows that match. @returns how many there are */
+  show(expression: RegExp | undefined): string
+}
+
+function groupTable(app: App, by: By): GroupTable {
+  const { model } = app
+  const groups = groupsOf(model, by)
+  const { names, of } = groups
+  const columns = COLUMNS.filter(([metric]) => model.isKnown(metric))
+  const figures = new Map(columns.map(([metric]) => [metric, functionFigures(model.tree(metric), of, names.length)]))
+  const used = names.map((_, n) => n).filter((n) => [...figures.values()].some(({ inclusive }) => inclusive[n] !== 0))
+  const list = table<number>(
+    [
+      {
+        title: by.replace(/^./, (letter) => letter.toUpperCase()),
+        isText: true,
+        key: (n) => names[n] ?? '',
+        cell: (n) => groupName(groups, n),
+      },
+      ...columns.flatMap(([metric, title]) => figureColumns(metric, title, figures.get(metric) as FunctionFigures)),
+    ],
+    {
+      label: PLURALS[by],
+      sortBy: 'Allocated',
+      empty: `No ${by} matches. A trace without stacks and functions has none.`,
+      open: (n) => app.open('functions', { function: names[n] ?? '', by }),
+    },
+  )
+  return {
+    element: list.element,
+    show(expression) {
+      const found = used.filter((n) => expression?.test(names[n] ?? '') ?? true)
+      list.set(found)
+      const all = counted(used.length, by)
+      return expression === undefined ? all : `${grouped(found.length)} of ${all}`
+    },
+  }
+}
+
+function groupName({ names, labels, places }: FrameGroups, n: number): HTMLElement {
+  const place = places[n] ?? ''
   return el(
     'div',
-    { class: 'site', title: name },
-    el('div', {}, el('bdi', { class: 'name' }, name)),
+    { class: 'site', title: names[n] ?? '' },
+    el('div', {}, el('bdi', { class: 'name' }, labels[n] ?? '')),
     place === '' ? undefined : el('div', { class: 'callers' }, el('bdi', {}, place)),
   )
 }
@@ -132,10 +139,11 @@ function figureColumns(metric: TreeMetric, title: string, { own, inclusive }: Fu
   ]
 }
 
-/** A function between its callers and its callees. */
-function sandwich(app: App, n: number, first: TreeMetric): HTMLElement {
+/** A function, a file or a module between its callers and its callees. */
+function sandwich(app: App, by: By, n: number, first: TreeMetric): HTMLElement {
   const { model } = app
-  const { names, places, of } = functionsOf(model)
+  const groups = groupsOf(model, by)
+  const { names, labels, places, of } = groups
   const name = names[n] ?? ''
   const box = el('div')
   const draw = (metric: TreeMetric) => {
@@ -150,12 +158,12 @@ function sandwich(app: App, n: number, first: TreeMetric): HTMLElement {
           {
             title,
             isText: true,
-            cell: (row) => (row.name < 0 ? none : functionName(names[row.name] ?? '', places[row.name] ?? '')),
+            cell: (row) => (row.name < 0 ? none : groupName(groups, row.name)),
           },
           { title: METRICS[metric].title, key: ({ value }) => value, cell: ({ value }) => amount(value) },
           {
             title: 'Share',
-            help: 'of the figure of the function',
+            help: `of the figure of the ${by}`,
             key: ({ value }) => value,
             cell: ({ value }) => share(value, whole),
           },
@@ -165,7 +173,7 @@ function sandwich(app: App, n: number, first: TreeMetric): HTMLElement {
           empty: 'There is none.',
           step: 20,
           open: (row) => {
-            if (row.name >= 0) app.open('functions', { function: names[row.name] ?? '', metric })
+            if (row.name >= 0) app.open('functions', { function: names[row.name] ?? '', metric, by })
           },
         },
       )
@@ -182,7 +190,7 @@ function sandwich(app: App, n: number, first: TreeMetric): HTMLElement {
         'div',
         { class: 'columns' },
         side('Callers', callers, '(none: the outermost frame)'),
-        side('Callees', callees, '(the function itself)'),
+        side('Callees', callees, `(the ${by} itself)`),
       ),
     )
   }
@@ -195,17 +203,19 @@ function sandwich(app: App, n: number, first: TreeMetric): HTMLElement {
   )
   metrics.set(first)
   draw(first)
-  const exactly = `^${name.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}( \\(|$)`
+  const escaped = name.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+  // The flame graph does not show modules.
+  const pattern = by === 'module' ? undefined : by === 'file' ? `\\(${escaped}(:\\d+)?\\)$` : `^${escaped}( \\(|$)`
   return block(
-    name,
+    labels[n] ?? '',
     places[n] ?? '',
     el(
       'div',
       { class: 'bar' },
       metrics.element,
-      button('Focus in the flame graph', () => app.open('flame', { focus: exactly })),
-      button('Hide in the flame graph', () => app.open('flame', { hide: exactly })),
-      button('Close', () => app.open('functions')),
+      pattern && button('Focus in the flame graph', () => app.open('flame', { focus: pattern })),
+      pattern && button('Hide in the flame graph', () => app.open('flame', { hide: pattern })),
+      button('Close', () => app.open('functions', { by })),
     ),
     box,
   )

@@ -3,6 +3,10 @@ import { changeTree, signedText } from '../../page/flame/change.js'
 import { withRules, type FrameRules } from '../../page/flame/change-frames.js'
 import { functionFigures, neighboursOf } from '../../page/flame/functions.js'
 import { pathTo, topDown, type FlameTree } from '../../page/flame/tree.js'
+import { groupings, groupsOf } from '../../page/flame/groups.js'
+import { Model } from '../../page/model.js'
+import type { By } from '../../page/target.js'
+import { sample } from './sample.js'
 import { addressOf, parseAddress } from '../../page/address.js'
 
 /** A stack, the outermost frame first, and a figure. */
@@ -114,12 +118,38 @@ describe('functions', () => {
   })
 })
 
+test('functions, files and modules have the rows, with places in short', () => {
+  const data = sample()
+  const frames = [
+    { name: 'main', file: '/home/me/app/src/main.c', line: 3, module: '/home/me/app/bin/app' },
+    { name: 'main', file: '/home/me/app/src/main.c', line: 9, module: '/home/me/app/bin/app' },
+    { name: 'g_malloc', module: '/usr/lib/libglib.so' },
+    { name: '/usr/lib/libz.so+0x12', module: '/usr/lib/libz.so' },
+  ]
+  const model = new Model({ ...data, frames })
+  expect(groupings(model)).toEqual(['function', 'file', 'module'])
+  expect(groupings(new Model({ ...data, frames: [{ name: 'f' }] }))).toEqual(['function'])
+  const of = (by: By) => {
+    const { labels, places, of: groupOf } = groupsOf(model, by)
+    return frames.map((_, n) => [labels[groupOf(n)], places[groupOf(n)]])
+  }
+  expect(of('function')).toEqual([
+    ['main', '/home/me/app/src/main.c:3 in app'],
+    ['main', '/home/me/app/src/main.c:3 in app'],
+    ['g_malloc', 'in libglib.so'],
+    ['libz.so+0x12', ''],
+  ])
+  expect(of('module').map(([label]) => label)).toEqual(['app', 'app', 'libglib.so', 'libz.so'])
+  expect(of('file').map(([label]) => label)).toEqual(['main.c', 'main.c', '(no file)', '(no file)'])
+})
+
 test('an address restores view, figure, zoom, function and rules', () => {
   const target = {
     node: 7,
     metric: 'peakBytes',
     inverted: true,
     function: 'a<b&c>#1',
+    by: 'module',
     focus: '^x( |$)',
     hide: 'm?lloc',
   } as const

@@ -188,6 +188,25 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     expect([...faults, ...again.faults]).toEqual([])
   })
 
+  test('files have rows in place of functions, which the link keeps', async () => {
+    const watched = await openPage(reportFile(sample(), 'files'))
+    const { page, faults } = watched
+    const view = await open(watched, 'functions')
+    await view.locator('select').first().selectOption('file')
+    expect(await view.locator('thead th').first().textContent()).toContain('File')
+    await view.locator('tbody tr', { has: page.getByText('src/2.c', { exact: true }) }).click()
+    expect(page.url()).toMatch(/by=file/)
+    const tables = view.locator('.columns .table')
+    expect(await tables.first().locator('tbody td').allTextContents()).toEqual(['src/0.c', '2.9 MiB', '100.0 %'])
+    const again = await openPage(page.url())
+    expect(await again.page.locator('#view-functions h3').first().textContent()).toBe('src/2.c')
+    await view.getByRole('button', { name: 'Focus in the flame graph' }).click()
+    const flame = page.locator('#view-flame')
+    await flame.waitFor({ state: 'visible' })
+    expect(await flame.locator('.detail').textContent()).toContain('(3,000,000 bytes), 100.0 %')
+    expect([...faults, ...again.faults]).toEqual([])
+  })
+
   test('a cell of the heat map leads to the sites of its blocks', async () => {
     const watched = await openPage(reportFile(sample(), 'heat'))
     const { page, faults } = watched

@@ -12,7 +12,10 @@ const UNKNOWN_NAME = '[unknown]'
 export function frameOf(text: string): Frame {
   const { function: name, file, line, module, offset, address } = parseFrame(text)
   if (file !== undefined || module !== undefined) {
-    if (name !== undefined || module === undefined) return sourceFrame(name, file, line === 0 ? undefined : line)
+    if (name !== undefined || module === undefined) {
+      const frame = sourceFrame(name, file, line === 0 ? undefined : line)
+      return module === undefined || module === '' ? frame : { ...frame, module: cut(module) }
+    }
     return offset === undefined ? addressFrame(module, address) : offsetFrame(module, offset)
   }
   if (address !== undefined && name === undefined) return addressFrame(undefined, address)

@@ -9,7 +9,7 @@ export interface Frame {
   readonly file?: string
   /** Counted from 1. */
   readonly line?: number
-  /** The program or library of a frame whose function is unknown. */
+  /** The program or library. */
   readonly module?: string
   /** The address of a frame whose function is unknown. */
   readonly address?: bigint

@@ -96,7 +96,7 @@ class FrameTable {
 
   /** The number of a frame. */
   id(frame: Frame): number {
-    const key = `${frame.name}\0${frame.file ?? ''}\0${frame.line ?? ''}`
+    const key = `${frame.name}\0${frame.file ?? ''}\0${frame.line ?? ''}\0${frame.module ?? ''}`
     let id = this.ids.get(key)
     if (id === undefined) {
       id = this.all.push(frame) - 1

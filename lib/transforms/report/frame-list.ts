@@ -18,8 +18,8 @@ export class FrameList {
   constructor(private readonly longest: number) {}
 
   /** The number of a frame. */
-  id({ name, file, line }: Frame): number {
-    const key = `${name}\0${file ?? ''}\0${line ?? ''}`
+  id({ name, file, line, module }: Frame): number {
+    const key = `${name}\0${file ?? ''}\0${line ?? ''}\0${module ?? ''}`
     let id = this.ids.get(key)
     if (id !== undefined) return id
     id = this.all.length
@@ -28,6 +28,7 @@ export class FrameList {
       name: this.short(name),
       ...(file !== undefined && { file: this.short(file) }),
       ...(line !== undefined && { line }),
+      ...(module !== undefined && { module: this.short(module) }),
     })
     return id
   }

@@ -245,9 +245,9 @@ describe('frames', () => {
     ['f (a.c:0)', { name: 'f (a.c:0)' }],
     ['(a.c:1)', { name: '(a.c:1)' }],
     ['f (:1)', { name: 'f (:1)' }],
-    ['parse at parse.c:12 in /usr/bin/x [0x10]', { name: 'parse', file: 'parse.c', line: 12 }],
+    ['parse at parse.c:12 in /usr/bin/x [0x10]', { name: 'parse', file: 'parse.c', line: 12, module: '/usr/bin/x' }],
     ['next at a.h:7 inlined', { name: 'next', file: 'a.h', line: 7 }],
-    ['main in /usr/bin/x [0x10]', { name: 'main' }],
+    ['main in /usr/bin/x [0x10]', { name: 'main', module: '/usr/bin/x' }],
     ['main [0x10]', { name: 'main [0x10]' }],
     [
       'in /usr/bin/x+0x1f0 [0x55d0]',

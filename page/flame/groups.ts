@@ -1,0 +1,66 @@
+import { shortPaths } from '../../lib/names/short-paths.js'
+import type { Model } from '../model.js'
+import type { By } from '../target.js'
+
+/** The functions, files or modules of a report, each once. */
+export interface FrameGroups {
+  readonly names: readonly string[]
+  /** The names in short. */
+  readonly labels: readonly string[]
+  /** The file, the line and the module of a function; otherwise the whole path, if the label is shorter. */
+  readonly places: readonly string[]
+  readonly of: (frame: number) => number
+}
+
+/** The name of what a frame is in. Frames of unknown files, and of unknown modules, are together. */
+const NAMES: Readonly<Record<By, (frame: Model['data']['frames'][number]) => string>> = {
+  function: ({ name }) => name,
+  file: ({ file }) => file ?? '(no file)',
+  module: ({ module }) => module ?? '(no module)',
+}
+
+const known = new WeakMap<Model, Map<By, FrameGroups>>()
+
+/** What the rows of the table of functions can be: files and modules where the trace has them. */
+export function groupings({ data: { frames } }: Model): By[] {
+  const has = (key: 'file' | 'module') => (frames.some((frame) => frame[key] !== undefined) ? [key] : [])
+  return ['function', ...has('file'), ...has('module')]
+}
+
+/** The frames of a report by what they are in. */
+export function groupsOf(model: Model, by: By): FrameGroups {
+  const all = known.get(model) ?? new Map<By, FrameGroups>()
+  known.set(model, all)
+  let groups = all.get(by)
+  if (groups === undefined) all.set(by, (groups = makeGroups(model, by)))
+  return groups
+}
+
+function makeGroups(model: Model, by: By): FrameGroups {
+  const { frames } = model.data
+  const ids = new Map<string, number>()
+  const firsts: number[] = []
+  const numbers = frames.map((frame, n) => {
+    const name = NAMES[by](frame)
+    let id = ids.get(name)
+    if (id === undefined) {
+      ids.set(name, (id = ids.size))
+      firsts.push(n)
+    }
+    return id
+  })
+  const names = [...ids.keys()]
+  const short = by === 'function' ? undefined : shortPaths(names)
+  const labels = names.map((name, id) => short?.get(name) ?? model.label(firsts[id] as number))
+  const modules = shortPaths(frames.flatMap(({ module }) => module ?? []))
+  const placeOf = (first: number) => {
+    const module = frames[first]?.module
+    // The name of a frame without a function has it.
+    const isNamed = module === undefined || names[numbers[first] as number]?.startsWith(module) === true
+    return [model.place(first) ?? [], isNamed ? [] : `in ${modules.get(module)}`].flat().join(' ')
+  }
+  const places = names.map((name, id) =>
+    by === 'function' ? placeOf(firsts[id] as number) : labels[id] === name ? '' : name,
+  )
+  return { names, labels, places, of: (frame) => numbers[frame] ?? 0 }
+}
