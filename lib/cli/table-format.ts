@@ -3,19 +3,31 @@ import { TABLE_FORMATS } from '../exports/tables/formats.js'
 import { UsageError, type Arguments } from './command.js'
 import { advice, COMPRESSED, ENDING, isDevice, namedFormat, wireFormat } from './output-format.js'
 
+/** A format of tables. */
+type TableFormat = (typeof TABLE_FORMATS)[number]
+
 /** The format of a table, chosen as that of events. @throws UsageError */
-export function tableFormat(args: Arguments, output: string): (typeof TABLE_FORMATS)[number] {
+export function tableFormat(args: Arguments, output: string): TableFormat {
   const to = args.has('arrow') ? namedFormat(args)?.name : args.value('to')
+  if (to === undefined) return namedTableFormat(output) ?? (formatCalled(wireFormat(output).name) as TableFormat)
+  return formatCalled(to) ?? (formatCalled(wireFormat(output).name) as TableFormat)
+}
+
+/**
+ * The format that the name of a file says; undefined for one without an ending, standard output and devices.
+ * @param help what to do about another ending
+ * @throws UsageError for another ending
+ */
+export function namedTableFormat(output: string, help: (ending: string) => string = advice): TableFormat | undefined {
   const name = output.replace(COMPRESSED, '').toLowerCase()
-  const format =
-    to === undefined
-      ? TABLE_FORMATS.find(({ extensions }) => extensions.some((ending) => name.endsWith(ending)))
-      : TABLE_FORMATS.find((one) => one.name === to)
+  const format = TABLE_FORMATS.find(({ extensions }) => extensions.some((ending) => name.endsWith(ending)))
   if (format !== undefined) return format
   const ending = ENDING.exec(basename(name))?.[1]
-  if (ending !== undefined && !isDevice(output)) {
-    const known = TABLE_FORMATS.flatMap(({ extensions }) => extensions).join(', ')
-    throw new UsageError(`no format of tables has names that end in ${ending}, as ${known} do: ${advice(ending)}`)
-  }
-  return TABLE_FORMATS.find((one) => one.name === wireFormat(output).name) as (typeof TABLE_FORMATS)[number]
+  if (ending === undefined || isDevice(output)) return undefined
+  const known = TABLE_FORMATS.flatMap(({ extensions }) => extensions).join(', ')
+  throw new UsageError(`no format of tables has names that end in ${ending}, as ${known} do: ${help(ending)}`)
+}
+
+function formatCalled(name: string): TableFormat | undefined {
+  return TABLE_FORMATS.find((one) => one.name === name)
 }

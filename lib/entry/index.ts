@@ -94,7 +94,7 @@ export {
 export type { Budget, BudgetGroup, Limit } from '../transforms/check/budgets.js'
 export type { Measure, Measured, Measures } from '../transforms/check/measure.js'
 export type { ChangedSite } from '../transforms/check/sites.js'
-export { blocks, blockTable, type BlockStreamOptions } from '../streams/blocks.js'
+export { blocks, blockTable, stackTable, type BlockStreamOptions, type StackTableOptions } from '../streams/blocks.js'
 export type { BlockTableOptions } from '../transforms/block-table/block-table.js'
 export type { BlockRow, EndingName } from '../transforms/block-table/columns.js'
 export type { TableFormatName } from '../exports/tables/formats.js'

@@ -72,6 +72,7 @@ export { COMPARED, HEAT_SIDE, heatCell, PROBLEM_KINDS, TREE_METRICS } from '../t
 export { joinTimeline } from '../transforms/statistics/timeline.js'
 export { BlockTable } from '../transforms/block-table/block-table.js'
 export { BLOCK_COLUMNS, BlockRows } from '../transforms/block-table/columns.js'
+export { STACK_COLUMNS, StackNumbers, type StackLimits } from '../transforms/block-table/stack-numbers.js'
 export type { TableColumn, TableRows, TableType, TableValues } from '../event/table.js'
 export { StatisticsCollector } from '../transforms/statistics/collector.js'
 export { MAX_SIZE, Verifier } from '../transforms/verify.js'

@@ -142,6 +142,15 @@ export class StringTable {
     return id
   }
 
+  /** The id of the string equal to `source` that `intern` added, or -1. */
+  find(source: Uint8Array): number {
+    if (this.heads.length === 0) return -1
+    const slot = hashBytes(source, 0, source.length) & (this.heads.length - 1)
+    let id = (this.heads[slot] as number) - 1
+    while (id >= 0 && !this.equals(id, source, 0, source.length)) id = (this.chain[id] as number) - 1
+    return id
+  }
+
   /** The id of the string equal to `text`, added if there is none yet. */
   internText(text: string): number {
     return this.intern(encodeText(text))

@@ -4,9 +4,11 @@ import { checkOptions, type OptionNames } from '../event/options.js'
 import { BlockEncoder } from '../exports/tables/block-encoder.js'
 import type { TableFormatName } from '../exports/tables/formats.js'
 import { tableWriter, type TableWriterOptions } from '../exports/tables/index.js'
+import { StackEncoder } from '../exports/tables/stack-encoder.js'
 import { runStage } from '../reading/run-stage.js'
 import { BlockTable, type BlockTableOptions } from '../transforms/block-table/block-table.js'
-import { BLOCK_COLUMNS, type BlockRow } from '../transforms/block-table/columns.js'
+import { blockColumns, type BlockRow } from '../transforms/block-table/columns.js'
+import { STACK_COLUMNS } from '../transforms/block-table/stack-numbers.js'
 import { readSource, type ReadSourceOptions, type TraceSource } from './read-source.js'
 import { encoderStream } from './stage.js'
 import type { ByteStream } from './types.js'
@@ -21,10 +23,10 @@ const OPTIONS: OptionNames<ReadSourceOptions & BlockTableOptions> = {
 
 /**
  * The blocks of a trace, one after the other, as plain objects: each block when it, or the trace, ends. Memory grows
- * with the number of live blocks.
+ * with the number of live blocks, and of distinct stacks.
  *
  * @example
- * for await (const block of blocks('app.mtrc.gz')) if (block.ending === 'live') console.log(block.size, block.site)
+ * for await (const block of blocks('app.mtrc.gz')) if (block.ending === 'live') console.log(block.size, block.frame)
  *
  * @throws RangeError for unknown options; while iterating, TraceError (with the path of a file) and the errors of the
  *   source, after the blocks before the fault
@@ -49,10 +51,16 @@ export function blocks(
   })()
 }
 
-/** Options of `blockTable`. */
-export interface BlockStreamOptions extends BlockTableOptions, TableWriterOptions {
+/** Options of `stackTable`. */
+export interface StackTableOptions extends TableWriterOptions {
   /** The format of the table. */
   readonly to: TableFormatName
+}
+
+/** Options of `blockTable`. */
+export interface BlockStreamOptions extends BlockTableOptions, StackTableOptions {
+  /** Write the whole stack in each row, in the columns `stack` and `site`; default false: only `stackId`, `frame`. */
+  readonly fullStacks?: boolean
 }
 
 /**
@@ -65,10 +73,31 @@ export interface BlockStreamOptions extends BlockTableOptions, TableWriterOption
  * @throws RangeError for unknown options
  */
 export function blockTable(options: BlockStreamOptions): ByteStream<'events'> {
-  checkOptions(options, { to: 'string', spans: 'boolean', codec: 'string' }, 'blockTable')
-  const { to, spans = false, codec } = options
+  checkOptions(options, { to: 'string', spans: 'boolean', codec: 'string', fullStacks: 'boolean' }, 'blockTable')
+  const { to, spans = false, codec, fullStacks = false } = options
   return encoderStream(
-    async () => new BlockEncoder(await tableWriter(to, BLOCK_COLUMNS, { ...(codec && { codec }) }), { spans }),
+    async () =>
+      new BlockEncoder(await tableWriter(to, blockColumns(fullStacks), { ...(codec && { codec }) }), { spans }),
     { name: 'blockTable()' },
+  )
+}
+
+/**
+ * A Transform from events to the table of their stacks in some format, as `hf-blocks --stacks` writes it: the columns
+ * `stackId`, which rows of `blockTable` for the same events have, and `stack`, the frames, innermost first. The table
+ * follows when the events have ended. Memory is that of `blockTable`.
+ *
+ * @example
+ * const table = stackTable({ to: 'parquet' })
+ * await pipeline(createReadStream('app.hfrec'), decodeAny(), table, createWriteStream('s.parquet'))
+ *
+ * @throws RangeError for unknown options
+ */
+export function stackTable(options: StackTableOptions): ByteStream<'events'> {
+  checkOptions(options, { to: 'string', codec: 'string' }, 'stackTable')
+  const { to, codec } = options
+  return encoderStream(
+    async () => new StackEncoder(await tableWriter(to, STACK_COLUMNS, { ...(codec && { codec }) })),
+    { name: 'stackTable()' },
   )
 }

@@ -59,12 +59,12 @@ _BLOCKS = _schema(
     trace=LONG, birth=LONG, since=LONG, until=LONG, ending=TEXT, process=LONG, thread=LONG, endThread=LONG, api=TEXT,
     endApi=TEXT, address=LONG, firstSize=LONG, size=LONG, reallocs=LONG, time=LONG, sinceTime=LONG, endTime=LONG,
     timeUnit=TEXT, lifetimeEvents=LONG, lifetimeBytes=LONG, lifetime=LONG, temporary=LONG, temporaryMemray=LONG,
-    peakEvent=LONG, peakSize=LONG, site=TEXT, stack=TEXTS, function=TEXT, sourceFile=TEXT, line=LONG, module=TEXT,
-    callSite=LONG, type=TEXT,
+    peakEvent=LONG, peakSize=LONG, site=TEXT, frame=TEXT, stack=TEXTS, function=TEXT, sourceFile=TEXT, line=LONG,
+    module=TEXT, callSite=LONG, type=TEXT, stackId=LONG,
 )  # fmt: skip
 
-BLOCKS = Table(_BLOCKS, ("hf-blocks", "--to", "arrow"))
-SPANS = Table(_BLOCKS, ("hf-blocks", "--spans", "--to", "arrow"))
+BLOCKS = Table(_BLOCKS, ("hf-blocks", "--full-stacks", "--to", "arrow"))
+SPANS = Table(_BLOCKS, ("hf-blocks", "--spans", "--full-stacks", "--to", "arrow"))
 
 PROBLEMS = Table(
     _schema(severity=TEXT, message=TEXT, status=INTEGER, rows=LONG),

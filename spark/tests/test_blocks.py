@@ -102,7 +102,7 @@ def test_peak_and_lifetimes_of_each_trace(spark, commands):
 
 def test_every_column_of_every_block(spark, commands):
     rows = load(spark, SMALL).collect()
-    lines = [json.loads(line) for line in run(commands, "hf-blocks", SMALL).splitlines()]
+    lines = [json.loads(line) for line in run(commands, "hf-blocks", "--full-stacks", SMALL).splitlines()]
     assert len(rows) == len(lines) == 1252
     for row, line in zip(rows, lines):
         fields = {name: value for name, value in row.asDict().items() if value is not None and name != "file"}
@@ -112,7 +112,7 @@ def test_every_column_of_every_block(spark, commands):
             if name in fields:
                 fields[name] = hex(fields[name] % 2**64)
         assert fields == line
-    names = run(commands, "hf-blocks", "--to", "csv", SMALL).splitlines()[0].split(",")
+    names = run(commands, "hf-blocks", "--full-stacks", "--to", "csv", SMALL).splitlines()[0].split(",")
     for table in ("blocks", "spans"):
         assert TABLES[table].schema.names[1:] == ["sourceFile" if name == "file" else name for name in names]
 

@@ -33,6 +33,7 @@ describe('hf-blocks', () => {
     }
     expect(readFileSync(file('a.parquet')).subarray(-4).toString()).toBe('PAR1')
     expect(readFileSync(file('a.csv'), 'utf8')).toMatch(/^trace,birth,/)
+    expect(readFileSync(file('a.csv'), 'utf8').split('\n', 1)[0]).toMatch(/,frame,function,.*,stackId$/)
     expect(gunzipSync(readFileSync(file('a.ndjson.gz'))).equals((await shell(`hf-blocks ${TRACE}`)).stdout)).toBe(true)
     const arrow = readFileSync(file('a.arrows'))
     expect((await shell(`hf-blocks -u ${TRACE} | cat`)).stdout.equals(arrow)).toBe(true)
@@ -71,5 +72,60 @@ describe('hf-blocks', () => {
     expect(existsSync(join(folder, 'b.parquet'))).toBe(false)
     const table = parquetMetadata(Uint8Array.from(readFileSync(join(folder, 'b.parquet.partial'))).buffer)
     expect(Number(table.num_rows)).toBe(rows.length)
+  })
+
+  test('writes each stack once, to a table of its own', async () => {
+    const folder = scratch()
+    const cxx = 'test/fixtures/heaptrack/cxx.raw.gz'
+    const file = (name: string) => join(folder, name)
+    const whole = rowsIn((await shell(`hf-blocks --full-stacks ${cxx}`)).stdout)
+    const { code, stdout, stderr } = await shell(`hf-blocks --stacks ${file('s.ndjson')} ${cxx}`)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const rows = rowsIn(stdout)
+    const stacks = new Map(rowsIn(readFileSync(file('s.ndjson'))).map(({ stackId, stack }) => [stackId, stack]))
+    expect(stacks.size).toBeGreaterThan(5)
+    expect(rows.map(({ stackId }) => stacks.get(stackId))).toEqual(whole.map(({ stack }) => stack))
+    expect(rows.map((row) => ({ ...row }))).toEqual(
+      whole.map((row) =>
+        Object.fromEntries(Object.entries(row).filter(([name]) => name !== 'site' && name !== 'stack')),
+      ),
+    )
+    // The format is that of the name, else that of the rows; the rows may go to a file, and the stacks to a pipe.
+    const csv = await shell(`hf-blocks --stacks ${file('s.csv')} -o ${file('b.ndjson')} ${cxx}`)
+    expect([csv.code, csv.stdout.length]).toEqual([0, 0])
+    expect(readFileSync(file('s.csv'), 'utf8').split('\n').slice(0, 2)).toEqual([
+      'stackId,stack',
+      `1,${(stacks.get(1) as string[]).join(' < ')}`,
+    ])
+    const piped = await shell(`hf-blocks --stacks - -o ${file('b.csv')} ${cxx}`)
+    expect(piped.stdout.toString()).toBe(readFileSync(file('s.csv'), 'utf8'))
+  })
+
+  test('refuses to write stacks where rows go', async () => {
+    const folder = scratch()
+    const refusal = async (flags: string) => {
+      const { code, stderr } = await shell(`hf-blocks ${flags} ${TRACE}`)
+      return [code, stderr]
+    }
+    const both = (path: string) => [2, expect.stringContaining(`cannot both be written to ${path}`)]
+    expect(await refusal('--stacks -')).toEqual(both('-'))
+    expect(await refusal(`--stacks ${folder}/a.csv -o ${folder}/a.csv`)).toEqual(both(`${folder}/a.csv`))
+    expect(await refusal(`--stacks ${folder}/a.csv --full-stacks`)).toEqual([
+      2,
+      expect.stringContaining('--stacks and --full-stacks cannot be combined'),
+    ])
+    expect(await refusal(`--stacks ${folder}/a.txt`)).toEqual([2, expect.stringContaining('give it another name')])
+  })
+
+  test('the stacks of a truncated trace have another name', async () => {
+    const folder = scratch()
+    const cut = join(folder, 'cut.raw')
+    const whole = gunzipSync(readFileSync('test/fixtures/heaptrack/cxx.raw.gz'))
+    writeFileSync(cut, whole.subarray(0, whole.lastIndexOf('\n+') + 2))
+    const { code, stdout, stderr } = await shell(`hf-blocks --stacks ${folder}/s.parquet ${cut}`)
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`${folder}/s.parquet.partial`)])
+    expect(existsSync(join(folder, 's.parquet'))).toBe(false)
+    const table = parquetMetadata(Uint8Array.from(readFileSync(join(folder, 's.parquet.partial'))).buffer)
+    expect(Number(table.num_rows)).toBe(Math.max(...rowsIn(stdout).map(({ stackId = 0 }) => Number(stackId))))
   })
 })

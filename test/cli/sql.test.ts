@@ -107,6 +107,29 @@ describe('the figures of hf-stats', () => {
   )
 })
 
+describe('the table of stacks', () => {
+  const cxx = `${FIXTURES}heaptrack/cxx.raw.gz`
+
+  test('has each stack once, by the number that blocks and spans have', { tags: ['slow'] }, async () => {
+    const wrong =
+      'select count(*) as n from (select stackId, stack from blocks union all select stackId, stack from spans) b ' +
+      'left join stacks s using (stackId) where b.stack is distinct from s.stack'
+    expect(await query(cxx, wrong)).toEqual([{ n: 0 }])
+    const [{ n } = {}] = await query(cxx, 'select count(*) as n, count(distinct stack) as d from stacks having n = d')
+    expect(n).toBeGreaterThan(5)
+    expect(await query(cxx, 'select count(distinct stack) as n from spans')).toEqual([{ n }])
+    expect(await query(cxx, 'select max(stackId) as n from stacks')).toEqual([{ n }])
+  })
+
+  test('gives a stack the same number in all traces', { tags: ['slow'] }, async () => {
+    const sql = 'select count(*) as n, count(distinct stack) as d from stacks'
+    const [one] = await query(cxx, sql)
+    const [both] = await query(`${cxx} ${FIXTURES}heaptrack/mtv-small.raw.gz`, sql)
+    expect(both?.['n']).toBe(both?.['d'])
+    expect(Number(both?.['n'])).toBeGreaterThan(Number(one?.['n']))
+  })
+})
+
 describe('hf-sql', () => {
   test('has several traces, the names of which are in a column', async () => {
     const other = `${FIXTURES}mtrc/cxx64.mtrc`

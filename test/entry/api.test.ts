@@ -109,6 +109,7 @@ test('the root has every format, and a few functions', () => {
     'simulate',
     'sort',
     'split',
+    'stackTable',
     'stats',
     'symbolize',
     'traceModel',

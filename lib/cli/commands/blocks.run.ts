@@ -1,17 +1,54 @@
 import { BlockEncoder } from '../../exports/tables/block-encoder.js'
 import { tableWriter } from '../../exports/tables/index.js'
-import { BLOCK_COLUMNS } from '../../transforms/block-table/columns.js'
-import type { Arguments } from '../command.js'
+import { stackPieces } from '../../exports/tables/stack-encoder.js'
+import { blockColumns } from '../../transforms/block-table/columns.js'
+import { STACK_COLUMNS } from '../../transforms/block-table/stack-numbers.js'
+import { UsageError, type Arguments } from '../command.js'
 import { inputOperand, traceInput } from '../input.js'
-import { outputOf } from '../output.js'
+import { outputOf, refuseSameFile, writePieces, type Output } from '../output.js'
 import { runTrace } from '../pipeline.js'
-import { tableFormat } from '../table-format.js'
+import { namedTableFormat, tableFormat } from '../table-format.js'
 
 /** Runs `hf-blocks`. @throws UsageError */
 export async function runBlocks(args: Arguments): Promise<void> {
   const input = inputOperand(args)
   const format = tableFormat(args, args.value('output') ?? '-')
   const output = outputOf(args, [input], format.binary)
-  const through = new BlockEncoder(await tableWriter(format.name, BLOCK_COLUMNS), { spans: args.has('spans') })
-  await runTrace({ command: 'hf-blocks', input: traceInput(input), through, output, recycle: true })
+  const isFull = args.has('full-stacks')
+  const through = new BlockEncoder(await tableWriter(format.name, blockColumns(isFull)), { spans: args.has('spans') })
+  const run = () => runTrace({ command: 'hf-blocks', input: traceInput(input), through, output, recycle: true })
+  const path = args.value('stacks')
+  if (path === undefined) return run()
+  if (isFull) throw new UsageError('--stacks and --full-stacks cannot be combined')
+  const stackFormat = namedTableFormat(path, () => 'give it another name') ?? format
+  const stacks = stackOutput(args, path, input, output, stackFormat.binary)
+  const writer = await tableWriter(stackFormat.name, STACK_COLUMNS)
+  await writePieces(
+    stacks,
+    stacksAfter(run, () => stackPieces(writer, through.stacks)),
+    { blocking: false },
+  )
+}
+
+/** Where the stacks go. @throws UsageError when the rows go there, too */
+function stackOutput(args: Arguments, path: string, input: string, rows: Output, binary: boolean): Output {
+  const output = outputOf(args, [input], binary, path)
+  if (path === rows.path) throw new UsageError(`--stacks and the rows cannot both be written to ${path}`)
+  if (path !== '-' && rows.path !== '-') refuseSameFile(rows.path, path, 'the output of the rows')
+  return output
+}
+
+/** The stacks of a trace, when its rows are written. @throws the fault of the trace, after the stacks before it */
+async function* stacksAfter(
+  run: () => Promise<void>,
+  pieces: () => Iterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, void> {
+  let fault: { readonly error: unknown } | undefined
+  try {
+    await run()
+  } catch (error) {
+    fault = { error }
+  }
+  yield* pieces()
+  if (fault !== undefined) throw fault.error
 }

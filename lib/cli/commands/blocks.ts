@@ -13,10 +13,19 @@ export const blocks: Command = {
     'A block that realloc resized has one row, with its first and its last size; its site and its thread are those ' +
     'of the last realloc. With --spans it has a row for each of its sizes, as many as the allocations that hf-stats ' +
     'counts.\n' +
+    'Rows have the frame that a block comes from and, in the column stackId, the number of its stack. --stacks writes ' +
+    'the table of stacks, each once, with the columns stackId and stack, to join with the rows; it is complete when ' +
+    'the command ends. --full-stacks puts the whole stack into each row instead, for programs that read a pipe.\n' +
     'If the input is truncated, the rows of what was read are written before the error; Parquet needs a whole trace.',
-  memory: 'grows with the live blocks (150 to 420 bytes each), and with their distinct sites.',
+  memory: 'grows with the live blocks (150 to 420 bytes each), with their sites, and with the distinct stacks.',
   flags: [
     { name: 'spans', help: 'Write a row for each size that a block had, also where realloc resized it' },
+    {
+      name: 'stacks',
+      value: 'FILE',
+      help: 'Write the table of stacks to FILE, in the format of its name; with another name in that of the rows',
+    },
+    { name: 'full-stacks', help: 'Write the whole stack in each row, in the columns stack and site' },
     {
       name: 'to',
       value: 'FORMAT',
@@ -27,9 +36,12 @@ export const blocks: Command = {
     ...OUTPUT_FLAGS,
   ],
   examples: [
-    { command: 'hf-blocks -o blocks.parquet app.mtrc', means: 'a table for DuckDB, pandas or polars' },
     {
-      command: 'hf-blocks app.mtrc | jq -c \'select(.ending == "live") | [.size, .site]\'',
+      command: 'hf-blocks -o blocks.parquet --stacks stacks.parquet app.hfrec',
+      means: 'two tables for DuckDB, pandas or polars',
+    },
+    {
+      command: 'hf-blocks app.mtrc | jq -c \'select(.ending == "live") | [.size, .frame]\'',
       means: 'what was never freed',
     },
     { command: 'hf-filter --thread 3 --lifetimes app.mtrc | hf-blocks --to csv', means: 'the blocks of one thread' },

@@ -184,7 +184,7 @@ function readable({ message: whole }: Error, query: string, folder: string, line
     .replace(/\s*\n\s*/g, ' ')
     .replace(/^(Parser|Binder|Catalog|Permission|Invalid Input) Error: /, '')
     // DuckDB would suggest a table of its own.
-    .replace(/^(Table with name .* does not exist!).*/, '$1 The tables are events, blocks, spans and handoffs')
+    .replace(/^(Table with name .* does not exist!).*/, '$1 The tables are events, blocks, spans, stacks and handoffs')
   // A fault in what was put around the query has no position in it.
   if (line === undefined || Number(line) <= linesBefore) return what
   // DuckDB shows a part of a long line.

@@ -5,8 +5,11 @@ import { hasInventedAddresses, UNIDENTIFIED } from '../../event/header.js'
 import { lostPlaces, lostWarning } from '../../event/lost-events.js'
 import type { Stage } from '../../event/stage.js'
 import type { TableRows } from '../../event/table.js'
+import { TOO_MANY_STACKS } from '../../exports/tables/stack-encoder.js'
+import { StackNumbers } from '../../transforms/block-table/stack-numbers.js'
 import { traceInput } from '../input.js'
 import { runTrace } from '../pipeline.js'
+import { say } from '../say.js'
 import { rowMaker, TableFile, type RowMaker, type TableName } from './tables.js'
 
 /** Tables that a query needs, with the columns that it needs of them. */
@@ -34,10 +37,13 @@ export async function writeTables(
     for (let piece = file.next(); piece !== null; piece = file.next())
       for (let at = 0; at < piece.length;) at += writeSync(descriptor, piece, at)
   }
+  const numbers = new StackNumbers()
+  // The tables of blocks give stacks their numbers.
+  const makers = outputs.filter(({ table }) => table !== 'stacks' || !(wanted.has('blocks') || wanted.has('spans')))
   try {
     for (const [number, path] of paths.entries()) {
-      const sinks = outputs.map((output): TableSink => ({
-        maker: rowMaker(output.table),
+      const sinks = makers.map((output): TableSink => ({
+        maker: rowMaker(output.table, numbers),
         take(rows) {
           output.file.add(rows, number)
           write(output)
@@ -51,7 +57,14 @@ export async function writeTables(
         onFault(error)
       }
     }
+    if (numbers.isFull) say('hf-sql', `warning: ${TOO_MANY_STACKS}`)
     for (const output of outputs) {
+      if (output.table === 'stacks') {
+        for (const rows of numbers.rows()) {
+          output.file.add(rows, 0)
+          write(output)
+        }
+      }
       output.file.end()
       write(output)
     }

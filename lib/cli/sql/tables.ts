@@ -10,9 +10,18 @@ import {
 import { ParquetWriter } from '../../formats/parquet/writer.js'
 import { BlockTable } from '../../transforms/block-table/block-table.js'
 import { BLOCK_COLUMNS } from '../../transforms/block-table/columns.js'
+import { STACK_COLUMNS, type StackNumbers } from '../../transforms/block-table/stack-numbers.js'
 
-/** The tables of queries. `spans` is that of blocks with a row for each size. */
-export const TABLES = { events: EVENT_COLUMNS, blocks: BLOCK_COLUMNS, spans: BLOCK_COLUMNS } as const
+/**
+ * The tables of queries. `spans` is that of blocks with a row for each size; `stacks` has the stacks of both, of all
+ * traces.
+ */
+export const TABLES = {
+  events: EVENT_COLUMNS,
+  blocks: BLOCK_COLUMNS,
+  spans: BLOCK_COLUMNS,
+  stacks: STACK_COLUMNS,
+} as const
 /** The name of a table. */
 export type TableName = keyof typeof TABLES
 
@@ -23,7 +32,7 @@ export const VIEWS = {
     "where ending in ('free', 'realloc', 'resize') and thread is distinct from endThread group by all",
 } as const
 
-/** The column of every table with the name of the trace. */
+/** The column of every table but `stacks` with the name of the trace. */
 const FILE = 'file'
 /** What it displaces is called as in heapflow-spark. */
 const RENAMED: Readonly<Record<string, string>> = { file: 'sourceFile' }
@@ -41,7 +50,7 @@ const SQL_TYPES: Readonly<Record<TableType, string>> = {
 /** The columns of a table in queries, with their types. */
 export function sqlColumns(table: TableName): (readonly [name: string, type: string])[] {
   return [
-    [FILE, 'VARCHAR'],
+    ...(table === 'stacks' ? [] : [[FILE, 'VARCHAR'] as const]),
     ...TABLES[table].map(({ name, type }) => [RENAMED[name] ?? name, SQL_TYPES[type]] as const),
   ]
 }
@@ -95,8 +104,8 @@ export interface RowMaker {
   end(take: (rows: TableRows) => void): void
 }
 
-/** What makes the rows of a table. */
-export function rowMaker(table: TableName): RowMaker {
+/** What makes the rows of a table; for `stacks` none, but their numbers. @param numbers those of stacks */
+export function rowMaker(table: TableName, numbers: StackNumbers): RowMaker {
   if (table === 'events')
     return {
       add(batch, take) {
@@ -104,9 +113,9 @@ export function rowMaker(table: TableName): RowMaker {
       },
       end() {},
     }
-  const blocks = new BlockTable({ spans: table === 'spans' })
+  const blocks = new BlockTable({ spans: table === 'spans' }, numbers)
   const takeAll = (take: (rows: TableRows) => void) => {
-    for (let rows = blocks.next(); rows !== null; rows = blocks.next()) take(rows)
+    for (let rows = blocks.next(); rows !== null; rows = blocks.next()) if (table !== 'stacks') take(rows)
   }
   return {
     add(batch, take) {

@@ -4,6 +4,8 @@ import { lostPlaces, lostWarning } from '../../event/lost-events.js'
 import type { Stage } from '../../event/stage.js'
 import type { TableWriter } from '../../event/table.js'
 import { BlockTable, type BlockTableOptions } from '../../transforms/block-table/block-table.js'
+import type { StackNumbers } from '../../transforms/block-table/stack-numbers.js'
+import { TOO_MANY_STACKS } from './stack-encoder.js'
 
 /** The table of blocks as bytes. Warns of a trace from which the recorder lost events, or that does not say which block
  * is freed. */
@@ -17,7 +19,7 @@ export class BlockEncoder implements Stage<EventBatch, Uint8Array> {
   /** The end is still to be written. */
   private ending: 'end' | 'endTruncated' | undefined
 
-  /** @param writer writes a table with `BLOCK_COLUMNS` */
+  /** @param writer writes a table with columns of `BLOCK_COLUMNS` */
   constructor(
     private readonly writer: TableWriter,
     options: BlockTableOptions = {},
@@ -44,9 +46,15 @@ export class BlockEncoder implements Stage<EventBatch, Uint8Array> {
     this.ending = 'endTruncated'
   }
 
+  /** The stacks of the rows, complete at the end. */
+  get stacks(): StackNumbers {
+    return this.table.numbers
+  }
+
   private warn(): void {
     if (this.lost > 0) this.warnings.push(lostWarning(this.lost, 'blocks may be missing or wrong'))
     if (!this.isIdentified) this.warnings.push(UNIDENTIFIED)
+    if (this.stacks.isFull) this.warnings.push(TOO_MANY_STACKS)
   }
 
   dispose(): void {

@@ -10,6 +10,7 @@ import { Callers } from './callers.js'
 import { BLOCK_ROWS, BlockRows, RowBit, UNIT_CODE } from './columns.js'
 import { FREE, LIVE, OVERLAP, REALLOC, RESIZE, RowWriter, type StreamMoment } from './row-writer.js'
 import { BlockSites, HAS_SITE } from './sites.js'
+import { StackNumbers } from './stack-numbers.js'
 import {
   ADDRESS,
   ALIVE,
@@ -68,14 +69,15 @@ export interface BlockTableOptions {
  * blocks and the peak are the same as in the statistics. A truncated trace ends at the fault.
  *
  * Rows share the memory of later ones: read them before the next call. Memory grows with the number of live blocks (150
- * to 380 bytes each), and with the sites of these.
+ * to 380 bytes each), with the sites of these, and with the number of all distinct stacks (some 45 bytes for each frame
+ * that they do not have in common).
  */
 export class BlockTable implements Stage<EventBatch, BlockRows> {
   readonly consumes = true
   private readonly liveSet = new LiveSet(WIDTH)
-  private readonly sites = new BlockSites()
+  private readonly sites: BlockSites
   private readonly callers = new Callers()
-  private readonly rows = new BlockRows(this.sites.strings)
+  private readonly rows: BlockRows
   private readonly hasSpans: boolean
   private batch: EventBatch | undefined
   /** The next event of the batch, and the end of the events that the live set has followed. */
@@ -106,12 +108,21 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     peak: 0,
     allocated: new Sum(),
   }
-  private readonly writer = new RowWriter(this.rows, this.sites, this.callers, this.moment)
+  private readonly writer: RowWriter
 
-  /** @throws RangeError for unknown options */
-  constructor(options: BlockTableOptions = {}) {
+  /**
+   * @param numbers the numbers of stacks, which other tables may share
+   * @throws RangeError for unknown options
+   */
+  constructor(
+    options: BlockTableOptions = {},
+    readonly numbers: StackNumbers = new StackNumbers(),
+  ) {
     checkOptions(options, { spans: 'boolean' }, 'BlockTable')
     this.hasSpans = options.spans ?? false
+    this.sites = new BlockSites(numbers)
+    this.rows = new BlockRows(this.sites.strings)
+    this.writer = new RowWriter(this.rows, this.sites, this.callers, this.moment)
   }
 
   feed(batch: EventBatch): void {

@@ -74,7 +74,12 @@ export interface BlockRow {
   /** The event of the last maximum of live bytes during the block's lifetime, and the block's size then. */
   peakEvent?: bigint
   peakSize?: bigint
-  /** The site in one line. */
+  /**
+   * Where the block comes from, shortly: of a stack the innermost frame that is not a wrapper of allocation, as in
+   * hf-stats, else the site.
+   */
+  frame?: string
+  /** The site in one line: the whole stack, else function, file and line, else the call site. */
   site?: string
   /** Innermost frame first. */
   stack?: string[]
@@ -84,6 +89,8 @@ export interface BlockRow {
   module?: string
   callSite?: bigint
   type?: string
+  /** The number of the stack in the table of stacks, from 1. */
+  stackId?: number
 }
 
 let bits = 0
@@ -123,6 +130,8 @@ export const BLOCK_COLUMNS: readonly TableColumn[] = [
   column('peakEvent', 'u64'),
   column('peakSize', 'u64'),
   column('site', 'name'),
+  // What has a site has a frame.
+  { name: 'frame', type: 'name', f: bits - 1 },
   column('stack', 'names'),
   column('function', 'name'),
   column('file', 'name'),
@@ -130,7 +139,14 @@ export const BLOCK_COLUMNS: readonly TableColumn[] = [
   column('module', 'name'),
   column('callSite', 'u64', { isAddress: true }),
   column('type', 'name'),
+  // The last bit, because it is no field of a live block.
+  column('stackId', 'u32'),
 ]
+
+/** The columns of a table of blocks. @param fullStacks also those that repeat a whole stack in each row */
+export function blockColumns(fullStacks: boolean): readonly TableColumn[] {
+  return fullStacks ? BLOCK_COLUMNS : BLOCK_COLUMNS.filter(({ name }) => name !== 'site' && name !== 'stack')
+}
 
 /** The bit of each column that not all rows have, in the mask of a row. */
 export const RowBit = Object.fromEntries(BLOCK_COLUMNS.map(({ name, f }) => [name, f < 0 ? 0 : 1 << f])) as Readonly<
@@ -174,6 +190,7 @@ export class BlockRows implements TableRows {
   readonly peakEvent = wide()
   readonly peakSize = wide()
   readonly site = words()
+  readonly frame = words()
   readonly stack = words()
   readonly function = words()
   readonly file = words()
@@ -181,6 +198,7 @@ export class BlockRows implements TableRows {
   readonly module = words()
   readonly callSite = wide()
   readonly type = words()
+  readonly stackId = words()
 
   constructor(public strings: StringTable) {}
 

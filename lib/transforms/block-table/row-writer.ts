@@ -46,6 +46,8 @@ const {
   peakEvent: PEAK_EVENT_BIT,
   peakSize: PEAK_SIZE_BIT,
   sinceTime: SINCE_TIME_BIT,
+  stack: STACK_BIT,
+  stackId: STACK_ID_BIT,
   temporary: TEMPORARY_BIT,
   temporaryMemray: TEMPORARY_MEMRAY_BIT,
   time: TIME_BIT,
@@ -117,7 +119,14 @@ export class RowWriter {
     const { records } = sites
     mask |= records[record] as number
     rows.site[row] = records[record + Place.site] as number
-    rows.stack[row] = records[record + Place.stack] as number
+    rows.frame[row] = records[record + Place.frame] as number
+    const stack = records[record + Place.stack] as number
+    rows.stack[row] = stack
+    if ((mask & STACK_BIT) !== 0) {
+      const number = sites.stackNumber(stack)
+      rows.stackId[row] = number
+      if (number !== 0) mask |= STACK_ID_BIT
+    }
     rows.function[row] = records[record + Place.function] as number
     rows.file[row] = records[record + Place.file] as number
     rows.line[row] = records[record + Place.line] as number

@@ -3,8 +3,10 @@ import { HI, LO } from '../../bytes/u64.js'
 import { U64Map } from '../../bytes/u64-map.js'
 import type { EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
-import { encodeText, StringTable } from '../../event/strings.js'
+import { decodeText, encodeText, StringTable } from '../../event/strings.js'
+import { OwnFrames } from '../../names/own-frames.js'
 import { RowBit } from './columns.js'
+import type { StackNumbers } from './stack-numbers.js'
 
 const { stack: HAS_STACK, function: HAS_FUNCTION, file: HAS_FILE, line: HAS_LINE } = FieldBit
 const { module: HAS_MODULE, callSite: HAS_CALL_SITE, type: HAS_TYPE } = FieldBit
@@ -12,7 +14,7 @@ const { module: HAS_MODULE, callSite: HAS_CALL_SITE, type: HAS_TYPE } = FieldBit
 export const HAS_SITE = HAS_STACK | HAS_FUNCTION | HAS_FILE | HAS_LINE | HAS_MODULE | HAS_CALL_SITE
 const KEPT = HAS_SITE | HAS_TYPE
 
-/** The layout of a record. Everything except the text of the site is its key. */
+/** The layout of a record. Everything except the text of the site and its frame is its key. */
 export const Place = {
   mask: 0,
   stack: 1,
@@ -24,9 +26,10 @@ export const Place = {
   hi: 7,
   type: 8,
   site: 9,
+  frame: 10,
 } as const
 const KEY = 9
-export const RECORD = 10
+export const RECORD = 11
 
 /** The number of cached sites, found by the batch's ids of their names: a power of two. */
 const CACHED = 1024
@@ -34,6 +37,9 @@ const CACHE_ENTRY = KEY + 1
 
 /** The text of a site is truncated after this many bytes: a stack may repeat long names. */
 const MAX_SITE_BYTES = 65_536
+
+/** Almost all stacks have a frame of the program's own among so many. */
+const FEW_FRAMES = 32
 
 /** Memory in addition to twice that of the sites in use at the last sweep, before the next one. */
 const SLACK_BYTES = 4_194_304
@@ -73,6 +79,9 @@ export class BlockSites {
   private chain = new Int32Array(64)
   /** Lists by a hash of their names. */
   private lists = new U64Map(1, 64)
+  /** The numbers of the stacks that lists are. */
+  private stackNumbers = new Uint32Array(64)
+  private own = new OwnFrames()
   /** Names and lists of the current batch, by its ids. */
   private batch: StringTable | undefined
   private nameOf = new Int32Array(0)
@@ -83,6 +92,13 @@ export class BlockSites {
   private kept = 0
   /** During a sweep, the moved items, and the new numbers of records, names and lists. */
   private old: Swept | undefined
+
+  constructor(private readonly numbers: StackNumbers) {}
+
+  /** The number of the stack of a site; 0 if there was no room for it. */
+  stackNumber(list: number): number {
+    return this.stackNumbers[list] as number
+  }
 
   /** Prepares for the events of a batch. */
   begin({ strings, columns }: EventBatch): void {
@@ -172,6 +188,7 @@ export class BlockSites {
     this.heads = new Int32Array(64)
     this.chain = new Int32Array(64)
     this.lists = new U64Map(1, 64)
+    this.own = new OwnFrames()
     this.batch = undefined
   }
 
@@ -242,6 +259,8 @@ export class BlockSites {
     }
     const list = this.strings.addList(names)
     this.lists.values[slot] = list + 1
+    if (list >= this.stackNumbers.length) this.stackNumbers = longer(this.stackNumbers)
+    this.stackNumbers[list] = this.numbers.of(this.strings, list)
     return list
   }
 
@@ -260,12 +279,26 @@ export class BlockSites {
     const at = record * RECORD
     if (at + RECORD > this.records.length) this.records = longer(this.records)
     this.records.set(key, at)
-    if (((key[Place.mask] as number) & RowBit.site) !== 0)
-      this.records[at + Place.site] = this.strings.intern(this.text())
+    if (((key[Place.mask] as number) & RowBit.site) !== 0) {
+      const site = this.strings.intern(this.text())
+      this.records[at + Place.site] = site
+      this.records[at + Place.frame] = ((key[Place.mask] as number) & RowBit.stack) === 0 ? site : this.ownFrame()
+    }
     this.chain[record] = this.heads[slot] as number
     this.heads[slot] = record
     return record
   }
+
+  /** The innermost frame of the current key's stack, which is not empty, that is not a wrapper of allocation. */
+  private ownFrame(): number {
+    const { strings, own } = this
+    const stack = strings.list(this.key[Place.stack] as number)
+    const texts = (n: number) => stack.slice(0, n).map((frame) => decodeText(strings.view(frame)))
+    let start = own.start(texts(FEW_FRAMES))
+    if (start === FEW_FRAMES - 1) start = own.start(texts(stack.length))
+    return stack[start] as number
+  }
+
   private rehash(): void {
     this.heads = new Int32Array(2 * this.heads.length)
     this.chain = new Int32Array(this.heads.length)

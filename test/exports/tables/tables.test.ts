@@ -5,8 +5,10 @@ import type { TraceEvent } from '../../../lib/event/batch.js'
 import { BlockEncoder } from '../../../lib/exports/tables/block-encoder.js'
 import { TABLE_FORMATS, type TableFormatName } from '../../../lib/exports/tables/formats.js'
 import { tableWriter } from '../../../lib/exports/tables/index.js'
+import { StackEncoder } from '../../../lib/exports/tables/stack-encoder.js'
 import { BlockTable } from '../../../lib/transforms/block-table/block-table.js'
-import { BLOCK_COLUMNS, type BlockRow } from '../../../lib/transforms/block-table/columns.js'
+import { BLOCK_COLUMNS, blockColumns, type BlockRow } from '../../../lib/transforms/block-table/columns.js'
+import { STACK_COLUMNS } from '../../../lib/transforms/block-table/stack-numbers.js'
 import { inBatches } from '../../transforms/events.js'
 
 const MOST = 2n ** 64n - 1n
@@ -120,7 +122,7 @@ test('lines of JSON have all rows', async () => {
       '"endApi":"delete","address":"0xffff888000000000","firstSize":18446744073709551615,"size":18446744073709551615,' +
       '"reallocs":0,"time":3,"sinceTime":3,"endTime":9,"timeUnit":"us","lifetimeEvents":3,"lifetimeBytes":3,' +
       String.raw`"lifetime":6,"temporary":0,"temporaryMemray":0,"peakEvent":3,"peakSize":18446744073709551615,` +
-      String.raw`"site":"a,\"b\"\n","function":"a,\"b\"\n"}`,
+      String.raw`"site":"a,\"b\"\n","frame":"a,\"b\"\n","function":"a,\"b\"\n"}`,
   )
   lines.forEach((line, i) => {
     const row = JSON.parse(line) as Record<string, unknown>
@@ -145,11 +147,41 @@ test('CSV has all rows', async () => {
     '1,1,1,4,free,,18446744073709551615,5,new,delete,0xffff888000000000,18446744073709551615,18446744073709551615,0,' +
       '3,3,9,us,3,3,6,0,0,3,18446744073709551615,"a,""b""',
   )
-  expect(text).toContain(
-    `${Buffer.from('ké < main').toString('latin1')},${Buffer.from('ké < main').toString('latin1')},,,4294967295,\xff,,\n`,
-  )
+  const [site, frame] = ['ké < main', 'ké'].map((one) => Buffer.from(one).toString('latin1'))
+  expect(text).toContain(`${site},${frame},${site},,,4294967295,\xff,,,1\n`)
   // An empty string is not the same as none.
-  expect(text).toContain(',,"",,,,,,""\n')
+  expect(text).toContain(',,,"",,,,,,"",2\n')
+})
+
+async function writtenStacks(format: TableFormatName): Promise<Buffer> {
+  const encoder = new StackEncoder(await tableWriter(format, STACK_COLUMNS))
+  const pieces: Uint8Array[] = []
+  for (const batch of BATCHES) {
+    encoder.feed(batch)
+    expect(encoder.next()).toBeNull()
+  }
+  encoder.end()
+  for (let piece = encoder.next(); piece !== null; piece = encoder.next()) pieces.push(piece)
+  return Buffer.concat(pieces)
+}
+
+test('the table of stacks has each once, in all formats', async () => {
+  const rows = [
+    { stackId: 1, stack: ['ké', 'main'] },
+    { stackId: 2, stack: [] },
+  ]
+  expect((await writtenStacks('csv')).toString()).toBe('stackId,stack\n1,ké < main\n2,""\n')
+  expect((await writtenStacks('ndjson')).toString()).toBe(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
+  const arrow = [...tableFromIPC(await writtenStacks('arrow'))].map((row) => row.toJSON())
+  expect(arrow.map(({ stackId, stack }) => ({ stackId, stack: [...(stack as Vector)] }))).toEqual(rows)
+  const { buffer } = Uint8Array.from(await writtenStacks('parquet'))
+  expect(await parquetReadObjects({ file: buffer })).toEqual(rows)
+})
+
+test('without whole stacks, rows have their numbers', () => {
+  expect(blockColumns(true)).toBe(BLOCK_COLUMNS)
+  const lean = blockColumns(false).map(({ name }) => name)
+  expect(BLOCK_COLUMNS.map(({ name }) => name).filter((name) => !lean.includes(name))).toEqual(['site', 'stack'])
 })
 
 test('a truncated trace leaves out the end where readers do without', async () => {

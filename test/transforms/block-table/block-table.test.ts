@@ -199,6 +199,7 @@ describe('the table of blocks', () => {
         peakEvent: 4n,
         peakSize: 30n,
         site: 'parse at a.c:12',
+        frame: 'parse at a.c:12',
         ...site,
       },
       {
@@ -220,7 +221,9 @@ describe('the table of blocks', () => {
         peakEvent: 4n,
         peakSize: 1n,
         site: 'malloc < main',
+        frame: 'main',
         stack: ['malloc', 'main'],
+        stackId: 1,
       },
     ])
   })
@@ -282,7 +285,8 @@ describe('the table of blocks', () => {
       for (let rows = table.next(); rows !== null; rows = table.next()) {
         strings = Math.max(strings, rows.strings.memory)
         for (let i = 0; i < rows.count; i++) {
-          const { size, site, stack } = rows.row(i)
+          const { size, site, stack, stackId } = rows.row(i)
+          expect(stackId).toBe(size === 0n ? undefined : Number(size))
           expect(site).toBe(size === 0n ? 'kept at k.c:1' : `${name}${size} < main`)
           if (size !== 0n) expect(stack).toEqual([`${name}${size}`, 'main'])
           found++
@@ -305,6 +309,26 @@ describe('the table of blocks', () => {
     expect(found).toBe(10_001)
     // All of them together are 40 MB, with their texts.
     expect(strings).toBeLessThan(12_000_000)
+  })
+
+  test('a row has the innermost frame that is no wrapper', () => {
+    const [first, second, third, fourth] = rowsOf(
+      trace(
+        alloc(0x10n, 1n, { stack: ['operator new(unsigned long)', 'parse (p.cc:3)', 'main'] }),
+        alloc(0x20n, 1n, { stack: Array.from({ length: 100 }, () => 'malloc') }),
+        alloc(0x30n, 1n, { function: 'f', file: 'f.c', line: 2 }),
+        alloc(0x40n, 1n, { stack: [] }),
+      ),
+    )
+    expect([first?.frame, second?.frame, third?.frame, fourth?.frame]).toEqual([
+      'parse (p.cc:3)',
+      'malloc',
+      'f at f.c:2',
+      undefined,
+    ])
+    expect([first?.stackId, second?.stackId, third?.stackId, fourth?.stackId]).toEqual([1, 2, undefined, 3])
+    const deep = [...Array.from({ length: 100 }, () => 'malloc'), 'run', 'main']
+    expect(rowsOf(trace(alloc(0x10n, 1n, { stack: deep })))[0]?.frame).toBe('run')
   })
 
   test('lifetimes in bytes are capped', () => {
