@@ -213,7 +213,7 @@ describe('hf-sql', () => {
     [
       'select * from nope',
       2,
-      'line 1, column 15: Table with name nope does not exist! The tables are events, blocks, spans and handoffs',
+      'line 1, column 15: Table with name nope does not exist! The tables are events, blocks, spans, stacks and handoffs',
     ],
     ['select 1 as one,\n  nope from blocks', 2, 'line 2, column 3: Referenced column "nope" not found'],
     [`select ${'1 + '.repeat(200)} nope from blocks`, 2, 'line 1, column 809: Referenced column "nope" not found'],
