@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { KNOWN_SUPPRESSIONS, parseSuppressions, type Suppression } from '../names/suppressions.js'
-import type { Statistics } from '../transforms/statistics/result.js'
+import type { Profile } from '../transforms/profile/profile.js'
+import { suppressLeaks } from '../transforms/profile/suppress.js'
+import type { Statistics, Suppressed } from '../transforms/statistics/result.js'
 import { suppress } from '../transforms/statistics/suppress.js'
 import { UsageError, type Arguments } from './command.js'
 import { describe } from './main.js'
+import { suppressedText } from './report/summary.js'
+import { say } from './say.js'
 
 /** The largest file of rules, in characters. */
 const MAX_FILE = 16 << 20
@@ -11,6 +15,29 @@ const MAX_FILE = 16 << 20
 /** The rules of `--suppress` and `--suppress-known`. @throws UsageError */
 export function suppressions(args: Arguments): Suppression[] {
   return [...args.all('suppress').flatMap(rulesOf), ...(args.has('suppress-known') ? KNOWN_SUPPRESSIONS : [])]
+}
+
+/** The rules of `--suppress` and `--suppress-known`; undefined where neither is given. @throws UsageError */
+export function givenSuppressions(args: Arguments): Suppression[] | undefined {
+  return args.has('suppress') || args.has('suppress-known') ? suppressions(args) : undefined
+}
+
+/** A profile without the leaks that rules suppress, if there are any; it is said how much that is. */
+export function sayingSuppressed(
+  command: string,
+  profile: Profile,
+  rules: readonly Suppression[] | undefined,
+  options: { roots?: 0 | 1; name?: string } = {},
+): Profile {
+  if (rules === undefined) return profile
+  const { profile: rest, suppressed } = suppressLeaks(profile, rules, options.roots ?? 0)
+  saySuppressed(command, suppressed, options.name)
+  return rest
+}
+
+/** Says how much is suppressed. @param name of the trace, if there are several */
+export function saySuppressed(command: string, suppressed: Suppressed, name?: string): void {
+  say(command, `${name === undefined ? '' : `${name}: `}suppressed leaks: ${suppressedText(suppressed)}`)
 }
 
 /** Leaves leaks out, by these rules. @throws UsageError */

@@ -2,10 +2,17 @@ import { parseFrame } from '../event/frame.js'
 import { showValue } from '../event/message-text.js'
 import { isGlob, isTemplate } from './patterns.js'
 
+/** Whether a frame fits a part of a rule. */
+export type FramePattern = (frame: SuppressibleFrame) => boolean
+
 /** What says which leaks are known, and not reported. */
 export interface Suppression {
   /** The line of the rule, or the name that it has. */
   readonly name: string
+  /** Patterns each of which some frame of a stack fits for which the rule holds. */
+  readonly needs: readonly FramePattern[]
+  /** Whether it holds for every stack with frames that fit `needs`. */
+  readonly isAnyFrame: boolean
   /** Whether it holds for a stack, innermost frame first. */
   matches(frames: readonly SuppressibleFrame[]): boolean
 }
@@ -48,27 +55,33 @@ const ALLOCATORS = [
 const LEAK_KINDS = /^(?:\w+,)*Memcheck(?:,\w+)*:Leak$/
 /** Rules of valgrind look at this many frames. */
 const MAX_FRAMES = 1000
-/** The number of names for which a rule keeps whether it holds; beyond it, it begins again. */
-const MAX_KEPT = 65_536
+/** The most patterns of all rules of a file. */
+const MAX_PATTERNS = 10_000
 
 /**
  * Reads suppressions: lines `leak:PATTERN` of LeakSanitizer and heaptrack, and blocks in braces of valgrind, of which
  * those that are not about leaks are skipped. A file may have both.
- * @throws RangeError with the number of the line that is neither
+ * @throws RangeError with the number of the line that is neither, or when there are more than 10,000 patterns
  */
 export function parseSuppressions(text: string): Suppression[] {
   const lines = text.split(/\r?\n/).map((line) => line.trim())
   const rules: Suppression[] = []
+  let patterns = 0
   for (let i = 0; i < lines.length; i++) {
     const line = lines[i] as string
     if (line === '' || line.startsWith('#')) continue
+    if (patterns >= MAX_PATTERNS) throw new RangeError(`line ${i + 1}: there are more than ${MAX_PATTERNS} patterns`)
     if (line === '{') {
       const end = lines.indexOf('}', i)
       if (end < 0) throw new RangeError(`line ${i + 1}: the brace is not closed`)
+      // Most lines of a block are patterns.
+      patterns += end - i
+      if (patterns > MAX_PATTERNS) continue
       const rule = valgrind(lines.slice(i + 1, end), i + 1)
       if (rule !== undefined) rules.push(rule)
       i = end
     } else if (/^leak:./.test(line)) {
+      patterns++
       rules.push(leak(line.slice('leak:'.length)))
     } else {
       throw new RangeError(`line ${i + 1}: neither leak:PATTERN nor a block in braces: ${showValue(line)}`)
@@ -79,30 +92,27 @@ export function parseSuppressions(text: string): Suppression[] {
 
 /** A rule that holds for stacks with a frame whose function, file or module fits the pattern. */
 function leak(pattern: string): Suppression {
-  const known = new Map<string, boolean>()
-  const fits = (text: string | undefined): boolean => {
-    if (text === undefined) return false
-    const before = known.get(text)
-    if (before !== undefined) return before
-    const result = text === pattern || isTemplate(pattern, text)
-    if (known.size === MAX_KEPT) known.clear()
-    known.set(text, result)
-    return result
-  }
+  const fits = (text: string | undefined) => text !== undefined && (text === pattern || isTemplate(pattern, text))
+  const fitsAny: FramePattern = ({ function: name, file, module }) => fits(name) || fits(module) || fits(file)
   return {
     name: `leak:${pattern}`,
-    matches: (frames) => frames.some(({ function: name, file, module }) => fits(name) || fits(module) || fits(file)),
+    needs: [fitsAny],
+    isAnyFrame: true,
+    matches: (frames) => frames.some(fitsAny),
   }
 }
 
-type FramePattern = { readonly kind: 'fun' | 'obj' | 'src'; readonly pattern: string } | 'any'
+interface NamePattern {
+  readonly kind: 'fun' | 'obj' | 'src'
+  readonly pattern: string
+}
 
 /** A rule of valgrind; undefined if it is not about leaks. @throws RangeError */
 function valgrind(lines: readonly string[], before: number): Suppression | undefined {
   const [name = '', kind = '', ...rest] = lines.filter((line) => line !== '' && !line.startsWith('#'))
   if (!/^[^:\s]+:\S/.test(kind)) throw new RangeError(`line ${before}: the block does not say what it suppresses`)
   if (!LEAK_KINDS.test(kind)) return undefined
-  const patterns: FramePattern[] = []
+  const patterns: (NamePattern | 'any')[] = []
   for (const line of rest) {
     if (line.startsWith('match-leak-kinds:')) continue
     const [, what, pattern = ''] = /^(fun|obj|src):(.+)$/.exec(line) ?? []
@@ -114,15 +124,18 @@ function valgrind(lines: readonly string[], before: number): Suppression | undef
   const [first] = patterns
   const isAllocator =
     first !== 'any' && first?.kind === 'fun' && ALLOCATORS.some((allocator) => isGlob(first.pattern, allocator))
+  const needed = isAllocator && patterns.length > 1 ? patterns.slice(1) : patterns
   return {
     name,
+    needs: needed.flatMap((pattern) => (pattern === 'any' ? [] : [(frame) => fitsFrame(frame, pattern)])),
+    isAnyFrame: false,
     matches: (frames) =>
       beginsWith(frames, patterns) || (isAllocator && patterns.length > 1 && beginsWith(frames, patterns.slice(1))),
   }
 }
 
 /** Whether a stack begins with frames that fit these patterns; further frames do not matter. */
-function beginsWith(frames: readonly SuppressibleFrame[], patterns: readonly FramePattern[]): boolean {
+function beginsWith(frames: readonly SuppressibleFrame[], patterns: readonly (NamePattern | 'any')[]): boolean {
   // By pattern, the positions in the stack that may follow it: each step costs the stack's length at most.
   const length = Math.min(frames.length, MAX_FRAMES)
   let positions = new Set([0])
@@ -138,19 +151,28 @@ function beginsWith(frames: readonly SuppressibleFrame[], patterns: readonly Fra
   return true
 }
 
-function fitsFrame(frame: SuppressibleFrame, { kind, pattern }: Exclude<FramePattern, 'any'>): boolean {
+function fitsFrame(frame: SuppressibleFrame, { kind, pattern }: NamePattern): boolean {
   if (kind === 'obj') return isGlob(pattern, frame.module ?? '')
   if (kind === 'fun') return isGlob(pattern, frame.function ?? '')
   const file = frame.file ?? ''
   return isGlob(pattern.replace(/:\d+$/, ''), file.slice(file.lastIndexOf('/') + 1))
 }
 
-/** The frames of a place in the program, as rules look at them. */
-export function suppressibleFrames(place: {
-  readonly stack?: readonly string[]
-  readonly function?: string
-  readonly file?: string
-  readonly module?: string
-}): SuppressibleFrame[] {
-  return place.stack === undefined ? [place] : place.stack.map((text) => parseFrame(text))
+/**
+ * Makes the frames of places in the program, as rules look at them. A frame that several stacks have is the same object
+ * in all of them.
+ */
+export class SuppressibleFrames {
+  private readonly known = new Map<string, SuppressibleFrame>()
+
+  /** Those of a place, innermost first. */
+  of(place: SuppressibleFrame & { readonly stack?: readonly string[] }): SuppressibleFrame[] {
+    return place.stack === undefined ? [place] : place.stack.map((text) => this.frame(text))
+  }
+
+  private frame(text: string): SuppressibleFrame {
+    let frame = this.known.get(text)
+    if (frame === undefined) this.known.set(text, (frame = parseFrame(text)))
+    return frame
+  }
 }

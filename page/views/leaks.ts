@@ -14,9 +14,18 @@ export const leaks: View = {
   title: 'Leaks',
   mount(app) {
     const { summary } = app.model.data
-    const { leaked, allocated, filtered } = summary
-    if (leaked.blocks === 0)
-      return { element: el('section', {}, none('Nothing is live at the end: every block was freed.')) }
+    const { leaked, allocated, filtered, suppressed } = summary
+    const known =
+      suppressed === undefined
+        ? undefined
+        : `${bytes(suppressed.bytes)} in ${counted(suppressed.blocks, 'block')} are suppressed, by ${counted(suppressed.rules.length, 'rule')}; the generations below have them.`
+    if (leaked.blocks === 0) {
+      const isClean = suppressed === undefined || suppressed.blocks === 0
+      const text = isClean
+        ? 'Nothing is live at the end: every block was freed.'
+        : `Nothing else is live at the end: ${bytes(suppressed.bytes)} in ${counted(suppressed.blocks, 'block')} are suppressed.`
+      return { element: el('section', {}, none(text)) }
+    }
     const lead = `${bytes(leaked.bytes)} in ${counted(leaked.blocks, 'block')} are live at the end: ${share(leaked.bytes, allocated.bytes)} of what was allocated. This is memory that the program lost, or that it kept on purpose until it ended.`
     const { element, input } = siteTable(app, {
       columns: ['endBytes', 'share', 'endBlocks', 'allocatedBlocks', 'peakBytes', 'spark'],
@@ -39,6 +48,7 @@ export const leaks: View = {
             )
           : undefined,
         el('p', { class: 'lead' }, lead),
+        known === undefined ? undefined : el('p', { class: 'note' }, known),
         el(
           'div',
           { class: 'bar' },

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isGlob, isTemplate } from '../../lib/names/patterns.js'
-import { KNOWN_SUPPRESSIONS, parseSuppressions, suppressibleFrames } from '../../lib/names/suppressions.js'
+import { KNOWN_SUPPRESSIONS, parseSuppressions, SuppressibleFrames } from '../../lib/names/suppressions.js'
 import { runs } from '../support/runs.js'
 
 const escaped = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
@@ -38,7 +38,7 @@ describe('patterns', () => {
   })
 })
 
-const frames = (...texts: string[]) => suppressibleFrames({ stack: texts })
+const frames = (...texts: string[]) => new SuppressibleFrames().of({ stack: texts })
 const matching = (text: string, ...stack: string[]) =>
   parseSuppressions(text)
     .filter((rule) => rule.matches(frames(...stack)))
@@ -53,7 +53,9 @@ describe('rules', () => {
     expect(matching(text, ...stack)).toEqual(
       ['grow', 'pool.cc', 'libpool', '^gr*w$', 'main', '/usr/bin/app$'].map((rule) => `leak:${rule}`),
     )
-    expect(suppressibleFrames({ function: 'f', module: '/lib/m.so' })).toEqual([{ function: 'f', module: '/lib/m.so' }])
+    expect(new SuppressibleFrames().of({ function: 'f', module: '/lib/m.so' })).toEqual([
+      { function: 'f', module: '/lib/m.so' },
+    ])
   })
 
   const block = (name: string, ...lines: string[]) => `{\n  ${[name, ...lines].join('\n  ')}\n}\n`

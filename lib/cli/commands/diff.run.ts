@@ -9,6 +9,7 @@ import { differenceJson, differenceStacks, differenceText, type DiffOrder } from
 import { profileOf } from '../report/profile-of.js'
 import { writeReport, type ReportJob } from '../report/report-job.js'
 import { refuseRowFlags, rowNames } from '../row-names.js'
+import { givenSuppressions, sayingSuppressed } from '../suppressions.js'
 
 /** Runs `hf-diff`. @throws UsageError */
 export async function runDiff(args: Arguments): Promise<void> {
@@ -30,9 +31,14 @@ export async function runDiff(args: Arguments): Promise<void> {
   for (const form of ['json', 'collapsed']) if (args.has(form)) refuseRowFlags(args, form)
   const names = rowNames(args)
   const output = outputOf(args, [old, next], false)
-  const options = { threadRoot: args.has('thread-root') }
-  const before = await profileOf('hf-diff', namedInput(old, args), options)
-  const difference = compareProfiles(before, await profileOf('hf-diff', namedInput(next, args), options), { match })
+  const threadRoot = args.has('thread-root')
+  const rules = givenSuppressions(args)
+  const read = async (path: string) => {
+    const profile = await profileOf('hf-diff', namedInput(path, args), { threadRoot })
+    return sayingSuppressed('hf-diff', profile, rules, { name: path, roots: threadRoot ? 1 : 0 })
+  }
+  const before = await read(old)
+  const difference = compareProfiles(before, await read(next), { match })
   if (order === 'temporary' && !difference.identified) throw new RangeError(UNKNOWN_TEMPORARY)
   const pieces = args.has('collapsed')
     ? differenceStacks(difference, order)
@@ -60,6 +66,7 @@ async function writePage(args: Arguments, old: string, input: string): Promise<v
     match,
     trace: undefined,
     embed: 0,
+    rules: givenSuppressions(args),
     read: (path) => namedInput(path, args),
     isDifference: true,
   }

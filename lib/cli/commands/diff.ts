@@ -1,7 +1,15 @@
 import { PROFILE_MATCHES } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
 import { DIFF_FORMS, DIFF_ORDERS, TOP } from '../defaults.js'
-import { OUTPUT_FLAGS, ROW_FLAGS, SYMBOLIZE_FLAG, SYMBOLIZE_HELP, TREE_FLAG } from '../flags.js'
+import {
+  OUTPUT_FLAGS,
+  ROW_FLAGS,
+  SUPPRESS_FLAGS,
+  SUPPRESS_HELP,
+  SYMBOLIZE_FLAG,
+  SYMBOLIZE_HELP,
+  TREE_FLAG,
+} from '../flags.js'
 
 export const diff: Command = {
   name: 'hf-diff',
@@ -12,6 +20,7 @@ export const diff: Command = {
     'difference first. Sites are the same if the functions of their stacks have the same names, whatever their lines ' +
     'and addresses, unless --match asks for more. A frame without a function is a module and an offset. One of the ' +
     'traces may be -, standard input.\n' +
+    `${SUPPRESS_HELP} What they suppress is leaked in neither trace, and how much it is is said on standard error.\n` +
     `${SYMBOLIZE_HELP}\n` +
     'If no event of either trace has a site, sizes of blocks are compared instead. If nothing differs, one sentence ' +
     'says so. Both traces must be whole: of a truncated one, only the error is shown. With --to html, the page on the ' +
@@ -37,6 +46,7 @@ export const diff: Command = {
     },
     { name: 'collapsed', help: 'Write collapsed stacks with the old and the new bytes, for differential flame graphs' },
     { name: 'thread-root', help: 'Put the thread that allocated at the root of each stack' },
+    ...SUPPRESS_FLAGS,
     SYMBOLIZE_FLAG,
     ...OUTPUT_FLAGS,
   ],

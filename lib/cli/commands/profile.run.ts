@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { PROFILE_FORMATS, type ProfileFormatInfo } from '../../exports/profile-formats.js'
+import { PROFILE_FORMATS, type ProfileFormatInfo, type ProfileFormatName } from '../../exports/profile-formats.js'
 import { PROFILE_WRITERS } from '../../exports/index.js'
 import { parseMoment } from '../../transforms/fates/moment.js'
 import { ProfileCollector } from '../../transforms/profile/collector.js'
@@ -13,6 +13,7 @@ import { outputOf } from '../output.js'
 import { runTrace } from '../pipeline.js'
 import { ProfileReport } from '../report/profile-report.js'
 import { ownFrames } from '../row-names.js'
+import { givenSuppressions, sayingSuppressed } from '../suppressions.js'
 
 /** Runs `hf-profile`. @throws UsageError */
 export async function runProfile(args: Arguments): Promise<void> {
@@ -34,11 +35,16 @@ export async function runProfile(args: Arguments): Promise<void> {
   const write = await PROFILE_WRITERS[format.name]()
   const own = ownFrames(args)
   const threadRoot = args.has('thread-root')
+  const roots = threadRoot ? 1 : 0
+  const rules = suppressionsFor(args, format.name, value)
   const options = { name: input === '-' ? 'trace' : basename(input), lines, ...(value !== undefined && { value }) }
   const stage = new ProfileReport({
     collector: new ProfileCollector({ at: momentOf(args), threadRoot }),
     profileOf: (profile) => profile,
-    write: (profile) => write(ownStacks(profile, own, threadRoot ? 1 : 0), options),
+    write: (profile) => {
+      const rest = sayingSuppressed('hf-profile', profile, rules, { roots })
+      return write(ownStacks(rest, own, roots), options)
+    },
     ...(format.name === 'pprof' && { lossOf: cappedPprof }),
     ...(number !== undefined && { trace: number }),
   })
@@ -49,6 +55,26 @@ export async function runProfile(args: Arguments): Promise<void> {
     output: { path, compression },
     isWhole: compression === 'gzip',
   })
+}
+
+/**
+ * The rules that leave leaks out; undefined if none are given.
+ * @throws UsageError where the file has no figure of the live set at the end
+ */
+function suppressionsFor(
+  args: Arguments,
+  format: ProfileFormatName,
+  value: ProfileValue = 'allocated-bytes',
+): ReturnType<typeof givenSuppressions> {
+  const rules = givenSuppressions(args)
+  if (rules === undefined) return undefined
+  if (format === 'massif' || format === 'chrome')
+    throw new UsageError(`leaks cannot be suppressed in ${format}, which has no stacks of them`)
+  if (format === 'collapsed' && !value.startsWith('live-'))
+    throw new UsageError('leaks that are suppressed need --value live-bytes or live-blocks')
+  if (momentOf(args) !== 'end')
+    throw new UsageError('leaks cannot be suppressed with --at: only blocks that are live at the end are leaked')
+  return rules
 }
 
 /** The warning that a file for pprof does not have all figures in full: no sum is above that of allocated bytes. */

@@ -2,7 +2,7 @@ import { MIB } from '../../bytes/units.js'
 import { PROFILE_MATCHES } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
 import { MAX_EMBEDDED } from '../defaults.js'
-import { OUTPUT_FLAGS, SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
+import { OUTPUT_FLAGS, SUPPRESS_FLAGS, SUPPRESS_HELP, SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
 
 export const report: Command = {
   name: 'hf-report',
@@ -21,6 +21,7 @@ export const report: Command = {
     'The figures are those of hf-stats, from one pass over the trace. With --compare, the page also shows the sites ' +
     'whose figures differ from those of another trace, as hf-diff finds them. One of the traces may be -, standard ' +
     'input.\n' +
+    `${SUPPRESS_HELP} What they suppress is not in the leaks of the trace, of its sites and stacks; the page says how much it is, and has no trace in it.\n` +
     `${SYMBOLIZE_HELP} The trace in the page has the names, so that all views show them.\n` +
     'If the input is truncated, the report on the part that was read is written before the error. OLD must be whole.',
   memory:
@@ -44,6 +45,7 @@ export const report: Command = {
         `${MIB} of them (default ${MAX_EMBEDDED / MIB}M; 0: never)`,
     },
     { name: 'open', help: 'Show the report in the browser instead of writing it, until Ctrl-C; see hf-view' },
+    ...SUPPRESS_FLAGS,
     SYMBOLIZE_FLAG,
     ...OUTPUT_FLAGS,
   ],

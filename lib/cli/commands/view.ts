@@ -1,5 +1,5 @@
 import type { Command } from '../command.js'
-import { SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
+import { SUPPRESS_FLAGS, SUPPRESS_HELP, SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
 
 export const view: Command = {
   name: 'hf-view',
@@ -10,6 +10,7 @@ export const view: Command = {
     'traces that are dropped on it or chosen: any format, compressed or not. It reads them itself, and filters them ' +
     'as hf-filter does; nothing leaves the machine. With a trace, the page can filter that if it is small: see ' +
     'hf-report --embed. A page that is saved then contains the whole trace.\n' +
+    `${SUPPRESS_HELP} What they suppress is not in the leaks of the trace, of its sites and stacks; the page says how much it is, and has no trace in it.\n` +
     `${SYMBOLIZE_HELP} The trace in the page has the names, so that all views show them.\n` +
     'The page is served on the loopback interface only, under an address with a random token, which is printed. ' +
     'Nothing else is served, and requests for other hosts are refused. Ctrl-C or SIGTERM ends the command, with ' +
@@ -17,6 +18,7 @@ export const view: Command = {
     'list several, with colons between them, and have %s in the place of the address.',
   memory: 'that of hf-report; without a trace, next to nothing.',
   flags: [
+    ...SUPPRESS_FLAGS,
     SYMBOLIZE_FLAG,
     { name: 'port', value: 'N', help: 'Serve on this port instead of any that is free' },
     { name: 'once', help: 'End when the page was delivered' },

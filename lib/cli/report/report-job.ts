@@ -7,6 +7,7 @@ import { compareProfiles, type ProfileMatch } from '../../transforms/profile/dif
 import type { Profile } from '../../transforms/profile/profile.js'
 import { ReportCollector } from '../../transforms/report/collector.js'
 import type { Report } from '../../transforms/report/report.js'
+import type { Suppression } from '../../names/suppressions.js'
 import { byteCount } from '../byte-count.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { LARGEST_EMBEDDED, MAX_EMBEDDED } from '../defaults.js'
@@ -16,6 +17,7 @@ import { namedInput } from '../named-input.js'
 import { runTrace, type TraceRun } from '../pipeline.js'
 import { say } from '../say.js'
 import { showPage, type ShowOptions } from '../show-page.js'
+import { givenSuppressions, sayingSuppressed, saySuppressed } from '../suppressions.js'
 import { profileOf } from './profile-of.js'
 import { ProfileReport } from './profile-report.js'
 
@@ -31,6 +33,8 @@ export interface ReportJob {
   readonly trace: number | undefined
   /** The page has the trace in it if that has at most so many bytes in the compact format; 0 leaves it out. */
   readonly embed: number
+  /** The leaks that are left out; undefined if none may be. The page has no trace in it then. */
+  readonly rules: readonly Suppression[] | undefined
   /** How a file is read. */
   readonly read: (path: string) => TraceInput
   /** The page begins with the comparison. */
@@ -48,7 +52,8 @@ export function reportJob(command: string, args: Arguments): ReportJob {
   if (trace === 0) throw new UsageError('--trace counts from 1')
   const embed = embedSize(args.value('embed'))
   const read = (path: string) => namedInput(path, args)
-  return { command, input, old, match: (args.value('match') ?? 'names') as ProfileMatch, trace, embed, read }
+  const rules = givenSuppressions(args)
+  return { command, input, old, match: (args.value('match') ?? 'names') as ProfileMatch, trace, embed, rules, read }
 }
 
 function embedSize(text: string | undefined): number {
@@ -58,6 +63,9 @@ function embedSize(text: string | undefined): number {
   throw new UsageError(`--embed needs a size of at most ${LARGEST_EMBEDDED / MIB}M, not ${JSON.stringify(text)}`)
 }
 
+/** Why a page has no trace in it where leaks are suppressed. */
+const NO_COPY = 'The trace itself, because its leaks are suppressed: parts of it would have them.'
+
 /** A report, and the copy of the trace that goes with it. */
 interface Taken {
   readonly report: Report
@@ -66,8 +74,13 @@ interface Taken {
 
 /** Writes a report as a page. @param output where, or what takes it */
 export async function writeReport(job: ReportJob, output: TraceRun['output']): Promise<void> {
-  const { command, input, old, match, trace, embed, read, isDifference } = job
-  const before = old === undefined ? undefined : await profileOf(command, read(old))
+  const { command, input, old, match, trace, rules, read, isDifference } = job
+  // The page knows no rules: the parts of the trace that it shows would have the leaks.
+  const embed = rules === undefined ? job.embed : 0
+  const before =
+    old === undefined
+      ? undefined
+      : sayingSuppressed(command, await profileOf(command, read(old)), rules, { name: nameOf(old) })
   const figures = new ReportCollector()
   const copying = embed === 0 ? undefined : new (await import('../../exports/report/trace-copy.js')).TraceCopy(embed)
   const collector = {
@@ -75,18 +88,26 @@ export async function writeReport(job: ReportJob, output: TraceRun['output']): P
       figures.add(batch)
       copying?.add(batch)
     },
-    finish: (complete: boolean): Taken => ({ report: figures.finish(complete), copy: copying?.finish(complete) }),
+    finish: (complete: boolean): Taken => ({
+      report: figures.finish(complete, rules),
+      copy: copying?.finish(complete),
+    }),
   }
-  const write = ({ report, copy }: Taken) =>
-    reportPieces(report, {
+  const write = ({ report, copy }: Taken) => {
+    const { suppressed } = report.profile.statistics
+    if (suppressed !== undefined) saySuppressed(command, suppressed, old === undefined ? undefined : nameOf(input))
+    const reasons = [copying?.reason, rules !== undefined && job.embed > 0 ? NO_COPY : undefined]
+    const omitted = reasons.filter((reason) => reason !== undefined)
+    return reportPieces(report, {
       name: nameOf(input),
       isFile: input !== '-' && trace === undefined && inputSize(input) !== undefined,
       generator: `heapflow ${version()}`,
       ...(before !== undefined && { compared: comparedWith(before, nameOf(old as string), report, match) }),
       ...(isDifference === true && { view: 'comparison' as const }),
       ...(copy !== undefined && { trace: copy }),
-      ...(copying?.reason !== undefined && { omitted: [copying.reason] }),
+      ...(omitted.length > 0 && { omitted }),
     })
+  }
   const stage = new ProfileReport({
     collector,
     profileOf: ({ report }: Taken) => report.profile,

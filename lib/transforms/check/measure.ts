@@ -10,7 +10,7 @@ import type { Amount, SiteStatistics, Statistics } from '../statistics/result.js
 import type { BudgetGroup } from './budgets.js'
 import { GroupNames } from './functions.js'
 import { RenamedSites } from './renamed-sites.js'
-import { suppressLeaks, type SuppressedProfile } from './suppress.js'
+import { suppressLeaks, type SuppressedProfile } from '../profile/suppress.js'
 
 /** The value of a figure, and what it is a part of; or why it is not known. */
 export type Measure = { readonly value: bigint; readonly whole?: bigint } | { readonly unknown: string }
@@ -76,7 +76,7 @@ export class CheckCollector {
       name: this.name,
       profile,
       whole: known(wholeOf(statistics), statistics),
-      ...(suppressed !== undefined && { suppressed }),
+      ...(suppressed !== undefined && { suppressed: { blocks: suppressed.blocks, bytes: suppressed.bytes } }),
       groups: this.parts.map((part) => {
         const { sites = [], full = [] } = part?.statistics.finish(complete, { sites: true, sizes: 0 }) ?? {}
         if (full.includes('sites')) throw new RangeError('there are more functions than are distinguished')

@@ -3,7 +3,9 @@ import { tooManyBlocks } from '../../blocks/live-set.js'
 import type { EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
 import { hasInventedAddresses } from '../../event/header.js'
+import type { Suppression } from '../../names/suppressions.js'
 import { finishProfile, MAX_STACKS } from '../profile/collector.js'
+import { suppressLeaks } from '../profile/suppress.js'
 import { StatisticsCollector, type RowObserver } from '../statistics/collector.js'
 import { MOST_SIZES } from './churn.js'
 import { Clock } from './clock.js'
@@ -102,16 +104,20 @@ export class ReportCollector implements RowObserver {
   /**
    * The report on everything that was added. Ends the use of the collector.
    * @param complete whether the input was read to its end
+   * @param rules suppress leaks: of the whole, of sites and of the tree of stacks. If absent, none may be
    */
-  finish(complete = true): Report {
+  finish(complete = true, rules?: readonly Suppression[]): Report {
     const { collector, kernel, clock, levels, generations, problems, notes, hasInvented } = this
     if (clock.moments.at(-1)?.event !== collector.count) this.look()
     // The level at the end is always kept, even if it is not a regular moment.
     if (levels.all.at(-1)?.event !== collector.count) {
       levels.all.push({ event: collector.count, bytes: collector.sites.levels() })
     }
-    const { profile, stacks } = finishProfile(collector, 'end', complete, MOST_SIZES)
-    return new Report({ collector, kernel, clock, levels, generations, problems, notes, hasInvented, profile, stacks })
+    const { profile: all, stacks } = finishProfile(collector, 'end', complete, MOST_SIZES)
+    const { profile, nodes } =
+      rules === undefined ? { profile: all, nodes: new Set<number>() } : suppressLeaks(all, rules)
+    const sources = { collector, kernel, clock, levels, generations, problems, notes, hasInvented, profile, stacks }
+    return new Report({ ...sources, suppressed: nodes })
   }
 
   /** Keeps the figures at this moment. */

@@ -87,6 +87,8 @@ export interface ReportSources {
   readonly hasInvented: boolean
   readonly profile: Profile
   readonly stacks: Stacks
+  /** The nodes of stacks whose leaks are suppressed. */
+  readonly suppressed: ReadonlySet<number>
 }
 
 /** What is said of traces whose decoder invented addresses. */
@@ -102,11 +104,12 @@ export class Report {
   private readonly calendar: Calendar
 
   constructor(private readonly sources: ReportSources) {
-    const { collector, clock, profile, stacks } = sources
+    const { collector, clock, profile, stacks, suppressed } = sources
     const { statistics } = profile
     const [hasCpus, isTimed] = [statistics.crossCpuFrees !== undefined, statistics.time !== undefined]
     this.calendar = new Calendar(clock, statistics.time?.first)
-    this.samples = new Samples(stacks, collector.sites, (row) => this.extra(row), hasCpus, isTimed)
+    const options = { hasCpus, isTimed, suppressed }
+    this.samples = new Samples(stacks, collector.sites, (row) => this.extra(row), options)
   }
 
   /** The profile of the trace, for comparison with a report of another run. */

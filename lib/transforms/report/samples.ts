@@ -29,6 +29,13 @@ export interface SiteExtra {
   sparseBytes: number
 }
 
+/** What of the figures the trace has, and the nodes of stacks whose leaks are suppressed. */
+interface SampleOptions {
+  readonly hasCpus: boolean
+  readonly isTimed: boolean
+  readonly suppressed: ReadonlySet<number>
+}
+
 /** All sites that allocated a block: their rows, nodes and, as doubles, the figures by which they are ranked. */
 export class Samples {
   readonly rows: number[] = []
@@ -41,8 +48,7 @@ export class Samples {
     { rows }: Stacks,
     private readonly sites: SiteTable,
     readonly extra: (row: number) => SiteExtra,
-    private readonly hasCpus: boolean,
-    private readonly isTimed: boolean,
+    private readonly options: SampleOptions,
   ) {
     for (const { row, node } of rows()) {
       this.rows.push(row)
@@ -70,7 +76,9 @@ export class Samples {
 
   /** The figures of a sample. */
   figures(i: number): SiteFigures {
-    return this.sites.figures(this.rows[i] as number, this.hasCpus, this.isTimed)
+    const { hasCpus, isTimed, suppressed } = this.options
+    const figures = this.sites.figures(this.rows[i] as number, hasCpus, isTimed)
+    return suppressed.has(this.nodes[i] as number) ? { ...figures, leaked: { blocks: 0, bytes: 0n } } : figures
   }
 
   /**

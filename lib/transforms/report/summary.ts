@@ -41,7 +41,7 @@ export function timelineOf({ timeline, residentSet }: Statistics, calendar: Cale
 
 /** Notes for readers about a trace, as sentences. */
 export function notesOf(statistics: Statistics): string[] {
-  const { complete, filtered, kinds, exact, traces, full, formats, time } = statistics
+  const { complete, filtered, kinds, exact, traces, full, formats, time, suppressed } = statistics
   const notes: string[] = []
   if (!complete) notes.push('The trace is truncated: the report is of the part that could be read.')
   if (filtered) notes.push('Events were removed from the trace, so blocks that seem to be live may have been freed.')
@@ -51,6 +51,12 @@ export function notesOf(statistics: Statistics): string[] {
   if (traces > 1) {
     notes.push(`The input has ${traces} traces; the figures are of all together. No block outlives its trace.`)
   }
+  if (suppressed !== undefined)
+    notes.push(
+      `Leaks of ${plural(suppressed.blocks, 'block')} with ${plural(Number(suppressed.bytes), 'byte')} are suppressed, by ` +
+        `${plural(suppressed.rules.length, 'rule')}: the trace, its sites and stacks are shown without them; the ` +
+        'timeline, generations, threads, sizes and addresses with them.',
+    )
   if (formats.length > 1) notes.push(`The traces have several formats: ${formats.join(', ')}.`)
   if (!exact) notes.push('Sums of reserved memory are rounded.')
   if (time !== undefined && time.unit === undefined) notes.push('The unit of the times is not known.')

@@ -1,4 +1,5 @@
-import { suppressibleFrames, type Suppression } from '../../names/suppressions.js'
+import { SuppressionSet } from '../../names/suppression-set.js'
+import { SuppressibleFrames, type Suppression } from '../../names/suppressions.js'
 import type { Amount, Statistics, Suppressed } from './result.js'
 
 /**
@@ -8,11 +9,12 @@ import type { Amount, Statistics, Suppressed } from './result.js'
  */
 export function suppress(statistics: Statistics, rules: readonly Suppression[]): Statistics {
   const amounts = rules.map((): Amount => ({ blocks: 0, bytes: 0n }))
+  const set = new SuppressionSet(rules)
+  const frames = new SuppressibleFrames()
   const sum: Amount = { blocks: 0, bytes: 0n }
   const sites = statistics.sites.map((site) => {
     if (site.leaked.blocks === 0 || site.rest !== undefined) return site
-    const frames = suppressibleFrames(site)
-    const rule = amounts[rules.findIndex((one) => one.matches(frames))]
+    const rule = amounts[set.find(frames.of(site))]
     if (rule === undefined) return site
     for (const amount of [rule, sum]) {
       amount.blocks += site.leaked.blocks
@@ -21,16 +23,21 @@ export function suppress(statistics: Statistics, rules: readonly Suppression[]):
     return { ...site, leaked: { blocks: 0, bytes: 0n } }
   })
   const { blocks, bytes } = statistics.leaked
-  const suppressed: Suppressed = {
-    ...sum,
-    rules: rules.flatMap(({ name }, i) =>
-      (amounts[i] as Amount).blocks === 0 ? [] : [{ name, ...(amounts[i] as Amount) }],
-    ),
-  }
+  const suppressed = suppressedBy(rules, amounts, sum)
   const entries = Object.entries({ ...statistics, sites }).flatMap(([key, value]) =>
     key === 'leaked'
       ? [[key, { blocks: blocks - sum.blocks, bytes: bytes - sum.bytes }] as const, ['suppressed', suppressed] as const]
       : [[key, value] as const],
   )
   return Object.fromEntries(entries) as unknown as Statistics
+}
+
+/** What is suppressed, in total and by each rule that holds for any. @param amounts those of the rules */
+export function suppressedBy(rules: readonly Suppression[], amounts: readonly Amount[], sum: Amount): Suppressed {
+  return {
+    ...sum,
+    rules: rules.flatMap(({ name }, i) =>
+      (amounts[i] as Amount).blocks === 0 ? [] : [{ name, ...(amounts[i] as Amount) }],
+    ),
+  }
 }
