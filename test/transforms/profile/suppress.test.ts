@@ -47,7 +47,7 @@ test('a profile is without the leaks that statistics are without', () => {
   expect(expected.leaked.bytes).toBeGreaterThan(0n)
 })
 
-test('what is live at another moment stays, and threads at the root are no frames', () => {
+test('the live set at another moment stays, and threads at the root are no frames', () => {
   const before = profileOf({ at: 'peak', threadRoot: true })
   const { profile, suppressed } = suppressLeaks(before, RULES, 1)
   expect(suppressed.rules.map(({ name }) => name)).toEqual(['leak:pool.c', 'leak:libother', 'leak:^read$'])
