@@ -67,7 +67,7 @@ static void split_held(struct process *p) {
   pack_free(E_RELEASED, p->held_time, p->held_address);
 }
 
-/* A forked process ends a block: if it is none of its own, it has it from its parent. */
+/* A process that has inherited blocks ends one: if it is none of its own, it had it before. */
 static void ends_block(struct process *p, uint32_t tid, const uint64_t *record) {
   struct entry *entry = entry_of(&p->blocks, record[3], 0);
   if (entry->number == 0) {
@@ -86,7 +86,7 @@ static void name_thread(struct process *p, uint32_t slot, const struct name *nam
 }
 
 static void take_block(struct process *p, uint32_t slot, uint32_t kind, const uint64_t *record, uint32_t node) {
-  if (p->region->is_forked && kind <= R_REALLOC) entry_of(&p->blocks, record[3], 0)->number = LIVE;
+  if (p->region->has_inherited && kind <= R_REALLOC) entry_of(&p->blocks, record[3], 0)->number = LIVE;
   switch (kind) {
     case R_MALLOC: pack_alloc(E_MALLOC, record, node); break;
     case R_CALLOC: pack_alloc(E_CALLOC, record, node); break;
@@ -129,8 +129,8 @@ static void take(struct process *p) {
     int is_whole = p->is_held;
     p->is_held = 0;
     pack_thread(p, ring->tid);
-    if (p->region->is_forked && (kind == R_FREE || kind == R_OLD)) ends_block(p, ring->tid, record);
-    uint32_t base = kind == R_FREE ? EVENT_WORDS + (p->region->is_forked ? 1 : 0) : ALLOC_WORDS;
+    if (p->region->has_inherited && (kind == R_FREE || kind == R_OLD)) ends_block(p, ring->tid, record);
+    uint32_t base = kind == R_FREE ? EVENT_WORDS + (p->region->has_inherited ? 1 : 0) : ALLOC_WORDS;
     int has_stack = kind == R_FREE ? has_free_stacks : kind <= R_REALLOC;
     if (base + fresh > words) fresh = words > base ? words - base : 0;
     uint32_t node = has_stack ? pack_stack(p, slot, same, record + base, fresh) : 0;
@@ -143,7 +143,7 @@ static void take(struct process *p) {
     } else if (kind == R_RELEASED) {
       if (is_whole) pack_free(E_RELEASED, record[2], record[3]);
     } else if (kind == R_KEPT) {
-      if (p->region->is_forked) entry_of(&p->blocks, record[3], 0)->number = LIVE;
+      if (p->region->has_inherited) entry_of(&p->blocks, record[3], 0)->number = LIVE;
       if (p->is_split[slot]) pack_free(E_KEPT, record[2], record[3]);
     } else take_block(p, slot, kind, record, node);
     if (kind == R_REALLOC || kind == R_RELEASED || kind == R_KEPT) p->is_split[slot] = 0;

@@ -17,7 +17,7 @@ enum {
   T_PROCESS = 1, T_MODULE, T_FRAME, T_NODE, T_THREAD, T_LOST, T_END,
   E_MALLOC, E_CALLOC, E_ALIGNED, E_NEW_REALLOC, E_REALLOC, E_FREE, E_RELEASED, E_KEPT,
   T_CHILD, T_SWITCH, T_UNLOADED, T_NAME, E_EXISTING, E_FREE_STACK, E_RESIDENT,
-  E_PROCESS_END, E_THREAD_END,
+  E_PROCESS_END, E_THREAD_END, T_ATTACHED,
   SAME_STACK = 0x80,
 };
 
@@ -100,6 +100,12 @@ static void pack_first(struct process *p, const char *command, uint32_t length) 
   begin_record(T_PROCESS);
   put_number(p->pid);
   put_command(command, length);
+}
+
+/* The process ran already when its recording began, for so many ms. */
+static void pack_attached(uint64_t age) {
+  begin_record(T_ATTACHED);
+  put_number(age);
 }
 
 /* Times of threads differ by less than the time that a call takes; the order of events is that of their numbers. */
@@ -287,7 +293,7 @@ static void pack_free(uint8_t tag, uint64_t time, uint64_t address) {
   events++;
 }
 
-/* A block that the process has from its parent, which it frees now. */
+/* A block that the process had before, which it frees now. */
 static void pack_existing(uint64_t time, uint64_t address, uint64_t size) {
   pack_free(E_EXISTING, time, address);
   put_number(size);
@@ -328,6 +334,9 @@ static void pack_lost(struct process *p, uint32_t tid, uint64_t count) {
   put_number(count);
   events++;
 }
+
+/* How the program ended, or that it did not. */
+enum { EXITED, SIGNALLED, RUNS_ON };
 
 static void pack_end(int kind, uint64_t value) {
   begin_record(T_END);

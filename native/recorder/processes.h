@@ -111,6 +111,7 @@ static void begin_process(uint32_t i) {
   if (process_count > 0) return;
   if (p->pid == control->pid && p->how != BY_EXEC && first_length > 0) pack_first(p, first_command, first_length);
   else pack_first(p, p->region->command, p->region->command_length);
+  if (p->region->is_attached) pack_attached(p->region->age);
 }
 
 /* time: when it was still there. */
@@ -211,6 +212,15 @@ static uint64_t drain(uint64_t limit) {
   }
   drained = limit;
   return taken;
+}
+
+/* Whether there are events that were numbered, but are not all there yet. */
+static int are_pending(void) {
+  for (uint32_t i = 0; i < region_end; i++) {
+    struct process *p = processes[i];
+    if (p != NULL && p->expected <= __atomic_load_n(&p->region->sequence, __ATOMIC_SEQ_CST)) return 1;
+  }
+  return 0;
 }
 
 static int are_running(void) {

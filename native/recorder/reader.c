@@ -5,9 +5,11 @@
  *
  *   reader OUTPUT LIBRARY DEPTH FLAGS PROGRAM [ARGUMENT]...
  *   reader OUTPUT MEMORY DEPTH FLAGS
+ *   reader OUTPUT LIBRARY DEPTH FLAGS PROCESS
  *
  * The second form starts nothing: it makes the memory file MEMORY, for programs that are started with the library, and
- * ends when those have ended, or by a signal.
+ * ends when those have ended, or by a signal. The third one, with the letter a among FLAGS, loads the library into a
+ * process that runs already, and ends in the same way; if it cannot do that, its exit status is 125.
  *
  * FLAGS are letters: d drops events rather than wait, c records children, f records the stacks of frees.
  */
@@ -26,6 +28,9 @@
 #include <time.h>
 #include <unistd.h>
 #include "processes.h"
+#if defined(__x86_64__)
+#include "attach.h"
+#endif
 
 #define TICK_NS 10000000u
 #define NAME_TICKS 10u
@@ -37,8 +42,9 @@
 
 static pid_t program;
 static volatile sig_atomic_t is_program_over, is_stopped;
-/* Others start what is recorded. */
-static int is_beside;
+/* Others start what is recorded; or it runs already. */
+static int is_beside, is_attached;
+#define CANNOT_ATTACH 125
 
 static void on_child(int signal) {
   (void)signal;
@@ -78,20 +84,26 @@ static int make_file(const char *path, const char *made) {
   return open(made, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-static int share_memory(const char *path, const char *depth, const char *flags) {
+static const char *depth, *flags;
+
+static void set_up(struct control *page) {
+  page->magic = MAGIC;
+  page->reader = (uint32_t)getpid();
+  page->depth = (uint32_t)strtoul(depth, NULL, 10);
+  page->drops = strchr(flags, 'd') != NULL;
+  page->children = strchr(flags, 'c') != NULL;
+  page->free_stacks = strchr(flags, 'f') != NULL && page->depth > 0;
+  has_free_stacks = (int)page->free_stacks;
+}
+
+static int share_memory(const char *path) {
   char made[4096];
   if (is_beside && (size_t)snprintf(made, sizeof made, "%s.new", path) >= sizeof made) return 0;
   memory_fd = is_beside ? make_file(path, made) : memfd_create("heapflow", MFD_CLOEXEC);
   if (memory_fd < 0 || ftruncate(memory_fd, (off_t)(CONTROL_BYTES + REGIONS * REGION_BYTES)) < 0) return 0;
   control = mmap(NULL, CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, memory_fd, 0);
   if (control == MAP_FAILED) return 0;
-  control->magic = MAGIC;
-  control->reader = (uint32_t)getpid();
-  control->depth = (uint32_t)strtoul(depth, NULL, 10);
-  control->drops = strchr(flags, 'd') != NULL;
-  control->children = strchr(flags, 'c') != NULL;
-  control->free_stacks = strchr(flags, 'f') != NULL && control->depth > 0;
-  has_free_stacks = (int)control->free_stacks;
+  set_up(control);
   return !is_beside || rename(made, path) == 0;
 }
 
@@ -141,9 +153,12 @@ static void record(int *status) {
 }
 
 static void end_recording(int kind, uint64_t value) {
-  control->closed = 1;
-  /* What had completed until then. */
-  drain(now());
+  __atomic_store_n(&control->closed, 1, __ATOMIC_SEQ_CST);
+  /* What had completed until then. Threads may be about to complete what they have begun. */
+  for (int tries = 0; drain(now()), tries < 50 && are_pending(); tries++) {
+    struct timespec pause = { 0, 1000000 };
+    nanosleep(&pause, NULL);
+  }
   if (control->unrecorded > 0)
     fprintf(stderr, "heapflow: %u processes were not recorded: there were too many at once\n", control->unrecorded);
   pack_end(kind, value);
@@ -153,8 +168,33 @@ static void end_recording(int kind, uint64_t value) {
 static int record_beside(const char *path) {
   record(NULL);
   unlink(path);
-  end_recording(0, 0);
+  end_recording(are_running() ? RUNS_ON : EXITED, 0);
   return out_failed ? 1 : 0;
+}
+
+/* The process goes on as it was. */
+static int record_attached(const char *library, const char *word) {
+#if defined(__x86_64__)
+  if (!attach((pid_t)strtol(word, NULL, 10), library, &memory_fd, set_up)) {
+    fprintf(stderr, "%s\n", failure);
+    return CANNOT_ATTACH;
+  }
+  control = mmap(NULL, CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, memory_fd, 0);
+  if (control == MAP_FAILED) return 2;
+  fprintf(stderr, "attached\n");
+  record(NULL);
+  static uint32_t running[REGIONS];
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < region_end; i++)
+    if (processes[i] != NULL && !processes[i]->is_gone) running[count++] = processes[i]->pid;
+  end_recording(count > 0 ? RUNS_ON : EXITED, 0);
+  for (uint32_t i = 0; i < count; i++) detach((pid_t)running[i], library);
+  return out_failed ? 1 : 0;
+#else
+  fprintf(stderr, "process %s cannot be recorded: on this architecture, the recorder has to be there from the start%s\n",
+          word, library == NULL ? "" : "");
+  return CANNOT_ATTACH;
+#endif
 }
 
 /* Ends as the program did. */
@@ -170,12 +210,16 @@ static int end_as(int status) {
 
 int main(int count, char **words) {
   if (count < 5) return 2;
-  is_beside = count == 5;
+  depth = words[3];
+  flags = words[4];
+  is_attached = strchr(flags, 'a') != NULL;
+  if (is_attached && count != 6) return 2;
+  is_beside = count == 5 || is_attached;
   if (!pack_open(words[1])) {
     fprintf(stderr, "heapflow: %s: %s\n", words[1], strerror(errno));
     return 2;
   }
-  if (!share_memory(words[2], words[3], words[4])) {
+  if (!is_attached && !share_memory(words[2])) {
     fprintf(stderr, "heapflow: no shared memory for the recording: %s\n", strerror(errno));
     return 2;
   }
@@ -188,6 +232,7 @@ int main(int count, char **words) {
   const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGTSTP };
   struct sigaction old[sizeof signals / sizeof *signals];
   for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaction(signals[i], i < 4 ? &stop : &ignored, &old[i]);
+  if (is_attached) return record_attached(words[2], words[5]);
   if (is_beside) return record_beside(words[2]);
   note_command(words + 5);
   program = fork();
@@ -201,6 +246,6 @@ int main(int count, char **words) {
   }
   int status = 0;
   record(&status);
-  end_recording(WIFSIGNALED(status), (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)));
+  end_recording(WIFSIGNALED(status) ? SIGNALLED : EXITED, (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)));
   return end_as(status);
 }

@@ -73,13 +73,13 @@ static inline void send_block(struct thread *t, uint64_t kind, void *address, ui
 static inline void send_end(struct thread *t, uint64_t kind, void *address, const uint64_t *own) {
   struct stack_words stack = { 0, 0, 0 };
   if (unlikely(has_free_stacks) && kind == R_FREE) stack = walk_words(t, own);
-  uint64_t words = EVENT_WORDS + (uint64_t)is_forked + stack.mark + stack.fresh;
+  uint64_t words = EVENT_WORDS + (uint64_t)has_inherited + stack.mark + stack.fresh;
   if (unlikely(!reserve(t, words))) {
     if (has_free_stacks) forget_stack(t);
     return;
   }
-  if (unlikely(is_forked)) put(t, t->head + EVENT_WORDS, usable_size(address));
-  put_stack(t, t->head + EVENT_WORDS + (uint64_t)is_forked, &stack);
+  if (unlikely(has_inherited)) put(t, t->head + EVENT_WORDS, usable_size(address));
+  put_stack(t, t->head + EVENT_WORDS + (uint64_t)has_inherited, &stack);
   hand_over(t, kind | stack.head, address, words);
 }
 
@@ -165,6 +165,7 @@ EXPORT size_t malloc_usable_size(void *block) { return block == NULL ? 0 : usabl
 /* What was remembered of the code of an unloaded module must not be used for other code in its place. */
 EXPORT int dlclose(void *handle) {
   static int (*next)(void *);
+  if (next == NULL && injected.is_injected) next = (int (*)(void *))(uintptr_t)injected.originals[HOOK_DLCLOSE];
   if (next == NULL) *(void **)&next = dlsym(RTLD_NEXT, "dlclose");
   int result = next(handle);
   __atomic_add_fetch(&generation, 1, __ATOMIC_SEQ_CST);
@@ -175,3 +176,16 @@ EXPORT int dlclose(void *handle) {
   }
   return result;
 }
+
+#define ADDRESS(function) ((uint64_t)(uintptr_t)(function))
+
+static struct injected injected = {
+  .magic = INJECTED_MAGIC,
+  .thread_bytes = sizeof(struct thread),
+  .busy_at = offsetof(struct thread, busy),
+  /* In the order of HOOK_NAMES. */
+  .hooks = { ADDRESS(malloc), ADDRESS(calloc), ADDRESS(realloc), ADDRESS(free), ADDRESS(memalign),
+             ADDRESS(aligned_alloc), ADDRESS(posix_memalign), ADDRESS(valloc), ADDRESS(pvalloc),
+             ADDRESS(reallocarray), ADDRESS(dlclose) },
+};
+extern EXPORT struct injected heapflow_injected __attribute__((alias("injected")));

@@ -133,7 +133,7 @@ static NOINLINE int find_stack(struct thread *t, uint64_t sp) {
     }
   }
   int error = errno, is_found = 0;
-  int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  int fd = open_file("/proc/self/maps", O_RDONLY);
   if (fd < 0) return 0;
   /* The scratch frames are not in use. */
   char *buffer = (char *)t->scratch;
@@ -141,7 +141,7 @@ static NOINLINE int find_stack(struct thread *t, uint64_t sp) {
   size_t used = 0;
   uint64_t end_before = 0;
   ssize_t n;
-  while (!is_found && (n = read(fd, buffer + used, size - 1 - used)) > 0) {
+  while (!is_found && (n = read_bytes(fd, buffer + used, size - 1 - used)) > 0) {
     used += (size_t)n;
     buffer[used] = 0;
     char *line = buffer, *next;
@@ -163,7 +163,7 @@ static NOINLINE int find_stack(struct thread *t, uint64_t sp) {
     memmove(buffer, line, used);
     if (used >= size - 1) break;
   }
-  close(fd);
+  close_file(fd);
   errno = error;
   return is_found;
 }

@@ -20,6 +20,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "bytes.h"
+#include "injected.h"
 #include "shared.h"
 #include "unwind.h"
 
@@ -62,6 +64,8 @@ struct frame {
   uint64_t sp, pc, bp, bp_at;
   int checkable;
 };
+/* A thread is busy with a call, or with one that the recorder itself makes. */
+enum { IN_CALL = 1, OWN_CALL };
 struct thread {
   uint64_t pointer;
   struct ring *ring;
@@ -91,8 +95,8 @@ struct alive {
   uint32_t lock;
 };
 
-enum { NOT_BEGUN, OFF, ON };
-static int state;
+/* What the reader can set; recorder.c has its values. */
+static struct injected injected;
 static struct alive *alive;
 static struct control *control;
 static struct region *region;
@@ -106,10 +110,10 @@ static struct {
 static uint32_t table_used;
 static uint32_t generation = 1;
 static pthread_key_t key;
-/* The path of the memory file, this process where the reader is, and whether it was forked from a recorded one. */
-static char memory_path[128];
+/* The path of the memory file, this process where the reader is, and whether it had blocks when recording began. */
+static char memory_path[PATH_BYTES];
 static uint32_t process_id;
-static int is_forked, has_free_stacks;
+static int has_inherited, has_free_stacks;
 /* The modules that were reported, over all threads, so that those that were unloaded are known. */
 static struct range seen[MODULES];
 static uint32_t seen_count;
@@ -125,8 +129,18 @@ static long futex(uint32_t *word, int op, uint32_t value, const struct timespec 
   return syscall(SYS_futex, word, op, value, timeout, NULL, 0);
 }
 
+/* These are no points where a thread can be cancelled, as the functions of libc are: malloc is none. */
+static int open_file(const char *path, int flags) { return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC); }
+static ssize_t read_bytes(int fd, void *bytes, size_t n) { return syscall(SYS_read, fd, bytes, n); }
+static void close_file(int fd) { syscall(SYS_close, fd); }
+static void pause_for(long ns) {
+  struct timespec pause = { 0, ns };
+  syscall(SYS_nanosleep, &pause, NULL);
+}
+
+/* A program that was started without the recorder gets nothing on its standard error from it. */
 static void say(const char *text) {
-  if (write(2, text, strlen(text)) < 0) {}
+  if (!injected.is_injected) syscall(SYS_write, 2, text, strlen(text));
 }
 
 /* ---- memory ---- */
@@ -205,13 +219,13 @@ static inline void commit(struct thread *t, uint64_t words) {
 static int read_variable(char *value, size_t size) {
   static char buffer[4096];
   const size_t length = sizeof VARIABLE;
-  int fd = open("/proc/self/environ", O_RDONLY | O_CLOEXEC), found = 0;
+  int fd = open_file("/proc/self/environ", O_RDONLY), found = 0;
   if (fd < 0) return 0;
   /* A match of so many bytes of the name and "="; -1 in another variable; -2 within the value. */
   int matched = 0;
   size_t used = 0;
   ssize_t n;
-  while (!found && (n = read(fd, buffer, sizeof buffer)) > 0) {
+  while (!found && (n = read_bytes(fd, buffer, sizeof buffer)) > 0) {
     for (ssize_t i = 0; i < n && !found; i++) {
       char c = buffer[i];
       if (matched == -2) {
@@ -224,7 +238,7 @@ static int read_variable(char *value, size_t size) {
       }
     }
   }
-  close(fd);
+  close_file(fd);
   return found;
 }
 
@@ -247,27 +261,26 @@ static uint32_t take_region(uint32_t pid) {
       if (control->owners[i] != 0) continue;
       if (__atomic_compare_exchange_n(&control->owners[i], &none, pid, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) return i;
     }
-    struct timespec pause = { 0, 5000000 };
     ring_bell();
-    nanosleep(&pause, NULL);
+    pause_for(5000000);
   }
   return REGIONS;
 }
 
 static void read_command(void) {
-  int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  int fd = open_file("/proc/self/cmdline", O_RDONLY);
   if (fd < 0) return;
-  ssize_t n = read(fd, region->command, MAX_COMMAND);
+  ssize_t n = read_bytes(fd, region->command, MAX_COMMAND);
   region->command_length = n > 0 ? (uint32_t)n : 0;
-  close(fd);
+  close_file(fd);
 }
 
 /* The time at which this process was started: the 20th number after the name, which may have any characters. */
 static uint64_t start_time(void) {
   char text[1024];
-  int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-  ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
-  if (fd >= 0) close(fd);
+  int fd = open_file("/proc/self/stat", O_RDONLY);
+  ssize_t n = fd < 0 ? 0 : read_bytes(fd, text, sizeof text - 1);
+  if (fd >= 0) close_file(fd);
   text[n > 0 ? n : 0] = 0;
   const char *p = strrchr(text, ')');
   for (int i = 0; p != NULL && i < 20; i++) p = strchr(p + 1, ' ');
@@ -278,7 +291,7 @@ static uint64_t start_time(void) {
 
 /* parent: the process from which this one was forked, or 0. */
 static int open_region(const char *path, uint32_t parent) {
-  int fd = open(path, O_RDWR | O_CLOEXEC);
+  int fd = open_file(path, O_RDWR);
   if (fd < 0) return 0;
   int is_open = 0;
   uint32_t pid = own_pid();
@@ -297,10 +310,10 @@ static int open_region(const char *path, uint32_t parent) {
   madvise(region, REGION_BYTES, MADV_DONTFORK);
   max_depth = control->depth < MAX_DEPTH ? control->depth : MAX_DEPTH;
   has_free_stacks = max_depth > 0 && control->free_stacks;
-  is_forked = parent != 0;
+  has_inherited = parent != 0;
   process_id = region->pid = pid;
   region->parent = parent != 0 ? parent : (uint32_t)getppid();
-  region->is_forked = parent != 0;
+  region->is_forked = region->has_inherited = parent != 0;
   region->started = start_time();
   read_command();
   region->begun = __atomic_add_fetch(&control->begun, 1, __ATOMIC_SEQ_CST);
@@ -312,7 +325,7 @@ fail:
   __atomic_fetch_add(&control->unrecorded, 1, __ATOMIC_RELAXED);
 end:
   /* No descriptor is kept, so the program may close all of its own. */
-  close(fd);
+  close_file(fd);
   return is_open;
 }
 
@@ -321,40 +334,70 @@ end:
  * without this is noticed at its first call.
  */
 static void before_fork(void) {
-  if (state == ON && control->children) __atomic_fetch_add(&control->forking, 1, __ATOMIC_SEQ_CST);
+  if (injected.state == ON && control->children) __atomic_fetch_add(&control->forking, 1, __ATOMIC_SEQ_CST);
 }
 
 static NOINLINE void begin_child(void) {
   int error = errno;
   lock();
-  if (!alive->alive && state == ON) {
+  if (!alive->alive && injected.state == ON) {
     memset(table, 0, sizeof table);
     table_used = seen_count = 0;
     region = NULL;
     if (control->children && open_region(memory_path, process_id)) alive->alive = 1;
-    else state = OFF;
+    else injected.state = OFF;
   }
   unlock();
   errno = error;
 }
 
 static void after_fork(void) {
-  if (state != ON || !control->children) return;
+  if (injected.state != ON || !control->children) return;
   begin_child();
   __atomic_fetch_sub(&control->forking, 1, __ATOMIC_SEQ_CST);
   ring_bell();
 }
 
-static NOINLINE void begin(void) {
-  int error = errno;
-  state = OFF;
+/* What else the library has that the reader has loaded, when it is called for the first time. */
+static int begin_injected(void) {
+  struct injected *in = &injected;
+  control = (struct control *)in->control;
+  region = (struct region *)in->region;
+  alive = (struct alive *)in->alive;
+  threads = (struct thread *)in->threads;
+  ring_words = (uint64_t *)(void *)((char *)region + HEAD_BYTES);
+  far_at = in->far_at;
+  process_id = in->pid;
+  memcpy(memory_path, in->path, sizeof memory_path);
+  max_depth = control->depth < MAX_DEPTH ? control->depth : MAX_DEPTH;
+  has_free_stacks = max_depth > 0 && control->free_stacks;
+  has_inherited = 1;
+  if (!in->has_key) {
+    pthread_key_t made;
+    if (pthread_key_create(&made, thread_ends) != 0) return 0;
+    in->key = made;
+    in->has_key = 1;
+  }
+  key = in->key;
+  /* Forks are not announced: the lock of their handlers may be held now, by a handler that calls this. */
+  return 1;
+}
+
+static int begin_loaded(void) {
   alive = map_private(4096);
   threads = map_private(sizeof *threads * SLOTS);
-  if (alive != NULL && threads != NULL && madvise(alive, 4096, MADV_WIPEONFORK) == 0 &&
-      read_variable(memory_path, sizeof memory_path) && open_region(memory_path, 0) &&
-      pthread_key_create(&key, thread_ends) == 0 && __register_atfork(before_fork, NULL, after_fork, NULL) == 0) {
+  return alive != NULL && threads != NULL && madvise(alive, 4096, MADV_WIPEONFORK) == 0 &&
+         read_variable(memory_path, sizeof memory_path) && open_region(memory_path, 0) &&
+         pthread_key_create(&key, thread_ends) == 0 && __register_atfork(before_fork, NULL, after_fork, NULL) == 0;
+}
+
+static NOINLINE void begin(void) {
+  int error = errno, before = NOT_BEGUN;
+  /* The calls that other threads make meanwhile are not recorded. */
+  if (!__atomic_compare_exchange_n(&injected.state, &before, OFF, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return;
+  if (injected.is_injected ? begin_injected() : begin_loaded()) {
     alive->alive = 1;
-    state = ON;
+    __atomic_store_n(&injected.state, ON, __ATOMIC_SEQ_CST);
   }
   errno = error;
 }

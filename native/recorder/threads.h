@@ -73,13 +73,12 @@ static NOINLINE struct thread *attach(uint64_t pointer) {
   int error = errno;
   struct thread *t = NULL;
   for (int tries = 0; !try_attach(pointer, &t) && tries < 100; tries++) {
-    struct timespec pause = { 0, 1000000 };
     ring_bell();
-    nanosleep(&pause, NULL);
+    pause_for(1000000);
   }
   if (t == NULL) __atomic_fetch_add(&region->lost, 1, __ATOMIC_RELAXED);
   else {
-    t->busy = 1;
+    t->busy = OWN_CALL;
     pthread_setspecific(key, t);
     t->busy = 0;
   }
@@ -116,10 +115,10 @@ static void report_end(struct thread *t) {
 static void thread_ends(void *value) {
   struct thread *t = value;
   /* That of a thread of the parent process is no thread of this one. */
-  if (!alive->alive || find((uint64_t)__builtin_thread_pointer()) != t) return;
+  if (injected.state != ON || !alive->alive || find((uint64_t)__builtin_thread_pointer()) != t) return;
   int is_last = ++t->rounds >= PTHREAD_DESTRUCTOR_ITERATIONS;
   if (!t->busy) {
-    t->busy = 1;
+    t->busy = IN_CALL;
     if (t->rounds == 1) report_name(t);
     if (is_last) report_end(t);
     else pthread_setspecific(key, t);
@@ -130,10 +129,10 @@ static void thread_ends(void *value) {
   __atomic_store_n(&t->ring->state, SLOT_ENDING, __ATOMIC_RELEASE);
 }
 
-static NOINLINE struct thread *enter_slowly(uint64_t pointer) {
-  if (state == NOT_BEGUN) begin();
-  if (state == ON && !alive->alive) begin_child();
-  if (state != ON || !alive->alive || control->closed) return NULL;
+static NOINLINE struct thread *enter_state(uint64_t pointer) {
+  if (injected.state == NOT_BEGUN) begin();
+  if (injected.state == ON && !alive->alive) begin_child();
+  if (injected.state != ON || !alive->alive || control->closed) return NULL;
   struct thread *t = find(pointer);
   if (t == NULL || t->pointer != pointer) return attach(pointer);
   if (t->ending) {
@@ -145,21 +144,28 @@ static NOINLINE struct thread *enter_slowly(uint64_t pointer) {
   return t;
 }
 
+static NOINLINE struct thread *enter_slowly(uint64_t pointer) {
+  __atomic_add_fetch(&injected.inside, 1, __ATOMIC_SEQ_CST);
+  struct thread *t = enter_state(pointer);
+  __atomic_sub_fetch(&injected.inside, 1, __ATOMIC_SEQ_CST);
+  return t;
+}
+
 /* The thread of a call that is to be recorded; NULL if it is not. */
 static inline struct thread *enter(void) {
   uint64_t pointer = (uint64_t)__builtin_thread_pointer();
-  if (unlikely(state == OFF)) return NULL;
+  if (unlikely(injected.state == OFF)) return NULL;
   struct thread *t = find(pointer);
   if (unlikely(t == NULL || t->pointer != pointer || t->ending || !alive->alive || control->closed)) {
     t = enter_slowly(pointer);
     if (t == NULL) return NULL;
   }
   if (unlikely(t->busy)) {
-    /* A signal handler that interrupted this code, or what this code calls. */
-    __atomic_fetch_add(&t->ring->lost, 1, __ATOMIC_RELAXED);
+    /* A signal handler that interrupted this code; or a block that libc needs for the value of a thread. */
+    if (t->busy != OWN_CALL) __atomic_fetch_add(&t->ring->lost, 1, __ATOMIC_RELAXED);
     return NULL;
   }
-  t->busy = 1;
+  t->busy = IN_CALL;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   return t;
 }

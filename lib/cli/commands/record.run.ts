@@ -2,6 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { formatNamed } from '../../formats/index.js'
 import { decodeAny } from '../../streams/decode.js'
 import { abandonOutputs } from '../../streams/io/output-file.js'
+import { Attachment } from '../../streams/record/attachment.js'
 import { refuseObstacle } from '../../streams/record/executable.js'
 import { recordingFolder } from '../../streams/record/folder.js'
 import { MAX_STACK_DEPTH } from '../../streams/record/names.js'
@@ -30,23 +31,25 @@ const OWN = /\.hfrec$/i
 
 /** Runs `hf-record`. @throws UsageError */
 export async function runRecord(args: Arguments): Promise<void> {
-  const words = args.operands
-  const [command] = words
   if (args.has('print-preload')) return printPreload(args)
+  const attachment = attachmentOf(args)
+  const words = attachment?.words ?? args.operands
+  const [command] = words
   if (command === undefined) throw new UsageError('name the program to record: hf-record -- COMMAND')
   const stacks = args.has('stack')
   const output = args.value('output') ?? '-'
   const isOwn = OWN.test(output) && args.value('to') === undefined
-  const { recorder, note } = choose(args.value('with') ?? (isOwn ? 'recorder' : undefined), stacks)
+  const { recorder, note }: Choice =
+    attachment ?? choose(args.value('with') ?? (isOwn ? 'recorder' : undefined), stacks)
   if (note !== undefined) say('hf-record', `note: ${note}`)
   const settings = settingsOf(args, recorder)
   if (isOwn && recorder.outlives === true) {
-    await recordDirectly(recorder, words, output, settings)
+    await recordDirectly(recorder, words, output, settings, attachment)
     return
   }
   const to = await outputFormat(args, output)
   const format = await formatNamed(recorder.format)?.load()
-  refuseObstacle(recorder, command, { env: process.env })
+  if (attachment === undefined) refuseObstacle(recorder, command, { env: process.env })
   const folder = recordingFolder()
   let recording: Recording | undefined
   let relay: SignalRelay | undefined
@@ -59,8 +62,8 @@ export async function runRecord(args: Arguments): Promise<void> {
         paths: [],
         // By then the output is known to be writable, so the program does not run in vain.
         open: (through) => {
-          const stdio = [0, output === '-' ? 2 : 1, 2] as const
-          recording = new Recording({ recorder, words, stacks, settings, folder, stdio, env: process.env })
+          const stdio = [0, output === '-' ? 2 : 1, attachment === undefined ? 2 : 'pipe'] as const
+          recording = new Recording({ recorder, words, stacks, settings, folder, stdio, env: process.env, attachment })
           relay = relayTo(recording)
           const decoder = decodeAny({ ...(format && { format }), recycle: true, through })
           decoder.on('events', (n: number) => (events += n))
@@ -76,17 +79,35 @@ export async function runRecord(args: Arguments): Promise<void> {
       say('hf-record', 'warning: only the program itself was recorded, not the processes that it forked')
     if (events === 0) say('hf-record', 'warning: no events were recorded')
   } finally {
-    await recording?.close()
+    // A process that runs on is no longer recorded when no one reads the events.
+    await (attachment === undefined ? recording?.close() : recording?.end())
     relay?.close()
     const status = (await recording?.ended())?.status ?? 0
     // It stays, whatever else fails.
-    if (status !== 0) process.exitCode = status
+    if (status !== 0) process.exitCode = attachment === undefined ? status : 1
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
+/** The recording of a process that runs already, if that is asked for. @throws UsageError */
+function attachmentOf(args: Arguments): Attachment | undefined {
+  const text = args.value('pid')
+  if (text === undefined) return undefined
+  const pid = /^\d{1,10}$/.test(text) ? Number(text) : 0
+  if (pid === 0) throw new UsageError(`--pid must be the number of a process, not ${JSON.stringify(text)}`)
+  if (args.operands.length > 0) throw new UsageError('--pid records a process that runs already: name no command')
+  if (args.has('stack')) throw new UsageError('--pid and --stack exclude each other: hf-symbolize gives names later')
+  const name = args.value('with') ?? 'recorder'
+  if (name !== 'recorder') throw new UsageError(`--pid needs --with recorder, not ${name}`)
+  return new Attachment(choose(name, false).recorder, pid, (line) =>
+    line === undefined
+      ? say('hf-record', `process ${pid} is recorded; Ctrl-C ends the recording`)
+      : process.stderr.write(`${line}\n`),
+  )
+}
+
 /** What does nothing where something else starts the program. */
-const WITHOUT_PRELOAD = ['stack', 'no-children', 'to', 'arrow', 'gzip', 'zstd', 'strict'] as const
+const WITHOUT_PRELOAD = ['pid', 'stack', 'no-children', 'to', 'arrow', 'gzip', 'zstd', 'strict'] as const
 
 /** Shows how to record a program by hand. @throws UsageError */
 function printPreload(args: Arguments): void {
@@ -129,9 +150,10 @@ async function recordDirectly(
   words: readonly string[],
   output: string,
   settings: Settings,
+  attachment: Attachment | undefined,
 ): Promise<void> {
-  refuseObstacle(recorder, words[0] as string, { env: process.env })
-  const { signal, events } = await recordToFile(recorder, words, output, recordingFolder(), settings)
+  if (attachment === undefined) refuseObstacle(recorder, words[0] as string, { env: process.env })
+  const { signal, events } = await recordToFile(recorder, words, output, recordingFolder(), settings, attachment)
   if (signal !== undefined) say('hf-record', `warning: recorder: the program was ended by ${signal}`)
   if (events === 0) say('hf-record', 'warning: no events were recorded')
 }

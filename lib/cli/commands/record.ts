@@ -5,7 +5,7 @@ import { MAX_STACK_DEPTH, RECORDER_NAMES, STACK_DEPTH } from '../../streams/reco
 export const record: Command = {
   name: 'hf-record',
   summary: 'run a program and record its allocations',
-  operands: '-- COMMAND [ARGUMENT]...',
+  operands: '{-- COMMAND [ARGUMENT]... | --pid N}',
   description:
     "Runs a program under heapflow's own recorder, which is compiled on first use (Linux on x86-64, glibc 2.35 " +
     'or later), ' +
@@ -24,6 +24,9 @@ export const record: Command = {
     'recording then. --no-children records the program alone, and what it becomes by exec. When events cannot be ' +
     'written as fast as they come, the program waits. A name that ends in .hfrec has the recorder write the ' +
     'file itself.\n' +
+    '--pid records a program that runs already, from now on: no debugger is needed, and its heap, its threads and its ' +
+    'descriptors stay as they are. Of its blocks from before, those that it frees or resizes are events. Ctrl-C ends ' +
+    'the recording, and the program goes on.\n' +
     'heaptrack and glibc record the program itself, with all of its threads, but none of its children. Their traces, ' +
     'and those of the recorders that follow, are reported as truncated if a signal ended the program, or if it left ' +
     'without running its exit handlers. ' +
@@ -62,6 +65,11 @@ export const record: Command = {
     { name: 'free-stacks', help: 'Record the stacks of frees, too (recorder only)' },
     { name: 'no-children', help: 'Record only the program itself, not the processes that it starts (recorder only)' },
     {
+      name: 'pid',
+      value: 'N',
+      help: 'Record process N, which runs already, until it ends or Ctrl-C comes; it goes on then (recorder only)',
+    },
+    {
       name: 'print-preload',
       help:
         'Do not run the program: show what to start, and the environment of the program, where something else starts ' +
@@ -82,6 +90,10 @@ export const record: Command = {
     {
       command: 'hf-record -o run.hfrec -- sh run.sh && hf-stats run.hfrec',
       means: 'what a script runs, with threads and whole stacks',
+    },
+    {
+      command: 'hf-record --pid 4711 -o server.hfrec',
+      means: 'what a server does that runs already, until Ctrl-C',
     },
     {
       command: 'hf-record --print-preload -o /var/tmp/app.hfrec',

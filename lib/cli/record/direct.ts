@@ -1,9 +1,11 @@
 import { closeSync, fstatSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { OutputFile } from '../../streams/io/output-file.js'
+import type { Attachment } from '../../streams/record/attachment.js'
 import { Program } from '../../streams/record/program.js'
 import type { Recorder, Settings } from '../../streams/record/recorders.js'
 import { notStarted } from '../../streams/record/recording.js'
+import type { Readable } from 'node:stream'
 import { SignalRelay } from './signals.js'
 
 /** What a recorder that writes its own file did. */
@@ -19,6 +21,7 @@ export interface Recorded {
 /**
  * Runs a program whose recorder writes the file itself, so that nothing else runs beside the program.
  * @param folder for temporary files; it is removed
+ * @param attachment the program runs already
  * @throws Error when the file cannot be written or the program cannot be started; the exit code is set then
  */
 export async function recordToFile(
@@ -27,13 +30,16 @@ export async function recordToFile(
   path: string,
   folder: string,
   settings: Settings,
+  attachment?: Attachment,
 ): Promise<Recorded> {
   const file = new OutputFile(path)
   const { words: launched, env } = recorder.launch(words, '-', folder, settings, process.env)
   const report = join(folder, 'events')
   const fd = file.open()
   const reportFd = openSync(report, 'w')
-  const program = new Program({ words: launched, env, stdio: [0, 1, 2, fd, reportFd], isTracer: true })
+  const isTracer = attachment === undefined
+  const program = new Program({ words: launched, env, stdio: [0, 1, isTracer ? 2 : 'pipe', fd, reportFd], isTracer })
+  attachment?.listen(program.stream(2) as Readable)
   const relay = new SignalRelay(program, (signal) => process.kill(process.pid, signal))
   const ending = await program.ended
   relay.close()
@@ -42,8 +48,8 @@ export async function recordToFile(
   closeSync(reportFd)
   const events = readFileSync(report, 'utf8')
   rmSync(folder, { recursive: true, force: true })
-  if (ending.status !== 0) process.exitCode = ending.status
-  const error = ending.error ?? notStarted(words[0] as string, ending, size)
+  if (ending.status !== 0) process.exitCode = isTracer ? ending.status : 1
+  const error = ending.error ?? attachment?.failure(ending) ?? notStarted(words[0] as string, ending, size)
   if (error !== undefined) {
     file.discard()
     throw error

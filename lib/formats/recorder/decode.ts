@@ -7,7 +7,7 @@ import type { Decoder } from '../../event/stage.js'
 import { decodeText, StringTable } from '../../event/strings.js'
 import { FULL } from '../heaptrack/stacks.js'
 import { Definitions } from './definitions.js'
-import { headerOf, NAME, NUMBERS, SAME_STACK, SIGNALLED, SIGNALS, Tag } from './layout.js'
+import { headerOf, NAME, NUMBERS, RUNS_ON, SAME_STACK, SIGNALLED, SIGNALS, Tag } from './layout.js'
 import { add, addDifference } from './numbers.js'
 
 const COLUMNS = fieldSet('api', 'thread', 'time', 'address', 'size', 'usable', 'stack')
@@ -43,8 +43,6 @@ for (const [tag, shape, kind, api] of [
 
 /** Decodes the recordings of heapflow's own recorder. */
 export class RecorderDecoder extends Definitions implements Decoder {
-  /** Reports how the program ended, unless it exited. */
-  readonly warnings: string[] = []
   private readonly address = new Uint32Array(2)
   private node = 0
   private header: TraceHeader | undefined
@@ -106,7 +104,7 @@ export class RecorderDecoder extends Definitions implements Decoder {
     if (next < 0) return undefined
     const kind = this.small(0)
     const value = this.small(1)
-    if (kind < 0 || kind > SIGNALLED || value < 0) {
+    if (kind < 0 || kind > RUNS_ON || value < 0) {
       this.malformed('the end mark does not say how the program ended', 0)
       return undefined
     }
@@ -122,6 +120,8 @@ export class RecorderDecoder extends Definitions implements Decoder {
       this.warnings.push(
         `${NAME}: the program was ended by ${SIGNALS[value] ? `SIG${SIGNALS[value]}` : `signal ${value}`}`,
       )
+    if (kind === RUNS_ON)
+      this.warnings.push(`${NAME}: the recording ended while the program ran on: what is live then is not leaked`)
     if (this.header !== undefined) return undefined
     this.header = headerOf(this.version)
     return new EventBatch(0, 0, this.header)

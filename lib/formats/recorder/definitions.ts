@@ -5,7 +5,7 @@ import { FieldBit, fieldSet, Kind } from '../../event/fields.js'
 import { decodeText } from '../../event/strings.js'
 import { Stacks } from '../heaptrack/stacks.js'
 import { Tables, type Fault } from '../heaptrack/tables.js'
-import { NUMBERS, OLD_VERSION, ORIGINS, RESIDENT, Tag } from './layout.js'
+import { NAME, NUMBERS, OLD_VERSION, ORIGINS, RESIDENT, Tag } from './layout.js'
 import { Modules } from './modules.js'
 import { add, addDifference } from './numbers.js'
 import { RecordReader } from './record-reader.js'
@@ -27,6 +27,8 @@ export abstract class Definitions extends RecordReader {
   protected readonly time = new Uint32Array(2)
   protected readonly thread = new Uint32Array(2)
   private readonly frame = new Uint32Array(2)
+  /** Reports where a recording is not that of a whole program, and how the program ended, unless it exited. */
+  readonly warnings: string[] = []
   /** How many of the events were comments, which the end mark does not count. */
   protected comments = 0
 
@@ -50,7 +52,8 @@ export abstract class Definitions extends RecordReader {
     if (tag === Tag.name) return this.readName(batch, i)
     const count = NUMBERS[tag] ?? 0
     const isEnd = tag === Tag.processEnd || tag === Tag.threadEnd
-    if (count === 0 || (isEnd && this.version === OLD_VERSION) || tag === Tag.process || tag === Tag.end) {
+    const isNew = isEnd || tag === Tag.attached
+    if (count === 0 || (isNew && this.version === OLD_VERSION) || tag === Tag.process || tag === Tag.end) {
       this.malformed(`a record of unknown type 0x${tag.toString(16)}`, i)
       return -1
     }
@@ -59,6 +62,7 @@ export abstract class Definitions extends RecordReader {
     if (tag === Tag.unloaded) return this.unload(batch, i, next)
     if (tag === Tag.lost) return this.lost(batch, i, next)
     if (isEnd) return this.ended(tag, batch, i, next)
+    if (tag === Tag.attached) return this.attached(batch, i, next)
     return this.defined(next, this.defineNumbers(tag), i) ? 0 : -1
   }
 
@@ -125,6 +129,16 @@ export abstract class Definitions extends RecordReader {
     batch.time.words.set(this.time, 2 * i)
     this.input.pos = next
     return 1
+  }
+
+  /** The current process ran already: stores event i. */
+  private attached(batch: EventBatch, i: number, next: number): number {
+    const time = (Math.max(this.small(0), 0) / 1000).toFixed(3)
+    this.warnings.push(
+      `${NAME}: the recording began when the program had run for ${time} s: of its blocks from before, it has those ` +
+        'that were freed or resized since',
+    )
+    return this.comment(batch, i, `attached to a process that had run for ${time} s`, next)
   }
 
   private readChild(batch: EventBatch, i: number): number {

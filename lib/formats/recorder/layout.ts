@@ -53,6 +53,8 @@ export const Tag = {
   processEnd: 23,
   /** The current thread ends. */
   threadEnd: 24,
+  /** The current process ran already when its recording began. */
+  attached: 25,
 } as const
 
 /** This bit of the tag of an event with a stack says that it has the stack of the one before it. */
@@ -61,7 +63,7 @@ export const SAME_STACK = 0x80
 /**
  * The number of numbers in each record, by tag; for an allocation, with that of its stack. 0 for records with strings.
  */
-export const NUMBERS: readonly number[] = [0, 0, 0, 2, 2, 1, 1, 3, 5, 6, 6, 5, 6, 2, 2, 2, 0, 1, 1, 0, 3, 3, 2, 1, 1]
+export const NUMBERS: readonly number[] = [0, 0, 0, 2, 2, 1, 1, 3, 5, 6, 6, 5, 6, 2, 2, 2, 0, 1, 1, 0, 3, 3, 2, 1, 1, 1]
 
 /** How a process came to be, by its number in the record of the process: the words before that of its parent. */
 export const ORIGINS: readonly string[] = ['forked by', 'in place of', 'started by']
@@ -73,6 +75,8 @@ export const RESIDENT = 0x52
 export const EXITED = 0
 /** A signal ended the program. */
 export const SIGNALLED = 1
+/** It was still running when the recording ended. */
+export const RUNS_ON = 2
 
 /** The names of Linux's signals on x86-64 and arm64, by number. */
 export const SIGNALS: readonly string[] = (

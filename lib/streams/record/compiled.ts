@@ -49,7 +49,10 @@ export const RECORDER_LIBRARY: Native = {
   what: 'the recorder',
   name: 'recorder',
   ending: '.so',
-  sources: ['recorder/recorder.c', ...inRecorder('shared', 'state', 'threads', 'stacks', 'unwind')],
+  sources: [
+    'recorder/recorder.c',
+    ...inRecorder('shared', 'injected', 'bytes', 'state', 'threads', 'stacks', 'unwind', 'usable'),
+  ],
   options: ['-std=gnu11', '-shared', '-fPIC', '-O2', '-fno-omit-frame-pointer', '-fvisibility=hidden'],
 }
 
@@ -58,7 +61,21 @@ export const RECORDER_READER: Native = {
   what: "the recorder's reader",
   name: 'recorder-reader',
   ending: '',
-  sources: ['recorder/reader.c', ...inRecorder('shared', 'tables', 'process', 'pack', 'drain', 'processes')],
+  sources: [
+    'recorder/reader.c',
+    ...inRecorder(
+      'shared',
+      'tables',
+      'process',
+      'pack',
+      'drain',
+      'processes',
+      'injected',
+      'tracee',
+      'modules',
+      'attach',
+    ),
+  ],
   options: ['-std=gnu11', '-O2'],
 }
 

@@ -39,11 +39,13 @@ export const SETTINGS: Settings = { depth: STACK_DEPTH, drops: false, children: 
 /**
  * The arguments of the reader of heapflow's own recorder.
  * @param library the library that it loads into a program; or the memory file to make for programs that others start
+ * @param isAttached it loads the library into a process that runs already, whose number follows
  */
-export function readerWords(trace: string, library: string, settings: Settings): string[] {
+export function readerWords(trace: string, library: string, settings: Settings, isAttached = false): string[] {
   const { depth, drops, children, freeStacks } = settings
+  const letters = Object.entries({ d: drops, c: children, f: freeStacks, a: isAttached })
   // It takes a word, even if there is nothing to say.
-  return [trace, library, String(depth), `-${drops ? 'd' : ''}${children ? 'c' : ''}${freeStacks ? 'f' : ''}`]
+  return [trace, library, String(depth), `-${letters.flatMap(([letter, isSet]) => (isSet ? letter : [])).join('')}`]
 }
 
 /** A program or library that records the allocations of another program. */

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { truncated } from '../../event/error.js'
 import { sourceStream } from '../io/open-trace.js'
+import type { Attachment } from './attachment.js'
 import { Filter } from './filter.js'
 import { NOT_EXECUTABLE, NOT_FOUND, Program, type Descriptor, type Ending } from './program.js'
 import type { Launch, Recorder, Settings } from './recorders.js'
@@ -29,6 +30,8 @@ export interface Plan {
   readonly env: NodeJS.ProcessEnv
   /** The program's folder, if not that of this process. */
   readonly cwd?: string | undefined
+  /** The program runs already; its number is the only word. */
+  readonly attachment?: Attachment | undefined
 }
 
 /** A program that is being recorded. */
@@ -68,6 +71,7 @@ export class Recording {
       stdio: launch.writesToOutput === true ? [input, this.pipe.descriptor, error, output] : stdio,
       isTracer: launch.isTracer === true,
     })
+    plan.attachment?.listen(this.program.stream(2) as Readable)
     void this.program.ended.then(() => {
       this.hasForked = existsSync(`${path}.forked`)
       this.pipe.programEnded(recorder.hasChildren)
@@ -123,12 +127,12 @@ export class Recording {
   private async *bytes(): AsyncGenerator<Buffer> {
     const own = this.ownBytes()
     yield* this.filter === undefined ? own : this.filter.through(own)
-    const { recorder, words } = this.plan
+    const { recorder, words, attachment } = this.plan
     const { name, format } = recorder
     const ending: Ending = this.ending?.ending ?? (await this.program.ended)
     if (ending.error !== undefined) throw ending.error
     if (recorder.outlives === true) {
-      const error = notStarted(words[0] as string, ending, this.length)
+      const error = attachment?.failure(ending) ?? notStarted(words[0] as string, ending, this.length)
       if (error !== undefined) throw error
       return
     }
