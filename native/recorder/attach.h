@@ -425,7 +425,8 @@ static int begin_there(struct tracee *t, const struct images *images, const stru
   struct injected in, earlier = { .magic = 0 };
   uint64_t base;
   memcpy(&in, in_file(l, l->injected_at), sizeof in);
-  if (!find_originals(t, images, &in) || !find_earlier(t, images, l, &base, &earlier)) return 0;
+  /* What was left there is undone before addresses are looked up. */
+  if (!find_earlier(t, images, l, &base, &earlier) || !find_originals(t, images, &in)) return 0;
   if (!find_instruction(t, images) || !begin_calls(t)) return failure[0] != 0 ? 0 : fail("process %d has ended", t->pid);
   uint8_t *data = allocate(NULL, l->data_bytes);
   int is_done = 0;
@@ -451,8 +452,8 @@ static int begin_there(struct tracee *t, const struct images *images, const stru
       if (strcmp(l->names + l->symbols[i].st_name, hook_names[k]) == 0) in.hooks[k] = base + l->symbols[i].st_value;
   snprintf(in.path, sizeof in.path, "/proc/%d/fd/%d", getpid(), *file);
   memcpy(data + (l->injected_at - l->data_at), &in, sizeof in);
-  static const uint8_t zero[PAGE];
-  if (!write_memory(t, base + l->data_at, data, l->data_bytes) || !write_memory(t, in.alive, zero, sizeof zero)) {
+  static uint32_t first_page[PAGE / 4] = { 1 };
+  if (!write_memory(t, base + l->data_at, data, l->data_bytes) || !write_memory(t, in.alive, first_page, sizeof first_page)) {
     fail("the memory of process %d cannot be written: %s", t->pid, strerror(errno));
     goto end;
   }

@@ -1,6 +1,6 @@
 /*
- * The functions for bytes that the library needs. Those of libc are chosen by the dynamic linker for the processor, which
- * has no part in loading the library into a process that runs; and a program may have its own.
+ * The functions for bytes that the library needs. Those of libc are chosen by the dynamic linker for the processor,
+ * which has no part in loading the library into a process that runs; and a program may have its own.
  */
 #ifndef HEAPFLOW_RECORDER_BYTES_H
 #define HEAPFLOW_RECORDER_BYTES_H

@@ -358,7 +358,10 @@ static void after_fork(void) {
   ring_bell();
 }
 
-/* What else the library has that the reader has loaded, when it is called for the first time. */
+/*
+ * What else the library has that the reader has loaded, when it is called for the first time. That may be in a process
+ * that was forked since: `alive` says so, which the reader has set.
+ */
 static int begin_injected(void) {
   struct injected *in = &injected;
   control = (struct control *)in->control;
@@ -386,19 +389,19 @@ static int begin_injected(void) {
 static int begin_loaded(void) {
   alive = map_private(4096);
   threads = map_private(sizeof *threads * SLOTS);
-  return alive != NULL && threads != NULL && madvise(alive, 4096, MADV_WIPEONFORK) == 0 &&
-         read_variable(memory_path, sizeof memory_path) && open_region(memory_path, 0) &&
-         pthread_key_create(&key, thread_ends) == 0 && __register_atfork(before_fork, NULL, after_fork, NULL) == 0;
+  if (alive == NULL || threads == NULL || madvise(alive, 4096, MADV_WIPEONFORK) != 0 ||
+      !read_variable(memory_path, sizeof memory_path) || !open_region(memory_path, 0) ||
+      pthread_key_create(&key, thread_ends) != 0 || __register_atfork(before_fork, NULL, after_fork, NULL) != 0)
+    return 0;
+  alive->alive = 1;
+  return 1;
 }
 
 static NOINLINE void begin(void) {
   int error = errno, before = NOT_BEGUN;
   /* The calls that other threads make meanwhile are not recorded. */
   if (!__atomic_compare_exchange_n(&injected.state, &before, OFF, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return;
-  if (injected.is_injected ? begin_injected() : begin_loaded()) {
-    alive->alive = 1;
-    __atomic_store_n(&injected.state, ON, __ATOMIC_SEQ_CST);
-  }
+  if (injected.is_injected ? begin_injected() : begin_loaded()) __atomic_store_n(&injected.state, ON, __ATOMIC_SEQ_CST);
   errno = error;
 }
 

@@ -121,7 +121,7 @@ export class RecorderDecoder extends Definitions implements Decoder {
         `${NAME}: the program was ended by ${SIGNALS[value] ? `SIG${SIGNALS[value]}` : `signal ${value}`}`,
       )
     if (kind === RUNS_ON)
-      this.warnings.push(`${NAME}: the recording ended while the program ran on: what is live then is not leaked`)
+      this.warnings.push(`${NAME}: the recording ended while the program ran on: its live set is not leaked`)
     if (this.header !== undefined) return undefined
     this.header = headerOf(this.version)
     return new EventBatch(0, 0, this.header)

@@ -66,7 +66,7 @@ describe('faults', () => {
     ],
     ['resident bytes with a stack', [[Tag.resident | 0x80, 0, 0]], 'ERR_TRACE_MALFORMED', 'unknown type 0x96'],
     ['a wrong number of events', [end(2)], 'ERR_TRACE_MALFORMED', 'the end mark counts 2 events, and not 1'],
-    ['an unknown end', [r('end', n(2), n(0), n(1))], 'ERR_TRACE_MALFORMED', 'the end mark does not say how'],
+    ['an unknown end', [r('end', n(3), n(0), n(1))], 'ERR_TRACE_MALFORMED', 'the end mark does not say how'],
     ['no end mark', [], 'ERR_TRACE_TRUNCATED', 'the end mark is missing'],
     ['an end within a record', [[Tag.malloc, 1]], 'ERR_TRACE_TRUNCATED', 'the input ends within a record'],
   ])('%s: the event before it, and the place', (_, records, code, reason) => {
@@ -88,6 +88,7 @@ describe('faults', () => {
     [[...BEGINNING.slice(0, 7), 3], 'malformed: version 3 of the format is not known'],
     [[...BEGINNING.slice(0, 7), 1, ...PROCESS, ...r('processEnd', n(0))], 'malformed: a record of unknown type 0x17'],
     [[...BEGINNING.slice(0, 7), 1, ...PROCESS, ...r('threadEnd', n(0))], 'malformed: a record of unknown type 0x18'],
+    [[...BEGINNING.slice(0, 7), 1, ...PROCESS, ...r('attached', n(0))], 'malformed: a record of unknown type 0x19'],
     [[0x89, 0x50], 'malformed: not the beginning of a recording'],
     [[...BEGINNING, ...ONE], 'malformed: a record before that of the process'],
   ])('%j', (bytes, message) => {
@@ -120,6 +121,29 @@ test('ends of threads and processes are events of the current ones', () => {
     { kind: 'process-end', process: 2n, time: 9n },
     { kind: 'thread-destroy', thread: 7n, time: 14n },
     { kind: 'process-end', time: 14n },
+  ])
+})
+
+test('a recording of a part of a program says so', () => {
+  const decoder = new RecorderDecoder()
+  const bytes = recording(
+    PROCESS,
+    r('attached', n(5312)),
+    r('thread', n(7)),
+    r('existing', n(1), d(0x1000), n(64)),
+    r('free', n(0), d(0)),
+    r('end', n(2), n(0), n(2)),
+  )
+  const { events, error } = decodeAll(decoder, bytes)
+  expect(error).toBeUndefined()
+  expect(events).toEqual([
+    { kind: 'comment', text: 'attached to a process that had run for 5.312 s' },
+    { kind: 'existing', thread: 7n, time: 1n, address: 0x1000n, size: 64n },
+    { kind: 'free', api: 'free', thread: 7n, time: 1n, address: 0x1000n },
+  ])
+  expect(decoder.warnings).toEqual([
+    'recorder: the recording began when the program had run for 5.312 s: of its blocks from before, it has those that were freed or resized since',
+    'recorder: the recording ended while the program ran on: its live set is not leaked',
   ])
 })
 
