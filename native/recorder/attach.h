@@ -190,15 +190,14 @@ static int find_earlier(const struct tracee *t, const struct images *images, con
   FILE *maps = open_maps(t->worker);
   int is_free = 1;
   *base = 0;
+  for (size_t i = 0; i < images->count; i++) {
+    if (function_in(t, &images->list[i], INJECTED_NAME) == 0) continue;
+    if (maps != NULL) fclose(maps);
+    return fail("process %d was started with the recorder, so it is recorded already", t->pid);
+  }
   while (maps != NULL && is_free && fgets(line, sizeof line, maps) != NULL) {
     struct mapping m;
     if (!parse_mapping(line, &m) || m.offset != 0) continue;
-    /* One that the dynamic linker has loaded. */
-    const char *name = strrchr(m.path, '/');
-    if (name != NULL && strncmp(name, "/recorder", 9) == 0 && strstr(name, ".so") != NULL) {
-      fail("process %d was started with the recorder, so it is recorded already", t->pid);
-      is_free = 0;
-    }
     if (!is_library(m.path)) continue;
     struct injected in;
     struct control control;

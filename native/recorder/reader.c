@@ -191,8 +191,8 @@ static int record_attached(const char *library, const char *word) {
   for (uint32_t i = 0; i < count; i++) detach((pid_t)running[i], library);
   return out_failed ? 1 : 0;
 #else
-  fprintf(stderr, "process %s cannot be recorded: on this architecture, the recorder has to be there from the start%s\n",
-          word, library == NULL ? "" : "");
+  (void)library;
+  fprintf(stderr, "process %s was not started with hf-record, which this architecture needs\n", word);
   return CANNOT_ATTACH;
 #endif
 }

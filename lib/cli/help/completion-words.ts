@@ -49,7 +49,7 @@ export function quoted(text: string): string {
 
 /** Whether operands are a command that is run, and its arguments. */
 function runsCommand({ operands }: Command): boolean {
-  return operands?.startsWith('-- COMMAND') === true
+  return operands?.includes('-- COMMAND') === true
 }
 
 function describeCommand(command: Command, isProgram: boolean, operands: Words): Completed {

