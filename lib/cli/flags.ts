@@ -118,12 +118,14 @@ export const SUPPRESS_FLAGS: readonly Flag[] = [
     repeat: true,
   },
   { name: 'suppress-known', help: 'Leave out what the C library, its loader and GLib keep until the end' },
+  { name: 'suppress-embedded', help: 'Leave out what the program itself names, by rules that heaptrack notes' },
 ]
 
 /** The sentence of their help about it. */
 export const SUPPRESS_HELP =
   'Rules of --suppress are lines leak:PATTERN, which hold for stacks with such a function, file or module, and ' +
-  "valgrind's blocks for Memcheck:Leak."
+  "valgrind's blocks for Memcheck:Leak. Those of --suppress-embedded are in files of heaptrack, where the program has " +
+  '__lsan_default_suppressions().'
 
 /** Chooses the format of the input of commands that can read any. */
 export const FROM_FLAG: Flag = {

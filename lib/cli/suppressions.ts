@@ -5,6 +5,9 @@ import { suppressLeaks } from '../transforms/profile/suppress.js'
 import type { Statistics, Suppressed } from '../transforms/statistics/result.js'
 import { suppress } from '../transforms/statistics/suppress.js'
 import { UsageError, type Arguments } from './command.js'
+import { withEmbedded } from './embedded-suppressions.js'
+import { SUPPRESS_FLAGS } from './flags.js'
+import type { TraceInput } from './input.js'
 import { describe } from './main.js'
 import { suppressedText } from './report/summary.js'
 import { say } from './say.js'
@@ -17,9 +20,26 @@ export function suppressions(args: Arguments): Suppression[] {
   return [...args.all('suppress').flatMap(rulesOf), ...(args.has('suppress-known') ? KNOWN_SUPPRESSIONS : [])]
 }
 
-/** The rules of `--suppress` and `--suppress-known`; undefined where neither is given. @throws UsageError */
+/** The flags that leave leaks out. */
+export const SUPPRESSING = SUPPRESS_FLAGS.map(({ name }) => name)
+
+/** The rules of these flags; undefined where none is given. Those of the trace are added later. @throws UsageError */
 export function givenSuppressions(args: Arguments): Suppression[] | undefined {
-  return args.has('suppress') || args.has('suppress-known') ? suppressions(args) : undefined
+  return SUPPRESSING.some((name) => args.has(name)) ? suppressions(args) : undefined
+}
+
+/**
+ * The input of a command, which adds the rules that its trace has to others.
+ * @param rules those of the flags @returns the input, and the rules, which are complete when it was read
+ */
+export function withRules<Rules extends readonly Suppression[] | undefined>(
+  args: Arguments,
+  input: TraceInput,
+  rules: Rules,
+): { input: TraceInput; rules: Rules | Suppression[] } {
+  if (rules === undefined || !args.has('suppress-embedded')) return { input, rules }
+  const all = [...rules]
+  return { input: withEmbedded(input, all), rules: all }
 }
 
 /** A profile without the leaks that rules suppress, if there are any; it is said how much that is. */
@@ -40,10 +60,13 @@ export function saySuppressed(command: string, suppressed: Suppressed, name?: st
   say(command, `${name === undefined ? '' : `${name}: `}suppressed leaks: ${suppressedText(suppressed)}`)
 }
 
-/** Leaves leaks out, by these rules. @throws UsageError */
-export function suppressing(args: Arguments): (statistics: Statistics) => Statistics {
-  const rules = suppressions(args)
-  return (statistics) => suppress(statistics, rules)
+/** Leaves leaks out of the statistics of an input, by these rules. @throws UsageError */
+export function suppressing(
+  args: Arguments,
+  input: TraceInput,
+): { input: TraceInput; prepare: (statistics: Statistics) => Statistics } {
+  const { input: read, rules } = withRules(args, input, suppressions(args))
+  return { input: read, prepare: (statistics) => suppress(statistics, rules) }
 }
 
 function rulesOf(path: string): Suppression[] {

@@ -42,6 +42,39 @@ describe('known leaks', () => {
     expect(next.leaked).toEqual({ blocks: 1, bytes: 100 })
   })
 
+  test('are those that the program names in a file of heaptrack', async () => {
+    const { trace, page } = files()
+    const header = (version: number) =>
+      `{"kind":"header","format":"heaptrack","timeUnit":"us","layout":{"raw":true,"version":${version}}}\n`
+    const note = (text: string) => `{"kind":"comment","text":${JSON.stringify(text)}}\n`
+    const end = '{"kind":"end"}\n'
+    const late = `${TRACE}${note('S 9 leak:pool')}${end}`
+    const rules = ['S 9 leak:lost', 'S b # a comment', 'S 5 wrong', 'X ./app'].map(note).join('')
+    writeFileSync(trace, `${header(3)}${rules}${late}`)
+    const said = 'suppressed leaks: 1 block, 100 bytes, by 1 rule'
+    const stats = async (flags: string) =>
+      (await shell(`hf-stats --section summary ${flags} ${trace}`)).stdout.toString()
+    expect(await stats('--suppress-embedded')).toContain('suppressed leaks       1 block, 100 bytes, by 1 rule')
+    expect(await stats('--suppress-known')).toContain('suppressed leaks       1 block, 10 bytes, by 1 rule')
+    for (const command of [
+      'hf-profile --to collapsed --value live-bytes',
+      `hf-report -o ${page}`,
+      `hf-diff ${trace}`,
+      `hf-diff --to html -o ${page} ${trace}`,
+    ])
+      expect((await shell(`${command} --suppress-embedded ${trace}`)).stderr).toContain(said)
+    const check = await shell(`hf-check --max-leaked 11 --suppress-embedded ${trace}`)
+    expect([check.code, check.stdout.toString()]).toEqual([
+      0,
+      expect.stringContaining('Suppressed leaks: 1 block, 100'),
+    ])
+    // Before version 3, strings have no length.
+    writeFileSync(trace, `${header(2)}${note('S leak:pool')}${TRACE}${end}`)
+    expect(await stats('--suppress-embedded')).toContain('suppressed leaks       1 block, 1 byte, by 1 rule')
+    writeFileSync(trace, `${header(2).replace('heaptrack', 'other')}${note('S leak:pool')}${TRACE}${end}`)
+    expect(await stats('--suppress-embedded')).toContain('suppressed leaks       0 blocks, 0 bytes')
+  })
+
   test('are not in a page, which says so and has no trace', async () => {
     const { trace, flags, page } = files()
     for (const command of [

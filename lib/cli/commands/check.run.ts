@@ -15,7 +15,7 @@ import { checkSarif } from '../report/check/sarif.js'
 import { checkText } from '../report/check/text.js'
 import { collected } from '../report/profile-of.js'
 import { ownFrames, refuseRowFlags, rowNames } from '../row-names.js'
-import { suppressions } from '../suppressions.js'
+import { suppressions, withRules } from '../suppressions.js'
 
 /** The exit status of each verdict. */
 const STATUS: Readonly<Record<Verdict, number>> = { within: 0, beyond: 1, unknown: 3 }
@@ -39,8 +39,10 @@ export async function runCheck(args: Arguments): Promise<void> {
   const output = outputOf(args, inputs, false)
   // Whatever fails from here on, the budgets were not checked.
   process.exitCode = UNREADABLE
-  const measured = async (path: string) =>
-    collected('hf-check', traceInput(path), new CheckCollector(groups, path, own, rules), ({ profile }) => profile)
+  const measured = async (path: string) => {
+    const { input, rules: all } = withRules(args, traceInput(path), rules)
+    return collected('hf-check', input, new CheckCollector(groups, path, own, all), ({ profile }) => profile)
+  }
   const [next, old] = [[], []] as [Awaited<ReturnType<typeof measured>>[], Awaited<ReturnType<typeof measured>>[]]
   for (const path of runs) next.push(await measured(path))
   for (const path of baseline) old.push(await measured(path))

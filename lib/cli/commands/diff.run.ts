@@ -9,7 +9,7 @@ import { differenceJson, differenceStacks, differenceText, type DiffOrder } from
 import { profileOf } from '../report/profile-of.js'
 import { writeReport, type ReportJob } from '../report/report-job.js'
 import { refuseRowFlags, rowNames } from '../row-names.js'
-import { givenSuppressions, sayingSuppressed } from '../suppressions.js'
+import { givenSuppressions, sayingSuppressed, withRules } from '../suppressions.js'
 
 /** Runs `hf-diff`. @throws UsageError */
 export async function runDiff(args: Arguments): Promise<void> {
@@ -32,9 +32,10 @@ export async function runDiff(args: Arguments): Promise<void> {
   const names = rowNames(args)
   const output = outputOf(args, [old, next], false)
   const threadRoot = args.has('thread-root')
-  const rules = givenSuppressions(args)
+  const given = givenSuppressions(args)
   const read = async (path: string) => {
-    const profile = await profileOf('hf-diff', namedInput(path, args), { threadRoot })
+    const { input, rules } = withRules(args, namedInput(path, args), given)
+    const profile = await profileOf('hf-diff', input, { threadRoot })
     return sayingSuppressed('hf-diff', profile, rules, { name: path, roots: threadRoot ? 1 : 0 })
   }
   const before = await read(old)
@@ -59,6 +60,7 @@ async function writePage(args: Arguments, old: string, input: string): Promise<v
   if (other !== undefined) throw new UsageError(`--${other} and --to html cannot be combined`)
   refuseRowFlags(args, 'to')
   const match = (args.value('match') ?? 'names') as ProfileMatch
+  const rules = givenSuppressions(args)
   const job: ReportJob = {
     command: 'hf-diff',
     input,
@@ -66,8 +68,7 @@ async function writePage(args: Arguments, old: string, input: string): Promise<v
     match,
     trace: undefined,
     embed: 0,
-    rules: givenSuppressions(args),
-    read: (path) => namedInput(path, args),
+    read: (path) => withRules(args, namedInput(path, args), rules),
     isDifference: true,
   }
   // A page on a terminal is of no use.

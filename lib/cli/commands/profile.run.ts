@@ -13,7 +13,7 @@ import { outputOf } from '../output.js'
 import { runTrace } from '../pipeline.js'
 import { ProfileReport } from '../report/profile-report.js'
 import { ownFrames } from '../row-names.js'
-import { givenSuppressions, sayingSuppressed } from '../suppressions.js'
+import { givenSuppressions, sayingSuppressed, withRules } from '../suppressions.js'
 
 /** Runs `hf-profile`. @throws UsageError */
 export async function runProfile(args: Arguments): Promise<void> {
@@ -36,7 +36,7 @@ export async function runProfile(args: Arguments): Promise<void> {
   const own = ownFrames(args)
   const threadRoot = args.has('thread-root')
   const roots = threadRoot ? 1 : 0
-  const rules = suppressionsFor(args, format.name, value)
+  const { input: read, rules } = withRules(args, namedInput(input, args), suppressionsFor(args, format.name, value))
   const options = { name: input === '-' ? 'trace' : basename(input), lines, ...(value !== undefined && { value }) }
   const stage = new ProfileReport({
     collector: new ProfileCollector({ at: momentOf(args), threadRoot }),
@@ -50,7 +50,7 @@ export async function runProfile(args: Arguments): Promise<void> {
   })
   await runTrace({
     command: 'hf-profile',
-    input: namedInput(input, args),
+    input: read,
     through: stage,
     output: { path, compression },
     isWhole: compression === 'gzip',

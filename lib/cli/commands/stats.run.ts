@@ -4,6 +4,7 @@ import type { Statistics } from '../../transforms/statistics/result.js'
 import { joinTimeline } from '../../transforms/statistics/timeline.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { MAX_TIMELINE_ROWS, type SITE_GROUPS, TOP, TSV_SECTIONS } from '../defaults.js'
+import { SUPPRESS_FLAGS } from '../flags.js'
 import { inputOperand, traceInput } from '../input.js'
 import { isTerminal } from '../is-terminal.js'
 import { namedInput } from '../named-input.js'
@@ -28,25 +29,28 @@ const NAMELESS = ['mpatrol', 'table', 'every', 'allocator']
 const FORMS = ['json', 'tsv', 'mpatrol', 'table'] as const
 
 /** The flags that leave leaks out. */
-const SUPPRESS = ['suppress', 'suppress-known']
+const SUPPRESS = SUPPRESS_FLAGS.map(({ name }) => name)
 
 /** Runs `hf-stats`. @throws UsageError */
 export async function runStats(args: Arguments): Promise<void> {
   // Most reports are of all leaks.
   const isSuppressing = SUPPRESS.some((flag) => args.has(flag))
-  const prepare = isSuppressing ? (await import('../suppressions.js')).suppressing(args) : (all: Statistics) => all
-  const stage = reportStage(args, prepare)
   const { operands } = args
   if (operands.length > 1) {
     const line = operands.length > 3 ? 'hf-merge FILE ... | hf-stats' : `hf-merge ${operands.join(' ')} | hf-stats`
     throw new UsageError(`the input is one trace, not ${operands.length}: merge them first, as in \`${line}\``)
   }
-  const input = inputOperand(args)
+  const path = inputOperand(args)
+  const whole = NAMELESS.some((flag) => args.has(flag)) ? traceInput(path) : namedInput(path, args)
+  const { input, prepare } = isSuppressing
+    ? (await import('../suppressions.js')).suppressing(args, whole)
+    : { input: whole, prepare: (all: Statistics) => all }
+  const stage = reportStage(args, prepare)
   await runTrace({
     command: 'hf-stats',
-    input: NAMELESS.some((flag) => args.has(flag)) ? traceInput(input) : namedInput(input, args),
+    input,
     through: stage,
-    output: outputOf(args, [input], false),
+    output: outputOf(args, [path], false),
     progress: !args.has('every'),
   })
 }

@@ -17,7 +17,7 @@ import { namedInput } from '../named-input.js'
 import { runTrace, type TraceRun } from '../pipeline.js'
 import { say } from '../say.js'
 import { showPage, type ShowOptions } from '../show-page.js'
-import { givenSuppressions, sayingSuppressed, saySuppressed } from '../suppressions.js'
+import { givenSuppressions, sayingSuppressed, saySuppressed, withRules } from '../suppressions.js'
 import { profileOf } from './profile-of.js'
 import { ProfileReport } from './profile-report.js'
 
@@ -33,10 +33,11 @@ export interface ReportJob {
   readonly trace: number | undefined
   /** The page has the trace in it if that has at most so many bytes in the compact format; 0 leaves it out. */
   readonly embed: number
-  /** The leaks that are left out; undefined if none may be. The page has no trace in it then. */
-  readonly rules: readonly Suppression[] | undefined
-  /** How a file is read. */
-  readonly read: (path: string) => TraceInput
+  /**
+   * How a file is read, and the leaks that are left out, which are complete when it was read; undefined if none may be.
+   * The page has no trace in it then.
+   */
+  readonly read: (path: string) => { input: TraceInput; rules: readonly Suppression[] | undefined }
   /** The page begins with the comparison. */
   readonly isDifference?: boolean
 }
@@ -51,9 +52,9 @@ export function reportJob(command: string, args: Arguments): ReportJob {
   const trace = text === undefined ? undefined : wholeNumber('trace', text)
   if (trace === 0) throw new UsageError('--trace counts from 1')
   const embed = embedSize(args.value('embed'))
-  const read = (path: string) => namedInput(path, args)
   const rules = givenSuppressions(args)
-  return { command, input, old, match: (args.value('match') ?? 'names') as ProfileMatch, trace, embed, rules, read }
+  const read = (path: string) => withRules(args, namedInput(path, args), rules)
+  return { command, input, old, match: (args.value('match') ?? 'names') as ProfileMatch, trace, embed, read }
 }
 
 function embedSize(text: string | undefined): number {
@@ -74,13 +75,11 @@ interface Taken {
 
 /** Writes a report as a page. @param output where, or what takes it */
 export async function writeReport(job: ReportJob, output: TraceRun['output']): Promise<void> {
-  const { command, input, old, match, trace, rules, read, isDifference } = job
+  const { command, input, old, match, trace, isDifference } = job
+  const { input: source, rules } = job.read(input)
   // The page knows no rules: the parts of the trace that it shows would have the leaks.
   const embed = rules === undefined ? job.embed : 0
-  const before =
-    old === undefined
-      ? undefined
-      : sayingSuppressed(command, await profileOf(command, read(old)), rules, { name: nameOf(old) })
+  const before = old === undefined ? undefined : await profileBefore(job, old)
   const figures = new ReportCollector()
   const copying = embed === 0 ? undefined : new (await import('../../exports/report/trace-copy.js')).TraceCopy(embed)
   const collector = {
@@ -114,7 +113,13 @@ export async function writeReport(job: ReportJob, output: TraceRun['output']): P
     write,
     ...(trace !== undefined && { trace }),
   })
-  await runTrace({ command, input: read(input), through: stage, output })
+  await runTrace({ command, input: source, through: stage, output })
+}
+
+/** The profile of the trace that another one is compared with. */
+async function profileBefore({ command, read }: ReportJob, path: string): Promise<Profile> {
+  const { input, rules } = read(path)
+  return sayingSuppressed(command, await profileOf(command, input), rules, { name: nameOf(path) })
 }
 
 /** Shows a report in the browser. If the trace is truncated, what was read of it is shown. */

@@ -5,7 +5,7 @@ import { LAST_LINE } from '../../text/last-line.js'
 export const info: FormatInfo = {
   name: 'heaptrack',
   title: 'heaptrack',
-  extensions: ['.heaptrack', '.heaptrack.raw'],
+  extensions: ['.heaptrack', '.heaptrack.raw', '.raw'],
   binary: false,
   decodeOptions: LAST_LINE,
   encodeOptions: {

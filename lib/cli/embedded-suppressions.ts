@@ -1,0 +1,81 @@
+import type { EventBatch } from '../event/batch.js'
+import { chain } from '../event/chain.js'
+import { FieldBit, Kind } from '../event/fields.js'
+import type { TraceHeader } from '../event/header.js'
+import type { BatchTransform } from '../event/stage.js'
+import { parseSuppressions, type Suppression } from '../names/suppressions.js'
+import type { TraceInput } from './input.js'
+
+/** A line of heaptrack with a rule: a comment of its traces. From version 3 on, a string has its length before it. */
+const LINE = /^S (.*)$/s
+const SIZED = /^S [0-9a-f]+ (.*)$/s
+const SIZED_VERSION = 3
+/** The most rules of a trace. */
+const MOST = 1000
+const HAS_TEXT = FieldBit.text
+
+/**
+ * An input whose trace adds the rules that the program had built in, as `__lsan_default_suppressions()`, to others.
+ * heaptrack notes them before the first allocation.
+ */
+export function withEmbedded(input: TraceInput, rules: Suppression[]): TraceInput {
+  return {
+    ...input,
+    read: (bytes, emitter, through) =>
+      input.read(bytes, emitter, chain(new EmbeddedRules(rules, through.countsInfos === true), through)),
+  }
+}
+
+/** Finds the rules in the events that pass. */
+class EmbeddedRules implements BatchTransform {
+  readonly warnings: string[] = []
+  private batch: EventBatch | null = null
+  private header: TraceHeader | undefined
+  private isBefore = false
+  private found = 0
+
+  constructor(
+    private readonly rules: Suppression[],
+    readonly countsInfos: boolean,
+  ) {}
+
+  feed(batch: EventBatch): void {
+    this.batch = batch
+    if (batch.header !== this.header) {
+      this.header = batch.header
+      this.isBefore = batch.header.format === 'heaptrack'
+    }
+    for (let i = 0; this.isBefore && i < batch.count; i++) {
+      if (batch.kind[i] !== Kind.comment) this.isBefore = false
+      else if (((batch.mask[i] as number) & HAS_TEXT) !== 0) this.take(batch.strings.text(batch.text[i] as number))
+    }
+  }
+
+  next(): EventBatch | null {
+    const { batch } = this
+    this.batch = null
+    return batch
+  }
+
+  end(): void {
+    // Every batch has passed.
+  }
+
+  endTruncated(): void {
+    // Every batch has passed.
+  }
+
+  private take(text: string): void {
+    const version = this.header?.layout?.['version']
+    const line = (typeof version === 'number' && version >= SIZED_VERSION ? SIZED : LINE).exec(text)?.[1]
+    if (line === undefined || this.found === MOST) return
+    try {
+      const [rule] = parseSuppressions(line)
+      if (rule === undefined) return
+      this.found++
+      this.rules.push(rule)
+    } catch {
+      // It is no rule: the program may say anything there.
+    }
+  }
+}
