@@ -16,7 +16,7 @@ import {
   roundUp,
   WEIGHTED_BUDDY,
 } from './settings'
-import { insert, lowest, remove } from './tree'
+import { exactly, insert, lowest, remove } from './tree'
 
 /** An area: its tree of free blocks, the blocks on its stack, its end, and the end of what it has from the system. */
 const TREE: usize = 0
@@ -216,8 +216,8 @@ function merge(area: usize, at: u64, size: u64): void {
     const entry = PATH + (--depth << 4)
     const other = load<u64>(entry)
     const otherSize = load<u64>(entry, 8)
-    const node = lowest(load<u32>(area, TREE), otherSize, other)
-    if (node == 0 || load<u64>(nodeAt(node), AT) != other || load<u64>(nodeAt(node), SIZE) != otherSize) break
+    const node = exactly(load<u32>(area, TREE), otherSize, other)
+    if (node == 0) break
     drop(area, node)
     at = min(at, other)
     size += otherSize

@@ -24,7 +24,7 @@ import {
   smallest,
   trim,
 } from './settings'
-import { firstFrom, foundRank, insert, lowest, rank, remove, replace, treeCount } from './tree'
+import { firstFrom, foundRank, insert, lowest, rank, remove, replace, replaceFound, treeCount } from './tree'
 
 /** A heap: its tree of free segments, its last segment, its end, and the end of what it has from the system. */
 const TREE: usize = 0
@@ -141,7 +141,7 @@ function mergeWaiting(heap: usize): void {
 
 /**
  * Merges a segment with a free neighbour that has the right place in the tree already.
- * @returns false if it has none, or two, or is the last segment
+ * @returns false if it has none, or is the last segment
  */
 function mergeInPlace(heap: usize, node: u32): bool {
   const at = nodeAt(node)
@@ -149,7 +149,9 @@ function mergeInPlace(heap: usize, node: u32): bool {
   const after = load<u32>(at, NEXT)
   if (after == 0) return false
   const isBefore = before != 0 && (load<u32>(nodeAt(before), STATE) & FREE) != 0
-  if (isBefore == ((load<u32>(nodeAt(after), STATE) & FREE) != 0)) return false
+  const isAfter = (load<u32>(nodeAt(after), STATE) & FREE) != 0
+  if (isBefore && isAfter) absorb(heap, node, after)
+  else if (!isBefore && !isAfter) return false
   const other = isBefore ? before : after
   const size = load<u64>(nodeAt(other), SIZE)
   if (isBefore) store<u64>(at, load<u64>(nodeAt(before), AT), AT)
@@ -157,6 +159,14 @@ function mergeInPlace(heap: usize, node: u32): bool {
   listInstead(heap, other, size, node, load<u64>(at, AT))
   detach(heap, other)
   return true
+}
+
+/** A segment takes over the free one after it. */
+function absorb(heap: usize, node: u32, after: u32): void {
+  const at = nodeAt(node)
+  unlist(heap, after)
+  store<u64>(at, load<u64>(at, SIZE) + load<u64>(nodeAt(after), SIZE), SIZE)
+  detach(heap, after)
 }
 
 /** A segment in no tree is free: merges it with its neighbours. */
@@ -171,11 +181,7 @@ function merge(heap: usize, node: u32): void {
     detach(heap, before)
   }
   const after = load<u32>(at, NEXT)
-  if (after != 0 && (load<u32>(nodeAt(after), STATE) & FREE) != 0) {
-    unlist(heap, after)
-    store<u64>(at, load<u64>(at, SIZE) + load<u64>(nodeAt(after), SIZE), SIZE)
-    detach(heap, after)
-  }
+  if (after != 0 && (load<u32>(nodeAt(after), STATE) & FREE) != 0) absorb(heap, node, after)
   if (load<u32>(heap, LAST) != node) return list(heap, node, newKey())
   store<u64>(heap, load<u64>(at, AT), TOP)
   detach(heap, node)
@@ -289,13 +295,15 @@ export function fitAllocate(heap: usize, size: u64, alignment: u64): u32 {
   return node
 }
 
-/** Allocates the first part of a free segment; the rest has its place in the tree. */
+/** Allocates the first part of the free segment that was found; the rest has its place in the tree. */
 function divide(heap: usize, node: u32, size: u64): u32 {
   const has = load<u64>(nodeAt(node), SIZE)
   const end = load<u64>(nodeAt(node), AT) + size
   const rest = attach(heap, node, end, has - size)
   store<u64>(nodeAt(node), size, SIZE)
-  listInstead(heap, node, has, rest, isByAddress() ? end : load<u64>(nodeAt(node), KEY))
+  store<u32>(nodeAt(node), 0, STATE)
+  store<u32>(nodeAt(rest), FREE, STATE)
+  replaceFound(load<u32>(heap, TREE), has, rest, isByAddress() ? end : load<u64>(nodeAt(node), KEY))
   store<u32>(heap, load<u32>(heap, BLOCKS) + 1, BLOCKS)
   store<u64>(heap, end, ROVER)
   return node

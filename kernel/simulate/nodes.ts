@@ -40,6 +40,13 @@ export function nodeAt(node: u32): usize {
   return nodes + <usize>node * NODE
 }
 
+/** Reads a node, if there is one with this number, and its neighbours' numbers, so that it is in the processor's cache. */
+// @ts-ignore: decorator
+@inline
+export function neighboursAhead(node: u32): u64 {
+  return <u64>node * NODE < <u64>end ? load<u64>(nodeAt(node), PREVIOUS) : 0
+}
+
 /** Discards all nodes. @returns false if memory is exhausted */
 export function clearNodes(): bool {
   if (nodes != 0) giveRoom(nodes, log)

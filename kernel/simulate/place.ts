@@ -28,6 +28,7 @@ import {
   OUTCOME_MOVED,
   OUTCOME_NONE,
 } from '../shared/event'
+import { AHEAD, readAhead } from './ahead'
 import {
   arenaAllocate,
   arenaRelease,
@@ -103,6 +104,8 @@ const HEAPS: usize = memory.data(262144)
 export let heaps: u32 = 0
 /** An aligned block is at an address that is a multiple of at most this. */
 const MOST_ALIGNMENT: u64 = 1 << 32
+/** With more blocks, what rows need is read ahead. */
+const MANY: u32 = 4096
 /** The nodes that one event can need. */
 const NODES: u32 = 256
 
@@ -319,7 +322,9 @@ export function placeRows(rows: u32): u32 {
     fault = EXHAUSTED
     return 0
   }
+  const isLarge = policy != IDEAL && numbers > MANY
   for (let row: usize = 0; row < <usize>rows; row++) {
+    if (isLarge && row % AHEAD == 0) readAhead(row, min(row + AHEAD, <usize>rows), B_PLACE, policy < BINARY_BUDDY)
     store<u64>(FREED_BEFORE + (row << 3), 0)
     if (policy == PTMALLOC) enterThreadOf(row)
     const kind = load<u8>(KIND + row)

@@ -5,22 +5,25 @@
 import { giveRoom, takeRoom } from '../live/room'
 import { KEY, KEY2, nodeAt, SIZE } from './nodes'
 
-/** A page: the number of its entries, its level, and the entries. */
+/** A page: the number of its entries, its level, and for each entry its lowest keys, */
 const ENTRIES: usize = 0
 const LEVEL: usize = 4
-const FIRST: usize = 16
-/** An entry: the lowest keys, the largest size, the number of nodes, and the page below, or the node at level 0. */
-const E_KEY: usize = 0
-const E_KEY2: usize = 8
-const E_MAX: usize = 16
-const E_COUNT: usize = 24
-const E_BELOW: usize = 28
-const ENTRY: u32 = 5
-const MOST_ENTRIES: u32 = 16
-const PAGE: u32 = 528
+const KEYS: usize = 8
+/** the largest size, */
+const MAXES: usize = 128
+const KEYS2: usize = 256
+/** the number of nodes, and the page below, or the node at level 0. */
+const COUNTS: usize = 384
+const BELOWS: usize = 448
+const MOST_ENTRIES: u32 = 15
+/** The size of a page, as a logarithm. Pages begin at lines of the processor's cache. */
+const PAGE_LOG: u32 = 9
 /** A page with fewer entries is joined with its neighbour if both have at most so many. */
 const FEW: u32 = 5
 const JOINED: u32 = 12
+
+/** By level, the page and the entry on the way to the node that `firstFrom` has found. */
+const WAY: usize = memory.data(8 * 16)
 
 const FEWEST: u32 = 19
 const MOST: u32 = 31
@@ -36,16 +39,16 @@ export function clearTrees(): bool {
   if (pages != 0) giveRoom(pages, log)
   log = FEWEST
   pages = takeRoom(log)
-  end = PAGE
+  end = 1 << PAGE_LOG
   unused = 0
   if (pages == 0) return false
-  memory.fill(pages, 0, PAGE)
+  memory.fill(pages, 0, 1 << PAGE_LOG)
   return true
 }
 
 /** Makes sure that there is room for new pages. @returns false if memory is exhausted */
 export function makeTrees(wanted: u32): bool {
-  while (<u64>end + <u64>wanted * PAGE > (<u64>1) << log) {
+  while (<u64>end + ((<u64>wanted) << PAGE_LOG) > (<u64>1) << log) {
     if (log >= MOST) return false
     const grown = takeRoom(log + 1)
     if (grown == 0) return false
@@ -60,21 +63,53 @@ export function makeTrees(wanted: u32): bool {
 // @ts-ignore: decorator
 @inline
 function pageAt(page: u32): usize {
-  return pages + <usize>page * PAGE
+  return pages + ((<usize>page) << PAGE_LOG)
 }
 
 // @ts-ignore: decorator
 @inline
-function entryAt(at: usize, i: u32): usize {
-  return at + FIRST + ((<usize>i) << ENTRY)
+function keyOf(at: usize, i: u32): u64 {
+  return load<u64>(at + ((<usize>i) << 3), KEYS)
+}
+
+// @ts-ignore: decorator
+@inline
+function mostOf(at: usize, i: u32): u64 {
+  return load<u64>(at + ((<usize>i) << 3), MAXES)
+}
+
+// @ts-ignore: decorator
+@inline
+function belowOf(at: usize, i: u32): u32 {
+  return load<u32>(at + ((<usize>i) << 2), BELOWS)
+}
+
+// @ts-ignore: decorator
+@inline
+function setKeys(at: usize, i: u32, key: u64, key2: u64): void {
+  store<u64>(at + ((<usize>i) << 3), key, KEYS)
+  store<u64>(at + ((<usize>i) << 3), key2, KEYS2)
+}
+
+// @ts-ignore: decorator
+@inline
+function setMost(at: usize, i: u32, most: u64): void {
+  store<u64>(at + ((<usize>i) << 3), most, MAXES)
+}
+
+// @ts-ignore: decorator
+@inline
+function addCount(at: usize, i: u32, more: i32): void {
+  const here = at + ((<usize>i) << 2)
+  store<u32>(here, load<u32>(here, COUNTS) + more, COUNTS)
 }
 
 function newPage(level: u32): u32 {
   let page = unused
   if (page != 0) unused = load<u32>(pageAt(page))
   else {
-    page = end / PAGE
-    end += PAGE
+    page = end >> PAGE_LOG
+    end += 1 << PAGE_LOG
   }
   store<u32>(pageAt(page), 0, ENTRIES)
   store<u32>(pageAt(page), level, LEVEL)
@@ -86,90 +121,100 @@ function dropPage(page: u32): void {
   unused = page
 }
 
-/** The number of entries whose keys are not above these. */
+/**
+ * The number of entries whose keys are not above these. All keys of a tree are below 2^63, or none.
+ */
 // @ts-ignore: decorator
 @inline
 function upTo(at: usize, key: u64, key2: u64): u32 {
-  let low: u32 = 0
-  let high = load<u32>(at, ENTRIES)
-  while (low < high) {
-    const middle = (low + high) >> 1
-    const entry = entryAt(at, middle)
-    const here = load<u64>(entry, E_KEY)
-    if (here < key || (here == key && load<u64>(entry, E_KEY2) <= key2)) low = middle + 1
-    else high = middle
-  }
-  return low
+  const n = load<u32>(at, ENTRIES)
+  const pairs = at + ((<usize>(n & ~1)) << 3)
+  const wanted = i64x2.splat(<i64>key)
+  let below = i64x2.splat(0)
+  for (let here = at; here < pairs; here += 16)
+    below = i64x2.sub(below, i64x2.lt_s(v128.load(here, KEYS), wanted))
+  let count = <u32>(i64x2.extract_lane(below, 0) + i64x2.extract_lane(below, 1))
+  if ((n & 1) != 0 && <i64>keyOf(at, n - 1) < <i64>key) count++
+  while (count < n && keyOf(at, count) == key && load<u64>(at + ((<usize>count) << 3), KEYS2) <= key2) count++
+  return count
 }
 
 function maxOf(at: usize): u64 {
   let most: u64 = 0
-  const last = entryAt(at, load<u32>(at, ENTRIES))
-  for (let entry = entryAt(at, 0); entry < last; entry += 1 << ENTRY) most = max(most, load<u64>(entry, E_MAX))
+  const last = at + ((<usize>load<u32>(at, ENTRIES)) << 3)
+  for (let here = at; here < last; here += 8) most = max(most, load<u64>(here, MAXES))
   return most
 }
 
-function countOf(at: usize): u32 {
+/** The number of nodes below the first entries. */
+// @ts-ignore: decorator
+@inline
+function countBefore(at: usize, i: u32): u32 {
   let count: u32 = 0
-  const last = entryAt(at, load<u32>(at, ENTRIES))
-  for (let entry = entryAt(at, 0); entry < last; entry += 1 << ENTRY) count += load<u32>(entry, E_COUNT)
+  const last = at + ((<usize>i) << 2)
+  for (let here = at; here < last; here += 4) count += load<u32>(here, COUNTS)
   return count
 }
 
 // @ts-ignore: decorator
 @inline
-function copyEntry(to: usize, from: usize): void {
-  v128.store(to, v128.load(from))
-  v128.store(to, v128.load(from, 16), 16)
+function copyEntry(to: usize, i: u32, from: usize, j: u32): void {
+  fill(to, i, keyOf(from, j), load<u64>(from + ((<usize>j) << 3), KEYS2), mostOf(from, j), 0, belowOf(from, j))
+  store<u32>(to + ((<usize>i) << 2), load<u32>(from + ((<usize>j) << 2), COUNTS), COUNTS)
 }
 
-function fill(entry: usize, key: u64, key2: u64, most: u64, count: u32, below: u32): void {
-  store<u64>(entry, key, E_KEY)
-  store<u64>(entry, key2, E_KEY2)
-  store<u64>(entry, most, E_MAX)
-  store<u32>(entry, count, E_COUNT)
-  store<u32>(entry, below, E_BELOW)
+// @ts-ignore: decorator
+@inline
+function fill(at: usize, i: u32, key: u64, key2: u64, most: u64, count: u32, below: u32): void {
+  setKeys(at, i, key, key2)
+  setMost(at, i, most)
+  store<u32>(at + ((<usize>i) << 2), count, COUNTS)
+  store<u32>(at + ((<usize>i) << 2), below, BELOWS)
 }
 
 /** Sets an entry to what is in the page below it. */
-function describe(entry: usize, below: u32): void {
-  const at = pageAt(below)
-  const first = entryAt(at, 0)
-  fill(entry, load<u64>(first, E_KEY), load<u64>(first, E_KEY2), maxOf(at), countOf(at), below)
+function describe(at: usize, i: u32, below: u32): void {
+  const from = pageAt(below)
+  fill(at, i, keyOf(from, 0), load<u64>(from, KEYS2), maxOf(from), countBefore(from, load<u32>(from, ENTRIES)), below)
 }
 
 /** Makes a gap for an entry. */
-function open(at: usize, i: u32): usize {
+function open(at: usize, i: u32): void {
   const n = load<u32>(at, ENTRIES)
-  const gap = entryAt(at, i)
-  for (let entry = entryAt(at, n); entry > gap; entry -= 1 << ENTRY) copyEntry(entry, entry - (1 << ENTRY))
+  for (let j = n; j > i; j--) copyEntry(at, j, at, j - 1)
   store<u32>(at, n + 1, ENTRIES)
-  return gap
 }
 
 function erase(at: usize, i: u32): void {
   const n = load<u32>(at, ENTRIES) - 1
-  const last = entryAt(at, n)
-  for (let entry = entryAt(at, i); entry < last; entry += 1 << ENTRY) copyEntry(entry, entry + (1 << ENTRY))
+  for (let j = i; j < n; j++) copyEntry(at, j, at, j + 1)
   store<u32>(at, n, ENTRIES)
 }
 
+/** A new page after the one that has got an entry, 0 if there is none; and where that entry is. */
 let half: u32 = 0
+let gapPage: usize = 0
+let gap: u32 = 0
 
-/** The gap for an entry in a page, or in `half`, a new page after it, if the page is full; otherwise `half` is 0. */
-function gapIn(page: u32, i: u32): usize {
+/** Makes a gap for an entry in a page, or in a new page after it, if the page is full. */
+function makeGap(page: u32, i: u32): void {
   const at = pageAt(page)
   half = 0
+  gapPage = at
+  gap = i
   if (load<u32>(at, ENTRIES) < MOST_ENTRIES) return open(at, i)
   half = newPage(load<u32>(at, LEVEL))
   const other = pageAt(half)
   // Keys often rise: the last place of a page is followed by an empty page.
-  const kept: u32 = i == MOST_ENTRIES ? MOST_ENTRIES : MOST_ENTRIES / 2
+  const kept: u32 = i == MOST_ENTRIES ? MOST_ENTRIES : (MOST_ENTRIES + 1) / 2
   const n = MOST_ENTRIES - kept
-  for (let j: u32 = 0; j < n; j++) copyEntry(entryAt(other, j), entryAt(at, kept + j))
+  for (let j: u32 = 0; j < n; j++) copyEntry(other, j, at, kept + j)
   store<u32>(at, kept, ENTRIES)
   store<u32>(other, n, ENTRIES)
-  return i < kept ? open(at, i) : open(other, i - kept)
+  if (i < kept) return open(at, i)
+  gapPage = other
+  gap = i - kept
+  open(other, gap)
 }
 
 /** @returns a new page after the page, 0 if there is none */
@@ -177,26 +222,24 @@ function insertInto(page: u32, node: u32, key: u64, key2: u64, size: u64): u32 {
   const at = pageAt(page)
   let i = upTo(at, key, key2)
   if (load<u32>(at, LEVEL) == 0) {
-    fill(gapIn(page, i), key, key2, size, 1, node)
+    makeGap(page, i)
+    fill(gapPage, gap, key, key2, size, 1, node)
     return half
   }
   if (i > 0) i--
-  const entry = entryAt(at, i)
-  const below = load<u32>(entry, E_BELOW)
+  const below = belowOf(at, i)
   const made = insertInto(below, node, key, key2, size)
   if (made == 0) {
-    const first = entryAt(pageAt(below), 0)
-    store<u64>(entry, load<u64>(first, E_KEY), E_KEY)
-    store<u64>(entry, load<u64>(first, E_KEY2), E_KEY2)
-    store<u32>(entry, load<u32>(entry, E_COUNT) + 1, E_COUNT)
-    store<u64>(entry, max(load<u64>(entry, E_MAX), size), E_MAX)
+    const from = pageAt(below)
+    setKeys(at, i, keyOf(from, 0), load<u64>(from, KEYS2))
+    addCount(at, i, 1)
+    if (size > mostOf(at, i)) setMost(at, i, size)
     return 0
   }
-  describe(entry, below)
-  const gap = gapIn(page, i + 1)
-  const other = half
-  describe(gap, made)
-  return other
+  describe(at, i, below)
+  makeGap(page, i + 1)
+  describe(gapPage, gap, made)
+  return half
 }
 
 /** Adds a node. @returns the tree with it */
@@ -209,8 +252,8 @@ export function insert(tree: u32, node: u32, key: u64, key2: u64): u32 {
   if (made == 0) return first
   const top = newPage(load<u32>(pageAt(first), LEVEL) + 1)
   store<u32>(pageAt(top), 2, ENTRIES)
-  describe(entryAt(pageAt(top), 0), first)
-  describe(entryAt(pageAt(top), 1), made)
+  describe(pageAt(top), 0, first)
+  describe(pageAt(top), 1, made)
   return top
 }
 
@@ -218,8 +261,7 @@ function removeFrom(page: u32, key: u64, key2: u64, size: u64): void {
   const at = pageAt(page)
   const i = upTo(at, key, key2) - 1
   if (load<u32>(at, LEVEL) == 0) return erase(at, i)
-  const entry = entryAt(at, i)
-  const below = load<u32>(entry, E_BELOW)
+  const below = belowOf(at, i)
   removeFrom(below, key, key2, size)
   const from = pageAt(below)
   const n = load<u32>(from, ENTRIES)
@@ -227,18 +269,17 @@ function removeFrom(page: u32, key: u64, key2: u64, size: u64): void {
     dropPage(below)
     return erase(at, i)
   }
-  update(entry, from, size)
-  store<u32>(entry, load<u32>(entry, E_COUNT) - 1, E_COUNT)
+  update(at, i, from, size)
+  addCount(at, i, -1)
   if (n < FEW) joinPages(at, i + 1 < load<u32>(at, ENTRIES) ? i : i - 1)
 }
 
 /** Corrects the keys of an entry, and its largest size, after a node of a size has gone from the page below. */
 // @ts-ignore: decorator
 @inline
-function update(entry: usize, from: usize, size: u64): void {
-  store<u64>(entry, load<u64>(from, FIRST + E_KEY), E_KEY)
-  store<u64>(entry, load<u64>(from, FIRST + E_KEY2), E_KEY2)
-  if (load<u64>(entry, E_MAX) == size) store<u64>(entry, maxOf(from), E_MAX)
+function update(at: usize, i: u32, from: usize, size: u64): void {
+  setKeys(at, i, keyOf(from, 0), load<u64>(from, KEYS2))
+  if (mostOf(at, i) == size) setMost(at, i, maxOf(from))
 }
 
 /**
@@ -246,19 +287,18 @@ function update(entry: usize, from: usize, size: u64): void {
  */
 function joinPages(at: usize, i: u32): void {
   if (i == <u32>-1) return
-  const entry = entryAt(at, i)
-  const first = load<u32>(entry, E_BELOW)
-  const second = load<u32>(entryAt(at, i + 1), E_BELOW)
+  const first = belowOf(at, i)
+  const second = belowOf(at, i + 1)
   const to = pageAt(first)
   const from = pageAt(second)
   const n = load<u32>(to, ENTRIES)
   const more = load<u32>(from, ENTRIES)
   if (n + more > JOINED) return
-  for (let j: u32 = 0; j < more; j++) copyEntry(entryAt(to, n + j), entryAt(from, j))
+  for (let j: u32 = 0; j < more; j++) copyEntry(to, n + j, from, j)
   store<u32>(to, n + more, ENTRIES)
   dropPage(second)
   erase(at, i + 1)
-  describe(entry, first)
+  describe(at, i, first)
 }
 
 /** Removes a node that is in the tree, and has the size with which it was added. @returns the tree without it */
@@ -270,7 +310,7 @@ export function remove(tree: u32, node: u32): u32 {
     const n = load<u32>(at, ENTRIES)
     const level = load<u32>(at, LEVEL)
     if (n > 1 || (n == 1 && level == 0)) return tree
-    const below = n == 0 ? 0 : load<u32>(entryAt(at, 0), E_BELOW)
+    const below = n == 0 ? 0 : belowOf(at, 0)
     dropPage(tree)
     if (n == 0) return 0
     tree = below
@@ -279,12 +319,12 @@ export function remove(tree: u32, node: u32): u32 {
 
 function replaceIn(page: u32, node: u32, from: u64, size: u64, key: u64, newSize: u64): void {
   const at = pageAt(page)
-  const entry = entryAt(at, upTo(at, from, 0) - 1)
-  if (load<u32>(at, LEVEL) == 0) return fill(entry, key, 0, newSize, 1, node)
-  const below = load<u32>(entry, E_BELOW)
+  const i = upTo(at, from, 0) - 1
+  if (load<u32>(at, LEVEL) == 0) return fill(at, i, key, 0, newSize, 1, node)
+  const below = belowOf(at, i)
   replaceIn(below, node, from, size, key, newSize)
-  if (newSize > load<u64>(entry, E_MAX)) store<u64>(entry, newSize, E_MAX)
-  update(entry, pageAt(below), newSize > size ? 0 : size)
+  if (newSize > mostOf(at, i)) setMost(at, i, newSize)
+  update(at, i, pageAt(below), newSize > size ? 0 : size)
 }
 
 /**
@@ -299,6 +339,32 @@ export function replace(tree: u32, other: u32, size: u64, node: u32, key: u64): 
   replaceIn(tree, node, from, size, key, load<u64>(at, SIZE))
 }
 
+/**
+ * Puts a smaller node in the place of the one that `firstFrom` has found last, in a tree that has not changed since.
+ * @param size that of the other node @param key no other node's is between it and that of the other node
+ */
+export function replaceFound(tree: u32, size: u64, node: u32, key: u64): void {
+  const here = nodeAt(node)
+  const newSize = load<u64>(here, SIZE)
+  store<u64>(here, key, KEY)
+  store<u64>(here, 0, KEY2)
+  let below = pageAt(load<u32>(WAY))
+  let i = load<u32>(WAY, 4)
+  fill(below, i, key, 0, newSize, 1, node)
+  const top = load<u32>(pageAt(tree), LEVEL)
+  for (let level: u32 = 1; level <= top; level++) {
+    const way = WAY + ((<usize>level) << 3)
+    const at = pageAt(load<u32>(way))
+    const isFirst = i == 0
+    i = load<u32>(way, 4)
+    const most = mostOf(at, i)
+    // Above, nothing has changed.
+    if (!isFirst && most != size) return
+    update(at, i, below, size)
+    below = at
+  }
+}
+
 /** The number of nodes before the one that `firstFrom` has found. */
 export let foundRank: u32 = 0
 
@@ -306,21 +372,22 @@ export let foundRank: u32 = 0
 export function firstFrom(page: u32, key: u64, size: u64): u32 {
   const at = pageAt(page)
   const n = load<u32>(at, ENTRIES)
-  const isLowest = load<u32>(at, LEVEL) == 0
+  const level = load<u32>(at, LEVEL)
   let from: u32 = 0
   if (key != 0) {
     from = upTo(at, key, 0)
-    if (from > 0 && (!isLowest || load<u64>(entryAt(at, from - 1), E_KEY) == key)) from--
+    if (from > 0 && (level != 0 || keyOf(at, from - 1) == key)) from--
   }
   for (let i = from; i < n; i++) {
-    const entry = entryAt(at, i)
-    if (load<u64>(entry, E_MAX) < size) continue
-    const below = load<u32>(entry, E_BELOW)
+    if (mostOf(at, i) < size) continue
+    const below = belowOf(at, i)
     foundRank = 0
-    const found = isLowest ? below : firstFrom(below, i == from ? key : 0, size)
+    const found = level == 0 ? below : firstFrom(below, i == from ? key : 0, size)
     if (found == 0) continue
-    if (isLowest) foundRank = i
-    else for (let j: u32 = 0; j < i; j++) foundRank += load<u32>(entryAt(at, j), E_COUNT)
+    foundRank += level == 0 ? i : countBefore(at, i)
+    const way = WAY + ((<usize>level) << 3)
+    store<u32>(way, page)
+    store<u32>(way, i, 4)
     return found
   }
   return 0
@@ -328,20 +395,34 @@ export function firstFrom(page: u32, key: u64, size: u64): u32 {
 
 /** The first node from a pair of keys on; 0 if there is none. */
 export function lowest(page: u32, key: u64, key2: u64): u32 {
-  const at = pageAt(page)
-  const n = load<u32>(at, ENTRIES)
-  const isLowest = load<u32>(at, LEVEL) == 0
-  let i = upTo(at, key, key2)
-  if (i > 0) {
-    const entry = entryAt(at, i - 1)
-    const isSame = load<u64>(entry, E_KEY) == key && load<u64>(entry, E_KEY2) == key2
-    const below = load<u32>(entry, E_BELOW)
-    const found = !isLowest ? lowest(below, key, key2) : isSame ? below : 0
-    if (found != 0) return found
+  while (true) {
+    const at = pageAt(page)
+    const n = load<u32>(at, ENTRIES)
+    const isLowest = load<u32>(at, LEVEL) == 0
+    let i = upTo(at, key, key2)
+    if (i > 0) {
+      const isSame = keyOf(at, i - 1) == key && load<u64>(at + ((<usize>(i - 1)) << 3), KEYS2) == key2
+      const below = belowOf(at, i - 1)
+      const found = !isLowest ? lowest(below, key, key2) : isSame ? below : 0
+      if (found != 0) return found
+    }
+    if (i >= n) return 0
+    page = belowOf(at, i)
+    if (isLowest) return page
+    key = key2 = 0
   }
-  if (i >= n) return 0
-  const below = load<u32>(entryAt(at, i), E_BELOW)
-  return isLowest ? below : lowest(below, 0, 0)
+}
+
+/** The node with a pair of keys; 0 if there is none. */
+export function exactly(page: u32, key: u64, key2: u64): u32 {
+  while (true) {
+    const at = pageAt(page)
+    const i = upTo(at, key, key2)
+    if (i == 0) return 0
+    page = belowOf(at, i - 1)
+    if (load<u32>(at, LEVEL) != 0) continue
+    return keyOf(at, i - 1) == key && load<u64>(at + ((<usize>(i - 1)) << 3), KEYS2) == key2 ? page : 0
+  }
 }
 
 /** The number of nodes before a key, in a tree without second keys. */
@@ -349,17 +430,16 @@ export function rank(page: u32, key: u64): u32 {
   let count: u32 = 0
   while (true) {
     const at = pageAt(page)
-    let i = upTo(at, key, 0)
-    const isLowest = load<u32>(at, LEVEL) == 0
+    const i = upTo(at, key, 0)
     if (i == 0) return count
-    const last = entryAt(at, i - 1)
-    if (isLowest) return count + i - (load<u64>(last, E_KEY) == key ? 1 : 0)
-    for (let j: u32 = 0; j < i - 1; j++) count += load<u32>(entryAt(at, j), E_COUNT)
-    page = load<u32>(last, E_BELOW)
+    if (load<u32>(at, LEVEL) == 0) return count + i - (keyOf(at, i - 1) == key ? 1 : 0)
+    count += countBefore(at, i - 1)
+    page = belowOf(at, i - 1)
   }
 }
 
 /** The number of nodes of a tree. */
 export function treeCount(tree: u32): u32 {
-  return countOf(pageAt(tree))
+  const at = pageAt(tree)
+  return countBefore(at, load<u32>(at, ENTRIES))
 }

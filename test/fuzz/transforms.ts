@@ -257,8 +257,15 @@ function checkSimulate(batches: readonly EventBatch[], random: Random): void {
   const { batches: sized } = transform(sizes, batches)
   if (policy === 'bump' && random.oneIn(2) && areSpacesClear(batches))
     options = { ...options, ...predicted(sized, random) }
-  const plain = transform(new Simulator(options), sized)
-  expectSame('in other batches', plain, transform(new Simulator(options), recutBatches(sized, random)))
+  const simulated = (all: readonly EventBatch[]) => {
+    const simulator = new Simulator(options)
+    const out = transform(simulator, all)
+    // Otherwise each has a memory of its own until the garbage is collected.
+    simulator.dispose()
+    return out
+  }
+  const plain = simulated(sized)
+  expectSame('in other batches', plain, simulated(recutBatches(sized, random)))
   if (policy === 'ideal' || !areSpacesClear(batches)) return
   const verifier = new Verifier()
   for (const batch of plain.batches) verifier.check(batch)
