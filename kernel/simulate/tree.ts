@@ -131,8 +131,7 @@ function upTo(at: usize, key: u64, key2: u64): u32 {
   const pairs = at + ((<usize>(n & ~1)) << 3)
   const wanted = i64x2.splat(<i64>key)
   let below = i64x2.splat(0)
-  for (let here = at; here < pairs; here += 16)
-    below = i64x2.sub(below, i64x2.lt_s(v128.load(here, KEYS), wanted))
+  for (let here = at; here < pairs; here += 16) below = i64x2.sub(below, i64x2.lt_s(v128.load(here, KEYS), wanted))
   let count = <u32>(i64x2.extract_lane(below, 0) + i64x2.extract_lane(below, 1))
   if ((n & 1) != 0 && <i64>keyOf(at, n - 1) < <i64>key) count++
   while (count < n && keyOf(at, count) == key && load<u64>(at + ((<usize>count) << 3), KEYS2) <= key2) count++

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { SpacesError } from '../../../lib/blocks/address-spaces.js'
 import type { EventBatch } from '../../../lib/event/batch.js'
 import { TraceError } from '../../../lib/event/error.js'
+import { Generator } from '../../../lib/generate/generator.js'
 import { decodeAny } from '../../../lib/streams/decode.js'
 import { decompress } from '../../../lib/streams/decompress.js'
 import type { LifetimePredictor } from '../../../lib/transforms/simulate/lifetimes/predictor.js'
@@ -135,5 +136,15 @@ describe('traces of all shapes', { timeout: 60_000 }, () => {
   test.each([21, 22, 23])('no policy makes blocks overlap, or needs less than ideal, seed %d', (seed) => {
     for (const shape of shapesOf([0, 1, 2, 10, 40, 150, 400, 900, 2000, 5000], seed))
       checkPolicies([...eventsOf(shape)])
+  })
+})
+
+describe('many live blocks', { timeout: 300_000 }, () => {
+  test('300,000: no policy makes blocks overlap, or needs less than ideal', () => {
+    const generator = new Generator({ model: 'random', scale: 30, events: 800_000 })
+    const batches: EventBatch[] = []
+    for (let batch = generator.next(); batch !== null; batch = generator.next()) batches.push(batch)
+    checkPolicies(batches)
+    expect(placed(batches, { policy: 'ideal' }).results[0]?.mostLive?.blocks).toBeGreaterThan(290_000)
   })
 })

@@ -116,4 +116,9 @@ describe.each(POLICIES.map((options) => [nameOf(options), options] as const))('%
       compare(options, { events: 3000, blocks: 10 + 20 * (seed % 7), seed, log: 6 + (seed % 9) })
     compare(options, { events: 12_000, blocks: 1500, seed: 5 })
   })
+
+  test('gives them where blocks are read ahead', { tags: ['slow'], timeout: 120_000 }, () => {
+    compare(options, { events: 20_000, blocks: 9000, seed: 6, log: 9 })
+    compare(options, { events: 16_000, blocks: 7000, seed: 7, processes: 2 })
+  })
 })
