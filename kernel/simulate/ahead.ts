@@ -8,8 +8,9 @@ import { neighboursAhead } from './nodes'
 
 /** The number of rows that are read ahead. */
 export const AHEAD: usize = 16
-/** Of these rows, the nodes of the blocks that end; and what is read and not used, which would not be read otherwise. */
+/** Of these rows, the nodes of the blocks that end. */
 const NODES: usize = memory.data(16 * 8)
+/** What is not used would not be read. */
 const READ: usize = memory.data(8)
 
 /**

@@ -40,7 +40,7 @@ export function nodeAt(node: u32): usize {
   return nodes + <usize>node * NODE
 }
 
-/** Reads a node, if there is one with this number, and its neighbours' numbers, so that it is in the processor's cache. */
+/** The numbers of a node's neighbours, if there is a node with this number, otherwise 0. */
 // @ts-ignore: decorator
 @inline
 export function neighboursAhead(node: u32): u64 {
