@@ -145,6 +145,8 @@ export class Filter implements BatchTransform {
   /** At this row of the current batch the function of `where` failed, or blocks cannot be told apart. */
   private fault: { readonly row: number; readonly error: TraceError } | undefined
   private labels = new Uint32Array(0)
+  /** The numbers of all rows. */
+  private numbers = new Int32Array(0)
   /** The rows of the result that are reallocs and must become allocations. */
   private begun: number[] = []
 
@@ -237,9 +239,10 @@ export class Filter implements BatchTransform {
     if (this.rows.length < count) {
       this.rows = new Int32Array(count)
       this.labels = new Uint32Array(count)
+      this.numbers = Int32Array.from(this.rows, (_, i) => i)
     }
     const { rows } = this
-    for (let i = 0; i < count; i++) rows[i] = i
+    rows.set(this.numbers.subarray(0, count))
     let n = count
     for (const predicate of this.predicates) {
       if (n === 0) break
@@ -250,7 +253,7 @@ export class Filter implements BatchTransform {
     if (this.lifetimes === undefined && !hasLost) return this.invert ? complement(rows, n, end) : n
     const { labels } = this
     labels.fill(this.invert ? 1 : 0, 0, count)
-    for (let j = 0; j < n; j++) labels[rows[j] as number] = this.invert ? 0 : 1
+    label(labels, rows, n, this.invert ? 0 : 1)
     if (hasLost) this.lost.label(batch, labels, this.before)
     try {
       this.lifetimes?.follow(batch, labels)
@@ -262,14 +265,7 @@ export class Filter implements BatchTransform {
       }
     }
     this.begun = []
-    n = 0
-    for (let i = 0; i < end; i++) {
-      const label = labels[i] as number
-      rows[n] = i
-      if (label >= BEGINS_HERE) this.begun.push(n)
-      if (label !== 0) n++
-    }
-    return n
+    return keepLabelled(rows, labels, end, this.begun)
   }
 
   /** The predicate of `where`. Where it fails, no row from there on is kept. */
@@ -306,6 +302,30 @@ function complement(rows: Int32Array, n: number, count: number): number {
     else rows[kept++] = i
   }
   return kept
+}
+
+// The loops over rows are functions of their own, because V8 optimizes a short function sooner than a method with
+// several loops, and only once.
+
+/** Labels the events of `rows[0..n)`. */
+function label(labels: Uint32Array, rows: Int32Array, n: number, value: number): void {
+  for (let j = 0; j < n; j++) labels[rows[j] as number] = value
+}
+
+/**
+ * Puts the rows below `end` that have a label into `rows`.
+ * @param begun takes the positions there of events at which blocks begin
+ * @returns the number of rows
+ */
+function keepLabelled(rows: Int32Array, labels: Uint32Array, end: number, begun: number[]): number {
+  let n = 0
+  for (let i = 0; i < end; i++) {
+    const label = labels[i] as number
+    rows[n] = i
+    if (label >= BEGINS_HERE) begun.push(n)
+    if (label !== 0) n++
+  }
+  return n
 }
 
 /** Whether an event without a process meets the criterion on it. */

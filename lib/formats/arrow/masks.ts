@@ -23,11 +23,14 @@ export function masksOf(columns: readonly Presence[], rows: number): Uint32Array
     else group.set |= 1 << f
   }
   masks.fill(all)
-  for (const { bitmap, set } of groups) {
-    for (let i = 0; i < rows; i++) {
-      const has = ((bitmap[i >> 3] as number) >> (i & 7)) & 1
-      masks[i] = (masks[i] as number) | (set & -has)
-    }
-  }
+  for (const { bitmap, set } of groups) addFields(masks, bitmap, set)
   return masks
+}
+
+/** Adds fields to the masks of the events that a bitmap has. A function of its own, because V8 optimizes it sooner. */
+function addFields(masks: Uint32Array, bitmap: Uint8Array, set: number): void {
+  for (let i = 0; i < masks.length; i++) {
+    const has = ((bitmap[i >> 3] as number) >> (i & 7)) & 1
+    masks[i] = (masks[i] as number) | (set & -has)
+  }
 }

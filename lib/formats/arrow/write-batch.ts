@@ -123,7 +123,9 @@ export class BatchWriter {
     const pad = (end: number) => body.fill(0, end, aligned(end))
     const isWhole = f < 0 || ((all >>> f) & 1) !== 0
     if (!isWhole) {
-      this.writeValidity(body, validity, f)
+      // These end within the padding: it is cleared from the last byte with bits on.
+      const { words: bits } = this.presences.of(f)
+      words(validity, bits.length).set(bits)
       pad(validity + Math.ceil(rows / 8))
     }
     const source = batch.values(column)
@@ -158,17 +160,6 @@ export class BatchWriter {
     }
     pad(data + 4 * (rows + 1))
     pad(items + length)
-  }
-
-  private writeValidity(body: Uint8Array, at: number, f: number): void {
-    const { words } = this.presences.of(f)
-    for (let w = 0; w < words.length; w++, at += 4) {
-      const word = words[w] as number
-      body[at] = word
-      body[at + 1] = word >>> 8
-      body[at + 2] = word >>> 16
-      body[at + 3] = word >>> 24
-    }
   }
 
   private writeNames(
