@@ -14,7 +14,7 @@ const { Script } = require('node:vm')
  */
 if (process.versions.v8.startsWith('11.3.')) {
   const { setFlagsFromString } = require('node:v8')
-  for (const flag of ['--wasm-tiering-budget=20000000', '--interrupt-budget=500000']) setFlagsFromString(flag)
+  for (const flag of ['--wasm-tiering-budget=6000000', '--interrupt-budget=500000']) setFlagsFromString(flag)
 }
 
 const COMPILED = `${__dirname}/../compiled/${process.versions.v8}-${process.platform}-${process.arch}`
