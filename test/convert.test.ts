@@ -124,7 +124,7 @@ function check(
 ): void {
   expect(to.length).toBe(from.length)
   from.forEach((step, i) => {
-    const { does, address, fields } = to[i] as Step
+    const { does, address, fields } = to[i]
     if (step.does !== does || step.address !== address)
       expect({ i, does, address }).toEqual({ i, does: step.does, address: step.address })
     if (step.size !== undefined && step.size !== to[i]?.size)

@@ -24,7 +24,7 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
 /** The CRC-32 of RFC 1952, section 8. @param crc that of the bytes before these */
 export function crc32(bytes: Uint8Array, crc = 0): number {
   crc = ~crc
-  for (let i = 0; i < bytes.length; i++) crc = (TABLE[(crc ^ (bytes[i] as number)) & 0xff] as number) ^ (crc >>> 8)
+  for (let i = 0; i < bytes.length; i++) crc = TABLE[(crc ^ bytes[i]) & 0xff] ^ (crc >>> 8)
   return ~crc >>> 0
 }
 

@@ -205,8 +205,7 @@ class Trial {
 function hasLongAddress(batches: readonly EventBatch[]): boolean {
   return batches.some(({ address: { words }, columns, count, mask }) => {
     if ((columns & FieldBit.address) === 0) return false
-    for (let i = 0; i < count; i++)
-      if (((mask[i] as number) & FieldBit.address) !== 0 && words[2 * i + HI] !== 0) return true
+    for (let i = 0; i < count; i++) if ((mask[i] & FieldBit.address) !== 0 && words[2 * i + HI] !== 0) return true
     return false
   })
 }
@@ -217,8 +216,8 @@ function hasThreads(batches: readonly EventBatch[]): boolean {
   return batches.some(({ columns, count, mask, thread: { values } }) => {
     if ((columns & FieldBit.thread) === 0) return false
     for (let i = 0; i < count; i++) {
-      if (((mask[i] as number) & FieldBit.thread) === 0) continue
-      first ??= values[i] as bigint
+      if ((mask[i] & FieldBit.thread) === 0) continue
+      first ??= values[i]
       if (values[i] !== first) return true
     }
     return false

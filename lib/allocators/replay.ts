@@ -124,7 +124,7 @@ function checkSettings(settings: AllocatorSettings): void {
     checkInteger('stack', settings.stack ?? THREAD_STACK, 0, MAX_STACK)
   } else if (allocator === 'jemalloc') {
     checkOptions(settings, JEMALLOC_SETTINGS, 'AllocatorReplay')
-    checkInteger('version', version, JEMALLOC_VERSIONS[0] as number, JEMALLOC_VERSIONS.at(-1) as number)
+    checkInteger('version', version, JEMALLOC_VERSIONS[0], JEMALLOC_VERSIONS.at(-1) as number)
     for (const entry of settings.entries ?? []) checkInteger('entries', entry, 0, MAX_ENTRY)
     if (version === 5 && bits === 32) throw new RangeError('jemalloc 5 is simulated for 64 bits only')
   } else throw new RangeError(`unknown allocator ${JSON.stringify(allocator)}`)

@@ -51,19 +51,19 @@ export class AddressSpaces {
    *   those bits from 48 on that distinguish the processes (tags in the highest byte do so only from 256 processes on)
    */
   of(batch: EventBatch, i: number): number {
-    const mask = (batch.mask[i] as number) & this.told
+    const mask = batch.mask[i] & this.told
     const pages = (mask & HAS_API) !== 0 && batch.api[i] === PAGES ? PAGE_BIT : 0
     if ((mask & HAS_PROCESS) === 0) return pages
     const { words } = batch.process
-    const lo = (words[2 * i + LO] as number) | 0
-    const hi = (words[2 * i + HI] as number) | 0
+    const lo = words[2 * i + LO] | 0
+    const hi = words[2 * i + HI] | 0
     const isLast = this.lastBits >= 0 && lo === this.lastLo && hi === this.lastHi
     let slot = isLast ? 0 : this.processes.find(lo, hi)
     // What an error says holds for the events before it, too, so nothing of its event is noted.
     this.check(batch, i, slot < 0)
     if (!isLast) {
       if (slot < 0) slot = this.add(lo, hi)
-      this.lastBits = this.processes.values[slot] as number
+      this.lastBits = this.processes.values[slot]
       this.lastLo = lo
       this.lastHi = hi
     }
@@ -78,10 +78,10 @@ export class AddressSpaces {
   /** As `of` for an event that is about a process: `NO_SPACE` if no event about a block was of that process. */
   known(batch: EventBatch, i: number): number {
     if (!this.tellsProcesses) return NO_SPACE
-    if (((batch.mask[i] as number) & HAS_PROCESS) === 0) return 0
+    if ((batch.mask[i] & HAS_PROCESS) === 0) return 0
     const { words } = batch.process
-    const slot = this.processes.find((words[2 * i + LO] as number) | 0, (words[2 * i + HI] as number) | 0)
-    return slot < 0 ? NO_SPACE : (this.processes.values[slot] as number)
+    const slot = this.processes.find(words[2 * i + LO] | 0, words[2 * i + HI] | 0)
+    return slot < 0 ? NO_SPACE : this.processes.values[slot]
   }
 
   /**
@@ -94,10 +94,10 @@ export class AddressSpaces {
     if ((columns & (HAS_PROCESS | HAS_API)) === 0) return false
     let all = 0
     for (let i = from, row = 0; i < to; i++, row++) {
-      const fields = mask[i] as number
+      const fields = mask[i]
       let bits = 0
-      if ((kind[i] as number) <= LAST_OF_BLOCKS && (fields & HAS_INDEX) === 0) {
-        const isKernel = (fields & HAS_API) !== 0 && (api[i] as number) >= KMALLOC
+      if (kind[i] <= LAST_OF_BLOCKS && (fields & HAS_INDEX) === 0) {
+        const isKernel = (fields & HAS_API) !== 0 && api[i] >= KMALLOC
         if (isKernel || (fields & HAS_PROCESS) !== 0) bits = this.of(batch, i) | (isKernel ? 1 : 0)
       }
       rows[row] = bits
@@ -122,13 +122,13 @@ export class AddressSpaces {
 
   /** Looks at the process and the addresses that identify the blocks of event i. @throws SpacesError */
   private check(batch: EventBatch, i: number, isNew: boolean): void {
-    const mask = batch.mask[i] as number
+    const mask = batch.mask[i]
     const count = this.processes.size + (isNew ? 1 : 0)
     if (count > MAX_PROCESSES) throw new SpacesError(`more than ${MAX_PROCESSES} processes`, i, batch.header)
     let { wide } = this
     if ((mask & HAS_INDEX) === 0) {
-      if ((mask & HAS_ADDRESS) !== 0) wide |= this.difference((batch.address.words[2 * i + HI] as number) >>> 16)
-      if ((mask & HAS_OLD_ADDRESS) !== 0) wide |= this.difference((batch.oldAddress.words[2 * i + HI] as number) >>> 16)
+      if ((mask & HAS_ADDRESS) !== 0) wide |= this.difference(batch.address.words[2 * i + HI] >>> 16)
+      if ((mask & HAS_OLD_ADDRESS) !== 0) wide |= this.difference(batch.oldAddress.words[2 * i + HI] >>> 16)
     }
     // All numbers are below the power of two that is above the number of processes.
     if (wide !== 0 && count > 1 && (wide & (2 ** (32 - Math.clz32(count)) - 1)) !== 0)

@@ -57,7 +57,7 @@ export function spacesTold(carried: Carried): number {
 
 /** Whether event i collides with a block of another process, not with one of the kernel. */
 function isOfProcess({ mask, api }: EventBatch, i: number): boolean {
-  const fields = mask[i] as number
-  if ((fields & HAS_API) === 0 || (api[i] as number) < KMALLOC) return true
+  const fields = mask[i]
+  if ((fields & HAS_API) === 0 || api[i] < KMALLOC) return true
   return (fields & HAS_PROCESS) !== 0 && api[i] !== PAGES
 }

@@ -70,11 +70,11 @@ export class BlockKeys {
     const { kind, mask, api } = batch
     let all = 0
     for (let i = from, row = 0; i < to; i++, row++) {
-      const fields = mask[i] as number
+      const fields = mask[i]
       const isSet =
         ((fields & HAS_PROCESS) !== 0 || ((fields & HAS_API) !== 0 && api[i] === PAGES)) &&
         // Events that are about no block must not number a process.
-        (kind[i] as number) <= EXISTING
+        kind[i] <= EXISTING
       const space = isSet ? addressSpaces.of(batch, i) : kind[i] === PROCESS_END ? addressSpaces.known(batch, i) : 0
       spaces[row] = space
       all |= space
@@ -87,21 +87,21 @@ export class BlockKeys {
   readOne(batch: EventBatch, i: number): void {
     const { intents, ends, begins } = this
     this.readSpaces(batch, i, i + 1)
-    const space = this.spaces[0] as number
-    const kind = batch.kind[i] as number
-    const mask = batch.mask[i] as number
+    const space = this.spaces[0]
+    const kind = batch.kind[i]
+    const mask = batch.mask[i]
     let keySpace = space
-    let more = (mask & HAS_API) !== 0 && (batch.api[i] as number) >= KMALLOC ? BY_KERNEL : 0
+    let more = (mask & HAS_API) !== 0 && batch.api[i] >= KMALLOC ? BY_KERNEL : 0
     let lo = 0
     let hi = 0
     if ((mask & HAS_INDEX) !== 0) {
-      lo = (batch.index.words[2 * i + LO] as number) | 0
-      hi = (batch.index.words[2 * i + HI] as number) | 0
+      lo = batch.index.words[2 * i + LO] | 0
+      hi = batch.index.words[2 * i + HI] | 0
       more |= INDEXED
       keySpace = 0
     } else if ((mask & HAS_ADDRESS) !== 0) {
-      lo = (batch.address.words[2 * i + LO] as number) | 0
-      hi = (batch.address.words[2 * i + HI] as number) | 0
+      lo = batch.address.words[2 * i + LO] | 0
+      hi = batch.address.words[2 * i + HI] | 0
     }
     ends[LO] = begins[LO] = lo
     ends[HI] = begins[HI] = hi ^ keySpace
@@ -126,12 +126,12 @@ export class BlockKeys {
   identify(batch: EventBatch, i: number): number {
     this.readOne(batch, i)
     const { one, ends, begins } = this
-    const intent = this.intents[0] as number
+    const intent = this.intents[0]
     one.isIndexed = (intent & INDEXED) !== 0
-    one.endsLo = ends[LO] as number
-    one.endsHi = ends[HI] as number
-    one.beginsLo = begins[LO] as number
-    one.beginsHi = begins[HI] as number
+    one.endsLo = ends[LO]
+    one.endsHi = ends[HI]
+    one.beginsLo = begins[LO]
+    one.beginsHi = begins[HI]
     return intent & ~(INDEXED | BY_KERNEL)
   }
 
@@ -142,12 +142,12 @@ export class BlockKeys {
 
   /** A realloc of a block that is known by its address. */
   private realloc(batch: EventBatch, i: number, lo: number, hi: number, space: number): number {
-    const mask = batch.mask[i] as number
-    const outcome = (mask & HAS_OUTCOME) !== 0 ? (batch.outcome[i] as number) : -1
+    const mask = batch.mask[i]
+    const outcome = (mask & HAS_OUTCOME) !== 0 ? batch.outcome[i] : -1
     const { words } = batch.oldAddress
     const hasOld = (mask & HAS_OLD_ADDRESS) !== 0 && outcome !== ALLOCATED
-    let oldLo = hasOld ? (words[2 * i + LO] as number) | 0 : 0
-    let oldHi = hasOld ? (words[2 * i + HI] as number) | 0 : 0
+    let oldLo = hasOld ? words[2 * i + LO] | 0 : 0
+    let oldHi = hasOld ? words[2 * i + HI] | 0 : 0
     if (outcome === STAYED) {
       // One address is enough to say where the block stayed.
       if ((mask & HAS_OLD_ADDRESS) === 0) {
@@ -175,7 +175,7 @@ export class BlockKeys {
  * One that asked for some and got none failed, and the old block lives on.
  */
 function endsBlock(batch: EventBatch, i: number): boolean {
-  const mask = batch.mask[i] as number
+  const mask = batch.mask[i]
   if ((mask & HAS_OUTCOME) !== 0) {
     if (batch.outcome[i] === FREED) return true
     if (batch.outcome[i] === STAYED) return false
@@ -188,7 +188,7 @@ function endsBlock(batch: EventBatch, i: number): boolean {
  * got no new one. Without addresses, nothing says so.
  */
 function failsIndexed(batch: EventBatch, i: number): boolean {
-  const mask = batch.mask[i] as number
+  const mask = batch.mask[i]
   return (
     (mask & (HAS_OLD_ADDRESS | HAS_OUTCOME)) === HAS_OLD_ADDRESS &&
     isZero(batch.address, i, mask, HAS_ADDRESS) &&
@@ -197,5 +197,5 @@ function failsIndexed(batch: EventBatch, i: number): boolean {
 }
 
 function isZero(column: U64Column, i: number, mask: number, has: number): boolean {
-  return (mask & has) === 0 || ((column.words[2 * i] as number) | (column.words[2 * i + 1] as number)) === 0
+  return (mask & has) === 0 || (column.words[2 * i] | column.words[2 * i + 1]) === 0
 }

@@ -81,8 +81,8 @@ export class Collisions {
     const lost = columns & ~this.told & (HAS_PROCESS | HAS_API)
     if (lost === 0) return count
     for (let i = 0; i < count; i++) {
-      const fields = (mask[i] as number) & lost
-      if ((fields & HAS_PROCESS) !== 0 || ((fields & HAS_API) !== 0 && (api[i] as number) >= KMALLOC)) return i
+      const fields = mask[i] & lost
+      if ((fields & HAS_PROCESS) !== 0 || ((fields & HAS_API) !== 0 && api[i] >= KMALLOC)) return i
     }
     return count
   }
@@ -96,9 +96,9 @@ export class Collisions {
     after.follow(batch, from, from + rows)
     const { spaces } = before.keys
     for (let row = 0; row < rows; row++) {
-      const effect = before.effects[row] as number
-      if (((effect ^ (after.effects[row] as number)) & SEEN) !== 0) return row
-      const space = spaces[row] as number
+      const effect = before.effects[row]
+      if (((effect ^ after.effects[row]) & SEEN) !== 0) return row
+      const space = spaces[row]
       // Formats that cannot tell processes apart have no ends of them.
       if (batch.kind[from + row] === PROCESS_END) continue
       if (!this.isLate || space === after.keys.spaces[row] || (effect & NO_BLOCK) !== 0) continue

@@ -102,8 +102,8 @@ export class Lifetimes {
   private passOver({ kind }: EventBatch, labels: Uint32Array, from: number, to: number): void {
     const { intents } = this.liveSet.keys
     for (let i = from, row = 0; i < to; i++, row++) {
-      if (labels[i] === 0 && ((intents[row] as number) & ~INDEXED) === BEGAN && kind[i] !== REALLOC)
-        intents[row] = ((intents[row] as number) & INDEXED) | ENDED
+      if (labels[i] === 0 && (intents[row] & ~INDEXED) === BEGAN && kind[i] !== REALLOC)
+        intents[row] = (intents[row] & INDEXED) | ENDED
     }
   }
 
@@ -115,39 +115,38 @@ export class Lifetimes {
     const { keepsWhole } = this
     let { freedLo, freedHi, freedLabel, allocatedLo, allocatedHi } = this
     for (let i = from, row = 0; i < to; i++, row++) {
-      const effect = effects[row] as number
-      const kind = kinds[i] as number
+      const effect = effects[row]
+      const kind = kinds[i]
       if (effect === 0) {
         if (keepsWhole && kind === FREE) labels[i] = 0
         if (kind !== PROCESS_END) continue
         // The end of a process is the end of all of its blocks.
-        for (; gone[left] === row; left += 2)
-          if (keepsWhole && labels[i] === 0) labels[i] = words[gone[left + 1] as number] as number
+        for (; gone[left] === row; left += 2) if (keepsWhole && labels[i] === 0) labels[i] = words[gone[left + 1]]
         continue
       }
-      const block = ended[row] as number
-      const isByAddress = (intents[row] as number) < INDEXED
+      const block = ended[row]
+      const isByAddress = intents[row] < INDEXED
       if (kind === FREE) {
-        const label = block === 0 ? 0 : (words[block] as number)
+        const label = block === 0 ? 0 : words[block]
         if (label === 0) {
           if (keepsWhole) labels[i] = 0
           continue
         }
         labels[i] = label
         if (!isByAddress) continue
-        freedLo = ends[2 * row + LO] as number
-        freedHi = ends[2 * row + HI] as number
+        freedLo = ends[2 * row + LO]
+        freedHi = ends[2 * row + HI]
         freedLabel = label
         continue
       }
-      const next = begun[row] as number
-      const lo = begins[2 * row + LO] as number
-      const hi = begins[2 * row + HI] as number
+      const next = begun[row]
+      const lo = begins[2 * row + LO]
+      const hi = begins[2 * row + HI]
       if (kind === REALLOC) {
-        let label = block !== 0 ? (words[block] as number) : 0
+        let label = block !== 0 ? words[block] : 0
         if (label === 0 && isByAddress) {
           // Its malloc or its free may have been recorded just before it.
-          if ((effect & REUSED) !== 0 && lo === allocatedLo && hi === allocatedHi) label = words[next] as number
+          if ((effect & REUSED) !== 0 && lo === allocatedLo && hi === allocatedHi) label = words[next]
           // A realloc by a kernel's function may end pages at the address where an object was freed.
           const isFreed = block === 0 && ends[2 * row + LO] === freedLo && ends[2 * row + HI] === freedHi
           if (label === 0 && isFreed) label = freedLabel
@@ -155,14 +154,14 @@ export class Lifetimes {
         if (label !== 0) labels[i] = label
         else if (keepsWhole && labels[i] !== 0 && (effect & (NOTHING | FAILED)) === 0) {
           if (next === 0) labels[i] = 0
-          else if (((intents[row] as number) & ENDED) !== 0) labels[i] = (labels[i] as number) | BEGINS_HERE
+          else if ((intents[row] & ENDED) !== 0) labels[i] = labels[i] | BEGINS_HERE
         }
         if (next === 0) continue
       } else if (isByAddress && next !== 0 && labels[i] !== 0) {
         allocatedLo = lo
         allocatedHi = hi
       }
-      if (next !== 0) words[next] = (labels[i] as number) & LABEL
+      if (next !== 0) words[next] = labels[i] & LABEL
       // Now that a block begins there, what was freed there is no longer meant by the address.
       if (lo === freedLo && hi === freedHi && isByAddress) freedLabel = 0
     }

@@ -140,7 +140,7 @@ export class LiveSet {
     this.look()
     this.keys.readOne(batch, i)
     this.apply(1)
-    return this.effects[0] as number
+    return this.effects[0]
   }
 
   /** The number of a live block by its key, 0 if it is not live. */

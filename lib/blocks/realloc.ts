@@ -32,7 +32,7 @@ const MOVED: ReallocParts = { parts: Parts.both, reason: 'reallocs, written as f
  * other is used for both.
  */
 export function reallocParts(batch: EventBatch, i: number): ReallocParts {
-  const fields = batch.mask[i] as number
+  const fields = batch.mask[i]
   const outcome = (fields & HAS_OUTCOME) !== 0 ? batch.outcome[i] : undefined
   const known = (fields & HAS_ADDRESS) !== 0
   const oldKnown = (fields & HAS_OLD_ADDRESS) !== 0
@@ -57,14 +57,14 @@ export function reallocParts(batch: EventBatch, i: number): ReallocParts {
  * `none`, because an alloc or a free that did not happen would make the trace false.
  */
 export function outcomeOf(batch: EventBatch, i: number): number {
-  const mask = batch.mask[i] as number
+  const mask = batch.mask[i]
   if ((mask & HAS_OLD_ADDRESS) === 0) return Outcome.none
   const old = batch.oldAddress.words
   const lo = 2 * i + LO
   const hi = 2 * i + HI
   const { words } = batch.address
-  const newLo = (mask & HAS_ADDRESS) !== 0 ? (words[lo] as number) : 0
-  const newHi = (mask & HAS_ADDRESS) !== 0 ? (words[hi] as number) : 0
+  const newLo = (mask & HAS_ADDRESS) !== 0 ? words[lo] : 0
+  const newHi = (mask & HAS_ADDRESS) !== 0 ? words[hi] : 0
   const isOldNull = old[lo] === 0 && old[hi] === 0
   if (newLo === 0 && newHi === 0) {
     const isFree = (mask & HAS_SIZE) !== 0 && batch.size.words[lo] === 0 && batch.size.words[hi] === 0

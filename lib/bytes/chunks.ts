@@ -15,7 +15,7 @@ const LEAST = 4096
 export function newChunk(length: number): Uint8Array<ArrayBuffer> {
   if (length < LEAST) return new Uint8Array(length)
   for (let s = spares.length - 1; s >= 0; s--) {
-    const spare = spares[s] as ArrayBuffer
+    const spare = spares[s]
     // A piece that is much larger would stay alive as long as the chunk.
     if (spare.byteLength < length || spare.byteLength > 2 * length + LEAST) continue
     spares.splice(s, 1)

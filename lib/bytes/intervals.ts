@@ -113,24 +113,24 @@ export class Intervals {
       // A chunk is only empty if it is the only one.
       const { words, count } = previous
       const at = (entry > 0 ? entry - 1 : count - 1) * ENTRY
-      if (less(startHi, startLo, words[at + 2] as number, words[at + 3] as number)) return this.found(words, at)
+      if (less(startHi, startLo, words[at + 2], words[at + 3])) return this.found(words, at)
     }
     const isLast = entry === here.count
     const next = isLast ? here.after : here
     if (next === undefined) return false
     const { words } = next
     const at = isLast ? 0 : entry * ENTRY
-    return isThere || less(words[at] as number, words[at + 1] as number, endHi, endLo) ? this.found(words, at) : false
+    return isThere || less(words[at], words[at + 1], endHi, endLo) ? this.found(words, at) : false
   }
 
   private found(words: Uint32Array, at: number): true {
-    this.startHi = words[at] as number
-    this.startLo = words[at + 1] as number
-    this.endHi = words[at + 2] as number
-    this.endLo = words[at + 3] as number
-    this.keyHi = words[at + 4] as number
-    this.keyLo = words[at + 5] as number
-    this.tag = words[at + 6] as number
+    this.startHi = words[at]
+    this.startLo = words[at + 1]
+    this.endHi = words[at + 2]
+    this.endLo = words[at + 3]
+    this.keyHi = words[at + 4]
+    this.keyLo = words[at + 5]
+    this.tag = words[at + 6]
     return true
   }
 
@@ -149,7 +149,7 @@ export class Intervals {
       let high = branch.children.length - 1
       while (low < high) {
         const middle = (low + high + 1) >>> 1
-        if (less(hi, lo, bounds[2 * middle] as number, bounds[2 * middle + 1] as number)) high = middle - 1
+        if (less(hi, lo, bounds[2 * middle], bounds[2 * middle + 1])) high = middle - 1
         else low = middle
       }
       this.path[level] = branch
@@ -162,7 +162,7 @@ export class Intervals {
     let last = count
     while (first < last) {
       const middle = (first + last) >>> 1
-      if (less(words[middle * ENTRY] as number, words[middle * ENTRY + 1] as number, hi, lo)) first = middle + 1
+      if (less(words[middle * ENTRY], words[middle * ENTRY + 1], hi, lo)) first = middle + 1
       else last = middle
     }
     this.chunk = chunk
@@ -188,16 +188,16 @@ export class Intervals {
     chunk.after = upper
     this.isSought = false
     let added: Branch | Chunk = upper
-    let boundHi = upper.words[0] as number
-    let boundLo = upper.words[1] as number
+    let boundHi = upper.words[0]
+    let boundLo = upper.words[1]
     for (let level = 0; level < this.height; level++) {
-      const branch = path[level] as Branch
-      insert(branch, (children[level] as number) + 1, added, boundHi, boundLo)
+      const branch = path[level]
+      insert(branch, children[level] + 1, added, boundHi, boundLo)
       if (branch.children.length <= CHILDREN) return
       added = newBranch(branch.children.splice(CHILDREN >>> 1))
       added.bounds.set(branch.bounds.subarray(CHILDREN))
-      boundHi = added.bounds[0] as number
-      boundLo = added.bounds[1] as number
+      boundHi = added.bounds[0]
+      boundLo = added.bounds[1]
     }
     const root = newBranch([this.root])
     insert(root, 1, added, boundHi, boundLo)
@@ -211,8 +211,8 @@ export class Intervals {
     if (before !== undefined) before.after = after
     if (after !== undefined) after.before = before
     for (let level = 0; level < this.height; level++) {
-      const { children, bounds } = this.path[level] as Branch
-      const child = this.children[level] as number
+      const { children, bounds } = this.path[level]
+      const child = this.children[level]
       children.splice(child, 1)
       bounds.copyWithin(2 * child, 2 * child + 2, 2 * children.length + 2)
       if (children.length > 0) break

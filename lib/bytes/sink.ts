@@ -23,7 +23,7 @@ export class Sink {
     const { length } = source
     this.reserve(length)
     // A loop is faster than `set` for few bytes.
-    if (length < 32) for (let i = 0; i < length; i++) this.bytes[this.pos + i] = source[i] as number
+    if (length < 32) for (let i = 0; i < length; i++) this.bytes[this.pos + i] = source[i]
     else this.bytes.set(source, this.pos)
     this.pos += length
   }

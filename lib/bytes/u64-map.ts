@@ -62,11 +62,11 @@ export class U64Map {
     let hole = slot
     let next = (hole + 1) & slotMask
     while (used[next] === 1) {
-      const home = hashOf(keys[next * 2 + LO] as number, keys[next * 2 + HI] as number) & slotMask
+      const home = hashOf(keys[next * 2 + LO], keys[next * 2 + HI]) & slotMask
       if (((next - home) & slotMask) >= ((next - hole) & slotMask)) {
-        keys[hole * 2] = keys[next * 2] as number
-        keys[hole * 2 + 1] = keys[next * 2 + 1] as number
-        for (let w = 0; w < width; w++) values[hole * width + w] = values[next * width + w] as number
+        keys[hole * 2] = keys[next * 2]
+        keys[hole * 2 + 1] = keys[next * 2 + 1]
+        for (let w = 0; w < width; w++) values[hole * width + w] = values[next * width + w]
         hole = next
       }
       next = (next + 1) & slotMask
@@ -90,9 +90,8 @@ export class U64Map {
     const bigger = new U64Map(this.width, (this.slotMask + 1) * 2)
     for (let slot = 0; slot <= this.slotMask; slot++) {
       if (this.used[slot] !== 1) continue
-      const to = bigger.add(this.keys[slot * 2 + LO] as number, this.keys[slot * 2 + HI] as number)
-      for (let w = 0; w < this.width; w++)
-        bigger.values[to * this.width + w] = this.values[slot * this.width + w] as number
+      const to = bigger.add(this.keys[slot * 2 + LO], this.keys[slot * 2 + HI])
+      for (let w = 0; w < this.width; w++) bigger.values[to * this.width + w] = this.values[slot * this.width + w]
     }
     this.keys = bigger.keys
     this.values = bigger.values

@@ -28,7 +28,7 @@ export function writeDecimal(out: Uint8Array, pos: number, lo: number, hi: numbe
   const digits = [hi >>> 16, hi & 0xffff, lo >>> 16, lo & 0xffff]
   const last = divideByBillion(digits)
   const middle = divideByBillion(digits)
-  const first = ((digits[2] as number) << 16) | (digits[3] as number)
+  const first = (digits[2] << 16) | digits[3]
   if (first > 0) {
     pos = writeDecimal32(out, pos, first)
     pos = writeNineDigits(out, pos, middle)
@@ -42,7 +42,7 @@ export function writeDecimal(out: Uint8Array, pos: number, lo: number, hi: numbe
 function divideByBillion(digits: number[]): number {
   let rest = 0
   for (let i = 0; i < digits.length; i++) {
-    const value = rest * 65_536 + (digits[i] as number)
+    const value = rest * 65_536 + digits[i]
     const quotient = Math.floor(value / 1e9)
     digits[i] = quotient
     rest = value - quotient * 1e9
@@ -68,13 +68,13 @@ export function writeDecimal32(out: Uint8Array, pos: number, value: number): num
   while (value >= 100) {
     const rest = (value / 100) | 0
     const pair = (value - rest * 100) << 1
-    out[--end] = PAIRS[pair + 1] as number
-    out[--end] = PAIRS[pair] as number
+    out[--end] = PAIRS[pair + 1]
+    out[--end] = PAIRS[pair]
     value = rest
   }
   if (value >= 10) {
-    out[--end] = PAIRS[2 * value + 1] as number
-    out[--end] = PAIRS[2 * value] as number
+    out[--end] = PAIRS[2 * value + 1]
+    out[--end] = PAIRS[2 * value]
   } else {
     out[--end] = 48 + value
   }
@@ -94,8 +94,8 @@ function writeNineDigits(out: Uint8Array, pos: number, value: number): number {
   for (let i = pos + 7; i > pos; i -= 2) {
     const rest = (value / 100) | 0
     const pair = (value - rest * 100) << 1
-    out[i + 1] = PAIRS[pair + 1] as number
-    out[i] = PAIRS[pair] as number
+    out[i + 1] = PAIRS[pair + 1]
+    out[i] = PAIRS[pair]
     value = rest
   }
   out[pos] = 48 + value
@@ -125,7 +125,7 @@ export function writeHex(out: Uint8Array, pos: number, lo: number, hi: number): 
 
 /** Writes the hex digits of a word, starting `shift` bits up. */
 function writeHexDigits(out: Uint8Array, pos: number, word: number, shift: number): number {
-  for (; shift >= 0; shift -= 4) out[pos++] = HEX_DIGITS[(word >>> shift) & 15] as number
+  for (; shift >= 0; shift -= 4) out[pos++] = HEX_DIGITS[(word >>> shift) & 15]
   return pos
 }
 

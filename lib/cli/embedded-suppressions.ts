@@ -47,7 +47,7 @@ class EmbeddedRules implements BatchTransform {
     }
     for (let i = 0; this.isBefore && i < batch.count; i++) {
       if (batch.kind[i] !== Kind.comment) this.isBefore = false
-      else if (((batch.mask[i] as number) & HAS_TEXT) !== 0) this.take(batch.strings.text(batch.text[i] as number))
+      else if ((batch.mask[i] & HAS_TEXT) !== 0) this.take(batch.strings.text(batch.text[i]))
     }
   }
 

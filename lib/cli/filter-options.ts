@@ -60,7 +60,7 @@ function namePattern(flag: string, text: string): string | RegExp {
   const parts = /^\/(.*)\/([imsu]*)$/s.exec(text)
   if (parts === null) return text
   try {
-    return new RegExp(parts[1] as string, parts[2])
+    return new RegExp(parts[1], parts[2])
   } catch (error) {
     throw new UsageError(`--${flag}: ${(error as Error).message}`)
   }

@@ -13,12 +13,12 @@ const FIXED_BYTES = 10
 /** The length of the header at the beginning of `bytes`, if it is complete and known; otherwise -1. */
 export function headerLength(bytes: Uint8Array): number {
   if (bytes.length < FIXED_BYTES || !isGzip(bytes)) return -1
-  const flags = bytes[3] as number
+  const flags = bytes[3]
   if (bytes[2] !== DEFLATE || (flags & RESERVED_FLAGS) !== 0) return -1
   let at = FIXED_BYTES
   if (flags & FLAG_EXTRA) {
     if (bytes.length < at + 2) return -1
-    at += 2 + (bytes[at] as number) + (bytes[at + 1] as number) * 256
+    at += 2 + bytes[at] + bytes[at + 1] * 256
   }
   for (const flag of [FLAG_NAME, FLAG_COMMENT]) {
     if ((flags & flag) === 0) continue
@@ -35,12 +35,12 @@ export async function skipHeader(input: Compressed): Promise<void> {
   const at = input.offset
   const fixed = await input.take(FIXED_BYTES)
   if (!isGzip(fixed)) throw input.corrupt('the bytes after the last gzip member are not gzip', at)
-  const flags = fixed[3] as number
+  const flags = fixed[3]
   if (fixed[2] !== DEFLATE || (flags & RESERVED_FLAGS) !== 0)
     throw input.corrupt('a gzip member is of an unknown kind', at)
   if (flags & FLAG_EXTRA) {
     const length = await input.take(2)
-    await input.take((length[0] as number) + (length[1] as number) * 256)
+    await input.take(length[0] + length[1] * 256)
   }
   if (flags & FLAG_NAME) await skipString(input)
   if (flags & FLAG_COMMENT) await skipString(input)

@@ -62,13 +62,13 @@ export class Lzma2 {
     kernel.resetCrc64()
     for (;;) {
       const { offset } = input
-      const control = (await input.take(1))[0] as number
+      const control = (await input.take(1))[0]
       if (control === END) return
       if (control > COPY && control < COMPRESSED) throw fault('an LZMA2 chunk is of no known type', offset)
       if (control === COPY_RESET || control >= RESETS_DICTIONARY) this.resetDictionary()
       else if (this.needsDictionary) throw fault('the first LZMA2 chunk has no dictionary', offset)
       const sizes = await input.take(2)
-      const low = (sizes[0] as number) * 256 + (sizes[1] as number) + 1
+      const low = sizes[0] * 256 + sizes[1] + 1
       if (control < COMPRESSED) yield* this.copied(await input.take(low))
       else yield* this.decoded(input, control, ((control & 0x1f) << 16) + low, offset)
     }
@@ -99,9 +99,9 @@ export class Lzma2 {
   ): AsyncGenerator<Uint8Array> {
     const { kernel } = this
     const sizes = await input.take(2)
-    const compressed = (sizes[0] as number) * 256 + (sizes[1] as number) + 1
+    const compressed = sizes[0] * 256 + sizes[1] + 1
     if (control >= BRINGS_PROPERTIES) {
-      const byte = (await input.take(1))[0] as number
+      const byte = (await input.take(1))[0]
       if (kernel.setProperties(byte) === 0) throw fault('an LZMA2 chunk has no known properties', offset)
       this.needsProperties = false
     } else if (this.needsProperties) throw fault('the first LZMA2 chunk has no properties', offset)

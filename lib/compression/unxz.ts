@@ -66,7 +66,7 @@ async function* inflateStream(input: Compressed, lzma2: Lzma2): AsyncGenerator<U
   const index = new Index()
   for (;;) {
     const start = input.offset
-    const first = (await input.take(1))[0] as number
+    const first = (await input.take(1))[0]
     if (first === 0) break
     const unpadded = yield* inflateBlock(input, await blockHeader(input, first), flags, lzma2, start)
     index.add(unpadded, lzma2.length)
@@ -153,7 +153,7 @@ class Index {
     for (let left = 2 * this.count; isSame && left > 0;) {
       const byte = await take(1)
       read.update(byte)
-      if ((byte[0] as number) < 128) left--
+      if (byte[0] < 128) left--
     }
     isSame &&= read.digest().equals(this.seen.digest())
     if (!isSame) throw fault('the index of an xz stream does not fit its blocks', start)

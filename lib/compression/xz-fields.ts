@@ -37,9 +37,9 @@ export function fault(reason: string, offset: number): TraceError {
 
 /** The flags of a stream (section 2.1.1.2). @throws TraceError for reserved ones */
 export function streamFlags(bytes: Uint8Array, offset: number): StreamFlags {
-  const check = bytes[1] as number
+  const check = bytes[1]
   if (bytes[0] !== 0 || check > 15) throw fault('the flags of an xz stream are reserved', offset)
-  return { bytes: bytes.slice(0, FLAGS_BYTES), check, checkBytes: CHECK_BYTES[check] as number }
+  return { bytes: bytes.slice(0, FLAGS_BYTES), check, checkBytes: CHECK_BYTES[check] }
 }
 
 /** @throws TraceError when the four bytes after the covered ones are not their CRC-32 */
@@ -59,7 +59,7 @@ export async function blockHeader(input: Compressed, first: number): Promise<Blo
   const bytes = Buffer.concat([Buffer.from([first]), await input.take(headerBytes - 1)])
   checkCrc(bytes, 'the header of an xz block', offset)
   const reader = new Fields(bytes.subarray(0, -CRC_BYTES), 2, offset)
-  const flags = bytes[1] as number
+  const flags = bytes[1]
   if ((flags & 0x3c) !== 0) throw fault('the flags of an xz block are reserved', offset)
   const compressed = (flags & 0x40) !== 0 ? reader.number() : undefined
   const uncompressed = (flags & 0x80) !== 0 ? reader.number() : undefined

@@ -49,7 +49,7 @@ export function u32(bytes: Uint8Array, p: number): number {
 }
 
 function u16(bytes: Uint8Array, p: number): number {
-  return (bytes[p] as number) | ((bytes[p + 1] as number) << 8)
+  return bytes[p] | (bytes[p + 1] << 8)
 }
 
 function u64(bytes: Uint8Array, p: number): number {

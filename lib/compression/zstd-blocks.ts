@@ -38,7 +38,7 @@ export class ZstdBlocks {
    */
   decode(block: Uint8Array): Uint8Array {
     const { memory, INPUT, decode, content } = this.kernel
-    const word = (block[0] as number) | ((block[1] as number) << 8) | ((block[2] as number) << 16)
+    const word = block[0] | (block[1] << 8) | (block[2] << 16)
     new Uint8Array(memory.buffer, INPUT.value).set(block.subarray(HEADER_BYTES))
     const length = decode((word >> 1) & 3, word >> 3)
     if (length === Layout.CORRUPT) throw new ZstdFault()

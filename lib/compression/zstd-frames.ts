@@ -53,7 +53,7 @@ export async function nextFrame(input: Compressed): Promise<ZstdFrame | undefine
 
 /** The rest of a frame's header, after its magic number (RFC 8878, section 3.1.1.1). */
 async function frameHeader(input: Compressed, offset: number): Promise<ZstdFrame> {
-  const descriptor = (await input.take(1))[0] as number
+  const descriptor = (await input.take(1))[0]
   return describeFrame(descriptor, await input.take(restBytes(descriptor)), offset)
 }
 
@@ -85,7 +85,7 @@ export function describeFrame(descriptor: number, rest: Uint8Array, offset: numb
   if (rest.subarray(windowBytes, windowBytes + idBytes).some((byte) => byte !== 0))
     throw malformed('the zstd frame needs a dictionary, which is not in the input', at(offset))
   const content = contentSize(rest.subarray(windowBytes + idBytes), descriptor >> 6)
-  const window = isSingle ? (content as number) : windowSize(rest[0] as number)
+  const window = isSingle ? (content as number) : windowSize(rest[0])
   if (window > MAX_WINDOW)
     throw limit(
       `the zstd frame needs a window of ${Math.ceil(window / 1048576)} MiB; at most ${MAX_WINDOW / 1048576} are ` +
@@ -103,7 +103,7 @@ export function describeFrame(descriptor: number, rest: Uint8Array, offset: numb
 function contentSize(bytes: Uint8Array, flag: number): number | undefined {
   if (bytes.length === 0) return undefined
   let size = 0
-  for (let i = bytes.length - 1; i >= 0; i--) size = size * 256 + (bytes[i] as number)
+  for (let i = bytes.length - 1; i >= 0; i--) size = size * 256 + bytes[i]
   return flag === 1 ? size + 256 : size
 }
 
@@ -116,7 +116,7 @@ function windowSize(descriptor: number): number {
 export async function nextBlock(input: Compressed): Promise<ZstdBlock> {
   const { offset } = input
   const header = await input.take(BLOCK_HEADER_BYTES)
-  const word = (header[0] as number) | ((header[1] as number) << 8) | ((header[2] as number) << 16)
+  const word = header[0] | (header[1] << 8) | (header[2] << 16)
   const type = (word >> 1) & 3
   const size = word >> 3
   if (type === RESERVED_BLOCK) throw malformed('a zstd block is of no known type', at(offset))

@@ -110,5 +110,5 @@ export function kernelInflater(): NewFrameInflater {
 
 /** Whether this is the last block of the frame. */
 function isLastBlock(bytes: Uint8Array): boolean {
-  return ((bytes[0] as number) & 1) === 1
+  return (bytes[0] & 1) === 1
 }

@@ -29,7 +29,7 @@ export function unzstdWhole(bytes: Uint8Array, length: number): Uint8Array {
     return bytes.subarray(at, (at += count))
   }
   const inflateFrame = (): void => {
-    const descriptor = take(1)[0] as number
+    const descriptor = take(1)[0]
     const { window, checksumBytes, content } = frameOf(descriptor, take(restBytes(descriptor)))
     const begin = written
     blocks ??= new ZstdBlocks()

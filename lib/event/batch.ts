@@ -177,9 +177,9 @@ export class EventBatch implements Iterable<TraceEvent> {
    * such as `{ ...event }` does not; use `eventToJson` for it.
    */
   event(i: number): TraceEvent {
-    const mask = this.mask[i] as number
+    const mask = this.mask[i]
     const event = Object.create(EVENT) as Record<string, unknown>
-    event['kind'] = KINDS[this.kind[i] as number]
+    event['kind'] = KINDS[this.kind[i]]
     for (let f = 0; f < FIELDS.length; f++)
       if ((mask >>> f) & 1) event[(FIELDS[f] as { name: string }).name] = this.value(i, f)
     return event as unknown as TraceEvent
@@ -233,17 +233,17 @@ export class EventBatch implements Iterable<TraceEvent> {
       case 'address':
         return this.u64(name).values[i]
       case 'api':
-        return APIS[this.api[i] as number]
+        return APIS[this.api[i]]
       case 'outcome':
-        return OUTCOMES[this.outcome[i] as number]
+        return OUTCOMES[this.outcome[i]]
       case 'string':
-        return this.strings.text(this[name][i] as number)
+        return this.strings.text(this[name][i])
       case 'list':
-        return this.strings.list(this.stack[i] as number).map((id) => this.strings.text(id))
+        return this.strings.list(this.stack[i]).map((id) => this.strings.text(id))
       case 'bytes':
-        return this.strings.view(this.attributes[i] as number).slice()
+        return this.strings.view(this.attributes[i]).slice()
       case 'json':
-        return parseJson(this.strings.text(this.fields[i] as number))
+        return parseJson(this.strings.text(this.fields[i]))
       default:
         return this[name][i]
     }
@@ -346,7 +346,7 @@ export function reviseBatch(
 export function batchesOf(events: Iterable<TraceEvent>, header: TraceHeader = NO_HEADER): EventBatch[] {
   const batches = [new EventBatch(BATCH_EVENTS, 0, header)]
   for (const event of events) {
-    let batch = batches[batches.length - 1] as EventBatch
+    let batch = batches[batches.length - 1]
     if (batch.count === batch.capacity) batches.push((batch = new EventBatch(BATCH_EVENTS, batch.columns, header)))
     batch.push(event)
   }

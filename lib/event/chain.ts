@@ -129,6 +129,6 @@ class Chain<In, Out> implements Stage<In, Out> {
   }
 
   private tell(of: 0 | 1, warnings: readonly string[] = []): void {
-    while (this.told[of] < warnings.length) this.warnings.push(warnings[this.told[of]++] as string)
+    while (this.told[of] < warnings.length) this.warnings.push(warnings[this.told[of]++])
   }
 }

@@ -105,7 +105,7 @@ export function describe(at: TracePosition): string {
   if (at.column !== undefined) places.push(`column ${at.column}`)
   if (at.offset !== undefined) places.push(`byte ${at.offset}`)
   if (at.event !== undefined) places.push(`event ${at.event}`)
-  return places.length > 1 ? `${places[0]}: ${places.slice(1).join(', ')}` : (places[0] as string)
+  return places.length > 1 ? `${places[0]}: ${places.slice(1).join(', ')}` : places[0]
 }
 
 /** The input is incomplete. */

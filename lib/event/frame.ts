@@ -135,10 +135,10 @@ function numbered(text: string, pattern: RegExp): { name: string; number?: strin
     if (name === undefined) return undefined
     if (quote === text.length - 1) return { name }
     const number = pattern.exec(`x${text.slice(quote + 1)}`)
-    return number?.[1] === 'x' ? { name, number: number[2] as string } : undefined
+    return number?.[1] === 'x' ? { name, number: number[2] } : undefined
   }
   const found = pattern.exec(text)
-  return found === null ? { name: text } : { name: found[1] as string, number: found[2] as string }
+  return found === null ? { name: text } : { name: found[1], number: found[2] }
 }
 
 /** A name without its quotes; undefined if they are wrong. */

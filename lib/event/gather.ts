@@ -29,10 +29,10 @@ export function gatherRows(
   let columns = 0
   let dense = ~0
   for (let j = 0; j < n; j++) {
-    const source = sources[from[j] as number] as EventBatch
-    const i = rows[j] as number
-    const fields = source.mask[i] as number
-    kind[j] = source.kind[i] as number
+    const source = sources[from[j]]
+    const i = rows[j]
+    const fields = source.mask[i]
+    kind[j] = source.kind[i]
     mask[j] = fields
     columns |= fields
     dense &= fields
@@ -81,11 +81,11 @@ function copyWide(
   n: number,
 ): void {
   for (let j = 0; j < n; j++) {
-    if (((mask[j] as number) & has) !== has) continue
-    const part = parts[from[j] as number] as Uint32Array
-    const at = 2 * (rows[j] as number)
-    to[2 * j + LO] = part[at + LO] as number
-    to[2 * j + HI] = part[at + HI] as number
+    if ((mask[j] & has) !== has) continue
+    const part = parts[from[j]]
+    const at = 2 * rows[j]
+    to[2 * j + LO] = part[at + LO]
+    to[2 * j + HI] = part[at + HI]
   }
 }
 
@@ -99,7 +99,7 @@ function copyNarrow(
   n: number,
 ): void {
   for (let j = 0; j < n; j++) {
-    if (((mask[j] as number) & has) === has) to[j] = (parts[from[j] as number] as Narrow)[rows[j] as number] as number
+    if ((mask[j] & has) === has) to[j] = parts[from[j]][rows[j]]
   }
 }
 
@@ -114,9 +114,9 @@ function copyStrings(
   n: number,
 ): void {
   for (let j = 0; j < n; j++) {
-    if (((mask[j] as number) & has) !== has) continue
-    const k = from[j] as number
-    to[j] = copiers.of(k).string((parts[k] as Uint32Array)[rows[j] as number] as number)
+    if ((mask[j] & has) !== has) continue
+    const k = from[j]
+    to[j] = copiers.of(k).string(parts[k][rows[j]])
   }
 }
 
@@ -131,9 +131,9 @@ function copyLists(
   n: number,
 ): void {
   for (let j = 0; j < n; j++) {
-    if (((mask[j] as number) & has) !== has) continue
-    const k = from[j] as number
-    to[j] = copiers.of(k).list((parts[k] as Uint32Array)[rows[j] as number] as number)
+    if ((mask[j] & has) !== has) continue
+    const k = from[j]
+    to[j] = copiers.of(k).list(parts[k][rows[j]])
   }
 }
 
@@ -151,7 +151,7 @@ class Copiers {
   /** The copier from source k. */
   of(k: number): StringCopier {
     const limit = Math.ceil((CACHED_PER_EVENT * this.n) / this.sources.length)
-    return (this.copiers[k] ??= new StringCopier((this.sources[k] as EventBatch).strings, this.target, limit))
+    return (this.copiers[k] ??= new StringCopier(this.sources[k].strings, this.target, limit))
   }
 }
 
@@ -179,7 +179,7 @@ class StringCopier {
   string(id: number): number {
     const { strings } = this
     if (strings === undefined) return this.target.intern(this.source.view(id))
-    let known = strings[id] as number
+    let known = strings[id]
     if (known === UNKNOWN) strings[id] = known = this.target.intern(this.source.view(id))
     return known
   }
@@ -192,7 +192,7 @@ class StringCopier {
       this.fewLists.set(id, copied)
       return copied
     }
-    let known = lists[id] as number
+    let known = lists[id]
     if (known === UNKNOWN) lists[id] = known = this.copyList(id)
     return known
   }

@@ -114,17 +114,17 @@ export function unpackStrings(buffer: ArrayBuffer, offset: number): StringTable 
   const lengths = 3 + strings
   let at = lengths + lists
   for (let id = 0; id < lists; id++) {
-    const end = at + (words[lengths + id] as number)
+    const end = at + words[lengths + id]
     table.addList([...words.subarray(at, end)])
     at = end
   }
   const bytes = new Uint8Array(buffer)
   let place = offset + 4 * (lengths + lists + ids)
   let length = 0
-  for (let id = 0; id < strings; id++) length += words[3 + id] as number
+  for (let id = 0; id < strings; id++) length += words[3 + id]
   table.reserve(length)
   for (let id = 0; id < strings; id++) {
-    const end = place + (words[3 + id] as number)
+    const end = place + words[3 + id]
     table.add(bytes, place, end)
     place = end
   }

@@ -124,7 +124,7 @@ export class Storage {
   static uncleared(count: number, set: number): Storage {
     if (count < MIN_SPARE) return Storage.cleared(count, set)
     for (let s = spares.length - 1; s >= 0; s--) {
-      const spare = spares[s] as Storage
+      const spare = spares[s]
       // A much larger one is not used, because a consumer that keeps the batch would keep all of it.
       if (spare.set === set && spare.capacity >= count && spare.capacity <= 2 * count) {
         spares.splice(s, 1)

@@ -77,7 +77,7 @@ export class StringTable {
 
   /** The total size of all strings in bytes. Decoders close a batch when this is large. */
   get byteLength(): number {
-    return this.starts[this.count] as number
+    return this.starts[this.count]
   }
 
   /** Its approximate memory in bytes: lists of short strings take far more than the strings. */
@@ -86,7 +86,7 @@ export class StringTable {
       this.bytes.length +
       STRING_MEMORY * this.count +
       LIST_MEMORY * this.listsCount +
-      LISTED_MEMORY * (this.lists[this.listsCount] as number)
+      LISTED_MEMORY * this.lists[this.listsCount]
     )
   }
 
@@ -108,7 +108,7 @@ export class StringTable {
     const used = this.byteLength
     if (used + length > this.bytes.length) this.grow(length)
     if (length < 64) {
-      for (let i = 0; i < length; i++) this.bytes[used + i] = source[start + i] as number
+      for (let i = 0; i < length; i++) this.bytes[used + i] = source[start + i]
     } else {
       this.bytes.set(source.subarray(start, end), used)
     }
@@ -131,13 +131,13 @@ export class StringTable {
   intern(source: Uint8Array, start = 0, end = source.length): number {
     if (this.chain.length * 2 >= this.heads.length) this.rehash()
     const slot = hashBytes(source, start, end) & (this.heads.length - 1)
-    for (let id = (this.heads[slot] as number) - 1; id >= 0; id = (this.chain[id] as number) - 1) {
+    for (let id = this.heads[slot] - 1; id >= 0; id = this.chain[id] - 1) {
       if (this.equals(id, source, start, end)) return id
     }
     const id = this.add(source, start, end)
     // `add` alone leaves strings out of the chains; keep ids and chain positions in step.
     while (this.chain.length < id) this.chain.push(0)
-    this.chain[id] = this.heads[slot] as number
+    this.chain[id] = this.heads[slot]
     this.heads[slot] = id + 1
     return id
   }
@@ -146,8 +146,8 @@ export class StringTable {
   find(source: Uint8Array): number {
     if (this.heads.length === 0) return -1
     const slot = hashBytes(source, 0, source.length) & (this.heads.length - 1)
-    let id = (this.heads[slot] as number) - 1
-    while (id >= 0 && !this.equals(id, source, 0, source.length)) id = (this.chain[id] as number) - 1
+    let id = this.heads[slot] - 1
+    while (id >= 0 && !this.equals(id, source, 0, source.length)) id = this.chain[id] - 1
     return id
   }
 
@@ -158,7 +158,7 @@ export class StringTable {
 
   /** Adds a list of string ids and returns the list's id. */
   addList(ids: ArrayLike<number>): number {
-    const end = this.lists[this.listsCount] as number
+    const end = this.lists[this.listsCount]
     if (end + ids.length > this.listed.length) this.listed = longer(this.listed, end + ids.length)
     this.listed.set(ids, end)
     if (this.listsCount + 1 === this.lists.length) this.lists = longer(this.lists)
@@ -174,8 +174,8 @@ export class StringTable {
   addStack(node: number, own: Uint32Array, rest: number, depth: number): number {
     const id = this.addList(own)
     if (depth > 0) {
-      const to = this.lists[rest + 1] as number
-      const end = this.lists[id + 1] as number
+      const to = this.lists[rest + 1]
+      const end = this.lists[id + 1]
       if (end + depth > this.listed.length) this.listed = longer(this.listed, end + depth)
       this.listed.copyWithin(end, to - depth, to)
       this.lists[id + 1] = end + depth
@@ -232,8 +232,8 @@ export class StringTable {
   }
 
   private equals(id: number, source: Uint8Array, start: number, end: number): boolean {
-    const at = this.starts[id] as number
-    if ((this.starts[id + 1] as number) - at !== end - start) return false
+    const at = this.starts[id]
+    if (this.starts[id + 1] - at !== end - start) return false
     for (let i = start, j = at; i < end; i++, j++) if (source[i] !== this.bytes[j]) return false
     return true
   }
@@ -251,9 +251,8 @@ export class StringTable {
     this.heads = new Int32Array(slots)
     this.chain.length = 0
     for (let id = 0; id < this.count; id++) {
-      const slot =
-        hashBytes(this.bytes, this.starts[id] as number, this.starts[id + 1] as number) & (this.heads.length - 1)
-      this.chain.push(this.heads[slot] as number)
+      const slot = hashBytes(this.bytes, this.starts[id], this.starts[id + 1]) & (this.heads.length - 1)
+      this.chain.push(this.heads[slot])
       this.heads[slot] = id + 1
     }
   }
@@ -270,14 +269,8 @@ function hashBytes(source: Uint8Array, start: number, end: number): number {
   let h = end - start
   let i = start
   for (; i + 4 <= end; i += 4)
-    h = hashWord(
-      h,
-      (source[i] as number) |
-        ((source[i + 1] as number) << 8) |
-        ((source[i + 2] as number) << 16) |
-        ((source[i + 3] as number) << 24),
-    )
-  for (; i < end; i++) h = hashWord(h, source[i] as number)
+    h = hashWord(h, source[i] | (source[i + 1] << 8) | (source[i + 2] << 16) | (source[i + 3] << 24))
+  for (; i < end; i++) h = hashWord(h, source[i])
   return h
 }
 
@@ -310,7 +303,7 @@ function decodeDamaged(bytes: Uint8Array): string {
     const end = halvesEnd(bytes, i)
     const isKept = end > i && (surrogate(bytes, i) >= 0xdc00 || end === bytes.length || validSequence(bytes, end) > 0)
     if (isKept) for (; i < end; i += 3) text += String.fromCharCode(surrogate(bytes, i))
-    else for (const last = Math.max(end, i + 1); i < last;) text += String.fromCharCode(0xdc00 + (bytes[i++] as number))
+    else for (const last = Math.max(end, i + 1); i < last;) text += String.fromCharCode(0xdc00 + bytes[i++])
     valid = i
   }
   return text + strict.decode(bytes.subarray(valid))
@@ -353,16 +346,16 @@ export function encodeText(text: string): Uint8Array {
 
 /** The length of the valid UTF-8 sequence at `i`, or 0 (RFC 3629, section 4). */
 function validSequence(bytes: Uint8Array, i: number): number {
-  const lead = bytes[i] as number
+  const lead = bytes[i]
   if (lead < 0x80) return 1
   if (lead < 0xc2 || lead > 0xf4) return 0
   const length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4
   if (i + length > bytes.length) return 0
   // No longer than necessary, no surrogates, nothing beyond U+10FFFF.
-  const second = bytes[i + 1] as number
+  const second = bytes[i + 1]
   const least = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80
   const most = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf
   if (second < least || second > most) return 0
-  for (let j = i + 2; j < i + length; j++) if (((bytes[j] as number) & 0xc0) !== 0x80) return 0
+  for (let j = i + 2; j < i + length; j++) if ((bytes[j] & 0xc0) !== 0x80) return 0
   return length
 }

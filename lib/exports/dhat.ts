@@ -37,7 +37,7 @@ function* pieces(profile: Profile, { name = 'heap' }: ExportOptions): Generator<
   for (const [node, one] of pointsOf(profile, clock)) {
     const { parents, frames } = profile.tree
     const path: number[] = []
-    for (let at = node; at > 0; at = parents[at] as number) path.push((frames[at] as number) + 1)
+    for (let at = node; at > 0; at = parents[at]) path.push(frames[at] + 1)
     const text = Object.entries(one)
       .filter(([key]) => hasLifetimes || key !== 'tl')
       .map(([key, value]) => `"${key}":${value},`)

@@ -102,13 +102,13 @@ function heapTree(profile: Profile, bytesOf: (sample: Sample) => bigint, total: 
   const write = ({ nodes, bytes, total: own }: Branch, depth: number, text: string) => {
     const branches = new Map<number, Branch>()
     for (const [n, node] of nodes.entries()) {
-      const frame = tree.frames[node] as number
+      const frame = tree.frames[node]
       if (frame < 0) continue
       let branch = branches.get(frame)
       if (branch === undefined) branches.set(frame, (branch = { nodes: [], bytes: [], total: 0n }))
-      branch.nodes.push(tree.parents[node] as number)
-      branch.bytes.push(bytes[n] as bigint)
-      branch.total += bytes[n] as bigint
+      branch.nodes.push(tree.parents[node])
+      branch.bytes.push(bytes[n])
+      branch.total += bytes[n]
     }
     const all = [...branches].toSorted(([, a], [, b]) => (a.total < b.total ? 1 : a.total > b.total ? -1 : 0))
     const large = all.filter(([, branch]) => branch.total > least)

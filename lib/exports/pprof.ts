@@ -97,7 +97,7 @@ export function* pprof(
       SAMPLE.value,
       types.map(([, figure], i) => {
         const amount = BigInt(VALUES[figure].of(sample))
-        const room = left[i] as bigint
+        const room = left[i]
         const written = amount > room ? room : amount
         isCapped ||= written < amount
         left[i] = room - written
@@ -144,7 +144,7 @@ export function* pprof(
 
 /** The locations of a stack, the innermost first: each frame has one, with its own number plus 1. */
 function* locations({ parents, frames }: Profile['tree'], node: number): Generator<number> {
-  for (; node > 0; node = parents[node] as number) yield (frames[node] as number) + 1
+  for (; node > 0; node = parents[node]) yield frames[node] + 1
 }
 
 function valueType(strings: Strings, type: string, unit: string): Message {

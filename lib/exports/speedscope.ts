@@ -47,7 +47,7 @@ function* pieces(profile: Profile, { value = 'allocated-bytes', name = 'heap' }:
 function figureOf(profile: Profile, name: ProfileValue): Figure {
   const values = ownValues(profile, VALUES[name].of)
   const all = values.flatMap((value, node) => (value > 0n ? [node] : []))
-  const of = (node: number) => values[node] as bigint
+  const of = (node: number) => values[node]
   const largest = all.toSorted((a, b) => (of(a) < of(b) ? 1 : of(a) > of(b) ? -1 : a - b)).slice(0, MAX_STACKS)
   const nodes = largest.toSorted((a, b) => a - b)
   const sum = (some: readonly number[]) => some.reduce((total, node) => total + of(node), 0n)
@@ -66,7 +66,7 @@ function* profileText(
   yield `,"unit":"${unit === 'bytes' ? 'bytes' : 'none'}","startValue":0,"endValue":${total},"samples":[`
   for (const [n, node] of nodes.entries()) {
     const path: number[] = []
-    for (let at = node; at > 0; at = tree.parents[at] as number) path.push(tree.frames[at] as number)
+    for (let at = node; at > 0; at = tree.parents[at]) path.push(tree.frames[at])
     yield `${n > 0 ? ',' : ''}[${path.toReversed().join(',')}]`
   }
   if (left > 0) yield `,[${frames.length}]`

@@ -23,17 +23,17 @@ export function* childrenOf(
   const first = new Int32Array(parents.length)
   const after = new Int32Array(parents.length)
   for (let node = parents.length - 1; node > 0; node--) {
-    const parent = parents[node] as number
-    after[node] = first[parent] as number
+    const parent = parents[node]
+    after[node] = first[parent]
     first[parent] = node
   }
-  const nameOf = (node: number) => names[frames[node] as number] as string
+  const nameOf = (node: number) => names[frames[node]]
   const path: string[] = []
   /** The nodes to visit, each with its depth. */
   const waiting: { node: number; depth: number }[] = []
   const enter = (node: number, depth: number) => {
     const below: number[] = []
-    for (let child = first[node] as number; child > 0; child = after[child] as number) below.push(child)
+    for (let child = first[node]; child > 0; child = after[child]) below.push(child)
     below.sort((a, b) => (nameOf(a) < nameOf(b) ? 1 : nameOf(a) > nameOf(b) ? -1 : b - a))
     for (const child of below) waiting.push({ node: child, depth })
   }

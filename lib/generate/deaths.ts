@@ -34,9 +34,9 @@ export class Deaths {
   /** Takes a block that ends at the current moment, the last added one of its list; -1 if there is none. */
   take(): number {
     const list = this.now % LISTS
-    const block = this.heads[list] as number
+    const block = this.heads[list]
     if (block === NONE) return NONE
-    this.heads[list] = this.following[block] as number
+    this.heads[list] = this.following[block]
     this.size--
     return block
   }
@@ -47,11 +47,11 @@ export class Deaths {
     let width = LISTS
     for (let level = 1; level < LEVELS && this.now % width === 0; level++, width *= LISTS) {
       const list = level * LISTS + (Math.floor(this.now / width) % LISTS)
-      let block = this.heads[list] as number
+      let block = this.heads[list]
       this.heads[list] = NONE
       while (block !== NONE) {
-        const next = this.following[block] as number
-        this.link(block, this.moments[block] as number)
+        const next = this.following[block]
+        this.link(block, this.moments[block])
         block = next
       }
     }
@@ -61,11 +61,11 @@ export class Deaths {
   drain(): number[] {
     const blocks: number[] = []
     for (const head of this.heads)
-      for (let block = head; block !== NONE; block = this.following[block] as number) blocks.push(block)
+      for (let block = head; block !== NONE; block = this.following[block]) blocks.push(block)
     this.heads.fill(NONE)
     this.size = 0
     const { moments } = this
-    return blocks.toSorted((a, b) => (moments[a] as number) - (moments[b] as number) || a - b)
+    return blocks.toSorted((a, b) => moments[a] - moments[b] || a - b)
   }
 
   private link(block: number, moment: number): void {
@@ -76,7 +76,7 @@ export class Deaths {
       level++
     }
     const list = level * LISTS + (Math.floor(moment / width) % LISTS)
-    this.following[block] = this.heads[list] as number
+    this.following[block] = this.heads[list]
     this.heads[list] = block
   }
 }

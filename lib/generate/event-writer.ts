@@ -105,7 +105,7 @@ export class EventWriter {
     const { batch } = this
     const i = this.event(ALLOC, OF_ALLOC, thread, api, site)
     if (alignment > 0) {
-      batch.mask[i] = (batch.mask[i] as number) | HAS_ALIGNMENT
+      batch.mask[i] = batch.mask[i] | HAS_ALIGNMENT
       setWords(batch.alignment.words, i, alignment)
     }
     setWords(batch.address.words, i, address)
@@ -116,19 +116,19 @@ export class EventWriter {
 
   /** Frees a block. */
   free(thread: number, block: number): void {
-    const address = this.address[block] as number
-    this.places.give(address, this.list[block] as number)
+    const address = this.address[block]
+    this.places.give(address, this.list[block])
     this.unused.push(block)
     if (this.left === 0) return
-    const i = this.event(FREE, OF_FREE, thread, FREED_BY[this.api[block] as number] as number, 0)
+    const i = this.event(FREE, OF_FREE, thread, FREED_BY[this.api[block]], 0)
     setWords(this.batch.address.words, i, address)
     this.end()
   }
 
   /** Changes the size of a block, which keeps its number. */
   realloc(thread: number, block: number, size: number, site = 0): void {
-    const old = this.address[block] as number
-    const oldList = this.list[block] as number
+    const old = this.address[block]
+    const oldList = this.list[block]
     const address = this.place(block, Api.realloc, size, 0)
     this.places.give(old, oldList)
     if (this.left === 0) return

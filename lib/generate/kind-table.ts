@@ -46,7 +46,7 @@ export class KindTable {
   /** The thread of a kind, which is not known where there is only a range of sizes: 1 then. */
   thread(kind: number): number {
     const { words } = this.table
-    return words[WORDS * kind + 3] === ROUGH ? 1 : (words[WORDS * kind] as number) >>> THREAD
+    return words[WORDS * kind + 3] === ROUGH ? 1 : words[WORDS * kind] >>> THREAD
   }
 
   /** The columns of some kinds. @param used their numbers */
@@ -75,8 +75,8 @@ export class KindTable {
 
   private size(kind: number): number {
     const { words } = this.table
-    const low = words[WORDS * kind + 1] as number
-    const high = words[WORDS * kind + 2] as number
+    const low = words[WORDS * kind + 1]
+    const high = words[WORDS * kind + 2]
     return (high & ((1 << ALIGNMENT) - 1)) * WORD + (low >>> 0)
   }
 }

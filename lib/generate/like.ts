@@ -75,7 +75,7 @@ export class LikeCalls implements CallSource {
     this.alignment = Int32Array.from(kinds.alignment)
     this.phases = [0]
     for (let row = 0; row < rows.phase.length; row++)
-      for (let phase = this.phases.length; phase <= (rows.phase[row] as number); phase++) this.phases.push(row)
+      for (let phase = this.phases.length; phase <= rows.phase[row]; phase++) this.phases.push(row)
     this.phases.push(rows.phase.length)
   }
 
@@ -97,7 +97,7 @@ export class LikeCalls implements CallSource {
     for (;;) {
       const waiting = resizes.length - this.resized
       if (waiting > 0 && (this.resizable.length > 0 || waiting > MOST_RESIZES)) return resizes.at(this.resized++)
-      if (this.next < this.ordered) return this.order[this.next++] as number
+      if (this.next < this.ordered) return this.order[this.next++]
       if (this.arrange(writer)) continue
       // No block is left that they could resize.
       if (waiting > 0) return resizes.at(this.resized++)
@@ -109,17 +109,17 @@ export class LikeCalls implements CallSource {
   }
 
   private allocate(writer: EventWriter, row: number): void {
-    const kind = this.kind[row] as number
-    const thread = this.thread[kind] as number
-    const site = this.site[kind] as number
-    const api = this.api[kind] as number
-    const sizes = this.sizes[kind] as number
-    const size = (this.size[kind] as number) + (sizes === 1 ? 0 : Math.floor(this.random.unit() * sizes))
+    const kind = this.kind[row]
+    const thread = this.thread[kind]
+    const site = this.site[kind]
+    const api = this.api[kind]
+    const sizes = this.sizes[kind]
+    const size = this.size[kind] + (sizes === 1 ? 0 : Math.floor(this.random.unit() * sizes))
     const resized = api === RESIZE ? this.resizable.pop() : undefined
     let block: number
     if (resized === undefined) {
       const called = api === RESIZE ? Api.realloc : api < 0 ? NO_API : api
-      block = writer.alloc(thread, called, size, site, this.alignment[kind] as number)
+      block = writer.alloc(thread, called, size, site, this.alignment[kind])
     } else {
       block = resized
       writer.realloc(thread, block, size, site)
@@ -133,7 +133,7 @@ export class LikeCalls implements CallSource {
   /** A lifetime, as the number of allocations. */
   private lives(row: number): number {
     const { lifetimeBits } = this.model
-    const code = this.lifetime[row] as number
+    const code = this.lifetime[row]
     const width = widthOf(code, lifetimeBits)
     if (width === 1 && this.scale === 1) return code
     return Math.floor((leastOf(code, lifetimeBits) + this.random.unit() * width) * this.scale)
@@ -141,10 +141,10 @@ export class LikeCalls implements CallSource {
 
   /** Ends a block, or has the next realloc end it. */
   private end(writer: EventWriter, block: number): void {
-    const row = this.rowOf[block] as number
-    const ending = this.ending[row] as number
+    const row = this.rowOf[block]
+    const ending = this.ending[row]
     if (ending === Ending.realloc) this.resizable.push(block)
-    else writer.free(ending > BY_THREAD ? ending - BY_THREAD : (this.thread[this.kind[row] as number] as number), block)
+    else writer.free(ending > BY_THREAD ? ending - BY_THREAD : this.thread[this.kind[row]], block)
   }
 
   /** Puts the allocations of the next round into random order. @returns false if there is none */
@@ -165,12 +165,12 @@ export class LikeCalls implements CallSource {
 
   private beginPhase(writer: EventWriter): void {
     const { model, scale, phase } = this
-    const from = this.phases[phase] as number
-    const to = this.phases[phase + 1] as number
+    const from = this.phases[phase]
+    const to = this.phases[phase + 1]
     let allocations = 0
     let events = 0
     for (let row = from; row < to; row++) {
-      const count = this.count[row] as number
+      const count = this.count[row]
       allocations += count
       events += this.ending[row] === Ending.stays ? count : 2 * count
     }
@@ -184,12 +184,12 @@ export class LikeCalls implements CallSource {
    */
   private shuffle(): void {
     const { random, scale, rounds, fractions } = this
-    const to = this.phases[this.phase + 1] as number
+    const to = this.phases[this.phase + 1]
     let n = 0
-    for (let row = this.phases[this.phase] as number; row < to; row++) {
-      const isResize = this.api[this.kind[row] as number] === RESIZE
+    for (let row = this.phases[this.phase]; row < to; row++) {
+      const isResize = this.api[this.kind[row]] === RESIZE
       const group = (isResize ? 2 : 0) + (this.ending[row] === Ending.realloc ? 1 : 0)
-      const blocks = (fractions[group] as number) + ((this.count[row] as number) * scale) / rounds
+      const blocks = fractions[group] + (this.count[row] * scale) / rounds
       const times = Math.floor(blocks)
       fractions[group] = blocks - times
       if (n + times > this.order.length) this.order = grown(this.order, 2 * (n + times))
@@ -199,14 +199,14 @@ export class LikeCalls implements CallSource {
     const { order, resizes } = this
     for (let left = n; left > 1; left--) {
       const other = random.below(left)
-      const row = order[left - 1] as number
-      order[left - 1] = order[other] as number
+      const row = order[left - 1]
+      order[left - 1] = order[other]
       order[other] = row
     }
     this.ordered = 0
     for (let i = 0; i < n; i++) {
-      const row = order[i] as number
-      if (this.api[this.kind[row] as number] === RESIZE) resizes.push(row)
+      const row = order[i]
+      if (this.api[this.kind[row]] === RESIZE) resizes.push(row)
       else order[this.ordered++] = row
     }
   }
@@ -221,7 +221,7 @@ export class LikeCalls implements CallSource {
         this.phase = this.round = 0
         return this.isEndless && this.model.rows.count.length > 0
       }
-      writer.free(this.thread[this.kind[this.rowOf[block] as number] as number] as number, block)
+      writer.free(this.thread[this.kind[this.rowOf[block]]], block)
     }
     return true
   }

@@ -19,7 +19,7 @@ export class NumberList {
 
   /** The number at a place below the length. */
   at(place: number): number {
-    return this.values[place] as number
+    return this.values[place]
   }
 
   /** Takes the number at a place; the last one moves there. */

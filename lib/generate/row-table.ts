@@ -16,7 +16,7 @@ export class RowTable {
   /** Adds to the count of a row. */
   count(a: number, b: number, c: number, d: number, count: number): void {
     const row = this.row(a, b, c, d, Infinity)
-    this.counts[row] = (this.counts[row] as number) + count
+    this.counts[row] = this.counts[row] + count
   }
 
   /** The number of a row, which is added if there are fewer rows than `most`; otherwise -1. */
@@ -24,7 +24,7 @@ export class RowTable {
     const { words, slots } = this
     const mask = slots.length - 1
     let slot = hash(a, b, c, d) & mask
-    for (let next = slots[slot] as number; next !== EMPTY; next = slots[slot] as number) {
+    for (let next = slots[slot]; next !== EMPTY; next = slots[slot]) {
       const at = WORDS * (next - 1)
       if (words[at] === a && words[at + 1] === b && words[at + 2] === c && words[at + 3] === d) return next - 1
       slot = (slot + 1) & mask

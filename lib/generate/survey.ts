@@ -87,11 +87,11 @@ export class TraceSurvey {
     this.live.dispose()
     const { words, counts, size } = this.rows
     const order = Array.from({ length: size }, (_, row) => row).toSorted(
-      (a, b) => (words[WORDS * a] as number) - (words[WORDS * b] as number) || a - b,
+      (a, b) => words[WORDS * a] - words[WORDS * b] || a - b,
     )
-    const used = [...new Set(order.map((row) => words[WORDS * row + 1] as number))]
+    const used = [...new Set(order.map((row) => words[WORDS * row + 1]))]
     const numbers = new Map(used.map((kind, i) => [kind, i]))
-    const column = (word: number) => order.map((row) => words[WORDS * row + word] as number)
+    const column = (word: number) => order.map((row) => words[WORDS * row + word])
     return {
       format: MODEL_FORMAT,
       version: MODEL_VERSION,
@@ -106,7 +106,7 @@ export class TraceSurvey {
         kind: column(1).map((kind) => numbers.get(kind) as number),
         lifetime: column(2),
         ending: column(3),
-        count: order.map((row) => counts[row] as number),
+        count: order.map((row) => counts[row]),
       },
     }
   }
@@ -120,8 +120,8 @@ export class TraceSurvey {
   /** The blocks that are still live stay. */
   private endTrace(): void {
     for (let block = 1; block < this.births.length; block++) {
-      const birth = this.births[block] as number
-      if (birth > 0) this.note(birth, this.kind[block] as number, 0, Ending.stays)
+      const birth = this.births[block]
+      if (birth > 0) this.note(birth, this.kind[block], 0, Ending.stays)
     }
     this.births.fill(0)
     this.live.clear()
@@ -134,17 +134,17 @@ export class TraceSurvey {
     const { effects, ended, begun } = live
     const { kind, mask } = batch
     for (let row = 0; row < to - from; row++) {
-      const effect = effects[row] as number
+      const effect = effects[row]
       if ((effect & (BEGAN | ENDED)) === 0) continue
       const i = from + row
-      if (((mask[i] as number) & HAS_TIME) !== 0) this.see(batch, i)
+      if ((mask[i] & HAS_TIME) !== 0) this.see(batch, i)
       const thread = this.thread(batch, i)
-      const old = ended[row] as number
-      const block = begun[row] as number
+      const old = ended[row]
+      const block = begun[row]
       if ((effect & ENDED) !== 0 && old > 0) this.end(old, kind[i] === REALLOC && block > 0 ? -1 : thread)
       if ((effect & BEGAN) !== 0 && block > 0) {
         // The block that was there before ends unseen.
-        if (block < this.births.length && (this.births[block] as number) > 0) this.end(block, thread)
+        if (block < this.births.length && this.births[block] > 0) this.end(block, thread)
         this.start(block, this.kindOf(batch, i, thread, kind[i] === REALLOC && (effect & ENDED) !== 0 && old > 0))
       }
     }
@@ -154,27 +154,27 @@ export class TraceSurvey {
   private see(batch: EventBatch, i: number): void {
     const unit = batch.header.timeUnit === 'us' ? 1000 : 1
     const { words } = batch.time
-    const time = ((words[2 * i + HI] as number) * WORD + (words[2 * i + LO] as number)) * unit
+    const time = (words[2 * i + HI] * WORD + words[2 * i + LO]) * unit
     if (!this.isTimed || time > this.time) this.time = time
     this.isTimed = true
   }
 
   /** The number of the thread of an event, from 1; those beyond the limit share the last one. */
   private thread(batch: EventBatch, i: number): number {
-    if (((batch.mask[i] as number) & HAS_THREAD) === 0) return 1
+    if ((batch.mask[i] & HAS_THREAD) === 0) return 1
     const { words } = batch.thread
-    const row = this.threads.row(words[2 * i + LO] as number, words[2 * i + HI] as number)
+    const row = this.threads.row(words[2 * i + LO], words[2 * i + HI])
     return row === OTHERS ? MOST_MODEL_THREADS : row - FIRST + 1
   }
 
   private kindOf(batch: EventBatch, i: number, thread: number, isResized: boolean): number {
-    const mask = batch.mask[i] as number
+    const mask = batch.mask[i]
     const { words } = batch.size
-    const hi = (mask & HAS_SIZE) === 0 ? 0 : Math.min(MOST_HI, words[2 * i + HI] as number)
-    const lo = (mask & HAS_SIZE) === 0 ? 0 : (words[2 * i + LO] as number)
+    const hi = (mask & HAS_SIZE) === 0 ? 0 : Math.min(MOST_HI, words[2 * i + HI])
+    const lo = (mask & HAS_SIZE) === 0 ? 0 : words[2 * i + LO]
     const site = (mask & HAS_SITE) === 0 ? 0 : Math.max(0, this.sites.row(batch, i) - FIRST + 1)
-    const api = isResized ? RESIZE : (mask & HAS_API) === 0 ? -1 : (batch.api[i] as number)
-    const alignment = (mask & HAS_ALIGNMENT) === 0 ? 0 : (batch.alignment.words[2 * i + LO] as number)
+    const api = isResized ? RESIZE : (mask & HAS_API) === 0 ? -1 : batch.api[i]
+    const alignment = (mask & HAS_ALIGNMENT) === 0 ? 0 : batch.alignment.words[2 * i + LO]
     const isPower = alignment > 0 && alignment <= MOST_ALIGNMENT && Number.isInteger(Math.log2(alignment))
     return this.kinds.kind(thread, site, api, lo, hi, isPower ? alignment : 0)
   }
@@ -195,7 +195,7 @@ export class TraceSurvey {
     const birth = this.births[block] ?? 0
     if (birth === 0) return
     this.births[block] = 0
-    const kind = this.kind[block] as number
+    const kind = this.kind[block]
     const isOwn = thread === this.kinds.thread(kind)
     const ending = thread < 0 ? Ending.realloc : isOwn ? Ending.free : BY_THREAD + thread
     this.note(birth, kind, codeOf(this.allocations - birth, this.lifetimeBits), ending)
@@ -218,8 +218,8 @@ export class TraceSurvey {
     else if (!this.isRough) {
       this.isRough = true
       this.rebuild((words, at) => {
-        words[at + 1] = this.kinds.roughened(words[at + 1] as number)
-        words[at + 3] = Math.min(words[at + 3] as number, Ending.free)
+        words[at + 1] = this.kinds.roughened(words[at + 1])
+        words[at + 3] = Math.min(words[at + 3], Ending.free)
       })
     } else return false
     return true
@@ -231,13 +231,13 @@ export class TraceSurvey {
     const starts = new NumberList()
     for (let phase = 0; phase < this.starts.length; phase += 2) starts.push(this.starts.at(phase))
     this.starts = starts
-    this.rebuild((words, at) => (words[at] = (words[at] as number) >> 1))
+    this.rebuild((words, at) => (words[at] = words[at] >> 1))
   }
 
   /** Makes lifetimes half as exact. */
   private blur(): void {
     const bits = this.lifetimeBits--
-    this.rebuild((words, at) => (words[at + 2] = coarser(words[at + 2] as number, bits)))
+    this.rebuild((words, at) => (words[at + 2] = coarser(words[at + 2], bits)))
   }
 
   private rebuild(change: (words: Int32Array, at: number) => void): void {
@@ -246,7 +246,7 @@ export class TraceSurvey {
     for (let row = 0, at = 0; row < size; row++, at += WORDS) {
       change(words, at)
       const [a, b, c, d] = words.subarray(at, at + WORDS) as unknown as [number, number, number, number]
-      this.rows.count(a, b, c, d, counts[row] as number)
+      this.rows.count(a, b, c, d, counts[row])
     }
   }
 

@@ -115,17 +115,17 @@ export function checkModel(value: unknown): TraceModel {
     if (typeof gap !== 'number' || !(gap >= 0 && gap <= MOST_VALUE)) throw wrong(`no gap is ${showValue(gap)}`)
   const { threads, sites } = model as object as TraceModel
   for (let kind = 0; kind < kinds.thread.length; kind++) {
-    if ((kinds.thread[kind] as number) > threads) throw wrong(`kinds: there are ${threads} threads`)
-    if ((kinds.site[kind] as number) > sites) throw wrong(`kinds: there are ${sites} sites`)
-    const alignment = kinds.alignment[kind] as number
+    if (kinds.thread[kind] > threads) throw wrong(`kinds: there are ${threads} threads`)
+    if (kinds.site[kind] > sites) throw wrong(`kinds: there are ${sites} sites`)
+    const alignment = kinds.alignment[kind]
     if (alignment !== 0 && !Number.isInteger(Math.log2(alignment))) throw wrong(`no alignment is ${alignment}`)
   }
   let before = 0
   for (let row = 0; row < rows.phase.length; row++) {
-    if ((rows.phase[row] as number) < before) throw wrong('rows: they must be in the order of their phases')
-    before = rows.phase[row] as number
-    if ((rows.kind[row] as number) >= kinds.thread.length) throw wrong(`rows: there are ${kinds.thread.length} kinds`)
-    if ((rows.ending[row] as number) >= BY_THREAD + threads + 1) throw wrong(`rows: there are ${threads} threads`)
+    if (rows.phase[row] < before) throw wrong('rows: they must be in the order of their phases')
+    before = rows.phase[row]
+    if (rows.kind[row] >= kinds.thread.length) throw wrong(`rows: there are ${kinds.thread.length} kinds`)
+    if (rows.ending[row] >= BY_THREAD + threads + 1) throw wrong(`rows: there are ${threads} threads`)
   }
   return model as object as TraceModel
 }

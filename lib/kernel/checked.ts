@@ -37,7 +37,7 @@ export function withChecks<Exports extends object>(exports: Exports): Exports {
 export function failAssertion(name: string, memory: WasmMemory): (...place: number[]) => never {
   return (message = 0, file = 0, line = 0) => {
     const text = (at: number) => {
-      const length = new Uint32Array(memory.buffer, at - 4, 1)[0] as number
+      const length = new Uint32Array(memory.buffer, at - 4, 1)[0]
       return String.fromCharCode(...new Uint16Array(memory.buffer, at, length / 2))
     }
     const place = file === 0 ? '' : ` (kernel/${text(file)}:${line})`

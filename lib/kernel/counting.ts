@@ -27,20 +27,20 @@ export class CountingKernel<Exports extends KernelExports> extends GrowingKernel
   /** A 64-bit integer of which a double has all digits, as counts are. */
   number(address: number): number {
     const words = this.allWords()
-    return (words[address / 4 + HI] as number) * WORD + (words[address / 4 + LO] as number)
+    return words[address / 4 + HI] * WORD + words[address / 4 + LO]
   }
 
   /** A 64-bit integer. */
   integer(address: number): bigint {
     const words = this.allWords()
-    const hi = words[address / 4 + HI] as number
-    const lo = BigInt(words[address / 4 + LO] as number)
+    const hi = words[address / 4 + HI]
+    const lo = BigInt(words[address / 4 + LO])
     return hi === 0 ? lo : (BigInt(hi) << 32n) | lo
   }
 
   /** A 32-bit integer. */
   word(address: number): number {
-    return this.allWords()[address / 4] as number
+    return this.allWords()[address / 4]
   }
 
   /** An exact sum of 128 bits. */

@@ -52,7 +52,7 @@ export class KernelColumns {
     const empty = new EventBatch(0, 0, { format: '' })
     this.columns = FIELDS.map((_, f) => {
       const column = columnOf(f)
-      const address = at(COLUMN_EXPORTS[f] as string)
+      const address = at(COLUMN_EXPORTS[f])
       if (address === undefined) return undefined
       const like = empty[column]
       if (like instanceof U64Column) return new Uint32Array(buffer, address, 2 * KERNEL_EVENTS)

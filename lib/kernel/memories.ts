@@ -47,7 +47,7 @@ export function memoryPages(bytes: Uint8Array): number {
   const number = (): number => {
     let value = 0
     for (let shift = 0; ; shift += 7) {
-      const byte = bytes[at++] as number
+      const byte = bytes[at++]
       value |= (byte & 0x7f) << shift
       if (byte < 0x80) return value
     }

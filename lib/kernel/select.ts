@@ -34,7 +34,7 @@ export function selectRows(
     byKernel ? gatherByKernel(from, to, count, n) : gatherHere(from, to, rows, n)
   gather(source.kind, target.kind)
   gather(source.mask, target.mask)
-  if (set !== source.columns) for (let j = 0; j < n; j++) target.mask[j] = (target.mask[j] as number) & set
+  if (set !== source.columns) for (let j = 0; j < n; j++) target.mask[j] = target.mask[j] & set
   for (let f = 0; f < FIELDS.length; f++) if ((set >>> f) & 1) gather(source[columnOf(f)], target[columnOf(f)])
   target.count = n
   return target
@@ -65,12 +65,12 @@ function gatherHere(from: Column, to: Column, rows: Int32Array, n: number): void
 
 function gatherWords(from: Uint32Array, to: Uint32Array, rows: Int32Array, n: number): void {
   for (let j = 0; j < n; j++) {
-    const i = rows[j] as number
-    to[2 * j + LO] = from[2 * i + LO] as number
-    to[2 * j + HI] = from[2 * i + HI] as number
+    const i = rows[j]
+    to[2 * j + LO] = from[2 * i + LO]
+    to[2 * j + HI] = from[2 * i + HI]
   }
 }
 
 function gatherValues(from: Uint8Array | Uint32Array | Int32Array, to: typeof from, rows: Int32Array, n: number): void {
-  for (let j = 0; j < n; j++) to[j] = from[rows[j] as number] as number
+  for (let j = 0; j < n; j++) to[j] = from[rows[j]]
 }

@@ -311,7 +311,7 @@ function keysOf(record: RecordType, withSection: boolean): ReadonlyMap<Field, st
       } else {
         const { field: element, count } = field
         // Elements without a name have the name of the field with their number, which is not in `fields`.
-        const named = element.kind === 'repetition' || element.name === '' ? (record.leaves[count] as Leaf) : element
+        const named = element.kind === 'repetition' || element.name === '' ? record.leaves[count] : element
         keys.set(field, takeName(named.name, taken, '_'))
         if (element.kind === 'composite') visit(element.fields, new Map())
         else if (element.kind === 'repetition') visit([element], new Map())
@@ -326,7 +326,7 @@ function keysOf(record: RecordType, withSection: boolean): ReadonlyMap<Field, st
 function carriedBy(records: readonly RecordMapping[]): Pick<Mapping, 'carried' | 'writtenAs'> {
   const carried: Partial<Record<KindName, number>> = {}
   for (const { kind, carries } of records) {
-    const name = KINDS[kind] as KindName
+    const name = KINDS[kind]
     carried[name] = (carried[name] ?? 0) | carries
   }
   if (carried.existing !== undefined || carried.alloc === undefined) return { carried, writtenAs: {} }

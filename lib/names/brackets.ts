@@ -17,7 +17,7 @@ const CLOSING: Readonly<Record<string, string>> = { ')': '(', '}': '{', ']': '['
 
 /** The end of the symbol of an operator that begins at `at`; `at` where there is none. */
 function operatorEnd(text: string, at: number): number {
-  if (text[at] !== 'o' || (at > 0 && WORD.test(text[at - 1] as string))) return at
+  if (text[at] !== 'o' || (at > 0 && WORD.test(text[at - 1]))) return at
   OPERATOR.lastIndex = at
   return OPERATOR.test(text) ? OPERATOR.lastIndex : at
 }
@@ -31,7 +31,7 @@ function groupEnd(text: string, at: number): number {
       i = end - 1
       continue
     }
-    const char = text[i] as string
+    const char = text[i]
     if (char === '<' || char === '(' || char === '{' || char === '[') open.push(char)
     else if (char === '>') {
       // An arrow, or a comparison in parentheses, closes nothing.
@@ -54,7 +54,7 @@ export function nameParts(name: string): NamePart[] | undefined {
   }
   for (let i = 0; i < name.length;) {
     const end = operatorEnd(name, i)
-    const char = name[i] as string
+    const char = name[i]
     if (end > i) {
       flush(i)
       // The arguments of `operator< <int>` are separated by a space.

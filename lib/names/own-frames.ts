@@ -56,7 +56,7 @@ export class OwnFrames {
     if (this.options.all === true) return 0
     let start = 0
     for (let i = 0; i < stack.length && i - start <= UNNAMED; i++) {
-      const kind = this.kind(stack[i] as string)
+      const kind = this.kind(stack[i])
       if (kind === 'own' || (kind === 'library' && i > start)) break
       if (kind !== 'unnamed') start = i + 1
     }

@@ -65,7 +65,7 @@ export function rowParts(sources: readonly RowSource[], options: RowOptions): Ro
   )
   const make = (index: number): RowParts => {
     const row = rows[index]
-    const source = sources[index] as RowSource
+    const source = sources[index]
     if (row !== undefined) return partsOf(row, frames, options, escape)
     return { frames: ['text' in source ? escape(source.text) : ''], via: [] }
   }
@@ -75,7 +75,7 @@ export function rowParts(sources: readonly RowSource[], options: RowOptions): Ro
     for (const group of groups) {
       const some = group.flatMap((index) => rows[index] ?? [])
       if (distinguish(some, frames)) for (const index of group) parts[index] = make(index)
-      else group.forEach((index, i) => (parts[index] = numbered(parts[index] as RowParts, i + 1)))
+      else group.forEach((index, i) => (parts[index] = numbered(parts[index], i + 1)))
     }
   }
   return parts
@@ -130,7 +130,7 @@ function partsOf(
 ): RowParts {
   const shown = new Map<number, string>()
   const show = (index: number) => {
-    const text = escape(frames.text(stack[index] as string, needed.get(index) ?? 0))
+    const text = escape(frames.text(stack[index], needed.get(index) ?? 0))
     shown.set(index, text)
     return text
   }
@@ -146,7 +146,7 @@ function partsOf(
     let longer = shownParts(shown, start, stack.length)
     if (isLonger(longer)) {
       // A caller whose place does not fit is a name.
-      shown.set(index, escape(frames.name(stack[index] as string)))
+      shown.set(index, escape(frames.name(stack[index])))
       longer = shownParts(shown, start, stack.length)
     }
     if (isLonger(longer)) break

@@ -78,7 +78,7 @@ function withoutParameters(parts: readonly NamePart[]): { parts: NamePart[]; isF
   const kept: NamePart[] = []
   let isFunction = false
   for (let i = 0; i < parts.length; i++) {
-    const part = parts[i] as NamePart
+    const part = parts[i]
     const next = parts[i + 1]
     if (isParameters(part, next, i + 2 < parts.length) && kept.length > 0) {
       isFunction = true
@@ -111,7 +111,7 @@ function ownName({ parts, isFunction }: { parts: NamePart[]; isFunction: boolean
   // The name of a conversion operator contains spaces.
   const operator = parts.findIndex(({ kind }) => kind === 'operator')
   for (let i = operator < 0 ? parts.length - 1 : operator - 1; i >= 0; i--) {
-    const { kind, text } = parts[i] as NamePart
+    const { kind, text } = parts[i]
     const space = kind === 'text' ? text.lastIndexOf(' ') : -1
     if (space < 0) continue
     const rest = text.slice(space + 1).replace(/^[*&]+/, '')

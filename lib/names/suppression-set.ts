@@ -38,9 +38,9 @@ export class SuppressionSet {
     all.fill(0)
     for (const frame of frames) {
       const fits = this.known.get(frame) ?? this.compare(frame)
-      for (let w = 0; w < all.length; w++) all[w] = (all[w] as number) | (fits[w] as number)
+      for (let w = 0; w < all.length; w++) all[w] = all[w] | fits[w]
     }
-    return rules.findIndex((rule, i) => isIn(needs[i] as Uint32Array, all) && (rule.isAnyFrame || rule.matches(frames)))
+    return rules.findIndex((rule, i) => isIn(needs[i], all) && (rule.isAnyFrame || rule.matches(frames)))
   }
 
   private compare(frame: SuppressibleFrame): Uint32Array {
@@ -48,7 +48,7 @@ export class SuppressionSet {
     if ((known.size + 1) * words > MAX_WORDS) known.clear()
     const fits = new Uint32Array(words)
     patterns.forEach((pattern, id) => {
-      if (pattern(frame)) fits[id >>> 5] = (fits[id >>> 5] as number) | (1 << (id & 31))
+      if (pattern(frame)) fits[id >>> 5] = fits[id >>> 5] | (1 << (id & 31))
     })
     known.set(frame, fits)
     return fits
@@ -57,8 +57,8 @@ export class SuppressionSet {
 
 function isIn(needs: Uint32Array, all: Uint32Array): boolean {
   for (let i = 0; i < needs.length; i += 2) {
-    const bits = needs[i + 1] as number
-    if (((all[needs[i] as number] as number) & bits) >>> 0 !== bits) return false
+    const bits = needs[i + 1]
+    if ((all[needs[i]] & bits) >>> 0 !== bits) return false
   }
   return true
 }

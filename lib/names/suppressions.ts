@@ -68,7 +68,7 @@ export function parseSuppressions(text: string): Suppression[] {
   const rules: Suppression[] = []
   let patterns = 0
   for (let i = 0; i < lines.length; i++) {
-    const line = lines[i] as string
+    const line = lines[i]
     if (line === '' || line.startsWith('#')) continue
     if (patterns >= MAX_PATTERNS) throw new RangeError(`line ${i + 1}: there are more than ${MAX_PATTERNS} patterns`)
     if (line === '{') {
@@ -142,9 +142,7 @@ function beginsWith(frames: readonly SuppressibleFrame[], patterns: readonly (Na
   for (const pattern of patterns) {
     const next = new Set<number>()
     if (pattern === 'any') for (let at = Math.min(...positions); at <= length; at++) next.add(at)
-    else
-      for (const at of positions)
-        if (at < length && fitsFrame(frames[at] as SuppressibleFrame, pattern)) next.add(at + 1)
+    else for (const at of positions) if (at < length && fitsFrame(frames[at], pattern)) next.add(at + 1)
     if (next.size === 0) return false
     positions = next
   }

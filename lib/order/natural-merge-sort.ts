@@ -28,9 +28,9 @@ export class NaturalMergeSort {
     while (runs > 1) {
       let longer = 0
       for (let r = 0; r < runs; r += 2) {
-        const start = bounds[r] as number
-        const middle = bounds[r + 1] as number
-        const end = r + 1 < runs ? (bounds[r + 2] as number) : middle
+        const start = bounds[r]
+        const middle = bounds[r + 1]
+        const end = r + 1 < runs ? bounds[r + 2] : middle
         mergeRuns(keys, this.order, this.merged, start, middle, end)
         bounds[longer++] = start
       }
@@ -76,15 +76,11 @@ function mergeRuns(
   let a = start
   let b = middle
   for (let i = start; i < end; i++) {
-    if (a < middle && (b >= end || compare(keys, from[a] as number, from[b] as number) <= 0))
-      to[i] = from[a++] as number
-    else to[i] = from[b++] as number
+    if (a < middle && (b >= end || compare(keys, from[a], from[b]) <= 0)) to[i] = from[a++]
+    else to[i] = from[b++]
   }
 }
 
 function compare(keys: Uint32Array, a: number, b: number): number {
-  return (
-    (keys[2 * a + HI] as number) - (keys[2 * b + HI] as number) ||
-    (keys[2 * a + LO] as number) - (keys[2 * b + LO] as number)
-  )
+  return keys[2 * a + HI] - keys[2 * b + HI] || keys[2 * a + LO] - keys[2 * b + LO]
 }

@@ -31,9 +31,9 @@ export class NumberKeys {
     const { words } = this
     let { number, last } = this
     for (let i = 0; i < count; i++) {
-      if (((mask[i] as number) & HAS_SEQUENCE) !== 0) {
-        number += ((sequence[i] as number) - last) | 0
-        last = sequence[i] as number
+      if ((mask[i] & HAS_SEQUENCE) !== 0) {
+        number += (sequence[i] - last) | 0
+        last = sequence[i]
       }
       words[2 * i + LO] = number
       words[2 * i + HI] = Math.floor(number / WORD)

@@ -54,8 +54,8 @@ export class OrderChecker {
   private takeSequence({ mask, sequence, count }: EventBatch): void {
     let { number } = this
     for (let i = 0; i < count; i++) {
-      if (((mask[i] as number) & HAS_SEQUENCE) === 0) continue
-      const next = sequence[i] as number
+      if ((mask[i] & HAS_SEQUENCE) === 0) continue
+      const next = sequence[i]
       const step = number === undefined ? 1 : (next - number) | 0
       if (step !== 1) this.note(step, number as number, i)
       if (step > 0) number = next
@@ -67,9 +67,9 @@ export class OrderChecker {
     const { words } = time
     let { lo, hi } = this
     for (let i = 0; i < count; i++) {
-      if (((mask[i] as number) & HAS_TIME) === 0) continue
-      const nextLo = words[2 * i + LO] as number
-      const nextHi = words[2 * i + HI] as number
+      if ((mask[i] & HAS_TIME) === 0) continue
+      const nextLo = words[2 * i + LO]
+      const nextHi = words[2 * i + HI]
       if ((nextHi - hi || nextLo - lo) < 0) {
         this.note(-1, 0, i)
       } else {

@@ -34,10 +34,10 @@ export class ReorderBuffer {
     const { lo, hi, source: sources, row, window } = this
     let { released, end } = this
     for (let i = 0; i < count; i++) {
-      const keyLo = keys[2 * i + LO] as number
-      const keyHi = keys[2 * i + HI] as number
+      const keyLo = keys[2 * i + LO]
+      const keyHi = keys[2 * i + HI]
       let place = end
-      if (end > released && ((hi[end - 1] as number) - keyHi || (lo[end - 1] as number) - keyLo) > 0) {
+      if (end > released && (hi[end - 1] - keyHi || lo[end - 1] - keyLo) > 0) {
         place = this.placeOf(keyLo, keyHi, released, end)
         this.shift(place, end)
       }
@@ -71,7 +71,7 @@ export class ReorderBuffer {
     const { lo, hi } = this
     while (from < to) {
       const middle = (from + to) >> 1
-      if (((hi[middle] as number) - keyHi || (lo[middle] as number) - keyLo) > 0) to = middle
+      if ((hi[middle] - keyHi || lo[middle] - keyLo) > 0) to = middle
       else from = middle + 1
     }
     return from

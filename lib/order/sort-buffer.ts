@@ -92,13 +92,13 @@ export class SortBuffer {
     const rows = new Int32Array(n)
     const keys = new Uint32Array(2 * n)
     for (let j = 0; j < n; j++) {
-      const event = order[j] as number
-      const b = batchOf[event] as number
-      if (places[b] === -1) places[b] = used.push(this.batches[b] as EventBatch) - 1
-      from[j] = places[b] as number
-      rows[j] = event - (starts[b] as number)
-      keys[2 * j] = this.keys[2 * event] as number
-      keys[2 * j + 1] = this.keys[2 * event + 1] as number
+      const event = order[j]
+      const b = batchOf[event]
+      if (places[b] === -1) places[b] = used.push(this.batches[b]) - 1
+      from[j] = places[b]
+      rows[j] = event - starts[b]
+      keys[2 * j] = this.keys[2 * event]
+      keys[2 * j + 1] = this.keys[2 * event + 1]
     }
     return { batch: gatherRows(header, used, from, rows, n), keys }
   }

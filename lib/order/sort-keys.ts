@@ -62,9 +62,9 @@ export class SortKeys {
     const { words, has } = this
     let { lo, hi, keyed } = this
     for (let i = 0; i < count; i++) {
-      if (((mask[i] as number) & has) !== 0) {
-        lo = column[2 * i + LO] as number
-        hi = column[2 * i + HI] as number
+      if ((mask[i] & has) !== 0) {
+        lo = column[2 * i + LO]
+        hi = column[2 * i + HI]
         keyed++
       }
       words[2 * i + LO] = lo
@@ -80,8 +80,8 @@ export class SortKeys {
     const sign = column instanceof Int32Array ? SIGN : 0
     let { lo, keyed } = this
     for (let i = 0; i < count; i++) {
-      if (((mask[i] as number) & has) !== 0) {
-        lo = (column[i] as number) ^ sign
+      if ((mask[i] & has) !== 0) {
+        lo = column[i] ^ sign
         keyed++
       }
       words[2 * i + LO] = lo
@@ -95,8 +95,8 @@ export class SortKeys {
     const { words } = this
     let { lo, hi, keyed, last } = this
     for (let i = 0; i < count; i++) {
-      if (((mask[i] as number) & HAS_SEQUENCE) !== 0) {
-        const number = sequence[i] as number
+      if ((mask[i] & HAS_SEQUENCE) !== 0) {
+        const number = sequence[i]
         if (last === undefined) {
           last = this.origin.number ??= number
           lo = (last ^ SIGN) >>> 0

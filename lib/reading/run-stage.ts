@@ -22,7 +22,7 @@ export async function* runStage<In extends Uint8Array | EventBatch, Out>(
       for (let out = stage.next(); out !== null; out = stage.next()) yield out
     } finally {
       const warnings = stage.warnings ?? []
-      while (warned < warnings.length) warn(warnings[warned++] as string)
+      while (warned < warnings.length) warn(warnings[warned++])
     }
   }
   const inputs = source[Symbol.asyncIterator]()

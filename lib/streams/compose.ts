@@ -85,6 +85,6 @@ export function compose<const Stages extends readonly [Duplex, Duplex, ...Duplex
   composed[passFailures] = () => last[passFailures]?.()
   if (isOfEvents(last)) givesEvents(composed, 'compose()')
   // A third-party stream in first position could not handle it.
-  const result: Duplex = acceptsFailures in (all[0] as Duplex) ? acceptFailures(composed) : composed
+  const result: Duplex = acceptsFailures in all[0] ? acceptFailures(composed) : composed
   return result as Composed<Stages>
 }

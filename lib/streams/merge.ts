@@ -205,7 +205,7 @@ async function* interleave(
     try {
       merger.feed(input, batch)
     } catch (error) {
-      failures.add(named(asError(error), (sources[input] as Source).name))
+      failures.add(named(asError(error), sources[input].name))
       merger.end(input)
     }
   }
@@ -220,7 +220,7 @@ async function* interleave(
     while (emitted < merger.warnings.length) stream.emit('warning', merger.warnings[emitted++])
     const input = merger.wants()
     if (input < 0) break
-    const batch = await (sources[input] as Source).read().catch((error: Error) => void failures.add(error))
+    const batch = await sources[input].read().catch((error: Error) => void failures.add(error))
     if (batch === undefined) merger.end(input)
     else feed(input, batch)
   }
@@ -268,7 +268,7 @@ async function readHeads(sources: readonly Source[], failures: Failures): Promis
   } catch (error) {
     if (isTooMany(error)) throw tooManyFiles(sources.length, error)
     // Other files that fail can be reported too, but without waiting for a pipe.
-    const others = await Promise.allSettled(heads.filter((_, i) => !(sources[i] as Source).mayWait))
+    const others = await Promise.allSettled(heads.filter((_, i) => !sources[i].mayWait))
     failures.add(error as Error)
     for (const { status, reason } of others as PromiseRejectedResult[]) {
       if (status === 'rejected' && reason !== error) failures.add(reason as Error)

@@ -243,17 +243,17 @@ export class FunctionSymbols {
     let to = addresses.length
     while (from < to) {
       const middle = (from + to) >> 1
-      if ((addresses[middle] as number) <= address) from = middle + 1
+      if (addresses[middle] <= address) from = middle + 1
       else to = middle
     }
     const start = addresses[from - 1]
     // Of the symbols at one address, the first one that contains the address; a symbol without size ends at the next
     // one.
     for (let i = from - 1; i >= 0 && i > from - 64 && addresses[i] === start; i--) {
-      const size = sizes[i] as number
+      const size = sizes[i]
       if (size !== 0 && address >= (start as number) + size) continue
-      const at = this.names[i] as number
-      const name = stringAt(this.read, { offset: at, size: (this.ends[i] as number) - at }, 0, MAX_NAME_BYTES)
+      const at = this.names[i]
+      const name = stringAt(this.read, { offset: at, size: this.ends[i] - at }, 0, MAX_NAME_BYTES)
       if (name !== '') return name
     }
     return undefined

@@ -91,7 +91,7 @@ export function conformance(format: Format, { samples, traces, raw, most = 4096 
     check(`${name} with any bit flipped gives a TraceError or other events`, () => {
       for (const bit of someOf(bytes.length * 8, most)) {
         const flipped = bytes.slice()
-        flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7))
+        flipped[bit >> 3] = flipped[bit >> 3] ^ (1 << (bit & 7))
         const { batches, events, error } = decodeAll(format.decoder(), flipped)
         if (error !== undefined) checkError(error, format, events, bytes.length)
         if (isWritable(format)) encodeAll(format.encoder(), batches)
@@ -199,7 +199,7 @@ function countsLossesOf(format: WritableFormat, event: TraceEvent): void {
   const encoder = format.encoder()
   const back = readBack(format, encoder, event, header)
   const { counts } = encoder.losses
-  const isWhole = back.length === 1 && hasFields(back[0] as TraceEvent, event)
+  const isWhole = back.length === 1 && hasFields(back[0], event)
   if (!isWhole) assert(counts.size > 0, `a loss is not counted: ${show([event])} comes back as ${show(back)}`)
   const strict = () => encodeEvents(format.encoder({ strict: true }), [event], header)
   if (counts.size === 0) strict()

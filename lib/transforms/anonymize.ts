@@ -51,8 +51,8 @@ export class AddressScrambler {
     let left = this.lo >>> 22
     let right = (this.lo >>> 12) & 0x3ff
     for (let round = 0; round < ROUNDS; round += 2) {
-      left ^= mix(right, keys[round] as number) & 0x3ff
-      right ^= mix(left, keys[round + 1] as number) & 0x3ff
+      left ^= mix(right, keys[round]) & 0x3ff
+      right ^= mix(left, keys[round + 1]) & 0x3ff
     }
     this.lo = ((left << 22) | (right << 12) | (this.lo & PAGE)) >>> 0
   }
@@ -63,8 +63,8 @@ export class AddressScrambler {
     let left = ((this.hi & 0x7fff) << 3) | (this.lo >>> 29)
     let right = (this.lo >>> 12) & 0x1_ffff
     for (let round = 0; round < ROUNDS; round += 2) {
-      left ^= mix(right, keys[round] as number) & 0x3_ffff
-      right ^= mix(left, keys[round + 1] as number) & 0x1_ffff
+      left ^= mix(right, keys[round]) & 0x3_ffff
+      right ^= mix(left, keys[round + 1]) & 0x1_ffff
     }
     this.hi = ((this.hi & ~0x7fff) | (left >>> 3)) >>> 0
     this.lo = ((left << 29) | (right << 12) | (this.lo & PAGE)) >>> 0

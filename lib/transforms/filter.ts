@@ -273,7 +273,7 @@ export class Filter implements BatchTransform {
     return (batch, rows, n, before) => {
       let kept = 0
       for (let j = 0; j < n; j++) {
-        const row = rows[j] as number
+        const row = rows[j]
         const number = before + row + 1
         try {
           if (synchronous(where(batch.event(row), number))) rows[kept++] = row
@@ -309,7 +309,7 @@ function complement(rows: Int32Array, n: number, count: number): number {
 
 /** Labels the events of `rows[0..n)`. */
 function label(labels: Uint32Array, rows: Int32Array, n: number, value: number): void {
-  for (let j = 0; j < n; j++) labels[rows[j] as number] = value
+  for (let j = 0; j < n; j++) labels[rows[j]] = value
 }
 
 /**
@@ -320,7 +320,7 @@ function label(labels: Uint32Array, rows: Int32Array, n: number, value: number):
 function keepLabelled(rows: Int32Array, labels: Uint32Array, end: number, begun: number[]): number {
   let n = 0
   for (let i = 0; i < end; i++) {
-    const label = labels[i] as number
+    const label = labels[i]
     rows[n] = i
     if (label >= BEGINS_HERE) begun.push(n)
     if (label !== 0) n++

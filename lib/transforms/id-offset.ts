@@ -66,7 +66,7 @@ export class IdOffset implements BatchTransform {
       const lo = Number(defaultProcess & 0xffff_ffffn)
       const hi = Number(defaultProcess >> 32n)
       for (let i = 0; i < target.count; i++) {
-        const mask = target.mask[i] as number
+        const mask = target.mask[i]
         if ((mask & HAS_PROCESS) !== 0) continue
         target.mask[i] = mask | HAS_PROCESS
         words[2 * i + LO] = lo
@@ -81,9 +81,9 @@ function addTo(from: Uint32Array, to: Uint32Array, { mask, count }: EventBatch, 
   const addLo = Number(offset & 0xffff_ffffn)
   const addHi = Number(offset >> 32n)
   for (let i = 0; i < count; i++) {
-    if (((mask[i] as number) & has) === 0) continue
-    const lo = (from[2 * i + LO] as number) + addLo
+    if ((mask[i] & has) === 0) continue
+    const lo = from[2 * i + LO] + addLo
     to[2 * i + LO] = lo
-    to[2 * i + HI] = (from[2 * i + HI] as number) + addHi + (lo > 0xffff_ffff ? 1 : 0)
+    to[2 * i + HI] = from[2 * i + HI] + addHi + (lo > 0xffff_ffff ? 1 : 0)
   }
 }

@@ -105,7 +105,7 @@ export class Mapper implements BatchTransform {
     this.threads = numberThreads === true ? new U64Map(1) : undefined
     this.drop = fieldSet(...drop) | (this.names === undefined ? 0 : FieldBit.attributes | FieldBit.fields)
     this.constants.push({ ...set, kind: 'other' })
-    this.set = this.constants.mask[0] as number
+    this.set = this.constants.mask[0]
     this.setsStrings = this.constants.strings.size > 0 || (this.set & FieldBit.stack) !== 0
     this.changed =
       (offset === 0n ? 0 : REBASED) |
@@ -147,7 +147,7 @@ export class Mapper implements BatchTransform {
     if ((changed & FieldBit.thread) !== 0) this.reviseThreads(source, target)
     if (dropped !== 0) {
       target.columns &= ~dropped
-      for (let i = 0; i < target.count; i++) target.mask[i] = (target.mask[i] as number) & ~dropped
+      for (let i = 0; i < target.count; i++) target.mask[i] = target.mask[i] & ~dropped
     }
     if (this.set !== 0) this.setConstants(target)
     return target
@@ -178,18 +178,18 @@ export class Mapper implements BatchTransform {
       const from = source[field]
       const to = target[field]
       for (let i = 0; i < source.count; i++) {
-        if (((source.mask[i] as number) & has) === 0) continue
-        to[i] = (source.kind[i] === Kind.comment ? comments : names)(from[i] as number)
+        if ((source.mask[i] & has) === 0) continue
+        to[i] = (source.kind[i] === Kind.comment ? comments : names)(from[i])
       }
     }
     if ((changed & FieldBit.stack) === 0) return
     const frames = this.replacements('stack', source.strings, target.strings)
     const lists = new Int32Array(source.strings.listCount).fill(-1)
     for (let i = 0; i < source.count; i++) {
-      if (((source.mask[i] as number) & FieldBit.stack) === 0) continue
-      const list = source.stack[i] as number
+      if ((source.mask[i] & FieldBit.stack) === 0) continue
+      const list = source.stack[i]
       if (lists[list] === -1) lists[list] = target.strings.addList(source.strings.list(list).map(frames))
-      target.stack[i] = lists[list] as number
+      target.stack[i] = lists[list]
     }
   }
 
@@ -198,7 +198,7 @@ export class Mapper implements BatchTransform {
     const ids = new Int32Array(source.size).fill(-1)
     return (id) => {
       if (ids[id] === -1) ids[id] = (this.names as NameScrambler).replace(field, source, id, target)
-      return ids[id] as number
+      return ids[id]
     }
   }
 
@@ -209,35 +209,32 @@ export class Mapper implements BatchTransform {
     const to = target.thread.words
     const threads = this.threads as U64Map
     for (let i = 0; i < count; i++) {
-      if (((mask[i] as number) & has) === 0) continue
-      const lo = from[2 * i + LO] as number
-      const hi = from[2 * i + HI] as number
+      if ((mask[i] & has) === 0) continue
+      const lo = from[2 * i + LO]
+      const hi = from[2 * i + HI]
       let slot = threads.find(lo, hi)
       if (slot < 0) {
         slot = threads.add(lo, hi)
         threads.values[slot] = threads.size
       }
-      to[2 * i + LO] = threads.values[slot] as number
+      to[2 * i + LO] = threads.values[slot]
     }
   }
 
   private setConstants(target: EventBatch): void {
     const { constants, set } = this
     const { count, strings } = target
-    for (let i = 0; i < count; i++) target.mask[i] = (target.mask[i] as number) | set
+    for (let i = 0; i < count; i++) target.mask[i] = target.mask[i] | set
     FIELDS.forEach(({ name, type }, f) => {
       if (((set >>> f) & 1) === 0) return
-      if (type === 'u64' || type === 'address')
-        target.u64(name).values.fill(constants.u64(name).values[0] as bigint, 0, count)
+      if (type === 'u64' || type === 'address') target.u64(name).values.fill(constants.u64(name).values[0], 0, count)
       else if (type === 'list') {
-        const ids = constants.strings
-          .list(constants[name][0] as number)
-          .map((id) => strings.intern(constants.strings.view(id)))
+        const ids = constants.strings.list(constants[name][0]).map((id) => strings.intern(constants.strings.view(id)))
         target[name].fill(strings.addList(ids), 0, count)
       } else if (type === 'string' || type === 'bytes' || type === 'json') {
-        target[name].fill(strings.intern(constants.strings.view(constants[name][0] as number)), 0, count)
+        target[name].fill(strings.intern(constants.strings.view(constants[name][0])), 0, count)
       } else {
-        target[name].fill(constants[name][0] as number, 0, count)
+        target[name].fill(constants[name][0], 0, count)
       }
     })
   }
@@ -255,9 +252,9 @@ function moveAddresses(
   const source = from.words
   const target = to.words
   for (let i = 0; i < count; i++) {
-    if (((mask[i] as number) & has) === 0) continue
-    let lo = source[2 * i + LO] as number
-    let hi = source[2 * i + HI] as number
+    if ((mask[i] & has) === 0) continue
+    let lo = source[2 * i + LO]
+    let hi = source[2 * i + HI]
     if ((lo | hi) === 0) continue
     const sum = lo + addLo
     lo = sum >>> 0

@@ -28,8 +28,8 @@ export function dropField(batch: EventBatch, has: number): number {
   const { mask, count } = batch
   let dropped = 0
   for (let i = 0; i < count; i++) {
-    if (((mask[i] as number) & has) === 0) continue
-    mask[i] = (mask[i] as number) & ~has
+    if ((mask[i] & has) === 0) continue
+    mask[i] = mask[i] & ~has
     dropped++
   }
   batch.columns &= ~has
@@ -66,7 +66,7 @@ export class PartMerger {
 
   /** Feeds the next batch of an input. @throws TraceError when it belongs to another trace */
   feed(input: number, batch: EventBatch): void {
-    const { queue } = this.inputs[input] as Input
+    const { queue } = this.inputs[input]
     const trace = batch.header.part?.trace ?? 0
     if (batch.header.part?.first === undefined || trace < this.trace)
       throw malformed('it holds more than numbered parts of one trace', { format: batch.header.format })
@@ -76,7 +76,7 @@ export class PartMerger {
 
   /** An input is complete. */
   end(input: number): void {
-    ;(this.inputs[input] as Input).ended = true
+    this.inputs[input].ended = true
     this.pass(input)
   }
 
@@ -119,7 +119,7 @@ export class PartMerger {
     this.trace = Math.min(...heads.map(traceOf))
     const headers = heads.filter((header) => traceOf(header) === this.trace)
     const isFiltered = headers.some(({ filtered }) => filtered)
-    this.header = withMarks(headers[0] as TraceHeader, isFiltered ? { filtered: true } : {})
+    this.header = withMarks(headers[0], isFiltered ? { filtered: true } : {})
     this.interleaver = new KWayMerger(inputs.length)
     this.isEmpty = true
     inputs.forEach((_, input) => this.pass(input))
@@ -128,7 +128,7 @@ export class PartMerger {
 
   /** Passes on an input's batches of the current trace. */
   private pass(input: number): void {
-    const { queue, keys, ended } = this.inputs[input] as Input
+    const { queue, keys, ended } = this.inputs[input]
     const { interleaver } = this
     if (interleaver === undefined) return
     while (queue[0] !== undefined && traceOf(queue[0].header) === this.trace) {
@@ -142,8 +142,8 @@ export class PartMerger {
   private check({ mask, count, header }: EventBatch, keys: Uint32Array): void {
     let { last } = this
     for (let i = 0; i < count; i++) {
-      const number = (keys[2 * i + HI] as number) * WORD + (keys[2 * i + LO] as number)
-      if (((mask[i] as number) & HAS_SEQUENCE) === 0) continue
+      const number = keys[2 * i + HI] * WORD + keys[2 * i + LO]
+      if ((mask[i] & HAS_SEQUENCE) === 0) continue
       if (number === last) {
         throw malformed(`event ${number} of the trace that was split comes twice: give each part once`, {
           format: header.format,

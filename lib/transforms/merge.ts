@@ -106,7 +106,7 @@ export class Merger {
    * @throws TraceError when its times cannot be converted to the unit of the merged trace
    */
   feed(input: number, batch: EventBatch): void {
-    const state = this.inputs[input] as Input
+    const state = this.inputs[input]
     if (state.header === undefined) {
       state.header = batch.header
       this.unseen--
@@ -118,7 +118,7 @@ export class Merger {
 
   /** An input is complete. */
   end(input: number): void {
-    const state = this.inputs[input] as Input
+    const state = this.inputs[input]
     if (state.ended) return
     state.ended = true
     if (state.header === undefined) this.unseen--
@@ -174,7 +174,7 @@ export class Merger {
   }
 
   private pass(input: number, source: EventBatch): void {
-    const state = this.inputs[input] as Input
+    const state = this.inputs[input]
     const { timeUnit } = this.header as TraceHeader
     if (source.header !== state.header) this.tell(state, 'more than one trace: they are merged as if they were one')
     if (source.header.timeUnit === undefined && timeUnit !== undefined && (source.columns & TIMES) !== 0) {

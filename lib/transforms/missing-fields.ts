@@ -19,7 +19,7 @@ export class MissingFields {
     this.columns |= columns
     if ((columns & missing) === 0) return
     let found = 0
-    for (let i = 0; i < count && (found & missing) !== missing; i++) found |= mask[i] as number
+    for (let i = 0; i < count && (found & missing) !== missing; i++) found |= mask[i]
     this.found |= found & missing
   }
 

@@ -56,7 +56,7 @@ export class PartHeaders {
     if (batch.count > 0 && this.empty.at(-1) === this.marked) this.empty.pop()
     if (!this.isNumbering || (batch.columns & HAS_SEQUENCE) === 0) return
     for (let i = 0; i < batch.count; i++) {
-      if (((batch.mask[i] as number) & HAS_SEQUENCE) !== 0) {
+      if ((batch.mask[i] & HAS_SEQUENCE) !== 0) {
         throw unencodable('it has a sequence number already: merge the parts by these, and do not number them', {
           format: batch.header.format,
           event: this.before + i + 1,
@@ -77,20 +77,14 @@ export class PartHeaders {
   select(batch: EventBatch, key: string, rows: Int32Array): EventBatch {
     const n = rows.length
     if (!this.isNumbering) return selectRows(batch, rows, n, ALL_FIELDS, this.marked)
-    const first = this.before + (rows[0] as number) + 1
-    const part = selectRows(
-      batch,
-      rows,
-      n,
-      ALL_FIELDS,
-      this.headerOf(key, first, this.before + (rows[n - 1] as number) + 1),
-    )
+    const first = this.before + rows[0] + 1
+    const part = selectRows(batch, rows, n, ALL_FIELDS, this.headerOf(key, first, this.before + rows[n - 1] + 1))
     part.addColumns(HAS_SEQUENCE)
     const { mask, sequence } = part
     const before = (this.before + 1) % 2 ** 32
     for (let j = 0; j < n; j++) {
-      mask[j] = (mask[j] as number) | HAS_SEQUENCE
-      sequence[j] = before + (rows[j] as number)
+      mask[j] = mask[j] | HAS_SEQUENCE
+      sequence[j] = before + rows[j]
     }
     return part
   }

@@ -127,9 +127,9 @@ export class Partitioner {
       unclear = error
     }
     const end = unclear?.row ?? count
-    const first = this.keyOfLabel(labels[0] as number)
+    const first = this.keyOfLabel(labels[0])
     for (const empty of this.headers.takeEmpty()) yield { key: first, batch: empty }
-    this.lastKey = this.keyOfLabel(labels[end - 1] as number)
+    this.lastKey = this.keyOfLabel(labels[end - 1])
     yield* this.gather(batch, labels, end)
     if (unclear !== undefined) throw unclear
   }
@@ -147,24 +147,24 @@ export class Partitioner {
     const { ends } = this
     const present: number[] = []
     for (let i = 0; i < count; i++) {
-      const label = labels[i] as number
+      const label = labels[i]
       if (ends[label] === 0) present.push(label)
-      ends[label] = (ends[label] as number) + 1
+      ends[label] = ends[label] + 1
     }
     let start = 0
     for (const label of present) {
-      const n = ends[label] as number
+      const n = ends[label]
       ends[label] = start
       start += n
     }
     const rows = new Int32Array(count)
     for (let i = 0; i < count; i++) {
-      const label = labels[i] as number
-      const end = ends[label] as number
+      const label = labels[i]
+      const end = ends[label]
       rows[end] = i
       ends[label] = end + 1
     }
-    const stops = present.map((label) => ends[label] as number)
+    const stops = present.map((label) => ends[label])
     for (const label of present) ends[label] = 0
     for (const [p, label] of present.entries()) {
       const key = this.keyOfLabel(label)
@@ -173,7 +173,7 @@ export class Partitioner {
   }
 
   private keyOfLabel(label: number): string {
-    return this.keys[label - 1] as string
+    return this.keys[label - 1]
   }
 
   private labelOf(key: string): number {
@@ -186,16 +186,16 @@ export class Partitioner {
   private label(batch: EventBatch, labels: Uint32Array): void {
     switch (this.by) {
       case 'kind':
-        for (let i = 0; i < batch.count; i++) labels[i] = this.codeLabel(batch.kind[i] as number, KINDS)
+        for (let i = 0; i < batch.count; i++) labels[i] = this.codeLabel(batch.kind[i], KINDS)
         return
       case 'api':
         for (let i = 0; i < batch.count; i++) {
-          if ((batch.mask[i] as number) & FieldBit.api) labels[i] = this.codeLabel(batch.api[i] as number, APIS)
+          if (batch.mask[i] & FieldBit.api) labels[i] = this.codeLabel(batch.api[i], APIS)
         }
         return
       case 'cpu':
         for (let i = 0; i < batch.count; i++) {
-          if ((batch.mask[i] as number) & FieldBit.cpu) labels[i] = this.valueLabel((batch.cpu[i] as number) >>> 0, 0)
+          if (batch.mask[i] & FieldBit.cpu) labels[i] = this.valueLabel(batch.cpu[i] >>> 0, 0)
         }
         return
       case 'size-class':
@@ -214,9 +214,9 @@ export class Partitioner {
     let lastHi = 0
     let last = 0
     for (let i = 0; i < count; i++) {
-      if (((mask[i] as number) & has) === 0) continue
-      const lo = words[2 * i + LO] as number
-      const hi = words[2 * i + HI] as number
+      if ((mask[i] & has) === 0) continue
+      const lo = words[2 * i + LO]
+      const hi = words[2 * i + HI]
       if (last === 0 || lo !== lastLo || hi !== lastHi) {
         last = this.valueLabel(lo, hi)
         lastLo = lo
@@ -231,20 +231,20 @@ export class Partitioner {
     const { words } = batch.size
     const has = FieldBit.size
     for (let i = 0; i < count; i++) {
-      if (((mask[i] as number) & has) === 0) continue
-      labels[i] = this.codeLabel(sizeClass(words[2 * i + LO] as number, words[2 * i + HI] as number), CLASSES)
+      if ((mask[i] & has) === 0) continue
+      labels[i] = this.codeLabel(sizeClass(words[2 * i + LO], words[2 * i + HI]), CLASSES)
     }
   }
 
   /** By a hash of the block's key, so that even the events of a block whose beginning is missing stay together. */
   private readonly labelShards: LabelByKey = ({ intents, ends, begins, spaces }, labels, from, to) => {
     for (let i = from, row = 0; i < to; i++, row++) {
-      const space = ((intents[row] as number) & INDEXED) !== 0 ? 0 : (spaces[row] as number)
-      let lo = ends[2 * row + LO] as number
-      let hi = ends[2 * row + HI] as number
+      const space = (intents[row] & INDEXED) !== 0 ? 0 : spaces[row]
+      let lo = ends[2 * row + LO]
+      let hi = ends[2 * row + HI]
       if ((lo | (hi ^ space)) === 0) {
-        lo = begins[2 * row + LO] as number
-        hi = begins[2 * row + HI] as number
+        lo = begins[2 * row + LO]
+        hi = begins[2 * row + HI]
       }
       labels[i] = (lo | (hi ^ space)) === 0 ? this.labelOf(NONE) : this.codeLabel(shardOf(lo, hi, this.shards))
     }
@@ -252,9 +252,9 @@ export class Partitioner {
 
   /** The label of a code, whose key is its name, or the code itself if there are no names. */
   private codeLabel(code: number, names?: readonly string[]): number {
-    const label = this.labelOfCode[code] as number
+    const label = this.labelOfCode[code]
     if (label !== 0) return label
-    return (this.labelOfCode[code] = this.labelOf(names === undefined ? String(code) : (names[code] as string)))
+    return (this.labelOfCode[code] = this.labelOf(names === undefined ? String(code) : names[code]))
   }
 
   private valueLabel(lo: number, hi: number): number {
@@ -264,7 +264,7 @@ export class Partitioner {
       slot = map.add(lo, hi)
       map.values[slot] = this.labelOf(this.keyOf(lo, hi))
     }
-    return map.values[slot] as number
+    return map.values[slot]
   }
 
   private keyOf(lo: number, hi: number): string {

@@ -14,9 +14,9 @@ export function withStackDepth(batch: EventBatch, depth: number): EventBatch {
   const ends = new Uint32Array(count + 1)
   let end = 0
   for (let list = 0; list < count; list++) {
-    const from = lists[list] as number
-    const to = Math.min(lists[list + 1] as number, from + depth)
-    for (let i = from; i < to; i++) kept[end++] = listed[i] as number
+    const from = lists[list]
+    const to = Math.min(lists[list + 1], from + depth)
+    for (let i = from; i < to; i++) kept[end++] = listed[i]
     ends[list + 1] = end
   }
   return reviseBatch(batch, 0, StringTable.of({ bytes, starts, listed: kept, lists: ends }))

@@ -29,10 +29,10 @@ export function microsToNanos(source: EventBatch): Converted {
 function scale(from: Uint32Array, to: Uint32Array, { mask, count }: EventBatch, has: number): number {
   let overflows = 0
   for (let i = 0; i < count; i++) {
-    if (((mask[i] as number) & has) === 0) continue
+    if ((mask[i] & has) === 0) continue
     // Both products stay far below 2^53.
-    let lo = (from[2 * i + LO] as number) * NS_PER_US
-    let hi = (from[2 * i + HI] as number) * NS_PER_US + Math.floor(lo / WORD)
+    let lo = from[2 * i + LO] * NS_PER_US
+    let hi = from[2 * i + HI] * NS_PER_US + Math.floor(lo / WORD)
     if (hi >= WORD) {
       lo = hi = WORD - 1
       overflows++

@@ -87,24 +87,16 @@ export class Extent {
    * @returns the fault of its size, if it has one
    */
   take(batch: EventBatch, i: number, keys: BlockKeys, row: number): 'zero-size' | 'absurd-size' | undefined {
-    const mask = batch.mask[i] as number
+    const mask = batch.mask[i]
     const isIndexed = (mask & HAS_INDEX) !== 0
     const isPlaced = isIndexed && (mask & HAS_ADDRESS) !== 0
-    let space = keys.spaces[row] as number
-    const lo = isIndexed
-      ? isPlaced
-        ? (batch.address.words[2 * i + LO] as number)
-        : 0
-      : (keys.begins[2 * row + LO] as number) >>> 0
-    const hi = isIndexed
-      ? isPlaced
-        ? (batch.address.words[2 * i + HI] as number)
-        : 0
-      : ((keys.begins[2 * row + HI] as number) ^ space) >>> 0
+    let space = keys.spaces[row]
+    const lo = isIndexed ? (isPlaced ? batch.address.words[2 * i + LO] : 0) : keys.begins[2 * row + LO] >>> 0
+    const hi = isIndexed ? (isPlaced ? batch.address.words[2 * i + HI] : 0) : (keys.begins[2 * row + HI] ^ space) >>> 0
     if ((lo | hi) === 0) space = 0
     this.space = space
-    const sizeLo = (mask & HAS_SIZE) !== 0 ? (batch.size.words[2 * i + LO] as number) : 0
-    const sizeHi = (mask & HAS_SIZE) !== 0 ? (batch.size.words[2 * i + HI] as number) : 0
+    const sizeLo = (mask & HAS_SIZE) !== 0 ? batch.size.words[2 * i + LO] : 0
+    const sizeHi = (mask & HAS_SIZE) !== 0 ? batch.size.words[2 * i + HI] : 0
     const endLo = lo + sizeLo
     const endHi = hi + sizeHi + (endLo >= WORD ? 1 : 0)
     this.startLo = lo
@@ -188,16 +180,16 @@ export class Verifier {
     const { effects, ended, begun, gone, words, keys } = liveSet
     let next = 0
     for (let i = from; i < to; i++) {
-      if (((mask[i] as number) & (HAS_TIME | HAS_SEQUENCE)) !== 0) this.checkOrder(batch, i)
+      if ((mask[i] & (HAS_TIME | HAS_SEQUENCE)) !== 0) this.checkOrder(batch, i)
       const row = i - from
-      const effect = effects[row] as number
-      if (batch.kind[i] === PROCESS_END) for (; gone[next] === row; next += 2) this.vacate(gone[next + 1] as number)
+      const effect = effects[row]
+      if (batch.kind[i] === PROCESS_END) for (; gone[next] === row; next += 2) this.vacate(gone[next + 1])
       if (effect === 0) continue
       if ((effect & BlockEffect.unknown) !== 0)
         this.note((effect & BlockEffect.again) !== 0 ? 'double-free' : 'unknown-free', batch, i)
-      if ((effect & BlockEffect.ended) !== 0) this.vacate(ended[row] as number)
+      if ((effect & BlockEffect.ended) !== 0) this.vacate(ended[row])
       if ((effect & BlockEffect.began) === 0) continue
-      const block = begun[row] as number
+      const block = begun[row]
       if ((effect & BlockEffect.reused) !== 0) {
         this.note('live-address', batch, i)
         this.vacate(block)
@@ -226,8 +218,8 @@ export class Verifier {
   /** A block is live no more: its words have the start of its interval, if it has one. */
   private vacate(block: number): void {
     const { words } = this.liveSet
-    const hi = words[2 * block] as number
-    const lo = words[2 * block + 1] as number
+    const hi = words[2 * block]
+    const lo = words[2 * block + 1]
     if (hi !== 0 || lo !== 0) this.intervals.remove(hi, lo)
   }
 
@@ -261,16 +253,16 @@ export class Verifier {
   }
 
   private checkOrder(batch: EventBatch, i: number): void {
-    const mask = batch.mask[i] as number
+    const mask = batch.mask[i]
     if ((mask & HAS_TIME) !== 0) {
-      const hi = batch.time.words[2 * i + HI] as number
-      const lo = batch.time.words[2 * i + LO] as number
+      const hi = batch.time.words[2 * i + HI]
+      const lo = batch.time.words[2 * i + LO]
       if (hi < this.timeHi || (hi === this.timeHi && lo < this.timeLo)) this.note('time-backwards', batch, i)
       this.timeHi = hi
       this.timeLo = lo
     }
     if ((mask & HAS_SEQUENCE) !== 0) {
-      const sequence = batch.sequence[i] as number
+      const sequence = batch.sequence[i]
       // Serial numbers wrap: what is less than half of the circle ahead comes later.
       if (this.sequence !== undefined && ((sequence - this.sequence) | 0) < 0) this.note('time-backwards', batch, i)
       this.sequence = sequence
@@ -297,7 +289,7 @@ function length(startHi: number, startLo: number, endHi: number, endLo: number):
 }
 
 function describe(fault: FaultName, batch: EventBatch, i: number): string {
-  const mask = batch.mask[i] as number
+  const mask = batch.mask[i]
   const event = batch.event(i)
   const isRealloc = event.kind === 'realloc'
   const block =

@@ -27,7 +27,7 @@ export function inNumbers(flag: string, value: string, time: ReportSummary['time
     throw new RangeError(`the unit of the trace's times is not known, so there is no ${JSON.stringify(value)}`)
   const first = BigInt(time.first)
   const text = value.replace(TIME, (_, digits: string, unit: string) =>
-    String(first + BigInt(Math.round((Number(digits) * (SECONDS[unit] as number)) / seconds))),
+    String(first + BigInt(Math.round((Number(digits) * SECONDS[unit]) / seconds))),
   )
   return flag === 'time' || text.startsWith('time:') ? text : `time:${text}`
 }

@@ -48,12 +48,12 @@ export function withRules(tree: FlameTree, rules: FrameRules, text: (frame: numb
   const isClosed = new Uint8Array(count)
   place[0] = focus === undefined ? 0 : -1
   for (let node = 1; node < count; node++) {
-    const parent = tree.parents[node] as number
-    const frame = tree.frames[node] as number
+    const parent = tree.parents[node]
+    const frame = tree.frames[node]
     const rule = rulesOf(frame)
-    const above = place[parent] as number
+    const above = place[parent]
     let at = above
-    isClosed[node] = isClosed[parent] as number
+    isClosed[node] = isClosed[parent]
     if (above < 0 && rule.focus) at = 0
     if (at >= 0 && isClosed[node] === 0 && !rule.hide) {
       const siblings = children[at] as Map<number, number>
@@ -70,9 +70,9 @@ export function withRules(tree: FlameTree, rules: FrameRules, text: (frame: numb
       if (rule.collapse) isClosed[node] = 1
     }
     place[node] = at
-    if (at >= 0) own[at] = (own[at] as number) + (tree.own[node] as number)
+    if (at >= 0) own[at] = own[at] + tree.own[node]
   }
-  if (focus === undefined) own[0] = (own[0] as number) + (tree.own[0] as number)
+  if (focus === undefined) own[0] = own[0] + tree.own[0]
   return { tree: topDown(parents, frames, own), origin: Int32Array.from(origin) }
 }
 

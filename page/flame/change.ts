@@ -18,11 +18,10 @@ export function changeTree(
   const own = new Float64Array(parents.length)
   const net = new Float64Array(parents.length)
   for (const [node, change] of changes) {
-    own[node] = (own[node] as number) + Math.abs(change)
-    net[node] = (net[node] as number) + change
+    own[node] = own[node] + Math.abs(change)
+    net[node] = net[node] + change
   }
-  for (let node = net.length - 1; node > 0; node--)
-    net[parents[node] as number] = (net[parents[node] as number] as number) + (net[node] as number)
+  for (let node = net.length - 1; node > 0; node--) net[parents[node]] = net[parents[node]] + net[node]
   return { ...topDown(parents, frames, own), net }
 }
 

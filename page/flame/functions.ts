@@ -26,16 +26,16 @@ export function functionFigures(tree: FlameTree, nameOf: (frame: number) => numb
   const { parents, frames, own: ownOf, totals } = tree
   const names = Int32Array.from(frames, (frame, node) => (node === 0 ? -1 : nameOf(frame)))
   for (let node = 1; node < names.length; node++) {
-    const name = names[node] as number
-    own[name] = (own[name] as number) + (ownOf[node] as number)
-    if (!hasAbove(names, parents, node, name)) inclusive[name] = (inclusive[name] as number) + (totals[node] as number)
+    const name = names[node]
+    own[name] = own[name] + ownOf[node]
+    if (!hasAbove(names, parents, node, name)) inclusive[name] = inclusive[name] + totals[node]
   }
   return { own, inclusive }
 }
 
 /** Whether a function is among the callers of a node. */
 function hasAbove(names: Int32Array, parents: ArrayLike<number>, node: number, name: number): boolean {
-  for (let at = parents[node] as number; at > 0; at = parents[at] as number) if (names[at] === name) return true
+  for (let at = parents[node]; at > 0; at = parents[at]) if (names[at] === name) return true
   return false
 }
 
@@ -53,12 +53,10 @@ export function neighboursOf(tree: FlameTree, nameOf: (frame: number) => number,
   }
   for (let node = 1; node < names.length; node++) {
     if (names[node] !== name) continue
-    if (!hasAbove(names, parents, node, name))
-      add(callers, names[parents[node] as number] as number, totals[node] as number)
-    add(callees, -1, own[node] as number)
-    for (const child of tree.children[node] as readonly number[])
-      if (names[child] !== name)
-        add(callees, names[child] as number, (totals[child] as number) - within(tree, names, child, name))
+    if (!hasAbove(names, parents, node, name)) add(callers, names[parents[node]], totals[node])
+    add(callees, -1, own[node])
+    for (const child of tree.children[node])
+      if (names[child] !== name) add(callees, names[child], totals[child] - within(tree, names, child, name))
   }
   const list = (from: Map<number, number>) =>
     [...from].map(([key, value]) => ({ name: key, value })).toSorted((a, b) => b.value - a.value || a.name - b.name)
@@ -68,10 +66,10 @@ export function neighboursOf(tree: FlameTree, nameOf: (frame: number) => number,
 /** The figures of the outermost nodes of a function below a node: they are counted at those nodes. */
 function within(tree: FlameTree, names: Int32Array, node: number, name: number): number {
   let sum = 0
-  const below = [...(tree.children[node] as readonly number[])]
+  const below = [...tree.children[node]]
   for (let at = below.pop(); at !== undefined; at = below.pop()) {
-    if (names[at] === name) sum += tree.totals[at] as number
-    else below.push(...(tree.children[at] as readonly number[]))
+    if (names[at] === name) sum += tree.totals[at]
+    else below.push(...tree.children[at])
   }
   return sum
 }

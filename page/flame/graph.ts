@@ -105,11 +105,11 @@ export function graph({ name, label, lines, selected, fill: fillOf }: GraphTexts
     const last = Math.min(rows.length, Math.ceil((top + space) / ROW))
     const focusRow = pathTo(tree, focus).length - 1
     for (let row = first; row < last; row++) {
-      for (const box of rows[row] as Box[]) {
+      for (const box of rows[row]) {
         const left = box.from * width
         const wide = (box.to - box.from) * width
         const y = row * ROW - top
-        const frame = tree.frames[box.node] as number
+        const frame = tree.frames[box.node]
         const isMarked = matches !== undefined && frame >= 0 && matches(frame)
         context.globalAlpha = row < focusRow ? 0.55 : 1
         context.fillStyle = isMarked
@@ -162,7 +162,7 @@ export function graph({ name, label, lines, selected, fill: fillOf }: GraphTexts
     if (event.key.startsWith('Arrow')) select(neighbour(tree, rows, current, event.key), false)
     else if (event.key === 'Enter' || event.key === ' ') select(current, true)
     else if (event.key === 'Escape' || event.key === 'Home') select(0, true)
-    else if (event.key === 'Backspace') select(Math.max(0, tree.parents[focus] as number), true)
+    else if (event.key === 'Backspace') select(Math.max(0, tree.parents[focus]), true)
     else return
     event.preventDefault()
   })

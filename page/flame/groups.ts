@@ -51,16 +51,14 @@ function makeGroups(model: Model, by: By): FrameGroups {
   })
   const names = [...ids.keys()]
   const short = by === 'function' ? undefined : shortPaths(names)
-  const labels = names.map((name, id) => short?.get(name) ?? model.label(firsts[id] as number))
+  const labels = names.map((name, id) => short?.get(name) ?? model.label(firsts[id]))
   const modules = shortPaths(frames.flatMap(({ module }) => module ?? []))
   const placeOf = (first: number) => {
     const module = frames[first]?.module
     // The name of a frame without a function has it.
-    const isNamed = module === undefined || names[numbers[first] as number]?.startsWith(module) === true
+    const isNamed = module === undefined || names[numbers[first]]?.startsWith(module) === true
     return [model.place(first) ?? [], isNamed ? [] : `in ${modules.get(module)}`].flat().join(' ')
   }
-  const places = names.map((name, id) =>
-    by === 'function' ? placeOf(firsts[id] as number) : labels[id] === name ? '' : name,
-  )
+  const places = names.map((name, id) => (by === 'function' ? placeOf(firsts[id]) : labels[id] === name ? '' : name))
   return { names, labels, places, of: (frame) => numbers[frame] ?? 0 }
 }

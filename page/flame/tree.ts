@@ -21,8 +21,7 @@ const MIN_SHARE = 1 / 20_000
 /** The tree in normal order: callers above the functions that they call. */
 export function topDown(parents: ArrayLike<number>, frames: ArrayLike<number>, own: ArrayLike<number>): FlameTree {
   const totals = Float64Array.from(own)
-  for (let node = totals.length - 1; node > 0; node--)
-    totals[parents[node] as number] = (totals[parents[node] as number] as number) + (totals[node] as number)
+  for (let node = totals.length - 1; node > 0; node--) totals[parents[node]] = totals[parents[node]] + totals[node]
   return { parents, frames, own, totals, children: childrenOf(parents, totals) }
 }
 
@@ -37,14 +36,14 @@ export function bottomUp(tree: FlameTree): FlameTree {
   const least = (tree.totals[0] ?? 0) * MIN_SHARE
   let level: { node: number; members: { at: number; value: number }[] }[] = [{ node: 0, members: [] }]
   for (let node = 1; node < own.length; node++)
-    if ((own[node] as number) > 0) level[0]?.members.push({ at: node, value: own[node] as number })
+    if (own[node] > 0) level[0]?.members.push({ at: node, value: own[node] })
   for (let depth = 0; depth < MAX_DEPTH && level.length > 0; depth++) {
     const next: typeof level = []
     for (const { node, members } of level) {
       const groups = new Map<number, typeof members>()
       for (const member of members) {
-        const group = groups.get(frames[member.at] as number)
-        if (group === undefined) groups.set(frames[member.at] as number, [member])
+        const group = groups.get(frames[member.at])
+        if (group === undefined) groups.set(frames[member.at], [member])
         else group.push(member)
       }
       for (const [frame, group] of groups) {
@@ -54,7 +53,7 @@ export function bottomUp(tree: FlameTree): FlameTree {
         inverted.frames.push(frame)
         inverted.totals.push(total)
         const outer = group.flatMap(({ at, value }) => {
-          const parent = parents[at] as number
+          const parent = parents[at]
           return parent > 0 ? [{ at: parent, value }] : []
         })
         if (outer.length > 0) next.push({ node: inverted.parents.length - 1, members: outer })
@@ -64,17 +63,16 @@ export function bottomUp(tree: FlameTree): FlameTree {
   }
   const left = Float64Array.from(inverted.totals)
   for (let node = left.length - 1; node > 0; node--) {
-    const parent = inverted.parents[node] as number
-    left[parent] = (left[parent] as number) - (inverted.totals[node] as number)
+    const parent = inverted.parents[node]
+    left[parent] = left[parent] - inverted.totals[node]
   }
   return { ...inverted, own: left, children: childrenOf(inverted.parents, inverted.totals) }
 }
 
 function childrenOf(parents: ArrayLike<number>, totals: ArrayLike<number>): number[][] {
   const children: number[][] = Array.from({ length: totals.length }, () => [])
-  for (let node = 1; node < totals.length; node++)
-    if ((totals[node] as number) > 0) children[parents[node] as number]?.push(node)
-  for (const some of children) some.sort((a, b) => (totals[b] as number) - (totals[a] as number) || a - b)
+  for (let node = 1; node < totals.length; node++) if (totals[node] > 0) children[parents[node]]?.push(node)
+  for (const some of children) some.sort((a, b) => totals[b] - totals[a] || a - b)
   return children
 }
 
@@ -102,10 +100,10 @@ export function layOut(tree: FlameTree, focus: number, least: number): Box[][] {
   while (level.length > 0) {
     const next: Box[] = []
     for (const { node, row, from, to } of level) {
-      const scale = (to - from) / (tree.totals[node] as number)
+      const scale = (to - from) / tree.totals[node]
       let left = from
-      for (const child of tree.children[node] as readonly number[]) {
-        const right = left + (tree.totals[child] as number) * scale
+      for (const child of tree.children[node]) {
+        const right = left + tree.totals[child] * scale
         if (right - left < least) break
         const box = { node: child, row: row + 1, from: left, to: right }
         put(box)
@@ -132,7 +130,7 @@ export function boxAt(rows: readonly (readonly Box[])[], row: number, x: number)
   let high = boxes.length - 1
   while (low <= high) {
     const middle = (low + high) >> 1
-    const box = boxes[middle] as Box
+    const box = boxes[middle]
     if (x < box.from) high = middle - 1
     else if (x >= box.to) low = middle + 1
     else return box
@@ -145,8 +143,8 @@ export function matched(tree: FlameTree, matches: (frame: number) => boolean): n
   let sum = 0
   const below: number[] = [0]
   for (let node = below.pop(); node !== undefined; node = below.pop()) {
-    if (node > 0 && matches(tree.frames[node] as number)) sum += tree.totals[node] as number
-    else below.push(...(tree.children[node] as readonly number[]))
+    if (node > 0 && matches(tree.frames[node])) sum += tree.totals[node]
+    else below.push(...tree.children[node])
   }
   return sum
 }

@@ -78,7 +78,7 @@ export function bars(
     const to = columns[from + (event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0)]
     if (from < 0 || to === undefined || to === columns[from]) return
     event.preventDefault()
-    ;(columns[from] as HTMLElement).tabIndex = -1
+    columns[from].tabIndex = -1
     to.tabIndex = 0
     to.focus()
   })

@@ -114,7 +114,7 @@ export function chartPicture(
   const shown =
     inside.length === 0
       ? []
-      : rangeOf(Math.max(0, (inside[0] as number) - 1), Math.min(x.length - 1, (inside.at(-1) as number) + 1))
+      : rangeOf(Math.max(0, inside[0] - 1), Math.min(x.length - 1, (inside.at(-1) as number) + 1))
   const most = Math.max(1, ...series.flatMap(({ values }) => shown.map((n) => values[n] ?? 0)))
   return {
     title,
@@ -130,7 +130,7 @@ export function chartPicture(
       const pointsOf = (s: number) =>
         shown.map((n): readonly [number, number] | null => {
           const value = series[s]?.values[n]
-          return value === null || value === undefined ? null : [inX(x[n] as number), toY(value)]
+          return value === null || value === undefined ? null : [inX(x[n]), toY(value)]
         })
       const base = (points: readonly (readonly [number, number] | null)[]) =>
         points.map((point): readonly [number, number] | null => point && [point[0], toY(0)]).toReversed()

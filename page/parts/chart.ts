@@ -121,7 +121,7 @@ const Y_SPACE = 32
 function axis(side: 'x' | 'y', { title, quantity }: AxisOptions): uPlot.Axis {
   const grid = { stroke: () => colour('line'), width: 1 }
   const of = ({ scales, bbox }: uPlot) => {
-    const { min = 0, max = 1 } = scales[side] as uPlot.Scale
+    const { min = 0, max = 1 } = scales[side]
     const length = (side === 'x' ? bbox.width : bbox.height) / devicePixelRatio
     return ticks(min ?? 0, max ?? 1, Math.max(2, Math.floor(length / (side === 'x' ? X_SPACE : Y_SPACE))), quantity)
   }
@@ -186,7 +186,7 @@ function chart(options: ChartOptions, key: string, { zoomed, picked, selected }:
       ],
       bands: bands.map(([high, low]) => ({
         series: [high + 1, low + 1],
-        fill: () => `${colour((series[high] as Series).colour)}${alpha}`,
+        fill: () => `${colour(series[high].colour)}${alpha}`,
       })),
       hooks: {
         setScale: [
@@ -289,7 +289,7 @@ function indexAfter(numbers: ArrayLike<number>, value: number): number {
   let [low, high] = [0, numbers.length]
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((numbers[middle] as number) > value) high = middle
+    if (numbers[middle] > value) high = middle
     else low = middle + 1
   }
   return low
@@ -304,7 +304,7 @@ function drawNumbers({ ctx, bbox, valToPos, posToVal, data }: uPlot, series: rea
   ctx.textBaseline = 'middle'
   const [x = []] = data
   series.forEach((_, s) => {
-    const top = data[s + 1] as readonly number[]
+    const top = data[s + 1]
     const below = data[s + 2] as readonly number[] | undefined
     let best = { height: 11 * ratio, left: 0, middle: 0 }
     for (let place = 1; place < PLACES; place++) {

@@ -69,7 +69,7 @@ export class SvgBrush implements Brush {
       'font-size': size,
       'font-family': /monospace/.test(this.font) ? 'monospace' : 'sans-serif',
       ...(weight !== '400' && { 'font-weight': weight }),
-      ...(ANCHORS[this.textAlign] !== undefined && { 'text-anchor': ANCHORS[this.textAlign] as string }),
+      ...(ANCHORS[this.textAlign] !== undefined && { 'text-anchor': ANCHORS[this.textAlign] }),
     }
     this.put('text', attributes, xml(text))
   }

@@ -109,7 +109,7 @@ export function table<Row>(columns: readonly Column<Row>[], options: TableOption
   function order(): void {
     columns.forEach((column, c) => {
       const state = column === sorted ? (isDown ? 'descending' : 'ascending') : 'none'
-      if (column.key !== undefined) (heads[c] as HTMLElement).setAttribute('aria-sort', state)
+      if (column.key !== undefined) heads[c].setAttribute('aria-sort', state)
     })
     const key = sorted?.key
     shown = key === undefined ? rows : sortedBy(rows, key, isDown ? -1 : 1)
@@ -183,7 +183,7 @@ export function table<Row>(columns: readonly Column<Row>[], options: TableOption
     if (at === null || step === undefined || open === undefined) return
     if (at.sectionRowIndex + step >= body.rows.length) addRows(true)
     const index = Math.max(0, Math.min(body.rows.length - 1, at.sectionRowIndex + step))
-    const to = body.rows[index] as HTMLTableRowElement
+    const to = body.rows[index]
     event.preventDefault()
     at.tabIndex = -1
     to.tabIndex = 0

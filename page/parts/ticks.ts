@@ -69,7 +69,7 @@ function unitOf(largest: number, { kind, seconds }: Quantity): { unit: string; s
   const limit = kind === 'bytes' ? 1024 : 1_000_000
   let power = 0
   if (largest >= limit) while (power < names.length - 1 && largest >= base ** (power + 1)) power++
-  return { unit: names[power] as string, scale: base ** power }
+  return { unit: names[power], scale: base ** power }
 }
 
 /** Texts of values in the unit of the largest one, with the digits that a step needs. */

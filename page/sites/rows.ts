@@ -47,7 +47,7 @@ export function siteRows(model: Model): SiteRow[] {
     const { sites } = model.data
     rows = namedStacks(model, sites.stack, '(all other sites)').map((named, site) => {
       const text = named.stack.length === 0 ? named.name : named.stack.join('\n')
-      return { ...named, site, node: sites.node[site] as number, text }
+      return { ...named, site, node: sites.node[site], text }
     })
     known.set(model, rows)
   }

@@ -31,7 +31,7 @@ export function addressMap(app: App, map: ReportAddresses['map']): HTMLElement {
   const picture = canvas('live bytes by address and time', (context, width) => {
     const scale = (width - LEFT - 8) / (last - first || 1)
     const [accent, ground, text] = [colour('heat'), colour('line'), colour('muted')]
-    const edge = (moment: number) => LEFT + ((moment < 0 ? first : (x[moment] as number)) - first) * scale
+    const edge = (moment: number) => LEFT + ((moment < 0 ? first : x[moment]) - first) * scale
     context.font = '11px ui-monospace, monospace'
     for (const range of ranges) {
       context.globalAlpha = 0.3
@@ -48,7 +48,7 @@ export function addressMap(app: App, map: ReportAddresses['map']): HTMLElement {
     cells.forEach((moments, row) => {
       const y = top(row)
       for (let m = 0; m < moments.length; m++) {
-        const part = moments[m] as number
+        const part = moments[m]
         if (part === 0) continue
         const from = edge(m - 1)
         context.globalAlpha = strength(part / 1000)

@@ -61,8 +61,7 @@ export const churn: View = {
         return
       }
       sites.heatCells.forEach((cells, site) => {
-        for (let c2 = 0; c2 < cells.length; c2 += 2)
-          if (cells[c2] === cell.index) counts.set(site, cells[c2 + 1] as number)
+        for (let c2 = 0; c2 < cells.length; c2 += 2) if (cells[c2] === cell.index) counts.set(site, cells[c2 + 1])
       })
       list.only((site) => counts.has(site))
       list.table.sort('In the cell', true)

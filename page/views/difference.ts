@@ -151,7 +151,7 @@ export function bothTimelines({ model }: App, { timeline: old, old: name }: Repo
   const levels = (at: readonly number[], values: readonly (number | string)[]) => {
     let n = 0
     return x.map((place) => {
-      while (n < at.length && (at[n] as number) < place) n++
+      while (n < at.length && at[n] < place) n++
       return n === at.length ? null : toNumber(values[n])
     })
   }

@@ -36,7 +36,7 @@ export function bitsText(bits: number): string {
 /** Blocks by size (to the right) and lifetime (upwards). @param chosen is called when the chosen cell changes */
 export function heatMap(heat: HeatCells, chosen: (cell: Cell | undefined) => void): HeatMap {
   const counts = new Map<number, number>()
-  for (let n = 0; n < heat.length; n += 2) counts.set(heat[n] as number, heat[n + 1] as number)
+  for (let n = 0; n < heat.length; n += 2) counts.set(heat[n], heat[n + 1])
   const used = [...counts.keys()].map((index) => ({ size: Math.floor(index / HEAT_SIDE), lifetime: index % HEAT_SIDE }))
   const [sizes, lifetimes] = [range(used.map(({ size }) => size)), range(used.map(({ lifetime }) => lifetime))]
   const largest = Math.max(1, ...counts.values())

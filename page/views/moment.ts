@@ -80,7 +80,7 @@ function picture(model: Model, sites: LiveSites): HTMLElement {
   const isChange = fromEvent !== undefined
   const changes = node.map((at, n) => [at, (liveBytes[n] ?? 0) - (isChange ? (beforeBytes[n] ?? 0) : 0)] as const)
   const own = new Float64Array(parents.length)
-  for (const [at, change] of changes) own[at] = (own[at] as number) + change
+  for (const [at, change] of changes) own[at] = own[at] + change
   const changed = changeTree(parents, nodeFrames, changes)
   const tree = isChange ? changed : topDown(parents, nodeFrames, own)
   const state = el('output', { class: 'detail', attributes: { 'aria-live': 'polite' } })

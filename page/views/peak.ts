@@ -61,7 +61,7 @@ function stacked(app: App): HTMLElement {
       .toReversed(),
   ]
   const sums = x.map(() => 0)
-  const tops = layers.map(({ values }) => values.map((value, at) => (sums[at] = (sums[at] as number) + value)))
+  const tops = layers.map(({ values }) => values.map((value, at) => (sums[at] = sums[at] + value)))
   const series = layers
     .map(({ title, values }, n) => ({
       title,

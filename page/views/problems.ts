@@ -60,8 +60,8 @@ export const problems: View = {
         {
           title: 'Problem',
           isText: true,
-          key: (n) => KINDS[p.kind[n] as ProblemKind][0],
-          cell: (n) => KINDS[p.kind[n] as ProblemKind][0],
+          key: (n) => KINDS[p.kind[n]][0],
+          cell: (n) => KINDS[p.kind[n]][0],
         },
         {
           title: 'Address',

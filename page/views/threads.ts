@@ -114,9 +114,7 @@ function matrixBlock(app: App): HTMLElement {
     attributes: { tabindex: '0', role: 'region', 'aria-label': 'who frees what: arrow keys scroll' },
   })
   const show = (unit: 'blocks' | 'bytes') => {
-    const values = new Map(
-      matrix.from.map((from, n) => [from * name.length + (matrix.to[n] as number), matrix[unit][n] ?? 0]),
-    )
+    const values = new Map(matrix.from.map((from, n) => [from * name.length + matrix.to[n], matrix[unit][n] ?? 0]))
     box.replaceChildren(matrixTable(app, unit, values))
   }
   show('blocks')

@@ -75,7 +75,7 @@ export const timeline: View = {
       const moments = [cursor, ...(chosen === undefined ? [] : [chosen[0]])].map((at) => momentAt(app, at))
       answer.replaceChildren(el('p', { class: 'explain' }, `Reading the live set at ${when} …`))
       try {
-        const sites = await live()?.at(moments[0] as LogMoment, moments[1])
+        const sites = await live()?.at(moments[0], moments[1])
         if (mine === asked && sites !== undefined) answer.replaceChildren(momentPanel(app, sites, when))
       } catch (error) {
         if (mine !== asked) return
@@ -176,7 +176,7 @@ function makeCharts(app: App, group: ChartGroup, x: readonly number[], marks: re
       series: [
         ...['most', 'least', 'at the end of each part'].map((name, n) => ({
           title: name,
-          values: values(columns[n] as readonly number[]),
+          values: values(columns[n]),
           colour,
           isThin: n < 2,
         })),

@@ -26,9 +26,9 @@ export class EventNumberList {
     const n = rows.length
     if (n === 0) return
     for (let i = (this.step - (this.count % this.step)) % this.step; i < n; i += this.step)
-      this.kept.push(before + (rows[i] as number) + 1)
+      this.kept.push(before + rows[i] + 1)
     this.count += n
-    this.last = before + (rows[n - 1] as number) + 1
+    this.last = before + rows[n - 1] + 1
     while (this.kept.length > MAX_KEPT) {
       this.kept = this.kept.filter((_, i) => i % 2 === 0)
       this.step *= 2

@@ -92,7 +92,7 @@ test('blocks of all sizes on a few pages, from several threads, take bounded tim
         } else {
           const address = 0x7f00_0000_0000n + 64n * BigInt(rnd(4096))
           live.push(address)
-          writeAlloc(batch, row, rnd(4), address, sizes[rnd(sizes.length)] as bigint)
+          writeAlloc(batch, row, rnd(4), address, sizes[rnd(sizes.length)])
         }
       },
       new AllocatorReplay({ allocator: 'jemalloc', version, bits: 64, cores: 2 }),

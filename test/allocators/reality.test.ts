@@ -49,9 +49,9 @@ interface Sequences {
 function replaySequences({ program, count, patterns, preload = '' }: Sequences, settings: AllocatorSettings) {
   const total = { blocks: 0, wrong: 0, worst: 0 }
   for (let i = 0; i < count; i++) {
-    const threads = THREADS[i % THREADS.length] as number
+    const threads = THREADS[i % THREADS.length]
     const file = join(folder, 'calls.txt')
-    const pattern = patterns[i % patterns.length] as number
+    const pattern = patterns[i % patterns.length]
     execFileSync(program, [`${1000 + i}`, `${pattern}`, `${threads}`, `${CALLS}`, file], {
       env: { ...process.env, LD_PRELOAD: preload },
     })

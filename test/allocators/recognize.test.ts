@@ -13,7 +13,7 @@ const LATE_THREADS = 'glibc-2.36-64-bit-4-late-threads'
 /** The first bytes of the settings in the first trace section of a compact trace. */
 function settingsOf(batches: Iterable<EventBatch>): number[] {
   const bytes = encodeAll(compact.encoder({ fast: true }), batches)
-  return [...bytes.subarray(42, 42 + Math.min(3, bytes[17] as number))]
+  return [...bytes.subarray(42, 42 + Math.min(3, bytes[17]))]
 }
 
 describe('a program whose heap begins below 4 GiB', () => {
@@ -56,7 +56,7 @@ describe('threads of glibc 2.31 that start after the trial', () => {
     { kind: 'alloc', api: 'malloc', thread, address, size: 2000n },
     { kind: 'free', api: 'free', thread, address },
   ]
-  const pairs = Array.from({ length: 70_000 }, (_, i) => pair[i % 2] as TraceEvent)
+  const pairs = Array.from({ length: 70_000 }, (_, i) => pair[i % 2])
   const batches = [...batchesOf([first, ...pairs, ...recorded.slice(1)])]
 
   function wrong(learns: boolean): number {

@@ -24,8 +24,7 @@ function live(events: readonly TraceEvent[]): number {
   let blocks = 0
   for (const batch of inBatches(events, 100, HEADER)) {
     set.follow(batch)
-    for (let row = 0; row < batch.count; row++)
-      blocks += Number((set.begun[row] as number) > 0) - Number((set.ended[row] as number) > 0)
+    for (let row = 0; row < batch.count; row++) blocks += Number(set.begun[row] > 0) - Number(set.ended[row] > 0)
   }
   return blocks
 }

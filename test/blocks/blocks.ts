@@ -68,7 +68,7 @@ export function blocksByMap(events: readonly TraceEvent[]): { deeds: Deed[]; liv
   const freed = new Set<string>()
   const owners = new Map<string, bigint | undefined>()
   const deeds = intentsOf(events).map((intent, e): Deed => {
-    const { kind, process } = events[e] as TraceEvent
+    const { kind, process } = events[e]
     if (kind === 'process-end') for (const key of live.keys()) if (owners.get(key) === process) live.delete(key)
     if (intent === undefined) return { did: [] }
     const { ends, begins, none, leaves } = intent
@@ -85,7 +85,7 @@ export function blocksByMap(events: readonly TraceEvent[]): { deeds: Deed[]; liv
       freed.add(found)
     } else if (ends.length > 0) {
       did.push('unknown')
-      if (freed.has(ends[0] as string)) did.push('again')
+      if (freed.has(ends[0])) did.push('again')
     }
     if (begins === undefined) return { did, ...(ended !== undefined && { ended }) }
     const overwritten = live.get(begins)

@@ -37,7 +37,7 @@ describe('Collisions', () => {
           ...((fields & FieldBit.process) !== 0 && { process }),
         })) as TraceEvent[]
         const [is, becomes] = [blocksByMap(events).deeds, blocksByMap(written).deeds]
-        const expected = is.findIndex((deed, i) => seen(deed) !== seen(becomes[i] as Deed))
+        const expected = is.findIndex((deed, i) => seen(deed) !== seen(becomes[i]))
         expect(firstCollision(fields, events, batchSize)).toBe(expected < 0 ? undefined : expected)
       }),
       { numRuns: runs(500) },

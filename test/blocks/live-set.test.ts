@@ -28,17 +28,17 @@ function byLiveSet(
       if (!isWhole) liveSet.take(batch, i)
       const { effects, ended, begun, words } = liveSet
       const row = isWhole ? i : 0
-      const effect = effects[row] as number
-      const [from, to] = [ended[row] as number, begun[row] as number]
+      const effect = effects[row]
+      const [from, to] = [ended[row], begun[row]]
       const isFailed = effect === BlockEffect.failed
       if (!isFailed) expect(from !== 0).toBe((effect & BlockEffect.ended) !== 0)
       expect(to !== 0).toBe((effect & BlockEffect.began) !== 0)
       deeds.push({
         did: NAMES.filter(([, bit]) => (effect & bit) !== 0).map(([name]) => name),
-        ...(from !== 0 && { [isFailed ? 'left' : 'ended']: words[from] as number }),
-        ...((effect & BlockEffect.reused) !== 0 && { overwritten: words[to] as number }),
+        ...(from !== 0 && { [isFailed ? 'left' : 'ended']: words[from] }),
+        ...((effect & BlockEffect.reused) !== 0 && { overwritten: words[to] }),
       })
-      if (to !== 0) words[to] = from !== 0 ? (words[from] as number) : deeds.length
+      if (to !== 0) words[to] = from !== 0 ? words[from] : deeds.length
     }
   }
   return { deeds, live: liveSet.size }
@@ -102,7 +102,7 @@ describe('LiveSet', () => {
     for (const batch of inBatches(events('alloc'), 4096, HEADER)) {
       for (let i = 0; i < batch.count; i++) {
         liveSet.take(batch, i)
-        liveSet.words.set([++number, number * 2, number * 3], 3 * (liveSet.begun[0] as number))
+        liveSet.words.set([++number, number * 2, number * 3], 3 * liveSet.begun[0])
       }
     }
     expect(liveSet.size).toBe(n)
@@ -110,7 +110,7 @@ describe('LiveSet', () => {
     for (const batch of inBatches(events('free'), 4096, HEADER)) {
       for (let i = 0; i < batch.count; i++) {
         if (liveSet.take(batch, i) !== BlockEffect.ended) throw new Error(`block ${number + 1} is not there`)
-        const at = 3 * (liveSet.ended[0] as number)
+        const at = 3 * liveSet.ended[0]
         if (liveSet.words[at] !== ++number || liveSet.words[at + 2] !== number * 3)
           throw new Error(`block ${number} has other words`)
       }

@@ -22,7 +22,7 @@ function mapOf(width: number): Structure {
     get(key) {
       const slot = map.find(lo(key), hi(key))
       if (slot < 0) return 0
-      const value = map.values[slot * width] as number
+      const value = map.values[slot * width]
       for (let w = 0; w < width; w++) if (map.values[slot * width + w] !== value + w) return -1
       return value
     },
@@ -122,7 +122,7 @@ describe('the pool of chunks gives out no memory that is in use', () => {
     const sizes = [1, 4095, 4096, 5000, 65_536, 70_000, (1 << 20) - 1, 1 << 20, (1 << 20) + 1]
     const inUse: { chunk: Uint8Array<ArrayBuffer>; byte: number }[] = []
     for (let step = 0; step < 200; step++) {
-      const length = sizes[random(sizes.length)] as number
+      const length = sizes[random(sizes.length)]
       const byte = step & 0xff
       let chunk = random(4) > 0 ? newChunk(length) : chunkOf(new Uint8Array(length))
       expect(chunk.length).toBe(length)

@@ -125,7 +125,7 @@ describe('hf-diff', () => {
       const [first, ...others] = sites
       expect(first?.difference.leaked.bytes).toBe(bytes)
       expect(others.filter((other) => Number(other.difference.leaked.bytes) !== 0)).toEqual([])
-      const names = (JSON.parse(site) as string[]).map((frame) => frame.split(/ (?:at|in) /)[0] as string)
+      const names = (JSON.parse(site) as string[]).map((frame) => frame.split(/ (?:at|in) /)[0])
       expect(first?.stack).toHaveLength(names.length)
       for (const [i, frame] of names.entries()) if (!/^(?:at|in) /.test(frame)) expect(first?.stack[i]).toContain(frame)
 

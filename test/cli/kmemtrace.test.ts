@@ -97,7 +97,7 @@ describe('kmemtrace-decode', () => {
   const files = perCpu(LITTLE, 3, 300, 1)
 
   test('gives one file its CPU by its name or --cpu, and leaves its order alone', async () => {
-    const folder = folderOf([files[0] as Uint8Array, Buffer.concat([files[1] as Uint8Array, files[2] as Uint8Array])])
+    const folder = folderOf([files[0], Buffer.concat([files[1], files[2]])])
     const named = await decode(`kmemtrace-decode ${folder}/cpu1`)
     expect(new Set(named.events.map(({ cpu }) => cpu))).toEqual(new Set([1]))
     expect(
@@ -121,9 +121,9 @@ describe('kmemtrace-decode', () => {
   })
 
   test('reads an empty file among others, and says which one is cut', async () => {
-    const folder = folderOf([...files, new Uint8Array(0), gzipSync((files[0] as Uint8Array).subarray(0, 0))])
+    const folder = folderOf([...files, new Uint8Array(0), gzipSync(files[0].subarray(0, 0))])
     expect(await decode(`kmemtrace-decode ${folder}/cpu*`)).toMatchObject({ code: 0, stderr: '' })
-    writeFileSync(join(folder, 'cpu1'), (files[1] as Uint8Array).subarray(0, -5))
+    writeFileSync(join(folder, 'cpu1'), files[1].subarray(0, -5))
     const cut = await decode(`kmemtrace-decode ${folder}/cpu*`)
     expect(cut.code).toBe(1)
     expect(cut.events).toHaveLength(299)
@@ -259,8 +259,8 @@ test(
     for (let i = 0; i < EVENTS; i++) {
       state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
       if (state >>> 28 === 0) cpu = (state >>> 16) % 64
-      const view = buffers[cpu] as DataView
-      const at = sizes[cpu] as number
+      const view = buffers[cpu]
+      const at = sizes[cpu]
       const size = i % 2 === 0 ? 48 : 24
       view.setUint8(at, i % 2)
       view.setUint16(at + 2, size, true)

@@ -75,7 +75,7 @@ describe('hf-merge', () => {
     let count = 0
     for await (const batch of createReadStream(out).pipe(ndjson.decode()) as AsyncIterable<EventBatch>) {
       for (let i = 0; i < batch.count; i++, count++) {
-        const number = batch.sequence[i] as number
+        const number = batch.sequence[i]
         if (last !== undefined && ((number - last) | 0) !== 1) throw new Error(`${number} after ${last}`)
         last = number
       }

@@ -41,7 +41,7 @@ describe.skipIf(missing.length > 0)(`names without being asked (need ${missing.j
       (at) => `in ${app}+0x${at.toString(16)}`,
     )
     trace = join(folder, 'app.ndjson')
-    write(trace, [frames[0], '/gone+0x1'].join(' < '), frames[1] as string, [frames[0], frames[2]].join(' < '))
+    write(trace, [frames[0], '/gone+0x1'].join(' < '), frames[1], [frames[0], frames[2]].join(' < '))
   })
   afterAll(() => rmSync(folder, { recursive: true }))
 
@@ -72,7 +72,7 @@ describe.skipIf(missing.length > 0)(`names without being asked (need ${missing.j
 
   test('hf-profile, hf-diff, hf-report and hf-view: names, and none with --no-symbolize', async () => {
     const other = join(folder, 'other.ndjson')
-    write(other, frames[0] as string)
+    write(other, frames[0])
     const lines = [
       `hf-profile --to collapsed ${trace}`,
       `hf-diff ${trace} ${other}`,
@@ -91,7 +91,7 @@ describe.skipIf(missing.length > 0)(`names without being asked (need ${missing.j
 
   test('call sites in a module have no names unless they are asked for: nothing tells other builds of it', async () => {
     const calls = join(folder, 'calls.mtrace')
-    const site = Number.parseInt((frames[0] as string).split('+0x')[1] as string, 16) + 1
+    const site = Number.parseInt(frames[0].split('+0x')[1] as string, 16) + 1
     writeFileSync(calls, `= Start\n@ ${app}:[0x${site.toString(16)}] + 0x1000 0x10\n`)
     expect((await shell(`hf-stats ${calls}`)).stdout.toString()).not.toContain('planted_site')
     expect((await shell(`hf-symbolize ${calls} | hf-stats`)).stdout.toString()).toContain('planted_site')
@@ -116,7 +116,7 @@ describe.skipIf(missing.length > 0)(`names without being asked (need ${missing.j
 
   test('a file with parts at other addresses than the module of a raw heaptrack file gives no names', async () => {
     const parts = elfFile(app)?.loaded.map(({ address, size }) => `${address.toString(16)} ${size.toString(16)}`)
-    const offset = Number.parseInt((frames[0] as string).split('+0x')[1] as string, 16)
+    const offset = Number.parseInt(frames[0].split('+0x')[1] as string, 16)
     const raw = (list: string) =>
       `v 10400 3\nx ${app.length.toString(16)} ${app}\nm 1 -\nm 1 x 1000000 ${list}\n` +
       `t ${(0x1000000 + offset).toString(16)} 0\n+ 10 1 2000\n`

@@ -133,7 +133,7 @@ test.each([
 describe('a corrupt xz file', () => {
   const whole = readFileSync(new URL('../compression/xz/crc64.xz', import.meta.url))
   const corrupt = Buffer.from(whole)
-  corrupt[whole.length >> 1] = (corrupt[whole.length >> 1] as number) ^ 0x55
+  corrupt[whole.length >> 1] = corrupt[whole.length >> 1] ^ 0x55
   const corruptFile = () => {
     const file = join(scratch(), 'bad.txt.xz')
     writeFileSync(file, corrupt)

@@ -11,7 +11,7 @@ import { formatNamed } from '../support/formats.js'
 
 /** A program whose threads free each other's blocks. */
 const SHAPE: Shape = {
-  ...(shapesOf([2000], 1)[0] as Shape),
+  ...shapesOf([2000], 1)[0],
   threads: 7,
   processes: 0,
   sites: 1000,

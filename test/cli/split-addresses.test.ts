@@ -143,7 +143,7 @@ describe('hatf-encode --split-addr', () => {
   test('tells where damage is', async () => {
     const { stdout } = await shell('hatf-encode --split-addr', LONG)
     const broken = Buffer.from(stdout)
-    broken[100] = (broken[100] as number) ^ 1
+    broken[100] = broken[100] ^ 1
     expect(await shell('hatf-decode', broken)).toMatchObject({
       code: 1,
       stderr: 'hatf-decode: stdin: hatf: byte 16, event 1: malformed: the CRC-32 of a block is wrong\n',

@@ -63,7 +63,7 @@ describe('hf-verify', () => {
     const trace = join(scratch(), 'damaged.hfc')
     expect((await shell(`compact-encode -o ${trace}`, RACE)).code).toBe(0)
     const bytes = readFileSync(trace)
-    bytes[60] = (bytes[60] as number) ^ 1
+    bytes[60] = bytes[60] ^ 1
     writeFileSync(trace, bytes)
     const { code, stdout, stderr } = await shell(`hf-verify --json ${trace}`)
     expect(code).toBe(1)

@@ -41,7 +41,7 @@ test('nothing that corrupt data give comes before the fault', async () => {
   const bytes = Buffer.from(file('crc64'))
   for (const at of [100, bytes.length >> 1, bytes.length - 100]) {
     const corrupt = Buffer.from(bytes)
-    corrupt[at] = (corrupt[at] as number) ^ 0x55
+    corrupt[at] = corrupt[at] ^ 0x55
     const result = await inflated(corrupt)
     expect(result.error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', format: 'xz' })
     expect(result.bytes.equals(LINES.subarray(0, result.bytes.length))).toBe(true)
@@ -69,7 +69,7 @@ describe.each(NAMES)('%s', (name) => {
     for (const i of someOf(200)) {
       const at = i < 60 ? i : i < 120 ? bytes.length - 1 - (i - 60) : (i * 7919) % bytes.length
       const damaged = Buffer.from(bytes)
-      damaged[at] = (damaged[at] as number) ^ (1 << (i % 8))
+      damaged[at] = damaged[at] ^ (1 << (i % 8))
       const result = await inflated(damaged)
       // A file without a check cannot tell where its content is wrong.
       if (name !== 'none') expect(result.error, `byte ${at}`).toBeDefined()
@@ -118,7 +118,7 @@ test('a check that is wrong comes after the content', async () => {
   const damaged = Buffer.from(file('crc64'))
   // The check lies before the index, of 8 bytes here with its CRC-32, and the footer.
   const at = damaged.length - 12 - 12 - 1
-  damaged[at] = (damaged[at] as number) ^ 1
+  damaged[at] = damaged[at] ^ 1
   const { bytes, error } = await inflated(damaged)
   expect(bytes.equals(LINES)).toBe(true)
   expect(error?.message).toMatch(/the check of an xz block is wrong|the index of an xz stream/)

@@ -91,7 +91,7 @@ describe.each(INFLATERS)('with %s', (_, found) => {
     for (let i = 0; i < 120; i++) {
       const at = i < 20 ? i : i < 30 ? FILE.length - 1 - (i - 20) : (i * 7919) % FILE.length
       const damaged = Buffer.from(FILE)
-      damaged[at] = (damaged[at] as number) ^ (1 << (i % 8))
+      damaged[at] = damaged[at] ^ (1 << (i % 8))
       const { bytes, error } = await inflated(damaged, inflater)
       if (error === undefined) expect(bytes.equals(LINES), `byte ${at}`).toBe(true)
       else expect(error.offset).toBeLessThanOrEqual(FILE.length)
@@ -100,7 +100,7 @@ describe.each(INFLATERS)('with %s', (_, found) => {
 
   it('a wrong checksum comes after the content', async () => {
     const damaged = Buffer.from(FILE)
-    damaged[FILE.length - 1] = (damaged[FILE.length - 1] as number) ^ 1
+    damaged[FILE.length - 1] = damaged[FILE.length - 1] ^ 1
     const { bytes, error } = await inflated(damaged, inflater)
     expect(bytes.equals(LINES)).toBe(true)
     expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', offset: FILE.length - 4 })
@@ -259,7 +259,7 @@ describe('the kernel reads what zstd writes', () => {
         for (let i = 0; i < 150; i++) {
           const damaged = Buffer.from(stdout)
           const at = 8 + rnd(damaged.length - 8)
-          damaged[at] = (damaged[at] as number) ^ (1 << rnd(8))
+          damaged[at] = damaged[at] ^ (1 << rnd(8))
           const zstd = spawnSync('zstd', ['-dc', '-q'], { input: damaged, maxBuffer: 1 << 26 })
           let ours: Uint8Array | undefined
           try {
@@ -289,7 +289,7 @@ test('whole frames: several, skippable ones, cut, with other bytes, and more or 
     expect(() => unzstdWhole(frames.subarray(0, -cut), all.length), `${cut}`).toThrow(ZstdFault)
   expect(() => unzstdWhole(Buffer.concat([frames, Buffer.from('garbage')]), all.length)).toThrow(ZstdFault)
   const wrong = Buffer.from(FILE)
-  wrong[FILE.length - 1] = (wrong[FILE.length - 1] as number) ^ 1
+  wrong[FILE.length - 1] = wrong[FILE.length - 1] ^ 1
   expect(() => unzstdWhole(wrong, LINES.length)).toThrow(ZstdFault)
   // A length that cannot be takes no memory.
   expect(unzstdWhole(rawFrame(text), 2 ** 40).length).toBe(text.length)
@@ -313,7 +313,7 @@ test('blocks without content before others, after them and alone', async () => {
   const magic = [0x28, 0xb5, 0x2f, 0xfd]
   const empty = [0, 0, 0]
   const abc = [3 << 3, 0, 0, 0x61, 0x62, 0x63]
-  const last = (block: number[]) => [(block[0] as number) | 1, ...block.slice(1)]
+  const last = (block: number[]) => [block[0] | 1, ...block.slice(1)]
   // The checksum of no bytes.
   const none = [0x99, 0xe9, 0xd8, 0x51]
   for (const inflater of [kernelInflater(), ...(nodeInflater === undefined ? [] : [nodeInflater])]) {

@@ -14,7 +14,7 @@ import { drive, slices } from '../support/drive.js'
 const TRACE = gunzipSync(readFileSync(new URL('../fixtures/mtrc/git.mtrc.gz', import.meta.url))).subarray(0, 400_000)
 const HEADER = { format: 'test' }
 const batchOf = (line: number): EventBatch => batchesOf([{ kind: 'free', line }], HEADER)[0] as EventBatch
-const lineOf = (batch: EventBatch): number => batch.line[0] as number
+const lineOf = (batch: EventBatch): number => batch.line[0]
 
 /** Gives what it is fed as often as `times` says, warns of it, and tells what was asked of it. */
 class Echo implements BatchTransform {

@@ -9,7 +9,7 @@ import { NdjsonEncoder } from '../../lib/formats/ndjson/encode.js'
 import { encodeEvents } from '../support/drive.js'
 import { anyEvent } from '../support/random-event.js'
 
-const fromBatch = (event: TraceEvent) => (batchesOf([event])[0] as EventBatch).event(0)
+const fromBatch = (event: TraceEvent) => batchesOf([event])[0].event(0)
 
 describe('an event as JSON', () => {
   test('is the line that the NDJSON encoder writes', () => {

@@ -171,7 +171,7 @@ describe('strings', () => {
       fc.property(fc.array(fc.tuple(fc.string({ maxLength: 4 }), fc.boolean()), { maxLength: 300 }), (steps) => {
         const table = new StringTable()
         const ids = steps.map(([text, add]) => (add ? table.add(encodeText(text)) : table.internText(text)))
-        steps.forEach(([text], i) => expect(table.text(ids[i] as number)).toBe(text))
+        steps.forEach(([text], i) => expect(table.text(ids[i])).toBe(text))
         for (const [text] of steps) expect(table.internText(text)).toBe(table.internText(text))
       }),
     )

@@ -18,7 +18,7 @@ const HEADER = { format: 'test' }
 const OTHER = { format: 'other' }
 
 function batchOf(events: readonly TraceEvent[]): EventBatch {
-  return batchesOf(events, HEADER)[0] as EventBatch
+  return batchesOf(events, HEADER)[0]
 }
 
 const parts = fc.array(fc.array(anyEvent, { minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 5 })
@@ -27,9 +27,7 @@ describe('gatherRows', () => {
   test('copies any events of several batches in any order', () => {
     fc.assert(
       fc.property(parts, fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 40 }), (all, picks) => {
-        const chosen = picks.map(
-          ([k, i]) => [k % all.length, i % (all[k % all.length] as TraceEvent[]).length] as const,
-        )
+        const chosen = picks.map(([k, i]) => [k % all.length, i % all[k % all.length].length] as const)
         const from = Int32Array.from(chosen, ([k]) => k)
         const rows = Int32Array.from(chosen, ([, i]) => i)
         const batch = gatherRows(OTHER, all.map(batchOf), from, rows, chosen.length)
@@ -117,7 +115,7 @@ describe('packed batches', () => {
     const { bytes } = arena
     expect(bytes).toBeGreaterThan(40 * 4000 * 20)
     expect(bytes).toBeLessThan(2 * 40 * 4000 * 29)
-    const before = (copies[0] as EventBatch).mask.buffer
+    const before = copies[0].mask.buffer
     arena.clear()
     expect(arena.bytes).toBe(0)
     expect(arena.copy(batchOf(events)).mask.buffer).toBe(before)

@@ -57,7 +57,7 @@ describe('collapsed stacks', () => {
     const stacks = all.map(([stack]) => stack.split(';'))
     const isBefore = (a: readonly string[], b: readonly string[]) => {
       const i = a.findIndex((frame, f) => frame !== b[f])
-      return i < 0 || (b[i] !== undefined && (a[i] as string) < b[i])
+      return i < 0 || (b[i] !== undefined && a[i] < b[i])
     }
     stacks.slice(1).forEach((stack, i) => expect(isBefore(stacks[i]!, stack)).toBe(true))
   })

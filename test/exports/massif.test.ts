@@ -28,7 +28,7 @@ function checkTrees(text: string): number {
   let trees = 0
   const lines = text.split('\n')
   const check = (at: number, depth: number): { next: number; bytes: bigint } => {
-    const [, indent, count, bytes] = /^( *)n(\d+): (\d+) /.exec(lines[at] as string) ?? []
+    const [, indent, count, bytes] = /^( *)n(\d+): (\d+) /.exec(lines[at]) ?? []
     expect(indent).toHaveLength(depth)
     let next = at + 1
     let sum = 0n

@@ -30,7 +30,7 @@ function sums(text: string): Record<string, bigint> {
     figures
       .trim()
       .split(/\s+/)
-      .forEach((figure, i) => (totals[types[i] as string]! += BigInt(figure)))
+      .forEach((figure, i) => (totals[types[i]]! += BigInt(figure)))
   }
   return totals
 }
@@ -131,7 +131,7 @@ function parse(bytes: Uint8Array): [field: number, value: bigint | Uint8Array][]
   const varint = () => {
     let value = 0n
     for (let shift = 0n; ; shift += 7n) {
-      const byte = bytes[at++] as number
+      const byte = bytes[at++]
       value |= BigInt(byte & 0x7f) << shift
       if (byte < 0x80) return value
     }

@@ -76,8 +76,8 @@ function replayed(replay: AllocatorReplay, batches: readonly EventBatch[]): stri
     replay.add(batch, (_, results, addresses) => {
       const words = new Uint32Array(addresses.buffer, addresses.byteOffset, 2 * addresses.length)
       results.forEach((result, i) => {
-        hash = Math.imul(hash ^ result, 0x0100_0193) ^ (words[2 * i] as number)
-        hash = Math.imul(hash, 0x9e37_79b1) ^ (words[2 * i + 1] as number)
+        hash = Math.imul(hash ^ result, 0x0100_0193) ^ words[2 * i]
+        hash = Math.imul(hash, 0x9e37_79b1) ^ words[2 * i + 1]
       })
     })
   return `${replay.predicted} of ${replay.blocks} (${hash >>> 0})`

@@ -35,7 +35,7 @@ export function decoderTarget(format: Format, mutator: Mutator): Target {
     make(random): Input {
       const bytes = mutator.make(random)
       return {
-        extension: format.extensions[0] as string,
+        extension: format.extensions[0],
         bytes: () => bytes,
         check: () => checkBytes(format, bytes, random),
       }
@@ -224,7 +224,7 @@ function expectAll(format: WritableFormat, batches: readonly EventBatch[], back:
   if (written.some(({ kind }) => (renamed[kind]?.length ?? 1) > 1)) return
   if (read.length !== written.length) throw new Failure(`${written.length} events written, ${read.length} read`)
   written.forEach((event, i) => {
-    const other = read[i] as TraceEvent
+    const other = read[i]
     const kind = other.kind === renamed[event.kind]?.[0] ? other.kind : event.kind
     const missing = differences({ ...event, kind } as TraceEvent, other)
     if (missing.length > 0)

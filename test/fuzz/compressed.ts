@@ -72,7 +72,7 @@ const XZS = [
   ),
 ]
 const ZSTD_INFLATERS = [kernelInflater(), nodeInflater].filter((inflater) => inflater !== undefined)
-const ZSTD_TOKENS = [new Uint8Array(skippable(5)), ZSTDS[0] as Uint8Array, ...SMALL_FRAMES.slice(0, 2)]
+const ZSTD_TOKENS = [new Uint8Array(skippable(5)), ZSTDS[0], ...SMALL_FRAMES.slice(0, 2)]
 const TOKENS = [
   gzip(TEXT),
   deflateRawSync(TEXT),

@@ -27,18 +27,18 @@ export class Digest {
     }
     const { count, mask, kind } = batch
     for (let i = 0; i < count; i++) {
-      this.mix(kind[i] as number)
-      let left = mask[i] as number
+      this.mix(kind[i])
+      let left = mask[i]
       this.mix(left)
       for (; left !== 0; left &= left - 1) {
         const f = 31 - Math.clz32(left & -left)
         const column = batch[columnOf(f)]
         if (column instanceof U64Column) {
-          this.mix(column.words[2 * i] as number)
-          this.mix(column.words[2 * i + 1] as number)
-        } else if (isString[f] === true) this.string(batch, column[i] as number)
-        else if (isList[f] === true) for (const id of batch.strings.list(column[i] as number)) this.string(batch, id)
-        else this.mix(column[i] as number)
+          this.mix(column.words[2 * i])
+          this.mix(column.words[2 * i + 1])
+        } else if (isString[f] === true) this.string(batch, column[i])
+        else if (isList[f] === true) for (const id of batch.strings.list(column[i])) this.string(batch, id)
+        else this.mix(column[i])
       }
     }
     this.events += count
@@ -48,7 +48,7 @@ export class Digest {
   private string(batch: EventBatch, id: number): void {
     const bytes = batch.strings.view(id)
     this.mix(bytes.length)
-    for (let i = 0; i < bytes.length; i++) this.mix(bytes[i] as number)
+    for (let i = 0; i < bytes.length; i++) this.mix(bytes[i])
   }
 
   private mix(word: number): void {

@@ -181,5 +181,5 @@ function spoil(batch: EventBatch): void {
 }
 
 function join(chunks: readonly Uint8Array[]): Uint8Array {
-  return chunks.length === 1 ? (chunks[0] as Uint8Array) : new Uint8Array(Buffer.concat(chunks))
+  return chunks.length === 1 ? chunks[0] : new Uint8Array(Buffer.concat(chunks))
 }

@@ -45,7 +45,7 @@ console.log(
 
 const timer = setInterval(() => {
   const now = performance.now()
-  const tried = state[Progress.tried] as bigint
+  const tried = state[Progress.tried]
   if (tried !== looked.tried) looked = { tried, at: now }
   if (now - looked.at > HANG) stop(`takes more than ${HANG / 1000} s`)
   else if (process.memoryUsage.rss() > MAX_MEMORY) stop(`the process takes ${process.memoryUsage.rss()} bytes`)

@@ -65,7 +65,7 @@ export class Mutator {
     const length = random.length(Math.min(this.length - at, 64))
     switch (random.below(13)) {
       case 0:
-        if (at < this.length) this.bytes[at] = (this.bytes[at] as number) ^ (1 << random.below(8))
+        if (at < this.length) this.bytes[at] = this.bytes[at] ^ (1 << random.below(8))
         break
       case 1:
         if (at < this.length) this.bytes[at] = random.pick(BYTES)
@@ -145,15 +145,15 @@ export class Mutator {
   /** One byte many times: a long name, a long line, a number with many digits. */
   private repeat(random: Random, at: number): void {
     const run = new Uint8Array(random.oneIn(100) ? random.below(20_000) : random.length(300))
-    this.insert(at, run.fill(random.oneIn(2) && at < this.length ? (this.bytes[at] as number) : random.pick(BYTES)))
+    this.insert(at, run.fill(random.oneIn(2) && at < this.length ? this.bytes[at] : random.pick(BYTES)))
   }
 
   /** Another number in place of the digits from here on, if there are any nearby. */
   private number(random: Random, at: number): void {
     let from = at
-    while (from < this.length && from < at + 64 && !isDigit(this.bytes[from] as number)) from++
+    while (from < this.length && from < at + 64 && !isDigit(this.bytes[from])) from++
     let to = from
-    while (to < this.length && to < from + 24 && isDigit(this.bytes[to] as number)) to++
+    while (to < this.length && to < from + 24 && isDigit(this.bytes[to])) to++
     if (to === from) return
     this.remove(from, to - from)
     this.insert(from, random.pick(NUMBERS))

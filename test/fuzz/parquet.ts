@@ -55,7 +55,7 @@ function damaged(file: Uint8Array, random: Random): Uint8Array {
   for (let n = 1 + random.length(6); n > 0; n--) {
     const from = random.oneIn(4) ? 0 : bytes.length - 8 - index
     const at = from + random.below(bytes.length - from)
-    bytes[at] = random.oneIn(2) ? random.u32() : (bytes[at] as number) ^ (1 << random.below(8))
+    bytes[at] = random.oneIn(2) ? random.u32() : bytes[at] ^ (1 << random.below(8))
   }
   if (!random.oneIn(8)) return bytes
   const at = random.below(bytes.length)

@@ -40,7 +40,7 @@ export class Random {
   }
 
   pick<T>(items: readonly T[]): T {
-    return items[this.below(items.length)] as T
+    return items[this.below(items.length)]
   }
 
   /** A length: mostly small, at times up to `most`. */

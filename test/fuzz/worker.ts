@@ -51,14 +51,14 @@ async function fuzz(): Promise<void> {
 }
 
 async function tryOne(target: Target, run: number): Promise<Fault | undefined> {
-  state[Progress.tried] = (state[Progress.tried] as bigint) + 1n
+  state[Progress.tried] = state[Progress.tried] + 1n
   const fault = await tryInput(target, seed, run)
   releaseKernels()
   return fault
 }
 
 if (only === undefined) await fuzz()
-else isTooMuch(await tryOne(targets[0] as Target, only))
+else isTooMuch(await tryOne(targets[0], only))
 const report: Report = {
   fault: undefined,
   tried: [...tried].map(([target, n]) => [target.name, n, times.get(target) as number]),

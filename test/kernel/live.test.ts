@@ -41,8 +41,8 @@ function follow(run: LiveExports, deeds: readonly Deed[]): { effect: number; num
     new Int32Array(after, run.BEGUN.value),
   ]
   return deeds.map((_, row) => ({
-    effect: effects[row] as number,
-    number: (ended[row] as number) + (begun[row] as number),
+    effect: effects[row],
+    number: ended[row] + begun[row],
   }))
 }
 
@@ -87,7 +87,7 @@ describe('the live set', () => {
         run.clear()
         const live = new Map<string, number>()
         follow(run, deeds).forEach(({ effect, number }, row) => {
-          const { key: k, isIndex, begins } = deeds[row] as Deed
+          const { key: k, isIndex, begins } = deeds[row]
           const name = `${isIndex} ${k}`
           const before = live.get(name)
           if (begins) {

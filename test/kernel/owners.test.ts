@@ -122,7 +122,7 @@ it.each([
         call('allocates')(block.size, event, 0, 0n)
         call('siteGains')(call('siteAt')(block.site), block.size, event, clock)
         call('gains')(call('threadAt')(block.thread), block.size)
-        const [site, thread] = [siteRows[block.site] as Row, threadRows[block.thread] as Row]
+        const [site, thread] = [siteRows[block.site], threadRows[block.thread]]
         change(site, block.size, 1n)
         change(thread, block.size, 1n)
         lifetime(site, event, -1n)
@@ -143,9 +143,9 @@ it.each([
         call('frees')(block.size)
         call('siteLoses')(call('siteAt')(block.site), block.size, event, clock)
         call('loses')(call('threadAt')(block.thread), block.size)
-        change(siteRows[block.site] as Row, block.size, -1n)
-        change(threadRows[block.thread] as Row, block.size, -1n)
-        lifetime(siteRows[block.site] as Row, event, 1n)
+        change(siteRows[block.site], block.size, -1n)
+        change(threadRows[block.thread], block.size, -1n)
+        lifetime(siteRows[block.site], event, 1n)
         all -= block.size
       }
     }

@@ -47,7 +47,7 @@ class Model {
 
   join(): void {
     for (const { row } of this.regions.values()) {
-      for (let column = 0; column < COLUMNS / 2; column++) row[column] = row[2 * column + 1] as number
+      for (let column = 0; column < COLUMNS / 2; column++) row[column] = row[2 * column + 1]
       row.fill(0, COLUMNS / 2)
     }
   }
@@ -68,7 +68,7 @@ class Model {
       if (known === undefined) this.regions.set(larger, region)
       else {
         known.live = BigInt.asUintN(64, known.live + region.live)
-        region.row.forEach((value, column) => (known.row[column] = (known.row[column] as number) + value))
+        region.row.forEach((value, column) => (known.row[column] = known.row[column] + value))
       }
     }
     return true

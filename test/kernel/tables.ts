@@ -43,7 +43,7 @@ function amongRooms(parts: Parts, structure: Structure): Structure {
       throw new Error(`a room of 2^${room.log} bytes was changed`)
   }
   const change = () => {
-    const log = LOGS[turn++ % LOGS.length] as number
+    const log = LOGS[turn++ % LOGS.length]
     const at = take(log) >>> 0
     if (at === 0) return
     const byte = 1 + (turn & 0x7f)

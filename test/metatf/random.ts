@@ -90,7 +90,7 @@ section main 2 {\n${inner.map((shape) => this.record(shape)).join('\n')}\n}`
       }
       if (field.kind === 'composite') return this.brackets(this.fields(field.fields, properties, ints, depth + 1))
       const inline = pick % 3 === 0 || ints.length === 0
-      const count = inline ? name : (ints[pick % ints.length] as string)
+      const count = inline ? name : ints[pick % ints.length]
       // A count that is a field at that place only may not count anything else.
       if (inline)
         properties.push(this.v10 ? `${name}.width = 2; ${name}.interpretation = none;` : `int ${name} = none;`)
@@ -99,12 +99,12 @@ section main 2 {\n${inner.map((shape) => this.record(shape)).join('\n')}\n}`
   }
 
   private leaf(name: string, pick: number, properties: string[], ints: string[]): string {
-    const number = NUMBERS[pick % NUMBERS.length] as string
+    const number = NUMBERS[pick % NUMBERS.length]
     const stored = ['none', `baseOffset ${number}`, `delta ${number}`, 'sectionOffset 2']
     const unstored = [`default ${number}`, `stride ${number} ${number}`, 'sectionStride 255 3']
     if (!this.v10) {
       if (pick % 5 === 0) {
-        const text = STRINGS[pick % 2] as string
+        const text = STRINGS[pick % 2]
         properties.push(
           pick % 3 === 0 ? `string ${name} = none; ${name} = ${text};` : `string ${name} = default ${text};`,
         )
@@ -115,7 +115,7 @@ section main 2 {\n${inner.map((shape) => this.record(shape)).join('\n')}\n}`
     } else if (pick % 4 === 0) {
       properties.push(`${name}.interpretation = ${unstored[pick % 3]};`)
     } else if (pick % 4 === 1 && ints.length > 0) {
-      const other = ints[pick % ints.length] as string
+      const other = ints[pick % ints.length]
       const interpretation = pick % 3 === 0 ? 'none' : `baseOffset ${other}.value`
       properties.push(`${name}.width = ${other}.value; ${name}.interpretation = ${interpretation};`)
       if (pick % 3 === 0) return name

@@ -74,7 +74,7 @@ describe.each(Object.entries(ORDERS))('keys that are %s', (_, keyOf) => {
         const starts: number[] = []
         const deliver = (n: number) => {
           for (; n > 0; n--, lane.at++) {
-            const i = (starts[lane.source[lane.at]!] as number) + lane.row[lane.at]!
+            const i = starts[lane.source[lane.at]!] + lane.row[lane.at]!
             expect((BigInt(lane.hi[lane.at]!) << 32n) | BigInt(lane.lo[lane.at]!)).toBe(keys[i])
             out.push(i)
           }
@@ -121,8 +121,8 @@ describe.each(Object.entries(ORDERS))('keys that are %s', (_, keyOf) => {
           for (const { thread, index } of eventsOf([batch])) out.push(`${thread} ${index}`)
       }
       for (let input = merger.wants(); input >= 0; input = merger.wants()) {
-        const keys = inputs[input] as bigint[]
-        const from = fed[input] as number
+        const keys = inputs[input]
+        const from = fed[input]
         if (from === keys.length) {
           merger.end(input)
         } else {

@@ -27,7 +27,7 @@ function contrast(a: readonly number[], b: readonly number[]): number {
 
 describe.each(['light', 'dark'])('the %s colours', (theme) => {
   const colours = coloursOf(theme)
-  const of = (name: string) => rgb(colours[name] as string)
+  const of = (name: string) => rgb(colours[name])
 
   test.each(['text', 'muted', 'accent', 'bad', 'good'])('%s can be read', (name) => {
     for (const ground of ['surface', 'ground'])

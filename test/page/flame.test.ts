@@ -48,8 +48,7 @@ describe('the tree of a flame graph', () => {
         const own = (frame: number) =>
           Array.from(tree.own).reduce((sum, value, node) => sum + (tree.frames[node] === frame ? value : 0), 0)
         expect(inverted.totals[0]).toBe(tree.totals[0])
-        for (const node of inverted.children[0] as readonly number[])
-          expect(inverted.totals[node]).toBe(own(inverted.frames[node] as number))
+        for (const node of inverted.children[0]) expect(inverted.totals[node]).toBe(own(inverted.frames[node]))
       }),
       { numRuns: runs(100) },
     )
@@ -73,8 +72,8 @@ describe('the picture', () => {
           row.reduce((left, { from, to, node }) => {
             expect(from).toBeGreaterThanOrEqual(left - 1e-9)
             expect(to - from).toBeGreaterThanOrEqual(least - 1e-9)
-            expect(to - from).toBeCloseTo((tree.totals[node] as number) / (tree.totals[0] as number), 9)
-            const parent = boxes.get(tree.parents[node] as number)
+            expect(to - from).toBeCloseTo(tree.totals[node] / tree.totals[0], 9)
+            const parent = boxes.get(tree.parents[node])
             if (parent !== undefined) expect(to).toBeLessThanOrEqual(parent.to + 1e-9)
             return to
           }, 0)

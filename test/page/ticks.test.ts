@@ -30,7 +30,7 @@ describe('marks of an axis', () => {
     let seed = 7
     const random = () => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647
     for (let n = 0; n < 3000; n++) {
-      const quantity = quantities[n % quantities.length] as Quantity
+      const quantity = quantities[n % quantities.length]
       const from = random() < 0.5 ? 0 : 10 ** (random() * 9)
       const to = from + Math.max(1, 10 ** (random() * 15 - 2))
       const { at, texts } = ticks(from, to, 8, quantity)

@@ -101,7 +101,7 @@ class Program {
 
   private alloc(i: number): void {
     this.indices[i] = ++this.index
-    const api = ALLOCATORS[i % ALLOCATORS.length] as ApiName
+    const api = ALLOCATORS[i % ALLOCATORS.length]
     this.put({
       kind: i % 29 === 28 ? Kind.existing : Kind.alloc,
       api,
@@ -133,7 +133,7 @@ class Program {
     const nowhere = this.base - 16n
     const { realloc, free, alloc } = Kind
     const turn = (i / 11) % 6
-    const index = this.indices[i] as number
+    const index = this.indices[i]
     if (turn === 0) this.put({ kind: free, api: 'free', block: i, address: 0n })
     else if (turn === 1) this.put({ kind: alloc, api: 'malloc', block: i, address: 0n, size: 1n << 60n })
     else if (turn === 2) this.put({ kind: realloc, api: 'realloc', block: i, size: 0n, oldAddress: 0n })
@@ -153,7 +153,7 @@ class Program {
         outcome: Outcome.allocated,
       })
     }
-    this.indices[i] = this.shape.indexed && turn !== 4 ? index : (this.indices[i] as number)
+    this.indices[i] = this.shape.indexed && turn !== 4 ? index : this.indices[i]
   }
 
   /** An event that is not about a block. */
@@ -171,7 +171,7 @@ class Program {
     this.put({ kind: Kind.other, block: i })
     batch.present.values[at] = bytes
     batch.code[at] = 82
-    batch.mask[at] = (batch.mask[at] as number) | FieldBit.present | FieldBit.code
+    batch.mask[at] = batch.mask[at] | FieldBit.present | FieldBit.code
     batch.addColumns(FieldBit.present | FieldBit.code)
   }
 
@@ -251,11 +251,11 @@ class Program {
       while (ids.length < frames) ids.push(strings.internText(`caller${(site % 7) * ids.length}`))
       lists[site] = strings.addList(ids) + 1
     }
-    return (lists[site] as number) - 1
+    return lists[site] - 1
   }
 
   private addressOf(i: number): bigint {
-    return this.base + BigInt(this.slots[i] as number) * this.gap
+    return this.base + BigInt(this.slots[i]) * this.gap
   }
 
   private sizeOf(i: number): bigint {
@@ -287,8 +287,8 @@ function orderOf(deaths: Shape['deaths'], from: number, to: number, random: (n: 
   if (deaths === 'random')
     for (let i = order.length - 1; i > 0; i--) {
       const j = random(i + 1)
-      const other = order[j] as number
-      order[j] = order[i] as number
+      const other = order[j]
+      order[j] = order[i]
       order[i] = other
     }
   return order.entries()

@@ -262,16 +262,16 @@ export class Oracle {
     if (!isForeign && own - block.own <= 1) add('memray')
     if (isForeign) {
       row.freedOfOthers++
-      ;(rows[0] as Row).foreignFrees++
+      rows[0].foreignFrees++
       const site = this.sites.has(by.site) ? by.site : 'others'
       grow(this.handoffs.of(`${site}\n${threadOf(by.process, by.thread)} to ${actor}`).allocated, size)
     }
     if (cpu !== undefined && by.cpu !== undefined && cpu !== by.cpu) {
       this.crossCpuFrees++
-      ;(rows[0] as Row).crossCpuFrees++
+      rows[0].crossCpuFrees++
     }
     if (api !== undefined && by.api !== undefined) {
-      const families = [FAMILIES[by.api] as string, FAMILIES[api] as string]
+      const families = [FAMILIES[by.api], FAMILIES[api]]
       if (families[0] !== families[1]) this.mismatches.count(families.join(' '))
     }
     if (present !== undefined) {

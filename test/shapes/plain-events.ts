@@ -44,15 +44,14 @@ export function* plainEvents(batch: EventBatch): Generator<PlainEvent> {
     return text
   }
   for (let i = 0; i < batch.count; i++) {
-    const mask = batch.mask[i] as number
+    const mask = batch.mask[i]
     const has = (bit: number) => (mask & bit) !== 0
-    const wide = (column: { values: BigUint64Array }, bit: number) =>
-      has(bit) ? (column.values[i] as bigint) : undefined
+    const wide = (column: { values: BigUint64Array }, bit: number) => (has(bit) ? column.values[i] : undefined)
     const callSite = wide(batch.callSite, FieldBit.callSite)
     const place = callSite === undefined ? 'none' : String(callSite)
     yield {
-      kind: KINDS[batch.kind[i] as number] as KindName,
-      api: has(FieldBit.api) ? APIS[batch.api[i] as number] : undefined,
+      kind: KINDS[batch.kind[i]],
+      api: has(FieldBit.api) ? APIS[batch.api[i]] : undefined,
       process: wide(batch.process, FieldBit.process),
       thread: wide(batch.thread, FieldBit.thread),
       cpu: has(FieldBit.cpu) ? batch.cpu[i] : undefined,
@@ -63,9 +62,9 @@ export function* plainEvents(batch: EventBatch): Generator<PlainEvent> {
       size: wide(batch.size, FieldBit.size),
       usable: wide(batch.usable, FieldBit.usable),
       present: wide(batch.present, FieldBit.present),
-      outcome: has(FieldBit.outcome) ? OUTCOMES[batch.outcome[i] as number] : undefined,
-      type: has(FieldBit.type) ? strings.text(batch.type[i] as number) : undefined,
-      site: has(FieldBit.stack) ? stackOf(batch.stack[i] as number) : place,
+      outcome: has(FieldBit.outcome) ? OUTCOMES[batch.outcome[i]] : undefined,
+      type: has(FieldBit.type) ? strings.text(batch.type[i]) : undefined,
+      site: has(FieldBit.stack) ? stackOf(batch.stack[i]) : place,
     }
   }
 }

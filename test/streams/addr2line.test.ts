@@ -91,8 +91,8 @@ function reference(path: string, addresses: readonly number[]): Place[][] {
       const lines = answer.split('\n').slice(0, -1)
       const places: Place[] = []
       for (let i = 0; i + 1 < lines.length; i += 2) {
-        const [, file, line] = /^(.*):(\d+|\?)(?: \(discriminator \d+\))?$/.exec(lines[i + 1] as string) ?? []
-        places.push([lines[i] as string, file === '??' ? undefined : file, Number(line) || undefined])
+        const [, file, line] = /^(.*):(\d+|\?)(?: \(discriminator \d+\))?$/.exec(lines[i + 1]) ?? []
+        places.push([lines[i], file === '??' ? undefined : file, Number(line) || undefined])
       }
       return places.some(([name]) => name !== '??') ? places : []
     })
@@ -127,7 +127,7 @@ describe.skipIf(missing.length > 0)(`names are those of addr2line (needs ${missi
         const others: unknown[] = []
         asked.forEach((address, i) => {
           const is = (found.get(BigInt(address)) ?? []).map((name) => [name.function ?? '??', name.file, name.line])
-          const places = expected[i] as Place[]
+          const places = expected[i]
           if (places.length === 0) return
           known++
           // Between two functions, addr2line gives the one before, and llvm-symbolizer none.

@@ -99,7 +99,7 @@ describe.each(INFLATERS)('%s', (inflater) => {
     const member = gzipSync('1: free 0x10\n')
     for (const at of [12, member.length - 6, member.length - 2]) {
       const bad = Buffer.from(member)
-      bad[at] = (bad[at] as number) ^ 0x10
+      bad[at] = bad[at] ^ 0x10
       const { bytes, error } = await inflate(Buffer.concat([member, member, bad, member]), inflater, 1 << 20)
       expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', format: 'gzip' })
       expect(error?.offset).toBeGreaterThanOrEqual(2 * member.length)
@@ -108,7 +108,7 @@ describe.each(INFLATERS)('%s', (inflater) => {
   })
 
   test('a hundred thousand members take no longer than some seconds', { tags: ['slow'] }, async () => {
-    const members = Buffer.concat(Array.from({ length: 100_000 }, (_, i) => MEMBERS[i % 2] as Buffer))
+    const members = Buffer.concat(Array.from({ length: 100_000 }, (_, i) => MEMBERS[i % 2]))
     const begin = performance.now()
     const { bytes, error } = await inflate(members, inflater, 65_536)
     expect(error).toBeUndefined()
@@ -160,7 +160,7 @@ describe.each(INFLATERS)('%s', (inflater) => {
     const whole = gzipSync(LINES)
     for (const at of [whole.length >> 1, whole.length - 7, whole.length - 2]) {
       const bad = Buffer.from(whole)
-      bad[at] = (bad[at] as number) ^ 0x10
+      bad[at] = bad[at] ^ 0x10
       const { error } = await inflate(bad, inflater)
       expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', format: 'gzip' })
     }

@@ -136,7 +136,7 @@ describe('mergeInputs', () => {
     expect(openFiles(paths)).toBe(0)
 
     // Without its end, a file is truncated after all of its events.
-    writeFileSync(paths[3] as string, (texts[3] as Buffer).subarray(0, -2))
+    writeFileSync(paths[3], texts[3].subarray(0, -2))
     const { events, error } = await read(mergeInputs(inputs))
     expect(events).toEqual(merged)
     expect(error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED' })
@@ -156,7 +156,7 @@ describe('mergeInputs', () => {
     const { events, error } = await read(mergeInputs(paths.map((path) => ({ path }))))
     expect(events).toEqual([])
     expect((error as Error).message).toContain(`${paths[1]}: unrecognized format`)
-    expect((await read(mergeInputs([{ path: paths[0] as string }, { path: '/no/such/file' }]))).error).toMatchObject({
+    expect((await read(mergeInputs([{ path: paths[0] }, { path: '/no/such/file' }]))).error).toMatchObject({
       code: 'ENOENT',
       path: '/no/such/file',
     })
@@ -280,7 +280,7 @@ describe('concatInputs', () => {
   })
 
   test.skipIf(process.platform !== 'linux')('has one file open at a time', async () => {
-    const paths = files(Array.from({ length: 40 }, () => traces[0] as Uint8Array))
+    const paths = files(Array.from({ length: 40 }, () => traces[0]))
     const stream = concatInputs(paths.map((path) => ({ path })))
     let most = 0
     for await (const _ of stream) most = Math.max(most, openFiles(paths))

@@ -31,7 +31,7 @@ function oracle(events: readonly TraceEvent[], field: 'time' | 'size'): TraceEve
   const keys = events.map((event) => (key = event[field] ?? key))
   return events
     .map((event, i) => ({ event, i }))
-    .toSorted((a, b) => Number((keys[a.i] as bigint) - (keys[b.i] as bigint)) || a.i - b.i)
+    .toSorted((a, b) => Number(keys[a.i] - keys[b.i]) || a.i - b.i)
     .map(({ event }) => event)
 }
 
@@ -238,10 +238,10 @@ describe.skipIf(process.platform !== 'linux')('temporary files', () => {
 
   test('that became shorter are an error', async () => {
     const spill = new SpillFile(folder())
-    const run = await spill.write([{ batch: batches[0] as EventBatch, keys: new Uint32Array(1000) }])
+    const run = await spill.write([{ batch: batches[0], keys: new Uint32Array(1000) }])
     const read = async (from: number, to: number) => {
       for await (const { batch } of spill.read({ ...run, start: from, end: to }, HEADER))
-        expect([...batch]).toEqual([...(batches[0] as EventBatch)])
+        expect([...batch]).toEqual([...batches[0]])
     }
     await read(run.start, run.end)
     await expect(read(run.end, run.end + 100)).rejects.toThrow('a temporary file became shorter')

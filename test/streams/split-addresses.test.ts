@@ -43,7 +43,7 @@ function expected(bytes: Uint8Array): [Buffer, Buffer] {
   separator.end()
   const pieces: Piece[] = []
   for (let piece = separator.next(); piece !== null; piece = separator.next()) pieces.push(piece)
-  return [0, 1].map((t) => Buffer.concat(pieces.map(({ tracks }) => tracks[t] as Uint8Array))) as [Buffer, Buffer]
+  return [0, 1].map((t) => Buffer.concat(pieces.map(({ tracks }) => tracks[t]))) as [Buffer, Buffer]
 }
 
 describe('splitAddresses', () => {

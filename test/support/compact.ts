@@ -14,7 +14,7 @@ export function sectionsOf(bytes: Uint8Array): Section[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset)
   for (let from = HEAD_BYTES; from < bytes.length;) {
     const to = from + SECTION_HEAD + view.getUint32(from + 1, true) + CHECKSUM_BYTES
-    sections.push({ type: bytes[from] as number, from, to })
+    sections.push({ type: bytes[from], from, to })
     from = to
   }
   return sections
@@ -24,7 +24,7 @@ export function sectionsOf(bytes: Uint8Array): Section[] {
 export function sealed(bytes: Uint8Array, { from, to }: Section): Uint8Array {
   let crc = ~0
   for (let i = from; i < to - CHECKSUM_BYTES; i++) {
-    crc ^= bytes[i] as number
+    crc ^= bytes[i]
     for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0x82f6_3b78 : 0)
   }
   new DataView(bytes.buffer, bytes.byteOffset).setUint32(to - CHECKSUM_BYTES, ~crc >>> 0, true)

@@ -48,7 +48,7 @@ export function elfFile({ is64, little, symbols = 1, tables = 1 }: ElfShape): Ui
   for (let i = 0; i < symbols; i++) {
     const at = symbolsAt + i * symbolSize
     word(at, name)
-    name += (names[i + 1] as string).length + 1
+    name += names[i + 1].length + 1
     bytes[at + (is64 ? 4 : 12)] = 2
     half(at + (is64 ? 6 : 14), 1)
     long(at + (is64 ? 8 : 4), 0x1000 + 32 * i)

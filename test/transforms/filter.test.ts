@@ -91,7 +91,7 @@ describe('Filter', () => {
   it('finds functions in the texts of frames, whatever else these say', () => {
     const frames = ['next at a.h:7 inlined', 'main(int) at a.c:12 in /usr/bin/x [0x55d0]', 'in /lib/y.so+0x10 [0x7f10]']
     const events: TraceEvent[] = [{ kind: 'alloc', stack: frames }]
-    for (const stack of ['next', 'main(int)', frames[2] as string, /^main\(int\)$/, /y\.so/, /a\.c:12/])
+    for (const stack of ['next', 'main(int)', frames[2], /^main\(int\)$/, /y\.so/, /a\.c:12/])
       expect(filtered({ stack }, events)).toEqual(events)
     for (const stack of ['main', 'a.c', /^a\.c/]) expect(filtered({ stack }, events)).toEqual([])
   })
@@ -181,7 +181,7 @@ describe('Filter', () => {
   ])('refuses %o', (options, message) => expect(() => new Filter(options)).toThrow(message))
 
   describe('batches', () => {
-    const one = (event: TraceEvent, header: TraceHeader) => inBatches([event], 1, header)[0] as EventBatch
+    const one = (event: TraceEvent, header: TraceHeader) => inBatches([event], 1, header)[0]
 
     it('are passed on as they are when all events are kept, and dropped when none are', () => {
       const [first, second] = [one({ kind: 'alloc' }, HEADER), one({ kind: 'free' }, HEADER)]

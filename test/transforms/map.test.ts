@@ -88,7 +88,7 @@ describe('Mapper', () => {
           const back = new Map<bigint, bigint>()
           const names = ['address', 'oldAddress', 'heap', 'callSite'] as const
           list.forEach((event, i) => {
-            const to = out[i] as TraceEvent
+            const to = out[i]
             for (const name of names) {
               const [a, b] = [event[name], to[name]]
               if (a === undefined || b === undefined) return expect(b).toBe(a)
@@ -119,7 +119,7 @@ describe('Mapper', () => {
             seen.set(begins + from, to as string)
           }
           list.forEach((event, i) => {
-            const to = out[i] as TraceEvent
+            const to = out[i]
             for (const name of ['function', 'file', 'module', 'type', 'text'] as const)
               check(event[name], to[name], name === 'text' && event.kind === 'comment' ? '# text_' : prefix[name])
             expect(to.stack?.length).toBe(event.stack?.length)

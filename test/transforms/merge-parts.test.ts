@@ -158,7 +158,7 @@ describe('Parts without numbers', () => {
 
   it('of several traces are not parts of one: indices are left out', () => {
     const merger = new Merger(['a', 'b'], { by: 'time' })
-    const merged = merge(merger, [parts()[0] as EventBatch[], parts()[1] as EventBatch[]])
+    const merged = merge(merger, [parts()[0], parts()[1]])
     expect(eventsOf(merged).every(({ index }) => index === undefined)).toBe(true)
     expect(merged[0]?.header).toEqual({ ...HEADER, filtered: true })
   })

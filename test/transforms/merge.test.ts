@@ -73,7 +73,7 @@ function oracle(inputs: readonly (readonly TraceEvent[])[], by: 'time' | 'sequen
     const smallest = () => held.reduce((best, one) => (one.key < best.key ? one : best))
     const release = () => lane.push(...held.splice(held.indexOf(smallest()), 1))
     events.forEach((event, i) => {
-      held.push({ key: keys[i] as bigint, event })
+      held.push({ key: keys[i], event })
       if (held.length > window) release()
     })
     while (held.length > 0) release()
@@ -159,9 +159,9 @@ describe('a merge', () => {
           const ordered = inputs.flat().toSorted((a, b) => ((a.sequence as number) - (b.sequence as number)) | 0)
           // An interrupt takes its number before the code that it interrupts.
           for (const swap of swaps) {
-            const input = inputs[swap % 5] as TraceEvent[]
+            const input = inputs[swap % 5]
             const i = swap % (input.length || 1)
-            if (i + 1 < input.length) input.splice(i, 2, input[i + 1] as TraceEvent, input[i] as TraceEvent)
+            if (i + 1 < input.length) input.splice(i, 2, input[i + 1], input[i])
           }
           const { events, merger } = mergeEvents(inputs, { by: 'sequence', window: 30 })
           expect(events).toEqual(ordered)
@@ -634,7 +634,7 @@ describe('keys', () => {
         if (descending) values.sort((a, b) => b - a)
         const keys = new Uint32Array(values.flatMap((value) => [value, value]))
         expect([...order.of(keys, values.length)]).toEqual(
-          values.map((_, i) => i).toSorted((a, b) => (values[a] as number) - (values[b] as number)),
+          values.map((_, i) => i).toSorted((a, b) => values[a] - values[b]),
         )
       }),
       { numRuns: runs(300) },

@@ -115,8 +115,7 @@ function walk<Label>(
       if (freed !== undefined && [ends[0], leaves].includes(freed.at)) followed ??= freed.label
     }
     if (found !== undefined) live.delete(found)
-    if (event.kind === 'free' && followed !== undefined && !isIndexed)
-      freed = { at: ends[0] as string, label: followed }
+    if (event.kind === 'free' && followed !== undefined && !isIndexed) freed = { at: ends[0], label: followed }
     const result = followed ?? label
     const walked = { result, followed, intent }
     if (begins === undefined) return walked

@@ -104,7 +104,7 @@ test('a filter that keeps lifetimes keeps the ends of processes with blocks that
 
 test('what another process of the number does is no fault', () => {
   const verifier = new Verifier()
-  verifier.check(batchOf([...EVENTS.slice(0, 6), EVENTS[7] as TraceEvent]))
+  verifier.check(batchOf([...EVENTS.slice(0, 6), EVENTS[7]]))
   expect([...verifier.counts]).toEqual([])
 })
 

@@ -97,7 +97,7 @@ function budgetGroups(args: Arguments): BudgetGroup[] {
       }
     }
   }
-  const [whole, others] = [groups[0] as BudgetGroup, groups.slice(1)]
+  const [whole, others] = [groups[0], groups.slice(1)]
   const empty = others.find(({ budgets }) => budgets.length === 0)
   if (empty !== undefined)
     throw new UsageError(`no budget follows --${empty.at === undefined ? 'each' : 'at'} ${empty.at ?? empty.each}`)

@@ -152,7 +152,7 @@ async function recordDirectly(
   settings: Settings,
   attachment: Attachment | undefined,
 ): Promise<void> {
-  if (attachment === undefined) refuseObstacle(recorder, words[0] as string, { env: process.env })
+  if (attachment === undefined) refuseObstacle(recorder, words[0], { env: process.env })
   const { signal, events } = await recordToFile(recorder, words, output, recordingFolder(), settings, attachment)
   if (signal !== undefined) say('hf-record', `warning: recorder: the program was ended by ${signal}`)
   if (events === 0) say('hf-record', 'warning: no events were recorded')

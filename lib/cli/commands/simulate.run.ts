@@ -37,7 +37,7 @@ export async function runSimulate(args: Arguments): Promise<void> {
   const simulators =
     policy === undefined ? comparedSimulators(args, compared, predict) : [simulatorOf(args, policy, true, predict)]
   const isPredicted = policy !== undefined && predict !== undefined
-  if (isPredicted) simulators.push(generalAlone(simulators[0] as Simulator, args))
+  if (isPredicted) simulators.push(generalAlone(simulators[0], args))
   const report = new SimulationReport(simulators, args.has('json'), isPredicted)
   let failure: { error: unknown } | undefined
   try {

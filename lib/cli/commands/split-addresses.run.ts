@@ -33,7 +33,7 @@ export async function runHatfSplit(args: Arguments): Promise<void> {
       () => bytesOf(input),
       () => splitter,
     ),
-    ...sides.map((side, i) => writeSide(side, outputs[i] as Output, partial)),
+    ...sides.map((side, i) => writeSide(side, outputs[i], partial)),
   ]
   await Promise.all(
     work.map((job) =>
@@ -59,7 +59,7 @@ export async function runHatfJoin(args: Arguments): Promise<void> {
   const { path, compression } = outputOf(args, [input, ...paths], true)
   const open = (): Streams => {
     const streams: Partial<Record<HatfField, Readable>> = {}
-    fields.forEach((field, i) => (streams[field] = side(paths[i] as string)))
+    fields.forEach((field, i) => (streams[field] = side(paths[i])))
     return [
       ...bytesOf(input),
       joinStream(streams, { encoded: args.has('encoded') }),

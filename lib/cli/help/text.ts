@@ -74,7 +74,7 @@ function row(term: string, text: string, margin: number): string[] {
   const label = `  ${term}`
   return label.length + 2 > margin
     ? [label, ...lines]
-    : [label.padEnd(margin) + (lines[0] as string).trimStart(), ...lines.slice(1)]
+    : [label.padEnd(margin) + lines[0].trimStart(), ...lines.slice(1)]
 }
 
 function wrap(text: string, indent: string): string[] {

@@ -49,7 +49,7 @@ export async function recordToFile(
   const events = readFileSync(report, 'utf8')
   rmSync(folder, { recursive: true, force: true })
   if (ending.status !== 0) process.exitCode = isTracer ? ending.status : 1
-  const error = ending.error ?? attachment?.failure(ending) ?? notStarted(words[0] as string, ending, size)
+  const error = ending.error ?? attachment?.failure(ending) ?? notStarted(words[0], ending, size)
   if (error !== undefined) {
     file.discard()
     throw error

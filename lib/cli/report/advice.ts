@@ -36,6 +36,6 @@ export function advice({ sites, threads, processes, events, allocated, formats, 
 /** Whether no more than the module is known of the frame that the site's row begins with. */
 function isUnnamed({ stack = [] }: SiteStatistics, own: OwnFrames): boolean {
   if (stack.length === 0) return false
-  const frame = parseFrame(stack[own.start(stack)] as string)
+  const frame = parseFrame(stack[own.start(stack)])
   return frame.function === undefined && frame.file === undefined && frame.module !== undefined
 }

@@ -133,7 +133,7 @@ export class CallerTree<Item> {
     const texts = chain.map((frame) => visible(this.labels.text(frame, 0)))
     const whole = `${amount}: ${texts.join(' < ')}`
     if (whole.length <= room) return whole
-    let line = `${amount}: ${texts[0] as string}`
+    let line = `${amount}: ${texts[0]}`
     for (const text of texts.slice(1)) {
       if (`${line} < ${text} < ...`.length > room) return `${line} < ...`
       line += ` < ${text}`

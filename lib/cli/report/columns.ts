@@ -7,10 +7,10 @@ export interface Table {
 
 /** A table as lines: numbers right-aligned, columns whose header begins with a space left-aligned. */
 export function tableLines({ title, heads, rows }: Table): string[] {
-  const widths = heads.map((_, c) => Math.max(...[heads, ...rows].map((cells) => (cells[c] as string).trim().length)))
+  const widths = heads.map((_, c) => Math.max(...[heads, ...rows].map((cells) => cells[c].trim().length)))
   const isText = heads.map((head) => head.startsWith(' '))
   const pad = (cell: string, c: number) =>
-    isText[c] === true ? cell.trim().padEnd(widths[c] as number) : cell.padStart(widths[c] as number)
+    isText[c] === true ? cell.trim().padEnd(widths[c]) : cell.padStart(widths[c])
   const line = (cells: readonly string[]) => cells.map(pad).join('  ').trimEnd()
   return [title, ...[heads, ...rows].map((cells) => `  ${line(cells)}`)]
 }
@@ -42,7 +42,7 @@ export function labelledLines(
     const beside = tableLines({
       title,
       heads: [...heads, ` ${label}`],
-      rows: rows.map((cells, i) => [...cells, names[i] as string]),
+      rows: rows.map((cells, i) => [...cells, names[i]]),
     })
     return beside.flatMap((line, i) => (i < 2 ? [line] : [line, ...under(i - 2)]))
   }

@@ -48,7 +48,7 @@ export function differing(difference: ProfileDifference, order: DiffOrder): Comp
   return difference.stacks
     .filter((one) => !isEqual(one))
     .map((one) => ({ one, by: changes(one) }))
-    .toSorted((a, b) => a.by.reduce((found, value, i) => found || descending(value, b.by[i] as bigint), 0))
+    .toSorted((a, b) => a.by.reduce((found, value, i) => found || descending(value, b.by[i]), 0))
     .map(({ one }) => one)
 }
 
@@ -97,7 +97,7 @@ export function differenceText(difference: ProfileDifference, order: DiffOrder, 
     bySize ? 'size' : 'site',
     names.columns,
     (width) => siteLabels(stacks, names, width),
-    tree && ((row, width) => tree.below(shown[row] as ComparedStack, width)),
+    tree && ((row, width) => tree.below(shown[row], width)),
   )
   const none = bySize ? 'No size differs.' : 'No site differs.'
   const note = difference.full

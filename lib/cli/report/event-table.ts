@@ -148,7 +148,7 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
     this.position = 0
     // The kernel leaves these here: they are few, and their type is a string.
     if (this.row === row && batch.kind[row] === RESERVE) {
-      this.reserve(batch, this.row++, batch.mask[row] as number)
+      this.reserve(batch, this.row++, batch.mask[row])
       this.pending = this.row
     }
     return true
@@ -180,24 +180,21 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
     sink.append(output.subarray(this.position, end))
     this.position = end
     this.pending++
-    if ((batch.kind[pending] as number) <= EXISTING) this.source(batch, pending, batch.mask[pending] as number)
+    if (batch.kind[pending] <= EXISTING) this.source(batch, pending, batch.mask[pending])
     return true
   }
 
   private reserve(batch: EventBatch, i: number, mask: number): void {
     const { sink } = this
-    const isInternal = (mask & HAS_TYPE) !== 0 && batch.strings.text(batch.type[i] as number) === 'internal'
+    const isInternal = (mask & HAS_TYPE) !== 0 && batch.strings.text(batch.type[i]) === 'internal'
     const isSized = (mask & HAS_SIZE) !== 0
     const isPlaced = (mask & HAS_ADDRESS) !== 0
-    const lo = isSized ? (batch.size.words[2 * i + LO] as number) : 0
-    const hi = isSized ? (batch.size.words[2 * i + HI] as number) : 0
+    const lo = isSized ? batch.size.words[2 * i + LO] : 0
+    const hi = isSized ? batch.size.words[2 * i + HI] : 0
     this.reserves.take(batch, i)
     sink.reserve(ROW)
     sink.append(isInternal ? INTERNAL : RESERVED)
-    this.pointer(
-      isPlaced ? (batch.address.words[2 * i + LO] as number) : 0,
-      isPlaced ? (batch.address.words[2 * i + HI] as number) : 0,
-    )
+    this.pointer(isPlaced ? batch.address.words[2 * i + LO] : 0, isPlaced ? batch.address.words[2 * i + HI] : 0)
     this.number(8, lo, hi)
     sink.append(NEWLINE)
   }
@@ -206,11 +203,11 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
   private source(batch: EventBatch, i: number, mask: number): void {
     const { sink } = this
     const { strings } = batch
-    const threadLo = (mask & HAS_THREAD) !== 0 ? (batch.thread.words[2 * i + LO] as number) : 0
-    const threadHi = (mask & HAS_THREAD) !== 0 ? (batch.thread.words[2 * i + HI] as number) : 0
-    const name = (mask & HAS_FUNCTION) !== 0 ? (batch.function[i] as number) : -1
-    const line = (mask & HAS_LINE) !== 0 ? (batch.line[i] as number) : 0
-    const file = (mask & HAS_FILE) !== 0 && line !== 0 ? (batch.file[i] as number) : -1
+    const threadLo = (mask & HAS_THREAD) !== 0 ? batch.thread.words[2 * i + LO] : 0
+    const threadHi = (mask & HAS_THREAD) !== 0 ? batch.thread.words[2 * i + HI] : 0
+    const name = (mask & HAS_FUNCTION) !== 0 ? batch.function[i] : -1
+    const line = (mask & HAS_LINE) !== 0 ? batch.line[i] : 0
+    const file = (mask & HAS_FILE) !== 0 && line !== 0 ? batch.file[i] : -1
     if ((threadLo | threadHi) === 0 && name < 0 && file < 0) return
     sink.append(SOURCE)
     if ((threadLo | threadHi) !== 0) {
@@ -236,7 +233,7 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
     const length = writeDecimal(scratch, 0, lo, hi)
     sink.reserve(width + MAX_DECIMAL)
     if (length < width) this.spaces(width - length)
-    for (let d = 0; d < length; d++) sink.bytes[sink.pos++] = scratch[d] as number
+    for (let d = 0; d < length; d++) sink.bytes[sink.pos++] = scratch[d]
   }
 
   /** An address with all its digits, between two gaps. */
@@ -253,7 +250,7 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
 
   private hex(word: number): void {
     const { sink } = this
-    for (let shift = 28; shift >= 0; shift -= 4) sink.bytes[sink.pos++] = HEX[(word >>> shift) & 15] as number
+    for (let shift = 28; shift >= 0; shift -= 4) sink.bytes[sink.pos++] = HEX[(word >>> shift) & 15]
   }
 
   private spaces(n: number): void {

@@ -67,7 +67,7 @@ function namesOf(
   if (stack === undefined) return [(by === 'function' ? name : module) ?? '']
   const frames = stack.slice(own.start(stack)).map((frame) => nameOf(frame) ?? '')
   // An inlined function is in the module of its caller.
-  if (by === 'module') for (let i = frames.length - 2; i >= 0; i--) frames[i] ||= frames[i + 1] as string
+  if (by === 'module') for (let i = frames.length - 2; i >= 0; i--) frames[i] ||= frames[i + 1]
   return frames
 }
 

@@ -113,7 +113,7 @@ function holdings(
     show: amount,
   })
   const below = (row: number, width: number) => {
-    const { frame, items } = members.get(shown[row] as Holder) as FrameGroup<SiteStatistics>
+    const { frame, items } = members.get(shown[row]) as FrameGroup<SiteStatistics>
     return tree.lines({ frame, items: items.filter((site) => site[key].blocks > 0) }, width)
   }
   return holderLines(title, heads, holders, shown, figures, names, below)

@@ -211,9 +211,7 @@ function optionsOf({ settings }: SimulationResult): string {
     `smallest ${smallest}`,
     `page ${page}`,
     ...(trim === null ? [] : [`trim ${trim}`]),
-    ...(classes === null
-      ? []
-      : [`${classes.length} classes from ${classes[0] as number} to ${classes.at(-1) as number}`]),
+    ...(classes === null ? [] : [`${classes.length} classes from ${classes[0]} to ${classes.at(-1) as number}`]),
   ].join(', ')
 }
 

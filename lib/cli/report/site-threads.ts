@@ -121,6 +121,6 @@ function handoffsOf({ threads = [] }: SiteStatistics): { blocks: number; bytes: 
 function distinct(rows: readonly { site: SiteStatistics }[], names: SiteNames, width: number): string[] {
   const sites = [...new Set(rows.map(({ site }) => site))]
   const labels = siteLabels(sites, names, width)
-  const labelOf = new Map(sites.map((site, i) => [site, labels[i] as string]))
+  const labelOf = new Map(sites.map((site, i) => [site, labels[i]]))
   return rows.map(({ site }) => labelOf.get(site) as string)
 }

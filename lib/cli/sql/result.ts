@@ -46,14 +46,14 @@ async function* table(result: DuckDBResult, names: readonly string[]): AsyncGene
       .trimEnd()
   const begin = () => {
     widths = names.map((name, c) =>
-      Math.max(...[visible(name), ...sample.map((cells) => cells[c] as string)].map(({ length }) => length)),
+      Math.max(...[visible(name), ...sample.map((cells) => cells[c])].map(({ length }) => length)),
     )
     const rule = widths.map((width) => '-'.repeat(width)).join('  ')
     return [line(names.map(visible)), rule, ...sample.map(line)].map((text) => `${text}\n`).join('')
   }
   for await (const rows of result.yieldRows()) {
     const shown = columns.map((column, c) => column.show(rows.map((row) => visible(cell(row[c] ?? null)))))
-    const cells = rows.map((_, r) => shown.map((texts) => texts[r] as string))
+    const cells = rows.map((_, r) => shown.map((texts) => texts[r]))
     if (widths === undefined) {
       for (const row of rows)
         row.forEach((value, c) => {

@@ -39,16 +39,16 @@ export function writeOperations(sink: Sink, words: Uint32Array): void {
   let more = 0
   let power = 0
   for (let i = 0; i < words.length - 2; i += 2) {
-    const word = words[i] as number
+    const word = words[i]
     const kind = word & KIND_MASK
     if (kind === Op.more) {
       more = word >>> KIND_BITS
-      power = words[i + 1] as number
-      const isPosition = ((words[i + 2] as number) & KIND_MASK) === Op.wait
+      power = words[i + 1]
+      const isPosition = (words[i + 2] & KIND_MASK) === Op.wait
       put(sink, kind, isPosition ? more : more >>> MORE_BITS)
       continue
     }
-    const value = words[i + 1] as number
+    const value = words[i + 1]
     const low = word >>> KIND_BITS
     const size = ((more << LOW_BITS) | low) >>> 0
     switch (kind) {
@@ -60,8 +60,8 @@ export function writeOperations(sink: Sink, words: Uint32Array): void {
         put(sink, kind, power, size, value)
         break
       case Op.realloc: {
-        const isLong = ((words[i + 2] as number) & KIND_MASK) === Op.more
-        put(sink, kind, size, value, words[i + (isLong ? 5 : 3)] as number)
+        const isLong = (words[i + 2] & KIND_MASK) === Op.more
+        put(sink, kind, size, value, words[i + (isLong ? 5 : 3)])
         // The size of the old block is not in the program, but each step is.
         if (isLong) put(sink, Op.more, 0)
         i += isLong ? 4 : 2
@@ -90,7 +90,7 @@ function put(sink: Sink, kind: number, first = -1, second = -1, third = -1): voi
   sink.reserve(OPERATION_BYTES)
   const { bytes } = sink
   let { pos } = sink
-  bytes[pos++] = CODES[kind] as number
+  bytes[pos++] = CODES[kind]
   bytes[pos++] = COMMA
   if (first >= 0) pos = putNumber(bytes, pos, first)
   if (second >= 0) pos = putNumber(bytes, pos, second)

@@ -16,7 +16,7 @@ const TAIL_WORDS = 20
 export function* programEnd(words: Uint32Array, { calls, skipped }: PreparedReplay): Generator<string> {
   const numbers = new BigUint64Array(words.buffer, words.byteOffset, words.length >> 1)
   const tail = words.length - TAIL_WORDS
-  const threads = words[tail + THREADS] as number
+  const threads = words[tail + THREADS]
   const chunks = threads * THREAD_WORDS
   yield '\n/* The tables of each thread. */\n'
   for (let thread = 0; thread < threads; thread++) {
@@ -33,7 +33,7 @@ export function* programEnd(words: Uint32Array, { calls, skipped }: PreparedRepl
   yield `};
 const uint32_t thread_count = ${threads}, epoch_count = ${epochs};
 uint32_t epoch_threads[${Math.max(1, epochs)}];
-void *slots[${Math.max(1, words[tail + SLOTS] as number)}];
+void *slots[${Math.max(1, words[tail + SLOTS])}];
 
 /*
  * Calls: malloc ${calls.malloc}, calloc ${calls.calloc}, posix_memalign ${calls.memalign}, realloc ${calls.realloc}, \

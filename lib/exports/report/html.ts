@@ -15,7 +15,7 @@ export function escaped(text: string): string {
       .toWellFormed()
       // oxlint-disable-next-line no-control-regex
       .replace(/[\0-\x08\x0b-\x1f\x7f-\x9f]/g, '\ufffd')
-      .replace(/[&<>"']/g, (character) => ENTITIES[character] as string)
+      .replace(/[&<>"']/g, (character) => ENTITIES[character])
   )
 }
 

@@ -53,8 +53,8 @@ function partsOf(template: string): string[] {
   const parts = MARKERS.map((marker) => {
     const pieces = rest.split(marker)
     if (pieces.length !== 2) throw new Error(`the page of reports does not have one ${marker} in its place`)
-    rest = pieces[1] as string
-    return pieces[0] as string
+    rest = pieces[1]
+    return pieces[0]
   })
   return [...parts, rest]
 }
@@ -105,8 +105,8 @@ function digitsOf(bytes: Uint8Array, count: number): Uint8Array {
   let to = 0
   bytes.fill(0, count)
   for (let i = 0; i < count; i += 3) {
-    const bits = ((bytes[i] as number) << 16) | ((bytes[i + 1] as number) << 8) | (bytes[i + 2] as number)
-    for (let shift = 18; shift >= 0; shift -= 6) digits[to++] = DIGITS[(bits >> shift) & 63] as number
+    const bits = (bytes[i] << 16) | (bytes[i + 1] << 8) | bytes[i + 2]
+    for (let shift = 18; shift >= 0; shift -= 6) digits[to++] = DIGITS[(bits >> shift) & 63]
   }
   digits.fill(PADDING, to - ((3 - (count % 3)) % 3))
   return digits

@@ -52,13 +52,13 @@ class TextTableWriter implements TableWriter {
     const values = columns.map((column) => rows.values(column))
     for (let i = 0; i < count; i++) {
       sink.append(dialect.begin)
-      const fields = mask[i] as number
+      const fields = mask[i]
       let isFirst = true
       for (let c = 0; c < columns.length; c++) {
-        const column = columns[c] as TableColumn
+        const column = columns[c]
         const has = column.f < 0 || ((fields >>> column.f) & 1) !== 0
         if (!has && dialect.skips) continue
-        const key = dialect.keys[c] as Uint8Array
+        const key = dialect.keys[c]
         sink.reserve(MAX_DECIMAL + 8)
         if (!isFirst) sink.bytes[sink.pos++] = COMMA
         isFirst = false
@@ -83,8 +83,8 @@ class TextTableWriter implements TableWriter {
     const { sink, dialect } = this
     if (values instanceof U64Column) {
       const { words } = values
-      const lo = words[2 * i + LO] as number
-      const hi = words[2 * i + HI] as number
+      const lo = words[2 * i + LO]
+      const hi = words[2 * i + HI]
       if (column.isAddress !== true) {
         sink.reserve(MAX_DECIMAL)
         sink.pos = writeDecimal(sink.bytes, sink.pos, lo, hi)
@@ -96,10 +96,10 @@ class TextTableWriter implements TableWriter {
       sink.pos = writeHex(sink.bytes, sink.pos, lo, hi)
       return sink.append(dialect.quote)
     }
-    const value = values[i] as number
+    const value = values[i]
     switch (column.type) {
       case 'code':
-        return sink.append((this.codes[c] as readonly Uint8Array[])[value] as Uint8Array)
+        return sink.append(this.codes[c][value])
       case 'name':
         return sink.append(this.string(value))
       case 'names':

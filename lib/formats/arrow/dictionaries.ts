@@ -51,15 +51,15 @@ export function joined(parts: readonly Strings[]): Strings {
   let at = 0
   let id = 0
   for (const part of parts) {
-    const first = part.starts[0] as number
+    const first = part.starts[0]
     const end = lengthOf(part) + first
     bytes.set(part.bytes.subarray(first, end), at)
-    for (let i = 1; i < part.starts.length; i++) starts[++id] = at + (part.starts[i] as number) - first
+    for (let i = 1; i < part.starts.length; i++) starts[++id] = at + part.starts[i] - first
     at += end - first
   }
   return { bytes, starts }
 }
 
 function lengthOf({ starts }: Strings): number {
-  return (starts[starts.length - 1] as number) - (starts[0] as number)
+  return starts[starts.length - 1] - starts[0]
 }

@@ -89,14 +89,14 @@ function lastRow(batch: EventBatch, from: number): number {
   const { stack, attributes } = batch
   let bytes = 0
   for (let i = from; i < count; i++) {
-    const fields = mask[i] as number
+    const fields = mask[i]
     if ((fields & FieldBit.stack) !== 0) {
-      const list = stack[i] as number
-      bytes += 4 * ((lists[list + 1] as number) - (lists[list] as number))
+      const list = stack[i]
+      bytes += 4 * (lists[list + 1] - lists[list])
     }
     if ((fields & FieldBit.attributes) !== 0) {
-      const id = attributes[i] as number
-      bytes += (starts[id + 1] as number) - (starts[id] as number)
+      const id = attributes[i]
+      bytes += starts[id + 1] - starts[id]
     }
     if (bytes > MAX_LISTED_BYTES && i > from) return i
   }

@@ -35,21 +35,21 @@ function isWhole({ bytes, starts }: Strings): boolean {
   } catch {
     return false
   }
-  for (let i = 0; i < starts.length - 1; i++) if (((bytes[starts[i] as number] as number) & 0xc0) === 0x80) return false
+  for (let i = 0; i < starts.length - 1; i++) if ((bytes[starts[i]] & 0xc0) === 0x80) return false
   return true
 }
 
 function hasEscapes(bytes: Uint8Array): boolean {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   for (let at = buffer.indexOf(BEGIN); at >= 0; at = buffer.indexOf(BEGIN, at + 1))
-    if (THIRD.includes(bytes[at + 2] as number)) return true
+    if (THIRD.includes(bytes[at + 2])) return true
   return false
 }
 
 function mapped({ bytes, starts }: Strings, change: (bytes: Uint8Array) => Uint8Array): Strings {
   const parts = Array.from({ length: starts.length - 1 }, (_, i) => change(bytes.subarray(starts[i], starts[i + 1])))
   const ends = new Uint32Array(starts.length)
-  parts.forEach(({ length }, i) => (ends[i + 1] = (ends[i] as number) + length))
+  parts.forEach(({ length }, i) => (ends[i + 1] = ends[i] + length))
   return { bytes: new Uint8Array(Buffer.concat(parts)), starts: ends }
 }
 

@@ -34,7 +34,7 @@ export function checkJson(
   let isUsual = true
   for (let i = 0; i < column.length; i++) {
     if (!has(i)) continue
-    const id = column[i] as number
+    const id = column[i]
     let own = ids.get(id)
     if (own === undefined) {
       const given = decodeText(bytes(id))
@@ -47,6 +47,6 @@ export function checkJson(
   }
   if (isUsual) return undefined
   const starts = new Uint32Array(texts.length + 1)
-  texts.forEach(({ length }, i) => (starts[i + 1] = (starts[i] as number) + length))
+  texts.forEach(({ length }, i) => (starts[i + 1] = starts[i] + length))
   return { strings: { bytes: new Uint8Array(Buffer.concat(texts)), starts }, column: checked }
 }

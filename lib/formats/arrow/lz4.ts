@@ -56,7 +56,7 @@ export function unlz4Block(block: Uint8Array, out: Uint8Array, end: number): num
     }
   }
   while (at < block.length) {
-    const token = block[at++] as number
+    const token = block[at++]
     const literals = more(token >> 4)
     if (at + literals > block.length) throw new RangeError('the block ends within literals')
     out.set(block.subarray(at, at + literals), end)
@@ -64,12 +64,12 @@ export function unlz4Block(block: Uint8Array, out: Uint8Array, end: number): num
     end += literals
     // The last sequence has only literals.
     if (at === block.length) return end
-    const distance = (block[at] as number) | ((block[at + 1] as number) << 8)
+    const distance = block[at] | (block[at + 1] << 8)
     at += 2
     const length = more(token & MORE) + MIN_MATCH
     if (!(distance > 0 && distance <= end) || end + length > out.length) throw new RangeError('a match is out of range')
     // Byte by byte, because a match may overlap its own output.
-    for (const to = end + length; end < to; end++) out[end] = out[end - distance] as number
+    for (const to = end + length; end < to; end++) out[end] = out[end - distance]
   }
   return end
 }

@@ -30,7 +30,7 @@ export function masksOf(columns: readonly Presence[], rows: number): Uint32Array
 /** Adds fields to the masks of the events that a bitmap has. A function of its own, because V8 optimizes it sooner. */
 function addFields(masks: Uint32Array, bitmap: Uint8Array, set: number): void {
   for (let i = 0; i < masks.length; i++) {
-    const has = ((bitmap[i >> 3] as number) >> (i & 7)) & 1
-    masks[i] = (masks[i] as number) | (set & -has)
+    const has = (bitmap[i >> 3] >> (i & 7)) & 1
+    masks[i] = masks[i] | (set & -has)
   }
 }

@@ -22,7 +22,7 @@ export class NameTable {
   /** Adds strings, unless they are there. @returns the id of the first one */
   add(strings: Strings): number {
     const known = this.parts.indexOf(strings)
-    if (known >= 0) return this.bases[known] as number
+    if (known >= 0) return this.bases[known]
     const base = this.size
     this.parts.push(strings)
     this.bases.push(base)
@@ -33,16 +33,16 @@ export class NameTable {
   /** The string with an id. */
   bytes(id: number): Uint8Array {
     let part = this.parts.length - 1
-    while ((this.bases[part] as number) > id) part--
-    const { bytes, starts } = this.parts[part] as Strings
-    const i = id - (this.bases[part] as number)
+    while (this.bases[part] > id) part--
+    const { bytes, starts } = this.parts[part]
+    const i = id - this.bases[part]
     return bytes.subarray(starts[i], starts[i + 1])
   }
 
   /** The table of all strings, with these lists of them if there are any. @throws ArrowLimit when they are too long */
   table(lists: Pick<FlatStrings, 'lists' | 'listed'> | undefined): StringTable {
     if (this.parts.length === 0 && lists === undefined) return new StringTable()
-    const strings = this.parts.length === 1 ? (this.parts[0] as Strings) : joined(this.parts)
+    const strings = this.parts.length === 1 ? this.parts[0] : joined(this.parts)
     if (lists !== undefined) return StringTable.of({ ...strings, ...lists })
     if (this.last?.of !== strings) this.last = { of: strings, table: StringTable.of(strings) }
     return this.last.table

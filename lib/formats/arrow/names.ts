@@ -50,15 +50,15 @@ export class Names {
   /** Translates a column of names. Rows without bit `f` in their mask have no name, and get 0. */
   translate(target: Uint32Array, column: Uint32Array, mask: Uint32Array, f: number, from: number): void {
     for (let i = 0; (i = translateKnown(target, column, mask, f, from, this.ids, i)) < target.length; i++)
-      target[i] = this.add(column[from + i] as number)
+      target[i] = this.add(column[from + i])
   }
 
   /** Translates consecutive names, such as those of a list, to `target[at..]`. */
   translateAll(target: Uint32Array, at: number, names: Uint32Array): void {
     const { ids } = this
     for (let i = 0; i < names.length; i++) {
-      const name = names[i] as number
-      const id = ids[name] as number
+      const name = names[i]
+      const id = ids[name]
       target[at + i] = id < 0 ? this.add(name) : id
     }
   }
@@ -93,9 +93,9 @@ function translateKnown(
 ): number {
   for (; i < target.length; i++) {
     // All bits or none, instead of a branch, because which rows have a name is unpredictable.
-    const has = -(((mask[from + i] as number) >>> f) & 1)
-    const name = (column[from + i] as number) & has
-    const id = (ids[name] as number) & has
+    const has = -((mask[from + i] >>> f) & 1)
+    const name = column[from + i] & has
+    const id = ids[name] & has
     if (id < 0) return i
     target[i] = id
   }

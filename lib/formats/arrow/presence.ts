@@ -40,8 +40,8 @@ export class Presences {
     const { distinct, compared } = this
     const few = compared <= MAX_COMPARED ? distinct.subarray(0, compared) : masks
     for (let i = 0; i < few.length; i++) {
-      some |= few[i] as number
-      all &= few[i] as number
+      some |= few[i]
+      all &= few[i]
     }
     this.some = some & ALL_FIELDS
     this.all = all
@@ -63,7 +63,7 @@ export class Presences {
     let first = 0
     let second = 0
     for (let i = 0; i < masks.length; i++) {
-      const mask = masks[i] as number
+      const mask = masks[i]
       const one = mask ^ first
       const two = mask ^ second
       if (compared > 0 && ((one | -one) & (two | -two)) >= 0) continue
@@ -84,7 +84,7 @@ export class Presences {
   /** A number that is the same for fields that the same events have. */
   private signature(f: number): number {
     let signature = 0
-    for (let i = 0; i < this.compared; i++) signature |= (((this.distinct[i] as number) >>> f) & 1) << i
+    for (let i = 0; i < this.compared; i++) signature |= ((this.distinct[i] >>> f) & 1) << i
     return signature
   }
 
@@ -96,7 +96,7 @@ export class Presences {
     for (let at = 0, w = 0; at < n; at += 32, w++) {
       const end = Math.min(32, n - at)
       let word = 0
-      for (let j = 0; j < end; j++) word |= (((masks[at + j] as number) >>> f) & 1) << j
+      for (let j = 0; j < end; j++) word |= ((masks[at + j] >>> f) & 1) << j
       words[w] = word
       count += countBits(word)
     }

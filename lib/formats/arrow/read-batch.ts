@@ -88,7 +88,7 @@ export class BatchReader {
         const validity = parts.nextBuffer()
         const bitmap = node.nulls === 0 ? undefined : validity
         if (bitmap !== undefined && bitmap.length < rows / 8) throw new ArrowFault('its bitmap is too short')
-        const has = (row: number) => bitmap === undefined || (((bitmap[row >> 3] as number) >> (row & 7)) & 1) !== 0
+        const has = (row: number) => bitmap === undefined || ((bitmap[row >> 3] >> (row & 7)) & 1) !== 0
         const values = this.values({ parts, column, rows, has }, target)
         if (target.f >= 0) {
           columns.set(target.f, values)
@@ -110,7 +110,7 @@ export class BatchReader {
       kind: kind ?? new Uint8Array(0),
       columns,
       strings: this.names.table(this.lists),
-      sharesBody: present.some(({ f }) => ['names', 'bytes'].includes((EVENT_COLUMNS[f + 1] as TableColumn).type)),
+      sharesBody: present.some(({ f }) => ['names', 'bytes'].includes(EVENT_COLUMNS[f + 1].type)),
     }
   }
 
@@ -156,8 +156,8 @@ export class BatchReader {
     const translated = new Uint8Array(rows)
     for (let i = 0; i < rows; i++) {
       if (!has(i)) continue
-      const id = found[i] as number
-      const code = map[id] as number
+      const id = found[i]
+      const code = map[id]
       if (code === UNKNOWN) {
         const text = Buffer.from(strings.bytes.subarray(strings.starts[id], strings.starts[id + 1])).toString()
         throw new ArrowFault(`unknown name ${showValue(text)}`)
@@ -204,7 +204,7 @@ export class BatchReader {
       throw notOf('lists of strings', column)
     const lists = offsets(parts.nextBuffer(), rows, column.type === Type.largeList)
     const items = parts.nextNode()
-    if ((lists[rows] as number) > items.rows) throw new ArrowFault('a list is longer than its items')
+    if (lists[rows] > items.rows) throw new ArrowFault('a list is longer than its items')
     if (items.nulls > 0) throw new ArrowFault('a frame that is null')
     if (child.type === Type.null) parts.skipBuffers(child)
     else parts.nextBuffer()
@@ -249,14 +249,14 @@ function checkIds(ids: Uint32Array | Uint8Array, size: number, has: (row: number
   let most = 0
   let any = 0
   for (let i = 0; i < ids.length; i++) {
-    const id = (ids[i] as number) | 0
+    const id = ids[i] | 0
     if (id > most) most = id
     any |= id
   }
   if (any >= 0 && most < size) return
   // Only events without a name may have any number.
   for (let i = 0; i < ids.length; i++)
-    if ((ids[i] as number) >= size && has(i)) throw new ArrowFault('an index that its dictionary does not have')
+    if (ids[i] >= size && has(i)) throw new ArrowFault('an index that its dictionary does not have')
 }
 
 function shifted(ids: Uint32Array, base: number): Uint32Array {

@@ -37,7 +37,7 @@ export function readBytes(parts: Parts, { type }: Column, rows: number): Strings
   if (type === Type.utf8View || type === Type.binaryView) return readViews(parts, rows)
   const starts = offsets(parts.nextBuffer(), rows, type === Type.largeUtf8 || type === Type.largeBinary)
   const bytes = parts.nextBuffer()
-  if ((starts[rows] as number) > bytes.length) throw new ArrowFault('a text is outside of its buffer')
+  if (starts[rows] > bytes.length) throw new ArrowFault('a text is outside of its buffer')
   return { bytes, starts }
 }
 
@@ -47,12 +47,12 @@ function readViews(parts: Parts, rows: number): Strings {
   const view = new DataView(views.buffer, views.byteOffset, views.length)
   const starts = new Uint32Array(rows + 1)
   for (let i = 0; i < rows; i++) {
-    const end = (starts[i] as number) + view.getUint32(VIEW_BYTES * i, true)
+    const end = starts[i] + view.getUint32(VIEW_BYTES * i, true)
     // Views may share their text, so a few bytes could expand to very many.
     if (end > MAX_BODY) throw new ArrowLimit(`texts of more than ${MAX_BODY} bytes`)
     starts[i + 1] = end
   }
-  const bytes = new Uint8Array(starts[rows] as number)
+  const bytes = new Uint8Array(starts[rows])
   for (let i = 0; i < rows; i++) {
     const at = VIEW_BYTES * i
     const length = view.getUint32(at, true)

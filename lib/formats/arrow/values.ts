@@ -31,7 +31,7 @@ export function wideColumn(bytes: Bytes, int: IntType, rows: number): U64Column 
   const narrow = narrowColumn(bytes, int, rows)
   const column = new U64Column(new ArrayBuffer(8 * rows), 0, rows)
   for (let i = 0; i < rows; i++) {
-    const value = narrow[i] as number
+    const value = narrow[i]
     column.words[2 * i + LO] = value
     column.words[2 * i + HI] = value < 0 ? -1 : 0
   }
@@ -60,7 +60,7 @@ export function narrowed(
   if (int.bits === 64) {
     const { words: pairs } = wideColumn(bytes, int, rows)
     for (let i = 0; i < rows; i++) {
-      const low = (column[i] = pairs[2 * i + LO] as number)
+      const low = (column[i] = pairs[2 * i + LO])
       const high = isSigned && low > 0x7fff_ffff ? 0xffff_ffff : 0
       if (has(i) && pairs[2 * i + HI] !== high) throw new ArrowFault(UNFIT)
     }
@@ -68,7 +68,7 @@ export function narrowed(
   }
   const source = narrowColumn(bytes, int, rows)
   for (let i = 0; i < rows; i++) {
-    column[i] = source[i] as number
+    column[i] = source[i]
     if (has(i) && column[i] !== source[i]) throw new ArrowFault(UNFIT)
   }
   return column
@@ -82,7 +82,7 @@ export function indices(bytes: Bytes, int: IntType, rows: number): Uint32Array {
   if (int.bits < 32) return Uint32Array.from(narrowColumn(bytes, int, rows))
   const { words: pairs } = wideColumn(bytes, int, rows)
   const column = new Uint32Array(rows)
-  for (let i = 0; i < rows; i++) column[i] = pairs[2 * i + HI] === 0 ? (pairs[2 * i + LO] as number) : 0xffff_ffff
+  for (let i = 0; i < rows; i++) column[i] = pairs[2 * i + HI] === 0 ? pairs[2 * i + LO] : 0xffff_ffff
   return column
 }
 
@@ -96,8 +96,7 @@ export function offsets(bytes: Bytes, rows: number, isLarge: boolean): Uint32Arr
   // Some programs write no offset if there are no rows.
   if (rows === 0 && bytes.length === 0) return new Uint32Array(1)
   const found = isLarge ? largeOffsets(bytes, rows + 1) : words(bytes, rows + 1)
-  for (let i = 0; i < rows; i++)
-    if ((found[i] as number) > (found[i + 1] as number)) throw new ArrowFault('offsets that are not in order')
+  for (let i = 0; i < rows; i++) if (found[i] > found[i + 1]) throw new ArrowFault('offsets that are not in order')
   return found
 }
 
@@ -106,7 +105,7 @@ function largeOffsets(bytes: Bytes, count: number): Uint32Array<ArrayBuffer> {
   const narrow = new Uint32Array(count)
   for (let i = 0; i < count; i++) {
     if (pairs[2 * i + HI] !== 0) throw new ArrowFault('an offset is out of range')
-    narrow[i] = pairs[2 * i + LO] as number
+    narrow[i] = pairs[2 * i + LO]
   }
   return narrow
 }

@@ -66,7 +66,7 @@ export class BatchWriter {
     let at = 0
     let zeros = 0
     this.table.columns.forEach((column, c) => {
-      const layout = this.layouts[c] as Layout
+      const layout = this.layouts[c]
       const { f, type } = column
       const hasOffsets = type === 'names' || type === 'bytes'
       const bytes = WIDTH[type] * (hasOffsets ? rows + 1 : rows)
@@ -91,7 +91,7 @@ export class BatchWriter {
     let node = 0
     let buffer = 0
     this.table.columns.forEach(({ f, type }, c) => {
-      const { validity, data, items, itemBytes: length } = this.layouts[c] as Layout
+      const { validity, data, items, itemBytes: length } = this.layouts[c]
       const isThere = f < 0 || ((some >>> f) & 1) !== 0
       const isWhole = f < 0 || ((all >>> f) & 1) !== 0
       const bytes = WIDTH[type] * (type === 'names' || type === 'bytes' ? rows + 1 : rows)
@@ -118,7 +118,7 @@ export class BatchWriter {
   ): void {
     const { f, type } = column
     const rows = to - from
-    const { validity, data, items, itemBytes: length } = this.layouts[c] as Layout
+    const { validity, data, items, itemBytes: length } = this.layouts[c]
     const words = (at: number, count: number) => new Uint32Array(body.buffer, body.byteOffset + at, count)
     const pad = (end: number) => body.fill(0, end, aligned(end))
     const isWhole = f < 0 || ((all >>> f) & 1) !== 0
@@ -183,7 +183,7 @@ export class BatchWriter {
     const { words: present } = this.presences.of(f)
     for (let first = 0, w = 0; first < rows; first += 32, w++) {
       const left = rows - first
-      let absent = ~(present[w] as number)
+      let absent = ~present[w]
       if (left < 32) absent &= (1 << left) - 1
       for (; absent !== 0; absent &= absent - 1) {
         const i = first + 31 - Math.clz32(absent & -absent)
@@ -208,8 +208,8 @@ export class BatchWriter {
     offsets[0] = 0
     for (let i = 1; i < offsets.length; i++) {
       const row = from + i - 1
-      if (((mask[row] as number) & bit) !== 0) {
-        const list = values[row] as number
+      if ((mask[row] & bit) !== 0) {
+        const list = values[row]
         const names = listed.subarray(lists[list], lists[list + 1])
         this.names.translateAll(ids, end, names)
         end += names.length
@@ -233,8 +233,8 @@ function writeBytes(
   offsets[0] = 0
   for (let i = 1; i < offsets.length; i++) {
     const row = from + i - 1
-    if (((mask[row] as number) & bit) !== 0) {
-      const bytes = strings.view(values[row] as number)
+    if ((mask[row] & bit) !== 0) {
+      const bytes = strings.view(values[row])
       target.set(bytes, end)
       end += bytes.length
     }
@@ -251,9 +251,9 @@ function itemBytes(batch: TableRows, column: WrittenColumn, from: number, to: nu
   const bit = 1 << column.f
   let count = 0
   for (let i = from; i < to; i++) {
-    if (((mask[i] as number) & bit) === 0) continue
-    const id = values[i] as number
-    count += (starts[id + 1] as number) - (starts[id] as number)
+    if ((mask[i] & bit) === 0) continue
+    const id = values[i]
+    count += starts[id + 1] - starts[id]
   }
   return isList ? 4 * count : count
 }

@@ -59,7 +59,7 @@ export function schemaMessage({ columns }: WrittenTable, header?: TraceHeader): 
 export function codeDictionaries({ codes }: WrittenTable): Uint8Array[] {
   return codes.map((names, id) => {
     const starts = new Uint32Array(names.length + 1)
-    names.forEach(({ length }, i) => (starts[i + 1] = (starts[i] as number) + length))
+    names.forEach(({ length }, i) => (starts[i + 1] = starts[i] + length))
     return dictionaryMessage(id, { bytes: Buffer.from(names.join('')), starts })
   })
 }

@@ -58,7 +58,7 @@ function checkSections(size: number, source: Source): void {
     const head = source.read(offset, SECTION_HEAD + BLOCK_HEAD)
     const view = new DataView(head.buffer, head.byteOffset, head.length)
     const length = head.length < SECTION_HEAD ? 0 : view.getUint32(1, true)
-    const type = head[0] as number
+    const type = head[0]
     if (length > MAX_BODY || (!KNOWN.includes(type) && (type & CAN_BE_SKIPPED) === 0))
       throw malformed(`no section begins here: ${ADVICE}`, at)
     const next = offset + SECTION_HEAD + length + CHECKSUM_BYTES

@@ -170,7 +170,7 @@ export class CompactDecoder implements Decoder {
     if (!this.isOpen) return this.readHead()
     if (input.left < SECTION_HEAD) return this.starve(input.left === 0 ? 'the end section is missing' : undefined)
     const { bytes, pos } = input
-    const type = bytes[pos] as number
+    const type = bytes[pos]
     const length = viewOf(bytes, pos).getUint32(1, true)
     if (length > MAX_BODY) throw limit(`a section of ${length} bytes`, this.at())
     const whole = SECTION_HEAD + length
@@ -196,8 +196,8 @@ export class CompactDecoder implements Decoder {
     const head = input.bytes.subarray(input.pos, input.pos + HEAD_BYTES)
     if (!sniff(head)) throw malformed('the magic number of a compact trace is missing', this.at())
     if (head.length < HEAD_BYTES) return this.starve('the input ends within the magic number')
-    const version = head[MAGIC.length] as number
-    const flags = head[MAGIC.length + 1] as number
+    const version = head[MAGIC.length]
+    const flags = head[MAGIC.length + 1]
     if (version !== VERSION) throw malformed(`version ${version} is not known, only ${VERSION}`, this.at(MAGIC.length))
     if (flags !== 0) throw malformed(`flags ${flags} are not known`, this.at(MAGIC.length + 1))
     input.pos += HEAD_BYTES
@@ -285,7 +285,7 @@ export class CompactDecoder implements Decoder {
 
   private openCheckpoint(body: Uint8Array): void {
     const { header, start } = this
-    const settings = body[TOTALS_BYTES] as number
+    const settings = body[TOTALS_BYTES]
     const payload = CHECKPOINT_HEAD + settings
     if (header === undefined) throw malformed('a checkpoint before the first trace', this.at())
     if (body.length < payload) throw malformed(`a checkpoint of ${body.length} bytes`, this.at())

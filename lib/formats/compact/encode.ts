@@ -356,7 +356,7 @@ const FACTORS: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 2
 function distanceOf(option: number | string | undefined): number {
   if (option === undefined) return Infinity
   const match = /^(\d{1,15})([KM]?)$/i.exec(String(option))
-  const events = match === null ? NaN : Number(match[1]) * (FACTORS[(match[2] as string).toUpperCase()] as number)
+  const events = match === null ? NaN : Number(match[1]) * FACTORS[match[2].toUpperCase()]
   if (events >= RESET_EVENTS) return events
   throw new RangeError(
     `checkpoint must be a number of events from ${RESET_EVENTS}, which may end in K or M, not ${showValue(option)}`,

@@ -7,8 +7,8 @@ import { parseJson } from '../../event/json.js'
 export function wrongFields({ count, mask, fields, strings }: EventBatch): string | undefined {
   const seen = new Uint8Array(strings.size)
   for (let i = 0; i < count; i++) {
-    const id = fields[i] as number
-    if (((mask[i] as number) & FieldBit.fields) === 0 || seen[id] === 1) continue
+    const id = fields[i]
+    if ((mask[i] & FieldBit.fields) === 0 || seen[id] === 1) continue
     seen[id] = 1
     try {
       fieldsText('fields', parseJson(strings.text(id)))

@@ -55,12 +55,11 @@ function joined(batches: readonly EventBatch[]): EventBatch[] {
   for (let first = 0; first < batches.length;) {
     let next = first
     let rows = 0
-    while (next < batches.length && rows + (batches[next] as EventBatch).count <= KERNEL_EVENTS)
-      rows += (batches[next++] as EventBatch).count
+    while (next < batches.length && rows + batches[next].count <= KERNEL_EVENTS) rows += batches[next++].count
     const sources = batches.slice(first, next)
     first = next
     if (sources.length === 1) {
-      result.push(sources[0] as EventBatch)
+      result.push(sources[0])
       continue
     }
     const from = new Int32Array(rows)
@@ -72,7 +71,7 @@ function joined(batches: readonly EventBatch[]): EventBatch[] {
         row[at] = i
       }
     })
-    result.push(gatherRows((sources[0] as EventBatch).header, sources, from, row, rows))
+    result.push(gatherRows(sources[0].header, sources, from, row, rows))
   }
   return result
 }

@@ -87,7 +87,7 @@ export function lists(index: readonly Place[], found: readonly Place[], from: nu
   // A full index lacks the last places.
   if (index.length === MAX_ENTRIES ? listed.length > found.length : listed.length !== found.length) return false
   return listed.every((place, i) => {
-    const other = found[i] as Place
+    const other = found[i]
     return (Object.keys(place) as (keyof Place)[]).every((key) => place[key] === other[key])
   })
 }

@@ -78,8 +78,8 @@ export class MtraceEncoder extends LineEncoder {
   }
 
   private event(batch: EventBatch, i: number): void {
-    const fields = batch.mask[i] as number
-    const kind = batch.kind[i] as number
+    const fields = batch.mask[i]
+    const kind = batch.kind[i]
     if (kind === REALLOC) this.realloc(batch, i)
     else if (kind === COMMENT) this.comment(batch, i)
     else if (kind === ALLOC || kind === EXISTING || kind === FREE) {
@@ -101,7 +101,7 @@ export class MtraceEncoder extends LineEncoder {
 
   /** A successful realloc has two lines. */
   private realloc(batch: EventBatch, i: number): void {
-    const fields = batch.mask[i] as number
+    const fields = batch.mask[i]
     const { address, oldAddress, size } = batch
     const known = (fields & HAS_ADDRESS) !== 0
     const oldKnown = (fields & HAS_OLD_ADDRESS) !== 0
@@ -152,11 +152,11 @@ export class MtraceEncoder extends LineEncoder {
   }
 
   private comment(batch: EventBatch, i: number): void {
-    if (((batch.mask[i] as number) & HAS_TEXT) === 0) {
+    if ((batch.mask[i] & HAS_TEXT) === 0) {
       this.losses.countEvent('comments without a text', batch, i)
       return
     }
-    const text = batch.strings.view(batch.text[i] as number)
+    const text = batch.strings.view(batch.text[i])
     if (!isComment(text)) {
       this.losses.countEvent('comments that would be something else', batch, i)
       return
@@ -171,7 +171,7 @@ export class MtraceEncoder extends LineEncoder {
     const { places, losses } = this
     places.look(batch, i)
     for (const reason of places.reasons) losses.countEvent(reason, batch, i)
-    if (sized && ((batch.mask[i] as number) & HAS_SIZE) === 0) losses.countEvent('no size, written as 0', batch, i)
+    if (sized && (batch.mask[i] & HAS_SIZE) === 0) losses.countEvent('no size, written as 0', batch, i)
   }
 
   private line(batch: EventBatch, i: number, operation: number, pointer: U64Column, sized = false): void {
@@ -185,7 +185,7 @@ export class MtraceEncoder extends LineEncoder {
     p = isZero(pointer, i) ? put(bytes, p, NIL) : putHex(bytes, p, pointer, i)
     if (sized) {
       bytes[p++] = SPACE
-      if (((batch.mask[i] as number) & HAS_SIZE) === 0 || isZero(batch.size, i)) bytes[p++] = ZERO
+      if ((batch.mask[i] & HAS_SIZE) === 0 || isZero(batch.size, i)) bytes[p++] = ZERO
       else p = putHex(bytes, p, batch.size, i)
     }
     bytes[p++] = LF
@@ -196,7 +196,7 @@ export class MtraceEncoder extends LineEncoder {
 function putHex(bytes: Uint8Array, p: number, { words }: U64Column, i: number): number {
   bytes[p++] = ZERO
   bytes[p++] = LETTER_X
-  return writeHex(bytes, p, words[2 * i + LO] as number, words[2 * i + HI] as number)
+  return writeHex(bytes, p, words[2 * i + LO], words[2 * i + HI])
 }
 
 function put(bytes: Uint8Array, p: number, text: Uint8Array): number {

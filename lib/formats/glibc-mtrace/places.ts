@@ -56,30 +56,26 @@ export class Places {
 
   /** Examines the place of an event, and what cannot be written of it. */
   look(batch: EventBatch, i: number): void {
-    const set = batch.mask[i] as number
+    const set = batch.mask[i]
     const { strings } = batch
     this.module = this.function = undefined
     this.offset = NOTHING
     if (this.reasons.length > 0) this.reasons = []
     if ((set & HAS_MODULE) !== 0) {
-      const id = batch.module[i] as number
+      const id = batch.module[i]
       this.module = this.take((this.modules[id] ??= moduleName(strings.view(id))))
     }
     if ((set & HAS_FUNCTION) !== 0) {
-      const id = batch.function[i] as number
+      const id = batch.function[i]
       this.function = this.take((this.functions[id] ??= functionName(strings.view(id), strings.text(id))))
     }
     if ((set & HAS_FIELDS) !== 0) {
-      const id = batch.fields[i] as number
+      const id = batch.fields[i]
       const offset = (this.offsets[id] ??= offsetText(strings.text(id)))
       if (this.function === undefined) this.take(typeof offset === 'string' ? offset : 'offsets without a function')
       else this.offset = this.take(offset) ?? NOTHING
     }
-    if (
-      this.function !== undefined &&
-      this.offset === NOTHING &&
-      this.endsLikeAnOffset(batch.function[i] as number, strings)
-    ) {
+    if (this.function !== undefined && this.offset === NOTHING && this.endsLikeAnOffset(batch.function[i], strings)) {
       this.function = this.take('functions that end like an offset')
     }
     const isNamed = this.module !== undefined || this.function !== undefined
@@ -94,7 +90,7 @@ export class Places {
 
   /** Writes the place that was examined last. */
   write(sink: Sink, batch: EventBatch, i: number): void {
-    const set = batch.mask[i] as number
+    const set = batch.mask[i]
     const { module, function: name, offset } = this
     if ((set & PLACE) === 0) return
     const sited = (set & HAS_CALL_SITE) !== 0
@@ -111,8 +107,8 @@ export class Places {
       p = put(bytes, put(bytes, p, name), offset)
       bytes[p++] = CLOSE
     }
-    const lo = sited ? (batch.callSite.words[2 * i + LO] as number) : 0
-    const hi = sited ? (batch.callSite.words[2 * i + HI] as number) : 0
+    const lo = sited ? batch.callSite.words[2 * i + LO] : 0
+    const hi = sited ? batch.callSite.words[2 * i + HI] : 0
     if (lo === 0 && hi === 0) p = put(bytes, p, module === undefined && name === undefined ? NIL : ZERO)
     else p = put(bytes, writeHex(bytes, put(bytes, p, BEGIN), lo, hi), END)
     sink.pos = p
@@ -146,7 +142,7 @@ function offsetText(text: string): Name {
 
 function put(bytes: Uint8Array, p: number, text: Uint8Array): number {
   const { length } = text
-  if (length < 32) for (let i = 0; i < length; i++) bytes[p + i] = text[i] as number
+  if (length < 32) for (let i = 0; i < length; i++) bytes[p + i] = text[i]
   else bytes.set(text, p)
   return p + length
 }

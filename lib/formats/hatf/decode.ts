@@ -119,7 +119,7 @@ class RecordReader {
     }
     this.kernel.columns.put(held, 0, held.count)
     this.count = held.count
-    for (let i = 0; i < held.count; i++) this.fields |= held.mask[i] as number
+    for (let i = 0; i < held.count; i++) this.fields |= held.mask[i]
     this.held = undefined
   }
 
@@ -200,7 +200,7 @@ class RecordReader {
     const { bytes } = this.input
     const target = this.target()
     const row = this.count - 1
-    const set = target.mask[row] as number
+    const set = target.mask[row]
     if (hasMark(bytes, start, end, EXTRA_FIELDS_MARK) && extras.readAttributes(bytes, start, end, target, row)) {
       target.mask[row] = (set & ~extras.without) | extras.set
       if (extras.kind >= 0) target.kind[row] = extras.kind
@@ -208,7 +208,7 @@ class RecordReader {
       target.attributes[row] = target.strings.intern(bytes, start, end)
       target.mask[row] = set | HAS_ATTRIBUTES
     }
-    this.fields |= target.mask[row] as number
+    this.fields |= target.mask[row]
     if (this.fold) this.count = this.kernel.run.settle(this.count, this.fields)
     return this.fullOrOn(target)
   }
@@ -230,7 +230,7 @@ class RecordReader {
       target.mask[row] = HAS_TEXT
       target.text[row] = target.strings.add(bytes, start, end)
     }
-    this.fields |= target.mask[row] as number
+    this.fields |= target.mask[row]
     return this.fullOrOn(target)
   }
 

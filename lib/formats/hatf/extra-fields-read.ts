@@ -33,7 +33,7 @@ const KIND_NAMES = encodeNames(KINDS)
 /** The codes of the keys by length and first letter. */
 const KEYS_BY_SHAPE: number[][] = []
 KEYS.forEach((key, code) => {
-  const shape = keyShape(key.length, key[0] as number)
+  const shape = keyShape(key.length, key[0])
   ;(KEYS_BY_SHAPE[shape] ??= []).push(code)
 })
 
@@ -72,7 +72,7 @@ export class ExtraFieldsReader {
    * @returns whether the bytes were extra fields
    */
   readAttributes(bytes: Uint8Array, start: number, end: number, batch: EventBatch, i: number): boolean {
-    const carried = RECORD_FIELDS[batch.kind[i] as number] as number
+    const carried = RECORD_FIELDS[batch.kind[i]]
     this.start(bytes, start + EXTRA_FIELDS_MARK.length, end, batch)
     this.object(batch, i, (ALL_FIELDS & ~carried) | HAS_ATTRIBUTES)
     if (this.failed || (this.without & ~(carried & ~HAS_ATTRIBUTES)) !== 0) return false
@@ -170,10 +170,9 @@ export class ExtraFieldsReader {
     const length = this.plainLength()
     this.expect(QUOTE)
     this.expect(COLON)
-    const codes = KEYS_BY_SHAPE[keyShape(length, this.bytes[start] as number)]
+    const codes = KEYS_BY_SHAPE[keyShape(length, this.bytes[start])]
     if (codes === undefined) return -1
-    for (let k = 0; k < codes.length; k++)
-      if (this.isAt(start, KEYS[codes[k] as number] as Uint8Array)) return codes[k] as number
+    for (let k = 0; k < codes.length; k++) if (this.isAt(start, KEYS[codes[k]])) return codes[k]
     return -1
   }
 
@@ -188,7 +187,7 @@ export class ExtraFieldsReader {
     const { bytes, end, pos } = this
     let p = pos
     for (; p < end; p++) {
-      const byte = bytes[p] as number
+      const byte = bytes[p]
       if (byte < 32 || byte > 126 || byte === QUOTE || byte === BACKSLASH) break
     }
     this.pos = p
@@ -210,8 +209,8 @@ export class ExtraFieldsReader {
   private integer(max: number): number {
     const { small } = this
     this.decimal(small, 0)
-    if (small[HI] !== 0 || (small[LO] as number) > max) this.failed = true
-    return small[LO] as number
+    if (small[HI] !== 0 || small[LO] > max) this.failed = true
+    return small[LO]
   }
 
   /**
@@ -236,7 +235,7 @@ export class ExtraFieldsReader {
     const length = this.plainLength()
     this.expect(QUOTE)
     for (let code = 0; code < names.length; code++) {
-      const name = names[code] as Uint8Array
+      const name = names[code]
       if (name.length === length && this.isAt(start, name)) return code
     }
     this.failed = true

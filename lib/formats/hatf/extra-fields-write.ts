@@ -39,7 +39,7 @@ export class ExtraFieldsWriter {
       this.table = batch.strings
       this.strings.length = 0
     }
-    if (kind) out.append(KIND_PAIRS[batch.kind[i] as number] as Uint8Array)
+    if (kind) out.append(KIND_PAIRS[batch.kind[i]])
     if (without !== 0) out.append(this.without(without))
     for (let rest = set; rest !== 0; rest &= rest - 1) this.member(out, batch, i, 31 - Math.clz32(rest & -rest))
     out.reserve(1)
@@ -50,13 +50,13 @@ export class ExtraFieldsWriter {
 
   private member(out: Sink, batch: EventBatch, i: number, f: number): void {
     const { name, type } = FIELDS[f] as (typeof FIELDS)[number]
-    out.append(KEYS[f] as Uint8Array)
+    out.append(KEYS[f])
     out.reserve(MAX_NUMBER)
     const { bytes } = out
     switch (type) {
       case 'u64': {
         const { words } = batch.u64(name)
-        out.pos = writeDecimal(bytes, out.pos, words[2 * i + LO] as number, words[2 * i + HI] as number)
+        out.pos = writeDecimal(bytes, out.pos, words[2 * i + LO], words[2 * i + HI])
         break
       }
       case 'address': {
@@ -64,46 +64,44 @@ export class ExtraFieldsWriter {
         bytes[out.pos++] = QUOTE
         bytes[out.pos++] = 48
         bytes[out.pos++] = 120
-        out.pos = writeHex(bytes, out.pos, words[2 * i + LO] as number, words[2 * i + HI] as number)
+        out.pos = writeHex(bytes, out.pos, words[2 * i + LO], words[2 * i + HI])
         bytes[out.pos++] = QUOTE
         break
       }
       case 'u32':
-        out.pos = writeDecimal32(bytes, out.pos, batch[name][i] as number)
+        out.pos = writeDecimal32(bytes, out.pos, batch[name][i])
         break
       case 'i32': {
-        const value = batch[name][i] as number
+        const value = batch[name][i]
         if (value < 0) bytes[out.pos++] = MINUS
         out.pos = writeDecimal32(bytes, out.pos, Math.abs(value))
         break
       }
       case 'api':
-        out.append(API_NAMES[batch.api[i] as number] as Uint8Array)
+        out.append(API_NAMES[batch.api[i]])
         break
       case 'outcome':
-        out.append(OUTCOME_NAMES[batch.outcome[i] as number] as Uint8Array)
+        out.append(OUTCOME_NAMES[batch.outcome[i]])
         break
       case 'string':
       case 'json':
-        out.append(this.string(batch.strings, batch[name][i] as number))
+        out.append(this.string(batch.strings, batch[name][i]))
         break
       case 'list':
         this.list(out, batch, i)
         break
       case 'bytes':
-        out.append(
-          encoder.encode(`"${Buffer.from(batch.strings.view(batch.attributes[i] as number)).toString('base64')}"`),
-        )
+        out.append(encoder.encode(`"${Buffer.from(batch.strings.view(batch.attributes[i])).toString('base64')}"`))
     }
     out.reserve(1)
     out.bytes[out.pos++] = COMMA
   }
 
   private list(out: Sink, batch: EventBatch, i: number): void {
-    const ids = batch.strings.list(batch.stack[i] as number)
+    const ids = batch.strings.list(batch.stack[i])
     out.bytes[out.pos++] = OPEN
     for (let k = 0; k < ids.length; k++) {
-      out.append(this.string(batch.strings, ids[k] as number))
+      out.append(this.string(batch.strings, ids[k]))
       out.reserve(2)
       if (k < ids.length - 1) out.bytes[out.pos++] = COMMA
     }
@@ -128,7 +126,7 @@ export class ExtraFieldsWriter {
 /** A string as JSON; bytes that are not UTF-8 become escaped lone surrogates. */
 function quote(bytes: Uint8Array): Uint8Array {
   for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i] as number
+    const byte = bytes[i]
     if (byte < 32 || byte > 126 || byte === QUOTE || byte === BACKSLASH)
       return encoder.encode(JSON.stringify(decodeText(bytes)))
   }

@@ -31,9 +31,9 @@ export class FieldStates {
    * @returns the fault of the record (which then changes nothing), or an empty string
    */
   apply(bytes: Uint8Array, pos: number): string {
-    const op = bytes[pos + 1] as number
-    const field = bytes[pos + 2] as number
-    const setting = bytes[pos + 3] as number
+    const op = bytes[pos + 1]
+    const field = bytes[pos + 2]
+    const setting = bytes[pos + 3]
     if (op !== Op.fieldSize && op !== Op.fieldInterpretation) return `unknown metadata operation ${op}`
     if (field >= FIELD_COUNT) return `metadata for the unknown field ${field}`
     const fault =
@@ -64,18 +64,18 @@ export class FieldStates {
     }
     this.interpretation[field] = interpretation
     this.width[field] =
-      interpretation === DEFAULT || interpretation === Interpretation.stride ? 0 : (this.lastWidth[field] as number)
+      interpretation === DEFAULT || interpretation === Interpretation.stride ? 0 : this.lastWidth[field]
     return ''
   }
 
   private measure(): void {
     const { width, lengths } = this
-    const attributes = width[ATTRIBUTES] as number
+    const attributes = width[ATTRIBUTES]
     this.lengthBytes = attributes < Width.v1 ? 0 : attributes - Width.v1 + 1
-    const address = width[ADDRESS] as number
-    const threadOnly = 1 + (width[THREAD] as number) + (width[TIME] as number) + (this.lengthBytes || attributes)
-    const heap = threadOnly + (width[HEAP] as number)
-    const block = heap + (width[SIZE] as number) + address
+    const address = width[ADDRESS]
+    const threadOnly = 1 + width[THREAD] + width[TIME] + (this.lengthBytes || attributes)
+    const heap = threadOnly + width[HEAP]
+    const block = heap + width[SIZE] + address
     lengths[Tag.alloc] = block
     lengths[Tag.free] = heap + address
     for (let tag: number = Tag.reallocNone; tag <= Tag.reallocFreed; tag++) lengths[tag] = block + address

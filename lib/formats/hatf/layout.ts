@@ -84,19 +84,14 @@ export const CARRIED: Carried = {
 /** The byte length of the metadata record whose head is `bytes[pos..pos + 4)`; 4 if it is invalid. */
 export function metadataLength(bytes: Uint8Array, pos: number): number {
   if (bytes[pos + 1] !== Op.fieldInterpretation) return HEAD
-  const interpretation = bytes[pos + 3] as number
+  const interpretation = bytes[pos + 3]
   if (interpretation === Interpretation.stride) return HEAD + 16
   return interpretation === Interpretation.none || interpretation > Interpretation.stride ? HEAD : HEAD + 8
 }
 
 /** The big-endian 32-bit word at `pos`, as a signed number: store it in a `Uint32Array` or shift it. */
 export function word(bytes: Uint8Array, pos: number): number {
-  return (
-    ((bytes[pos] as number) << 24) |
-    ((bytes[pos + 1] as number) << 16) |
-    ((bytes[pos + 2] as number) << 8) |
-    (bytes[pos + 3] as number)
-  )
+  return (bytes[pos] << 24) | (bytes[pos + 1] << 16) | (bytes[pos + 2] << 8) | bytes[pos + 3]
 }
 
 /** Writes a 32-bit word at `pos`, big-endian. */

@@ -39,7 +39,7 @@ export class RecordData {
     const existing = batch.kind[i] === KIND_EXISTING
     const { data } = this
     const start = data.pos
-    const raw = (rest & HAS_ATTRIBUTES) !== 0 ? batch.strings.view(batch.attributes[i] as number) : undefined
+    const raw = (rest & HAS_ATTRIBUTES) !== 0 ? batch.strings.view(batch.attributes[i]) : undefined
     // Attributes that would be mistaken for extra fields, or for none at all, are wrapped in extra fields.
     const wrap =
       raw !== undefined &&
@@ -83,11 +83,11 @@ export class RecordData {
    * @throws TraceError where losses are errors
    */
   comment(batch: EventBatch, i: number): boolean {
-    const mask = batch.mask[i] as number
+    const mask = batch.mask[i]
     const isComment = batch.kind[i] === Kind.comment
     const { data } = this
     const start = data.pos
-    const text = isComment && (mask & HAS_TEXT) !== 0 ? batch.strings.view(batch.text[i] as number) : undefined
+    const text = isComment && (mask & HAS_TEXT) !== 0 ? batch.strings.view(batch.text[i]) : undefined
     const marked = text !== undefined && hasMark(text, 0, text.length, COMMENT_MARK)
     if (marked || (this.extras !== undefined && (text === undefined || mask !== HAS_TEXT))) {
       const writer = this.extras ?? new ExtraFieldsWriter()

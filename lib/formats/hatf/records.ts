@@ -57,7 +57,7 @@ export class Records {
 
   /** The end of a record's data within the data of all records. */
   dataEnd(r: number): number {
-    return this.words[(r * this.length) / 4 + this.dataEndAt] as number
+    return this.words[(r * this.length) / 4 + this.dataEndAt]
   }
 
   /** Sets the end of the last record's data. */

@@ -150,8 +150,8 @@ export class HeapmonDecoder extends LineDecoder {
       let expected = ''
 
       row: {
-        let c = bytes[p] as number
-        while (c === SPACE || c === TAB) c = bytes[++p] as number
+        let c = bytes[p]
+        while (c === SPACE || c === TAB) c = bytes[++p]
         if (c === LF) break row
         if (c === CR && bytes[p + 1] === LF) {
           p++
@@ -191,12 +191,7 @@ export class HeapmonDecoder extends LineDecoder {
         p = gap(bytes, q)
         wide |= p - q - 1
         if (p > 0)
-          q =
-            bytes[p] !== ZERO
-              ? ~p
-              : ((bytes[p + 1] as number) | 32) !== LETTER_X
-                ? ~(p + 1)
-                : hex(bytes, p + 2, address, at)
+          q = bytes[p] !== ZERO ? ~p : (bytes[p + 1] | 32) !== LETTER_X ? ~(p + 1) : hex(bytes, p + 2, address, at)
         if (p < 0 || q < 0) {
           expected = 'an address'
           p = p < 0 ? p : q
@@ -227,7 +222,7 @@ export class HeapmonDecoder extends LineDecoder {
           fields |= ALLOC_FIELDS
         }
 
-        c = bytes[q] as number
+        c = bytes[q]
         if (c === LF) {
           p = q
           break row
@@ -251,8 +246,8 @@ export class HeapmonDecoder extends LineDecoder {
         }
 
         p = q
-        c = bytes[p] as number
-        while (c === SPACE || c === TAB) c = bytes[++p] as number
+        c = bytes[p]
+        while (c === SPACE || c === TAB) c = bytes[++p]
         if (c !== LF) {
           const list = crawls.find(p)
           if (list >= 0) {

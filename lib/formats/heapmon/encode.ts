@@ -89,8 +89,8 @@ export class HeapmonEncoder extends LineEncoder {
     const address = batch.address.words
 
     for (let i = 0; i < n; i++) {
-      const fields = mask[i] as number
-      const what = kind[i] as number
+      const fields = mask[i]
+      const what = kind[i]
       if (what === REALLOC) {
         const { parts, reason } = reallocParts(batch, i)
         losses.countEvent(reason, batch, i)
@@ -98,15 +98,15 @@ export class HeapmonEncoder extends LineEncoder {
         this.noteThread(fields, batch, i)
         this.readTime(fields, batch, i)
         if ((parts & Parts.alloc) !== 0) this.noteSize(fields, batch, i)
-        const typed = this.noted(names.type((fields & HAS_TYPE) !== 0 ? (type[i] as number) : -1), batch, i)
+        const typed = this.noted(names.type((fields & HAS_TYPE) !== 0 ? type[i] : -1), batch, i)
         const stack = this.stackOf(fields, batch, i)
         // A realloc in place may have only one of its addresses.
         const old = (fields & HAS_OLD_ADDRESS) !== 0 ? batch.oldAddress.words : address
         const now = (fields & HAS_ADDRESS) !== 0 ? address : old
         if ((parts & Parts.free) !== 0)
-          this.writeLine(FREE, fields, old[2 * i + LO] as number, old[2 * i + HI] as number, typed, stack, batch, i)
+          this.writeLine(FREE, fields, old[2 * i + LO], old[2 * i + HI], typed, stack, batch, i)
         if ((parts & Parts.alloc) !== 0)
-          this.writeLine(ALLOC, fields, now[2 * i + LO] as number, now[2 * i + HI] as number, typed, stack, batch, i)
+          this.writeLine(ALLOC, fields, now[2 * i + LO], now[2 * i + HI], typed, stack, batch, i)
         continue
       }
       if (what !== ALLOC && what !== FREE && what !== EXISTING) continue
@@ -114,13 +114,13 @@ export class HeapmonEncoder extends LineEncoder {
         losses.countEvent(what === FREE ? 'frees without an address' : 'allocations without an address', batch, i)
         continue
       }
-      if ((fields & HAS_API) !== 0 && what !== EXISTING) this.noteApi(what, api[i] as number, batch, i)
+      if ((fields & HAS_API) !== 0 && what !== EXISTING) this.noteApi(what, api[i], batch, i)
       this.noteThread(fields, batch, i)
       if (what !== EXISTING) this.readTime(fields, batch, i)
       if (what !== FREE) this.noteSize(fields, batch, i)
-      const typed = this.noted(names.type((fields & HAS_TYPE) !== 0 ? (type[i] as number) : -1), batch, i)
+      const typed = this.noted(names.type((fields & HAS_TYPE) !== 0 ? type[i] : -1), batch, i)
       const stack = this.stackOf(fields, batch, i)
-      this.writeLine(what, fields, address[2 * i + LO] as number, address[2 * i + HI] as number, typed, stack, batch, i)
+      this.writeLine(what, fields, address[2 * i + LO], address[2 * i + HI], typed, stack, batch, i)
     }
     if (n < batch.count) throw losses.errorFor(batch, n)
   }
@@ -175,11 +175,10 @@ export class HeapmonEncoder extends LineEncoder {
 
     let start = p
     if ((fields & HAS_PROCESS) !== 0)
-      p = writeDecimal(out, p, batch.process.words[at + LO] as number, batch.process.words[at + HI] as number)
+      p = writeDecimal(out, p, batch.process.words[at + LO], batch.process.words[at + HI])
     else out[p++] = ZERO
     out[p++] = MINUS
-    if ((fields & HAS_THREAD) !== 0)
-      p = writeDecimal(out, p, batch.thread.words[at + LO] as number, batch.thread.words[at + HI] as number)
+    if ((fields & HAS_THREAD) !== 0) p = writeDecimal(out, p, batch.thread.words[at + LO], batch.thread.words[at + HI])
     else out[p++] = ZERO
     p = this.gap(out, p, start, THREAD_WIDTH)
 
@@ -196,8 +195,7 @@ export class HeapmonEncoder extends LineEncoder {
 
     start = p
     if (what === FREE) p = put(out, p, DEL)
-    else if ((fields & HAS_SIZE) !== 0)
-      p = writeDecimal(out, p, batch.size.words[at + LO] as number, batch.size.words[at + HI] as number)
+    else if ((fields & HAS_SIZE) !== 0) p = writeDecimal(out, p, batch.size.words[at + LO], batch.size.words[at + HI])
     else out[p++] = ZERO
     p = this.gap(out, p, start, SIZE_WIDTH)
 
@@ -235,11 +233,11 @@ export class HeapmonEncoder extends LineEncoder {
     if ((fields & HAS_FUNCTION) !== 0) {
       if ((fields & HAS_STACK) === 0) {
         this.losses.countEvent('function, written as a stack of one frame', batch, i)
-        return this.noted(this.names.function(batch.function[i] as number), batch, i)
+        return this.noted(this.names.function(batch.function[i]), batch, i)
       }
       this.losses.countEvent('function of events that have a stack', batch, i)
     }
-    const stack = (fields & HAS_STACK) !== 0 ? (batch.stack[i] as number) : -1
+    const stack = (fields & HAS_STACK) !== 0 ? batch.stack[i] : -1
     return this.noted(this.names.stack(stack), batch, i)
   }
 
@@ -271,8 +269,8 @@ export class HeapmonEncoder extends LineEncoder {
       this.losses.countEvent('no time, written as 0', batch, i)
       return
     }
-    const lo = batch.time.words[2 * i + LO] as number
-    const hi = batch.time.words[2 * i + HI] as number
+    const lo = batch.time.words[2 * i + LO]
+    const hi = batch.time.words[2 * i + HI]
     if (batch.header.timeUnit !== 'ns') {
       this.timeLo = lo
       this.timeHi = hi
@@ -295,7 +293,7 @@ function isZero(words: Uint32Array, i: number): boolean {
 /** Copies a word or name. A loop is faster than `set` for short ones. */
 function put(out: Uint8Array, p: number, bytes: Uint8Array): number {
   const { length } = bytes
-  if (length < 32) for (let i = 0; i < length; i++) out[p + i] = bytes[i] as number
+  if (length < 32) for (let i = 0; i < length; i++) out[p + i] = bytes[i]
   else out.set(bytes, p)
   return p + length
 }

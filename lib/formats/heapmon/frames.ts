@@ -39,7 +39,7 @@ export function frameEnd(bytes: Uint8Array, start: number, end: number): number 
 /** How many bytes from the bar at `p` on form an operator named by the word `operator` before them: 0, 1 or 2. */
 function operatorLength(bytes: Uint8Array, p: number, start: number, end: number): number {
   const word = p - OPERATOR.length
-  if (word < start || (word > start && IDENTIFIER[bytes[word - 1] as number] === 1)) return 0
+  if (word < start || (word > start && IDENTIFIER[bytes[word - 1]] === 1)) return 0
   for (let i = 0; i < OPERATOR.length; i++) if (bytes[word + i] !== OPERATOR[i]) return 0
   const second = bytes[p + 1]
   if (p + 1 < end && (second === BAR || second === EQUALS) && endsOperator(bytes, p + 2, end)) return 2
@@ -47,7 +47,7 @@ function operatorLength(bytes: Uint8Array, p: number, start: number, end: number
 }
 
 function endsOperator(bytes: Uint8Array, p: number, end: number): boolean {
-  return p >= end || CONTINUES[bytes[p] as number] === 1
+  return p >= end || CONTINUES[bytes[p]] === 1
 }
 
 /** The position where a line's text ends: without trailing spaces, tabs and carriage returns. */

@@ -38,7 +38,7 @@ export class KnownNames {
 
   /** The id of the name with this number in the batch's string table. */
   id(number: number): number {
-    if (this.batches[number] === this.batch) return this.ids[number] as number
+    if (this.batches[number] === this.batch) return this.ids[number]
     this.batches[number] = this.batch
     return (this.ids[number] = this.strings.addFrom(this.known, number))
   }

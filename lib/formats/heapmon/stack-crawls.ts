@@ -70,16 +70,16 @@ export class StackCrawls {
       if (((((x - 0x0101_0101) & ~x) | ((y - 0x0101_0101) & ~y)) & 0x8080_8080) !== 0) break
       hash = Math.imul(((hash << ROTATE) | (hash >>> (32 - ROTATE))) ^ first ^ Math.imul(second, PRIME), PRIME)
     }
-    for (let c = input[p] as number; c !== LF; c = input[++p] as number) {
+    for (let c = input[p]; c !== LF; c = input[++p]) {
       hash = Math.imul(((hash << ROTATE) | (hash >>> (32 - ROTATE))) ^ c, PRIME)
     }
     this.end = p
     const length = p - start
     let slot = (hash ^ (hash >>> 15)) & (SLOTS - 1)
-    for (let number = slots[slot] as number; number !== 0; number = slots[slot] as number) {
+    for (let number = slots[slot]; number !== 0; number = slots[slot]) {
       const crawl = number - 1
       if (hashes[crawl] === hash && lengths[crawl] === length && this.isAt(start, crawl, length)) {
-        return this.listBatches[crawl] === this.batch ? (this.lists[crawl] as number) : this.list(crawl)
+        return this.listBatches[crawl] === this.batch ? this.lists[crawl] : this.list(crawl)
       }
       slot = (slot + 1) & (SLOTS - 1)
     }
@@ -88,7 +88,7 @@ export class StackCrawls {
 
   private isAt(start: number, crawl: number, length: number): boolean {
     const { input, view, bytes, own } = this
-    const from = this.starts[crawl] as number
+    const from = this.starts[crawl]
     let i = 0
     for (; i + 8 <= length; i += 8) {
       const p = start + i
@@ -106,11 +106,11 @@ export class StackCrawls {
 
   /** Creates the crawl's list in a batch that does not have it yet. */
   private list(crawl: number): number {
-    const frames = this.crawls[crawl] as readonly number[]
+    const frames = this.crawls[crawl]
     this.listBatches[crawl] = this.batch
     if (frames.length === 0) return (this.lists[crawl] = -1)
     const list = frames.slice()
-    for (let i = 0; i < list.length; i++) list[i] = this.names.id(list[i] as number)
+    for (let i = 0; i < list.length; i++) list[i] = this.names.id(list[i])
     return (this.lists[crawl] = this.strings.addList(list))
   }
 

@@ -13,10 +13,10 @@ export function typeEnd(bytes: Uint8Array, start: number, wide: boolean): number
   let p = start
   if (bytes[p] === LETTER_N && (isWord(bytes, p, NOVTBL) || isWord(bytes, p, NOTYPE))) return p + NOVTBL.length
   for (;;) {
-    const c = bytes[p] as number
+    const c = bytes[p]
     if (c === LF || c === TAB) return p
     if (c === SPACE) {
-      const next = bytes[p + 1] as number
+      const next = bytes[p + 1]
       if (!wide || next === SPACE || next === TAB || next === LF) return p
     }
     p++

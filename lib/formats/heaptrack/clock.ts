@@ -54,7 +54,7 @@ export class Clock {
 
   /** Writes event i, which consists of a time only. */
   tick(batch: EventBatch, i: number): void {
-    if (((batch.mask[i] as number) & FieldBit.time) === 0) this.losses.countEvent(Loss.none, batch, i)
+    if ((batch.mask[i] & FieldBit.time) === 0) this.losses.countEvent(Loss.none, batch, i)
     const milliseconds = this.milliseconds(batch, i)
     this.isOpen = milliseconds !== this.now
     this.write(milliseconds)
@@ -66,9 +66,9 @@ export class Clock {
   }
 
   private milliseconds(batch: EventBatch, i: number): number {
-    if (((batch.mask[i] as number) & FieldBit.time) === 0) return this.now
+    if ((batch.mask[i] & FieldBit.time) === 0) return this.now
     const { words } = batch.time
-    const time = (words[2 * i + HI] as number) * WORD + (words[2 * i + LO] as number)
+    const time = words[2 * i + HI] * WORD + words[2 * i + LO]
     if (time > MAX_TIME) return this.instead(Loss.far, batch, i)
     if (this.isUnitless) this.losses.countEvent(Loss.unit, batch, i)
     this.base ??= time

@@ -95,11 +95,11 @@ export class HeaptrackDecoder extends LineDecoder {
     }
     this.stacks.begin(batch.strings)
     infos?.begin(batch)
-    const isAll = this.ended && this.unterminated && (kernel.end[rows - 1] as number) - from === left
+    const isAll = this.ended && this.unterminated && kernel.end[rows - 1] - from === left
     this.cutRow = isAll ? rows - 1 : -1
     const done = this.readRows(batch, kernel, from, rows)
     batch.infos = infos?.infos
-    const end = done === 0 ? from : (kernel.end[done - 1] as number)
+    const end = done === 0 ? from : kernel.end[done - 1]
     const fault = this.fault
     this.fault = undefined
     input.skip(end - from)
@@ -130,7 +130,7 @@ export class HeaptrackDecoder extends LineDecoder {
       const hi = 2 * row + HI
       const to = 2 * i + LO
       const toHi = 2 * i + HI
-      const op = operation[row] as number
+      const op = operation[row]
       if (infos !== undefined && pending.size === 0 && (op === Operation.free || op === Operation.allocInfo)) {
         const count = infos.read(batch, i, row, rows)
         if (count > 0) {
@@ -152,29 +152,29 @@ export class HeaptrackDecoder extends LineDecoder {
         kind[i] = FREE
         mask[i] = BLOCK
         if (raw) {
-          address[to] = first[lo] as number
-          address[toHi] = first[hi] as number
+          address[to] = first[lo]
+          address[toHi] = first[hi]
         } else {
-          if (!tables.hasInfo(first[lo] as number, first[hi] as number)) {
+          if (!tables.hasInfo(first[lo], first[hi])) {
             this.fault = Fault.info
             break
           }
           if (infos !== undefined) {
             mask[i] = TIME
-            if (!infos.free(first[lo] as number, i)) this.note(row)
-          } else if (blocks.free(first[lo] as number)) {
-            address[to] = blocks.address[LO] as number
-            address[toHi] = blocks.address[HI] as number
+            if (!infos.free(first[lo], i)) this.note(row)
+          } else if (blocks.free(first[lo])) {
+            address[to] = blocks.address[LO]
+            address[toHi] = blocks.address[HI]
           } else {
             mask[i] = TIME
             this.note(row)
           }
         }
       } else if (op === Operation.alloc || op === Operation.allocInfo) {
-        const info = first[lo] as number
+        const info = first[lo]
         if ((op === Operation.alloc) !== raw) this.fault = raw ? Fault.noAddress : Fault.address
-        else if (raw && !tables.hasNode(second[lo] as number, second[hi] as number)) this.fault = Fault.node
-        else if (!raw && !tables.hasInfo(info, first[hi] as number)) this.fault = Fault.info
+        else if (raw && !tables.hasNode(second[lo], second[hi])) this.fault = Fault.node
+        else if (!raw && !tables.hasInfo(info, first[hi])) this.fault = Fault.info
         if (this.fault !== undefined) break
         const node = (raw ? second[lo] : tables.infoNode[info]) as number
         if (pending.size > 0) {
@@ -198,22 +198,22 @@ export class HeaptrackDecoder extends LineDecoder {
           fields |= STACK
         }
         if (raw) {
-          address[to] = third[lo] as number
-          address[toHi] = third[hi] as number
-          size[to] = first[lo] as number
-          size[toHi] = first[hi] as number
+          address[to] = third[lo]
+          address[toHi] = third[hi]
+          size[to] = first[lo]
+          size[toHi] = first[hi]
         } else {
           const { infoSize } = tables
-          size[to] = infoSize[2 * info + LO] as number
-          size[toHi] = infoSize[2 * info + HI] as number
-          const isDone = infos?.allocate(info, i) ?? blocks.allocate(info, size[to] as number, size[toHi] as number)
+          size[to] = infoSize[2 * info + LO]
+          size[toHi] = infoSize[2 * info + HI]
+          const isDone = infos?.allocate(info, i) ?? blocks.allocate(info, size[to], size[toHi])
           if (!isDone) {
             this.fault = Fault.addresses
             break
           }
           if (infos === undefined) {
-            address[to] = blocks.address[LO] as number
-            address[toHi] = blocks.address[HI] as number
+            address[to] = blocks.address[LO]
+            address[toHi] = blocks.address[HI]
           }
         }
         mask[i] = fields
@@ -228,8 +228,8 @@ export class HeaptrackDecoder extends LineDecoder {
         row++
         continue
       } else {
-        const start = row === 0 ? from : (end[row - 1] as number)
-        const lineEnd = (end[row] as number) - 1
+        const start = row === 0 ? from : end[row - 1]
+        const lineEnd = end[row] - 1
         if (op === Operation.wrong) this.fault = Fault.numbers
         else if (lineEnd - start > MAX_LINE) this.fault = Fault.line
         if (this.fault !== undefined) break
@@ -258,8 +258,8 @@ export class HeaptrackDecoder extends LineDecoder {
           others.tick(batch, i++)
           continue
         }
-        if (op === Operation.time && others.isLater(first[lo] as number, first[hi] as number)) {
-          others.setTime((first[hi] as number) * WORD + (first[lo] as number))
+        if (op === Operation.time && others.isLater(first[lo], first[hi])) {
+          others.setTime(first[hi] * WORD + first[lo])
           others.isUnsaid = true
           row++
           continue
@@ -271,8 +271,8 @@ export class HeaptrackDecoder extends LineDecoder {
         }
       }
       others.isUnsaid = false
-      times[to] = time[LO] as number
-      times[toHi] = time[HI] as number
+      times[to] = time[LO]
+      times[toHi] = time[HI]
       i++
       row++
     }

@@ -63,17 +63,16 @@ export class Definitions {
   /** A node of the tree: `t`. @returns its fault */
   node(first: Uint32Array, second: Uint32Array, row: number): string | undefined {
     const { tables } = this
-    const lo = first[2 * row + LO] as number
-    const hi = first[2 * row + HI] as number
-    const parent = second[2 * row + LO] as number
-    if (!tables.hasNode(parent, second[2 * row + HI] as number)) return Fault.node
+    const lo = first[2 * row + LO]
+    const hi = first[2 * row + HI]
+    const parent = second[2 * row + LO]
+    if (!tables.hasNode(parent, second[2 * row + HI])) return Fault.node
     let entry = lo
     if (this.raw) {
       entry = tables.entryAt(lo, hi)
       if (entry === 0) {
         const { name, base } = this.modules.at(lo, hi)
-        if (tables.addEntry(lo, hi, [name, base[0] as number, base[1] as number], name === 0 ? 0 : 3))
-          return Fault.entries
+        if (tables.addEntry(lo, hi, [name, base[0], base[1]], name === 0 ? 0 : 3)) return Fault.entries
         tables.setEntryAt(lo, hi)
         entry = tables.entries
       }
@@ -87,9 +86,9 @@ export class Definitions {
 
   /** An info, which blocks share: `a`. @returns its fault */
   info(first: Uint32Array, second: Uint32Array, row: number): string | undefined {
-    const node = second[2 * row + LO] as number
-    if (!this.tables.hasNode(node, second[2 * row + HI] as number)) return Fault.node
-    if (this.tables.addInfo(first[2 * row + LO] as number, first[2 * row + HI] as number, node)) return Fault.nodes
+    const node = second[2 * row + LO]
+    if (!this.tables.hasNode(node, second[2 * row + HI])) return Fault.node
+    if (this.tables.addInfo(first[2 * row + LO], first[2 * row + HI], node)) return Fault.nodes
     this.pending.info()
     return undefined
   }
@@ -129,7 +128,7 @@ export class Definitions {
     while (n > 1 && n % 3 !== 1) this.numbers[n++] = 0
     for (let i = 0; i < n; i++) {
       const isLine = i > 0 && i % 3 === 0
-      if (!isLine && (this.numbers[i] as number) > tables.strings.size) this.fault = Fault.names
+      if (!isLine && this.numbers[i] > tables.strings.size) this.fault = Fault.names
     }
     if (this.fault !== undefined) return true
     if (tables.addEntry(address.lo, address.hi, this.numbers, n)) this.fault = Fault.entries
@@ -141,7 +140,7 @@ export class Definitions {
   remark(line: Uint8Array): boolean {
     if (line.length === 0 || line[0] === 0x23) return true
     if (this.raw && line[0] === LETTER_M) return this.module(line)
-    return REMARKS.includes(String.fromCharCode(line[0] as number))
+    return REMARKS.includes(String.fromCharCode(line[0]))
   }
 
   /** `m NAME BASE (ADDRESS SIZE)*`, or `m -`: no modules */
@@ -170,7 +169,7 @@ export class Definitions {
     const string = this.moduleName(text, line, name)
     if (string === undefined) return false
     if (parts.length > 0) this.tables.newModules()
-    for (let i = 0; i < parts.length; i += 2) this.modules.add(string, base, parts[i] as bigint, parts[i + 1] as bigint)
+    for (let i = 0; i < parts.length; i += 2) this.modules.add(string, base, parts[i], parts[i + 1])
     return true
   }
 

@@ -160,11 +160,11 @@ export class HeaptrackEncoder extends LineEncoder {
       case ALLOC:
       case EXISTING:
         if (batch.kind[i] === EXISTING) this.losses.countEvent('existing blocks, written as allocs', batch, i)
-        if (((batch.mask[i] as number) & HAS_ADDRESS) === 0) this.losses.countEvent(Loss.nowhere, batch, i)
+        if ((batch.mask[i] & HAS_ADDRESS) === 0) this.losses.countEvent(Loss.nowhere, batch, i)
         else this.alloc(batch, i, batch.address)
         break
       case FREE:
-        if (((batch.mask[i] as number) & HAS_ADDRESS) === 0) this.losses.countEvent(Loss.freeNowhere, batch, i)
+        if ((batch.mask[i] & HAS_ADDRESS) === 0) this.losses.countEvent(Loss.freeNowhere, batch, i)
         else this.free(batch, i, batch.address)
         break
       case REALLOC:
@@ -182,7 +182,7 @@ export class HeaptrackEncoder extends LineEncoder {
   private realloc(batch: EventBatch, i: number): void {
     const { parts, reason } = reallocParts(batch, i)
     this.losses.countEvent(reason, batch, i)
-    const mask = batch.mask[i] as number
+    const mask = batch.mask[i]
     // A block that stayed where it was may have one address only.
     const known = (mask & HAS_ADDRESS) !== 0 && !isZero(batch.address, i)
     const oldKnown = (mask & HAS_OLD_ADDRESS) !== 0 && !isZero(batch.oldAddress, i)
@@ -195,15 +195,15 @@ export class HeaptrackEncoder extends LineEncoder {
 
   private alloc(batch: EventBatch, i: number, { words }: U64Column): void {
     const { raw } = this.layout
-    const lo = words[2 * i + LO] as number
-    const hi = words[2 * i + HI] as number
+    const lo = words[2 * i + LO]
+    const hi = words[2 * i + HI]
     if (!raw && (lo | hi) === 0) {
       this.losses.countEvent(Loss.failed, batch, i)
       return
     }
-    const isSized = ((batch.mask[i] as number) & HAS_SIZE) !== 0
-    const sizeLo = isSized ? (batch.size.words[2 * i + LO] as number) : 0
-    const sizeHi = isSized ? (batch.size.words[2 * i + HI] as number) : 0
+    const isSized = (batch.mask[i] & HAS_SIZE) !== 0
+    const sizeLo = isSized ? batch.size.words[2 * i + LO] : 0
+    const sizeHi = isSized ? batch.size.words[2 * i + HI] : 0
     this.checkStack(batch, i)
     if (raw) {
       this.clock.at(batch, i)
@@ -232,8 +232,8 @@ export class HeaptrackEncoder extends LineEncoder {
   }
 
   private free(batch: EventBatch, i: number, { words }: U64Column): void {
-    const lo = words[2 * i + LO] as number
-    const hi = words[2 * i + HI] as number
+    const lo = words[2 * i + LO]
+    const hi = words[2 * i + HI]
     if (this.layout.raw) {
       this.clock.at(batch, i)
       this.begins(MINUS, lo, hi)
@@ -245,7 +245,7 @@ export class HeaptrackEncoder extends LineEncoder {
       this.losses.countEvent((lo | hi) === 0 ? Loss.null : Loss.unknown, batch, i)
       return
     }
-    const info = this.live.values[slot] as number
+    const info = this.live.values[slot]
     if (this.own && !this.blocks.isNewest(info, lo, hi)) this.losses.countEvent(Loss.address, batch, i)
     this.clock.at(batch, i)
     this.blocks.free(info)
@@ -256,21 +256,21 @@ export class HeaptrackEncoder extends LineEncoder {
 
   /** Counts what changes in the stack or place of an event. */
   private checkStack(batch: EventBatch, i: number): void {
-    const mask = batch.mask[i] as number
+    const mask = batch.mask[i]
     if ((mask & PLACE) !== 0) this.losses.countEvent((mask & HAS_STACK) !== 0 ? Loss.beside : Loss.place, batch, i)
   }
 
   /** The node of an event's stack, defined if it is new. */
   private nodeOf(batch: EventBatch, i: number): number {
-    const mask = batch.mask[i] as number
+    const mask = batch.mask[i]
     if ((mask & HAS_STACK) === 0) {
       if ((mask & PLACE) === 0) return 0
       const node = this.written.nodeOf(placeFrame(batch, i))
       if ((node & CUT) !== 0) this.losses.countEvent(Loss.deep, batch, i)
       return node >>> NODE_SHIFT
     }
-    const list = batch.stack[i] as number
-    let node = this.nodes[list] as number
+    const list = batch.stack[i]
+    let node = this.nodes[list]
     if (node < 0) {
       const frames = batch.strings.list(list)
       const found = this.written.node(frames)
@@ -284,11 +284,11 @@ export class HeaptrackEncoder extends LineEncoder {
 
   /** @returns whether the line may be a definition */
   private comment(batch: EventBatch, i: number): boolean {
-    if (((batch.mask[i] as number) & FieldBit.text) === 0) {
+    if ((batch.mask[i] & FieldBit.text) === 0) {
       this.losses.countEvent(Loss.textless, batch, i)
       return false
     }
-    const text = batch.strings.view(batch.text[i] as number)
+    const text = batch.strings.view(batch.text[i])
     const isPlain = text.length === 0 || text[0] === HASH[0]
     if (text.length > MAX_LINE - HASH.length || text.includes(LF)) {
       this.losses.countEvent(Loss.misread, batch, i)
@@ -296,7 +296,7 @@ export class HeaptrackEncoder extends LineEncoder {
     }
     if (!isPlain && !this.own) this.losses.countEvent(Loss.comment, batch, i)
     // Directly after the head, it would be read as part of that.
-    const isOfHead = this.isHead && HEAD.has(text[0] as number) && text[1] === SPACE
+    const isOfHead = this.isHead && HEAD.has(text[0]) && text[1] === SPACE
     if (!isPlain && this.own && (isOfHead || !this.written.apply(text))) {
       this.losses.countEvent(Loss.misread, batch, i)
       return false
@@ -306,11 +306,11 @@ export class HeaptrackEncoder extends LineEncoder {
     this.sink.append(text)
     this.sink.reserve(1)
     this.sink.bytes[this.sink.pos++] = LF
-    return !isPlain && this.own && DEFINITIONS.has(text[0] as number) && text[1] === SPACE
+    return !isPlain && this.own && DEFINITIONS.has(text[0]) && text[1] === SPACE
   }
 
   private other(batch: EventBatch, i: number): void {
-    const mask = batch.mask[i] as number
+    const mask = batch.mask[i]
     const code = this.own && (mask & FieldBit.code) !== 0 ? batch.code[i] : undefined
     if (code === Code.time) {
       if ((mask & FieldBit.present) !== 0) this.losses.countEvent('resident bytes of a time', batch, i)
@@ -321,7 +321,7 @@ export class HeaptrackEncoder extends LineEncoder {
       this.losses.countEvent(Loss.other, batch, i)
       return
     }
-    const bytes = batch.present.values[i] as bigint
+    const bytes = batch.present.values[i]
     const size = BigInt(this.layout.pageSize ?? DEFAULT_PAGE_SIZE)
     const pages = size === 0n ? 0n : bytes / size
     if (pages * size !== bytes) this.losses.countEvent(Loss.pages, batch, i)

@@ -36,7 +36,7 @@ export class FrameNumbers {
 
   /** The number of a string of the batch. */
   ofString(id: number): number {
-    const known = this.known[id] as number
+    const known = this.known[id]
     if (known !== UNKNOWN) return known
     return (this.known[id] = this.of((this.strings as StringTable).text(id)))
   }

@@ -46,7 +46,7 @@ export function readHead(bytes: Uint8Array, start: number, end: number, isAll: b
   if (version !== undefined && version > NEWEST) return 'newer'
   let layout: HeaptrackLayout = {
     raw: false,
-    heaptrack: versionText(parseInt(said[1] as string, 16)),
+    heaptrack: versionText(parseInt(said[1], 16)),
     ...(version !== undefined && { version }),
   }
   let lines = 1
@@ -54,7 +54,7 @@ export function readHead(bytes: Uint8Array, start: number, end: number, isAll: b
   let before = -1
   for (; at < end; lines++) {
     const line = lineAt(bytes, at, end)
-    const place = ORDER.indexOf(String.fromCharCode(bytes[at] as number))
+    const place = ORDER.indexOf(String.fromCharCode(bytes[at]))
     if (place <= before || bytes[at + 1] !== SPACE) break
     const part = partOf(bytes, line, version ?? 1)
     if (part === undefined) break
@@ -106,7 +106,7 @@ function partOf(bytes: Uint8Array, line: Span, version: number): Partial<Heaptra
 function isRaw(bytes: Uint8Array, start: number, end: number): boolean | undefined {
   for (let at = start; at < end && at < start + LOOK_AHEAD; at = lineAt(bytes, at, end).end + 1) {
     if (bytes[at + 1] !== SPACE) continue
-    const letter = String.fromCharCode(bytes[at] as number)
+    const letter = String.fromCharCode(bytes[at])
     if (letter === 'm') return true
     if ('sia'.includes(letter)) return false
     if (letter === '+') return bytes.subarray(at + 2, lineAt(bytes, at, end).end).includes(SPACE)

@@ -58,8 +58,8 @@ export class InfoBlocks {
       return count
     }
     for (let n = 0; n < count; n++) {
-      numbers[i + n] = infos[row + n] as number
-      kind[i + n] = kinds[row + n] as number
+      numbers[i + n] = infos[row + n]
+      kind[i + n] = kinds[row + n]
       mask[i + n] = TIME
     }
     return count
@@ -72,7 +72,7 @@ export class InfoBlocks {
 
   /** Allocates a block at event i. @returns false if no more can be counted */
   allocate(info: number, i: number): boolean {
-    const live = Math.max(1, this.lives[info] as number)
+    const live = Math.max(1, this.lives[info])
     if (live === MOST_LIVES) return false
     this.lives[info] = live + 1
     this.numbers[i] = info + 1
@@ -82,7 +82,7 @@ export class InfoBlocks {
 
   /** Frees a block at event i. @returns whether there is one */
   free(info: number, i: number): boolean {
-    const live = this.lives[info] as number
+    const live = this.lives[info]
     if (live <= 1) return false
     this.lives[info] = live - 1
     this.numbers[i] = info + 1

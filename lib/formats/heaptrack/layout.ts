@@ -117,7 +117,7 @@ export function hexAt(bytes: Uint8Array, p: number, end: number): { value: numbe
   let value = 0
   let next = p
   for (; next < end && next < p + 8; next++) {
-    const c = bytes[next] as number
+    const c = bytes[next]
     const digit = c >= 0x30 && c <= 0x39 ? c - 0x30 : c >= 0x61 && c <= 0x66 ? c - 0x57 : -1
     if (digit < 0) break
     value = value * 16 + digit

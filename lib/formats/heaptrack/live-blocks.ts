@@ -34,7 +34,7 @@ export class LiveBlocks {
 
   /** Whether this is the address of the newest live block of an info. */
   isNewest(info: number, lo: number, hi: number): boolean {
-    const block = this.newest[info] as number
+    const block = this.newest[info]
     return this.blocks[3 * block] === lo && this.blocks[3 * block + 1] === hi
   }
 
@@ -53,12 +53,12 @@ export class LiveBlocks {
       block = ++this.used
       if (3 * block + 2 >= this.blocks.length) this.blocks = grown(this.blocks, 3 * block + 3)
     } else {
-      this.spare = this.blocks[3 * block + 2] as number
+      this.spare = this.blocks[3 * block + 2]
     }
     const { blocks } = this
-    blocks[3 * block] = address[LO] as number
-    blocks[3 * block + 1] = address[HI] as number
-    blocks[3 * block + 2] = this.newest[info] as number
+    blocks[3 * block] = address[LO]
+    blocks[3 * block + 1] = address[HI]
+    blocks[3 * block + 2] = this.newest[info]
     this.newest[info] = block
     return true
   }
@@ -66,11 +66,11 @@ export class LiveBlocks {
   /** Frees the newest live block of an info. @returns whether there is one */
   free(info: number): boolean {
     const { address, blocks, newest } = this
-    const block = info < newest.length ? (newest[info] as number) : 0
+    const block = info < newest.length ? newest[info] : 0
     if (block === 0) return false
-    newest[info] = blocks[3 * block + 2] as number
-    address[LO] = blocks[3 * block] as number
-    address[HI] = blocks[3 * block + 1] as number
+    newest[info] = blocks[3 * block + 2]
+    address[LO] = blocks[3 * block]
+    address[HI] = blocks[3 * block + 1]
     blocks[3 * block + 2] = this.spare
     this.spare = block
     return true

@@ -56,7 +56,7 @@ export class Modules {
     let to = segments.length
     while (from < to) {
       const middle = (from + to) >> 1
-      if ((segments[middle] as Segment).start <= address) from = middle + 1
+      if (segments[middle].start <= address) from = middle + 1
       else to = middle
     }
     return from
@@ -65,7 +65,7 @@ export class Modules {
 
 /** A 64-bit number of two words. */
 export function u64(words: ArrayLike<number>, at: number): bigint {
-  const lo = words[at + LO] as number
-  const hi = words[at + HI] as number
+  const lo = words[at + LO]
+  const hi = words[at + HI]
   return hi === 0 ? BigInt(lo) : BigInt(hi) * BigInt(WORD) + BigInt(lo)
 }

@@ -23,8 +23,8 @@ export class OtherEvents {
 
   /** Sets the time of events `from` to `to`. */
   fillTimes(times: Uint32Array, from: number, to: number): void {
-    const lo = this.time[LO] as number
-    const hi = this.time[HI] as number
+    const lo = this.time[LO]
+    const hi = this.time[HI]
     for (let i = from; i < to; i++) {
       times[2 * i + LO] = lo
       times[2 * i + HI] = hi
@@ -50,8 +50,8 @@ export class OtherEvents {
     batch.kind[i] = OTHER
     batch.mask[i] = TICK
     batch.code[i] = Code.time
-    batch.time.words[2 * i + LO] = this.time[LO] as number
-    batch.time.words[2 * i + HI] = this.time[HI] as number
+    batch.time.words[2 * i + LO] = this.time[LO]
+    batch.time.words[2 * i + HI] = this.time[HI]
   }
 
   /**
@@ -62,7 +62,7 @@ export class OtherEvents {
     batch.addColumns(RARE)
     batch.kind[i] = OTHER
     if (operation[row] === Operation.time) {
-      const value = (first[2 * row + HI] as number) * WORD + (first[2 * row + LO] as number)
+      const value = first[2 * row + HI] * WORD + first[2 * row + LO]
       if (value !== this.milliseconds) return false
       this.tick(batch, i)
       return true
@@ -82,7 +82,7 @@ export class OtherEvents {
     batch.kind[i] = COMMENT
     batch.mask[i] = REMARK
     batch.text[i] = batch.strings.intern(line)
-    batch.time.words[2 * i + LO] = this.time[LO] as number
-    batch.time.words[2 * i + HI] = this.time[HI] as number
+    batch.time.words[2 * i + LO] = this.time[LO]
+    batch.time.words[2 * i + HI] = this.time[HI]
   }
 }

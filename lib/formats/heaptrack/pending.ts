@@ -54,8 +54,8 @@ export class Pending {
   node(): void {
     const { tables } = this
     const { nodes } = tables
-    const entry = tables.nodeEntry[nodes] as number
-    const parent = tables.nodeParent[nodes] as number
+    const entry = tables.nodeEntry[nodes]
+    const parent = tables.nodeParent[nodes]
     let group = this.tail
     if (!this.isRaw && group > this.dueEnd) {
       const kind = this.kinds[group - 1]
@@ -75,7 +75,7 @@ export class Pending {
   /** Adds the last info of the table. */
   info(): void {
     const { infos, infoNode } = this.tables
-    if (!this.isLast(Definition.node, infoNode[infos - 1] as number)) this.flushTo(this.tail)
+    if (!this.isLast(Definition.node, infoNode[infos - 1])) this.flushTo(this.tail)
     this.push(Definition.info, infos - 1)
   }
 
@@ -88,8 +88,8 @@ export class Pending {
 
   /** Removes the first definition that is due, and gives its line, which is valid until the next call. */
   next(): Uint8Array {
-    const kind = this.kinds[this.head] as number
-    const number = this.numbers[this.head++] as number
+    const kind = this.kinds[this.head]
+    const number = this.numbers[this.head++]
     this.count()
     return this.lineOf(kind, number)
   }
@@ -142,11 +142,11 @@ export class Pending {
     const first = table.size - strings + 1
     // The entry's strings among them, each once, in the entry's order.
     const own: number[] = []
-    const at = entryNames[entries] as number
-    const end = entryNames[entries + 1] as number
+    const at = entryNames[entries]
+    const end = entryNames[entries + 1]
     for (let p = at; p < end && own.length <= strings; p++) {
       const isLine = p > at && (p - at) % 3 === 0
-      const name = names[p] as number
+      const name = names[p]
       if (!isLine && name >= first && !own.includes(name)) own.push(name)
     }
     let count = 0
@@ -167,14 +167,13 @@ export class Pending {
       return start + bytes.length
     }
     if (kind === Definition.node) {
-      const entry = tables.nodeEntry[number] as number
-      const parent = tables.nodeParent[number] as number
+      const entry = tables.nodeEntry[number]
+      const parent = tables.nodeParent[number]
       return this.isRaw
         ? this.numbersText('t', [parent], tables.entryAddress, 2 * entry)
         : this.numbersText('t', [entry, parent])
     }
-    if (kind === Definition.info)
-      return this.numbersText('a', [tables.infoNode[number] as number], tables.infoSize, 2 * number)
+    if (kind === Definition.info) return this.numbersText('a', [tables.infoNode[number]], tables.infoSize, 2 * number)
     const { entryNames, names, entryAddress } = tables
     const all = names.subarray(entryNames[number], entryNames[number + 1])
     // Without a file, nothing follows the function.
@@ -190,11 +189,11 @@ export class Pending {
     let p = 1
     if (words !== undefined) {
       line[p++] = SPACE
-      p = writeHex(line, p, words[at + LO] as number, words[at + HI] as number)
+      p = writeHex(line, p, words[at + LO], words[at + HI])
     }
     for (let i = 0; i < others.length; i++) {
       line[p++] = SPACE
-      p = writeHex(line, p, others[i] as number, 0)
+      p = writeHex(line, p, others[i], 0)
     }
     return p
   }

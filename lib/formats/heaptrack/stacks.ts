@@ -76,7 +76,7 @@ export class Stacks {
   /** The list of the stack whose innermost frame is a node other than 0, `TOO_LONG` or `FULL`. */
   list(node: number): number {
     if (this.coverBatch[node] === this.batch) {
-      const list = this.cover[node] as number
+      const list = this.cover[node]
       if (this.strings.nodeOf(list) === node) return list
     }
     return this.isBrief && this.given[node] === 1 ? this.briefList(node) : this.newList(node)
@@ -84,7 +84,7 @@ export class Stacks {
 
   /** The list of a stack whose frames an earlier list has. */
   private briefList(node: number): number {
-    if (this.briefBatch[node] === this.batch) return this.brief[node] as number
+    if (this.briefBatch[node] === this.batch) return this.brief[node]
     this.briefBatch[node] = this.batch
     return (this.brief[node] = this.strings.addStack(node, NO_FRAMES, 0, 0))
   }
@@ -122,22 +122,22 @@ export class Stacks {
     let depth = 0
     let bytes = 0
     let at = node
-    for (; at !== 0 && coverBatch[at] !== batch; at = nodeParent[at] as number) {
-      const entry = nodeEntry[at] as number
-      const from = this.entryBatch[entry] === batch ? (this.entryIds[entry] as number) : this.newIds(entry)
+    for (; at !== 0 && coverBatch[at] !== batch; at = nodeParent[at]) {
+      const entry = nodeEntry[at]
+      const from = this.entryBatch[entry] === batch ? this.entryIds[entry] : this.newIds(entry)
       if (from < 0) return TOO_LONG
       const { ids } = this
-      const n = ids[from] as number
-      bytes += ids[from + 1] as number
+      const n = ids[from]
+      bytes += ids[from + 1]
       if (bytes > MAX_STACK_BYTES) return TOO_LONG
       if (depth + n > this.stack.length) this.stack = grown(this.stack, depth + n)
-      for (let i = from + 2; i < from + 2 + n; i++) this.stack[depth++] = ids[i] as number
+      for (let i = from + 2; i < from + 2 + n; i++) this.stack[depth++] = ids[i]
     }
     // The further frames are copied from the list that has them.
-    const restDepth = at === 0 ? 0 : (this.nodeDepth[at] as number)
-    if (at !== 0) bytes += this.nodeBytes[at] as number
+    const restDepth = at === 0 ? 0 : this.nodeDepth[at]
+    if (at !== 0) bytes += this.nodeBytes[at]
     if (bytes > MAX_STACK_BYTES) return TOO_LONG
-    const list = strings.addStack(node, this.stack.subarray(0, depth), cover[at] as number, restDepth)
+    const list = strings.addStack(node, this.stack.subarray(0, depth), cover[at], restDepth)
     this.setCover(node, at, list, depth + restDepth, bytes)
     if (this.isBrief) this.given[node] = 1
     return list
@@ -151,14 +151,14 @@ export class Stacks {
     coverBatch[node] = batch
     let left = depth
     let leftBytes = bytes
-    for (let at = node; at !== end; at = nodeParent[at] as number) {
+    for (let at = node; at !== end; at = nodeParent[at]) {
       cover[at] = list
       coverBatch[at] = batch
       nodeDepth[at] = left
       nodeBytes[at] = leftBytes
-      const from = entryIds[nodeEntry[at] as number] as number
-      left -= ids[from] as number
-      leftBytes -= ids[from + 1] as number
+      const from = entryIds[nodeEntry[at]]
+      left -= ids[from]
+      leftBytes -= ids[from + 1]
     }
   }
 
@@ -166,8 +166,8 @@ export class Stacks {
   private newIds(entry: number): number {
     if (this.keptFirst[entry] === 0 && !this.keep(entry)) return TOO_LONG
     const { kept, strings } = this
-    const first = (this.keptFirst[entry] as number) - 1
-    const n = this.keptCount[entry] as number
+    const first = this.keptFirst[entry] - 1
+    const n = this.keptCount[entry]
     const from = this.idsUsed
     if (from + n + 2 > this.ids.length) this.ids = grown(this.ids, from + n + 2)
     let bytes = 0
@@ -202,10 +202,10 @@ export class Stacks {
   private isTooLong(entry: number): boolean {
     const { entryNames, names, strings } = this.tables
     let bytes = 0
-    const end = this.isRaw ? (entryNames[entry] as number) : (entryNames[entry + 1] as number)
-    for (let p = (entryNames[entry] as number) + 1; p < end && bytes <= MAX_STACK_BYTES; p += 3) {
+    const end = this.isRaw ? entryNames[entry] : entryNames[entry + 1]
+    for (let p = entryNames[entry] + 1; p < end && bytes <= MAX_STACK_BYTES; p += 3) {
       for (let name = p; name < p + 2; name++) {
-        const string = names[name] as number
+        const string = names[name]
         if (string !== 0) bytes += strings.view(string - 1).length
       }
     }
@@ -217,10 +217,10 @@ export class Stacks {
     const { tables } = this
     if (entry === 0) return [{}]
     const { entryNames, names, entryAddress } = tables
-    const at = entryNames[entry] as number
-    const end = entryNames[entry + 1] as number
+    const at = entryNames[entry]
+    const end = entryNames[entry + 1]
     const value = u64(entryAddress, 2 * entry)
-    const module = this.text(names[at] as number)
+    const module = this.text(names[at])
     if (this.isRaw) {
       if (at === end) return [{ address: value }]
       return [
@@ -234,9 +234,9 @@ export class Stacks {
     const last: Frame = { ...(module !== undefined && { module }), ...(value !== BigInt(entry) && { address: value }) }
     const frames: Frame[] = []
     for (let p = at + 1; p < end; p += 3) {
-      const name = this.text(names[p] as number)
-      const file = this.text(names[p + 1] as number)
-      const line = names[p + 2] as number
+      const name = this.text(names[p])
+      const file = this.text(names[p + 1])
+      const line = names[p + 2]
       frames.push({
         ...(name !== undefined && { function: name }),
         ...(file !== undefined && { file, line }),

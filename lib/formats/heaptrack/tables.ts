@@ -79,7 +79,7 @@ export class Tables {
       this.entryAddress = grown(this.entryAddress, 2 * this.entryNames.length)
     }
     if (this.usedNames + n > this.names.length) this.names = grown(this.names, this.usedNames + n)
-    for (let i = 0; i < n; i++) this.names[this.usedNames + i] = from[i] as number
+    for (let i = 0; i < n; i++) this.names[this.usedNames + i] = from[i]
     this.entryAddress[2 * entry + LO] = lo
     this.entryAddress[2 * entry + HI] = hi
     this.entryNames[entry] = this.usedNames
@@ -91,7 +91,7 @@ export class Tables {
   /** The entry of an address in a raw file, or 0 if there is none since the modules changed. */
   entryAt(lo: number, hi: number): number {
     const slot = this.byAddress.find(lo, hi)
-    return slot < 0 ? 0 : (this.byAddress.values[slot] as number)
+    return slot < 0 ? 0 : this.byAddress.values[slot]
   }
 
   /** Registers the last entry for its address. */

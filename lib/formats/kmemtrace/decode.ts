@@ -84,7 +84,7 @@ function* begin(
       yield* cursor.more()
       continue
     }
-    const layout = found === 'bad' ? (layouts[0] as KmemtraceLayout) : found
+    const layout = found === 'bad' ? layouts[0] : found
     const ofAll = layout.layout === 'relay' ? cpu : undefined
     const reader = new RecordReader(layout, headerOf(layout, ofAll), ofAll)
     if (input.offset > 0) reader.addZeros(input.offset / coreSize(layout), 0)

@@ -82,7 +82,7 @@ export function detectLayout(
   end: number,
   ended: boolean,
 ): KmemtraceLayout | 'short' | 'bad' {
-  if (layouts.length === 1) return layouts[0] as KmemtraceLayout
+  if (layouts.length === 1) return layouts[0]
   const stop = Math.min(end, pos + WINDOW)
   const isAll = ended || stop === pos + WINDOW
   const read = (lenient: boolean) => layouts.map((layout) => readAs(layout, bytes, pos, stop, lenient))
@@ -190,7 +190,7 @@ function fitOf(
 
 /** Whether a record has event and type ids that are known. */
 function isNamed(bytes: Uint8Array, at: number): boolean {
-  return (bytes[at] as number) <= EventId.free && (bytes[at + 1] as number) < TYPES
+  return bytes[at] <= EventId.free && bytes[at + 1] < TYPES
 }
 
 function mandatorySize(layout: KmemtraceLayout, bytes: Uint8Array, at: number): number {
@@ -198,7 +198,7 @@ function mandatorySize(layout: KmemtraceLayout, bytes: Uint8Array, at: number): 
 }
 
 function sizeAt({ byteOrder }: KmemtraceLayout, bytes: Uint8Array, at: number): number {
-  const first = bytes[at + 2] as number
-  const second = bytes[at + 3] as number
+  const first = bytes[at + 2]
+  const second = bytes[at + 3]
   return byteOrder === 'little' ? first | (second << 8) : (first << 8) | second
 }

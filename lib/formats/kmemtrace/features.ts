@@ -8,8 +8,8 @@ const FEATURE_HEAD = 3
 export function areFeatures(bytes: Uint8Array, start: number, end: number, littleEndian: boolean): boolean {
   let at = start
   while (end - at >= FEATURE_HEAD) {
-    const first = bytes[at] as number
-    const second = bytes[at + 1] as number
+    const first = bytes[at]
+    const second = bytes[at + 1]
     const size = littleEndian ? first | (second << 8) : (first << 8) | second
     if (size < FEATURE_HEAD) return false
     at += size

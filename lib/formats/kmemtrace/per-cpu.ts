@@ -67,8 +67,8 @@ export class PerCpu implements BatchTransform {
     const rows = new Int32Array(count)
     let n = 0
     for (let i = 0; i < count; i++) {
-      if (kind[i] === LOST && ((mask[i] as number) & (HAS_SIZE | HAS_COUNT)) === HAS_SIZE) {
-        this.overruns += batch.size.values[i] as bigint
+      if (kind[i] === LOST && (mask[i] & (HAS_SIZE | HAS_COUNT)) === HAS_SIZE) {
+        this.overruns += batch.size.values[i]
       } else {
         rows[n++] = i
       }
@@ -82,18 +82,18 @@ export class PerCpu implements BatchTransform {
     const { count } = batch
     let revised: EventBatch | undefined
     for (let i = 0; i < count; i++) {
-      const mask = batch.mask[i] as number
+      const mask = batch.mask[i]
       const records = isNumbered ? recordsOf(batch, i) : 0
       // A realloc's first record has the event's number, and the second record the next number.
       const hasNumber = (mask & HAS_SEQUENCE) !== 0 && batch.kind[i] !== REALLOC
-      const hasCpu = (mask & HAS_CPU) !== 0 && (batch.cpu[i] as number) >= 0
+      const hasCpu = (mask & HAS_CPU) !== 0 && batch.cpu[i] >= 0
       if (!hasCpu || (records > 0 && !hasNumber)) {
         revised ??= this.revise(batch, isNumbered ? HAS_CPU | HAS_SEQUENCE : HAS_CPU)
         if (!hasCpu) revised.cpu[i] = DEFAULT_CPU
         if (records > 0 && !hasNumber) revised.sequence[i] = this.sequence + 1
         revised.mask[i] = mask | HAS_CPU | (records > 0 ? HAS_SEQUENCE : 0)
       }
-      this.sequence = hasNumber ? (batch.sequence[i] as number) : (this.sequence + records) | 0
+      this.sequence = hasNumber ? batch.sequence[i] : (this.sequence + records) | 0
     }
     return revised ?? batch
   }
@@ -134,7 +134,7 @@ export class Overruns implements BatchTransform {
 
 /** The number of numbered records for an event. */
 function recordsOf(batch: EventBatch, i: number): number {
-  const mask = batch.mask[i] as number
+  const mask = batch.mask[i]
   switch (batch.kind[i]) {
     case Kind.alloc:
     case Kind.existing:

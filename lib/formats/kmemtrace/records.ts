@@ -142,8 +142,8 @@ export class RecordReader {
     const { little, core, alloc } = this
     const { bytes, pos: start, end } = input
     if (end - start < HEAD) return false
-    const event = bytes[start] as number
-    const type = bytes[start + 1] as number
+    const event = bytes[start]
+    const type = bytes[start + 1]
     const length = view.getUint16(start + 2, little)
     const mandatory = event === ALLOC ? alloc : core
     if (length < mandatory) {
@@ -171,7 +171,7 @@ export class RecordReader {
       batch.code[i] = event | (type << 8)
       fields |= HAS_CODE
     } else {
-      batch.api[i] = (event === ALLOC ? ALLOC_APIS : FREE_APIS)[type] as number
+      batch.api[i] = (event === ALLOC ? ALLOC_APIS : FREE_APIS)[type]
       fields |= HAS_API
     }
     if (length > mandatory) {
@@ -217,7 +217,7 @@ export class RecordReader {
     batch.elements.words[2 * i + LO] = this.zeros
     batch.elements.words[2 * i + HI] = Math.floor(this.zeros / WORD)
     batch.mask[i] = HAS_COUNT | (this.shared & (this.timed ? 0 : FieldBit.cpu))
-    this.fields |= batch.mask[i] as number
+    this.fields |= batch.mask[i]
     this.zeros = 0
   }
 }

@@ -204,7 +204,7 @@ export class RecordWriter {
     let start = this.pos
     let r = this.record
     while (r < count && start < OUTPUT_BYTES) {
-      const row = rows[r] as number
+      const row = rows[r]
       if (row < 0) {
         this.zeros = zerosOf(batch, -1 - row)
         this.pos = start
@@ -213,18 +213,18 @@ export class RecordWriter {
         r++
         continue
       }
-      const id = ids[r] as number
-      const fields = masks[r] as number
+      const id = ids[r]
+      const fields = masks[r]
       const lo = 2 * row + LO
       const hi = 2 * row + HI
       bytes[start] = id
       bytes[start + 1] = id >>> 8
       if (timed) {
-        view.setInt32(start + 4, (fields & HAS_CPU) !== 0 ? (cpu[row] as number) : (this.cpu ?? 0), little)
+        view.setInt32(start + 4, (fields & HAS_CPU) !== 0 ? cpu[row] : (this.cpu ?? 0), little)
         if ((fields & HAS_TIME) !== 0) this.writeTime(batch, row, start + 8)
         else bytes.fill(0, start + 8, start + 16)
       } else {
-        last = (fields & HAS_SEQUENCE) !== 0 ? (sequence[row] as number) : (last + 1) | 0
+        last = (fields & HAS_SEQUENCE) !== 0 ? sequence[row] : (last + 1) | 0
         view.setInt32(start + 4, last, little)
       }
       const known = (fields & HAS_CALL_SITE) !== 0 ? ALL : 0
@@ -232,14 +232,14 @@ export class RecordWriter {
       const somewhere = (fields & (HAS_ADDRESS | HAS_OLD_ADDRESS)) !== 0 ? ALL : 0
       let p = start + siteAt
       if (wide) {
-        view.setInt32(p + low, (callSite[lo] as number) & known, little)
-        view.setInt32(p + high, (callSite[hi] as number) & known, little)
-        view.setInt32(p + 8 + low, (from[lo] as number) & somewhere, little)
-        view.setInt32(p + 8 + high, (from[hi] as number) & somewhere, little)
+        view.setInt32(p + low, callSite[lo] & known, little)
+        view.setInt32(p + high, callSite[hi] & known, little)
+        view.setInt32(p + 8 + low, from[lo] & somewhere, little)
+        view.setInt32(p + 8 + high, from[hi] & somewhere, little)
         p += 16
       } else {
-        view.setInt32(p, (callSite[lo] as number) & known, little)
-        view.setInt32(p + 4, (from[lo] as number) & somewhere, little)
+        view.setInt32(p, callSite[lo] & known, little)
+        view.setInt32(p + 4, from[lo] & somewhere, little)
         p += 8
       }
       if ((id & 0xff) === ALLOC) {
@@ -249,23 +249,23 @@ export class RecordWriter {
         const room = measured ? usable : size
         const roomy = measured ? ALL : sized
         if (wide) {
-          view.setInt32(p + low, (size[lo] as number) & sized, little)
-          view.setInt32(p + high, (size[hi] as number) & sized, little)
-          view.setInt32(p + 8 + low, (room[lo] as number) & roomy, little)
-          view.setInt32(p + 8 + high, (room[hi] as number) & roomy, little)
+          view.setInt32(p + low, size[lo] & sized, little)
+          view.setInt32(p + high, size[hi] & sized, little)
+          view.setInt32(p + 8 + low, room[lo] & roomy, little)
+          view.setInt32(p + 8 + high, room[hi] & roomy, little)
           p += 16
         } else {
-          view.setInt32(p, (size[lo] as number) & sized, little)
-          view.setInt32(p + 4, (room[lo] as number) & roomy, little)
+          view.setInt32(p, size[lo] & sized, little)
+          view.setInt32(p + 4, room[lo] & roomy, little)
           p += 8
         }
-        view.setInt32(p, (gfpFlags[row] as number) & ((fields & HAS_GFP_FLAGS) !== 0 ? ALL : 0), little)
+        view.setInt32(p, gfpFlags[row] & ((fields & HAS_GFP_FLAGS) !== 0 ? ALL : 0), little)
         // All bits set is -1: on the node of the CPU that allocates.
-        view.setInt32(p + 4, (node[row] as number) | ((fields & HAS_NODE) !== 0 ? 0 : ALL), little)
+        view.setInt32(p + 4, node[row] | ((fields & HAS_NODE) !== 0 ? 0 : ALL), little)
         p += 8
       }
       if ((fields & HAS_ATTRIBUTES) !== 0) {
-        const attributes = batch.strings.view(batch.attributes[row] as number)
+        const attributes = batch.strings.view(batch.attributes[row])
         bytes.set(attributes, p)
         p += attributes.length
       }
@@ -301,8 +301,8 @@ export class RecordWriter {
   /** Writes an event's time in nanoseconds. */
   private writeTime(batch: EventBatch, row: number, p: number): void {
     const { view, little } = this
-    let lo = batch.time.words[2 * row + LO] as number
-    let hi = batch.time.words[2 * row + HI] as number
+    let lo = batch.time.words[2 * row + LO]
+    let hi = batch.time.words[2 * row + HI]
     if (batch.header.timeUnit === 'us') {
       const thousand = lo * 1000
       lo = thousand >>> 0

@@ -259,8 +259,7 @@ export class MtrcEncoder implements Encoder {
     for (; notes !== 0; notes &= notes - 1) {
       const note = notes & -notes
       const reason =
-        NOTES[note] ??
-        unfitness(batch.strings.view((note === Note.UNFIT_FUNCTION ? batch.function : batch.file)[i] as number))
+        NOTES[note] ?? unfitness(batch.strings.view((note === Note.UNFIT_FUNCTION ? batch.function : batch.file)[i]))
       this.losses.countEvent(reason as string, batch, i)
     }
     run.setWritten(written)

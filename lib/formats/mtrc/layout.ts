@@ -127,7 +127,7 @@ function readVersion(
   let version = 0
   for (let i = 0; i < wordSize + longSize; i++) {
     if (pos + i >= end) return 'short'
-    const byte = bytes[pos + i] as number
+    const byte = bytes[pos + i]
     if (i < wordSize) {
       const one = byteOrder === 'little' ? i === 0 : i === wordSize - 1
       if (byte !== (one ? 1 : 0)) return 'bad'

@@ -177,7 +177,7 @@ export class NdjsonDecoder extends LineDecoder {
     try {
       events.count = this.count
       events.push(event)
-      this.fields |= events.mask[this.count] as number
+      this.fields |= events.mask[this.count]
       this.count++
       return true
     } catch (error) {

@@ -135,7 +135,7 @@ function writeTexts(run: NdjsonKernel): void {
   const { buffer } = run.memory
   const view = new DataView(buffer)
   const bytes = new Uint8Array(buffer)
-  const at = (name: string) => ((run as unknown as Readonly<Record<string, Global>>)[name] as Global).value
+  const at = (name: string) => (run as unknown as Readonly<Record<string, Global>>)[name].value
   const table = (name: string, texts: readonly string[], word: (text: string) => string) => {
     const slots = bytes.subarray(at(`${name}_SLOTS`)).subarray(0, Layout.SLOTS)
     texts.forEach((text, code) => {
@@ -162,11 +162,11 @@ function writeTexts(run: NdjsonKernel): void {
   FIELDS.forEach((_, f) => {
     const address = at('FIELD_TEXTS') + Layout.TEXT_BYTES * f
     const spaced = address + Layout.TEXT_BYTES * Layout.SPACED
-    const text = (KEYS[f] as string).replace(',', ', ').replace(':', ': ')
+    const text = KEYS[f].replace(',', ', ').replace(':', ': ')
     if (text.length <= Layout.MASK_AT) writeText(text, spaced)
     else bytes[spaced + Layout.MASK_AT] = 0xff
     for (const place of [address, spaced]) {
-      view.setUint32(place + Layout.TYPE_AT, FIELD_TYPE[f] as number, true)
+      view.setUint32(place + Layout.TYPE_AT, FIELD_TYPE[f], true)
       view.setUint32(place + Layout.COLUMN_AT, at(constant(columnOf(f))), true)
     }
   })

@@ -14,13 +14,8 @@ export function unpack(
   let at = Math.floor(first / 8)
   let bit = first % 8
   for (let i = from; i < from + count; i++) {
-    let value =
-      ((bytes[at] as number) |
-        ((bytes[at + 1] as number) << 8) |
-        ((bytes[at + 2] as number) << 16) |
-        ((bytes[at + 3] as number) << 24)) >>>
-      bit
-    if (bit + width > 32) value |= (bytes[at + 4] as number) << (32 - bit)
+    let value = (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> bit
+    if (bit + width > 32) value |= bytes[at + 4] << (32 - bit)
     target[i] = value & mask
     bit += width
     at += bit >>> 3

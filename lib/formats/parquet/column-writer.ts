@@ -69,7 +69,7 @@ export class ColumnWriter {
       let at = this.definition.extend(count)
       const { bytes } = this.definition
       for (let i = 0; i < count; i++) {
-        const has = ((mask[i] as number) & bit) === 0 ? 0 : 1
+        const has = (mask[i] & bit) === 0 ? 0 : 1
         bytes[at++] = has
         present -= 1 - has
       }
@@ -81,22 +81,22 @@ export class ColumnWriter {
   private addValues(rows: TableRows, present: number, bit: number): void {
     const { count, mask, strings } = rows
     const values = rows.values(this.column)
-    const has = (i: number) => bit === 0 || ((mask[i] as number) & bit) !== 0
+    const has = (i: number) => bit === 0 || (mask[i] & bit) !== 0
     if (values instanceof U64Column) {
       let at = this.words.extend(2 * present)
       const { words } = this.words
       if (present === count) words.set(values.words.subarray(0, 2 * count), at)
       else {
         for (let i = 0; i < count; i++) {
-          if (((mask[i] as number) & bit) === 0) continue
-          words[at++] = values.words[2 * i] as number
-          words[at++] = values.words[2 * i + 1] as number
+          if ((mask[i] & bit) === 0) continue
+          words[at++] = values.words[2 * i]
+          words[at++] = values.words[2 * i + 1]
         }
       }
     } else if (this.column.type === 'bytes') {
       for (let i = 0; i < count; i++) {
         if (!has(i)) continue
-        const bytes = strings.view(values[i] as number)
+        const bytes = strings.view(values[i])
         const at = this.bytes.extend(4 + bytes.length)
         this.bytes.bytes.set(plainStrings(bytes, Uint32Array.of(0, bytes.length)), at)
       }
@@ -106,9 +106,9 @@ export class ColumnWriter {
       if (this.column.type === 'name') {
         const { dictionary } = this
         dictionary.use(strings)
-        for (let i = 0; i < count; i++) if (has(i)) words[at++] = dictionary.index(values[i] as number)
+        for (let i = 0; i < count; i++) if (has(i)) words[at++] = dictionary.index(values[i])
       } else {
-        for (let i = 0; i < count; i++) if (has(i)) words[at++] = values[i] as number
+        for (let i = 0; i < count; i++) if (has(i)) words[at++] = values[i]
       }
     }
   }
@@ -121,10 +121,10 @@ export class ColumnWriter {
     const { definition, repetition, dictionary } = this
     dictionary.use(strings)
     for (let i = 0; i < count; i++) {
-      const has = ((mask[i] as number) & bit) !== 0
-      const list = values[i] as number
-      const from = has ? (lists[list] as number) : 0
-      const to = has ? (lists[list + 1] as number) : 0
+      const has = (mask[i] & bit) !== 0
+      const list = values[i]
+      const from = has ? lists[list] : 0
+      const to = has ? lists[list + 1] : 0
       const items = Math.max(1, to - from)
       const at = definition.extend(items)
       repetition.extend(items)
@@ -132,7 +132,7 @@ export class ColumnWriter {
       repetition.bytes.fill(1, at, at + items)
       repetition.bytes[at] = 0
       let word = this.words.extend(to - from)
-      for (let item = from; item < to; item++) this.words.words[word++] = dictionary.index(listed[item] as number)
+      for (let item = from; item < to; item++) this.words.words[word++] = dictionary.index(listed[item])
       if (to === from) this.nulls++
     }
   }
@@ -187,7 +187,7 @@ function indices(used: Uint32Array, entries: number): Uint8Array[] {
 
 function stringsOf(names: readonly string[]): Uint8Array {
   const starts = new Uint32Array(names.length + 1)
-  names.forEach(({ length }, i) => (starts[i + 1] = (starts[i] as number) + length))
+  names.forEach(({ length }, i) => (starts[i + 1] = starts[i] + length))
   return plainStrings(Buffer.from(names.join('')), starts)
 }
 
@@ -195,8 +195,8 @@ function rangeOf({ type }: TableColumn, words: Uint32Array): readonly [Uint8Arra
   if (type === 'u64') {
     let [leastHigh, leastLow, mostHigh, mostLow] = [0xffff_ffff, 0xffff_ffff, 0, 0]
     for (let i = 0; i < words.length; i += 2) {
-      const low = words[i + LO] as number
-      const high = words[i + HI] as number
+      const low = words[i + LO]
+      const high = words[i + HI]
       if (high < leastHigh || (high === leastHigh && low < leastLow)) [leastHigh, leastLow] = [high, low]
       if (high > mostHigh || (high === mostHigh && low > mostLow)) [mostHigh, mostLow] = [high, low]
     }
@@ -204,7 +204,7 @@ function rangeOf({ type }: TableColumn, words: Uint32Array): readonly [Uint8Arra
   }
   if (type !== 'u32' && type !== 'i32') return undefined
   const values = type === 'i32' ? new Int32Array(words.buffer, words.byteOffset, words.length) : words
-  let [least, most] = [values[0] as number, values[0] as number]
+  let [least, most] = [values[0], values[0]]
   for (const value of values) {
     if (value < least) least = value
     if (value > most) most = value

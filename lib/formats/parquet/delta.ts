@@ -73,10 +73,9 @@ export class DeltaReader {
       let { lo, hi } = this
       const { leastLo, leastHi } = this
       for (let i = 0; i < n; i++, at += 2) {
-        const difference = leastLo + (low[i] as number)
+        const difference = leastLo + low[i]
         const sum = (difference >>> 0) + lo
-        hi =
-          (hi + leastHi + (high[i] as number) + (difference > 0xffff_ffff ? 1 : 0) + (sum > 0xffff_ffff ? 1 : 0)) >>> 0
+        hi = (hi + leastHi + high[i] + (difference > 0xffff_ffff ? 1 : 0) + (sum > 0xffff_ffff ? 1 : 0)) >>> 0
         lo = sum >>> 0
         target[at + LO] = lo
         target[at + HI] = hi

@@ -30,7 +30,7 @@ export class ColumnDictionary {
 
   /** The index of a string of the batch. */
   index(id: number): number {
-    const known = this.ids[id] as number
+    const known = this.ids[id]
     if (known >= 0) return known
     const index = this.names.intern((this.table as StringTable).view(id))
     this.ids[id] = index
@@ -53,8 +53,8 @@ export function plainStrings(bytes: Uint8Array, starts: Uint32Array): Uint8Array
   const out = new Uint8Array(bytes.length + 4 * count)
   const view = new DataView(out.buffer)
   for (let i = 0, at = 0; i < count; i++) {
-    const from = starts[i] as number
-    const to = starts[i + 1] as number
+    const from = starts[i]
+    const to = starts[i + 1]
     view.setUint32(at, to - from, true)
     out.set(bytes.subarray(from, to), at + 4)
     at += 4 + to - from

@@ -31,14 +31,14 @@ abstract class FlatColumn extends ColumnReader {
     else {
       rows = good(rows, () => page.definition.read(has, at, rows))
       count = 0
-      for (let i = at; i < at + rows; i++) count += has[i] as number
+      for (let i = at; i < at + rows; i++) count += has[i]
     }
     const read = count === 0 ? 0 : good(count, () => this.read(at, count))
     // The row of the first value that is not there.
     if (read < count) {
       let seen = 0
       rows = 0
-      while (seen + (has[at + rows] as number) <= read) seen += has[at + rows++] as number
+      while (seen + has[at + rows] <= read) seen += has[at + rows++]
     }
     if (read < rows) this.spread(at, rows, read)
     rows = good(rows, () => this.check(at, rows))
@@ -69,7 +69,7 @@ export class IntColumn extends FlatColumn {
   copy(target: Uint8Array | Uint32Array | Int32Array, rows: number): void {
     const { words, head } = this
     if (this.column.type === 'u64') target.set(words.subarray(2 * head, 2 * (head + rows)))
-    else for (let i = 0; i < rows; i++) target[i] = words[2 * (head + i) + LO] as number
+    else for (let i = 0; i < rows; i++) target[i] = words[2 * (head + i) + LO]
   }
 
   protected get memory(): number {
@@ -107,8 +107,8 @@ export class IntColumn extends FlatColumn {
     const { words, has } = this
     for (let i = at + rows - 1, from = at + count - 1; from < i; i--) {
       const isThere = has[i] !== 0
-      words[2 * i] = isThere ? (words[2 * from] as number) : 0
-      words[2 * i + 1] = isThere ? (words[2 * from + 1] as number) : 0
+      words[2 * i] = isThere ? words[2 * from] : 0
+      words[2 * i + 1] = isThere ? words[2 * from + 1] : 0
       if (isThere) from--
     }
   }
@@ -118,7 +118,7 @@ export class IntColumn extends FlatColumn {
     if (type === 'u64') return
     const { words, has } = this
     for (let i = at; i < at + rows; i++) {
-      const high = type === 'i32' ? ((words[2 * i + LO] as number) >> 31) >>> 0 : 0
+      const high = type === 'i32' ? (words[2 * i + LO] >> 31) >>> 0 : 0
       if (words[2 * i + HI] !== high && has[i] !== 0) throw new ParquetFault('an integer is out of range').after(i - at)
     }
   }
@@ -143,7 +143,7 @@ export class TextColumn extends FlatColumn {
     for (let i = 0; i < rows; i++) {
       own[i] = 0
       if (has[head + i] === 0) continue
-      own[i] = texts.store.idIn(table, ids[head + i] as number)
+      own[i] = texts.store.idIn(table, ids[head + i])
       if (texts.isFull(table)) return i + 1
     }
     return rows
@@ -152,7 +152,7 @@ export class TextColumn extends FlatColumn {
   copy(target: Uint8Array | Uint32Array | Int32Array, rows: number): void {
     const { head, ids, texts, own, has } = this
     if (this.column.type !== 'code') target.set(own.subarray(0, rows))
-    else for (let i = 0; i < rows; i++) target[i] = has[head + i] === 0 ? 0 : texts.code(ids[head + i] as number)
+    else for (let i = 0; i < rows; i++) target[i] = has[head + i] === 0 ? 0 : texts.code(ids[head + i])
   }
 
   protected get memory(): number {
@@ -181,15 +181,14 @@ export class TextColumn extends FlatColumn {
 
   protected spread(at: number, rows: number, count: number): void {
     const { ids, has } = this
-    for (let i = at + rows - 1, from = at + count - 1; from < i; i--)
-      ids[i] = has[i] === 0 ? 0 : (ids[from--] as number)
+    for (let i = at + rows - 1, from = at + count - 1; from < i; i--) ids[i] = has[i] === 0 ? 0 : ids[from--]
   }
 
   protected override check(at: number, rows: number): void {
     const { ids, has, texts } = this
     if (!texts.mayFault) return
     for (let i = at; i < at + rows; i++) {
-      const fault = has[i] === 0 ? undefined : texts.faultOf(ids[i] as number)
+      const fault = has[i] === 0 ? undefined : texts.faultOf(ids[i])
       if (fault !== undefined) throw new ParquetFault(fault).after(i - at)
     }
   }

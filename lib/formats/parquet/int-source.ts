@@ -70,8 +70,8 @@ class PlainInts implements IntSource {
 
   /** Makes an integer of a floating-point number. @returns whether it is one */
   private round(target: Uint32Array, i: number): boolean {
-    this.number.setUint32(0, target[2 * i + LO] as number, true)
-    this.number.setUint32(4, target[2 * i + HI] as number, true)
+    this.number.setUint32(0, target[2 * i + LO], true)
+    this.number.setUint32(4, target[2 * i + HI], true)
     const value = this.physical === Physical.float ? this.number.getFloat32(0, true) : this.number.getFloat64(0, true)
     if (!Number.isSafeInteger(value)) return false
     target[2 * i + LO] = value
@@ -82,12 +82,7 @@ class PlainInts implements IntSource {
 
 /** A word, the lowest byte first. */
 function word(bytes: Uint8Array, at: number, stride: number): number {
-  return (
-    (bytes[at] as number) |
-    ((bytes[at + stride] as number) << 8) |
-    ((bytes[at + 2 * stride] as number) << 16) |
-    ((bytes[at + 3 * stride] as number) << 24)
-  )
+  return bytes[at] | (bytes[at + stride] << 8) | (bytes[at + 2 * stride] << 16) | (bytes[at + 3 * stride] << 24)
 }
 
 /** Integers of 32 bits, which are computed with 64. */
@@ -99,8 +94,7 @@ class NarrowInts implements IntSource {
 
   read(target: Uint32Array, from: number, count: number): void {
     this.source.read(target, from, count)
-    for (let i = from; i < from + count; i++)
-      target[2 * i + HI] = this.isUnsigned ? 0 : (target[2 * i + LO] as number) >> 31
+    for (let i = from; i < from + count; i++) target[2 * i + HI] = this.isUnsigned ? 0 : target[2 * i + LO] >> 31
   }
 }
 
@@ -123,9 +117,9 @@ export class IndexedInts implements IntSource {
     const { dictionary } = this
     // Backwards, because the indices are where the integers go.
     for (let i = (fault?.good ?? count) - 1; i >= 0; i--) {
-      const id = ids[i] as number
-      target[2 * (from + i)] = dictionary[2 * id] as number
-      target[2 * (from + i) + 1] = dictionary[2 * id + 1] as number
+      const id = ids[i]
+      target[2 * (from + i)] = dictionary[2 * id]
+      target[2 * (from + i) + 1] = dictionary[2 * id + 1]
     }
     if (fault !== undefined) throw fault
   }
@@ -155,7 +149,6 @@ export class Indices {
 
   private check(target: Uint32Array, from: number, count: number): void {
     for (let i = from; i < from + count; i++)
-      if ((target[i] as number) >= this.size)
-        throw new ParquetFault('an index that its dictionary does not have').after(i - from)
+      if (target[i] >= this.size) throw new ParquetFault('an index that its dictionary does not have').after(i - from)
   }
 }

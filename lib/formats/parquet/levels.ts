@@ -16,7 +16,7 @@ export function hybrid(numbers: Uint32Array | Uint8Array, width: number): Uint8A
   let count = 0
   for (let i = 0; i < numbers.length; i++) {
     // At most 7 bits remain from earlier numbers, and no number has more than 24.
-    bits |= (numbers[i] as number) << count
+    bits |= numbers[i] << count
     count += width
     for (; count >= 8; count -= 8, bits >>>= 8) out[at++] = bits
   }

@@ -37,7 +37,7 @@ export class ListColumn extends ColumnReader {
       own[i] = 0
       if (has[head + i] === 0) continue
       const list = words.slice(starts[head + i], starts[head + i + 1])
-      for (let j = 0; j < list.length; j++) list[j] = texts.store.idIn(table, list[j] as number)
+      for (let j = 0; j < list.length; j++) list[j] = texts.store.idIn(table, list[j])
       own[i] = table.addList(list)
       items += list.length
       if (items > MANY_ITEMS || texts.isFull(table)) return i + 1
@@ -58,7 +58,7 @@ export class ListColumn extends ColumnReader {
   }
 
   protected override get isFull(): boolean {
-    const isLong = (this.starts[this.tail] as number) > MANY_ITEMS || (this.left === 0 && this.texts.isLong)
+    const isLong = this.starts[this.tail] > MANY_ITEMS || (this.left === 0 && this.texts.isLong)
     return this.tail === AHEAD || (this.rows === 0 && !this.isOpen) || (this.tail > 0 && isLong)
   }
 
@@ -74,7 +74,7 @@ export class ListColumn extends ColumnReader {
   protected override drop(): void {
     const { ids, starts } = this
     // The items of the open row remain.
-    const from = starts[this.closed] as number
+    const from = starts[this.closed]
     ids.words.copyWithin(0, from, ids.length)
     ids.length -= from
     starts[0] = 0
@@ -94,7 +94,7 @@ export class ListColumn extends ColumnReader {
     }
     const { repetition, definition, items, ids, shape } = this
     for (; this.next < this.end; this.next++) {
-      const level = definition[this.next] as number
+      const level = definition[this.next]
       if (repetition[this.next] === 0) {
         if (this.isOpen) this.close()
         if (this.tail === AHEAD) return
@@ -107,9 +107,8 @@ export class ListColumn extends ColumnReader {
       if (level < shape.item) continue
       if (level < shape.definition) throw new ParquetFault('a frame that is null')
       const at = ids.extend(1)
-      if (at - (this.starts[this.tail] as number) >= MAX_FRAMES)
-        throw new ParquetLimit(`a stack of more than ${MAX_FRAMES} frames`)
-      ids.words[at] = items[this.nextItem++] as number
+      if (at - this.starts[this.tail] >= MAX_FRAMES) throw new ParquetLimit(`a stack of more than ${MAX_FRAMES} frames`)
+      ids.words[at] = items[this.nextItem++]
     }
   }
 
@@ -122,7 +121,7 @@ export class ListColumn extends ColumnReader {
     end = this.before(end, () => page.definition.read(definition, 0, end))
     let found = 0
     for (let i = 0; i < end; i++) {
-      if ((definition[i] as number) > shape.definition) throw new ParquetFault('a level that its column does not have')
+      if (definition[i] > shape.definition) throw new ParquetFault('a level that its column does not have')
       if (definition[i] === shape.definition) found++
     }
     const read = this.before(found, () => this.texts.read(this.items, 0, found))

@@ -48,7 +48,7 @@ function plain(bytes: Uint8Array, count: number): PageTexts {
     const length = at + 4 <= bytes.length ? view.getUint32(at, true) : Infinity
     at += 4
     if (length > bytes.length - at) return cut({ bytes: out, starts }, i, LONG)
-    if (length < 32) for (let j = 0; j < length; j++) out[end + j] = bytes[at + j] as number
+    if (length < 32) for (let j = 0; j < length; j++) out[end + j] = bytes[at + j]
     else out.set(bytes.subarray(at, at + length), end)
     at += length
     starts[i + 1] = end += length
@@ -63,7 +63,7 @@ function deltaLengths(bytes: Uint8Array, count: number): PageTexts {
   const starts = new Uint32Array(count + 1)
   const strings = { bytes: bytes.slice(begin), starts }
   return lengths(bytes, count, strings, (i, length) => {
-    const end = (starts[i] as number) + length
+    const end = starts[i] + length
     if (end > strings.bytes.length) return false
     starts[i + 1] = end
     return true
@@ -77,8 +77,8 @@ function deltaTexts(bytes: Uint8Array, count: number): PageTexts {
   const out = new GrowingBytes()
   const starts = new Uint32Array(count + 1)
   const found = lengths(bytes, restStarts.length - 1, { bytes: out.bytes, starts }, (i, shared) => {
-    const before = starts[Math.max(0, i - 1)] as number
-    const from = starts[i] as number
+    const before = starts[Math.max(0, i - 1)]
+    const from = starts[i]
     if (shared > from - before) return false
     const suffix = rest.subarray(restStarts[i], restStarts[i + 1])
     const end = from + shared + suffix.length
@@ -110,7 +110,7 @@ function lengths(
     reader.read(words, 0, n)
     // Negative lengths are large ones.
     for (let j = 0; j < n; j++, i++)
-      if (words[2 * j + HI] !== 0 || !take(i, words[2 * j + LO] as number)) return cut(strings, i, LONG)
+      if (words[2 * j + HI] !== 0 || !take(i, words[2 * j + LO])) return cut(strings, i, LONG)
   }
   return { strings }
 }

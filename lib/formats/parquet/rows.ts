@@ -57,8 +57,8 @@ export function takeBatch(columns: readonly ColumnReader[], most: number, header
     }
     let any = 0
     for (let i = 0; i < count; i++) {
-      const bit = has[head + i] as number
-      masks[i] = (masks[i] as number) | (bit << f)
+      const bit = has[head + i]
+      masks[i] = masks[i] | (bit << f)
       any |= bit
     }
     return any !== 0

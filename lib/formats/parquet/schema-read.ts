@@ -87,8 +87,8 @@ export function columnsOf(elements: readonly Element[]): ColumnShape[] {
 }
 
 function shapeOf(path: readonly Element[]): ColumnShape {
-  const leaf = path[path.length - 1] as Element
-  const { name } = path[0] as Element
+  const leaf = path[path.length - 1]
+  const { name } = path[0]
   let [definition, repetition, item] = [0, 0, 0]
   let isPlain = leaf.children === 0 && leaf.physical !== undefined
   path.forEach((element, i) => {

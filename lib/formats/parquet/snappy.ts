@@ -30,7 +30,7 @@ function compressBlock(bytes: Uint8Array, out: Uint8Array, end: number): number 
   for (let at = 1; at <= last;) {
     const word = view.getUint32(at, true)
     const slot = Math.imul(word, 0x1e35_a7bd) >>> (32 - TABLE_BITS)
-    const from = table[slot] as number
+    const from = table[slot]
     table[slot] = at
     if (view.getUint32(from, true) !== word || from === at) {
       // Steps grow while nothing matches.
@@ -60,7 +60,7 @@ function writeLiteral(bytes: Uint8Array, from: number, to: number, out: Uint8Arr
     out[end++] = length - 1
     out[end++] = (length - 1) >>> 8
   }
-  if (length < 32) for (let i = from; i < to; i++) out[end++] = bytes[i] as number
+  if (length < 32) for (let i = from; i < to; i++) out[end++] = bytes[i]
   else {
     out.set(bytes.subarray(from, to), end)
     end += length

@@ -81,7 +81,7 @@ export class TextPages {
 
   /** The code that a text is the name of. */
   code(id: number): number {
-    return this.codes[id] as number
+    return this.codes[id]
   }
 
   /** Whether some text has a fault. */
@@ -103,7 +103,7 @@ export class TextPages {
     const text = (i: number) => decodeText(strings.bytes.subarray(strings.starts[i], strings.starts[i + 1]))
     if (name === 'fields') strings = fieldsOf(strings, bad)
     for (let i = 0; i < count; i++)
-      if ((strings.starts[i + 1] as number) - (strings.starts[i] as number) > MAX_TEXT)
+      if (strings.starts[i + 1] - strings.starts[i] > MAX_TEXT)
         throw new ParquetLimit(`a text of more than ${MAX_TEXT} bytes`)
     if (isDictionary) store.begin(strings)
     const first = isDictionary ? 0 : store.append(strings)
@@ -156,6 +156,6 @@ function fieldsOf({ bytes, starts }: Strings, faults: Map<number, string>): Stri
     }
   })
   const ends = new Uint32Array(starts.length)
-  texts.forEach(({ length }, i) => (ends[i + 1] = (ends[i] as number) + length))
+  texts.forEach(({ length }, i) => (ends[i + 1] = ends[i] + length))
   return { bytes: new Uint8Array(Buffer.concat(texts)), starts: ends }
 }

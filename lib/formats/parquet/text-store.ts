@@ -46,13 +46,13 @@ export class TextStore {
   append({ bytes, starts }: Strings): number {
     const first = this.count
     const count = starts.length - 1
-    const from = starts[0] as number
-    const length = (starts[count] as number) - from
+    const from = starts[0]
+    const length = starts[count] - from
     const shift = this.bytes.extend(length) - from
     this.bytes.bytes.set(bytes.subarray(from, from + length), shift + from)
     this.ends.extend(count)
     const { words } = this.ends
-    for (let i = 0; i < count; i++) words[first + i] = (starts[i + 1] as number) + shift
+    for (let i = 0; i < count; i++) words[first + i] = starts[i + 1] + shift
     return first
   }
 
@@ -76,7 +76,7 @@ export class TextStore {
   /** The id of a text in the table of a batch, to which it is added if it is not there. */
   idIn(table: StringTable, id: number): number {
     if (table !== this.table || this.stamps.length < this.count) this.use(table)
-    if (this.stamps[id] === this.stamp) return this.ids[id] as number
+    if (this.stamps[id] === this.stamp) return this.ids[id]
     this.stamps[id] = this.stamp
     return (this.ids[id] = table.intern(this.bytes.bytes, this.start(id), this.ends.words[id]))
   }
@@ -91,6 +91,6 @@ export class TextStore {
   }
 
   private start(id: number): number {
-    return id === 0 ? 0 : (this.ends.words[id - 1] as number)
+    return id === 0 ? 0 : this.ends.words[id - 1]
   }
 }

@@ -34,7 +34,7 @@ export function unsnappy(bytes: Uint8Array, length: number): Uint8Array {
       }
       count++
       if (count > bytes.length - at || count > length - end) throw corrupt()
-      if (count < 32) for (let i = 0; i < count; i++) out[end + i] = bytes[at + i] as number
+      if (count < 32) for (let i = 0; i < count; i++) out[end + i] = bytes[at + i]
       else out.set(bytes.subarray(at, at + count), end)
       at += count
       end += count
@@ -49,7 +49,7 @@ export function unsnappy(bytes: Uint8Array, length: number): Uint8Array {
     else distance = byte() + byte() * 0x100 + byte() * 0x1_0000 + byte() * 0x100_0000
     if (distance === 0 || distance > end || count > length - end) throw corrupt()
     // A copy may overlap its own output.
-    for (const to = end + count; end < to; end++) out[end] = out[end - distance] as number
+    for (const to = end + count; end < to; end++) out[end] = out[end - distance]
   }
   if (end !== length) throw corrupt()
   return out

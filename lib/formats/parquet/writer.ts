@@ -48,7 +48,7 @@ export class ParquetWriter implements TableWriter {
 
   add(rows: TableRows): void {
     let some = 0
-    for (let i = 0; i < rows.count; i++) some |= rows.mask[i] as number
+    for (let i = 0; i < rows.count; i++) some |= rows.mask[i]
     for (const writer of this.writers) writer.add(rows, some)
     this.groupRows += rows.count
     const memory = this.writers.reduce((sum, writer) => sum + writer.memory, 0)
@@ -96,7 +96,7 @@ export class ParquetWriter implements TableWriter {
     const before = this.length
     let total = 0
     const chunks = this.columns.map((column, i) => {
-      const pages = (this.writers[i] as ColumnWriter).take(this.groupRows)
+      const pages = this.writers[i].take(this.groupRows)
       const [node, bytes] = this.writeColumn(column, pages)
       total += bytes
       return node

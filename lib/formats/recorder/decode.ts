@@ -108,7 +108,7 @@ export class RecorderDecoder extends Definitions implements Decoder {
       this.malformed('the end mark does not say how the program ended', 0)
       return undefined
     }
-    const events = (numbers[4 + HI] as number) * WORD + (numbers[4 + LO] as number)
+    const events = numbers[4 + HI] * WORD + numbers[4 + LO]
     const counted = this.delivered - this.comments
     if (events !== counted) {
       this.malformed(`the end mark counts ${events} events, and not ${counted}`, 0)
@@ -142,7 +142,7 @@ export class RecorderDecoder extends Definitions implements Decoder {
     stacks.begin(batch.strings)
     let i = 0
     while (i < capacity && input.pos < end) {
-      const first = bytes[input.pos] as number
+      const first = bytes[input.pos]
       const tag = first & ~SAME_STACK
       const shape = (SHAPE_OF[tag] as number | undefined) ?? RARE
       const isBlock = shape === BLOCK
@@ -155,7 +155,7 @@ export class RecorderDecoder extends Definitions implements Decoder {
         i += events
         continue
       }
-      const count = (NUMBERS[tag] as number) - (isSame ? 1 : 0)
+      const count = NUMBERS[tag] - (isSame ? 1 : 0)
       const next = this.read(input.pos + 1, count, i)
       if (next < 0) break
       const at = 2 * i
@@ -187,8 +187,8 @@ export class RecorderDecoder extends Definitions implements Decoder {
       addDifference(address, numbers, 1)
       if (isBlock || tag === Tag.existing) {
         const size = sizes.subarray(at, at + 2)
-        size[LO] = numbers[4 + LO] as number
-        size[HI] = numbers[4 + HI] as number
+        size[LO] = numbers[4 + LO]
+        size[HI] = numbers[4 + HI]
         if (isBlock) {
           const usable = usables.subarray(at, at + 2)
           usable.set(size)
@@ -198,14 +198,14 @@ export class RecorderDecoder extends Definitions implements Decoder {
       }
       if (this.process > 1) fields |= this.ofProcess(batch, i)
       mask[i] = fields
-      kind[i] = KIND_OF[tag] as number
-      api[i] = API_OF[tag] as number
-      threads[at] = thread[0] as number
-      threads[at + 1] = thread[1] as number
-      times[at] = time[0] as number
-      times[at + 1] = time[1] as number
-      addresses[at] = address[0] as number
-      addresses[at + 1] = address[1] as number
+      kind[i] = KIND_OF[tag]
+      api[i] = API_OF[tag]
+      threads[at] = thread[0]
+      threads[at + 1] = thread[1]
+      times[at] = time[0]
+      times[at + 1] = time[1]
+      addresses[at] = address[0]
+      addresses[at + 1] = address[1]
       i++
     }
     batch.count = i
@@ -228,7 +228,7 @@ export class RecorderDecoder extends Definitions implements Decoder {
   /** The node of an event, by the difference at `i`; -1 if it is no number of a node. */
   private nodeAt(i: number): number {
     const { numbers } = this
-    const lo = numbers[2 * i + LO] as number
+    const lo = numbers[2 * i + LO]
     if (numbers[2 * i + HI] !== 0) return -1
     return this.node + ((lo >>> 1) ^ -(lo & 1))
   }

@@ -167,7 +167,7 @@ export abstract class Definitions extends RecordReader {
     const end = from < 0 ? from : this.stringEnd(0, from, i)
     if (end < 0) return -1
     this.comment(batch, i, `thread ${decodeText(input.bytes.subarray(from, end))}`, end)
-    batch.mask[i] = (batch.mask[i] as number) | THREAD
+    batch.mask[i] = batch.mask[i] | THREAD
     batch.thread.words.set(this.thread, 2 * i)
     return 1
   }

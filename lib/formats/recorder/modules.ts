@@ -33,12 +33,12 @@ export class Modules {
     const { names } = this
     names[0] = module
     names.set(this.bases.subarray(2 * module, 2 * module + 2), 1)
-    return this.tables.addEntry(address[LO] as number, address[HI] as number, names, module === 0 ? 0 : names.length)
+    return this.tables.addEntry(address[LO], address[HI], names, module === 0 ? 0 : names.length)
   }
 
   /** Where a module is loaded, and its build id, as text: `0x7f00 BUILD-ID`. */
   static text(base: Uint32Array, buildId: Uint8Array): string {
-    const [lo, hi] = [base[LO] as number, base[HI] as number]
+    const [lo, hi] = [base[LO], base[HI]]
     const id = Array.from(buildId, (byte) => byte.toString(16).padStart(2, '0')).join('')
     return `0x${((BigInt(hi) << 32n) | BigInt(lo)).toString(16)} ${id === '' ? '-' : id}`
   }

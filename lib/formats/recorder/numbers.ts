@@ -18,7 +18,7 @@ export function readNumbers(bytes: Uint8Array, p: number, end: number, target: U
     let shift = 0
     do {
       if (p >= end) return SHORT
-      byte = bytes[p++] as number
+      byte = bytes[p++]
       const bits = byte & 0x7f
       if (shift < 28) lo |= bits << shift
       else if (shift === 28) {
@@ -37,19 +37,19 @@ export function readNumbers(bytes: Uint8Array, p: number, end: number, target: U
 
 /** Adds the number at `from` to a pair of words. */
 export function add(words: Uint32Array, numbers: Uint32Array, from: number): void {
-  addWords(words, numbers[2 * from + LO] as number, numbers[2 * from + HI] as number)
+  addWords(words, numbers[2 * from + LO], numbers[2 * from + HI])
 }
 
 /** Adds the difference at `from`, whose lowest bit is its sign, to a pair of words. */
 export function addDifference(words: Uint32Array, numbers: Uint32Array, from: number): void {
-  const lo = numbers[2 * from + LO] as number
-  const hi = numbers[2 * from + HI] as number
+  const lo = numbers[2 * from + LO]
+  const hi = numbers[2 * from + HI]
   const sign = -(lo & 1)
   addWords(words, (((lo >>> 1) | (hi << 31)) ^ sign) >>> 0, ((hi >>> 1) ^ sign) >>> 0)
 }
 
 function addWords(words: Uint32Array, lo: number, hi: number): void {
-  const sum = (words[LO] as number) + lo
+  const sum = words[LO] + lo
   words[LO] = sum
-  words[HI] = (words[HI] as number) + hi + (sum > 0xffff_ffff ? 1 : 0)
+  words[HI] = words[HI] + hi + (sum > 0xffff_ffff ? 1 : 0)
 }

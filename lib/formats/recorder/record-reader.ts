@@ -47,7 +47,7 @@ export abstract class RecordReader {
     else if (bytes[pos + length - 1] !== VERSION && bytes[pos + length - 1] !== OLD_VERSION)
       this.fault = malformed(`version ${bytes[pos + length - 1]} of the format is not known`, this.here(0))
     else {
-      this.version = bytes[pos + length - 1] as number
+      this.version = bytes[pos + length - 1]
       input.pos += length
       return true
     }
@@ -86,7 +86,7 @@ export abstract class RecordReader {
 
   /** The number at `i`, if it has at most 32 bits; otherwise -1. */
   protected small(i: number): number {
-    return this.numbers[2 * i + HI] === 0 ? (this.numbers[2 * i + LO] as number) : -1
+    return this.numbers[2 * i + HI] === 0 ? this.numbers[2 * i + LO] : -1
   }
 
   /** Nothing more can be read until more input arrives; at the end of the input, that is a fault. */

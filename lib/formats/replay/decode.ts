@@ -40,7 +40,7 @@ export class ReplayDecoder extends LineDecoder {
     const { bytes, pos: start } = input
     if (bytes.indexOf(LF, start) - start >= MAX_LINE) return this.tooLong(count)
     if (fault === ACTION) at = longestMatch(bytes, at)
-    const expected = EXPECTED[fault] as string
+    const expected = EXPECTED[fault]
     const place = { ...this.here(count), offset: input.offset + at - start, column: at - start + 1 }
     return this.unterminated && at === input.end - 1
       ? truncated(`the last line is incomplete: expected ${expected}`, place)

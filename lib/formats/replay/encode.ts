@@ -77,7 +77,7 @@ export class ReplayEncoder extends LineEncoder {
 
 /** Describes a loss that depends on the event. */
 function reason(note: number, batch: EventBatch, i: number, writtenAs: number): string {
-  const fields = batch.mask[i] as number
+  const fields = batch.mask[i]
   const form = APIS[writtenAs] as keyof typeof FORM_FIELDS
   switch (note) {
     case Note.NO_ADDRESS: {
@@ -91,7 +91,7 @@ function reason(note: number, batch: EventBatch, i: number, writtenAs: number): 
     case Note.NOT_THE_FORMS_FIELDS:
       return `${fieldNames(fields & CARRIED_BY_ANY & ~FORM_FIELDS[form]).join(', ')} of ${form}`
     case Note.OTHER_API:
-      return `api ${APIS[batch.api[i] as number]}, written as ${form}`
+      return `api ${APIS[batch.api[i]]}, written as ${form}`
     case Note.NOT_DIVISIBLE:
       return `${(fields & HAS_COUNT) === 0 ? 'elementSize' : 'count'} that does not divide the size`
     default:

@@ -43,11 +43,11 @@ export class Larson implements CallSource {
       return true
     }
     const array = random.below(this.threads)
-    const thread = this.thread[array] as number
+    const thread = this.thread[array]
     const place = array * this.each + random.below(this.each)
-    writer.free(thread, blocks[place] as number)
+    writer.free(thread, blocks[place])
     blocks[place] = writer.alloc(thread, Api.malloc, this.size())
-    const left = (this.left[array] as number) - 1
+    const left = this.left[array] - 1
     this.left[array] = left > 0 ? left : ROUNDS * this.each
     if (left === 0) this.thread[array] = ++this.lastThread
     return true

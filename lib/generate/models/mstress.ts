@@ -40,7 +40,7 @@ export class Mstress implements CallSource {
     const { random, shared } = this
     if (this.running.length === 0) this.begin(writer)
     const place = random.below(this.running.length)
-    const worker = this.running[place] as Worker
+    const worker = this.running[place]
     if (worker.step(writer, random, shared)) return true
     this.running[place] = this.running.at(-1) as Worker
     this.running.pop()
@@ -51,7 +51,7 @@ export class Mstress implements CallSource {
   private begin(writer: EventWriter): void {
     if (this.round > 0 && this.round % ROUNDS === 0)
       for (let i = 0; i < TRANSFERS; i++) {
-        const block = this.shared[i] as number
+        const block = this.shared[i]
         if (block < 0 || !this.random.chance(50)) continue
         writer.free(1, block)
         this.shared[i] = -1
@@ -102,7 +102,7 @@ class Worker {
       const place = random.below(data.length)
       const other = random.below(TRANSFERS)
       const given = data.take(place)
-      const taken = shared[other] as number
+      const taken = shared[other]
       shared[other] = given
       if (taken >= 0) data.push(taken)
     }

@@ -36,7 +36,7 @@ export class Sh6bench implements CallSource {
 
   step(writer: EventWriter): boolean {
     const { runs } = this
-    ;(runs[runs.length === 1 ? 0 : this.random.below(runs.length)] as Pass).step(writer)
+    runs[runs.length === 1 ? 0 : this.random.below(runs.length)].step(writer)
     return true
   }
 }
@@ -63,7 +63,7 @@ class Pass {
 
   step(writer: EventWriter): void {
     if (this.freeing >= 0) return this.release(writer)
-    this.blocks[this.at++] = writer.alloc(this.thread, Api.malloc, SIZES[this.size] as number)
+    this.blocks[this.at++] = writer.alloc(this.thread, Api.malloc, SIZES[this.size])
     this.size = (this.size + 1) % SIZES.length
     if (this.at === this.from && this.to > this.from) this.at = this.to
     if (this.at < this.places) return
@@ -75,7 +75,7 @@ class Pass {
   }
 
   private release(writer: EventWriter): void {
-    writer.free(this.thread, this.blocks[this.freeing] as number)
+    writer.free(this.thread, this.blocks[this.freeing])
     this.freeing += this.isDown ? -1 : 1
     if (!this.isDown && this.freeing === this.from) {
       this.isDown = true

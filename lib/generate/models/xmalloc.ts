@@ -52,7 +52,7 @@ export class Xmalloc implements CallSource {
       makers[who] = batch = new NumberList()
       batch.push(writer.alloc(thread, Api.malloc, BATCH_BYTES))
     }
-    batch.push(writer.alloc(thread, Api.malloc, SIZES[this.random.below(SIZES.length)] as number))
+    batch.push(writer.alloc(thread, Api.malloc, SIZES[this.random.below(SIZES.length)]))
     if (batch.length <= BATCH) return
     queue.push(batch)
     makers[who] = undefined

@@ -215,7 +215,7 @@ export class BinaryDecoder implements Decoder {
   /** Begins to read a span. */
   private enter(i: number): void {
     this.at = i
-    const { section } = this.spans[i] as Span
+    const { section } = this.spans[i]
     if (section !== null) this.reader.section = this.layouts.of(section)
   }
 
@@ -234,7 +234,7 @@ export class BinaryDecoder implements Decoder {
     try {
       let stop: number = GO_ON
       while (stop === GO_ON) {
-        const { end, section } = this.spans[this.at] as Span
+        const { end, section } = this.spans[this.at]
         const left = end - input.offset
         if (left <= 0) this.leave()
         else if (input.left === 0) return INCOMPLETE
@@ -252,7 +252,7 @@ export class BinaryDecoder implements Decoder {
 
   /** Enters the next span. */
   private leave(): void {
-    const { section } = this.spans[this.at] as Span
+    const { section } = this.spans[this.at]
     if (section !== null && this.listed.has(section)) this.tables.close(section)
     this.enter(this.at + 1)
   }
@@ -329,7 +329,7 @@ export class BinaryDecoder implements Decoder {
     const { input, file } = this
     if (input.left > 0) return void this.fail(truncated, 'the trace ends inside a record')
     const said = file?.records ?? 0
-    const { end } = this.spans[this.at] as Span
+    const { end } = this.spans[this.at]
     if (input.offset < end && end !== Infinity) this.fail(truncated, `the trace ends inside ${this.describe()}`)
     else if (this.spans.slice(this.at + 1).some((span) => span.end !== Infinity && span.end > span.start)) {
       this.fail(truncated, 'the trace ends before the sections that its header lists')
@@ -339,7 +339,7 @@ export class BinaryDecoder implements Decoder {
   }
 
   private describe(): string {
-    const { start, end } = this.spans[this.at] as Span
+    const { start, end } = this.spans[this.at]
     const found = this.file?.sections.find((section) => section.start === start && section.start + section.size === end)
     return found === undefined ? 'the part before a section' : `section ${found.id}, which ends at byte ${end}`
   }

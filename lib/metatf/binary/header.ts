@@ -78,15 +78,15 @@ export function parseFileHeader(bytes: Uint8Array, pos = 0, end = bytes.length, 
   const fail = (reason: string, offset: number): TraceError => malformed(reason, { format, offset, event: 1 })
   if (!hasMagic(bytes, pos, end)) throw fail('this does not begin like a Meta-TF trace file', 0)
   if (end - pos < HEAD) return null
-  const addressClass = bytes[pos + 4] as number
-  const order = bytes[pos + 5] as number
+  const addressClass = bytes[pos + 4]
+  const order = bytes[pos + 5]
   if (addressClass !== 1 && addressClass !== 2)
     throw fail(`the class is ${addressClass}, neither 1 (32 bits) nor 2 (64 bits)`, 4)
   if (order !== 1 && order !== 2)
     throw fail(`the byte order is ${order}, neither 1 (little-endian) nor 2 (big-endian)`, 5)
   const view = new DataView(bytes.buffer, bytes.byteOffset + pos, end - pos)
   const u32 = (at: number) => view.getUint32(at, order === 1)
-  const nameEnd = HEAD + (bytes[pos + 6] as number)
+  const nameEnd = HEAD + bytes[pos + 6]
   const count = u32(16)
   if (count > MAX_SECTIONS) throw fail(`there are ${count} section headers, more than sections can have IDs`, 16)
   const length = nameEnd + count * SECTION_HEAD

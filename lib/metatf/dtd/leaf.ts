@@ -176,10 +176,7 @@ export class LeafResolver {
       this.fail(`a string cannot have interpretation ${name}`, at)
     const expected: readonly Argument[] = INTERPRETATIONS[name]
     const values = expected.map(([label, key, sort], i) => {
-      return [
-        key,
-        this.argument(found[i] as Expression, type === 'string' ? 'string' : sort, `the ${label} of ${name}`),
-      ]
+      return [key, this.argument(found[i], type === 'string' ? 'string' : sort, `the ${label} of ${name}`)]
     })
     const result = { kind: name, ...Object.fromEntries(values) } as Interpretation
     if (result.kind === 'sectionStride') this.dtd.strides.push({ section: result.section, at })

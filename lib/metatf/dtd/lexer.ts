@@ -48,7 +48,7 @@ export class Lexer {
     if (kind === 'header' && text.slice(this.lineStart, this.position).trim() !== '')
       throw syntaxError("'##' must begin a line", at)
     this.position += found[0].length
-    return { kind, text: found[group + 1] as string, at }
+    return { kind, text: found[group + 1], at }
   }
 
   private match(expression: RegExp): RegExpExecArray | null {

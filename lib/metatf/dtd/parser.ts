@@ -53,7 +53,7 @@ function detectVersion(text: string, file: string): Version {
   for (let token = lexer.next(); token.kind !== 'end'; token = lexer.next()) {
     if (token.kind === 'header') {
       const { key, value, at } = headerLine(token)
-      const version = value.split(/\s/, 1)[0] as string
+      const version = value.split(/\s/, 1)[0]
       if (key === 'MetaTF' && (version === '1.0' || version === '1.2')) return version
       if (key === 'MetaTF') throw syntaxError(`Meta-TF version ${quote(version)} is not known; 1.0 and 1.2 are`, at)
     }
@@ -258,7 +258,7 @@ class Parser {
   /** The token that comes next, or the one after this many more. */
   private peek(skip = 0): Token {
     while (this.ahead.length <= skip) this.ahead.push(this.lexer.next())
-    return this.ahead[skip] as Token
+    return this.ahead[skip]
   }
 
   /** Takes the next token, whatever it is. */

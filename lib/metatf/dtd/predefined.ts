@@ -64,9 +64,9 @@ export function checkRestated(stated: RecordType, predefined: RecordType): void 
   if (!isFlat || names(stated) !== names(predefined)) fail(`the fields ${names(predefined)}`)
   if (stated.tag !== predefined.tag) fail(`the tag ${predefined.tag}, not ${stated.tag}`)
   for (const [position, leaf] of stated.leaves.entries()) {
-    if (sameButForWidth(leaf, predefined.leaves[position] as Leaf)) continue
+    if (sameButForWidth(leaf, predefined.leaves[position])) continue
     const reason = `of ${quote(leaf.name)} in the predefined ${record} only the width can be chosen, from 1 to 8 bytes`
-    throw meaningError(reason, leaf.at, `${quote(leaf.name)} is defined`, (predefined.leaves[position] as Leaf).at)
+    throw meaningError(reason, leaf.at, `${quote(leaf.name)} is defined`, predefined.leaves[position].at)
   }
 }
 

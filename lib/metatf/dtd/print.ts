@@ -80,5 +80,5 @@ function showValue(value: Value, record?: RecordType): string {
 }
 
 function nameOf({ leaves }: RecordType, position: number): string {
-  return (leaves[position] as Leaf).name
+  return leaves[position].name
 }

@@ -37,7 +37,7 @@ export class RecordBuilder {
     checkProperties(definition, names)
     const fields = this.fields(names.syntax, names, '', true)
     if (!predefined && restates === null) this.total += this.leaves.length
-    const first = this.leaves[0] as Leaf
+    const first = this.leaves[0]
     const tag =
       fields[0] === first && first.name === 'tag' && first.value?.kind === 'number' ? Number(first.value.value) : null
     return {

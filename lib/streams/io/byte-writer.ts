@@ -176,6 +176,6 @@ function writeSome(fd: number, chunks: Uint8Array[]): Promise<number> {
 /** What is left of chunks after their first bytes. */
 function after(chunks: readonly Uint8Array[], bytes: number): readonly Uint8Array[] {
   let i = 0
-  while (i < chunks.length && bytes >= (chunks[i] as Uint8Array).length) bytes -= (chunks[i++] as Uint8Array).length
-  return bytes === 0 ? chunks.slice(i) : [(chunks[i] as Uint8Array).subarray(bytes), ...chunks.slice(i + 1)]
+  while (i < chunks.length && bytes >= chunks[i].length) bytes -= chunks[i++].length
+  return bytes === 0 ? chunks.slice(i) : [chunks[i].subarray(bytes), ...chunks.slice(i + 1)]
 }

@@ -193,7 +193,7 @@ async function readAhead(
   progress: Progress,
 ): Promise<void> {
   for (const [i, reader] of readers.entries()) {
-    const source = pages[i] as PagesOf
+    const source = pages[i]
     try {
       while (reader.fill()) {
         try {

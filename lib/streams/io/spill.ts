@@ -47,7 +47,7 @@ export class SpillFile {
   /** @param folder where to put it */
   constructor(folder: string) {
     const { descriptors, path } = openTemporary(folder)
-    this.fd = descriptors[0] as number
+    this.fd = descriptors[0]
     this.path = path
   }
 
@@ -73,12 +73,12 @@ export class SpillFile {
   async *read({ start, end, largest }: Run, header: TraceHeader, keeps = false): AsyncGenerator<KeyedBatch> {
     let buffer = new ArrayBuffer(largest + HEAD_BYTES)
     await this.readFully(buffer, HEAD_BYTES, start)
-    let length = new Uint32Array(buffer, 0, 1)[0] as number
+    let length = new Uint32Array(buffer, 0, 1)[0]
     for (let at = start; at < end;) {
       // The head of the next batch is read with it.
       await this.readFully(buffer, Math.min(length + HEAD_BYTES, end - at), at)
       at += length
-      const next = new Uint32Array(buffer, length, 1)[0] as number
+      const next = new Uint32Array(buffer, length, 1)[0]
       yield unpack(buffer, header)
       length = next
       if (keeps && at < end) buffer = new ArrayBuffer(length + HEAD_BYTES)

@@ -132,7 +132,7 @@ export class Recording {
     const ending: Ending = this.ending?.ending ?? (await this.program.ended)
     if (ending.error !== undefined) throw ending.error
     if (recorder.outlives === true) {
-      const error = attachment?.failure(ending) ?? notStarted(words[0] as string, ending, this.length)
+      const error = attachment?.failure(ending) ?? notStarted(words[0], ending, this.length)
       if (error !== undefined) throw error
       return
     }

@@ -41,7 +41,7 @@ export async function demangled(names: readonly string[], signal: AbortSignal): 
 export async function demangledNames(answers: readonly Names[], signal: AbortSignal): Promise<Names[]> {
   const mangled = [...new Set(answers.flatMap((names) => names.flatMap((name) => name.function ?? [])))]
   const plain = await demangled(mangled, signal)
-  const byName = new Map(mangled.map((name, i) => [name, plain[i] as string]))
+  const byName = new Map(mangled.map((name, i) => [name, plain[i]]))
   return answers.map((names) =>
     names.map((name) =>
       name.function === undefined ? name : { ...name, function: byName.get(name.function) as string },

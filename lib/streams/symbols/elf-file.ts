@@ -70,7 +70,7 @@ export class SymbolFile implements AddressNamer {
       names.map((name) => name ?? ''),
       this.signal,
     )
-    return names.map((name, i) => (name === undefined ? [] : [{ function: plain[i] as string }]))
+    return names.map((name, i) => (name === undefined ? [] : [{ function: plain[i] }]))
   }
 
   close(): void {

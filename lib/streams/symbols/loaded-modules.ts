@@ -43,9 +43,9 @@ export class LoadedModules {
 
   private noteIds({ count, kind, mask, text, strings }: EventBatch): void {
     for (let i = 0; i < count; i++) {
-      if (kind[i] !== Kind.comment || ((mask[i] as number) & FieldBit.text) === 0) continue
-      if (strings.view(text[i] as number)[0] !== LETTER_M || this.ids.size >= MAX_MODULES) continue
-      const [, id, path] = WITH_ID.exec(strings.text(text[i] as number)) ?? []
+      if (kind[i] !== Kind.comment || (mask[i] & FieldBit.text) === 0) continue
+      if (strings.view(text[i])[0] !== LETTER_M || this.ids.size >= MAX_MODULES) continue
+      const [, id, path] = WITH_ID.exec(strings.text(text[i])) ?? []
       if (path === undefined) continue
       if (id === undefined) this.ids.delete(path)
       else this.ids.set(path, id)
@@ -55,10 +55,10 @@ export class LoadedModules {
   private noteParts({ header, count, kind, mask, text, strings }: EventBatch): void {
     const { executable, version } = header.layout ?? {}
     for (let i = 0; i < count; i++) {
-      if (kind[i] !== Kind.comment || ((mask[i] as number) & FieldBit.text) === 0) continue
-      const [first, second] = strings.view(text[i] as number)
+      if (kind[i] !== Kind.comment || (mask[i] & FieldBit.text) === 0) continue
+      const [first, second] = strings.view(text[i])
       if (first !== LETTER_M || second !== SPACE || this.modules.size >= MAX_MODULES) continue
-      const module = parse(strings.text(text[i] as number), Number(version))
+      const module = parse(strings.text(text[i]), Number(version))
       if (module === undefined) continue
       const isExecutable = module.name === EXECUTABLE && typeof executable === 'string'
       this.modules.set(isExecutable ? executable : module.name, module.parts)
@@ -80,8 +80,8 @@ function parse(line: string, version: number): { name: string; parts: LoadedPart
     .map((number) => Number.parseInt(number, 16))
   if (numbers.length === 0 || numbers.length % 2 !== 0) return undefined
   const parts = Array.from({ length: numbers.length / 2 }, (_, i) => ({
-    address: numbers[2 * i] as number,
-    size: numbers[2 * i + 1] as number,
+    address: numbers[2 * i],
+    size: numbers[2 * i + 1],
   }))
   return { name, parts }
 }

@@ -20,7 +20,7 @@ export function rawCallSites(batch: EventBatch): RawCallSites | undefined {
   for (let i = 0; i < batch.count; i++) {
     const offset = offsetOf(batch, i)
     if (offset < 0) continue
-    const module = batch.module[i] as number
+    const module = batch.module[i]
     const offsets = sites.get(module)
     if (offsets === undefined) sites.set(module, new Set([offset]))
     else offsets.add(offset)
@@ -33,9 +33,9 @@ export function rawCallSites(batch: EventBatch): RawCallSites | undefined {
  * address to which the call returns: the call ends one byte before it.
  */
 function offsetOf({ mask, callSite: { words } }: EventBatch, i: number): number {
-  if (((mask[i] as number) & (HAS_SITE | HAS_FILE)) !== HAS_SITE) return -1
-  const hi = words[2 * i + HI] as number
-  return hi > SAFE_HI ? -1 : hi * WORD + (words[2 * i + LO] as number) - 1
+  if ((mask[i] & (HAS_SITE | HAS_FILE)) !== HAS_SITE) return -1
+  const hi = words[2 * i + HI]
+  return hi > SAFE_HI ? -1 : hi * WORD + words[2 * i + LO] - 1
 }
 
 /**
@@ -96,13 +96,13 @@ function renamed(
     return known
   }
   for (let i = 0; i < batch.count; i++) {
-    const fields = mask[i] as number
-    const name = (fields & HAS_FUNCTION) !== 0 ? (batch.function[i] as number) : -1
+    const fields = mask[i]
+    const name = (fields & HAS_FUNCTION) !== 0 ? batch.function[i] : -1
     if (name >= 0) target.function[i] = name
-    if ((fields & HAS_FILE) !== 0) target.file[i] = batch.file[i] as number
-    if ((fields & HAS_LINE) !== 0) target.line[i] = batch.line[i] as number
+    if ((fields & HAS_FILE) !== 0) target.file[i] = batch.file[i]
+    if ((fields & HAS_LINE) !== 0) target.line[i] = batch.line[i]
     const offset = offsetOf(batch, i)
-    const place = offset < 0 ? undefined : places.get(batch.module[i] as number)?.get(offset)
+    const place = offset < 0 ? undefined : places.get(batch.module[i])?.get(offset)
     if (place === undefined) continue
     const isNamed = name >= 0 && strings.view(name).length > 0
     const source = isNamed ? place.outer : place.inner

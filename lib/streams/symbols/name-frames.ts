@@ -42,7 +42,7 @@ export async function* nameFrames(
       symbolizer ??= await open(loaded)
       const framed = hasRaw ? await named(batch, raw, symbolizer, depths) : batch
       yield sites === undefined ? framed : await namedSites(framed, sites, symbolizer)
-      while (warned < symbolizer.warnings.length) warn(symbolizer.warnings[warned++] as string)
+      while (warned < symbolizer.warnings.length) warn(symbolizer.warnings[warned++])
     }
   } finally {
     symbolizer?.close()
@@ -86,9 +86,9 @@ function rawFrames(strings: StringTable): Map<number, RawFrame> {
   const raw = new Map<number, RawFrame>()
   const { bytes, starts } = strings.flat()
   for (let id = 0; id < strings.size; id++) {
-    const start = starts[id] as number
+    const start = starts[id]
     // Other texts have a function, or no module.
-    if (bytes[start + 2] !== SPACE || (starts[id + 1] as number) < start + 3) continue
+    if (bytes[start + 2] !== SPACE || starts[id + 1] < start + 3) continue
     const isPlace =
       (bytes[start] === 0x69 && bytes[start + 1] === 0x6e) || (bytes[start] === 0x61 && bytes[start + 1] === 0x74)
     if (!isPlace) continue
@@ -136,14 +136,12 @@ function renamedTree(
     const frames: number[] = []
     // From the outermost frame on, each node adds its own.
     const ends = new Map<number, number>()
-    if (ids.length > 0)
-      for (let at = node; at !== 0; at = tree.parents[at] as number)
-        ends.set(ids.length - (tree.depths[at] as number), at)
+    if (ids.length > 0) for (let at = node; at !== 0; at = tree.parents[at]) ends.set(ids.length - tree.depths[at], at)
     for (let i = ids.length - 1; i >= 0; i--) {
-      const id = ids[i] as number
+      const id = ids[i]
       const names = kept ? undefined : replaced.get(id)
       if (names === undefined) frames.push(id)
-      else for (let n = names.length - 1; n >= 0; n--) frames.push(names[n] as number)
+      else for (let n = names.length - 1; n >= 0; n--) frames.push(names[n])
       const at = ends.get(i)
       if (at !== undefined) depths.of[at] = frames.length
     }
@@ -159,8 +157,8 @@ function renamed(batch: EventBatch, strings: StringTable, replaced: ReadonlyMap<
   const target = reviseBatch(batch, FieldBit.stack, strings)
   const lists = new Map<number, number>()
   for (let i = 0; i < batch.count; i++) {
-    if (((batch.mask[i] as number) & FieldBit.stack) === 0) continue
-    const list = batch.stack[i] as number
+    if ((batch.mask[i] & FieldBit.stack) === 0) continue
+    const list = batch.stack[i]
     let now = lists.get(list)
     if (now === undefined) {
       const ids = strings.list(list)

@@ -137,12 +137,12 @@ export class Symbolizer {
   /** The names at offsets in a file: those of the tool, and of the file's own symbols where it knows none. */
   private async ask(path: string, offsets: readonly bigint[]): Promise<Names[]> {
     const answers = (await this.askTool(path, offsets)) ?? offsets.map((): Names => [])
-    const missing = offsets.flatMap((_, i) => ((answers[i] as Names).length === 0 ? [i] : []))
+    const missing = offsets.flatMap((_, i) => (answers[i].length === 0 ? [i] : []))
     if (missing.length === 0) return answers
-    const rest = missing.map((i) => offsets[i] as bigint)
+    const rest = missing.map((i) => offsets[i])
     try {
       const names = await this.askNamer(path, () => new SymbolFile(path, this.abort.signal), rest)
-      missing.forEach((i, n) => (answers[i] = names[n] as Names))
+      missing.forEach((i, n) => (answers[i] = names[n]))
     } catch (error) {
       if (this.abort.signal.aborted) throw error
       this.failed(path, error)

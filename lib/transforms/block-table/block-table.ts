@@ -207,7 +207,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
   }
 
   private isLive(block: number): boolean {
-    return ((this.liveSet.words[block * WIDTH + FLAGS] as number) & ALIVE) !== 0
+    return (this.liveSet.words[block * WIDTH + FLAGS] & ALIVE) !== 0
   }
 
   private sweep(): void {
@@ -215,7 +215,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     sites.beginSweep()
     for (let block = 1; block <= this.highest; block++) {
       const at = block * WIDTH + SITE
-      if (this.isLive(block)) liveSet.words[at] = sites.move(liveSet.words[at] as number)
+      if (this.isLive(block)) liveSet.words[at] = sites.move(liveSet.words[at])
     }
     sites.endSweep()
   }
@@ -230,23 +230,23 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
       const { at } = this
       moment.event = this.events + at + 1
       if (kind[at] === PROCESS_END && !this.endProcess(batch)) return
-      if ((kind[at] as number) > LAST_OF_BLOCKS) continue
+      if (kind[at] > LAST_OF_BLOCKS) continue
       moment.blockEvents++
       const row = at - this.first
-      const effect = effects[row] as number
+      const effect = effects[row]
       callers.find(batch, at)
       if ((effect & (BEGAN | ENDED)) === 0) {
         if ((effect & UNKNOWN) !== 0) callers.frees()
         continue
       }
-      const old = ended[row] as number
+      const old = ended[row]
       if ((effect & BEGAN) === 0) {
         writer.write(words, old, kind[at] === Kind.free ? FREE : REALLOC, batch, at)
         this.lose(old)
         callers.frees()
         continue
       }
-      const block = begun[row] as number
+      const block = begun[row]
       const isResized = (effect & ENDED) !== 0
       if (isResized) {
         if (this.hasSpans) writer.write(words, old, RESIZE, batch, at)
@@ -269,7 +269,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     const { gone, words } = liveSet
     const row = at - this.first
     for (; gone[this.gone] === row && rows.count < BLOCK_ROWS - 1; this.gone += 2) {
-      const block = gone[this.gone + 1] as number
+      const block = gone[this.gone + 1]
       this.writer.write(words, block, LIVE, batch, at)
       this.lose(block)
     }
@@ -283,8 +283,8 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
   private lose(block: number): void {
     const { words } = this.liveSet
     const at = block * WIDTH
-    this.liveBytes.subtract(words[at + SIZE] as number, words[at + SIZE + 1] as number)
-    words[at + FLAGS] = (words[at + FLAGS] as number) & ~ALIVE
+    this.liveBytes.subtract(words[at + SIZE], words[at + SIZE + 1])
+    words[at + FLAGS] = words[at + FLAGS] & ~ALIVE
   }
 
   /**
@@ -296,9 +296,9 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     const at = block * WIDTH
     if (this.hasSpans || numberAt(words, at + SINCE) > this.moment.peak) return
     setNumber(words, at + PEAK, this.moment.peak)
-    words[at + PEAK_SIZE] = words[at + SIZE] as number
-    words[at + PEAK_SIZE + 1] = words[at + SIZE + 1] as number
-    words[at + FLAGS] = (words[at + FLAGS] as number) | AT_PEAK
+    words[at + PEAK_SIZE] = words[at + SIZE]
+    words[at + PEAK_SIZE + 1] = words[at + SIZE + 1]
+    words[at + FLAGS] = words[at + FLAGS] | AT_PEAK
   }
 
   /** The current event begins a block, or resizes one. @param old the block before, 0 for none */
@@ -306,11 +306,11 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     const { words } = this.liveSet
     const { at: i, moment } = this
     const { event, allocated } = moment
-    const mask = batch.mask[i] as number
+    const mask = batch.mask[i]
     const at = block * WIDTH
     if (block !== old && old !== 0) words.copyWithin(at, old * WIDTH, (old + 1) * WIDTH)
     if (block > this.highest) this.highest = block
-    let flags = old === 0 ? (batch.kind[i] === EXISTING ? UNBORN : 0) : (words[at + FLAGS] as number) & ~OF_LAST
+    let flags = old === 0 ? (batch.kind[i] === EXISTING ? UNBORN : 0) : words[at + FLAGS] & ~OF_LAST
     setNumber(words, at + SINCE, event)
     words[at + OWNER] = this.callers.thread
     if ((mask & HAS_ADDRESS) !== 0) {
@@ -337,14 +337,14 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     }
     if ((mask & HAS_API) !== 0) {
       flags |= API_BIT
-      words[at + API] = batch.api[i] as number
+      words[at + API] = batch.api[i]
     }
     if ((mask & HAS_TIME) !== 0) {
       flags |= SINCE_TIME_BIT
       copy(words, at + SINCE_TIME, batch.time, i)
     }
-    const sizeLo = words[at + SIZE] as number
-    const sizeHi = words[at + SIZE + 1] as number
+    const sizeLo = words[at + SIZE]
+    const sizeHi = words[at + SIZE + 1]
     allocated.add(sizeLo, sizeHi)
     if (old === 0) {
       setNumber(words, at + BIRTH, event)
@@ -353,8 +353,8 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
       setNumber(words, at + CLOCK + 1, allocated.hi)
       if ((flags & SINCE_TIME_BIT) !== 0) {
         flags |= this.isTimed ? TIME_BIT | TIMED : TIME_BIT
-        words[at + TIME] = words[at + SINCE_TIME] as number
-        words[at + TIME + 1] = words[at + SINCE_TIME + 1] as number
+        words[at + TIME] = words[at + SINCE_TIME]
+        words[at + TIME + 1] = words[at + SINCE_TIME + 1]
       }
       if ((flags & SIZE_BIT) !== 0) flags |= FIRST_SIZE_BIT
       words[at + FIRST_SIZE] = sizeLo
@@ -362,7 +362,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
       words[at + REALLOCS] = 0
       words[at + SITE] = this.sites.of(batch, i)
     } else {
-      words[at + REALLOCS] = (words[at + REALLOCS] as number) + 1
+      words[at + REALLOCS] = words[at + REALLOCS] + 1
       // As in the statistics, a realloc without a site does not change the block's site.
       if ((mask & HAS_SITE) !== 0) words[at + SITE] = this.sites.of(batch, i)
     }

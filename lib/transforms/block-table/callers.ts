@@ -28,13 +28,13 @@ export class Callers {
 
   /** Finds out who made event i. */
   find(batch: EventBatch, i: number): void {
-    const state = (batch.mask[i] as number) & (HAS_THREAD | HAS_PROCESS)
+    const state = batch.mask[i] & (HAS_THREAD | HAS_PROCESS)
     const hasThread = (state & HAS_THREAD) !== 0
     const hasProcess = (state & HAS_PROCESS) !== 0
-    const threadLo = hasThread ? (batch.thread.words[2 * i + LO] as number) : 0
-    const threadHi = hasThread ? (batch.thread.words[2 * i + HI] as number) : 0
-    const processLo = hasProcess ? (batch.process.words[2 * i + LO] as number) : 0
-    const processHi = hasProcess ? (batch.process.words[2 * i + HI] as number) : 0
+    const threadLo = hasThread ? batch.thread.words[2 * i + LO] : 0
+    const threadHi = hasThread ? batch.thread.words[2 * i + HI] : 0
+    const processLo = hasProcess ? batch.process.words[2 * i + LO] : 0
+    const processHi = hasProcess ? batch.process.words[2 * i + HI] : 0
     const { words } = this
     if (
       state === this.state &&
@@ -65,7 +65,7 @@ export class Callers {
   /** The current event, with this number, allocated. */
   allocates(event: number): void {
     this.lastCalls[this.process] = event
-    this.recent[2 * this.thread + 1] = this.recent[2 * this.thread] as number
+    this.recent[2 * this.thread + 1] = this.recent[2 * this.thread]
     this.recent[2 * this.thread] = event
   }
 

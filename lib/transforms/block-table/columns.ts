@@ -209,15 +209,15 @@ export class BlockRows implements TableRows {
   /** Row i as an object. */
   row(i: number): BlockRow {
     const { strings } = this
-    const mask = this.mask[i] as number
+    const mask = this.mask[i]
     const row: Record<string, unknown> = {}
     for (const { name, f, type, names } of BLOCK_COLUMNS) {
       if (f >= 0 && ((mask >>> f) & 1) === 0) continue
       const values = this[name as keyof BlockRow]
       if (values instanceof U64Column) row[name] = values.values[i]
-      else if (type === 'code') row[name] = (names as readonly string[])[values[i] as number]
-      else if (type === 'name') row[name] = strings.text(values[i] as number)
-      else if (type === 'names') row[name] = strings.list(values[i] as number).map((id) => strings.text(id))
+      else if (type === 'code') row[name] = (names as readonly string[])[values[i]]
+      else if (type === 'name') row[name] = strings.text(values[i])
+      else if (type === 'names') row[name] = strings.list(values[i]).map((id) => strings.text(id))
       else row[name] = values[i]
     }
     return row as unknown as BlockRow

@@ -100,12 +100,12 @@ export class RowWriter {
     const { rows, sites, callers, moment } = this
     const row = rows.count++
     const at = block * WIDTH
-    const flags = words[at + FLAGS] as number
+    const flags = words[at + FLAGS]
     let mask = flags & ROW_BITS
     rows.trace[row] = moment.trace
     rows.ending[row] = ending
-    rows.reallocs[row] = words[at + REALLOCS] as number
-    rows.api[row] = words[at + API] as number
+    rows.reallocs[row] = words[at + REALLOCS]
+    rows.api[row] = words[at + API]
     put(rows.birth, row, words, at + BIRTH)
     put(rows.since, row, words, at + SINCE)
     put(rows.process, row, words, at + PROCESS)
@@ -115,25 +115,25 @@ export class RowWriter {
     put(rows.size, row, words, at + SIZE)
     put(rows.time, row, words, at + TIME)
     put(rows.sinceTime, row, words, at + SINCE_TIME)
-    const record = (words[at + SITE] as number) * RECORD
+    const record = words[at + SITE] * RECORD
     const { records } = sites
-    mask |= records[record] as number
-    rows.site[row] = records[record + Place.site] as number
-    rows.frame[row] = records[record + Place.frame] as number
-    const stack = records[record + Place.stack] as number
+    mask |= records[record]
+    rows.site[row] = records[record + Place.site]
+    rows.frame[row] = records[record + Place.frame]
+    const stack = records[record + Place.stack]
     rows.stack[row] = stack
     if ((mask & STACK_BIT) !== 0) {
       const number = sites.stackNumber(stack)
       rows.stackId[row] = number
       if (number !== 0) mask |= STACK_ID_BIT
     }
-    rows.function[row] = records[record + Place.function] as number
-    rows.file[row] = records[record + Place.file] as number
-    rows.line[row] = records[record + Place.line] as number
-    rows.module[row] = records[record + Place.module] as number
-    rows.type[row] = records[record + Place.type] as number
-    rows.callSite.words[2 * row + LO] = records[record + Place.lo] as number
-    rows.callSite.words[2 * row + HI] = records[record + Place.hi] as number
+    rows.function[row] = records[record + Place.function]
+    rows.file[row] = records[record + Place.file]
+    rows.line[row] = records[record + Place.line]
+    rows.module[row] = records[record + Place.module]
+    rows.type[row] = records[record + Place.type]
+    rows.callSite.words[2 * row + LO] = records[record + Place.lo]
+    rows.callSite.words[2 * row + HI] = records[record + Place.hi]
     const since = numberAt(words, at + SINCE)
     if (since <= moment.peak) {
       mask |= PEAK_EVENT_BIT | PEAK_SIZE_BIT
@@ -151,7 +151,7 @@ export class RowWriter {
       if (ending !== OVERLAP && ending !== LIVE) {
         mask |= this.writeCaller(row, batch, i)
         rows.temporary[row] = callers.isHeaptracks(since) ? 1 : 0
-        rows.temporaryMemray[row] = callers.isMemrays(since, words[at + OWNER] as number) ? 1 : 0
+        rows.temporaryMemray[row] = callers.isMemrays(since, words[at + OWNER]) ? 1 : 0
         const hasLifetime = ending !== RESIZE && moment.isIdentified && (flags & UNBORN) === 0
         if (hasLifetime) mask |= this.writeLifetime(words, row, at, mask)
       }
@@ -166,7 +166,7 @@ export class RowWriter {
   /** Writes the end of a row, at the current event. @returns the columns */
   private writeEnd(row: number, batch: EventBatch, i: number): number {
     putNumber(this.rows.until, row, this.moment.event)
-    if (((batch.mask[i] as number) & HAS_TIME) === 0) return UNTIL_BIT
+    if ((batch.mask[i] & HAS_TIME) === 0) return UNTIL_BIT
     this.rows.endTime.words.set(batch.time.words.subarray(2 * i, 2 * i + 2), 2 * row)
     return UNTIL_BIT | END_TIME_BIT
   }
@@ -174,17 +174,17 @@ export class RowWriter {
   /** Writes the event that ended it. @returns the columns */
   private writeCaller(row: number, batch: EventBatch, i: number): number {
     const { rows } = this
-    const mask = batch.mask[i] as number
+    const mask = batch.mask[i]
     let columns = 0
     if ((mask & HAS_API) !== 0) {
       columns |= END_API_BIT
-      rows.endApi[row] = batch.api[i] as number
+      rows.endApi[row] = batch.api[i]
     }
     if ((mask & HAS_THREAD) !== 0) {
       columns |= END_THREAD_BIT
       const { words } = batch.thread
-      rows.endThread.words[2 * row] = words[2 * i] as number
-      rows.endThread.words[2 * row + 1] = words[2 * i + 1] as number
+      rows.endThread.words[2 * row] = words[2 * i]
+      rows.endThread.words[2 * row + 1] = words[2 * i + 1]
     }
     return columns
   }
@@ -194,17 +194,17 @@ export class RowWriter {
     const { rows } = this
     const { allocated, blockEvents } = this.moment
     putNumber(rows.lifetimeEvents, row, blockEvents - numberAt(words, at + NUMBER))
-    const lo = allocated.lo - (words[at + CLOCK] as number)
+    const lo = allocated.lo - words[at + CLOCK]
     const hi = allocated.hi - numberAt(words, at + CLOCK + 1) - (lo < 0 ? 1 : 0)
     const isTooLong = hi >= WORD
     rows.lifetimeBytes.words[2 * row + LO] = isTooLong ? ALL_BITS : lo
     rows.lifetimeBytes.words[2 * row + HI] = isTooLong ? ALL_BITS : hi
     const columns = LIFETIME_EVENTS_BIT | LIFETIME_BYTES_BIT
-    if (((words[at + FLAGS] as number) & TIMED) === 0 || (mask & END_TIME_BIT) === 0) return columns
+    if ((words[at + FLAGS] & TIMED) === 0 || (mask & END_TIME_BIT) === 0) return columns
     const end = rows.endTime.words
-    const endHi = end[2 * row + HI] as number
-    const timeLo = (end[2 * row + LO] as number) - (words[at + TIME] as number)
-    const timeHi = endHi - (words[at + TIME + 1] as number) - (timeLo < 0 ? 1 : 0)
+    const endHi = end[2 * row + HI]
+    const timeLo = end[2 * row + LO] - words[at + TIME]
+    const timeHi = endHi - words[at + TIME + 1] - (timeLo < 0 ? 1 : 0)
     // If time runs backwards, there is no lifetime.
     if (timeHi < 0) return columns
     rows.lifetime.words[2 * row + LO] = timeLo

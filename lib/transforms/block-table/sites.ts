@@ -97,7 +97,7 @@ export class BlockSites {
 
   /** The number of the stack of a site; 0 if there was no room for it. */
   stackNumber(list: number): number {
-    return this.stackNumbers[list] as number
+    return this.stackNumbers[list]
   }
 
   /** Prepares for the events of a batch. */
@@ -112,17 +112,17 @@ export class BlockSites {
 
   /** The record of event i's site, 0 if it has none. */
   of(batch: EventBatch, i: number): number {
-    const mask = (batch.mask[i] as number) & KEPT
+    const mask = batch.mask[i] & KEPT
     if (mask === 0) return 0
-    const stack = (mask & HAS_STACK) !== 0 ? (batch.stack[i] as number) : 0
-    const name = (mask & HAS_FUNCTION) !== 0 ? (batch.function[i] as number) : 0
-    const file = (mask & HAS_FILE) !== 0 ? (batch.file[i] as number) : 0
-    const line = (mask & HAS_LINE) !== 0 ? (batch.line[i] as number) : 0
-    const module = (mask & HAS_MODULE) !== 0 ? (batch.module[i] as number) : 0
-    const type = (mask & HAS_TYPE) !== 0 ? (batch.type[i] as number) : 0
+    const stack = (mask & HAS_STACK) !== 0 ? batch.stack[i] : 0
+    const name = (mask & HAS_FUNCTION) !== 0 ? batch.function[i] : 0
+    const file = (mask & HAS_FILE) !== 0 ? batch.file[i] : 0
+    const line = (mask & HAS_LINE) !== 0 ? batch.line[i] : 0
+    const module = (mask & HAS_MODULE) !== 0 ? batch.module[i] : 0
+    const type = (mask & HAS_TYPE) !== 0 ? batch.type[i] : 0
     const hasCall = (mask & HAS_CALL_SITE) !== 0
-    const lo = hasCall ? (batch.callSite.words[2 * i + LO] as number) : 0
-    const hi = hasCall ? (batch.callSite.words[2 * i + HI] as number) : 0
+    const lo = hasCall ? batch.callSite.words[2 * i + LO] : 0
+    const hi = hasCall ? batch.callSite.words[2 * i + HI] : 0
     const { cache } = this
     let hash = Math.imul(stack ^ Math.imul(name, 0x85eb_ca6b) ^ Math.imul(line, 0xc2b2_ae35), 0x9e37_79b1)
     hash = Math.imul(hash ^ (hash >>> 15) ^ lo ^ Math.imul(file ^ type, 0x27d4_eb2f), 0x9e37_79b1)
@@ -138,7 +138,7 @@ export class BlockSites {
       cache[at + Place.hi] === hi &&
       cache[at + Place.type] === type
     )
-      return cache[at + KEY] as number
+      return cache[at + KEY]
     const { key } = this
     let bits = 0
     for (const [field, row] of ROW_BITS) if ((mask & field) !== 0) bits |= row
@@ -162,7 +162,7 @@ export class BlockSites {
   /** Whether the current key identifies a place: neither an empty stack nor line 0 alone does. */
   private hasSite(mask: number): boolean {
     const { key, strings } = this
-    if ((mask & HAS_STACK) !== 0) return strings.list(key[Place.stack] as number).length > 0
+    if ((mask & HAS_STACK) !== 0) return strings.list(key[Place.stack]).length > 0
     if ((mask & (HAS_FUNCTION | HAS_FILE | HAS_LINE)) === 0) return (mask & (HAS_MODULE | HAS_CALL_SITE)) !== 0
     return (mask & (HAS_FUNCTION | HAS_FILE)) !== 0 || key[Place.line] !== 0
   }
@@ -196,19 +196,19 @@ export class BlockSites {
   move(record: number): number {
     const { key } = this
     const old = this.old as Swept
-    const known = old.moved[record] as number
+    const known = old.moved[record]
     if (known !== 0 || record === 0) return known
     const at = record * RECORD
-    const bits = old.records[at] as number
+    const bits = old.records[at]
     key.set(old.records.subarray(at, at + KEY))
     const rename = (place: number, bit: number) => {
-      if ((bits & bit) !== 0) key[place] = this.movedName(key[place] as number)
+      if ((bits & bit) !== 0) key[place] = this.movedName(key[place])
     }
     if ((bits & RowBit.stack) !== 0) {
-      const list = key[Place.stack] as number
+      const list = key[Place.stack]
       if (old.lists[list] === UNKNOWN)
         old.lists[list] = this.internList(old.strings.list(list).map((id) => this.movedName(id)))
-      key[Place.stack] = old.lists[list] as number
+      key[Place.stack] = old.lists[list]
     }
     rename(Place.function, RowBit.function)
     rename(Place.file, RowBit.file)
@@ -229,17 +229,17 @@ export class BlockSites {
   private movedName(id: number): number {
     const { strings, names } = this.old as Swept
     if (names[id] === UNKNOWN) names[id] = this.strings.intern(strings.view(id))
-    return names[id] as number
+    return names[id]
   }
 
   private name(id: number): number {
-    const known = this.nameOf[id] as number
+    const known = this.nameOf[id]
     if (known !== UNKNOWN) return known
     return (this.nameOf[id] = this.strings.intern((this.batch as StringTable).view(id)))
   }
 
   private list(id: number): number {
-    const known = this.listOf[id] as number
+    const known = this.listOf[id]
     if (known !== UNKNOWN) return known
     return (this.listOf[id] = this.internList((this.batch as StringTable).list(id).map((name) => this.name(name))))
   }
@@ -252,7 +252,7 @@ export class BlockSites {
       hi = hashWord(hi, lo)
     }
     const slot = this.lists.add(lo, hi)
-    const known = this.lists.values[slot] as number
+    const known = this.lists.values[slot]
     if (known !== 0) {
       const there = this.strings.list(known - 1)
       if (there.length === names.length && there.every((name, n) => name === names[n])) return known - 1
@@ -269,7 +269,7 @@ export class BlockSites {
     const { key } = this
     if (2 * this.size > this.heads.length) this.rehash()
     const slot = hashOf(key, 0) & (this.heads.length - 1)
-    for (let record = this.heads[slot] as number; record !== 0; record = this.chain[record] as number) {
+    for (let record = this.heads[slot]; record !== 0; record = this.chain[record]) {
       const at = record * RECORD
       let place = 0
       while (place < KEY && this.records[at + place] === key[place]) place++
@@ -279,12 +279,12 @@ export class BlockSites {
     const at = record * RECORD
     if (at + RECORD > this.records.length) this.records = longer(this.records)
     this.records.set(key, at)
-    if (((key[Place.mask] as number) & RowBit.site) !== 0) {
+    if ((key[Place.mask] & RowBit.site) !== 0) {
       const site = this.strings.intern(this.text())
       this.records[at + Place.site] = site
-      this.records[at + Place.frame] = ((key[Place.mask] as number) & RowBit.stack) === 0 ? site : this.ownFrame()
+      this.records[at + Place.frame] = (key[Place.mask] & RowBit.stack) === 0 ? site : this.ownFrame()
     }
-    this.chain[record] = this.heads[slot] as number
+    this.chain[record] = this.heads[slot]
     this.heads[slot] = record
     return record
   }
@@ -292,11 +292,11 @@ export class BlockSites {
   /** The innermost frame of the current key's stack, which is not empty, that is not a wrapper of allocation. */
   private ownFrame(): number {
     const { strings, own } = this
-    const stack = strings.list(this.key[Place.stack] as number)
+    const stack = strings.list(this.key[Place.stack])
     const texts = (n: number) => stack.slice(0, n).map((frame) => decodeText(strings.view(frame)))
     let start = own.start(texts(FEW_FRAMES))
     if (start === FEW_FRAMES - 1) start = own.start(texts(stack.length))
-    return stack[start] as number
+    return stack[start]
   }
 
   private rehash(): void {
@@ -304,7 +304,7 @@ export class BlockSites {
     this.chain = new Int32Array(this.heads.length)
     for (let record = 1; record < this.size; record++) {
       const slot = hashOf(this.records, record * RECORD) & (this.heads.length - 1)
-      this.chain[record] = this.heads[slot] as number
+      this.chain[record] = this.heads[slot]
       this.heads[slot] = record
     }
   }
@@ -312,8 +312,8 @@ export class BlockSites {
   /** The site of the current key in one line: its stack, or function, file and line, or module and call site. */
   private text(): Uint8Array {
     const { key, strings } = this
-    const bits = key[Place.mask] as number
-    const name = (place: number) => strings.view(key[place] as number)
+    const bits = key[Place.mask]
+    const name = (place: number) => strings.view(key[place])
     const parts: Uint8Array[] = []
     let length = 0
     const add = (part: Uint8Array) => {
@@ -321,7 +321,7 @@ export class BlockSites {
       parts.push(part)
     }
     if ((bits & RowBit.stack) !== 0) {
-      for (const frame of strings.list(key[Place.stack] as number)) {
+      for (const frame of strings.list(key[Place.stack])) {
         if (length > MAX_SITE_BYTES) break
         if (length > 0) add(CALLED_BY)
         add(strings.view(frame))
@@ -329,7 +329,7 @@ export class BlockSites {
     } else if ((bits & (RowBit.function | RowBit.file | RowBit.line)) === 0) {
       if ((bits & RowBit.module) !== 0) add(name(Place.module))
       if ((bits & RowBit.callSite) !== 0) {
-        const address = ((BigInt(key[Place.hi] as number) << 32n) | BigInt(key[Place.lo] as number)).toString(16)
+        const address = ((BigInt(key[Place.hi]) << 32n) | BigInt(key[Place.lo])).toString(16)
         add(encodeText(length > 0 ? ` [0x${address}]` : `0x${address}`))
       }
     } else {
@@ -338,7 +338,7 @@ export class BlockSites {
         if (length > 0) add(AT)
         add(name(Place.file))
       }
-      const line = key[Place.line] as number
+      const line = key[Place.line]
       if (line > 0) add(encodeText((bits & RowBit.file) !== 0 ? `:${line}` : `${length > 0 ? ' at ' : ''}line ${line}`))
     }
     return new Uint8Array(Buffer.concat(parts)).subarray(0, MAX_SITE_BYTES)
@@ -350,7 +350,7 @@ const AT = encodeText(' at ')
 
 function hashOf(words: Uint32Array, at: number): number {
   let h = 0
-  for (let place = 0; place < KEY; place++) h = hashWord(h, words[at + place] as number)
+  for (let place = 0; place < KEY; place++) h = hashWord(h, words[at + place])
   return h
 }
 

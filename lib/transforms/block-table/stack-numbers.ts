@@ -55,14 +55,14 @@ export class StackNumbers {
     const n = frames.length
     if (n > this.words.length) this.words = new Uint32Array(2 * n)
     for (let i = 0; i < n; i++) {
-      const name = this.name(strings, frames[n - 1 - i] as number)
+      const name = this.name(strings, frames[n - 1 - i])
       if (name === UNSET) return this.full()
       this.words[i] = name
     }
     const node = this.paths.find(ROOT, this.words, n)
     if (node === NO_NODE) return this.full()
     if (node >= this.numbers.length) this.numbers = longer(this.numbers, node)
-    const known = this.numbers[node] as number
+    const known = this.numbers[node]
     if (known !== 0) return known
     const number = ++this.size
     if (number >= this.nodes.length) this.nodes = longer(this.nodes, number)
@@ -77,7 +77,7 @@ export class StackNumbers {
       const strings = new StringTable()
       const ids = Uint32Array.from({ length: count }, (_, i) => first + i)
       const lists = Uint32Array.from({ length: count }, (_, i) => {
-        const words = this.paths.reversed(this.nodes[first + i] as number)
+        const words = this.paths.reversed(this.nodes[first + i])
         return strings.addList(words.map((name) => strings.intern(this.names.view(name))))
       })
       const mask = new Uint32Array(count).fill(1 << HAS_STACK)
@@ -94,7 +94,7 @@ export class StackNumbers {
       more.set(this.nameOf)
       this.nameOf = more
     }
-    const known = this.nameOf[id] as number
+    const known = this.nameOf[id]
     if (known !== UNSET) return known
     const bytes = strings.view(id)
     const isRoom = this.names.byteLength + bytes.length <= this.limits.bytes

@@ -25,14 +25,14 @@ export const OF_LAST = RowBit.process | RowBit.thread | RowBit.api | RowBit.size
 
 /** Copies a value of a column to words. */
 export function copy(words: Uint32Array, at: number, column: U64Column, i: number): void {
-  words[at] = column.words[2 * i + LO] as number
-  words[at + 1] = column.words[2 * i + HI] as number
+  words[at] = column.words[2 * i + LO]
+  words[at + 1] = column.words[2 * i + HI]
 }
 
 /** Copies words to a column. */
 export function put(column: U64Column, row: number, words: Uint32Array, at: number): void {
-  column.words[2 * row + LO] = words[at] as number
-  column.words[2 * row + HI] = words[at + 1] as number
+  column.words[2 * row + LO] = words[at]
+  column.words[2 * row + HI] = words[at + 1]
 }
 
 /** Writes a number of an event to a column. */
@@ -43,7 +43,7 @@ export function putNumber(column: U64Column, row: number, number: number): void 
 
 /** A number of an event in two words, the low one first. */
 export function numberAt(words: Uint32Array, at: number): number {
-  return (words[at] as number) + (words[at + 1] as number) * WORD
+  return words[at] + words[at + 1] * WORD
 }
 
 /** Writes it. */

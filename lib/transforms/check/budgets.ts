@@ -64,7 +64,7 @@ function limitOf(figure: BudgetFigure, rule: Budget['rule'], text: string): Limi
   const units = about.unit === 'bytes' ? BYTES : COUNTS
   return {
     text,
-    amount: BigInt(digits ?? 0) * (units[letter.toUpperCase()] as bigint),
+    amount: BigInt(digits ?? 0) * units[letter.toUpperCase()],
     percent: hasPercent ? BigInt(whole + fraction.padEnd(6, '0')) : 0n,
   }
 }

@@ -84,10 +84,10 @@ export function check(
     const known =
       found.get(key) ??
       changedSites({
-        old: oldRun === undefined ? undefined : (baseline[oldRun] as Measured).profile,
-        next: (runs[run] as Measured).profile,
+        old: oldRun === undefined ? undefined : baseline[oldRun].profile,
+        next: runs[run].profile,
         figure,
-        group: groups[index] as BudgetGroup,
+        group: groups[index],
         own,
         top,
       })
@@ -150,20 +150,20 @@ function judge({ figure, rule, limit }: Budget, runs: readonly Measures[], basel
   if (rule === 'max') {
     const wholes = (all as Known[]).map(({ whole = 0n }) => whole)
     const limits = wholes.map((whole) => limit.amount + part(whole))
-    const excess = values.map((value, i) => value - (limits[i] as bigint))
+    const excess = values.map((value, i) => value - limits[i])
     const run = excess.indexOf(excess.reduce((most, one) => (one > most ? one : most)))
     return {
-      verdict: (excess[run] as bigint) > 0n ? 'beyond' : 'within',
+      verdict: excess[run] > 0n ? 'beyond' : 'within',
       run,
       values,
-      value: values[run] as bigint,
-      most: limits[run] as bigint,
-      ...(limit.percent > 0n && { whole: wholes[run] as bigint }),
+      value: values[run],
+      most: limits[run],
+      ...(limit.percent > 0n && { whole: wholes[run] }),
     }
   }
   const olds = (all.slice(runs.length) as Known[]).map(({ value }) => value)
   const [run, oldRun] = [median(values), median(olds)]
-  const [value, before] = [values[run] as bigint, olds[oldRun] as bigint]
+  const [value, before] = [values[run], olds[oldRun]]
   const most = before + limit.amount + part(before)
   const isAbove = values.every((one) => olds.every((other) => one > other))
   return {
@@ -184,7 +184,7 @@ function median(values: readonly bigint[]): number {
   const order = [...values.keys()].toSorted((a, b) =>
     values[a]! < values[b]! ? -1 : values[a]! > values[b]! ? 1 : a - b,
   )
-  return order[(order.length - 1) >> 1] as number
+  return order[(order.length - 1) >> 1]
 }
 
 /** The run of the baseline to which sites are compared, where the baseline does not count. */

@@ -34,14 +34,14 @@ export class RenamedSites {
     const { mask, function: names } = target
     const none = this.names.internText('')
     for (let i = 0; i < batch.count; i++) {
-      const fields = mask[i] as number
+      const fields = mask[i]
       if ((fields & HAS_SITE) === 0) {
         mask[i] = fields & ~REMOVED
         continue
       }
       mask[i] = (fields & ~REMOVED) | HAS_FUNCTION
-      if ((fields & HAS_STACK) !== 0) names[i] = this.ofStack(batch.stack[i] as number)
-      else names[i] = (fields & HAS_FUNCTION) !== 0 ? this.ofFunction(batch.function[i] as number) : none
+      if ((fields & HAS_STACK) !== 0) names[i] = this.ofStack(batch.stack[i])
+      else names[i] = (fields & HAS_FUNCTION) !== 0 ? this.ofFunction(batch.function[i]) : none
     }
     return target
   }
@@ -61,7 +61,7 @@ export class RenamedSites {
   }
 
   private ofStack(list: number): number {
-    const known = this.byStack[list] as number
+    const known = this.byStack[list]
     if (known !== UNKNOWN) return known
     const frames = (this.source as StringTable).listView(list)
     const name = this.group.isTogether ? this.nameTogether(frames) : this.nameOfRow(frames)
@@ -86,7 +86,7 @@ export class RenamedSites {
   }
 
   private ofFunction(id: number): number {
-    const known = this.byFunction[id] as number
+    const known = this.byFunction[id]
     if (known !== UNKNOWN) return known
     return (this.byFunction[id] = this.names.internText(this.group.nameOf([(this.source as StringTable).text(id)])))
   }

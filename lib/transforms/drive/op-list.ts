@@ -72,7 +72,7 @@ export class OpList {
   /** Adds a wait until another thread has executed a number of operations, unless an earlier one covers it. */
   wait(thread: number, position: number): void {
     const at = thread % WAITS
-    if (this.waitThreads[at] === thread && (this.waitPositions[at] as number) >= position) return
+    if (this.waitThreads[at] === thread && this.waitPositions[at] >= position) return
     this.waitThreads[at] = thread
     this.waitPositions[at] = position
     const high = Math.floor(position / 2 ** 32)

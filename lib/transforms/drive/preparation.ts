@@ -189,9 +189,9 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
     const { effects } = this.live
     const { kind, mask } = batch
     for (let i = from; i < to; i++) {
-      if (((mask[i] as number) & HAS_TIME) !== 0) this.noteTime(batch, i)
+      if ((mask[i] & HAS_TIME) !== 0) this.noteTime(batch, i)
       this.row = i - from
-      const effect = effects[i - from] as number
+      const effect = effects[i - from]
       if (effect !== 0) this.replay(batch, i, i - from, effect)
       else if (kind[i] === THREAD_DESTROY) {
         const list = this.threads.end(batch, i)
@@ -204,7 +204,7 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
   private replay(batch: EventBatch, i: number, row: number, effect: number): void {
     const { counts, slots } = this
     const { ended, begun, words } = this.live
-    const kind = batch.kind[i] as number
+    const kind = batch.kind[i]
     if ((effect & FAILED) !== 0) {
       this.skip('failed')
       return
@@ -225,19 +225,19 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
     let old = NONE
     let oldSize = 0
     if ((effect & ENDED) !== 0) {
-      const block = WIDTH * (ended[row] as number)
-      old = words[block + SLOT] as number
-      if (old === NONE) this.skipEnd(words[block + SIZE] as number)
+      const block = WIDTH * ended[row]
+      old = words[block + SLOT]
+      if (old === NONE) this.skipEnd(words[block + SIZE])
       else {
         oldSize = this.use(list, block)
         this.leaveLive(oldSize)
       }
     }
-    const block = WIDTH * (begun[row] as number)
+    const block = WIDTH * begun[row]
     if ((effect & REUSED) !== 0) {
       this.skip('reused')
       if (words[block + SLOT] !== NONE) {
-        const slot = words[block + SLOT] as number
+        const slot = words[block + SLOT]
         this.leaveLive(this.use(list, block))
         this.free(list, slot)
       }
@@ -248,7 +248,7 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
       if (size < 0) return
       words[block + SLOT] = NONE
       words[block + SIZE] = size > MOST_SIZE ? 1 : 0
-      this.skipEnd(words[block + SIZE] as number)
+      this.skipEnd(words[block + SIZE])
       return
     }
     let slot = old
@@ -280,8 +280,8 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
     slot: number,
   ): void {
     const { counts } = this
-    const mask = batch.mask[i] as number
-    const api = (mask & HAS_API) !== 0 ? (batch.api[i] as number) : Api.malloc
+    const mask = batch.mask[i]
+    const api = (mask & HAS_API) !== 0 ? batch.api[i] : Api.malloc
     list.calls++
     if (batch.kind[i] === REALLOC || api === Api.realloc) {
       list.addSized(Op.realloc, size, old)
@@ -342,12 +342,9 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
   /** A thread is to use a block, so it must be ordered after the call that made it. @returns the size of the block */
   private use(list: OpList, block: number): number {
     const { words } = this.live
-    if (words[block + THREAD] !== list.number && (words[block + EPOCH] as number) >= list.epoch)
-      list.wait(
-        words[block + THREAD] as number,
-        (words[block + POSITION + 1] as number) * WORD + (words[block + POSITION] as number),
-      )
-    return (words[block + SIZE + 1] as number) * WORD + (words[block + SIZE] as number)
+    if (words[block + THREAD] !== list.number && words[block + EPOCH] >= list.epoch)
+      list.wait(words[block + THREAD], words[block + POSITION + 1] * WORD + words[block + POSITION])
+    return words[block + SIZE + 1] * WORD + words[block + SIZE]
   }
 
   private leaveLive(size: number): void {
@@ -369,21 +366,21 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
   private noteTime(batch: EventBatch, i: number): void {
     const { words } = batch.time
     const unit = batch.header.timeUnit === 'us' ? 1000 : 1
-    const time = unit * ((words[2 * i + HI] as number) * WORD + (words[2 * i + LO] as number))
+    const time = unit * (words[2 * i + HI] * WORD + words[2 * i + LO])
     if (this.firstTime < 0) this.firstTime = time
     if (time > this.lastTime) this.lastTime = time
   }
 }
 
 function sizeOf(batch: EventBatch, i: number): number {
-  if (((batch.mask[i] as number) & HAS_SIZE) === 0) return 0
+  if ((batch.mask[i] & HAS_SIZE) === 0) return 0
   const { words } = batch.size
-  return (words[2 * i + HI] as number) * WORD + (words[2 * i + LO] as number)
+  return words[2 * i + HI] * WORD + words[2 * i + LO]
 }
 
 function alignmentOf(batch: EventBatch, i: number): number {
   const { words } = batch.alignment
-  return Math.max(1, (words[2 * i + HI] as number) * WORD + (words[2 * i + LO] as number))
+  return Math.max(1, words[2 * i + HI] * WORD + words[2 * i + LO])
 }
 
 function bytesOf(words: Uint32Array): Uint8Array {

@@ -22,18 +22,18 @@ export class Slots {
   /** A slot for a block that a thread allocates. `thread` is -1 if no order is necessary. */
   take(list: OpList): number {
     this.thread = -1
-    if (list.free > 0) return list.slots[--list.free] as number
+    if (list.free > 0) return list.slots[--list.free]
     if (this.length === 0) return this.count++
     const at = this.first
     this.first = (at + 1) & (this.slots.length - 1)
     this.length--
-    const thread = this.threads[at] as number
+    const thread = this.threads[at]
     if (thread !== list.number) {
       this.thread = thread
-      this.position = this.positions[at] as number
-      this.epoch = this.epochs[at] as number
+      this.position = this.positions[at]
+      this.epoch = this.epochs[at]
     }
-    return this.slots[at] as number
+    return this.slots[at]
   }
 
   /** A thread has freed the block of a slot with its last operation. */
@@ -44,7 +44,7 @@ export class Slots {
 
   /** A thread has ended: others take its slots. */
   shareAll(list: OpList): void {
-    while (list.free > 0) this.share(list, list.slots[--list.free] as number)
+    while (list.free > 0) this.share(list, list.slots[--list.free])
   }
 
   private share(list: OpList, slot: number): void {

@@ -11,7 +11,7 @@ export interface TailFigures {
 
 /** Continues a checksum: FNV-1a of 32-bit words. */
 export function checksum(sum: number, words: Uint32Array): number {
-  for (let i = 0; i < words.length; i++) sum = Math.imul(sum ^ (words[i] as number), 0x0100_0193)
+  for (let i = 0; i < words.length; i++) sum = Math.imul(sum ^ words[i], 0x0100_0193)
   return sum >>> 0
 }
 
@@ -48,7 +48,7 @@ export function tailWords(lists: readonly OpList[], figures: TailFigures, at: nu
   for (const { offsets, sizes } of lists) {
     for (const [i, offset] of offsets.entries()) {
       put(offset)
-      put(sizes[i] as number)
+      put(sizes[i])
     }
   }
   for (const value of [at, chunksAt, chunks, figures.epochs, calls, figures.peakBytes, figures.peakBlocks]) put(value)

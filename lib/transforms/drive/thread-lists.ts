@@ -54,7 +54,7 @@ export class ThreadLists {
     const { numbers } = this
     this.look(batch, i)
     const at = numbers.find(this.lo, this.hi)
-    const list = at < 0 ? undefined : this.all[numbers.values[at] as number]
+    const list = at < 0 ? undefined : this.all[numbers.values[at]]
     if (list === undefined || list.number === 0) return undefined
     numbers.remove(at)
     list.reserve()
@@ -78,10 +78,10 @@ export class ThreadLists {
 
   /** Finds the key of the thread of event i. */
   private look(batch: EventBatch, i: number): void {
-    const mask = batch.mask[i] as number
+    const mask = batch.mask[i]
     const hasThread = (mask & HAS_THREAD) !== 0
-    this.lo = hasThread ? (batch.thread.words[2 * i + LO] as number) | 0 : 0
-    this.hi = hasThread ? (batch.thread.words[2 * i + HI] as number) | 0 : 0
+    this.lo = hasThread ? batch.thread.words[2 * i + LO] | 0 : 0
+    this.hi = hasThread ? batch.thread.words[2 * i + HI] | 0 : 0
     if ((mask & HAS_PROCESS) !== 0) this.hi ^= this.spread(batch, i)
   }
 
@@ -91,17 +91,17 @@ export class ThreadLists {
 
   private spread(batch: EventBatch, i: number): number {
     const words = batch.process.words
-    const at = this.processNumbers.add(words[2 * i + LO] as number, words[2 * i + HI] as number)
+    const at = this.processNumbers.add(words[2 * i + LO], words[2 * i + HI])
     const { values, size } = this.processNumbers
     if (values[at] === 0) values[at] = size
-    return Math.imul(values[at] as number, SPREAD)
+    return Math.imul(values[at], SPREAD)
   }
 
   private find(lo: number, hi: number): OpList {
     const { all, numbers } = this
     const at = numbers.find(lo, hi)
-    if (at >= 0) return all[numbers.values[at] as number] as OpList
-    if (all.length >= MOST_THREADS) return all[0] as OpList
+    if (at >= 0) return all[numbers.values[at]]
+    if (all.length >= MOST_THREADS) return all[0]
     const list = new OpList(all.length, this.flush)
     if (all.length > 0) this.spawn(list)
     // Adding may replace the values.
@@ -114,7 +114,7 @@ export class ThreadLists {
   /** A thread begins in the one of the event before, or, if that has ended, in the first one. */
   private spawn(list: OpList): void {
     const { last, all } = this
-    const parent = last === undefined || last.isOver ? (all[0] as OpList) : last
+    const parent = last === undefined || last.isOver ? all[0] : last
     parent.reserve()
     parent.add(Op.spawn, 0, list.number)
     list.knows(parent.number, parent.ops)

@@ -40,11 +40,11 @@ export class EventSet {
       const { bits, list, listed } = group
       if (bits === undefined) {
         for (let j = 0; j < listed; j++) {
-          const low = list[j] as number
+          const low = list[j]
           if (low >= from && low < to) marks[low + shift] = 1
         }
       } else {
-        for (let low = from; low < to; low++) marks[low + shift] = ((bits[low >>> 3] as number) >>> (low & 7)) & 1
+        for (let low = from; low < to; low++) marks[low + shift] = (bits[low >>> 3] >>> (low & 7)) & 1
       }
     }
   }
@@ -69,5 +69,5 @@ function addToList(group: Group, low: number): void {
 }
 
 function setBit(bits: Uint8Array, low: number): void {
-  bits[low >>> 3] = (bits[low >>> 3] as number) | (1 << (low & 7))
+  bits[low >>> 3] = bits[low >>> 3] | (1 << (low & 7))
 }

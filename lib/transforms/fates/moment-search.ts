@@ -52,10 +52,10 @@ export class MomentSearch {
     const { lo, hi } = this
     const { words } = time
     for (let i = 0; i < count; i++) {
-      if (((mask[i] as number) & HAS_TIME) === 0) continue
+      if ((mask[i] & HAS_TIME) === 0) continue
       this.hasTimes = true
-      const high = words[2 * i + HI] as number
-      if (high > hi || (high === hi && (words[2 * i + LO] as number) > lo)) return i
+      const high = words[2 * i + HI]
+      if (high > hi || (high === hi && words[2 * i + LO] > lo)) return i
     }
     return undefined
   }

@@ -22,9 +22,9 @@ export function hasFates(fates: readonly Fate[]): Predicate {
       }
       let m = 0
       for (let j = 0; j < kept; j++) {
-        const i = rows[j] as number
+        const i = rows[j]
         rows[m] = i
-        m += labels[i] as number
+        m += labels[i]
       }
       kept = m
     }

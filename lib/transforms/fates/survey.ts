@@ -125,7 +125,7 @@ export class FateSurvey {
     }
     this.endTrace()
     if (liveAt === 'peak') {
-      for (let d = 0; d < this.departures; d++) this.living.add(this.departed[d] as number)
+      for (let d = 0; d < this.departures; d++) this.living.add(this.departed[d])
       this.until = this.peak
     }
     return [
@@ -144,22 +144,22 @@ export class FateSurvey {
     for (let i = from, row = 0; i < to; i++, row++) {
       const number = this.events + i + 1
       if (this.isTimed && !this.isSettled && this.isLater(batch, i)) this.settle(number - 1)
-      const effect = effects[row] as number
+      const effect = effects[row]
       if (batch.kind[i] === PROCESS_END) {
         this.lastCalls[this.processOf(batch, i)] = 0
-        for (; gone[next] === row; next += 2) this.outlast(gone[next + 1] as number)
+        for (; gone[next] === row; next += 2) this.outlast(gone[next + 1])
       }
-      if (effect !== 0) this.take(batch, i, number, effect, ended[row] as number, begun[row] as number)
+      if (effect !== 0) this.take(batch, i, number, effect, ended[row], begun[row])
       if (number === moment) this.settle(number)
     }
   }
 
   /** Whether an event's time is after the given one. */
   private isLater({ mask, time }: EventBatch, i: number): boolean {
-    if (((mask[i] as number) & HAS_TIME) === 0) return false
+    if ((mask[i] & HAS_TIME) === 0) return false
     this.hasTimes = true
-    const hi = time.words[2 * i + HI] as number
-    return hi > this.timeHi || (hi === this.timeHi && (time.words[2 * i + LO] as number) > this.timeLo)
+    const hi = time.words[2 * i + HI]
+    return hi > this.timeHi || (hi === this.timeHi && time.words[2 * i + LO] > this.timeLo)
   }
 
   /** Processes an event that affected a block, or tried to. */
@@ -180,13 +180,13 @@ export class FateSurvey {
         return
       }
       birth = numberAt(words, old * WIDTH + BIRTH)
-      this.liveBytes.subtract(words[old * WIDTH + SIZE] as number, words[old * WIDTH + SIZE + 1] as number)
+      this.liveBytes.subtract(words[old * WIDTH + SIZE], words[old * WIDTH + SIZE + 1])
       setNumber(words, old * WIDTH + BIRTH, 0)
     }
     if ((effect & REUSED) !== 0) this.lose(next)
-    const isSized = ((batch.mask[i] as number) & HAS_SIZE) !== 0
-    const lo = isSized ? (batch.size.words[2 * i + LO] as number) : 0
-    const hi = isSized ? (batch.size.words[2 * i + HI] as number) : 0
+    const isSized = (batch.mask[i] & HAS_SIZE) !== 0
+    const lo = isSized ? batch.size.words[2 * i + LO] : 0
+    const hi = isSized ? batch.size.words[2 * i + HI] : 0
     setNumber(words, next * WIDTH + BIRTH, birth)
     setNumber(words, next * WIDTH + LAST, number)
     words[next * WIDTH + SIZE] = lo
@@ -205,7 +205,7 @@ export class FateSurvey {
   private lose(block: number): void {
     const { words } = this.liveSet
     const at = block * WIDTH
-    this.liveBytes.subtract(words[at + SIZE] as number, words[at + SIZE + 1] as number)
+    this.liveBytes.subtract(words[at + SIZE], words[at + SIZE + 1])
     this.depart(numberAt(words, at + BIRTH))
     setNumber(words, at + BIRTH, 0)
   }
@@ -255,9 +255,9 @@ export class FateSurvey {
 
   /** The row of an event's process. */
   private processOf(batch: EventBatch, i: number): number {
-    if (((batch.mask[i] as number) & HAS_PROCESS) === 0) return NONE
+    if ((batch.mask[i] & HAS_PROCESS) === 0) return NONE
     const { words } = batch.process
-    const row = this.processes.row(words[2 * i + LO] as number, words[2 * i + HI] as number)
+    const row = this.processes.row(words[2 * i + LO], words[2 * i + HI])
     if (row >= this.lastCalls.length) {
       const longer = new Float64Array(2 * row)
       longer.set(this.lastCalls)
@@ -269,7 +269,7 @@ export class FateSurvey {
 
 /** The number of an event in two words. */
 function numberAt(words: Uint32Array, at: number): number {
-  return (words[at] as number) + (words[at + 1] as number) * WORD
+  return words[at] + words[at + 1] * WORD
 }
 
 function setNumber(words: Uint32Array, at: number, number: number): void {

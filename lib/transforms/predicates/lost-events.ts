@@ -66,23 +66,23 @@ export class LostEvents {
   /** Sets `labels[i]` of those found to 1 if event i is to be kept, else to 0. @param before as for a `Predicate` */
   label(batch: EventBatch, labels: Uint32Array, before: number): void {
     const { rows, part, states, count, invert } = this
-    for (let j = 0; j < count; j++) states[rows[j] as number] = 0
+    for (let j = 0; j < count; j++) states[rows[j]] = 0
     for (const { name, test, has } of this.criteria) {
       let n = 0
       for (let j = 0; j < count; j++) {
-        const row = rows[j] as number
-        if (((batch.mask[row] as number) & has) !== has || ((states[row] as number) & FAILED) !== 0) continue
+        const row = rows[j]
+        if ((batch.mask[row] & has) !== has || (states[row] & FAILED) !== 0) continue
         // As long as the test has not kept it.
         states[row] = CONCERNED | FAILED
         part[n++] = row
       }
       const kept = n === 0 ? 0 : test(batch, part, n, before)
-      for (let j = 0; j < kept; j++) states[part[j] as number] = CONCERNED
+      for (let j = 0; j < kept; j++) states[part[j]] = CONCERNED
       if (name === 'kind' && !invert) this.dropped += n - kept
     }
     for (let j = 0; j < count; j++) {
-      const row = rows[j] as number
-      const state = states[row] as number
+      const row = rows[j]
+      const state = states[row]
       labels[row] = state === 0 || ((state & FAILED) !== 0) === invert ? 1 : 0
     }
   }

@@ -41,7 +41,7 @@ export class NameTest {
 
   /** Whether the string with an id matches. */
   name(id: number): boolean {
-    const known = this.names[id] as number
+    const known = this.names[id]
     if (known !== UNKNOWN) return known === YES
     const matches = this.test((this.table as StringTable).text(id))
     this.names[id] = matches ? YES : NO
@@ -50,7 +50,7 @@ export class NameTest {
 
   /** Whether any string of a list, or the function that it names as the text of a frame, matches. */
   list(id: number): boolean {
-    const known = this.lists[id] as number
+    const known = this.lists[id]
     if (known !== UNKNOWN) return known === YES
     const matches = (this.table as StringTable).list(id).some((frame) => this.frame(frame))
     this.lists[id] = matches ? YES : NO
@@ -59,7 +59,7 @@ export class NameTest {
 
   /** Whether the text of a frame matches, or the function in it. */
   private frame(id: number): boolean {
-    const known = this.names[id] as number
+    const known = this.names[id]
     if (known !== UNKNOWN) return known === YES
     const text = (this.table as StringTable).text(id)
     const matches = this.test(text) || this.test(functionOfFrame(text))

@@ -44,11 +44,11 @@ export function isOfProcess(values: readonly (bigint | number | typeof NO_PROCES
     let kept = 0
     let next = 0
     for (let j = 0; j < n; j++) {
-      const i = rows[j] as number
+      const i = rows[j]
       rows[kept] = i
       const isOne = next < most && numbered[next] === i
       if (isOne) next++
-      if (isOne || ((mask[i] as number) & HAS_PROCESS) === 0) kept++
+      if (isOne || (mask[i] & HAS_PROCESS) === 0) kept++
     }
     return kept
   }
@@ -71,12 +71,12 @@ export function isNumbered(ranges: readonly Range[]): Predicate {
     let kept = 0
     let b = 0
     for (let j = 0; j < n; j++) {
-      const i = rows[j] as number
+      const i = rows[j]
       const number = before + i + 1
       // Numbers and ranges ascend.
-      while (b < bounds.length && number > (bounds[b + 1] as number)) b += 2
+      while (b < bounds.length && number > bounds[b + 1]) b += 2
       rows[kept] = i
-      if (b < bounds.length && number >= (bounds[b] as number)) kept++
+      if (b < bounds.length && number >= bounds[b]) kept++
     }
     return kept
   }
@@ -114,9 +114,9 @@ export function onCpu(cpus: readonly (bigint | number)[]): Predicate {
     const { mask, cpu } = batch
     let kept = 0
     for (let j = 0; j < n; j++) {
-      const i = rows[j] as number
+      const i = rows[j]
       rows[kept] = i
-      if (((mask[i] as number) & HAS_CPU) !== 0 && wanted.includes(cpu[i] as number)) kept++
+      if ((mask[i] & HAS_CPU) !== 0 && wanted.includes(cpu[i])) kept++
     }
     return kept
   }
@@ -133,9 +133,9 @@ export function isNamed(field: 'function' | 'file' | 'module' | 'type', patterns
     const column = batch[field]
     let kept = 0
     for (let j = 0; j < n; j++) {
-      const i = rows[j] as number
+      const i = rows[j]
       rows[kept] = i
-      if (((mask[i] as number) & has) !== 0 && test.name(column[i] as number)) kept++
+      if ((mask[i] & has) !== 0 && test.name(column[i])) kept++
     }
     return kept
   }
@@ -150,9 +150,9 @@ export function hasFrame(patterns: readonly NamePattern[]): Predicate {
     const { mask, stack } = batch
     let kept = 0
     for (let j = 0; j < n; j++) {
-      const i = rows[j] as number
+      const i = rows[j]
       rows[kept] = i
-      if (((mask[i] as number) & HAS_STACK) !== 0 && test.list(stack[i] as number)) kept++
+      if ((mask[i] & HAS_STACK) !== 0 && test.list(stack[i])) kept++
     }
     return kept
   }

@@ -56,13 +56,13 @@ function inParts(
   for (let from = 0, j = 0; j < n; from += KERNEL_EVENTS) {
     const to = Math.min(count, from + KERNEL_EVENTS)
     let next = n
-    if (to < count) for (next = j; next < n && (rows[next] as number) < to;) next++
+    if (to < count) for (next = j; next < n && rows[next] < to;) next++
     part.set(rows.subarray(j, next))
-    if (from > 0) for (let k = 0; k < next - j; k++) part[k] = (part[k] as number) - from
+    if (from > 0) for (let k = 0; k < next - j; k++) part[k] = part[k] - from
     mask.set(batch.mask.subarray(from, to))
     const m = narrow(from, to, next - j)
     rows.set(part.subarray(0, m), kept)
-    if (from > 0) for (let k = kept; k < kept + m; k++) rows[k] = (rows[k] as number) + from
+    if (from > 0) for (let k = kept; k < kept + m; k++) rows[k] = rows[k] + from
     kept += m
     j = next
   }

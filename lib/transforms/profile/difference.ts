@@ -70,13 +70,13 @@ export function compareProfiles(
     const { parents, frames } = profile.tree
     for (const sample of profile.samples()) {
       const path: number[] = []
-      for (let at = sample.node; at > ROOT; at = parents[at] as number) path.push(ids[frames[at] as number] as number)
+      for (let at = sample.node; at > ROOT; at = parents[at]) path.push(ids[frames[at]])
       const words = Uint32Array.from(path.toReversed())
       const found = paths.find(ROOT, words, words.length)
       const node = found === NO_NODE ? ROOT : found
       let one = compared.get(node)
       if (one === undefined) {
-        const stack = () => (node === ROOT ? [OTHERS] : paths.reversed(node).map((id) => names.all[id] as string))
+        const stack = () => (node === ROOT ? [OTHERS] : paths.reversed(node).map((id) => names.all[id]))
         compared.set(node, (one = { old: nothing(), new: nothing(), stack }))
       }
       addFigures(one[side], sample, identified)

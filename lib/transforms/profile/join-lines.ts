@@ -12,7 +12,7 @@ export function joinLines(profile: Profile): Profile {
     frames,
     tree,
     *samples(): Generator<Sample> {
-      for (const sample of profile.samples()) yield { ...sample, node: nodes[sample.node] as number }
+      for (const sample of profile.samples()) yield { ...sample, node: nodes[sample.node] }
     },
   }
 }
@@ -44,8 +44,8 @@ function joinedTree(tree: StackTree, numbers: Int32Array, count: number): { tree
   const known = new Map<number, number>()
   for (let node = 1; node < nodes.length; node++) {
     // Parents have lower numbers.
-    const parent = nodes[tree.parents[node] as number] as number
-    const frame = numbers[tree.frames[node] as number] as number
+    const parent = nodes[tree.parents[node]]
+    const frame = numbers[tree.frames[node]]
     const key = parent * count + frame
     let number = known.get(key)
     if (number === undefined) {

@@ -39,15 +39,15 @@ export function ownTree(
   const ends = new Int32Array(tree.parents.length).fill(-1)
   for (const node of nodes) if (ends[node] === -1) ends[node] = endOf(node, tree, texts, own, roots)
   const { kept, numbers } = prune(tree, ends)
-  return { tree: kept, nodeOf: (node) => numbers[ends[node] as number] as number }
+  return { tree: kept, nodeOf: (node) => numbers[ends[node]] }
 }
 
 /** The node of the innermost frame that is not hidden, of the stack of a node. */
 function endOf(node: number, { parents, frames }: StackTree, texts: readonly string[], own: OwnFrames, roots: 0 | 1) {
   const stack: string[] = []
-  for (let at = node; at > 0; at = parents[at] as number) stack.push(texts[frames[at] as number] as string)
+  for (let at = node; at > 0; at = parents[at]) stack.push(texts[frames[at]])
   let end = node
-  for (let hidden = own.start(stack.slice(0, stack.length - roots)); hidden > 0; hidden--) end = parents[end] as number
+  for (let hidden = own.start(stack.slice(0, stack.length - roots)); hidden > 0; hidden--) end = parents[end]
   return end
 }
 
@@ -55,15 +55,15 @@ function endOf(node: number, { parents, frames }: StackTree, texts: readonly str
 function prune({ parents, frames }: StackTree, ends: Int32Array): { kept: StackTree; numbers: Int32Array } {
   const isKept = new Uint8Array(parents.length)
   isKept[0] = 1
-  for (const end of ends) for (let at = end; at > 0 && isKept[at] === 0; at = parents[at] as number) isKept[at] = 1
+  for (const end of ends) for (let at = end; at > 0 && isKept[at] === 0; at = parents[at]) isKept[at] = 1
   const nodes = Array.from(parents.keys()).filter((node) => isKept[node] === 1)
   const numbers = new Int32Array(parents.length)
   nodes.forEach((node, number) => (numbers[node] = number))
-  const parentOf = (node: number) => (node === 0 ? -1 : (numbers[parents[node] as number] as number))
+  const parentOf = (node: number) => (node === 0 ? -1 : numbers[parents[node]])
   return {
     kept: {
       parents: Int32Array.from(nodes, parentOf),
-      frames: Int32Array.from(nodes, (node) => frames[node] as number),
+      frames: Int32Array.from(nodes, (node) => frames[node]),
     },
     numbers,
   }

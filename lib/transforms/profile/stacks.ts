@@ -66,7 +66,7 @@ export function stacksOf(
     isFull,
     *rows() {
       for (let row = NONE; row < nodes.length; row++) {
-        const node = nodes[row] as number
+        const node = nodes[row]
         if (node !== UNSET) yield { row, node: node === NO_ROOM ? others : node }
       }
     },
@@ -114,7 +114,7 @@ class FrameTable {
     } else {
       const words = keys.paths.reversed(keys.node(site))
       if (keys.paths.root(keys.node(site)) === Form.stack) {
-        for (let w = 0; w < words.length && w < MAX_DEPTH; w++) outwards.push(this.nameId(words[w] as number))
+        for (let w = 0; w < words.length && w < MAX_DEPTH; w++) outwards.push(this.nameId(words[w]))
         if (words.length > MAX_DEPTH) outwards.push(this.id(CUT))
       } else {
         const { function: name, file, line, module, callSite } = keys.site(site)
@@ -127,7 +127,7 @@ class FrameTable {
   }
 
   private nameId(name: number): number {
-    let id = this.idOfName[name] as number
+    let id = this.idOfName[name]
     if (id === UNSET) {
       id = this.id(frameOf(this.keys.names.text(name)))
       this.idOfName[name] = id

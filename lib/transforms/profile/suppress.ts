@@ -38,9 +38,9 @@ export function suppressLeaks(profile: Profile, rules: readonly Suppression[], r
   for (const { node, leaked } of profile.samples()) {
     if (leaked.blocks === 0) continue
     const ids: number[] = []
-    for (let next = node; next > 0; next = tree.parents[next] as number) ids.push(tree.frames[next] as number)
+    for (let next = node; next > 0; next = tree.parents[next]) ids.push(tree.frames[next])
     const own = ids.slice(0, ids.length - roots)
-    const rule = amounts[set.find(own.map((id) => views[id] as SuppressibleFrame))]
+    const rule = amounts[set.find(own.map((id) => views[id]))]
     if (rule === undefined) continue
     nodes.add(node)
     stacks.push({ frames: own.map((id) => namedFrameText({ name: views[id]?.function as string })), leaked })

@@ -4,27 +4,23 @@ import { Api, FieldBit, Kind } from '../../event/fields.js'
 
 /** Turns a realloc of an unknown block into an allocation. */
 export function makeAllocation(batch: EventBatch, row: number): void {
-  const isRealloc = ((batch.mask[row] as number) & FieldBit.api) !== 0 && batch.api[row] === Api.realloc
-  if (
-    ((batch.mask[row] as number) & (FieldBit.index | FieldBit.address | FieldBit.oldAddress)) ===
-    FieldBit.oldAddress
-  ) {
+  const isRealloc = (batch.mask[row] & FieldBit.api) !== 0 && batch.api[row] === Api.realloc
+  if ((batch.mask[row] & (FieldBit.index | FieldBit.address | FieldBit.oldAddress)) === FieldBit.oldAddress) {
     // A realloc in place may have only the old address.
     batch.addColumns(FieldBit.address)
-    batch.address.values[row] = batch.oldAddress.values[row] as bigint
-    batch.mask[row] = (batch.mask[row] as number) | FieldBit.address
+    batch.address.values[row] = batch.oldAddress.values[row]
+    batch.mask[row] = batch.mask[row] | FieldBit.address
   }
   batch.kind[row] = Kind.alloc
-  batch.mask[row] =
-    (batch.mask[row] as number) & ~(FieldBit.oldAddress | FieldBit.outcome | (isRealloc ? FieldBit.api : 0))
+  batch.mask[row] = batch.mask[row] & ~(FieldBit.oldAddress | FieldBit.outcome | (isRealloc ? FieldBit.api : 0))
 }
 
 /** Sets an event's time. Its end is then not before it and, for a moved event, not after it either. */
 export function setTime(batch: EventBatch, row: number, lo: number, hi: number, isMoved: boolean): void {
   batch.time.words[2 * row + LO] = lo
   batch.time.words[2 * row + HI] = hi
-  if (((batch.mask[row] as number) & FieldBit.endTime) === 0) return
+  if ((batch.mask[row] & FieldBit.endTime) === 0) return
   const end = batch.endTime.values
-  const time = batch.time.values[row] as bigint
-  if (isMoved || (end[row] as bigint) < time) end[row] = time
+  const time = batch.time.values[row]
+  if (isMoved || end[row] < time) end[row] = time
 }

@@ -18,8 +18,8 @@ export class Monotonic {
    * @returns false when that is before the last one: then `timeHi` and `timeLo` do not change
    */
   admitsTime(batch: EventBatch, i: number): boolean {
-    const hi = batch.time.words[2 * i + HI] as number
-    const lo = batch.time.words[2 * i + LO] as number
+    const hi = batch.time.words[2 * i + HI]
+    const lo = batch.time.words[2 * i + LO]
     if (hi < this.timeHi || (hi === this.timeHi && lo < this.timeLo)) return false
     this.timeHi = hi
     this.timeLo = lo
@@ -31,7 +31,7 @@ export class Monotonic {
    * @returns false when that is not the event's own: then use `sequence`
    */
   admitsSequence(batch: EventBatch, i: number, isMoved: boolean): boolean {
-    const sequence = batch.sequence[i] as number
+    const sequence = batch.sequence[i]
     const rises = !this.hasSequence || (!isMoved && ((sequence - this.sequence) | 0) > 0)
     this.hasSequence = true
     this.sequence = rises ? sequence : (this.sequence + 1) | 0

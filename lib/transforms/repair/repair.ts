@@ -189,11 +189,11 @@ export class Repair implements BatchTransform {
     }
     if (batch.kind[i] === PROCESS_END) {
       liveSet.take(batch, i)
-      for (let left = 1; left < liveSet.gone.length; left += 2) this.vacate(liveSet.gone[left] as number)
+      for (let left = 1; left < liveSet.gone.length; left += 2) this.vacate(liveSet.gone[left])
     } else if (intent === BlockEffect.ended) {
       const effect = liveSet.take(batch, i)
       if ((effect & BlockEffect.unknown) === 0) {
-        this.vacate(liveSet.ended[0] as number)
+        this.vacate(liveSet.ended[0])
       } else if (!this.allows(effect)) {
         this.changed(batch.kind[i] === FREE ? 'free-dropped' : 'realloc-dropped')
         return
@@ -256,7 +256,7 @@ export class Repair implements BatchTransform {
       return
     }
     const effect = liveSet.take(batch, i)
-    if ((effect & BlockEffect.ended) !== 0) this.vacate(liveSet.ended[0] as number)
+    if ((effect & BlockEffect.ended) !== 0) this.vacate(liveSet.ended[0])
     if (fault === 'zero-size') {
       extent.grow()
       this.changed('size-set')
@@ -266,13 +266,13 @@ export class Repair implements BatchTransform {
     if ((startHi | startLo) !== 0)
       intervals.put(startHi, startLo, endHi, endLo, beginsHi >>> 0, beginsLo >>> 0, isIndexed ? INDEXED : 0)
     const { words } = liveSet
-    const at = WORDS * (liveSet.begun[0] as number)
+    const at = WORDS * liveSet.begun[0]
     words[at + START_HI] = startHi
     words[at + START_LO] = startLo
-    const isTold = ((batch.mask[i] as number) & HAS_THREAD) !== 0
+    const isTold = (batch.mask[i] & HAS_THREAD) !== 0
     words[at + HAS_ALLOCATOR] = isTold ? 1 : 0
-    words[at + THREAD_HI] = isTold ? (batch.thread.words[2 * i + HI] as number) : 0
-    words[at + THREAD_LO] = isTold ? (batch.thread.words[2 * i + LO] as number) : 0
+    words[at + THREAD_HI] = isTold ? batch.thread.words[2 * i + HI] : 0
+    words[at + THREAD_LO] = isTold ? batch.thread.words[2 * i + LO] : 0
     if ((effect & BlockEffect.unknown) !== 0 && !this.allows(effect)) {
       this.changed('realloc-replaced')
       this.patch(makeAllocation)
@@ -286,13 +286,13 @@ export class Repair implements BatchTransform {
     const at = WORDS * liveSet.find(isIndexed, lo, hi)
     const { words } = liveSet
     const thread = at !== 0 && words[at + HAS_ALLOCATOR] === 1 ? words[at + THREAD_LO] : undefined
-    const place = window.lateFree(isIndexed, lo, hi, thread, words[at + THREAD_HI] as number, batch, i)
+    const place = window.lateFree(isIndexed, lo, hi, thread, words[at + THREAD_HI], batch, i)
     if (place >= 0) {
       const source = window.batch(place)
       const row = window.row(place)
       window.take(place)
       liveSet.take(source, row)
-      this.vacate(liveSet.ended[0] as number)
+      this.vacate(liveSet.ended[0])
       this.changed('free-moved')
       this.emit(source, row, true)
       return
@@ -314,7 +314,7 @@ export class Repair implements BatchTransform {
       ...(isIndexed ? { index: key } : { address }),
     })
     liveSet.take(added, added.count - 1)
-    this.vacate(liveSet.ended[0] as number)
+    this.vacate(liveSet.ended[0])
     this.changed('free-added')
     this.emit(added, added.count - 1)
   }
@@ -327,8 +327,8 @@ export class Repair implements BatchTransform {
   /** Releases the place of a block. @param number the block's, in the live set; 0 for none */
   private vacate(number: number): void {
     const { words } = this.liveSet
-    const hi = words[WORDS * number + START_HI] as number
-    const lo = words[WORDS * number + START_LO] as number
+    const hi = words[WORDS * number + START_HI]
+    const lo = words[WORDS * number + START_LO]
     if (number !== 0 && (hi !== 0 || lo !== 0)) this.intervals.remove(hi, lo)
   }
 
@@ -338,7 +338,7 @@ export class Repair implements BatchTransform {
    */
   private emit(batch: EventBatch, i: number, isMoved = false): void {
     const { last, sources } = this
-    const mask = batch.mask[i] as number
+    const mask = batch.mask[i]
     const row = this.count++
     let source = sources.length - 1
     if (sources[source] !== batch) {

@@ -99,7 +99,7 @@ export class Window {
       this.held.push({ batch: incoming, events: 0 })
       this.stringBytes += incoming.strings.byteLength
     }
-    const held = this.held[this.held.length - 1] as Held
+    const held = this.held[this.held.length - 1]
     while (this.entered < incoming.count && this.tail - this.head < capacity) {
       const i = this.entered++
       const place = this.tail++ % capacity
@@ -127,12 +127,12 @@ export class Window {
 
   /** The batch of the event at a place. */
   batch(place: number): EventBatch {
-    return (this.held[(this.batchOf[place] as number) - this.base] as Held).batch
+    return this.held[this.batchOf[place] - this.base].batch
   }
 
   /** The row of the event at a place. */
   row(place: number): number {
-    return this.rowOf[place] as number
+    return this.rowOf[place]
   }
 
   /** Removes the first event. */
@@ -171,11 +171,7 @@ export class Window {
     let live = 1
     let free = NONE
     let steps = 0
-    for (
-      let node = map.values[2 * slot] as number;
-      node !== NONE && steps < MAX_STEPS;
-      node = this.nextNode[node] as number
-    ) {
+    for (let node = map.values[2 * slot]; node !== NONE && steps < MAX_STEPS; node = this.nextNode[node]) {
       const place = node >> 1
       live += (node & 1) === 1 ? 1 : -1
       if (free === NONE && (node & 1) === 0 && this.isFreeByAnother(place, now, i)) free = place
@@ -205,13 +201,8 @@ export class Window {
   private isFreeByAnother(place: number, now: EventBatch, i: number): boolean {
     const batch = this.batch(place)
     if (batch.kind[this.row(place)] !== FREE) return false
-    if (((now.mask[i] as number) & HAS_THREAD) === 0) return true
-    return !isThread(
-      batch,
-      this.row(place),
-      now.thread.words[2 * i + LO] as number,
-      now.thread.words[2 * i + HI] as number,
-    )
+    if ((now.mask[i] & HAS_THREAD) === 0) return true
+    return !isThread(batch, this.row(place), now.thread.words[2 * i + LO], now.thread.words[2 * i + HI])
   }
 
   private link(isIndexed: boolean, lo: number, hi: number, node: number): void {
@@ -219,7 +210,7 @@ export class Window {
     const slot = map.find(lo, hi)
     const at = 2 * (slot < 0 ? map.add(lo, hi) : slot)
     if (slot < 0) map.values[at] = node
-    else this.nextNode[map.values[at + 1] as number] = node
+    else this.nextNode[map.values[at + 1]] = node
     map.values[at + 1] = node
     this.nextNode[node] = NONE
   }
@@ -228,20 +219,20 @@ export class Window {
     const { nextNode } = this
     const map = isIndexed ? this.byIndex : this.byAddress
     const slot = map.find(lo, hi)
-    const next = nextNode[node] as number
+    const next = nextNode[node]
     if (map.values[2 * slot] === node) {
       if (next === NONE) map.remove(slot)
       else map.values[2 * slot] = next
       return
     }
-    let before = map.values[2 * slot] as number
-    while (nextNode[before] !== node) before = nextNode[before] as number
+    let before = map.values[2 * slot]
+    while (nextNode[before] !== node) before = nextNode[before]
     nextNode[before] = next
     if (next === NONE) map.values[2 * slot + 1] = before
   }
 
   private forget(place: number): void {
-    ;(this.held[(this.batchOf[place] as number) - this.base] as Held).events--
+    this.held[this.batchOf[place] - this.base].events--
     this.dropUsed()
   }
 
@@ -257,7 +248,7 @@ export class Window {
 
 function isThread(batch: EventBatch, i: number, lo: number, hi: number): boolean {
   const { words } = batch.thread
-  return ((batch.mask[i] as number) & HAS_THREAD) !== 0 && words[2 * i + LO] === lo && words[2 * i + HI] === hi
+  return (batch.mask[i] & HAS_THREAD) !== 0 && words[2 * i + LO] === lo && words[2 * i + HI] === hi
 }
 
 /** Joins small batches into one. */
@@ -271,5 +262,5 @@ function joined(batches: readonly EventBatch[], n: number): EventBatch {
       rows[j++] = i
     }
   })
-  return gatherRows((batches[0] as EventBatch).header, batches, from, rows, n)
+  return gatherRows(batches[0].header, batches, from, rows, n)
 }

@@ -59,8 +59,8 @@ export function addressesOf(
     },
     sparse: {
       site: sites,
-      pages: sites.map((site) => sparse.pages[site] as number),
-      bytes: sites.map((site) => Math.round(sparse.bytes[site] as number)),
+      pages: sites.map((site) => sparse.pages[site]),
+      bytes: sites.map((site) => Math.round(sparse.bytes[site])),
     },
   }
 }
@@ -124,7 +124,7 @@ function regionsOf(kernel: ReportKernel, columns: readonly number[]): { regions:
   let regions = ordered.map(({ space, number, i }): Region => {
     const row = new Float32Array(run.memory.buffer, run.matrix.value + 4 * COLUMNS * i, COLUMNS)
     const bytes = new Float32Array(columns.length)
-    columns.forEach((column, to) => (bytes[to] = row[column] as number))
+    columns.forEach((column, to) => (bytes[to] = row[column]))
     return { space, number, bytes }
   })
   let shift = run.regionShift.value
@@ -135,7 +135,7 @@ function regionsOf(kernel: ReportKernel, columns: readonly number[]): { regions:
       const half = Math.floor(number / 2)
       const last = larger.at(-1)
       if (last?.space === space && last.number === half)
-        bytes.forEach((live, i) => (last.bytes[i] = (last.bytes[i] as number) + live))
+        bytes.forEach((live, i) => (last.bytes[i] = last.bytes[i] + live))
       else larger.push({ space, number: half, bytes })
     }
     regions = larger

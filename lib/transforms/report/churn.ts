@@ -52,7 +52,7 @@ export function siteHeat(kernel: ReportKernel, rows: number, rowOf: (site: numbe
     const cell = key % SITE
     if (row < 0) continue
     all[row]?.set(cell, blocks)
-    rest[cell] = (rest[cell] as number) - blocks
+    rest[cell] = rest[cell] - blocks
   }
   // The order in the kernel's table is random.
   return [...all.map((cells) => [...cells].toSorted(([a], [b]) => a - b).flat()), cellsOf(rest)]

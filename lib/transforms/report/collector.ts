@@ -141,9 +141,9 @@ export class ReportCollector implements RowObserver {
   private noteTime({ mask, time, columns }: EventBatch, from: number, to: number): void {
     if ((columns & HAS_TIME) === 0 || !this.collector.times.counts) return
     for (let i = to - 1; i >= from; i--) {
-      if (((mask[i] as number) & HAS_TIME) === 0) continue
+      if ((mask[i] & HAS_TIME) === 0) continue
       const { words } = time
-      this.time = BigInt(words[2 * i + HI] as number) * BigInt(WORD) + BigInt(words[2 * i + LO] as number)
+      this.time = BigInt(words[2 * i + HI]) * BigInt(WORD) + BigInt(words[2 * i + LO])
       return
     }
   }

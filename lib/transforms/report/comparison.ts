@@ -40,7 +40,7 @@ export function comparisonOf(
   const chosen = mostDifferent(differing, limit)
   const isShown = new Set(chosen)
   const others = differing.filter((_, i) => !isShown.has(i))
-  const shown = chosen.map((i) => differing[i] as ComparedStack)
+  const shown = chosen.map((i) => differing[i])
   const columns = (side: 'old' | 'new') =>
     byName((figure) => {
       const value = (stack: ComparedStack) => BigInt(VALUE_OF[figure](stack[side]))

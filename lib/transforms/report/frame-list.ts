@@ -42,9 +42,9 @@ export class FrameList {
   /** The stack of a node of a tree. */
   stackOf(node: number, { parents, frames }: StackTree, all: readonly Frame[]): StackFrames {
     const ids: StackFrames = []
-    for (let at = node; at > 0; at = parents[at] as number) {
+    for (let at = node; at > 0; at = parents[at]) {
       if (ids.length === MOST_FRAMES) return [...ids, MORE]
-      ids.push(this.id(all[frames[at] as number] as Frame))
+      ids.push(this.id(all[frames[at]]))
     }
     return ids
   }

@@ -58,7 +58,7 @@ export class Generations {
       const known = this.sites.get(site)
       if (known === undefined && this.sites.size === MOST_SITES) continue
       const to = known ?? { blocks: [], bytes: [] }
-      slices.blocks.forEach((blocks, slice) => add(to, slice, blocks, slices.bytes[slice] as bigint))
+      slices.blocks.forEach((blocks, slice) => add(to, slice, blocks, slices.bytes[slice]))
       this.sites.set(site, to)
     }
   }
@@ -113,6 +113,6 @@ function add({ blocks, bytes }: Slices, slice: number, moreBlocks: number, moreB
 /** Every two slices as one. */
 function joined(slices: Slices): Slices {
   const to: Slices = { blocks: [], bytes: [] }
-  slices.blocks.forEach((blocks, slice) => add(to, slice >> 1, blocks, slices.bytes[slice] as bigint))
+  slices.blocks.forEach((blocks, slice) => add(to, slice >> 1, blocks, slices.bytes[slice]))
   return to
 }

@@ -98,12 +98,12 @@ export class ReportKernel extends CountingKernel<ReportExports> {
     let row = 0
     let isDone = true
     for (let g = 0; g < gone.length && isDone;) {
-      const end = gone[g] as number
+      const end = gone[g]
       isDone = observeTo(row, end)
       row = end
       const list = new Uint32Array(run.memory.buffer, run.GONE.value, MOST_GONE)
       let blocks = 0
-      for (; g < gone.length && gone[g] === end && blocks < MOST_GONE; g += 2) list[blocks++] = gone[g + 1] as number
+      for (; g < gone.length && gone[g] === end && blocks < MOST_GONE; g += 2) list[blocks++] = gone[g + 1]
       isDone &&= run.leaveProcess(blocks, shift) !== 0
     }
     isDone &&= observeTo(row, rows)

@@ -96,37 +96,36 @@ export class LiveLog {
     const hasSites = (batch.columns & HAS_SITE) !== 0
     if (hasSites) keys.begin(batch)
     for (let i = from, row = 0; i < to; i++, row++) {
-      const fields = mask[i] as number
-      if ((fields & HAS_TIME) !== 0) this.noteTime(time.words[2 * i + LO] as number, time.words[2 * i + HI] as number)
+      const fields = mask[i]
+      if ((fields & HAS_TIME) !== 0) this.noteTime(time.words[2 * i + LO], time.words[2 * i + HI])
       const event = this.events + i + 1
-      if (kind[i] === PROCESS_END)
-        for (; gone[next] === row; next += 2) this.end(event, words, (gone[next + 1] as number) * WIDTH)
-      const effect = effects[row] as number
+      if (kind[i] === PROCESS_END) for (; gone[next] === row; next += 2) this.end(event, words, gone[next + 1] * WIDTH)
+      const effect = effects[row]
       if ((effect & (BEGAN | ENDED)) === 0) continue
-      const old = (ended[row] as number) * WIDTH
+      const old = ended[row] * WIDTH
       let site: number = NONE
       if ((effect & ENDED) !== 0) {
         // A block that is resized keeps its site, unless the event has another.
-        if (kind[i] === REALLOC) site = Math.max(NONE, ~(words[old] as number))
+        if (kind[i] === REALLOC) site = Math.max(NONE, ~words[old])
         this.end(event, words, old)
       }
       if ((effect & BEGAN) === 0) continue
-      const at = (begun[row] as number) * WIDTH
+      const at = begun[row] * WIDTH
       if ((effect & REUSED) !== 0) this.end(event, words, at)
       if (hasSites && (fields & HAS_SITE) !== 0) site = keys.row(batch, i)
-      words[at + 1] = (fields & HAS_SIZE) !== 0 ? (size.words[2 * i + LO] as number) : 0
-      words[at + 2] = (fields & HAS_SIZE) !== 0 ? (size.words[2 * i + HI] as number) : 0
-      this.highest = Math.max(this.highest, begun[row] as number)
-      this.push(event, site, (words[at + 1] as number) + (words[at + 2] as number) * WORD)
+      words[at + 1] = (fields & HAS_SIZE) !== 0 ? size.words[2 * i + LO] : 0
+      words[at + 2] = (fields & HAS_SIZE) !== 0 ? size.words[2 * i + HI] : 0
+      this.highest = Math.max(this.highest, begun[row])
+      this.push(event, site, words[at + 1] + words[at + 2] * WORD)
       words[at] = ~site
     }
   }
 
   /** Notes the end of a block, if it is live. The complement of its site says that it is. */
   private end(event: number, words: Uint32Array, at: number): void {
-    const site = ~(words[at] as number)
+    const site = ~words[at]
     if (site < 0) return
-    this.push(event, ~site, (words[at + 1] as number) + (words[at + 2] as number) * WORD)
+    this.push(event, ~site, words[at + 1] + words[at + 2] * WORD)
     words[at] = 0
   }
 
@@ -178,44 +177,43 @@ export class LiveLog {
       for (let n = 0; n < count; n++) {
         if (isBefore && isLater(piece, n, from as LogMoment)) isBefore = false
         if (isLater(piece, n, to)) break scan
-        event = piece.event[n] as number
+        event = piece.event[n]
         if (isBefore) fromEvent = event
-        const row = site[n] as number
-        const bytes = sizes[n] as number
+        const row = site[n]
+        const bytes = sizes[n]
         if (isBefore) {
           const at = row < 0 ? ~row : row
           const sign = row < 0 ? -1 : 1
-          before.bytes[at] = (before.bytes[at] as number) + sign * bytes
-          before.blocks[at] = (before.blocks[at] as number) + sign
+          before.bytes[at] = before.bytes[at] + sign * bytes
+          before.blocks[at] = before.blocks[at] + sign
         } else {
           const to = row < 0 ? ended : born
           const at = row < 0 ? ~row : row
-          to.bytes[at] = (to.bytes[at] as number) + bytes
-          to.blocks[at] = (to.blocks[at] as number) + 1
+          to.bytes[at] = to.bytes[at] + bytes
+          to.blocks[at] = to.blocks[at] + 1
         }
       }
     }
     const rows = Array.from({ length: size }, (_, row) => row).filter(
-      (row) =>
-        (before.blocks[row] as number) !== 0 || (born.blocks[row] as number) > 0 || (ended.blocks[row] as number) > 0,
+      (row) => before.blocks[row] !== 0 || born.blocks[row] > 0 || ended.blocks[row] > 0,
     )
     // Without an earlier moment, only the live set matters.
     const shown = from === undefined ? rows.filter((row) => born.blocks[row] !== ended.blocks[row]) : rows
     const column = (of: (row: number) => number) => shown.map(of)
     const live = (figure: 'bytes' | 'blocks') => (row: number) =>
-      (before[figure][row] as number) + (born[figure][row] as number) - (ended[figure][row] as number)
+      before[figure][row] + born[figure][row] - ended[figure][row]
     return {
       event: 'event' in to ? Math.min(to.event, this.events) : event,
       ...(from !== undefined && { fromEvent: 'event' in from ? from.event : fromEvent }),
       ...this.stacksOf(shown),
       liveBytes: column(live('bytes')),
       liveBlocks: column(live('blocks')),
-      beforeBytes: column((row) => before.bytes[row] as number),
-      beforeBlocks: column((row) => before.blocks[row] as number),
-      bornBytes: column((row) => born.bytes[row] as number),
-      bornBlocks: column((row) => born.blocks[row] as number),
-      endedBytes: column((row) => ended.bytes[row] as number),
-      endedBlocks: column((row) => ended.blocks[row] as number),
+      beforeBytes: column((row) => before.bytes[row]),
+      beforeBlocks: column((row) => before.blocks[row]),
+      bornBytes: column((row) => born.bytes[row]),
+      bornBlocks: column((row) => born.blocks[row]),
+      endedBytes: column((row) => ended.bytes[row]),
+      endedBlocks: column((row) => ended.blocks[row]),
     }
   }
 
@@ -234,7 +232,7 @@ export class LiveLog {
     const own = ownTree({ tree, frames }, nodes.values(), new OwnFrames())
     const stack = (node: number) => {
       const stackFrames: number[] = []
-      for (let at = node; at > 0; at = tree.parents[at] as number) stackFrames.push(tree.frames[at] as number)
+      for (let at = node; at > 0; at = tree.parents[at]) stackFrames.push(tree.frames[at])
       return stackFrames
     }
     return {
@@ -253,5 +251,5 @@ export class LiveLog {
 
 /** Whether an entry is after a moment. */
 function isLater({ event, time }: Piece, n: number, moment: LogMoment): boolean {
-  return 'event' in moment ? (event[n] as number) > moment.event : (time[n] as number) > moment.time
+  return 'event' in moment ? event[n] > moment.event : time[n] > moment.time
 }

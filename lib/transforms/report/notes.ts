@@ -56,16 +56,16 @@ export class RecorderNotes {
     const { kind, mask } = batch
     let now = time
     for (let i = from; i < to; i++) {
-      const code = kind[i] as number
+      const code = kind[i]
       if (this.marks.length >= MOST_MARKS) return
       if (code !== COMMENT && code !== LOST) continue
-      const fields = mask[i] as number
+      const fields = mask[i]
       if ((fields & FieldBit.time) !== 0) {
         const { words } = batch.time
-        now = (BigInt(words[2 * i + HI] as number) << 32n) | BigInt(words[2 * i + LO] as number)
+        now = (BigInt(words[2 * i + HI]) << 32n) | BigInt(words[2 * i + LO])
       }
       const event = before + i - from + 1
-      const text = (fields & HAS_TEXT) !== 0 ? batch.strings.text(batch.text[i] as number).slice(0, LONGEST) : ''
+      const text = (fields & HAS_TEXT) !== 0 ? batch.strings.text(batch.text[i]).slice(0, LONGEST) : ''
       const isMark = NO_MARKS.get(batch.header.format)?.test(text) !== true
       const title = code === LOST ? 'lost events' : isMark ? text.toWellFormed() : ''
       if (title !== '') this.marks.push({ event, time: now, title })

@@ -52,7 +52,7 @@ export class Problems {
       const row = code >> Layout.PROBLEM_BITS
       const i = from + row
       this.first.push({
-        kind: KIND_OF[code & (2 ** Layout.PROBLEM_BITS - 1)] as ProblemKind,
+        kind: KIND_OF[code & (2 ** Layout.PROBLEM_BITS - 1)],
         event: before + row + 1,
         address: isInvented ? null : addressOf(batch, i),
         size: valueOf(batch, i, FieldBit.size, batch.size) ?? null,
@@ -82,8 +82,8 @@ export class Problems {
 }
 
 function valueOf(batch: EventBatch, i: number, field: number, { words }: U64Column): bigint | undefined {
-  if (((batch.mask[i] as number) & field) === 0) return undefined
-  return BigInt(words[2 * i + HI] as number) * BigInt(WORD) + BigInt(words[2 * i + LO] as number)
+  if ((batch.mask[i] & field) === 0) return undefined
+  return BigInt(words[2 * i + HI]) * BigInt(WORD) + BigInt(words[2 * i + LO])
 }
 
 /** The address of the event; for a realloc without one, that of the old block. */
@@ -95,11 +95,11 @@ function addressOf(batch: EventBatch, i: number): string | null {
 
 /** The place of an event, as far as known. */
 function framesOf(batch: EventBatch, i: number): Frame[] {
-  const mask = batch.mask[i] as number
+  const mask = batch.mask[i]
   const { strings } = batch
   const text = (id: number | undefined) => strings.text(id as number).slice(0, LONGEST)
   if ((mask & FieldBit.stack) !== 0) {
-    return [...strings.list(batch.stack[i] as number)].slice(0, MOST_FRAMES).map((name) => frameOf(text(name)))
+    return [...strings.list(batch.stack[i])].slice(0, MOST_FRAMES).map((name) => frameOf(text(name)))
   }
   if ((mask & (FieldBit.function | FieldBit.file | FieldBit.line)) !== 0) {
     const name = (mask & FieldBit.function) !== 0 ? text(batch.function[i]) : undefined

@@ -180,7 +180,7 @@ export class Report {
       sites,
       generations: generations.result(collector.count, calendar, (row) => {
         const site = rows.of(row)
-        return { site, endBlocks: site < 0 ? 0 : (sites.endBlocks[site] as number) }
+        return { site, endBlocks: site < 0 ? 0 : sites.endBlocks[site] }
       }),
       peakSites: peakSitesOf(sources),
       churn: churnOf(kernel, statistics, collector.sizes.listed),
@@ -224,8 +224,8 @@ export class Report {
       grown: kernel.number(at + GROWN),
       shrunk: kernel.number(at + SHRUNK),
       moved: kernel.number(at + MOVED),
-      sparsePages: floats[0] as number,
-      sparseBytes: floats[(SPARSE_BYTES - SPARSE_PAGES) / 8] as number,
+      sparsePages: floats[0],
+      sparseBytes: floats[(SPARSE_BYTES - SPARSE_PAGES) / 8],
     }
   }
 }

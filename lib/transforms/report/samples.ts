@@ -59,7 +59,7 @@ export class Samples {
     const { whole } = this
     for (let i = 0; i < this.rows.length; i++) {
       const figures = this.figures(i)
-      const { reallocs, grown, shrunk, moved, sparseBytes } = extra(this.rows[i] as number)
+      const { reallocs, grown, shrunk, moved, sparseBytes } = extra(this.rows[i])
       whole.foreignFrees += figures.foreignFrees
       whole.events += figures.lived.events
       whole.time += figures.lived.time ?? 0n
@@ -77,8 +77,8 @@ export class Samples {
   /** The figures of a sample. */
   figures(i: number): SiteFigures {
     const { hasCpus, isTimed, suppressed } = this.options
-    const figures = this.sites.figures(this.rows[i] as number, hasCpus, isTimed)
-    return suppressed.has(this.nodes[i] as number) ? { ...figures, leaked: { blocks: 0, bytes: 0n } } : figures
+    const figures = this.sites.figures(this.rows[i], hasCpus, isTimed)
+    return suppressed.has(this.nodes[i]) ? { ...figures, leaked: { blocks: 0, bytes: 0n } } : figures
   }
 
   /**
@@ -107,5 +107,5 @@ export function largest(values: Float64Array, n: number): number[] {
   values.forEach((value, i) => {
     if (value >= limit) places.push(i)
   })
-  return places.toSorted((a, b) => (values[b] as number) - (values[a] as number) || a - b).slice(0, n)
+  return places.toSorted((a, b) => values[b] - values[a] || a - b).slice(0, n)
 }

@@ -31,9 +31,9 @@ export function siteThreadsOf(
     handoffs.add([rows.site(site), rows.thread(from), rows.thread(to)], [BigInt(blocks), bytes])
   const own = shares.top(MOST)
   const foreign = handoffs.top(MOST)
-  const key = (list: readonly Sum[], i: number) => list.map(({ keys }) => keys[i] as number)
+  const key = (list: readonly Sum[], i: number) => list.map(({ keys }) => keys[i])
   const blocks = (list: readonly Sum[], i: number) => list.map(({ values }) => Number(values[i]))
-  const bytes = (list: readonly Sum[], i: number) => list.map(({ values }) => integer(values[i] as bigint))
+  const bytes = (list: readonly Sum[], i: number) => list.map(({ values }) => integer(values[i]))
   return {
     sites: {
       site: key(own, 0),
@@ -76,14 +76,14 @@ class Sums {
     const name = keys.join(' ')
     let sum = this.all.get(name)
     if (sum === undefined) this.all.set(name, (sum = { keys, values: Array.from({ length: this.n }, () => 0n) }))
-    for (let i = 0; i < this.n; i++) sum.values[i] = (sum.values[i] as bigint) + (values[i] as bigint)
+    for (let i = 0; i < this.n; i++) sum.values[i] = sum.values[i] + values[i]
   }
 
   /** Those with the most bytes; of equal ones, those with smaller keys first. */
   top(n: number): Sum[] {
     const [blocks, bytes] = [0, 1]
-    const order = (a: Sum, b: Sum, i: number) => Number((b.values[i] as bigint) - (a.values[i] as bigint))
-    const byKeys = (a: Sum, b: Sum) => a.keys.reduce((sign, key, i) => sign || key - (b.keys[i] as number), 0)
+    const order = (a: Sum, b: Sum, i: number) => Number(b.values[i] - a.values[i])
+    const byKeys = (a: Sum, b: Sum) => a.keys.reduce((sign, key, i) => sign || key - b.keys[i], 0)
     return [...this.all.values()]
       .toSorted((a, b) => order(a, b, bytes) || order(a, b, blocks) || byKeys(a, b))
       .slice(0, n)

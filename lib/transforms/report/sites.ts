@@ -28,13 +28,10 @@ export class SiteRows {
     const size = samples.rows.length
     const top = samples.top(size <= limit ? limit : limit - 1)
     this.chosen = top.toSorted(
-      (a, b) =>
-        (allocatedBytes[b] as number) - (allocatedBytes[a] as number) ||
-        (allocatedBlocks[b] as number) - (allocatedBlocks[a] as number) ||
-        a - b,
+      (a, b) => allocatedBytes[b] - allocatedBytes[a] || allocatedBlocks[b] - allocatedBlocks[a] || a - b,
     )
     this.hasOthers = top.length < size
-    this.chosen.forEach((sample, row) => this.byRow.set(samples.rows[sample] as number, row))
+    this.chosen.forEach((sample, row) => this.byRow.set(samples.rows[sample], row))
   }
 
   /** The row of the report for a row of the table of sites, or -1. */
@@ -44,12 +41,12 @@ export class SiteRows {
 
   /** The rows with the largest values of a figure, without zeros. */
   most(values: Float64Array): number[] {
-    const own = Float64Array.from(this.chosen, (sample) => values[sample] as number)
+    const own = Float64Array.from(this.chosen, (sample) => values[sample])
     return largest(own, own.length)
   }
 
   extra(row: number): SiteExtra {
-    return this.samples.extra(this.samples.rows[this.chosen[row] as number] as number)
+    return this.samples.extra(this.samples.rows[this.chosen[row]])
   }
 }
 
@@ -70,7 +67,7 @@ export function sitesOf(
 ): ReportSites {
   const { samples, chosen, hasOthers } = rows
   const figures = chosen.map((sample) => samples.figures(sample))
-  const nodes = chosen.map((sample) => samples.nodes[sample] as number)
+  const nodes = chosen.map((sample) => samples.nodes[sample])
   const { allocated, peakBytes, leaked, temporary, overhead } = statistics
   const counts = (of: (figures: SiteFigures) => number, total: number) => {
     const column = figures.map(of)
@@ -92,7 +89,7 @@ export function sitesOf(
   const means = (of: (figures: SiteFigures) => bigint, total: bigint) => {
     const column = figures.map(of)
     if (hasOthers) column.push(total - column.reduce((sum, value) => sum + value, 0n))
-    return column.map((sum, row) => round(Number(sum) / (blocks[row] as number)))
+    return column.map((sum, row) => round(Number(sum) / blocks[row]))
   }
   const { moments, spark } = sparksOf(rows, levels, calendar)
   return {
@@ -138,12 +135,12 @@ function sparksOf(
   const shown = levels.filter((_, i) => (levels.length - 1 - i) % step === 0)
   const { samples, chosen, hasOthers } = rows
   const spark = chosen.map((sample) => {
-    const row = samples.rows[sample] as number
+    const row = samples.rows[sample]
     return shown.map(({ bytes }) => bytes[row] ?? 0)
   })
   if (hasOthers) {
-    const sums = shown.map((_, i) => spark.reduce((sum, own) => sum + (own[i] as number), 0))
-    spark.push(shown.map(({ event }, i) => restAt(calendar, event, sums[i] as number)))
+    const sums = shown.map((_, i) => spark.reduce((sum, own) => sum + own[i], 0))
+    spark.push(shown.map(({ event }, i) => restAt(calendar, event, sums[i])))
   }
   return { moments: calendar.moments(shown.map(({ event }) => event)), spark }
 }
@@ -159,11 +156,11 @@ export function peakSitesOf({ statistics, rows, levels, calendar }: SiteSources)
   const site = rows.most(samples.ranked.peakBytes).slice(0, PEAK_SITES)
   const { event: peak, time, bytes: all } = statistics.peakBytes
   const points = levels.map(({ event, bytes }) => {
-    const own = site.map((row) => bytes[samples.rows[chosen[row] as number] as number] ?? 0)
+    const own = site.map((row) => bytes[samples.rows[chosen[row]]] ?? 0)
     return { event, time: calendar.at(event)?.time, own, rest: restAt(calendar, event, sum(own)) }
   })
   if (peak > 0 && !points.some(({ event }) => event === peak)) {
-    const own = site.map((row) => Number(samples.figures(chosen[row] as number).atPeak.bytes))
+    const own = site.map((row) => Number(samples.figures(chosen[row]).atPeak.bytes))
     points.push({ event: peak, time, own, rest: Math.max(0, Number(all) - sum(own)) })
     points.sort((a, b) => a.event - b.event)
   }
@@ -173,7 +170,7 @@ export function peakSitesOf({ statistics, rows, levels, calendar }: SiteSources)
       points.map((point) => point.time),
     ),
     site,
-    bytes: site.map((_, i) => points.map(({ own }) => own[i] as number)),
+    bytes: site.map((_, i) => points.map(({ own }) => own[i])),
     rest: points.map(({ rest }) => rest),
   }
 }

@@ -43,12 +43,12 @@ export function foldTree(
   numbers[ROOT] = add(-1, -1)
   for (let node = ROOT + 1; node < parents.length; node++) {
     if (kept[node] === 0) continue
-    const frame = frames[tree.frames[node] as number] as Frame
-    numbers[node] = add(numbers[parents[node] as number] as number, list.id(frame))
+    const frame = frames[tree.frames[node]]
+    numbers[node] = add(numbers[parents[node]], list.id(frame))
   }
   const nodeOf = (node: number) => {
-    while (numbers[node] === DROPPED) node = parents[node] as number
-    return numbers[node] as number
+    while (numbers[node] === DROPPED) node = parents[node]
+    return numbers[node]
   }
   const others = new Map<number, number>()
   const otherOf = (parent: number) => {
@@ -70,11 +70,11 @@ function columns(): Record<TreeMetric, Integer[]> {
 function sums(samples: Samples, owners: readonly number[], nodes: number, metric: TreeMetric): Integer[] {
   const values = new Float64Array(nodes)
   const own = samples.ranked[metric]
-  owners.forEach((owner, i) => (values[owner] = (values[owner] as number) + (own[i] as number)))
+  owners.forEach((owner, i) => (values[owner] = values[owner] + own[i]))
   if (values.every(Number.isSafeInteger)) return [...values]
   const exact = Array.from({ length: nodes }, () => 0n)
   owners.forEach((owner, i) => {
-    exact[owner] = (exact[owner] as bigint) + BigInt(VALUE_OF[metric](samples.figures(i)))
+    exact[owner] = exact[owner] + BigInt(VALUE_OF[metric](samples.figures(i)))
   })
   return exact.map(integer)
 }
@@ -85,24 +85,23 @@ function byShare(parents: Int32Array, samples: Samples, nodes: readonly number[]
   for (const metric of TREE_METRICS) {
     const whole = new Float64Array(parents.length)
     const own = samples.ranked[metric]
-    nodes.forEach((node, i) => (whole[node] = (whole[node] as number) + (own[i] as number)))
+    nodes.forEach((node, i) => (whole[node] = whole[node] + own[i]))
     for (let node = parents.length - 1; node > ROOT; node--) {
-      const parent = parents[node] as number
-      whole[parent] = (whole[parent] as number) + (whole[node] as number)
+      const parent = parents[node]
+      whole[parent] = whole[parent] + whole[node]
     }
-    const total = Math.max(whole[ROOT] as number, Number.MIN_VALUE)
-    for (let node = 0; node < shares.length; node++)
-      shares[node] = Math.max(shares[node] as number, (whole[node] as number) / total)
+    const total = Math.max(whole[ROOT], Number.MIN_VALUE)
+    for (let node = 0; node < shares.length; node++) shares[node] = Math.max(shares[node], whole[node] / total)
   }
   shares[ROOT] = Infinity
-  const least = shares.toSorted()[Math.max(0, shares.length - limit)] as number
+  const least = shares.toSorted()[Math.max(0, shares.length - limit)]
   const more: number[] = []
   const equal: number[] = []
   shares.forEach((share, node) => {
     if (share > least) more.push(node)
     else if (share === least && equal.length < limit) equal.push(node)
   })
-  more.sort((a, b) => (shares[b] as number) - (shares[a] as number) || a - b)
+  more.sort((a, b) => shares[b] - shares[a] || a - b)
   return [...more, ...equal].slice(0, limit)
 }
 
@@ -110,7 +109,7 @@ function byShare(parents: Int32Array, samples: Samples, nodes: readonly number[]
 function keptNodes(parents: Int32Array, order: readonly number[], limit: number): Uint8Array {
   const keep = (n: number) => {
     const kept = new Uint8Array(parents.length)
-    for (let i = 0; i < n; i++) kept[order[i] as number] = 1
+    for (let i = 0; i < n; i++) kept[order[i]] = 1
     return kept
   }
   const fits = (n: number) => {
@@ -118,7 +117,7 @@ function keptNodes(parents: Int32Array, order: readonly number[], limit: number)
     const hasOther = new Uint8Array(parents.length)
     let nodes = n
     for (let node = ROOT + 1; node < parents.length; node++) {
-      const parent = parents[node] as number
+      const parent = parents[node]
       if (kept[node] === 1 || kept[parent] === 0 || hasOther[parent] === 1) continue
       hasOther[parent] = 1
       nodes++

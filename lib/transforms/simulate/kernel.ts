@@ -128,7 +128,7 @@ export class SimulateKernel extends CountingKernel<SimulateExports> {
   /** Counts of blocks (0), or the sums of their bytes (1). */
   private predictions(which: 0 | 1): PredictionFigures {
     const figures = new Float64Array(this.run.memory.buffer, this.run.PREDICTIONS.value, 2 * 5)
-    const figure = (i: number) => figures[2 * i + which] as number
+    const figure = (i: number) => figures[2 * i + which]
     return {
       allocated: figure(0),
       short: figure(1),

@@ -181,8 +181,8 @@ export class Simulator implements BatchTransform {
     this.reused += n
     const words = new Uint32Array(run.memory.buffer, run.FREED_BEFORE.value, 2 * (to - from))
     for (let row = 0; row < to - from; row++) {
-      const lo = words[2 * row + LO] as number
-      const hi = words[2 * row + HI] as number
+      const lo = words[2 * row + LO]
+      const hi = words[2 * row + HI]
       if ((lo | hi) === 0) continue
       rows.push(from + row)
       freed.push(lo, hi)
@@ -207,13 +207,13 @@ function withFrees(batch: EventBatch, count: number, before: readonly number[], 
   const target = selectRows(batch, rows, n)
   target.addColumns(FieldBit.address)
   for (const [k, i] of places.entries()) {
-    const mask = target.mask[i] as number
-    const isKernels = (mask & HAS_API) !== 0 && (target.api[i] as number) >= Api.kmalloc
+    const mask = target.mask[i]
+    const isKernels = (mask & HAS_API) !== 0 && target.api[i] >= Api.kmalloc
     target.kind[i] = Kind.free
     target.mask[i] = (mask & KEPT & (isKernels ? ~0 : ~HAS_API)) | FieldBit.address
     if (isKernels && target.api[i] !== Api.pages) target.api[i] = Api.kfree
-    target.address.words[2 * i + LO] = freed[2 * k] as number
-    target.address.words[2 * i + HI] = freed[2 * k + 1] as number
+    target.address.words[2 * i + LO] = freed[2 * k]
+    target.address.words[2 * i + HI] = freed[2 * k + 1]
   }
   return target
 }

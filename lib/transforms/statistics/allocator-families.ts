@@ -29,7 +29,7 @@ export function mismatchesOf(kernel: StatisticsKernel): Mismatch[] {
   const list: Mismatch[] = []
   kernel.integers(kernel.run.MISMATCHES.value, 4 ** FAMILY_BITS).forEach((count, pair) => {
     if (count === 0n) return
-    const family = (number: number) => API_FAMILIES[number - 1] as ApiFamily
+    const family = (number: number) => API_FAMILIES[number - 1]
     list.push({
       allocatedBy: family(pair >> FAMILY_BITS),
       freedBy: family(pair & (2 ** FAMILY_BITS - 1)),

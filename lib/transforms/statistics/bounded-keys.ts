@@ -22,22 +22,22 @@ export class BoundedKeys {
   row(lo: number, hi: number): number {
     const { rows } = this
     const slot = rows.find(lo, hi)
-    return slot >= 0 ? (rows.values[slot] as number) : this.add(lo, hi)
+    return slot >= 0 ? rows.values[slot] : this.add(lo, hi)
   }
 
   /** The key of a row. */
   key(row: number): bigint {
-    return (BigInt(this.keys[2 * row + HI] as number) << 32n) | BigInt(this.keys[2 * row + LO] as number)
+    return (BigInt(this.keys[2 * row + HI]) << 32n) | BigInt(this.keys[2 * row + LO])
   }
 
   /** The low word of a row's key. */
   low(row: number): number {
-    return this.keys[2 * row + LO] as number
+    return this.keys[2 * row + LO]
   }
 
   /** The high word of a row's key. */
   high(row: number): number {
-    return this.keys[2 * row + HI] as number
+    return this.keys[2 * row + HI]
   }
 
   /** The row for events known to have no key. */
@@ -76,19 +76,19 @@ export class KeyCounts {
   add(lo: number, hi: number): void {
     const row = this.keys.row(lo, hi)
     if (row >= this.counts.length) this.counts = widened(this.counts, new Float64Array(2 * this.counts.length))
-    this.counts[row] = (this.counts[row] as number) + 1
+    this.counts[row] = this.counts[row] + 1
   }
 
   /** All keys with their counts, the most frequent first, equal ones by key. */
   entries(): { key: bigint; count: number }[] {
     const entries: { key: bigint; count: number }[] = []
     for (let row = FIRST; row < this.keys.size; row++)
-      entries.push({ key: this.keys.key(row), count: this.counts[row] as number })
+      entries.push({ key: this.keys.key(row), count: this.counts[row] })
     return entries.toSorted((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1))
   }
 
   /** The number of events counted as others. */
   get others(): number {
-    return this.counts[OTHERS] as number
+    return this.counts[OTHERS]
   }
 }

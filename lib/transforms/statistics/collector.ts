@@ -151,12 +151,12 @@ export class StatisticsCollector {
     const rows = new Uint32Array(run.memory.buffer, run.OTHERS.value, n)
     const effects = new Uint8Array(run.memory.buffer, run.EFFECTS.value, BATCH_EVENTS)
     for (let j = 0; j < n; j++) {
-      const row = rows[j] as number
+      const row = rows[j]
       const i = from + row
-      const kind = batch.kind[i] as number
+      const kind = batch.kind[i]
       if (kind === RESERVE) reserves.take(batch, i)
-      else if (kind === REALLOC) outcomes.realloc(batch, i, effects[row] as number)
-      else outcomes.failure(kind, effects[row] as number)
+      else if (kind === REALLOC) outcomes.realloc(batch, i, effects[row])
+      else outcomes.failure(kind, effects[row])
     }
   }
 
@@ -262,23 +262,21 @@ export class StatisticsCollector {
   private countColumns(batch: EventBatch, from: number, to: number): void {
     const { kind, mask, columns } = batch
     const { kinds, apis } = this
-    for (let i = from; i < to; i++) kinds[kind[i] as number] = (kinds[kind[i] as number] as number) + 1
+    for (let i = from; i < to; i++) kinds[kind[i]] = kinds[kind[i]] + 1
     if ((columns & HAS_API) !== 0) {
       const { api } = batch
       for (let i = from; i < to; i++) {
-        if (((mask[i] as number) & HAS_API) !== 0) apis[api[i] as number] = (apis[api[i] as number] as number) + 1
+        if ((mask[i] & HAS_API) !== 0) apis[api[i]] = apis[api[i]] + 1
       }
     }
     if ((columns & HAS_PROCESS) !== 0) {
       const { words } = batch.process
       for (let i = from; i < to; i++) {
-        if (((mask[i] as number) & HAS_PROCESS) !== 0)
-          this.processes.add(words[2 * i + LO] as number, words[2 * i + HI] as number)
+        if ((mask[i] & HAS_PROCESS) !== 0) this.processes.add(words[2 * i + LO], words[2 * i + HI])
       }
     }
     if ((columns & HAS_CPU) !== 0) {
-      for (let i = from; i < to; i++)
-        if (((mask[i] as number) & HAS_CPU) !== 0) this.cpus.add((batch.cpu[i] as number) >>> 0, 0)
+      for (let i = from; i < to; i++) if ((mask[i] & HAS_CPU) !== 0) this.cpus.add(batch.cpu[i] >>> 0, 0)
     }
   }
 }

@@ -52,8 +52,8 @@ export class Outcomes {
 
   private resize(batch: EventBatch, i: number): void {
     const { reallocs } = this
-    const mask = batch.mask[i] as number
-    const outcome = (mask & HAS_OUTCOME) !== 0 ? (batch.outcome[i] as number) : -1
+    const mask = batch.mask[i]
+    const outcome = (mask & HAS_OUTCOME) !== 0 ? batch.outcome[i] : -1
     if (outcome === STAYED) {
       reallocs.inPlace++
     } else if (outcome === MOVED) {

@@ -39,12 +39,12 @@ export class Paths {
     let at = 0
     let node = root
     if (path[0] === root) {
-      while (at < n && at < this.length && this.words[path[at + 1] as number] === words[at]) at++
-      node = path[at] as number
+      while (at < n && at < this.length && this.words[path[at + 1]] === words[at]) at++
+      node = path[at]
     }
     path[0] = root
     for (; at < n; at++) {
-      node = this.child(node, words[at] as number)
+      node = this.child(node, words[at])
       if (node === NO_NODE) break
       path[at + 1] = node
     }
@@ -54,12 +54,12 @@ export class Paths {
 
   /** The parent of a node; `NO_NODE` for a root. It has a lower number than the node. */
   parent(node: number): number {
-    return this.parents[node] as number
+    return this.parents[node]
   }
 
   /** The last word of a node's path. */
   word(node: number): number {
-    return this.words[node] as number
+    return this.words[node]
   }
 
   /** The words of a node's path, the last one first. */
@@ -79,7 +79,7 @@ export class Paths {
   child(parent: number, word: number): number {
     const { children } = this
     const known = children.find(word, parent)
-    if (known >= 0) return children.values[known] as number
+    if (known >= 0) return children.values[known]
     if (this.size === this.limit) return NO_NODE
     const node = this.size++
     if (node === this.parents.length) {

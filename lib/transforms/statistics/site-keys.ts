@@ -88,28 +88,28 @@ export class SiteKeys {
 
   /** The row of event i's site, which has a field of `HAS_SITE`. */
   row(batch: EventBatch, i: number): number {
-    const mask = batch.mask[i] as number
-    if ((mask & HAS_STACK) !== 0) return this.stackRow(batch.stack[i] as number)
+    const mask = batch.mask[i]
+    if ((mask & HAS_STACK) !== 0) return this.stackRow(batch.stack[i])
     if ((mask & HAS_SOURCE) !== 0) {
       // Ids from 1, so that 0 can mean an absent one.
-      const name = (mask & HAS_FUNCTION) !== 0 ? (batch.function[i] as number) + 1 : 0
-      const file = (mask & HAS_FILE) !== 0 ? (batch.file[i] as number) + 1 : 0
-      const line = (mask & HAS_LINE) !== 0 ? (batch.line[i] as number) : 0
+      const name = (mask & HAS_FUNCTION) !== 0 ? batch.function[i] + 1 : 0
+      const file = (mask & HAS_FILE) !== 0 ? batch.file[i] + 1 : 0
+      const line = (mask & HAS_LINE) !== 0 ? batch.line[i] : 0
       return (name | file | line) === 0 ? NONE : this.sourceRow(name, file, line)
     }
-    const module = (mask & HAS_MODULE) !== 0 ? this.name(batch.module[i] as number) : NO_NAME
+    const module = (mask & HAS_MODULE) !== 0 ? this.name(batch.module[i]) : NO_NAME
     if (module === UNKNOWN) return OTHERS
     const { key } = this
     key[0] = module === NO_NAME ? 0 : module + 1
     if ((mask & HAS_CALL_SITE) === 0) return this.intern(Form.module, 1)
-    key[1] = batch.callSite.words[2 * i + HI] as number
-    key[2] = batch.callSite.words[2 * i + LO] as number
+    key[1] = batch.callSite.words[2 * i + HI]
+    key[2] = batch.callSite.words[2 * i + LO]
     return this.intern(Form.callSite, 3)
   }
 
   /** The node of a row's key; rows from `FIRST` on have one. */
   node(row: number): number {
-    return this.nodes[row] as number
+    return this.nodes[row]
   }
 
   /** What a row stands for. */
@@ -135,7 +135,7 @@ export class SiteKeys {
   }
 
   private stackRow(list: number): number {
-    const known = this.rowOfList[list] as number
+    const known = this.rowOfList[list]
     if (known !== UNKNOWN) return known
     const strings = this.strings as StringTable
     const treeNode = strings.nodeOf(list)
@@ -146,7 +146,7 @@ export class SiteKeys {
     let row: number = frames.length === 0 ? NONE : OTHERS
     let n = 0
     for (let f = frames.length - 1; f >= 0; f--) {
-      const name = this.name(frames[f] as number)
+      const name = this.name(frames[f])
       if (name === UNKNOWN) break
       this.key[n++] = name
     }
@@ -170,13 +170,13 @@ export class SiteKeys {
     if (parents.length > this.pathOf.length) this.pathOf = widened(this.pathOf, new Int32Array(parents.length))
     const { pathOf, walked, paths } = this
     let at = node
-    for (; at !== 0 && pathOf[at] === 0; at = parents[at] as number) walked.push(at)
-    let path = at === 0 ? Form.stack : (pathOf[at] as number) - 1
-    let left = frames.length - (at === 0 ? 0 : (depths[at] as number))
+    for (; at !== 0 && pathOf[at] === 0; at = parents[at]) walked.push(at)
+    let path = at === 0 ? Form.stack : pathOf[at] - 1
+    let left = frames.length - (at === 0 ? 0 : depths[at])
     for (let next = walked.pop(); next !== undefined; next = walked.pop()) {
-      const end = frames.length - (depths[next] as number)
+      const end = frames.length - depths[next]
       while (left > end && path >= 0) {
-        const name = this.name(frames[--left] as number)
+        const name = this.name(frames[--left])
         path = name === UNKNOWN ? NO_NODE : paths.child(path, name)
       }
       pathOf[next] = path < 0 ? NO_PATH : path + 1
@@ -195,7 +195,7 @@ export class SiteKeys {
       cache[at + CACHE_LINE] === (line | 0) &&
       cache[at + CACHE_ROW] !== UNKNOWN
     ) {
-      return cache[at + CACHE_ROW] as number
+      return cache[at + CACHE_ROW]
     }
     const name = functionId > 0 ? this.name(functionId - 1) : 0
     const file = fileId > 0 ? this.name(fileId - 1) : 0
@@ -215,7 +215,7 @@ export class SiteKeys {
 
   /** The id in `names` of a string of the batch, or UNKNOWN if there is no room for it. */
   private name(id: number): number {
-    let name = this.nameOf[id] as number
+    let name = this.nameOf[id]
     if (name !== UNKNOWN) return name
     const bytes = (this.strings as StringTable).view(id)
     if (this.names.byteLength + bytes.length > MAX_NAME_BYTES) {
@@ -234,7 +234,7 @@ export class SiteKeys {
 
   /** The row of a path, which may be `NO_NODE` or beyond. */
   private rowAt(node: number): number {
-    const row = node >= 0 && node < this.rows.length ? (this.rows[node] as number) : 0
+    const row = node >= 0 && node < this.rows.length ? this.rows[node] : 0
     if (row !== 0) return row
     if (node < 0 || this.size - FIRST === this.limit) {
       this.overflowed = true

@@ -79,23 +79,23 @@ export class SiteTable {
     if (hasSites) {
       keys.begin(batch)
       for (let i = from; i < to; i++) {
-        if (((effects[i - from] as number) & BEGAN) === 0) continue
-        rows[i - from] = ((mask[i] as number) & HAS_SITE) !== 0 ? keys.row(batch, i) : UNSAID
+        if ((effects[i - from] & BEGAN) === 0) continue
+        rows[i - from] = (mask[i] & HAS_SITE) !== 0 ? keys.row(batch, i) : UNSAID
       }
     }
     if (pairs === undefined) return
     for (let i = from, row = 0; i < to; i++, row++) {
-      if (((effects[row] as number) & BEGAN) === 0) continue
-      let site = rows[row] as number
+      if ((effects[row] & BEGAN) === 0) continue
+      let site = rows[row]
       if (site === UNSAID) {
         // A block that is resized keeps its site, but belongs to the thread that resized it.
-        const keeps = kind[i] === REALLOC && ((effects[row] as number) & ENDED) !== 0
-        site = keeps ? (this.siteOf[ended[row] as number] as number) : NONE
+        const keeps = kind[i] === REALLOC && (effects[row] & ENDED) !== 0
+        site = keeps ? this.siteOf[ended[row]] : NONE
       }
-      const block = begun[row] as number
+      const block = begun[row]
       if (block >= this.siteOf.length) this.siteOf = widened(this.siteOf, new Int32Array(2 * block))
       this.siteOf[block] = site
-      rows[row] = site === OTHERS ? pairs.overflow() : pairs.row(site, threads[row] as number)
+      rows[row] = site === OTHERS ? pairs.overflow() : pairs.row(site, threads[row])
     }
   }
 
@@ -107,7 +107,7 @@ export class SiteTable {
     const { mask } = batch
     keys.begin(batch)
     for (let i = from; i < to; i++) {
-      const fields = mask[i] as number
+      const fields = mask[i]
       if ((fields & HAS_SIZE) === 0) continue
       const site = (fields & HAS_SITE) === 0 ? NONE : keys.row(batch, i)
       if (pairs === undefined) rows[i - from] = site
@@ -137,7 +137,7 @@ export class SiteTable {
     const levels = new Float32Array(this.size)
     for (let row = 0, at = (run.siteTable.value + Row.LIVE_BYTES) / 4; row < levels.length; row++, at += step) {
       // More than 2^64 bytes are not drawn to scale.
-      levels[row] = (words[at + HI] as number) * WORD + (words[at + LO] as number)
+      levels[row] = words[at + HI] * WORD + words[at + LO]
     }
     return levels
   }

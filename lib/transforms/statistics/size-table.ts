@@ -37,16 +37,16 @@ export class SizeTable {
     const { rows, counts, sizes } = columns
     const bars = barsAt(kernel, OTHER_SIZES.value)
     for (let i = 0; i < rows.length; i++) {
-      const bits = this.bitsOf(rows[i] as number, sizes[i] as number)
-      bars[bits] = (bars[bits] as number) + (counts[i] as number)
+      const bits = this.bitsOf(rows[i], sizes[i])
+      bars[bits] = bars[bits] + counts[i]
     }
-    const order = (a: number, b: number) => (counts[b] as number) - (counts[a] as number) || this.bySize(columns, a, b)
+    const order = (a: number, b: number) => counts[b] - counts[a] || this.bySize(columns, a, b)
     const exact = mostFrequent(columns, most).toSorted(order).slice(0, most)
     return {
       smallest: this.smallest(columns),
       largest,
       histogram: histogramOf(bars, whole.allocated.bytes),
-      exact: exact.map((i) => this.statistics(rows[i] as number)),
+      exact: exact.map((i) => this.statistics(rows[i])),
       ...(this.overflowed && most === Infinity && { others: this.others(rows, whole) }),
     }
   }
@@ -60,12 +60,11 @@ export class SizeTable {
     const [rows, counts, sizes] = [new Uint32Array(count), new Float64Array(count), new Float64Array(count)]
     let n = 0
     for (let row = 0, at = run.sizeTable.value / 4; row < count; row++, at += step) {
-      const allocations =
-        (words[at + ALLOCATIONS / 4 + HI] as number) * WORD + (words[at + ALLOCATIONS / 4 + LO] as number)
+      const allocations = words[at + ALLOCATIONS / 4 + HI] * WORD + words[at + ALLOCATIONS / 4 + LO]
       if (allocations === 0 || row === FEW) continue
       rows[n] = row
       counts[n] = allocations
-      sizes[n] = row < FEW ? row : (words[at + HI] as number) * WORD + (words[at + LO] as number)
+      sizes[n] = row < FEW ? row : words[at + HI] * WORD + words[at + LO]
       n++
     }
     return { rows: rows.subarray(0, n), counts: counts.subarray(0, n), sizes: sizes.subarray(0, n) }
@@ -87,8 +86,8 @@ export class SizeTable {
 
   /** Orders two of the sizes. */
   private bySize({ rows, sizes }: SizeColumns, a: number, b: number): number {
-    const rough = (sizes[a] as number) - (sizes[b] as number)
-    return rough !== 0 || a === b ? rough : this.sizeOf(rows[a] as number) < this.sizeOf(rows[b] as number) ? -1 : 1
+    const rough = sizes[a] - sizes[b]
+    return rough !== 0 || a === b ? rough : this.sizeOf(rows[a]) < this.sizeOf(rows[b]) ? -1 : 1
   }
 
   /** The number of bits of a size, which is also given as a double. */
@@ -145,10 +144,10 @@ function mostFrequent({ counts, sizes }: SizeColumns, most: number): number[] {
   const all = Array.from(counts.keys())
   if (counts.length <= most) return all
   if (most === 0) return []
-  const fewest = counts.toSorted()[counts.length - most] as number
-  const more = all.filter((i) => (counts[i] as number) > fewest)
+  const fewest = counts.toSorted()[counts.length - most]
+  const more = all.filter((i) => counts[i] > fewest)
   const equal = all.filter((i) => counts[i] === fewest)
-  const ordered = Float64Array.from(equal, (i) => sizes[i] as number).toSorted()
-  const largest = ordered[most - more.length - 1] as number
-  return [...more, ...equal.filter((i) => (sizes[i] as number) <= largest)]
+  const ordered = Float64Array.from(equal, (i) => sizes[i]).toSorted()
+  const largest = ordered[most - more.length - 1]
+  return [...more, ...equal.filter((i) => sizes[i] <= largest)]
 }

@@ -36,8 +36,6 @@ export function suppress(statistics: Statistics, rules: readonly Suppression[]):
 export function suppressedBy(rules: readonly Suppression[], amounts: readonly Amount[], sum: Amount): Suppressed {
   return {
     ...sum,
-    rules: rules.flatMap(({ name }, i) =>
-      (amounts[i] as Amount).blocks === 0 ? [] : [{ name, ...(amounts[i] as Amount) }],
-    ),
+    rules: rules.flatMap(({ name }, i) => (amounts[i].blocks === 0 ? [] : [{ name, ...amounts[i] }])),
   }
 }

@@ -65,17 +65,17 @@ export class ThreadTable {
     const threads = batch.thread.words
     const processes = batch.process.words
     for (let i = from; i < to; i++) {
-      const state = (masks[i] as number) & HAS_OWNER
+      const state = masks[i] & HAS_OWNER
       if (state === 0) {
         rows[i - from] = processRows[i - from] = NONE
         continue
       }
       const hasThread = (state & HAS_THREAD) !== 0
-      const lo = hasThread ? (threads[2 * i + LO] as number) | 0 : 0
-      const hi = hasThread ? (threads[2 * i + HI] as number) | 0 : 0
+      const lo = hasThread ? threads[2 * i + LO] | 0 : 0
+      const hi = hasThread ? threads[2 * i + HI] | 0 : 0
       const hasProcess = (state & HAS_PROCESS) !== 0
-      const processLo = hasProcess ? (processes[2 * i + LO] as number) | 0 : 0
-      const processHi = hasProcess ? (processes[2 * i + HI] as number) | 0 : 0
+      const processLo = hasProcess ? processes[2 * i + LO] | 0 : 0
+      const processHi = hasProcess ? processes[2 * i + HI] | 0 : 0
       const at = ENTRY * (Math.imul(lo ^ Math.imul(processLo, 0x85eb_ca6b), 0x9e37_79b1) >>> (32 - CACHED_BITS))
       if (
         cache[at + THREAD + LO] !== lo ||
@@ -93,8 +93,8 @@ export class ThreadTable {
         cache[at + ROW] = this.find(hasThread ? this.threads.row(lo, hi) : NONE, process)
         cache[at + PROCESS_ROW] = process
       }
-      rows[i - from] = cache[at + ROW] as number
-      processRows[i - from] = cache[at + PROCESS_ROW] as number
+      rows[i - from] = cache[at + ROW]
+      processRows[i - from] = cache[at + PROCESS_ROW]
     }
     return rows
   }

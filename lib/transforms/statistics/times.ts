@@ -36,9 +36,9 @@ export class Times {
     const { mask } = batch
     const { words } = batch.time
     for (let i = from; i < to; i++) {
-      if (((mask[i] as number) & HAS_TIME) === 0) continue
-      const lo = words[2 * i + LO] as number
-      const hi = words[2 * i + HI] as number
+      if ((mask[i] & HAS_TIME) === 0) continue
+      const lo = words[2 * i + LO]
+      const hi = words[2 * i + HI]
       if (!this.seen) {
         this.seen = true
         this.firstLo = this.lastLo = lo

@@ -21,11 +21,11 @@ export class Reserves {
 
   /** Counts event i of a batch, which reserves memory. */
   take(batch: EventBatch, i: number): void {
-    const mask = batch.mask[i] as number
+    const mask = batch.mask[i]
     const isSized = (mask & HAS_SIZE) !== 0
-    const lo = isSized ? (batch.size.words[2 * i + LO] as number) : 0
-    const hi = isSized ? (batch.size.words[2 * i + HI] as number) : 0
-    if ((mask & HAS_TYPE) !== 0 && batch.strings.text(batch.type[i] as number) === 'internal') {
+    const lo = isSized ? batch.size.words[2 * i + LO] : 0
+    const hi = isSized ? batch.size.words[2 * i + HI] : 0
+    if ((mask & HAS_TYPE) !== 0 && batch.strings.text(batch.type[i]) === 'internal') {
       this.internals++
       this.internal.add(lo, hi)
     } else {

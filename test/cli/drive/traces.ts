@@ -45,5 +45,5 @@ export function operationsOf(
 }
 
 function isBatches(events: Iterable<TraceEvent> | readonly EventBatch[]): events is readonly EventBatch[] {
-  return Array.isArray(events) && events.length > 0 && 'mask' in (events[0] as object)
+  return Array.isArray(events) && events.length > 0 && 'mask' in events[0]
 }

@@ -371,7 +371,7 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and 
     )
     expect(blocks.length).toBeGreaterThanOrEqual(24 * 4000)
     const times = events.map(({ time }) => time as bigint)
-    expect(times.every((time, i) => i === 0 || time >= (times[i - 1] as bigint))).toBe(true)
+    expect(times.every((time, i) => i === 0 || time >= times[i - 1])).toBe(true)
     expect(new Set(events.map(({ thread }) => thread)).size).toBe(25)
     expect(events.filter(({ kind }) => kind === 'thread-destroy')).toHaveLength(24)
     expect(events.some(({ kind }) => kind === 'lost')).toBe(false)
@@ -408,7 +408,7 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and 
     const starts = symbols.split('\n').flatMap((line) => /^([\da-f]+) [tT] (\w+)$/.exec(line)?.slice(1, 3) ?? [])
     const functions = Array.from({ length: starts.length / 2 }, (_, i) => ({
       start: BigInt(`0x${starts[2 * i]}`),
-      name: starts[2 * i + 1] as string,
+      name: starts[2 * i + 1],
     })).toSorted((a, b) => Number(a.start - b.start))
     const names = ({ stack }: TraceEvent) =>
       (stack ?? []).flatMap((text) => {

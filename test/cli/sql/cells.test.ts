@@ -41,7 +41,7 @@ test('cells that differ look different, however they differ', () => {
           const forms = cells.show(texts)
           expect(forms).toHaveLength(texts.length)
           forms.forEach((form, i) => {
-            const text = texts[i] as string
+            const text = texts[i]
             expect(form.length).toBeLessThanOrEqual(130)
             // The same cell looks the same; the form of a truncated one is that of no other truncated one.
             expect(shown.get(text) ?? form).toBe(form)

@@ -5,7 +5,7 @@ import { drive } from '../../support/drive.js'
 
 /** The C source of events. @throws what the encoder throws */
 export function sourceOf(events: Iterable<TraceEvent> | readonly EventBatch[], options: CSourceOptions = {}): string {
-  const isBatches = Array.isArray(events) && events.length > 0 && 'mask' in (events[0] as object)
+  const isBatches = Array.isArray(events) && events.length > 0 && 'mask' in events[0]
   const batches = isBatches ? (events as EventBatch[]) : batchesOf(events as Iterable<TraceEvent>)
   const { out, error } = drive(cSource.encoder(options), batches)
   if (error !== undefined) throw error

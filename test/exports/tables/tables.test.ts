@@ -108,7 +108,7 @@ test('Parquet has all rows', async () => {
   const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
   const found = await parquetReadObjects({ file })
   expect(found).toHaveLength(ROWS.length)
-  found.forEach((row, i) => expect({ ...row, stack: row['stack'] ?? null }).toEqual(complete(ROWS[i] as BlockRow)))
+  found.forEach((row, i) => expect({ ...row, stack: row['stack'] ?? null }).toEqual(complete(ROWS[i])))
 })
 
 test('lines of JSON have all rows', async () => {
@@ -126,9 +126,9 @@ test('lines of JSON have all rows', async () => {
   )
   lines.forEach((line, i) => {
     const row = JSON.parse(line) as Record<string, unknown>
-    expect(Object.keys(row)).toEqual(Object.keys(ROWS[i] as BlockRow))
+    expect(Object.keys(row)).toEqual(Object.keys(ROWS[i]))
     if (i > 0)
-      for (const [name, value] of Object.entries(ROWS[i] as BlockRow))
+      for (const [name, value] of Object.entries(ROWS[i]))
         expect(row[name]).toEqual(
           name === 'address'
             ? `0x${(value as bigint).toString(16)}`

@@ -138,7 +138,7 @@ describe('what is written', () => {
       stack: new Uint32Array(events),
       count: events,
     })
-    const chunks = chunksOf([wide])[0] as number[]
+    const chunks = chunksOf([wide])[0]
     expect(Math.max(...chunks)).toBeLessThan(5_000_000)
     const { error, batches } = decode(encodeBatches([wide]))
     expect(error).toBeUndefined()

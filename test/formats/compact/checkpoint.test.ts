@@ -148,7 +148,7 @@ describe('damage', () => {
   const of = (type: number) => sections.filter(OF(type))
   const damaged = (at: number, seals?: Section) => {
     const copy = bytes.slice()
-    copy[at] = (copy[at] as number) ^ 1
+    copy[at] = copy[at] ^ 1
     return seals === undefined ? copy : sealed(copy, seals)
   }
 
@@ -242,7 +242,7 @@ describe('damage', () => {
     let seed = 1
     const random = (below: number) => ((seed = (seed * 1_103_515_245 + 12_345) & 0x7fff_ffff) >> 8) % below
     for (let i = 0; i < 30; i++) {
-      const section = of(SECTION.checkpoint)[random(of(SECTION.checkpoint).length)] as Section
+      const section = of(SECTION.checkpoint)[random(of(SECTION.checkpoint).length)]
       const copy = bytes.slice()
       const from = section.from + SECTION_HEAD + CHECKPOINT_HEAD + 12
       for (let n = 1 + random(3); n > 0; n--) copy[from + random(section.to - 4 - from)] = random(256)
@@ -252,7 +252,7 @@ describe('damage', () => {
   })
 
   it('of a checkpoint that claims more than it can have takes little memory', () => {
-    const section = of(SECTION.checkpoint)[0] as Section
+    const section = of(SECTION.checkpoint)[0]
     const { from } = section
     const payload = from + SECTION_HEAD + CHECKPOINT_HEAD + 12
     for (const byte of [0, 0x55, 0xff]) {

@@ -71,7 +71,7 @@ describe.each(LEVELS)('the container at the %s level', (_name, level) => {
     sections.forEach(({ from, to }, i) => {
       for (const at of [from, from + 1, Math.floor((from + to) / 2), to - 1]) {
         const damaged = bytes.slice()
-        damaged[at] = (damaged[at] as number) ^ 0x10
+        damaged[at] = damaged[at] ^ 0x10
         const { read, error } = countAll(damaged)
         expect(error).toMatchObject({ event: read + 1 })
         expect(read).toBe(before[i])
@@ -125,7 +125,7 @@ describe.each(LEVELS)('the container at the %s level', (_name, level) => {
   ])('refuses %s that is not known', (_name, at, value, message) => {
     const changed = bytes.slice()
     changed[at] = value
-    const trace = sections[0] as Section
+    const trace = sections[0]
     const { error, read } = countAll(sealed(changed, trace))
     expect(error?.message).toContain(`compact: byte ${at}, event 1: malformed: ${message}`)
     expect(read).toBe(0)
@@ -262,7 +262,7 @@ describe('levels', () => {
     expect(countAll(new Uint8Array(Buffer.concat([fast, best, fast])))).toEqual({ read: 15_000 })
     const other: TraceHeader = { format: 'other' }
     const joined = encodeAll(compact.encoder(), [...batchesOf(program(10), HEADER), ...batchesOf(program(9), other)])
-    const second = sectionsOf(joined).filter(({ type }) => type === SECTION.trace)[1] as Section
+    const second = sectionsOf(joined).filter(({ type }) => type === SECTION.trace)[1]
     joined[second.from + SECTION_HEAD + 1] = LEVEL.fast
     const { read, error } = countAll(sealed(joined, second))
     expect(read).toBe(10)

@@ -24,8 +24,8 @@ function deep(count: number): EventBatch[] {
   )
   for (let i = 0; i < count; i++) {
     batch.push({ kind: 'alloc', address: BigInt(65_536 + 64 * i), size: 8n })
-    batch.mask[i] = (batch.mask[i] as number) | FieldBit.stack
-    batch.stack[i] = stacks[(i * 7) % 20] as number
+    batch.mask[i] = batch.mask[i] | FieldBit.stack
+    batch.stack[i] = stacks[(i * 7) % 20]
   }
   return [batch]
 }
@@ -40,10 +40,10 @@ describe.each(LEVELS)('blocks that are much in memory, at the %s level', (_name,
     let n = 0
     for (let batch = decoder.next(); batch !== null; batch = decoder.next()) {
       for (let i = 0; i < batch.count; i++, n++) {
-        const names = batch.strings.list(batch.stack[i] as number)
+        const names = batch.strings.list(batch.stack[i])
         expect(names).toHaveLength(5000)
         expect(batch.address.words[2 * i + LO]).toBe(65_536 + 64 * n)
-        expect(batch.strings.text(names[4999] as number)).toBe(`f${(n * 7) % 20}_4999`)
+        expect(batch.strings.text(names[4999])).toBe(`f${(n * 7) % 20}_4999`)
       }
     }
     expect(n).toBe(400)

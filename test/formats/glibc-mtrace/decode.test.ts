@@ -174,7 +174,7 @@ describe('reading', () => {
   it('reads what is there of the input without the one behind it', () => {
     const decoder = new MtraceDecoder()
     const chunks = [...slices(new Uint8Array(Buffer.from('= Start\n+ 0x1 0x2\n+ 0x2')))]
-    decoder.feed(chunks[0] as Uint8Array)
+    decoder.feed(chunks[0])
     expect(decoder.next()?.count).toBe(1)
     expect(decoder.next()).toBeNull()
   })

@@ -87,7 +87,7 @@ describe('a small stream', () => {
     for (let i = 0; i < small.length; i++) {
       for (const bit of [1, 2, 8, 128]) {
         const bytes = small.slice()
-        bytes[i] = (bytes[i] as number) ^ bit
+        bytes[i] = bytes[i] ^ bit
         const [one, seven, all] = [1, 7, undefined].map((size) => decode(bytes, size))
         expect(one?.events).toEqual(all?.events)
         expect(seven?.events).toEqual(all?.events)

@@ -83,12 +83,12 @@ export function referenceEncode(events: TraceEvent[], seed: number): Uint8Array 
   })) as Layout[]
 
   const setWidth = (f: number, width: number) => {
-    const layout = layouts[f] as Layout
+    const layout = layouts[f]
     out.push(11, 1, f, width)
     Object.assign(layout, { width, touched: true, ...(width !== 0 && { lastWidth: width }) })
   }
   const setInterpretation = (f: number, interpretation: number, argument = 0n, stride = 0n) => {
-    const layout = layouts[f] as Layout
+    const layout = layouts[f]
     out.push(11, 2, f, interpretation)
     if (interpretation !== NONE) out.push(...bytesOf(argument, 8))
     if (interpretation === STRIDE) out.push(...bytesOf(stride, 8))
@@ -98,18 +98,18 @@ export function referenceEncode(events: TraceEvent[], seed: number): Uint8Array 
 
   /** Lays field f out for its values in the next record, now and then again. */
   const layOut = (f: number, values: bigint[]): number[][] => {
-    const layout = layouts[f] as Layout
+    const layout = layouts[f]
     for (let attempt = 0; ; attempt++) {
       if (attempt > 0 || !layout.touched || roll(4) === 0) {
-        const near = wrap((values[0] as bigint) + BigInt(roll(300)) - 150n)
+        const near = wrap(values[0] + BigInt(roll(300)) - 150n)
         const interpretation = attempt > 6 ? NONE : roll(5)
         if (interpretation === DEFAULT) setInterpretation(f, DEFAULT, values[0])
         else if (interpretation === STRIDE) {
-          const stride = values.length > 1 ? (values[1] as bigint) - (values[0] as bigint) : BigInt(roll(5)) - 2n
-          setInterpretation(f, STRIDE, wrap((values[0] as bigint) - stride), wrap(stride))
+          const stride = values.length > 1 ? values[1] - values[0] : BigInt(roll(5)) - 2n
+          setInterpretation(f, STRIDE, wrap(values[0] - stride), wrap(stride))
         } else setInterpretation(f, interpretation, near)
         if (attempt > 6) setWidth(f, 8)
-        else if (roll(2) === 0) setWidth(f, WIDTHS[roll(5)] as number)
+        else if (roll(2) === 0) setWidth(f, WIDTHS[roll(5)])
       }
       const trial = { ...layout }
       const stored = store(trial, values)
@@ -121,14 +121,14 @@ export function referenceEncode(events: TraceEvent[], seed: number): Uint8Array 
   }
 
   const layOutAttributes = (value: Uint8Array | undefined): number[] => {
-    const layout = layouts[ATTRIBUTES] as Layout
+    const layout = layouts[ATTRIBUTES]
     const length = value?.length ?? 0
     const fits = (width: number) => (width === 9 ? length < 256 : width === 10 ? true : width === length)
     if (!fits(layout.width) || roll(6) === 0) {
       if (roll(2) === 0 && length === 0) setInterpretation(ATTRIBUTES, DEFAULT)
       else if (layout.interpretation !== NONE) setInterpretation(ATTRIBUTES, NONE)
       const choices = [...WIDTHS, 9, 10].filter(fits)
-      setWidth(ATTRIBUTES, choices[roll(choices.length)] as number)
+      setWidth(ATTRIBUTES, choices[roll(choices.length)])
     }
     return [...(layout.width > 8 ? bytesOf(BigInt(length), layout.width - 8) : []), ...(value ?? [])]
   }
@@ -169,14 +169,14 @@ export function referenceEncode(events: TraceEvent[], seed: number): Uint8Array 
       ]
       if (roll(2) === 0) parts.reverse()
       for (const part of parts) part()
-      record(OUTCOME_TAGS[outcome] as number, event, [
+      record(OUTCOME_TAGS[outcome], event, [
         [0, size],
         [1, oldAddress],
         [1, address],
       ])
     } else {
       record(
-        TAGS[kind] as number,
+        TAGS[kind],
         event,
         kind === 'alloc'
           ? [

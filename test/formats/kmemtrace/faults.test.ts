@@ -133,7 +133,7 @@ describe('any bytes', () => {
           const bytes = pack(how, ...records.map((fields) => ({ ...fields, ...narrow })))
           for (const bit of bits) {
             const at = (bit >> 3) % bytes.length
-            if (bytes.length > 0) bytes[at] = (bytes[at] as number) ^ (1 << (bit & 7))
+            if (bytes.length > 0) bytes[at] = bytes[at] ^ (1 << (bit & 7))
           }
           const all = decode(bytes)
           const parts = decode(bytes, size)

@@ -118,7 +118,7 @@ describe('names', () => {
     const entry = [...names.slice(0, 32).map((_, i) => 0x81 + i), 1, 0x82, 0x83, 1]
     const expected = sequence.map((name, i) => {
       const byte = Uint8Array.of(entry[i] as number)
-      const text = (entry[i] as number) > 0x80 ? join(byte, `${name}\0`) : byte
+      const text = entry[i] > 0x80 ? join(byte, `${name}\0`) : byte
       return join(f('01 00'), text, text, hex('01'))
     })
     expect(encode(sequence.map(call))).toEqual({ records: join(...expected), losses: {} })
@@ -126,7 +126,7 @@ describe('names', () => {
 
   it('are the same name whatever their id in the batch', () => {
     const events = [1n, 2n].map((index): TraceEvent => ({ kind: 'free', index, function: 'x' }))
-    const batch = batchesOf(events, MTRC)[0] as EventBatch
+    const batch = batchesOf(events, MTRC)[0]
     batch.function[1] = batch.strings.add(Uint8Array.of(0x78))
     expect(encodeAll(new MtrcEncoder(), [batch])).toEqual(
       join(LP64, f('01 00 81 7800 00 00'), f('02 00 01 00 00'), END),

@@ -97,7 +97,7 @@ function expectTruncations(bytes: Uint8Array, size?: number): void {
 function expectFlips(bytes: Uint8Array, size?: number): void {
   for (const bit of someOf(bytes.length * 8)) {
     const flipped = bytes.slice()
-    flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7))
+    flipped[bit >> 3] = flipped[bit >> 3] ^ (1 << (bit & 7))
     const { error } = decode(flipped, size)
     if (error !== undefined && !(error instanceof TraceError)) throw new Error(`bit ${bit}`, { cause: error })
   }

@@ -25,7 +25,7 @@ export function parseVerbose(text: string): VerboseEvent[] {
       const block = { address: BigInt(`0x${address}`), size: BigInt(size) }
       events.push({ type, ...(index && { index: BigInt(index) }), ...block, thread: 0n })
     } else if (source !== null) {
-      const last = events[events.length - 1] as VerboseEvent
+      const last = events[events.length - 1]
       const [, thread, name, file, number] = source
       if (thread) last.thread = BigInt(thread)
       if (name) last.function = name

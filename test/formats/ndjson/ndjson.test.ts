@@ -289,7 +289,7 @@ describe('faults', () => {
     )
     for (let i = 0; i < whole.length * 8; i++) {
       const flipped = whole.slice()
-      flipped[i >> 3] = (flipped[i >> 3] as number) ^ (1 << (i & 7))
+      flipped[i >> 3] = flipped[i >> 3] ^ (1 << (i & 7))
       const { error } = decodeAll(new NdjsonDecoder(), flipped)
       if (error !== undefined) expect(error).toBeInstanceOf(TraceError)
     }

@@ -34,7 +34,7 @@ describe('files that pyarrow, polars and DuckDB wrote', () => {
     for (const at of someOf(bytes.length)) {
       if (at % 11 !== 0) continue
       const changed = Buffer.from(bytes)
-      changed[at] = (changed[at] as number) ^ (1 + (at % 255))
+      changed[at] = changed[at] ^ (1 + (at % 255))
       writeFileSync(path, changed)
       const { error, events: found } = await readEvents(path)
       if (error === undefined) continue

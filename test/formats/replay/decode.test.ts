@@ -279,7 +279,7 @@ describe('faults', () => {
     const bytes = new Uint8Array(Buffer.from(ALL))
     for (const bit of someOf(bytes.length * 8)) {
       const flipped = bytes.slice()
-      flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7))
+      flipped[bit >> 3] = flipped[bit >> 3] ^ (1 << (bit & 7))
       const { events, error } = decode(Buffer.from(flipped).toString('latin1'))
       const whole = ALL.slice(0, bit >> 3).split('\n').length - 1
       expect(events.slice(0, whole)).toEqual(all.slice(0, whole))

@@ -47,7 +47,7 @@ describe('real logs', { tags: ['corpus'] }, () => {
     for (const event of events) live.add(event)
     const { live_blocks: blocks, live_bytes: bytes, peak } = wanted
     expect([live.sizes.size, live.bytes, live.peak]).toEqual([blocks, BigInt(bytes as number), BigInt(peak as number)])
-    const [, inUse, inBlocks, allocs, frees] = summaries[0] as RegExpMatchArray
+    const [, inUse, inBlocks, allocs, frees] = summaries[0]
     const collector = new StatisticsCollector()
     for (const batch of batches) collector.add(batch)
     const { leaked } = collector.finish()

@@ -37,7 +37,7 @@ export class Reference {
     private readonly little: boolean,
     private readonly pick: (n: number) => number,
   ) {
-    this.section = dtd.sections[0] as Section
+    this.section = dtd.sections[0]
     this.mapping = mappingOf(dtd)
   }
 
@@ -46,7 +46,7 @@ export class Reference {
     const what = this.pick(8)
     const before = { states: structuredClone(this.states), length: this.bytes.length, taken: this.taken }
     try {
-      if (what === 0) this.toSection(this.dtd.sections[this.pick(3)] as Section)
+      if (what === 0) this.toSection(this.dtd.sections[this.pick(3)])
       else if (what <= 2) this.metadata()
       else this.record()
     } catch (error) {
@@ -67,12 +67,12 @@ export class Reference {
   private metadata(): void {
     const records = [...this.section.tags.values()].filter(({ role }) => role === 'data')
     if (records.length === 0) throw new Impossible()
-    const record = records[this.pick(records.length)] as RecordType
+    const record = records[this.pick(records.length)]
     const p = this.pick(record.leaves.length)
-    const { name, type } = record.leaves[p] as Leaf
+    const { name, type } = record.leaves[p]
     if (name === 'tag') throw new Impossible()
     const property = type === 'bytes' ? this.pick(2) : this.pick(8)
-    const mode = MODES[property] as string
+    const mode = MODES[property]
     const values: bigint[] = []
     if (property === 0) values.push(BigInt(this.pick(9)))
     else if (mode.startsWith('section')) values.push(mode === 'sectionStride' ? 255n : 2n)
@@ -106,13 +106,13 @@ export class Reference {
       ({ record }) => record.role === 'data' && this.section.tags.get(record.tag as number) === record,
     )
     if (here.length === 0) throw new Impossible()
-    const mapping = here[this.pick(here.length)] as RecordMapping
+    const mapping = here[this.pick(here.length)]
     const { record } = mapping
     const counts = new Set<number>()
     const find = (fields: readonly Field[]): void => {
       for (const field of fields) {
         if (field.kind === 'leaf') {
-          const { width } = this.stateOf(record)[field.position] as State
+          const { width } = this.stateOf(record)[field.position]
           if (typeof width === 'object') counts.add(width.position)
           if (field.width?.kind === 'reference') counts.add(field.width.position)
         } else if (field.kind === 'composite') find(field.fields)
@@ -176,7 +176,7 @@ export class Reference {
 
   private leaf(leaf: Leaf, { mapping, counts, latest, lengths }: Context): FieldValue {
     const { position: p, type, value: fixed } = leaf
-    const state = this.stateOf(mapping.record)[p] as State
+    const state = this.stateOf(mapping.record)[p]
     const of = (x: bigint | number | { position: number }) =>
       typeof x === 'object' ? (latest.get(x.position) as bigint) : BigInt(x)
     const width = Number(of(state.width))

@@ -393,7 +393,7 @@ describe('SplitAddr', () => {
       }
       for (const bit of someOf(bytes.length * 8)) {
         const flipped = bytes.slice()
-        flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7))
+        flipped[bit >> 3] = flipped[bit >> 3] ^ (1 << (bit & 7))
         for (const options of [{}, reading(flipped, 100)]) {
           const { batches, error } = decodeAll(binaryDecoder(SPLIT, options), flipped)
           if (error !== undefined) expect(error).toBeInstanceOf(TraceError)

@@ -46,7 +46,7 @@ export class Addresses {
   }
 
   #cache(t: Thread, size: bigint): Cache {
-    return this.#caches[mix(t.number, sizeClass(size)) >>> 20] as Cache
+    return this.#caches[mix(t.number, sizeClass(size)) >>> 20]
   }
 
   /** The address of a new block. */
@@ -64,7 +64,7 @@ export class Addresses {
     let before = 0n
     let address: bigint | undefined
     for (const [i, g] of order.entries()) {
-      const guess = guesses[g] as bigint
+      const guess = guesses[g]
       if (guess === 0n || guess === before) continue
       before = guess
       const a = this.#a.of(mix((g << 3) | i, winners & 0x1ff))

@@ -128,7 +128,7 @@ export class Classes implements LiveBlocks {
     const tried = new Set<Block>()
     let chosen: Block | undefined
     let winner = 7
-    for (const x of [(this.#v[v] as number) & 7, 0, it.winners & 7, 1, 2, 3, 5, 6, 4]) {
+    for (const x of [this.#v[v] & 7, 0, it.winners & 7, 1, 2, 3, 5, 6, 4]) {
       const block = candidates[x]
       if (block === undefined || tried.has(block) || tried.size === 4) continue
       const mask = candidates.reduce((bits, other, i) => bits | (other === block ? 1 << i : 0), 0)

@@ -60,7 +60,7 @@ export class Coder {
 
   constructor() {
     for (let i = 0; i < 1 << 14; i++) {
-      this.#p[this.#thirds.at(i)] = THIRDS[((i >> 4) & 15) + (i & 15)] as number
+      this.#p[this.#thirds.at(i)] = THIRDS[((i >> 4) & 15) + (i & 15)]
     }
   }
 
@@ -109,18 +109,18 @@ export class Coder {
   }
 
   #probability(counter: number): number {
-    return Math.min(Math.max((this.#p[counter] as number) >> 6, 6), 65_530)
+    return Math.min(Math.max(this.#p[counter] >> 6, 6), 65_530)
   }
 
   #updated(counter: number, bit: number): number {
-    const p = this.#p[counter] as number
-    const n = this.#n[counter] as number
+    const p = this.#p[counter]
+    const n = this.#n[counter]
     const goal = bit === 1 ? 2 ** 22 - 1 : 0
     return Math.max(p + ((((goal - p) >> 6) * Math.floor(327_680 / (10 * n + 16))) >> 9), 0)
   }
 
   #seen(counter: number, limit: number): number {
-    const n = this.#n[counter] as number
+    const n = this.#n[counter]
     return n < limit ? n + 1 : n
   }
 
@@ -134,8 +134,8 @@ export class Coder {
 
   /** A decision by two counters. */
   pair(a: number, b: number, sort: number): number {
-    const levelA = LEVEL_OF[(this.#p[a] as number) >> 10] as number
-    const levelB = LEVEL_OF[(this.#p[b] as number) >> 10] as number
+    const levelA = LEVEL_OF[this.#p[a] >> 10]
+    const levelB = LEVEL_OF[this.#p[b] >> 10]
     const third = this.#thirds.at(sort * 256 + levelA * 16 + levelB)
     const bit = this.decide(this.#probability(third))
     const updates = [

@@ -12,7 +12,7 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, i) => {
 
 function crc32c(bytes: Iterable<number>): number {
   let crc = 0xffff_ffff
-  for (const byte of bytes) crc = (CRC_TABLE[(crc ^ byte) & 0xff] as number) ^ (crc >>> 8)
+  for (const byte of bytes) crc = CRC_TABLE[(crc ^ byte) & 0xff] ^ (crc >>> 8)
   return ~crc >>> 0
 }
 
@@ -24,7 +24,7 @@ function crcOfWords(words: readonly bigint[]): number {
 const nameWord = (bytes: Uint8Array) => BigInt(crc32c(bytes)) | (BigInt(bytes.length) << 32n)
 
 function listWord(model: Model, list: readonly number[]): bigint {
-  const words = list.map((name) => nameWord(model.names.names[name] as Uint8Array))
+  const words = list.map((name) => nameWord(model.names.names[name]))
   return BigInt(crcOfWords(words)) | (BigInt(list.length) << 32n)
 }
 
@@ -38,7 +38,7 @@ function interpret(model: Model, { kind, mask, values }: Words): { event: TraceE
     const value = values.get(f)
     if (value === undefined) throw new Error(`no ${name}`)
     const number = Number(value)
-    const bytes = names[number] as Uint8Array
+    const bytes = names[number]
     let word = value
     if (type === 'u64' || type === 'address') event[name] = value
     else if (type === 'u32') event[name] = number
@@ -46,9 +46,9 @@ function interpret(model: Model, { kind, mask, values }: Words): { event: TraceE
     else if (type === 'api') event[name] = APIS[number]
     else if (type === 'outcome') event[name] = OUTCOMES[number]
     else if (type === 'list') {
-      const list = lists[number] as number[]
+      const list = lists[number]
       word = listWord(model, list)
-      event[name] = list.map((item) => decodeText(names[item] as Uint8Array))
+      event[name] = list.map((item) => decodeText(names[item]))
     } else {
       word = nameWord(bytes)
       if (type === 'string') event[name] = decodeText(bytes)
@@ -72,31 +72,31 @@ export function decodeCompact(file: Uint8Array): OracleTrace[] {
     if (is !== should) throw new Error(`${what}: ${is}, not ${should}`)
   }
   const magic = [0x89, 0x48, 0x46, 0x43, 0x0d, 0x0a, 0x1a, 0x0a, 1, 0]
-  magic.forEach((byte, i) => expectNumber(file[i] as number, byte, 'magic number'))
+  magic.forEach((byte, i) => expectNumber(file[i], byte, 'magic number'))
   const traces: OracleTrace[] = []
   let model = new Model(1, new Uint8Array(0))
   let level = 1
   let blocks = 0n
   let events = 0n
   for (let at = 10; at < file.length;) {
-    const type = String.fromCharCode(file[at] as number)
+    const type = String.fromCharCode(file[at])
     const length = view.getUint32(at + 1, true)
     const body = at + 5
     const end = body + length
     expectNumber(crc32c(file.subarray(at, end)), view.getUint32(end, true), 'checksum of a section')
     at = end + 4
     if (type === 'T') {
-      const forgets = (file[body] as number) === 1
+      const forgets = file[body] === 1
       const settings = body + (forgets ? 27 : 3)
-      const header = settings + (file[body + 2] as number)
+      const header = settings + file[body + 2]
       if (forgets) {
         expectNumber(view.getBigUint64(body + 3, true), BigInt(traces.length), 'traces before this one')
         expectNumber(view.getBigUint64(body + 11, true), blocks, 'blocks before a trace')
         expectNumber(view.getBigUint64(body + 19, true), events, 'events before a trace')
-        level = file[body + 1] as number
+        level = file[body + 1]
         model = new Model(level, file.slice(settings, header))
       }
-      expectNumber(file[body + 1] as number, level, 'level')
+      expectNumber(file[body + 1], level, 'level')
       traces.push({ header: JSON.parse(Buffer.from(file.subarray(header, end)).toString()), events: [] })
     } else if (type === 'B') {
       blocks++

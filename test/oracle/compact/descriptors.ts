@@ -125,7 +125,7 @@ export class Descriptors {
     if (type === 'list') return BigInt(this.#names.list(context))
     if (type === 'string') return BigInt(this.#names.name(f, context))
     const at = mix(context, f) >>> 18
-    let v = this.#g[at] as bigint
+    let v = this.#g[at]
     if (coder.pair(this.#a.of(mix(context, f)), this.#b.of(mix(place, f)), 27) === 0) {
       if (name === 'api' || name === 'outcome') {
         v = BigInt(coder.tree(4, (node) => coder.one(this.#b.at(16 * (f & 1) + node))))

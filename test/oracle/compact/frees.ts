@@ -25,7 +25,7 @@ export class Frees {
     if (descriptors.ends === 1) return descriptors.firstEnds
     const last = this.#last.get(number) ?? 0
     if (descriptors.all[last]?.form === FORM.ends) {
-      const s1 = t.s[0] as number
+      const s1 = t.s[0]
       if (coder.pair(this.#a.of(mix(last, s1)), this.#a.of(mix(number, 99)), 32) === 1) return last
     }
     const free = coder.tree(15, (node) => coder.one(this.#tree.at(node)))

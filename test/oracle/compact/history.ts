@@ -142,7 +142,7 @@ export class History {
     this.#hash[now] = t.h6
     const slot = t.h6 >>> (this.isBest ? 15 : 16)
     if (t.match === 0 || t.matched === 0) {
-      const before = this.#seen[slot] as number
+      const before = this.#seen[slot]
       if (before !== 0 && sequence - before < this.#size - 64 && this.#hash[this.at(before)] === t.h6) {
         this.#follow(t, before)
         t.matched = 1
@@ -152,7 +152,7 @@ export class History {
   }
 
   #follow(t: Thread, number: number): void {
-    const next = this.#next[this.at(number)] as number
+    const next = this.#next[this.at(number)]
     t.isSwitch = next === number + 1 ? 0 : 1
     t.match = next
   }

@@ -209,7 +209,7 @@ export class Model {
       mix(120, v & 0xff),
       mix(121, v & 0xffff),
       m(122, size < 4096n ? Number(size) : 4096, v & 1),
-      m(123, t.s[0] as number, number),
+      m(123, t.s[0], number),
     ]
     const y = v === 0 ? this.coder.one(this.#calm.at(0)) : mixer.mixed(68, contexts)
     this.#surprises = ((v << 1) | y) >>> 0

@@ -57,7 +57,7 @@ export class Names {
 
   #known(x: number, sort: number, count: number, make: () => number): number {
     const coder = this.#coder
-    const last = this.#l[x >>> 18] as number
+    const last = this.#l[x >>> 18]
     if (last > 0 && last <= count && coder.pair(this.#a.of(mix(x, 0)), this.#b.of(mix(last, 0)), 20) === 1) {
       return last - 1
     }
@@ -96,7 +96,7 @@ export class Names {
         matched++
       } else {
         matched = 0
-        position = (this.#p[place] as number) - 1
+        position = this.#p[place] - 1
         if (position >= this.#pool.length - 1) position = -1
       }
       this.#p[place] = this.#pool.length + 1

@@ -32,23 +32,23 @@ export class Slots {
   }
 
   symbol(at: number): number {
-    return this.#symbols[at] as number
+    return this.#symbols[at]
   }
 
   count(at: number): number {
-    return this.#counts[at] as number
+    return this.#counts[at]
   }
 
   learn(at: number, x: number): void {
     const symbols = this.#symbols
     const counts = this.#counts
-    const first = counts[at] as number
+    const first = counts[at]
     if (symbols[at] === x && first > 0) {
       if (first < 15) counts[at] = first + 1
-    } else if (symbols[at + 1] === x && (counts[at + 1] as number) > 0) {
+    } else if (symbols[at + 1] === x && counts[at + 1] > 0) {
       counts[at + 1]!++
       if (counts[at + 1]! >= first) {
-        symbols[at + 1] = symbols[at] as number
+        symbols[at + 1] = symbols[at]
         symbols[at] = x
         counts[at] = counts[at + 1]!
         counts[at + 1] = first
@@ -109,13 +109,13 @@ export class Symbols {
     const history = this.#history
     const at = history.at(t.match)
     const hasMatch = history.isKept(t.match)
-    const e = hasMatch ? (history.symbol[at] as number) : 0
-    const free = hasMatch ? (history.free[at] as number) : 0
+    const e = hasMatch ? history.symbol[at] : 0
+    const free = hasMatch ? history.free[at] : 0
     let expected: Block | undefined
     if ((e & 1) === 1) {
-      const number = history.sequence - (history.age[at] as number)
+      const number = history.sequence - history.age[at]
       if (number > 0 && history.isKept(number)) {
-        expected = this.#classes.ofBirth(history.born[history.at(number)] as number)
+        expected = this.#classes.ofBirth(history.born[history.at(number)])
       }
     }
     const [s1, , , s4] = t.s as [number, number, number, number]
@@ -171,7 +171,7 @@ export class Symbols {
       masks.set(symbol, (masks.get(symbol) ?? 0) | (1 << source))
       if (!trusts.has(symbol)) trusts.set(symbol, trust)
     }
-    const s1 = t.s[0] as number
+    const s1 = t.s[0]
     propose(0, e, Math.min(t.matched, 15))
     slots.forEach(([slot, at], i) => slot.count(at) > 0 && propose(1 + i, slot.symbol(at), slot.count(at)))
     slots.forEach(

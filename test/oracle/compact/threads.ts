@@ -31,15 +31,15 @@ export class Threads {
     const coder = this.#coder
     const count = this.#all.length
     if (count === 0) return this.#make()
-    if (count === 1) return coder.one(this.#c.at(0)) === 1 ? (this.#all[0] as Thread) : this.#make()
+    if (count === 1) return coder.one(this.#c.at(0)) === 1 ? this.#all[0] : this.#make()
     const current = this.#current
-    const t = this.#all[current] as Thread
-    const s1 = t.s[0] as number
+    const t = this.#all[current]
+    const s1 = t.s[0]
     const same = this.#isSame(t)
     this.#switches = ((this.#switches << 1) | (same === 1 ? 0 : 1)) >>> 0
     if (same === 1) return t
     const place = mix(current, s1) >>> 20
-    const expected = this.#f[place] as number
+    const expected = this.#f[place]
     const guess = expected >= count || expected === current ? this.#previous : expected
     let chosen = -1
     if (guess !== current) {
@@ -58,7 +58,7 @@ export class Threads {
     if (chosen === count) return this.#make()
     this.#previous = current
     this.#current = chosen
-    return this.#all[chosen] as Thread
+    return this.#all[chosen]
   }
 
   #trust(t: Thread): number {
@@ -67,7 +67,7 @@ export class Threads {
 
   #isSame(t: Thread): number {
     const current = this.#current
-    const s1 = t.s[0] as number
+    const s1 = t.s[0]
     const l = this.#trust(t)
     const w = this.#switches
     if (this.#mixer === undefined) {
@@ -97,7 +97,7 @@ export class Threads {
     return mixer.mixed(8 + k, [
       mix(8, k),
       m(9, this.#current, g),
-      m(10, t.s[0] as number, g),
+      m(10, t.s[0], g),
       mix(11 + k, w & 255),
       m(13, t.h2, g),
       m(14 + k, this.#trust(t), w & 7),

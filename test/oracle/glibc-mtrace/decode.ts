@@ -20,7 +20,7 @@ export function decodeLines(text: string): TraceEvent[] {
   if (lines[0] === '= Start') lines.shift()
   const events: TraceEvent[] = []
   for (let i = 0; i < lines.length; i++) {
-    const line = read(lines[i] as string)
+    const line = read(lines[i])
     const next = line?.operation === '<' ? read(lines[i + 1] ?? '') : undefined
     if (next?.operation === '>' && line !== undefined && isDeepStrictEqual(next.at, line.at)) {
       events.push({
@@ -32,7 +32,7 @@ export function decodeLines(text: string): TraceEvent[] {
       })
       i++
     } else {
-      events.push(line === undefined ? { kind: 'comment', text: lines[i] as string } : eventOf(line))
+      events.push(line === undefined ? { kind: 'comment', text: lines[i] } : eventOf(line))
     }
   }
   return events

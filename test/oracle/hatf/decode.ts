@@ -183,7 +183,7 @@ export class HatfDecoder implements Decoder {
     let n = batch.count
     let stop = GO_ON
     while (pos < end && n < capacity) {
-      const tag = bytes[pos] as number
+      const tag = bytes[pos]
       if (tag > LAST_DATA) {
         input.pos = pos
         batch.count = n
@@ -199,44 +199,44 @@ export class HatfDecoder implements Decoder {
         continue
       }
       // Nothing may be read before all is there: reading moves delta and stride on.
-      let after = pos + (lengths[tag] as number)
+      let after = pos + lengths[tag]
       if (after > end) break
-      let attributeBytes = width[ATTRIBUTES] as number
+      let attributeBytes = width[ATTRIBUTES]
       if (lengthBytes !== 0) {
-        attributeBytes = bytes[after - 1] as number
-        if (lengthBytes === 2) attributeBytes |= (bytes[after - 2] as number) << 8
+        attributeBytes = bytes[after - 1]
+        if (lengthBytes === 2) attributeBytes |= bytes[after - 2] << 8
         after += attributeBytes
         if (after > end) break
       }
       let at = pos + 1
-      let set = (FIELDS_OF_TAG[tag] as number) | optional
+      let set = FIELDS_OF_TAG[tag] | optional
       if (tag <= REALLOC_FREED) {
         if (tag !== FREE) {
           readField(fields, SIZE, bytes, at, size, 2 * n)
-          at += width[SIZE] as number
+          at += width[SIZE]
           if (tag >= REALLOC_NONE) {
             if ((batch.columns & REALLOC_ONLY) !== REALLOC_ONLY) batch.addColumns(REALLOC_ONLY)
             batch.outcome[n] = tag - REALLOC_NONE
             readField(fields, ADDRESS, bytes, at, batch.oldAddress.words, 2 * n)
-            at += width[ADDRESS] as number
+            at += width[ADDRESS]
           }
         }
         readField(fields, ADDRESS, bytes, at, address, 2 * n)
-        at += width[ADDRESS] as number
+        at += width[ADDRESS]
       }
       if (optional !== 0) {
         if ((optional & HAS_THREAD) !== 0) {
           readField(fields, THREAD, bytes, at, thread, 2 * n)
-          at += width[THREAD] as number
+          at += width[THREAD]
         }
         if (tag >= CREATE_THREAD) set &= ~HAS_HEAP
         else if ((optional & HAS_HEAP) !== 0) {
           readField(fields, HEAP, bytes, at, heap, 2 * n)
-          at += width[HEAP] as number
+          at += width[HEAP]
         }
         if ((optional & HAS_TIME) !== 0) readField(fields, TIME, bytes, at, time, 2 * n)
       }
-      kinds[n] = KIND_OF_TAG[tag] as number
+      kinds[n] = KIND_OF_TAG[tag]
       masks[n] = set
       if (attributeBytes !== 0) {
         this.readAttributes(batch, n, after - attributeBytes, after)
@@ -271,7 +271,7 @@ export class HatfDecoder implements Decoder {
   private readAttributes(batch: EventBatch, row: number, start: number, end: number): void {
     const { extras } = this
     const { bytes } = this.input
-    const set = batch.mask[row] as number
+    const set = batch.mask[row]
     if (hasMark(bytes, start, end, EXTRA_FIELDS_MARK) && extras.readAttributes(bytes, start, end, batch, row)) {
       batch.mask[row] = (set & ~extras.without) | extras.set
       if (extras.kind >= 0) batch.kind[row] = extras.kind
@@ -289,7 +289,7 @@ export class HatfDecoder implements Decoder {
     if (tag > Tag.metadata) return this.fail(malformed, `unknown tag ${tag}`)
     if (input.left < HEAD) return USED_UP
     if (tag === Tag.comment) {
-      const end = pos + HEAD + (((bytes[pos + 2] as number) << 8) | (bytes[pos + 3] as number))
+      const end = pos + HEAD + ((bytes[pos + 2] << 8) | bytes[pos + 3])
       return end > input.end ? USED_UP : this.readComment(batch, pos + HEAD, end)
     }
     const length = metadataLength(bytes, pos)

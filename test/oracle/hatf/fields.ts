@@ -47,9 +47,9 @@ export class FieldStates {
    * @returns what is wrong with the record (then nothing has changed), or an empty string
    */
   apply(bytes: Uint8Array, pos: number): string {
-    const op = bytes[pos + 1] as number
-    const field = bytes[pos + 2] as number
-    const setting = bytes[pos + 3] as number
+    const op = bytes[pos + 1]
+    const field = bytes[pos + 2]
+    const setting = bytes[pos + 3]
     if (op !== Op.fieldSize && op !== Op.fieldInterpretation) return `unknown metadata operation ${op}`
     if (field >= FIELD_COUNT) return `metadata for the unknown field ${field}`
     const fault =
@@ -67,31 +67,31 @@ export class FieldStates {
    */
   interpret(f: number, lo: number, hi: number, words: Uint32Array, index: number): void {
     const { reference, stride } = this
-    const interpretation = this.interpretation[f] as number
-    const refLo = reference[2 * f + LO] as number
-    const refHi = reference[2 * f + HI] as number
+    const interpretation = this.interpretation[f]
+    const refLo = reference[2 * f + LO]
+    const refHi = reference[2 * f + HI]
     if (interpretation === DEFAULT) {
       words[index + LO] = refLo
       words[index + HI] = refHi
       return
     }
     if (interpretation === BASE_OFFSET || interpretation === DELTA) {
-      const width = this.width[f] as number
+      const width = this.width[f]
       if (width !== 8) {
         if (width === 1) lo = (lo << 24) >> 24
         else if (width === 2) lo = (lo << 16) >> 16
         hi = (lo | 0) < 0 ? -1 : 0
       }
     } else {
-      lo = stride[2 * f + LO] as number
-      hi = stride[2 * f + HI] as number
+      lo = stride[2 * f + LO]
+      hi = stride[2 * f + HI]
     }
     const sum = refLo + (lo >>> 0)
     words[index + LO] = sum
     words[index + HI] = refHi + hi + (sum >= WORD ? 1 : 0)
     if (interpretation !== BASE_OFFSET) {
-      reference[2 * f + LO] = words[index + LO] as number
-      reference[2 * f + HI] = words[index + HI] as number
+      reference[2 * f + LO] = words[index + LO]
+      reference[2 * f + HI] = words[index + HI]
     }
   }
 
@@ -117,7 +117,7 @@ export class FieldStates {
     }
     this.interpretation[field] = interpretation
     this.width[field] =
-      interpretation === DEFAULT || interpretation === Interpretation.stride ? 0 : (this.lastWidth[field] as number)
+      interpretation === DEFAULT || interpretation === Interpretation.stride ? 0 : this.lastWidth[field]
     if (interpretation !== NONE) readPair(bytes, at, this.reference, field)
     if (interpretation === Interpretation.stride) readPair(bytes, at + 8, this.stride, field)
     return ''
@@ -125,12 +125,12 @@ export class FieldStates {
 
   private measure(): void {
     const { width, lengths } = this
-    const attributes = width[ATTRIBUTES] as number
+    const attributes = width[ATTRIBUTES]
     this.lengthBytes = attributes < Width.v1 ? 0 : attributes - Width.v1 + 1
-    const address = width[ADDRESS] as number
-    const threadOnly = 1 + (width[THREAD] as number) + (width[TIME] as number) + (this.lengthBytes || attributes)
-    const heap = threadOnly + (width[HEAP] as number)
-    const block = heap + (width[SIZE] as number) + address
+    const address = width[ADDRESS]
+    const threadOnly = 1 + width[THREAD] + width[TIME] + (this.lengthBytes || attributes)
+    const heap = threadOnly + width[HEAP]
+    const block = heap + width[SIZE] + address
     lengths[Tag.alloc] = block
     lengths[Tag.free] = heap + address
     for (let tag: number = Tag.reallocNone; tag <= Tag.reallocFreed; tag++) lengths[tag] = block + address
@@ -153,12 +153,12 @@ export function readField(
   words: Uint32Array,
   index: number,
 ): void {
-  const width = fields.width[f] as number
+  const width = fields.width[f]
   let lo = 0
   let hi = 0
   if (width === 4) lo = word(bytes, at)
-  else if (width === 1) lo = bytes[at] as number
-  else if (width === 2) lo = ((bytes[at] as number) << 8) | (bytes[at + 1] as number)
+  else if (width === 1) lo = bytes[at]
+  else if (width === 2) lo = (bytes[at] << 8) | bytes[at + 1]
   else if (width === 8) {
     hi = word(bytes, at)
     lo = word(bytes, at + 4)
@@ -183,15 +183,15 @@ export function writeField(
   words: Uint32Array,
   index: number,
 ): void {
-  const width = fields.width[f] as number
-  const interpretation = fields.interpretation[f] as number
+  const width = fields.width[f]
+  const interpretation = fields.interpretation[f]
   if (interpretation === DEFAULT && width === 0) return
-  let lo = words[index + LO] as number
-  let hi = words[index + HI] as number
+  let lo = words[index + LO]
+  let hi = words[index + HI]
   if (interpretation !== NONE) {
     const { reference } = fields
-    const refLo = reference[2 * f + LO] as number
-    const refHi = reference[2 * f + HI] as number
+    const refLo = reference[2 * f + LO]
+    const refHi = reference[2 * f + HI]
     if (interpretation > BASE_OFFSET) {
       reference[2 * f + LO] = lo
       reference[2 * f + HI] = hi

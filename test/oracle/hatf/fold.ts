@@ -19,14 +19,14 @@ const NO_ROW = -1
 /** Takes the components of the realloc in row `batch.count - 1` out of the batch, if all of them are there. */
 export function foldRealloc(batch: EventBatch): void {
   const row = batch.count - 1
-  const outcome = batch.outcome[row] as number
+  const outcome = batch.outcome[row]
   if (outcome === Outcome.none) return
   let wanted = (outcome === Outcome.freed ? 0 : 1 << ALLOC) | (outcome === Outcome.allocated ? 0 : 1 << FREE)
   let allocRow = NO_ROW
   let freeRow = NO_ROW
   for (let r = row - 1; wanted !== 0; r--) {
     if (r < 0 || r < row - FOLD_WINDOW) return
-    const kind = batch.kind[r] as number
+    const kind = batch.kind[r]
     if (kind === COMMENT || !isSameThread(batch, r, row)) continue
     if (kind > FREE || (wanted & (1 << kind)) === 0) return
     if (!isSame(batch.address, r, kind === ALLOC ? batch.address : batch.oldAddress, row)) return
@@ -45,7 +45,7 @@ export function firstHeldRow(batch: EventBatch): number {
   const { count, kind: kinds } = batch
   let first = count
   for (let r = count - 1; r >= 0 && r >= count - FOLD_WINDOW; r--) {
-    const kind = kinds[r] as number
+    const kind = kinds[r]
     if (kind > FREE) continue
     // It may, if its thread did nothing afterwards, or one thing that goes with it.
     let later = NO_ROW
@@ -55,7 +55,7 @@ export function firstHeldRow(batch: EventBatch): number {
       later = s
       laterCount++
     }
-    if (laterCount === 0 || (laterCount === 1 && (kinds[later] as number) <= FREE && kinds[later] !== kind)) first = r
+    if (laterCount === 0 || (laterCount === 1 && kinds[later] <= FREE && kinds[later] !== kind)) first = r
   }
   return first
 }
@@ -65,8 +65,8 @@ export function carryRows(from: EventBatch, start: number, to: EventBatch): void
   to.addColumns(from.columns)
   for (let r = start; r < from.count; r++) {
     const row = to.count++
-    const mask = from.mask[r] as number
-    to.kind[row] = from.kind[r] as number
+    const mask = from.mask[r]
+    to.kind[row] = from.kind[r]
     to.mask[row] = mask
     for (let f = 0; f < FIELDS.length; f++) {
       if ((from.columns >>> f) & 1) copyValue(from, r, to, row, f, ((mask >>> f) & 1) === 1)
@@ -83,20 +83,20 @@ function copyValue(from: EventBatch, r: number, to: EventBatch, row: number, f: 
       // Also where it is absent: threads are compared as they were stored.
       const source = from.u64(name).words
       const target = to.u64(name).words
-      target[2 * row] = source[2 * r] as number
-      target[2 * row + 1] = source[2 * r + 1] as number
+      target[2 * row] = source[2 * r]
+      target[2 * row + 1] = source[2 * r + 1]
       break
     }
     case 'string':
     case 'bytes':
     case 'json':
-      if (present) to[name][row] = copy(from[name][r] as number)
+      if (present) to[name][row] = copy(from[name][r])
       break
     case 'list':
-      if (present) to.stack[row] = to.strings.addList(from.strings.list(from.stack[r] as number).map(copy))
+      if (present) to.stack[row] = to.strings.addList(from.strings.list(from.stack[r]).map(copy))
       break
     default:
-      to[name][row] = from[name][r] as number
+      to[name][row] = from[name][r]
   }
 }
 
@@ -111,10 +111,10 @@ function isSame(a: U64Column, r: number, b: U64Column, s: number): boolean {
 /** A realloc without attributes gets those of a component. */
 function takeOverAttributes(batch: EventBatch, component: number, row: number): void {
   const { mask, attributes } = batch
-  const has = (r: number) => ((mask[r] as number) & HAS_ATTRIBUTES) !== 0
+  const has = (r: number) => (mask[r] & HAS_ATTRIBUTES) !== 0
   if (component === NO_ROW || has(row) || !has(component)) return
-  mask[row] = (mask[row] as number) | HAS_ATTRIBUTES
-  attributes[row] = attributes[component] as number
+  mask[row] = mask[row] | HAS_ATTRIBUTES
+  attributes[row] = attributes[component]
 }
 
 function removeRow(batch: EventBatch, r: number): void {

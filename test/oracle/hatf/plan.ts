@@ -133,9 +133,9 @@ export function plain(planned: readonly number[]): Planner {
         widths[field] = width
       }
       const fit = (r: number, field: number, words: Uint32Array, isGiven: boolean) => {
-        const lo = words[2 * r + LO] as number
-        const hi = words[2 * r + HI] as number
-        const width = widths[field] as number
+        const lo = words[2 * r + LO]
+        const hi = words[2 * r + HI]
+        const width = widths[field]
         if (
           hi !== 0 ? width < 8 : width < 4 && (lo > 0xffff || (width < 2 && (lo > 0xff || (width === 0 && isGiven))))
         ) {
@@ -143,8 +143,8 @@ export function plain(planned: readonly number[]): Planner {
         }
       }
       for (let r = 0, start = 0; r < count; r++) {
-        const end = dataEnd[r] as number
-        const set = given[r] as number
+        const end = dataEnd[r]
+        const set = given[r]
         fit(r, Field.size, size, false)
         fit(r, Field.address, oldAddress, false)
         fit(r, Field.address, address, false)
@@ -155,7 +155,7 @@ export function plain(planned: readonly number[]): Planner {
         }
         if (end > start && tag[r] !== Tag.comment) {
           const width = end - start > 0xff ? Width.v2 : Width.v1
-          if ((widths[Field.attributes] as number) < width) widen(r, Field.attributes, width)
+          if (widths[Field.attributes] < width) widen(r, Field.attributes, width)
         }
         start = end
       }

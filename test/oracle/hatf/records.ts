@@ -65,14 +65,14 @@ export class Records {
 
   /** Where the data of record r begins in `data.bytes`. */
   dataStart(r: number): number {
-    return r === 0 ? 0 : (this.dataEnd[r - 1] as number)
+    return r === 0 ? 0 : this.dataEnd[r - 1]
   }
 }
 
 /** Copies row `i` of a column to record `r`, or stores 0 there. */
 export function copyWords(to: Uint32Array, r: number, column: U64Column, i: number, present: boolean): void {
-  to[2 * r + LO] = present ? (column.words[2 * i + LO] as number) : 0
-  to[2 * r + HI] = present ? (column.words[2 * i + HI] as number) : 0
+  to[2 * r + LO] = present ? column.words[2 * i + LO] : 0
+  to[2 * r + HI] = present ? column.words[2 * i + HI] : 0
 }
 
 function grown<Words extends Uint8Array | Uint32Array>(from: Words, to: Words): Words {

@@ -82,14 +82,14 @@ export class RecordMaker {
   }
 
   private event(batch: EventBatch, i: number, records: Records): void {
-    const kind = batch.kind[i] as number
-    const mask = batch.mask[i] as number
-    const tag = TAGS[kind] as number
+    const kind = batch.kind[i]
+    const mask = batch.mask[i]
+    const tag = TAGS[kind]
     if (tag === Tag.comment || tag < 0) {
       this.comment(batch, i, records)
       return
     }
-    const fields = RECORD_FIELDS[kind] as number
+    const fields = RECORD_FIELDS[kind]
     const given = mask & fields
     this.carried |= given & OPTIONAL
     if (kind === KIND_REALLOC) this.realloc(batch, i, records, given)
@@ -118,7 +118,7 @@ export class RecordMaker {
 
   /** Adds a realloc record, and before it the records of the alloc and the free that it made. */
   private realloc(batch: EventBatch, i: number, records: Records, given: number): void {
-    const outcome = (given & HAS_OUTCOME) !== 0 ? (batch.outcome[i] as number) : outcomeOf(batch, i)
+    const outcome = (given & HAS_OUTCOME) !== 0 ? batch.outcome[i] : outcomeOf(batch, i)
     if (outcome === Outcome.moved || outcome === Outcome.allocated) {
       this.record(batch, i, records, Tag.alloc, given & ~HAS_OLD_ADDRESS)
     }
@@ -127,7 +127,7 @@ export class RecordMaker {
       this.record(batch, i, records, Tag.free, given & OPTIONAL)
       copyWords(records.address, r, batch.oldAddress, i, (given & HAS_OLD_ADDRESS) !== 0)
     }
-    this.record(batch, i, records, REALLOC_TAGS[outcome] as number, given)
+    this.record(batch, i, records, REALLOC_TAGS[outcome], given)
   }
 
   /**
@@ -139,7 +139,7 @@ export class RecordMaker {
     const existing = batch.kind[i] === KIND_EXISTING
     const { data } = records
     const start = data.pos
-    const raw = (rest & HAS_ATTRIBUTES) !== 0 ? batch.strings.view(batch.attributes[i] as number) : undefined
+    const raw = (rest & HAS_ATTRIBUTES) !== 0 ? batch.strings.view(batch.attributes[i]) : undefined
     // Attributes that would be taken for extra fields, or for none at all, are wrapped up in extra fields.
     const wrap =
       raw !== undefined &&
@@ -180,12 +180,12 @@ export class RecordMaker {
 
   /** Adds a comment record: a comment, or any event that has no record of its own. */
   private comment(batch: EventBatch, i: number, records: Records): void {
-    const mask = batch.mask[i] as number
+    const mask = batch.mask[i]
     const isComment = batch.kind[i] === Kind.comment
     if (!isComment && this.extras === undefined) return
     const { data } = records
     const start = data.pos
-    const text = isComment && (mask & HAS_TEXT) !== 0 ? batch.strings.view(batch.text[i] as number) : undefined
+    const text = isComment && (mask & HAS_TEXT) !== 0 ? batch.strings.view(batch.text[i]) : undefined
     const marked = text !== undefined && hasMark(text, 0, text.length, COMMENT_MARK)
     if (marked || (this.extras !== undefined && (text === undefined || mask !== HAS_TEXT))) {
       const writer = this.extras ?? new ExtraFieldsWriter()

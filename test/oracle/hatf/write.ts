@@ -14,7 +14,7 @@ export function writeRecords(records: Records, plan: Plan, fields: FieldStates, 
   let touched = fields.touched
   let planned = 0
   let planAt = 0
-  let next = plan.count > 0 ? (plan.before[0] as number) : count
+  let next = plan.count > 0 ? plan.before[0] : count
   let dataAt = 0
   for (let r = 0; r < count; r++) {
     while (next === r) {
@@ -23,47 +23,47 @@ export function writeRecords(records: Records, plan: Plan, fields: FieldStates, 
       fields.apply(plan.sink.bytes, planAt)
       planAt += length
       touched = fields.touched
-      next = ++planned < plan.count ? (plan.before[planned] as number) : count
+      next = ++planned < plan.count ? plan.before[planned] : count
     }
-    const tag = tags[r] as number
-    const dataTo = dataEnd[r] as number
+    const tag = tags[r]
+    const dataTo = dataEnd[r]
     if (tag === Tag.comment) {
       writeComment(out, data.subarray(dataAt, dataTo))
       dataAt = dataTo
       continue
     }
-    out.reserve((lengths[tag] as number) + dataTo - dataAt)
+    out.reserve(lengths[tag] + dataTo - dataAt)
     const { bytes } = out
     let at = out.pos
     bytes[at++] = tag
     if (tag <= Tag.reallocFreed) {
       if (tag !== Tag.free) {
         writeField(fields, SIZE, bytes, at, size, 2 * r)
-        at += width[SIZE] as number
+        at += width[SIZE]
         if (tag !== Tag.alloc) {
           writeField(fields, ADDRESS, bytes, at, oldAddress, 2 * r)
-          at += width[ADDRESS] as number
+          at += width[ADDRESS]
         }
       }
       writeField(fields, ADDRESS, bytes, at, address, 2 * r)
-      at += width[ADDRESS] as number
+      at += width[ADDRESS]
     }
     if ((touched & (1 << THREAD)) !== 0) {
       writeField(fields, THREAD, bytes, at, thread, 2 * r)
-      at += width[THREAD] as number
+      at += width[THREAD]
     }
     if ((touched & (1 << HEAP)) !== 0 && tag < Tag.createThread) {
       writeField(fields, HEAP, bytes, at, heap, 2 * r)
-      at += width[HEAP] as number
+      at += width[HEAP]
     }
     if ((touched & (1 << TIME)) !== 0) {
       writeField(fields, TIME, bytes, at, time, 2 * r)
-      at += width[TIME] as number
+      at += width[TIME]
     }
     if (width[ATTRIBUTES] !== 0) {
       if (width[ATTRIBUTES] === Width.v2) bytes[at++] = (dataTo - dataAt) >>> 8
-      if ((width[ATTRIBUTES] as number) >= Width.v1) bytes[at++] = dataTo - dataAt
-      while (dataAt < dataTo) bytes[at++] = data[dataAt++] as number
+      if (width[ATTRIBUTES] >= Width.v1) bytes[at++] = dataTo - dataAt
+      while (dataAt < dataTo) bytes[at++] = data[dataAt++]
     }
     out.pos = at
   }

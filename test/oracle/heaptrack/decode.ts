@@ -16,7 +16,7 @@ export function blocksOf(text: string): TraceEvent[] {
   let next = 0x1_0000n
 
   const alloc = (address: bigint, size: bigint, node: number): void => {
-    const stack = nodes[node] as string[]
+    const stack = nodes[node]
     events.push({ kind: 'alloc', time, address, size, ...(node > 0 && { stack }) })
   }
   for (const line of text.split('\n')) {
@@ -28,15 +28,15 @@ export function blocksOf(text: string): TraceEvent[] {
     if (letter === 's') strings.push(line.slice(line.indexOf(' ', 2) + 1))
     if (letter === 'm' && words[1] === '-') modules = []
     else if (letter === 'm') {
-      const at = numbers[2] as bigint
+      const at = numbers[2]
       for (let i = 3; i + 1 < numbers.length; i += 2) {
-        const start = at + (numbers[i] as bigint)
-        modules.push({ base: at, start, end: start + (numbers[i + 1] as bigint), name: words[1] as string })
+        const start = at + numbers[i]
+        modules.push({ base: at, start, end: start + numbers[i + 1], name: words[1] })
       }
     }
     if (letter === 'i') {
       const place: Frame = {
-        ...(second > 0n && { module: strings[Number(second)] as string }),
+        ...(second > 0n && { module: strings[Number(second)] }),
         ...(first !== BigInt(entries.length) && { address: first }),
       }
       const frames: Frame[] = []
@@ -51,7 +51,7 @@ export function blocksOf(text: string): TraceEvent[] {
       entries.push(frames.length > 0 ? frames : [place])
     }
     if (letter === 't') {
-      let frames = entries[Number(first)] as Frame[]
+      let frames = entries[Number(first)]
       if (isRaw) {
         const module = modules.find(({ start, end }) => first >= start && first < end)
         const name = module?.name === 'x' ? executable : module?.name
@@ -59,7 +59,7 @@ export function blocksOf(text: string): TraceEvent[] {
           { ...(name !== undefined && { module: name, offset: first - (module?.base as bigint) }), address: first },
         ]
       }
-      nodes.push([...frames.map(formatFrame), ...(nodes[Number(second)] as string[])])
+      nodes.push([...frames.map(formatFrame), ...nodes[Number(second)]])
     }
     if (letter === 'a') infos.push({ size: first, node: Number(second) })
     if (letter === '+' && isRaw) alloc(third, first, Number(second))

@@ -97,7 +97,7 @@ export class KmemtraceDecoder implements Decoder {
     }
     const found = detectLayout(layouts, input.bytes, input.pos, input.end, input.ended)
     if (found === 'short') return undefined
-    const layout = found === 'bad' ? (layouts[0] as KmemtraceLayout) : found
+    const layout = found === 'bad' ? layouts[0] : found
     const cpu = layout.layout === 'relay' ? this.options.cpu : undefined
     this.reader = new RecordReader(layout, headerOf(layout, cpu), cpu)
     if (input.offset > 0) this.reader.addZeros(input.offset / coreSize(layout), 0)

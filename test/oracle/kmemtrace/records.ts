@@ -140,8 +140,8 @@ export class RecordReader {
     let i = first
     let start = from
     while (end - start >= HEAD && i < capacity) {
-      const event = bytes[start] as number
-      const type = bytes[start + 1] as number
+      const event = bytes[start]
+      const type = bytes[start + 1]
       const length = view.getUint16(start + 2, little)
       const mandatory = event === ALLOC ? alloc : core
       if (length < mandatory) {
@@ -198,11 +198,11 @@ export class RecordReader {
         gfpFlags[i] = view.getUint32(at, little)
         node[i] = view.getInt32(at + 4, little)
         kinds[i] = KIND_ALLOC
-        api[i] = ALLOC_APIS[type] as number
+        api[i] = ALLOC_APIS[type]
         fields = allocFields
       } else if (event === FREE) {
         kinds[i] = KIND_FREE
-        api[i] = FREE_APIS[type] as number
+        api[i] = FREE_APIS[type]
         fields = freeFields
       } else {
         kinds[i] = KIND_OTHER

@@ -103,14 +103,13 @@ export class RecordList {
     const { kind: kinds, mask, api } = batch
     const careful = this.careful || (this.timed && batch.header.timeUnit === 'us')
     for (let i = 0; i < n; i++) {
-      const kind = kinds[i] as number
-      const fields = mask[i] as number
+      const kind = kinds[i]
+      const fields = mask[i]
       if (!careful && kind <= KIND_FREE) {
         // Most events are done with here.
         const alloc = kind === KIND_ALLOC
         const usual = alloc ? USUAL_ALLOC : USUAL_FREE
-        const type =
-          (fields & HAS_API) === 0 ? NO_TYPE : ((alloc ? TYPE_OF_ALLOC : TYPE_OF_FREE)[api[i] as number] as number)
+        const type = (fields & HAS_API) === 0 ? NO_TYPE : (alloc ? TYPE_OF_ALLOC : TYPE_OF_FREE)[api[i]]
         if ((fields & (usual | UNUSUAL)) === usual && type !== NO_TYPE) {
           this.wasLost = false
           const r = this.count++
@@ -128,12 +127,12 @@ export class RecordList {
 
   /** An event that is one record, or none. */
   private addOne(batch: EventBatch, i: number, kind: number): void {
-    const fields = (batch.mask[i] as number) & ~HAS_OLD_ADDRESS
+    const fields = batch.mask[i] & ~HAS_OLD_ADDRESS
     let id: number = kind === KIND_FREE ? FREE : ALLOC
     let type: number
     if (kind === KIND_OTHER) {
       type = this.typeOfOther(batch, i)
-      if (type !== LEFT_OUT) id = (batch.code[i] as number) & 0xff
+      if (type !== LEFT_OUT) id = batch.code[i] & 0xff
     } else if (kind === KIND_ALLOC || kind === KIND_FREE || kind === KIND_EXISTING) {
       type = this.typeOf(batch, i, id)
       if (kind === KIND_EXISTING && type !== LEFT_OUT)
@@ -149,7 +148,7 @@ export class RecordList {
     const { parts, reason } = reallocParts(batch, i)
     this.losses.countEvent(reason, batch, i)
     // Two records cannot share attributes, nor a number, unless the next one is kept for the second: see `PerCpu`.
-    const fields = (batch.mask[i] as number) & ~(HAS_ATTRIBUTES | (this.cpu === undefined ? HAS_SEQUENCE : 0))
+    const fields = batch.mask[i] & ~(HAS_ATTRIBUTES | (this.cpu === undefined ? HAS_SEQUENCE : 0))
     const known = (fields & HAS_ADDRESS) !== 0
     if ((parts & Parts.free) !== 0) this.add(batch, i, FREE, 0, fields)
     const rest = parts === Parts.both ? fields & ~HAS_SEQUENCE : fields
@@ -158,7 +157,7 @@ export class RecordList {
 
   private addLost(batch: EventBatch, i: number): void {
     const { losses } = this
-    const fields = batch.mask[i] as number
+    const fields = batch.mask[i]
     const count = (fields & HAS_COUNT) !== 0 ? zerosOf(batch, i) : 0
     if (count === 0) losses.countEvent('lost events without a count', batch, i)
     else if (count > MAX_ZEROS) losses.countEvent(`lost events with a count above ${MAX_ZEROS}`, batch, i)
@@ -193,13 +192,13 @@ export class RecordList {
   /** The type id to write for an allocation or a free, or `LEFT_OUT`. */
   private typeOf(batch: EventBatch, i: number, event: number): number {
     const { losses } = this
-    const fields = batch.mask[i] as number
+    const fields = batch.mask[i]
     if ((fields & HAS_ADDRESS) === 0) {
       losses.countEvent(`${event === FREE ? 'frees' : 'allocs'} without an address`, batch, i)
       return LEFT_OUT
     }
     if ((fields & HAS_CODE) !== 0) {
-      const code = batch.code[i] as number
+      const code = batch.code[i]
       if (code <= 0xffff && (code & 0xff) === event && isOwn(batch)) {
         if ((fields & HAS_API) !== 0) losses.countEvent('api of events with a code', batch, i)
         if (code >>> 8 < TYPES) losses.countEvent('codes that stand for an api', batch, i)
@@ -211,16 +210,16 @@ export class RecordList {
       losses.countEvent(event === FREE ? NO_FREE_API : NO_ALLOC_API, batch, i)
       return 0
     }
-    const api = batch.api[i] as number
-    const type = (event === FREE ? TYPE_OF_FREE : TYPE_OF_ALLOC)[api] as number
+    const api = batch.api[i]
+    const type = (event === FREE ? TYPE_OF_FREE : TYPE_OF_ALLOC)[api]
     if (type !== NO_TYPE) return type
-    losses.countEvent((event === FREE ? FREE_NOTES : ALLOC_NOTES)[api] as string, batch, i)
+    losses.countEvent((event === FREE ? FREE_NOTES : ALLOC_NOTES)[api], batch, i)
     return 0
   }
 
   /** The type id of a record of a sort that the model has no name for, or `LEFT_OUT`. */
   private typeOfOther(batch: EventBatch, i: number): number {
-    const code = ((batch.mask[i] as number) & HAS_CODE) !== 0 ? (batch.code[i] as number) : 0
+    const code = (batch.mask[i] & HAS_CODE) !== 0 ? batch.code[i] : 0
     // Another format's code means something else here.
     if (code <= 0xffff && (code & 0xff) > FREE && isOwn(batch)) return code >>> 8
     this.losses.countEvent('other events without a code of kmemtrace', batch, i)
@@ -236,7 +235,7 @@ export class RecordList {
   /** Whether an event's attributes can be written behind its record. */
   private canAttach(batch: EventBatch, i: number, event: number): boolean {
     const { layout, losses } = this
-    const bytes = batch.strings.view(batch.attributes[i] as number)
+    const bytes = batch.strings.view(batch.attributes[i])
     if (bytes.length === 0) {
       losses.countEvent('empty attributes', batch, i)
       return false
@@ -253,7 +252,7 @@ export class RecordList {
 
 /** How many all-zero records a `lost` event stands for. */
 export function zerosOf({ elements: { words } }: EventBatch, i: number): number {
-  return (words[2 * i + HI] as number) * WORD + (words[2 * i + LO] as number)
+  return words[2 * i + HI] * WORD + words[2 * i + LO]
 }
 
 /** Whether codes and attributes are those of kmemtrace: events that came without a header are believed. */
@@ -263,12 +262,12 @@ function isOwn({ header }: EventBatch): boolean {
 
 /** Whether a time in microseconds is too long in nanoseconds. Few are long enough to ask for all bits. */
 function isTooLong({ time: { words, values } }: EventBatch, i: number): boolean {
-  return (words[2 * i + HI] as number) >= MAX_US_HIGH && (values[i] as bigint) > MAX_US
+  return words[2 * i + HI] >= MAX_US_HIGH && values[i] > MAX_US
 }
 
 /** Whether a value does not fit the words of a 32-bit machine. */
 function isTooWide(batch: EventBatch, i: number, event: number, fields: number): boolean {
-  const high = (bit: number, words: Uint32Array) => ((fields & bit) !== 0 ? (words[2 * i + HI] as number) : 0)
+  const high = (bit: number, words: Uint32Array) => ((fields & bit) !== 0 ? words[2 * i + HI] : 0)
   const isOld = (fields & HAS_OLD_ADDRESS) !== 0
   const address = isOld ? high(HAS_OLD_ADDRESS, batch.oldAddress.words) : high(HAS_ADDRESS, batch.address.words)
   const sizes = event === ALLOC ? high(HAS_SIZE, batch.size.words) | high(FieldBit.usable, batch.usable.words) : 0

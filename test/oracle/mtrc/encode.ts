@@ -138,8 +138,8 @@ export class MtrcEncoder implements Encoder {
     const thread = batch.thread.words
     let i = this.row
     for (; i < rows && sink.pos < OUTPUT_BYTES; i++) {
-      const kind = kinds[i] as number
-      const fields = mask[i] as number
+      const kind = kinds[i]
+      const fields = mask[i]
       let type = 0
       if (kind === KIND_RESERVE) {
         type = (fields & HAS_TYPE) !== 0 ? this.reserveType(batch, i) : H
@@ -147,7 +147,7 @@ export class MtrcEncoder implements Encoder {
         type = (fields & HAS_INDEX) !== 0 ? indices.follow(batch, i) : indices.assign(batch, i)
         for (const reason of indices.reasons) this.losses.countEvent(reason, batch, i)
       } else if ((fields & HAS_INDEX) !== 0) {
-        indices.passOver(batch.index.values[i] as bigint)
+        indices.passOver(batch.index.values[i])
       }
       if (type === LEFT_OUT) continue
 
@@ -158,29 +158,27 @@ export class MtrcEncoder implements Encoder {
       if (kind !== KIND_RESERVE)
         p = writeLeb(out, p, Number(indices.index & 0xffff_ffffn), Number(indices.index >> 32n))
       if (type !== F) {
-        if ((fields & HAS_ADDRESS) !== 0)
-          p = writeLeb(out, p, address[2 * i + LO] as number, address[2 * i + HI] as number)
+        if ((fields & HAS_ADDRESS) !== 0) p = writeLeb(out, p, address[2 * i + LO], address[2 * i + HI])
         else p = this.writeMissing('address', batch, i, p)
-        if ((fields & HAS_SIZE) !== 0) p = writeLeb(out, p, size[2 * i + LO] as number, size[2 * i + HI] as number)
+        if ((fields & HAS_SIZE) !== 0) p = writeLeb(out, p, size[2 * i + LO], size[2 * i + HI])
         else p = this.writeMissing('size', batch, i, p)
       }
       if (sources && kind !== KIND_RESERVE) {
-        if ((fields & HAS_THREAD) !== 0)
-          p = writeLeb(out, p, thread[2 * i + LO] as number, thread[2 * i + HI] as number)
+        if ((fields & HAS_THREAD) !== 0) p = writeLeb(out, p, thread[2 * i + LO], thread[2 * i + HI])
         else out[p++] = 0
         if ((fields & HAS_FUNCTION) !== 0) {
-          p = this.writeName(functions, functionIds[i] as number, batch, i, p)
+          p = this.writeName(functions, functionIds[i], batch, i, p)
           out = sink.bytes
         } else {
           out[p++] = 0
         }
         if ((fields & HAS_FILE) !== 0) {
-          p = this.writeName(files, fileIds[i] as number, batch, i, p)
+          p = this.writeName(files, fileIds[i], batch, i, p)
           out = sink.bytes
         } else {
           out[p++] = 0
         }
-        if ((fields & HAS_LINE) !== 0) p = writeLeb(out, p, line[i] as number, 0)
+        if ((fields & HAS_LINE) !== 0) p = writeLeb(out, p, line[i], 0)
         else out[p++] = 0
       }
       sink.pos = p
@@ -189,7 +187,7 @@ export class MtrcEncoder implements Encoder {
   }
 
   private reserveType(batch: EventBatch, i: number): number {
-    if (batch.strings.text(batch.type[i] as number) === INTERNAL_TYPE) return I
+    if (batch.strings.text(batch.type[i]) === INTERNAL_TYPE) return I
     this.losses.countEvent(`types of reserves other than "${INTERNAL_TYPE}"`, batch, i)
     return H
   }

@@ -44,13 +44,13 @@ export class BlockIndices {
   /** Follows an event that has an index. @returns the record's type */
   follow(batch: EventBatch, i: number): number {
     this.reasons = []
-    const index = batch.index.values[i] as bigint
+    const index = batch.index.values[i]
     this.index = index
     this.passOver(index)
     const kind = batch.kind[i]
     const block = this.numbered.get(index)
-    const has = (field: 'address' | 'size' | 'oldAddress') => ((batch.mask[i] as number) & FieldBit[field]) !== 0
-    const value = (field: 'address' | 'size' | 'oldAddress') => (has(field) ? (batch[field].values[i] as bigint) : 0n)
+    const has = (field: 'address' | 'size' | 'oldAddress') => (batch.mask[i] & FieldBit[field]) !== 0
+    const value = (field: 'address' | 'size' | 'oldAddress') => (has(field) ? batch[field].values[i] : 0n)
     const compare = (field: 'address' | 'size' | 'oldAddress', kinds: string, is: bigint | undefined) => {
       if (!has(field) || is === value(field)) return
       const why = is === undefined ? `of blocks that are not in the trace` : 'that is not that of their block'
@@ -81,11 +81,11 @@ export class BlockIndices {
    */
   assign(batch: EventBatch, i: number): number {
     this.reasons = []
-    const fields = batch.mask[i] as number
-    const address = (fields & FieldBit.address) !== 0 ? (batch.address.values[i] as bigint) : 0n
-    const size = (fields & FieldBit.size) !== 0 ? (batch.size.values[i] as bigint) : undefined
-    const api = (fields & FieldBit.api) !== 0 ? (batch.api[i] as number) : undefined
-    this.process = (fields & FieldBit.process) !== 0 ? (batch.process.values[i] as bigint) : undefined
+    const fields = batch.mask[i]
+    const address = (fields & FieldBit.address) !== 0 ? batch.address.values[i] : 0n
+    const size = (fields & FieldBit.size) !== 0 ? batch.size.values[i] : undefined
+    const api = (fields & FieldBit.api) !== 0 ? batch.api[i] : undefined
+    this.process = (fields & FieldBit.process) !== 0 ? batch.process.values[i] : undefined
     this.isPages = api === Api.pages
     this.isKernel = api !== undefined && api >= Api.kmalloc
     switch (batch.kind[i]) {
@@ -121,10 +121,10 @@ export class BlockIndices {
   }
 
   private realloc(batch: EventBatch, i: number, address: bigint, size: bigint): number {
-    const fields = batch.mask[i] as number
+    const fields = batch.mask[i]
     const outcome = (fields & FieldBit.outcome) !== 0 ? batch.outcome[i] : undefined
     const from = (fields & FieldBit.oldAddress) !== 0 && outcome !== Outcome.allocated
-    let old = from ? (batch.oldAddress.values[i] as bigint) : 0n
+    let old = from ? batch.oldAddress.values[i] : 0n
     if (outcome === Outcome.none) {
       // One address is enough to say where the block stayed.
       if ((fields & FieldBit.oldAddress) === 0) old = address

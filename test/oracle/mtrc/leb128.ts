@@ -9,35 +9,35 @@ import { MAX_CANONICAL_LEB } from './constants.js'
  * @returns the position after it, or one of `Fault`
  */
 export function readLeb(bytes: Uint8Array, pos: number, into: Uint32Array, at: number): number {
-  let byte = bytes[pos] as number
+  let byte = bytes[pos]
   if (byte < 0x80) {
     into[at + LO] = byte
     into[at + HI] = 0
     return pos + 1
   }
   let lo = byte & 0x7f
-  byte = bytes[pos + 1] as number
+  byte = bytes[pos + 1]
   lo |= (byte & 0x7f) << 7
   if (byte < 0x80) {
     into[at + LO] = lo
     into[at + HI] = 0
     return pos + 2
   }
-  byte = bytes[pos + 2] as number
+  byte = bytes[pos + 2]
   lo |= (byte & 0x7f) << 14
   if (byte < 0x80) {
     into[at + LO] = lo
     into[at + HI] = 0
     return pos + 3
   }
-  byte = bytes[pos + 3] as number
+  byte = bytes[pos + 3]
   lo |= (byte & 0x7f) << 21
   if (byte < 0x80) {
     into[at + LO] = lo
     into[at + HI] = 0
     return pos + 4
   }
-  byte = bytes[pos + 4] as number
+  byte = bytes[pos + 4]
   into[at + LO] = lo | (byte << 28)
   into[at + HI] = (byte >>> 4) & 7
   return byte < 0x80 ? pos + 5 : readHigh(bytes, pos + 5, into, at)
@@ -45,21 +45,21 @@ export function readLeb(bytes: Uint8Array, pos: number, into: Uint32Array, at: n
 
 /** The rest of a number from its sixth byte on: bits 35 to 63, then padding. */
 function readHigh(bytes: Uint8Array, pos: number, into: Uint32Array, at: number): number {
-  let hi = into[at + HI] as number
+  let hi = into[at + HI]
   for (let shift = 3; shift <= 24; shift += 7) {
-    const byte = bytes[pos++] as number
+    const byte = bytes[pos++]
     hi |= (byte & 0x7f) << shift
     if (byte < 0x80) {
       into[at + HI] = hi
       return pos
     }
   }
-  const last = bytes[pos++] as number
+  const last = bytes[pos++]
   if ((last & 0x7f) > 1) return Fault.numberTooWide
   into[at + HI] = hi | (last << 31)
   if (last < 0x80) return pos
   for (let n = MAX_CANONICAL_LEB; n < MAX_LEB; n++) {
-    const byte = bytes[pos++] as number
+    const byte = bytes[pos++]
     if ((byte & 0x7f) !== 0) return Fault.numberTooWide
     if (byte === 0) return pos
   }

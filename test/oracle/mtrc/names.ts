@@ -29,7 +29,7 @@ export class ReadNames {
    * @returns the position after it, or one of `Fault`
    */
   read(bytes: Uint8Array, pos: number, end: number, strings: StringTable, column: Uint32Array, i: number): number {
-    const byte = bytes[pos] as number
+    const byte = bytes[pos]
     const entry = byte & ~NAME_DEFINES
     if (entry < 1 || entry > NAME_ENTRIES) return Fault.noSuchEntry
     let after = pos + 1
@@ -76,12 +76,12 @@ export class WrittenNames {
   /** The entry of a string of the current batch, moved to the front, or `NOT_CACHED`. */
   touch(id: number, strings: StringTable): number {
     const { entries, ids, names } = this
-    if (ids[0] === id) return entries[0] as number
+    if (ids[0] === id) return entries[0]
     const used = names.length
     for (let place = 1; place < used; place++) if (ids[place] === id) return this.moveToFront(place)
     const name = strings.view(id)
     for (let place = 0; place < used; place++) {
-      if (equal(names[(entries[place] as number) - 1] as Uint8Array, name)) {
+      if (equal(names[entries[place] - 1], name)) {
         ids[place] = id
         return this.moveToFront(place)
       }
@@ -96,17 +96,17 @@ export class WrittenNames {
     const place = free ? names.length : NAME_ENTRIES - 1
     if (free) entries[place] = place + 1
     ids[place] = id
-    names[(entries[place] as number) - 1] = name.slice()
+    names[entries[place] - 1] = name.slice()
     return this.moveToFront(place)
   }
 
   private moveToFront(place: number): number {
     const { entries, ids } = this
-    const entry = entries[place] as number
-    const id = ids[place] as number
+    const entry = entries[place]
+    const id = ids[place]
     for (let p = place; p > 0; p--) {
-      entries[p] = entries[p - 1] as number
-      ids[p] = ids[p - 1] as number
+      entries[p] = entries[p - 1]
+      ids[p] = ids[p - 1]
     }
     entries[0] = entry
     ids[0] = id

@@ -115,7 +115,7 @@ export class RecordReader {
         stop = Stop.full
         break
       }
-      const type = bytes[start] as number
+      const type = bytes[start]
       let p = start + 1
       let fields = BLOCK_FIELDS
       if (type === A || type === R) {
@@ -139,12 +139,12 @@ export class RecordReader {
         fields |= HAS_THREAD | HAS_LINE
         p = readLeb(bytes, p, thread, 2 * i)
         if (p > 0) {
-          const byte = bytes[p] as number
+          const byte = bytes[p]
           if (byte === 0) {
             p++
           } else {
             fields |= HAS_FUNCTION
-            const id = byte <= NAME_ENTRIES ? (knownFunctions[byte] as number) : -1
+            const id = byte <= NAME_ENTRIES ? knownFunctions[byte] : -1
             if (id >= 0) {
               functionIds[i] = id
               p++
@@ -155,12 +155,12 @@ export class RecordReader {
           }
         }
         if (p > 0) {
-          const byte = bytes[p] as number
+          const byte = bytes[p]
           if (byte === 0) {
             p++
           } else {
             fields |= HAS_FILE
-            const id = byte <= NAME_ENTRIES ? (knownFiles[byte] as number) : -1
+            const id = byte <= NAME_ENTRIES ? knownFiles[byte] : -1
             if (id >= 0) {
               fileIds[i] = id
               p++
@@ -174,7 +174,7 @@ export class RecordReader {
           p = readLeb(bytes, p, line, 0)
           // A number that runs into the padding may have more bits than it seems, so it is not judged yet.
           if (line[HI] !== 0 && p > 0 && p <= end) p = Fault.lineTooLarge
-          lines[i] = line[LO] as number
+          lines[i] = line[LO]
         }
         if (strings.byteLength > BATCH_STRING_BYTES) capacity = i + 1
       }

@@ -13,7 +13,7 @@ export class LiveBlocks {
   put(index: Uint32Array, address: Uint32Array, size: Uint32Array, i: number): void {
     const lo = 2 * i + LO
     const hi = 2 * i + HI
-    const slot = this.blocks.add(index[lo] as number, index[hi] as number)
+    const slot = this.blocks.add(index[lo], index[hi])
     store(this.blocks.values, slot * 4, address, size, lo, hi)
   }
 
@@ -21,14 +21,14 @@ export class LiveBlocks {
   move(index: Uint32Array, address: Uint32Array, size: Uint32Array, oldAddress: Uint32Array, i: number): boolean {
     const lo = 2 * i + LO
     const hi = 2 * i + HI
-    const slot = this.blocks.find(index[lo] as number, index[hi] as number)
+    const slot = this.blocks.find(index[lo], index[hi])
     if (slot < 0) {
       this.put(index, address, size, i)
       return false
     }
     const { values } = this.blocks
-    oldAddress[lo] = values[slot * 4] as number
-    oldAddress[hi] = values[slot * 4 + 1] as number
+    oldAddress[lo] = values[slot * 4]
+    oldAddress[hi] = values[slot * 4 + 1]
     store(values, slot * 4, address, size, lo, hi)
     return true
   }
@@ -37,13 +37,13 @@ export class LiveBlocks {
   take(index: Uint32Array, address: Uint32Array, size: Uint32Array, i: number): boolean {
     const lo = 2 * i + LO
     const hi = 2 * i + HI
-    const slot = this.blocks.find(index[lo] as number, index[hi] as number)
+    const slot = this.blocks.find(index[lo], index[hi])
     if (slot < 0) return false
     const { values } = this.blocks
-    address[lo] = values[slot * 4] as number
-    address[hi] = values[slot * 4 + 1] as number
-    size[lo] = values[slot * 4 + 2] as number
-    size[hi] = values[slot * 4 + 3] as number
+    address[lo] = values[slot * 4]
+    address[hi] = values[slot * 4 + 1]
+    size[lo] = values[slot * 4 + 2]
+    size[hi] = values[slot * 4 + 3]
     this.blocks.remove(slot)
     return true
   }
@@ -55,8 +55,8 @@ export class LiveBlocks {
 }
 
 function store(values: Uint32Array, at: number, address: Uint32Array, size: Uint32Array, lo: number, hi: number): void {
-  values[at] = address[lo] as number
-  values[at + 1] = address[hi] as number
-  values[at + 2] = size[lo] as number
-  values[at + 3] = size[hi] as number
+  values[at] = address[lo]
+  values[at + 1] = address[hi]
+  values[at + 2] = size[lo]
+  values[at + 3] = size[hi]
 }

@@ -45,7 +45,7 @@ const HEX = Int8Array.from({ length: 256 }, (_, byte) => {
 /** Field codes by a hash of the key's first three letters; 255 where there is none. */
 const KEY_TABLE = new Uint8Array(32_768).fill(255)
 KEYS.forEach((key, f) => {
-  const slot = keyHash(key[2] as number, key[3] as number, key[4] as number)
+  const slot = keyHash(key[2], key[3], key[4])
   if (KEY_TABLE[slot] !== 255) throw new Error('two fields have the same hash')
   KEY_TABLE[slot] = f
 })
@@ -221,14 +221,12 @@ export class NdjsonDecoder implements Decoder {
     const row = batch.count
     const kind = findText(KIND_TEXTS, view, pos)
     if (kind < 0) return -1
-    pos += (KIND_TEXTS[kind] as Text).length
+    pos += KIND_TEXTS[kind].length
     let mask = 0
     while (bytes[pos] === COMMA) {
-      const f = KEY_TABLE[
-        keyHash(bytes[pos + 2] as number, bytes[pos + 3] as number, bytes[pos + 4] as number)
-      ] as number
+      const f = KEY_TABLE[keyHash(bytes[pos + 2], bytes[pos + 3], bytes[pos + 4])]
       if (f === 255) return -1
-      const key = KEY_TEXTS[f] as Text
+      const key = KEY_TEXTS[f]
       if (!key.matches(view, pos)) return -1
       pos += key.length
       const bit = 1 << f
@@ -241,7 +239,7 @@ export class NdjsonDecoder implements Decoder {
         case ADDRESS: {
           pos = this.scanHex(bytes, pos)
           if (pos < 0) return -1
-          const column = words[f] as Uint32Array
+          const column = words[f]
           column[2 * row + LO] = this.lo
           column[2 * row + HI] = this.hi
           break
@@ -249,7 +247,7 @@ export class NdjsonDecoder implements Decoder {
         case U64: {
           pos = this.scanDecimal(bytes, pos)
           if (pos < 0) return -1
-          const column = words[f] as Uint32Array
+          const column = words[f]
           column[2 * row + LO] = this.lo
           column[2 * row + HI] = this.hi
           break
@@ -257,13 +255,13 @@ export class NdjsonDecoder implements Decoder {
         case U32:
           pos = this.scanDecimal(bytes, pos)
           if (pos < 0 || this.hi !== 0) return -1
-          ;(narrow[f] as Uint32Array)[row] = this.lo
+          narrow[f][row] = this.lo
           break
         case I32: {
           const negative = bytes[pos] === MINUS
           pos = this.scanDecimal(bytes, negative ? pos + 1 : pos)
           if (pos < 0 || this.hi !== 0 || this.lo >>> 0 > (negative ? 0x8000_0000 : 0x7fff_ffff)) return -1
-          ;(narrow[f] as Int32Array)[row] = negative ? -this.lo : this.lo
+          narrow[f][row] = negative ? -this.lo : this.lo
           break
         }
         case API:
@@ -271,14 +269,14 @@ export class NdjsonDecoder implements Decoder {
           const names = FIELD_TYPE[f] === API ? API_TEXTS : OUTCOME_TEXTS
           const code = findText(names, view, pos)
           if (code < 0) return -1
-          ;(narrow[f] as Uint8Array)[row] = code
-          pos += (names[code] as Text).length
+          narrow[f][row] = code
+          pos += names[code].length
           break
         }
         case STRING: {
           const end = plainStringEnd(bytes, pos)
           if (end < 0) return -1
-          ;(narrow[f] as Uint32Array)[row] = batch.strings.intern(bytes, pos, end)
+          narrow[f][row] = batch.strings.intern(bytes, pos, end)
           pos = end + 1
           break
         }
@@ -294,7 +292,7 @@ export class NdjsonDecoder implements Decoder {
           }
           if (bytes[pos] !== CLOSING_BRACKET) return -1
           pos++
-          ;(narrow[f] as Uint32Array)[row] = batch.strings.addList(ids)
+          narrow[f][row] = batch.strings.addList(ids)
           break
         }
         case JSON_OBJECT:
@@ -305,7 +303,7 @@ export class NdjsonDecoder implements Decoder {
           // The general path says what is wrong with text that is not base64.
           if (end < 0 || !isBase64(bytes, pos, end)) return -1
           const base64 = Buffer.from(bytes.buffer, bytes.byteOffset + pos, end - pos).toString('latin1')
-          ;(narrow[f] as Uint32Array)[row] = batch.strings.intern(Buffer.from(base64, 'base64'))
+          narrow[f][row] = batch.strings.intern(Buffer.from(base64, 'base64'))
           pos = end + 1
         }
       }
@@ -322,10 +320,10 @@ export class NdjsonDecoder implements Decoder {
   private scanDecimal(bytes: Uint8Array, pos: number): number {
     const start = pos
     let value = 0
-    let digit = (bytes[pos] as number) - 48
+    let digit = bytes[pos] - 48
     while (digit >= 0 && digit <= 9) {
       value = value * 10 + digit
-      digit = (bytes[++pos] as number) - 48
+      digit = bytes[++pos] - 48
     }
     const digits = pos - start
     if (digits === 0 || (digits > 1 && bytes[start] === 48)) return -1
@@ -346,7 +344,7 @@ export class NdjsonDecoder implements Decoder {
     let lo = 0
     let hi = 0
     for (let i = start; i < end; i++) {
-      const low = lo * 10 + (bytes[i] as number) - 48
+      const low = lo * 10 + bytes[i] - 48
       lo = low >>> 0
       hi = hi * 10 + (low - lo) / WORD
     }
@@ -361,11 +359,11 @@ export class NdjsonDecoder implements Decoder {
     const start = pos
     let lo = 0
     let hi = 0
-    let digit = HEX[bytes[pos] as number] as number
+    let digit = HEX[bytes[pos]]
     while (digit >= 0) {
       hi = (hi << 4) | (lo >>> 28)
       lo = (lo << 4) | digit
-      digit = HEX[bytes[++pos] as number] as number
+      digit = HEX[bytes[++pos]]
     }
     if (bytes[pos] !== QUOTE || pos === start || pos - start > 16) return -1
     this.lo = lo
@@ -376,7 +374,7 @@ export class NdjsonDecoder implements Decoder {
 
 /** Which of some texts stands at `pos`; -1 if none does. */
 function findText(texts: readonly Text[], view: DataView, pos: number): number {
-  for (let i = 0; i < texts.length; i++) if ((texts[i] as Text).matches(view, pos)) return i
+  for (let i = 0; i < texts.length; i++) if (texts[i].matches(view, pos)) return i
   return -1
 }
 
@@ -384,7 +382,7 @@ function isBase64(bytes: Uint8Array, pos: number, end: number): boolean {
   if ((end - pos) % 4 !== 0) return false
   let padding = 0
   for (let i = pos; i < end; i++) {
-    const byte = bytes[i] as number
+    const byte = bytes[i]
     const lower = byte | 32
     if (byte === 0x3d) padding++
     else if (padding > 0 || !((lower >= 97 && lower <= 122) || (byte >= 47 && byte <= 57) || byte === 43)) return false
@@ -395,7 +393,7 @@ function isBase64(bytes: Uint8Array, pos: number, end: number): boolean {
 /** The position of the quote that ends a string without escapes and control characters; -1 if it is another string. */
 function plainStringEnd(bytes: Uint8Array, pos: number): number {
   for (;;) {
-    const byte = bytes[pos] as number
+    const byte = bytes[pos]
     if (byte === QUOTE) return pos
     // A newline stops the scan, so that it never leaves the line.
     if (byte === BACKSLASH || byte < SPACE) return -1

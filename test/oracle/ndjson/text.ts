@@ -16,7 +16,7 @@ export class Text {
   /** Writes the text at `pos`, and up to three zeros behind it; returns the position after the text. */
   write(view: DataView, pos: number): number {
     const { words } = this
-    for (let i = 0; i < words.length; i++) view.setInt32(pos + 4 * i, words[i] as number, true)
+    for (let i = 0; i < words.length; i++) view.setInt32(pos + 4 * i, words[i], true)
     return pos + this.length
   }
 
@@ -26,7 +26,7 @@ export class Text {
     const last = words.length - 1
     if (pos + 4 * words.length > view.byteLength) return this.matchesAtEnd(view, pos)
     for (let i = 0; i < last; i++) if (view.getInt32(pos + 4 * i, true) !== words[i]) return false
-    return ((view.getInt32(pos + 4 * last, true) ^ (words[last] as number)) & this.lastMask) === 0
+    return ((view.getInt32(pos + 4 * last, true) ^ words[last]) & this.lastMask) === 0
   }
 
   /** Where the last word would reach beyond the bytes. */

@@ -142,8 +142,8 @@ export class ReplayDecoder implements Decoder {
     for (; p < lines && i < capacity; start = p) {
       const at = 2 * i
       let fields = 0
-      let c = bytes[p] as number
-      while (c === SPACE || c === TAB) c = bytes[++p] as number
+      let c = bytes[p]
+      while (c === SPACE || c === TAB) c = bytes[++p]
 
       if (c === LF || c === CR) {
         if (c === CR) p++
@@ -158,7 +158,7 @@ export class ReplayDecoder implements Decoder {
         } else {
           const first = p
           p = decimal(bytes, p, thread, at)
-          if (p > 0 && (thread[at + HI] as number) >>> 31 === 1) p = ~first
+          if (p > 0 && thread[at + HI] >>> 31 === 1) p = ~first
         }
         if (p < 0) {
           expected = 'a thread id'
@@ -169,8 +169,8 @@ export class ReplayDecoder implements Decoder {
           p = ~p
           break
         }
-        c = bytes[++p] as number
-        while (c === SPACE || c === TAB) c = bytes[++p] as number
+        c = bytes[++p]
+        while (c === SPACE || c === TAB) c = bytes[++p]
 
         // A byte that is not there ends each comparison, and the line feed is in none of these words. The two that make
         // up nearly all of a dump are spelled out.
@@ -351,8 +351,8 @@ export class ReplayDecoder implements Decoder {
 function multiply(batch: EventBatch, i: number): number {
   const { words } = batch.size
   const at = 2 * i
-  const n = (batch.elements.words[at + HI] as number) * WORD + (batch.elements.words[at + LO] as number)
-  const each = (words[at + HI] as number) * WORD + (words[at + LO] as number)
+  const n = batch.elements.words[at + HI] * WORD + batch.elements.words[at + LO]
+  const each = words[at + HI] * WORD + words[at + LO]
   const product = n * each
   if (n !== 0 && product <= Number.MAX_SAFE_INTEGER) {
     words[at + LO] = product
@@ -360,8 +360,8 @@ function multiply(batch: EventBatch, i: number): number {
     return 0
   }
   // Such calls fail or ask for nothing, so few programs make them and exact arithmetic may take its time.
-  const count = batch.elements.values[i] as bigint
-  const elementSize = batch.size.values[i] as bigint
+  const count = batch.elements.values[i]
+  const elementSize = batch.size.values[i]
   const exact = count * elementSize
   batch.size.values[i] = exact
   if (count !== 0n && BigInt.asUintN(64, exact) === exact) return 0

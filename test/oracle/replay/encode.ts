@@ -77,12 +77,12 @@ export class ReplayEncoder extends LineEncoder {
 
     for (let i = 0; i < n; i++) {
       const at = 2 * i
-      const fields = mask[i] as number
-      const what = kind[i] as number
+      const fields = mask[i]
+      const what = kind[i]
       sink.reserve(MAX_CANONICAL_LINE)
       const out = sink.bytes
       let p = sink.pos
-      if ((fields & HAS_THREAD) !== 0) p = writeSigned(out, p, thread[at + LO] as number, thread[at + HI] as number)
+      if ((fields & HAS_THREAD) !== 0) p = writeSigned(out, p, thread[at + LO], thread[at + HI])
       else out[p++] = ZERO
       out[p++] = COLON
 
@@ -97,7 +97,7 @@ export class ReplayEncoder extends LineEncoder {
         } else {
           if ((fields & HAS_API) !== 0 && api[i] !== MALLOC_API) this.noteApi('malloc', batch, i)
           p = put(out, p, MALLOC)
-          p = writeHex(out, p, address[at + LO] as number, address[at + HI] as number)
+          p = writeHex(out, p, address[at + LO], address[at + HI])
           p = this.writeSize(out, p, size, batch, i)
         }
       } else if (what === FREE) {
@@ -107,7 +107,7 @@ export class ReplayEncoder extends LineEncoder {
         }
         if ((fields & HAS_API) !== 0 && api[i] !== FREE_API) this.noteApi('free', batch, i)
         p = put(out, p, FREE_WORD)
-        p = writeHex(out, p, address[at + LO] as number, address[at + HI] as number)
+        p = writeHex(out, p, address[at + LO], address[at + HI])
       } else if (what === REALLOC) {
         const before = p
         p = this.writeRealloc(out, p, batch, i)
@@ -116,10 +116,10 @@ export class ReplayEncoder extends LineEncoder {
       } else if (what === THREAD_DESTROY) {
         p = put(out, p, THREAD_DONE)
         if ((fields & HAS_ADDRESS) !== 0) {
-          if ((address[at + LO] as number) === 0 && (address[at + HI] as number) === 0) {
+          if (address[at + LO] === 0 && address[at + HI] === 0) {
             losses.countEvent('address 0 of thread-destroy events, which stands for none', batch, i)
           }
-          p = writeHex(out, p, address[at + LO] as number, address[at + HI] as number)
+          p = writeHex(out, p, address[at + LO], address[at + HI])
         } else {
           out[p++] = ZERO
         }
@@ -140,7 +140,7 @@ export class ReplayEncoder extends LineEncoder {
           out[p++] = ZERO
         }
         out[p++] = SPACE
-        p = writeDecimal(out, p, batch.present.words[at + LO] as number, batch.present.words[at + HI] as number)
+        p = writeDecimal(out, p, batch.present.words[at + LO], batch.present.words[at + HI])
       }
       out[p++] = LF
       // Only now: a loss that is an error leaves no half line behind.
@@ -152,8 +152,8 @@ export class ReplayEncoder extends LineEncoder {
   /** An allocation by calloc or memalign, whichever has a place for more of what is known. */
   private writeOther(out: Uint8Array, p: number, batch: EventBatch, i: number): number {
     const at = 2 * i
-    const fields = batch.mask[i] as number
-    const api = (fields & HAS_API) === 0 ? -1 : (batch.api[i] as number)
+    const fields = batch.mask[i]
+    const api = (fields & HAS_API) === 0 ? -1 : batch.api[i]
     const aligned =
       (fields & HAS_ALIGNMENT) !== 0 && (api === MEMALIGN_API || (api !== CALLOC_API && (fields & HAS_COUNT) === 0))
     const form = aligned ? 'memalign' : 'calloc'
@@ -162,29 +162,29 @@ export class ReplayEncoder extends LineEncoder {
     if (api >= 0 && api !== (aligned ? MEMALIGN_API : CALLOC_API)) this.noteApi(form, batch, i)
 
     p = put(out, p, aligned ? MEMALIGN : CALLOC)
-    p = writeHex(out, p, batch.address.words[at + LO] as number, batch.address.words[at + HI] as number)
+    p = writeHex(out, p, batch.address.words[at + LO], batch.address.words[at + HI])
     if (!aligned) return this.writeElements(out, p, batch, i)
     out[p++] = SPACE
-    p = writeDecimal(out, p, batch.alignment.words[at + LO] as number, batch.alignment.words[at + HI] as number)
+    p = writeDecimal(out, p, batch.alignment.words[at + LO], batch.alignment.words[at + HI])
     return this.writeSize(out, p, batch.size.words, batch, i)
   }
 
   /** calloc's two numbers, whose product is the event's size. */
   private writeElements(out: Uint8Array, p: number, batch: EventBatch, i: number): number {
     const at = 2 * i
-    const fields = batch.mask[i] as number
+    const fields = batch.mask[i]
     const size = batch.size.words
     out[p++] = SPACE
     if ((fields & (HAS_COUNT | HAS_ELEMENT_SIZE)) === HAS_COUNT && (fields & HAS_SIZE) !== 0) {
       const count = batch.elements.words
-      const countHigh = count[at + HI] as number
-      const sizeHigh = size[at + HI] as number
+      const countHigh = count[at + HI]
+      const sizeHigh = size[at + HI]
       if (countHigh <= SAFE_HI && sizeHigh <= SAFE_HI) {
-        const n = countHigh * WORD + (count[at + LO] as number)
-        const total = sizeHigh * WORD + (size[at + LO] as number)
+        const n = countHigh * WORD + count[at + LO]
+        const total = sizeHigh * WORD + size[at + LO]
         if (n !== 0 && total % n === 0) {
           const each = total / n
-          p = writeDecimal(out, p, count[at + LO] as number, countHigh)
+          p = writeDecimal(out, p, count[at + LO], countHigh)
           out[p++] = SPACE
           return writeDecimal(out, p, each >>> 0, Math.floor(each / WORD))
         }
@@ -198,10 +198,10 @@ export class ReplayEncoder extends LineEncoder {
 
   /** Number and size of calloc's elements where a double cannot hold them, or not all is given or agrees. */
   private elements(batch: EventBatch, i: number): [bigint, bigint] {
-    const fields = batch.mask[i] as number
-    const count = (fields & HAS_COUNT) !== 0 ? (batch.elements.values[i] as bigint) : undefined
-    const size = (fields & HAS_SIZE) !== 0 ? (batch.size.values[i] as bigint) : undefined
-    const each = (fields & HAS_ELEMENT_SIZE) !== 0 ? (batch.elementSize.values[i] as bigint) : undefined
+    const fields = batch.mask[i]
+    const count = (fields & HAS_COUNT) !== 0 ? batch.elements.values[i] : undefined
+    const size = (fields & HAS_SIZE) !== 0 ? batch.size.values[i] : undefined
+    const each = (fields & HAS_ELEMENT_SIZE) !== 0 ? batch.elementSize.values[i] : undefined
     if (count === undefined && each === undefined && size !== undefined) {
       this.losses.countEvent('calloc without a count, written with count 1', batch, i)
       return [1n, size]
@@ -228,14 +228,14 @@ export class ReplayEncoder extends LineEncoder {
   /** The action and pointers of a realloc; nothing, if a pointer is not known. */
   private writeRealloc(out: Uint8Array, p: number, batch: EventBatch, i: number): number {
     const at = 2 * i
-    const fields = batch.mask[i] as number
-    const outcome = (fields & HAS_OUTCOME) !== 0 ? (batch.outcome[i] as number) : -1
+    const fields = batch.mask[i]
+    const outcome = (fields & HAS_OUTCOME) !== 0 ? batch.outcome[i] : -1
     let known = (fields & HAS_ADDRESS) !== 0
     let oldKnown = (fields & HAS_OLD_ADDRESS) !== 0
-    let lo = known ? (batch.address.words[at + LO] as number) : 0
-    let hi = known ? (batch.address.words[at + HI] as number) : 0
-    let oldLo = oldKnown ? (batch.oldAddress.words[at + LO] as number) : 0
-    let oldHi = oldKnown ? (batch.oldAddress.words[at + HI] as number) : 0
+    let lo = known ? batch.address.words[at + LO] : 0
+    let hi = known ? batch.address.words[at + HI] : 0
+    let oldLo = oldKnown ? batch.oldAddress.words[at + LO] : 0
+    let oldHi = oldKnown ? batch.oldAddress.words[at + HI] : 0
     if (outcome === NO_MOVE && known && !oldKnown) {
       oldLo = lo
       oldHi = hi
@@ -267,8 +267,8 @@ export class ReplayEncoder extends LineEncoder {
 
   private writeSize(out: Uint8Array, p: number, size: Uint32Array, batch: EventBatch, i: number): number {
     out[p++] = SPACE
-    if (((batch.mask[i] as number) & HAS_SIZE) !== 0) {
-      return writeDecimal(out, p, size[2 * i + LO] as number, size[2 * i + HI] as number)
+    if ((batch.mask[i] & HAS_SIZE) !== 0) {
+      return writeDecimal(out, p, size[2 * i + LO], size[2 * i + HI])
     }
     this.losses.countEvent('no size, written as 0', batch, i)
     out[p++] = ZERO
@@ -277,7 +277,7 @@ export class ReplayEncoder extends LineEncoder {
 
   /** A pair of times; the text cannot represent one alone. */
   private writeTimes(out: Uint8Array, p: number, batch: EventBatch, i: number, micros: boolean): number {
-    const fields = batch.mask[i] as number
+    const fields = batch.mask[i]
     if ((fields & HAS_TIMES) !== HAS_TIMES)
       this.losses.countEvent('time without endTime or the reverse, written for both', batch, i)
     const first = (fields & HAS_TIME) !== 0 ? batch.time.words : batch.endTime.words
@@ -288,7 +288,7 @@ export class ReplayEncoder extends LineEncoder {
 
   /** thread_done's only time. */
   private writeDone(out: Uint8Array, p: number, batch: EventBatch, i: number, micros: boolean): number {
-    const fields = batch.mask[i] as number
+    const fields = batch.mask[i]
     if ((fields & HAS_TIMES) === HAS_TIMES)
       this.losses.countEvent('time of thread-destroy events that have endTime too', batch, i)
     else if ((fields & HAS_TIME) !== 0)
@@ -311,8 +311,8 @@ export class ReplayEncoder extends LineEncoder {
     i: number,
     micros: boolean,
   ): number {
-    let lo = words[2 * i + LO] as number
-    let hi = words[2 * i + HI] as number
+    let lo = words[2 * i + LO]
+    let hi = words[2 * i + HI]
     if (micros) {
       const low = lo * 1000
       lo = low >>> 0
@@ -329,14 +329,14 @@ export class ReplayEncoder extends LineEncoder {
   }
 
   private noteApi(form: string, batch: EventBatch, i: number): void {
-    this.losses.countEvent(`api ${APIS[batch.api[i] as number]}, written as ${form}`, batch, i)
+    this.losses.countEvent(`api ${APIS[batch.api[i]]}, written as ${form}`, batch, i)
   }
 }
 
 const CARRIED_BY_ANY = FORM_FIELDS.malloc | FORM_FIELDS.calloc | FORM_FIELDS.memalign
 
 function put(out: Uint8Array, p: number, word: Uint8Array): number {
-  for (let i = 0; i < word.length; i++) out[p++] = word[i] as number
+  for (let i = 0; i < word.length; i++) out[p++] = word[i]
   return p
 }
 

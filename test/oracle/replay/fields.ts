@@ -16,7 +16,7 @@ export function pointerField(bytes: Uint8Array, p: number, words: Uint32Array, a
   p = gap(bytes, p)
   if (p < 0) return p
   const start = p
-  if (bytes[p] === ZERO && ((bytes[p + 1] as number) | 32) === 0x78) p += 2
+  if (bytes[p] === ZERO && (bytes[p + 1] | 32) === 0x78) p += 2
   const after = hex(bytes, p, words, at)
-  return after < 0 && hexValue(bytes[p] as number) >= 0 ? ~start : after
+  return after < 0 && hexValue(bytes[p]) >= 0 ? ~start : after
 }

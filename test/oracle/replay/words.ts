@@ -14,9 +14,9 @@ export const Word = {
  * Passes over spaces and a carriage return to the line feed; if something else stands before it, `~position` of that.
  */
 export function endOfLine(bytes: Uint8Array, p: number): number {
-  let c = bytes[p] as number
-  while (c === SPACE || c === TAB) c = bytes[++p] as number
-  if (c === CR) c = bytes[++p] as number
+  let c = bytes[p]
+  while (c === SPACE || c === TAB) c = bytes[++p]
+  if (c === CR) c = bytes[++p]
   return c === LF ? p : ~p
 }
 

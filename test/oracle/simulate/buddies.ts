@@ -124,12 +124,12 @@ export class BuddyModel {
 
   allocate(size: number): number {
     const i = this.areaOf(size)
-    return (this.areas[i] as Area).allocate(size) + i * ROOM
+    return this.areas[i].allocate(size) + i * ROOM
   }
 
   free(at: number, size: number): void {
     const i = this.areaOf(size)
-    ;(this.areas[i] as Area).release({ at: at - i * ROOM, size })
+    this.areas[i].release({ at: at - i * ROOM, size })
   }
 
   private areaOf(size: number): 0 | 1 {

@@ -104,7 +104,7 @@ describe('a part of a compact trace', () => {
   it('is read from the start, with a warning, if the index is damaged', async () => {
     const copy = bytes.slice()
     // Within the last entry of the index, before its own tail and the end section.
-    copy[bytes.length - 70] = (copy[bytes.length - 70] as number) ^ 1
+    copy[bytes.length - 70] = copy[bytes.length - 70] ^ 1
     const damaged = join(folder, 'damaged.hfc')
     writeFileSync(damaged, copy)
     const options = { events: range(180_000, 180_100) }

@@ -65,7 +65,7 @@ describe.skipIf(process.platform !== 'linux')('no descriptor stays open', () => 
   test('after many malformed inputs', { timeout: 120_000 }, async () => {
     const before = await descriptors()
     for (let i = 0; i < LOOPS; i++) {
-      const path = FAULTY[i % FAULTY.length] as string
+      const path = FAULTY[i % FAULTY.length]
       await expect(
         (async () => {
           for await (const batch of openTrace(path)) void batch
@@ -102,7 +102,7 @@ describe.skipIf(process.platform !== 'linux')('no descriptor stays open', () => 
 
   test('after merging or concatenating is left, fails or is aborted', { tags: ['slow'] }, async () => {
     const before = await descriptors()
-    const faulty = FAULTY[3] as string
+    const faulty = FAULTY[3]
     for (let i = 0; i < 20; i++) {
       for (const stream of [
         mergeInputs([{ path: whole }, { path: zipped }], { by: 'time' }),

@@ -18,7 +18,7 @@ const STACKS = [
 function events(): TraceEvent[] {
   return Array.from({ length: 300 }, (_, i): TraceEvent[] => {
     const address = BigInt(16 * i + 16)
-    const stack = STACKS[i % 4] as string[]
+    const stack = STACKS[i % 4]
     const one: TraceEvent = { kind: 'alloc', address, size: BigInt(i), stack }
     return i % 3 === 0 ? [one, { kind: 'free', address }] : [one]
   }).flat()

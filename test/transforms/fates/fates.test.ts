@@ -105,7 +105,7 @@ function temporaries(events: readonly TraceEvent[]): number[] {
   const allocatedBy = new Map<number, number>()
   const found: number[] = []
   blocksByMap(events).deeds.forEach(({ did, ended }, e) => {
-    const { kind, process } = events[e] as TraceEvent
+    const { kind, process } = events[e]
     if (ended !== undefined && last.get(process) === allocatedBy.get(ended))
       found.push(allocatedBy.get(ended) as number)
     if (did.includes('ended') || did.includes('unknown')) last.delete(process)

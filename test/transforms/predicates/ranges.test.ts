@@ -43,11 +43,11 @@ describe('rangeWords', () => {
     fc.assert(
       fc.property(fc.array(range, { maxLength: 6 }), value, (ranges, v) => {
         const bounds = [...rangeWords(ranges)]
-        const pairs = bounds.flatMap((from, b) => (b % 2 === 0 ? [[from, bounds[b + 1] as bigint] as const] : []))
+        const pairs = bounds.flatMap((from, b) => (b % 2 === 0 ? [[from, bounds[b + 1]] as const] : []))
         expect(pairs.some(([from, to]) => from <= v && v <= to)).toBe(
           ranges.some(({ from, to }) => from <= v && v <= to),
         )
-        for (let b = 1; b + 1 < bounds.length; b += 2) expect(bounds[b + 1]).toBeGreaterThan((bounds[b] as bigint) + 1n)
+        for (let b = 1; b + 1 < bounds.length; b += 2) expect(bounds[b + 1]).toBeGreaterThan(bounds[b] + 1n)
       }),
     )
   })

@@ -47,10 +47,8 @@ describe('rows are narrowed in batches of any size', () => {
       fc.property(selection, fc.array(range, { maxLength: 9 }), ({ batch, rows }, ranges) => {
         const expected = rows.filter(
           (i) =>
-            ((batch.mask[i] as number) & FieldBit.size) !== 0 &&
-            ranges.some(
-              ({ from, to }) => from <= (batch.size.values[i] as bigint) && (batch.size.values[i] as bigint) <= to,
-            ),
+            (batch.mask[i] & FieldBit.size) !== 0 &&
+            ranges.some(({ from, to }) => from <= batch.size.values[i] && batch.size.values[i] <= to),
         )
         const kept = rows.slice()
         const n = byRanges('size', ranges)(batch, kept, rows.length)
@@ -64,9 +62,7 @@ describe('rows are narrowed in batches of any size', () => {
       fc.property(selection, fc.uint8Array({ minLength: 256, maxLength: 256, max: 1 }), ({ batch, rows }, wanted) => {
         for (const column of ['kind', 'api'] as const) {
           const has = column === 'kind' ? 0 : FieldBit.api
-          const expected = rows.filter(
-            (i) => ((batch.mask[i] as number) & has) === has && wanted[batch[column][i] as number] === 1,
-          )
+          const expected = rows.filter((i) => (batch.mask[i] & has) === has && wanted[batch[column][i]] === 1)
           const kept = rows.slice()
           const n = byCodes(column, wanted)(batch, kept, rows.length)
           expect([...kept.subarray(0, n)]).toEqual([...expected])

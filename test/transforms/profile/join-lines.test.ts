@@ -25,9 +25,9 @@ function bytesByStack({ frames, tree, samples }: Profile): Map<string, bigint> {
   const nodes = new Map<string, number>()
   for (const { node, allocated } of samples()) {
     const path: string[] = []
-    for (let at = node; at > 0; at = tree.parents[at] as number) {
+    for (let at = node; at > 0; at = tree.parents[at]) {
       expect(tree.parents[at]).toBeLessThan(at)
-      path.push(frameText(frames[tree.frames[at] as number] as Profile['frames'][number]))
+      path.push(frameText(frames[tree.frames[at]] as Profile['frames'][number]))
     }
     const key = path.join(' < ')
     expect(nodes.get(key) ?? node).toBe(node)

@@ -19,7 +19,7 @@ function profileOf(events: readonly TraceEvent[], options = {}): Profile {
 function stacksOf({ frames, tree, samples }: Profile, textOf = frameText): [string[], unknown][] {
   return [...samples()].map(({ node, allocated, live, atPeak, temporary }) => {
     const path: string[] = []
-    for (let at = node; at > 0; at = tree.parents[at] as number) path.push(textOf(frames[tree.frames[at] as number]!))
+    for (let at = node; at > 0; at = tree.parents[at]) path.push(textOf(frames[tree.frames[at]]!))
     return [path, { allocated, live, atPeak, temporary }]
   })
 }
@@ -70,7 +70,7 @@ describe('ownStacks', () => {
     ]
     const events = Array.from({ length: 500 }, (_, i) =>
       alloc(
-        Array.from({ length: 1 + random(7) }, () => names[random(names.length)] as string),
+        Array.from({ length: 1 + random(7) }, () => names[random(names.length)]),
         i,
       ),
     )

@@ -17,7 +17,7 @@ const STACKS = [
 ]
 const EVENTS = Array.from({ length: 300 }, (_, i): TraceEvent[] => {
   const address = BigInt(16 * i + 16)
-  const one: TraceEvent = { kind: 'alloc', thread: 7n, address, size: BigInt(i), stack: STACKS[i % 4] as string[] }
+  const one: TraceEvent = { kind: 'alloc', thread: 7n, address, size: BigInt(i), stack: STACKS[i % 4] }
   return i % 3 === 0 ? [one, { kind: 'free', thread: 7n, address }] : [one]
 }).flat()
 const BATCHES = inBatches(EVENTS, 64, HEADER)

@@ -38,7 +38,7 @@ function byStack({ frames, stack }: LiveSites, columns: readonly (readonly numbe
     const sum = sites.get(key) ?? columns.map(() => 0)
     sites.set(
       key,
-      columns.map((column, c) => (sum[c] as number) + (column[n] as number)),
+      columns.map((column, c) => sum[c] + column[n]),
     )
   })
   return new Map([...sites].filter(([, figures]) => figures.some((figure) => figure !== 0)))

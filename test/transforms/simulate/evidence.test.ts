@@ -71,7 +71,7 @@ function checkPolicies(batches: readonly EventBatch[]): void {
     // The heap of ptmalloc is that of one process.
     if (policy !== 'ptmalloc') expect(results).toHaveLength(ideal.length)
     for (const [i, { events, mostLive, largestHeap, mostPages, fragmentation }] of results.entries()) {
-      const least = ideal[i] as SimulationResult
+      const least = ideal[i]
       // A heap that would have more than 2^45 bytes ends the simulation earlier.
       if (events < least.events) continue
       expect(mostLive?.requested).toBe(least.mostLive?.requested)

@@ -19,7 +19,7 @@ function placed(batches: Iterable<EventBatch>, glibc?: string): { events: TraceE
       simulator.feed(batch)
       for (let next = simulator.next(); next !== null; next = simulator.next()) events.push(...next)
     }
-    return { events, result: simulator.results()[0] as SimulationResult }
+    return { events, result: simulator.results()[0] }
   } finally {
     simulator.dispose()
   }

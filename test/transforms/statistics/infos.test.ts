@@ -25,7 +25,7 @@ function fileOf(all: readonly Choice[]): string {
   for (const [what, first, second] of all) {
     if (what < 5) lines.push(`t ${hex(1 + (first % 2))} ${hex(second % ++nodes)}`)
     else if (what < 20 || infos === 0) {
-      lines.push(`a ${hex(SIZES[first % SIZES.length] as bigint)} ${hex(second % (nodes + 1))}`)
+      lines.push(`a ${hex(SIZES[first % SIZES.length])} ${hex(second % (nodes + 1))}`)
       infos++
     } else if (what < 60) lines.push(`+ ${hex(first % infos)}`)
     else if (what < 94) lines.push(`- ${hex(first % infos)}`)
@@ -39,7 +39,7 @@ function fileOf(all: readonly Choice[]): string {
 function eventsOf(all: readonly Choice[]): TraceEvent[] {
   return all.map(([what, first, second]) =>
     what < 60
-      ? { kind: 'alloc', address: BigInt(1 + (first % 9)), size: SIZES[second % SIZES.length] as bigint, function: 'f' }
+      ? { kind: 'alloc', address: BigInt(1 + (first % 9)), size: SIZES[second % SIZES.length], function: 'f' }
       : { kind: 'free', address: BigInt(1 + (first % 9)) },
   )
 }
@@ -132,7 +132,7 @@ describe('a decoder that gives infos', () => {
             if (event.kind === 'alloc') {
               const { kind, time, ...own } = event
               if (own.stack !== undefined) {
-                const node = batch.strings.nodeOf(batch.stack[row] as number)
+                const node = batch.strings.nodeOf(batch.stack[row])
                 if (own.stack.length > 0) stacks.set(node, own.stack)
                 Object.assign(own, { stack: stacks.get(node) })
               }

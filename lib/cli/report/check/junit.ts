@@ -36,5 +36,5 @@ function escaped(text: string): string {
   return text
     .toWellFormed()
     .replace(/[\ufffe\uffff]/g, '\ufffd')
-    .replace(/[&<>"]/g, (char) => ENTITIES[char] as string)
+    .replace(/[&<>"]/g, (char) => ENTITIES[char])
 }

@@ -26,7 +26,7 @@ function sites(row: CheckedBudget, names: SiteNames): string[] {
     `Sites of ${code(subject(row))}, by ${siteOrder(row)}:`,
     table(
       [...heads, 'site'],
-      rows.map((cells, i) => [...cells, code(labels[i] as string)]),
+      rows.map((cells, i) => [...cells, code(labels[i])]),
     ),
   ]
 }

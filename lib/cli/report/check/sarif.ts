@@ -64,7 +64,7 @@ function locationOf({ sites = [] }: CheckedBudget, { runs }: CheckResult, { own 
   const name = stack[own.start(stack)]
   return {
     physicalLocation: {
-      artifactLocation: { uri: uriOf(site?.file ?? (runs[0] as string), folder) },
+      artifactLocation: { uri: uriOf(site?.file ?? runs[0], folder) },
       ...(site?.line !== undefined && site.line > 0 && { region: { startLine: site.line } }),
     },
     ...(name !== undefined && { logicalLocations: [{ fullyQualifiedName: visible(name).toWellFormed() }] }),

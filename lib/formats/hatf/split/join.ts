@@ -59,7 +59,7 @@ export class Joiner {
   }
 
   private input(track: number): Input {
-    return this.inputs[track] as Input
+    return this.inputs[track]
   }
 
   /** Joins records until a track is used up or `out` is full. @returns the number of bytes */
@@ -67,16 +67,16 @@ export class Joiner {
     const { inputs, out } = this
     const { runs, runTrack, runBytes, share, count, states } = this.tracks
     const { at } = this
-    const main = inputs[MAIN] as Input
+    const main = inputs[MAIN]
     for (let t = 0; t < count; t++) at[t] = this.input(t).pos
     let { lengthBytes } = states
     let records = this.records
     let to = 0
     let lacking = MAIN
-    while (to < PIECE_BYTES && (at[MAIN] as number) < main.end) {
+    while (to < PIECE_BYTES && at[MAIN] < main.end) {
       const { bytes } = main
-      const start = at[MAIN] as number
-      const tag = bytes[start] as number
+      const start = at[MAIN]
+      const tag = bytes[start]
       if (tag > LAST_DATA) {
         main.pos = start
         this.records = records
@@ -92,39 +92,39 @@ export class Joiner {
       }
       // A record is joined only when all of it is available, because the tracks are read one after the other.
       lacking = MAIN
-      const after = start + (share[MAX_TRACKS * tag] as number)
+      const after = start + share[MAX_TRACKS * tag]
       if (after > main.end) break
       let data = 0
       if (lengthBytes !== 0) {
-        data = bytes[after - 1] as number
-        if (lengthBytes === 2) data |= (bytes[after - 2] as number) << 8
+        data = bytes[after - 1]
+        if (lengthBytes === 2) data |= bytes[after - 2] << 8
         if (this.tracks.attributes === MAIN && after + data > main.end) break
       }
       for (lacking = 1; lacking < count; lacking++) {
-        let needed = (at[lacking] as number) + (share[MAX_TRACKS * tag + lacking] as number)
+        let needed = at[lacking] + share[MAX_TRACKS * tag + lacking]
         if (lacking === this.tracks.attributes) needed += data
-        if (needed > (inputs[lacking] as Input).end) break
+        if (needed > inputs[lacking].end) break
       }
       if (lacking < count) break
       const first = MAX_RUNS * tag
-      const afterLast = first + (runs[tag] as number)
+      const afterLast = first + runs[tag]
       for (let r = first; r < afterLast; r++) {
-        const track = runTrack[r] as number
-        const from = (inputs[track] as Input).bytes
-        let pos = at[track] as number
-        for (const until = pos + (runBytes[r] as number); pos < until; pos++) out[to++] = from[pos] as number
+        const track = runTrack[r]
+        const from = inputs[track].bytes
+        let pos = at[track]
+        for (const until = pos + runBytes[r]; pos < until; pos++) out[to++] = from[pos]
         at[track] = pos
       }
       if (data !== 0) {
         const track = this.tracks.attributes
-        copy((inputs[track] as Input).bytes, at[track] as number, out, to, data)
-        at[track] = (at[track] as number) + data
+        copy(inputs[track].bytes, at[track], out, to, data)
+        at[track] = at[track] + data
         to += data
       }
       records++
       lacking = MAIN
     }
-    for (let t = 0; t < count; t++) this.input(t).pos = at[t] as number
+    for (let t = 0; t < count; t++) this.input(t).pos = at[t]
     this.records = records
     this.wanted = lacking
     if (to === 0 && this.fault === undefined) this.checkEnds()

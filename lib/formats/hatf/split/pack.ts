@@ -69,7 +69,7 @@ export class Packer implements Stage<Piece, Uint8Array> {
   }
 
   feed(piece: Piece): void {
-    piece.tracks.forEach((bytes, t) => (this.sinks[t] as Sink).append(bytes))
+    piece.tracks.forEach((bytes, t) => this.sinks[t].append(bytes))
     this.records += piece.records
   }
 
@@ -110,7 +110,7 @@ export class Packer implements Stage<Piece, Uint8Array> {
     writeWord(out, 1, this.records)
     let at = headBytes
     stored.forEach((data, t) => {
-      writeWord(out, 5 + BLOCK_TRACK_BYTES * t, (this.sinks[t] as Sink).pos)
+      writeWord(out, 5 + BLOCK_TRACK_BYTES * t, this.sinks[t].pos)
       writeWord(out, 9 + BLOCK_TRACK_BYTES * t, data.length)
       out.set(data, at)
       at += data.length
@@ -125,10 +125,10 @@ export class Packer implements Stage<Piece, Uint8Array> {
 
   /** A track's bytes as stored: deflated if that makes them shorter. */
   private deflate(t: number): Uint8Array {
-    const sink = this.sinks[t] as Sink
+    const sink = this.sinks[t]
     const raw = sink.bytes.subarray(0, sink.pos)
     if (this.level === 0) return raw
-    const window = this.windows[t] as Uint8Array
+    const window = this.windows[t]
     this.windows[t] = slide(window, raw)
     const deflated = deflateRawSync(raw, { level: this.level, ...(window.length > 0 && { dictionary: window }) })
     return deflated.length < raw.length ? deflated : raw

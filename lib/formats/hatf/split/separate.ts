@@ -74,20 +74,20 @@ export class Separator implements Stage<Uint8Array, Piece> {
     const { lengths } = this.tracks.states
     const { bytes, end } = input
     this.makeRoom(Math.min(input.left, PIECE_BYTES + MAX_RECORD_BYTES))
-    const main = buffers[MAIN] as Uint8Array
+    const main = buffers[MAIN]
     let { lengthBytes } = this.tracks.states
     let pos = input.pos
     let records = 0
     const stop = Math.min(end, pos + PIECE_BYTES)
     while (pos < stop) {
-      const tag = bytes[pos] as number
+      const tag = bytes[pos]
       if (tag > LAST_DATA) {
         input.pos = pos
         this.records = records
         const length = this.tracks.other(input)
         if (typeof length === 'string') this.fail(malformed, length)
         if (typeof length === 'string' || length === 0) break
-        const to = ends[MAIN] as number
+        const to = ends[MAIN]
         main.set(bytes.subarray(pos, pos + length), to)
         ends[MAIN] = to + length
         pos += length
@@ -95,27 +95,27 @@ export class Separator implements Stage<Uint8Array, Piece> {
         lengthBytes = this.tracks.states.lengthBytes
         continue
       }
-      let after = pos + (lengths[tag] as number)
+      let after = pos + lengths[tag]
       if (after > end) break
       let data = 0
       if (lengthBytes !== 0) {
-        data = bytes[after - 1] as number
-        if (lengthBytes === 2) data |= (bytes[after - 2] as number) << 8
+        data = bytes[after - 1]
+        if (lengthBytes === 2) data |= bytes[after - 2] << 8
         if (after + data > end) break
       }
       const first = MAX_RUNS * tag
-      const afterLast = first + (runs[tag] as number)
+      const afterLast = first + runs[tag]
       for (let r = first; r < afterLast; r++) {
-        const track = runTrack[r] as number
-        const out = buffers[track] as Uint8Array
-        let to = ends[track] as number
-        for (const until = pos + (runBytes[r] as number); pos < until; pos++) out[to++] = bytes[pos] as number
+        const track = runTrack[r]
+        const out = buffers[track]
+        let to = ends[track]
+        for (const until = pos + runBytes[r]; pos < until; pos++) out[to++] = bytes[pos]
         ends[track] = to
       }
       if (data !== 0) {
         const track = this.tracks.attributes
-        copy(bytes, pos, buffers[track] as Uint8Array, ends[track] as number, data)
-        ends[track] = (ends[track] as number) + data
+        copy(bytes, pos, buffers[track], ends[track], data)
+        ends[track] = ends[track] + data
         pos += data
       }
       records++
@@ -131,7 +131,7 @@ export class Separator implements Stage<Uint8Array, Piece> {
   /** Makes room for `n` bytes in every track. */
   private makeRoom(n: number): void {
     for (let t = 0; t < this.buffers.length; t++) {
-      if ((this.buffers[t] as Uint8Array).length < n) this.buffers[t] = new Uint8Array(n)
+      if (this.buffers[t].length < n) this.buffers[t] = new Uint8Array(n)
     }
   }
 }

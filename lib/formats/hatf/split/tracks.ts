@@ -87,16 +87,16 @@ export class Tracks {
    */
   other(input: Input): number | string {
     const { bytes, pos, left } = input
-    const tag = bytes[pos] as number
+    const tag = bytes[pos]
     if (tag > Tag.metadata) return `unknown tag ${tag}`
     if (left < HEAD) return 0
     if (tag === Tag.comment) {
-      const length = HEAD + (((bytes[pos + 2] as number) << 8) | (bytes[pos + 3] as number))
+      const length = HEAD + ((bytes[pos + 2] << 8) | bytes[pos + 3])
       return length > left ? 0 : length
     }
     const length = metadataLength(bytes, pos)
     if (length > left) return 0
-    const field = bytes[pos + 2] as number
+    const field = bytes[pos + 2]
     const { width, interpretation } = this.states
     const [widthBefore, before] = [width[field], interpretation[field]]
     const reason = this.states.apply(bytes, pos)
@@ -110,27 +110,27 @@ export class Tracks {
     const { states, runs, runTrack, runBytes, share, trackOf, own, encoded } = this
     const { width, interpretation, lengthBytes } = states
     for (let field = 0; field < FIELD_COUNT; field++) {
-      trackOf[field] = encoded || interpretation[field] === Interpretation.none ? (own[field] as number) : MAIN
+      trackOf[field] = encoded || interpretation[field] === Interpretation.none ? own[field] : MAIN
     }
-    this.attributes = trackOf[ATTRIBUTES] as number
+    this.attributes = trackOf[ATTRIBUTES]
     share.fill(0)
     for (let tag = 0; tag < LAID_OUT_TAGS; tag++) {
       let last = MAX_RUNS * tag
       runTrack[last] = MAIN
       runBytes[last] = 1
       share[MAX_TRACKS * tag + MAIN] = 1
-      for (const field of FIELDS_OF_TAG[tag] as readonly number[]) {
+      for (const field of FIELDS_OF_TAG[tag]) {
         const isCounted = field === ATTRIBUTES && lengthBytes !== 0
-        const track = isCounted ? MAIN : (trackOf[field] as number)
-        const bytes = isCounted ? lengthBytes : (width[field] as number)
+        const track = isCounted ? MAIN : trackOf[field]
+        const bytes = isCounted ? lengthBytes : width[field]
         if (bytes === 0) continue
         if (runTrack[last] !== track) {
           last++
           runTrack[last] = track
           runBytes[last] = 0
         }
-        runBytes[last] = (runBytes[last] as number) + bytes
-        share[MAX_TRACKS * tag + track] = (share[MAX_TRACKS * tag + track] as number) + bytes
+        runBytes[last] = runBytes[last] + bytes
+        share[MAX_TRACKS * tag + track] = share[MAX_TRACKS * tag + track] + bytes
       }
       runs[tag] = last - MAX_RUNS * tag + 1
     }
@@ -139,6 +139,6 @@ export class Tracks {
 
 /** Copies `n` bytes. */
 export function copy(from: Uint8Array, at: number, out: Uint8Array, to: number, n: number): void {
-  if (n < SHORT_BYTES) for (let i = 0; i < n; i++) out[to + i] = from[at + i] as number
+  if (n < SHORT_BYTES) for (let i = 0; i < n; i++) out[to + i] = from[at + i]
   else out.set(from.subarray(at, at + n), to)
 }

@@ -107,7 +107,7 @@ export class Unpacker {
   private frame(): Part | null {
     const { input } = this
     if (input.left === 0) return null
-    const type = input.bytes[input.pos] as number
+    const type = input.bytes[input.pos]
     if (type === Frame.end) return this.trailer()
     return type === Frame.block ? this.block() : this.refuse(malformed, `a block of the unknown type ${type}`)
   }
@@ -160,7 +160,7 @@ export class Unpacker {
 
   /** Inflates a track's bytes into a copy; undefined if they are corrupt. */
   private inflate(t: number, stored: Uint8Array, length: number): Uint8Array | undefined {
-    const window = this.windows[t] as Uint8Array
+    const window = this.windows[t]
     const dictionary = window.length > 0 && { dictionary: window }
     let track: Uint8Array
     try {

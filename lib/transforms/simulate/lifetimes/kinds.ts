@@ -69,13 +69,13 @@ export class AllocationKinds {
     const { mask, kind } = batch
     if ((batch.columns & HAS_SITE) !== 0) sites.begin(batch)
     for (let i = from, row = 0; i < to; i++, row++) {
-      const effect = effects[row] as number
+      const effect = effects[row]
       kinds[row] = NO_KIND
       if ((effect & BEGAN) === 0) continue
-      const block = begun[row] as number
+      const block = begun[row]
       let site: number = NONE
-      if (((mask[i] as number) & HAS_SITE) !== 0) site = this.site(batch, i)
-      else if (kind[i] === REALLOC && (effect & ENDED) !== 0) site = this.siteOf[ended[row] as number] ?? NONE
+      if ((mask[i] & HAS_SITE) !== 0) site = this.site(batch, i)
+      else if (kind[i] === REALLOC && (effect & ENDED) !== 0) site = this.siteOf[ended[row]] ?? NONE
       if (block >= this.siteOf.length) this.siteOf = widened(this.siteOf, new Int32Array(2 * block))
       this.siteOf[block] = site
       kinds[row] = this.kind(batch, i, site)
@@ -86,7 +86,7 @@ export class AllocationKinds {
   /** The kind of event i, which allocates a block. @returns `NO_KIND` if it has none */
   kindAt(batch: EventBatch, i: number): number {
     this.sites.begin(batch)
-    return this.kind(batch, i, ((batch.mask[i] as number) & HAS_SITE) === 0 ? NONE : this.site(batch, i))
+    return this.kind(batch, i, (batch.mask[i] & HAS_SITE) === 0 ? NONE : this.site(batch, i))
   }
 
   /** What a kind stands for. */
@@ -108,10 +108,10 @@ export class AllocationKinds {
 
   private kind(batch: EventBatch, i: number, site: number): number {
     if (site === OTHERS) return NO_KIND
-    const isSized = ((batch.mask[i] as number) & HAS_SIZE) !== 0
+    const isSized = (batch.mask[i] & HAS_SIZE) !== 0
     const { words } = batch.size
-    const lo = isSized ? (words[2 * i + LO] as number) : 0
-    if (isSized && (words[2 * i + HI] as number) !== 0) return NO_KIND
+    const lo = isSized ? words[2 * i + LO] : 0
+    if (isSized && words[2 * i + HI] !== 0) return NO_KIND
     const row = this.pairs.row(Math.ceil(lo / ROUNDED), site)
     return row === OTHERS ? NO_KIND : row
   }
@@ -119,7 +119,7 @@ export class AllocationKinds {
   /** The number of the site that the innermost frames of a row's stack are. */
   private short(row: number, frames: number): number {
     while (row >= this.numbers.length) this.numbers = widened(this.numbers, new Int32Array(2 * this.numbers.length))
-    const known = this.numbers[row] as number
+    const known = this.numbers[row]
     if (known !== 0) return known
     const { sites, paths } = this
     const node = sites.node(row)

@@ -66,7 +66,7 @@ export class LifetimeReader {
     const kinds = this.kinds.assign(batch, from, to, live)
     const { end } = this
     for (let row = 0; row < to - from; row++) {
-      const kind = kinds[row] as number
+      const kind = kinds[row]
       predicted[row] = kind > 0 && kind < end ? 1 : 0
     }
   }

@@ -100,23 +100,23 @@ export class LifetimeTrainer {
     const { kind, mask } = batch
     let next = 0
     for (let i = from, row = 0; i < to; i++, row++) {
-      if (kind[i] === PROCESS_END) for (; gone[next] === row; next += 2) this.end(gone[next + 1] as number, false)
-      const effect = effects[row] as number
+      if (kind[i] === PROCESS_END) for (; gone[next] === row; next += 2) this.end(gone[next + 1], false)
+      const effect = effects[row]
       if ((effect & (BEGAN | ENDED)) === 0) continue
-      const old = ended[row] as number
-      const block = begun[row] as number
+      const old = ended[row]
+      const block = begun[row]
       if ((effect & REUSED) !== 0) this.end(block, true)
       if ((effect & ENDED) !== 0) this.end(old, true)
       if ((effect & BEGAN) === 0) continue
-      if (((mask[i] as number) & HAS_SITE) !== 0) this.hasSites = true
-      this.start(batch, i, block, kinds[row] as number)
+      if ((mask[i] & HAS_SITE) !== 0) this.hasSites = true
+      this.start(batch, i, block, kinds[row])
     }
   }
 
   private start(batch: EventBatch, i: number, block: number, kind: number): void {
-    if (((batch.mask[i] as number) & HAS_SIZE) !== 0) {
+    if ((batch.mask[i] & HAS_SIZE) !== 0) {
       const { words } = batch.size
-      this.clock += (words[2 * i + HI] as number) * WORD + (words[2 * i + LO] as number)
+      this.clock += words[2 * i + HI] * WORD + words[2 * i + LO]
     }
     while (block >= this.births.length) {
       this.births = widened(this.births, new Float64Array(2 * this.births.length))
@@ -127,8 +127,8 @@ export class LifetimeTrainer {
   }
 
   private end(block: number, isFreed: boolean): void {
-    const kind = this.kindOf[block] as number
+    const kind = this.kindOf[block]
     this.kindOf[block] = NO_KIND
-    if (!isFreed || this.clock - (this.births[block] as number) > this.threshold) this.longs[kind] = 1
+    if (!isFreed || this.clock - this.births[block] > this.threshold) this.longs[kind] = 1
   }
 }

@@ -54,7 +54,7 @@ const encoderOf = (strategies: Strategies, window?: number, options: HatfEncodeO
 function cut(events: readonly TraceEvent[], sizes: readonly number[]) {
   const parts: TraceEvent[][] = []
   for (let i = 0, k = 0; i < events.length; k++) {
-    const size = sizes[k % sizes.length] as number
+    const size = sizes[k % sizes.length]
     parts.push(events.slice(i, (i += size)))
   }
   return parts.flatMap((part) => batchesOf(part, header))

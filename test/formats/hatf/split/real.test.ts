@@ -17,15 +17,14 @@ function digest(batches: Iterable<EventBatch>): { count: number; sum: number } {
   for (const batch of batches) {
     const { kind, mask, size, address, oldAddress } = batch
     for (let i = 0; i < batch.count; i++) {
-      sum = (Math.imul(sum, 31) + (kind[i] as number)) ^ (mask[i] as number)
-      const set = mask[i] as number
+      sum = (Math.imul(sum, 31) + kind[i]) ^ mask[i]
+      const set = mask[i]
       for (const [has, { words }] of [
         [FieldBit.size, size],
         [FieldBit.address, address],
         [FieldBit.oldAddress, oldAddress],
       ] as const) {
-        if ((set & has) !== 0)
-          sum = Math.imul(Math.imul(sum, 31) + (words[2 * i] as number), 31) + (words[2 * i + 1] as number)
+        if ((set & has) !== 0) sum = Math.imul(Math.imul(sum, 31) + words[2 * i], 31) + words[2 * i + 1]
       }
     }
     count += batch.count
@@ -56,6 +55,6 @@ describe('real traces', { tags: ['corpus'], timeout: 120_000 }, () => {
     expect(digest(read.out)).toEqual(digest(plain.out))
     const compressed = tracks.reduce((sum, track) => sum + gzipSync(track, { level: 6 }).length, 0)
     const got = [bytes.length, compressed, file.length].map((length) => length / records)
-    got.forEach((perRecord, i) => expect(perRecord).toBeLessThanOrEqual(most[i] as number))
+    got.forEach((perRecord, i) => expect(perRecord).toBeLessThanOrEqual(most[i]))
   })
 })

@@ -18,7 +18,7 @@ export function separate(bytes: Uint8Array, options?: SplitOptions, size?: numbe
   const count = 1 + (options?.fields ?? ['address']).length
   const tracks = Array.from(
     { length: count },
-    (_, t) => new Uint8Array(Buffer.concat(out.map((piece) => piece.tracks[t] as Uint8Array))),
+    (_, t) => new Uint8Array(Buffer.concat(out.map((piece) => piece.tracks[t]))),
   )
   return { tracks, records: out.reduce((sum, { records }) => sum + records, 0), error }
 }

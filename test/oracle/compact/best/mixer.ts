@@ -11,7 +11,7 @@ for (let x = 0, power = ONE; x < 2048; x++, power = (power * 4_278_222_805n) >> 
 const bounded = (x: number) => Math.max(-2047, Math.min(2047, x))
 
 function squash(x: number): number {
-  return x < 0 ? 65_536 - (SQUASHED[-x] as number) : (SQUASHED[x] as number)
+  return x < 0 ? 65_536 - SQUASHED[-x] : SQUASHED[x]
 }
 
 /** stretch of 0 to 4095. */
@@ -55,33 +55,33 @@ export class Mixer {
         this.#n[slot] = 0
         this.#check[slot] = h & 1023
       }
-      if ((this.#n[slot] as number) > 2) known++
-      inputs.push(STRETCHED[(this.#probability[slot] as number) >> 4] as number)
+      if (this.#n[slot] > 2) known++
+      inputs.push(STRETCHED[this.#probability[slot] >> 4])
       return slot
     })
     const weights = (selector * 4 + Math.floor((4 * known) / (slots.length + 1))) * 8
-    const sum = inputs.reduce((x, s, i) => x + ((s * (this.#weights[weights + i] as number)) >> 8), 0)
+    const sum = inputs.reduce((x, s, i) => x + ((s * this.#weights[weights + i]) >> 8), 0)
     const x = bounded(sum >> 8)
     const p = squash(x)
     const z = (x + 2048) * 32
     const i = z >> 12
     const f = z & 4095
     const at = selector * 33 + i
-    const r = ((this.#r[at] as number) * (4096 - f) + (this.#r[at + 1] as number) * f) >> 12
+    const r = (this.#r[at] * (4096 - f) + this.#r[at + 1] * f) >> 12
     const y = this.#coder.decide(Math.max(20, Math.min(65_516, (p + r) >> 1)))
 
     const goal = y === 1 ? 65_535 : 0
     const error = ((65_536 * y - p) * 12) >> 6
     inputs.forEach((s, j) => {
-      const weight = (this.#weights[weights + j] as number) + ((s * error + 8192) >> 14)
+      const weight = this.#weights[weights + j] + ((s * error + 8192) >> 14)
       this.#weights[weights + j] = Math.max(-1_000_000, Math.min(1_000_000, weight))
     })
     const near = at + (f > 2048 ? 1 : 0)
-    this.#r[near]! += Math.trunc((goal - (this.#r[near] as number)) / 48)
+    this.#r[near]! += Math.trunc((goal - this.#r[near]) / 48)
     for (const slot of slots) {
-      const n = this.#n[slot] as number
+      const n = this.#n[slot]
       const rate = Math.floor(81_920 / (10 * n + 16))
-      this.#probability[slot]! += ((goal - (this.#probability[slot] as number)) * rate) >> 13
+      this.#probability[slot]! += ((goal - this.#probability[slot]) * rate) >> 13
       this.#n[slot] = Math.min(n + 1, 60)
     }
     return y

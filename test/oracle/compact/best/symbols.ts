@@ -31,11 +31,11 @@ export class BestSymbols {
     const history = this.#history
     const at = history.at(t.match)
     const hasMatch = history.isKept(t.match)
-    const e = hasMatch ? (history.symbol[at] as number) : 1
-    const free = hasMatch ? (history.free[at] as number) : 0
+    const e = hasMatch ? history.symbol[at] : 1
+    const free = hasMatch ? history.free[at] : 0
     let expected: Block | undefined
     if (hasMatch) {
-      const age = history.age[at] as number
+      const age = history.age[at]
       const number = history.sequence - age
       if (age !== 0 && history.isKept(number)) expected = this.#blocks.madeBy(number)
     }
@@ -93,11 +93,11 @@ export class BestSymbols {
   }
 
   #places(t: Thread): number[] {
-    return [t.h5, t.h3, t.h2, t.s[0] as number].map((hash, i) => (this.#slots[i] as Slots).find(mix(hash, 40 + i)))
+    return [t.h5, t.h3, t.h2, t.s[0]].map((hash, i) => this.#slots[i].find(mix(hash, 40 + i)))
   }
 
   #learn(places: readonly number[], symbol: number): void {
-    places.forEach((at, i) => (this.#slots[i] as Slots).learn(at, symbol))
+    places.forEach((at, i) => this.#slots[i].learn(at, symbol))
   }
 
   /** The slots learn a symbol. */
@@ -114,11 +114,11 @@ export class BestSymbols {
     const propose = (source: number, symbol: number) => masks.set(symbol, (masks.get(symbol) ?? 0) | (1 << source))
     if ((e & 1) === 0) propose(0, e)
     places.forEach((at, i) => {
-      const slots = this.#slots[i] as Slots
+      const slots = this.#slots[i]
       if (slots.count(at) > 0) propose(1 + 2 * i, slots.symbol(at))
       if (slots.count(at + 1) > 0) propose(2 + 2 * i, slots.symbol(at + 1))
     })
-    const [first, second] = places.map((at, i) => (this.#slots[i] as Slots).count(at)) as [number, number]
+    const [first, second] = places.map((at, i) => this.#slots[i].count(at)) as [number, number]
     const n = 16 * first + second
     for (const [i, [c, q]] of [...masks].slice(0, 6).entries()) {
       if (c === e && wasDecided === 1) continue

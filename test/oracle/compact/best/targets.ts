@@ -63,7 +63,7 @@ export class Targets {
       } else refused = expected
     }
     if (found === undefined) {
-      const steps = [this.#steps[a] as number, this.#steps[b] as number] as const
+      const steps = [this.#steps[a], this.#steps[b]] as const
       found = this.#vote(t, this.#collect(t, expected, refused, orders, steps), orders, k)
     }
     for (const place of places) this.#freed.set(place, { class: found.class, site: found.site & 0xffff })
@@ -120,7 +120,7 @@ export class Targets {
       const rules = rulesOf(candidate.mask)
       let best = 0
       for (const rule of rules) {
-        const rate = this.#rates[row + rule] as number
+        const rate = this.#rates[row + rule]
         if (rate > best) [best, candidate.rule] = [rate, rule]
       }
       candidate.score = best + (rules.length > 1 ? 3000 : 0)
@@ -149,7 +149,7 @@ export class Targets {
     for (const { block, mask } of candidates) {
       const goal = block === found ? 65_535 : 0
       for (const rule of rulesOf(mask)) {
-        this.#rates[row + rule]! += Math.trunc((goal - (this.#rates[row + rule] as number)) / 16)
+        this.#rates[row + rule]! += Math.trunc((goal - this.#rates[row + rule]) / 16)
       }
     }
     t.winners = ((t.winners << 5) | winner) >>> 0
@@ -160,11 +160,11 @@ export class Targets {
     const [s1] = t.s as [number]
     let before = 0
     for (let i = 1; i < 4; i++) {
-      const { class: g } = orders[i] as Order
+      const { class: g } = orders[i]
       if (g === 0 || g === before || this.#blocks.class(g).blocks.length === 0) continue
       if (this.#mixer.mixed(72 + i, [m(110, g, i), m(111, g, s1), m(112, g, t.h2), mix(113, i)]) === 1) {
         const row = this.#blocks.class(g)
-        return row.blocks.length === 1 ? (row.blocks[0] as Block) : this.#distant(t, g, row, row.place, 80)
+        return row.blocks.length === 1 ? row.blocks[0] : this.#distant(t, g, row, row.place, 80)
       }
       before = g
     }
@@ -175,7 +175,7 @@ export class Targets {
 
   #distant(t: Thread, g: number, row: Row, place: number, selector: number): Block {
     const [s1] = t.s as [number]
-    const length = this.#lengths[g] as number
+    const length = this.#lengths[g]
     const folded = this.#mixer.number(115, [mix(g, length), s1, t.winners & 1023], selector)
     this.#lengths[g] = (length << 4) | ((1 + bitsOf(folded)) >> 1)
     const block = row.blocks[place + Number(unfold(folded))]

@@ -17,9 +17,9 @@ export class ComposedPlanner implements Planner {
   plan(records: Records, fields: FieldStates, plan: Plan): void {
     const { parts, plans } = this
     for (let p = 0; p < parts.length; p++) {
-      const own = plans[p] as Plan
+      const own = plans[p]
       own.reset()
-      ;(parts[p] as Planner).plan(records, fields, own)
+      parts[p].plan(records, fields, own)
     }
     merge(
       plans.filter(({ count }) => count > 0),
@@ -36,19 +36,19 @@ function merge(plans: readonly Plan[], to: Plan): void {
     let first = -1
     let before = Infinity
     for (let p = 0; p < plans.length; p++) {
-      const { count, before: records } = plans[p] as Plan
-      const i = next[p] as number
-      if (i < count && (records[i] as number) < before) {
+      const { count, before: records } = plans[p]
+      const i = next[p]
+      if (i < count && records[i] < before) {
         first = p
-        before = records[i] as number
+        before = records[i]
       }
     }
     if (first < 0) return
-    const { bytes } = (plans[first] as Plan).sink
-    const start = at[first] as number
+    const { bytes } = plans[first].sink
+    const start = at[first]
     const end = start + metadataLength(bytes, start)
     to.add(before, bytes.subarray(start, end))
-    next[first] = (next[first] as number) + 1
+    next[first] = next[first] + 1
     at[first] = end
   }
 }

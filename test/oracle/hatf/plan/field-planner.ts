@@ -43,16 +43,16 @@ export class FieldPlanner implements Planner {
       this.plainWidth = this.plainWidth === Width.v1 ? Width.v2 : 2 * this.plainWidth
     if (this.costsNothing(fields)) return
     lattice.solve(occurrences, fields, fits, this.plainWidth)
-    let interpretation = fields.interpretation[field] as number
-    let lastWidth = fields.lastWidth[field] as number
+    let interpretation = fields.interpretation[field]
+    let lastWidth = fields.lastWidth[field]
     const { begins, path } = lattice
     const { count, record } = occurrences
     for (let i = 0; i < count; i++) {
       if (begins[i] === 0) continue
-      const state = path[i] as number
-      const r = record[i] as number
-      const width = lattice.width[state] as number
-      const next = lattice.interpretation[state] as number
+      const state = path[i]
+      const r = record[i]
+      const width = lattice.width[state]
+      const next = lattice.interpretation[state]
       const isNew = next !== NONE || interpretation !== NONE
       if (isNew) this.begin(plan, r, next, i)
       if (next !== DEFAULT && next !== STRIDE && (!isNew || width !== lastWidth)) {
@@ -67,7 +67,7 @@ export class FieldPlanner implements Planner {
   private fitAll(): number {
     const { count, traits } = this.occurrences
     let fits = -1
-    for (let i = 0; i < count; i++) fits &= traits[i] as number
+    for (let i = 0; i < count; i++) fits &= traits[i]
     return fits
   }
 
@@ -89,12 +89,12 @@ export class FieldPlanner implements Planner {
   private begin(plan: Plan, r: number, interpretation: number, i: number): void {
     const { field, occurrences } = this
     const { words } = occurrences
-    const lo = words[2 * i + LO] as number
-    const hi = words[2 * i + HI] as number
+    const lo = words[2 * i + LO]
+    const hi = words[2 * i + HI]
     if (interpretation === STRIDE) {
       const isLast = i + 1 === occurrences.count
-      const nextLo = isLast ? lo : (words[2 * i + 2 + LO] as number)
-      const nextHi = isLast ? hi : (words[2 * i + 2 + HI] as number)
+      const nextLo = isLast ? lo : words[2 * i + 2 + LO]
+      const nextHi = isLast ? hi : words[2 * i + 2 + HI]
       const strideLo = nextLo - lo
       const strideHi = nextHi - hi - (nextLo < lo ? 1 : 0)
       const initialLo = lo - (strideLo >>> 0)
@@ -116,11 +116,11 @@ export class FieldPlanner implements Planner {
     let least = Infinity
     let greatest = -Infinity
     for (let k = i; k < count && (k === i || begins[k] === 0); k++) {
-      const here = distance[k + 2] as number
+      const here = distance[k + 2]
       least = Math.min(least, here)
       greatest = Math.max(greatest, here)
     }
-    const half = 2 ** (8 * (width[path[i] as number] as number) - 1)
+    const half = 2 ** (8 * width[path[i]] - 1)
     return roundest(greatest - half + 1, least + half)
   }
 }

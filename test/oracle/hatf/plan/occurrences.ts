@@ -73,9 +73,9 @@ export class Occurrences {
 
   private firstGiven(records: Records): number {
     const { count, given, dataEnd, tag } = records
-    const bit = GIVEN[this.field] as number
+    const bit = GIVEN[this.field]
     let r = 0
-    if (bit !== 0) while (r < count && ((given[r] as number) & bit) === 0) r++
+    if (bit !== 0) while (r < count && (given[r] & bit) === 0) r++
     else if (this.field === Field.attributes) {
       while (r < count && (dataEnd[r] === records.dataStart(r) || tag[r] === Tag.comment)) r++
     }
@@ -93,30 +93,30 @@ export class Occurrences {
   private collect(records: Records, first: number): void {
     const { record, traits, words, field } = this
     const { count, tag: tagOf, dataEnd } = records
-    const tags = TAGS[field] as number
+    const tags = TAGS[field]
     const column = columnOf(records, field)
     const { oldAddress } = records
     const isAddress = field === Field.address
     let n = 0
     for (let r = first; r < count; r++) {
-      const tag = tagOf[r] as number
+      const tag = tagOf[r]
       if (((tags >>> tag) & 1) === 0) continue
       record[n] = r
       traits[n] = 0
       if (column === undefined) {
-        words[2 * n + LO] = (dataEnd[r] as number) - records.dataStart(r)
+        words[2 * n + LO] = dataEnd[r] - records.dataStart(r)
         n++
         continue
       }
       if (isAddress && tag >= Tag.reallocNone) {
-        words[2 * n] = oldAddress[2 * r] as number
-        words[2 * n + 1] = oldAddress[2 * r + 1] as number
+        words[2 * n] = oldAddress[2 * r]
+        words[2 * n + 1] = oldAddress[2 * r + 1]
         n++
         record[n] = r
         traits[n] = Trait.tied
       }
-      words[2 * n] = column[2 * r] as number
-      words[2 * n + 1] = column[2 * r + 1] as number
+      words[2 * n] = column[2 * r]
+      words[2 * n + 1] = column[2 * r + 1]
       n++
     }
     this.count = n
@@ -125,7 +125,7 @@ export class Occurrences {
   private measureLengths(): void {
     const { count, traits, words } = this
     for (let i = 0; i < count; i++) {
-      const length = words[2 * i + LO] as number
+      const length = words[2 * i + LO]
       let fits = (length <= 0xff ? 1 << Width.v1 : 0) | (1 << Width.v2)
       if (length === 0 || length === 1 || length === 2 || length === 4 || length === 8) fits |= 1 << length
       traits[i] = fits
@@ -134,14 +134,14 @@ export class Occurrences {
 
   private measureValues(fields: FieldStates): void {
     const { count, traits, words, distance, field } = this
-    const originHi = (this.originHi = words[HI] as number)
+    const originHi = (this.originHi = words[HI])
     this.recall(fields, field)
-    let before = distance[1] as number
-    let step = before - (distance[0] as number)
+    let before = distance[1]
+    let step = before - distance[0]
     for (let i = 0; i < count; i++) {
-      const lo = words[2 * i + LO] as number
-      const hi = words[2 * i + HI] as number
-      let set = (traits[i] as number) | FITS_8
+      const lo = words[2 * i + LO]
+      const hi = words[2 * i + HI]
+      let set = traits[i] | FITS_8
       if (hi === 0) set |= lo > 0xffff ? FITS_4 : lo > 0xff ? FITS_2 : lo > 0 ? FITS_1 : FITS_0
       const here = hi === originHi ? lo : this.distanceOf(lo, hi)
       if (here === before) set |= Trait.same
@@ -155,15 +155,15 @@ export class Occurrences {
   /** The values before the window, as far as the present layout goes by them. */
   private recall(fields: FieldStates, field: number): void {
     const { distance } = this
-    const interpretation = fields.interpretation[field] as number
+    const interpretation = fields.interpretation[field]
     distance[0] = distance[1] = NaN
     if (interpretation === Interpretation.none || interpretation === Interpretation.baseOffset) return
-    const refLo = fields.reference[2 * field + LO] as number
-    const refHi = fields.reference[2 * field + HI] as number
+    const refLo = fields.reference[2 * field + LO]
+    const refHi = fields.reference[2 * field + HI]
     distance[1] = this.distanceOf(refLo, refHi)
     if (interpretation !== Interpretation.stride) return
-    const strideLo = fields.stride[2 * field + LO] as number
-    const strideHi = fields.stride[2 * field + HI] as number
+    const strideLo = fields.stride[2 * field + LO]
+    const strideHi = fields.stride[2 * field + HI]
     distance[0] = this.distanceOf((refLo - strideLo) >>> 0, (refHi - strideHi - (refLo < strideLo ? 1 : 0)) >>> 0)
   }
 }

@@ -21,18 +21,18 @@ export class SinglePlanner implements Planner {
     const lastTag = isThread ? Tag.destroyThread : Tag.destroyHeap
     let isLaidOut = ((fields.touched >>> field) & 1) === 1
     let isSingle = fields.interpretation[field] === Interpretation.default && fields.width[field] === 0
-    let width = fields.width[field] as number
-    let lo = fields.reference[2 * field + LO] as number
-    let hi = fields.reference[2 * field + HI] as number
+    let width = fields.width[field]
+    let lo = fields.reference[2 * field + LO]
+    let hi = fields.reference[2 * field + HI]
     let r = 0
-    if (!isLaidOut) while (r < count && ((given[r] as number) & bit) === 0) r++
+    if (!isLaidOut) while (r < count && (given[r] & bit) === 0) r++
     else if (isSingle) while (r < count && words[2 * r + LO] === lo && words[2 * r + HI] === hi) r++
     for (; r < count; r++) {
-      if ((tag[r] as number) > lastTag) continue
-      const valueLo = words[2 * r + LO] as number
-      const valueHi = words[2 * r + HI] as number
+      if (tag[r] > lastTag) continue
+      const valueLo = words[2 * r + LO]
+      const valueHi = words[2 * r + HI]
       if (!isLaidOut) {
-        if (((given[r] as number) & bit) === 0) continue
+        if ((given[r] & bit) === 0) continue
         plan.setInterpretation(r, field, Interpretation.default, valueLo, valueHi)
         isLaidOut = true
         lo = valueLo

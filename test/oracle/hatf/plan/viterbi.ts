@@ -88,7 +88,7 @@ export class Viterbi {
     let state = this.end(plainWidth)
     const { back, path, begins } = this
     for (let i = n - 1; i >= 0; i--) {
-      const step = back[i * count + state] as number
+      const step = back[i * count + state]
       path[i] = state
       begins[i] = step >>> 7
       state = step & ~BEGINS
@@ -109,7 +109,7 @@ export class Viterbi {
       kinds[count] = interpretation
       widths[count] = width
       this.bytes[count] = storedBytes(width, field === Field.attributes)
-      this.entry[count] = INTERPRETATION_BYTES[real] as number
+      this.entry[count] = INTERPRETATION_BYTES[real]
       this.half[count] = 2 ** (8 * width - 1)
       count++
     }
@@ -127,8 +127,8 @@ export class Viterbi {
   /** All paths start from the present layout. */
   private start(occurrences: Occurrences, fields: FieldStates): void {
     const { field, count, interpretation, width, half, cost } = this
-    const current = fields.interpretation[field] as number
-    const currentWidth = fields.width[field] as number
+    const current = fields.interpretation[field]
+    const currentWidth = fields.width[field]
     interpretation[count] = current
     width[count] = currentWidth
     // Time, thread, heap and attributes need metadata before their first value, whatever it is.
@@ -138,14 +138,11 @@ export class Viterbi {
     for (let s = 0; s < count; s++) if (isLaidOut && interpretation[s] === kind && width[s] === currentWidth) state = s
     cost.fill(Infinity)
     cost[state] = 0
-    this.lastWidth[state] = fields.lastWidth[field] as number
+    this.lastWidth[state] = fields.lastWidth[field]
     if (current === BASE_OFFSET && state < count) {
-      const base = occurrences.distanceOf(
-        fields.reference[2 * field + LO] as number,
-        fields.reference[2 * field + HI] as number,
-      )
-      this.low[state] = base - (half[state] as number)
-      this.high[state] = base + (half[state] as number) - 1
+      const base = occurrences.distanceOf(fields.reference[2 * field + LO], fields.reference[2 * field + HI])
+      this.low[state] = base - half[state]
+      this.high[state] = base + half[state] - 1
     }
   }
 
@@ -156,8 +153,8 @@ export class Viterbi {
     const { count: n, traits, distance } = occurrences
     let at = 0
     for (let i = 0; i < n; i++) {
-      const set = traits[i] as number
-      const here = distance[i + 2] as number
+      const set = traits[i]
+      const here = distance[i + 2]
       // The best states to come from: of all, of those that store values as they are, and of those of each last width.
       let from = 0
       let fromCost = Infinity
@@ -168,7 +165,7 @@ export class Viterbi {
         // The layout before the window is there for the first occurrence only.
         const sources = i === 0 ? count + 1 : count
         for (let s = 0; s < sources; s++) {
-          const c = cost[s] as number
+          const c = cost[s]
           if (c < fromCost) {
             from = s
             fromCost = c
@@ -177,25 +174,25 @@ export class Viterbi {
             plainFrom = s
             plainCost = c
           }
-          const last = lastWidth[s] as number
-          if (c < (widthCost[last] as number)) {
+          const last = lastWidth[s]
+          if (c < widthCost[last]) {
             widthFrom[last] = s
             widthCost[last] = c
           }
         }
       }
       for (let t = 0; t < count; t++) {
-        const kind = interpretation[t] as number
-        const w = width[t] as number
-        let stay = cost[t] as number
-        let best = fromCost + (entry[t] as number)
+        const kind = interpretation[t]
+        const w = width[t]
+        let stay = cost[t]
+        let best = fromCost + entry[t]
         let bestFrom = from
         if (kind === NONE || kind === BASE_OFFSET || kind === DELTA) {
-          const right = (widthCost[w] as number) + (entry[t] as number)
+          const right = widthCost[w] + entry[t]
           best += HEAD
           if (right < best) {
             best = right
-            bestFrom = widthFrom[w] as number
+            bestFrom = widthFrom[w]
           }
           if (kind === NONE) {
             if (plainCost + HEAD < best) {
@@ -204,13 +201,13 @@ export class Viterbi {
             }
             if (((set >>> w) & 1) === 0) best = stay = Infinity
           } else if (kind === DELTA) {
-            const moved = here - (distance[i + 1] as number)
-            const end = half[t] as number
+            const moved = here - distance[i + 1]
+            const end = half[t]
             if (!(moved >= -end && moved < end)) stay = Infinity
           } else {
-            const least = here < (low[t] as number) ? here : (low[t] as number)
-            const greatest = here > (high[t] as number) ? here : (high[t] as number)
-            if (stay <= best && greatest - least < 2 * (half[t] as number) && !Number.isNaN(here)) {
+            const least = here < low[t] ? here : low[t]
+            const greatest = here > high[t] ? here : high[t]
+            if (stay <= best && greatest - least < 2 * half[t] && !Number.isNaN(here)) {
               low[t] = least
               high[t] = greatest
             } else {
@@ -227,26 +224,26 @@ export class Viterbi {
           // On with the same stride, or from the first occurrence of its run.
           if ((set & STEADY) === 0) stay = Infinity
           best = Infinity
-          if ((cost[t - 1] as number) < stay) {
-            nextCost[t] = cost[t - 1] as number
-            nextLastWidth[t] = lastWidth[t - 1] as number
+          if (cost[t - 1] < stay) {
+            nextCost[t] = cost[t - 1]
+            nextLastWidth[t] = lastWidth[t - 1]
             back[at + t] = t - 1
             continue
           }
         }
         if (stay <= best) {
-          nextCost[t] = stay + (bytes[t] as number)
-          nextLastWidth[t] = lastWidth[t] as number
+          nextCost[t] = stay + bytes[t]
+          nextLastWidth[t] = lastWidth[t]
           back[at + t] = t
         } else {
-          nextCost[t] = best + (bytes[t] as number)
-          nextLastWidth[t] = w !== 0 ? w : (lastWidth[bestFrom] as number)
+          nextCost[t] = best + bytes[t]
+          nextLastWidth[t] = w !== 0 ? w : lastWidth[bestFrom]
           back[at + t] = bestFrom | BEGINS
         }
       }
       for (let t = 0; t < count; t++) {
-        cost[t] = nextCost[t] as number
-        lastWidth[t] = nextLastWidth[t] as number
+        cost[t] = nextCost[t]
+        lastWidth[t] = nextLastWidth[t]
       }
       at += count
     }
@@ -260,9 +257,9 @@ export class Viterbi {
     for (let s = 0; s < count; s++) {
       const isThere = (interpretation[s] === NONE ? width[s] : lastWidth[s]) === plainWidth
       const home = interpretation[s] === NONE ? (isThere ? 0 : HEAD) : isThere ? HEAD : 2 * HEAD
-      if ((cost[s] as number) + home < bestCost) {
+      if (cost[s] + home < bestCost) {
         best = s
-        bestCost = (cost[s] as number) + home
+        bestCost = cost[s] + home
       }
     }
     return best
