@@ -7,14 +7,14 @@ const { Script } = require('node:vm')
 
 /**
  * V8 soon compiles what runs often once more, first without and then with its optimising compiler, in threads of its
- * own. For a small trace that takes longer than the work itself: a third of the processor time of a command with large
+ * own. For a small trace that takes longer than the work itself: a fifth of the processor time of a command with large
  * kernels. So it begins later here, in Node 20; much later would make long traces slower. In Node 22, V8 has other
  * thresholds, with which this gains nothing, and complains about flags that it does not know. V8 reads these when it
  * decides. They have to be set before chunks are compiled, because V8 takes what was kept only under the same flags.
  */
 if (process.versions.v8.startsWith('11.3.')) {
   const { setFlagsFromString } = require('node:v8')
-  for (const flag of ['--wasm-tiering-budget=6000000', '--interrupt-budget=500000']) setFlagsFromString(flag)
+  for (const flag of ['--wasm-tiering-budget=6000000', '--interrupt-budget=250000']) setFlagsFromString(flag)
 }
 
 const COMPILED = `${__dirname}/../compiled/${process.versions.v8}-${process.platform}-${process.arch}`
