@@ -4,6 +4,8 @@ import { MIB } from '../bytes/units.js'
 
 /** `hf-stats --top`: rows of each table. */
 export const TOP = 10
+/** The same of the tables that the whole report of hf-stats begins with, which fit on one screen. */
+export const FIRST_TOP = 5
 
 /** `hf-stats --depth`, `hf-diff --depth`: how many frames of a stack are shown, the innermost first. */
 export const FRAMES = 6

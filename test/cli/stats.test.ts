@@ -50,10 +50,10 @@ describe('hf-stats', () => {
     expect(titles.map((line) => line.replace(/ \(.*/, ''))).toEqual([
       'Summary',
       'Top sites by bytes live at the peak',
-      'Top threads by bytes live at the peak',
       'Top sites by bytes leaked',
-      'Top threads by bytes leaked',
       'Top sites by temporary allocations',
+      'Top threads by bytes live at the peak',
+      'Top threads by bytes leaked',
       'Top sites by bytes allocated',
       'Top sizes by allocations',
       'Sizes, in bytes',
@@ -70,7 +70,7 @@ describe('hf-stats', () => {
 
   test('shows the sections that are asked for, in the order of the report', async () => {
     const report = async (flags: string) => (await shell(`hf-stats ${flags}`, TRACE)).stdout.toString()
-    const whole = await report('')
+    const whole = await report('--top 10')
     const chosen = await report('--section leaks --section summary --section reallocs')
     const paragraphs = whole.trimEnd().split('\n\n')
     expect(chosen).toBe(
@@ -79,6 +79,16 @@ describe('hf-stats', () => {
     expect(await report('--section threads')).toMatch(/^Top threads by events \(\d+ in all\)\n/)
     expect((await report('--section timeline')).trimEnd().split('\n')).toHaveLength(2 + 24)
     expect((await report('--timeline 7')).split('\n\n')[1]?.split('\n')).toHaveLength(2 + 7)
+  })
+
+  test('says who holds the peak, who leaks and who allocates for nothing within 40 lines', async () => {
+    const { stdout } = await shell('hf-stats', TRACE)
+    const lines = stdout.toString().split('\n').slice(0, 40)
+    for (const what of ['live at the peak', 'leaked', 'temporary allocations']) {
+      const at = lines.findIndex((line) => new RegExp(`^Top sites by .*${what}`).test(line))
+      expect(at, what).toBeGreaterThan(0)
+      expect(lines[at + 4], what).toMatch(/ at a\.c:\d+$/)
+    }
   })
 
   test('says what sites are sorted by', async () => {

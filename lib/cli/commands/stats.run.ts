@@ -3,7 +3,7 @@ import type { Stage } from '../../event/stage.js'
 import type { Statistics } from '../../transforms/statistics/result.js'
 import { joinTimeline } from '../../transforms/statistics/timeline.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
-import { MAX_TIMELINE_ROWS, type SITE_GROUPS, TOP, TSV_SECTIONS } from '../defaults.js'
+import { MAX_TIMELINE_ROWS, type SITE_GROUPS, TSV_SECTIONS } from '../defaults.js'
 import { SUPPRESS_FLAGS } from '../flags.js'
 import { inputOperand, traceInput } from '../input.js'
 import { isTerminal } from '../is-terminal.js'
@@ -159,7 +159,12 @@ function printer(args: Arguments, form: 'json' | 'tsv' | undefined, top?: number
   }
   const names = { ...rowNames(args), by: (args.value('by') ?? 'site') as (typeof SITE_GROUPS)[number] }
   return (statistics) =>
-    reportText(statistics, { top: top ?? TOP, names, ...(sections.length > 0 && { sections }), ...options })
+    reportText(statistics, {
+      names,
+      ...(top !== undefined && { top }),
+      ...(sections.length > 0 && { sections }),
+      ...options,
+    })
 }
 
 /** The number of rows of the timeline, if given. @throws UsageError */

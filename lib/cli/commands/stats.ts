@@ -1,5 +1,5 @@
 import type { Command } from '../command.js'
-import { MAX_TIMELINE_ROWS, SECTIONS, SITE_GROUPS, SITE_ORDERS, TOP, TSV_SECTIONS } from '../defaults.js'
+import { FIRST_TOP, MAX_TIMELINE_ROWS, SECTIONS, SITE_GROUPS, SITE_ORDERS, TOP, TSV_SECTIONS } from '../defaults.js'
 import {
   OUTPUT_FLAGS,
   ROW_FLAGS,
@@ -34,7 +34,13 @@ export const stats: Command = {
     'each (1 to 2 KB for a site, less for the others).',
   flags: [
     { name: 'section', value: 'NAME', help: 'Show only this section', repeat: true, values: SECTIONS },
-    { name: 'top', value: 'N', help: `Show at most N sites, sizes and threads (default ${TOP}; JSON and TSV: all)` },
+    {
+      name: 'top',
+      value: 'N',
+      help:
+        `Show at most N sites, sizes and threads (default ${TOP}, and ${FIRST_TOP} in the tables that the whole report ` +
+        'begins with; JSON and TSV: all)',
+    },
     ...ROW_FLAGS,
     TREE_FLAG,
     {

@@ -1,6 +1,6 @@
 import type { Statistics } from '../../transforms/statistics/result.js'
 import { TABLE_NAMES } from '../../transforms/statistics/full-tables.js'
-import { SECTIONS, TIMELINE_ROWS } from '../defaults.js'
+import { FIRST_TOP, SECTIONS, TIMELINE_ROWS, TOP } from '../defaults.js'
 import { advice } from './advice.js'
 import { anomalies, eventCounts, histogram, reallocs } from './counts.js'
 import { leakSections, peakSections, temporarySection } from './holders.js'
@@ -16,8 +16,8 @@ export type SectionName = (typeof SECTIONS)[number]
 
 /** What the report shows. */
 interface ReportOptions {
-  /** The most rows of each table of sites, sizes and so on. */
-  top: number
+  /** The most rows of each table of sites, sizes and so on. Default: `TOP`, and `FIRST_TOP` where the report begins. */
+  top?: number
   /** Only these sections; all of them if absent, without the timeline unless its rows are given. */
   sections?: readonly SectionName[]
   /** How many rows the timeline has. */
@@ -28,8 +28,13 @@ interface ReportOptions {
   sort?: SiteOrder
 }
 
+/** What the whole report begins with, after the summary. */
+const FIRST: readonly SectionName[] = ['peak', 'leaks', 'temporary']
+
 /** Each section as paragraphs, which are lists of lines. */
-const MAKERS: Readonly<Record<SectionName, (statistics: Statistics, options: ReportOptions) => string[][]>> = {
+const MAKERS: Readonly<
+  Record<SectionName, (statistics: Statistics, options: ReportOptions & { top: number }) => string[][]>
+> = {
   summary: (statistics) => [summary(statistics)],
   timeline: (statistics, { timeline = TIMELINE_ROWS }) => [timelineTable(statistics, timeline)],
   peak: (statistics, { top, names }) => peakSections(statistics, top, names),
@@ -70,19 +75,27 @@ const MAKERS: Readonly<Record<SectionName, (statistics: Statistics, options: Rep
 }
 
 /**
- * The statistics as text: a summary, what holds the peak, what leaks, what makes temporary allocations, a table for
- * everything else that the trace has, and what would make the answer better.
+ * The statistics as text: a summary, what holds the peak, what leaks, what makes temporary allocations, the same by
+ * thread, a table for everything else that the trace has, and what would make the answer better.
  */
 export function reportText(statistics: Statistics, options: ReportOptions): string {
   const { sections, timeline } = options
   const chosen = SECTIONS.filter((name) =>
     sections === undefined ? name !== 'timeline' || timeline !== undefined : sections.includes(name),
   )
-  const paragraphs = chosen.flatMap((name) => {
-    const some = MAKERS[name](statistics, options).filter((lines) => lines.length > 0)
+  const paragraphs: string[][] = []
+  const later: string[][] = []
+  for (const name of chosen) {
+    const isFirst = sections === undefined && FIRST.includes(name)
+    const top = options.top ?? (isFirst ? FIRST_TOP : TOP)
+    const some = MAKERS[name](statistics, { ...options, top }).filter((lines) => lines.length > 0)
     // A section requested by name is never empty.
-    return some.length === 0 && sections !== undefined ? [[`${name}: nothing to show`]] : some
-  })
+    if (some.length === 0 && sections !== undefined) some.push([`${name}: nothing to show`])
+    // Tables by thread follow those by site.
+    later.push(...some.splice(isFirst ? 1 : some.length))
+    paragraphs.push(...some)
+    if (name === FIRST.at(-1)) paragraphs.push(...later)
+  }
   const better = sections === undefined ? advice(statistics).map((sentence) => [sentence]) : []
   return `${[...paragraphs, ...notes(statistics), ...better].map((lines) => lines.join('\n')).join('\n\n')}\n`
 }
