@@ -1,4 +1,5 @@
 import type { Integer, ReportData } from '../../lib/transforms/report/result.js'
+import { literal } from '../parts/text.js'
 
 /** A criterion of hf-filter that takes a text. */
 export interface Field {
@@ -98,5 +99,5 @@ function functions({ frames }: ReportData): string[] {
 /** The text that matches exactly this name, which might look like a regular expression. */
 export function patternOf(name: string): string {
   if (!/^\/.*\/[imsu]*$/s.test(name)) return name
-  return `/^${name.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}$/`
+  return `/^${literal(name)}$/`
 }

@@ -1,6 +1,7 @@
 import type { Target } from '../app.js'
 import { button, el } from '../parts/dom.js'
 import type { FrameRules } from './change-frames.js'
+import { literal } from '../parts/text.js'
 
 const RULES = [
   ['focus', 'Focus', 'only stacks with such a frame, from it on'],
@@ -46,7 +47,7 @@ export function frameRules(changed: (texts: Texts) => void): RuleFields {
       `${label} this`,
       () => {
         if (selected === undefined) return
-        const exactly = `^${selected.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}( \\(|$)`
+        const exactly = `^${literal(selected)}( \\(|$)`
         const before = inputs[name].value
         inputs[name].value = before === '' || name === 'focus' ? exactly : `${before}|${exactly}`
         apply()

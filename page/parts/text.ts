@@ -17,3 +17,8 @@ export function withoutMiddle(text: string, length: number): string {
   const end = Math.ceil((length - 1) * 0.6)
   return `${text.slice(0, length - 1 - end)}…${text.slice(-end)}`.toWellFormed()
 }
+
+/** A text as a regular expression that matches it alone. */
+export function literal(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+}

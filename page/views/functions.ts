@@ -9,6 +9,7 @@ import { button, choice, el } from '../parts/dom.js'
 import { bytes, counted, exactBytes, grouped, share } from '../parts/format.js'
 import { table, type Column } from '../parts/table.js'
 import { search } from '../sites/search.js'
+import { literal } from '../parts/text.js'
 
 /** The figures of the table: the column's title, and whether it is also inclusive. */
 const COLUMNS: readonly (readonly [metric: TreeMetric, title: string])[] = [
@@ -203,7 +204,7 @@ function sandwich(app: App, by: By, n: number, first: TreeMetric): HTMLElement {
   )
   metrics.set(first)
   draw(first)
-  const escaped = name.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+  const escaped = literal(name)
   // The flame graph does not show modules.
   const pattern = by === 'module' ? undefined : by === 'file' ? `\\(${escaped}(:\\d+)?\\)$` : `^${escaped}( \\(|$)`
   return block(

@@ -38,8 +38,8 @@ export const stats: Command = {
       name: 'top',
       value: 'N',
       help:
-        `Show at most N sites, sizes and threads (default ${TOP}, and ${FIRST_TOP} in the tables that the whole report ` +
-        'begins with; JSON and TSV: all)',
+        `Show at most N sites, sizes and threads (default ${TOP}, and ${FIRST_TOP} in the tables that the whole ` +
+        'report begins with; JSON and TSV: all)',
     },
     ...ROW_FLAGS,
     TREE_FLAG,
