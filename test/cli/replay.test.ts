@@ -69,8 +69,8 @@ describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
     expect(result['options']).toEqual({ order: 'total', touch: 'page', paced: false, runs: 2 })
     const [glibc] = result.allocators
     expect(glibc).toMatchObject({ name: 'glibc', library: null, timeRank: 1, peakRank: 1, failed: 0 })
-    // All pages of the blocks were written to, and little else.
-    expect(glibc!['peak']!['median']).toBeGreaterThan(1_000_000)
+    // All pages of the blocks were written to, and little else; a few of them may have been resident before.
+    expect(glibc!['peak']!['median']).toBeGreaterThan(950_000)
     expect(glibc!['peak']!['median']).toBeLessThan(1_400_000)
     expect((glibc as unknown as { moments: unknown[] }).moments).toHaveLength(175)
     expect(result['verdict']).toHaveLength(2)

@@ -63,8 +63,15 @@ export async function runRecord(args: Arguments): Promise<void> {
         // By then the output is known to be writable, so the program does not run in vain.
         open: (through) => {
           const stdio = [0, output === '-' ? 2 : 1, attachment === undefined ? 2 : 'pipe'] as const
+          // After the program's end the first signal ends the recording, and the second one the command.
+          relay = new SignalRelay((signal) => {
+            if (recording?.stop(signal) === true) return
+            relay?.close()
+            abandonOutputs()
+            process.kill(process.pid, signal)
+          })
           recording = new Recording({ recorder, words, stacks, settings, folder, stdio, env: process.env, attachment })
-          relay = relayTo(recording)
+          relay.relayTo(recording.program)
           const decoder = decodeAny({ ...(format && { format }), recycle: true, through })
           decoder.on('events', (n: number) => (events += n))
           return [recording.source, decoder]
@@ -131,17 +138,6 @@ function choose(name: string | undefined, stacks: boolean): Choice {
     if (!(error instanceof RecorderError)) throw error
     throw new UsageError(error.message)
   }
-}
-
-/** Passes signals on to the program. After its end the first one ends the recording, and the second one the command. */
-function relayTo(recording: Recording): SignalRelay {
-  const relay = new SignalRelay(recording.program, (signal) => {
-    if (recording.stop(signal)) return
-    relay.close()
-    abandonOutputs()
-    process.kill(process.pid, signal)
-  })
-  return relay
 }
 
 /** Writes the file of heapflow's own recorder. */

@@ -38,9 +38,13 @@ export async function recordToFile(
   const fd = file.open()
   const reportFd = openSync(report, 'w')
   const isTracer = attachment === undefined
+  const relay = new SignalRelay((signal) => {
+    relay.close()
+    process.kill(process.pid, signal)
+  })
   const program = new Program({ words: launched, env, stdio: [0, 1, isTracer ? 2 : 'pipe', fd, reportFd], isTracer })
+  relay.relayTo(program)
   attachment?.listen(program.stream(2) as Readable)
-  const relay = new SignalRelay(program, (signal) => process.kill(process.pid, signal))
   const ending = await program.ended
   relay.close()
   const { size } = fstatSync(fd)

@@ -1,7 +1,7 @@
 // @module-tag slow
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
@@ -74,9 +74,23 @@ ${script}
   await once(child, 'exit')
 }
 
-async function hangups(): Promise<number> {
-  for (let i = 0; i < 100 && !existsSync(join(folder, 'hangups')); i++) await sleep(50)
-  return Number(readFileSync(join(folder, 'hangups'), 'utf8'))
+/** Makes a process go on half a second after it has started another one. */
+const LATE = `
+import childProcess from 'node:child_process'
+import { syncBuiltinESMExports } from 'node:module'
+const { spawn } = childProcess
+childProcess.spawn = (...args) => {
+  const child = spawn(...args)
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
+  return child
+}
+syncBuiltinESMExports()
+`
+
+/** The text of a file that is written soon. */
+async function textOf(file: string): Promise<string> {
+  for (let i = 0; i < 200 && !existsSync(join(folder, file)); i++) await sleep(50)
+  return readFileSync(join(folder, file), 'utf8')
 }
 
 describe('in a terminal', { tags: ['slow'] }, () => {
@@ -90,14 +104,23 @@ describe('in a terminal', { tags: ['slow'] }, () => {
       `os.write(fd, b'\\x03'); time.sleep(1.5)`,
     ],
     ['a SIGHUP from elsewhere is passed on', '', 'os.kill(pid, signal.SIGHUP); time.sleep(1.5)'],
-  ])('%s', async (_, streams, script) => {
-    for (const file of ['ready', 'hangups']) rmSync(join(folder, file), { force: true })
+    [
+      'closing it is one SIGHUP for a program that runs before hf-record goes on, and no end of the recording',
+      '; true',
+      'os.close(fd); time.sleep(1.5)',
+      'slow',
+    ],
+  ])('%s', async (_, streams, script, slow?: string) => {
+    writeFileSync(join(folder, 'late.mjs'), LATE)
+    for (const file of ['ready', 'hangups', 'counts.ndjson']) rmSync(join(folder, file), { force: true })
     const cache = `XDG_CACHE_HOME=${folder}/cache`
     await inTerminal(
-      `${cache} ${streams === '; true' ? '' : 'exec '}hf-record --with glibc -o counts.ndjson -- ./counts ${streams}`,
+      `${cache} ${slow === undefined ? '' : 'NODE_OPTIONS=--import=./late.mjs '}${streams === '; true' ? '' : 'exec '}hf-record --with glibc -o counts.ndjson -- ./counts ${streams}`,
       script,
     )
-    expect(await hangups()).toBe(1)
+    expect(await textOf('hangups')).toBe('1')
+    // hf-record goes on until the program has ended.
+    expect(rowsOf(await textOf('counts.ndjson')).at(-1)?.kind).toBe('end')
   })
 })
 

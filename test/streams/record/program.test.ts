@@ -9,8 +9,9 @@ import { TracerEnding } from '../../../lib/streams/record/tracer-ending.js'
 function start(script: string, isTracer = false) {
   const late: string[] = []
   const words = ['sh', '-c', script]
+  const relay = new SignalRelay((signal) => late.push(signal))
   const program = new Program({ words, env: process.env, stdio: [0, 2, 2], isTracer })
-  const relay = new SignalRelay(program, (signal) => late.push(signal))
+  relay.relayTo(program)
   return { program, relay, child: (program as unknown as { child: ChildProcess }).child, late }
 }
 
