@@ -4,10 +4,12 @@ import type { ViewName } from './app.js'
 
 /** The actions of the page's keys. */
 export interface KeyActions {
+  /** The views that digits open. */
   readonly views: readonly ViewName[]
   open(view: ViewName): void
   help(): void
-  search(): void
+  /** Focuses a search, where there is one. */
+  search?(): void
 }
 
 /** Listens to the keys that work everywhere, except where text is typed. @param signal ends it */
@@ -19,7 +21,7 @@ export function listenToKeys(signal: AbortSignal, { views, open, help: showHelp,
     const digit = /^\d$/.test(event.key) ? (Number(event.key) + 9) % 10 : -1
     const view = views[digit]
     if (event.key === '?') showHelp()
-    else if (event.key === '/') search()
+    else if (event.key === '/' && search !== undefined) search()
     else if (event.key === 't') switchTheme()
     else if (view !== undefined) open(view)
     else return
@@ -28,9 +30,12 @@ export function listenToKeys(signal: AbortSignal, { views, open, help: showHelp,
   document.addEventListener('keydown', listen, { signal })
 }
 
-/** A dialog that lists the keys. @param titles those of the views, in order */
+/** A key, and what it does. */
+export type KeyHelp = readonly [key: string, what: string]
+
+/** A dialog that lists the keys of a report. @param titles those of the views, in order */
 export function help(titles: readonly string[]): HTMLDialogElement {
-  const rows: readonly (readonly [string, string])[] = [
+  return keyDialog([
     ...titles.slice(0, 10).map((title, n) => [String((n + 1) % 10), title] as const),
     ['/', 'search'],
     ['t', 'light or dark'],
@@ -45,7 +50,11 @@ export function help(titles: readonly string[]): HTMLDialogElement {
     ['+ − ← → 0', 'in the timeline: zoom, move, show all'],
     ['Shift ← →', 'in the timeline: move the cursor'],
     ['Enter', 'in the timeline: the live set there; with Shift: what changed until there'],
-  ]
+  ])
+}
+
+/** A dialog that lists keys. */
+export function keyDialog(rows: readonly KeyHelp[]): HTMLDialogElement {
   const dialog = el(
     'dialog',
     { attributes: { 'aria-label': 'keys' } },

@@ -1,3 +1,4 @@
+import type { ReportData } from '../lib/transforms/report/result.js'
 import { explore } from './filter/explore.js'
 import { embedded, packedBlob, packedText } from './load.js'
 import { start } from './start.js'
@@ -8,7 +9,7 @@ import { viewer } from './viewer/viewer.js'
 void start(async (app, reveal) => {
   let text: Promise<string> | undefined
   const code = () => (text ??= packedText('worker'))
-  const data = await embedded()
+  const data = await embedded<ReportData>()
   reveal()
   if (data !== undefined) {
     const { name, generator } = data

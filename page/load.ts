@@ -1,15 +1,13 @@
-import type { ReportData } from '../lib/transforms/report/result.js'
-
 /**
  * The data embedded in the page: JSON, compressed with gzip.
  * @returns undefined if there is none
  * @throws Error if it is damaged, or the browser too old
  */
-export async function embedded(): Promise<ReportData | undefined> {
+export async function embedded<Data extends { readonly version: 1 }>(): Promise<Data | undefined> {
   if (document.querySelector('#report-data') === null) return undefined
   const data: unknown = await (await inflated('report-data')).json()
-  if ((data as Partial<ReportData>).version !== 1) throw new Error('the data is not of a version that the page knows')
-  return data as ReportData
+  if ((data as Partial<Data>).version !== 1) throw new Error('the data is not of a version that the page knows')
+  return data as Data
 }
 
 /** The text that an element has, compressed with gzip. @throws Error if it is damaged, or the browser too old */

@@ -7,7 +7,8 @@ import { destroyCharts, resizeCharts } from './parts/chart.js'
 import { layOutForPaper } from './parts/paper.js'
 import { button, el } from './parts/dom.js'
 import { bytes, duration, grouped, toNumber } from './parts/format.js'
-import { isDark, lighten, onTheme, switchTheme } from './parts/theme.js'
+import { lighten } from './parts/theme.js'
+import { titleBar } from './parts/title-bar.js'
 import { ALL_VIEWS } from './views/index.js'
 
 /** What listens to the window for the report that is shown; it ends when another one is. */
@@ -149,35 +150,7 @@ function header({ data }: Model, openHelp: () => void, another?: () => void): HT
     summary.traces > 1 ? `${grouped(summary.traces)} traces` : '',
     `made by ${generator}`,
   ]
-  const theme = button('', switchTheme)
-  const label = () => {
-    theme.textContent = isDark() ? '☀' : '☾'
-    theme.title = isDark() ? 'use light colours' : 'use dark colours'
-    theme.setAttribute('aria-label', theme.title)
-  }
-  onTheme(theme, label)
-  label()
-  return el(
-    'header',
-    {},
-    el(
-      'div',
-      { class: 'title' },
-      el('h1', { title: name }, name),
-      el(
-        'p',
-        {},
-        ...facts.filter((fact) => fact !== '').flatMap((fact, n) => [n === 0 ? '' : ' · ', el('bdi', {}, fact)]),
-      ),
-    ),
-    el(
-      'div',
-      { class: 'tools' },
-      another && button('Open another trace', another),
-      theme,
-      button('?', openHelp, { title: 'keys', attributes: { 'aria-label': 'keys' } }),
-    ),
-  )
+  return titleBar(name, facts, [another && button('Open another trace', another)], openHelp)
 }
 
 function navigation(links: Iterable<HTMLElement>): HTMLElement {

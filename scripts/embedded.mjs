@@ -17,6 +17,8 @@ const FILES = [
   { folder: 'kernel', reader: 'readKernel', module: 'read-kernel', result: 'new Uint8Array(bytes)' },
   { folder: 'page', reader: 'readPage', module: 'read-page', result: 'bytes.toString()' },
 ]
+/** The pages that only commands write. */
+const OF_COMMANDS = ['simulation.html']
 const PACKAGES = {
   through2: "export { transform } from 'through2'",
   pumpify: "export { default } from 'pumpify'",
@@ -38,7 +40,8 @@ const IMPORTERS = [
 rmSync(embedded, { recursive: true, force: true })
 mkdirSync(embedded, { recursive: true })
 for (const { folder, reader, module, result } of FILES) {
-  const contents = readdirSync(new URL(`${folder}/`, dist)).map((name) => {
+  const names = readdirSync(new URL(`${folder}/`, dist)).filter((name) => !OF_COMMANDS.includes(name))
+  const contents = names.map((name) => {
     const content = deflateRawSync(readFileSync(new URL(`${folder}/${name}`, dist)), { level: 9 })
     return [parse(name).name, content.toString('base64')]
   })

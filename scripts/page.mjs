@@ -1,6 +1,7 @@
-// Bundles page/ into three pages of dist/page/, each one file with its script and its style, which a content security
+// Bundles page/ into four pages of dist/page/, each one file with its script and its style, which a content security
 // policy names by their hashes: report.html, the template of reports; report-trace.html, that of reports with the
-// trace, which a worker reads again; and viewer.html, whose worker reads traces of any format.
+// trace, which a worker reads again; simulation.html, that of simulated heaps; and viewer.html, whose worker reads
+// traces of any format.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -71,6 +72,7 @@ const writeTemplate = (name, html) => {
 
 mkdirSync(path('dist/page'), { recursive: true })
 writeTemplate('report', await page('main'))
+writeTemplate('simulation', await page('simulation'))
 
 // A worker has the policy of the page that makes it; it compiles the kernels. It is compressed, as the data are, so the
 // script of its page has its licences.

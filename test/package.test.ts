@@ -82,6 +82,7 @@ test('npm takes the versions of peers that are tested', { tags: ['slow'] }, () =
 test.each([
   ['dist/browser/index.js', ['buffer', 'fflate', 'pako']],
   ['dist/page/report.html', ['uplot']],
+  ['dist/page/simulation.html', ['uplot']],
   ['dist/page/report-trace.html', ['uplot', 'buffer']],
   ['dist/page/viewer.html', ['uplot', 'buffer', 'fflate', 'pako']],
 ])('%s has the licences of the packages that are in it', (file, packages) => {

@@ -60,8 +60,11 @@ export const SITE_GROUPS = ['site', 'function', 'module', 'thread'] as const
 /** The shells that `heapflow completion` has a script for. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 
+/** What `--to` calls a page for the browser. */
+export const PAGE = 'html'
+
 /** `hf-diff --to`: the forms besides text. */
-export const DIFF_FORMS = ['html'] as const
+export const DIFF_FORMS = [PAGE] as const
 
 /** `hf-diff --sort`: what sites are ordered by, the first one by default. */
 export const DIFF_ORDERS = ['leaked', 'peak', 'allocated', 'temporary'] as const

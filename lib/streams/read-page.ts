@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 /** A page that the build makes. For bundlers, `scripts/embedded.mjs` puts a module in the place of this one. */
-export function readPage(name: 'report' | 'report-trace' | 'viewer'): string {
+export function readPage(name: 'report' | 'report-trace' | 'simulation' | 'viewer'): string {
   // Tests run from lib; the package has dist/page beside dist/lib.
   for (const folder of ['../../dist/page', '../../page']) {
     try {

@@ -4,6 +4,7 @@ import { axisSwitch, atText, peakPosition, xAxis } from '../parts/axis.js'
 import { ChartGroup, type Mark } from '../parts/chart.js'
 import { button, el } from '../parts/dom.js'
 import { bytes, exactBytes, grouped, short, toNumber } from '../parts/format.js'
+import { moved, ZOOM_KEYS, type Part } from '../parts/zoom-keys.js'
 import type { Criterion } from '../worker/messages.js'
 import { momentPanel } from './moment.js'
 
@@ -11,8 +12,6 @@ import { momentPanel } from './moment.js'
 const AROUND = 0.02
 /** By how much of what is shown a key moves the cursor. */
 const STEP = 1 / 50
-
-type Part = readonly [from: number, to: number]
 
 /** Live bytes and blocks, allocations and frees over time; and the live set at a moment, or changes between two. */
 export const timeline: View = {
@@ -111,7 +110,7 @@ export const timeline: View = {
     }
     area.addEventListener('keydown', (event) => {
       const [min, max] = zoomed
-      const step = KEYS[event.key]
+      const step = ZOOM_KEYS[event.key]
       if (event.key === '0' || event.key === 'Escape') all()
       else if (event.key === 'Enter' && filter !== undefined) {
         const since = event.shiftKey ? (chosen?.[0] ?? min) : undefined
@@ -122,9 +121,7 @@ export const timeline: View = {
         group.mark([{ x: cursor, title: atText(app, cursor) }])
         shown.textContent = `cursor at ${atText(app, cursor)}`
       } else {
-        const width = (max - min) / step.zoom
-        const middle = (min + max) / 2 + (max - min) * step.move
-        group.zoom(Math.max(first, middle - width / 2), Math.min(last, middle + width / 2))
+        group.zoom(...moved(zoomed, step, [first, last]))
       }
       event.preventDefault()
       event.stopPropagation()
@@ -241,12 +238,4 @@ function criterionOf({ model, axis }: App, from: number, to: number): Criterion 
   const end = model.eventNumber(model.data.summary.events)
   const [first, last] = [Math.max(1, Math.ceil(from)), Math.floor(Math.min(to, end))]
   return ['part', `${first}..${Math.max(first, last)}`]
-}
-
-const KEYS: Readonly<Record<string, { zoom: number; move: number }>> = {
-  '+': { zoom: 2, move: 0 },
-  '=': { zoom: 2, move: 0 },
-  '-': { zoom: 0.5, move: 0 },
-  ArrowLeft: { zoom: 1, move: -0.25 },
-  ArrowRight: { zoom: 1, move: 0.25 },
 }

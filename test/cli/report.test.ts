@@ -2,7 +2,7 @@
 import { closeSync, existsSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { MAX_PAGE_BYTES } from '../../lib/exports/report/page.js'
+import { MAX_PAGE_BYTES } from '../../lib/exports/report/template.js'
 import { parseJson } from '../../lib/event/json.js'
 import { plain } from '../../lib/transforms/report/plain.js'
 import type { Plain, ReportData } from '../../lib/transforms/report/result.js'

@@ -1,7 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { SimulationData } from '../../lib/exports/simulation/data.js'
 import { POLICIES } from '../../lib/transforms/simulate/policies.js'
 import { scratch, shell } from '../support/commands.js'
 
@@ -61,6 +63,47 @@ describe('hf-simulate', () => {
     const folder = scratch()
     const line = `cd ${folder} && hf-simulate --policy segregated --classes 16,64,128 -o x.ndjson.gz && hf-verify x.ndjson.gz`
     expect((await shell(line, TRACE)).stdout.toString()).toBe('4 events, no faults\n')
+  })
+
+  test('writes a page', async () => {
+    const folder = scratch()
+    const page = (path: string) => readFileSync(join(folder, path), 'utf8')
+    const line = (flags: string) => shell(`cd ${folder} && hf-simulate ${flags}`, TRACE)
+    expect(await line('--compare bump --compare ideal -o x.html')).toMatchObject({ code: 0, stderr: '' })
+    const policy = /http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-[^']*'; /
+    expect(page('x.html')).toMatch(policy)
+    expect(page('x.html')).toMatch(/<td>4<\/td>|<bdi>bump<\/bdi>/)
+    const [, packed = ''] = /id="report-data">([^<]*)</.exec(page('x.html')) ?? []
+    const { traces, name } = JSON.parse(gunzipSync(Buffer.from(packed, 'base64')).toString()) as SimulationData
+    expect(name).toBe('standard input')
+    const { stdout } = await shell('hf-simulate --compare bump --compare ideal --json', TRACE)
+    expect(JSON.parse(JSON.stringify(traces.map(({ simulations }) => ({ simulations }))))).toEqual(
+      (JSON.parse(stdout.toString()) as { traces: unknown }).traces,
+    )
+    expect((await line('--policy best-fit --to html')).stdout.toString()).toMatch(policy)
+    expect(await line('--policy best-fit -o y.HTML.gz')).toMatchObject({ code: 0, stderr: '' })
+    expect(gunzipSync(readFileSync(join(folder, 'y.HTML.gz'))).toString()).toMatch(policy)
+  })
+
+  test('keeps the page of what could be read', async () => {
+    const folder = scratch()
+    const line = `cd ${folder} && hf-simulate --compare bump -o x.html; ls`
+    const { stdout, stderr } = await shell(line, `${TRACE}{"kind":"al`)
+    expect(stdout.toString()).toBe('x.html.partial\n')
+    expect(stderr).toMatch(/truncated/)
+    expect(readFileSync(join(folder, 'x.html.partial'), 'utf8')).toContain('The trace is truncated')
+    const none = await shell(`cd ${scratch()} && hf-simulate --compare bump -o x.html; ls`, 'nothing')
+    expect(none.stdout.toString()).toBe('')
+  })
+
+  test.each([
+    ['--compare all -o x.hatf', /--output needs --policy.*FILE\.html/],
+    ['--compare all --json -o x.html', /--json is not for a page/],
+    ['--policy bump --strict --to html', /--strict is not for a page/],
+  ])('refuses %s', async (flags, message) => {
+    const { code, stderr } = await shell(`cd ${scratch()} && hf-simulate ${flags}`, TRACE)
+    expect(code).toBe(2)
+    expect(stderr).toMatch(message)
   })
 
   test('shows the figures of what could be read', async () => {

@@ -1,13 +1,16 @@
+import { statSync } from 'node:fs'
+import { basename } from 'node:path'
 import { CLASS_RULES, POLICIES, type PolicyName, type SimulateOptions } from '../../transforms/simulate/policies.js'
 import { Simulator } from '../../transforms/simulate/simulator.js'
-import { statSync } from 'node:fs'
 import type { LifetimePredictor } from '../../transforms/simulate/lifetimes/predictor.js'
 import { byteCount } from '../byte-count.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
+import { PAGE } from '../defaults.js'
 import { inputOperand, traceInput } from '../input.js'
 import { trainOn } from '../lifetime-training.js'
+import { version } from '../main.js'
 import { outputFormat } from '../output-format.js'
-import { refuseSameFile, writeText } from '../output.js'
+import { outputOf, refuseSameFile, writePieces, writeText, type Output } from '../output.js'
 import { runJob, runTrace } from '../pipeline.js'
 import { SimulationReport } from '../report/simulation.js'
 
@@ -20,6 +23,10 @@ const OF_COMPARED: ReadonlySet<string> = new Set(['policy', 'predict', 'general'
 const TRACE = ['output', 'to', 'arrow'] as const
 /** The flags that a trace as output has besides. */
 const OF_TRACE = ['gzip', 'zstd', 'strict'] as const
+/** The flags that a page has no use for. */
+const NOT_OF_PAGE = ['json', 'strict'] as const
+/** The names of files that are pages. */
+const PAGE_NAME = /[^/]\.html?(\.(gz|zst))?$/i
 
 /** Runs `hf-simulate`. @throws UsageError */
 export async function runSimulate(args: Arguments): Promise<void> {
@@ -28,11 +35,17 @@ export async function runSimulate(args: Arguments): Promise<void> {
   const target = TRACE.find((flag) => args.has(flag))
   if (policy === undefined && compared.length === 0) throw new UsageError('--policy or --compare is needed')
   if (policy !== undefined && compared.length > 0) throw new UsageError('--policy and --compare cannot be combined')
-  if (target !== undefined) return simulateTrace(args, policy, target)
-  const unused = OF_TRACE.find((flag) => args.has(flag))
-  if (unused !== undefined) throw new UsageError(`--${unused} needs -o, --to or --arrow: the output is a trace then`)
+  const isPage = wantsPage(args)
+  if (target !== undefined && !isPage) return simulateTrace(args, policy, target)
+  const unused = (isPage ? NOT_OF_PAGE : OF_TRACE).find((flag) => args.has(flag))
+  if (unused !== undefined)
+    throw new UsageError(
+      isPage ? `--${unused} is not for a page` : `--${unused} needs -o, --to or --arrow: the output is a trace then`,
+    )
   const input = inputOperand(args)
-  refuseSameFile(input, '-')
+  // A page on a terminal is of no use.
+  const output = isPage ? outputOf(args, [input], true) : undefined
+  if (output === undefined) refuseSameFile(input, '-')
   const predict = await predictorOf(args, input, compared.includes('all'))
   const simulators =
     policy === undefined ? comparedSimulators(args, compared, predict) : [simulatorOf(args, policy, true, predict)]
@@ -46,15 +59,45 @@ export async function runSimulate(args: Arguments): Promise<void> {
     failure = { error }
   }
   // Events before a fault count nevertheless.
+  if (output !== undefined) return writePage(output, input, report, failure)
   const text = report.text()
   if (text !== '') await writeText('-', text)
   if (failure !== undefined) throw failure.error
 }
 
+/** Whether the output is a page: `--to html`, or the name says it. */
+function wantsPage(args: Arguments): boolean {
+  if (args.has('arrow') || args.has('to')) return args.value('to') === PAGE && !args.has('arrow')
+  return PAGE_NAME.test(args.value('output') ?? '')
+}
+
+/** Writes the figures as a page; after a fault, those of the events before it. */
+async function writePage(
+  output: Output,
+  input: string,
+  report: SimulationReport,
+  failure: { error: unknown } | undefined,
+): Promise<void> {
+  const { simulationPieces } = await import('../../streams/simulation-page.js')
+  const traces = report.traces()
+  const notes =
+    failure === undefined ? [] : ['The trace is truncated: these are the figures of the part that was read.']
+  const name = input === '-' ? 'standard input' : basename(input)
+  const generator = `heapflow ${version()}`
+  const pieces = function* () {
+    if (traces.length > 0 || failure === undefined)
+      yield* simulationPieces({ version: 1, name, generator, notes, traces })
+    if (failure !== undefined) throw failure.error
+  }
+  await writePieces(output, pieces())
+}
+
 /** Writes the trace with its simulated addresses. */
 async function simulateTrace(args: Arguments, policy: PolicyName | undefined, target: string): Promise<void> {
   if (policy === undefined)
-    throw new UsageError(`--${target} needs --policy: the trace has the addresses of one policy`)
+    throw new UsageError(
+      `--${target} needs --policy: the trace has the addresses of one policy; --compare writes a page to FILE.html`,
+    )
   if (policy === 'ideal') throw new UsageError(`--${target}: ideal moves blocks at each event, so it has no addresses`)
   if (args.has('json')) throw new UsageError(`--json and --${target} cannot be combined: --json is for the figures`)
   const to = await outputFormat(args, args.value('output') ?? '-')

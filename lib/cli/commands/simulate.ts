@@ -7,8 +7,10 @@ import {
   LIST_ORDERS,
   POLICIES,
 } from '../../transforms/simulate/policies.js'
+import { targets } from '../../exports/targets.js'
 import type { Command } from '../command.js'
-import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
+import { PAGE } from '../defaults.js'
+import { ARROW_FLAG, OUTPUT_FLAGS, STRICT_FLAG } from '../flags.js'
 
 const POLICY = 'Options of the policy'
 const ARENAS_GROUP = 'Arenas for short-lived blocks'
@@ -22,7 +24,8 @@ export const simulate: Command = {
     'The policies, their options and the figures: docs/allocators.md.\n' +
     'Without -o, --to and --arrow the output is figures of the heap: its size, internal and external fragmentation, ' +
     'and the lengths of searches. With one of them it is the trace with the simulated addresses, which every other ' +
-    'command reads. The policy ideal has no addresses.\n' +
+    'command reads. The policy ideal has no addresses. A name that ends in .html, or --to html, makes it a page for the ' +
+    'browser, of one policy or of those that are compared: the table, and heap, pages and blocks over time.\n' +
     'Each process has a heap of its own; ptmalloc is simulated for one process. Frees of blocks that are not live ' +
     'are counted, and lose their address. ' +
     'A block whose address is allocated again is freed before.\n' +
@@ -129,11 +132,21 @@ export const simulate: Command = {
       group: ARENAS_GROUP,
     },
     ...OUTPUT_FLAGS,
-    ...TO_FLAGS,
+    {
+      name: 'to',
+      value: 'FORMAT',
+      help: 'Write the trace in this format, or html: a page for the browser with the figures and their curves',
+      get values() {
+        return [...targets().map(({ name }) => name), PAGE]
+      },
+      instead: { metatf: 'a format that a DTD defines is written by metatf-encode --dtd FILE' },
+    },
+    ARROW_FLAG,
     STRICT_FLAG,
   ],
   examples: [
     { command: 'hf-simulate --compare all app.mtrc', means: 'which policy needs how much memory' },
+    { command: 'hf-simulate --compare all app.mtrc -o heaps.html', means: 'the same as a page, with curves over time' },
     { command: 'hf-simulate --policy best-fit --json app.mtrc', means: 'all figures of one policy' },
     {
       command: 'hf-simulate --policy segregated --classes 16,32,48,64,128 app.mtrc -o classes.mtrc',

@@ -1,12 +1,18 @@
 import type { EventBatch } from '../../event/batch.js'
 import type { Stage } from '../../event/stage.js'
+import {
+  COMPARED,
+  figuresOf,
+  optionsOf,
+  policyTitle,
+  wasteOf,
+  type SimulatedTrace,
+} from '../../exports/simulation/data.js'
 import type { HeapMoment, PredictionFigures, SimulationResult } from '../../transforms/simulate/result.js'
 import type { Simulator } from '../../transforms/simulate/simulator.js'
 import { grouped, pairLines, rounded, tableLines } from './columns.js'
 
 const NONE = '-'
-/** What a policy with arenas is called in the table. */
-const PREDICTED = 'bump, predicted'
 
 /** Simulates policies side by side, and reports their figures. */
 export class SimulationReport implements Stage<EventBatch, Uint8Array> {
@@ -58,38 +64,32 @@ export class SimulationReport implements Stage<EventBatch, Uint8Array> {
     for (const simulator of this.simulators) simulator.dispose()
   }
 
+  /** The figures of the events so far, by trace; none if there was no trace. */
+  traces(): SimulatedTrace[] {
+    const without = [...this.without].map(({ settings }) => settings.policy)
+    return this.byTrace().map((results) => ({ simulations: results.map(figuresOf), without }))
+  }
+
   /** The report of the events so far; empty if there was no trace. */
   text(): string {
-    const results = this.simulators.map((simulator) => (this.without.has(simulator) ? [] : simulator.results()))
-    const traces = Math.max(0, ...results.map(({ length }) => length))
-    const without = [...this.without].map(({ settings }) => settings.policy)
-    if (traces === 0) return this.isJson ? '{"traces":[]}\n' : ''
-    const byTrace = Array.from({ length: traces }, (_, i) => results.flatMap((list) => list[i] ?? []))
+    const byTrace = this.byTrace()
     if (this.isJson)
-      return `${JSON.stringify({ traces: byTrace.map((simulations) => ({ simulations: simulations.map(plain) })) })}\n`
+      return `${JSON.stringify({ traces: byTrace.map((results) => ({ simulations: results.map(figuresOf) })) })}\n`
+    const without = [...this.without].map(({ settings }) => settings.policy)
     return byTrace
       .map((list, i) => {
-        const heading = traces === 1 ? [] : [`trace ${i + 1}`, '']
+        const heading = byTrace.length === 1 ? [] : [`trace ${i + 1}`, '']
         const isOne = this.simulators.length === 1 || this.isAgainst
         const [first, second] = list as [SimulationResult, SimulationResult?]
         return [...heading, ...(isOne ? single(first, second) : compared(list, without)), ''].join('\n')
       })
       .join('\n')
   }
-}
 
-/** The result with the parts of each moment that fragmentation is. */
-function plain(result: SimulationResult): object {
-  const whole = (moment: HeapMoment | null) => (moment === null ? null : { ...moment, ...wasteOf(moment) })
-  const { mostLive, largestHeap, mostPages } = result
-  return { ...result, mostLive: whole(mostLive), largestHeap: whole(largestHeap), mostPages: whole(mostPages) }
-}
-
-/** Internal fragmentation: the part of the granted bytes that was not requested. External: of the heap, not granted. */
-function wasteOf({ requested, granted, heap }: HeapMoment): { internal: number | null; external: number | null } {
-  return {
-    internal: granted === 0 ? null : 1 - requested / granted,
-    external: heap === 0 ? null : 1 - granted / heap,
+  private byTrace(): SimulationResult[][] {
+    const results = this.simulators.map((simulator) => (this.without.has(simulator) ? [] : simulator.results()))
+    const traces = Math.max(0, ...results.map(({ length }) => length))
+    return Array.from({ length: traces }, (_, i) => results.flatMap((list) => list[i] ?? []))
   }
 }
 
@@ -190,55 +190,17 @@ function predictionLines({ settings, prediction, largestHeap }: SimulationResult
   return [...lines, '']
 }
 
-/** `best-fit, header 8, alignment 16, ...` */
-function optionsOf({ settings }: SimulationResult): string {
-  const { policy, list, coalescing, header, alignment, smallest, page, trim, classes, glibc, prediction } = settings
-  if (policy === 'ideal') return policy
-  return [
-    policy,
-    ...(prediction === null
-      ? []
-      : [
-          `${prediction.arenas} arenas of ${prediction.arenaSize}`,
-          `sites are ${prediction.frames === null ? 'whole stacks' : `${prediction.frames} frames`}`,
-          `other blocks in ${prediction.general}`,
-        ]),
-    ...(glibc === null ? [] : [`glibc ${glibc}`]),
-    ...(list === null ? [] : [`list by ${list}`]),
-    ...(coalescing === null ? [] : [`${coalescing} coalescing`]),
-    `header ${header}`,
-    `alignment ${alignment}`,
-    `smallest ${smallest}`,
-    `page ${page}`,
-    ...(trim === null ? [] : [`trim ${trim}`]),
-    ...(classes === null ? [] : [`${classes.length} classes from ${classes[0]} to ${classes.at(-1) as number}`]),
-  ].join(', ')
-}
-
 /** One line for each policy. @param without the policies that cannot be simulated for this trace */
 function compared(results: readonly SimulationResult[], without: readonly string[]): string[] {
-  const heads = [
-    ' policy',
-    'largest heap',
-    'most pages',
-    'average',
-    'most live',
-    'heap largest',
-    'maxima',
-    'internal',
-    'external',
-    'search',
-  ]
-  const rows = results.map(({ settings, largestHeap, mostPages, fragmentation, searches }) => {
-    const { average, atMostLive, atLargestHeap, ofMaxima } = fragmentation
-    const waste = largestHeap === null ? { internal: null, external: null } : wasteOf(largestHeap)
-    return [
-      settings.prediction === null ? settings.policy : PREDICTED,
-      largestHeap === null ? NONE : grouped(largestHeap.heap),
-      mostPages === null ? NONE : grouped(mostPages.pages),
-      ...[average, atMostLive, atLargestHeap, ofMaxima, waste.internal, waste.external].map(percent),
-      searches === null ? NONE : rounded(searches.mean),
-    ]
+  const heads = [' policy', ...COMPARED.map(({ title }) => title)]
+  const rows = results.map((result) => {
+    const figures = figuresOf(result)
+    const cells = COMPARED.map(({ unit, of }) => {
+      const value = of(figures)
+      if (value === null) return NONE
+      return unit === 'bytes' ? grouped(value) : unit === 'part' ? percent(value) : rounded(value)
+    })
+    return [policyTitle(result), ...cells]
   })
   for (const policy of without) rows.push([policy, ...heads.slice(1).map(() => NONE)])
   const live = results[0]?.mostLive

@@ -3,13 +3,8 @@ import { REPORT_LIMITS } from '../../transforms/report/report.js'
 import type { ReportData } from '../../transforms/report/result.js'
 import { escaped, shortened } from './html.js'
 import { staticTables } from './tables.js'
+import { MAX_PAGE_BYTES, packed, partsOf } from './template.js'
 import { TRACE_NOTE } from './trace-note.js'
-
-/** A page has no more bytes, besides those of a trace in it. */
-export const MAX_PAGE_BYTES = 5_000_000
-
-/** The markers in the template for title, tables and data, each present once. */
-const MARKERS = ['<!--heapflow:title-->', '<!--heapflow:tables-->', '<!--heapflow:data-->'] as const
 
 /** The options for a report's page. */
 export interface PageOptions extends Omit<ReportDataOptions, 'limits'> {
@@ -47,18 +42,6 @@ export function* reportPage(report: Report, options: PageOptions): Generator<Uin
   yield end
 }
 
-/** The template before, between and after the markers. */
-function partsOf(template: string): string[] {
-  let rest = template
-  const parts = MARKERS.map((marker) => {
-    const pieces = rest.split(marker)
-    if (pieces.length !== 2) throw new Error(`the page of reports does not have one ${marker} in its place`)
-    rest = pieces[1]
-    return pieces[0]
-  })
-  return [...parts, rest]
-}
-
 /** The page up to the end of the data. @param hasTrace whether the trace follows */
 function fill(parts: readonly string[], data: ReportData, gzip: PageOptions['gzip'], hasTrace: boolean): Uint8Array[] {
   const title = `${escaped(shortened(data.name))} - heapflow report`
@@ -67,47 +50,4 @@ function fill(parts: readonly string[], data: ReportData, gzip: PageOptions['gzi
     encoder.encode(`${parts[0]}${title}${parts[1]}${tables}${parts[2]}`),
     ...packed('report-data', [gzip(encoder.encode(JSON.stringify(data)))]),
   ]
-}
-
-/** An element that has bytes, in pieces. */
-function* packed(id: string, chunks: Iterable<Uint8Array>): Generator<Uint8Array> {
-  yield encoder.encode(`<script type="application/octet-stream" id="${id}">`)
-  yield* base64(chunks)
-  yield encoder.encode('</script>')
-}
-
-/** The number of bytes that a piece of base64 stands for: a multiple of 3. */
-const PIECE = 49_152
-const DIGITS = encoder.encode('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/')
-const PADDING = '='.charCodeAt(0)
-
-/** Bytes as base64, in pieces. Strings in between would take several times the memory. */
-function* base64(chunks: Iterable<Uint8Array>): Generator<Uint8Array> {
-  const piece = new Uint8Array(PIECE)
-  let filled = 0
-  for (const chunk of chunks) {
-    for (let at = 0; at < chunk.length;) {
-      const part = chunk.subarray(at, at + PIECE - filled)
-      piece.set(part, filled)
-      at += part.length
-      filled += part.length
-      if (filled < PIECE) break
-      yield digitsOf(piece, filled)
-      filled = 0
-    }
-  }
-  if (filled > 0) yield digitsOf(piece, filled)
-}
-
-/** The first `count` bytes as base64, with padding. */
-function digitsOf(bytes: Uint8Array, count: number): Uint8Array {
-  const digits = new Uint8Array(4 * Math.ceil(count / 3))
-  let to = 0
-  bytes.fill(0, count)
-  for (let i = 0; i < count; i += 3) {
-    const bits = (bytes[i] << 16) | (bytes[i + 1] << 8) | bytes[i + 2]
-    for (let shift = 18; shift >= 0; shift -= 6) digits[to++] = DIGITS[(bits >> shift) & 63]
-  }
-  digits.fill(PADDING, to - ((3 - (count % 3)) % 3))
-  return digits
 }

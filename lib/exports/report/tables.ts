@@ -3,15 +3,11 @@ import { OwnFrames } from '../../names/own-frames.js'
 import { rowLabels } from '../../names/row-labels.js'
 import type { Integer, ReportData, StackFrames } from '../../transforms/report/result.js'
 import { escaped, shortened } from './html.js'
+import { list, ROWS, table, type Cell, type Column } from './html-table.js'
 
-/** The number of rows of each view. */
-const ROWS = 20
 /** A stack is shown by its innermost frames. */
 const FRAMES = 4
 const MORE = -1
-
-type Cell = Integer | null | undefined
-type Column = readonly [title: string, cells: readonly Cell[]]
 
 /** The first rows of each view as HTML tables, for readers without JavaScript. */
 export function* staticTables(data: ReportData): Generator<string> {
@@ -193,28 +189,4 @@ function problemStacks(data: ReportData): string[] {
   const texts = stackTexts(data, [...stacks.values()])
   const named = new Map([...stacks].map(([key, stack], n) => [key, stack.length === 0 ? '' : texts[n]]))
   return data.problems.stack.map((stack) => named.get(stack.join()) ?? '')
-}
-
-function list(title: string, rows: readonly (readonly [string, Cell])[]): string {
-  const body = rows.map(([name, value]) => `<tr><th scope="row">${escaped(name)}</th>${cell(value)}</tr>\n`)
-  return `<h2>${escaped(title)}</h2>\n<table>\n${body.join('')}</table>\n`
-}
-
-/** @param most the maximum number of rows */
-function table(title: string, columns: readonly Column[], most = ROWS): string {
-  const length = columns[0]?.[1].length ?? 0
-  if (length === 0) return ''
-  const rows = Array.from({ length: Math.min(length, most) }, (_, row) => {
-    return `<tr>${columns.map(([, cells]) => cell(cells[row])).join('')}</tr>\n`
-  })
-  const more = length > most ? `<p>${length - most} more rows.</p>\n` : ''
-  const head = columns.map(([name]) => `<th scope="col">${escaped(name)}</th>`).join('')
-  return `<h2>${escaped(title)}</h2>\n<table>\n<thead><tr>${head}</tr></thead>\n${rows.join('')}</table>\n${more}`
-}
-
-/** Names may be written from right to left, or change the direction of the text after them. */
-function cell(value: Cell): string {
-  if (typeof value === 'number') return `<td>${value}</td>`
-  const text = escaped(shortened(value ?? '', 1000))
-  return /^-?\d*$/.test(text) ? `<td>${text}</td>` : `<td><bdi>${text}</bdi></td>`
 }
