@@ -38,6 +38,9 @@ export type LabelByKey = (keys: BlockKeys, labels: Uint32Array, from: number, to
  * label if their block has none, as do frees of NULL, and a realloc whose own label is the first of its block gets
  * `BEGINS_HERE` with it. The end of a process that ends blocks with a label gets that of one of them.
  *
+ * With `further`, the end of a process that ends blocks with labels has all of these: the least one as its own, and the
+ * others there.
+ *
  * Memory grows with the number of live blocks that have a label, or come of a realloc or of a kernel's function: 35 to
  * 140 bytes for each of the most there were at a time.
  */
@@ -53,8 +56,15 @@ export class Lifetimes {
   private allocatedLo = 0
   private allocatedHi = 0
 
-  /** @param keepsWhole whether frees and reallocs of blocks without a label lose their own; labels are below 2^31 */
-  constructor(private readonly keepsWhole = false) {}
+  /**
+   * @param keepsWhole whether frees and reallocs of blocks without a label lose their own; labels are below 2^31
+   * @param further is filled by each `follow` with the other labels of ends of processes: an event of the batch and a
+   * label in turn, in the order of the events
+   */
+  constructor(
+    private readonly keepsWhole = false,
+    private readonly further?: number[],
+  ) {}
 
   /** How many blocks are followed: those live that have a label, and some others. */
   get size(): number {
@@ -75,7 +85,8 @@ export class Lifetimes {
    */
   follow(batch: EventBatch, labels: Uint32Array, labelByKey?: LabelByKey): void {
     if (batch.header !== this.header) this.begin(batch.header)
-    const { liveSet } = this
+    const { liveSet, further } = this
+    if (further !== undefined) further.length = 0
     let unclear: SpacesError | undefined
     for (let from = 0; from < batch.count && unclear === undefined; from += BATCH_EVENTS) {
       let to = Math.min(from + BATCH_EVENTS, batch.count)
@@ -121,7 +132,9 @@ export class Lifetimes {
         if (keepsWhole && kind === FREE) labels[i] = 0
         if (kind !== PROCESS_END) continue
         // The end of a process is the end of all of its blocks.
+        const first = left
         for (; gone[left] === row; left += 2) if (keepsWhole && labels[i] === 0) labels[i] = words[gone[left + 1]]
+        if (this.further !== undefined && left > first) this.spread(labels, i, first, left)
         continue
       }
       const block = ended[row]
@@ -170,5 +183,16 @@ export class Lifetimes {
     this.freedLabel = freedLabel
     this.allocatedLo = allocatedLo
     this.allocatedHi = allocatedHi
+  }
+
+  /** Gives the end of a process the labels of the blocks that it ends: those of `gone` from `first` to before `end`. */
+  private spread(labels: Uint32Array, event: number, first: number, end: number): void {
+    const { gone, words } = this.liveSet
+    const found = new Set<number>()
+    for (let at = first; at < end; at += 2) if (words[gone[at + 1]] !== 0) found.add(words[gone[at + 1]])
+    const [own, ...others] = [...found].sort((a, b) => a - b)
+    if (own === undefined) return
+    labels[event] = own
+    for (const label of others) this.further?.push(event, label)
   }
 }

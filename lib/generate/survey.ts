@@ -30,7 +30,7 @@ const HAS_THREAD = FieldBit.thread
 const HAS_TIME = FieldBit.time
 const HAS_SIZE = FieldBit.size
 const HAS_ALIGNMENT = FieldBit.alignment
-const { realloc: REALLOC } = Kind
+const { realloc: REALLOC, 'process-end': PROCESS_END } = Kind
 
 /** The allocations of a phase, at first. */
 const PHASE = 64
@@ -48,7 +48,8 @@ const NO_IDENTITY =
 
 /**
  * Makes the model of a trace: counts its blocks by phase, thread, site, function, size, lifetime and ending. Of several
- * traces in a stream, the events follow each other as those of one.
+ * traces in a stream, the events follow each other as those of one. A model has one process: what lives when a process
+ * ends is freed then, and stays if nothing is allocated after that.
  *
  * When there are more than 131,072 rows, or 1,024 phases, phases become twice as long, then lifetimes less exact, and
  * at last threads and sites are given up. So memory grows with the live blocks only: 16 bytes for each, and what
@@ -72,6 +73,8 @@ export class TraceSurvey {
   /** By live block: when it began, and its kind. */
   private births = new Float64Array(64)
   private kind = new Int32Array(64)
+  /** The blocks of processes that ended after the last allocation: when each began, and its kind. */
+  private gone: number[] = []
   private header: TraceHeader | undefined
 
   /** Takes the next events. @throws RangeError for a trace without identity of blocks */
@@ -124,6 +127,7 @@ export class TraceSurvey {
       if (birth > 0) this.note(birth, this.kind[block], 0, Ending.stays)
     }
     this.births.fill(0)
+    this.leave(Ending.stays)
     this.live.clear()
   }
 
@@ -131,12 +135,14 @@ export class TraceSurvey {
     const { live } = this
     live.follow(batch, from, to)
     if ((batch.columns & HAS_SITE) !== 0) this.sites.begin(batch)
-    const { effects, ended, begun } = live
+    const { effects, ended, begun, gone } = live
     const { kind, mask } = batch
+    let left = 0
     for (let row = 0; row < to - from; row++) {
       const effect = effects[row]
-      if ((effect & (BEGAN | ENDED)) === 0) continue
       const i = from + row
+      if (kind[i] === PROCESS_END) for (; gone[left] === row; left += 2) this.part(gone[left + 1])
+      if ((effect & (BEGAN | ENDED)) === 0) continue
       if ((mask[i] & HAS_TIME) !== 0) this.see(batch, i)
       const thread = this.thread(batch, i)
       const old = ended[row]
@@ -179,7 +185,26 @@ export class TraceSurvey {
     return this.kinds.kind(thread, site, api, lo, hi, isPower ? alignment : 0)
   }
 
+  /** The process of a block has ended. */
+  private part(block: number): void {
+    const birth = this.births[block] ?? 0
+    if (birth === 0) return
+    this.births[block] = 0
+    this.gone.push(birth, this.kind[block])
+  }
+
+  /** Notes the blocks of processes that have ended. */
+  private leave(ending: typeof Ending.stays | typeof Ending.free): void {
+    const { gone } = this
+    for (let at = 0; at < gone.length; at += 2) {
+      const lifetime = ending === Ending.stays ? 0 : codeOf(this.allocations - gone[at], this.lifetimeBits)
+      this.note(gone[at], gone[at + 1], lifetime, ending)
+    }
+    this.gone = []
+  }
+
   private start(block: number, kind: number): void {
+    if (this.gone.length > 0) this.leave(Ending.free)
     if (this.allocations === this.starts.length * this.phaseLength) this.starts.push(this.time)
     while (block >= this.births.length) {
       this.births = grown(this.births, 2 * this.births.length)

@@ -1,12 +1,14 @@
 import { HI, LO, WORD } from '../bytes/u64.js'
 import { EventBatch } from '../event/batch.js'
 import { malformed } from '../event/error.js'
-import { FieldBit } from '../event/fields.js'
+import { ALL_FIELDS, FieldBit, Kind } from '../event/fields.js'
 import { withMarks, type TraceHeader } from '../event/header.js'
 import { KWayMerger } from '../order/k-way-merge.js'
 import { NumberKeys } from '../order/number-keys.js'
+import { selectRows } from '../kernel/select.js'
 
 const HAS_SEQUENCE = FieldBit.sequence
+const PROCESS_END = Kind['process-end']
 
 /**
  * Whether traces are parts of one trace that was split.
@@ -38,7 +40,8 @@ export function dropField(batch: EventBatch, has: number): number {
 
 /**
  * Merges numbered parts of a trace (see `TracePart`) into the trace that was split, exactly as it was: its headers, all
- * events in their order, and without the numbers. It is fed like `Merger`.
+ * events in their order, and without the numbers. The end of a process, which may be in several parts, is one event
+ * again. It is fed like `Merger`.
  *
  * Memory: for each input one batch.
  */
@@ -96,9 +99,10 @@ export class PartMerger {
       const batch = interleaver.next(header)
       if (batch !== null) {
         this.isEmpty = false
-        this.check(batch, interleaver.keys)
-        dropField(batch, HAS_SEQUENCE)
-        return batch
+        const merged = this.check(batch, interleaver.keys)
+        dropField(merged, HAS_SEQUENCE)
+        if (merged.count > 0) return merged
+        continue
       }
       if (interleaver.wants() >= 0) return null
       this.interleaver = undefined
@@ -138,12 +142,18 @@ export class PartMerger {
     if (ended || queue.length > 0) interleaver.end(input)
   }
 
-  /** Detects missing and repeated numbers. */
-  private check({ mask, count, header }: EventBatch, keys: Uint32Array): void {
+  /** Detects missing and repeated numbers. @returns the batch, or what is left of it without repeated ends of processes */
+  private check(batch: EventBatch, keys: Uint32Array): EventBatch {
+    const { kind, mask, count, header } = batch
     let { last } = this
+    const repeated = new Set<number>()
     for (let i = 0; i < count; i++) {
       const number = keys[2 * i + HI] * WORD + keys[2 * i + LO]
       if ((mask[i] & HAS_SEQUENCE) === 0) continue
+      if (number === last && kind[i] === PROCESS_END) {
+        repeated.add(i)
+        continue
+      }
       if (number === last) {
         throw malformed(`event ${number} of the trace that was split comes twice: give each part once`, {
           format: header.format,
@@ -163,7 +173,10 @@ export class PartMerger {
       last = number
     }
     this.last = last
-    this.events += count
+    this.events += count - repeated.size
+    if (repeated.size === 0) return batch
+    const rows = Int32Array.from({ length: count }, (_, row) => row).filter((row) => !repeated.has(row))
+    return selectRows(batch, rows, rows.length, ALL_FIELDS, header)
   }
 
   private finish(): void {

@@ -17,7 +17,8 @@ export interface PartitionOptions {
   readonly shards?: number
   /**
    * Put the later reallocs and the free of a block into the part of its allocation (see `Lifetimes`), regardless of
-   * their own keys. Memory grows with the number of live blocks. Default false, except shards, which always do this.
+   * their own keys. The end of a process goes into each part that has blocks which it ends. Memory grows with the
+   * number of live blocks. Default false, except shards, which always do this.
    */
   readonly lifetimes?: boolean
   /**
@@ -77,6 +78,8 @@ export class Partitioner {
   /** The key of the last event. */
   private lastKey = NONE
   private labels = new Uint32Array(0)
+  /** What else goes into further parts: an event of the batch and a label in turn, in the order of the events. */
+  private readonly further: number[] = []
   /** Per label, the number of its events in the batch, and then the position of the next one in `rows`. */
   private ends = new Uint32Array(16)
 
@@ -90,7 +93,7 @@ export class Partitioner {
     }
     this.by = by
     this.shards = shards
-    this.lifetimes = lifetimes || by === 'shard' ? new Lifetimes() : undefined
+    this.lifetimes = lifetimes || by === 'shard' ? new Lifetimes(false, this.further) : undefined
     this.labelOfCode = new Uint32Array(by === 'shard' ? shards : 256)
     this.headers = new PartHeaders(this.lifetimes !== undefined || by === 'process', number)
     this.missing = new MissingFields(by === 'kind' || by === 'shard' ? 0 : FieldBit[FIELD_OF[by]])
@@ -141,15 +144,19 @@ export class Partitioner {
     for (const empty of this.headers.takeEmpty()) yield { key: this.lastKey, batch: empty }
   }
 
-  /** The rows of each label, of the first `count`, by a counting sort, which keeps their order. */
+  /** The rows of each label, of the first `count` events, by a counting sort, which keeps their order. */
   private *gather(batch: EventBatch, labels: Uint32Array, count: number): Generator<Part> {
     if (this.ends.length <= this.keys.length) this.ends = new Uint32Array(this.keys.length * 2)
-    const { ends } = this
+    const { ends, further } = this
     const present: number[] = []
-    for (let i = 0; i < count; i++) {
-      const label = labels[i]
+    const countOne = (label: number): void => {
       if (ends[label] === 0) present.push(label)
       ends[label] = ends[label] + 1
+    }
+    let next = 0
+    for (let i = 0; i < count; i++) {
+      countOne(labels[i])
+      for (; further[next] === i; next += 2) countOne(further[next + 1])
     }
     let start = 0
     for (const label of present) {
@@ -157,12 +164,16 @@ export class Partitioner {
       ends[label] = start
       start += n
     }
-    const rows = new Int32Array(count)
-    for (let i = 0; i < count; i++) {
-      const label = labels[i]
+    const rows = new Int32Array(start)
+    const put = (label: number, row: number): void => {
       const end = ends[label]
-      rows[end] = i
+      rows[end] = row
       ends[label] = end + 1
+    }
+    next = 0
+    for (let i = 0; i < count; i++) {
+      put(labels[i], i)
+      for (; further[next] === i; next += 2) put(further[next + 1], i)
     }
     const stops = present.map((label) => ends[label])
     for (const label of present) ends[label] = 0
