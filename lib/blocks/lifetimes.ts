@@ -190,7 +190,7 @@ export class Lifetimes {
     const { gone, words } = this.liveSet
     const found = new Set<number>()
     for (let at = first; at < end; at += 2) if (words[gone[at + 1]] !== 0) found.add(words[gone[at + 1]])
-    const [own, ...others] = [...found].sort((a, b) => a - b)
+    const [own, ...others] = [...found].toSorted((a, b) => a - b)
     if (own === undefined) return
     labels[event] = own
     for (const label of others) this.further?.push(event, label)

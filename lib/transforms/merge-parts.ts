@@ -142,7 +142,7 @@ export class PartMerger {
     if (ended || queue.length > 0) interleaver.end(input)
   }
 
-  /** Detects missing and repeated numbers. @returns the batch, or what is left of it without repeated ends of processes */
+  /** Detects missing and repeated numbers. @returns the batch without repeated ends of processes */
   private check(batch: EventBatch, keys: Uint32Array): EventBatch {
     const { kind, mask, count, header } = batch
     let { last } = this
