@@ -42,6 +42,9 @@ OWN_BYTES int memcmp(const void *a, const void *b, size_t n) {
   return 0;
 }
 
+/* Compilers may call it instead, where only equality is asked for. */
+OWN_BYTES int bcmp(const void *a, const void *b, size_t n) { return memcmp(a, b, n); }
+
 OWN_BYTES size_t strlen(const char *text) {
   size_t n = 0;
   for (; text[n] != 0; n++) IS_LOOP;

@@ -27,6 +27,10 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+/* Older headers do not have it. */
+#ifndef MFD_CLOEXEC
+#define MFD_CLOEXEC 1u
+#endif
 #include "processes.h"
 #if defined(__x86_64__)
 #include "attach.h"
@@ -99,7 +103,7 @@ static void set_up(struct control *page) {
 static int share_memory(const char *path) {
   char made[4096];
   if (is_beside && (size_t)snprintf(made, sizeof made, "%s.new", path) >= sizeof made) return 0;
-  memory_fd = is_beside ? make_file(path, made) : memfd_create("heapflow", MFD_CLOEXEC);
+  memory_fd = is_beside ? make_file(path, made) : (int)syscall(SYS_memfd_create, "heapflow", MFD_CLOEXEC);
   if (memory_fd < 0 || ftruncate(memory_fd, (off_t)(CONTROL_BYTES + REGIONS * REGION_BYTES)) < 0) return 0;
   control = mmap(NULL, CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, memory_fd, 0);
   if (control == MAP_FAILED) return 0;

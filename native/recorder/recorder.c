@@ -2,9 +2,10 @@
  * A library to preload that records the calls of the allocator. It never allocates from the heap that it records: its
  * own memory is mapped, far from the places where the system puts the program's. Each thread writes to a ring of its
  * own in a memory file, which the reader (reader.c) drains, so that whatever ends the program, no completed event is
- * lost. x86-64, glibc 2.35 or later.
+ * lost. x86-64, glibc 2.17 or later.
  */
 #define _GNU_SOURCE
+#include <gnu/libc-version.h>
 #include "stacks.h"
 #include "threads.h"
 #include "usable.h"
@@ -100,13 +101,21 @@ EXPORT void *calloc(size_t count, size_t size) { RECORD(R_CALLOC, __libc_calloc(
 EXPORT void *memalign(size_t alignment, size_t size) {
   RECORD(R_ALIGNED, __libc_memalign(alignment, size), size, alignment);
 }
+
+/* The version of glibc here, after "2.". */
+static int glibc_version(void) {
+  static int version;
+  if (version != 0) return version;
+  int minor = 0;
+  for (const char *p = gnu_get_libc_version() + 2; *p >= '0' && *p <= '9'; p++) minor = minor * 10 + (*p - '0');
+  return version = minor;
+}
+
 EXPORT void *aligned_alloc(size_t alignment, size_t size) {
-#if __GLIBC_PREREQ(2, 38)
-  if (alignment == 0 || (alignment & (alignment - 1)) != 0) {
+  if ((alignment == 0 || (alignment & (alignment - 1)) != 0) && glibc_version() >= 38) {
     errno = EINVAL;
     return NULL;
   }
-#endif
   RECORD(R_ALIGNED, __libc_memalign(alignment, size), size, alignment);
 }
 EXPORT void *valloc(size_t size) { RECORD(R_ALIGNED, __libc_valloc(size), size, (uint64_t)getpagesize()); }
@@ -162,11 +171,41 @@ EXPORT void free(void *block) {
 
 EXPORT size_t malloc_usable_size(void *block) { return block == NULL ? 0 : usable_size(block); }
 
+typedef int close_function(void *handle);
+struct next_dlclose {
+  int is_after;
+  close_function *found;
+};
+
+/* Finds the function in the first module that has it after this library. */
+static int find_next_dlclose(struct dl_phdr_info *info, size_t size, void *to) {
+  struct next_dlclose *next = to;
+  struct object object = { .base = info->dlpi_addr };
+  uint64_t own = (uint64_t)(uintptr_t)&injected;
+  int is_own = 0;
+  (void)size;
+  for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+    const Elf64_Phdr *part = &info->dlpi_phdr[i];
+    uint64_t at = object.base + part->p_vaddr;
+    if (part->p_type == PT_LOAD && own >= at && own - at < part->p_memsz) is_own = 1;
+    else if (part->p_type == PT_DYNAMIC) object.dynamic = (const Elf64_Dyn *)at;
+  }
+  if (next->is_after) next->found = (close_function *)function_of(&object, "dlclose");
+  if (is_own) next->is_after = 1;
+  return next->found != NULL;
+}
+
 /* What was remembered of the code of an unloaded module must not be used for other code in its place. */
 EXPORT int dlclose(void *handle) {
-  static int (*next)(void *);
-  if (next == NULL && injected.is_injected) next = (int (*)(void *))(uintptr_t)injected.originals[HOOK_DLCLOSE];
-  if (next == NULL) *(void **)&next = dlsym(RTLD_NEXT, "dlclose");
+  static close_function *next;
+  if (next == NULL && injected.is_injected) next = (close_function *)(uintptr_t)injected.originals[HOOK_DLCLOSE];
+  if (next == NULL) {
+    /* dlsym is in a library before glibc 2.34, which this one does not need. */
+    struct next_dlclose search = { 0, NULL };
+    dl_iterate_phdr(find_next_dlclose, &search);
+    next = search.found;
+  }
+  if (next == NULL) return -1;
   int result = next(handle);
   __atomic_add_fetch(&generation, 1, __ATOMIC_SEQ_CST);
   struct thread *t = enter();

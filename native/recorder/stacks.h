@@ -4,17 +4,18 @@
 #ifndef HEAPFLOW_RECORDER_STACKS_H
 #define HEAPFLOW_RECORDER_STACKS_H
 
+#include "objects.h"
 #include "threads.h"
 
 /* ---- modules and rules ---- */
 
-static uint32_t build_id_of(const struct link_map *module, uint64_t start, uint8_t *id) {
-  const ElfW(Ehdr) *head = (const void *)start;
+static uint32_t build_id_of(const struct object *object, uint8_t *id) {
+  const ElfW(Ehdr) *head = (const void *)object->start;
   if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) return 0;
-  const ElfW(Phdr) *parts = (const void *)(start + head->e_phoff);
+  const ElfW(Phdr) *parts = (const void *)(object->start + head->e_phoff);
   for (unsigned i = 0; i < head->e_phnum; i++) {
     if (parts[i].p_type != PT_NOTE) continue;
-    const uint8_t *at = (const uint8_t *)(module->l_addr + parts[i].p_vaddr), *end = at + parts[i].p_memsz;
+    const uint8_t *at = (const uint8_t *)(object->base + parts[i].p_vaddr), *end = at + parts[i].p_memsz;
     while (end - at >= 16) {
       uint32_t name, size, type;
       memcpy(&name, at, 4);
@@ -33,25 +34,19 @@ static uint32_t build_id_of(const struct link_map *module, uint64_t start, uint8
 }
 
 /* Reports a module that this thread meets for the first time. The reader recognizes those that it knows. */
-static void report_module(struct thread *t, const struct dl_find_object *found) {
-  uint64_t start = (uint64_t)found->dlfo_map_start, end = (uint64_t)found->dlfo_map_end;
+static void report_module(struct thread *t, const struct object *object) {
+  uint64_t start = object->start, end = object->end;
   for (uint32_t i = 0; i < t->module_count; i++)
     if (t->modules[i].low == start && t->modules[i].high == end) return;
-  const struct link_map *module = found->dlfo_link_map;
   uint64_t text[(MAX_BUILD_ID + MAX_PATH) / 8];
   memset(text, 0, sizeof text);
-  uint32_t id = build_id_of(module, start, (uint8_t *)text);
-  char *path = (char *)text + id;
-  size_t length = strnlen(module->l_name, MAX_PATH);
-  if (length == 0) {
-    ssize_t n = readlink("/proc/self/exe", path, MAX_PATH);
-    length = n > 0 ? (size_t)n : 0;
-  } else memcpy(path, module->l_name, length);
+  uint32_t id = build_id_of(object, (uint8_t *)text);
+  size_t length = path_of(object, (char *)text + id);
   uint64_t words = 1 + MODULE_WORDS + (id + length + 7) / 8;
   if (!reserve(t, words)) return;
   put(t, t->head, R_MODULE | words << 8);
   put(t, t->head + 1, __atomic_add_fetch(&region->sequence, 1, __ATOMIC_SEQ_CST));
-  put(t, t->head + 2, module->l_addr);
+  put(t, t->head + 2, object->base);
   put(t, t->head + 3, start);
   put(t, t->head + 4, end);
   put(t, t->head + 5, id);
@@ -73,8 +68,9 @@ static void report_unloaded(struct thread *t) {
   lock();
   uint32_t kept = 0;
   for (uint32_t i = 0; i < seen_count; i++) {
-    struct dl_find_object found;
-    if (_dl_find_object((void *)seen[i].low, &found) == 0 && (uint64_t)found.dlfo_map_end == seen[i].high) {
+    struct object found;
+    int result = find_object(seen[i].low, &found);
+    if (result == NO_LIST || (result == OBJECT && found.end == seen[i].high)) {
       seen[kept++] = seen[i];
     } else if (reserve(t, UNLOADED_WORDS)) {
       put(t, t->head, R_UNLOADED | UNLOADED_WORDS << 8);
@@ -92,16 +88,18 @@ static NOINLINE struct rule new_rule(struct thread *t, uint64_t pc, struct remem
   int error = errno;
   /* A return address may be that of the next function. */
   uint64_t at = (pc & ~EXACT) - !(pc & EXACT);
-  struct dl_find_object found;
+  struct object found;
   struct rule rule = { .kind = RULE_NONE };
-  if (_dl_find_object((void *)at, &found) == 0) {
+  int result = object_at(at, &found);
+  if (result == OBJECT) {
     report_module(t, &found);
     rule.kind = RULE_UNKNOWN;
-    if (found.dlfo_eh_frame != NULL) rule = cf_rule(found.dlfo_eh_frame, at);
+    if (found.frames != NULL) rule = cf_rule(found.frames, at);
     /* Code of a module without information is no code of a JIT, which has frame pointers. */
     if (rule.kind == RULE_NONE) rule.kind = RULE_UNKNOWN;
   }
-  *entry = (struct remembered){ pc, rule };
+  if (result == NO_LIST) rule.kind = RULE_UNKNOWN;
+  else *entry = (struct remembered){ pc, rule };
   errno = error;
   return rule;
 }
@@ -113,16 +111,6 @@ static inline struct rule rule_at(struct thread *t, uint64_t pc) {
 
 /* ---- stacks ---- */
 
-/* Reads a hexadecimal number of a line of /proc/self/maps. */
-static const char *hex(const char *p, uint64_t *value) {
-  *value = 0;
-  for (;; p++) {
-    unsigned digit = *p >= '0' && *p <= '9' ? (unsigned)(*p - '0') : *p >= 'a' && *p <= 'f' ? (unsigned)(*p - 'a') + 10 : 16;
-    if (digit > 15) return p;
-    *value = *value << 4 | digit;
-  }
-}
-
 /* Finds the mapping that contains a stack pointer. */
 static NOINLINE int find_stack(struct thread *t, uint64_t sp) {
   for (uint32_t i = 0; i < t->range_count; i++) {
@@ -133,37 +121,23 @@ static NOINLINE int find_stack(struct thread *t, uint64_t sp) {
     }
   }
   int error = errno, is_found = 0;
-  int fd = open_file("/proc/self/maps", O_RDONLY);
-  if (fd < 0) return 0;
-  /* The scratch frames are not in use. */
-  char *buffer = (char *)t->scratch;
-  const size_t size = sizeof t->scratch;
-  size_t used = 0;
+  struct maps maps;
+  struct mapping m;
   uint64_t end_before = 0;
-  ssize_t n;
-  while (!is_found && (n = read_bytes(fd, buffer + used, size - 1 - used)) > 0) {
-    used += (size_t)n;
-    buffer[used] = 0;
-    char *line = buffer, *next;
-    for (; !is_found && (next = strchr(line, '\n')) != NULL; line = next + 1) {
-      uint64_t low, high;
-      const char *p = hex(line, &low);
-      p = hex(p + 1, &high);
-      *next = 0;
-      if (sp >= low && sp < high && p[1] == 'r' && p[2] == 'w') {
-        /* The stack of the first thread grows down to what is mapped below. */
-        t->low = strstr(p, "[stack]") != NULL ? end_before : low;
-        t->high = high;
-        t->ranges[t->range_count < RANGES ? t->range_count++ : sp / 4096 % RANGES] = (struct range){ t->low, high };
-        is_found = 1;
-      }
-      end_before = high;
-    }
-    used -= (size_t)(line - buffer);
-    memmove(buffer, line, used);
-    if (used >= size - 1) break;
+  /* The scratch frames are not in use. */
+  if (!open_maps(&maps, (char *)t->scratch, sizeof t->scratch)) {
+    errno = error;
+    return 0;
   }
-  close_file(fd);
+  for (; !is_found && next_mapping(&maps, &m); end_before = m.high) {
+    if (sp < m.low || sp >= m.high || m.rights[0] != 'r' || m.rights[1] != 'w') continue;
+    /* The stack of the first thread grows down to what is mapped below. */
+    t->low = strcmp(m.path, "[stack]") == 0 ? end_before : m.low;
+    t->high = m.high;
+    t->ranges[t->range_count < RANGES ? t->range_count++ : sp / 4096 % RANGES] = (struct range){ t->low, t->high };
+    is_found = 1;
+  }
+  close_maps(&maps);
   errno = error;
   return is_found;
 }

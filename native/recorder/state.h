@@ -25,8 +25,16 @@
 #include "shared.h"
 #include "unwind.h"
 
-#if !defined(__x86_64__) || !defined(__GLIBC__) || !__GLIBC_PREREQ(2, 35)
-#error "heapflow's recorder needs x86-64 and glibc 2.35 or later"
+#if !defined(__x86_64__) || !defined(__GLIBC__) || !__GLIBC_PREREQ(2, 17)
+#error "heapflow's recorder needs x86-64 and glibc 2.17 or later"
+#endif
+
+/* Older headers do not have these. */
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
 #define EXPORT __attribute__((visibility("default")))
@@ -97,7 +105,9 @@ struct alive {
 
 /* What the reader can set; recorder.c has its values. */
 static struct injected injected;
-static struct alive *alive;
+/* The first one is for a process that is not recorded. */
+static struct alive unrecorded;
+static struct alive *alive = &unrecorded;
 static struct control *control;
 static struct region *region;
 static uint64_t *ring_words;
@@ -109,7 +119,6 @@ static struct {
 } table[THREADS];
 static uint32_t table_used;
 static uint32_t generation = 1;
-static pthread_key_t key;
 /* The path of the memory file, this process where the reader is, and whether it had blocks when recording began. */
 static char memory_path[PATH_BYTES];
 static uint32_t process_id;
@@ -242,8 +251,6 @@ static int read_variable(char *value, size_t size) {
   return found;
 }
 
-static void thread_ends(void *unused);
-
 /* The number of this process where the reader is: in the namespace of its /proc, through which the file is opened. */
 static uint32_t own_pid(void) {
   char text[24];
@@ -343,6 +350,8 @@ static NOINLINE void begin_child(void) {
   if (!alive->alive && injected.state == ON) {
     memset(table, 0, sizeof table);
     table_used = seen_count = 0;
+    /* Another thread may have been about to change what is known of modules. */
+    generation++;
     region = NULL;
     if (control->children && open_region(memory_path, process_id)) alive->alive = 1;
     else injected.state = OFF;
@@ -375,23 +384,17 @@ static int begin_injected(void) {
   max_depth = control->depth < MAX_DEPTH ? control->depth : MAX_DEPTH;
   has_free_stacks = max_depth > 0 && control->free_stacks;
   has_inherited = 1;
-  if (!in->has_key) {
-    pthread_key_t made;
-    if (pthread_key_create(&made, thread_ends) != 0) return 0;
-    in->key = made;
-    in->has_key = 1;
-  }
-  key = in->key;
   /* Forks are not announced: the lock of their handlers may be held now, by a handler that calls this. */
   return 1;
 }
 
 static int begin_loaded(void) {
-  alive = map_private(4096);
+  struct alive *wiped = map_private(4096);
   threads = map_private(sizeof *threads * SLOTS);
-  if (alive == NULL || threads == NULL || madvise(alive, 4096, MADV_WIPEONFORK) != 0 ||
-      !read_variable(memory_path, sizeof memory_path) || !open_region(memory_path, 0) ||
-      pthread_key_create(&key, thread_ends) != 0 || __register_atfork(before_fork, NULL, after_fork, NULL) != 0)
+  if (wiped == NULL || threads == NULL || madvise(wiped, 4096, MADV_WIPEONFORK) != 0) return 0;
+  alive = wiped;
+  if (!read_variable(memory_path, sizeof memory_path) || !open_region(memory_path, 0) ||
+      __register_atfork(before_fork, NULL, after_fork, NULL) != 0)
     return 0;
   alive->alive = 1;
   return 1;

@@ -4,12 +4,18 @@
 #ifndef HEAPFLOW_RECORDER_THREADS_H
 #define HEAPFLOW_RECORDER_THREADS_H
 
-#include "state.h"
+#include "objects.h"
 
 /*
  * Threads are found by the thread pointer: a variable of each thread would enlarge what pthread_create allocates in the
  * program's heap, and move all later blocks.
  */
+static inline uint64_t thread_pointer(void) {
+  uint64_t pointer;
+  __asm__("mov %%fs:0, %0" : "=r"(pointer));
+  return pointer;
+}
+
 static inline uint32_t place_of(uint64_t pointer) { return (uint32_t)(pointer * 0x9e3779b97f4a7c15ull >> 52); }
 
 static inline struct thread *find(uint64_t pointer) {
@@ -69,6 +75,49 @@ static int try_attach(uint64_t pointer, struct thread **result) {
   return !is_ending;
 }
 
+/*
+ * Before 2.34, glibc has the functions for values of threads in a library of its own. A program without it has one
+ * thread, until it loads another library that needs it.
+ */
+typedef int create_key(pthread_key_t *made, void (*at_end)(void *));
+typedef int set_value(pthread_key_t key, const void *value);
+#pragma weak pthread_key_create
+#pragma weak pthread_setspecific
+static set_value *set_specific;
+static void thread_ends(void *value);
+
+static void *thread_function(const char *name) {
+  struct object found;
+  static const char *const libraries[] = { "libpthread", "libc.so", "libc-2" };
+  for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+    void *function = find_called(libraries[i], &found) ? function_of(&found, name) : NULL;
+    if (function != NULL) return function;
+  }
+  return NULL;
+}
+
+/* Makes the value whose destructor is called when a thread ends. */
+static void make_key(void) {
+  create_key *create = NULL;
+  set_value *set = NULL;
+  pthread_key_t made;
+#ifndef WITHOUT_FIND_OBJECT
+  create = pthread_key_create;
+  set = pthread_setspecific;
+#endif
+  lock();
+  if (create == NULL || set == NULL) {
+    create = (create_key *)thread_function("pthread_key_create");
+    set = (set_value *)thread_function("pthread_setspecific");
+  }
+  if (!injected.has_key && create != NULL && create(&made, thread_ends) == 0) {
+    injected.key = made;
+    injected.has_key = 1;
+  }
+  if (injected.has_key) __atomic_store_n(&set_specific, set, __ATOMIC_RELEASE);
+  unlock();
+}
+
 static NOINLINE struct thread *attach(uint64_t pointer) {
   int error = errno;
   struct thread *t = NULL;
@@ -79,7 +128,8 @@ static NOINLINE struct thread *attach(uint64_t pointer) {
   if (t == NULL) __atomic_fetch_add(&region->lost, 1, __ATOMIC_RELAXED);
   else {
     t->busy = OWN_CALL;
-    pthread_setspecific(key, t);
+    if (set_specific == NULL) make_key();
+    if (set_specific != NULL) set_specific(injected.key, t);
     t->busy = 0;
   }
   errno = error;
@@ -115,13 +165,13 @@ static void report_end(struct thread *t) {
 static void thread_ends(void *value) {
   struct thread *t = value;
   /* That of a thread of the parent process is no thread of this one. */
-  if (injected.state != ON || !alive->alive || find((uint64_t)__builtin_thread_pointer()) != t) return;
+  if (injected.state != ON || !alive->alive || find(thread_pointer()) != t) return;
   int is_last = ++t->rounds >= PTHREAD_DESTRUCTOR_ITERATIONS;
   if (!t->busy) {
     t->busy = IN_CALL;
     if (t->rounds == 1) report_name(t);
     if (is_last) report_end(t);
-    else pthread_setspecific(key, t);
+    else set_specific(injected.key, t);
     t->busy = 0;
   }
   if (!is_last) return;
@@ -153,7 +203,7 @@ static NOINLINE struct thread *enter_slowly(uint64_t pointer) {
 
 /* The thread of a call that is to be recorded; NULL if it is not. */
 static inline struct thread *enter(void) {
-  uint64_t pointer = (uint64_t)__builtin_thread_pointer();
+  uint64_t pointer = thread_pointer();
   if (unlikely(injected.state == OFF)) return NULL;
   struct thread *t = find(pointer);
   if (unlikely(t == NULL || t->pointer != pointer || t->ending || !alive->alive || control->closed)) {

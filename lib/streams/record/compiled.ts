@@ -19,6 +19,9 @@ import { isPlainPath, recordingFolder } from './folder.js'
 /** Bits of a mode that let others write. */
 const WRITABLE_BY_OTHERS = 0o022
 
+/** The first minor version of glibc 2 for which the recorder can be compiled. */
+const LEAST_GLIBC = 17
+
 /** What is compiled when it is used for the first time. */
 export interface Native {
   /** What it is, in messages. */
@@ -51,7 +54,7 @@ export const RECORDER_LIBRARY: Native = {
   ending: '.so',
   sources: [
     'recorder/recorder.c',
-    ...inRecorder('shared', 'injected', 'bytes', 'state', 'threads', 'stacks', 'unwind', 'usable'),
+    ...inRecorder('shared', 'injected', 'bytes', 'state', 'maps', 'objects', 'threads', 'stacks', 'unwind', 'usable'),
   ],
   options: ['-std=gnu11', '-shared', '-fPIC', '-O2', '-fno-omit-frame-pointer', '-fvisibility=hidden'],
 }
@@ -155,6 +158,13 @@ export function kept(native: Native): string {
   if (!isTrusted(path)) throw new Error(`${native.what} cannot be kept in ${dirname(path)}: ${where}`)
   if (!isPlainPath(path)) throw new Error(`LD_PRELOAD cannot have the path ${path}: ${where}`)
   return path
+}
+
+/** The minor version of the glibc 2 that the recorder's library needs, as it is compiled or would be. */
+export function glibcNeeded(): number {
+  const path = cached(RECORDER_LIBRARY)
+  const names = isTrusted(path) ? readFileSync(path, 'latin1').matchAll(/\bGLIBC_2\.(\d{1,3})\b/g) : []
+  return Math.max(LEAST_GLIBC, ...Array.from(names, ([, minor]) => Number(minor)))
 }
 
 /** The compiler and its first options, as make(1) has them. */

@@ -10,6 +10,7 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { glibcNeeded } from './compiled.js'
 import type { Recorder } from './recorders.js'
 
 /** So many interpreters of interpreters are followed, as Linux does. */
@@ -34,8 +35,6 @@ const MACHINES: Readonly<Record<string, number>> = {
 }
 /** The dynamic linker of the system, whose C library the recorder is compiled for. */
 const USUAL_LINKER = '/lib64/ld-linux-x86-64.so.2'
-/** The first minor version of glibc 2 that heapflow's own recorder can be loaded with. */
-const LEAST_GLIBC = 35
 /** Larger files are no C library. */
 const MAX_LIBRARY_BYTES = 1 << 25
 
@@ -166,10 +165,12 @@ function obstacleTo(command: string, { name, records }: Recorder, place: Place):
   if (linker.includes('musl'))
     return { what: `${path} uses another C library (${linker})`, instead: `build it for glibc, or ${valgrind}` }
   const minor = name === 'recorder' && linker !== USUAL_LINKER ? glibcBeside(linker) : undefined
-  return minor !== undefined && minor < LEAST_GLIBC
+  if (minor === undefined) return undefined
+  const least = glibcNeeded()
+  return minor < least
     ? {
         what: `${path} uses glibc 2.${minor} (${linker})`,
-        instead: `use glibc 2.${LEAST_GLIBC} or later, or ${valgrind}`,
+        instead: `use glibc 2.${least} or later, or ${valgrind}`,
       }
     : undefined
 }

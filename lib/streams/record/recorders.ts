@@ -104,7 +104,7 @@ const RECORDERS: readonly Recorder[] = [
       if (process.platform !== 'linux' || process.arch !== 'x64') return 'Linux on x86-64'
       if (!canMake(RECORDER_LIBRARY, RECORDER_READER)) return 'a C compiler (cc)'
       const obstacle = obstacleToMaking(RECORDER_LIBRARY, RECORDER_READER)
-      return obstacle && `a C compiler and glibc 2.35 or later (${obstacle})`
+      return obstacle && `a C compiler and glibc 2.17 or later (${obstacle})`
     },
     launch: (words, trace, folder, settings, env) => ({
       words: [

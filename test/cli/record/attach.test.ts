@@ -11,7 +11,7 @@ import type { TraceEvent } from '../../../lib/event/trace-event.js'
 import { RecorderDecoder } from '../../../lib/formats/recorder/decode.js'
 import { commandLine } from '../../support/commands.js'
 import { decodeAll } from '../../support/drive.js'
-import { can } from './programs.js'
+import { can, compileRecorder } from './programs.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'heapflow-attach-'))
 const at = (name: string) => join(folder, name)
@@ -180,10 +180,10 @@ beforeAll(() => {
   }
   const strict = ['-std=gnu11', '-g', '-Wall', '-Wextra', '-Werror']
   const shared = ['-shared', '-fPIC', '-O2', '-fno-omit-frame-pointer', '-fvisibility=hidden']
-  execFileSync('cc', [...strict, ...shared, '-o', at('recorder.so'), native('recorder.c')])
-  execFileSync('cc', [...strict, '-O1', '-o', at('plain-reader'), native('reader.c')])
-  const made = spawnSync('cc', [...strict, ...SANITIZED, '-O1', '-o', at('reader'), native('reader.c')])
-  if (made.status !== 0) copyFileSync(at('plain-reader'), at('reader'))
+  expect(compileRecorder(...strict, ...shared, '-o', at('recorder.so'), native('recorder.c'))).toBe(true)
+  expect(compileRecorder(...strict, '-O1', '-o', at('plain-reader'), native('reader.c'))).toBe(true)
+  const isSanitized = compileRecorder(...strict, ...SANITIZED, '-O1', '-o', at('reader'), native('reader.c'))
+  if (!isSanitized) copyFileSync(at('plain-reader'), at('reader'))
 }, 60_000)
 
 afterAll(() => {

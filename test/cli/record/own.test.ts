@@ -12,7 +12,7 @@ import { shell } from '../../support/commands.js'
 import { AllocatorSurvey } from '../../../lib/allocators/survey.js'
 import { Filter } from '../../../lib/transforms/filter.js'
 import { decodeAll, drive } from '../../support/drive.js'
-import { can } from './programs.js'
+import { can, compileRecorder } from './programs.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'heapflow-own-'))
 const native = (name: string) => fileURLToPath(new URL(`../../../native/recorder/${name}`, import.meta.url))
@@ -541,10 +541,10 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and 
 
   test('walks that use the walk before them are those that do not', async () => {
     const shared = ['-std=gnu11', '-O2', '-shared', '-fPIC', '-fno-omit-frame-pointer', '-fvisibility=hidden']
-    execFileSync('cc', ['-O1', '-o', at('reader'), native('reader.c')])
+    expect(compileRecorder('-O1', '-o', at('reader'), native('reader.c'))).toBe(true)
     const traces: unknown[] = []
     for (const define of ['USUAL', 'WHOLE_WALKS']) {
-      execFileSync('cc', [...shared, `-D${define}`, '-o', at('walks.so'), native('recorder.c')])
+      expect(compileRecorder(...shared, `-D${define}`, '-o', at('walks.so'), native('recorder.c'))).toBe(true)
       const program =
         "bash --norc -c 'f() { [ $1 = 0 ] || f $(($1 - 1)); x=$x$1; }; for i in {1..40}; do f $((i % 9)); done'"
       await run(`./reader walks.hfrec ./walks.so 512 - ${program}`)
@@ -566,9 +566,9 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and 
     const sanitizers = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all']
     const library = at('strict.so')
     const shared = ['-shared', '-fPIC', '-fno-omit-frame-pointer', '-fvisibility=hidden']
-    execFileSync('cc', [...strict, ...shared, '-o', library, native('recorder.c')])
-    const sanitized = spawnSync('cc', [...strict, ...sanitizers, '-o', at('reader'), native('reader.c')])
-    if (sanitized.status !== 0) execFileSync('cc', [...strict, '-o', at('reader'), native('reader.c')])
+    expect(compileRecorder(...strict, ...shared, '-o', library, native('recorder.c'))).toBe(true)
+    const reader = ['-o', at('reader'), native('reader.c')]
+    expect(compileRecorder(...strict, ...sanitizers, ...reader) || compileRecorder(...strict, ...reader)).toBe(true)
     for (const program of ['./threads', './stacks', './every', './forks']) {
       const { code, stderr } = await run(`ASAN_OPTIONS=detect_leaks=0 ./reader a.hfrec ${library} 512 -cf ${program}`)
       expect([code, stderr]).toEqual([0, ''])

@@ -124,10 +124,12 @@ describe('programs that the recorder cannot be loaded into', () => {
     )
     mkdirSync(join(folder, 'old'))
     writeFileSync(join(folder, 'old/ld.so'), '')
-    writeFileSync(join(folder, 'old/libc.so.6'), '\0GNU C Library (GNU libc) stable release version 2.17, by others\0')
+    writeFileSync(join(folder, 'old/libc.so.6'), '\0GNU C Library (GNU libc) stable release version 2.16, by others\0')
     compile('leaks', 'aged', `-Wl,--dynamic-linker=${folder}/old/ld.so`)
-    expect(await refused('./aged')).toBe(
-      `hf-record: ./aged uses glibc 2.17 (${folder}/old/ld.so), so recorder cannot record it: use glibc 2.35 or later, or see whether --with valgrind can`,
+    const text = await refused('./aged')
+    // The version depends on the glibc for which the recorder was compiled.
+    expect(text.replace(/use glibc 2\.(?:1[7-9]|[2-9]\d) /, 'use glibc N ')).toBe(
+      `hf-record: ./aged uses glibc 2.16 (${folder}/old/ld.so), so recorder cannot record it: use glibc N or later, or see whether --with valgrind can`,
     )
     // The header says that it is for arm64.
     const bytes = readFileSync(join(folder, 'leaks'))
@@ -159,7 +161,7 @@ describe('programs that the recorder cannot be loaded into', () => {
   test.skipIf(!can('recorder'))('a machine whose glibc is too old is named', async () => {
     writeFileSync(
       join(folder, 'old-cc'),
-      `#!/bin/sh\n[ "$1" = --version ] && exit\necho 'state.h:26:2: error: #error "heapflow needs glibc 2.35"' >&2; exit 1\n`,
+      `#!/bin/sh\n[ "$1" = --version ] && exit\necho 'state.h:26:2: error: #error "heapflow needs glibc 2.17"' >&2; exit 1\n`,
       { mode: 0o755 },
     )
     const { code, stderr } = await run(
@@ -167,7 +169,7 @@ describe('programs that the recorder cannot be loaded into', () => {
     )
     expect([code, stderr]).toEqual([
       2,
-      expect.stringMatching(/^hf-record: the recorder needs a C compiler and glibc 2\.35 or later \(/),
+      expect.stringMatching(/^hf-record: the recorder needs a C compiler and glibc 2\.17 or later \(/),
     ])
   })
 })
