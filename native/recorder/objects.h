@@ -118,7 +118,7 @@ static void add_object(uint64_t start, uint64_t address, const char *path) {
 }
 
 /*
- * Adds the modules that are not known. An address that is in none of them is in a gap then: a mapping that is no module,
+ * Adds the modules that are not known. An address in none of them is in a gap: a mapping that is no module,
  * or no mapping. Code is in mappings that may be executed.
  */
 static int read_objects(uint64_t address) {

@@ -377,11 +377,17 @@ describe.skipIf(!can('recorder') || process.arch !== 'x64' || !mayTrace())('--pi
     const target = await start('./steps')
     const state = () => / ([A-Za-z]) /.exec(readFileSync(`/proc/${target.pid}/stat`, 'latin1').split(')')[1] ?? '')?.[1]
     target.child.kill('SIGSTOP')
-    for (let i = 0; i < 100 && state() !== 'T'; i++) await sleep(10)
+    const untilStopped = async () => {
+      for (let i = 0; i < 100 && state() !== 'T'; i++) await sleep(10)
+    }
+    await untilStopped()
     const stopped = await attach(`./reader stopped.hfrec ./recorder.so 64 -ca ${target.pid}`)
+    // It goes back into its stop when it is let go.
+    await untilStopped()
     expect(state()).toBe('T')
     stopped.child.kill('SIGINT')
     expect(await stopped.ended).toEqual([0, 'attached\n'])
+    await untilStopped()
     expect(state()).toBe('T')
     target.child.kill('SIGCONT')
     for (let i = 0; i < 3; i++) target.go()
