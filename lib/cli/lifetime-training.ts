@@ -14,6 +14,7 @@ export async function trainOn(
   path: string,
   options: LifetimeOptions,
   isReadAgain: boolean,
+  command = 'hf-simulate',
 ): Promise<LifetimePredictor> {
   let trainer: LifetimeTrainer
   try {
@@ -29,7 +30,7 @@ export async function trainOn(
     endTruncated: () => {},
   }
   try {
-    await runTrace({ command: 'hf-simulate', input: traceInput(path), through, output: () => {} })
+    await runTrace({ command, input: traceInput(path), through, output: () => {} })
   } catch (error) {
     if (!isReadAgain) throw error
   }

@@ -131,6 +131,7 @@ export type {
   LifetimeOptions,
   LifetimePredictor,
   LifetimeTraining,
+  ShortLivedSite,
 } from '../transforms/simulate/lifetimes/predictor.js'
 export type { SiteSize } from '../transforms/simulate/lifetimes/kinds.js'
 export type {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readOperations } from '../support/operations.js'
 import { scratch, shell } from '../support/commands.js'
+import { fragmented } from '../support/short-lived.js'
 import { BROKEN, canDrive, workFolder } from './drive/programs.js'
 
 const TRACE = [
@@ -35,6 +36,21 @@ describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
     expect(waste).toMatch(/^Waste: of glibc's resident set at the peak, [\d.]+ % /)
     expect(lines).toContain('350 calls of 1 thread, 2 runs each; 200 live blocks, 1,000,000 bytes at their peaks')
     expect(lines.some((line) => /^ {2}glibc +1 .* 1 /.test(line))).toBe(true)
+  })
+
+  test('names the sites for which a pool saves memory', async () => {
+    const path = join(scratch(), 't.ndjson')
+    writeFileSync(path, fragmented())
+    const { code, stdout, stderr } = await shell(`hf-replay ${FAST} --json ${path}`)
+    expect([code, stderr]).toEqual([0, ''])
+    const { verdict } = JSON.parse(stdout.toString()) as { verdict: string[] }
+    expect(verdict.filter((line) => line.includes('pools'))).toEqual([
+      expect.stringMatching(/^More: pools for .* parse at parse\.c:12 < main at main\.c:3, save .* with best-fit; /),
+    ])
+    const text = (await shell(`hf-replay ${FAST} ${path}`)).stdout.toString()
+    expect(text).toMatch(/\nMore: pools for short-lived blocks/)
+    // A pipe is read once.
+    expect((await shell(`hf-replay ${FAST}`, fragmented())).stdout.toString()).not.toContain('pools')
   })
 
   test('a block that a realloc to 0 bytes ends is not freed again', async () => {

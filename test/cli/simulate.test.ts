@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { SimulationData } from '../../lib/exports/simulation/data.js'
 import { POLICIES } from '../../lib/transforms/simulate/policies.js'
 import { scratch, shell } from '../support/commands.js'
+import { fragmented } from '../support/short-lived.js'
 
 const TRACE = [
   '{"kind":"alloc","address":"0x10","size":100}',
@@ -199,6 +200,19 @@ describe('hf-simulate', () => {
     test('makes a trace without overlaps', async () => {
       const line = 'hf-simulate --policy bump --predict t.ndjson t.ndjson -o x.mtrc && hf-verify x.mtrc'
       expect((await run(line)).stdout.toString()).toMatch(/^150 events, no faults\n$/)
+    })
+
+    test('names the sites for which a pool saves memory', async () => {
+      const path = join(scratch(), 'f.ndjson')
+      writeFileSync(path, fragmented())
+      for (const flags of ['--compare all', `--policy bump --predict ${path}`]) {
+        const text = (await shell(`hf-simulate ${flags} ${path}`)).stdout.toString()
+        expect(text.replace(/\n {2}/g, ' ')).toMatch(
+          /\n\nMore: pools for .* parse at parse\.c:12 < .* with first-fit; .*\.\n$/,
+        )
+      }
+      const { stdout } = await run('hf-simulate --compare all t.ndjson')
+      expect(stdout.toString()).not.toContain('More')
     })
 
     test('is refused where it has no meaning', async () => {

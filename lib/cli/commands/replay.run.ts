@@ -11,6 +11,7 @@ import { allocatorOf, installedAllocators, type Allocator, SYSTEM } from '../dri
 import { compare } from '../drive/comparison.js'
 import { REPLAY_DRIVER } from '../drive/driver.js'
 import { measure } from '../drive/measure.js'
+import { poolSentence } from '../drive/pools.js'
 import { Driver } from '../drive/runs.js'
 import { inputOperand, traceInput } from '../input.js'
 import { refuseSameFile, writeText } from '../output.js'
@@ -80,12 +81,14 @@ async function present(
   const settings = { touch, runs, paced, step: args.has('android') ? 100_000 : 0 }
   const { empty, all } = await measure(driver, allocators, settings)
   const options = { order: args.value('order') ?? 'epochs', touch, paced, runs }
+  const pool = args.has('android') ? undefined : await poolSentence(input)
   const comparison = compare(trace, options, empty, all)
   const [first] = all
-  if (args.has('json')) await writeText('-', `${JSON.stringify({ ...comparison, verdict: verdict(comparison) })}\n`)
+  if (args.has('json'))
+    await writeText('-', `${JSON.stringify({ ...comparison, verdict: verdict(comparison, pool) })}\n`)
   else if (args.has('android') && first !== undefined)
     await writeText('-', androidText(input, trace, comparison, first.watched))
-  else await writeText('-', replayText(comparison))
+  else await writeText('-', replayText(comparison, pool))
   return false
 }
 

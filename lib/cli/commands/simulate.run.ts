@@ -51,7 +51,7 @@ export async function runSimulate(args: Arguments): Promise<void> {
     policy === undefined ? comparedSimulators(args, compared, predict) : [simulatorOf(args, policy, true, predict)]
   const isPredicted = policy !== undefined && predict !== undefined
   if (isPredicted) simulators.push(generalAlone(simulators[0], args))
-  const report = new SimulationReport(simulators, args.has('json'), isPredicted)
+  const report = new SimulationReport(simulators, args.has('json'), isPredicted, predict?.training.shortSites)
   let failure: { error: unknown } | undefined
   try {
     await runTrace({ command: 'hf-simulate', input: traceInput(input), through: report, output: () => {} })

@@ -94,3 +94,17 @@ export function visible(text: string): string {
 export function bar(value: number, largest: number): string {
   return '#'.repeat(Math.ceil((30 * value) / largest))
 }
+
+/** The width of paragraphs. */
+const PARAGRAPH = 100
+
+/** A paragraph as lines of at most 100 columns, of which all but the first are indented. */
+export function wrapped(text: string): string[] {
+  const lines = ['']
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1) as string
+    if (line !== '' && line.length + 1 + word.length > PARAGRAPH) lines.push(`  ${word}`)
+    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`
+  }
+  return lines
+}

@@ -6,14 +6,18 @@ const MIB = 1024 * 1024
 /** Less than this is not worth a sentence. */
 const NOTABLE = 0.1
 
-/** The answer in words: which allocator needs less, what is waste, and what would bring more. */
-export function verdict({ trace, allocators, options, driver }: Comparison): string[] {
+/**
+ * The answer in words: which allocator needs less, what is waste, and what would bring more.
+ * @param pool a sentence about pools
+ */
+export function verdict({ trace, allocators, options, driver }: Comparison, pool?: string): string[] {
   const [present, ...others] = allocators
   if (present === undefined) return []
   return [
     memory(present, others, trace.threads, options.paced),
     time(present, others, trace),
     ...(options.touch === 'all' ? waste(present, trace) : []),
+    ...(pool === undefined ? [] : [pool]),
     ...(present.time.median < driver.median && others.length > 0
       ? ['The calls take less time than the driver itself, so their times are rough.']
       : []),
@@ -89,7 +93,7 @@ function waste(present: AllocatorFigures, { peak, final }: Comparison['trace']):
     lines.push(
       `More: a live block has ${grouped(Math.round(mean))} bytes on average and takes ` +
         `${rounded(rest / peak.blocks)} bytes besides: hf-simulate --compare all shows which policy or size classes ` +
-        'save them; hf-stats --section peak names the sites for which a pool is worth it.',
+        'save them.',
     )
   }
   return lines

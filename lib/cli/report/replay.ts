@@ -1,16 +1,14 @@
 import type { PreparedReplay } from '../../transforms/drive/result.js'
 import type { Comparison, Spread } from '../drive/comparison.js'
 import type { Run } from '../drive/runs.js'
-import { grouped, rounded, tableLines, visible } from './columns.js'
+import { grouped, rounded, tableLines, visible, wrapped } from './columns.js'
 import { verdict } from './replay-verdict.js'
 
 const KIB = 1024
 const MIB = 1024 * KIB
-/** The width of paragraphs. */
-const COLUMNS = 100
 
-/** The report of a comparison: the verdict, and a table. */
-export function replayText(comparison: Comparison): string {
+/** The report of a comparison: the verdict, and a table. @param pool a sentence about pools, for the verdict */
+export function replayText(comparison: Comparison, pool?: string): string {
   const { trace, allocators, options, driver } = comparison
   const calls = callsOf(trace)
   const perCall = (ns: number) => (calls === 0 ? '-' : rounded(ns / calls))
@@ -43,7 +41,7 @@ export function replayText(comparison: Comparison): string {
     grouped(Math.round(pageFaults.median)),
     ...(['50', '99', '99.9', '100'] as const).map((key) => (percentiles === null ? '-' : grouped(percentiles[key]))),
   ])
-  const answer = verdict(comparison).flatMap(wrapped)
+  const answer = verdict(comparison, pool).flatMap(wrapped)
   return [
     ...answer,
     ...(answer.length > 0 ? [''] : []),
@@ -52,17 +50,6 @@ export function replayText(comparison: Comparison): string {
       `sampled calls.`,
     '',
   ].join('\n')
-}
-
-/** A paragraph as lines of at most 100 columns, of which all but the first are indented. */
-function wrapped(text: string): string[] {
-  const lines = ['']
-  for (const word of text.split(' ')) {
-    const line = lines.at(-1) as string
-    if (line !== '' && line.length + 1 + word.length > COLUMNS) lines.push(`  ${word}`)
-    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`
-  }
-  return lines
 }
 
 /** Faults that verification found, one line for each allocator. */

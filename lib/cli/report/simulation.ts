@@ -8,9 +8,11 @@ import {
   wasteOf,
   type SimulatedTrace,
 } from '../../exports/simulation/data.js'
+import type { ShortLivedSite } from '../../transforms/simulate/lifetimes/predictor.js'
 import type { HeapMoment, PredictionFigures, SimulationResult } from '../../transforms/simulate/result.js'
 import type { Simulator } from '../../transforms/simulate/simulator.js'
-import { grouped, pairLines, rounded, tableLines } from './columns.js'
+import { grouped, pairLines, rounded, tableLines, wrapped } from './columns.js'
+import { poolLine } from './pool-line.js'
 
 const NONE = '-'
 
@@ -21,11 +23,15 @@ export class SimulationReport implements Stage<EventBatch, Uint8Array> {
   /** Those that cannot simulate this trace: the table has no figures of them. */
   private readonly without = new Set<Simulator>()
 
-  /** @param isAgainst whether the report is about the first of two, and the second is what it is compared with */
+  /**
+   * @param isAgainst whether the report is about the first of two, and the second is what it is compared with
+   * @param shortSites what was predicted, for a sentence about pools
+   */
   constructor(
     private readonly simulators: readonly Simulator[],
     private readonly isJson: boolean,
     private readonly isAgainst = false,
+    private readonly shortSites: readonly ShortLivedSite[] = [],
   ) {}
 
   feed(batch: EventBatch): void {
@@ -81,9 +87,16 @@ export class SimulationReport implements Stage<EventBatch, Uint8Array> {
         const heading = byTrace.length === 1 ? [] : [`trace ${i + 1}`, '']
         const isOne = this.simulators.length === 1 || this.isAgainst
         const [first, second] = list as [SimulationResult, SimulationResult?]
-        return [...heading, ...(isOne ? single(first, second) : compared(list, without)), ''].join('\n')
+        const pool = poolLine(list, this.shortSites)
+        const more = pool === undefined ? [] : ['', ...wrapped(pool)]
+        return [...heading, ...(isOne ? single(first, second) : compared(list, without)), ...more, ''].join('\n')
       })
       .join('\n')
+  }
+
+  /** The sentence about pools for the first trace; undefined if they would save little. */
+  pool(): string | undefined {
+    return poolLine(this.byTrace()[0] ?? [], this.shortSites)
   }
 
   private byTrace(): SimulationResult[][] {

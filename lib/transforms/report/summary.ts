@@ -1,6 +1,6 @@
 import { plural } from '../../event/message-text.js'
 import type { Statistics } from '../statistics/result.js'
-import { TABLE_NAMES } from '../statistics/full-tables.js'
+import { TABLE_NAMES } from '../statistics/bounded-keys.js'
 import { integer, plain, type Calendar } from './plain.js'
 import type { ReportSummary, ReportTimeline } from './result.js'
 import { actingThreads } from '../statistics/thread-table.js'

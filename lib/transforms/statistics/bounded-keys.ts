@@ -1,9 +1,16 @@
 import { HI, LO } from '../../bytes/u64.js'
 import { U64Map } from '../../bytes/u64-map.js'
 import { FIRST, MAX_KEYS, NONE, OTHERS } from '../../kernel/layouts/owners.js'
+import type { Statistics } from './result.js'
 import { widened } from './sums.js'
 
 export { FIRST, MAX_KEYS, NONE, OTHERS }
+
+/** What a table of `Statistics.full` is of, where its name is not that. */
+export const TABLE_NAMES: Readonly<Partial<Record<Statistics['full'][number], string>>> = {
+  siteThreads: 'pairs of a site and a thread',
+  handoffs: 'pairs of threads of a site',
+}
 
 /** Numbers 64-bit keys by rows from `FIRST`, in order of first use, and at most this many. */
 export class BoundedKeys {

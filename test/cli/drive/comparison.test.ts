@@ -112,7 +112,7 @@ describe('the comparison of allocators', () => {
       "Processor time: other takes 25.5 ns a call instead of 50.5 ns a call with glibc, 50.0 ms less for all calls (margin: 10 points of the program's processor time).",
       "Waste: of glibc's resident set at the peak, 50 % (10.0 MiB) is not what the program asked for: headers, rounding, free memory.",
       'More: at the end, 20.0 MiB of 20.0 MiB is resident and not live: trimming (malloc_trim, or a shorter decay) gives back some of it.',
-      'More: a live block has 1,049 bytes on average and takes 1,049 bytes besides: hf-simulate --compare all shows which policy or size classes save them; hf-stats --section peak names the sites for which a pool is worth it.',
+      'More: a live block has 1,049 bytes on average and takes 1,049 bytes besides: hf-simulate --compare all shows which policy or size classes save them.',
     ])
   })
 

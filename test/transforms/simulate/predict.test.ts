@@ -178,7 +178,7 @@ describe('arenas for short-lived blocks', () => {
       { site: { stack: ['a'] }, size: 8 },
       { site: { stack: ['a'] }, size: 80 },
     ])
-    expect(training).toEqual({ kinds: 2, shortKinds: 2, hasSites: true, isLimited: false })
+    expect(training).toMatchObject({ kinds: 2, shortKinds: 2, hasSites: true, isLimited: false })
   })
 
   test('a block that ends with its process, or never, is not short-lived', () => {

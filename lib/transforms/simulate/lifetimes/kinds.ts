@@ -89,6 +89,12 @@ export class AllocationKinds {
     return this.kind(batch, i, (batch.mask[i] & HAS_SITE) === 0 ? NONE : this.site(batch, i))
   }
 
+  /** The number of the site of a kind; undefined if that is not known. */
+  siteNumber(kind: number): number | undefined {
+    const number = this.pairs.high(kind)
+    return number === NONE ? undefined : number
+  }
+
   /** What a kind stands for. */
   siteSize(kind: number): SiteSize {
     const number = this.pairs.high(kind)

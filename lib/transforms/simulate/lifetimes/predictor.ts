@@ -1,6 +1,7 @@
 import type { LiveSet } from '../../../blocks/live-set.js'
 import { batchesOf, type EventBatch } from '../../../event/batch.js'
 import type { TraceEvent } from '../../../event/trace-event.js'
+import type { Site } from '../../statistics/result.js'
 import { AllocationKinds, type SiteSize } from './kinds.js'
 
 /** How a predictor is trained. */
@@ -11,11 +12,21 @@ export interface LifetimeOptions {
   readonly frames?: number
 }
 
+/** The short-lived blocks of a site. */
+export interface ShortLivedSite {
+  readonly site: Site
+  /** The blocks of those sizes that were all short-lived there, and the bytes that were requested for them. */
+  readonly blocks: number
+  readonly bytes: number
+}
+
 /** What was learned of a trace. */
 export interface LifetimeTraining {
   /** Pairs of a site and a size, and those of them whose blocks were all short-lived. */
   readonly kinds: number
   readonly shortKinds: number
+  /** The sites with the most bytes in short-lived blocks, at most 16. None, if kinds are sizes alone. */
+  readonly shortSites: readonly ShortLivedSite[]
   /** Whether any allocation had a stack or another place; otherwise kinds are sizes alone. */
   readonly hasSites: boolean
   /** Whether there were too many sites or kinds: blocks of those beyond the limits are not predicted. */

@@ -12,7 +12,7 @@ import { LIFETIME_THRESHOLD } from '../policies.js'
 import { NO_IDENTITY } from '../simulator.js'
 import { whole } from '../settings.js'
 import { AllocationKinds, NO_KIND } from './kinds.js'
-import { LifetimePredictor, type LifetimeOptions } from './predictor.js'
+import { LifetimePredictor, type LifetimeOptions, type ShortLivedSite } from './predictor.js'
 
 const { began: BEGAN, ended: ENDED, reused: REUSED } = BlockEffect
 const { 'process-end': PROCESS_END } = Kind
@@ -20,6 +20,8 @@ const HAS_SIZE = FieldBit.size
 /** Limits of the options. */
 const MOST_THRESHOLD = 2 ** 45
 const MOST_FRAMES = 1024
+/** The sites that are listed. */
+const MOST_SITES = 16
 
 /**
  * Finds the sites and sizes all of whose blocks are short-lived: D. Barrett and B. Zorn, "Using Lifetime Predictors to
@@ -43,6 +45,9 @@ export class LifetimeTrainer {
   private births = new Float64Array(64)
   /** By kind, 1 if one of its blocks was not short-lived. */
   private longs = new Uint8Array(64)
+  /** By kind, its blocks and the bytes that were requested for them. */
+  private blocks = new Float64Array(64)
+  private bytes = new Float64Array(64)
 
   /** @throws RangeError for options that are unknown or out of range */
   constructor(options: LifetimeOptions = {}) {
@@ -69,9 +74,27 @@ export class LifetimeTrainer {
     return new LifetimePredictor(this.threshold, this.frames, short, {
       kinds: kinds.size - FIRST,
       shortKinds: short.length,
+      shortSites: this.shortSites(),
       hasSites: this.hasSites,
       isLimited: kinds.overflowed,
     })
+  }
+
+  private shortSites(): ShortLivedSite[] {
+    const { kinds, longs } = this
+    const sites = new Map<number, { kind: number; blocks: number; bytes: number }>()
+    for (let kind = FIRST; kind < kinds.size; kind++) {
+      const number = kinds.siteNumber(kind)
+      if (number === undefined || longs[kind] === 1) continue
+      const known = sites.get(number) ?? { kind, blocks: 0, bytes: 0 }
+      known.blocks += this.blocks[kind]
+      known.bytes += this.bytes[kind]
+      sites.set(number, known)
+    }
+    return [...sites.values()]
+      .toSorted((a, b) => b.bytes - a.bytes || a.kind - b.kind)
+      .slice(0, MOST_SITES)
+      .map(({ kind, blocks, bytes }) => ({ site: kinds.siteSize(kind).site, blocks, bytes }))
   }
 
   private begin(header: TraceHeader): void {
@@ -92,9 +115,12 @@ export class LifetimeTrainer {
     live.follow(batch, from, to)
     const kinds = this.kinds.assign(batch, from, to, live)
     if (kinds.length > 0 && this.longs.length < this.kinds.size) {
-      const longs = new Uint8Array(2 * this.kinds.size)
+      const size = 2 * this.kinds.size
+      const longs = new Uint8Array(size)
       longs.set(this.longs)
       this.longs = longs
+      this.blocks = widened(this.blocks, new Float64Array(size))
+      this.bytes = widened(this.bytes, new Float64Array(size))
     }
     const { effects, ended, begun, gone } = live
     const { kind, mask } = batch
@@ -116,8 +142,11 @@ export class LifetimeTrainer {
   private start(batch: EventBatch, i: number, block: number, kind: number): void {
     if ((batch.mask[i] & HAS_SIZE) !== 0) {
       const { words } = batch.size
-      this.clock += words[2 * i + HI] * WORD + words[2 * i + LO]
+      const size = words[2 * i + HI] * WORD + words[2 * i + LO]
+      this.clock += size
+      this.bytes[kind] += size
     }
+    this.blocks[kind]++
     while (block >= this.births.length) {
       this.births = widened(this.births, new Float64Array(2 * this.births.length))
       this.kindOf = widened(this.kindOf, new Int32Array(this.births.length))
