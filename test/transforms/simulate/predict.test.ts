@@ -162,7 +162,10 @@ describe('arenas for short-lived blocks', () => {
         seed % 2 ? other : undefined,
       )
     }
-    compare(program(100_000, 5), {})
+  })
+
+  test('are those of a long trace', { tags: ['slow'], timeout: 120_000 }, () => {
+    compare(program(1_000_000, 5), {})
   })
 
   test('a block that is resized without a stack is at its old site', () => {
