@@ -7,8 +7,7 @@ export const record: Command = {
   summary: 'run a program and record its allocations',
   operands: '{-- COMMAND [ARGUMENT]... | --pid N}',
   description:
-    "Runs a program under heapflow's own recorder, which is compiled on first use (Linux on x86-64, glibc 2.17 " +
-    'or later), ' +
+    "Runs a program under heapflow's own recorder (Linux on x86-64, glibc 2.17 or later), " +
     'and writes its events as they happen: each call with its thread, time, usable size and whole stack. Where it ' +
     "cannot run, heaptrack is used, or else glibc's mtrace, and a note says why. --with chooses another recorder.\n" +
     'With -o the standard streams of the program are untouched. Without it, events go to standard output, and what ' +

@@ -22,6 +22,9 @@ const WRITABLE_BY_OTHERS = 0o022
 /** The first minor version of glibc 2 for which the recorder can be compiled. */
 const LEAST_GLIBC = 17
 
+/** The exit status of the reader for a wrong use. */
+const USAGE = 2
+
 /** What is compiled when it is used for the first time. */
 export interface Native {
   /** What it is, in messages. */
@@ -82,11 +85,32 @@ export const RECORDER_READER: Native = {
   options: ['-std=gnu11', '-O2'],
 }
 
+/**
+ * The file of the package, if it has one that was made from these sources and runs here. Whoever names a compiler in CC
+ * gets what that makes.
+ */
+function prebuilt(native: Native): string | undefined {
+  if (process.env['CC']) return undefined
+  const path = inPackage(`dist/native/${fileName(native)}`)
+  if (path === undefined) return undefined
+  // Without arguments, the reader shows how it is used, if the system can run it.
+  const reader = inPackage(`dist/native/${fileName(RECORDER_READER)}`)
+  runsHere ??= reader !== undefined && spawnSync(reader, { stdio: 'ignore' }).status === USAGE
+  return runsHere ? path : undefined
+}
+let runsHere: boolean | undefined
+
+/** The file that there is without compiling: that of the package, or one that was compiled before. */
+function made(native: Native): string | undefined {
+  const path = cached(native)
+  return prebuilt(native) ?? (isTrusted(path) ? path : undefined)
+}
+
 /** Whether there is a compiler, or what it would make is there already. */
 export function canMake(...natives: readonly Native[]): boolean {
   const [program, ...options] = compiler()
   return (
-    natives.every((native) => isTrusted(cached(native))) ||
+    natives.every((native) => made(native) !== undefined) ||
     spawnSync(program, [...options, '--version'], { stdio: 'ignore' }).error === undefined
   )
 }
@@ -96,7 +120,7 @@ export function canMake(...natives: readonly Native[]): boolean {
  * compiled to find out is kept.
  */
 export function obstacleToMaking(...natives: readonly Native[]): string | undefined {
-  if (natives.every((native) => isTrusted(cached(native)))) return undefined
+  if (natives.every((native) => made(native) !== undefined)) return undefined
   const folder = recordingFolder()
   try {
     for (const native of natives) compiled(native, folder)
@@ -130,11 +154,11 @@ export function startObject(folder: string): string {
  * @throws Error when it cannot be compiled
  */
 export function compiled(native: Native, folder: string): string {
-  const path = cached(native)
+  const path = made(native)
   const here = join(folder, `${native.name}${native.ending}`)
-  if (!isTrusted(path)) {
+  if (path === undefined) {
     compile(native, here)
-    keep(here, path)
+    keep(here, cached(native))
     return here
   }
   if (isPlainPath(path)) return path
@@ -147,13 +171,16 @@ export function compiled(native: Native, folder: string): string {
  * @throws Error when it cannot be compiled or kept, or when its path is not plain
  */
 export function kept(native: Native): string {
+  const own = prebuilt(native)
+  if (own !== undefined && isPlainPath(own)) return own
   const folder = recordingFolder()
+  const path = cached(native)
   try {
-    compiled(native, folder)
+    if (own !== undefined) keep(own, path)
+    else compiled(native, folder)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-  const path = cached(native)
   const where = 'name another folder in XDG_CACHE_HOME'
   if (!isTrusted(path)) throw new Error(`${native.what} cannot be kept in ${dirname(path)}: ${where}`)
   if (!isPlainPath(path)) throw new Error(`LD_PRELOAD cannot have the path ${path}: ${where}`)
@@ -162,8 +189,8 @@ export function kept(native: Native): string {
 
 /** The minor version of the glibc 2 that the recorder's library needs, as it is compiled or would be. */
 export function glibcNeeded(): number {
-  const path = cached(RECORDER_LIBRARY)
-  const names = isTrusted(path) ? readFileSync(path, 'latin1').matchAll(/\bGLIBC_2\.(\d{1,3})\b/g) : []
+  const path = made(RECORDER_LIBRARY)
+  const names = path === undefined ? [] : readFileSync(path, 'latin1').matchAll(/\bGLIBC_2\.(\d{1,3})\b/g)
   return Math.max(LEAST_GLIBC, ...Array.from(names, ([, minor]) => Number(minor)))
 }
 
@@ -222,11 +249,16 @@ function isTrusted(path: string): boolean {
   }
 }
 
-/** The path of the compiled file, whose name changes with its sources and options. */
-function cached({ name, ending, sources, options }: Native): string {
+/** The path of the compiled file. */
+function cached(native: Native): string {
+  return join(cacheFolder(), fileName(native))
+}
+
+/** The name of a compiled file, which changes with its sources and options. */
+export function fileName({ name, ending, sources, options }: Native): string {
   const hash = createHash('sha256').update(options.join(' '))
   for (const source of sources) hash.update(readFileSync(sourcePath(source)))
-  return join(cacheFolder(), `${name}-${process.arch}-${hash.digest('hex').slice(0, 16)}${ending}`)
+  return `${name}-${process.arch}-${hash.digest('hex').slice(0, 16)}${ending}`
 }
 
 /** As the XDG Base Directory Specification says, which has relative paths ignored. */
@@ -237,10 +269,14 @@ function cacheFolder(): string {
 
 /** @param name in `native/` */
 function sourcePath(name: string): string {
+  const path = inPackage(`native/${name}`)
+  if (path === undefined) throw new Error(`native/${name} is missing from the package`)
+  return path
+}
+
+/** The path of a file of the package, if it is there. */
+function inPackage(name: string): string | undefined {
   // The package has dist/lib and native; tests run from lib.
-  for (const up of ['../../../..', '../../..']) {
-    const path = fileURLToPath(new URL(`${up}/native/${name}`, import.meta.url))
-    if (existsSync(path)) return path
-  }
-  throw new Error(`native/${name} is missing from the package`)
+  const paths = ['../../../..', '../../..'].map((up) => fileURLToPath(new URL(`${up}/${name}`, import.meta.url)))
+  return paths.find((path) => existsSync(path))
 }

@@ -97,7 +97,9 @@ describe('--print-preload', () => {
       const { code, stderr } = await run(`hf-record --print-preload ${line}`)
       expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
     }
-    const { code, stderr } = await run(`XDG_CACHE_HOME='${folder}/a b' hf-record --print-preload -o a.hfrec`)
+    const { code, stderr } = await run(
+      `export CC="\${CC:-cc}" XDG_CACHE_HOME='${folder}/a b'; hf-record --print-preload -o a.hfrec`,
+    )
     expect([code, stderr]).toEqual([1, expect.stringContaining('name another folder in XDG_CACHE_HOME')])
   })
 })
