@@ -5,18 +5,21 @@ import { describe, expect, test } from 'vitest'
 import type { TraceEvent } from '../../lib/event/batch.js'
 import { jsonText } from '../../lib/cli/report/json.js'
 import { StatisticsReport } from '../../lib/cli/report/statistics-report.js'
-import { siteName } from '../../lib/cli/report/names.js'
+import { siteNamePieces } from '../../lib/cli/report/names.js'
 import { OwnFrames } from '../../lib/names/own-frames.js'
-import { reportText } from '../../lib/cli/report/text.js'
+import { reportPieces } from '../../lib/cli/report/text.js'
 import { bytes, grouped, rounded, tableLines, visible } from '../../lib/cli/report/columns.js'
 import * as mtrc from '../../lib/entry/mtrc.js'
 import * as ndjson from '../../lib/entry/ndjson.js'
-import type { SiteStatistics } from '../../lib/transforms/statistics/result.js'
+import type { Site, SiteStatistics } from '../../lib/transforms/statistics/result.js'
 import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
 import { scratch, shell } from '../support/commands.js'
 import { mpatrolFile } from '../formats/mtrc/mpatrol.js'
 import { drive, encodeEvents } from '../support/drive.js'
 import { HEADER, inBatches } from '../transforms/events.js'
+
+const reportText = (...of: Parameters<typeof reportPieces>) => [...reportPieces(...of)].join('')
+const siteName = (site: Site) => [...siteNamePieces(site)].join('')
 
 const EVENTS = Array.from({ length: 6000 }, (_, i): TraceEvent => {
   const block = {

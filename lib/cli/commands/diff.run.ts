@@ -43,11 +43,11 @@ export async function runDiff(args: Arguments): Promise<void> {
   if (order === 'temporary' && !difference.identified) throw new RangeError(UNKNOWN_TEMPORARY)
   const pieces = args.has('collapsed')
     ? differenceStacks(difference, order)
-    : textBytes([
+    : textBytes(
         args.has('json')
           ? differenceJson(difference, order, top)
-          : differenceText(difference, order, top ?? TOP, names),
-      ])
+          : [differenceText(difference, order, top ?? TOP, names)],
+      )
   await writePieces(output, pieces)
 }
 

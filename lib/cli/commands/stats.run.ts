@@ -12,16 +12,16 @@ import { outputOf } from '../output.js'
 import { runTrace } from '../pipeline.js'
 import { AllocatorReportStage } from '../report/allocator-report.js'
 import { EventTable } from '../report/event-table.js'
-import { knownFigures } from '../report/identity.js'
-import { jsonText } from '../report/json.js'
+import { unknownFigures } from '../report/identity.js'
+import { jsonPieces } from '../report/json.js'
 import { figuresJson, figuresText, LiveFiguresReport, type Interval, type LiveFigures } from '../report/live-figures.js'
 import { MpatrolReport } from '../report/mpatrol-report.js'
 import { StatisticsReport } from '../report/statistics-report.js'
 import { groupedSites } from '../report/grouped-sites.js'
 import { sectionsOf } from '../report/json-sections.js'
 import { sortedSites, type SiteOrder } from '../report/tables.js'
-import { reportText, type SectionName } from '../report/text.js'
-import { tsvText, type TsvSection } from '../report/tsv.js'
+import { reportPieces, type SectionName } from '../report/text.js'
+import { tsvPieces, type TsvSection } from '../report/tsv.js'
 import { ownFrames, refuseRowFlags, rowNames } from '../row-names.js'
 
 /** What is shown with these flags has no stacks. */
@@ -140,8 +140,11 @@ function intervalOf(text: string): Interval {
   return { events: Number(digits) * (events as number) }
 }
 
+/** Writes statistics in pieces. */
+type Print = (statistics: Statistics) => Iterable<string>
+
 /** The writer of the statistics as text, JSON or TSV. @throws UsageError */
-function printer(args: Arguments, form: 'json' | 'tsv' | undefined, top?: number): (statistics: Statistics) => string {
+function printer(args: Arguments, form: 'json' | 'tsv' | undefined, top?: number): Print {
   const timeline = timelineRows(args)
   const sections = args.all('section') as readonly SectionName[]
   const sort = (args.value('sort') ?? 'bytes') as SiteOrder
@@ -149,17 +152,17 @@ function printer(args: Arguments, form: 'json' | 'tsv' | undefined, top?: number
   if (form === 'json') {
     const chosen = sections.length === 0 ? undefined : sections
     return (statistics) =>
-      jsonText(knownFigures(sectionsOf(reduced(statistics, sort, top, timeline), chosen), statistics.identified))
+      jsonPieces(sectionsOf(reduced(statistics, sort, top, timeline), chosen), unknownFigures(statistics.identified))
   }
   if (form === 'tsv') {
     const [section] = sections
     if (sections.length !== 1 || section === undefined || !isTsvSection(section))
       throw new UsageError(`--tsv needs one --section, which can be ${TSV_SECTIONS.join(', ')}`)
-    return (statistics) => tsvText(statistics, { section, ...(top !== undefined && { top }), ...options })
+    return (statistics) => tsvPieces(statistics, { section, ...(top !== undefined && { top }), ...options })
   }
   const names = { ...rowNames(args), by: (args.value('by') ?? 'site') as (typeof SITE_GROUPS)[number] }
   return (statistics) =>
-    reportText(statistics, {
+    reportPieces(statistics, {
       names,
       ...(top !== undefined && { top }),
       ...(sections.length > 0 && { sections }),

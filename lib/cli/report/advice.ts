@@ -20,8 +20,15 @@ export function advice({ sites, threads, processes, events, allocated, formats, 
   if (allocated.bytes === 0n) return []
   const mayRecord = !formats.some((name) => RECORDED_ELSEWHERE.includes(name))
   const own = new OwnFrames()
-  const hasMost = (which: (site: SiteStatistics) => boolean): boolean =>
-    2n * sites.filter(which).reduce((sum, site) => sum + site.allocated.bytes, 0n) > allocated.bytes
+  const hasMost = (which: (site: SiteStatistics) => boolean): boolean => {
+    // Half of the bytes are at few sites, which come first; the stacks of the others need not be made.
+    const sums = [0n, 0n] as [bigint, bigint]
+    for (const site of sites) {
+      sums[which(site) ? 1 : 0] += site.allocated.bytes
+      if (2n * sums[1] > allocated.bytes || 2n * sums[0] >= allocated.bytes) break
+    }
+    return 2n * sums[1] > allocated.bytes
+  }
   return [
     ...(mayRecord && hasMost(({ rest }) => rest === 'none') ? [NO_PLACES] : []),
     ...(hasMost((site) => isUnnamed(site, own)) ? [NO_NAMES] : []),

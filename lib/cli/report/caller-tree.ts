@@ -73,10 +73,7 @@ export class CallerTree<Item> {
     items: readonly Item[],
     private readonly options: CallerOptions<Item>,
   ) {
-    this.labels = new FrameLabels(
-      items.flatMap((item) => [...(options.stackOf(item) ?? [])]),
-      options.full,
-    )
+    this.labels = new FrameLabels(framesOf(items, options.stackOf), options.full)
   }
 
   /** The lines below a row, in so many columns. */
@@ -95,14 +92,9 @@ export class CallerTree<Item> {
     const indent = '  '.repeat(level)
     const room = Math.max(LEAST_FRAMES, width - indent.length)
     for (const { frame, items: some, sum } of branches.slice(0, CALLERS)) {
-      const chain = [frame as string]
-      let at = depth + 1
       // Callers that all of these stacks have in common are in one line.
-      for (let next = this.branches(some, at); ; next = this.branches(some, ++at)) {
-        const [only] = next
-        if (next.length !== 1 || only?.frame === undefined) break
-        chain.push(only.frame)
-      }
+      const chain = [frame as string, ...this.common(some, depth + 1)]
+      const at = depth + chain.length
       lines.push(`${indent}${this.line(this.options.show(sum), chain, room)}`)
       if (level + 1 < LEVELS && lines.length <= LINES) this.branch(some, at, level + 1, width, lines)
     }
@@ -110,6 +102,23 @@ export class CallerTree<Item> {
     if (rest.length === 0) return
     const sum = total(rest.map((one) => one.sum))
     lines.push(`${indent}${this.options.show(sum)}: ${rest.length} more ${rest.length === 1 ? 'caller' : 'callers'}`)
+  }
+
+  /** The frames that all stacks have in common from a depth on, as the first one has them. */
+  private common(items: readonly Item[], depth: number): string[] {
+    const { stackOf, own } = this.options
+    let common: string[] | undefined
+    for (const item of items) {
+      const stack = stackOf(item) ?? []
+      const from = own.start(stack) + depth
+      if (common === undefined) {
+        common = stack.slice(from)
+        continue
+      }
+      const differs = common.findIndex((frame, i) => !isSame(frame, stack[from + i]))
+      if (differs >= 0) common.length = differs
+    }
+    return common ?? []
   }
 
   private branches(items: readonly Item[], depth: number): Branch<Item>[] {
@@ -140,6 +149,15 @@ export class CallerTree<Item> {
     }
     return line
   }
+}
+
+function* framesOf<Item>(items: readonly Item[], stackOf: CallerOptions<Item>['stackOf']): Generator<string> {
+  for (const item of items) yield* stackOf(item) ?? []
+}
+
+/** Whether two frames are one place of callers. */
+function isSame(frame: string, other: string | undefined): boolean {
+  return frame === other || (other !== undefined && shortFrame(frame) === shortFrame(other))
 }
 
 function total(amounts: readonly Amount[]): Amount {

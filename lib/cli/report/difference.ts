@@ -11,8 +11,8 @@ import { descending } from '../../transforms/statistics/site-table.js'
 import type { DIFF_ORDERS } from '../defaults.js'
 import { byOwnFrame, CallerTree, type FrameGroup } from './caller-tree.js'
 import { grouped, labelledLines, tableLines } from './columns.js'
-import { jsonText } from './json.js'
-import { knownFigures } from './identity.js'
+import { jsonPieces } from './json.js'
+import { unknownFigures } from './identity.js'
 import { siteLabels, type SiteNames } from './names.js'
 
 /** A figure that is compared, by its flag. */
@@ -140,8 +140,8 @@ function treeOf(stacks: readonly ComparedStack[], order: DiffOrder, names: SiteN
   }
 }
 
-/** The difference as JSON. @param top how many stacks; all of them if undefined */
-export function differenceJson(difference: ProfileDifference, order: DiffOrder, top?: number): string {
+/** The difference as JSON, in pieces. @param top how many stacks; all of them if undefined */
+export function differenceJson(difference: ProfileDifference, order: DiffOrder, top?: number): Iterable<string> {
   const both = ({ old, new: next }: Pick<ComparedStack, 'old' | 'new'>) => ({
     old,
     new: next,
@@ -160,9 +160,14 @@ export function differenceJson(difference: ProfileDifference, order: DiffOrder, 
   })
   const sites = differing(difference, order)
     .slice(0, top)
-    .map((one) => ({ stack: one.stack(), ...both(one) }))
+    .map((one) => ({
+      get stack() {
+        return one.stack()
+      },
+      ...both(one),
+    }))
   const { by, identified, full } = difference
-  return jsonText(knownFigures({ ...both(difference), by, identified, full, sites }, identified))
+  return jsonPieces({ ...both(difference), by, identified, full, sites }, unknownFigures(identified))
 }
 
 /**

@@ -10,7 +10,7 @@ import type {
   SiteThread,
   Thread,
 } from '../../transforms/statistics/result.js'
-import { descending } from '../../transforms/statistics/site-table.js'
+import { descending, withFigures } from '../../transforms/statistics/site-table.js'
 
 /** What sites are added up by. */
 export type SiteGroup = 'function' | 'module'
@@ -40,9 +40,10 @@ export function groupedSites(sites: readonly SiteStatistics[], own: OwnFrames, b
     const [innermost = ''] = names
     const key0 = innermost === '' ? `site ${n}` : `name ${innermost}`
     const one = found.get(key0)
-    const alone = innermost === '' ? site : named(site, innermost, by)
-    if (one === undefined) found.set(key0, { site: alone, inclusive: sharesOf(site) })
-    else found.set(key0, { site: sum(one.site, site), inclusive: sumOfShares(one.inclusive, site) })
+    if (one === undefined) {
+      const alone = innermost === '' ? site : named(site, innermost, by)
+      found.set(key0, { site: alone, inclusive: sharesOf(site) })
+    } else found.set(key0, { site: sum(one.site, site), inclusive: sumOfShares(one.inclusive, site) })
     for (const name of new Set(names.slice(1))) {
       if (name === '' || name === innermost) continue
       const key = `name ${name}`
@@ -54,7 +55,7 @@ export function groupedSites(sites: readonly SiteStatistics[], own: OwnFrames, b
       })
     }
   })
-  return [...found.values()].map(({ site, inclusive }) => ({ ...site, inclusive }))
+  return [...found.values()].map(({ site, inclusive }) => withFigures(site, { inclusive }))
 }
 
 /** The functions or modules of a site's stack, the innermost of the program's own first; empty where unknown. */

@@ -23,11 +23,12 @@ export interface SiteNames {
 
 /**
  * A site in one line, with all that is known of it: `parse at a.c:12`, `malloc < parse < main`, `0xffffffff81012345`,
- * `./app [0x1189]`.
+ * `./app [0x1189]`. It comes in pieces, because a stack may be long.
  */
-export function siteName(site: Site): string {
+export function* siteNamePieces(site: Site): Generator<string> {
   const row = rowOf(site)
-  return visible('text' in row ? row.text : row.stack.map(shortFrame).join(' < '))
+  if ('text' in row) yield visible(row.text)
+  else for (const [i, frame] of row.stack.entries()) yield `${i > 0 ? ' < ' : ''}${visible(shortFrame(frame))}`
 }
 
 /** The names of the sites of one table, in a number of columns. */

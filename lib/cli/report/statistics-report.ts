@@ -1,7 +1,7 @@
 import { UNIDENTIFIED } from '../../event/header.js'
 import type { EventBatch } from '../../event/batch.js'
 import type { Stage } from '../../event/stage.js'
-import { encodeText } from '../../event/strings.js'
+import { textBytes } from '../../exports/writer.js'
 import { StatisticsCollector } from '../../transforms/statistics/collector.js'
 import type { Statistics } from '../../transforms/statistics/result.js'
 import { leakWarning } from './leak-warning.js'
@@ -10,15 +10,15 @@ import { TraceChoice } from './trace-choice.js'
 
 /** Options of a report. */
 interface StatisticsReportOptions {
-  /** Makes the text of the report. */
-  print: (statistics: Statistics) => string
+  /** Makes the text of the report, in pieces. */
+  print: (statistics: Statistics) => Iterable<string>
   /** Which trace of the stream to take, from 1; all of them if absent. */
   trace?: number
 }
 
 /**
- * Collects the statistics of all batches, and gives the report as the only result when they end or are truncated. Warns
- * of leaks that may be false.
+ * Collects the statistics of all batches, and gives the report when they end or are truncated. Warns of leaks that may
+ * be false.
  */
 export class StatisticsReport implements Stage<EventBatch, Uint8Array> {
   readonly warnings: string[] = []
@@ -27,6 +27,7 @@ export class StatisticsReport implements Stage<EventBatch, Uint8Array> {
   private readonly collector = new StatisticsCollector()
   private readonly choice: TraceChoice
   private ending: 'end' | 'endTruncated' | undefined
+  private pieces: Iterator<Uint8Array> | undefined
 
   constructor(private readonly options: StatisticsReportOptions) {
     this.choice = new TraceChoice(options.trace)
@@ -37,12 +38,18 @@ export class StatisticsReport implements Stage<EventBatch, Uint8Array> {
   }
 
   next(): Uint8Array | null {
+    this.pieces ??= this.begun()
+    return this.pieces?.next().value ?? null
+  }
+
+  /** The report, once the batches have ended. */
+  private begun(): Iterator<Uint8Array> | undefined {
     const { ending, choice, options } = this
-    if (ending === undefined) return null
+    if (ending === undefined) return undefined
     this.ending = undefined
     if (ending === 'end') choice.check()
     // If nothing could be read, there is nothing to report.
-    if (ending === 'endTruncated' && !choice.found) return null
+    if (ending === 'endTruncated' && !choice.found) return undefined
     // A trace that is followed by another one was read to its end.
     const isWhole = ending === 'end' || (options.trace !== undefined && choice.traces > options.trace)
     const statistics = this.collector.finish(isWhole)
@@ -51,7 +58,7 @@ export class StatisticsReport implements Stage<EventBatch, Uint8Array> {
     if (leaks !== undefined) this.warnings.push(leaks)
     const sizes = sizeWarning(statistics)
     if (sizes !== undefined) this.warnings.push(sizes)
-    return encodeText(options.print(statistics))
+    return textBytes(options.print(statistics))[Symbol.iterator]()
   }
 
   end(): void {

@@ -1,4 +1,4 @@
-import type { SiteStatistics, Statistics } from '../../transforms/statistics/result.js'
+import type { Overhead, SiteStatistics, Statistics } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
 import type { SITE_ORDERS } from '../defaults.js'
 import { grouped, labelledLines, share, tableLines } from './columns.js'
@@ -72,9 +72,10 @@ export function siteTable(
 /** Bytes that allocations took beyond those requested, by site. */
 export function overheadTable({ sites }: Statistics, top: number, names: SiteNames): string[] {
   if (names.by === 'thread') return []
-  const some = sites.flatMap(({ overhead, ...site }) => (overhead === undefined ? [] : [{ ...site, overhead }]))
+  const some = sites
+    .filter((site): site is SiteStatistics & { overhead: Overhead } => site.overhead !== undefined)
+    .toSorted((a, b) => descending(a.overhead.wasted, b.overhead.wasted))
   if (some.length === 0 || top === 0) return []
-  some.sort((a, b) => descending(a.overhead.wasted, b.overhead.wasted))
   const hasCpus = some[0]?.crossCpuFrees !== undefined
   const shown = some.slice(0, top)
   const table = {

@@ -76,9 +76,9 @@ const MAKERS: Readonly<
 
 /**
  * The statistics as text: a summary, what holds the peak, what leaks, what makes temporary allocations, the same by
- * thread, a table for everything else that the trace has, and what would make the answer better.
+ * thread, a table for everything else that the trace has, and what would make the answer better. It comes in lines.
  */
-export function reportText(statistics: Statistics, options: ReportOptions): string {
+export function* reportPieces(statistics: Statistics, options: ReportOptions): Generator<string> {
   const { sections, timeline } = options
   const chosen = SECTIONS.filter((name) =>
     sections === undefined ? name !== 'timeline' || timeline !== undefined : sections.includes(name),
@@ -97,7 +97,10 @@ export function reportText(statistics: Statistics, options: ReportOptions): stri
     if (name === FIRST.at(-1)) paragraphs.push(...later)
   }
   const better = sections === undefined ? advice(statistics).map((sentence) => [sentence]) : []
-  return `${[...paragraphs, ...notes(statistics), ...better].map((lines) => lines.join('\n')).join('\n\n')}\n`
+  for (const [i, lines] of [...paragraphs, ...notes(statistics), ...better].entries()) {
+    if (i > 0) yield '\n'
+    for (const line of lines) yield `${line}\n`
+  }
 }
 
 function notes({ full, exact }: Statistics): string[][] {

@@ -10,7 +10,7 @@ import type {
 } from '../../transforms/statistics/result.js'
 import { joinTimeline } from '../../transforms/statistics/timeline.js'
 import type { TSV_SECTIONS } from '../defaults.js'
-import { siteName, threadName } from './names.js'
+import { siteNamePieces, threadName } from './names.js'
 import { pairsOf, type ThreadPair } from './site-threads.js'
 import { descending } from '../../transforms/statistics/site-table.js'
 import { sortedSites, type SiteOrder } from './tables.js'
@@ -28,7 +28,8 @@ interface TsvOptions {
   sort: SiteOrder
 }
 
-type Cell = string | number | bigint | undefined
+/** A long text comes in pieces. */
+type Cell = string | number | bigint | undefined | Iterable<string>
 /** Columns by their headers. */
 type Columns<Row> = Readonly<Record<string, (row: Row) => Cell>>
 
@@ -59,7 +60,7 @@ const SHARES: Columns<Shares> = {
 }
 
 const SITES: Columns<SiteStatistics> = {
-  site: siteName,
+  site: siteNamePieces,
   ...SHARES,
   own_peak_bytes: ({ ownPeak }) => ownPeak.bytes,
   own_peak_blocks: ({ ownPeak }) => ownPeak.blocks,
@@ -72,14 +73,14 @@ const SITES: Columns<SiteStatistics> = {
 type SiteThreadRow = SiteThread & { readonly site: Site }
 
 const SITE_THREADS: Columns<SiteThreadRow> = {
-  site: ({ site }) => siteName(site),
+  site: ({ site }) => siteNamePieces(site),
   thread: threadName,
   process: ({ process }) => process,
   ...SHARES,
 }
 
 const HANDOFFS: Columns<ThreadPair & { readonly site: Site }> = {
-  site: ({ site }) => siteName(site),
+  site: ({ site }) => siteNamePieces(site),
   thread: ({ from }) => threadName(from),
   process: ({ from }) => from.process,
   freed_by_thread: ({ to }) => threadName(to),
@@ -106,8 +107,11 @@ const SIZES: Columns<Omit<SizeStatistics, 'size'> & { size: Cell }> = {
   temporary_memray: ({ temporary }) => temporary.memray,
 }
 
-/** One table as tab-separated values, under a header row. Numbers are plain integers; what is unknown is empty. */
-export function tsvText(statistics: Statistics, { section, top, timeline, sort }: TsvOptions): string {
+/**
+ * One table as tab-separated values, under a header row. Numbers are plain integers; what is unknown is empty. It comes
+ * in pieces, because a table may be longer than the longest string.
+ */
+export function tsvPieces(statistics: Statistics, { section, top, timeline, sort }: TsvOptions): Iterable<string> {
   if (section === 'timeline') return table(TIMELINE, joinTimeline(statistics.timeline, timeline ?? Infinity))
   const known = <Row>(columns: Columns<Row>) => (statistics.identified ? columns : withoutIdentity(columns))
   if (section === 'sites') return table(known(SITES), sortedSites(statistics.sites, sort).slice(0, top))
@@ -149,8 +153,16 @@ function sizeRows({ exact, others }: Statistics['sizes']): (Omit<SizeStatistics,
   return [...exact, { size: '(others)', ...rest }]
 }
 
-function table<Row>(columns: Columns<Row>, rows: readonly Row[]): string {
+function* table<Row>(columns: Columns<Row>, rows: readonly Row[]): Generator<string> {
   const cells = Object.values(columns)
-  const lines = rows.map((row) => cells.map((cell) => cell(row) ?? '').join('\t'))
-  return `${[Object.keys(columns).join('\t'), ...lines].join('\n')}\n`
+  yield `${Object.keys(columns).join('\t')}\n`
+  for (const row of rows) {
+    for (const [column, of] of cells.entries()) {
+      if (column > 0) yield '\t'
+      const cell = of(row)
+      if (typeof cell === 'object') yield* cell
+      else yield String(cell ?? '')
+    }
+    yield '\n'
+  }
 }

@@ -106,7 +106,10 @@ export interface MpatrolStatistics {
 export interface Site {
   /** `others`: all places that occurred when the table was full. `none`: allocations without a place. */
   rest?: 'others' | 'none'
-  /** Innermost frame first. */
+  /**
+   * Innermost frame first. Made from the tree of all stacks each time that it is read: a program may have many deep
+   * stacks. A spread (`{ ...site }`) keeps it.
+   */
   stack?: string[]
   function?: string
   file?: string

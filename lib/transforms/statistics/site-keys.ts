@@ -117,9 +117,14 @@ export class SiteKeys {
     if (row < FIRST) return { rest: row === NONE ? 'none' : 'others' }
     const { names, paths } = this
     const node = this.node(row)
-    const words = paths.reversed(node)
     const form = paths.root(node)
-    if (form === Form.stack) return { stack: words.map((name) => names.text(name)) }
+    const words = form === Form.stack ? [] : paths.reversed(node)
+    if (form === Form.stack)
+      return {
+        get stack() {
+          return paths.reversed(node).map((name) => names.text(name))
+        },
+      }
     const [last = 0, file = 0, name = 0] = words
     if (form === Form.module) return { module: names.text(last - 1) }
     if (form === Form.callSite)

@@ -1,6 +1,7 @@
 import { SuppressionSet } from '../../names/suppression-set.js'
 import { SuppressibleFrames, type Suppression } from '../../names/suppressions.js'
 import type { Amount, Statistics, Suppressed } from './result.js'
+import { withFigures } from './site-table.js'
 
 /**
  * Statistics without the leaks that rules suppress: `leaked` of the whole and of each site is without them, and
@@ -20,7 +21,7 @@ export function suppress(statistics: Statistics, rules: readonly Suppression[]):
       amount.blocks += site.leaked.blocks
       amount.bytes += site.leaked.bytes
     }
-    return { ...site, leaked: { blocks: 0, bytes: 0n } }
+    return withFigures(site, { leaked: { blocks: 0, bytes: 0n } })
   })
   const { blocks, bytes } = statistics.leaked
   const suppressed = suppressedBy(rules, amounts, sum)

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { knownFigures } from '../../../lib/cli/report/identity.js'
+import { unknownFigures } from '../../../lib/cli/report/identity.js'
+import { jsonPieces } from '../../../lib/cli/report/json.js'
 import type { EventBatch, TraceEvent } from '../../../lib/event/batch.js'
 import { heaptrack } from '../../../lib/formats/heaptrack/index.js'
 import { StatisticsCollector, type CollectorOptions } from '../../../lib/transforms/statistics/collector.js'
@@ -62,7 +63,7 @@ function known(batches: readonly EventBatch[], options: CollectorOptions = {}, m
   const live = collector.now()
   const { sites, ...result } = collector.finish()
   const lone = collector.sites.result(false, true, new Map())
-  return [live, knownFigures({ ...result, sites, lone }, result.identified)]
+  return [live, [...jsonPieces({ ...result, sites, lone }, unknownFigures(result.identified))].join('')]
 }
 
 describe('events with infos', () => {
