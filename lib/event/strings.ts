@@ -276,6 +276,7 @@ function hashBytes(source: Uint8Array, start: number, end: number): number {
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const encoder = new TextEncoder()
+const PIECE = 65_536
 
 /**
  * Bytes as a string: UTF-8, with each byte 0xNN that is not part of valid UTF-8 as the lone surrogate U+DCNN. Other
@@ -342,6 +343,21 @@ export function encodeText(text: string): Uint8Array {
     else parts.push(...encoder.encode(char))
   }
   return Uint8Array.from(parts)
+}
+
+/** Texts as bytes, in pieces of about 64 KB. */
+export function* textBytes(texts: Iterable<string>): Generator<Uint8Array> {
+  let piece: string[] = []
+  let length = 0
+  for (const text of texts) {
+    piece.push(text)
+    length += text.length
+    if (length < PIECE) continue
+    yield encodeText(piece.join(''))
+    piece = []
+    length = 0
+  }
+  if (length > 0) yield encodeText(piece.join(''))
 }
 
 /** The length of the valid UTF-8 sequence at `i`, or 0 (RFC 3629, section 4). */

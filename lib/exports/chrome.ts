@@ -1,5 +1,6 @@
 import type { Profile } from '../transforms/profile/profile.js'
-import { textBytes, type ExportOptions } from './writer.js'
+import { textBytes } from '../event/strings.js'
+import type { ExportOptions } from './writer.js'
 
 /** Units of a timestamp's microsecond. */
 const PER_MICROSECOND = { ns: 1000, us: 1 } as const

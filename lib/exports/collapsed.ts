@@ -3,7 +3,8 @@ import type { Profile } from '../transforms/profile/profile.js'
 import { joinLines } from '../transforms/profile/join-lines.js'
 import { knownValue, type ValueSpec } from '../transforms/profile/values.js'
 import { childrenOf, ownValues } from './tree.js'
-import { textBytes, type ExportOptions } from './writer.js'
+import { textBytes } from '../event/strings.js'
+import type { ExportOptions } from './writer.js'
 
 const CONTROLS = /\p{Cc}+/gu
 

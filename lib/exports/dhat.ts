@@ -1,5 +1,6 @@
 import type { Frame, Profile, Sample } from '../transforms/profile/profile.js'
-import { textBytes, type ExportOptions } from './writer.js'
+import { textBytes } from '../event/strings.js'
+import type { ExportOptions } from './writer.js'
 
 /** Blocks that live shorter than this many units are short-lived to the viewer. */
 const SHORT_LIVED = 10

@@ -2,7 +2,8 @@ import { frameText } from '../transforms/profile/frames.js'
 import type { Profile, Sample } from '../transforms/profile/profile.js'
 import { joinTimeline } from '../transforms/statistics/timeline.js'
 import { ownValues } from './tree.js'
-import { notesOf, textBytes, type ExportOptions } from './writer.js'
+import { textBytes } from '../event/strings.js'
+import { notesOf, type ExportOptions } from './writer.js'
 
 /** massif itself keeps at most 100 snapshots: one is that of the beginning, and one that of the peak. */
 const MAX_PARTS = 98

@@ -2,7 +2,8 @@ import type { Profile } from '../transforms/profile/profile.js'
 import { joinLines } from '../transforms/profile/join-lines.js'
 import { knownValue, knownValues, VALUES, type ProfileValue } from '../transforms/profile/values.js'
 import { ownValues } from './tree.js'
-import { textBytes, type ExportOptions } from './writer.js'
+import { textBytes } from '../event/strings.js'
+import type { ExportOptions } from './writer.js'
 
 const SCHEMA = 'https://www.speedscope.app/file-format-schema.json'
 /** The maximum number of stacks of a figure, because the viewer reads the file as one string, and draws all of them. */

@@ -17,24 +17,6 @@ export interface ExportOptions {
 /** Writes a profile for another tool: its bytes in pieces, made as they are requested. */
 export type ProfileWriter = (profile: Profile, options?: ExportOptions) => Iterable<Uint8Array>
 
-const PIECE = 65_536
-const encoder = new TextEncoder()
-
-/** Texts as bytes, in pieces of some size. */
-export function* textBytes(texts: Iterable<string>): Generator<Uint8Array> {
-  let piece: string[] = []
-  let length = 0
-  for (const text of texts) {
-    piece.push(text)
-    length += text.length
-    if (length < PIECE) continue
-    yield encoder.encode(piece.join(''))
-    piece = []
-    length = 0
-  }
-  if (length > 0) yield encoder.encode(piece.join(''))
-}
-
 /** Notes for readers of a profile, as sentences. */
 export function notesOf({ statistics, at }: Profile): string[] {
   const { complete, filtered, full, traces, peakBytes, events, formats } = statistics

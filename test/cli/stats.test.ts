@@ -439,3 +439,14 @@ Top sizes by temporary allocations (2 in all)
     expect(JSON.parse(stdout.toString())).toMatchObject({ formats: ['replay'], events: 100 })
   })
 })
+
+test('names that are not UTF-8 keep their bytes', async () => {
+  const name = 'f\udcff'
+  const line = (key: string) => `{"kind":"alloc","address":"0x${key}","size":5,"stack":[${JSON.stringify(name)}]}\n`
+  const input = `{"kind":"header","format":"x"}\n${line('10')}${line('20')}{"kind":"end"}\n`
+  const bytes = Buffer.concat([Buffer.from('f'), Buffer.from([255])])
+  for (const flags of ['--section sites', '--tsv --section sites', '--tree --section leaks']) {
+    const { code, stdout } = await shell(`hf-stats ${flags}`, input)
+    expect([code, stdout.includes(bytes)]).toEqual([0, true])
+  }
+})

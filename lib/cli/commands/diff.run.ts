@@ -1,5 +1,5 @@
 import { UNKNOWN_TEMPORARY } from '../../event/header.js'
-import { textBytes } from '../../exports/writer.js'
+import { textBytes } from '../../event/strings.js'
 import { compareProfiles, type ProfileMatch } from '../../transforms/profile/difference.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { DIFF_ORDERS, TOP } from '../defaults.js'

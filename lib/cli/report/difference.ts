@@ -1,5 +1,5 @@
 import { lineText } from '../../exports/collapsed.js'
-import { textBytes } from '../../exports/writer.js'
+import { textBytes } from '../../event/strings.js'
 import {
   isEqual,
   type ComparedFigures,

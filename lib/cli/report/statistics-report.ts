@@ -1,7 +1,7 @@
 import { UNIDENTIFIED } from '../../event/header.js'
 import type { EventBatch } from '../../event/batch.js'
 import type { Stage } from '../../event/stage.js'
-import { textBytes } from '../../exports/writer.js'
+import { textBytes } from '../../event/strings.js'
 import { StatisticsCollector } from '../../transforms/statistics/collector.js'
 import type { Statistics } from '../../transforms/statistics/result.js'
 import { leakWarning } from './leak-warning.js'
