@@ -17,6 +17,9 @@
 
 static struct control *control;
 static int memory_fd;
+/* How long a process that has ended is kept for processes that it has forked. */
+#define BEGIN_NS 500000000u
+
 /* By region. A region that is taken but not ready is mapped, and has no process yet. */
 static struct process *processes[REGIONS];
 static struct region *regions[REGIONS];
@@ -55,11 +58,15 @@ static int has_ended(const struct process *p) {
   return poll(&poll_fd, 1, 0) == 1;
 }
 
-/* The process of a number that is still there. */
-static struct process *process_at(uint32_t pid) {
-  for (uint32_t i = 0; i < region_end; i++)
-    if (processes[i] != NULL && processes[i]->pid == pid && !processes[i]->is_gone) return processes[i];
-  return NULL;
+/* The process that had a number when another one began: it may have ended since, or be another program now. */
+static struct process *process_at(uint32_t pid, uint32_t begun) {
+  struct process *found = NULL;
+  for (uint32_t i = 0; i < region_end; i++) {
+    struct process *p = processes[i];
+    if (p == NULL || p->pid != pid || p->region->begun >= begun) continue;
+    if (found == NULL || p->region->begun > found->region->begun) found = p;
+  }
+  return found;
 }
 
 /* Gives the region of a process that has ended to others. */
@@ -94,7 +101,7 @@ static void begin_process(uint32_t i) {
   snprintf(path, sizeof path, "/proc/%u/statm", p->pid);
   p->statm_fd = open(path, O_RDONLY | O_CLOEXEC);
   p->own_name = name_of(p->pid, p->pid);
-  struct process *before = before_exec(p), *parent = process_at(p->region->parent);
+  struct process *before = before_exec(p), *parent = process_at(p->region->parent, p->region->begun);
   p->how = before != NULL ? BY_EXEC : p->region->is_forked ? BY_FORK : BY_START;
   if (before != NULL) {
     before->is_gone = 1;
@@ -168,11 +175,25 @@ static int find_processes(void) {
   return is_any;
 }
 
-/* Notes which processes have ended. Their events are all there then. `program` is waited for by the caller. */
+/* Whether processes are forked that have not begun yet, as far as that is not long ago: they may never begin. */
+static int are_forked(void) {
+  static uint64_t since;
+  if (__atomic_load_n(&control->forking, __ATOMIC_SEQ_CST) == 0) {
+    since = 0;
+    return 0;
+  }
+  if (since == 0) since = now();
+  return now() - since < BEGIN_NS;
+}
+
+/*
+ * Notes which processes have ended. Their events are all there then. `program` is waited for by the caller. One whose
+ * children have not begun yet stays until they have: they need what is known of it.
+ */
 static void find_ended(pid_t program) {
   for (uint32_t i = 0; i < region_end; i++) {
     struct process *p = processes[i];
-    if (p != NULL && !p->is_gone && p->pid != (uint32_t)program && has_ended(p)) p->is_gone = 1;
+    if (p != NULL && !p->is_gone && p->pid != (uint32_t)program && has_ended(p) && !are_forked()) p->is_gone = 1;
   }
 }
 

@@ -137,9 +137,9 @@ static void record(int *status) {
     /* What comes later waits, so that the ends of processes that it may have waited for are known by then. */
     uint64_t time = now();
     if (!is_program_over && waitpid(program, status, WNOHANG) == program) is_program_over = 1;
-    find_ended(is_program_over ? 0 : program);
-    /* One that has begun may have ended already. */
-    if (find_processes()) find_ended(is_program_over ? 0 : program);
+    /* One that has begun may have ended already, and one that has ended has begun others before. */
+    do find_ended(is_program_over ? 0 : program);
+    while (find_processes());
     __atomic_store_n(&control->sleeping, 0, __ATOMIC_SEQ_CST);
     uint64_t taken = drain(time);
     if (time >= next_tick) {

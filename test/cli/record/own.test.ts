@@ -437,6 +437,23 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and 
     expect(frees.every(({ stack = [] }) => stack.some((text) => text.includes(at('every'))))).toBe(true)
   })
 
+  test('children have their parents also where these have ended, or are other programs, before they are seen', async () => {
+    // Many at once keep the reader from looking in between.
+    for (let round = 0; round < 4; round++) {
+      const names = Array.from({ length: 8 }, (_, i) => `crowd${i}.hfrec`)
+      await Promise.all(names.map((name) => run(`hf-record -o ${name} -- ./forks`)))
+      for (const name of names) {
+        const texts = eventsOf(name).all.map(({ text = '' }) => /^process \d+ is pid \d+, (\w+ by \d+)/.exec(text)?.[1])
+        expect(texts.filter((text) => text !== undefined)).toEqual([
+          'forked by 1',
+          'forked by 2',
+          'started by 1',
+          'started by 1',
+        ])
+      }
+    }
+  })
+
   test('children are processes of the trace, and what they have from their parents is live there', async () => {
     const { code } = await run('hf-record -o forks.hfrec -- ./forks')
     expect(code).toBe(0)
