@@ -23,6 +23,9 @@ const HELPERS = [
   'toArray',
 ] as const satisfies readonly (keyof Readable)[]
 
+/** What pumpify has for it: an async iterator that ends early waits for `done`. */
+type Destroy = (this: Pumpify, error?: Error | null, done?: (error: Error | null) => void) => Pumpify
+
 /**
  * Stages as one Duplex, to be passed around and piped like a single stream: what is written goes into the first, what
  * is read comes out of the last. An error in any stage destroys all of them and is the composed stream's error, after
@@ -63,17 +66,23 @@ export function compose<const Stages extends readonly [Duplex, Duplex, ...Duplex
   // Node's adapters for web streams need these.
   for (const name of ['readableObjectMode', 'writableObjectMode'])
     Object.defineProperty(composed, name, { value: true })
-  const destroy = composed.destroy
-  composed.destroy = (error?: Error | null): typeof composed => {
-    if (closing) return composed
+  const destroy = composed.destroy as Destroy
+  const settle: Destroy = (error, done) => {
+    if (closing) {
+      done?.(null)
+      return composed
+    }
     closing = true
-    composed.destroy = destroy
+    composed.destroy = destroy as typeof composed.destroy
     const known = fault
-    if (known !== undefined && (error === null || error === undefined || error === known))
-      failWhenDrained(composed, known)
-    else destroy.call(composed, error ?? undefined)
+    if (known === undefined || (error !== null && error !== undefined && error !== known))
+      return destroy.call(composed, error, done)
+    failWhenDrained(composed, known)
+    // An async iterator that ends early asks for this, and waits.
+    done?.(null)
     return composed
   }
+  composed.destroy = settle as typeof composed.destroy
   for (const stage of all)
     for (const name of ['warning', 'losses']) stage.on(name, (...values: unknown[]) => composed.emit(name, ...values))
   composed.setPipeline(...all)
