@@ -77,7 +77,11 @@ export function blockTable(options: BlockStreamOptions): ByteStream<'events'> {
   const { to, spans = false, codec, fullStacks = false } = options
   return encoderStream(
     async () =>
-      new BlockEncoder(await tableWriter(to, blockColumns(fullStacks), { ...(codec && { codec }) }), { spans }),
+      new BlockEncoder(
+        await tableWriter(to, blockColumns(fullStacks), { ...(codec && { codec }) }),
+        { spans },
+        fullStacks,
+      ),
     { name: 'blockTable()' },
   )
 }

@@ -36,6 +36,8 @@ describe('many deep stacks', () => {
       expect([code, stderr]).toEqual([0, expect.stringMatching(/^hf-stats: warning: [^\n]*\n$/)])
       expect(bytes).toBeGreaterThan(1000)
     }
+    const [code, bytes] = await counted(`hf-blocks ${path}`)
+    expect([code, bytes > 1_000_000]).toEqual([0, true])
   })
 
   test('tables that are longer than the longest string are written whole', async () => {

@@ -450,3 +450,14 @@ test('names that are not UTF-8 keep their bytes', async () => {
     expect([code, stdout.includes(bytes)]).toEqual([0, true])
   }
 })
+
+test('the shares of processes are of all events, also of those without a process', async () => {
+  const line = (process: string) => `{"kind":"alloc",${process}"address":"0x10","size":5}\n`
+  const input = `{"kind":"header","format":"x"}\n${line('')}${line('')}${line('')}${line('"process":2,')}{"kind":"end"}\n`
+  const { stdout } = await shell('hf-stats --section processes', input)
+  const rows = stdout
+    .toString()
+    .split('\n')
+    .map((text) => text.trim().replace(/ {2,}/g, ' | '))
+  expect(rows).toEqual(['Processes', 'process | events | share', '2 | 1 | 25.0 %', '(other events) | 3 | 75.0 %', ''])
+})

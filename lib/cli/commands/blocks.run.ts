@@ -15,17 +15,18 @@ export async function runBlocks(args: Arguments): Promise<void> {
   const format = tableFormat(args, args.value('output') ?? '-')
   const output = outputOf(args, [input], format.binary)
   const isFull = args.has('full-stacks')
-  const through = new BlockEncoder(await tableWriter(format.name, blockColumns(isFull)), { spans: args.has('spans') })
+  const writer = await tableWriter(format.name, blockColumns(isFull))
+  const through = new BlockEncoder(writer, { spans: args.has('spans') }, isFull)
   const run = () => runTrace({ command: 'hf-blocks', input: traceInput(input), through, output, recycle: true })
   const path = args.value('stacks')
   if (path === undefined) return run()
   if (isFull) throw new UsageError('--stacks and --full-stacks cannot be combined')
   const stackFormat = namedTableFormat(path, () => 'give it another name') ?? format
   const stacks = stackOutput(args, path, input, output, stackFormat.binary)
-  const writer = await tableWriter(stackFormat.name, STACK_COLUMNS)
+  const stackWriter = await tableWriter(stackFormat.name, STACK_COLUMNS)
   await writePieces(
     stacks,
-    stacksAfter(run, () => stackPieces(writer, through.stacks)),
+    stacksAfter(run, () => stackPieces(stackWriter, through.stacks)),
     { blocking: false },
   )
 }

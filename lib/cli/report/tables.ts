@@ -153,10 +153,21 @@ export function threadTable({ threads: all, events, identified }: Statistics, to
   })
 }
 
-/** How many events the CPUs or processes have. */
-export function valueTable(title: string, name: string, all: Statistics['cpus'], top: number): string[] {
-  if (all.length < 2 || top === 0) return []
-  const sum = all.reduce((events, entry) => events + entry.events, 0)
-  const rows = all.slice(0, top).map(({ value, events }) => [String(value), grouped(events), share(events, sum)])
+/** How many events the CPUs or processes have. @param events all, also those without a value; by default none are */
+export function valueTable(
+  title: string,
+  name: string,
+  all: Statistics['cpus'],
+  top: number,
+  events = sumOf(all),
+): string[] {
+  const others = events - sumOf(all)
+  if (all.length + (others > 0 ? 1 : 0) < 2 || top === 0) return []
+  const rows = all.slice(0, top).map((one) => [String(one.value), grouped(one.events), share(one.events, events)])
+  if (others > 0) rows.push(['(other events)', grouped(others), share(others, events)])
   return tableLines({ title, heads: [name, 'events', 'share'], rows })
+}
+
+function sumOf(all: Statistics['cpus']): number {
+  return all.reduce((sum, { events }) => sum + events, 0)
 }

@@ -71,7 +71,7 @@ const MAKERS: Readonly<
   'site-threads': (statistics, { top, names }) => [siteThreadTable(statistics, top, names)],
   handoffs: (statistics, { top, names }) => [handoffTable(statistics, top, names)],
   cpus: ({ cpus }, { top }) => [valueTable('CPUs', 'cpu', cpus, top)],
-  processes: ({ processes }, { top }) => [valueTable('Processes', 'process', processes, top)],
+  processes: ({ processes, events }, { top }) => [valueTable('Processes', 'process', processes, top, events)],
 }
 
 /**

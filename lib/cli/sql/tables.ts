@@ -113,7 +113,7 @@ export function rowMaker(table: TableName, numbers: StackNumbers): RowMaker {
       },
       end() {},
     }
-  const blocks = new BlockTable({ spans: table === 'spans' }, numbers)
+  const blocks = new BlockTable({ spans: table === 'spans' }, numbers, table !== 'stacks')
   const takeAll = (take: (rows: TableRows) => void) => {
     for (let rows = blocks.next(); rows !== null; rows = blocks.next()) if (table !== 'stacks') take(rows)
   }

@@ -4,7 +4,7 @@ import { lostPlaces, lostWarning } from '../../event/lost-events.js'
 import type { Stage } from '../../event/stage.js'
 import type { TableWriter } from '../../event/table.js'
 import { BlockTable, type BlockTableOptions } from '../../transforms/block-table/block-table.js'
-import type { StackNumbers } from '../../transforms/block-table/stack-numbers.js'
+import { StackNumbers } from '../../transforms/block-table/stack-numbers.js'
 import { TOO_MANY_STACKS } from './stack-encoder.js'
 
 /** The table of blocks as bytes. Warns of a trace from which the recorder lost events, or that does not say which block
@@ -19,12 +19,16 @@ export class BlockEncoder implements Stage<EventBatch, Uint8Array> {
   /** The end is still to be written. */
   private ending: 'end' | 'endTruncated' | undefined
 
-  /** @param writer writes a table with columns of `BLOCK_COLUMNS` */
+  /**
+   * @param writer writes a table with columns of `BLOCK_COLUMNS`
+   * @param isWhole whether `stack` and `site` are among them
+   */
   constructor(
     private readonly writer: TableWriter,
-    options: BlockTableOptions = {},
+    options: BlockTableOptions,
+    isWhole: boolean,
   ) {
-    this.table = new BlockTable(options)
+    this.table = new BlockTable(options, new StackNumbers(), isWhole)
   }
 
   feed(batch: EventBatch): void {

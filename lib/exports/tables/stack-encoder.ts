@@ -2,7 +2,7 @@ import type { EventBatch } from '../../event/batch.js'
 import type { Stage } from '../../event/stage.js'
 import type { TableWriter } from '../../event/table.js'
 import { BlockTable } from '../../transforms/block-table/block-table.js'
-import type { StackNumbers } from '../../transforms/block-table/stack-numbers.js'
+import { StackNumbers } from '../../transforms/block-table/stack-numbers.js'
 
 /** What is wrong with tables in which some stacks have no number. */
 export const TOO_MANY_STACKS = 'there are too many distinct stacks: those that came last have no stackId'
@@ -26,7 +26,7 @@ function* piecesOf(writer: TableWriter): Generator<Uint8Array> {
 export class StackEncoder implements Stage<EventBatch, Uint8Array> {
   readonly consumes = true
   readonly warnings: string[] = []
-  private readonly table = new BlockTable()
+  private readonly table = new BlockTable({}, new StackNumbers(), false)
   private pieces: Generator<Uint8Array> | undefined
 
   /** @param writer writes a table with `STACK_COLUMNS` */

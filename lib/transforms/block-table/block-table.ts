@@ -69,8 +69,8 @@ export interface BlockTableOptions {
  * blocks and the peak are the same as in the statistics. A truncated trace ends at the fault.
  *
  * Rows share the memory of later ones: read them before the next call. Memory grows with the number of live blocks (150
- * to 380 bytes each), with the sites of these, and with the number of all distinct stacks (some 45 bytes for each frame
- * that they do not have in common).
+ * to 380 bytes each), with the sites of these (and their whole stacks, where rows have them), and with the number of all
+ * distinct stacks (some 45 bytes for each frame that they do not have in common).
  */
 export class BlockTable implements Stage<EventBatch, BlockRows> {
   readonly consumes = true
@@ -112,15 +112,17 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
 
   /**
    * @param numbers the numbers of stacks, which other tables may share
+   * @param isWhole whether rows have `stack` and `site`, where there is a stack: these take most of the memory
    * @throws RangeError for unknown options
    */
   constructor(
     options: BlockTableOptions = {},
     readonly numbers: StackNumbers = new StackNumbers(),
+    isWhole = true,
   ) {
     checkOptions(options, { spans: 'boolean' }, 'BlockTable')
     this.hasSpans = options.spans ?? false
-    this.sites = new BlockSites(numbers)
+    this.sites = new BlockSites(numbers, isWhole)
     this.rows = new BlockRows(this.sites.strings)
     this.writer = new RowWriter(this.rows, this.sites, this.callers, this.moment)
   }

@@ -38,6 +38,9 @@ const CACHE_ENTRY = KEY + 1
 /** The text of a site is truncated after this many bytes: a stack may repeat long names. */
 const MAX_SITE_BYTES = 65_536
 
+/** In a record, the number of a stack is this much more, so that it is not taken for a list. */
+const NUMBERED = 0x4000_0000
+
 /** Almost all stacks have a frame of the program's own among so many. */
 const FEW_FRAMES = 32
 
@@ -69,7 +72,8 @@ interface Swept {
  * sites of live blocks: the owner of the blocks moves those in use to a new table when a sweep is due.
  *
  * Record r is `records[r * RECORD ..]`: the columns that the site has, as bits of a row's mask, ids of names and of the
- * stack, the line, and the words of the call site. Record 0 means no site.
+ * stack, the line, and the words of the call site. Record 0 means no site. Where whole stacks are not needed, a stack is
+ * its number, and takes no memory here; one without a number, because there are too many, is a list.
  */
 export class BlockSites {
   strings = new StringTable()
@@ -93,11 +97,15 @@ export class BlockSites {
   /** During a sweep, the moved items, and the new numbers of records, names and lists. */
   private old: Swept | undefined
 
-  constructor(private readonly numbers: StackNumbers) {}
+  /** @param isWhole whether sites have their lists of frames, and their texts */
+  constructor(
+    private readonly numbers: StackNumbers,
+    private readonly isWhole: boolean,
+  ) {}
 
-  /** The number of the stack of a site; 0 if there was no room for it. */
-  stackNumber(list: number): number {
-    return this.stackNumbers[list]
+  /** The number of the stack of a site; 0 if there was no room for it. @param stack as the record has it */
+  stackNumber(stack: number): number {
+    return stack >= NUMBERED ? stack - NUMBERED : this.stackNumbers[stack]
   }
 
   /** Prepares for the events of a batch. */
@@ -145,7 +153,7 @@ export class BlockSites {
     // MTRC always has a line, which is 0 where it is not known; lines count from 1.
     if (line === 0) bits &= ~RowBit.line
     key[Place.mask] = bits
-    key[Place.stack] = (mask & HAS_STACK) !== 0 ? this.list(stack) : 0
+    key[Place.stack] = (mask & HAS_STACK) !== 0 ? this.stack(stack) : 0
     key[Place.function] = (mask & HAS_FUNCTION) !== 0 ? this.name(name) : 0
     key[Place.file] = (mask & HAS_FILE) !== 0 ? this.name(file) : 0
     key[Place.line] = line
@@ -153,16 +161,16 @@ export class BlockSites {
     key[Place.lo] = lo
     key[Place.hi] = hi
     key[Place.type] = (mask & HAS_TYPE) !== 0 ? this.name(type) : 0
-    if (this.hasSite(mask)) key[Place.mask] = bits | RowBit.site
-    const record = this.intern()
+    if (this.hasSite(mask, stack)) key[Place.mask] = bits | RowBit.site
+    const record = this.intern(() => this.name(this.ownFrame(batch.strings, stack)))
     cache.set([mask, stack, name, file, line, module, lo, hi, type, record], at)
     return record
   }
 
   /** Whether the current key identifies a place: neither an empty stack nor line 0 alone does. */
-  private hasSite(mask: number): boolean {
-    const { key, strings } = this
-    if ((mask & HAS_STACK) !== 0) return strings.list(key[Place.stack]).length > 0
+  private hasSite(mask: number, stack: number): boolean {
+    const { key } = this
+    if ((mask & HAS_STACK) !== 0) return (this.batch as StringTable).listView(stack).length > 0
     if ((mask & (HAS_FUNCTION | HAS_FILE | HAS_LINE)) === 0) return (mask & (HAS_MODULE | HAS_CALL_SITE)) !== 0
     return (mask & (HAS_FUNCTION | HAS_FILE)) !== 0 || key[Place.line] !== 0
   }
@@ -206,15 +214,17 @@ export class BlockSites {
     }
     if ((bits & RowBit.stack) !== 0) {
       const list = key[Place.stack]
-      if (old.lists[list] === UNKNOWN)
-        old.lists[list] = this.internList(old.strings.list(list).map((id) => this.movedName(id)))
-      key[Place.stack] = old.lists[list]
+      if (list < NUMBERED) {
+        if (old.lists[list] === UNKNOWN)
+          old.lists[list] = this.internList(old.strings.list(list).map((id) => this.movedName(id)))
+        key[Place.stack] = old.lists[list]
+      }
     }
     rename(Place.function, RowBit.function)
     rename(Place.file, RowBit.file)
     rename(Place.module, RowBit.module)
     rename(Place.type, RowBit.type)
-    return (old.moved[record] = this.intern())
+    return (old.moved[record] = this.intern(() => this.movedName(old.records[at + Place.frame])))
   }
 
   endSweep(): void {
@@ -238,10 +248,14 @@ export class BlockSites {
     return (this.nameOf[id] = this.strings.intern((this.batch as StringTable).view(id)))
   }
 
-  private list(id: number): number {
+  /** What the records of a stack of the batch have: its number, or a list. */
+  private stack(id: number): number {
     const known = this.listOf[id]
     if (known !== UNKNOWN) return known
-    return (this.listOf[id] = this.internList((this.batch as StringTable).list(id).map((name) => this.name(name))))
+    const batch = this.batch as StringTable
+    const number = this.isWhole ? 0 : this.numbers.of(batch, id)
+    return (this.listOf[id] =
+      number === 0 ? this.internList(batch.list(id).map((name) => this.name(name))) : NUMBERED + number)
   }
 
   private internList(names: readonly number[]): number {
@@ -260,12 +274,12 @@ export class BlockSites {
     const list = this.strings.addList(names)
     this.lists.values[slot] = list + 1
     if (list >= this.stackNumbers.length) this.stackNumbers = longer(this.stackNumbers)
-    this.stackNumbers[list] = this.numbers.of(this.strings, list)
+    this.stackNumbers[list] = this.isWhole ? this.numbers.of(this.strings, list) : 0
     return list
   }
 
-  /** The record with the current key. */
-  private intern(): number {
+  /** The record with the current key. @param frame the name of the own frame of a stack that has a number */
+  private intern(frame: () => number): number {
     const { key } = this
     if (2 * this.size > this.heads.length) this.rehash()
     const slot = hashOf(key, 0) & (this.heads.length - 1)
@@ -280,20 +294,24 @@ export class BlockSites {
     if (at + RECORD > this.records.length) this.records = longer(this.records)
     this.records.set(key, at)
     if ((key[Place.mask] & RowBit.site) !== 0) {
-      const site = this.strings.intern(this.text())
-      this.records[at + Place.site] = site
-      this.records[at + Place.frame] = (key[Place.mask] & RowBit.stack) === 0 ? site : this.ownFrame()
+      const stack = key[Place.stack]
+      if ((key[Place.mask] & RowBit.stack) === 0)
+        this.records[at + Place.site] = this.records[at + Place.frame] = this.strings.intern(this.text())
+      else {
+        this.records[at + Place.frame] = stack >= NUMBERED ? frame() : this.ownFrame(this.strings, stack)
+        if (this.isWhole) this.records[at + Place.site] = this.strings.intern(this.text())
+      }
     }
     this.chain[record] = this.heads[slot]
     this.heads[slot] = record
     return record
   }
 
-  /** The innermost frame of the current key's stack, which is not empty, that is not a wrapper of allocation. */
-  private ownFrame(): number {
-    const { strings, own } = this
-    const stack = strings.list(this.key[Place.stack])
-    const texts = (n: number) => stack.slice(0, n).map((frame) => decodeText(strings.view(frame)))
+  /** The innermost frame of a stack, which is not empty, that is not a wrapper of allocation. */
+  private ownFrame(strings: StringTable, list: number): number {
+    const { own } = this
+    const stack = strings.listView(list)
+    const texts = (n: number) => Array.from(stack.subarray(0, n), (frame) => decodeText(strings.view(frame)))
     let start = own.start(texts(FEW_FRAMES))
     if (start === FEW_FRAMES - 1) start = own.start(texts(stack.length))
     return stack[start]

@@ -49,7 +49,7 @@ const ROWS: BlockRow[] = []
 }
 
 async function written(format: TableFormatName, isTruncated = false): Promise<Uint8Array> {
-  const encoder = new BlockEncoder(await tableWriter(format, BLOCK_COLUMNS))
+  const encoder = new BlockEncoder(await tableWriter(format, BLOCK_COLUMNS), {}, true)
   const pieces: Uint8Array[] = []
   const take = () => {
     for (let piece = encoder.next(); piece !== null; piece = encoder.next()) pieces.push(piece.slice())

@@ -4,6 +4,7 @@ import type { TraceEvent } from '../../../lib/event/batch.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import { BlockTable, type BlockTableOptions } from '../../../lib/transforms/block-table/block-table.js'
 import { BLOCK_ROWS, type BlockRow } from '../../../lib/transforms/block-table/columns.js'
+import { StackNumbers } from '../../../lib/transforms/block-table/stack-numbers.js'
 import { StatisticsCollector } from '../../../lib/transforms/statistics/collector.js'
 import type { Site, Statistics } from '../../../lib/transforms/statistics/result.js'
 import { runs } from '../../support/runs.js'
@@ -15,8 +16,12 @@ interface Trace {
   readonly events: readonly TraceEvent[]
 }
 
-function rowsOf(traces: readonly Trace[], options: BlockTableOptions = {}, batchSize = 4096): BlockRow[] {
-  const table = new BlockTable(options)
+function rowsOf(
+  traces: readonly Trace[],
+  options: BlockTableOptions = {},
+  batchSize = 4096,
+  table = new BlockTable(options),
+): BlockRow[] {
   const found: BlockRow[] = []
   const take = () => {
     for (let rows = table.next(); rows !== null; rows = table.next()) {
@@ -137,6 +142,19 @@ const realloc = (oldAddress: bigint, address: bigint, size: bigint, more: object
 const trace = (...events: TraceEvent[]): Trace[] => [{ header: HEADER, events }]
 
 describe('the table of blocks', () => {
+  test('without whole stacks, rows have the same values otherwise, also where there is no room for all stacks', () => {
+    fc.assert(
+      fc.property(anyTraces, fc.integer({ min: 1, max: 50 }), fc.constantFrom(1, 4, 1000), (traces, size, nodes) => {
+        const rowsOfTable = (isWhole: boolean) =>
+          rowsOf(traces, {}, size, new BlockTable({}, new StackNumbers({ nodes, bytes: 10_000 }), isWhole)).map(
+            ({ site: _site, stack: _stack, ...row }) => row,
+          )
+        expect(rowsOfTable(false)).toEqual(rowsOfTable(true))
+      }),
+      { numRuns: runs(100) },
+    )
+  })
+
   test('has the figures of the statistics, for any stream', { tags: ['slow'] }, () => {
     fc.assert(
       fc.property(anyTraces, fc.integer({ min: 1, max: 50 }), (traces, batchSize) => {
