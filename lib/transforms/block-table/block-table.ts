@@ -69,7 +69,7 @@ export interface BlockTableOptions {
  * blocks and the peak are the same as in the statistics. A truncated trace ends at the fault.
  *
  * Rows share the memory of later ones: read them before the next call. Memory grows with the number of live blocks (150
- * to 380 bytes each), with the sites of these (and their whole stacks, where rows have them), and with the number of all
+ * to 380 bytes each), with the sites of these (and whole stacks, where rows have them), and with the number of all
  * distinct stacks (some 45 bytes for each frame that they do not have in common).
  */
 export class BlockTable implements Stage<EventBatch, BlockRows> {

@@ -72,8 +72,8 @@ interface Swept {
  * sites of live blocks: the owner of the blocks moves those in use to a new table when a sweep is due.
  *
  * Record r is `records[r * RECORD ..]`: the columns that the site has, as bits of a row's mask, ids of names and of the
- * stack, the line, and the words of the call site. Record 0 means no site. Where whole stacks are not needed, a stack is
- * its number, and takes no memory here; one without a number, because there are too many, is a list.
+ * stack, the line, and the words of the call site. Record 0 means no site. Where whole stacks are not needed, a stack
+ * is its number, and takes no memory here; one without a number, because there are too many, is a list.
  */
 export class BlockSites {
   strings = new StringTable()
