@@ -29,33 +29,43 @@ const NOTHING: Amount = { blocks: 0, bytes: 0n }
  * (`ownPeak`) is the most that is certain: that of one of the sites, or of all at the peak.
  */
 export function groupedSites(sites: readonly SiteStatistics[], own: OwnFrames, by: SiteGroup): GroupedSite[] {
-  const found = new Map<string, { site: SiteStatistics; inclusive: Shares }>()
-  const known = new Map<string, string | undefined>()
+  const groups: Group[] = []
+  const found = new Map<string, Group>()
+  const known = new Map<string, string>()
   const nameOf = (frame: string) => {
-    if (!known.has(frame)) known.set(frame, by === 'function' ? functionOf(frame) : parseFrame(frame).module)
-    return known.get(frame)
+    let name = known.get(frame)
+    if (name === undefined) {
+      name = (by === 'function' ? functionOf(frame) : parseFrame(frame).module) ?? ''
+      known.set(frame, name)
+    }
+    return name
   }
-  sites.forEach((site, n) => {
+  const add = (name: string, site: SiteStatistics) => {
+    const group = { site, inclusive: nothing() }
+    groups.push(group)
+    if (name !== '') found.set(name, group)
+    return group
+  }
+  for (const site of sites) {
     const names = namesOf(site, own, by, nameOf)
     const [innermost = ''] = names
-    const key0 = innermost === '' ? `site ${n}` : `name ${innermost}`
-    const one = found.get(key0)
-    if (one === undefined) {
-      const alone = innermost === '' ? site : named(site, innermost, by)
-      found.set(key0, { site: alone, inclusive: sharesOf(site) })
-    } else found.set(key0, { site: sum(one.site, site), inclusive: sumOfShares(one.inclusive, site) })
-    for (const name of new Set(names.slice(1))) {
-      if (name === '' || name === innermost) continue
-      const key = `name ${name}`
-      const caller = found.get(key)
-      const { inclusive } = caller ?? {}
-      found.set(key, {
-        site: caller?.site ?? named(empty(site), name, by),
-        inclusive: inclusive === undefined ? sharesOf(site) : sumOfShares(inclusive, site),
-      })
+    const group = innermost === '' ? undefined : found.get(innermost)
+    if (group !== undefined) group.site = sum(group.site, site)
+    addShares((group ?? add(innermost, innermost === '' ? site : named(site, innermost, by))).inclusive, site)
+    const callers = new Set(names)
+    callers.delete(innermost)
+    callers.delete('')
+    for (const name of callers) {
+      const caller = found.get(name) ?? add(name, named(empty(site), name, by))
+      addShares(caller.inclusive, site)
     }
-  })
-  return [...found.values()].map(({ site, inclusive }) => withFigures(site, { inclusive }))
+  }
+  return groups.map(({ site, inclusive }) => withFigures(site, { inclusive }))
+}
+
+interface Group {
+  site: SiteStatistics
+  readonly inclusive: Shares
 }
 
 /** The functions or modules of a site's stack, the innermost of the program's own first; empty where unknown. */
@@ -63,10 +73,10 @@ function namesOf(
   { stack, function: name, module }: SiteStatistics,
   own: OwnFrames,
   by: SiteGroup,
-  nameOf: (frame: string) => string | undefined,
+  nameOf: (frame: string) => string,
 ): string[] {
   if (stack === undefined) return [(by === 'function' ? name : module) ?? '']
-  const frames = stack.slice(own.start(stack)).map((frame) => nameOf(frame) ?? '')
+  const frames = stack.slice(own.start(stack)).map(nameOf)
   // An inlined function is in the module of its caller.
   if (by === 'module') for (let i = frames.length - 2; i >= 0; i--) frames[i] ||= frames[i + 1]
   return frames
@@ -97,8 +107,24 @@ function empty(site: SiteStatistics): SiteStatistics {
   }
 }
 
-function sharesOf({ allocated, atPeak, leaked, temporary }: Shares): Shares {
-  return { allocated, atPeak, leaked, temporary }
+function nothing(): Shares {
+  const none = (): Amount => ({ ...NOTHING })
+  return { allocated: none(), atPeak: none(), leaked: none(), temporary: { heaptrack: none(), memray: none() } }
+}
+
+/** Adds the figures of a row to a sum, in place. */
+function addShares(to: Shares, { allocated, atPeak, leaked, temporary }: Shares): void {
+  addAmount(to.allocated, allocated)
+  addAmount(to.atPeak, atPeak)
+  addAmount(to.leaked, leaked)
+  addAmount(to.temporary.heaptrack, temporary.heaptrack)
+  addAmount(to.temporary.memray, temporary.memray)
+}
+
+function addAmount(to: Amount, { blocks, bytes }: Amount): void {
+  if (blocks === 0) return
+  to.blocks += blocks
+  to.bytes += bytes
 }
 
 /** The sum of the figures of two rows. */
