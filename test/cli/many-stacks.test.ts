@@ -38,6 +38,8 @@ describe('many deep stacks', () => {
     }
     const [code, bytes] = await counted(`hf-blocks ${path}`)
     expect([code, bytes > 1_000_000]).toEqual([0, true])
+    const [sqlCode, sqlBytes] = await counted(`hf-sql ${path} "select sum(size), any_value(frame) from blocks"`)
+    expect([sqlCode, sqlBytes > 20]).toEqual([0, true])
   })
 
   test('tables that are longer than the longest string are written whole', async () => {

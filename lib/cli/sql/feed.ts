@@ -30,6 +30,7 @@ export async function writeTables(
   const names = paths.map((path) => (path === '-' ? 'standard input' : path))
   const outputs = [...wanted].map(([table, columns]) => ({
     table,
+    columns,
     file: new TableFile(table, columns, names),
     descriptor: openSync(pathOf(table), 'wx', 0o600),
   }))
@@ -43,7 +44,7 @@ export async function writeTables(
   try {
     for (const [number, path] of paths.entries()) {
       const sinks = makers.map((output): TableSink => ({
-        maker: rowMaker(output.table, numbers),
+        maker: rowMaker(output.table, numbers, output.columns),
         take(rows) {
           output.file.add(rows, number)
           write(output)

@@ -104,8 +104,12 @@ export interface RowMaker {
   end(take: (rows: TableRows) => void): void
 }
 
-/** What makes the rows of a table; for `stacks` none, but their numbers. @param numbers those of stacks */
-export function rowMaker(table: TableName, numbers: StackNumbers): RowMaker {
+/**
+ * What makes the rows of a table; for `stacks` none, but their numbers.
+ * @param numbers those of stacks
+ * @param wanted the columns of the rows that are read
+ */
+export function rowMaker(table: TableName, numbers: StackNumbers, wanted: ReadonlySet<string>): RowMaker {
   if (table === 'events')
     return {
       add(batch, take) {
@@ -113,7 +117,8 @@ export function rowMaker(table: TableName, numbers: StackNumbers): RowMaker {
       },
       end() {},
     }
-  const blocks = new BlockTable({ spans: table === 'spans' }, numbers, table !== 'stacks')
+  const isWhole = table !== 'stacks' && (wanted.has('site') || wanted.has('stack'))
+  const blocks = new BlockTable({ spans: table === 'spans' }, numbers, isWhole)
   const takeAll = (take: (rows: TableRows) => void) => {
     for (let rows = blocks.next(); rows !== null; rows = blocks.next()) if (table !== 'stacks') take(rows)
   }
