@@ -23,8 +23,8 @@ export const record: Command = {
     'recording then. --no-children records the program alone, and what it becomes by exec. When events cannot be ' +
     'written as fast as they come, the program waits. A name that ends in .hfrec has the recorder write the ' +
     'file itself.\n' +
-    '--pid records a program that runs already, from now on: no debugger is needed, and its heap, its threads and its ' +
-    'descriptors stay as they are. Of its blocks from before, those that it frees or resizes are events. Ctrl-C ends ' +
+    '--pid records a program that runs already, from now on: no debugger is needed, and its heap, its threads and ' +
+    'its descriptors stay as they are. Of its blocks from before, those that it frees or resizes are events. Ctrl-C ends ' +
     'the recording, and the program goes on.\n' +
     'heaptrack and glibc record the program itself, with all of its threads, but none of its children. Their traces, ' +
     'and those of the recorders that follow, are reported as truncated if a signal ended the program, or if it left ' +

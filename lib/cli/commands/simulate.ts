@@ -24,13 +24,13 @@ export const simulate: Command = {
     'The policies, their options and the figures: docs/allocators.md.\n' +
     'Without -o, --to and --arrow the output is figures of the heap: its size, internal and external fragmentation, ' +
     'and the lengths of searches. With one of them it is the trace with the simulated addresses, which every other ' +
-    'command reads. The policy ideal has no addresses. A name that ends in .html, or --to html, makes it a page for the ' +
-    'browser, of one policy or of those that are compared: the table, and heap, pages and blocks over time.\n' +
+    'command reads. The policy ideal has no addresses. A name that ends in .html, or --to html, makes it a page for ' +
+    'the browser, of one policy or of those that are compared: the table, and heap, pages and blocks over time.\n' +
     'Each process has a heap of its own; ptmalloc is simulated for one process. Frees of blocks that are not live ' +
     'are counted, and lose their address. ' +
     'A block whose address is allocated again is freed before.\n' +
-    '--predict reads a trace first, which may be another run of the program or the same file, and finds the sites and ' +
-    'sizes all of whose blocks are short-lived. It needs a file to read twice: a trace from a pipe is simulated with ' +
+    '--predict reads a trace first, which may be another run of the program or the same file, and finds the sites ' +
+    'and sizes all of whose blocks are short-lived. It needs a file to read twice: a trace from a pipe is simulated with ' +
     'what was learned of another one. --compare all does the same with the trace itself, if that is a file whose ' +
     'blocks have sites.\n' +
     'The input may be in any format whose events say which block they are about. If it is truncated, the figures of ' +

@@ -129,15 +129,10 @@ function addAmount(to: Amount, { blocks, bytes }: Amount): void {
 
 /** The sum of the figures of two rows. */
 export function sumOfShares(one: Shares, other: Shares): Shares {
-  return {
-    allocated: plus(one.allocated, other.allocated),
-    atPeak: plus(one.atPeak, other.atPeak),
-    leaked: plus(one.leaked, other.leaked),
-    temporary: {
-      heaptrack: plus(one.temporary.heaptrack, other.temporary.heaptrack),
-      memray: plus(one.temporary.memray, other.temporary.memray),
-    },
-  }
+  const total = nothing()
+  addShares(total, one)
+  addShares(total, other)
+  return total
 }
 
 function sum(one: SiteStatistics, other: SiteStatistics): SiteStatistics {

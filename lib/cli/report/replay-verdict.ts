@@ -66,7 +66,10 @@ function time(present: AllocatorFigures, others: readonly AllocatorFigures[], tr
     .filter((other) => other.time.high < present.time.low)
     .toSorted((a, b) => a.time.median - b.time.median)
   if (one === undefined)
-    return `Processor time: no other allocator is certainly faster than ${present.name}, ${of(present)}, ${whole} ${promise}.`
+    return (
+      `Processor time: no other allocator is certainly faster than ${present.name}, ${of(present)}, ` +
+      `${whole} ${promise}.`
+    )
   return (
     `Processor time: ${one.name} takes ${of(one)} instead of ${of(present)} with ${present.name}, ` +
     `${seconds(present.time.median - one.time.median)} less for all calls ${promise}.`
@@ -79,8 +82,8 @@ function waste(present: AllocatorFigures, { peak, final }: Comparison['trace']):
   if (median === 0) return []
   const rest = Math.max(0, median - peak.bytes)
   const lines = [
-    `Waste: of ${present.name}'s resident set at the peak, ${percent(rest / median)} (${mebibytes(rest)}) is not what ` +
-      `the program asked for: headers, rounding, free memory.`,
+    `Waste: of ${present.name}'s resident set at the peak, ${percent(rest / median)} (${mebibytes(rest)}) is not ` +
+      `what the program asked for: headers, rounding, free memory.`,
   ]
   const unused = Math.max(0, present.final.median - final.bytes)
   if (unused > NOTABLE * median)

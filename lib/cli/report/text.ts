@@ -110,8 +110,8 @@ function notes({ full, exact }: Statistics): string[][] {
       ? []
       : [
           [
-            `Too many distinct ${full.map((table) => TABLE_NAMES[table] ?? table).join(', ')} for a row each: those that ` +
-              'came last are counted as others.',
+            `Too many distinct ${full.map((table) => TABLE_NAMES[table] ?? table).join(', ')} for a row each: ` +
+              'those that came last are counted as others.',
           ],
         ]),
   ]

@@ -53,8 +53,8 @@ export function notesOf(statistics: Statistics): string[] {
   }
   if (suppressed !== undefined)
     notes.push(
-      `Leaks of ${plural(suppressed.blocks, 'block')} with ${plural(Number(suppressed.bytes), 'byte')} are suppressed, by ` +
-        `${plural(suppressed.rules.length, 'rule')}: the trace, its sites and stacks are shown without them; the ` +
+      `Leaks of ${plural(suppressed.blocks, 'block')} with ${plural(Number(suppressed.bytes), 'byte')} are suppressed, ` +
+        `by ${plural(suppressed.rules.length, 'rule')}: the trace, its sites and stacks are shown without them; the ` +
         'timeline, generations, threads, sizes and addresses with them.',
     )
   if (formats.length > 1) notes.push(`The traces have several formats: ${formats.join(', ')}.`)
@@ -62,7 +62,8 @@ export function notesOf(statistics: Statistics): string[] {
   if (time !== undefined && time.unit === undefined) notes.push('The unit of the times is not known.')
   for (const table of full) {
     notes.push(
-      `There are more ${TABLE_NAMES[table] ?? table} than are distinguished: those that came later are counted together, as others.`,
+      `There are more ${TABLE_NAMES[table] ?? table} than are distinguished: those that came later are counted ` +
+        'together, as others.',
     )
   }
   return notes
