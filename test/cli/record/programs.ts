@@ -60,11 +60,14 @@ const PROGRAMS = {
     free(malloc(5000));
     return 0;
   }`,
-  /* Leaves a child that has its descriptors, and says its number. */
+  /* Leaves a child that has its descriptors, and says its number. The child makes a file when it has called malloc. */
   daemon: `int main(void) {
     free(malloc(5000));
     pid_t child = fork();
-    if (child == 0) { close(1); close(2); free(malloc(6000)); alarm(120); for (;;) pause(); }
+    if (child == 0) {
+      close(1); close(2); free(malloc(6000)); fclose(fopen("daemon.runs", "w")); alarm(120);
+      for (;;) pause();
+    }
     printf("%d\\n", child);
     return 4;
   }`,

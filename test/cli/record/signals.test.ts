@@ -30,15 +30,16 @@ describe('a child that outlives the program', () => {
 
   testWith('valgrind')('is recorded until a signal ends the recording, whose events are kept', async () => {
     const temporary = scratch()
+    const ready = join(folder, 'daemon.runs')
+    rmSync(ready, { force: true })
     const child = await started(
       `env TMPDIR=${temporary} hf-record --with valgrind -o daemon.valgrind.ndjson -- ./daemon`,
     )
     const stderr = text(child.stderr)
-    // valgrind is slow, and so may the machine be.
-    await sleep(3000)
+    await expect.poll(() => existsSync(ready), { timeout: 60_000 }).toBe(true)
     expect(child.exitCode).toBeNull()
     // Whatever becomes of the process later, nothing is left of it.
-    expect(readdirSync(temporary)).toEqual([])
+    await expect.poll(() => readdirSync(temporary), { timeout: 60_000 }).toEqual([])
     child.kill('SIGTERM')
     expect(await once(child, 'exit')).toEqual([4, null])
     expect(await stderr).toMatch(
