@@ -33,7 +33,21 @@ export function checkOptions<Options extends object>(
   names: OptionNames<Options>,
   of: string,
 ): void {
-  if (options === undefined) return
+  if (options !== undefined) checkNeededOptions(options, names, of)
+}
+
+/**
+ * Refuses options as `checkOptions` does, and their absence: for functions that cannot do without.
+ *
+ * @param of the name, in messages, of the function with these options: `filter`
+ * @throws TypeError (code ERR_INVALID_ARG_TYPE) when the options are not an object
+ * @throws RangeError for an unknown option, with the name that was probably meant, and for a value of the wrong type
+ */
+export function checkNeededOptions<Options extends object>(
+  options: Options,
+  names: OptionNames<Options>,
+  of: string,
+): void {
   if (typeof options !== 'object' || options === null)
     throw wrongType(`${of}: the options must be an object, not ${showValue(options)}`)
   for (const [name, value] of Object.entries(options)) {

@@ -1,5 +1,5 @@
 import type { EventBatch } from '../event/batch.js'
-import { checkOptions, type OptionNames } from '../event/options.js'
+import { checkNeededOptions, type OptionNames } from '../event/options.js'
 import { showValue } from '../event/message-text.js'
 import { didYouMean } from '../event/suggest.js'
 import { EventWriter, type CallSource } from './event-writer.js'
@@ -51,7 +51,7 @@ export class Generator {
 
   /** @throws RangeError for options that are unknown or out of range; TraceError for a model that is none */
   constructor(options: GenerateOptions) {
-    checkOptions(options, OPTIONS, 'generate()')
+    checkNeededOptions(options, OPTIONS, 'generate()')
     const { model, like, threads, times = false } = options
     if ((model === undefined) === (like === undefined)) throw new RangeError('either model or like is needed')
     const events = whole('events', options.events, 0, Number.MAX_SAFE_INTEGER)

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { nameInput } from '../event/error.js'
-import { checkOptions, type OptionNames } from '../event/options.js'
+import { checkNeededOptions, checkOptions, type OptionNames } from '../event/options.js'
 import { BlockEncoder } from '../exports/tables/block-encoder.js'
 import type { TableFormatName } from '../exports/tables/formats.js'
 import { tableWriter, type TableWriterOptions } from '../exports/tables/index.js'
@@ -73,7 +73,7 @@ export interface BlockStreamOptions extends BlockTableOptions, StackTableOptions
  * @throws RangeError for unknown options
  */
 export function blockTable(options: BlockStreamOptions): ByteStream<'events'> {
-  checkOptions(options, { to: 'string', spans: 'boolean', codec: 'string', fullStacks: 'boolean' }, 'blockTable')
+  checkNeededOptions(options, { to: 'string', spans: 'boolean', codec: 'string', fullStacks: 'boolean' }, 'blockTable')
   const { to, spans = false, codec, fullStacks = false } = options
   return encoderStream(
     async () =>
@@ -98,7 +98,7 @@ export function blockTable(options: BlockStreamOptions): ByteStream<'events'> {
  * @throws RangeError for unknown options
  */
 export function stackTable(options: StackTableOptions): ByteStream<'events'> {
-  checkOptions(options, { to: 'string', codec: 'string' }, 'stackTable')
+  checkNeededOptions(options, { to: 'string', codec: 'string' }, 'stackTable')
   const { to, codec } = options
   return encoderStream(
     async () => new StackEncoder(await tableWriter(to, STACK_COLUMNS, { ...(codec && { codec }) })),

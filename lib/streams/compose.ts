@@ -1,5 +1,7 @@
 import { Readable, type Duplex } from 'node:stream'
 import Pumpify from 'pumpify'
+import { wrongType } from '../event/error.js'
+import { showValue } from '../event/message-text.js'
 import { acceptEncodings, withoutEncoding } from './as-buffer.js'
 import { acceptFailures, acceptsFailures, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
 import { givesEvents, isOfEvents } from './gives-events.js'
@@ -26,17 +28,22 @@ const HELPERS = [
 /** What pumpify has for it: an async iterator that ends early waits for `done`. */
 type Destroy = (this: Pumpify, error?: Error | null, done?: (error: Error | null) => void) => Pumpify
 
+const isStream = (value: Partial<Duplex> | null | undefined) => typeof value?.pipe === 'function'
+
 /**
  * Stages as one Duplex, to be passed around and piped like a single stream: what is written goes into the first, what
  * is read comes out of the last. An error in any stage destroys all of them and is the composed stream's error, after
  * all results before it were read. A stage that closes before it has ended is an error too.
  *
  * @param stages two or more streams, each reading what the one before it writes
+ * @throws TypeError (code ERR_INVALID_ARG_TYPE) for what is not a stream
  */
 export function compose<const Stages extends readonly [Duplex, Duplex, ...Duplex[]]>(
   ...stages: Stages & InOrder<Stages>
 ): Composed<Stages> {
   const all: readonly Duplex[] = stages
+  if (all.length === 0) throw wrongType('compose(): there are no streams')
+  for (const stage of all) if (!isStream(stage)) throw wrongType(`compose(): not a stream: ${showValue(stage)}`)
   const last = all[all.length - 1] as Duplex & Partial<PassesFailures>
 
   // pumpify reports a stage that closed early as a mere close, and drops what it has queued when a stage fails. So

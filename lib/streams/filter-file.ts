@@ -36,7 +36,7 @@ const OPTIONS: OptionNames<FilterFileOptions> = { decode: true, folder: 'string'
  * @example
  * await pipeline(filterFile('app.mtrc', { leaked: true }), ndjson.encode(), createWriteStream('leaks.ndjson'))
  */
-export function filterFile(path: string, options: FilterOptions, reading: FilterFileOptions = {}): MergedStream {
+export function filterFile(path: string, options: FilterOptions = {}, reading: FilterFileOptions = {}): MergedStream {
   checkOptions(reading, OPTIONS, 'filterFile')
   const { signal, folder, ...decoding } = reading
   const hasTwoPasses = needsSurvey(options)

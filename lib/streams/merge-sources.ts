@@ -35,7 +35,7 @@ export function merge(
   ...args: readonly TraceSource[] | readonly [...TraceSource[], MergeSourcesOptions]
 ): MergedStream {
   const last = args.at(-1)
-  const hasOptions = last !== undefined && !isSource(last)
+  const hasOptions = typeof last === 'object' && last !== null && !isSource(last)
   const { endToEnd = false, ...options } = (hasOptions ? last : {}) as MergeSourcesOptions
   checkOptions({ endToEnd, ...options }, OPTIONS, 'merge')
   if (endToEnd && (options.by ?? options.window) !== undefined)

@@ -1,7 +1,7 @@
 import { pipeline, Writable } from 'node:stream'
 import type { EventBatch } from '../event/batch.js'
 import { wrongType } from '../event/error.js'
-import { checkOptions, type OptionNames } from '../event/options.js'
+import { checkNeededOptions, type OptionNames } from '../event/options.js'
 import type { TraceEvent } from '../event/trace-event.js'
 import { Partitioner, type PartitionOptions } from '../transforms/split.js'
 import { acceptFailures } from './failure.js'
@@ -72,7 +72,7 @@ class Splitter extends Writable implements SplitSink {
     private readonly open: (key: string) => PartTarget,
   ) {
     super({ objectMode: true, highWaterMark: 1 })
-    checkOptions(options, OPTIONS, 'split')
+    checkNeededOptions(options, OPTIONS, 'split')
     const { maxParts = MAX_PARTS, ...partition } = options
     this.partitioner = new Partitioner(partition)
     this.maxParts = maxParts

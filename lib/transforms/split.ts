@@ -2,7 +2,7 @@ import { HI, LO } from '../bytes/u64.js'
 import { U64Map } from '../bytes/u64-map.js'
 import type { EventBatch } from '../event/batch.js'
 import { APIS, fieldSet, FieldBit, KINDS } from '../event/fields.js'
-import { checkOptions, type OptionNames } from '../event/options.js'
+import { checkNeededOptions, type OptionNames } from '../event/options.js'
 import { PARTITIONS, type Partition } from './option-values.js'
 import { INDEXED } from '../blocks/block-keys.js'
 import { SpacesError } from '../blocks/address-spaces.js'
@@ -85,7 +85,7 @@ export class Partitioner {
 
   /** @throws RangeError on an unknown way to divide, or a number of shards that is not from 1 to 65536 */
   constructor(options: PartitionOptions) {
-    checkOptions(options, OPTIONS, 'split')
+    checkNeededOptions(options, OPTIONS, 'split')
     const { by, shards = 2, lifetimes = false, number = false } = options
     if (!PARTITIONS.includes(by)) throw new RangeError(`cannot divide by '${by}' (but by ${PARTITIONS.join(', ')})`)
     if (!Number.isInteger(shards) || shards < 1 || shards > 65_536) {

@@ -34,13 +34,14 @@ describe('a producer may use the memory of a chunk again when the write was call
       let error: Error | undefined
       decoder.on('data', (batch: EventBatch) => batches.push(batch))
       decoder.on('error', (reason: Error) => (error = reason))
+      const closed = new Promise((resolve) => decoder.once('close', resolve))
       const buffer = new Uint8Array(size)
       for (let at = 0; at < bytes.length && error === undefined; at += size) {
         const part = bytes.subarray(at, at + size)
         buffer.set(part)
         await Promise.race([
           new Promise((resolve) => decoder.write(buffer.subarray(0, part.length), () => resolve(undefined))),
-          new Promise((resolve) => decoder.once('close', resolve)),
+          closed,
         ])
         buffer.fill(0xff)
       }

@@ -1,5 +1,5 @@
 import { PTMALLOC_VERSIONS } from '../../allocators/settings.js'
-import { checkOptions, type OptionNames } from '../../event/options.js'
+import { checkNeededOptions, type OptionNames } from '../../event/options.js'
 import { showValue } from '../../event/message-text.js'
 import { didYouMean } from '../../event/suggest.js'
 import { classesOf } from './classes.js'
@@ -50,7 +50,7 @@ const MOST_ARENA = 1 << 20
  * The options with their defaults. @throws RangeError for options that are unknown, out of range, or of another policy
  */
 export function settingsOf(options: SimulateOptions): SimulateSettings {
-  checkOptions(options, OPTIONS, 'simulate()')
+  checkNeededOptions(options, OPTIONS, 'simulate()')
   const policy = oneOf('policy', options.policy, POLICIES)
   const prediction = predictionOf(options)
   // With arenas before it, the heap is that of the general policy.

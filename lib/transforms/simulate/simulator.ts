@@ -41,6 +41,7 @@ export class Simulator implements BatchTransform {
   private readonly kernel: SimulateKernel
   private readonly live: LiveSet
   private readonly predictor: LifetimeReader | undefined
+  private readonly isMeasured: boolean
   private readonly done: SimulationResult[] = []
   private header: TraceHeader | undefined
   private events = 0
@@ -56,9 +57,10 @@ export class Simulator implements BatchTransform {
    */
   constructor(
     options: SimulateOptions,
-    private readonly isMeasured = options.policy === 'ideal',
+    isMeasured?: boolean,
   ) {
     this.settings = settingsOf(options)
+    this.isMeasured = isMeasured ?? options.policy === 'ideal'
     this.predictor = options.predict?.reader()
     this.kernel = new SimulateKernel(this.settings)
     this.live = new LiveSet(0, this.kernel.run)

@@ -1,0 +1,33 @@
+import { describe, expect, test } from 'vitest'
+import * as heapflow from '../../lib/entry/index.js'
+
+/** A caller without types. */
+const call = (name: keyof typeof heapflow, ...values: unknown[]) =>
+  (heapflow[name] as (...values: unknown[]) => unknown)(...values)
+
+describe('arguments of callers without types', () => {
+  test.each(['blockTable', 'stackTable', 'simulate', 'generate', 'split'] as const)('%s needs options', (name) => {
+    for (const value of [undefined, null, 'x', 7])
+      expect(() => call(name, value)).toThrow(
+        expect.objectContaining({
+          code: 'ERR_INVALID_ARG_TYPE',
+          message: expect.stringMatching(/: the options must be an object, not (undefined|null|"x"|7)$/),
+        }),
+      )
+  })
+
+  test('compose needs streams', () => {
+    expect(() => call('compose')).toThrow('compose(): there are no streams')
+    for (const value of [undefined, null, 'x', {}])
+      expect(() => call('compose', heapflow.repair(), value)).toThrow(
+        expect.objectContaining({
+          code: 'ERR_INVALID_ARG_TYPE',
+          message: expect.stringMatching(/^compose\(\): not a stream: /),
+        }),
+      )
+  })
+
+  test('merge takes no null for its options', () => {
+    expect(() => call('merge', 'a.mtrc', null)).toThrow(/^merge: input 2 must be a path, bytes,/)
+  })
+})
