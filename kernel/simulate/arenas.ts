@@ -70,6 +70,14 @@ export function dropArenas(heap: usize): void {
   if (arenas != 0) giveRoom(<usize>load<u32>(heap, ARENAS), log)
 }
 
+/** Returns the memory of the arenas of a heap, which have no blocks. */
+export function resetArenas(heap: usize): void {
+  if (arenas == 0) return
+  const room = <usize>load<u32>(heap, ARENAS)
+  addUsed(0 - roundUp(<u64>load<u32>(room, TOUCHED) * arenaBytes, page))
+  memory.fill(room, 0, (<usize>1) << log)
+}
+
 /** Where a block would start in an arena; 0 if there is no room. */
 function startIn(room: usize, arena: u32, bytes: u64, alignment: u64): u64 {
   const base = FIRST + <u64>arena * arenaBytes

@@ -53,6 +53,16 @@ export function makeBuddy(heap: usize): void {
   }
 }
 
+/** Returns the memory of a heap without blocks. */
+export function resetBuddy(heap: usize): void {
+  for (let area = heap; area <= heap + AREA; area += AREA) {
+    for (let tree = load<u32>(area, TREE); tree != 0; tree = load<u32>(area, TREE)) drop(area, lowest(tree, 0, 0))
+    addUsed(0 - load<u64>(area, LIMIT))
+  }
+  memory.fill(heap, 0, (<usize>1) << BUDDY_HEAP)
+  makeBuddy(heap)
+}
+
 // @ts-ignore: decorator
 @inline
 function unitOf(i: u32): u64 {

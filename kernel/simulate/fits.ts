@@ -67,6 +67,15 @@ export function makeFit(heap: usize): void {
   store<u64>(heap, BASE, LIMIT)
 }
 
+/** Returns the memory of a heap without blocks. */
+export function resetFit(heap: usize): void {
+  mergeWaiting(heap)
+  assert(load<u32>(heap, LAST) == 0 && load<u32>(heap, TREE) == 0)
+  addUsed(BASE - load<u64>(heap, LIMIT))
+  store<u64>(heap, 0, ROVER)
+  makeFit(heap)
+}
+
 function list(heap: usize, node: u32, sequenced: u64): void {
   const at = nodeAt(node)
   store<u32>(at, load<u32>(at, STATE) | FREE, STATE)
@@ -169,19 +178,24 @@ function absorb(heap: usize, node: u32, after: u32): void {
   detach(heap, after)
 }
 
-/** A segment in no tree is free: merges it with its neighbours. */
+/** A segment in no tree is free: merges it with all free segments before and after it. */
 function merge(heap: usize, node: u32): void {
   if (!isDeferred && isByAddress() && mergeInPlace(heap, node)) return
   const at = nodeAt(node)
-  const before = load<u32>(at, PREVIOUS)
-  if (before != 0 && (load<u32>(nodeAt(before), STATE) & FREE) != 0) {
+  // Where segments wait, those beyond a neighbour may be free, too.
+  let before = load<u32>(at, PREVIOUS)
+  while (before != 0 && (load<u32>(nodeAt(before), STATE) & FREE) != 0) {
     unlist(heap, before)
     store<u64>(at, load<u64>(nodeAt(before), AT), AT)
     store<u64>(at, load<u64>(at, SIZE) + load<u64>(nodeAt(before), SIZE), SIZE)
     detach(heap, before)
+    before = load<u32>(at, PREVIOUS)
   }
-  const after = load<u32>(at, NEXT)
-  if (after != 0 && (load<u32>(nodeAt(after), STATE) & FREE) != 0) absorb(heap, node, after)
+  let after = load<u32>(at, NEXT)
+  while (after != 0 && (load<u32>(nodeAt(after), STATE) & FREE) != 0) {
+    absorb(heap, node, after)
+    after = load<u32>(at, NEXT)
+  }
   if (load<u32>(heap, LAST) != node) return list(heap, node, newKey())
   store<u64>(heap, load<u64>(at, AT), TOP)
   detach(heap, node)

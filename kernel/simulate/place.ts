@@ -2,7 +2,7 @@
  * Gives the blocks of a batch the addresses that they have under a policy, after the live set has followed the batch.
  * Each address space has a heap.
  */
-import { BEGAN, DONE, FAILED, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
+import { BEGAN, DONE, FAILED, NO_SPACE, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
 import { EXHAUSTED, SEVERAL, TOO_LARGE } from '../../lib/kernel/layouts/simulate'
 import { BEGUN, EFFECTS, ENDED, nextGone, numbers } from '../live/follow'
 import { SPACES } from '../live/keys'
@@ -40,14 +40,15 @@ import {
   noteBegin,
   noteEnd,
   PREDICTED,
+  resetArenas,
   startArenas,
 } from './arenas'
-import { BUDDY_HEAP, buddyAllocate, buddyRelease, buddySize, makeBuddy, startBuddies } from './buddies'
+import { BUDDY_HEAP, buddyAllocate, buddyRelease, buddySize, makeBuddy, resetBuddy, startBuddies } from './buddies'
 import { clearFigures, countSize, gain, lose, noteChange } from './figures'
-import { FIT_HEAP, fitAllocate, fitRelease, fitResize, makeFit, startFits } from './fits'
+import { FIT_HEAP, fitAllocate, fitRelease, fitResize, makeFit, resetFit, startFits } from './fits'
 import { AT, clearNodes, makeNodes, nodeAt, SIZE as NODE_SIZE } from './nodes'
 import { addPages, clearPages, makePages, removePages } from './pages'
-import { endThread, enterThread, ptAllocate, ptRelease, ptResize, startPtmalloc } from './ptmalloc'
+import { endThread, enterThread, ptAllocate, ptRelease, ptResize, resetPtmalloc, startPtmalloc } from './ptmalloc'
 import {
   addUsed,
   BASE,
@@ -99,6 +100,8 @@ export let moved: f64 = 0
 
 /** The number of events before the current rows. */
 let events: f64 = 0
+/** Of ptmalloc: the minor version of glibc. */
+let version: i32 = 0
 /** By address space, its heap; and the number of heaps. */
 const HEAPS: usize = memory.data(262144)
 export let heaps: u32 = 0
@@ -146,6 +149,7 @@ export function begin(
   )
   events = unknowns = inPlace = moved = 0
   fault = 0
+  version = glibc
   clearSearches()
   clearFigures()
   startFits()
@@ -434,8 +438,11 @@ function placeRow(row: usize): u32 {
   return 0
 }
 
-/** A process ends, and with it its live blocks. @returns whether there was memory */
+/** A process ends, and with it its live blocks and its heap. @returns whether there was memory */
 function endProcess(row: usize): bool {
+  const space = load<i32>(SPACES + (row << 2))
+  if (space == NO_SPACE) return true
+  let hasEnded = false
   for (let number = nextGone(<u32>row); number != 0; number = nextGone(<u32>row)) {
     if (!makeNodes(NODES) || !makeTrees(2 * NODES) || !makePages()) return false
     const block = blockAt(number)
@@ -447,8 +454,21 @@ function endProcess(row: usize): bool {
       leave(block, false)
       releaseBlock(block)
     }
-    noteChange(events + <f64>row + 1)
+    hasEnded = true
   }
+  if (!resetHeap((<u32>space) >> 16)) return false
+  if (hasEnded) noteChange(events + <f64>row + 1)
+  return true
+}
+
+/** Makes the heap of an address space, which has no blocks, as it was at first. @returns whether there was memory */
+function resetHeap(space: u32): bool {
+  const heap = <usize>load<u32>(HEAPS + ((<usize>space) << 2))
+  if (heap == 0) return true
+  if (policy == PTMALLOC) return resetPtmalloc(version)
+  if (heapLog() == BUDDY_HEAP) resetBuddy(heap)
+  else resetFit(heap)
+  resetArenas(heap)
   return true
 }
 

@@ -24,6 +24,12 @@ export function startPtmalloc(version: i32): bool {
   return start(version, 64, 0, STACK, HEAP, MAPPINGS, false) && clearIdentities()
 }
 
+/** Returns all memory. @param version the minor version of glibc @returns false if memory is exhausted */
+export function resetPtmalloc(version: i32): bool {
+  addUsed(0 - used)
+  return startPtmalloc(version)
+}
+
 /** The calls that follow are those of a thread. */
 export function enterThread(identity: u64): void {
   caller = numberOf(identity)

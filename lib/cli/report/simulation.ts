@@ -79,8 +79,7 @@ export class SimulationReport implements Stage<EventBatch, Uint8Array> {
   /** The report of the events so far; empty if there was no trace. */
   text(): string {
     const byTrace = this.byTrace()
-    if (this.isJson)
-      return `${JSON.stringify({ traces: byTrace.map((results) => ({ simulations: results.map(figuresOf) })) })}\n`
+    if (this.isJson) return `${JSON.stringify({ traces: this.traces() })}\n`
     const without = [...this.without].map(({ settings }) => settings.policy)
     return byTrace
       .map((list, i) => {
@@ -221,5 +220,8 @@ function compared(results: readonly SimulationResult[], without: readonly string
     live === null || live === undefined
       ? 'no blocks'
       : `${grouped(live.blocks)} live blocks of ${grouped(live.requested)} bytes at the peak`
-  return tableLines({ title, heads, rows })
+  const lines = tableLines({ title, heads, rows })
+  return without.length === 0
+    ? lines
+    : [...lines, '', `${without.join(', ')}: simulated only for traces of one process`]
 }

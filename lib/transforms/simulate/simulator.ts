@@ -55,10 +55,7 @@ export class Simulator implements BatchTransform {
    * @param isMeasured whether only the figures are wanted: the events have no new addresses then
    * @throws RangeError for options that are unknown, out of range, or of another policy
    */
-  constructor(
-    options: SimulateOptions,
-    isMeasured?: boolean,
-  ) {
+  constructor(options: SimulateOptions, isMeasured?: boolean) {
     this.settings = settingsOf(options)
     this.isMeasured = isMeasured ?? options.policy === 'ideal'
     this.predictor = options.predict?.reader()

@@ -162,26 +162,22 @@ export class FitModel {
   }
 
   private merge(block: Segment): void {
-    const i = this.row.indexOf(block)
-    const next = this.row[i + 1]
-    if (next?.isFree === true) {
-      block.size += next.size
-      this.row.splice(i + 1, 1)
-    }
-    const previous = this.row[i - 1]
-    if (previous?.isFree === true) {
-      block.at = previous.at
-      block.size += previous.size
-      this.row.splice(i - 1, 1)
-    }
+    // The run of free segments around it.
+    let first = this.row.indexOf(block)
+    let end = first + 1
+    while (this.row[first - 1]?.isFree === true) first--
+    while (this.row[end]?.isFree === true) end++
+    const run = this.row.splice(first, end - first, block)
+    block.at = (run[0] as Segment).at
+    block.size = run.reduce((sum, { size }) => sum + size, 0)
     if (this.row.at(-1) !== block) {
       block.freed = ++this.time
       return
     }
     this.top = block.at
     this.row.pop()
-    const end = up(this.top, this.rules.page)
-    if (this.limit - end >= this.rules.trim) this.limit = end
+    const limit = up(this.top, this.rules.page)
+    if (this.limit - limit >= this.rules.trim) this.limit = limit
   }
 
   private extend(bytes: number): void {

@@ -9,6 +9,8 @@ export interface CallShape {
   readonly log?: number
   /** How many processes there are. Default 1. */
   readonly processes?: number
+  /** Processes end now and then, with all their blocks. */
+  readonly ends?: boolean
 }
 
 /** A generator of numbers from 0 to below 1. */
@@ -23,12 +25,25 @@ export function randomFrom(seed: number): () => number {
 }
 
 /** Allocations, frees and reallocs; about so many blocks are live after the first events. */
-export function* callsOf({ events, blocks, seed, log = 12, processes = 1 }: CallShape): Generator<TraceEvent> {
+export function* callsOf({
+  events,
+  blocks,
+  seed,
+  log = 12,
+  processes = 1,
+  ends = false,
+}: CallShape): Generator<TraceEvent> {
   const random = randomFrom(seed)
-  const live: { address: bigint; process: bigint }[] = []
+  let live: { address: bigint; process: bigint }[] = []
   let next = 0x1000n
   const sizeOf = () => (random() < 0.02 ? 0n : BigInt(Math.floor(2 ** (random() * log))))
   for (let i = 0; i < events; i++) {
+    if (ends && random() < 0.01) {
+      const process = BigInt(Math.floor(random() * processes))
+      live = live.filter((block) => block.process !== process)
+      yield { kind: 'process-end', process }
+      continue
+    }
     const chance = random()
     const grows = live.length < blocks * (0.5 + 0.5 * Math.sin(i / (3 * blocks + 50)))
     if (live.length === 0 || (chance < 0.9 && grows)) {

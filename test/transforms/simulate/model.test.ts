@@ -35,8 +35,11 @@ const nameOf = (options: SimulateOptions) =>
     .map(([name, value]) => (name === 'policy' ? String(value) : `${name} ${String(value)}`))
     .join(', ')
 
-/** What the model makes of the events, and the memory that its heaps have after each. */
-function* placed(events: Iterable<TraceEvent>, options: SimulateOptions): Generator<[event: TraceEvent, used: number]> {
+/** What the model makes of the events, and the memory that its heaps have after each that changes the live set. */
+function* placed(
+  events: Iterable<TraceEvent>,
+  options: SimulateOptions,
+): Generator<[event: TraceEvent, used: number | undefined]> {
   const settings = settingsOf(options)
   const heaps = new Map<bigint | undefined, HeapModel>()
   const addresses = new Map<bigint, { heap: HeapModel; address: number }>()
@@ -45,6 +48,13 @@ function* placed(events: Iterable<TraceEvent>, options: SimulateOptions): Genera
     let heap = heaps.get(process)
     if (heap === undefined) heaps.set(process, (heap = modelOf(settings)))
     const used = () => [...heaps.values()].reduce((sum, one) => sum + one.used, 0)
+    if (event.kind === 'process-end') {
+      heaps.delete(process)
+      const left = [...addresses].filter(([, block]) => block.heap === heap)
+      for (const [address] of left) addresses.delete(address)
+      yield [event, left.length > 0 ? used() : undefined]
+      continue
+    }
     const size = Number(event.size ?? 0n)
     if (event.kind === 'alloc') {
       const address = heap.allocate(size, Number(event.alignment ?? 0n))
@@ -81,18 +91,22 @@ function compare(options: SimulateOptions, shape: CallShape): void {
   }
   let most = 0
   let sum = 0
+  let changes = 0
   let i = 0
   for (const [event, used] of placed(events, options)) {
     const { address, oldAddress } = simulated[i] as { address: bigint; oldAddress?: bigint }
     const wanted = event as { address: bigint; oldAddress?: bigint }
     if (address !== wanted.address || oldAddress !== wanted.oldAddress)
       expect({ i, address, oldAddress }).toEqual({ i, address: wanted.address, oldAddress: wanted.oldAddress })
+    i++
+    if (used === undefined) continue
     most = Math.max(most, used)
     sum += used
-    i++
+    changes++
   }
   const [result] = simulator.results()
   expect(simulated.length).toBe(events.length)
+  expect(result?.changes).toBe(changes)
   expect(result?.largestHeap?.heap).toBe(most)
   const requested = result?.timeline.reduce((all, moment) => all + moment.requested, 0) as number
   if (events.length <= 1024) expect(result?.fragmentation.average).toBeCloseTo(sum / requested - 1, 6)
@@ -104,6 +118,7 @@ const SMALL: readonly CallShape[] = [
   { events: 800, blocks: 60, seed: 2 },
   { events: 800, blocks: 30, seed: 3, log: 17 },
   { events: 1000, blocks: 100, seed: 4, log: 8, processes: 3 },
+  { events: 1000, blocks: 100, seed: 8, log: 14, processes: 3, ends: true },
 ]
 
 describe.each(POLICIES.map((options) => [nameOf(options), options] as const))('%s', (_, options) => {
@@ -115,6 +130,8 @@ describe.each(POLICIES.map((options) => [nameOf(options), options] as const))('%
     for (let seed = 10; seed < 30; seed++)
       compare(options, { events: 3000, blocks: 10 + 20 * (seed % 7), seed, log: 6 + (seed % 9) })
     compare(options, { events: 12_000, blocks: 1500, seed: 5 })
+    for (let seed = 40; seed < 46; seed++)
+      compare(options, { events: 6000, blocks: 600, seed, log: 8 + (seed % 8), processes: 1 + (seed % 4), ends: true })
   })
 
   test('gives them where blocks are read ahead', { tags: ['slow'], timeout: 120_000 }, () => {

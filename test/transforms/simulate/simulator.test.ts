@@ -9,6 +9,7 @@ import { POLICIES, type SimulateOptions } from '../../../lib/transforms/simulate
 import type { SimulationResult } from '../../../lib/transforms/simulate/result.js'
 import { Simulator } from '../../../lib/transforms/simulate/simulator.js'
 import { Verifier } from '../../../lib/transforms/verify.js'
+import { LifetimeTrainer } from '../../../lib/transforms/simulate/lifetimes/trainer.js'
 import { callsOf } from './calls.js'
 
 /** The events with their simulated addresses, and the figures. */
@@ -31,6 +32,12 @@ function simulated(
   const result = simulator.results().at(-1) as SimulationResult
   simulator.dispose()
   return { events: out, result, ...(error !== undefined && { error }) }
+}
+
+function lifetimesOf(events: readonly TraceEvent[]) {
+  const trainer = new LifetimeTrainer()
+  for (const batch of batchesOf(events)) trainer.add(batch)
+  return trainer.finish()
 }
 
 const FIRST = 0x2000_0000_0010n
@@ -298,5 +305,33 @@ describe('real traces', { tags: ['slow'], timeout: 60_000 }, () => {
       for (const batch of batchesOf(simulated(events, { policy }).events)) verifier.check(batch)
       expect([verifier.counts.get('overlap'), verifier.counts.get('live-address')]).toEqual([undefined, undefined])
     }
+  })
+})
+
+describe('the end of a process', () => {
+  const run = [...callsOf({ events: 400, blocks: 80, seed: 3, log: 15 })].map((event) => ({ ...event, process: 7n }))
+  const end: TraceEvent = { kind: 'process-end', process: 7n }
+  const predict = lifetimesOf(run)
+
+  test.each<SimulateOptions>([
+    ...POLICIES.map((policy) => ({ policy })),
+    { policy: 'first-fit', coalescing: 'deferred' },
+    { policy: 'bump', predict },
+  ])('$policy: its heap ends, and one that follows begins as the first did', (options) => {
+    const once = simulated(run, options)
+    const twice = simulated([...run, end, ...run, end], options)
+    const addresses = ({ events }: { events: readonly TraceEvent[] }) =>
+      events.filter(({ kind }) => kind !== 'process-end').map((event) => (event as { address?: bigint }).address)
+    expect(addresses(twice)).toEqual([...addresses(once), ...addresses(once)])
+    expect(twice.result.largestHeap).toEqual(once.result.largestHeap)
+    expect(twice.result.mostPages).toEqual(once.result.mostPages)
+    // All blocks of a process end at one event.
+    expect(twice.result.changes).toBe(2 * once.result.changes + 2)
+    expect(twice.result.events).toBe(2 * once.result.events + 2)
+  })
+
+  test('without live blocks changes nothing', () => {
+    const { result } = simulated([alloc(16n, 8n), { kind: 'free', address: 16n }, { kind: 'process-end' }, end])
+    expect(result).toMatchObject({ events: 4, changes: 2 })
   })
 })
