@@ -9,6 +9,8 @@ export interface Deed {
   overwritten?: number
   /** The block that a failed realloc left as it was. */
   left?: number
+  /** The blocks that end with the process. */
+  gone?: number[]
 }
 
 const NAMES = Object.keys(BlockEffect)
@@ -69,7 +71,11 @@ export function blocksByMap(events: readonly TraceEvent[]): { deeds: Deed[]; liv
   const owners = new Map<string, bigint | undefined>()
   const deeds = intentsOf(events).map((intent, e): Deed => {
     const { kind, process } = events[e]
-    if (kind === 'process-end') for (const key of live.keys()) if (owners.get(key) === process) live.delete(key)
+    if (kind === 'process-end') {
+      const gone = [...live].filter(([key]) => owners.get(key) === process)
+      for (const [key] of gone) live.delete(key)
+      return { did: [], gone: gone.map(([, block]) => block) }
+    }
     if (intent === undefined) return { did: [] }
     const { ends, begins, none, leaves } = intent
     if (none !== undefined) {

@@ -15,8 +15,8 @@ export const replay: Command = {
     'agree with real programs: docs/allocators.md.\n' +
     'The calls are made by a small program in C, which is compiled with cc when it is used for the first time. Each ' +
     'thread of the trace is a thread there. Frees of unknown blocks, double frees, failed calls and blocks from ' +
-    'before ' +
-    'the recording are skipped and counted; a block whose address is allocated again is freed before.\n' +
+    'before the recording are skipped and counted; a block whose address is allocated again is freed before, and the ' +
+    'blocks of a process are freed when it ends.\n' +
     'The input may be in any format whose events say which block they are about. If it is truncated, the part ' +
     'that was ' +
     'read is replayed before the error.',

@@ -93,7 +93,7 @@ export function androidText(file: string, trace: PreparedReplay, comparison: Com
 
 /** What is not replayed as it is in the trace, as one line; undefined if there is nothing. */
 export function skippedText({ skipped, processes }: PreparedReplay): string | undefined {
-  const { unknown, again, reused, existing, failed, absurd, later } = skipped
+  const { unknown, again, reused, left, existing, failed, absurd, later } = skipped
   const counts: (readonly [number, string])[] = [
     [unknown, 'frees or reallocs of unknown blocks'],
     [again, 'double frees'],
@@ -106,6 +106,7 @@ export function skippedText({ skipped, processes }: PreparedReplay): string | un
   const lines = [
     ...(parts.length > 0 ? [`skipped: ${parts.join(', ')}`] : []),
     ...(reused > 0 ? [`freed before their address is allocated again: ${grouped(reused)} blocks`] : []),
+    ...(left > 0 ? [`freed when their process ended: ${grouped(left)} blocks`] : []),
     ...(processes > 1 ? [`the blocks of ${grouped(processes)} processes are in one heap`] : []),
   ]
   return lines.length === 0 ? undefined : lines.join('; ')

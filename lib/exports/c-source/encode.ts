@@ -41,6 +41,7 @@ const REASONS: Readonly<Record<keyof SkippedCounts, string>> = {
   unknown: 'frees and reallocs of unknown blocks',
   again: 'frees of blocks that were freed before',
   reused: 'allocations at the address of a live block, which is freed before',
+  left: 'blocks that were live when their process ended, which are freed then',
   existing: 'blocks from before the recording and calls that end them',
   failed: 'calls that failed',
   absurd: 'blocks of more than 2^46 bytes and calls that end them',

@@ -39,7 +39,8 @@ const HAS_SIZE = FieldBit.size
 const HAS_API = FieldBit.api
 const HAS_TIME = FieldBit.time
 const HAS_ALIGNMENT = FieldBit.alignment
-const { existing: EXISTING, free: FREE, realloc: REALLOC, 'thread-destroy': THREAD_DESTROY } = Kind
+const { existing: EXISTING, free: FREE, realloc: REALLOC } = Kind
+const { 'thread-destroy': THREAD_DESTROY, 'process-end': PROCESS_END } = Kind
 /** The words of a block: its slot, the thread that made it and after how many operations, its size, and the epoch. */
 const [SLOT, THREAD, POSITION, SIZE, EPOCH, WIDTH] = [0, 1, 2, 4, 6, 7]
 /** A thread with others publishes after so many operations. */
@@ -81,7 +82,7 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
   private inEpoch = 0
   private previous: OpList | undefined
   private readonly counts = { malloc: 0, calloc: 0, memalign: 0, realloc: 0, free: 0 }
-  private readonly skipped = { unknown: 0, again: 0, reused: 0, existing: 0, failed: 0, absurd: 0, later: 0 }
+  private readonly skipped = { unknown: 0, again: 0, reused: 0, left: 0, existing: 0, failed: 0, absurd: 0, later: 0 }
   private blocks = 0
   private bytes = 0
   private peakBlocks = 0
@@ -188,6 +189,7 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
   private follow(batch: EventBatch, from: number, to: number): void {
     const { effects } = this.live
     const { kind, mask } = batch
+    let gone = 0
     for (let i = from; i < to; i++) {
       if ((mask[i] & HAS_TIME) !== 0) this.noteTime(batch, i)
       this.row = i - from
@@ -196,8 +198,27 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
       else if (kind[i] === THREAD_DESTROY) {
         const list = this.threads.end(batch, i)
         if (list !== undefined) this.slots.shareAll(list)
-      }
+      } else if (kind[i] === PROCESS_END) gone = this.endProcess(gone)
     }
+  }
+
+  /**
+   * Frees what was live when a process ended, at the current row.
+   * @param from the first of the blocks that are gone which may be of this row @returns the first that is not
+   */
+  private endProcess(from: number): number {
+    const { gone, words } = this.live
+    let at = from
+    for (; at < gone.length && gone[at] === this.row; at += 2) {
+      const block = WIDTH * gone[at + 1]
+      const slot = words[block + SLOT]
+      if (slot === NONE) continue
+      this.skip('left')
+      const list = this.prepare(this.threads.current)
+      this.leaveLive(this.use(list, block))
+      this.free(list, slot)
+    }
+    return at
   }
 
   /** Adds the operations of an event about a block. */
@@ -311,8 +332,12 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
 
   /** The list of the thread of an event, with room for its operations, in the epoch of the event. */
   private enter(batch: EventBatch, i: number): OpList {
+    return this.prepare(this.threads.of(batch, i))
+  }
+
+  /** Makes room in a list for the operations of an event, in the epoch of the event. */
+  private prepare(list: OpList): OpList {
     const { threads, order } = this
-    const list = threads.of(batch, i)
     list.reserve()
     if (threads.all.length > 1) {
       if (order === 'epochs') {

@@ -21,6 +21,8 @@ export interface SkippedCounts {
   readonly again: number
   /** Allocations at the address of a live block, which is freed before. */
   readonly reused: number
+  /** Blocks that were live when their process ended, which are freed then. */
+  readonly left: number
   /** Blocks that were there before the recording began, and calls that end them. */
   readonly existing: number
   /** Calls that failed. */

@@ -46,6 +46,12 @@ export class ThreadLists {
     return list
   }
 
+  /** The list of the thread of the last event that `of` was called for, or of the first one if that has ended. */
+  get current(): OpList {
+    const { last, all } = this
+    return last === undefined || last.isOver ? all[0] : last
+  }
+
   /**
    * The thread of event i ends. That of the first thread is the end of the program.
    * @returns its list, if it was alive
@@ -113,8 +119,7 @@ export class ThreadLists {
 
   /** A thread begins in the one of the event before, or, if that has ended, in the first one. */
   private spawn(list: OpList): void {
-    const { last, all } = this
-    const parent = last === undefined || last.isOver ? all[0] : last
+    const parent = this.current
     parent.reserve()
     parent.add(Op.spawn, 0, list.number)
     list.knows(parent.number, parent.ops)

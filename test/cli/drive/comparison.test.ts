@@ -8,7 +8,7 @@ import type { PreparedReplay } from '../../../lib/transforms/drive/result.js'
 const TRACE: PreparedReplay = {
   events: 2_000_000,
   calls: { malloc: 1_000_000, calloc: 0, memalign: 0, realloc: 0, free: 1_000_000 },
-  skipped: { unknown: 0, again: 0, reused: 0, existing: 0, failed: 0, absurd: 0, later: 0 },
+  skipped: { unknown: 0, again: 0, reused: 0, left: 0, existing: 0, failed: 0, absurd: 0, later: 0 },
   threads: 1,
   processes: 1,
   slots: 10_000,

@@ -18,25 +18,33 @@ interface Call {
   readonly size?: number
   readonly block: number
   readonly old?: number
+  /** The call frees any of these, which another one has not. */
+  readonly among?: Set<number>
 }
 
 /** What a thread is to call, and what is left out, by plain rules. */
 function model(events: readonly TraceEvent[]): { threads: Map<string, Call[]>; skipped: PreparedReplay['skipped'] } {
   const { deeds } = blocksByMap(events)
   const threads = new Map<string, Call[]>()
-  const skipped = { unknown: 0, again: 0, reused: 0, existing: 0, failed: 0, absurd: 0, later: 0 }
+  const skipped = { unknown: 0, again: 0, reused: 0, left: 0, existing: 0, failed: 0, absurd: 0, later: 0 }
   /** Blocks that have no place: from before, or too large. */
   const missing = new Map<number, 'existing' | 'absurd'>()
   const alive = new Map<string, string>()
   let ended = 0
+  /** The thread of the call before. */
+  let last: string | undefined
   for (const [e, event] of events.entries()) {
-    const { did, ended: old, overwritten } = deeds[e]!
+    const { did, ended: old, overwritten, gone = [] } = deeds[e]!
     const has = (name: string) => did.includes(name)
     const key = `${event.process ?? 'none'} ${event.thread ?? 'none'}`
     if (event.kind === 'thread-destroy' && alive.has(key) && [...threads.keys()].indexOf(alive.get(key)!) !== 0) {
       alive.delete(key)
       ended++
     }
+    const among = new Set(gone.filter((block) => !missing.has(block)))
+    const isLast = last !== undefined && [...alive.values()].includes(last)
+    for (const block of among) threads.get(isLast ? last! : [...threads.keys()][0]!)!.push({ op: 'free', block, among })
+    skipped.left += among.size
     if (did.length === 0) continue
     if (has('failed')) skipped.failed++
     if (has('failed') || (has('nothing') && event.kind !== 'free')) continue
@@ -47,6 +55,7 @@ function model(events: readonly TraceEvent[]): { threads: Map<string, Call[]>; s
     const name = alive.get(key)!
     if (!threads.has(name)) threads.set(name, [])
     const calls = threads.get(name)!
+    last = name
     if (has('nothing')) {
       calls.push({ op: 'free', block: 0 })
       continue
@@ -118,7 +127,9 @@ function expectModel(
     const call = expected[t]![next[t]!++]!
     counts[op as keyof typeof counts]++
     if (op === 'free') {
-      if (call.op !== 'free' || take(slot) !== call.block) throw new Error(`${op}: not ${JSON.stringify(call)}`)
+      const block = take(slot)
+      const isRight = call.among === undefined ? block === call.block : call.among.delete(block)
+      if (call.op !== 'free' || !isRight) throw new Error(`${op}: not ${JSON.stringify(call)}`)
       return
     }
     const before = op === 'realloc' ? take(old!) : undefined
@@ -167,26 +178,35 @@ describe('the preparation of a replay is that of a plain model', () => {
     )
   })
 
-  /** Threads that allocate, threads that free, and threads that end and begin again. */
-  function* pipeline(events: number, random: (n: number) => number): Generator<TraceEvent> {
-    const live: bigint[] = []
+  /** Threads that allocate, threads that free, and threads and processes that end and begin again. */
+  function* pipeline(events: number, processes: number, random: (n: number) => number): Generator<TraceEvent> {
+    const lives: bigint[][] = Array.from({ length: processes }, () => [])
     const kinds = ['malloc', 'calloc', 'memalign', 'new'] as const
     for (let i = 0n; i < events; i++) {
       const thread = BigInt(random(9))
+      const at = random(processes)
+      const live = lives[at]!
+      const own = processes > 1 && { process: BigInt(at) }
+      if (own && random(100) === 0) {
+        lives[at] = []
+        yield { kind: 'process-end', ...own }
+        continue
+      }
       const isMaker = thread < 3n
-      if (random(200) === 0) yield { kind: 'thread-destroy', thread }
+      if (random(200) === 0) yield { kind: 'thread-destroy', thread, ...own }
       if (isMaker || live.length === 0) {
         const address = 0x1000n + 64n * i
         live.push(address)
         const api = kinds[random(4)]!
         const size = random(50) === 0 ? 1n << 40n : BigInt(random(5000))
-        yield { kind: 'alloc', api, thread, address, size, ...(api === 'memalign' && { alignment: 64n }) }
+        yield { kind: 'alloc', api, thread, address, size, ...own, ...(api === 'memalign' && { alignment: 64n }) }
       } else {
         const address = live.splice(random(live.length), 1)[0]!
-        if (random(4) > 0) yield { kind: 'free', thread, address }
+        if (random(4) > 0) yield { kind: 'free', thread, address, ...own }
         else {
           live.push(0x1000n + 64n * i)
-          yield { kind: 'realloc', thread, oldAddress: address, address: 0x1000n + 64n * i, size: BigInt(random(900)) }
+          const size = BigInt(random(900))
+          yield { kind: 'realloc', thread, oldAddress: address, address: 0x1000n + 64n * i, size, ...own }
         }
       }
     }
@@ -197,7 +217,7 @@ describe('the preparation of a replay is that of a plain model', () => {
     (order, count) => {
       for (let seed = 1; seed <= count; seed++) {
         const random = seeded(seed)
-        const events = [...pipeline(1 + random(3000), random)]
+        const events = [...pipeline(1 + random(3000), 1 + (seed % 3), random)]
         const [operations, result] = prepared(batchesOf(events), { order, epoch: 1 + random(300) })
         expectModel(events, operations, result, random)
         expect(result.slots).toBeLessThanOrEqual(mostSlots(result))
