@@ -55,6 +55,7 @@ export const OUTPUTS = [
       ['hf-simulate', '--json', '--policy', 'first-fit', TRACES[1]],
       ['hf-simulate', '--json', '--policy', 'best-fit', TRACES[0]],
       ['hf-simulate', '--json', '--compare', 'all', TRACES[0]],
+      ['hf-simulate', '--json', '--compare', 'all', TRACES[6]],
     ],
   },
   {
