@@ -1,18 +1,26 @@
 /**
- * Compiles heapflow's own recorder for the package: `node scripts/native.mjs`, after a build. The files run on x86-64
- * with glibc 2.17 and newer. It takes zig's C compiler, which PyPI has as `ziglang`, in Python: that of
- * `HEAPFLOW_PYTHON`, or `python3`. Everything is compiled twice, and must have the same bytes both times.
+ * Compiles heapflow's own recorder, and the driver of hf-replay, for the package: `node scripts/native.mjs`, after a
+ * build. The files run with glibc 2.17 and newer. It takes zig's C compiler, which PyPI has as `ziglang`, in Python:
+ * that of `HEAPFLOW_PYTHON`, or `python3`. Everything is compiled twice, and must have the same bytes both times.
  */
 import { execFileSync } from 'node:child_process'
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { REPLAY_DRIVER } from '../dist/lib/cli/drive/driver.js'
 import { fileName, RECORDER_LIBRARY, RECORDER_READER } from '../dist/lib/streams/record/compiled.js'
 
 /** The bytes of a file depend on it. */
 const ZIG = '0.17.1'
-const TARGET = 'x86_64-linux-gnu.2.17'
+/** The targets, by the names that Node has for machines. */
+const TARGETS = { x64: 'x86_64-linux-gnu.2.17', arm64: 'aarch64-linux-gnu.2.17' }
+/** What is compiled, and for which machines. */
+const COMPILED = [
+  [RECORDER_LIBRARY, ['x64']],
+  [RECORDER_READER, ['x64']],
+  [REPLAY_DRIVER, ['x64', 'arm64']],
+]
 /** Further options. `--pid` maps the library with one part of data, and calls no functions that a compiler adds. */
 const OPTIONS = ['-s', '-fno-builtin', '-Wall', '-Wextra', '-Werror', '-Wl,-z,norelro', '-Wl,--build-id=none']
 
@@ -23,10 +31,10 @@ const zig = (...words) =>
   execFileSync(python, ['-m', 'ziglang', ...words], { cwd: join(root, 'native'), encoding: 'utf8', stdio: 'pipe' })
 
 /** The bytes of a file that is compiled from scratch. */
-function compile({ options, sources }, folder) {
+function compile({ options, sources, libraries = [] }, machine, folder) {
   const file = join(folder, 'made')
   process.env['ZIG_LOCAL_CACHE_DIR'] = join(folder, 'cache')
-  zig('cc', '-target', TARGET, ...options, ...OPTIONS, '-o', file, sources[0])
+  zig('cc', '-target', TARGETS[machine], ...options, ...OPTIONS, '-o', file, sources[0], ...libraries)
   return file
 }
 
@@ -36,14 +44,15 @@ try {
   if (version !== ZIG) throw new Error(`zig ${ZIG} is needed (pip install ziglang==${ZIG}), and not ${version}`)
   rmSync(target, { recursive: true, force: true })
   mkdirSync(target, { recursive: true })
-  for (const native of [RECORDER_LIBRARY, RECORDER_READER]) {
-    const [first, second] = folders.map((folder) => compile(native, folder))
-    if (!readFileSync(first).equals(readFileSync(second))) throw new Error(`${native.what} differs each time`)
-    const path = join(target, fileName(native))
-    copyFileSync(first, path)
-    chmodSync(path, 0o755)
-    console.log(`${path}: ${statSync(path).size} bytes`)
-  }
+  for (const [native, machines] of COMPILED)
+    for (const machine of machines) {
+      const [first, second] = folders.map((folder) => compile(native, machine, folder))
+      if (!readFileSync(first).equals(readFileSync(second))) throw new Error(`${native.what} differs each time`)
+      const path = join(target, fileName(native, machine))
+      copyFileSync(first, path)
+      chmodSync(path, 0o755)
+      console.log(`${path}: ${statSync(path).size} bytes`)
+    }
 } catch (error) {
   console.error(`native: ${error.stderr || error.message}`)
   process.exitCode = 1

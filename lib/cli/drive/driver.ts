@@ -10,6 +10,6 @@ export const REPLAY_DRIVER: Native = {
   name: 'replay-driver',
   ending: '',
   sources: ['replay/driver.c', ...HEADERS],
-  options: ['-std=c11', '-O2', '-pthread'],
+  options: ['-std=c11', '-O2', '-pthread', '-ftls-model=local-exec'],
   libraries: ['-ldl'],
 }

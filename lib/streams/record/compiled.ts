@@ -22,10 +22,10 @@ const WRITABLE_BY_OTHERS = 0o022
 /** The first minor version of glibc 2 for which the recorder can be compiled. */
 const LEAST_GLIBC = 17
 
-/** The exit status of the reader for a wrong use. */
+/** The exit status of the programs for a wrong use. */
 const USAGE = 2
 
-/** What is compiled when it is used for the first time. */
+/** What the package has compiled, or is compiled when it is used for the first time. */
 export interface Native {
   /** What it is, in messages. */
   readonly what: string
@@ -93,12 +93,18 @@ function prebuilt(native: Native): string | undefined {
   if (process.env['CC']) return undefined
   const path = inPackage(`dist/native/${fileName(native)}`)
   if (path === undefined) return undefined
-  // Without arguments, the reader shows how it is used, if the system can run it.
-  const reader = inPackage(`dist/native/${fileName(RECORDER_READER)}`)
-  runsHere ??= reader !== undefined && spawnSync(reader, { stdio: 'ignore' }).status === USAGE
-  return runsHere ? path : undefined
+  // Without arguments, a program shows how it is used, if the system can run it. A library is the recorder's.
+  const program = native.ending === '' ? path : inPackage(`dist/native/${fileName(RECORDER_READER)}`)
+  return program !== undefined && runs(program) ? path : undefined
 }
-let runsHere: boolean | undefined
+
+const known = new Map<string, boolean>()
+/** Whether the system can run a program. */
+function runs(program: string): boolean {
+  const answer = known.get(program) ?? spawnSync(program, { stdio: 'ignore' }).status === USAGE
+  known.set(program, answer)
+  return answer
+}
 
 /** The file that there is without compiling: that of the package, or one that was compiled before. */
 function made(native: Native): string | undefined {
@@ -254,11 +260,14 @@ function cached(native: Native): string {
   return join(cacheFolder(), fileName(native))
 }
 
-/** The name of a compiled file, which changes with its sources and options. */
-export function fileName({ name, ending, sources, options }: Native): string {
+/**
+ * The name of a compiled file, which changes with its sources and options.
+ * @param machine as in `process.arch`
+ */
+export function fileName({ name, ending, sources, options }: Native, machine: string = process.arch): string {
   const hash = createHash('sha256').update(options.join(' '))
   for (const source of sources) hash.update(readFileSync(sourcePath(source)))
-  return `${name}-${process.arch}-${hash.digest('hex').slice(0, 16)}${ending}`
+  return `${name}-${machine}-${hash.digest('hex').slice(0, 16)}${ending}`
 }
 
 /** As the XDG Base Directory Specification says, which has relative paths ignored. */

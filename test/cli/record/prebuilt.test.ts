@@ -10,7 +10,7 @@ import { can, folder, rowsOf, run, sizesOf, usePrograms } from './programs.js'
 usePrograms('leaks')
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
-const NAMES = [RECORDER_LIBRARY, RECORDER_READER].map(fileName)
+const NAMES = [RECORDER_LIBRARY, RECORDER_READER].map((native) => fileName(native))
 const files = NAMES.map((name) => join(root, 'dist/native', name))
 const isMade = files.every((file) => existsSync(file))
 
@@ -38,7 +38,7 @@ describe.skipIf(!isMade || !can('recorder'))('the recorder of the package (needs
     const [pack] = JSON.parse(
       execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: root, encoding: 'utf8' }),
     ) as [{ files: { path: string; mode: number }[] }]
-    const native = pack.files.filter(({ path }) => path.startsWith('dist/native/'))
+    const native = pack.files.filter(({ path }) => path.startsWith('dist/native/recorder-'))
     expect(native.map(({ path }) => path).toSorted()).toEqual(NAMES.map((name) => `dist/native/${name}`).toSorted())
     expect(native.every(({ mode }) => (mode & 0o111) !== 0)).toBe(true)
   })
