@@ -456,7 +456,9 @@ function endProcess(row: usize): bool {
     }
     hasEnded = true
   }
-  if (!resetHeap((<u32>space) >> 16)) return false
+  const heap = (<u32>space) >> 16
+  // Its pages from a kernel's page allocator have a heap of their own.
+  if (!resetHeap(heap) || !resetHeap(heap ^ 0x8000)) return false
   if (hasEnded) noteChange(events + <f64>row + 1)
   return true
 }

@@ -34,6 +34,7 @@ const CARRIED: Carried = {
   existing: fieldSet(...COMMON, 'size', 'alignment'),
   'thread-create': fieldSet('process', 'thread'),
   'thread-destroy': fieldSet('process', 'thread'),
+  'process-end': fieldSet('process', 'thread'),
 }
 
 /** Why calls are not in the program. */

@@ -140,6 +140,22 @@ describe('C source', () => {
     })
   })
 
+  test('the end of a process is in the program: the frees of its blocks', () => {
+    const end: TraceEvent = { kind: 'process-end', process: 7n, thread: 1n }
+    const counts = (...events: TraceEvent[]) => {
+      const encoder = cSource.encoder()
+      const { out, error } = drive(encoder, batchesOf([...events, end]))
+      expect(error).toBeUndefined()
+      return { counts: Object.fromEntries(encoder.losses.counts), source: Buffer.concat(out).toString('latin1') }
+    }
+    const [begins, ends] = [alloc(16n, { process: 7n }), { kind: 'free', process: 7n, address: 16n } as const]
+    expect(counts(begins, ends).counts).toEqual({})
+    const left = counts(begins)
+    expect(left.counts).toEqual({ 'blocks that were live when their process ended, which are freed then': 1 })
+    expect(left.source).toContain('Calls: malloc 1, calloc 0, posix_memalign 0, realloc 0, free 1.')
+    expect(drive(cSource.encoder({ strict: true }), batchesOf([begins, ends, end])).error).toBeUndefined()
+  })
+
   test('the end of the program has the number of calls, and of those that were left out', () => {
     const source = sourceOf([alloc(1n), { kind: 'free', address: 1n }, { kind: 'free', address: 9n }])
     expect(source).toContain('Calls: malloc 1, calloc 0, posix_memalign 0, realloc 0, free 1.')

@@ -311,6 +311,7 @@ describe('real traces', { tags: ['slow'], timeout: 60_000 }, () => {
 describe('the end of a process', () => {
   const run = [...callsOf({ events: 400, blocks: 80, seed: 3, log: 15 })].map((event) => ({ ...event, process: 7n }))
   const end: TraceEvent = { kind: 'process-end', process: 7n }
+  const pages = run.map((event): TraceEvent => ({ ...event, api: 'pages' }))
   const predict = lifetimesOf(run)
 
   test.each<SimulateOptions>([
@@ -318,16 +319,19 @@ describe('the end of a process', () => {
     { policy: 'first-fit', coalescing: 'deferred' },
     { policy: 'bump', predict },
   ])('$policy: its heap ends, and one that follows begins as the first did', (options) => {
-    const once = simulated(run, options)
-    const twice = simulated([...run, end, ...run, end], options)
     const addresses = ({ events }: { events: readonly TraceEvent[] }) =>
       events.filter(({ kind }) => kind !== 'process-end').map((event) => (event as { address?: bigint }).address)
-    expect(addresses(twice)).toEqual([...addresses(once), ...addresses(once)])
-    expect(twice.result.largestHeap).toEqual(once.result.largestHeap)
-    expect(twice.result.mostPages).toEqual(once.result.mostPages)
-    // All blocks of a process end at one event.
-    expect(twice.result.changes).toBe(2 * once.result.changes + 2)
-    expect(twice.result.events).toBe(2 * once.result.events + 2)
+    // So does the heap of the pages that a kernel gave to it.
+    for (const events of [run, pages]) {
+      const once = simulated(events, options)
+      const twice = simulated([...events, end, ...events, end], options)
+      expect(addresses(twice)).toEqual([...addresses(once), ...addresses(once)])
+      expect(twice.result.largestHeap).toEqual(once.result.largestHeap)
+      expect(twice.result.mostPages).toEqual(once.result.mostPages)
+      // All blocks of a process end at one event.
+      expect(twice.result.changes).toBe(2 * once.result.changes + 2)
+      expect(twice.result.events).toBe(2 * once.result.events + 2)
+    }
   })
 
   test('without live blocks changes nothing', () => {
