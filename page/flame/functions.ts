@@ -55,7 +55,7 @@ export function neighboursOf(tree: FlameTree, nameOf: (frame: number) => number,
     if (names[node] !== name) continue
     if (!hasAbove(names, parents, node, name)) add(callers, names[parents[node]], totals[node])
     add(callees, -1, own[node])
-    for (const child of tree.children[node])
+    for (const child of tree.children(node))
       if (names[child] !== name) add(callees, names[child], totals[child] - within(tree, names, child, name))
   }
   const list = (from: Map<number, number>) =>
@@ -66,10 +66,10 @@ export function neighboursOf(tree: FlameTree, nameOf: (frame: number) => number,
 /** The figures of the outermost nodes of a function below a node: they are counted at those nodes. */
 function within(tree: FlameTree, names: Int32Array, node: number, name: number): number {
   let sum = 0
-  const below = [...tree.children[node]]
+  const below = [...tree.children(node)]
   for (let at = below.pop(); at !== undefined; at = below.pop()) {
     if (names[at] === name) sum += tree.totals[at]
-    else below.push(...tree.children[at])
+    else below.push(...tree.children(at))
   }
   return sum
 }

@@ -47,7 +47,7 @@ export interface GraphTexts {
 
 /** A flame graph, with the root at the top. Only what is within view is painted. */
 export function graph({ name, label, lines, selected, fill: fillOf }: GraphTexts): Graph {
-  let tree: FlameTree = { parents: [-1], frames: [-1], own: [0], totals: [0], children: [[]] }
+  let tree: FlameTree = { parents: [-1], frames: [-1], own: [0], totals: [0], children: () => [] }
   let rows: Box[][] = []
   let focus = 0
   let current = 0

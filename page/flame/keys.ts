@@ -4,7 +4,7 @@ import { pathTo, type Box, type FlameTree } from './tree.js'
 export function neighbour(tree: FlameTree, rows: readonly (readonly Box[])[], node: number, key: string): number {
   const row = pathTo(tree, node).length - 1
   if (key === 'ArrowUp') return Math.max(0, tree.parents[node] ?? 0)
-  if (key === 'ArrowDown') return tree.children[node]?.[0] ?? node
+  if (key === 'ArrowDown') return tree.children(node)[0] ?? node
   const boxes = rows[row] ?? []
   const at = boxes.findIndex((box) => box.node === node)
   const step = key === 'ArrowLeft' ? -1 : key === 'ArrowRight' ? 1 : 0

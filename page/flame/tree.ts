@@ -7,8 +7,8 @@ export interface FlameTree {
   readonly own: ArrayLike<number>
   /** The figure of the node and all nodes below it. */
   readonly totals: ArrayLike<number>
-  /** The largest first, without zeros. */
-  readonly children: readonly (readonly number[])[]
+  /** The callees of a node, the largest first, without zeros. */
+  children(node: number): readonly number[]
 }
 
 /** The maximum number of nodes of a tree, including inverted nodes. */
@@ -20,9 +20,15 @@ const MIN_SHARE = 1 / 20_000
 
 /** The tree in normal order: callers above the functions that they call. */
 export function topDown(parents: ArrayLike<number>, frames: ArrayLike<number>, own: ArrayLike<number>): FlameTree {
+  const totals = totalsOf(parents, own)
+  return { parents, frames, own, totals, children: childrenOf(parents, totals) }
+}
+
+/** The figures of all nodes with those below them. */
+export function totalsOf(parents: ArrayLike<number>, own: ArrayLike<number>): Float64Array {
   const totals = Float64Array.from(own)
   for (let node = totals.length - 1; node > 0; node--) totals[parents[node]] = totals[parents[node]] + totals[node]
-  return { parents, frames, own, totals, children: childrenOf(parents, totals) }
+  return totals
 }
 
 /** The tree inverted: the functions that allocate at the top, and their callers below them. */
@@ -69,11 +75,26 @@ export function bottomUp(tree: FlameTree): FlameTree {
   return { ...inverted, own: left, children: childrenOf(inverted.parents, inverted.totals) }
 }
 
-function childrenOf(parents: ArrayLike<number>, totals: ArrayLike<number>): number[][] {
-  const children: number[][] = Array.from({ length: totals.length }, () => [])
-  for (let node = 1; node < totals.length; node++) if (totals[node] > 0) children[parents[node]]?.push(node)
-  for (const some of children) some.sort((a, b) => totals[b] - totals[a] || a - b)
-  return children
+/** Finds the callees of nodes. Of large trees few are ever drawn, so they are only sorted when they are asked for. */
+function childrenOf(parents: ArrayLike<number>, totals: ArrayLike<number>): FlameTree['children'] {
+  const first = new Int32Array(totals.length)
+  const next = new Int32Array(totals.length)
+  for (let node = totals.length - 1; node > 0; node--) {
+    if (!(totals[node] > 0)) continue
+    const parent = parents[node]
+    next[node] = first[parent]
+    first[parent] = node
+  }
+  const known = new Map<number, number[]>()
+  return (node) => {
+    let some = known.get(node)
+    if (some !== undefined) return some
+    some = []
+    for (let child = first[node] ?? 0; child > 0; child = next[child]) some.push(child)
+    some = some.toSorted((a, b) => totals[b] - totals[a] || a - b)
+    known.set(node, some)
+    return some
+  }
 }
 
 /** A node in a picture. */
@@ -102,7 +123,7 @@ export function layOut(tree: FlameTree, focus: number, least: number): Box[][] {
     for (const { node, row, from, to } of level) {
       const scale = (to - from) / tree.totals[node]
       let left = from
-      for (const child of tree.children[node]) {
+      for (const child of tree.children(node)) {
         const right = left + tree.totals[child] * scale
         if (right - left < least) break
         const box = { node: child, row: row + 1, from: left, to: right }
@@ -144,7 +165,7 @@ export function matched(tree: FlameTree, matches: (frame: number) => boolean): n
   const below: number[] = [0]
   for (let node = below.pop(); node !== undefined; node = below.pop()) {
     if (node > 0 && matches(tree.frames[node])) sum += tree.totals[node]
-    else below.push(...tree.children[node])
+    else below.push(...tree.children(node))
   }
   return sum
 }

@@ -45,6 +45,8 @@ export interface TableOptions<Row> {
   readonly empty: string
   /** The number of rows shown initially, and added at a time; 100 if absent. */
   readonly step?: number
+  /** The rows of files, if they are not those of the table. */
+  readonly inFiles?: () => readonly Row[]
 }
 
 /** The number of rows that are there at once, about a screen of them; the others follow when the browser has time. */
@@ -70,7 +72,10 @@ export function table<Row>(columns: readonly Column<Row>[], options: TableOption
     'div',
     { class: 'take' },
     action('CSV', `save the table as CSV: ${label}`, () =>
-      save(fileName(label, 'csv'), new Blob(['\ufeff', csv(fileRows(shown))], { type: 'text/csv;charset=utf-8' })),
+      save(
+        fileName(label, 'csv'),
+        new Blob(['\ufeff', csv(fileRows(options.inFiles?.() ?? shown))], { type: 'text/csv;charset=utf-8' }),
+      ),
     ),
   )
   const element = el(

@@ -1,12 +1,12 @@
 import type { ReportComparison } from '../../lib/transforms/report/result.js'
 import type { View } from '../app.js'
+import { changedSites, difference, signed, type ChangedSites, type ComparedFigure } from './changed-sites.js'
 import { bothTimelines, changeGraph, functionTable } from './difference.js'
 import { none } from '../parts/bars.js'
 import { choice, el } from '../parts/dom.js'
-import { bytes, counted, exactBytes, grouped, share, toNumber, type Integer } from '../parts/format.js'
-import { table, type Table } from '../parts/table.js'
-import { siteName } from '../sites/name.js'
-import { namedStacks, type NamedStack } from '../sites/rows.js'
+import { bytes, counted, exactBytes, grouped, share } from '../parts/format.js'
+import { later } from '../parts/later.js'
+import { table } from '../parts/table.js'
 import { search } from '../sites/search.js'
 
 const FIGURES = [
@@ -15,12 +15,6 @@ const FIGURES = [
   ['allocated', 'Allocated'],
   ['temporary', 'Temporary'],
 ] as const
-type Figure = (typeof FIGURES)[number][0]
-
-interface Row extends NamedStack {
-  readonly n: number
-}
-
 /** The differences from another run. */
 export const comparison: View = {
   title: 'Comparison',
@@ -29,32 +23,36 @@ export const comparison: View = {
     const { model } = app
     const c = model.data.comparison
     if (c === undefined) return { element: el('section') }
+    const { changes } = c
     const lead = `Compared with ${c.old}: ${counted(c.differing, 'stack')} ${c.differing === 1 ? 'differs' : 'differ'}.`
-    const rows = namedStacks(model, c.stack, '(all others)').map((named, n): Row => ({ ...named, n }))
-    let list: Table<Row> | undefined
+    let list: ChangedSites | undefined
     let expression: RegExp | undefined
     const box = el('div')
     const show = () => {
-      const found = rows.filter(({ stack, name }) => expression?.test([name, ...stack].join('\n')) ?? true)
-      list?.set(found)
-      field.say(expression === undefined ? '' : `${grouped(found.length)} of ${counted(rows.length, 'stack')}`)
+      const found = list?.show(expression) ?? 0
+      field.say(expression === undefined ? '' : `${grouped(found)} of ${counted(c.differing, 'stack')}`)
     }
     const field = search('Search', (next) => {
       expression = next
       show()
     })
+    const functions = el('div')
+    // The functions are below the rest, so that the browser may add up their figures when it has time.
+    const addUp = later(() => functions.replaceChildren(functionTable(model, changes, current)))
     let isBlocks = false
-    let current: Figure = 'end'
-    const choose = (figure: Figure) => {
+    let current: ComparedFigure = 'end'
+    const choose = (figure: ComparedFigure) => {
       current = figure
-      list = differences(c, figure)
+      list = changedSites(model, changes, figure)
       box.replaceChildren(
-        changeGraph(model, c, figure, isBlocks),
+        changeGraph(model, changes, figure, isBlocks),
         el('h3', {}, 'Sites'),
         list.element,
         el('h3', {}, 'Functions'),
-        functionTable(model, c, figure),
+        functions,
       )
+      functions.replaceChildren(el('p', { class: 'explain' }, 'Adding up …'))
+      addUp.ask()
       show()
     }
     const figures = choice(
@@ -84,11 +82,11 @@ export const comparison: View = {
           FIGURES.filter(([name]) => model.isKnown(name)),
         ),
         bothTimelines(app, c),
-        rows.length === 0
+        c.differing === 0
           ? none('No stack differs: both runs have the same figures.')
           : el('div', {}, el('div', { class: 'bar' }, figures.element, units.element, field.element), box),
       ),
-      ...(rows.length > 0 && { search: field.input }),
+      ...(c.differing > 0 && { search: field.input }),
     }
   },
 }
@@ -124,61 +122,4 @@ function totals({ totals: { old, new: next } }: ReportComparison, known: (typeof
   )
   list.set(known)
   return list.element
-}
-
-function differences({ before, after }: ReportComparison, figure: Figure): Table<Row> {
-  const [oldBytes, newBytes] = [before[`${figure}Bytes`], after[`${figure}Bytes`]]
-  const [oldBlocks, newBlocks] = [before[`${figure}Blocks`], after[`${figure}Blocks`]]
-  const byBytes = ({ n }: Row) => difference(oldBytes[n] ?? 0, newBytes[n] ?? 0)
-  const byBlocks = ({ n }: Row) => difference(oldBlocks[n] ?? 0, newBlocks[n] ?? 0)
-  return table<Row>(
-    [
-      {
-        title: 'Site',
-        isText: true,
-        key: ({ name }) => name,
-        cell: siteName,
-        file: ({ stack, name }) => (stack.length === 0 ? name : stack.join(' < ')),
-      },
-      {
-        title: 'Before',
-        key: ({ n }) => toNumber(oldBytes[n]),
-        cell: ({ n }) => bytes(oldBytes[n] ?? 0),
-        exact: ({ n }) => exactBytes(oldBytes[n] ?? 0),
-      },
-      {
-        title: 'After',
-        key: ({ n }) => toNumber(newBytes[n]),
-        cell: ({ n }) => bytes(newBytes[n] ?? 0),
-        exact: ({ n }) => exactBytes(newBytes[n] ?? 0),
-      },
-      {
-        title: 'Difference',
-        key: (row) => Math.abs(Number(byBytes(row))),
-        cell: (row) => signed(byBytes(row), true),
-        exact: (row) => exactBytes(byBytes(row)),
-      },
-      { title: 'Ratio', cell: ({ n }) => share(newBytes[n] ?? 0, oldBytes[n] ?? 0) },
-      {
-        title: 'Difference in blocks',
-        key: (row) => Math.abs(Number(byBlocks(row))),
-        cell: (row) => signed(byBlocks(row), false),
-      },
-    ],
-    { label: 'stacks that differ', sortBy: 'Difference', empty: 'No stack matches.' },
-  )
-}
-
-function difference(old: Integer, next: Integer): bigint {
-  return BigInt(next) - BigInt(old)
-}
-
-/** A difference with its sign, coloured: more is red. */
-function signed(value: bigint, isBytes: boolean): HTMLElement {
-  const text = isBytes ? bytes(value) : grouped(value)
-  return el(
-    'span',
-    { class: value > 0n ? 'up' : value < 0n ? 'down' : '' },
-    value > 0n ? `▲ +${text}` : value < 0n ? `▼ ${text}` : text,
-  )
 }

@@ -1,118 +1,66 @@
-import { namedFrameText } from '../../lib/names/named-frame.js'
-import { OwnFrames } from '../../lib/names/own-frames.js'
-import type { ReportComparison } from '../../lib/transforms/report/result.js'
+import type { ReportChanges, ReportComparison } from '../../lib/transforms/report/result.js'
 import type { App } from '../app.js'
-import { changeColour, changeTree, signedText, type ChangeTree } from '../flame/change.js'
+import { changeColour, signedText } from '../flame/change.js'
+import { comparedStacks, comparedTree } from '../flame/compared.js'
+import { changedFunctions, type ChangedFunction } from '../flame/changed-functions.js'
 import { graph } from '../flame/graph.js'
 import type { Model } from '../model.js'
 import { ChartGroup } from '../parts/chart.js'
 import { el } from '../parts/dom.js'
-import { bytes, exactBytes, grouped, secondsOf, toNumber } from '../parts/format.js'
+import { bytes, counted, exactBytes, grouped, secondsOf, toNumber } from '../parts/format.js'
 import { table, type Column } from '../parts/table.js'
-
-type Figure = 'end' | 'peak' | 'allocated' | 'temporary'
+import type { ComparedFigure } from './changed-sites.js'
 
 /** The stacks that differ as a flame graph, whose widths are growth plus shrinkage. */
-export function changeGraph(model: Model, c: ReportComparison, figure: Figure, isBlocks: boolean): HTMLElement {
-  const name = isBlocks ? (`${figure}Blocks` as const) : (`${figure}Bytes` as const)
+export function changeGraph(
+  model: Model,
+  changes: ReportChanges,
+  figure: ComparedFigure,
+  isBlocks: boolean,
+): HTMLElement {
   const show = isBlocks ? grouped : bytes
-  const tree = treeOf(model, c, (n) => toNumber(c.after[name][n]) - toNumber(c.before[name][n]))
+  const stacks = comparedStacks(model, changes)
+  const tree = comparedTree(stacks, changes, isBlocks ? `${figure}Blocks` : `${figure}Bytes`)
   if ((tree.totals[0] ?? 0) === 0) return el('p', { class: 'none' }, 'No stack differs in this figure.')
   const state = el('output', { class: 'detail', attributes: { 'aria-live': 'polite' } })
-  const nameOf = (node: number) => model.name(tree.frames[node] ?? -1)
-  const lines = (node: number) => [nameOf(node), `change: ${signedText(tree.net[node] ?? 0, show)}`]
+  const lines = (node: number) => [stacks.name(node), `change: ${signedText(tree.net[node] ?? 0, show)}`]
   const picture = graph({
-    name: nameOf,
-    label: (node) => `${signedText(tree.net[node] ?? 0, show)} ${model.label(tree.frames[node] ?? -1)}`,
+    name: stacks.name,
+    label: (node) => `${signedText(tree.net[node] ?? 0, show)} ${stacks.label(node)}`,
     lines,
     fill: (node, isDark) => changeColour(tree.net[node] ?? 0, tree.totals[node] ?? 0, isDark),
     selected: (node) =>
       state.replaceChildren(...lines(node).map((line, n) => el('span', n === 0 ? { class: 'strong' } : {}, line))),
   })
   picture.set(tree)
+  const folded = changes.folded.reduce((sum, count) => sum + count, 0)
+  const others = folded === 0 ? '' : ` ${counted(folded, 'stack')} with small differences are in boxes called (other).`
   return el(
     'div',
     { class: 'low-flame' },
-    el('p', { class: 'explain' }, 'Widths are growth plus shrinkage: ▲ and red grew, ▼ and blue shrank.'),
+    el('p', { class: 'explain' }, `Widths are growth plus shrinkage: ▲ and red grew, ▼ and blue shrank.${others}`),
     state,
     picture.element,
   )
 }
 
-/** The tree of the stacks, without wrappers of allocation at the inner ends. */
-function treeOf(model: Model, { stack }: ReportComparison, changeOf: (n: number) => number): ChangeTree {
-  const own = new OwnFrames()
-  const [parents, frames] = [[-1], [-1]]
-  const children: Map<number, number>[] = [new Map()]
-  const ends = stack.map((ids) => {
-    const known = ids.filter((id) => id >= 0)
-    const start =
-      known.length === 0 ? 0 : own.start(known.map((id) => namedFrameText(model.data.frames[id] ?? { name: '' })))
-    let node = 0
-    for (const frame of known.slice(start).toReversed()) {
-      const siblings = children[node] as Map<number, number>
-      let next = siblings.get(frame)
-      if (next === undefined) {
-        next = parents.push(node) - 1
-        frames.push(frame)
-        children.push(new Map())
-        siblings.set(frame, next)
-      }
-      node = next
-    }
-    return node
-  })
-  return changeTree(
-    parents,
-    frames,
-    ends.map((node, n) => [node, changeOf(n)] as const),
-  )
-}
-
-/** A function of the stacks that differ: what it and its callees had before and have after. */
-interface FunctionRow {
-  readonly name: string
-  before: number
-  after: number
-  ownBefore: number
-  ownAfter: number
-}
-
 /** The functions of the stacks that differ. */
-export function functionTable(model: Model, c: ReportComparison, figure: Figure): HTMLElement {
-  const rows = new Map<string, FunctionRow>()
-  const own = new OwnFrames()
-  c.stack.forEach((ids, n) => {
-    const known = ids.filter((id) => id >= 0)
-    const start =
-      known.length === 0 ? 0 : own.start(known.map((id) => namedFrameText(model.data.frames[id] ?? { name: '' })))
-    const [before, after] = [toNumber(c.before[`${figure}Bytes`][n]), toNumber(c.after[`${figure}Bytes`][n])]
-    new Set(known.slice(start).map((id) => model.name(id))).forEach((name) => {
-      const row = rows.get(name) ?? { name, before: 0, after: 0, ownBefore: 0, ownAfter: 0 }
-      row.before += before
-      row.after += after
-      rows.set(name, row)
-    })
-    const inner = rows.get(known[start] === undefined ? '' : model.name(known[start]))
-    if (inner === undefined) return
-    inner.ownBefore += before
-    inner.ownAfter += after
-  })
-  const amount = (title: string, help: string, of: (row: FunctionRow) => number): Column<FunctionRow> => ({
+export function functionTable(model: Model, changes: ReportChanges, figure: ComparedFigure): HTMLElement {
+  const amount = (title: string, help: string, of: (row: ChangedFunction) => number): Column<ChangedFunction> => ({
     title,
     help,
     key: of,
     cell: (row) => bytes(of(row)),
     exact: (row) => exactBytes(of(row)),
   })
-  const change = (title: string, help: string, of: (row: FunctionRow) => number): Column<FunctionRow> => ({
+  const change = (title: string, help: string, of: (row: ChangedFunction) => number): Column<ChangedFunction> => ({
     title,
     help,
     key: (row) => Math.abs(of(row)),
     cell: (row) => el('span', { class: of(row) > 0 ? 'up' : of(row) < 0 ? 'down' : '' }, signedText(of(row), bytes)),
     exact: (row) => exactBytes(of(row)),
   })
-  const list = table<FunctionRow>(
+  const list = table<ChangedFunction>(
     [
       {
         title: 'Function',
@@ -131,7 +79,7 @@ export function functionTable(model: Model, c: ReportComparison, figure: Figure)
     ],
     { label: 'functions that differ', sortBy: 'Change, own', empty: 'No function differs.', step: 20 },
   )
-  list.set([...rows.values()].filter(({ before, after }) => before !== 0 || after !== 0))
+  list.set(changedFunctions(model, changes, `${figure}Bytes`))
   return list.element
 }
 

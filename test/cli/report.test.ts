@@ -9,6 +9,8 @@ import type { Plain, ReportData } from '../../lib/transforms/report/result.js'
 import type { Statistics } from '../../lib/transforms/statistics/result.js'
 import { scratch, shell } from '../support/commands.js'
 import { LIMIT, peak } from '../support/peak.js'
+import { COMPARED } from '../../lib/transforms/report/compared.js'
+import { comparedRows, manyStacks } from '../support/compared.js'
 import { reportData } from '../support/report-data.js'
 
 const FIXTURES = 'test/fixtures'
@@ -16,6 +18,9 @@ const TRACE = `${FIXTURES}/mtrc/small64.mtrc.gz`
 
 /** The tables of hf-stats, as JSON has them. */
 type Tables = Plain<Pick<Statistics, 'sites' | 'threads' | 'processes' | 'cpus' | 'timeline'>>
+
+/** The figures of a stack in hf-diff --json. */
+type Compared = Record<'allocated' | 'atPeak' | 'leaked' | 'temporary', { blocks: number; bytes: number }>
 
 async function pageOf(line: string, input: Uint8Array | string = ''): Promise<string> {
   const { stdout, stderr, code } = await shell(line, input)
@@ -61,14 +66,39 @@ describe('hf-report', () => {
 
   test('compares with another trace', async () => {
     const old = `${FIXTURES}/mtrc/cxx64.mtrc`
-    const { comparison, frames } = reportData(await pageOf(`hf-report --compare ${old} ${TRACE}`))
-    expect(comparison!.old).toBe('cxx64.mtrc')
+    const data = reportData(await pageOf(`hf-report --compare ${old} ${TRACE}`))
+    expect(data.comparison!.old).toBe('cxx64.mtrc')
     const { stdout } = await shell(`hf-diff --json ${old} ${TRACE}`)
     const { sites }: { sites: { stack: string[] }[] } = JSON.parse(stdout.toString())
-    const texts = comparison!.stack.map((stack) => stack.map((id) => frames[id]!.name).join(';'))
+    const texts = comparedRows(data).map((stack) => stack.join(';'))
     expect(texts.toSorted()).toEqual(sites.map(({ stack }) => stack.join(';')).toSorted())
     const same = reportData(await pageOf(`hf-report --compare ${TRACE} ${TRACE}`)).comparison!
-    expect(same.stack).toEqual([])
+    expect(same.changes.node).toEqual([])
+  })
+
+  test('has all stacks that differ, with the figures of hf-diff', async () => {
+    const [old, next] = ['old', 'new'].map((name) => join(scratch(), `${name}.ndjson`)) as [string, string]
+    writeFileSync(old, manyStacks(3000, 1))
+    writeFileSync(next, manyStacks(3200, 2))
+    const data = reportData(await pageOf(`hf-diff --to html ${old} ${next}`))
+    const { changes, differing } = data.comparison!
+    const json = JSON.parse((await shell(`hf-diff --json ${old} ${next}`)).stdout.toString()) as {
+      sites: { stack: string[]; old: Compared; new: Compared }[]
+    }
+    const figures = ({ allocated, atPeak, leaked, temporary }: Compared) =>
+      [allocated, atPeak, leaked, temporary].flatMap(({ blocks, bytes }) => [blocks, bytes])
+    const key = (stack: string[]) => stack.join(';')
+    const rows = comparedRows(data).map((stack, row) => {
+      const side = (columns: typeof changes.before) => COMPARED.map((name) => columns[name][row])
+      return [key(stack), ...side(changes.before), ...side(changes.after)]
+    })
+    const expected = json.sites.map((site) => [key(site.stack), ...figures(site.old), ...figures(site.new)])
+    const order = (a: unknown[], b: unknown[]) => (String(a[0]) < String(b[0]) ? -1 : 1)
+    expect(differing).toBe(expected.length)
+    expect(differing).toBeGreaterThan(2000)
+    expect(Math.max(...changes.folded)).toBe(0)
+    expect(rows.toSorted(order)).toEqual(expected.toSorted(order))
+    expect(data.omitted.some((one) => one.includes('that differ'))).toBe(false)
   })
 
   test('writes the report on the part that was read, then the error', async () => {

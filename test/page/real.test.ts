@@ -1,7 +1,9 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { CHROMIUM, closeAfterAll, NO_BROWSER, openPage } from '../support/browser.js'
 import { scratch, shell } from '../support/commands.js'
+import { manyStacks } from '../support/compared.js'
 
 closeAfterAll()
 
@@ -180,6 +182,52 @@ describe('the report that hf-report writes of a real trace', { tags: ['slow'] },
     expect(unwanted(faults)).toEqual([])
     for (const flag of ['--json', '--collapsed', '--top 3', '--full'])
       expect((await shell(`hf-diff --to html ${flag} ${old} ${next} -o ${html}`)).code, flag).toBe(2)
+  })
+
+  test('a comparison has all of more than 1,000 stacks', async () => {
+    const folder = scratch()
+    writeFileSync(`${folder}/old.ndjson`, manyStacks(3000, 1))
+    writeFileSync(`${folder}/new.ndjson`, manyStacks(3200, 2))
+    const html = `${folder}/diff.html`
+    const names = `${folder}/old.ndjson ${folder}/new.ndjson`
+    expect((await shell(`hf-diff --to html ${names} -o ${html}`)).code).toBe(0)
+    const { sites } = JSON.parse((await shell(`hf-diff --json ${names}`)).stdout.toString()) as {
+      sites: { stack: string[]; old: { leaked: { bytes: number } }; new: { leaked: { bytes: number } } }[]
+    }
+    const { page, faults } = await openPage(pathToFileURL(html).href)
+    const view = page.locator('#view-comparison')
+    const list = view.locator('.table', { has: page.locator('table[aria-label="stacks that differ"]') })
+    expect(await view.locator('.lead').textContent()).toContain(`: ${grouped(sites.length)} stacks differ.`)
+    const saved = async () => {
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        list.getByRole('button', { name: 'CSV' }).click(),
+      ])
+      return readFileSync(await download.path(), 'utf8')
+        .split(/\r?\n/)
+        .slice(1)
+        .filter((line) => line !== '')
+    }
+    const expected = sites.map((site) => {
+      const [before, after] = [site.old.leaked.bytes, site.new.leaked.bytes]
+      return [site.stack.join(' < '), before, after, after - before].join(',')
+    })
+    const figures = (line: string) => line.split(',').slice(0, 4).join(',')
+    expect((await saved()).map(figures).toSorted()).toEqual(expected.toSorted())
+    await list.getByRole('button', { name: 'Show all' }).click()
+    expect(await list.locator('tbody tr').count()).toBe(1001)
+    const others = list.locator('tbody tr', { hasText: `(all others: ${grouped(sites.length - 1000)} stacks)` })
+    expect(await others.count()).toBe(1)
+    await view.locator('input[type=search]').fill('caller31[0-9]{2}$')
+    const found = sites.filter(({ stack }) => stack.some((frame) => /caller31[0-9]{2}$/.test(frame)))
+    expect(await view.locator('.message').textContent()).toBe(`${found.length} of ${grouped(sites.length)} stacks`)
+    expect((await saved()).length).toBe(found.length)
+    const functions = view.locator('.table', { has: page.locator('table[aria-label="functions that differ"]') })
+    const main = functions.locator('tbody tr', { has: page.locator('.name', { hasText: /^main$/ }) })
+    const whole = sum(sites.map((site) => site.new.leaked.bytes - site.old.leaked.bytes))
+    const title = await main.locator('td').nth(1).getAttribute('title')
+    expect(Number(title?.replace(/[^-\d]/g, ''))).toBe(whole)
+    expect(unwanted(faults)).toEqual([])
   })
 
   test('what is in a trace stays text, in the tables too', async () => {

@@ -252,12 +252,15 @@ function comparison(): NonNullable<ReportData['comparison']> {
     old: 'yesterday.mtrc',
     totals: { old: whole(1024, 10), new: whole(3072, 9) },
     differing: 2,
-    stack: [
-      [3, 1, 0],
-      [5, 0],
-    ],
-    before: figures([1024, 0], [10, 0]),
-    after: figures([0, 3072], [0, 9]),
+    changes: {
+      depths: [0, 1, 2, 3, 2],
+      nodeFrames: [-1, 0, 1, 3, 5],
+      node: [3, 4],
+      folded: [0, 0],
+      before: figures([1024, 0], [10, 0]),
+      after: figures([0, 3072], [0, 9]),
+      grown: figures([], []),
+    },
   }
 }
 

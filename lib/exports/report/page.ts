@@ -1,5 +1,9 @@
-import type { Report, ReportDataOptions } from '../../transforms/report/report.js'
-import { REPORT_LIMITS } from '../../transforms/report/report.js'
+import {
+  REPORT_LIMITS,
+  type Report,
+  type ReportDataOptions,
+  type ReportLimits,
+} from '../../transforms/report/report.js'
 import type { ReportData } from '../../transforms/report/result.js'
 import { escaped, shortened } from './html.js'
 import { staticTables } from './tables.js'
@@ -30,7 +34,7 @@ export function* reportPage(report: Report, options: PageOptions): Generator<Uin
   const parts = partsOf(template)
   const end = encoder.encode(parts.at(-1))
   const begin = () => {
-    for (const limits of REPORT_LIMITS) {
+    for (const limits of dataOptions.compared === undefined ? withoutChanges(REPORT_LIMITS) : REPORT_LIMITS) {
       const data = report.data({ ...dataOptions, limits })
       const pieces = fill(parts, data, gzip, trace !== undefined)
       if (pieces.reduce((sum, { length }) => sum + length, end.length) <= most) return pieces
@@ -40,6 +44,11 @@ export function* reportPage(report: Report, options: PageOptions): Generator<Uin
   yield* begin()
   if (trace !== undefined) yield* packed('report-trace', trace)
   yield end
+}
+
+/** The limits that differ where there is no comparison. */
+function withoutChanges(limits: readonly ReportLimits[]): readonly ReportLimits[] {
+  return limits.filter(({ nodes }, n) => nodes !== limits[n - 1]?.nodes)
 }
 
 /** The page up to the end of the data. @param hasTrace whether the trace follows */

@@ -2,6 +2,7 @@ import { namedFrameText } from '../../names/named-frame.js'
 import { OwnFrames } from '../../names/own-frames.js'
 import { rowLabels } from '../../names/row-labels.js'
 import type { Integer, ReportData, StackFrames } from '../../transforms/report/result.js'
+import { parentsOf, stackOfNode } from '../../transforms/report/compared.js'
 import { escaped, shortened } from './html.js'
 import { list, ROWS, table, type Cell, type Column } from './html-table.js'
 
@@ -112,15 +113,29 @@ export function* staticTables(data: ReportData): Generator<string> {
     ['site', problemStacks(data)],
   ])
   if (comparison === undefined) return
-  const { before, after } = comparison
-  yield table(`Compared with ${shortened(comparison.old)}`, [
+  const { changes, differing } = comparison
+  const { before, after } = changes
+  const difference = (row: number) => Math.abs(Number(after.endBytes[row]) - Number(before.endBytes[row]))
+  const largest = changes.node
+    .map((_, row) => row)
+    .toSorted((a, b) => difference(b) - difference(a) || a - b)
+    .slice(0, ROWS)
+  const parents = parentsOf(changes)
+  const columns: Column[] = [
     ['allocated before', before.allocatedBytes],
     ['after', after.allocatedBytes],
     ['live at the peak before', before.peakBytes],
     ['after', after.peakBytes],
     ['live at the end before', before.endBytes],
     ['after', after.endBytes],
-    ['site', stackTexts(data, comparison.stack)],
+  ]
+  const compared = stackTexts(
+    data,
+    largest.map((row) => stackOfNode(parents, changes, changes.node[row])),
+  )
+  yield table(`Compared with ${shortened(comparison.old)}: ${differing} stacks differ`, [
+    ...columns.map(([name, cells]): Column => [name, largest.map((row) => cells[row])]),
+    ['site', compared.map((text, n) => `${text}${changes.folded[largest[n]] > 0 ? ' \u2190 [others]' : ''}`)],
   ])
 }
 

@@ -16,7 +16,7 @@ import type { Levels } from './levels.js'
 import { Calendar } from './plain.js'
 import type { RecorderNotes } from './notes.js'
 import type { Problems } from './problems.js'
-import type { ReportAddresses, ReportData } from './result.js'
+import type { ReportAddresses, ReportComparison, ReportData } from './result.js'
 import { Samples, type SiteExtra } from './samples.js'
 import { peakSitesOf, SiteRows, sitesOf, type SiteSources } from './sites.js'
 import { notesOf, summaryOf, timelineOf } from './summary.js'
@@ -27,8 +27,9 @@ import { threadsOf } from './threads.js'
 export interface ReportLimits {
   /** Nodes of the tree of stacks. */
   readonly nodes: number
-  /** Rows of sites, and of the comparison. */
   readonly sites: number
+  /** Nodes of the tree of stacks that differ from those of another run. */
+  readonly changes: number
   readonly problems: number
   /** Characters of a name. */
   readonly name: number
@@ -38,10 +39,12 @@ export interface ReportLimits {
 
 /** The limits of a report, and smaller ones for traces whose report would otherwise be too large. */
 export const REPORT_LIMITS: readonly [ReportLimits, ...ReportLimits[]] = [
-  { nodes: 10_000, sites: 1000, problems: 1000, name: 512, moments: 512 },
-  { nodes: 5000, sites: 500, problems: 500, name: 256, moments: 256 },
-  { nodes: 2000, sites: 200, problems: 200, name: 128, moments: 128 },
-  { nodes: 500, sites: 50, problems: 50, name: 64, moments: 64 },
+  { nodes: 10_000, sites: 1000, changes: 500_000, problems: 1000, name: 512, moments: 512 },
+  { nodes: 10_000, sites: 1000, changes: 100_000, problems: 1000, name: 512, moments: 512 },
+  { nodes: 10_000, sites: 1000, changes: 20_000, problems: 1000, name: 512, moments: 512 },
+  { nodes: 5000, sites: 500, changes: 5000, problems: 500, name: 256, moments: 256 },
+  { nodes: 2000, sites: 200, changes: 2000, problems: 200, name: 128, moments: 128 },
+  { nodes: 500, sites: 50, changes: 500, problems: 50, name: 64, moments: 64 },
 ]
 
 /** Options of the data of a report. */
@@ -149,7 +152,7 @@ export class Report {
     }
     const addresses = addressesOf(kernel, clock, calendar, collector.threads, limits.moments, sparse)
     const problemRows = problems.result(statistics, Number(kernel.run.zeroSizes.value), list, limits.problems)
-    const comparison = compared && comparisonOf(compared, list, limits.sites)
+    const comparison = compared && comparisonOf(compared, list, limits.changes)
     return {
       version: 1,
       name: name.toWellFormed(),
@@ -164,9 +167,7 @@ export class Report {
         ...(rows.hasOthers
           ? [`Of ${samples.rows.length} sites, ${rows.chosen.length} are listed, and all others in one row.`]
           : []),
-        ...(comparison !== undefined && comparison.differing > limits.sites
-          ? [`Of ${comparison.differing} stacks that differ, ${limits.sites} are listed, and all others in one row.`]
-          : []),
+        ...foldedOf(comparison),
         ...(list.shortened > 0
           ? [`${list.shortened} names have more than ${limits.name} characters, and are cut.`]
           : []),
@@ -228,4 +229,11 @@ export class Report {
       sparseBytes: floats[(SPARSE_BYTES - SPARSE_PAGES) / 8],
     }
   }
+}
+
+/** What the tree of stacks that differ does not have. */
+function foldedOf(comparison: ReportComparison | undefined): string[] {
+  const folded = comparison?.changes.folded.reduce((sum, stacks) => sum + stacks, 0) ?? 0
+  if (comparison === undefined || folded === 0) return []
+  return [`Of ${comparison.differing} stacks that differ, ${folded} with small differences are in (other).`]
 }

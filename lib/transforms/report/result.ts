@@ -1,6 +1,7 @@
 import { HEAT_SIDE } from '../../kernel/layouts/report.js'
 import type { Frame } from '../profile/profile.js'
 import type { Statistics } from '../statistics/result.js'
+import type { ReportComparison } from './compared.js'
 
 /*
  * The data of a report: plain JSON, in columns of equal length rather than an object for each row. Rows refer to each
@@ -29,6 +30,7 @@ export type StackFrames = number[]
 export type HeatCells = number[]
 
 export { HEAT_SIDE }
+export { COMPARED, type ComparedName, type ReportChanges, type ReportComparison } from './compared.js'
 
 /**
  * The cell of the heat map for blocks with this size and lifetime, each given by its number of bits: 0 for zero, n for
@@ -342,38 +344,6 @@ export interface ReportProblems {
   size: (Integer | null)[]
   /** The place; empty if the event has none. */
   stack: StackFrames[]
-}
-
-/** The compared figures of the old and the new run. */
-export const COMPARED = [
-  'allocatedBlocks',
-  'allocatedBytes',
-  'peakBlocks',
-  'peakBytes',
-  'endBlocks',
-  'endBytes',
-  'temporaryBlocks',
-  'temporaryBytes',
-] as const
-/** See `COMPARED`. */
-export type ComparedName = (typeof COMPARED)[number]
-
-/** The differences from another run. */
-export interface ReportComparison {
-  /** The name of the other trace. */
-  old: string
-  totals: { old: Record<ComparedName, Integer>; new: Record<ComparedName, Integer> }
-  /** The number of stacks that differ, listed or not. */
-  differing: number
-  /**
-   * The stacks that differ, those with the largest differences, at most 1,000. If there are more, the last row combines
-   * all others, with an empty stack.
-   */
-  stack: StackFrames[]
-  before: Record<ComparedName, Integer[]>
-  after: Record<ComparedName, Integer[]>
-  /** The old run over time, in at most 500 parts: their highest levels, and the unit of its times. */
-  timeline?: Moments & { maxBytes: Integer[]; unit?: string }
 }
 
 /** Everything that a report shows. */

@@ -8,6 +8,7 @@ import { plain } from '../../../lib/transforms/report/plain.js'
 import { REPORT_LIMITS, type Report, type ReportLimits } from '../../../lib/transforms/report/report.js'
 import { HEAT_SIDE, TREE_METRICS, type ReportData } from '../../../lib/transforms/report/result.js'
 import { StatisticsCollector } from '../../../lib/transforms/statistics/collector.js'
+import { comparedRows } from '../../support/compared.js'
 import { runs } from '../../support/runs.js'
 import { HEADER, inBatches } from '../events.js'
 import { statisticsOf } from '../statistics/oracle.js'
@@ -183,7 +184,7 @@ describe('ReportCollector', () => {
     const events = Array.from({ length: 5000 }, (_, i) =>
       alloc(16 * i + 16, (i % 97) + 1, { thread: BigInt(i % 40), stack: [`inner${i}`, `outer${i % 300}`, 'main'] }),
     ).concat(Array.from({ length: 2000 }, (_, i) => free(16 * i + 16, { thread: BigInt(i % 37) })))
-    const limits: ReportLimits = { nodes: 400, sites: 50, problems: 10, name: 100, moments: 100 }
+    const limits: ReportLimits = { nodes: 400, sites: 50, changes: 50, problems: 10, name: 100, moments: 100 }
     const data = dataOf(events, limits)
     expectWhole(data)
     expect(data.tree.parents.length).toBeLessThanOrEqual(400)
@@ -307,22 +308,18 @@ describe('ReportCollector', () => {
     const difference = compareProfiles(before.profile, after.profile)
     const { comparison, frames } = after.data({ compared: { name: 'old.mtrc', difference } })
     expect(comparison).toMatchObject({ old: 'old.mtrc', differing: 2 })
-    expect(comparison!.stack.map((stack) => stack.map((id) => frames[id]!.name))).toEqual([
-      ['[unknown]'],
-      ['f', 'main'],
-    ])
-    expect(comparison!.before.endBytes).toEqual([1, 100])
-    expect(comparison!.after.endBytes).toEqual([43, 0])
+    expect(comparedRows({ comparison, frames })).toEqual([['[unknown]'], ['f', 'main']])
+    expect(comparison!.changes.before.endBytes).toEqual([1, 100])
+    expect(comparison!.changes.after.endBytes).toEqual([43, 0])
     expect(comparison!.totals.new).toMatchObject({ allocatedBlocks: 4, endBytes: 43 })
     const { omitted, comparison: one } = after.data({
       compared: { name: 'old', difference },
-      limits: { ...REPORT_LIMITS[0], sites: 1 },
+      limits: { ...REPORT_LIMITS[0], changes: 2 },
     }) as Required<ReportData>
     expect(one.differing).toBe(2)
-    expect(omitted).toContain('Of 2 stacks that differ, 1 are listed, and all others in one row.')
-    expect(one.stack).toHaveLength(2)
-    expect(one.stack[1]).toEqual([])
-    expect(sum(one.before.endBytes)).toBe(101n)
+    expect(omitted).toContain('Of 2 stacks that differ, 1 with small differences are in (other).')
+    expect(one.changes.folded.toSorted()).toEqual([0, 1])
+    expect(sum(one.changes.before.endBytes)).toBe(101n)
   })
 
   test('statistics are the same without an observer', () => {

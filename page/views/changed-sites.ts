@@ -1,0 +1,161 @@
+import type { Integer, ReportChanges } from '../../lib/transforms/report/result.js'
+import { comparedStacks, type ComparedStacks } from '../flame/compared.js'
+import type { Model } from '../model.js'
+import { el } from '../parts/dom.js'
+import { bytes, counted, exactBytes, grouped, share, toNumber } from '../parts/format.js'
+import { table, type Table } from '../parts/table.js'
+import { siteName } from '../sites/name.js'
+import { namedStacks, type NamedStack } from '../sites/rows.js'
+
+/** A figure that both runs have. */
+export type ComparedFigure = 'end' | 'peak' | 'allocated' | 'temporary'
+
+/** The table of the stacks that differ. */
+export interface ChangedSites {
+  readonly element: HTMLElement
+  /** Shows those that match. @returns how many do */
+  show(expression: RegExp | undefined): number
+}
+
+/** A stack in the table, or several. */
+interface Row extends NamedStack {
+  readonly before: Integer | bigint
+  readonly after: Integer | bigint
+  readonly blocks: bigint
+}
+
+/** The maximum number of rows of the table, besides that of all others: to name all of them would take too long. */
+const MOST_ROWS = 1000
+
+/** The stacks that differ in a figure, the largest differences in rows of their own. */
+export function changedSites(model: Model, changes: ReportChanges, figure: ComparedFigure): ChangedSites {
+  const stacks = comparedStacks(model, changes)
+  const order = byDifference(changes, figure)
+  let matching: readonly number[] = order
+  const list = sitesTable(() => fileRows(model, changes, stacks, figure, matching))
+  return {
+    element: list.element,
+    show(expression) {
+      const found = expression === undefined ? undefined : new Set(stacks.matching(expression))
+      matching = found === undefined ? order : order.filter((row) => found.has(row))
+      const single = matching.filter((row) => changes.folded[row] === 0)
+      const shown = single.slice(0, MOST_ROWS)
+      const isShown = new Set(shown)
+      const others = matching.filter((row) => !isShown.has(row))
+      const named = namedStacks(
+        model,
+        shown.map((row) => stacks.stack(row)),
+        '(no stack)',
+      )
+      list.set([
+        ...shown.map((row, n) => rowOf(changes, figure, [row], named[n] as NamedStack)),
+        ...(others.length === 0 ? [] : [rowOf(changes, figure, others, nameOfOthers(changes, others))]),
+      ])
+      return matching.reduce((sum, row) => sum + Math.max(1, changes.folded[row]), 0)
+    },
+  }
+}
+
+/** The rows, the largest difference in bytes first, and of equal ones the largest in blocks. */
+function byDifference({ before, after, node }: ReportChanges, figure: ComparedFigure): number[] {
+  const change = (name: `${ComparedFigure}Bytes` | `${ComparedFigure}Blocks`) =>
+    Float64Array.from(node, (_, row) => Math.abs(toNumber(after[name][row]) - toNumber(before[name][row])))
+  const [inBytes, inBlocks] = [change(`${figure}Bytes`), change(`${figure}Blocks`)]
+  return [...node.keys()].toSorted((a, b) => inBytes[b] - inBytes[a] || inBlocks[b] - inBlocks[a] || a - b)
+}
+
+/** Rows of a comparison as one of the table. */
+function rowOf(
+  { before, after }: ReportChanges,
+  figure: ComparedFigure,
+  rows: readonly number[],
+  name: NamedStack,
+): Row {
+  const sum = (values: readonly Integer[]) => {
+    const [first = -1] = rows
+    return rows.length === 1 ? (values[first] ?? 0) : rows.reduce((all, row) => all + BigInt(values[row] ?? 0), 0n)
+  }
+  const [bytesName, blocksName] = [`${figure}Bytes`, `${figure}Blocks`] as const
+  return {
+    ...name,
+    before: sum(before[bytesName]),
+    after: sum(after[bytesName]),
+    blocks: difference(sum(before[blocksName]), sum(after[blocksName])),
+  }
+}
+
+function nameOfOthers({ folded }: ReportChanges, rows: readonly number[]): NamedStack {
+  const count = rows.reduce((sum, row) => sum + Math.max(1, folded[row]), 0)
+  return { name: `(all others: ${counted(count, 'stack')})`, place: undefined, callers: [], stack: [] }
+}
+
+/** All rows, for files: each stack of its own, and folded ones together where they are. */
+function fileRows(
+  model: Model,
+  changes: ReportChanges,
+  stacks: ComparedStacks,
+  figure: ComparedFigure,
+  rows: readonly number[],
+): Row[] {
+  return rows.map((row) => {
+    const stack = model.stack(stacks.stack(row))
+    const folded = changes.folded[row]
+    const whole = folded === 0 ? stack : [`(other) ${counted(folded, 'stack')}`, ...stack]
+    return rowOf(changes, figure, [row], { name: whole[0] ?? '', place: undefined, callers: [], stack: whole })
+  })
+}
+
+function sitesTable(inFiles: () => readonly Row[]): Table<Row> {
+  const change = ({ before, after }: Row) => difference(before, after)
+  return table<Row>(
+    [
+      {
+        title: 'Site',
+        isText: true,
+        key: ({ name }) => name,
+        cell: siteName,
+        file: ({ stack, name }) => (stack.length === 0 ? name : stack.join(' < ')),
+      },
+      {
+        title: 'Before',
+        key: ({ before }) => Number(before),
+        cell: ({ before }) => bytes(before),
+        exact: ({ before }) => exactBytes(before),
+      },
+      {
+        title: 'After',
+        key: ({ after }) => Number(after),
+        cell: ({ after }) => bytes(after),
+        exact: ({ after }) => exactBytes(after),
+      },
+      {
+        title: 'Difference',
+        key: (row) => Math.abs(Number(change(row))),
+        cell: (row) => signed(change(row), true),
+        exact: (row) => exactBytes(change(row)),
+      },
+      { title: 'Ratio', cell: ({ before, after }) => share(after, before) },
+      {
+        title: 'Difference in blocks',
+        key: ({ blocks }) => Math.abs(Number(blocks)),
+        cell: ({ blocks }) => signed(blocks, false),
+      },
+    ],
+    { label: 'stacks that differ', sortBy: 'Difference', empty: 'No stack matches.', inFiles },
+  )
+}
+
+/** How much more there is after than before. */
+export function difference(old: Integer | bigint, next: Integer | bigint): bigint {
+  return BigInt(next) - BigInt(old)
+}
+
+/** A difference with its sign, coloured: more is red. */
+export function signed(value: bigint, isBytes: boolean): HTMLElement {
+  const text = isBytes ? bytes(value) : grouped(value)
+  return el(
+    'span',
+    { class: value > 0n ? 'up' : value < 0n ? 'down' : '' },
+    value > 0n ? `▲ +${text}` : value < 0n ? `▼ ${text}` : text,
+  )
+}
