@@ -7,7 +7,7 @@ import { INDEXED, type BlockKeys } from './block-keys.js'
 import type { SpacesError } from './address-spaces.js'
 import { LiveSet } from './live-set.js'
 
-const { began: BEGAN, ended: ENDED, reused: REUSED, nothing: NOTHING, failed: FAILED } = BlockEffect
+const { began: BEGAN, ended: ENDED, reused: REUSED } = BlockEffect
 const { free: FREE, realloc: REALLOC, 'process-end': PROCESS_END } = Kind
 
 /** With the label of a realloc: its block has no label before it, so it is to become an allocation. */
@@ -35,8 +35,8 @@ export type LabelByKey = (keys: BlockKeys, labels: Uint32Array, from: number, to
  * labelled block that was freed last, if it was at the old address, or allocated last, if it is at the new one.
  *
  * With `keepsWhole`, nothing is left of a block but what comes after it got a label: frees and reallocs lose their own
- * label if their block has none, as do frees of NULL, and a realloc whose own label is the first of its block gets
- * `BEGINS_HERE` with it. The end of a process that ends blocks with a label gets that of one of them.
+ * label if their block has none, as do those of NULL that begin no block, and a realloc whose own label is the first of
+ * its block gets `BEGINS_HERE` with it. The end of a process that ends blocks with a label gets that of one of them.
  *
  * With `further`, the end of a process that ends blocks with labels has all of these: the least one as its own, and the
  * others there.
@@ -165,7 +165,7 @@ export class Lifetimes {
           if (label === 0 && isFreed) label = freedLabel
         }
         if (label !== 0) labels[i] = label
-        else if (keepsWhole && labels[i] !== 0 && (effect & (NOTHING | FAILED)) === 0) {
+        else if (keepsWhole && labels[i] !== 0) {
           if (next === 0) labels[i] = 0
           else if ((intents[row] & ENDED) !== 0) labels[i] = labels[i] | BEGINS_HERE
         }

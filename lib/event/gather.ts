@@ -198,6 +198,12 @@ class StringCopier {
   }
 
   private copyList(id: number): number {
-    return this.target.addList(this.source.list(id).map((string) => this.string(string)))
+    const { strings } = this
+    const list = this.source.listView(id).slice()
+    for (let i = 0; i < list.length; i++) {
+      const known = strings === undefined ? UNKNOWN : strings[list[i]]
+      list[i] = known === UNKNOWN ? this.string(list[i]) : known
+    }
+    return this.target.addList(list)
   }
 }

@@ -13,6 +13,8 @@ import { StringTable } from './strings.js'
  */
 const HEAD_BYTES = 8
 const ALIGN = 8
+/** The words before a table of strings: how many strings, lists, and ids in all lists. */
+const STRINGS_HEAD = 3
 const BYTE_FIELDS = fieldSet('api', 'outcome')
 const WORD_FIELDS = ~(U64_FIELDS | BYTE_FIELDS)
 
@@ -74,61 +76,37 @@ const EMPTY = new EventBatch(0, 0, { format: '' })
 
 /** The packed size of a string table: a multiple of 8. */
 export function packedStringsLength(strings: StringTable): number {
-  let words = 3 + strings.size + strings.listCount
-  for (let id = 0; id < strings.listCount; id++) words += strings.list(id).length
-  return Math.ceil((4 * words + strings.byteLength) / ALIGN) * ALIGN
+  const { bytes, starts, lists, listed } = strings.flat()
+  const words = STRINGS_HEAD + starts.length + lists.length + listed.length
+  return Math.ceil((4 * words + bytes.length) / ALIGN) * ALIGN
 }
 
 /**
  * Packs a string table into a buffer at `offset`, a multiple of 4. First come words: the number of strings, of lists,
- * and of ids in all lists; the length of each string; the length of each list; the ids. Then follow the bytes of the
- * strings.
+ * and of ids in all lists; where each string starts and the last one ends; the same of the lists; the ids. Then follow
+ * the bytes of the strings.
  */
 export function packStrings(strings: StringTable, buffer: ArrayBuffer, offset: number): void {
-  const words = new Uint32Array(buffer, offset, (buffer.byteLength - offset) >> 2)
-  let at = 3
-  let ids = 0
-  for (let id = 0; id < strings.size; id++) words[at++] = strings.view(id).length
-  for (let id = 0; id < strings.listCount; id++) words[at++] = strings.list(id).length
-  for (let id = 0; id < strings.listCount; id++) {
-    const list = strings.list(id)
-    words.set(list, at)
-    at += list.length
-    ids += list.length
-  }
-  words.set([strings.size, strings.listCount, ids])
-  const bytes = new Uint8Array(buffer)
-  let end = offset + 4 * at
-  for (let id = 0; id < strings.size; id++) {
-    const view = strings.view(id)
-    bytes.set(view, end)
-    end += view.length
-  }
+  const { bytes, starts, lists, listed } = strings.flat()
+  const words = new Uint32Array(buffer, offset, STRINGS_HEAD + starts.length + lists.length + listed.length)
+  words.set([strings.size, strings.listCount, listed.length])
+  words.set(starts, STRINGS_HEAD)
+  words.set(lists, STRINGS_HEAD + starts.length)
+  words.set(listed, STRINGS_HEAD + starts.length + lists.length)
+  new Uint8Array(buffer, offset + words.byteLength).set(bytes)
 }
 
 /** The string table that was packed into a buffer at `offset`, copied out of it. */
 export function unpackStrings(buffer: ArrayBuffer, offset: number): StringTable {
-  const table = new StringTable()
-  const words = new Uint32Array(buffer, offset, (buffer.byteLength - offset) >> 2)
-  const [strings, lists, ids] = words as unknown as [number, number, number]
-  const lengths = 3 + strings
-  let at = lengths + lists
-  for (let id = 0; id < lists; id++) {
-    const end = at + words[lengths + id]
-    table.addList([...words.subarray(at, end)])
-    at = end
+  const [strings, lists, ids] = new Uint32Array(buffer, offset, STRINGS_HEAD) as unknown as [number, number, number]
+  let at = offset + 4 * STRINGS_HEAD
+  const words = (n: number) => {
+    at += 4 * n
+    return new Uint32Array(buffer.slice(at - 4 * n, at))
   }
-  const bytes = new Uint8Array(buffer)
-  let place = offset + 4 * (lengths + lists + ids)
-  let length = 0
-  for (let id = 0; id < strings; id++) length += words[3 + id]
-  table.reserve(length)
-  for (let id = 0; id < strings; id++) {
-    const end = place + words[3 + id]
-    table.add(bytes, place, end)
-    place = end
-  }
-  return table
+  const starts = words(strings + 1)
+  const flat = { starts, lists: words(lists + 1), listed: words(ids) }
+  return StringTable.of({ bytes: new Uint8Array(buffer.slice(at, at + starts[strings])), ...flat })
 }
 
 /** The columns of a set of fields. */

@@ -50,17 +50,20 @@ export class OwnFrames {
   /**
    * The number of frames at the beginning of a stack that are hidden: wrappers of allocation, the standard library, and
    * frames without a name that an allocator called. Where all are, the outermost one is not.
-   * @param stack the texts of frames, the innermost first
+   * @param stack the texts of frames, the innermost first; most often only few of them are looked at
    */
-  start(stack: readonly string[]): number {
+  start(stack: Iterable<string>): number {
     if (this.options.all === true) return 0
     let start = 0
-    for (let i = 0; i < stack.length && i - start <= UNNAMED; i++) {
-      const kind = this.kind(stack[i])
-      if (kind === 'own' || (kind === 'library' && i > start)) break
-      if (kind !== 'unnamed') start = i + 1
+    let length = 0
+    for (const text of stack) {
+      if (length - start > UNNAMED) return start
+      const kind = this.kind(text)
+      if (kind === 'own' || (kind === 'library' && length > start)) return start
+      length++
+      if (kind !== 'unnamed') start = length
     }
-    return Math.min(start, Math.max(0, stack.length - 1))
+    return Math.min(start, Math.max(0, length - 1))
   }
 
   private kind(text: string): FrameKind {

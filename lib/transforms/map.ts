@@ -188,7 +188,7 @@ export class Mapper implements BatchTransform {
     for (let i = 0; i < source.count; i++) {
       if ((source.mask[i] & FieldBit.stack) === 0) continue
       const list = source.stack[i]
-      if (lists[list] === -1) lists[list] = target.strings.addList(source.strings.list(list).map(frames))
+      if (lists[list] === -1) lists[list] = target.strings.addList(source.strings.listView(list).map(frames))
       target.stack[i] = lists[list]
     }
   }

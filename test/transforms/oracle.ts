@@ -67,10 +67,9 @@ export function keepWhole(events: readonly TraceEvent[], own: (event: TraceEvent
   return events.flatMap((event, i) => {
     const { result, followed, intent } = walked[i] as Walked<true>
     if (result === undefined) return []
-    const isAboutBlock = intent !== undefined && (intent.ends.length > 0 || intent.begins !== undefined)
     if (event.kind === 'free') return followed === true ? [event] : []
-    if (followed === true || !isAboutBlock || event.kind === 'alloc' || event.kind === 'existing') return [event]
-    if (intent.begins === undefined) return []
+    if (followed === true || event.kind !== 'realloc') return [event]
+    if (intent?.begins === undefined) return []
     return [intent.ends.length > 0 ? asAllocation(event) : event]
   })
 }

@@ -2,6 +2,9 @@ import { parseFrame } from '../../event/frame.js'
 import { OwnFrames } from '../../names/own-frames.js'
 import type { SiteStatistics, Statistics } from '../../transforms/statistics/result.js'
 
+/** Stacks may be deep, so those of so many sites are looked at, which have the most bytes. */
+const MOST_STACKS = 1000
+
 const NO_PLACES = 'Most bytes have no call site: hf-record -- COMMAND records whole stacks.'
 const NO_NAMES =
   'Most bytes are from code without a name: build it with -g, install its debug symbols, or see hf-symbolize.'
@@ -20,10 +23,11 @@ export function advice({ sites, threads, processes, events, allocated, formats, 
   if (allocated.bytes === 0n) return []
   const mayRecord = !formats.some((name) => RECORDED_ELSEWHERE.includes(name))
   const own = new OwnFrames()
-  const hasMost = (which: (site: SiteStatistics) => boolean): boolean => {
-    // Half of the bytes are at few sites, which come first; the stacks of the others need not be made.
+  // The sites with the most bytes come first, and half of the bytes are at few of them.
+  const hasMost = (which: (site: SiteStatistics) => boolean, most = Infinity): boolean => {
     const sums = [0n, 0n] as [bigint, bigint]
-    for (const site of sites) {
+    for (const [i, site] of sites.entries()) {
+      if (i === most) return sums[1] > sums[0]
       sums[which(site) ? 1 : 0] += site.allocated.bytes
       if (2n * sums[1] > allocated.bytes || 2n * sums[0] >= allocated.bytes) break
     }
@@ -31,7 +35,7 @@ export function advice({ sites, threads, processes, events, allocated, formats, 
   }
   return [
     ...(mayRecord && hasMost(({ rest }) => rest === 'none') ? [NO_PLACES] : []),
-    ...(hasMost((site) => isUnnamed(site, own)) ? [NO_NAMES] : []),
+    ...(hasMost((site) => isUnnamed(site, own), MOST_STACKS) ? [NO_NAMES] : []),
     ...(mayRecord && threads.every(({ thread }) => thread === undefined) ? [NO_THREADS] : []),
     // The first process of a recording has no number.
     ...(mayRecord && (processes.length > 1 || processes.some((one) => one.events < events))

@@ -30,7 +30,7 @@ function copyValue(from: EventBatch, to: EventBatch, i: number, f: number, prese
       if (present) to[name][i] = copy(from[name][i])
       break
     case 'list':
-      if (present) to.stack[i] = to.strings.addList(from.strings.list(from.stack[i]).map(copy))
+      if (present) to.stack[i] = to.strings.addList(from.strings.listView(from.stack[i]).map(copy))
       break
     default:
       to[name][i] = from[name][i]

@@ -216,7 +216,7 @@ export class BlockSites {
       const list = key[Place.stack]
       if (list < NUMBERED) {
         if (old.lists[list] === UNKNOWN)
-          old.lists[list] = this.internList(old.strings.list(list).map((id) => this.movedName(id)))
+          old.lists[list] = this.internList(old.strings.listView(list).map((id) => this.movedName(id)))
         key[Place.stack] = old.lists[list]
       }
     }
@@ -255,10 +255,10 @@ export class BlockSites {
     const batch = this.batch as StringTable
     const number = this.isWhole ? 0 : this.numbers.of(batch, id)
     return (this.listOf[id] =
-      number === 0 ? this.internList(batch.list(id).map((name) => this.name(name))) : NUMBERED + number)
+      number === 0 ? this.internList(batch.listView(id).map((name) => this.name(name))) : NUMBERED + number)
   }
 
-  private internList(names: readonly number[]): number {
+  private internList(names: Uint32Array): number {
     let lo = 0
     let hi = names.length
     for (const name of names) {
@@ -268,7 +268,7 @@ export class BlockSites {
     const slot = this.lists.add(lo, hi)
     const known = this.lists.values[slot]
     if (known !== 0) {
-      const there = this.strings.list(known - 1)
+      const there = this.strings.listView(known - 1)
       if (there.length === names.length && there.every((name, n) => name === names[n])) return known - 1
     }
     const list = this.strings.addList(names)

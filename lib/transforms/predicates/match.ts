@@ -52,7 +52,7 @@ export class NameTest {
   list(id: number): boolean {
     const known = this.lists[id]
     if (known !== UNKNOWN) return known === YES
-    const matches = (this.table as StringTable).list(id).some((frame) => this.frame(frame))
+    const matches = (this.table as StringTable).listView(id).some((frame) => this.frame(frame))
     this.lists[id] = matches ? YES : NO
     return matches
   }

@@ -3,7 +3,7 @@ import type { PROFILE_MATCHES } from '../option-values.js'
 import { NO_NODE, Paths } from '../statistics/paths.js'
 import type { Amount, Statistics } from '../statistics/result.js'
 import { frameText } from './frames.js'
-import type { Frame, Profile, Sample } from './profile.js'
+import type { Frame, Profile, Sample, StackTree } from './profile.js'
 import { UNKNOWN } from './stacks.js'
 
 /** The parts of a frame that must be equal in both profiles: see `PROFILE_MATCHES`. */
@@ -42,6 +42,7 @@ export interface ProfileDifference {
 }
 
 const ROOT = 0
+const UNSET = -2
 const OTHERS = '[others]'
 
 /**
@@ -67,12 +68,9 @@ export function compareProfiles(
   const moved = movedModules(old.frames, next.frames)
   const take = (profile: Profile, side: 'old' | 'new') => {
     const ids = profile.frames.map((frame) => names.id(frameKey(frame, match, moved)))
-    const { parents, frames } = profile.tree
+    const nodeOf = placed(profile.tree, ids, paths)
     for (const sample of profile.samples()) {
-      const path: number[] = []
-      for (let at = sample.node; at > ROOT; at = parents[at]) path.push(ids[frames[at]])
-      const words = Uint32Array.from(path.toReversed())
-      const found = paths.find(ROOT, words, words.length)
+      const found = nodeOf(sample.node)
       const node = found === NO_NODE ? ROOT : found
       let one = compared.get(node)
       if (one === undefined) {
@@ -85,6 +83,27 @@ export function compareProfiles(
   take(old, 'old')
   take(next, 'new')
   return { ...whole, by: 'stack', stacks: [...compared.values()], full: isFull || compared.has(ROOT) }
+}
+
+/**
+ * Adds the stacks of a tree to paths.
+ * @param words what the frames are in paths
+ * @returns the node of paths for a node of the tree; `NO_NODE` if there is no room for it
+ */
+function placed({ parents, frames }: StackTree, words: readonly number[], paths: Paths): (node: number) => number {
+  const nodes = new Int32Array(parents.length).fill(UNSET)
+  nodes[ROOT] = ROOT
+  const walked: number[] = []
+  return (node) => {
+    let at = node
+    for (; nodes[at] === UNSET; at = parents[at]) walked.push(at)
+    let path = nodes[at]
+    for (let next = walked.pop(); next !== undefined; next = walked.pop()) {
+      if (path !== NO_NODE) path = paths.child(path, words[frames[next]])
+      nodes[next] = path
+    }
+    return path
+  }
 }
 
 /** Whether any allocation has a stack or another site. */

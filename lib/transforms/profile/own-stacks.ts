@@ -44,10 +44,11 @@ export function ownTree(
 
 /** The node of the innermost frame that is not hidden, of the stack of a node. */
 function endOf(node: number, { parents, frames }: StackTree, texts: readonly string[], own: OwnFrames, roots: 0 | 1) {
-  const stack: string[] = []
-  for (let at = node; at > 0; at = parents[at]) stack.push(texts[frames[at]])
+  const stack = function* () {
+    for (let at = node; at > 0 && (roots === 0 || parents[at] > 0); at = parents[at]) yield texts[frames[at]]
+  }
   let end = node
-  for (let hidden = own.start(stack.slice(0, stack.length - roots)); hidden > 0; hidden--) end = parents[end]
+  for (let hidden = own.start(stack()); hidden > 0; hidden--) end = parents[end]
   return end
 }
 

@@ -88,7 +88,8 @@ class FrameTable {
   private readonly ids = new Map<string, number>()
   /** The frame for a name in a stack. */
   private readonly idOfName: Int32Array
-  private readonly outwards: number[] = []
+  /** Room for the longest path: a thread, the frame for those that are left out, and the others. */
+  private readonly words = new Uint32Array(MAX_DEPTH + 2)
 
   constructor(private readonly keys: SiteKeys) {
     this.idOfName = new Int32Array(keys.names.size).fill(UNSET)
@@ -105,25 +106,27 @@ class FrameTable {
     return id
   }
 
-  /** The frames of a site, the outermost first. @param thread the frame of its thread, which precedes them */
+  /**
+   * The frames of a site, the outermost first, until the next call.
+   * @param thread the frame of its thread, which precedes them
+   */
   path(site: number, thread?: number): Uint32Array {
-    const { keys, outwards } = this
-    outwards.length = 0
-    if (site === NONE || site === OTHERS) {
-      outwards.push(this.id(site === NONE ? UNKNOWN : OTHER_STACKS))
+    const { keys, words } = this
+    let begin = words.length
+    if (site === NONE || site === OTHERS) words[--begin] = this.id(site === NONE ? UNKNOWN : OTHER_STACKS)
+    else if (keys.form(site) === Form.stack) {
+      const { paths } = keys
+      let node = keys.node(site)
+      for (; begin > words.length - MAX_DEPTH && !paths.isRoot(node); node = paths.parent(node))
+        words[--begin] = this.nameId(paths.word(node))
+      if (!paths.isRoot(node)) words[--begin] = this.id(CUT)
     } else {
-      const words = keys.paths.reversed(keys.node(site))
-      if (keys.paths.root(keys.node(site)) === Form.stack) {
-        for (let w = 0; w < words.length && w < MAX_DEPTH; w++) outwards.push(this.nameId(words[w]))
-        if (words.length > MAX_DEPTH) outwards.push(this.id(CUT))
-      } else {
-        const { function: name, file, line, module, callSite } = keys.site(site)
-        const isPlace = callSite !== undefined || module !== undefined
-        outwards.push(this.id(isPlace ? addressFrame(module, callSite) : sourceFrame(name, file, line)))
-      }
+      const { function: name, file, line, module, callSite } = keys.site(site)
+      const isPlace = callSite !== undefined || module !== undefined
+      words[--begin] = this.id(isPlace ? addressFrame(module, callSite) : sourceFrame(name, file, line))
     }
-    if (thread !== undefined) outwards.push(thread)
-    return Uint32Array.from(outwards.toReversed())
+    if (thread !== undefined) words[--begin] = thread
+    return words.subarray(begin)
   }
 
   private nameId(name: number): number {

@@ -62,17 +62,16 @@ export class Paths {
     return this.words[node]
   }
 
-  /** The words of a node's path, the last one first. */
-  reversed(node: number): number[] {
+  /** The words of a node's path, the last one first. @param most how many of them */
+  reversed(node: number, most = Infinity): number[] {
     const words: number[] = []
-    for (; node >= this.roots; node = this.parent(node)) words.push(this.word(node))
+    for (; !this.isRoot(node) && words.length < most; node = this.parent(node)) words.push(this.word(node))
     return words
   }
 
-  /** The root of a node's path. */
-  root(node: number): number {
-    while (node >= this.roots) node = this.parent(node)
-    return node
+  /** Whether a node is the root of a tree. */
+  isRoot(node: number): boolean {
+    return node < this.roots
   }
 
   /** The node of a path that is one word longer than a node's path. `NO_NODE` if there is no room for it. */

@@ -52,6 +52,7 @@ export class SiteKeys {
   readonly paths = new Paths(FORMS)
   /** The node of row r's key, and the row of a node, 0 for none. */
   private nodes = new Int32Array(64)
+  private forms = new Uint8Array(64)
   private rows = new Int32Array(64)
   /** Known strings of the current batch: names by string, rows by list. */
   private strings: StringTable | undefined
@@ -112,12 +113,17 @@ export class SiteKeys {
     return this.nodes[row]
   }
 
+  /** The kind of a row's key, one of `Form`; rows from `FIRST` on have one. */
+  form(row: number): number {
+    return this.forms[row]
+  }
+
   /** What a row stands for. */
   site(row: number): Site {
     if (row < FIRST) return { rest: row === NONE ? 'none' : 'others' }
     const { names, paths } = this
     const node = this.node(row)
-    const form = paths.root(node)
+    const form = this.form(row)
     const words = form === Form.stack ? [] : paths.reversed(node)
     if (form === Form.stack)
       return {
@@ -146,7 +152,7 @@ export class SiteKeys {
     const treeNode = strings.nodeOf(list)
     const frames = strings.listView(list)
     if (treeNode !== 0)
-      return (this.rowOfList[list] = this.rowAt(this.path(treeNode, frames, strings.tree as StackTree)))
+      return (this.rowOfList[list] = this.rowAt(this.path(treeNode, frames, strings.tree as StackTree), Form.stack))
     if (frames.length > this.key.length) this.key = new Uint32Array(2 * frames.length)
     let row: number = frames.length === 0 ? NONE : OTHERS
     let n = 0
@@ -234,26 +240,30 @@ export class SiteKeys {
 
   /** The row of the key in the first n words of `key`. */
   private intern(form: number, n: number): number {
-    return this.rowAt(this.paths.find(form, this.key, n))
+    return this.rowAt(this.paths.find(form, this.key, n), form)
   }
 
   /** The row of a path, which may be `NO_NODE` or beyond. */
-  private rowAt(node: number): number {
+  private rowAt(node: number, form: number): number {
     const row = node >= 0 && node < this.rows.length ? this.rows[node] : 0
     if (row !== 0) return row
     if (node < 0 || this.size - FIRST === this.limit) {
       this.overflowed = true
       return OTHERS
     }
-    return this.add(node)
+    return this.add(node, form)
   }
 
-  private add(node: number): number {
+  private add(node: number, form: number): number {
     const row = this.size++
     while (node >= this.rows.length) this.rows = widened(this.rows, new Int32Array(2 * this.rows.length))
-    if (row === this.nodes.length) this.nodes = widened(this.nodes, new Int32Array(2 * row))
+    if (row === this.nodes.length) {
+      this.nodes = widened(this.nodes, new Int32Array(2 * row))
+      this.forms = widened(this.forms, new Uint8Array(2 * row))
+    }
     this.rows[node] = row
     this.nodes[row] = node
+    this.forms[row] = form
     return row
   }
 }

@@ -128,11 +128,10 @@ export class AllocationKinds {
     const known = this.numbers[row]
     if (known !== 0) return known
     const { sites, paths } = this
-    const node = sites.node(row)
     let number = row
-    if (sites.paths.root(node) === Form.stack) {
+    if (sites.form(row) === Form.stack) {
       // The innermost frame is the last word of the path.
-      const words = Uint32Array.from(sites.paths.reversed(node).slice(0, frames))
+      const words = Uint32Array.from(sites.paths.reversed(sites.node(row), frames))
       const path = paths.find(0, words, words.length)
       number = path < 0 ? OTHERS : SHORT + path
       if (path >= 0 && !this.rows.has(number)) this.rows.set(number, row)
