@@ -1,9 +1,15 @@
+import { statSync } from 'node:fs'
 import type { EventBatch } from '../event/batch.js'
 import type { LifetimeOptions, LifetimePredictor } from '../transforms/simulate/lifetimes/predictor.js'
 import { LifetimeTrainer } from '../transforms/simulate/lifetimes/trainer.js'
 import { UsageError } from './command.js'
 import { traceInput } from './input.js'
 import { runTrace } from './pipeline.js'
+
+/** Whether an input can be read twice. */
+export function canReadAgain(input: string): boolean {
+  return input !== '-' && statSync(input, { throwIfNoEntry: false })?.isFile() === true
+}
 
 /**
  * Learns from a trace which blocks are short-lived.
@@ -14,7 +20,6 @@ export async function trainOn(
   path: string,
   options: LifetimeOptions,
   isReadAgain: boolean,
-  command = 'hf-simulate',
 ): Promise<LifetimePredictor> {
   let trainer: LifetimeTrainer
   try {
@@ -30,7 +35,7 @@ export async function trainOn(
     endTruncated: () => {},
   }
   try {
-    await runTrace({ command, input: traceInput(path), through, output: () => {} })
+    await runTrace({ command: 'hf-simulate', input: traceInput(path), through, output: () => {} })
   } catch (error) {
     if (!isReadAgain) throw error
   }

@@ -1,4 +1,5 @@
 import type { SimulatedTrace, SimulationData } from '../../lib/exports/simulation/data.js'
+import { poolSentence } from '../../lib/exports/simulation/pools.js'
 import { keyDialog, listenToKeys } from '../keys.js'
 import { resizeCharts } from '../parts/chart.js'
 import { choice, el } from '../parts/dom.js'
@@ -86,6 +87,7 @@ function heapsOf(trace: SimulatedTrace): HTMLElement[] {
       { class: 'lead' },
       leadOf(lines, ({ blocks, requested }) => `${counted(blocks, 'live block')} of ${exactBytes(requested)}`),
     ),
+    ...(trace.pools === null ? [] : [el('p', { class: 'note' }, poolSentence(trace.pools))]),
     ...trace.without.map((title) =>
       el('p', { class: 'note' }, `${title} is simulated for one process, and the input has several address spaces.`),
     ),

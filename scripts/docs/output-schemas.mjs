@@ -1,7 +1,11 @@
 // The JSON schemas of what commands write with --json, made of what they write of many traces: a field is required if
 // it is always there. A new field makes docs/ not current until `npm run docs`.
 import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { pooledTrace } from './pooled-trace.mjs'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const FIXTURES = 'test/fixtures'
@@ -20,6 +24,8 @@ const TRACES = [
   'hatf/espresso-head.hatf',
 ]
 const OLD = 'mtrc/small32.mtrc.gz'
+/** A trace that is made, for which a pool saves memory. */
+const POOLED = 'POOLED'
 
 /** Objects whose keys are data, such as the kinds of events: by schema and path. */
 const MAPS = new Set(['stats:kinds', 'stats:apis', 'verify:faults', 'check:runs', 'check:baseline'])
@@ -56,6 +62,7 @@ export const OUTPUTS = [
       ['hf-simulate', '--json', '--policy', 'best-fit', TRACES[0]],
       ['hf-simulate', '--json', '--compare', 'all', TRACES[0]],
       ['hf-simulate', '--json', '--compare', 'all', TRACES[6]],
+      ['hf-simulate', '--json', '--policy', 'bump', '--predict', POOLED, POOLED],
     ],
   },
   {
@@ -73,13 +80,20 @@ export const OUTPUTS = [
 
 /** What a command writes, as JSON. Some end with another status than 0 if they find something. */
 export function outputOf([command, ...args]) {
-  const paths = args.map((arg) => (/^\w[\w-]*\/[\w.-]+$/.test(arg) ? `${FIXTURES}/${arg}` : arg))
+  const folder = args.includes(POOLED) ? mkdtempSync(join(tmpdir(), 'heapflow-')) : undefined
+  const pooled = folder === undefined ? POOLED : join(folder, 'pooled.ndjson')
+  if (folder !== undefined) writeFileSync(pooled, pooledTrace())
+  const paths = args.map((arg) =>
+    arg === POOLED ? pooled : /^\w[\w-]*\/[\w.-]+$/.test(arg) ? `${FIXTURES}/${arg}` : arg,
+  )
   try {
     const options = { cwd: root, maxBuffer: 2 ** 28, stdio: ['ignore', 'pipe', 'ignore'] }
     return JSON.parse(execFileSync(process.execPath, [`dist/bin/${command}.js`, ...paths], options))
   } catch (error) {
     if (error.stdout?.length > 0) return JSON.parse(error.stdout)
     throw error
+  } finally {
+    if (folder !== undefined) rmSync(folder, { recursive: true })
   }
 }
 

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { poolSentence, type PoolGain } from '../../lib/exports/simulation/pools.js'
 import { readOperations } from '../support/operations.js'
 import { scratch, shell } from '../support/commands.js'
 import { fragmented } from '../support/short-lived.js'
@@ -43,7 +44,13 @@ describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
     writeFileSync(path, fragmented())
     const { code, stdout, stderr } = await shell(`hf-replay ${FAST} --json ${path}`)
     expect([code, stderr]).toEqual([0, ''])
-    const { verdict } = JSON.parse(stdout.toString()) as { verdict: string[] }
+    const { verdict, pools } = JSON.parse(stdout.toString()) as { verdict: string[]; pools: PoolGain | null }
+    expect(pools?.sites).toEqual(['parse at parse.c:12 < main at main.c:3'])
+    expect(verdict).toContain(poolSentence(pools!))
+    // hf-simulate has the same figure, by the same name.
+    const simulated = await shell(`hf-simulate --json --policy bump --general best-fit --predict ${path} ${path}`)
+    const [trace] = (JSON.parse(simulated.stdout.toString()) as { traces: [{ pools: PoolGain | null }] }).traces
+    expect(trace.pools).toEqual(pools)
     expect(verdict.filter((line) => line.includes('pools'))).toEqual([
       expect.stringMatching(/^More: pools for .* parse at parse\.c:12 < main at main\.c:3, save .* with best-fit; /),
     ])
@@ -90,6 +97,7 @@ describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
     expect(glibc!['peak']!['median']).toBeLessThan(1_400_000)
     expect((glibc as unknown as { moments: unknown[] }).moments).toHaveLength(175)
     expect(result['verdict']).toHaveLength(2)
+    expect(result['pools']).toBe(null)
   })
 
   test('writes what memory_replay does', async () => {

@@ -210,6 +210,8 @@ describe('hf-simulate', () => {
         expect(text.replace(/\n {2}/g, ' ')).toMatch(
           /\n\nMore: pools for .* parse at parse\.c:12 < .* with first-fit; .*\.\n$/,
         )
+        const page = (await shell(`hf-simulate ${flags} --to html ${path}`)).stdout.toString()
+        expect(page).toMatch(/More: pools for .* parse at parse\.c:12 &lt; /)
       }
       const { stdout } = await run('hf-simulate --compare all t.ndjson')
       expect(stdout.toString()).not.toContain('More')

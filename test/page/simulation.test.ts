@@ -1,11 +1,12 @@
 // @module-tag slow
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { SimulationFigures } from '../../lib/exports/simulation/data.js'
 import { browserFile, CHROMIUM, closeAfterAll, NO_BROWSER, openPage, type Watched } from '../support/browser.js'
 import { scratch, shell } from '../support/commands.js'
+import { fragmented } from '../support/short-lived.js'
 
 closeAfterAll()
 
@@ -97,6 +98,16 @@ describe('the page of simulated heaps', () => {
     expect(await page.getByText('Not drawn at first').textContent()).toMatch(/: bump\.$/)
     await page.getByLabel('draw bump').check()
     expect(await page.locator('.u-legend').first().textContent()).toContain('bump')
+    expect(faults).toEqual([])
+  })
+
+  test('says which pools would save memory, with the sentence that --compare prints', async () => {
+    const path = `${scratch()}/pooled`
+    writeFileSync(`${path}.ndjson`, fragmented())
+    const text = (await shell(`hf-simulate --compare all ${path}.ndjson`)).stdout.toString().replace(/\n {2}/g, ' ')
+    expect((await shell(`hf-simulate --compare all -o ${path}.html ${path}.ndjson`)).code).toBe(0)
+    const { page, faults } = await openPage(pathToFileURL(`${path}.html`).href)
+    expect(await page.locator('.note').textContent()).toBe(/\n(More: pools .*)\n/.exec(text)![1])
     expect(faults).toEqual([])
   })
 

@@ -2,6 +2,7 @@ import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { freemem } from 'node:os'
 import { join } from 'node:path'
 import { OutputFile } from '../../streams/io/output-file.js'
+import type { PoolGain } from '../../exports/simulation/pools.js'
 import type { OrderName } from '../../transforms/drive/layout.js'
 import { Preparation } from '../../transforms/drive/preparation.js'
 import type { PreparedReplay } from '../../transforms/drive/result.js'
@@ -11,9 +12,10 @@ import { allocatorOf, installedAllocators, type Allocator, SYSTEM } from '../dri
 import { compare } from '../drive/comparison.js'
 import { REPLAY_DRIVER } from '../drive/driver.js'
 import { measure } from '../drive/measure.js'
-import { poolSentence } from '../drive/pools.js'
+import { PoolSurvey } from '../drive/pools.js'
 import { Driver } from '../drive/runs.js'
 import { inputOperand, traceInput } from '../input.js'
+import { canReadAgain } from '../lifetime-training.js'
 import { refuseSameFile, writeText } from '../output.js'
 import { runTrace } from '../pipeline.js'
 import { canMake, compiled } from '../../streams/record/compiled.js'
@@ -42,7 +44,10 @@ export async function runReplay(args: Arguments): Promise<void> {
   try {
     const program = compiled(REPLAY_DRIVER, folder)
     const operations = output ?? join(folder, 'trace.ops')
-    const { trace, failure } = await prepare(args, input, operations)
+    const isMeasured = form === undefined || form === 'json'
+    const survey = isMeasured && canReadAgain(input) ? new PoolSurvey() : undefined
+    const { trace, failure } = await prepare(args, input, operations, survey)
+    const pools = (await survey?.gain(input)) ?? null
     const skipped = skippedText(trace)
     if (skipped !== undefined) say('hf-replay', `warning: ${skipped}`)
     if (touch === 'all' && trace.peak.bytes > freemem())
@@ -51,7 +56,7 @@ export async function runReplay(args: Arguments): Promise<void> {
       )
     const driver = new Driver(program, operations, folder, limit)
     const isFaulty = await endedBySignals(driver, folder, () =>
-      present(args, driver, allocators, trace, touch, runs, input),
+      present(args, driver, allocators, trace, touch, runs, pools),
     )
     if (failure !== undefined) throw failure.error
     if (isFaulty) process.exitCode = 1
@@ -68,7 +73,7 @@ async function present(
   trace: PreparedReplay,
   touch: string,
   runs: number,
-  input: string,
+  pools: PoolGain | null,
 ): Promise<boolean> {
   const paced = args.has('pace')
   if (args.has('verify')) {
@@ -81,22 +86,22 @@ async function present(
   const settings = { touch, runs, paced, step: args.has('android') ? 100_000 : 0 }
   const { empty, all } = await measure(driver, allocators, settings)
   const options = { order: args.value('order') ?? 'epochs', touch, paced, runs }
-  const pool = args.has('android') ? undefined : await poolSentence(input)
   const comparison = compare(trace, options, empty, all)
   const [first] = all
   if (args.has('json'))
-    await writeText('-', `${JSON.stringify({ ...comparison, verdict: verdict(comparison, pool) })}\n`)
+    await writeText('-', `${JSON.stringify({ ...comparison, pools, verdict: verdict(comparison, pools) })}\n`)
   else if (args.has('android') && first !== undefined)
-    await writeText('-', androidText(input, trace, comparison, first.watched))
-  else await writeText('-', replayText(comparison, pool))
+    await writeText('-', androidText(inputOperand(args), trace, comparison, first.watched))
+  else await writeText('-', replayText(comparison, pools))
   return false
 }
 
-/** Writes the operations of a trace. Those before a fault count. */
+/** Writes the operations of a trace. Those before a fault count. @param survey what takes note of the events */
 async function prepare(
   args: Arguments,
   input: string,
   path: string,
+  survey: PoolSurvey | undefined,
 ): Promise<{ trace: PreparedReplay; failure: { error: unknown } | undefined }> {
   const preparation = new Preparation({
     order: (args.value('order') ?? 'epochs') as OrderName,
@@ -109,7 +114,7 @@ async function prepare(
     await runTrace({
       command: 'hf-replay',
       input: traceInput(input),
-      through: preparation,
+      through: survey === undefined ? preparation : survey.before(preparation),
       output: (chunk) => writeAll(fd, chunk),
     })
     file?.commit()

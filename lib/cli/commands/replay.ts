@@ -22,7 +22,8 @@ export const replay: Command = {
     'that was ' +
     'read is replayed before the error.',
   memory:
-    'grows with the live blocks (50 to 150 bytes each), and with the threads; the replay itself takes what the ' +
+    'grows with the live blocks (50 to 150 bytes each; 200 to 800 if the trace is a file, for the line about pools), ' +
+    'and with the threads; the replay itself takes what the ' +
     'trace takes.',
   flags: [
     {

@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { CLASS_RULES, POLICIES, type PolicyName, type SimulateOptions } from '../../transforms/simulate/policies.js'
 import { Simulator } from '../../transforms/simulate/simulator.js'
@@ -7,7 +6,7 @@ import { byteCount } from '../byte-count.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { PAGE } from '../defaults.js'
 import { inputOperand, traceInput } from '../input.js'
-import { trainOn } from '../lifetime-training.js'
+import { canReadAgain, trainOn } from '../lifetime-training.js'
 import { version } from '../main.js'
 import { outputFormat } from '../output-format.js'
 import { outputOf, refuseSameFile, writePieces, writeText, type Output } from '../output.js'
@@ -140,17 +139,13 @@ async function predictorOf(args: Arguments, input: string, isTried: boolean): Pr
   if (training === '-' && input === '-')
     throw new UsageError('--predict and the trace cannot both be standard input: name a file, which is read twice')
   const isSame = training === undefined || training === input
-  if (training === undefined && !(isTried && isFile(input))) return undefined
+  if (training === undefined && !(isTried && canReadAgain(input))) return undefined
   const options = {
     ...(args.has('threshold') && { threshold: bytesOf('threshold', args.value('threshold') as string) }),
     ...(args.has('frames') && { frames: wholeNumber('frames', args.value('frames') as string) }),
   }
   const predictor = await trainOn(training ?? input, options, isSame)
   return training === undefined && !predictor.training.hasSites ? undefined : predictor
-}
-
-function isFile(path: string): boolean {
-  return path !== '-' && statSync(path, { throwIfNoEntry: false })?.isFile() === true
 }
 
 /** @throws UsageError for options that are out of range, or of another policy */

@@ -1,32 +1,83 @@
-import { statSync } from 'node:fs'
+import type { EventBatch } from '../../event/batch.js'
+import type { Stage } from '../../event/stage.js'
+import type { PoolGain } from '../../exports/simulation/pools.js'
+import { LifetimeTrainer } from '../../transforms/simulate/lifetimes/trainer.js'
 import { Simulator } from '../../transforms/simulate/simulator.js'
 import { traceInput } from '../input.js'
-import { trainOn } from '../lifetime-training.js'
 import { runTrace } from '../pipeline.js'
-import { SimulationReport } from '../report/simulation.js'
+import { canGain, poolGain } from '../report/pool-gain.js'
 
-const command = 'hf-replay'
 /** Of the policies that arenas can be before, the one that is most like real allocators. */
 const GENERAL = 'best-fit'
 
 /**
- * Which pools would save memory, as a sentence for the verdict. Undefined if they would save little, or the trace is no
- * file, which is read twice, has no sites, or cannot be simulated.
+ * Finds out which pools would save memory: it learns from a trace while that is prepared, and reads it once more only
+ * if pools could save enough.
  */
-export async function poolSentence(input: string): Promise<string | undefined> {
-  if (input === '-' || statSync(input, { throwIfNoEntry: false })?.isFile() !== true) return undefined
-  const predict = await trainOn(input, {}, true, command)
-  const { shortSites } = predict.training
-  if (shortSites.length === 0) return undefined
-  const simulators = [
-    new Simulator({ policy: 'bump', predict, general: GENERAL }, true),
-    new Simulator({ policy: GENERAL }, true),
-  ]
-  const report = new SimulationReport(simulators, false, true, shortSites)
-  try {
-    await runTrace({ command, input: traceInput(input), through: report, output: () => {} })
-  } catch {
-    // The replay reports what is wrong with the trace. The events before count.
+export class PoolSurvey {
+  private readonly trainer = new LifetimeTrainer()
+  private readonly alone = new Simulator({ policy: GENERAL }, true)
+  /** The trace cannot be simulated. */
+  private isUnfit = false
+
+  /** A stage that does what another one does, and takes note of its events. */
+  before(stage: Stage<EventBatch, Uint8Array>): Stage<EventBatch, Uint8Array> {
+    return {
+      consumes: true,
+      feed: (batch) => {
+        this.add(batch)
+        stage.feed(batch)
+      },
+      next: () => stage.next(),
+      end: () => stage.end(),
+      endTruncated: () => stage.endTruncated(),
+    }
   }
-  return report.pool()
+
+  /**
+   * What pools save; null if that is little, the trace has no sites, or cannot be simulated.
+   * @param input the file whose events were noted
+   */
+  async gain(input: string): Promise<PoolGain | null> {
+    const predict = this.trainer.finish()
+    const [alone] = this.alone.results()
+    this.alone.dispose()
+    const { shortSites } = predict.training
+    if (this.isUnfit || alone === undefined || shortSites.length === 0 || !canGain(alone)) return null
+    const pooled = new Simulator({ policy: 'bump', predict, general: GENERAL }, true)
+    try {
+      await runTrace({ command: 'hf-replay', input: traceInput(input), through: sinkOf(pooled), output: () => {} })
+    } catch {
+      // The replay reports what is wrong with the trace. The events before count.
+    }
+    const [result] = pooled.results()
+    pooled.dispose()
+    return result === undefined ? null : poolGain([result, alone], shortSites)
+  }
+
+  private add(batch: EventBatch): void {
+    if (this.isUnfit) return
+    try {
+      this.trainer.add(batch)
+      run(this.alone, batch)
+    } catch {
+      this.isUnfit = true
+    }
+  }
+}
+
+/** A stage that only simulates. */
+function sinkOf(simulator: Simulator): Stage<EventBatch, Uint8Array> {
+  return {
+    consumes: true,
+    feed: (batch) => run(simulator, batch),
+    next: () => null,
+    end: () => {},
+    endTruncated: () => {},
+  }
+}
+
+function run(simulator: Simulator, batch: EventBatch): void {
+  simulator.feed(batch)
+  while (simulator.next() !== null);
 }

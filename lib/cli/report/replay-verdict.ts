@@ -1,3 +1,4 @@
+import { poolSentence, type PoolGain } from '../../exports/simulation/pools.js'
 import type { AllocatorFigures, Comparison } from '../drive/comparison.js'
 import { peakMargin, TIME_MARGIN } from '../drive/margins.js'
 import { grouped, rounded } from './columns.js'
@@ -8,16 +9,16 @@ const NOTABLE = 0.1
 
 /**
  * The answer in words: which allocator needs less, what is waste, and what would bring more.
- * @param pool a sentence about pools
+ * @param pools what pools save; null if that is little, or not known
  */
-export function verdict({ trace, allocators, options, driver }: Comparison, pool?: string): string[] {
+export function verdict({ trace, allocators, options, driver }: Comparison, pools: PoolGain | null = null): string[] {
   const [present, ...others] = allocators
   if (present === undefined) return []
   return [
     memory(present, others, trace.threads, options.paced),
     time(present, others, trace),
     ...(options.touch === 'all' ? waste(present, trace) : []),
-    ...(pool === undefined ? [] : [pool]),
+    ...(pools === null ? [] : [poolSentence(pools)]),
     ...(present.time.median < driver.median && others.length > 0
       ? ['The calls take less time than the driver itself, so their times are rough.']
       : []),

@@ -1,3 +1,4 @@
+import type { PoolGain } from '../../exports/simulation/pools.js'
 import type { PreparedReplay } from '../../transforms/drive/result.js'
 import type { Comparison, Spread } from '../drive/comparison.js'
 import type { Run } from '../drive/runs.js'
@@ -7,8 +8,8 @@ import { verdict } from './replay-verdict.js'
 const KIB = 1024
 const MIB = 1024 * KIB
 
-/** The report of a comparison: the verdict, and a table. @param pool a sentence about pools, for the verdict */
-export function replayText(comparison: Comparison, pool?: string): string {
+/** The report of a comparison: the verdict, and a table. @param pools what pools save, for the verdict */
+export function replayText(comparison: Comparison, pools: PoolGain | null = null): string {
   const { trace, allocators, options, driver } = comparison
   const calls = callsOf(trace)
   const perCall = (ns: number) => (calls === 0 ? '-' : rounded(ns / calls))
@@ -41,7 +42,7 @@ export function replayText(comparison: Comparison, pool?: string): string {
     grouped(Math.round(pageFaults.median)),
     ...(['50', '99', '99.9', '100'] as const).map((key) => (percentiles === null ? '-' : grouped(percentiles[key]))),
   ])
-  const answer = verdict(comparison, pool).flatMap(wrapped)
+  const answer = verdict(comparison, pools).flatMap(wrapped)
   return [
     ...answer,
     ...(answer.length > 0 ? [''] : []),

@@ -8,11 +8,12 @@ import {
   wasteOf,
   type SimulatedTrace,
 } from '../../exports/simulation/data.js'
+import { poolSentence } from '../../exports/simulation/pools.js'
 import type { ShortLivedSite } from '../../transforms/simulate/lifetimes/predictor.js'
 import type { HeapMoment, PredictionFigures, SimulationResult } from '../../transforms/simulate/result.js'
 import type { Simulator } from '../../transforms/simulate/simulator.js'
 import { grouped, pairLines, rounded, tableLines, wrapped } from './columns.js'
-import { poolLine } from './pool-line.js'
+import { poolGain } from './pool-gain.js'
 
 const NONE = '-'
 
@@ -73,7 +74,11 @@ export class SimulationReport implements Stage<EventBatch, Uint8Array> {
   /** The figures of the events so far, by trace; none if there was no trace. */
   traces(): SimulatedTrace[] {
     const without = [...this.without].map(({ settings }) => settings.policy)
-    return this.byTrace().map((results) => ({ simulations: results.map(figuresOf), without }))
+    return this.byTrace().map((results) => ({
+      simulations: results.map(figuresOf),
+      without,
+      pools: poolGain(results, this.shortSites),
+    }))
   }
 
   /** The report of the events so far; empty if there was no trace. */
@@ -86,16 +91,11 @@ export class SimulationReport implements Stage<EventBatch, Uint8Array> {
         const heading = byTrace.length === 1 ? [] : [`trace ${i + 1}`, '']
         const isOne = this.simulators.length === 1 || this.isAgainst
         const [first, second] = list as [SimulationResult, SimulationResult?]
-        const pool = poolLine(list, this.shortSites)
-        const more = pool === undefined ? [] : ['', ...wrapped(pool)]
+        const pools = poolGain(list, this.shortSites)
+        const more = pools === null ? [] : ['', ...wrapped(poolSentence(pools))]
         return [...heading, ...(isOne ? single(first, second) : compared(list, without)), ...more, ''].join('\n')
       })
       .join('\n')
-  }
-
-  /** The sentence about pools for the first trace; undefined if they would save little. */
-  pool(): string | undefined {
-    return poolLine(this.byTrace()[0] ?? [], this.shortSites)
   }
 
   private byTrace(): SimulationResult[][] {

@@ -1,4 +1,5 @@
 import type { HeapMoment, SimulationResult } from '../../transforms/simulate/result.js'
+import type { PoolGain } from './pools.js'
 
 /** A moment with the parts of its memory that fragmentation is; null where there is no memory. */
 export interface WastefulMoment extends HeapMoment {
@@ -20,6 +21,8 @@ export interface SimulatedTrace {
   readonly simulations: readonly SimulationFigures[]
   /** The policies that cannot simulate this trace. */
   readonly without: readonly string[]
+  /** What pools for short-lived blocks save; null if that is little, or was not simulated. */
+  readonly pools: PoolGain | null
 }
 
 /** The data of a page. */

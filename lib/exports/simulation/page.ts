@@ -2,6 +2,7 @@ import { escaped, shortened } from '../report/html.js'
 import { list, table, type Cell, type Column } from '../report/html-table.js'
 import { MAX_PAGE_BYTES, packed, partsOf } from '../report/template.js'
 import { COMPARED, policyTitle, type SimulatedTrace, type SimulationData } from './data.js'
+import { poolSentence } from './pools.js'
 
 /** The moments of each curve: if the page would be too large, the next smaller number. */
 const MOMENTS = [1024, 256, 64, 16]
@@ -46,12 +47,12 @@ export function simulationPage(data: SimulationData, options: SimulationPageOpti
 }
 
 /** Curves of at most so many moments, in equal distances, with the last one. */
-function thinned({ simulations, without }: SimulatedTrace, moments: number): SimulatedTrace {
+function thinned({ simulations, ...rest }: SimulatedTrace, moments: number): SimulatedTrace {
   const of = <Moment>(timeline: readonly Moment[]) => {
     const step = Math.ceil(timeline.length / moments)
     return step < 2 ? timeline : timeline.filter((_, n) => (timeline.length - 1 - n) % step === 0)
   }
-  return { without, simulations: simulations.map((one) => ({ ...one, timeline: of(one.timeline) })) }
+  return { ...rest, simulations: simulations.map((one) => ({ ...one, timeline: of(one.timeline) })) }
 }
 
 /** The table of each trace, for readers without JavaScript. */
@@ -60,6 +61,7 @@ function* staticTables({ name, generator, notes, traces }: SimulationData): Gene
     ['trace', name],
     ['made by', generator],
     ...notes.map((note) => ['note', note] as const),
+    ...traces.flatMap(({ pools }) => (pools === null ? [] : [['pools', poolSentence(pools)] as const])),
   ])
   for (const [n, { simulations, without }] of traces.entries()) {
     const cells = ({ unit, of }: (typeof COMPARED)[number]): Cell[] => [

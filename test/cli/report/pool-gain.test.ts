@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { SimulationReport } from '../../../lib/cli/report/simulation.js'
-import { poolLine } from '../../../lib/cli/report/pool-line.js'
+import { canGain, poolGain } from '../../../lib/cli/report/pool-gain.js'
+import { poolSentence } from '../../../lib/exports/simulation/pools.js'
 import { batchesOf } from '../../../lib/event/batch.js'
 import type { TraceEvent } from '../../../lib/event/trace-event.js'
 import { LifetimeTrainer } from '../../../lib/transforms/simulate/lifetimes/trainer.js'
@@ -48,7 +49,11 @@ test.each(['first-fit', 'best-fit'] as const)('names the pools that save memory,
   const { results, shortSites, report } = simulated(fragmented(), general)
   const [pooled, alone] = results.map(({ mostPages }) => mostPages!.pages) as [number, number]
   expect(alone - pooled).toBeGreaterThan(0.15 * alone)
-  const line = poolLine(results, shortSites)
+  const gain = poolGain(results, shortSites)!
+  expect(gain).toMatchObject({ general, saved: alone - pooled, without: { pages: alone }, pooled: { pages: pooled } })
+  expect(gain.sites).toEqual(['parse at parse.c:12 < main at main.c:3'])
+  expect(results.map(canGain)).toEqual([expect.any(Boolean), true])
+  const line = poolSentence(gain)
   const saved = (alone - pooled).toLocaleString('en-US')
   expect(line).toContain(
     `those of parse at parse.c:12 < main at main.c:3, save ${saved} of ${alone.toLocaleString('en-US')} resident bytes`,
@@ -56,7 +61,8 @@ test.each(['first-fit', 'best-fit'] as const)('names the pools that save memory,
   expect(line).toMatch(
     new RegExp(`by simulation with ${general}; external fragmentation is 3 % instead of (19|20) %\\.$`),
   )
-  expect(report.pool()).toBe(line)
+  expect(report.traces()[0]!.pools).toEqual(gain)
+  expect(report.text().replace(/\n */g, ' ')).toContain(line)
 })
 
 test('lists the sites by the bytes of their short-lived blocks', () => {
@@ -72,16 +78,22 @@ test('says nothing where the gain is small, or there is nothing to compare with'
   const { results, shortSites } = simulated(fragmented(2), 'first-fit')
   const [pooled, alone] = results.map(({ mostPages }) => mostPages!.pages) as [number, number]
   expect(pooled).toBeGreaterThan(0.9 * alone)
-  expect(poolLine(results, shortSites)).toBe(undefined)
+  expect(poolGain(results, shortSites)).toBe(null)
   const large = simulated(fragmented(), 'first-fit')
-  expect(poolLine(large.results, [])).toBe(undefined)
-  expect(poolLine(large.results.slice(0, 1), large.shortSites)).toBe(undefined)
-  expect(poolLine(large.results.slice(1), large.shortSites)).toBe(undefined)
-  expect(poolLine([], large.shortSites)).toBe(undefined)
+  expect(poolGain(large.results, [])).toBe(null)
+  expect(poolGain(large.results.slice(0, 1), large.shortSites)).toBe(null)
+  expect(poolGain(large.results.slice(1), large.shortSites)).toBe(null)
+  expect(poolGain([], large.shortSites)).toBe(null)
+})
+
+test('knows without simulating pools that they would save nothing', () => {
+  const { results, shortSites } = simulated(fragmented().replaceAll('"size":600', '"size":4080'), 'best-fit')
+  expect(canGain(results[1]!)).toBe(false)
+  expect(poolGain(results, shortSites)).toBe(null)
 })
 
 test('names at most three sites', () => {
   const { results, shortSites } = simulated(fragmented(), 'first-fit')
   const sites = Array.from({ length: 5 }, (_, n) => ({ ...shortSites[0]!, site: { stack: [`f${n} at f.c:1`] } }))
-  expect(poolLine(results, sites)).toMatch(/those of f0 at f\.c:1; f1 at f\.c:1; f2 at f\.c:1, save/)
+  expect(poolSentence(poolGain(results, sites)!)).toMatch(/those of f0 at f\.c:1; f1 at f\.c:1; f2 at f\.c:1, save/)
 })
