@@ -10,6 +10,7 @@ import { commandIndex, commandPage } from './docs/commands.mjs'
 import { carriedPage } from './docs/carried.mjs'
 import { fieldTable } from './docs/fields.mjs'
 import { OUTPUTS, outputSchema } from './docs/output-schemas.mjs'
+import { lifetimesSchema } from './docs/lifetimes-schema.mjs'
 import { modelSchema } from './docs/model-schema.mjs'
 import { wireSchema } from './docs/schema.mjs'
 import { manName } from '../dist/lib/cli/help/man.js'
@@ -32,6 +33,7 @@ function pages() {
     ['check.schema.json', checkSchema()],
     ...(withOutputs ? OUTPUTS.map((output) => [`${output.name}.schema.json`, outputSchema(output)]) : []),
     ['model.schema.json', modelSchema()],
+    ['lifetimes.schema.json', lifetimesSchema()],
     ['../package.json', packageJson(commands)],
   ])
 }

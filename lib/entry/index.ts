@@ -67,6 +67,15 @@ export type { GenerateOptions } from '../generate/generator.js'
 export type { ModelName } from '../generate/models/names.js'
 export { checkModel, type ModelKinds, type ModelRows, type TraceModel } from '../generate/trace-model.js'
 export { lifetimes, type LifetimeSink } from '../streams/lifetimes.js'
+export {
+  lifetimeModel,
+  type LifetimeModel,
+  type ModelSite,
+  type ModelSizes,
+  type ModelStacks,
+  type ModelTop,
+} from '../transforms/simulate/lifetimes/model.js'
+export { checkLifetimeModel } from '../transforms/simulate/lifetimes/read-model.js'
 export { merge, type MergeSourcesOptions } from '../streams/merge-sources.js'
 export type { MergedStream } from '../streams/merge.js'
 export { sort, type SortOptions } from '../streams/sort.js'

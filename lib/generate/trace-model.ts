@@ -1,6 +1,6 @@
-import { malformed } from '../event/error.js'
 import { APIS } from '../event/fields.js'
 import { showValue } from '../event/message-text.js'
+import { columns, formOf, whole, wrong } from '../event/model-checks.js'
 import { FINEST } from './codes.js'
 
 /* A model of a trace: how many allocations there are of which kind, when, and how long they live; no names. */
@@ -101,11 +101,8 @@ export const MODEL_NUMBERS = {
  * @throws TraceError (ERR_TRACE_MALFORMED) for anything that is not a model of this version
  */
 export function checkModel(value: unknown): TraceModel {
-  const model = properties('the model', value, ['gaps', 'kinds', 'rows', 'format', 'version', ...names(MODEL_NUMBERS)])
-  if (model['format'] !== MODEL_FORMAT)
-    throw wrong(`format must be "${MODEL_FORMAT}", not ${showValue(model['format'])}`)
-  if (model['version'] !== MODEL_VERSION)
-    throw wrong(`version must be ${MODEL_VERSION}, not ${showValue(model['version'])}`)
+  const form = { format: MODEL_FORMAT, version: MODEL_VERSION }
+  const model = formOf(value, form, ['gaps', 'kinds', 'rows', ...Object.keys(MODEL_NUMBERS)])
   for (const [name, [least, most]] of Object.entries(MODEL_NUMBERS)) whole(name, model[name], least, most)
   const kinds = columns<ModelKinds>('kinds', model['kinds'], KIND_COLUMNS, MOST_KINDS)
   const rows = columns<ModelRows>('rows', model['rows'], ROW_COLUMNS, 2 * MOST_ROWS)
@@ -128,45 +125,4 @@ export function checkModel(value: unknown): TraceModel {
     if (rows.ending[row] >= BY_THREAD + threads + 1) throw wrong(`rows: there are ${threads} threads`)
   }
   return model as object as TraceModel
-}
-
-/** Checks columns of whole numbers that have the same length. */
-function columns<Columns>(
-  of: string,
-  value: unknown,
-  limits: Readonly<Record<string, readonly [number, number]>>,
-  most: number,
-): Columns {
-  const table = properties(of, value, Object.keys(limits))
-  let length: number | undefined
-  for (const [name, [least, largest]] of Object.entries(limits)) {
-    const column: unknown = table[name]
-    if (!Array.isArray(column)) throw wrong(`${of}.${name} must be an array`)
-    length ??= column.length
-    if (column.length !== length || length > most)
-      throw wrong(`${of}: all columns must have the same length, at most ${most}`)
-    for (const item of column as unknown[]) whole(`${of}.${name}`, item, least, largest)
-  }
-  return table as Columns
-}
-
-function properties(of: string, value: unknown, known: readonly string[]): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong(`${of} must be an object`)
-  for (const name of known) if (!Object.hasOwn(value, name)) throw wrong(`${of} must have the property ${name}`)
-  for (const name of Object.keys(value))
-    if (!known.includes(name)) throw wrong(`${of}: unknown property ${showValue(name)}`)
-  return value as Record<string, unknown>
-}
-
-function whole(name: string, value: unknown, least: number, most: number): void {
-  if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) return
-  throw wrong(`${name} must be a whole number from ${least} to ${most}, not ${showValue(value)}`)
-}
-
-function names(of: object): string[] {
-  return Object.keys(of)
-}
-
-function wrong(reason: string): Error {
-  return malformed(reason, { format: 'model' })
 }

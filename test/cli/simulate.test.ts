@@ -202,6 +202,46 @@ describe('hf-simulate', () => {
       expect((await run(line)).stdout.toString()).toMatch(/^150 events, no faults\n$/)
     })
 
+    test('a model stands for the training trace', async () => {
+      const folder = scratch()
+      const path = join(folder, 'f.ndjson')
+      writeFileSync(path, fragmented())
+      const at = (line: string) => shell(`cd ${folder} && ${line}`)
+      expect(await at('hf-simulate --predict f.ndjson --frames 3 --write-model m.json')).toMatchObject({ code: 0 })
+      const byTrace = await at('hf-simulate --policy bump --json --predict f.ndjson --frames 3 f.ndjson')
+      const byModel = await at('hf-simulate --policy bump --json --predict m.json < f.ndjson')
+      expect(byModel).toMatchObject({ code: 0, stderr: '', stdout: byTrace.stdout })
+      expect(byTrace.stdout.toString()).toContain('"pools":{')
+      expect((await at('hf-simulate --policy bump --predict m.json f.ndjson -o x.mtrc && hf-verify x.mtrc')).code).toBe(
+        0,
+      )
+      // Written again, it is the same; on standard output, too.
+      const again = await at('hf-simulate --predict m.json --write-model - | cmp - m.json')
+      expect([again.code, again.stderr]).toEqual([0, ''])
+      writeFileSync(join(folder, 'other.json'), '{"format":"heapflow-model","version":1}\n')
+      writeFileSync(join(folder, 'cut.json'), readFileSync(join(folder, 'm.json')).subarray(0, 500))
+      const cases: [string, number, RegExp][] = [
+        ['--policy bump --predict m.json --threshold 1K f.ndjson', 2, /--threshold: the model of --predict has one/],
+        ['--policy bump --predict m.json --frames 2 f.ndjson', 2, /--frames: the model of --predict has one/],
+        ['--policy bump --predict other.json f.ndjson', 1, /other\.json: model: malformed.* property threshold/],
+        ['--policy bump --predict cut.json f.ndjson', 1, /cut\.json: model: malformed.* not JSON/],
+        ['--write-model x.json', 2, /--write-model needs --predict TRAIN/],
+        ['--predict f.ndjson --write-model x.json f.ndjson', 2, /needs no trace besides that of --predict/],
+        ['--predict f.ndjson --write-model x.json --json', 2, /--json and --write-model cannot be combined/],
+        [
+          '--policy best-fit --predict f.ndjson --write-model x.json',
+          2,
+          /--predict is an option of bump, not best-fit/,
+        ],
+        ['--predict f.ndjson --write-model f.ndjson', 2, /f\.ndjson/],
+      ]
+      for (const [flags, code, reason] of cases) {
+        const result = await at(`hf-simulate ${flags}`)
+        expect([flags, result.code, result.stderr]).toEqual([flags, code, expect.stringMatching(reason)])
+        expect(result.stderr.trim().split('\n').length).toBeLessThanOrEqual(2)
+      }
+    })
+
     test('names the sites for which a pool saves memory', async () => {
       const path = join(scratch(), 'f.ndjson')
       writeFileSync(path, fragmented())

@@ -1,5 +1,3 @@
-import { readFileSync, statSync } from 'node:fs'
-import { limit, malformed, nameInput } from '../../event/error.js'
 import type { EventBatch } from '../../event/batch.js'
 import type { GenerateOptions } from '../../generate/generator.js'
 import type { ModelName } from '../../generate/models/names.js'
@@ -9,6 +7,7 @@ import { generate } from '../../streams/generate.js'
 import { encoderStream } from '../../streams/stage.js'
 import { integer, UsageError, wholeNumber, type Arguments } from '../command.js'
 import { traceInput, type StreamInput } from '../input.js'
+import { readModel } from '../json-model.js'
 import { outputFormat } from '../output-format.js'
 import { refuseSameFile, writeText } from '../output.js'
 import { runJob, runTrace } from '../pipeline.js'
@@ -80,28 +79,8 @@ async function source(args: Arguments): Promise<Pick<GenerateOptions, 'model' | 
   const like = args.value('like')
   const file = args.value('from-model')
   if (like !== undefined) return { like: await modelOf(like) }
-  if (file !== undefined) return { like: readModel(file) }
+  if (file !== undefined) return { like: readModel(file, MOST_MODEL_BYTES, checkModel) }
   return { model: args.value('model') as ModelName }
-}
-
-/** Reads a model. @throws TraceError for what is none */
-function readModel(file: string): TraceModel {
-  try {
-    const at = { format: 'model' }
-    if (file !== '-' && statSync(file).size > MOST_MODEL_BYTES)
-      throw limit(`a model has at most ${MOST_MODEL_BYTES} bytes`, at)
-    const text = readFileSync(file === '-' ? 0 : file, 'utf8')
-    let value: unknown
-    try {
-      value = JSON.parse(text)
-    } catch (error) {
-      throw malformed(`not JSON: ${(error as Error).message}`, at)
-    }
-    return checkModel(value)
-  } catch (error) {
-    nameInput(error, file)
-    throw error
-  }
 }
 
 /** The model of a trace. */

@@ -1,12 +1,13 @@
 import { basename } from 'node:path'
 import { CLASS_RULES, POLICIES, type PolicyName, type SimulateOptions } from '../../transforms/simulate/policies.js'
 import { Simulator } from '../../transforms/simulate/simulator.js'
+import { lifetimeModel } from '../../transforms/simulate/lifetimes/model.js'
 import type { LifetimePredictor } from '../../transforms/simulate/lifetimes/predictor.js'
 import { byteCount } from '../byte-count.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { PAGE } from '../defaults.js'
 import { inputOperand, traceInput } from '../input.js'
-import { canReadAgain, trainOn } from '../lifetime-training.js'
+import { canReadAgain, isModel, readLifetimes, trainOn } from '../lifetime-training.js'
 import { version } from '../main.js'
 import { outputFormat } from '../output-format.js'
 import { outputOf, refuseSameFile, writePieces, writeText, type Output } from '../output.js'
@@ -24,6 +25,10 @@ const TRACE = ['output', 'to', 'arrow'] as const
 const OF_TRACE = ['gzip', 'zstd', 'strict'] as const
 /** The flags that a page has no use for. */
 const NOT_OF_PAGE = ['json', 'strict'] as const
+/** The flags that have no effect on what is learned. */
+const NOT_OF_MODEL = ['compare', 'general', 'arenas', 'arena-size', 'json', ...TRACE, ...OF_TRACE] as const
+/** The flags that a model has values for. */
+const OF_TRAINING = ['threshold', 'frames'] as const
 /** The names of files that are pages. */
 const PAGE_NAME = /[^/]\.html?(\.(gz|zst))?$/i
 
@@ -32,6 +37,8 @@ export async function runSimulate(args: Arguments): Promise<void> {
   const compared = args.all('compare') as readonly (PolicyName | 'all')[]
   const policy = args.value('policy') as PolicyName | undefined
   const target = TRACE.find((flag) => args.has(flag))
+  const modelFile = args.value('write-model')
+  if (modelFile !== undefined) return writeModel(args, modelFile)
   if (policy === undefined && compared.length === 0) throw new UsageError('--policy or --compare is needed')
   if (policy !== undefined && compared.length > 0) throw new UsageError('--policy and --compare cannot be combined')
   const isPage = wantsPage(args)
@@ -62,6 +69,20 @@ export async function runSimulate(args: Arguments): Promise<void> {
   const text = report.text()
   if (text !== '') await writeText('-', text)
   if (failure !== undefined) throw failure.error
+}
+
+/** Writes what is learned of a trace. */
+async function writeModel(args: Arguments, target: string): Promise<void> {
+  const training = args.value('predict')
+  if (training === undefined) throw new UsageError('--write-model needs --predict TRAIN')
+  const [operand] = args.operands
+  if (operand !== undefined)
+    throw new UsageError(`--write-model simulates nothing, so it needs no trace besides that of --predict: ${operand}`)
+  const unused = NOT_OF_MODEL.find((flag) => args.has(flag))
+  if (unused !== undefined) throw new UsageError(`--${unused} and --write-model cannot be combined: see --help`)
+  refuseSameFile(training, target)
+  const predictor = await predictorOf(args, '', false)
+  if (predictor !== undefined) await writeText(target, `${JSON.stringify(lifetimeModel(predictor))}\n`)
 }
 
 /** Whether the output is a page: `--to html`, or the name says it. */
@@ -125,7 +146,7 @@ function generalAlone({ settings }: Simulator, args: Arguments): Simulator {
 }
 
 /**
- * What `--predict` learns, or `--compare all` of a file whose blocks have sites.
+ * What `--predict` learns or reads, or `--compare all` of a file whose blocks have sites.
  * @param input the trace that is simulated @param isTried whether that is learned from in any case
  * @throws UsageError
  */
@@ -136,6 +157,11 @@ async function predictorOf(args: Arguments, input: string, isTried: boolean): Pr
   const policy = args.value('policy')
   if (training !== undefined && policy !== undefined && policy !== 'bump')
     throw new UsageError(`--predict is an option of bump, not ${policy}`)
+  if (training !== undefined && isModel(training)) {
+    const given = OF_TRAINING.find((flag) => args.has(flag))
+    if (given !== undefined) throw new UsageError(`--${given}: the model of --predict has one already`)
+    return readLifetimes(training)
+  }
   if (training === '-' && input === '-')
     throw new UsageError('--predict and the trace cannot both be standard input: name a file, which is read twice')
   const isSame = training === undefined || training === input

@@ -31,7 +31,8 @@ export const simulate: Command = {
     'A block whose address is allocated again is freed before.\n' +
     '--predict reads a trace first, which may be another run of the program or the same file, and finds the sites ' +
     'and sizes all of whose blocks are short-lived. It needs a file to read twice: a trace from a pipe is simulated with ' +
-    'what was learned of another one. --compare all does the same with the trace itself, if that is a file whose ' +
+    'what was learned of another one. --write-model keeps what was learned, for --predict, without the trace; it has ' +
+    'the names of functions and files. --compare all does the same with the trace itself, if that is a file whose ' +
     'blocks have sites.\n' +
     'The input may be in any format whose events say which block they are about. If it is truncated, the figures of ' +
     'the part that was read are printed before the error.',
@@ -97,7 +98,15 @@ export const simulate: Command = {
     {
       name: 'predict',
       value: 'TRAIN',
-      help: 'Of bump: blocks that are short-lived in this trace, by site and size, are in arenas, others in a heap',
+      help:
+        'Of bump: blocks that are short-lived in this trace, or by this model, are in arenas, by site and size; others ' +
+        'in a heap',
+      group: ARENAS_GROUP,
+    },
+    {
+      name: 'write-model',
+      value: 'FILE',
+      help: 'With --predict: write what was learned as JSON, a model for --predict, and simulate nothing; - is standard output',
       group: ARENAS_GROUP,
     },
     {
@@ -155,6 +164,10 @@ export const simulate: Command = {
     {
       command: 'hf-simulate --policy bump --predict train.hfrec app.hfrec',
       means: 'arenas for what was short-lived in another run, and first fit for the rest',
+    },
+    {
+      command: 'hf-simulate --predict train.hfrec --write-model app.json',
+      means: 'a model of the lifetimes, for --predict app.json',
     },
   ],
   run: async (args) => (await import('./simulate.run.js')).runSimulate(args),

@@ -18,10 +18,10 @@ const { began: BEGAN, ended: ENDED, reused: REUSED } = BlockEffect
 const { 'process-end': PROCESS_END } = Kind
 const HAS_SIZE = FieldBit.size
 /** Limits of the options. */
-const MOST_THRESHOLD = 2 ** 45
-const MOST_FRAMES = 1024
+export const MOST_THRESHOLD = 2 ** 45
+export const MOST_SITE_FRAMES = 1024
 /** The sites that are listed. */
-const MOST_SITES = 16
+export const MOST_SHORT_SITES = 16
 
 /**
  * Finds the sites and sizes all of whose blocks are short-lived: D. Barrett and B. Zorn, "Using Lifetime Predictors to
@@ -53,7 +53,7 @@ export class LifetimeTrainer {
   constructor(options: LifetimeOptions = {}) {
     checkOptions(options, { threshold: 'number', frames: 'number' }, 'lifetimes()')
     this.threshold = whole('threshold', options.threshold ?? LIFETIME_THRESHOLD, 0, MOST_THRESHOLD)
-    this.frames = options.frames === undefined ? null : whole('frames', options.frames, 1, MOST_FRAMES)
+    this.frames = options.frames === undefined ? null : whole('frames', options.frames, 1, MOST_SITE_FRAMES)
     this.kinds = new AllocationKinds(this.frames)
   }
 
@@ -93,7 +93,7 @@ export class LifetimeTrainer {
     }
     return [...sites.values()]
       .toSorted((a, b) => b.bytes - a.bytes || a.kind - b.kind)
-      .slice(0, MOST_SITES)
+      .slice(0, MOST_SHORT_SITES)
       .map(({ kind, blocks, bytes }) => ({ site: kinds.siteSize(kind).site, blocks, bytes }))
   }
 
