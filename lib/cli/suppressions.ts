@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { KNOWN_SUPPRESSIONS, parseSuppressions, type Suppression } from '../names/suppressions.js'
 import type { Profile } from '../transforms/profile/profile.js'
 import { suppressLeaks } from '../transforms/profile/suppress.js'
+import type { ReportSuppression } from '../transforms/report/result.js'
 import type { Statistics, Suppressed } from '../transforms/statistics/result.js'
 import { suppress } from '../transforms/statistics/suppress.js'
 import { UsageError, type Arguments } from './command.js'
@@ -18,6 +19,21 @@ const MAX_FILE = 16 << 20
 /** The rules of `--suppress` and `--suppress-known`. @throws UsageError */
 export function suppressions(args: Arguments): Suppression[] {
   return [...args.all('suppress').flatMap(rulesOf), ...(args.has('suppress-known') ? KNOWN_SUPPRESSIONS : [])]
+}
+
+/** The most characters of rules that a page has in it. */
+const MAX_IN_PAGE = 1 << 20
+
+/**
+ * Rules, as the page of a report has them beside the trace; undefined if they are too long for it.
+ * @param args those of the command. No command gives the figures of a part by rules that are in the trace
+ */
+export function suppressionOf(args: Arguments, rules: readonly Suppression[]): ReportSuppression | undefined {
+  const text = rules.map((rule) => rule.text).join('\n')
+  if (text.length > MAX_IN_PAGE) return undefined
+  if (args.has('suppress-embedded')) return { rules: text }
+  const files = args.all('suppress').flatMap((path) => ['--suppress', path])
+  return { rules: text, flags: [...files, ...(args.has('suppress-known') ? ['--suppress-known'] : [])] }
 }
 
 /** The flags that leave leaks out. */

@@ -9,6 +9,8 @@ export type FramePattern = (frame: SuppressibleFrame) => boolean
 export interface Suppression {
   /** The line of the rule, or the name that it has. */
   readonly name: string
+  /** The rule as files of rules have it. */
+  readonly text: string
   /** Patterns each of which some frame of a stack fits for which the rule holds. */
   readonly needs: readonly FramePattern[]
   /** Whether it holds for every stack with frames that fit `needs`. */
@@ -96,6 +98,7 @@ function leak(pattern: string): Suppression {
   const fitsAny: FramePattern = ({ function: name, file, module }) => fits(name) || fits(module) || fits(file)
   return {
     name: `leak:${pattern}`,
+    text: `leak:${pattern}`,
     needs: [fitsAny],
     isAnyFrame: true,
     matches: (frames) => frames.some(fitsAny),
@@ -127,6 +130,7 @@ function valgrind(lines: readonly string[], before: number): Suppression | undef
   const needed = isAllocator && patterns.length > 1 ? patterns.slice(1) : patterns
   return {
     name,
+    text: ['{', ...lines, '}'].join('\n'),
     needs: needed.flatMap((pattern) => (pattern === 'any' ? [] : [(frame) => fitsFrame(frame, pattern)])),
     isAnyFrame: false,
     matches: (frames) =>

@@ -5,8 +5,12 @@ import type { Criterion } from '../worker/messages.js'
  * The commands that give the same figures, for a shell; empty if there is no file with just this trace.
  * @param whole the report of the whole trace
  */
-export function commandOf(criteria: readonly Criterion[], whole: Pick<ReportData, 'name' | 'isFile'>): string {
-  const { name, isFile } = whole
+export function commandOf(
+  criteria: readonly Criterion[],
+  whole: Pick<ReportData, 'name' | 'isFile' | 'suppression'>,
+): string {
+  const { name, isFile, suppression } = whole
+  if (suppression !== undefined && suppression.flags === undefined) return ''
   // No command keeps the live set at the begin of a part.
   if (!isFile || criteria.some(([flag]) => flag === 'part')) return ''
   const path = quoted(name.startsWith('-') ? `./${name}` : name)
@@ -16,7 +20,7 @@ export function commandOf(criteria: readonly Criterion[], whole: Pick<ReportData
   const depth = criteria.find(([flag]) => flag === 'depth')?.[1]
   const cut = depth === undefined ? [] : [`hf-map -e 'event.stack &&= event.stack.slice(0, ${depth}); return true'`]
   const [first, ...rest] = flags.length === 0 ? cut : [['hf-filter', ...flags].join(' '), ...cut]
-  return [`${first} ${path}`, ...rest, 'hf-stats'].join(' | ')
+  return [`${first} ${path}`, ...rest, ['hf-stats', ...(suppression?.flags ?? []).map(quoted)].join(' ')].join(' | ')
 }
 
 /** A value that begins like a flag must not be an argument of its own. */

@@ -38,7 +38,13 @@ export function explore(
           const { name, generator } = source
           if (live !== undefined) return live
           const code = source.code()
-          return (live = liveAnswers(code, { file: source.file(), name, generator, criteria }))
+          return (live = liveAnswers(code, {
+            file: source.file(),
+            name,
+            generator,
+            criteria,
+            rules: whole.suppression?.rules,
+          }))
         },
       },
       ...(another !== undefined && {

@@ -96,7 +96,7 @@ export function filterPanel(
       if (mine !== asked) return
       stopJob = startJob(
         code,
-        { file, name, generator, criteria, old },
+        { file, name, generator, criteria, old, rules: whole.suppression?.rules },
         {
           progress: ({ bytes: read }) => (bar.value = read / Math.max(1, file.size)),
           failed: fail,

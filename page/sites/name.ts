@@ -1,8 +1,10 @@
 import { el } from '../parts/dom.js'
 import type { NamedStack } from './rows.js'
 
+const SUPPRESSED = 'what it leaks is known: rules leave it out of the leaks'
+
 /** A site in a cell: the innermost frame of the program's own, its place, and the callers in one line. */
-export function siteName({ stack, name, place, callers }: NamedStack): HTMLElement {
+export function siteName({ stack, name, place, callers, isSuppressed }: NamedStack): HTMLElement {
   return el(
     'div',
     { class: 'site', title: stack.slice(0, 40).join('\n') || name },
@@ -11,6 +13,7 @@ export function siteName({ stack, name, place, callers }: NamedStack): HTMLEleme
       {},
       el('bdi', { class: 'name' }, name),
       ...(place === undefined ? [] : [' ', el('bdi', { class: 'place' }, place)]),
+      ...(isSuppressed === true ? [' ', el('span', { class: 'mark', title: SUPPRESSED }, 'suppressed')] : []),
     ),
     callers.length === 0
       ? undefined

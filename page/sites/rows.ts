@@ -27,6 +27,8 @@ export interface NamedStack {
   readonly callers: readonly string[]
   /** All frames as text, the innermost first. */
   readonly stack: readonly string[]
+  /** Whether rules leave the leaks of the site out. */
+  readonly isSuppressed?: boolean
 }
 
 /** A site, as tables show it. */
@@ -47,7 +49,8 @@ export function siteRows(model: Model): SiteRow[] {
     const { sites } = model.data
     rows = namedStacks(model, sites.stack, '(all other sites)').map((named, site) => {
       const text = named.stack.length === 0 ? named.name : named.stack.join('\n')
-      return { ...named, site, node: sites.node[site], text }
+      const isSuppressed = (sites.suppressedBlocks?.[site] ?? 0) > 0 && named.stack.length > 0
+      return { ...named, isSuppressed, site, node: sites.node[site], text }
     })
     known.set(model, rows)
   }

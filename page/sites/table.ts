@@ -11,6 +11,7 @@ import { spark } from './spark.js'
 const BLOCKS: Readonly<Partial<Record<SiteFigure, readonly [string, string]>>> = {
   allocatedBlocks: ['Allocations', 'how many blocks were allocated'],
   peakBlocks: ['Blocks at peak', 'blocks that were live at the peak of live bytes'],
+  suppressedBlocks: ['Suppressed blocks', 'blocks that were live at the end, too, but that rules leave out'],
   endBlocks: ['Blocks at end', 'blocks that were live at the end'],
   temporaryBlocks: ['Temporary', 'blocks that the next call freed'],
   foreignFrees: ['Freed elsewhere', 'blocks that another thread freed'],
@@ -23,6 +24,7 @@ const BYTES: Readonly<Partial<Record<SiteFigure, readonly [string, string]>>> = 
   allocatedBytes: ['Allocated', 'bytes that were allocated'],
   peakBytes: ['At peak', 'bytes that were live at the peak of live bytes'],
   endBytes: ['At end', 'bytes that were live at the end'],
+  suppressedBytes: ['Suppressed', 'bytes that were live at the end, too, but that rules leave out'],
   ownPeakBytes: ['Own peak', 'the most bytes of the site that were live at a time'],
   temporaryBytes: ['Temporary bytes', 'bytes of blocks that the next call freed'],
   wastedBytes: ['Wasted', 'bytes that blocks took beyond those asked for'],

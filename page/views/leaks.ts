@@ -5,7 +5,7 @@ import { xAxis } from '../parts/axis.js'
 import { bytes, counted, exactBytes, grouped, share, toNumber } from '../parts/format.js'
 import { labeller } from '../parts/ticks.js'
 import type { SiteRow } from '../sites/rows.js'
-import type { Column } from '../parts/table.js'
+import { table, type Column } from '../parts/table.js'
 import { siteTable } from '../sites/table.js'
 import { spark } from '../sites/spark.js'
 
@@ -24,7 +24,7 @@ export const leaks: View = {
       const text = isClean
         ? 'Nothing is live at the end: every block was freed.'
         : `Nothing else is live at the end: ${bytes(suppressed.bytes)} in ${counted(suppressed.blocks, 'block')} are suppressed.`
-      return { element: el('section', {}, none(text)) }
+      return { element: el('section', {}, none(text), suppressedBlock(app)) }
     }
     const lead = `${bytes(leaked.bytes)} in ${counted(leaked.blocks, 'block')} are live at the end: ${share(leaked.bytes, allocated.bytes)} of what was allocated. This is memory that the program lost, or that it kept on purpose until it ended.`
     const { element, input } = siteTable(app, {
@@ -56,10 +56,46 @@ export const leaks: View = {
         ),
         app.model.isKnown('generations') ? generationBars(app) : undefined,
         block('Sites', 'Where the blocks that are live at the end were allocated.', element),
+        suppressedBlock(app),
       ),
       search: input,
     }
   },
+}
+
+/** The rules that leave leaks out, with what each does, and the sites of these leaks. */
+function suppressedBlock(app: App): HTMLElement | undefined {
+  const { summary, sites } = app.model.data
+  const { suppressed } = summary
+  if (suppressed === undefined || suppressed.blocks === 0) return undefined
+  const rules = table<(typeof suppressed.rules)[number]>(
+    [
+      { title: 'Rule', isText: true, key: ({ name }) => name, cell: ({ name }) => el('bdi', {}, name) },
+      {
+        title: 'Suppressed',
+        key: (rule) => toNumber(rule.bytes),
+        cell: (rule) => bytes(rule.bytes),
+        exact: (rule) => exactBytes(rule.bytes),
+      },
+      { title: 'Blocks', key: ({ blocks }) => blocks, cell: ({ blocks }) => grouped(blocks) },
+    ],
+    { label: 'rules that suppress leaks', sortBy: 'Suppressed', empty: '', step: 20 },
+  )
+  rules.set(suppressed.rules)
+  const { element } = siteTable(app, {
+    label: 'sites whose leaks are suppressed',
+    columns: ['suppressedBytes', 'suppressedBlocks', 'allocatedBytes', 'peakBytes'],
+    by: 'suppressedBytes',
+    only: (site) => (sites.suppressedBlocks?.[site] ?? 0) > 0,
+    empty: 'No site matches.',
+    step: 20,
+  })
+  return block(
+    'Suppressed',
+    'Known leaks, which the figures above leave out, by the first rule that each fits, and by site.',
+    rules.element,
+    element,
+  )
 }
 
 function generationBars(app: App): HTMLElement {

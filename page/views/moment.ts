@@ -26,7 +26,10 @@ export function momentPanel(app: App, sites: LiveSites, when: string): HTMLEleme
   const model = new Model({ ...app.model.data, frames: sites.frames })
   const largest = largestSites(sites)
   const stacks = largest.map((n) => sites.stack[n] ?? [])
-  const rows = namedStacks(model, stacks, '[unknown]').map((named, i): Row => ({ ...named, n: largest[i] ?? 0 }))
+  const rows = namedStacks(model, stacks, '[unknown]').map((named, i): Row => {
+    const n = largest[i] ?? 0
+    return { ...named, isSuppressed: sites.suppressed?.[n] ?? false, n }
+  })
   const list = table<Row>(isChange ? changeColumns(sites) : liveColumns(sites), {
     label: isChange ? 'sites that changed' : 'sites that are live',
     sortBy: isChange ? 'Change' : 'Live',
@@ -38,7 +41,7 @@ export function momentPanel(app: App, sites: LiveSites, when: string): HTMLEleme
     'div',
     { class: 'block moment', attributes: { tabindex: '-1' } },
     el('h3', {}, isChange ? `Between ${when}` : `Live at ${when}`),
-    el('p', { class: 'explain', attributes: { 'aria-live': 'polite' } }, summary(sites)),
+    el('p', { class: 'explain', attributes: { 'aria-live': 'polite' } }, `${summary(sites)}${ofSuppressed(sites)}`),
     rows.length === 0 ? undefined : picture(model, sites),
     rows.length === sites.node.length
       ? undefined
@@ -72,6 +75,16 @@ function summary(sites: LiveSites): string {
     `Ended: ${bytes(sum(sites.endedBytes))} in ${counted(sum(sites.endedBlocks), 'block')}. ` +
     `Change: ${signedText(change, bytes)}, from ${bytes(sum(sites.beforeBytes))} to ${live}. ` +
     'A block that is resized ends and is born.'
+  )
+}
+
+/** How much of the live set is at sites whose leaks rules leave out. */
+function ofSuppressed({ suppressed, liveBytes, liveBlocks }: LiveSites): string {
+  if (suppressed === undefined) return ''
+  const of = (values: readonly number[]) => sum(values.filter((_, n) => suppressed[n] === true))
+  return (
+    ` Of what is live, ${bytes(of(liveBytes))} (${exactBytes(of(liveBytes))}) in ` +
+    `${counted(of(liveBlocks), 'block')} are at sites whose leaks are suppressed; they are marked.`
   )
 }
 

@@ -16,6 +16,7 @@ export const sites: View = {
         'peakBytes',
         'endBytes',
         'endBlocks',
+        'suppressedBytes',
         'ownPeakBytes',
         'temporaryBlocks',
         'foreignFrees',

@@ -3,7 +3,7 @@ import type { App, Mounted, View } from '../app.js'
 import { axisSwitch, atText, peakPosition, xAxis } from '../parts/axis.js'
 import { ChartGroup, type Mark } from '../parts/chart.js'
 import { button, el } from '../parts/dom.js'
-import { bytes, exactBytes, grouped, short, toNumber } from '../parts/format.js'
+import { bytes, counted, exactBytes, grouped, short, toNumber } from '../parts/format.js'
 import { moved, ZOOM_KEYS, type Part } from '../parts/zoom-keys.js'
 import type { Criterion } from '../worker/messages.js'
 import { momentPanel } from './moment.js'
@@ -137,6 +137,7 @@ export const timeline: View = {
         'section',
         {},
         el('p', { class: 'lead' }, `${peak} ${how}`),
+        suppressedNote(app),
         el(
           'div',
           { class: 'bar' },
@@ -155,6 +156,15 @@ export const timeline: View = {
       },
     }
   },
+}
+
+/** What the charts have that the leaks do not. */
+function suppressedNote({ model, filter }: App): HTMLElement | undefined {
+  const { suppressed } = model.data.summary
+  if (suppressed === undefined) return undefined
+  const [size, blocks] = [bytes(suppressed.bytes), counted(suppressed.blocks, 'block')]
+  const marked = filter === undefined ? '' : ' A live set has them too, with their sites marked.'
+  return el('p', { class: 'note' }, `The charts include the leaks that are suppressed: ${size} in ${blocks}.${marked}`)
 }
 
 function makeCharts(app: App, group: ChartGroup, x: readonly number[], marks: readonly Mark[]): HTMLElement[] {

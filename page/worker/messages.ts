@@ -17,6 +17,8 @@ export interface Request {
   readonly generator: string
   /** The trace that it is compared with. */
   readonly old?: { readonly file: Blob; readonly name: string } | undefined
+  /** The rules that leave leaks out, as files have them. */
+  readonly rules?: string | undefined
   /** What of the trace the report is on; all of it if there are none. The same is taken of the other trace. */
   readonly criteria: readonly Criterion[]
 }

@@ -1,8 +1,10 @@
 import { TraceError } from '../../lib/event/error.js'
 import type { EventBatch } from '../../lib/event/batch.js'
+import { parseSuppressions } from '../../lib/names/suppressions.js'
 import { ProfileCollector } from '../../lib/transforms/profile/collector.js'
 import { compareProfiles } from '../../lib/transforms/profile/difference.js'
 import type { Profile } from '../../lib/transforms/profile/profile.js'
+import { suppressLeaks } from '../../lib/transforms/profile/suppress.js'
 import { ReportCollector } from '../../lib/transforms/report/collector.js'
 import { LiveLog } from '../../lib/transforms/report/live-log.js'
 import type { Answer, Question, Request, Taken } from './messages.js'
@@ -52,7 +54,7 @@ export function serve(read: Read): void {
 }
 
 /** The profile of another trace. @throws TraceError if it is not whole */
-async function profileOf({ file, criteria }: Request, read: Read): Promise<Profile> {
+async function profileOf({ file, criteria, rules }: Request, read: Read): Promise<Profile> {
   const collector = new ProfileCollector()
   const listener: Listener = { onFormat: () => {}, onWarning: () => {}, onProgress: () => {} }
   const part = partOf(
@@ -61,12 +63,14 @@ async function profileOf({ file, criteria }: Request, read: Read): Promise<Profi
     () => {},
   )
   for await (const batch of part.batches()) collector.add(batch)
-  return collector.finish()
+  const profile = collector.finish()
+  return rules === undefined ? profile : suppressLeaks(profile, parseSuppressions(rules)).profile
 }
 
 /** The log of the live set of a trace, or of a part of it, up to where it can be read. */
 export async function takeLog(request: Request, read: Read, answer: (message: Answer) => void): Promise<LiveLog> {
-  const log = new LiveLog()
+  const { rules } = request
+  const log = new LiveLog(rules === undefined ? undefined : parseSuppressions(rules))
   let [bytes, format, next] = [0, '', 0]
   const listener: Listener = {
     onFormat: ({ title }) => (format = title),
@@ -97,7 +101,7 @@ export async function takeLog(request: Request, read: Read, answer: (message: An
  * @throws Error if nothing could be read, or if there cannot be such criteria
  */
 export async function takeReport(request: Request, read: Read, answer: (message: Answer) => void): Promise<Taken> {
-  const { file, name, generator, criteria, old } = request
+  const { file, name, generator, criteria, old, rules } = request
   const before = old === undefined ? undefined : await profileOf({ ...request, ...old }, read)
   const collector = new ReportCollector()
   const warnings = new Set<string>()
@@ -136,7 +140,7 @@ export async function takeReport(request: Request, read: Read, answer: (message:
   if (!found) throw new Error('the trace has no events')
   const notes = [...warnings].slice(0, MAX_WARNINGS)
   if (warnings.size > MAX_WARNINGS) notes.push(`There are ${warnings.size - MAX_WARNINGS} more warnings.`)
-  const report = collector.finish(isComplete)
+  const report = collector.finish(isComplete, rules === undefined ? undefined : parseSuppressions(rules))
   const compared = before && {
     name: old?.name ?? '',
     difference: compareProfiles(before, report.profile),

@@ -2,7 +2,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { KNOWN_SUPPRESSIONS, parseSuppressions } from '../../lib/names/suppressions.js'
 import { scratch, shell } from '../support/commands.js'
+import { reportData } from '../support/report-data.js'
 
 const TRACE = ['pool', 'tzset_internal', 'lost']
   .map((name, i) => `{"kind":"alloc","address":"0x${i + 1}0","size":${10 ** i},"stack":["malloc","${name}","main"]}\n`)
@@ -75,7 +77,7 @@ describe('known leaks', () => {
     expect(await stats('--suppress-embedded')).toContain('suppressed leaks       0 blocks, 0 bytes')
   })
 
-  test('are not in a page, which says so and has no trace', async () => {
+  test('are not in a page, which says so, and has the rules beside the trace', async () => {
     const { trace, flags, page } = files()
     for (const command of [
       `hf-report -o ${page} ${flags} ${trace}`,
@@ -87,6 +89,30 @@ describe('known leaks', () => {
       expect(html).toContain('Leaks of 2 blocks with 11 bytes are suppressed, by 2 rules')
     }
     await shell(`hf-report -o ${page} ${flags} ${trace}`)
-    expect(readFileSync(page, 'utf8')).toContain('The trace itself, because its leaks are suppressed')
+    const html = readFileSync(page, 'utf8')
+    const { suppression, sites, omitted } = reportData(html)
+    expect(html).toContain('id="report-trace"')
+    expect(omitted).toEqual([])
+    expect(parseSuppressions(suppression!.rules).map(({ name }) => name)).toEqual([
+      'leak:^pool$',
+      ...KNOWN_SUPPRESSIONS.map(({ name }) => name),
+    ])
+    expect(suppression!.flags).toEqual(flags.split(' '))
+    expect([sites.endBytes, sites.suppressedBytes]).toEqual([
+      [100, 0, 0],
+      [0, 10, 1],
+    ])
+    await shell(`hf-report -o ${page} --suppress-embedded ${trace}`)
+    expect(reportData(readFileSync(page, 'utf8')).suppression).toEqual({ rules: '' })
+    await shell(`hf-report -o ${page} --embed 0 ${flags} ${trace}`)
+    expect(reportData(readFileSync(page, 'utf8')).suppression).toBeUndefined()
+    const many = join(scratch(), 'many')
+    writeFileSync(many, Array.from({ length: 9000 }, (_, n) => `leak:${'x'.repeat(120)}${n}\n`).join(''))
+    await shell(`hf-report -o ${page} --suppress ${many} ${trace}`)
+    const large = readFileSync(page, 'utf8')
+    expect(large).not.toContain('id="report-trace"')
+    expect(reportData(large).omitted).toEqual([
+      'The trace itself, because the rules that suppress leaks are too many for the page.',
+    ])
   })
 })

@@ -8,6 +8,7 @@ import type { Profile } from '../../transforms/profile/profile.js'
 import { ReportCollector } from '../../transforms/report/collector.js'
 import type { Report } from '../../transforms/report/report.js'
 import type { Suppression } from '../../names/suppressions.js'
+import type { ReportSuppression } from '../../transforms/report/result.js'
 import { byteCount } from '../byte-count.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { LARGEST_EMBEDDED, MAX_EMBEDDED } from '../defaults.js'
@@ -17,7 +18,7 @@ import { namedInput } from '../named-input.js'
 import { runTrace, type TraceRun } from '../pipeline.js'
 import { say } from '../say.js'
 import { showPage, type ShowOptions } from '../show-page.js'
-import { givenSuppressions, sayingSuppressed, saySuppressed, withRules } from '../suppressions.js'
+import { givenSuppressions, sayingSuppressed, saySuppressed, suppressionOf, withRules } from '../suppressions.js'
 import { profileOf } from './profile-of.js'
 import { ProfileReport } from './profile-report.js'
 
@@ -33,11 +34,10 @@ export interface ReportJob {
   readonly trace: number | undefined
   /** The page has the trace in it if that has at most so many bytes in the compact format; 0 leaves it out. */
   readonly embed: number
-  /**
-   * How a file is read, and the leaks that are left out, which are complete when it was read; undefined if none may be.
-   * The page has no trace in it then.
-   */
+  /** How a file is read, and the rules that leave leaks out, which are complete when it was read; undefined if none do. */
   readonly read: (path: string) => { input: TraceInput; rules: readonly Suppression[] | undefined }
+  /** Rules, as a page that has the trace has them too; undefined if it cannot. */
+  readonly suppressionOf?: (rules: readonly Suppression[]) => ReportSuppression | undefined
   /** The page begins with the comparison. */
   readonly isDifference?: boolean
 }
@@ -54,7 +54,16 @@ export function reportJob(command: string, args: Arguments): ReportJob {
   const embed = embedSize(args.value('embed'))
   const rules = givenSuppressions(args)
   const read = (path: string) => withRules(args, namedInput(path, args), rules)
-  return { command, input, old, match: (args.value('match') ?? 'names') as ProfileMatch, trace, embed, read }
+  return {
+    command,
+    input,
+    old,
+    match: (args.value('match') ?? 'names') as ProfileMatch,
+    trace,
+    embed,
+    read,
+    suppressionOf: (all) => suppressionOf(args, all),
+  }
 }
 
 function embedSize(text: string | undefined): number {
@@ -64,8 +73,8 @@ function embedSize(text: string | undefined): number {
   throw new UsageError(`--embed needs a size of at most ${LARGEST_EMBEDDED / MIB}M, not ${JSON.stringify(text)}`)
 }
 
-/** Why a page has no trace in it where leaks are suppressed. */
-const NO_COPY = 'The trace itself, because its leaks are suppressed: parts of it would have them.'
+/** Why a page has no trace in it where leaks are suppressed by very many rules. */
+const NO_COPY = 'The trace itself, because the rules that suppress leaks are too many for the page.'
 
 /** A report, and the copy of the trace that goes with it. */
 interface Taken {
@@ -77,8 +86,7 @@ interface Taken {
 export async function writeReport(job: ReportJob, output: TraceRun['output']): Promise<void> {
   const { command, input, old, match, trace, isDifference } = job
   const { input: source, rules } = job.read(input)
-  // The page knows no rules: the parts of the trace that it shows would have the leaks.
-  const embed = rules === undefined ? job.embed : 0
+  const { embed } = job
   const before = old === undefined ? undefined : await profileBefore(job, old)
   const figures = new ReportCollector()
   const copying = embed === 0 ? undefined : new (await import('../../exports/report/trace-copy.js')).TraceCopy(embed)
@@ -95,7 +103,10 @@ export async function writeReport(job: ReportJob, output: TraceRun['output']): P
   const write = ({ report, copy }: Taken) => {
     const { suppressed } = report.profile.statistics
     if (suppressed !== undefined) saySuppressed(command, suppressed, old === undefined ? undefined : nameOf(input))
-    const reasons = [copying?.reason, rules !== undefined && job.embed > 0 ? NO_COPY : undefined]
+    // Without the rules, the parts of the trace that the page shows would have the leaks.
+    const suppression = rules === undefined || copy === undefined ? undefined : job.suppressionOf?.(rules)
+    const isKept = copy !== undefined && (rules === undefined || suppression !== undefined)
+    const reasons = [copying?.reason, copy !== undefined && !isKept ? NO_COPY : undefined]
     const omitted = reasons.filter((reason) => reason !== undefined)
     return reportPieces(report, {
       name: nameOf(input),
@@ -103,7 +114,8 @@ export async function writeReport(job: ReportJob, output: TraceRun['output']): P
       generator: `heapflow ${version()}`,
       ...(before !== undefined && { compared: comparedWith(before, nameOf(old as string), report, match) }),
       ...(isDifference === true && { view: 'comparison' as const }),
-      ...(copy !== undefined && { trace: copy }),
+      ...(isKept && { trace: copy }),
+      ...(suppression !== undefined && { suppression }),
       ...(omitted.length > 0 && { omitted }),
     })
   }

@@ -3,7 +3,7 @@ import { SuppressionSet } from '../../names/suppression-set.js'
 import type { SuppressibleFrame, Suppression } from '../../names/suppressions.js'
 import type { Amount, Suppressed } from '../statistics/result.js'
 import { suppressedBy } from '../statistics/suppress.js'
-import type { Profile, Sample } from './profile.js'
+import type { Frame, Profile, Sample } from './profile.js'
 
 /** A profile without leaks that rules suppress, and these. */
 export interface SuppressedProfile {
@@ -26,11 +26,7 @@ const NOTHING: Amount = { blocks: 0, bytes: 0n }
 export function suppressLeaks(profile: Profile, rules: readonly Suppression[], roots: 0 | 1 = 0): SuppressedProfile {
   const { statistics, frames, tree, at } = profile
   const set = new SuppressionSet(rules)
-  const views = frames.map(({ name, file, module }): SuppressibleFrame => ({
-    function: name,
-    ...(file !== undefined && { file }),
-    ...(module !== undefined && { module }),
-  }))
+  const views = viewsOf(frames)
   const nodes = new Set<number>()
   const stacks: { frames: string[]; leaked: Amount }[] = []
   const amounts = rules.map((): Amount => ({ ...NOTHING }))
@@ -68,4 +64,24 @@ export function suppressLeaks(profile: Profile, rules: readonly Suppression[], r
     nodes,
     stacks,
   }
+}
+
+/** For each of some stacks, whether rules leave its leaks out. @param stacks of frames, the innermost first */
+export function suppressedStacks(
+  rules: readonly Suppression[],
+  frames: readonly Frame[],
+  stacks: readonly (readonly number[])[],
+): boolean[] {
+  const set = new SuppressionSet(rules)
+  const views = viewsOf(frames)
+  return stacks.map((stack) => set.find(stack.map((frame) => views[frame])) >= 0)
+}
+
+/** Frames as rules look at them. */
+function viewsOf(frames: readonly Frame[]): SuppressibleFrame[] {
+  return frames.map(({ name, file, module }) => ({
+    function: name,
+    ...(file !== undefined && { file }),
+    ...(module !== undefined && { module }),
+  }))
 }

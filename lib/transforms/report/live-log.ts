@@ -5,10 +5,12 @@ import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { FieldBit, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import { OwnFrames } from '../../names/own-frames.js'
+import type { Suppression } from '../../names/suppressions.js'
 import { MAX_STACKS } from '../profile/collector.js'
 import { ownTree } from '../profile/own-stacks.js'
 import type { Frame } from '../profile/profile.js'
 import { stacksOf } from '../profile/stacks.js'
+import { suppressedStacks } from '../profile/suppress.js'
 import { HAS_SITE, SiteKeys } from '../statistics/site-keys.js'
 import { NONE } from '../statistics/bounded-keys.js'
 
@@ -45,6 +47,8 @@ export interface LiveSites {
   /** The stacks as a tree whose root is node 0, without wrappers of allocation at the inner ends. */
   parents: number[]
   nodeFrames: number[]
+  /** Whether rules leave the leaks of a site out; absent where there are no rules. */
+  suppressed?: boolean[]
   /** Each site's node, and its whole stack as frames, the innermost first. */
   node: number[]
   stack: number[][]
@@ -76,6 +80,9 @@ export class LiveLog {
   private latest = 0
   /** The number of events so far. */
   events = 0
+
+  /** @param rules leave leaks out: sites for which they hold are marked */
+  constructor(private readonly rules?: readonly Suppression[]) {}
 
   /** Takes the events of a batch. @throws RangeError if there are too many, or there is no memory */
   add(batch: EventBatch): void {
@@ -217,7 +224,9 @@ export class LiveLog {
     }
   }
 
-  private stacksOf(rows: readonly number[]): Pick<LiveSites, 'frames' | 'parents' | 'nodeFrames' | 'node' | 'stack'> {
+  private stacksOf(
+    rows: readonly number[],
+  ): Pick<LiveSites, 'frames' | 'parents' | 'nodeFrames' | 'node' | 'stack' | 'suppressed'> {
     const used = new Set(rows)
     const { keys } = this
     const sites = {
@@ -235,7 +244,9 @@ export class LiveLog {
       for (let at = node; at > 0; at = tree.parents[at]) stackFrames.push(tree.frames[at])
       return stackFrames
     }
+    const stacks = rows.map((row) => stack(nodeOf(row)))
     return {
+      ...(this.rules !== undefined && { suppressed: suppressedStacks(this.rules, frames, stacks) }),
       frames: frames.map(({ name, file, line }) => ({
         name,
         ...(file !== undefined && { file }),
@@ -244,7 +255,7 @@ export class LiveLog {
       parents: [...own.tree.parents],
       nodeFrames: [...own.tree.frames],
       node: rows.map((row) => own.nodeOf(nodeOf(row))),
-      stack: rows.map((row) => stack(nodeOf(row))),
+      stack: stacks,
     }
   }
 }

@@ -16,7 +16,7 @@ import type { Levels } from './levels.js'
 import { Calendar } from './plain.js'
 import type { RecorderNotes } from './notes.js'
 import type { Problems } from './problems.js'
-import type { ReportAddresses, ReportComparison, ReportData } from './result.js'
+import type { ReportAddresses, ReportComparison, ReportData, ReportSuppression } from './result.js'
 import { Samples, type SiteExtra } from './samples.js'
 import { peakSitesOf, SiteRows, sitesOf, type SiteSources } from './sites.js'
 import { notesOf, summaryOf, timelineOf } from './summary.js'
@@ -62,6 +62,8 @@ export interface ReportDataOptions {
   readonly limits?: ReportLimits
   /** The view that is shown first, if not the overview. */
   readonly view?: 'comparison'
+  /** The rules that left leaks out, if the page has the trace. */
+  readonly suppression?: ReportSuppression
   /** What else was left out, as sentences. */
   readonly omitted?: readonly string[]
 }
@@ -74,6 +76,7 @@ const OPTIONS: OptionNames<ReportDataOptions> = {
   own: true,
   limits: true,
   view: 'string',
+  suppression: true,
   omitted: true,
 }
 
@@ -131,6 +134,7 @@ export class Report {
       own = new OwnFrames(),
       limits = REPORT_LIMITS[0],
       view,
+      suppression,
       omitted = [],
     } = options
     const { collector, kernel, clock, levels, generations, problems, notes, profile } = this.sources
@@ -159,6 +163,7 @@ export class Report {
       isFile,
       generator,
       ...(view !== undefined && { view }),
+      ...(suppression !== undefined && { suppression }),
       notes: notesOf(statistics),
       omitted: [
         ...(folded.folded > 0

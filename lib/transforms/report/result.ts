@@ -149,6 +149,9 @@ export interface ReportSites {
   /** By memray's definition. */
   memrayBlocks: number[]
   memrayBytes: Integer[]
+  /** Live at the end too, but left out of `endBlocks` and `endBytes` by rules; absent where there are none. */
+  suppressedBlocks?: number[]
+  suppressedBytes?: Integer[]
   /** Blocks freed by another thread. */
   foreignFrees: number[]
   /** The average lifetime of blocks, in events about blocks and, if events have times, in the unit of time. */
@@ -346,6 +349,14 @@ export interface ReportProblems {
   stack: StackFrames[]
 }
 
+/** What leaves known leaks out of a report. */
+export interface ReportSuppression {
+  /** The rules, as files have them: one after the other, each on lines of its own. */
+  rules: string
+  /** The flags of hf-stats that name these rules; absent where no flags do. */
+  flags?: string[]
+}
+
 /** Everything that a report shows. */
 export interface ReportData {
   version: 1
@@ -357,6 +368,8 @@ export interface ReportData {
   generator: string
   /** The view that is shown first; the overview if absent. */
   view?: 'comparison'
+  /** Present if the trace is at hand and rules leave leaks out, so that they can be left out of a part of it. */
+  suppression?: ReportSuppression
   /** Notes for readers, as sentences, for example that the trace is truncated. */
   notes: string[]
   /** What was omitted from the report, with amounts, as sentences. */

@@ -1,4 +1,5 @@
 import type { Stacks } from '../profile/stacks.js'
+import type { Amount } from '../statistics/result.js'
 import type { SiteFigures, SiteTable } from '../statistics/site-table.js'
 import { TREE_METRICS, type TreeMetric } from './result.js'
 
@@ -76,9 +77,18 @@ export class Samples {
 
   /** The figures of a sample. */
   figures(i: number): SiteFigures {
-    const { hasCpus, isTimed, suppressed } = this.options
-    const figures = this.sites.figures(this.rows[i], hasCpus, isTimed)
-    return suppressed.has(this.nodes[i]) ? { ...figures, leaked: { blocks: 0, bytes: 0n } } : figures
+    const figures = this.allFigures(i)
+    return this.options.suppressed.has(this.nodes[i]) ? { ...figures, leaked: { blocks: 0, bytes: 0n } } : figures
+  }
+
+  /** What rules leave out of what a sample leaked. */
+  suppressed(i: number): Amount {
+    return this.options.suppressed.has(this.nodes[i]) ? this.allFigures(i).leaked : { blocks: 0, bytes: 0n }
+  }
+
+  private allFigures(i: number): SiteFigures {
+    const { hasCpus, isTimed } = this.options
+    return this.sites.figures(this.rows[i], hasCpus, isTimed)
   }
 
   /**

@@ -101,6 +101,7 @@ export function sitesOf(
     peakBytes: bytes((one) => one.atPeak.bytes, peakBytes.bytes),
     endBlocks: counts((one) => one.leaked.blocks, leaked.blocks),
     endBytes: bytes((one) => one.leaked.bytes, leaked.bytes),
+    ...suppressedOf(rows, statistics),
     ownPeakBlocks: [...figures.map((one) => one.ownPeak.blocks), ...(hasOthers ? [0] : [])],
     ownPeakBytes: [...figures.map((one) => integer(one.ownPeak.bytes)), ...(hasOthers ? [0] : [])],
     temporaryBlocks: counts((one) => one.temporary.heaptrack.blocks, temporary.heaptrack.blocks),
@@ -119,6 +120,21 @@ export function sitesOf(
     sparkMoments: moments,
     heatCells: siteHeat(kernel, chosen.length, (row) => rows.of(row)).slice(0, chosen.length + (hasOthers ? 1 : 0)),
   }
+}
+
+/** What rules leave out of the leaks of each site. */
+function suppressedOf(
+  { samples, chosen, hasOthers }: SiteRows,
+  { suppressed }: Statistics,
+): Pick<ReportSites, 'suppressedBlocks' | 'suppressedBytes'> {
+  if (suppressed === undefined) return {}
+  const own = chosen.map((sample) => samples.suppressed(sample))
+  if (hasOthers)
+    own.push({
+      blocks: own.reduce((rest, { blocks }) => rest - blocks, suppressed.blocks),
+      bytes: own.reduce((rest, { bytes }) => rest - bytes, suppressed.bytes),
+    })
+  return { suppressedBlocks: own.map(({ blocks }) => blocks), suppressedBytes: own.map(({ bytes }) => integer(bytes)) }
 }
 
 /** To three digits. */
