@@ -35,6 +35,7 @@ export function momentPanel(app: App, sites: LiveSites, when: string): HTMLEleme
     sortBy: isChange ? 'Change' : 'Live',
     empty: isChange ? 'Nothing was born or ended.' : 'Nothing is live.',
     step: 20,
+    inFiles: () => sites.node.map((_, n) => unnamed(model, sites, n)),
   })
   list.set(rows)
   return el(
@@ -52,6 +53,12 @@ export function momentPanel(app: App, sites: LiveSites, when: string): HTMLEleme
         ),
     list.element,
   )
+}
+
+/** A site for files, which have its whole stack and no name. */
+function unnamed(model: Model, sites: LiveSites, n: number): Row {
+  const stack = model.stack(sites.stack[n] ?? [])
+  return { name: '[unknown]', place: undefined, callers: [], stack, n }
 }
 
 /** The sites with most live bytes, or with the largest changes: to name all of them would take too long. */
@@ -83,7 +90,7 @@ function ofSuppressed({ suppressed, liveBytes, liveBlocks }: LiveSites): string 
   if (suppressed === undefined) return ''
   const of = (values: readonly number[]) => sum(values.filter((_, n) => suppressed[n] === true))
   return (
-    ` Of what is live, ${bytes(of(liveBytes))} (${exactBytes(of(liveBytes))}) in ` +
+    ` Of the live set, ${bytes(of(liveBytes))} (${exactBytes(of(liveBytes))}) in ` +
     `${counted(of(liveBlocks), 'block')} are at sites whose leaks are suppressed; they are marked.`
   )
 }

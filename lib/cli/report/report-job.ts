@@ -34,7 +34,7 @@ export interface ReportJob {
   readonly trace: number | undefined
   /** The page has the trace in it if that has at most so many bytes in the compact format; 0 leaves it out. */
   readonly embed: number
-  /** How a file is read, and the rules that leave leaks out, which are complete when it was read; undefined if none do. */
+  /** How a file is read, and the rules that leave leaks out, which are complete then; undefined if none do. */
   readonly read: (path: string) => { input: TraceInput; rules: readonly Suppression[] | undefined }
   /** Rules, as a page that has the trace has them too; undefined if it cannot. */
   readonly suppressionOf?: (rules: readonly Suppression[]) => ReportSuppression | undefined
