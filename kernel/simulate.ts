@@ -44,6 +44,7 @@ export {
   sumUsed,
 } from './simulate/figures'
 export { PREDICTED, PREDICTIONS, setArenas } from './simulate/arenas'
+export { heaps } from './simulate/heaps'
 export { pages } from './simulate/pages'
 export * from './simulate/place'
 export { examined, longest, searches, used } from './simulate/settings'

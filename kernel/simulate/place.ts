@@ -7,73 +7,46 @@ import { EXHAUSTED, SEVERAL, TOO_LARGE } from '../../lib/kernel/layouts/simulate
 import { BEGUN, EFFECTS, ENDED, nextGone, numbers } from '../live/follow'
 import { SPACES } from '../live/keys'
 import { blockAt, makeBlocks } from '../live/records'
-import { giveRoom, takeRoom } from '../live/room'
-import { ADDRESS, ALIGNMENT, API, ELEMENTS, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE, THREAD } from '../shared/columns'
+import { ADDRESS, ALIGNMENT, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE } from '../shared/columns'
 import {
-  API_CALLOC,
   HAS_ADDRESS,
   HAS_ALIGNMENT,
-  HAS_API,
-  HAS_COUNT,
   HAS_OLD_ADDRESS,
   HAS_OUTCOME,
   HAS_SIZE,
-  HAS_THREAD,
   HAS_USABLE,
   KIND_EXISTING,
   KIND_PROCESS_END,
   KIND_REALLOC,
-  KIND_THREAD_DESTROY,
   OUTCOME_ALLOCATED,
   OUTCOME_MOVED,
   OUTCOME_NONE,
 } from '../shared/event'
 import { AHEAD, readAhead } from './ahead'
-import {
-  arenaAllocate,
-  arenaRelease,
-  arenaResize,
-  arenas,
-  dropArenas,
-  IN_ARENA,
-  makeArenas,
-  noteBegin,
-  noteEnd,
-  PREDICTED,
-  resetArenas,
-  startArenas,
-} from './arenas'
-import { BUDDY_HEAP, buddyAllocate, buddyRelease, buddySize, makeBuddy, resetBuddy, startBuddies } from './buddies'
+import { arenaResize, arenas, noteBegin, noteEnd, startArenas } from './arenas'
+import { startBuddies } from './buddies'
 import { clearFigures, countSize, gain, lose, noteChange } from './figures'
-import { FIT_HEAP, fitAllocate, fitRelease, fitResize, makeFit, resetFit, startFits } from './fits'
-import { AT, clearNodes, makeNodes, nodeAt, SIZE as NODE_SIZE } from './nodes'
+import { startFits } from './fits'
+import { discardHeaps, heapAt, heapOf, noHeap, resetHeap } from './heaps'
+import { clearNodes, makeNodes } from './nodes'
 import { addPages, clearPages, makePages, removePages } from './pages'
-import { endThread, enterThread, ptAllocate, ptRelease, ptResize, resetPtmalloc, startPtmalloc } from './ptmalloc'
+import { addressOf, allocate, isInArena, release, resize } from './policy'
 import {
   addUsed,
-  BASE,
   BINARY_BUDDY,
-  BUMP,
   clearSearches,
-  give,
   granted,
-  granule,
-  header,
   IDEAL,
-  page,
   place,
   policy,
-  PTMALLOC,
   ROOM,
-  roundUp,
-  SEGREGATED,
   setSettings,
-  smallest,
   start,
   used,
 } from './settings'
-import { SPAN_HEAP, spanAllocate, spanRelease, spanResize, startSpans } from './spans'
+import { startSpans } from './spans'
 import { clearTrees, makeTrees } from './tree'
+import { enterThreadOf, isWhole, startWhole, wholeResize } from './whole'
 
 /** Of a live block: its address, requested size, start and granted size in the heap, its heap, and node or arena. */
 const B_ADDRESS: usize = 0
@@ -100,27 +73,16 @@ export let moved: f64 = 0
 
 /** The number of events before the current rows. */
 let events: f64 = 0
-/** Of ptmalloc: the minor version of glibc. */
-let version: i32 = 0
-/** By address space, its heap; and the number of heaps. */
-const HEAPS: usize = memory.data(262144)
-export let heaps: u32 = 0
-/** An aligned block is at an address that is a multiple of at most this. */
-const MOST_ALIGNMENT: u64 = 1 << 32
 /** With more blocks, what rows need is read ahead. */
 const MANY: u32 = 4096
 /** The nodes that one event can need. */
 const NODES: u32 = 256
 
-function heapLog(): u32 {
-  if (policy == SEGREGATED) return SPAN_HEAP
-  return policy >= BINARY_BUDDY && policy < SEGREGATED ? BUDDY_HEAP : FIT_HEAP
-}
-
 /**
  * Begins a simulation, and discards the previous one.
  * @param classes the number of size classes, which are in `CLASSES`
- * @param glibc the minor version of glibc, for ptmalloc
+ * @param version of a whole allocator: the minor one of glibc, or that of jemalloc
+ * @param bits of a word, and whether threads have caches: of jemalloc
  * @returns false if memory is exhausted
  */
 export function begin(
@@ -133,7 +95,9 @@ export function begin(
   newPage: u32,
   trim: f64,
   classes: u32,
-  glibc: i32,
+  version: i32,
+  bits: i32,
+  hasCaches: bool,
   seed: u32,
 ): bool {
   discardHeaps()
@@ -149,131 +113,14 @@ export function begin(
   )
   events = unknowns = inPlace = moved = 0
   fault = 0
-  version = glibc
   clearSearches()
   clearFigures()
   startFits()
   startBuddies(newSmallest)
   startSpans(classes)
   startArenas()
-  if (policy == PTMALLOC && !startPtmalloc(glibc)) return false
+  if (isWhole() && !startWhole(version, bits, hasCaches)) return false
   return clearNodes() && clearTrees() && clearPages(<u64>seed * 0x9e37_79b9_7f4a_7c15)
-}
-
-function discardHeaps(): void {
-  if (heaps == 0) return
-  for (let at = HEAPS; at < HEAPS + 262144; at += 4) {
-    const heap = load<u32>(at)
-    if (heap != 0) {
-      dropArenas(heap)
-      giveRoom(heap, heapLog())
-    }
-    store<u32>(at, 0)
-  }
-  heaps = 0
-}
-
-/** The heap of an address space; 0 if memory is exhausted. */
-function heapOf(space: u32): usize {
-  const at = HEAPS + ((<usize>space) << 2)
-  let heap = <usize>load<u32>(at)
-  if (heap != 0) return heap
-  if (policy == PTMALLOC && heaps > 0) return 0
-  heap = takeRoom(heapLog())
-  if (heap == 0) return 0
-  memory.fill(heap, 0, (<usize>1) << heapLog())
-  if (heapLog() == BUDDY_HEAP) makeBuddy(heap)
-  else makeFit(heap)
-  if (!makeArenas(heap)) {
-    giveRoom(heap, heapLog())
-    return 0
-  }
-  store<u32>(at, <u32>heap)
-  heaps++
-  return heap
-}
-
-/** Why there is no heap for an address space. */
-function noHeap(): u32 {
-  return policy == PTMALLOC && heaps > 0 ? SEVERAL : EXHAUSTED
-}
-
-/** The bytes that a block of a size takes. */
-// @ts-ignore: decorator
-@inline
-function grossOf(size: u64): u64 {
-  return max(smallest, roundUp(size + header, granule))
-}
-
-/** Allocates memory for a block, of the event of a row: see `give`. @returns 0 or a fault */
-function allocate(heap: usize, size: u64, alignment: u64, row: usize): u32 {
-  if (size > ROOM || alignment > MOST_ALIGNMENT) return TOO_LARGE
-  const gross = grossOf(size)
-  const wanted = alignment > granule && popcnt(alignment) == 1 ? alignment : 0
-  if (arenas != 0 && load<u8>(PREDICTED + row) != 0 && arenaAllocate(heap, size, wanted)) return 0
-  if (policy == PTMALLOC) return ptAllocateFor(row, size, wanted) ? 0 : TOO_LARGE
-  if (policy < BINARY_BUDDY) {
-    const node = fitAllocate(heap, gross, wanted)
-    if (node == 0) return TOO_LARGE
-    give(load<u64>(nodeAt(node), AT), load<u64>(nodeAt(node), NODE_SIZE), node)
-    return 0
-  }
-  if (policy < SEGREGATED) return buddyAllocate(heap, max(smallest, size + header), wanted) ? 0 : TOO_LARGE
-  if (policy == SEGREGATED) {
-    const done = spanAllocate(heap, gross, wanted)
-    return done == 1 ? 0 : done == 0 ? TOO_LARGE : EXHAUSTED
-  }
-  return bump(heap, gross, wanted)
-}
-
-/** Allocates as the function of the event does. */
-function ptAllocateFor(row: usize, size: u64, alignment: u64): bool {
-  const mask = load<u32>(MASK + (row << 2))
-  const isCalloc = (mask & HAS_API) != 0 && load<u8>(API + row) == API_CALLOC
-  return ptAllocate(isCalloc, size, alignment, (mask & HAS_COUNT) != 0 ? load<u64>(ELEMENTS + (row << 3)) : 0)
-}
-
-/** The end of a heap that only grows, and the end of what it has from the system, as in fits.ts. */
-const TOP: usize = 8
-const LIMIT: usize = 16
-
-function bump(heap: usize, gross: u64, alignment: u64): u32 {
-  let top = load<u64>(heap, TOP)
-  if (alignment != 0) top = roundUp(top + header, alignment) - header
-  const end = top + gross
-  if (end > BASE + ROOM) return TOO_LARGE
-  store<u64>(heap, end, TOP)
-  const limit = load<u64>(heap, LIMIT)
-  if (end > limit) {
-    store<u64>(heap, roundUp(end - BASE, page) + BASE, LIMIT)
-    addUsed(load<u64>(heap, LIMIT) - limit)
-  }
-  give(top, gross, 0)
-  return 0
-}
-
-// @ts-ignore: decorator
-@inline
-function isInArena(node: u32): bool {
-  return arenas != 0 && (node & IN_ARENA) != 0
-}
-
-function release(heap: usize, from: u64, bytes: u64, node: u32): void {
-  if (isInArena(node)) arenaRelease(heap, node)
-  else if (policy < BINARY_BUDDY) fitRelease(heap, node)
-  else if (policy < SEGREGATED) buddyRelease(heap, from, bytes, node)
-  else if (policy == SEGREGATED) spanRelease(heap, from, node)
-  else if (policy == PTMALLOC) ptRelease(node)
-}
-
-/** Gives a block another size where it is: see `give`. @returns false if it has to move */
-function resize(heap: usize, from: u64, bytes: u64, node: u32, size: u64): bool {
-  if (size > ROOM) return false
-  const gross = grossOf(size)
-  if (policy < BINARY_BUDDY) return fitResize(heap, node, gross) && give(from, load<u64>(nodeAt(node), NODE_SIZE), node)
-  if (policy < SEGREGATED) return buddySize(max(smallest, size + header)) == bytes && give(from, bytes, node)
-  if (policy == SEGREGATED) return spanResize(heap, from, node, gross)
-  return gross <= bytes && give(from, bytes, node)
 }
 
 /** The pages of a block: from its start to the end of what was requested. */
@@ -311,8 +158,12 @@ function leave(block: usize, isFreed: bool = true): void {
 }
 
 function releaseBlock(block: usize): void {
-  const heap = <usize>load<u32>(HEAPS + ((<usize>load<u32>(block, B_HEAP)) << 2))
-  release(heap, load<u64>(block, B_START), load<u64>(block, B_GRANTED), load<u32>(block, B_PLACE))
+  release(
+    heapAt(load<u32>(block, B_HEAP)),
+    load<u64>(block, B_START),
+    load<u64>(block, B_GRANTED),
+    load<u32>(block, B_PLACE),
+  )
 }
 
 /**
@@ -330,7 +181,7 @@ export function placeRows(rows: u32): u32 {
   for (let row: usize = 0; row < <usize>rows; row++) {
     if (isLarge && row % AHEAD == 0) readAhead(row, min(row + AHEAD, <usize>rows), B_PLACE, policy < BINARY_BUDDY)
     store<u64>(FREED_BEFORE + (row << 3), 0)
-    if (policy == PTMALLOC) enterThreadOf(row)
+    if (isWhole()) enterThreadOf(row)
     const kind = load<u8>(KIND + row)
     if (kind == KIND_PROCESS_END && !endProcess(row)) fault = EXHAUSTED
     if (fault != 0) return <u32>row
@@ -342,12 +193,6 @@ export function placeRows(rows: u32): u32 {
   }
   events += <f64>rows
   return rows
-}
-
-function enterThreadOf(row: usize): void {
-  const mask = load<u32>(MASK + (row << 2))
-  enterThread((mask & HAS_THREAD) != 0 ? load<u64>(THREAD + (row << 3)) : 0)
-  if (load<u8>(KIND + row) == KIND_THREAD_DESTROY) endThread()
 }
 
 function placeRow(row: usize): u32 {
@@ -377,16 +222,16 @@ function placeRow(row: usize): u32 {
     }
     if (isKnown) {
       const heap = load<u32>(old, B_HEAP)
-      const room = <usize>load<u32>(HEAPS + ((<usize>heap) << 2))
+      const room = heapAt(heap)
       const from = load<u64>(old, B_START)
       const bytes = load<u64>(old, B_GRANTED)
       const node = load<u32>(old, B_PLACE)
       const stayedAt = load<u64>(old, B_ADDRESS)
       leave(old)
       // An index may say that a block is resized by another process.
-      if (policy == PTMALLOC) {
+      if (isWhole()) {
         if (heap != space) return SEVERAL
-        if (size > ROOM || !ptResize(node, size)) return TOO_LARGE
+        if (size > ROOM || !wholeResize(node, size)) return TOO_LARGE
         stays = addressOf(0) == stayedAt
         if (stays) inPlace++
         else moved++
@@ -463,27 +308,10 @@ function endProcess(row: usize): bool {
   return true
 }
 
-/** Makes the heap of an address space, which has no blocks, as it was at first. @returns whether there was memory */
-function resetHeap(space: u32): bool {
-  const heap = <usize>load<u32>(HEAPS + ((<usize>space) << 2))
-  if (heap == 0) return true
-  if (policy == PTMALLOC) return resetPtmalloc(version)
-  if (heapLog() == BUDDY_HEAP) resetBuddy(heap)
-  else resetFit(heap)
-  resetArenas(heap)
-  return true
-}
-
 /** Sets the address of the block that an event frees, or fails to resize. */
 function nameOld(row: usize, isRealloc: bool, address: u64): void {
   store<u64>((isRealloc ? OLD_ADDRESS : ADDRESS) + (row << 3), address)
   if (isRealloc) store<u64>(ADDRESS + (row << 3), 0)
-}
-
-/** The address of the block whose memory was given. */
-function addressOf(alignment: u64): u64 {
-  const from = isInArena(place) ? start : start + header
-  return alignment > granule && popcnt(alignment) == 1 ? roundUp(from, alignment) : from
 }
 
 /**

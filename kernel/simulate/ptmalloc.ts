@@ -1,5 +1,5 @@
 /** glibc's allocator as a policy: which chunk it gives to a call, and how much memory it has from the system then. */
-import { clearIdentities, numberOf } from '../allocators/identities'
+import { clearIdentities } from '../allocators/identities'
 import { MAIN_ARENA, topOf } from '../allocators/ptmalloc/arenas'
 import { bytesOf, MAPPED, stateOf } from '../allocators/ptmalloc/chunks'
 import { lengthOf } from '../allocators/ptmalloc/mappings'
@@ -15,8 +15,6 @@ const STACK: u64 = 0x80_1000
 
 /** The bytes of mapped blocks. */
 let mapped: u64 = 0
-/** The thread that makes the current call. */
-let caller: i32 = 0
 
 /** Begins a simulation. @param version the minor version of glibc @returns false if memory is exhausted */
 export function startPtmalloc(version: i32): bool {
@@ -24,20 +22,9 @@ export function startPtmalloc(version: i32): bool {
   return start(version, 64, 0, STACK, HEAP, MAPPINGS, false) && clearIdentities()
 }
 
-/** Returns all memory. @param version the minor version of glibc @returns false if memory is exhausted */
-export function resetPtmalloc(version: i32): bool {
-  addUsed(0 - used)
-  return startPtmalloc(version)
-}
-
-/** The calls that follow are those of a thread. */
-export function enterThread(identity: u64): void {
-  caller = numberOf(identity)
-}
-
-/** The thread ends. */
-export function endThread(): void {
-  finish(caller)
+/** A thread ends. */
+export function ptEnd(thread: i32): void {
+  finish(thread)
   noteUsed()
 }
 
@@ -45,23 +32,23 @@ export function endThread(): void {
  * Allocates memory for a block: see `give`. @param alignment 0: any. @param elements of a calloc, 0 if unknown
  * @returns false if there is none
  */
-export function ptAllocate(isCalloc: bool, size: u64, alignment: u64, elements: u64): bool {
-  if (alignment != 0) return made(allocate(MEMALIGN, caller, alignment, 0, size))
-  return made(allocate(isCalloc ? CALLOC : MALLOC, caller, isCalloc ? elements : 0, 0, size))
+export function ptAllocate(thread: i32, isCalloc: bool, size: u64, alignment: u64, elements: u64): bool {
+  if (alignment != 0) return made(allocate(MEMALIGN, thread, alignment, 0, size))
+  return made(allocate(isCalloc ? CALLOC : MALLOC, thread, isCalloc ? elements : 0, 0, size))
 }
 
 /** Gives a block another size: see `give`. @returns false if there is no memory */
-export function ptResize(chunk: u32, size: u64): bool {
+export function ptResize(thread: i32, chunk: u32, size: u64): bool {
   forget(chunk)
-  if (size > 0) return made(allocate(REALLOC, caller, 0, chunk, size))
+  if (size > 0) return made(allocate(REALLOC, thread, 0, chunk, size))
   // Other allocators than this one return a block of no bytes.
-  release(caller, chunk)
-  return made(allocate(MALLOC, caller, 0, 0, 0))
+  release(thread, chunk)
+  return made(allocate(MALLOC, thread, 0, 0, 0))
 }
 
-export function ptRelease(chunk: u32): void {
+export function ptRelease(thread: i32, chunk: u32): void {
   forget(chunk)
-  release(caller, chunk)
+  release(thread, chunk)
   noteUsed()
 }
 

@@ -10,7 +10,8 @@ export const WEIGHTED_BUDDY: i32 = 5
 export const SEGREGATED: i32 = 6
 export const BUMP: i32 = 7
 export const PTMALLOC: i32 = 8
-export const IDEAL: i32 = 9
+export const JEMALLOC: i32 = 9
+export const IDEAL: i32 = 10
 
 /** The orders of the list of first fit. */
 export const BY_ADDRESS: i32 = 0

@@ -20,7 +20,7 @@ import { ReportCollector } from '../../lib/transforms/report/collector.js'
 import { Repair } from '../../lib/transforms/repair/repair.js'
 import { Partitioner } from '../../lib/transforms/split.js'
 import { LifetimeTrainer } from '../../lib/transforms/simulate/lifetimes/trainer.js'
-import { GENERAL, POLICIES, type SimulateOptions } from '../../lib/transforms/simulate/policies.js'
+import { GENERAL, POLICIES, WHOLE, type SimulateOptions } from '../../lib/transforms/simulate/policies.js'
 import { Simulator } from '../../lib/transforms/simulate/simulator.js'
 import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
 import { Verifier } from '../../lib/transforms/verify.js'
@@ -239,17 +239,26 @@ function checkRepair(batches: readonly EventBatch[], random: Random): void {
   expectSame('repaired again', repaired, transform(again, repaired.batches))
 }
 
+const JEMALLOC_OPTIONS: readonly Partial<SimulateOptions>[] = [
+  {},
+  { tcache: 'off' },
+  { jemalloc: '3', bits: 32 },
+  { jemalloc: '4', bits: 64 },
+  { jemalloc: '4', bits: 32, tcache: 'off' },
+]
+
 /** Blocks that a policy has placed do not overlap, and no policy needs less memory than the requested bytes. */
 function checkSimulate(batches: readonly EventBatch[], random: Random): void {
   const policy = random.pick(POLICIES)
   const isFit = policy.endsWith('fit')
-  const isFixed = policy === 'ideal' || policy === 'ptmalloc'
+  const isFixed = policy === 'ideal' || WHOLE.includes(policy)
   let options: SimulateOptions = {
     policy,
     ...(isFit && random.oneIn(2) && { coalescing: 'deferred' as const }),
     ...(isFit && random.oneIn(2) && { trim: random.pick([0, 4096]) }),
     ...(policy === 'first-fit' && { list: random.pick(['address', 'lifo', 'fifo'] as const) }),
     ...(policy === 'ptmalloc' && { glibc: `2.${23 + random.below(21)}` }),
+    ...(policy === 'jemalloc' && random.pick(JEMALLOC_OPTIONS)),
     ...(!isFixed && random.oneIn(2) && { header: random.pick([0, 4, 16]), alignment: random.pick([8, 64]) }),
   }
   // Larger sizes are an error, which is tested by some inputs.

@@ -1,7 +1,7 @@
 // @module-tag slow
 import { afterAll, describe, expect, it } from 'vitest'
 import { PROFILE_FORMATS } from '../../lib/exports/profile-formats.js'
-import { POLICIES } from '../../lib/transforms/simulate/policies.js'
+import { POLICIES, WHOLE, type PolicyName } from '../../lib/transforms/simulate/policies.js'
 import { reportData } from '../support/report-data.js'
 import { amount, parse, ShapeFile, type Figures } from './run-commands.js'
 import { shapesOf } from './shape.js'
@@ -365,7 +365,7 @@ describe.each(shapesOf(BLOCKS, 11))('commands on $blocks blocks, freed: $deaths,
         expect({ policy, others }).toEqual({ policy, others: expect.stringMatching(/: over the limit: /) })
         continue
       }
-      if (policy === 'ptmalloc' && /several address spaces/.test(others)) continue
+      if (WHOLE.includes(policy as PolicyName) && /several address spaces/.test(others)) continue
       expect({ policy, code, others }).toEqual({ policy, code: 0, others: '' })
       const { traces } = parse<Simulated>(stdout.toString())
       expect(traces.reduce((n, { simulations }) => n + (simulations[0]?.events ?? 0), 0)).toBe(figures.events)

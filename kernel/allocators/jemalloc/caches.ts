@@ -31,6 +31,11 @@ const BLOCKS: usize = 8
 const CACHE_LOG: u32 = 6
 
 let threads: u32 = 0
+/** Whether threads have caches. */
+export let hasCaches: bool = true
+export function setCaches(yes: bool): void {
+  hasCaches = yes
+}
 
 /** Forgets all threads. */
 export function clearCaches(): void {
@@ -80,7 +85,7 @@ export function threadAt(number: u32): usize {
     store<u32>(place, <u32>thread)
     store<u32>(thread, (threads++ % mostArenas) + 1, ARENA)
     // The first thread's caches are where the program's own memory begins.
-    if (knowsPages && threads > 1) store<u32>(thread, takePages(0, CACHE_PAGES, 1, LARGE), OWN)
+    if (knowsPages && hasCaches && threads > 1) store<u32>(thread, takePages(0, CACHE_PAGES, 1, LARGE), OWN)
   }
   return thread
 }

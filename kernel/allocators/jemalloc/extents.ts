@@ -124,6 +124,9 @@ export function setOffset(n: u32, offset: u32): void {
 export function setBase(n: u32, base: u64): void {
   store<u64>(at(n), base, BASE)
 }
+export function setArenaOf(n: u32, arena: u32): void {
+  store<u16>(at(n), <u16>arena, ARENA)
+}
 export function setOrder(n: u32, order: u64): void {
   store<u64>(at(n), order, ORDER)
 }

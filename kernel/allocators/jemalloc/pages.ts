@@ -27,14 +27,16 @@ import {
   stateOf,
 } from './extents'
 import { dropEnd, dropStart, endingAt, putEnd, putStart, startingAt } from './page-map'
-import { addRegion, clearRegions, trueAddress } from './regions'
+import { hugePages, isChunk, isHuge, keepChunk, takeFixed } from './chunks'
+import { hasCaches } from './caches'
+import { addRegion, areFixed, clearRegions, trueAddress } from './regions'
 import { knowsPages, PAGE_LOG } from './rules'
 import { first, firstFrom, insert, isBefore, remove } from './sets'
 
 const ARENAS: u32 = 64
 /** Extents of so many pages and more are not kept as they are when they are freed (5). */
 const OVERSIZE: u32 = 2048
-const OVERSIZE_ARENA: u32 = 63
+export const OVERSIZE_ARENA: u32 = 63
 /** Extents of so many pages and more are merged with their neighbors at once (5). */
 const MERGED: u32 = 4
 /** So many pages of the first arena are in use when a program begins (5): caches, and a block of the C++ library. */
@@ -51,6 +53,8 @@ const LENGTHS: u32 = 128
  * known to be free; or the length and order of the next region (5).
  */
 const NEXT: usize = memory.data(1024)
+/** The pages that are in use, or were and have not been returned to the system. */
+export let heldPages: u64 = 0
 
 /** To which arena chunks of pages belong: the chunk's number + 1, and the arena. */
 const CHUNKS: usize = memory.data(65536)
@@ -62,12 +66,13 @@ export function clearPages(): void {
   memory.fill(SETS, 0, <usize>ARENAS * LENGTHS * 8)
   memory.fill(NEXT, 0, (<usize>ARENAS) << 4)
   memory.fill(CHUNKS, 0, 65_536)
+  heldPages = 0
   clearRegions()
 }
 
 // @ts-ignore: decorator
 @inline
-function setOf(arena: u32, state: u8, length: u32): usize {
+export function setOf(arena: u32, state: u8, length: u32): usize {
   return SETS + ((<usize>((arena * 2 + (state == RETAINED ? 1 : 0)) * LENGTHS + length)) << 2)
 }
 // @ts-ignore: decorator
@@ -88,14 +93,14 @@ function lengthOf(c: u32): u32 {
   return ((c & 3) + 5) << ((c - 4) >> 2)
 }
 
-function addFree(n: u32, state: u8): void {
+export function addFree(n: u32, state: u8): void {
   setState(n, state)
   if (!knowsPages) setOrder(n, extentPages(n))
   insert(setOf(arenaOf(n), state, knowsPages ? lengthClass(extentPages(n)) : 0), n)
   putStart(baseOf(n) >> PAGE_LOG, n)
   putEnd(endPage(n), n)
 }
-function removeFree(n: u32): void {
+export function removeFree(n: u32): void {
   remove(setOf(arenaOf(n), stateOf(n), knowsPages ? lengthClass(extentPages(n)) : 0), n)
   dropStart(baseOf(n) >> PAGE_LOG, n)
   dropEnd(endPage(n), n)
@@ -104,6 +109,7 @@ function removeFree(n: u32): void {
 /** Takes so many pages, aligned to some, for a use. @returns the extent, 0 if memory is exhausted */
 export function takePages(arena: u32, pages: u32, alignment: u64, state: u8): u32 {
   if (knowsPages) return takeKnown(pages >= OVERSIZE ? OVERSIZE_ARENA : arena, pages, alignment, state)
+  if (areFixed) return takeFixed(arena, pages, alignment, state)
   const isAligned = alignment <= 1 << PAGE_LOG
   const free = isAligned ? firstFrom(setOf(arena, DIRTY, 0), pages) : 0
   const page = load<u64>(nextOf(arena))
@@ -124,12 +130,13 @@ export function takePages(arena: u32, pages: u32, alignment: u64, state: u8): u3
 }
 
 /** Takes pages of a free extent, after some that stay free. @returns the extent, 0 if memory is exhausted */
-function take(free: u32, lead: u32, pages: u32, state: u8): u32 {
+export function take(free: u32, lead: u32, pages: u32, state: u8): u32 {
   const base = baseOf(free)
   const arena = arenaOf(free)
   const order = orderOf(free)
   const was = stateOf(free)
   const rest = extentPages(free) - lead - pages
+  if (was == RETAINED) heldPages += pages
   removeFree(free)
   if (rest > 0) {
     const n = addExtent(was, arena, base + ((<u64>(lead + pages)) << PAGE_LOG), rest, order)
@@ -164,15 +171,21 @@ function takeKnown(arena: u32, pages: u32, alignment: u64, state: u8): u32 {
   const n = addExtent(RETAINED, arena, base, lengthOf(length), load<u32>(next, 4))
   if (n == 0) return 0
   addFree(n, RETAINED)
-  // What jemalloc has for itself comes first.
-  if (arena == 0 && length == lengthClass(512))
-    take(n, 0, pages == POOL_PAGES ? OWN_PAGES - POOL_PAGES : OWN_PAGES, LARGE)
+  if (arena == 0 && length == lengthClass(512)) takeOwn(n, pages == POOL_PAGES)
   const rest = inUseLately(arena, pages + slack)
-  return rest == 0 ? 0 : take(rest, leadOf(rest, slack), pages, state)
+  if (rest != 0) return take(rest, leadOf(rest, slack), pages, state)
+  // A prediction that cannot be made is left to the trace.
+  return areFixed ? takeKnown(arena, pages, alignment, state) : 0
+}
+
+/** What is in use when a program begins comes first in a region. @param isPool whether a block of it is in the trace */
+function takeOwn(region: u32, isPool: bool): void {
+  const pages = (hasCaches ? OWN_PAGES : POOL_PAGES) - (isPool ? POOL_PAGES : 0)
+  if (pages != 0) take(region, 0, pages, LARGE)
 }
 
 /** So many pages of a free extent are before the first aligned one. @param slack the alignment less a page, in pages */
-function leadOf(n: u32, slack: u32): u32 {
+export function leadOf(n: u32, slack: u32): u32 {
   return (<u32>(0 - (trueAddress(baseOf(n)) >> PAGE_LOG))) & slack
 }
 
@@ -197,6 +210,11 @@ function fitting(arena: u32, state: u8, pages: u32, most: u32): u32 {
 /** Changes the length of an extent in use where it is. @returns false if there is no room after it */
 export function resizePages(n: u32, pages: u32): bool {
   const has = extentPages(n)
+  if (isHuge(n)) {
+    pages = hugePages(has, pages)
+    if (pages == 0) return false
+  }
+  if (pages == has) return true
   if (baseOf(n) == 0 || isGuessed(n)) return pages <= has
   if (pages < has) {
     setPages(n, pages)
@@ -223,13 +241,27 @@ export function freePages(n: u32): void {
   }
   dropStart(baseOf(n) >> PAGE_LOG, n)
   dropBits(n)
-  const state = knowsPages && extentPages(n) >= OVERSIZE ? RETAINED : DIRTY
+  const state = (knowsPages && extentPages(n) >= OVERSIZE) || isHuge(n) ? RETAINED : DIRTY
+  if (state == RETAINED) heldPages -= extentPages(n)
   if (!knowsPages || state == RETAINED || extentPages(n) >= MERGED) merge(n, state)
-  addFree(n, state)
+  if (!isChunk(n)) addFree(n, state)
+  else keepChunk(n)
+}
+
+/** Other pages than those of extents are held, or no longer. */
+export function holdPages(pages: u64): void {
+  heldPages += pages
+}
+
+/** What an arena has spare. @returns where its number is */
+// @ts-ignore: decorator
+@inline
+export function spareOf(arena: u32): usize {
+  return nextOf(arena) + 12
 }
 
 /** Joins an extent with the free ones before and after it. */
-function merge(n: u32, state: u8): void {
+export function merge(n: u32, state: u8): void {
   while (true) {
     let other = startingAt(endPage(n))
     if (other == 0 || stateOf(other) != state || arenaOf(other) != arenaOf(n)) {

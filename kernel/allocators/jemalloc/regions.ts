@@ -15,10 +15,30 @@ const KNOWN: usize = 16
 let count: u32 = 0
 /** The lowest region that is known: the next one is likely to end there. */
 let lowest: u64 = 0
+/** Whether all places follow from the calls, because no trace shows others. */
+export let areFixed: bool = false
 
 export function clearRegions(): void {
   count = 0
   lowest = 0
+  areFixed = false
+}
+
+/** Each region ends where the one before it begins, and the first one here. */
+export function fixRegions(top: u64): void {
+  lowest = top
+  areFixed = true
+}
+
+/**
+ * Takes addresses below all that were taken, where they are fixed. @param alignment of the address, a power of two
+ * @returns 0 if there are none left
+ */
+export function takeBelow(length: u64, alignment: u64): u64 {
+  if (length >= lowest) return 0
+  const at = (lowest - length) & ~(alignment - 1)
+  if (at != 0) lowest = at
+  return at
 }
 
 // @ts-ignore: decorator
@@ -27,9 +47,9 @@ function rowOf(base: u64): usize {
   return ROWS + ((<usize>((base & ~VIRTUAL) >> SHIFT)) << 5)
 }
 
-/** A new region of so many bytes. @returns its virtual address, 0 if there are too many */
+/** A new region of so many bytes. @returns its virtual address, 0 if there are too many or no addresses for it */
 export function addRegion(length: u64): u64 {
-  if (count + 1 >= MOST) return 0
+  if (count + 1 >= MOST || (areFixed && length >= lowest)) return 0
   const base = VIRTUAL | ((<u64>++count) << SHIFT)
   const guess = lowest > length ? lowest - length : 0
   store<u64>(rowOf(base), guess)

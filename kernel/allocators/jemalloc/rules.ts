@@ -24,7 +24,10 @@ let mostCached: u64 = 0
 export let isByBytes: bool = false
 export let sweep: u32 = 0
 /** Whether runs begin with a header, and large blocks come in whole pages (3). */
-let hasHeaders: bool = false
+export let hasHeaders: bool = false
+/** The pages of a chunk, and those that it begins with (3, 4). */
+export let chunkPages: u32 = 1024
+export let headPages: u32 = 3
 let quantumLog: u32 = 4
 /** Pages that a large block has in addition, so that it can begin anywhere in its first one (5). */
 export let largePad: u32 = 0
@@ -104,6 +107,8 @@ export function setRules(version: i32, bits: i32, cores: u32): bool {
   knowsPages = version == 5
   isByBytes = version == 5
   largePad = version == 5 ? 1 : 0
+  chunkPages = version == 3 ? 1024 : 512
+  headPages = version == 3 ? (bits == 64 ? 6 : 3) : bits == 64 ? 13 : 12
   mostArenas = version == 5 ? min<u32>(cores == 0 ? 64 : cores << 2, 64) : 2
   mostSmall = hasHeaders ? 3584 : 14_336
   mostCached = version == 5 ? 32_768 : 65_536

@@ -2,7 +2,7 @@
  * jemalloc: which addresses it returns, computed from the calls. A call is made by `allocate`; if its result is wrong,
  * `settle` (repair.ts) makes it right. A block is known by a handle: the number of its extent, and that of its region.
  */
-import { addressOf, clearBins, isRegion, REGION_LOG, regionOf, runOf } from './bins'
+import { addressOf, clearBins, isRegion, REGION_LOG, regionOf, returnRegion, runOf, takeRegion } from './bins'
 import {
   arenaOfThread,
   cacheOf,
@@ -11,8 +11,10 @@ import {
   endThread,
   fill,
   freeToCache,
+  hasCaches,
   isKept,
   pop,
+  setCaches,
   skipFirst,
   threadAt,
 } from './caches'
@@ -33,10 +35,11 @@ import {
 } from './extents'
 import { clearPageMap } from './page-map'
 import { clearPages, freePages, resizePages, takePages } from './pages'
-import { confirmRegion } from './regions'
+import { areFixed, confirmRegion, fixRegions } from './regions'
 import {
   cachedClasses,
   classOf,
+  hasHeaders,
   isByBytes,
   isSmall,
   knowsPages,
@@ -57,8 +60,11 @@ const POOL: u64 = 72_704
 let isFirst: bool = true
 /** The smallest block that is no region (5). */
 const LEAST_LARGE: u64 = 16_384
-/** Larger blocks are not simulated. */
+/** Blocks of this size are not predicted, but made where addresses follow from the calls. Larger ones are neither. */
 const MOST_SIZE: u64 = 1 << 43
+
+/** So many cores have as many arenas as are simulated, besides that of the largest blocks (5). */
+const CORES: u32 = 15
 
 /** The call to be predicted: its thread, its class of sizes and pages, and the predicted block. */
 export let caller: usize = 0
@@ -87,6 +93,7 @@ let recording: usize = 0
  */
 export function start(version: i32, bits: i32, cores: u32, entries: u64): bool {
   // What was before is cleared by its own rules.
+  setCaches(true)
   clearCaches()
   clearExtents()
   clearBins()
@@ -97,6 +104,19 @@ export function start(version: i32, bits: i32, cores: u32, entries: u64): bool {
   beforeFree = (<u32>entries) & 0xffff
   afterOthers = (<u32>(entries >> 16)) & 0xffff
   return setRules(version, bits, cores) && clearPageMap()
+}
+
+/**
+ * Begins a simulation in which all addresses follow from the calls, because no trace shows others.
+ * @param version and @param bits as for `start` @param withCaches whether threads have caches
+ * @param top the upper end of all addresses
+ * @returns false if there is no such version, or memory is exhausted
+ */
+export function startFixed(version: i32, bits: i32, withCaches: bool, top: u64): bool {
+  if (!start(version, bits, CORES, 0)) return false
+  setCaches(withCaches)
+  fixRegions(top)
+  return true
 }
 
 /** The call was settled. */
@@ -134,7 +154,7 @@ export function allocate(called: u8, number: u32, more: u64, old: u32, bytes: u6
   caller = threadAt(number)
   guess = resized = 0
   isMoved = false
-  isOpen = caller != 0 && bytes < MOST_SIZE
+  isOpen = caller != 0 && (areFixed ? bytes <= MOST_SIZE : bytes < MOST_SIZE)
   if (!isOpen) return 0
   let size = max<u64>(bytes, 1)
   let alignment: u64 = 1
@@ -146,7 +166,11 @@ export function allocate(called: u8, number: u32, more: u64, old: u32, bytes: u6
       isCachable = false
       size = max(size, LEAST_LARGE)
     } else if (alignment <= PAGE) size = rounded
-    else isCachable = false
+    else {
+      isCachable = false
+      // A block of a few pages that is no region would be taken for one where it is freed.
+      if (areFixed && !hasHeaders) size = max(size, LEAST_LARGE)
+    }
   }
   if (isFirst && knowsPages && bytes != POOL) skipFirst(caller)
   isFirst = false
@@ -174,6 +198,7 @@ export function allocate(called: u8, number: u32, more: u64, old: u32, bytes: u6
 }
 
 function tally(bytes: u64, isFree: bool): void {
+  if (!hasCaches) return
   if (isByBytes) count(caller, bytes, isFree)
   else count(caller, 1, false)
 }
@@ -207,6 +232,7 @@ export function setInUse(handle: u32): void {
 
 /** Takes a block of the wanted class from the thread's cache, or fills that. */
 function takeCached(): u32 {
+  if (!hasCaches) return isSmall(wantedClass) ? takeRegion(arenaOfThread(caller), wantedClass) : takeLarge(1)
   let cache = cacheOf(caller, wantedClass)
   if (cache == 0) return 0
   let handle = popValid(cache)
@@ -241,11 +267,12 @@ export function free(thread: usize, handle: u32): void {
   const n = runOf(handle)
   if (isRegion(handle)) {
     setLive(n, regionOf(handle), false)
-    freeToCache(thread, classOfRun(n), handle)
+    if (hasCaches) freeToCache(thread, classOfRun(n), handle)
+    else returnRegion(handle)
     return
   }
   const c = classOfBlock(handle)
-  if (c >= cachedClasses) freePages(n)
+  if (c >= cachedClasses || !hasCaches) freePages(n)
   else {
     setState(n, KEPT)
     freeToCache(thread, c, handle)

@@ -177,10 +177,12 @@ async function predictorOf(args: Arguments, input: string, isTried: boolean): Pr
 /** @throws UsageError for options that are out of range, or of another policy */
 function simulatorOf(args: Arguments, policy: PolicyName, isMeasured: boolean, predict?: LifetimePredictor): Simulator {
   const values: Record<string, unknown> = { policy }
-  for (const flag of ['list', 'coalescing', 'glibc']) if (args.has(flag)) values[flag] = args.value(flag)
+  for (const flag of ['list', 'coalescing', 'glibc', 'jemalloc', 'tcache'])
+    if (args.has(flag)) values[flag] = args.value(flag)
   for (const flag of BYTES)
     if (args.has(flag)) values[flag === 'arena-size' ? 'arenaSize' : flag] = bytesOf(flag, args.value(flag) as string)
   if (args.has('classes')) values['classes'] = classesOf(args.value('classes') as string)
+  if (args.has('bits')) values['bits'] = Number(args.value('bits'))
   if (args.has('general')) values['general'] = args.value('general')
   if (args.has('arenas')) values['arenas'] = wholeNumber('arenas', args.value('arenas') as string)
   if (predict === undefined) for (const name of ['general', 'arenas', 'arenaSize']) delete values[name]

@@ -4,8 +4,11 @@ import {
   COALESCING,
   GENERAL,
   GLIBC,
+  JEMALLOC,
+  JEMALLOCS,
   LIST_ORDERS,
   POLICIES,
+  TCACHE,
 } from '../../transforms/simulate/policies.js'
 import { targets } from '../../exports/targets.js'
 import type { Command } from '../command.js'
@@ -26,7 +29,7 @@ export const simulate: Command = {
     'and the lengths of searches. With one of them it is the trace with the simulated addresses, which every other ' +
     'command reads. The policy ideal has no addresses. A name that ends in .html, or --to html, makes it a page for ' +
     'the browser, of one policy or of those that are compared: the table, and heap, pages and blocks over time.\n' +
-    'Each process has a heap of its own; ptmalloc is simulated for one process. Frees of blocks that are not live ' +
+    'Each process has a heap of its own; ptmalloc and jemalloc are simulated for one process. Frees of blocks that are not live ' +
     'are counted, and lose their address. ' +
     'A block whose address is allocated again is freed before.\n' +
     '--predict reads a trace first, which may be another run of the program or the same file, and finds the sites ' +
@@ -93,6 +96,27 @@ export const simulate: Command = {
       name: 'glibc',
       value: 'VERSION',
       help: `Of ptmalloc: the version of glibc, from 2.23 to 2.43 (default ${GLIBC})`,
+      group: POLICY,
+    },
+    {
+      name: 'jemalloc',
+      value: 'VERSION',
+      help: `Of jemalloc: its version (default ${JEMALLOC})`,
+      values: JEMALLOCS,
+      group: POLICY,
+    },
+    {
+      name: 'bits',
+      value: 'N',
+      help: 'Of jemalloc: the size of a word, 32 or 64 bits (default 64, the only one of version 5)',
+      values: ['32', '64'],
+      group: POLICY,
+    },
+    {
+      name: 'tcache',
+      value: 'WHETHER',
+      help: 'Of jemalloc: whether threads have caches (default on)',
+      values: TCACHE,
       group: POLICY,
     },
     {

@@ -131,7 +131,8 @@ export const COMPARED: readonly ComparedColumn[] = [
 
 /** The options of a policy in one line: `best-fit, immediate coalescing, header 8, ...`. */
 export function optionsOf({ settings }: Pick<SimulationResult, 'settings'>): string {
-  const { policy, list, coalescing, header, alignment, smallest, page, trim, classes, glibc, prediction } = settings
+  const { policy, list, coalescing, header, alignment, smallest, page, trim, classes, prediction } = settings
+  const { glibc, jemalloc, bits, tcache } = settings
   if (policy === 'ideal') return policy
   return [
     policy,
@@ -143,6 +144,7 @@ export function optionsOf({ settings }: Pick<SimulationResult, 'settings'>): str
           `other blocks in ${prediction.general}`,
         ]),
     ...(glibc === null ? [] : [`glibc ${glibc}`]),
+    ...(jemalloc === null ? [] : [`version ${jemalloc}`, `${bits ?? 64} bits`, `tcache ${tcache ?? 'on'}`]),
     ...(list === null ? [] : [`list by ${list}`]),
     ...(coalescing === null ? [] : [`${coalescing} coalescing`]),
     `header ${header}`,

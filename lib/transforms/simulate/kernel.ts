@@ -18,7 +18,9 @@ interface SimulateExports extends LiveExports {
     page: number,
     trim: number,
     classes: number,
-    glibc: number,
+    version: number,
+    bits: number,
+    hasCaches: boolean,
     seed: number,
   ): number
   placeRows(rows: number): number
@@ -57,8 +59,8 @@ export class SimulateKernel extends CountingKernel<SimulateExports> {
 
   /** Begins a simulation. @returns false if there is no memory */
   begin(): boolean {
-    const { policy, list, coalescing, header, alignment, smallest, page, trim, classes, glibc, prediction } =
-      this.settings
+    const { policy, list, coalescing, header, alignment, smallest, page, trim, classes, prediction } = this.settings
+    const { glibc, jemalloc, bits, tcache } = this.settings
     const sizes = classes ?? []
     this.integers(this.run.CLASSES.value, sizes.length).set(sizes.map(BigInt))
     if (prediction !== null) this.run.setArenas(prediction.arenas, prediction.arenaSize, prediction.threshold)
@@ -72,7 +74,9 @@ export class SimulateKernel extends CountingKernel<SimulateExports> {
       page,
       trim ?? -1,
       sizes.length,
-      glibc === null ? 0 : minorOf(glibc),
+      glibc !== null ? minorOf(glibc) : Number(jemalloc ?? 0),
+      bits ?? 64,
+      tcache !== 'off',
       // The shape of trees, not the result, depends on it.
       Math.floor(Math.random() * 2 ** 32),
     )

@@ -16,6 +16,7 @@ export const POLICIES = [
   'segregated',
   'bump',
   'ptmalloc',
+  'jemalloc',
   'ideal',
 ] as const
 
@@ -31,6 +32,9 @@ export const COALESCING = ['immediate', 'deferred'] as const
 /** Names of lists of size classes. */
 export const CLASS_RULES = ['power-of-two', 'two-per-power', 'jemalloc', 'mimalloc', 'tcmalloc'] as const
 
+/** The policies that are whole allocators, each of one process. */
+export const WHOLE: readonly PolicyName[] = ['ptmalloc', 'jemalloc']
+
 /** The policies that have free blocks of any size. */
 export const GENERAL = ['first-fit', 'next-fit', 'best-fit'] as const
 export const FITS: readonly PolicyName[] = GENERAL
@@ -40,6 +44,11 @@ export type GeneralPolicy = (typeof GENERAL)[number]
 
 /** The version of glibc whose allocator `ptmalloc` is by default. */
 export const GLIBC = '2.39'
+
+/** The versions of jemalloc, and which one `jemalloc` is by default; whether its threads have caches. */
+export const JEMALLOCS = ['3', '4', '5'] as const
+export const JEMALLOC = '5'
+export const TCACHE = ['on', 'off'] as const
 
 /** The bytes that are allocated during the lifetime of a short-lived block, at most: as Barrett and Zorn have it. */
 export const LIFETIME_THRESHOLD = 32_768
@@ -68,6 +77,12 @@ export interface SimulateOptions {
   readonly classes?: (typeof CLASS_RULES)[number] | readonly number[]
   /** Of ptmalloc: the version of glibc, from `2.23` to `2.43`. Default `2.39`. */
   readonly glibc?: string
+  /** Of jemalloc: the version. Default `5`. */
+  readonly jemalloc?: (typeof JEMALLOCS)[number]
+  /** Of jemalloc: the size of a word, 32 or 64 bits; 64 for version 5. Default 64. */
+  readonly bits?: number
+  /** Of jemalloc: whether threads have caches. Default `on`. */
+  readonly tcache?: (typeof TCACHE)[number]
   /** Of bump: blocks that this expects to be short-lived are in arenas, others in the heap of another policy. */
   readonly predict?: LifetimePredictor
   /** With `predict`: that other policy, of which all options apply. Default `first-fit`. */
@@ -89,6 +104,9 @@ export interface SimulateSettings {
   readonly trim: number | null
   readonly classes: readonly number[] | null
   readonly glibc: string | null
+  readonly jemalloc: (typeof JEMALLOCS)[number] | null
+  readonly bits: number | null
+  readonly tcache: (typeof TCACHE)[number] | null
   /** Of bump with predicted lifetimes; header, smallest, coalescing and trim are those of the general policy. */
   readonly prediction: PredictionSettings | null
 }

@@ -12,11 +12,15 @@ import {
   FITS,
   GENERAL,
   GLIBC,
+  JEMALLOC,
+  JEMALLOCS,
   LIST_ORDERS,
   POLICIES,
   type PredictionSettings,
   type SimulateOptions,
   type SimulateSettings,
+  TCACHE,
+  WHOLE,
 } from './policies.js'
 
 const OPTIONS: OptionNames<SimulateOptions> = {
@@ -30,6 +34,9 @@ const OPTIONS: OptionNames<SimulateOptions> = {
   trim: 'number',
   classes: true,
   glibc: 'string',
+  jemalloc: 'string',
+  bits: 'number',
+  tcache: 'string',
   predict: true,
   general: 'string',
   arenas: 'number',
@@ -65,7 +72,9 @@ export function settingsOf(options: SimulateOptions): SimulateSettings {
   only('trim', isFit, FITS.join(', '))
   only('classes', policy === 'segregated', 'segregated')
   only('glibc', policy === 'ptmalloc', 'ptmalloc')
-  const isFixed = policy === 'ideal' || policy === 'ptmalloc'
+  const isJemalloc = policy === 'jemalloc'
+  for (const name of ['jemalloc', 'bits', 'tcache'] as const) only(name, isJemalloc, 'jemalloc')
+  const isFixed = policy === 'ideal' || WHOLE.includes(policy)
   for (const name of ['header', 'alignment', 'smallest'] as const) only(name, !isFixed, 'other policies')
   const alignment = power('alignment', options.alignment ?? 16, 8, 4096)
   const page = power('page', options.page ?? 4096, 1024, 2 ** 24)
@@ -76,14 +85,23 @@ export function settingsOf(options: SimulateOptions): SimulateSettings {
     list: heap === 'first-fit' ? oneOf('list', options.list ?? 'address', LIST_ORDERS) : null,
     coalescing: isFit ? oneOf('coalescing', options.coalescing ?? 'immediate', COALESCING) : null,
     header: isIdeal ? 0 : whole('header', options.header ?? (hasHeader ? 8 : 0), 0, MOST_HEADER),
-    alignment: isIdeal ? 1 : alignment,
-    smallest: isIdeal ? 0 : smallestOf(options, hasHeader, alignment),
+    alignment: isIdeal ? 1 : isJemalloc ? 8 : alignment,
+    smallest: isIdeal ? 0 : isJemalloc ? 8 : smallestOf(options, hasHeader, alignment),
     page,
     trim: options.trim === undefined ? null : whole('trim', options.trim, 0, MOST_TRIM),
     classes: policy === 'segregated' ? classSizes(options.classes ?? 'jemalloc', alignment) : null,
     glibc: policy === 'ptmalloc' ? versionOf(options.glibc ?? GLIBC) : null,
+    jemalloc: isJemalloc ? oneOf('jemalloc', options.jemalloc ?? JEMALLOC, JEMALLOCS) : null,
+    bits: isJemalloc ? bitsOf(options) : null,
+    tcache: isJemalloc ? oneOf('tcache', options.tcache ?? 'on', TCACHE) : null,
     prediction,
   }
+}
+
+/** The bits of a word; jemalloc 5 is simulated for 64. */
+function bitsOf({ bits = 64, jemalloc = JEMALLOC }: SimulateOptions): number {
+  if (bits === 64 || (bits === 32 && jemalloc !== '5')) return bits
+  throw new RangeError(`bits must be ${jemalloc === '5' ? '64 for jemalloc 5' : '32 or 64'}, not ${showValue(bits)}`)
 }
 
 /** The options of arenas. @throws RangeError where there are none, or no predictor */

@@ -26,6 +26,11 @@ export const NO_IDENTITY =
   'an interpreted heaptrack file does not say which block is freed, so no heap can be simulated; recordings with ' +
   'addresses have it, such as those of hf-record without --stack'
 
+/** Why a block has no room. */
+const NO_HEAP = 'the simulated heap would have more than 2^45 bytes, or an alignment of more than 2^32'
+const NO_JEMALLOC =
+  'jemalloc is simulated with blocks and alignments of up to 2^43 and 2^32 bytes, and addresses of its word size'
+
 /**
  * Gives every block the address that it would have under a policy of allocation. Each address space has a heap of its
  * own, and each trace begins with empty heaps.
@@ -148,7 +153,7 @@ export class Simulator implements BatchTransform {
     if (placed < rows)
       this.error =
         kernel.run.fault.value === TOO_LARGE
-          ? limit('the simulated heap would have more than 2^45 bytes, or an alignment of more than 2^32', at)
+          ? limit(this.settings.policy === 'jemalloc' ? NO_JEMALLOC : NO_HEAP, at)
           : kernel.run.fault.value === SEVERAL
             ? this.severalSpaces(at)
             : tooManyBlocks()
@@ -158,7 +163,7 @@ export class Simulator implements BatchTransform {
 
   private severalSpaces(at: TracePosition): Error {
     this.hasSeveralSpaces = true
-    return limit('ptmalloc is simulated for one process, and this trace has several address spaces', at)
+    return limit(`${this.settings.policy} is simulated for one process, and this trace has several address spaces`, at)
   }
 
   /** Copies what the kernel changed. */

@@ -9,7 +9,7 @@ import { decodeAny } from '../../../lib/streams/decode.js'
 import { decompress } from '../../../lib/streams/decompress.js'
 import type { LifetimePredictor } from '../../../lib/transforms/simulate/lifetimes/predictor.js'
 import { LifetimeTrainer } from '../../../lib/transforms/simulate/lifetimes/trainer.js'
-import { POLICIES, type SimulateOptions } from '../../../lib/transforms/simulate/policies.js'
+import { POLICIES, WHOLE, type SimulateOptions } from '../../../lib/transforms/simulate/policies.js'
 import type { SimulationResult } from '../../../lib/transforms/simulate/result.js'
 import { NO_IDENTITY, Simulator } from '../../../lib/transforms/simulate/simulator.js'
 import { Verifier } from '../../../lib/transforms/verify.js'
@@ -68,8 +68,8 @@ function checkPolicies(batches: readonly EventBatch[]): void {
     expect([policy, faults]).toEqual([policy, []])
     // What was learned of a trace is right about it.
     for (const { prediction } of results) expect(prediction?.bytes.late ?? 0).toBe(0)
-    // The heap of ptmalloc is that of one process.
-    if (policy !== 'ptmalloc') expect(results).toHaveLength(ideal.length)
+    // The heap of a whole allocator is that of one process.
+    if (!WHOLE.includes(policy)) expect(results).toHaveLength(ideal.length)
     for (const [i, { events, mostLive, largestHeap, mostPages, fragmentation }] of results.entries()) {
       const least = ideal[i]
       // A heap that would have more than 2^45 bytes ends the simulation earlier.

@@ -5,7 +5,7 @@ import { batchesOf } from '../../../lib/event/batch.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import type { TraceEvent } from '../../../lib/event/trace-event.js'
 import { events as eventsOf } from '../../../lib/entry/index.js'
-import { POLICIES, type SimulateOptions } from '../../../lib/transforms/simulate/policies.js'
+import { POLICIES, WHOLE, type SimulateOptions } from '../../../lib/transforms/simulate/policies.js'
 import type { SimulationResult } from '../../../lib/transforms/simulate/result.js'
 import { Simulator } from '../../../lib/transforms/simulate/simulator.js'
 import { Verifier } from '../../../lib/transforms/verify.js'
@@ -247,6 +247,12 @@ describe('options', () => {
     [{ policy: 'ptmalloc', glibc: '2.22' }, /glibc must be a version from 2\.23 to 2\.43, not "2\.22"/],
     [{ policy: 'ptmalloc', glibc: '36' }, /glibc must be a version/],
     [{ policy: 'bump', glibc: '2.36' }, /glibc is an option of ptmalloc, not bump/],
+    [{ policy: 'jemalloc', alignment: 16 }, /alignment is an option of other policies, not jemalloc/],
+    [{ policy: 'jemalloc', jemalloc: '2' }, /jemalloc must be one of 3, 4, 5/],
+    [{ policy: 'jemalloc', bits: 32 }, /bits must be 64 for jemalloc 5, not 32/],
+    [{ policy: 'jemalloc', jemalloc: '3', bits: 16 }, /bits must be 32 or 64, not 16/],
+    [{ policy: 'jemalloc', tcache: 'no' }, /tcache must be one of on, off/],
+    [{ policy: 'ptmalloc', jemalloc: '5' }, /jemalloc is an option of jemalloc, not ptmalloc/],
     [{ policy: 'first-fit', colour: 1 }, /unknown option "colour"/],
   ])('%j are refused', (options, message) => {
     expect(() => new Simulator(options as SimulateOptions)).toThrow(message)
@@ -257,7 +263,7 @@ const RANDOM = [...callsOf({ events: 4000, blocks: 300, seed: 9, processes: 2 })
 const OF_ONE = [...callsOf({ events: 4000, blocks: 300, seed: 9 })]
 
 describe.each(POLICIES)('%s', (policy) => {
-  const calls = policy === 'ptmalloc' ? OF_ONE : RANDOM
+  const calls = WHOLE.includes(policy) ? OF_ONE : RANDOM
 
   test('needs at least what ideal needs, and gives the same again', () => {
     const first = simulated(calls, { policy })
@@ -280,8 +286,9 @@ describe.each(POLICIES)('%s', (policy) => {
     const verifier = new Verifier({ allow: ['zero-size'] })
     for (const batch of batchesOf(events)) verifier.check(batch)
     expect(verifier.findings).toEqual([])
-    for (const { kind, address = 0n, alignment = 16n } of events) {
-      expect(address % 16n).toBe(0n)
+    for (const { kind, address = 0n, alignment = 1n } of events) {
+      // jemalloc has blocks of 8 bytes.
+      expect(address % (policy === 'jemalloc' ? 8n : 16n)).toBe(0n)
       if (kind === 'alloc') expect(address % alignment).toBe(0n)
     }
   })

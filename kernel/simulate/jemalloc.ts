@@ -1,0 +1,64 @@
+/** jemalloc as a policy: which block it gives to a call, and how much memory it has from the system then. */
+import { clearIdentities } from '../allocators/identities'
+import { heldPages } from '../allocators/jemalloc/pages'
+import {
+  allocate,
+  blockAt,
+  finish,
+  MALLOC,
+  MEMALIGN,
+  REALLOC,
+  release,
+  startFixed,
+  usableOf,
+} from '../allocators/jemalloc/simulator'
+import { addUsed, give, ROOM, used } from './settings'
+
+/**
+ * Where blocks end without randomization, by the size of a word: the area for mappings ends there, and jemalloc has a
+ * table of its own at its end.
+ */
+const TOP_64: u64 = 0x7fff_f7c0_0000
+const TOP_32: u64 = 0xf7c0_0000
+const PAGE_LOG: u64 = 12
+
+/**
+ * Begins a simulation.
+ * @param version of jemalloc, 3 to 5 @param hasCaches whether threads have caches
+ * @returns false if memory is exhausted
+ */
+export function startJemalloc(version: i32, bits: i32, hasCaches: bool): bool {
+  return startFixed(version, bits, hasCaches, bits == 64 ? TOP_64 : TOP_32) && clearIdentities()
+}
+
+/** A thread ends. */
+export function jeEnd(thread: i32): void {
+  finish(thread)
+  noteUsed()
+}
+
+/** Allocates memory for a block: see `give`. @param alignment 0: any @returns false if there is none */
+export function jeAllocate(thread: i32, size: u64, alignment: u64): bool {
+  return made(allocate(alignment == 0 ? MALLOC : MEMALIGN, thread, alignment, 0, size))
+}
+
+/** Gives a block another size: see `give`. @returns false if there is no memory */
+export function jeResize(thread: i32, block: u32, size: u64): bool {
+  return made(allocate(REALLOC, thread, 0, block, size))
+}
+
+export function jeRelease(thread: i32, block: u32): void {
+  release(thread, block)
+  noteUsed()
+}
+
+function made(block: u32): bool {
+  if (block == 0) return false
+  noteUsed()
+  const at = blockAt(block)
+  return at != 0 && used <= ROOM && give(at, usableOf(block), block)
+}
+
+function noteUsed(): void {
+  addUsed((heldPages << PAGE_LOG) - used)
+}
