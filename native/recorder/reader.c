@@ -31,8 +31,9 @@
 #ifndef MFD_CLOEXEC
 #define MFD_CLOEXEC 1u
 #endif
+#include "machine/machine.h"
 #include "processes.h"
-#if defined(__x86_64__)
+#if CAN_ATTACH
 #include "attach.h"
 #endif
 
@@ -178,7 +179,7 @@ static int record_beside(const char *path) {
 
 /* The process goes on as it was. */
 static int record_attached(const char *library, const char *word) {
-#if defined(__x86_64__)
+#if CAN_ATTACH
   if (!attach((pid_t)strtol(word, NULL, 10), library, &memory_fd, set_up)) {
     fprintf(stderr, "%s\n", failure);
     return CANNOT_ATTACH;
@@ -196,7 +197,7 @@ static int record_attached(const char *library, const char *word) {
   return out_failed ? 1 : 0;
 #else
   (void)library;
-  fprintf(stderr, "process %s was not started with hf-record, which this architecture needs\n", word);
+  fprintf(stderr, "process %s runs already, which can be recorded on x86-64 only: start it with hf-record\n", word);
   return CANNOT_ATTACH;
 #endif
 }

@@ -2,7 +2,7 @@
  * A library to preload that records the calls of the allocator. It never allocates from the heap that it records: its
  * own memory is mapped, far from the places where the system puts the program's. Each thread writes to a ring of its
  * own in a memory file, which the reader (reader.c) drains, so that whatever ends the program, no completed event is
- * lost. x86-64, glibc 2.17 or later.
+ * lost. x86-64 and arm64, glibc 2.17 or later.
  */
 #define _GNU_SOURCE
 #include <gnu/libc-version.h>
@@ -84,8 +84,6 @@ static inline void send_end(struct thread *t, uint64_t kind, void *address, cons
   hand_over(t, kind | stack.head, address, words);
 }
 
-#define OWN ((const uint64_t *)__builtin_frame_address(0))
-
 #define RECORD(kind, call, size, value)                         \
   do {                                                          \
     struct thread *t = enter();                                 \
@@ -96,9 +94,9 @@ static inline void send_end(struct thread *t, uint64_t kind, void *address, cons
     return block;                                               \
   } while (0)
 
-EXPORT void *malloc(size_t size) { RECORD(R_MALLOC, __libc_malloc(size), size, 0); }
-EXPORT void *calloc(size_t count, size_t size) { RECORD(R_CALLOC, __libc_calloc(count, size), count * size, count); }
-EXPORT void *memalign(size_t alignment, size_t size) {
+ENTRY(void *, malloc)(size_t size) { RECORD(R_MALLOC, __libc_malloc(size), size, 0); }
+ENTRY(void *, calloc)(size_t count, size_t size) { RECORD(R_CALLOC, __libc_calloc(count, size), count * size, count); }
+ENTRY(void *, memalign)(size_t alignment, size_t size) {
   RECORD(R_ALIGNED, __libc_memalign(alignment, size), size, alignment);
 }
 
@@ -111,15 +109,15 @@ static int glibc_version(void) {
   return version = minor;
 }
 
-EXPORT void *aligned_alloc(size_t alignment, size_t size) {
+ENTRY(void *, aligned_alloc)(size_t alignment, size_t size) {
   if ((alignment == 0 || (alignment & (alignment - 1)) != 0) && glibc_version() >= 38) {
     errno = EINVAL;
     return NULL;
   }
   RECORD(R_ALIGNED, __libc_memalign(alignment, size), size, alignment);
 }
-EXPORT void *valloc(size_t size) { RECORD(R_ALIGNED, __libc_valloc(size), size, (uint64_t)getpagesize()); }
-EXPORT void *pvalloc(size_t size) { RECORD(R_ALIGNED, __libc_pvalloc(size), size, (uint64_t)getpagesize()); }
+ENTRY(void *, valloc)(size_t size) { RECORD(R_ALIGNED, __libc_valloc(size), size, (uint64_t)getpagesize()); }
+ENTRY(void *, pvalloc)(size_t size) { RECORD(R_ALIGNED, __libc_pvalloc(size), size, (uint64_t)getpagesize()); }
 
 static inline void *aligned(size_t alignment, size_t size, const uint64_t *own) {
   struct thread *t = enter();
@@ -130,7 +128,7 @@ static inline void *aligned(size_t alignment, size_t size, const uint64_t *own) 
   return block;
 }
 
-EXPORT int posix_memalign(void **target, size_t alignment, size_t size) {
+ENTRY(int, posix_memalign)(void **target, size_t alignment, size_t size) {
   if (alignment % sizeof(void *) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) return EINVAL;
   int error = errno;
   void *block = aligned(alignment, size, OWN);
@@ -151,8 +149,8 @@ static inline void *resize(void *old, size_t size, const uint64_t *own) {
   return block;
 }
 
-EXPORT void *realloc(void *old, size_t size) { return resize(old, size, OWN); }
-EXPORT void *reallocarray(void *old, size_t count, size_t size) {
+ENTRY(void *, realloc)(void *old, size_t size) { return resize(old, size, OWN); }
+ENTRY(void *, reallocarray)(void *old, size_t count, size_t size) {
   size_t bytes;
   if (__builtin_mul_overflow(count, size, &bytes)) {
     errno = ENOMEM;
@@ -161,7 +159,7 @@ EXPORT void *reallocarray(void *old, size_t count, size_t size) {
   return resize(old, bytes, OWN);
 }
 
-EXPORT void free(void *block) {
+ENTRY(void, free)(void *block) {
   if (block == NULL) return;
   struct thread *t = enter();
   if (likely(t != NULL)) send_end(t, R_FREE, block, OWN);

@@ -15,7 +15,9 @@
 #define SLOTS 512u
 #define RING_BYTES ((size_t)256 << 10)
 #define RING_WORDS (RING_BYTES / 8)
-#define CONTROL_BYTES ((size_t)4096)
+/* A multiple of the size of a page, which is at most this. */
+#define LARGEST_PAGE ((size_t)65536)
+#define CONTROL_BYTES LARGEST_PAGE
 /* The most frames of a stack, without the one that says that the walk ended early. */
 #define MAX_DEPTH 1024u
 /* Longer command lines are cut, in bytes. */
@@ -86,7 +88,7 @@ struct region {
   struct ring rings[SLOTS];
 };
 
-#define HEAD_BYTES (((sizeof(struct region) + 4095) / 4096) * 4096)
+#define HEAD_BYTES ((sizeof(struct region) + LARGEST_PAGE - 1) / LARGEST_PAGE * LARGEST_PAGE)
 #define REGION_BYTES (HEAD_BYTES + SLOTS * RING_BYTES)
 
 /*

@@ -84,20 +84,32 @@ static void report_unloaded(struct thread *t) {
   errno = error;
 }
 
+/* Whether code without information is what returns from a signal. Where no module is, there may be no memory either. */
+static int returns_from_signal(uint64_t pc) {
+  uint8_t code[SIGNAL_RETURN_BYTES + 1];
+  if (SIGNAL_RETURN_BYTES == 0) return 0;
+  int fd = open_file("/proc/self/mem", O_RDONLY);
+  if (fd < 0) return 0;
+  int is_read = read_own(fd, pc & ~EXACT, code, SIGNAL_RETURN_BYTES);
+  close_file(fd);
+  return is_read && is_signal_return(code);
+}
+
 static NOINLINE struct rule new_rule(struct thread *t, uint64_t pc, struct remembered *entry) {
   int error = errno;
   /* A return address may be that of the next function. */
   uint64_t at = (pc & ~EXACT) - !(pc & EXACT);
   struct object found;
   struct rule rule = { .kind = RULE_NONE };
-  int result = object_at(at, &found);
+  int result = object_at(at, &found), is_bare = 1;
   if (result == OBJECT) {
     report_module(t, &found);
-    rule.kind = RULE_UNKNOWN;
     if (found.frames != NULL) rule = cf_rule(found.frames, at);
     /* Code of a module without information is no code of a JIT, which has frame pointers. */
-    if (rule.kind == RULE_NONE) rule.kind = RULE_UNKNOWN;
+    is_bare = rule.kind == RULE_NONE;
+    if (is_bare) rule.kind = RULE_UNKNOWN;
   }
+  if (is_bare && result != NO_LIST && returns_from_signal(pc)) rule.kind = RULE_SIGNAL;
   if (result == NO_LIST) rule.kind = RULE_UNKNOWN;
   else *entry = (struct remembered){ pc, rule };
   errno = error;
@@ -144,51 +156,83 @@ static NOINLINE int find_stack(struct thread *t, uint64_t sp) {
 
 enum { STEPPED, ENDED, SHORT };
 
+/*
+ * A frame that was found by the frame pointer of what it called, where that does not give its stack pointer: it follows
+ * from where its code stores the pair that its own frame pointer points to.
+ */
+static NOINLINE int settle(struct thread *t, struct frame *f) {
+  struct rule rule = rule_at(t, f->pc);
+  if (rule.kind == RULE_AT_SP || rule.kind == RULE_SIGNAL) return SHORT;
+  if (rule.kind != RULE_SP) return STEPPED;
+  if (rule.is_in_link || rule.fp_kind != FP_AT_CFA || rule.ra != rule.fp + 8) return SHORT;
+  uint64_t sp = f->fp - (uint64_t)(int64_t)rule.fp - (uint64_t)(int64_t)rule.cfa;
+  if (sp < f->sp || sp > t->high - 8 || (sp & 7)) return SHORT;
+  f->sp = sp;
+  return STEPPED;
+}
+
+/* To the frame that a signal interrupted, which may be on another stack. */
+static inline int step_over_signal(struct thread *t, const struct frame *f, struct frame *caller) {
+  if (f->sp + SIGNAL_FRAME_BYTES > t->high) return SHORT;
+  struct interrupted at = interrupted_at(f->sp);
+  *caller = (struct frame){ .sp = at.sp, .pc = at.pc | EXACT, .fp = at.fp };
+  t->link = at.link;
+  if (caller->sp >= t->low && caller->sp <= t->high - 8) return STEPPED;
+  /* The bounds of that stack cannot be looked up here. */
+  for (uint32_t i = 0; i < t->range_count; i++) {
+    if (caller->sp < t->ranges[i].low || caller->sp >= t->ranges[i].high) continue;
+    t->low = t->ranges[i].low;
+    t->high = t->ranges[i].high;
+    return STEPPED;
+  }
+  return SHORT;
+}
+
 /* From a frame to its caller. */
 static inline int step(struct thread *t, struct frame *f, struct frame *caller) {
   struct rule rule = rule_at(t, f->pc);
   uint64_t cfa = 0, at;
-  f->checkable = 1;
-  f->bp_at = 0;
+  int is_checkable = 1, is_guess = 0;
+  f->fp_at = f->pc_at = 0;
   switch (rule.kind) {
-    case RULE_RSP: cfa = f->sp + (uint64_t)(int64_t)rule.cfa; break;
-    case RULE_NONE: rule = (struct rule){ RULE_RBP, BP_AT_CFA, 16, -16 }; cfa = f->bp + 16; break;
-    case RULE_RBP: cfa = f->bp + (uint64_t)(int64_t)rule.cfa; break;
-    case RULE_AT_RSP: case RULE_AT_RBP:
-      at = (rule.kind == RULE_AT_RSP ? f->sp : f->bp) + (uint64_t)(int64_t)rule.cfa;
+    case RULE_SP: cfa = f->sp + (uint64_t)(int64_t)rule.cfa; break;
+    case RULE_NONE:
+      rule = (struct rule){ RULE_FP, FP_AT_CFA, 0, 16, -16, -8 };
+      cfa = f->fp + 16;
+      is_guess = 1;
+      break;
+    case RULE_FP: cfa = f->fp + (uint64_t)(int64_t)rule.cfa; break;
+    case RULE_AT_SP: case RULE_AT_FP:
+      at = (rule.kind == RULE_AT_SP ? f->sp : f->fp) + (uint64_t)(int64_t)rule.cfa;
       if (at < f->sp || at > t->high - 8 || (at & 7)) return SHORT;
       cfa = *(uint64_t *)at;
-      f->checkable = 0;
+      is_checkable = 0;
       break;
-    case RULE_SIGNAL:
-      /* The context of the kernel follows the return address; its registers begin at 40: rbp 10, rsp 15, rip 16. */
-      if (f->sp + 40 + 17 * 8 > t->high) return SHORT;
-      const uint64_t *registers = (const uint64_t *)(f->sp + 40);
-      f->checkable = 0;
-      *caller = (struct frame){ .sp = registers[15], .pc = registers[16] | EXACT, .bp = registers[10] };
-      /* It may be on another stack, whose bounds cannot be looked up here. */
-      if (caller->sp >= t->low && caller->sp <= t->high - 8) return STEPPED;
-      for (uint32_t i = 0; i < t->range_count; i++) {
-        if (caller->sp < t->ranges[i].low || caller->sp >= t->ranges[i].high) continue;
-        t->low = t->ranges[i].low;
-        t->high = t->ranges[i].high;
-        return STEPPED;
-      }
-      return SHORT;
+    case RULE_SIGNAL: return step_over_signal(t, f, caller);
     case RULE_END: return ENDED;
     default: return SHORT;
   }
-  if (cfa <= f->sp || cfa > t->high || (cfa & 7)) return SHORT;
+  if (cfa < f->sp || (cfa == f->sp && !rule.is_in_link) || cfa > t->high || (cfa & 7)) return SHORT;
   caller->sp = cfa;
-  caller->pc = *(uint64_t *)(cfa - 8);
-  caller->bp = f->bp;
-  if (rule.bp_kind != BP_SAME) {
-    at = (rule.bp_kind == BP_AT_CFA ? cfa : f->bp) + (uint64_t)(int64_t)rule.bp;
-    if (at + 8 < f->sp || at > t->high - 8 || (at & 7)) return SHORT;
-    caller->bp = *(uint64_t *)at;
-    f->bp_at = at;
+  if (HAS_LINK && rule.is_in_link) {
+    /* A function that has called another one has stored it. */
+    if (!(f->pc & EXACT)) return SHORT;
+    caller->pc = t->link;
+  } else {
+    at = cfa + (uint64_t)(int64_t)rule.ra;
+    if (at < f->sp || at > t->high - 8 || (at & 7)) return SHORT;
+    caller->pc = return_address(*(uint64_t *)at);
+    if (is_checkable) f->pc_at = at;
   }
-  return caller->pc == 0 ? ENDED : STEPPED;
+  caller->fp = f->fp;
+  if (rule.fp_kind != FP_SAME) {
+    at = (rule.fp_kind == FP_AT_CFA ? cfa : f->fp) + (uint64_t)(int64_t)rule.fp;
+    if (at + 8 < f->sp || at > t->high - 8 || (at & 7)) return SHORT;
+    caller->fp = *(uint64_t *)at;
+    f->fp_at = at;
+  }
+  if (caller->pc == 0) return ENDED;
+  return !IS_RECORD_ON_TOP && is_guess ? settle(t, caller) : STEPPED;
 }
 
 /*
@@ -197,7 +241,7 @@ static inline int step(struct thread *t, struct frame *f, struct frame *caller) 
  * they were, outwards, and the walk goes on from the first that differs. So its result is that of a whole walk.
  * Leaves the frames in t->frames; the result is how many of the outermost frames are those of the previous walk.
  */
-static uint32_t walk(struct thread *t, uint64_t sp, uint64_t pc, uint64_t bp) {
+static uint32_t walk(struct thread *t, uint64_t sp, uint64_t pc, uint64_t fp) {
   struct frame *walked = t->scratch, *old = t->frames;
   uint32_t fresh = 0, depth = 0;
   int64_t j = (int64_t)t->depth - 1;
@@ -206,16 +250,16 @@ static uint32_t walk(struct thread *t, uint64_t sp, uint64_t pc, uint64_t bp) {
   j = -1;
 #endif
   int result = STEPPED;
-  walked[0] = (struct frame){ .sp = sp, .pc = pc, .bp = bp };
+  walked[0] = (struct frame){ .sp = sp, .pc = pc, .fp = fp };
   for (;;) {
     struct frame *f = &walked[fresh];
     while (j >= 0 && old[j].sp < f->sp) j--;
-    if (j >= 0 && old[j].sp == f->sp && old[j].pc == f->pc && old[j].bp == f->bp) {
+    if (j >= 0 && old[j].sp == f->sp && old[j].pc == f->pc && old[j].fp == f->fp) {
       int64_t k = j;
       for (; k > 0; k--) {
         const struct frame *from = &old[k], *to = &old[k - 1];
-        if (!from->checkable || *(uint64_t *)(to->sp - 8) != to->pc) break;
-        if (from->bp_at != 0 && *(uint64_t *)from->bp_at != to->bp) break;
+        if (from->pc_at == 0 || return_address(*(uint64_t *)from->pc_at) != to->pc) break;
+        if (from->fp_at != 0 && *(uint64_t *)from->fp_at != to->fp) break;
       }
       if (k == 0) {
         /* How the outermost frame ended follows from words that may have changed, too, so it is stepped again. */
@@ -257,7 +301,7 @@ join:;
 }
 
 /*
- * Walks the stack of a call from our own frame: the caller's rbp, and the return address. Returns as walk does; no
+ * Walks the stack of a call from our own frame: the caller's frame pointer, and the return address. Returns as walk does; no
  * frames are left where there is no stack to walk.
  */
 static inline uint32_t walk_from(struct thread *t, const uint64_t *own) {

@@ -4,18 +4,13 @@
 #ifndef HEAPFLOW_RECORDER_THREADS_H
 #define HEAPFLOW_RECORDER_THREADS_H
 
+#include "begin.h"
 #include "objects.h"
 
 /*
  * Threads are found by the thread pointer: a variable of each thread would enlarge what pthread_create allocates in the
  * program's heap, and move all later blocks.
  */
-static inline uint64_t thread_pointer(void) {
-  uint64_t pointer;
-  __asm__("mov %%fs:0, %0" : "=r"(pointer));
-  return pointer;
-}
-
 static inline uint32_t place_of(uint64_t pointer) { return (uint32_t)(pointer * 0x9e3779b97f4a7c15ull >> 52); }
 
 static inline struct thread *find(uint64_t pointer) {

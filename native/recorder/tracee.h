@@ -1,7 +1,7 @@
 /*
  * A process that runs already: its threads are stopped by ptrace, its memory is read and written, and it makes calls of
  * the system. No code of the program and of its libraries runs meanwhile, so that it does not matter what they were
- * doing, and which locks they hold. x86-64.
+ * doing, and which locks they hold.
  */
 #ifndef HEAPFLOW_RECORDER_TRACEE_H
 #define HEAPFLOW_RECORDER_TRACEE_H
@@ -16,16 +16,14 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "machine/x86-64-calls.h"
 #include "tables.h"
 
 /* How long a thread may take to stop. */
 #define STOP_NS 10000000000u
-/* What the kernel stores for the number of a system call where there is none. */
-#define NO_CALL (~0ull)
 
 struct tracee {
   pid_t pid;
@@ -157,23 +155,10 @@ static int stop_thread(struct tracee *t, pid_t tid) {
  */
 static void make_again(const struct tracee *t, pid_t tid) {
   struct user_regs_struct regs;
-  if (ptrace(PTRACE_GETREGS, tid, NULL, &regs) < 0 || (int64_t)regs.rax != -EINTR) return;
-  switch (regs.orig_rax) {
-    case SYS_epoll_wait: case SYS_epoll_pwait: case SYS_semop: case SYS_semtimedop: case SYS_rt_sigtimedwait:
-    case SYS_io_getevents:
-#ifdef SYS_epoll_pwait2
-    case SYS_epoll_pwait2:
-#endif
-#ifdef SYS_io_pgetevents
-    case SYS_io_pgetevents:
-#endif
-      break;
-    default: return;
-  }
+  if (ptrace(PTRACE_GETREGS, tid, NULL, &regs) < 0 || !is_interrupted_call(&regs)) return;
   long long blocked = status_number(tid, "SigBlk", 16);
   if (((status_number(tid, "SigPnd", 16) | status_number(t->pid, "ShdPnd", 16)) & ~blocked) != 0) return;
-  regs.rax = regs.orig_rax;
-  regs.rip -= 2;
+  repeat_call(&regs);
   ptrace(PTRACE_SETREGS, tid, NULL, &regs);
 }
 
@@ -272,17 +257,10 @@ static int run_to_call(struct tracee *t) {
 static int64_t call(struct tracee *t, long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
                     uint64_t f) {
   struct user_regs_struct regs = t->saved;
-  regs.rax = (uint64_t)number;
-  regs.orig_rax = NO_CALL;
-  regs.rip = t->instruction;
-  regs.rdi = a;
-  regs.rsi = b;
-  regs.rdx = c;
-  regs.r10 = d;
-  regs.r8 = e;
-  regs.r9 = f;
+  const struct call made = { number, { a, b, c, d, e, f } };
+  set_call(&regs, t->instruction, &made);
   if (ptrace(PTRACE_SETREGS, t->worker, NULL, &regs) < 0 || !run_to_call(t) || !run_to_call(t)) return -ESRCH;
-  return ptrace(PTRACE_GETREGS, t->worker, NULL, &regs) < 0 ? -ESRCH : (int64_t)regs.rax;
+  return ptrace(PTRACE_GETREGS, t->worker, NULL, &regs) < 0 ? -ESRCH : result_of(&regs);
 }
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Call frame information of x86-64: the rule that leads from a frame to its caller, for a program counter. Reads only
+ * Call frame information: the rule that leads from a frame to its caller, for a program counter. Reads only
  * the mapped tables of loaded modules (.eh_frame_hdr and .eh_frame) and allocates nothing.
  * Source: DWARF 5, 6.4; Linux Standard Base Core 5.0, 10.6 (Exception Frames).
  */
@@ -8,28 +8,30 @@
 
 #include <stdint.h>
 #include <string.h>
-
-enum { DW_RBP = 6, DW_RSP = 7, DW_RA = 16 };
+#include "machine/machine.h"
 
 /* How the caller's frame is found. */
 enum {
   RULE_UNKNOWN,  /* no rule that this code knows: the walk ends early */
   RULE_NONE,     /* no information about this program counter */
   RULE_END,      /* the outermost frame */
-  RULE_RSP,      /* the canonical frame address is rsp + cfa */
-  RULE_RBP,      /* it is rbp + cfa */
-  RULE_AT_RSP,   /* it is in memory at rsp + cfa */
-  RULE_AT_RBP,   /* it is in memory at rbp + cfa */
-  RULE_SIGNAL,   /* the frame of a signal: registers are in the context at rsp */
+  RULE_SP,      /* the canonical frame address is the stack pointer + cfa */
+  RULE_FP,      /* it is the frame pointer + cfa */
+  RULE_AT_SP,   /* it is in memory at the stack pointer + cfa */
+  RULE_AT_FP,   /* it is in memory at the frame pointer + cfa */
+  RULE_SIGNAL,   /* the frame of a signal: registers are in the context at the stack pointer */
 };
-/* Where the caller's rbp is: unchanged, at CFA + bp, or at rbp + bp. */
-enum { BP_SAME, BP_AT_CFA, BP_AT_BP };
+/* Where the caller's frame pointer is: unchanged, at CFA + fp, or at the frame pointer + fp. */
+enum { FP_SAME, FP_AT_CFA, FP_AT_FP };
 
 struct rule {
   uint8_t kind;
-  uint8_t bp_kind;
+  uint8_t fp_kind;
+  /* The return address is in its register, and not at CFA + ra. */
+  uint8_t is_in_link;
   int32_t cfa;
-  int32_t bp;
+  int32_t fp;
+  int32_t ra;
 };
 
 /* A position in tables, and their end. Reads beyond the end give 0. */
@@ -93,7 +95,7 @@ static uint64_t cf_pointer(struct cursor *c, uint8_t encoding, uint64_t data) {
   return value;
 }
 
-/* The rules of a row: of the CFA, of rbp and of the return address. */
+/* The rules of a row: of the CFA, of the frame pointer and of the return address. */
 enum { REG_SAME, REG_AT, REG_EXPRESSION, REG_UNDEFINED, REG_OTHER };
 struct reg {
   int kind;
@@ -105,7 +107,7 @@ struct row {
   int64_t cfa_offset;
   int cfa_is_expression;
   struct cursor cfa_expression;
-  struct reg bp, ra;
+  struct reg fp, ra;
 };
 
 struct cie {
@@ -141,7 +143,7 @@ static int cf_cie(const uint8_t *at, struct cie *cie) {
       else if (*letter == 'P') cf_pointer(&data, (uint8_t)cf_fixed(&data, 1), 0);
       else if (*letter == 'L') cf_fixed(&data, 1);
       else if (*letter == 'S') cie->is_signal = 1;
-      else return 0;
+      else if (!is_idle_letter(*letter)) return 0;
     }
   } else if (augmentation[0] != 0) return 0;
   cie->instructions = c;
@@ -149,7 +151,7 @@ static int cf_cie(const uint8_t *at, struct cie *cie) {
 }
 
 static struct reg *cf_reg(struct row *row, uint64_t number) {
-  return number == DW_RBP ? &row->bp : number == DW_RA ? &row->ra : NULL;
+  return number == DW_FP ? &row->fp : number == DW_RA ? &row->ra : NULL;
 }
 
 static void cf_set(struct row *row, uint64_t number, int kind, int64_t offset) {
@@ -178,7 +180,7 @@ static int cf_run(const struct cie *cie, struct cursor c, uint64_t location, uin
       case 1: advance = low * cie->code; moves = 1; break;
       case 2: cf_set(row, low, REG_AT, (int64_t)cf_uleb(&c) * cie->data); continue;
       case 3:
-        if (cf_reg(row, low) != NULL) *cf_reg(row, low) = low == DW_RBP ? initial->bp : initial->ra;
+        if (cf_reg(row, low) != NULL) *cf_reg(row, low) = low == DW_FP ? initial->fp : initial->ra;
         continue;
       default: break;
     }
@@ -191,7 +193,7 @@ static int cf_run(const struct cie *cie, struct cursor c, uint64_t location, uin
       case 0x05: number = cf_uleb(&c); cf_set(row, number, REG_AT, (int64_t)cf_uleb(&c) * cie->data); continue;
       case 0x06:
         number = cf_uleb(&c);
-        if (cf_reg(row, number) != NULL) *cf_reg(row, number) = number == DW_RBP ? initial->bp : initial->ra;
+        if (cf_reg(row, number) != NULL) *cf_reg(row, number) = number == DW_FP ? initial->fp : initial->ra;
         continue;
       case 0x07: cf_set(row, cf_uleb(&c), REG_UNDEFINED, 0); continue;
       case 0x08: cf_set(row, cf_uleb(&c), REG_SAME, 0); continue;
@@ -223,7 +225,9 @@ static int cf_run(const struct cie *cie, struct cursor c, uint64_t location, uin
       case 0x15: number = cf_uleb(&c); cf_sleb(&c); cf_set(row, number, REG_OTHER, 0); continue;
       case 0x16: number = cf_uleb(&c); cf_block(&c); cf_set(row, number, REG_OTHER, 0); continue;
       case 0x2e: cf_uleb(&c); continue;
-      default: return 0;
+      default:
+        if (!is_idle_instruction(op)) return 0;
+        continue;
     }
     location += advance;
     if (location > pc) return 1;
@@ -231,11 +235,11 @@ static int cf_run(const struct cie *cie, struct cursor c, uint64_t location, uin
   return 1;
 }
 
-/* rsp or rbp plus a constant, perhaps dereferenced: DW_OP_breg, DW_OP_deref. Returns the register, or -1. */
+/* The stack or frame pointer plus a constant, perhaps dereferenced: DW_OP_breg, DW_OP_deref. Returns it, or -1. */
 static int cf_simple(struct cursor c, int64_t *offset, int *is_deref) {
   if (c.at >= c.end) return -1;
   int number = *c.at++ - 0x70;
-  if (number != DW_RBP && number != DW_RSP) return -1;
+  if (number != DW_FP && number != DW_SP) return -1;
   *offset = cf_sleb(&c);
   *is_deref = c.at + 1 == c.end && *c.at == 0x06;
   return c.at == c.end || *is_deref ? number : -1;
@@ -247,24 +251,25 @@ static struct rule cf_rule_of(const struct row *row, const struct cie *cie) {
   struct rule rule = { .kind = RULE_UNKNOWN };
   if (cie->is_signal) return (struct rule){ .kind = RULE_SIGNAL };
   if (row->ra.kind == REG_UNDEFINED) return (struct rule){ .kind = RULE_END };
-  if (row->ra.kind != REG_AT || row->ra.offset != -8) return rule;
-  int64_t cfa = row->cfa_offset, bp = 0;
-  uint8_t kind = RULE_UNKNOWN, bp_kind = BP_SAME;
+  int is_in_link = HAS_LINK && row->ra.kind == REG_SAME;
+  if (!is_in_link && (row->ra.kind != REG_AT || !cf_fits(row->ra.offset))) return rule;
+  int64_t cfa = row->cfa_offset, fp = 0;
+  uint8_t kind = RULE_UNKNOWN, fp_kind = FP_SAME;
   int is_deref = 0;
   if (row->cfa_is_expression) {
     int number = cf_simple(row->cfa_expression, &cfa, &is_deref);
     if (number < 0 || !is_deref) return rule;
-    kind = number == DW_RSP ? RULE_AT_RSP : RULE_AT_RBP;
-  } else if (row->cfa_reg == DW_RSP) kind = RULE_RSP;
-  else if (row->cfa_reg == DW_RBP) kind = RULE_RBP;
+    kind = number == DW_SP ? RULE_AT_SP : RULE_AT_FP;
+  } else if (row->cfa_reg == DW_SP) kind = RULE_SP;
+  else if (row->cfa_reg == DW_FP) kind = RULE_FP;
   else return rule;
-  if (row->bp.kind == REG_AT) bp_kind = BP_AT_CFA, bp = row->bp.offset;
-  else if (row->bp.kind == REG_EXPRESSION) {
-    if (cf_simple(row->bp.expression, &bp, &is_deref) != DW_RBP || is_deref) return rule;
-    bp_kind = BP_AT_BP;
-  } else if (row->bp.kind != REG_SAME) return rule;
-  if (!cf_fits(cfa) || !cf_fits(bp)) return rule;
-  return (struct rule){ kind, bp_kind, (int32_t)cfa, (int32_t)bp };
+  if (row->fp.kind == REG_AT) fp_kind = FP_AT_CFA, fp = row->fp.offset;
+  else if (row->fp.kind == REG_EXPRESSION) {
+    if (cf_simple(row->fp.expression, &fp, &is_deref) != DW_FP || is_deref) return rule;
+    fp_kind = FP_AT_FP;
+  } else if (row->fp.kind != REG_SAME) return rule;
+  if (!cf_fits(cfa) || !cf_fits(fp)) return rule;
+  return (struct rule){ kind, fp_kind, (uint8_t)is_in_link, (int32_t)cfa, (int32_t)fp, (int32_t)row->ra.offset };
 }
 
 /* The rule at pc, by the sorted table of .eh_frame_hdr. */
@@ -293,7 +298,7 @@ static struct rule cf_rule(const uint8_t *header, uint64_t pc) {
   uint64_t start = cf_pointer(&f, cie.encoding, 0), size = cf_pointer(&f, cie.encoding & 15, 0);
   if (pc < start || pc - start >= size) return none;
   if (cie.has_augmentation) cf_block(&f);
-  struct row row = { .ra = { .kind = REG_OTHER } };
+  struct row row = { .ra = { .kind = HAS_LINK ? REG_SAME : REG_OTHER } };
   if (!cf_run(&cie, cie.instructions, start, ~(uint64_t)0, &row, &row)) return unknown;
   struct row initial = row;
   if (!cf_run(&cie, f, start, pc, &row, &initial)) return unknown;

@@ -49,6 +49,7 @@ const START_OBJECT: Native = {
 }
 
 const inRecorder = (...names: readonly string[]) => names.map((name) => `recorder/${name}.h`)
+const MACHINES = inRecorder('machine/machine', 'machine/x86-64', 'machine/aarch64')
 
 /** The library of heapflow's own recorder, which is loaded into the program. */
 export const RECORDER_LIBRARY: Native = {
@@ -57,7 +58,9 @@ export const RECORDER_LIBRARY: Native = {
   ending: '.so',
   sources: [
     'recorder/recorder.c',
-    ...inRecorder('shared', 'injected', 'bytes', 'state', 'maps', 'objects', 'threads', 'stacks', 'unwind', 'usable'),
+    ...MACHINES,
+    ...inRecorder('shared', 'injected', 'bytes', 'state', 'ring', 'begin', 'maps', 'objects', 'threads'),
+    ...inRecorder('stacks', 'unwind', 'usable'),
   ],
   options: ['-std=gnu11', '-shared', '-fPIC', '-O2', '-fno-omit-frame-pointer', '-fvisibility=hidden'],
 }
@@ -69,18 +72,9 @@ export const RECORDER_READER: Native = {
   ending: '',
   sources: [
     'recorder/reader.c',
-    ...inRecorder(
-      'shared',
-      'tables',
-      'process',
-      'pack',
-      'drain',
-      'processes',
-      'injected',
-      'tracee',
-      'modules',
-      'attach',
-    ),
+    ...MACHINES,
+    ...inRecorder('shared', 'tables', 'process', 'pack', 'drain', 'processes', 'injected', 'machine/x86-64-calls'),
+    ...inRecorder('tracee', 'modules', 'library', 'obstacles', 'earlier', 'loading', 'attach'),
   ],
   options: ['-std=gnu11', '-O2'],
 }

@@ -1,0 +1,196 @@
+/*
+ * How a process begins to be recorded: one that was started with the library, was forked, or ran already.
+ */
+#ifndef HEAPFLOW_RECORDER_BEGIN_H
+#define HEAPFLOW_RECORDER_BEGIN_H
+
+#include "ring.h"
+
+/* The environment as the kernel gave it: calls come before libc has set `environ`. */
+static int read_variable(char *value, size_t size) {
+  static char buffer[4096];
+  const size_t length = sizeof VARIABLE;
+  int fd = open_file("/proc/self/environ", O_RDONLY), found = 0;
+  if (fd < 0) return 0;
+  /* A match of so many bytes of the name and "="; -1 in another variable; -2 within the value. */
+  int matched = 0;
+  size_t used = 0;
+  ssize_t n;
+  while (!found && (n = read_bytes(fd, buffer, sizeof buffer)) > 0) {
+    for (ssize_t i = 0; i < n && !found; i++) {
+      char c = buffer[i];
+      if (matched == -2) {
+        if (used + 1 < size) value[used++] = c;
+        if (c == 0) value[used] = 0, found = 1;
+      } else if (c == 0) matched = 0;
+      else if (matched >= 0) {
+        matched = c == (VARIABLE "=")[matched] ? matched + 1 : -1;
+        if (matched == (int)length) matched = -2;
+      }
+    }
+  }
+  close_file(fd);
+  return found;
+}
+
+/* The number of this process where the reader is: in the namespace of its /proc, through which the file is opened. */
+static uint32_t own_pid(void) {
+  char text[24];
+  ssize_t n = readlink("/proc/self", text, sizeof text - 1);
+  uint32_t pid = 0;
+  for (ssize_t i = 0; i < n && text[i] >= '0' && text[i] <= '9'; i++) pid = pid * 10 + (uint32_t)(text[i] - '0');
+  return pid != 0 ? pid : (uint32_t)getpid();
+}
+
+/* Takes a region that no process has. Returns REGIONS if none is free for a while. */
+static uint32_t take_region(uint32_t pid) {
+  for (int tries = 0; tries < 200 && !control->closed; tries++) {
+    for (uint32_t i = 0; i < REGIONS; i++) {
+      uint32_t none = 0;
+      if (control->owners[i] != 0) continue;
+      if (__atomic_compare_exchange_n(&control->owners[i], &none, pid, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) return i;
+    }
+    ring_bell();
+    pause_for(5000000);
+  }
+  return REGIONS;
+}
+
+static void read_command(void) {
+  int fd = open_file("/proc/self/cmdline", O_RDONLY);
+  if (fd < 0) return;
+  ssize_t n = read_bytes(fd, region->command, MAX_COMMAND);
+  region->command_length = n > 0 ? (uint32_t)n : 0;
+  close_file(fd);
+}
+
+/* The time at which this process was started: the 20th number after the name, which may have any characters. */
+static uint64_t start_time(void) {
+  char text[1024];
+  int fd = open_file("/proc/self/stat", O_RDONLY);
+  ssize_t n = fd < 0 ? 0 : read_bytes(fd, text, sizeof text - 1);
+  if (fd >= 0) close_file(fd);
+  text[n > 0 ? n : 0] = 0;
+  const char *p = strrchr(text, ')');
+  for (int i = 0; p != NULL && i < 20; i++) p = strchr(p + 1, ' ');
+  uint64_t time = 0;
+  for (p = p == NULL ? "" : p + 1; *p >= '0' && *p <= '9'; p++) time = time * 10 + (uint64_t)(*p - '0');
+  return time;
+}
+
+/* parent: the process from which this one was forked, or 0. */
+static int open_region(const char *path, uint32_t parent) {
+  int fd = open_file(path, O_RDWR);
+  if (fd < 0) return 0;
+  int is_open = 0;
+  uint32_t pid = own_pid();
+  if (control == NULL) control = map(CONTROL_BYTES, MAP_SHARED, fd, 0);
+  if (control == NULL || control->magic != MAGIC || control->closed) goto end;
+  if (!control->children && control->pid != pid) goto end;
+  uint32_t number = take_region(pid);
+  if (number == REGIONS) goto fail;
+  region = map(REGION_BYTES, MAP_SHARED | MAP_NORESERVE, fd, (off_t)(CONTROL_BYTES + number * REGION_BYTES));
+  if (region == NULL) {
+    say("heapflow: there is no address space for the recording; the program is not recorded\n");
+    __atomic_store_n(&control->owners[number], 0, __ATOMIC_RELEASE);
+    goto fail;
+  }
+  ring_words = (uint64_t *)(void *)((char *)region + HEAD_BYTES);
+  madvise(region, REGION_BYTES, MADV_DONTFORK);
+  max_depth = control->depth < MAX_DEPTH ? control->depth : MAX_DEPTH;
+  has_free_stacks = max_depth > 0 && control->free_stacks;
+  has_inherited = parent != 0;
+  process_id = region->pid = pid;
+  region->parent = parent != 0 ? parent : (uint32_t)getppid();
+  region->is_forked = region->has_inherited = parent != 0;
+  region->started = start_time();
+  read_command();
+  region->begun = __atomic_add_fetch(&control->begun, 1, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&region->ready, 1, __ATOMIC_RELEASE);
+  ring_bell();
+  is_open = 1;
+  goto end;
+fail:
+  __atomic_fetch_add(&control->unrecorded, 1, __ATOMIC_RELAXED);
+end:
+  /* No descriptor is kept, so the program may close all of its own. */
+  close_file(fd);
+  return is_open;
+}
+
+/*
+ * Forks are announced, so that the reader waits for processes that their parent does not. A process that is forked
+ * without this is noticed at its first call.
+ */
+static void before_fork(void) {
+  if (injected.state == ON && control->children) __atomic_fetch_add(&control->forking, 1, __ATOMIC_SEQ_CST);
+}
+
+static NOINLINE void begin_child(void) {
+  int error = errno;
+  lock();
+  if (!alive->alive && injected.state == ON) {
+    memset(table, 0, sizeof table);
+    table_used = seen_count = 0;
+    /* Another thread may have been about to change what is known of modules. */
+    generation++;
+    region = NULL;
+    if (control->children && open_region(memory_path, process_id)) alive->alive = 1;
+    else injected.state = OFF;
+  }
+  unlock();
+  errno = error;
+}
+
+static void after_fork(void) {
+  if (injected.state != ON) return;
+  /* Emulators of other machines, such as qemu's, promise to wipe the page, but do not. */
+  if (alive->alive && process_id != own_pid()) memset(alive, 0, sizeof *alive);
+  if (!control->children) return;
+  begin_child();
+  __atomic_fetch_sub(&control->forking, 1, __ATOMIC_SEQ_CST);
+  ring_bell();
+}
+
+/*
+ * What else the library has that the reader has loaded, when it is called for the first time. That may be in a process
+ * that was forked since: `alive` says so, which the reader has set.
+ */
+static int begin_injected(void) {
+  struct injected *in = &injected;
+  control = (struct control *)in->control;
+  region = (struct region *)in->region;
+  alive = (struct alive *)in->alive;
+  threads = (struct thread *)in->threads;
+  ring_words = (uint64_t *)(void *)((char *)region + HEAD_BYTES);
+  far_at = in->far_at;
+  process_id = in->pid;
+  memcpy(memory_path, in->path, sizeof memory_path);
+  max_depth = control->depth < MAX_DEPTH ? control->depth : MAX_DEPTH;
+  has_free_stacks = max_depth > 0 && control->free_stacks;
+  has_inherited = 1;
+  /* Forks are not announced: the lock of their handlers may be held now, by a handler that calls this. */
+  return 1;
+}
+
+static int begin_loaded(void) {
+  struct alive *wiped = map_private(4096);
+  threads = map_private(sizeof *threads * SLOTS);
+  if (wiped == NULL || threads == NULL || madvise(wiped, 4096, MADV_WIPEONFORK) != 0) return 0;
+  alive = wiped;
+  if (!read_variable(memory_path, sizeof memory_path) || !open_region(memory_path, 0) ||
+      __register_atfork(before_fork, NULL, after_fork, NULL) != 0)
+    return 0;
+  alive->alive = 1;
+  return 1;
+}
+
+static NOINLINE void begin(void) {
+  int error = errno, before = NOT_BEGUN;
+  /* The calls that other threads make meanwhile are not recorded. */
+  if (!__atomic_compare_exchange_n(&injected.state, &before, OFF, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return;
+  if (injected.is_injected ? begin_injected() : begin_loaded()) __atomic_store_n(&injected.state, ON, __ATOMIC_SEQ_CST);
+  errno = error;
+}
+
+#endif

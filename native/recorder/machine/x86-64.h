@@ -1,0 +1,56 @@
+/*
+ * x86-64. Sources: System V Application Binary Interface, AMD64 supplement, 3.4.1 and 3.7; Linux, asm/sigcontext.h.
+ */
+#ifndef HEAPFLOW_RECORDER_MACHINE_X86_64_H
+#define HEAPFLOW_RECORDER_MACHINE_X86_64_H
+
+#include <stdint.h>
+
+/* The registers that call frame information is read for: rbp, rsp, and the column of the return address. */
+enum { DW_FP = 6, DW_SP = 7, DW_RA = 16 };
+/* A call stores the return address on the stack: no register has it. */
+#define HAS_LINK 0
+/* Above what the frame pointer points to, nothing of its frame follows. */
+#define IS_RECORD_ON_TOP 1
+/* Letters of augmentations and instructions that change nothing for this reader: none. */
+static inline int is_idle_letter(char letter) { return (void)letter, 0; }
+static inline int is_idle_instruction(uint8_t instruction) { return (void)instruction, 0; }
+
+/* Where the library maps its memory, far from the places where the system puts the program's. */
+#define FAR 0x200000000000ull
+
+static inline uint64_t thread_pointer(void) {
+  uint64_t pointer;
+  __asm__("mov %%fs:0, %0" : "=r"(pointer));
+  return pointer;
+}
+
+/* The address in a word of the stack that was stored for a return. */
+static inline uint64_t return_address(uint64_t word) { return word; }
+
+/* ---- signals ---- */
+
+struct interrupted {
+  uint64_t sp, pc, fp, link;
+};
+/* The context of the kernel follows the return address. Its registers begin at 40: rbp is 10, rsp 15, rip 16. */
+#define SIGNAL_FRAME_BYTES (40 + 17 * 8)
+static inline struct interrupted interrupted_at(uint64_t sp) {
+  const uint64_t *registers = (const uint64_t *)(sp + 40);
+  return (struct interrupted){ registers[15], registers[16], registers[10], 0 };
+}
+/* All code that returns from a signal has call frame information. */
+#define SIGNAL_RETURN_BYTES 0
+static inline int is_signal_return(const void *code) { return (void)code, 0; }
+
+/* ---- calls of the library ---- */
+
+/* Begins the definition of a function that is called in place of that of libc. */
+#define ENTRY(result, name) EXPORT result name
+/* Of its caller: the frame pointer, and the return address, above which its stack begins. */
+#define OWN ((const uint64_t *)__builtin_frame_address(0))
+
+/* The reader can load the library into a process that runs already. */
+#define CAN_ATTACH 1
+
+#endif
