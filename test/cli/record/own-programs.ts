@@ -1,0 +1,227 @@
+/** The includes of a program, of which each uses some. */
+export const HEADERS = [
+  'fcntl',
+  'malloc',
+  'pthread',
+  'signal',
+  'stdint',
+  'stdio',
+  'stdlib',
+  'string',
+  'unistd',
+  'sys/mman',
+  'sys/resource',
+  'spawn',
+  'sys/wait',
+]
+  .map((name) => `#include <${name}.h>\n`)
+  .join('')
+
+/** Counts successful calls by kind, and sums up the addresses of blocks, without the recorder. */
+export const COUNTER = `
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
+extern void __libc_free(void *);
+static uint64_t n[5], sum;
+static void *count(int kind, void *p) {
+  if (p) n[kind]++;
+  /* Mapped blocks are where libraries let them be. */
+  if (p && (uint64_t)p >> 40 < 0x60) sum = sum * 31 + (uint64_t)p;
+  return p;
+}
+void *malloc(size_t s) { return count(0, __libc_malloc(s)); }
+void *calloc(size_t a, size_t b) { return count(1, __libc_calloc(a, b)); }
+void *memalign(size_t a, size_t s) { return count(2, __libc_memalign(a, s)); }
+void *aligned_alloc(size_t a, size_t s) { return count(2, __libc_memalign(a, s)); }
+int posix_memalign(void **p, size_t a, size_t s) { void *q = count(2, __libc_memalign(a, s)); if (!q) return 12; *p = q; return 0; }
+void *realloc(void *p, size_t s) { return count(3, __libc_realloc(p, s)); }
+void *reallocarray(void *p, size_t a, size_t b) { return count(3, __libc_realloc(p, a * b)); }
+void free(void *p) { if (p) n[4]++; __libc_free(p); }
+__attribute__((destructor)) static void end(void) {
+  char text[200];
+  int length = snprintf(text, sizeof text, "%lu %lu %lu %lu %lu %lu", n[0], n[1], n[2], n[3], n[4], sum);
+  int fd = open(getenv("COUNTS"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (write(fd, text, length) < 0) abort();
+  close(fd);
+}`
+
+/** Programs whose calls are known. */
+export const PROGRAMS = {
+  every: `int main(void) {
+    void *p[200] = { 0 };
+    uint32_t x = 1;
+    for (int i = 0; i < 20000; i++) {
+      x = x * 1664525u + 1013904223u;
+      void **q = &p[x >> 8 & 127];
+      size_t size = x >> 16 & 4095;
+      switch (x >> 28) {
+        case 0: case 1: free(*q); *q = calloc(3, size); break;
+        case 2: free(*q); if (posix_memalign(q, 64, size)) return 1; break;
+        case 3: free(*q); *q = aligned_alloc(32, size); break;
+        case 4: free(*q); *q = memalign(128, size); break;
+        case 5: case 6: case 7: *q = realloc(*q, size + 1); break;
+        case 8: *q = reallocarray(*q, 2, size + 1); break;
+        case 9: if (*q) { void *r = realloc(*q, PTRDIFF_MAX); if (r) return 1; } break;
+        case 10: free(*q); *q = NULL; break;
+        default: free(*q); *q = malloc(x >> 12 & 1023 ? size : 200000); break;
+      }
+    }
+    return 0;
+  }`,
+  /* Logs each pair of calls when it has completed, until another thread ends the program after some time. */
+  ends: `static volatile uint64_t *done;
+  static unsigned delay = 4000;
+  static int deeper(int n) { volatile char room[4096]; room[0] = n; return deeper(n + 1) + room[0]; }
+  static void *end(void *how) {
+    usleep(delay);
+    switch (*(char *)how) {
+      case 'o': return (void *)(intptr_t)deeper(0);
+      /* It does not check whether it got memory. */
+      case 'm': for (;;) *(volatile char *)malloc(64 << 20) = 1;
+      case 'e': exit(5);
+      case '_': _exit(6);
+      case 'a': abort();
+      case 's': *(volatile int *)8 = 1;
+      case 't': kill(getpid(), SIGTERM); break;
+      default: kill(getpid(), SIGKILL);
+    }
+    for (;;) pause();
+  }
+  int main(int n, char **words) {
+    int fd = open(words[2], O_RDWR | O_CREAT | O_TRUNC, 0600);
+    if (ftruncate(fd, 4096) < 0) return 1;
+    done = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (n > 3) delay = atoi(words[3]);
+    if (*words[1] == 'm') setrlimit(RLIMIT_AS, &(struct rlimit){ 2ull << 30, 2ull << 30 });
+    pthread_t t;
+    pthread_create(&t, NULL, end, words[1]);
+    for (;;) { void *p = malloc(4242); *(volatile char *)p = 1; free(p); done[0]++; }
+  }`,
+  threads: `static void *volatile shared[64];
+  static void *work(void *x) {
+    uint32_t r = (uint32_t)(uintptr_t)x * 77777;
+    for (int i = 0; i < 4000; i++) {
+      r = r * 1664525u + 1013904223u;
+      void *p = malloc(32 + (r >> 20 & 63));
+      if (r & 4096) p = realloc(p, 64 + (r >> 18 & 511));
+      free(__atomic_exchange_n(&shared[r >> 24 & 63], p, __ATOMIC_SEQ_CST));
+    }
+    return x;
+  }
+  int main(void) {
+    for (int round = 0; round < 3; round++) {
+      pthread_t t[8];
+      for (uintptr_t i = 0; i < 8; i++) pthread_create(t + i, NULL, work, (void *)(8 * round + i + 1));
+      for (int i = 0; i < 8; i++) pthread_join(t[i], NULL);
+    }
+    return 0;
+  }`,
+  /* More threads than the recorder has rings for, but not at once. */
+  churn: `static void *work(void *x) { for (int i = 0; i < 3; i++) free(malloc(777)); return x; }
+  int main(void) {
+    pthread_t t[300];
+    for (int round = 0; round < 4; round++) {
+      for (int i = 0; i < 300; i++) pthread_create(t + i, NULL, work, NULL);
+      for (int i = 0; i < 300; i++) pthread_join(t[i], NULL);
+    }
+    return 0;
+  }`,
+  /*
+   * Threads that start late, take turns, free each other's blocks, end and are replaced. They end one by one: what
+   * glibc does last for a thread comes after the event of its end, and must not be beside the calls of others.
+   */
+  late: `static void *blocks[512];
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
+  static int turn, turns, leaver;
+  static uint32_t x = 1;
+  static uint32_t any(void) { return x = x * 1664525u + 1013904223u, x >> 8; }
+  static void call(void) {
+    void **block = &blocks[any() % 512];
+    uint32_t what = any() % 8;
+    size_t size = any() % 16 == 0 ? any() % 40000 : any() % 600;
+    if (what == 0 && *block != NULL) *block = realloc(*block, size + 1);
+    else { free(*block); *block = what == 1 ? calloc(1, size) : what == 2 ? NULL : malloc(size); }
+  }
+  static void *work(void *own) {
+    for (int i = 0; i < 600; i++) {
+      pthread_mutex_lock(&lock);
+      while (turn != (int)(intptr_t)own) pthread_cond_wait(&moved, &lock);
+      for (uint32_t n = any() % 20; n > 0; n--) call();
+      turn = (turn + 1) % 4;
+      turns++;
+      pthread_cond_broadcast(&moved);
+      pthread_mutex_unlock(&lock);
+    }
+    pthread_mutex_lock(&lock);
+    while (leaver != (int)(intptr_t)own) pthread_cond_wait(&moved, &lock);
+    pthread_mutex_unlock(&lock);
+    return NULL;
+  }
+  int main(void) {
+    for (int i = 0; i < 20000; i++) free(malloc(i % 100));
+    for (int life = 0; life < 8; life++) {
+      pthread_t t[4];
+      turn = turns = 0;
+      leaver = -1;
+      for (int i = 0; i < 4; i++) pthread_create(&t[i], NULL, work, (void *)(intptr_t)i);
+      for (int i = 0; i < 4; i++) {
+        pthread_mutex_lock(&lock);
+        /* No thread leaves before all have had their last turns. */
+        while (i == 0 && turns < 4 * 600) pthread_cond_wait(&moved, &lock);
+        leaver = i;
+        pthread_cond_broadcast(&moved);
+        pthread_mutex_unlock(&lock);
+        pthread_join(t[i], NULL);
+      }
+    }
+    return 0;
+  }`,
+  /* Processes by fork, posix_spawn, vfork and exec, which free what they have from their parents. */
+  forks: `extern char **environ;
+  static void *work(void *x) { pthread_setname_np(pthread_self(), "worker"); free(malloc(4444)); return x; }
+  int main(int n, char **words) {
+    void *a = malloc(1111), *b = malloc(1112), *c = malloc(1113);
+    if (n > 1) { free(malloc(7777)); free(a); return 0; }
+    if (fork() == 0) {
+      free(a);
+      b = realloc(b, 5000);
+      free(malloc(2222));
+      if (fork() == 0) { free(c); free(malloc(3333)); _exit(0); }
+      wait(NULL);
+      exit(0);
+    }
+    wait(NULL);
+    pid_t child;
+    char *arguments[] = { words[0], "spawned", NULL };
+    if (posix_spawn(&child, words[0], NULL, NULL, arguments, environ)) return 1;
+    waitpid(child, NULL, 0);
+    if (vfork() == 0) { execl(words[0], words[0], "after vfork", NULL); _exit(1); }
+    wait(NULL);
+    pthread_t t;
+    pthread_create(&t, NULL, work, NULL);
+    pthread_join(t, NULL);
+    free(a); free(b); free(c);
+    execl(words[0], words[0], "by exec", NULL);
+    return 1;
+  }`,
+  /* Ends before its child has allocated anything. */
+  daemon: `int main(void) {
+    free(malloc(5000));
+    if (fork() == 0) { usleep(100000); free(malloc(6000)); }
+    return 4;
+  }`,
+  stacks: `__attribute__((noinline)) void *leaf(size_t n) { void *p = malloc(n); *(volatile char *)p = 1; return p; }
+  __attribute__((noinline)) void *deep(int n) {
+    volatile char room[40]; room[n & 31] = 1;
+    void *p = n > 0 ? deep(n - 1) : leaf(4242); room[0] = 2; return p;
+  }
+  static void handler(int s) { (void)s; leaf(4243); }
+  int main(void) {
+    for (int i = 0; i < 50; i++) deep(i);
+    signal(SIGUSR1, handler);
+    raise(SIGUSR1);
+    if (fork() == 0) { for (int i = 0; i < 100; i++) leaf(9999); execlp("true", "true", NULL); }
+    return 0;
+  }`,
+} as const
