@@ -149,6 +149,9 @@ static inline void *resize(void *old, size_t size, const uint64_t *own) {
   return block;
 }
 
+/* Older headers do not have it. */
+extern EXPORT void *reallocarray(void *old, size_t count, size_t size);
+
 ENTRY(void *, realloc)(void *old, size_t size) { return resize(old, size, OWN); }
 ENTRY(void *, reallocarray)(void *old, size_t count, size_t size) {
   size_t bytes;

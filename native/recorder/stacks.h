@@ -84,15 +84,16 @@ static void report_unloaded(struct thread *t) {
   errno = error;
 }
 
-/* Whether code without information is what returns from a signal. Where no module is, there may be no memory either. */
-static int returns_from_signal(uint64_t pc) {
-  uint8_t code[SIGNAL_RETURN_BYTES + 1];
-  if (SIGNAL_RETURN_BYTES == 0) return 0;
-  int fd = open_file("/proc/self/mem", O_RDONLY);
-  if (fd < 0) return 0;
-  int is_read = read_own(fd, pc & ~EXACT, code, SIGNAL_RETURN_BYTES);
+/* The rule of code without information that is known by its instructions. Where no module is, memory may be missing. */
+static void recognize(uint64_t pc, int is_module, struct rule *rule) {
+  uint8_t code[KNOWN_BYTES + 1];
+  int fd = KNOWN_BYTES == 0 ? -1 : open_file("/proc/self/mem", O_RDONLY);
+  if (fd < 0) return;
+  ssize_t n = syscall(SYS_pread64, fd, code, KNOWN_BYTES, pc & ~EXACT);
   close_file(fd);
-  return is_read && is_signal_return(code);
+  if (n > 0 && is_signal_return(code, (size_t)n)) rule->kind = RULE_SIGNAL;
+  else if (n > 0 && is_module && (pc & EXACT) && is_jump(code, (size_t)n))
+    *rule = (struct rule){ .kind = RULE_SP, .is_in_link = 1 };
 }
 
 static NOINLINE struct rule new_rule(struct thread *t, uint64_t pc, struct remembered *entry) {
@@ -109,7 +110,7 @@ static NOINLINE struct rule new_rule(struct thread *t, uint64_t pc, struct remem
     is_bare = rule.kind == RULE_NONE;
     if (is_bare) rule.kind = RULE_UNKNOWN;
   }
-  if (is_bare && result != NO_LIST && returns_from_signal(pc)) rule.kind = RULE_SIGNAL;
+  if (is_bare && result != NO_LIST) recognize(pc, result == OBJECT, &rule);
   if (result == NO_LIST) rule.kind = RULE_UNKNOWN;
   else *entry = (struct remembered){ pc, rule };
   errno = error;
@@ -301,8 +302,8 @@ join:;
 }
 
 /*
- * Walks the stack of a call from our own frame: the caller's frame pointer, and the return address. Returns as walk does; no
- * frames are left where there is no stack to walk.
+ * Walks the stack of a call from our own frame: the caller's frame pointer, and the return address. Returns as walk
+ * does; no frames are left where there is no stack to walk.
  */
 static inline uint32_t walk_from(struct thread *t, const uint64_t *own) {
   uint64_t sp = (uint64_t)(own + 2);

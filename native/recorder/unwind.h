@@ -247,7 +247,7 @@ static int cf_simple(struct cursor c, int64_t *offset, int *is_deref) {
 
 static int cf_fits(int64_t value) { return value >= INT32_MIN && value <= INT32_MAX; }
 
-static struct rule cf_rule_of(const struct row *row, const struct cie *cie) {
+static struct rule cf_rule_of(const struct row *row, const struct cie *cie, uint64_t pc) {
   struct rule rule = { .kind = RULE_UNKNOWN };
   if (cie->is_signal) return (struct rule){ .kind = RULE_SIGNAL };
   if (row->ra.kind == REG_UNDEFINED) return (struct rule){ .kind = RULE_END };
@@ -256,7 +256,12 @@ static struct rule cf_rule_of(const struct row *row, const struct cie *cie) {
   int64_t cfa = row->cfa_offset, fp = 0;
   uint8_t kind = RULE_UNKNOWN, fp_kind = FP_SAME;
   int is_deref = 0;
-  if (row->cfa_is_expression) {
+  const struct cursor *expression = &row->cfa_expression;
+  int64_t of_jump = !row->cfa_is_expression ? 0 : jump_frame(expression->at, (size_t)(expression->end - expression->at), pc);
+  if (of_jump != 0) {
+    kind = RULE_SP;
+    cfa = of_jump;
+  } else if (row->cfa_is_expression) {
     int number = cf_simple(row->cfa_expression, &cfa, &is_deref);
     if (number < 0 || !is_deref) return rule;
     kind = number == DW_SP ? RULE_AT_SP : RULE_AT_FP;
@@ -302,7 +307,7 @@ static struct rule cf_rule(const uint8_t *header, uint64_t pc) {
   if (!cf_run(&cie, cie.instructions, start, ~(uint64_t)0, &row, &row)) return unknown;
   struct row initial = row;
   if (!cf_run(&cie, f, start, pc, &row, &initial)) return unknown;
-  return cf_rule_of(&row, &cie);
+  return cf_rule_of(&row, &cie, pc);
 }
 
 #endif

@@ -5,6 +5,7 @@
 #ifndef HEAPFLOW_RECORDER_MACHINE_AARCH64_H
 #define HEAPFLOW_RECORDER_MACHINE_AARCH64_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ enum { DW_FP = 29, DW_SP = 31, DW_RA = 30 };
 #define IS_RECORD_ON_TOP 0
 /*
  * B: return addresses are signed with the other key; G: the stack has tags. DW_CFA_AARCH64_negate_ra_state and
- * DW_CFA_AARCH64_negate_ra_state_with_pc: from here on, they are signed or not. They are taken without signatures always.
+ * DW_CFA_AARCH64_negate_ra_state_with_pc: from here on, they are signed or not. Signatures are taken off always.
  */
 static inline int is_idle_letter(char letter) { return letter == 'B' || letter == 'G'; }
 static inline int is_idle_instruction(uint8_t instruction) { return instruction == 0x2d || instruction == 0x2c; }
@@ -48,12 +49,33 @@ static inline struct interrupted interrupted_at(uint64_t sp) {
   const uint64_t *x = (const uint64_t *)(sp + 128 + 176 + 8);
   return (struct interrupted){ x[31], x[32], x[29], return_address(x[30]) };
 }
+
+/* ---- code that is known by its instructions ---- */
+
+#define KNOWN_BYTES 24
 /* Since Linux 5.8, the code of the kernel that returns from a signal has no call frame information. */
-#define SIGNAL_RETURN_BYTES 8
-static inline int is_signal_return(const void *code) {
+static inline int is_signal_return(const uint8_t *code, size_t n) {
   /* mov x8, 139; svc 0 */
   static const uint32_t instructions[] = { 0xd2801168, 0xd4000001 };
-  return memcmp(code, instructions, sizeof instructions) == 0;
+  return n >= sizeof instructions && memcmp(code, instructions, sizeof instructions) == 0;
+}
+/* The rest of a jump to another module, which leaves sp and x30 as they are. */
+static inline int is_jump(const uint8_t *code, size_t n) {
+  for (size_t i = 0; i + 4 <= n; i += 4) {
+    uint32_t instruction;
+    memcpy(&instruction, code + i, sizeof instruction);
+    if (instruction == 0xd61f0220) return 1; /* br x17 */
+    int is_known = (instruction & 0x9f00001f) == 0x90000010 || /* adrp x16 */
+                   (instruction & 0xffc003ff) == 0xf9400211 || /* ldr x17, [x16, #] */
+                   (instruction & 0xffc003ff) == 0x91000210 || /* add x16, x16, # */
+                   (instruction & 0xfffff01f) == 0xd503201f;   /* bti, autia1716, nop */
+    if (!is_known) return 0;
+  }
+  return 0;
+}
+/* They have no rule of their own. */
+static inline int64_t jump_frame(const uint8_t *expression, size_t n, uint64_t pc) {
+  return (void)expression, (void)n, (void)pc, 0;
 }
 
 /* ---- calls of the library ---- */

@@ -4,7 +4,9 @@
 #ifndef HEAPFLOW_RECORDER_MACHINE_X86_64_H
 #define HEAPFLOW_RECORDER_MACHINE_X86_64_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* The registers that call frame information is read for: rbp, rsp, and the column of the return address. */
 enum { DW_FP = 6, DW_SP = 7, DW_RA = 16 };
@@ -39,9 +41,22 @@ static inline struct interrupted interrupted_at(uint64_t sp) {
   const uint64_t *registers = (const uint64_t *)(sp + 40);
   return (struct interrupted){ registers[15], registers[16], registers[10], 0 };
 }
-/* All code that returns from a signal has call frame information. */
-#define SIGNAL_RETURN_BYTES 0
-static inline int is_signal_return(const void *code) { return (void)code, 0; }
+
+/* ---- code that is known by its instructions ---- */
+
+/* All has call frame information: what returns from a signal, and jumps to other modules. */
+#define KNOWN_BYTES 0
+static inline int is_signal_return(const uint8_t *code, size_t n) { return (void)code, (void)n, 0; }
+static inline int is_jump(const uint8_t *code, size_t n) { return (void)code, (void)n, 0; }
+
+/*
+ * Linkers give these jumps one rule, whose expression depends on where in a jump of 16 bytes the program counter is:
+ * rsp + 8 + ((rip & 15) >= 11) * 8. Returns the number to add to rsp; 0 for other expressions.
+ */
+static inline int64_t jump_frame(const uint8_t *expression, size_t n, uint64_t pc) {
+  static const uint8_t usual[] = { 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22 };
+  return n == sizeof usual && memcmp(expression, usual, n) == 0 ? 8 + ((pc & 15) >= 11) * 8 : 0;
+}
 
 /* ---- calls of the library ---- */
 
