@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { REPLAY_DRIVER } from '../dist/lib/cli/drive/driver.js'
-import { fileName, RECORDER_LIBRARY, RECORDER_READER } from '../dist/lib/streams/record/compiled.js'
+import { fileName, RECORDER_LIBRARY, RECORDER_MACHINES, RECORDER_READER } from '../dist/lib/streams/record/compiled.js'
 
 /** The bytes of a file depend on it. */
 const ZIG = '0.17.1'
@@ -17,8 +17,8 @@ const ZIG = '0.17.1'
 const TARGETS = { x64: 'x86_64-linux-gnu.2.17', arm64: 'aarch64-linux-gnu.2.17' }
 /** What is compiled, and for which machines. */
 const COMPILED = [
-  [RECORDER_LIBRARY, ['x64']],
-  [RECORDER_READER, ['x64']],
+  [RECORDER_LIBRARY, RECORDER_MACHINES],
+  [RECORDER_READER, RECORDER_MACHINES],
   [REPLAY_DRIVER, ['x64', 'arm64']],
 ]
 /** Further options. `--pid` maps the library with one part of data, and calls no functions that a compiler adds. */

@@ -7,7 +7,7 @@ export const record: Command = {
   summary: 'run a program and record its allocations',
   operands: '{-- COMMAND [ARGUMENT]... | --pid N}',
   description:
-    "Runs a program under heapflow's own recorder (Linux on x86-64, glibc 2.17 or later), " +
+    "Runs a program under heapflow's own recorder (Linux on x86-64 or arm64, glibc 2.17 or later), " +
     'and writes its events as they happen: each call with its thread, time, usable size and whole stack. Where it ' +
     "cannot run, heaptrack is used, or else glibc's mtrace, and a note says why. --with chooses another recorder.\n" +
     'With -o the standard streams of the program are untouched. Without it, events go to standard output, and what ' +
@@ -25,7 +25,7 @@ export const record: Command = {
     'file itself.\n' +
     '--pid records a program that runs already, from now on: no debugger is needed, and its heap, its threads and ' +
     'its descriptors stay as they are. Of its blocks from before, those that it frees or resizes are events. Ctrl-C ends ' +
-    'the recording, and the program goes on.\n' +
+    'the recording, and the program goes on. It takes x86-64.\n' +
     'heaptrack and glibc record the program itself, with all of its threads, but none of its children. Their traces, ' +
     'and those of the recorders that follow, are reported as truncated if a signal ended the program, or if it left ' +
     'without running its exit handlers. ' +

@@ -51,6 +51,9 @@ const START_OBJECT: Native = {
 const inRecorder = (...names: readonly string[]) => names.map((name) => `recorder/${name}.h`)
 const MACHINES = inRecorder('machine/machine', 'machine/x86-64', 'machine/aarch64')
 
+/** The machines, as in `process.arch`, for which the recorder can be compiled. */
+export const RECORDER_MACHINES: readonly string[] = ['x64', 'arm64']
+
 /** The library of heapflow's own recorder, which is loaded into the program. */
 export const RECORDER_LIBRARY: Native = {
   what: 'the recorder',

@@ -33,8 +33,8 @@ const MACHINES: Readonly<Record<string, number>> = {
   riscv64: 243,
   loong64: 258,
 }
-/** The dynamic linker of the system, whose C library the recorder is compiled for. */
-const USUAL_LINKER = '/lib64/ld-linux-x86-64.so.2'
+/** The dynamic linkers of systems, whose C library the recorder is compiled for. */
+const USUAL_LINKERS = ['/lib64/ld-linux-x86-64.so.2', '/lib/ld-linux-aarch64.so.1']
 /** Larger files are no C library. */
 const MAX_LIBRARY_BYTES = 1 << 25
 
@@ -164,7 +164,7 @@ function obstacleTo(command: string, { name, records }: Recorder, place: Place):
   }
   if (linker.includes('musl'))
     return { what: `${path} uses another C library (${linker})`, instead: `build it for glibc, or ${valgrind}` }
-  const minor = name === 'recorder' && linker !== USUAL_LINKER ? glibcBeside(linker) : undefined
+  const minor = name === 'recorder' && !USUAL_LINKERS.includes(linker) ? glibcBeside(linker) : undefined
   if (minor === undefined) return undefined
   const least = glibcNeeded()
   return minor < least

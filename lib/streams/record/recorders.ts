@@ -7,6 +7,7 @@ import {
   compiled,
   obstacleToMaking,
   RECORDER_LIBRARY,
+  RECORDER_MACHINES,
   RECORDER_READER,
   startObject,
 } from './compiled.js'
@@ -101,7 +102,7 @@ const RECORDERS: readonly Recorder[] = [
     hasChildren: false,
     outlives: true,
     missing() {
-      if (process.platform !== 'linux' || process.arch !== 'x64') return 'Linux on x86-64'
+      if (process.platform !== 'linux' || !RECORDER_MACHINES.includes(process.arch)) return 'Linux on x86-64 or arm64'
       if (!canMake(RECORDER_LIBRARY, RECORDER_READER)) return 'a C compiler (cc)'
       const obstacle = obstacleToMaking(RECORDER_LIBRARY, RECORDER_READER)
       return obstacle && `a C compiler and glibc 2.17 or later (${obstacle})`

@@ -4,15 +4,19 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { fileName, RECORDER_LIBRARY, RECORDER_READER } from '../../../lib/streams/record/compiled.js'
+import { fileName, RECORDER_LIBRARY, RECORDER_MACHINES, RECORDER_READER } from '../../../lib/streams/record/compiled.js'
 import { can, folder, rowsOf, run, sizesOf, usePrograms } from './programs.js'
 
 usePrograms('leaks')
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
-const NAMES = [RECORDER_LIBRARY, RECORDER_READER].map((native) => fileName(native))
-const files = NAMES.map((name) => join(root, 'dist/native', name))
-const isMade = files.every((file) => existsSync(file))
+const namesFor = (machine: string) => [RECORDER_LIBRARY, RECORDER_READER].map((native) => fileName(native, machine))
+const made = (name: string) => join(root, 'dist/native', name)
+/** The files that run here, and those of the package, for all machines. */
+const NAMES = namesFor(process.arch)
+const files = NAMES.map(made)
+const ALL = RECORDER_MACHINES.flatMap(namesFor)
+const isMade = ALL.map(made).every((file) => existsSync(file))
 
 /** The versions of glibc that a file needs, and the libraries. */
 function neededBy(file: string): { minors: number[]; libraries: string[] } {
@@ -25,9 +29,9 @@ function neededBy(file: string): { minors: number[]; libraries: string[] } {
 
 describe.skipIf(!isMade || !can('recorder'))('the recorder of the package (needs npm run native)', () => {
   test('needs glibc 2.17, no other library, and says nothing of where it was made', () => {
-    for (const file of files) {
+    for (const file of ALL.map(made)) {
       const { minors, libraries } = neededBy(file)
-      expect(minors.length).toBeGreaterThan(1)
+      expect(minors.length).toBeGreaterThan(0)
       expect(Math.max(...minors)).toBe(17)
       expect(libraries).toEqual(['libc.so.6'])
       expect(readFileSync(file, 'latin1')).not.toMatch(/\/(?:home|root|tmp|work|Users)\//)
@@ -39,7 +43,7 @@ describe.skipIf(!isMade || !can('recorder'))('the recorder of the package (needs
       execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: root, encoding: 'utf8' }),
     ) as [{ files: { path: string; mode: number }[] }]
     const native = pack.files.filter(({ path }) => path.startsWith('dist/native/recorder-'))
-    expect(native.map(({ path }) => path).toSorted()).toEqual(NAMES.map((name) => `dist/native/${name}`).toSorted())
+    expect(native.map(({ path }) => path).toSorted()).toEqual(ALL.map((name) => `dist/native/${name}`).toSorted())
     expect(native.every(({ mode }) => (mode & 0o111) !== 0)).toBe(true)
   })
 
