@@ -1,3 +1,6 @@
+import { expect } from 'vitest'
+import type { TraceEvent } from '../../../lib/event/trace-event.js'
+
 /** The includes of a program, of which each uses some. */
 export const HEADERS = [
   'fcntl',
@@ -225,3 +228,20 @@ export const PROGRAMS = {
     return 0;
   }`,
 } as const
+
+/** Follows the blocks: no block is allocated where one lives, or freed where none does. */
+export function checkBlocks(events: readonly TraceEvent[]): void {
+  const live = new Set<string>()
+  let faults = 0
+  for (const event of events) {
+    const { kind, process = 1n } = event
+    const block = `${process} ${event.address}`
+    if (kind === 'free' && !live.delete(block)) faults++
+    if (kind === 'realloc' && !live.delete(`${process} ${event.oldAddress}`)) faults++
+    if (kind === 'alloc' || kind === 'realloc' || kind === 'existing') {
+      if (live.has(block)) faults++
+      live.add(block)
+    }
+  }
+  expect(faults).toBe(0)
+}

@@ -12,7 +12,7 @@ import { shell } from '../../support/commands.js'
 import { AllocatorSurvey } from '../../../lib/allocators/survey.js'
 import { Filter } from '../../../lib/transforms/filter.js'
 import { decodeAll, drive } from '../../support/drive.js'
-import { COUNTER, HEADERS, PROGRAMS } from './own-programs.js'
+import { checkBlocks, COUNTER, HEADERS, PROGRAMS } from './own-programs.js'
 import { can, compileRecorder } from './programs.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'heapflow-own-'))
@@ -40,24 +40,7 @@ function eventsOf(name: string): { events: TraceEvent[]; all: TraceEvent[]; warn
   return { events: ofCalls, all: events, warnings: decoder.warnings }
 }
 
-/** Follows the blocks: no block is allocated where one lives, or freed where none does. */
-function checkBlocks(events: readonly TraceEvent[]): void {
-  const live = new Set<string>()
-  let faults = 0
-  for (const event of events) {
-    const { kind, process = 1n } = event
-    const block = `${process} ${event.address}`
-    if (kind === 'free' && !live.delete(block)) faults++
-    if (kind === 'realloc' && !live.delete(`${process} ${event.oldAddress}`)) faults++
-    if (kind === 'alloc' || kind === 'realloc' || kind === 'existing') {
-      if (live.has(block)) faults++
-      live.add(block)
-    }
-  }
-  expect(faults).toBe(0)
-}
-
-describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 and cc)", () => {
+describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or arm64, and cc)", () => {
   beforeAll(() => {
     writeFileSync(at('counter.c'), `#define _GNU_SOURCE\n${HEADERS}${COUNTER}`)
     execFileSync('cc', ['-w', '-O1', '-shared', '-fPIC', '-o', at('counter.so'), at('counter.c')])
