@@ -15,6 +15,8 @@ export default defineConfig({
     // Tests of commands start processes of their own; two workers keep small machines sane.
     maxWorkers: 2,
     testTimeout: 60_000,
+    // Some compile programs.
+    hookTimeout: 60_000,
     // Tests of processes and signals may fail on a machine that is busy with something else. A test of properties that
     // fails has the same inputs again.
     retry: Number(process.env['HEAPFLOW_RETRY'] ?? 0),

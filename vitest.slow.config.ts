@@ -11,6 +11,7 @@ export default defineConfig({
     isolate: true,
     env: { HEAPFLOW_RUNS: process.env['HEAPFLOW_RUNS'] ?? '1' },
     testTimeout: 300_000,
+    hookTimeout: 300_000,
     tags: [
       { name: 'slow', description: 'slow' },
       { name: 'corpus', description: `need the corpus, ${CORPUS}, which is not there`, skip: !hasCorpus },

@@ -27,8 +27,8 @@ export const emulator = (...options: readonly string[]) =>
   [EMULATOR ?? 'qemu-aarch64', '-L', SYSTEM, ...options].join(' ')
 
 /**
- * Functions with frames of several shapes that call each other at random. Each notes that it is called, and the last one
- * writes all of them into a file beside the size of the block that it allocates.
+ * Functions with frames of several shapes that call each other at random. Each notes that it is called, and the last
+ * one writes them into a file, and allocates.
  */
 const CHAINS = `
 static int chain[64], depth;
