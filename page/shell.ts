@@ -90,9 +90,11 @@ export function shell(root: HTMLElement, model: Model, { another, filter }: Shel
       if (name === view) one.setAttribute('aria-current', 'page')
       else one.removeAttribute('aria-current')
     }
-    links.get(view)?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
     showTip(undefined)
-    if (isOther) scrollTo(0, 0)
+    if (isOther) {
+      links.get(view)?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+      scrollTo(0, 0)
+    }
     shown.show?.(target)
     app.note(view, target)
   }

@@ -306,20 +306,24 @@ function drawNumbers({ ctx, bbox, valToPos, posToVal, data }: uPlot, series: rea
   series.forEach((_, s) => {
     const top = data[s + 1]
     const below = data[s + 2] as readonly number[] | undefined
+    const text = String(s + 1)
+    const half = ctx.measureText(text).width / 2 + 2 * ratio
     let best = { height: 11 * ratio, left: 0, middle: 0 }
     for (let place = 1; place < PLACES; place++) {
       const left = bbox.left + (bbox.width * place) / PLACES
-      const next = indexAfter(x, posToVal(left, 'x', true))
-      if (next < 1 || next >= x.length) continue
-      // Between two values an area is at least as high as the lower of both heights.
-      const highs = [next - 1, next].map((i) => valToPos(top[i] ?? 0, 'y', true))
-      const lows = [next - 1, next].map((i) => valToPos(below?.[i] ?? 0, 'y', true))
-      const [high, low] = [Math.max(...highs), Math.min(...lows)]
+      const [from = 0, to = 0] = [left - half, left + half].map((at) => indexAfter(x, posToVal(at, 'x', true)))
+      if (from < 1 || to >= x.length) continue
+      // Between two values an area is at least as high as the lower of both heights. The number fits as a whole.
+      let [high, low] = [-Infinity, Infinity]
+      for (let i = from - 1; i <= to; i++) {
+        high = Math.max(high, valToPos(top[i] ?? 0, 'y', true))
+        low = Math.min(low, valToPos(below?.[i] ?? 0, 'y', true))
+      }
       if (low - high > best.height) best = { height: low - high, left, middle: (high + low) / 2 }
     }
     if (best.left === 0) return
     ctx.fillStyle = colour('on-series')
-    ctx.fillText(String(s + 1), best.left, best.middle)
+    ctx.fillText(text, best.left, best.middle)
   })
   ctx.restore()
 }

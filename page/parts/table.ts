@@ -63,6 +63,8 @@ export function table<Row>(columns: readonly Column<Row>[], options: TableOption
   let rows: readonly Row[] = []
   let shown: readonly Row[] = []
   let limit = rowStep
+  /** The rows that were shown: sorting puts them in another order, which is much faster than to make them again. */
+  const lines = new Map<Row, HTMLTableRowElement>()
   const heads = columns.map((column) => head(column))
   const body = el('tbody', { on: { keydown: move } })
   const grid = el('table', { attributes: { 'aria-label': label } }, el('thead', {}, el('tr', {}, ...heads)), body)
@@ -156,21 +158,28 @@ export function table<Row>(columns: readonly Column<Row>[], options: TableOption
     ;(body.rows[from] as HTMLElement | undefined)?.focus()
   }
 
+  /** @param n the position of the row: the first one is reached by Tab */
   function line(row: Row, n: number): HTMLTableRowElement {
+    let made = lines.get(row)
+    if (made === undefined) lines.set(row, (made = newLine(row)))
+    if (open !== undefined) made.tabIndex = n === 0 ? 0 : -1
+    return made
+  }
+
+  function newLine(row: Row): HTMLTableRowElement {
     const cells = columns.map(({ cell, exact, isText }) => {
       const title = exact?.(row)
       const name = isText === true ? 'text' : 'number'
       return el('td', title === undefined ? { class: name } : { class: name, title }, cell(row))
     })
     if (open === undefined) return el('tr', {}, ...cells)
-    const attributes = { tabindex: n === 0 ? '0' : '-1' }
     const on = {
       click: () => open(row),
       keydown: (event: KeyboardEvent) => {
         if (event.key === 'Enter' && event.target === event.currentTarget) open(row)
       },
     }
-    return el('tr', { class: 'active', attributes, on }, ...cells)
+    return el('tr', { class: 'active', on }, ...cells)
   }
 
   function move(event: KeyboardEvent): void {
@@ -200,6 +209,7 @@ export function table<Row>(columns: readonly Column<Row>[], options: TableOption
     set(next) {
       rows = next
       limit = rowStep
+      lines.clear()
       order()
     },
     sort(title, down) {
