@@ -12,6 +12,8 @@ export interface WrapperList {
   readonly library?: readonly string[]
   /** Parts of the paths of the library's source files: what was inlined from them has short names. */
   readonly files?: readonly string[]
+  /** File names of the libraries themselves, whose functions have names of many kinds. */
+  readonly modules?: readonly string[]
 }
 
 /** Names that are separated by commas. */
@@ -37,6 +39,7 @@ export const WRAPPERS: readonly WrapperList[] = [
       sqlite3MemMalloc, sqlite3MemRealloc, sqlite3Malloc, sqlite3MallocZero, sqlite3Realloc, sqlite3DbMalloc*,
       sqlite3DbRealloc*, sqlite3_malloc, sqlite3_malloc64, sqlite3_realloc, sqlite3_realloc64, mallocWithAlarm,
       dbMallocRawFinish`),
+    modules: names('libc.so*, libc-2.*, libc.musl-*, ld-linux*, ld-musl-*, ld-2.*, libpthread.so*, libpthread-2.*'),
   },
   {
     language: 'C++',
@@ -46,6 +49,7 @@ export const WRAPPERS: readonly WrapperList[] = [
       __gnu_cxx::*, __cxa_allocate_exception, __cxa_allocate_dependent_exception`),
     library: names('std::*, __gnu_debug::*, __invoke, __invoke_impl'),
     files: names('/include/c++/, /include/g++-'),
+    modules: names('libstdc++.so*, libc++.so*, libc++_shared.so, libc++abi.so*, libgcc_s.so*'),
   },
   {
     language: 'Rust',

@@ -41,9 +41,6 @@ const MAX_SITE_BYTES = 65_536
 /** In a record, the number of a stack is this much more, so that it is not taken for a list. */
 const NUMBERED = 0x4000_0000
 
-/** Almost all stacks have a frame of the program's own among so many. */
-const FEW_FRAMES = 32
-
 /** Memory in addition to twice that of the sites in use at the last sweep, before the next one. */
 const SLACK_BYTES = 4_194_304
 
@@ -309,12 +306,11 @@ export class BlockSites {
 
   /** The innermost frame of a stack, which is not empty, that is not a wrapper of allocation. */
   private ownFrame(strings: StringTable, list: number): number {
-    const { own } = this
     const stack = strings.listView(list)
-    const texts = (n: number) => Array.from(stack.subarray(0, n), (frame) => decodeText(strings.view(frame)))
-    let start = own.start(texts(FEW_FRAMES))
-    if (start === FEW_FRAMES - 1) start = own.start(texts(stack.length))
-    return stack[start]
+    const texts = function* () {
+      for (const frame of stack) yield decodeText(strings.view(frame))
+    }
+    return stack[this.own.start(texts())]
   }
 
   private rehash(): void {

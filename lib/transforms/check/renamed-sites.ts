@@ -9,8 +9,6 @@ const HAS_SITE = fieldSet('stack', 'function', 'file', 'line', 'callSite', 'modu
 /** What refers to the strings of the batch, or is a part of a site. */
 const REMOVED = HAS_SITE | fieldSet('type', 'text')
 const UNKNOWN = -1
-/** Most rows begin within this many frames; half of them show that a row begins in the others. */
-const FEW = 64
 
 /**
  * Gives the events of a trace other sites: a name for the stack, or the function, of each, as its function. Then the
@@ -79,10 +77,13 @@ export class RenamedSites {
   }
 
   private nameOfRow(frames: Uint32Array): string {
-    const texts = (ids: Uint32Array) => Array.from(ids, (id) => (this.source as StringTable).text(id))
-    const few = texts(frames.subarray(0, FEW))
-    const isEnough = few.length === frames.length || this.group.own.start(few) < FEW / 2
-    return this.group.nameOf(isEnough ? few : texts(frames))
+    const { group } = this
+    const strings = this.source as StringTable
+    const texts = function* () {
+      for (const id of frames) yield strings.text(id)
+    }
+    const start = group.own.start(texts())
+    return frames.length === 0 ? '' : group.nameOf([strings.text(frames[start])])
   }
 
   private ofFunction(id: number): number {

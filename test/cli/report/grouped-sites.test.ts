@@ -9,7 +9,7 @@ import { runs } from '../../support/runs.js'
 import { HEADER, inBatches } from '../../transforms/events.js'
 
 const FUNCTIONS = ['malloc', 'operator new(unsigned long)', 'f', 'g', 'h', 'main']
-const MODULES = ['a', 'b', 'libc.so.6']
+const MODULES = ['a', 'b', 'libz.so.1']
 
 const frame = fc
   .tuple(fc.constantFrom(...FUNCTIONS), fc.option(fc.constantFrom(...MODULES)), fc.integer({ min: 1, max: 2 }))
