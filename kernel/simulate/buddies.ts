@@ -2,7 +2,7 @@
  * Buddy systems. An area is a tree of blocks: each divides into a left and a right part in one way only. What the area
  * has not used yet is on a stack of blocks, the lowest on top.
  */
-import { AT, dropNode, newNode, nodeAt, SIZE } from './nodes'
+import { add as addTo, first, has, remove as removeFrom } from './sets'
 import {
   addUsed,
   BASE,
@@ -16,20 +16,24 @@ import {
   roundUp,
   WEIGHTED_BUDDY,
 } from './settings'
-import { exactly, insert, lowest, remove } from './tree'
 
-/** An area: its tree of free blocks, the blocks on its stack, its end, and the end of what it has from the system. */
-const TREE: usize = 0
+/** An area: the blocks on its stack, its end, and the end of what it has from the system. */
 const DEPTH: usize = 4
 const TOP: usize = 8
 const LIMIT: usize = 16
 /** The smallest block at the start of the area that has all blocks which were used. */
 const SPINE: usize = 24
+/** The sizes of free blocks, by their logarithms: powers of two, and three times these. */
+const TWOS: usize = 32
+const THREES: usize = 40
+/** The sets of free blocks of each size, by the number of the power of two that is in their addresses. */
+const TWO_SETS: usize = 48
+const THREE_SETS: usize = TWO_SETS + 46 * 8
 /** The stack: address and size of each block. */
-const STACK: usize = 32
-const AREA: usize = 1920
+const STACK: usize = THREE_SETS + 46 * 8
+const AREA: usize = 4096
 /** The size of a heap of two areas, as a logarithm. */
-export const BUDDY_HEAP: u32 = 12
+export const BUDDY_HEAP: u32 = 13
 
 /** The smallest block, a power of two. */
 let unit: u64 = 16
@@ -56,7 +60,8 @@ export function makeBuddy(heap: usize): void {
 /** Returns the memory of a heap without blocks. */
 export function resetBuddy(heap: usize): void {
   for (let area = heap; area <= heap + AREA; area += AREA) {
-    for (let tree = load<u32>(area, TREE); tree != 0; tree = load<u32>(area, TREE)) drop(area, lowest(tree, 0, 0))
+    for (let size = smallestFree(area, 1); size != 0; size = smallestFree(area, 1))
+      drop(area, lowestFree(area, size), size)
     addUsed(0 - load<u64>(area, LIMIT))
   }
   memory.fill(heap, 0, (<usize>1) << BUDDY_HEAP)
@@ -126,14 +131,12 @@ export function buddyAllocate(heap: usize, bytes: u64, alignment: u64): bool {
   const i = areaOf(wanted)
   const area = heap + <usize>i * AREA
   while (true) {
-    let node = lowest(load<u32>(area, TREE), wanted, 0)
-    if (node != 0 && !canHold(load<u64>(nodeAt(node), SIZE), wanted, i))
-      node = lowest(load<u32>(area, TREE), 3 * unit, 0)
-    if (node != 0) {
-      const at = load<u64>(nodeAt(node), AT)
-      const size = load<u64>(nodeAt(node), SIZE)
-      drop(area, node)
-      return give(baseOf(i) + divide(area, i, at, size, wanted, false), wanted, i)
+    let free = smallestFree(area, wanted)
+    if (free != 0 && !canHold(free, wanted, i)) free = smallestFree(area, 3 * unit)
+    if (free != 0) {
+      const lowest = lowestFree(area, free)
+      drop(area, lowest, free)
+      return give(baseOf(i) + divide(area, i, lowest, free, wanted, false), wanted, i)
     }
     const depth = load<u32>(area, DEPTH)
     if (depth == 0) return false
@@ -177,13 +180,60 @@ function push(area: usize, at: u64, size: u64): void {
   store<u32>(area, depth + 1, DEPTH)
 }
 
-function add(area: usize, at: u64, size: u64): void {
-  store<u32>(area, insert(load<u32>(area, TREE), newNode(at, size), size, at), TREE)
+/** The smallest size from one on of which there is a free block; 0 if there is none. */
+function smallestFree(area: usize, least: u64): u64 {
+  const twos = load<u64>(area, TWOS) & (~(<u64>0) << (64 - clz(least - 1)))
+  const threes = load<u64>(area, THREES) & (~(<u64>0) << (64 - clz((least + 2) / 3 - 1)))
+  if (threes == 0) return twos == 0 ? 0 : (<u64>1) << ctz(twos)
+  const other = (<u64>3) << ctz(threes)
+  return twos == 0 ? other : min((<u64>1) << ctz(twos), other)
 }
 
-function drop(area: usize, node: u32): void {
-  store<u32>(area, remove(load<u32>(area, TREE), node), TREE)
-  dropNode(node)
+/** The power of two that is in all addresses of blocks of a size, as a logarithm. */
+// @ts-ignore: decorator
+@inline
+function logOf(size: u64): u64 {
+  return ctz(size)
+}
+
+// @ts-ignore: decorator
+@inline
+function isPower(size: u64): bool {
+  return (size & (size - 1)) == 0
+}
+
+/** The set of the free blocks of a size. */
+// @ts-ignore: decorator
+@inline
+function setOf(area: usize, size: u64): usize {
+  return area + (isPower(size) ? TWO_SETS : THREE_SETS) + ((<usize>logOf(size)) << 3)
+}
+
+/** The lowest free block of a size of which there is one. */
+// @ts-ignore: decorator
+@inline
+function lowestFree(area: usize, size: u64): u64 {
+  return first(setOf(area, size)) << logOf(size)
+}
+
+// @ts-ignore: decorator
+@inline
+function isFree(area: usize, at: u64, size: u64): bool {
+  return has(setOf(area, size), at >> logOf(size))
+}
+
+function add(area: usize, at: u64, size: u64): void {
+  addTo(setOf(area, size), at >> logOf(size))
+  const sizes = area + (isPower(size) ? TWOS : THREES)
+  store<u64>(sizes, load<u64>(sizes) | ((<u64>1) << logOf(size)))
+}
+
+function drop(area: usize, at: u64, size: u64): void {
+  const set = setOf(area, size)
+  removeFrom(set, at >> logOf(size))
+  if (load<u32>(set) != 0) return
+  const sizes = area + (isPower(size) ? TWOS : THREES)
+  store<u64>(sizes, load<u64>(sizes) & ~((<u64>1) << logOf(size)))
 }
 
 /** Moves the end of an area. */
@@ -209,6 +259,25 @@ export function buddyRelease(heap: usize, from: u64, size: u64, i: u32): void {
 
 /** Adds a free block to those that are free, merged with its buddies. */
 function merge(area: usize, at: u64, size: u64): void {
+  if (policy == WEIGHTED_BUDDY) mergeWeighted(area, at, size)
+  else mergeHalves(area, at, size)
+}
+
+/** Where blocks divide into halves, two that are one have neighbouring numbers. */
+function mergeHalves(area: usize, at: u64, size: u64): void {
+  const most = load<u64>(area, SPINE)
+  let number = at / size
+  while (size < most) {
+    const other = (number ^ 1) * size
+    if (!isFree(area, other, size)) break
+    drop(area, other, size)
+    number >>= 1
+    size <<= 1
+  }
+  add(area, number * size, size)
+}
+
+function mergeWeighted(area: usize, at: u64, size: u64): void {
   let here: u64 = 0
   let length = load<u64>(area, SPINE)
   let depth: usize = 0
@@ -226,9 +295,8 @@ function merge(area: usize, at: u64, size: u64): void {
     const entry = PATH + (--depth << 4)
     const other = load<u64>(entry)
     const otherSize = load<u64>(entry, 8)
-    const node = exactly(load<u32>(area, TREE), otherSize, other)
-    if (node == 0) break
-    drop(area, node)
+    if (!isFree(area, other, otherSize)) break
+    drop(area, other, otherSize)
     at = min(at, other)
     size += otherSize
   }

@@ -45,7 +45,8 @@ import {
   used,
 } from './settings'
 import { startSpans } from './spans'
-import { clearTrees, makeTrees } from './tree'
+import { clearSets, makeSets } from './sets'
+import { clearTrees, makeTrees } from './tree-pages'
 import { enterThreadOf, isWhole, startWhole, wholeResize } from './whole'
 
 /** Of a live block: its address, requested size, start and granted size in the heap, its heap, and node or arena. */
@@ -120,7 +121,7 @@ export function begin(
   startSpans(classes)
   startArenas()
   if (isWhole() && !startWhole(version, bits, hasCaches)) return false
-  return clearNodes() && clearTrees() && clearPages(<u64>seed * 0x9e37_79b9_7f4a_7c15)
+  return clearNodes() && clearTrees() && clearSets() && clearPages(<u64>seed * 0x9e37_79b9_7f4a_7c15)
 }
 
 /** The pages of a block: from its start to the end of what was requested. */
@@ -186,13 +187,20 @@ export function placeRows(rows: u32): u32 {
     if (kind == KIND_PROCESS_END && !endProcess(row)) fault = EXHAUSTED
     if (fault != 0) return <u32>row
     if (kind > KIND_EXISTING) continue
-    if (!makeNodes(NODES) || !makeTrees(2 * NODES) || !makePages()) fault = EXHAUSTED
+    if (!makeRoom()) fault = EXHAUSTED
     else if (policy == IDEAL) fault = countRow(row)
     else fault = placeRow(row)
     if (fault != 0) return <u32>row
   }
   events += <f64>rows
   return rows
+}
+
+/** Makes room for what one event can need. @returns false if memory is exhausted */
+// @ts-ignore: decorator
+@inline
+function makeRoom(): bool {
+  return makeNodes(NODES) && makeTrees(2 * NODES) && makeSets(2 * NODES) && makePages()
 }
 
 function placeRow(row: usize): u32 {
@@ -289,7 +297,7 @@ function endProcess(row: usize): bool {
   if (space == NO_SPACE) return true
   let hasEnded = false
   for (let number = nextGone(<u32>row); number != 0; number = nextGone(<u32>row)) {
-    if (!makeNodes(NODES) || !makeTrees(2 * NODES) || !makePages()) return false
+    if (!makeRoom()) return false
     const block = blockAt(number)
     const size = load<u64>(block, B_SIZE)
     if (policy == IDEAL) {

@@ -2,124 +2,33 @@
  * Trees of nodes by their keys: B+ trees, in which each entry knows the number of nodes below it and the largest of
  * their sizes. The keys of a tree differ. A tree is the number of its first page; 0 is an empty tree.
  */
-import { giveRoom, takeRoom } from '../live/room'
 import { KEY, KEY2, nodeAt, SIZE } from './nodes'
+import {
+  addCount,
+  BELOWS,
+  belowOf,
+  COUNTS,
+  dropPage,
+  ENTRIES,
+  KEYS,
+  KEYS2,
+  keyOf,
+  LEVEL,
+  MAXES,
+  MOST_ENTRIES,
+  mostOf,
+  newPage,
+  pageAt,
+  setKeys,
+  setMost,
+} from './tree-pages'
 
-/** A page: the number of its entries, its level, and for each entry its lowest keys, */
-const ENTRIES: usize = 0
-const LEVEL: usize = 4
-const KEYS: usize = 8
-/** the largest size, */
-const MAXES: usize = 128
-const KEYS2: usize = 256
-/** the number of nodes, and the page below, or the node at level 0. */
-const COUNTS: usize = 384
-const BELOWS: usize = 448
-const MOST_ENTRIES: u32 = 15
-/** The size of a page, as a logarithm. Pages begin at lines of the processor's cache. */
-const PAGE_LOG: u32 = 9
 /** A page with fewer entries is joined with its neighbour if both have at most so many. */
 const FEW: u32 = 5
 const JOINED: u32 = 12
 
 /** By level, the page and the entry on the way to the node that `firstFrom` has found. */
 const WAY: usize = memory.data(8 * 16)
-
-const FEWEST: u32 = 19
-const MOST: u32 = 31
-
-let pages: usize = 0
-let log: u32 = 0
-/** The end of the pages that were used, in bytes, and the first unused page before it. */
-let end: u32 = 0
-let unused: u32 = 0
-
-/** Discards all trees. @returns false if memory is exhausted */
-export function clearTrees(): bool {
-  if (pages != 0) giveRoom(pages, log)
-  log = FEWEST
-  pages = takeRoom(log)
-  end = 1 << PAGE_LOG
-  unused = 0
-  if (pages == 0) return false
-  memory.fill(pages, 0, 1 << PAGE_LOG)
-  return true
-}
-
-/** Makes sure that there is room for new pages. @returns false if memory is exhausted */
-export function makeTrees(wanted: u32): bool {
-  while (<u64>end + ((<u64>wanted) << PAGE_LOG) > (<u64>1) << log) {
-    if (log >= MOST) return false
-    const grown = takeRoom(log + 1)
-    if (grown == 0) return false
-    memory.copy(grown, pages, end)
-    giveRoom(pages, log)
-    pages = grown
-    log++
-  }
-  return true
-}
-
-// @ts-ignore: decorator
-@inline
-function pageAt(page: u32): usize {
-  return pages + ((<usize>page) << PAGE_LOG)
-}
-
-// @ts-ignore: decorator
-@inline
-function keyOf(at: usize, i: u32): u64 {
-  return load<u64>(at + ((<usize>i) << 3), KEYS)
-}
-
-// @ts-ignore: decorator
-@inline
-function mostOf(at: usize, i: u32): u64 {
-  return load<u64>(at + ((<usize>i) << 3), MAXES)
-}
-
-// @ts-ignore: decorator
-@inline
-function belowOf(at: usize, i: u32): u32 {
-  return load<u32>(at + ((<usize>i) << 2), BELOWS)
-}
-
-// @ts-ignore: decorator
-@inline
-function setKeys(at: usize, i: u32, key: u64, key2: u64): void {
-  store<u64>(at + ((<usize>i) << 3), key, KEYS)
-  store<u64>(at + ((<usize>i) << 3), key2, KEYS2)
-}
-
-// @ts-ignore: decorator
-@inline
-function setMost(at: usize, i: u32, most: u64): void {
-  store<u64>(at + ((<usize>i) << 3), most, MAXES)
-}
-
-// @ts-ignore: decorator
-@inline
-function addCount(at: usize, i: u32, more: i32): void {
-  const here = at + ((<usize>i) << 2)
-  store<u32>(here, load<u32>(here, COUNTS) + more, COUNTS)
-}
-
-function newPage(level: u32): u32 {
-  let page = unused
-  if (page != 0) unused = load<u32>(pageAt(page))
-  else {
-    page = end >> PAGE_LOG
-    end += 1 << PAGE_LOG
-  }
-  store<u32>(pageAt(page), 0, ENTRIES)
-  store<u32>(pageAt(page), level, LEVEL)
-  return page
-}
-
-function dropPage(page: u32): void {
-  store<u32>(pageAt(page), unused)
-  unused = page
-}
 
 /**
  * The number of entries whose keys are not above these. All keys of a tree are below 2^63, or none.
@@ -409,18 +318,6 @@ export function lowest(page: u32, key: u64, key2: u64): u32 {
     page = belowOf(at, i)
     if (isLowest) return page
     key = key2 = 0
-  }
-}
-
-/** The node with a pair of keys; 0 if there is none. */
-export function exactly(page: u32, key: u64, key2: u64): u32 {
-  while (true) {
-    const at = pageAt(page)
-    const i = upTo(at, key, key2)
-    if (i == 0) return 0
-    page = belowOf(at, i - 1)
-    if (load<u32>(at, LEVEL) != 0) continue
-    return keyOf(at, i - 1) == key && load<u64>(at + ((<usize>(i - 1)) << 3), KEYS2) == key2 ? page : 0
   }
 }
 
