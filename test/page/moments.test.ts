@@ -4,11 +4,12 @@ import type { Page } from 'playwright-core'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { CHROMIUM, closeAfterAll, NO_BROWSER, openPage } from '../support/browser.js'
 import { scratch, shell } from '../support/commands.js'
+import { runs } from '../support/runs.js'
 
 closeAfterAll()
 
-/** How many clicks and drags there are, of each trace; few of the first one in `npm test`. */
-const [MOMENTS, DRAGS] = [50, 10]
+/** How many clicks and drags there are, of each trace, with `HEAPFLOW_RUNS`; few of the first one in `npm test`. */
+const [MOMENTS, DRAGS] = [runs(25), runs(5)]
 const [FEW_MOMENTS, FEW_DRAGS] = [4, 2]
 const TRACES = [
   'glibc-mtrace/mt-edge.mtrace',

@@ -13,7 +13,7 @@ closeAfterAll()
 const TRACE = 'test/fixtures/replay/mstress-head.txt.gz'
 /** Markup that runs a script, if anything takes it for markup. */
 const HOSTILE = `a<img src=x onerror="globalThis.pwned=1">\u202eb`
-const POLICIES = 10
+const POLICIES = 11
 const ROWS = 'table[aria-label=policies] tbody tr'
 
 const grouped = (value: number) => value.toLocaleString('en-US')
