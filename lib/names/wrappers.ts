@@ -12,8 +12,6 @@ export interface WrapperList {
   readonly library?: readonly string[]
   /** Parts of the paths of the library's source files: what was inlined from them has short names. */
   readonly files?: readonly string[]
-  /** File names of the libraries themselves, whose functions have names of many kinds. */
-  readonly modules?: readonly string[]
 }
 
 /** Names that are separated by commas. */
@@ -29,17 +27,34 @@ export const WRAPPERS: readonly WrapperList[] = [
       malloc, calloc, realloc, reallocarray, recallocarray, memalign, aligned_alloc, valloc, posix_memalign, pvalloc,
       strdup, strndup, wcsdup, asprintf, vasprintf, __strdup, __strndup, __libc_malloc, __libc_calloc, __libc_realloc,
       __libc_memalign, __libc_reallocarray, __libc_valloc, __libc_pvalloc, __posix_memalign, __asprintf,
-      __vasprintf_internal, xmalloc, xcalloc, xrealloc, xzalloc, xmallocz, xnmalloc, xcharalloc, xmemdup, xstrdup,
-      xstrndup, xmemdupz, x2realloc, x2nrealloc, do_xmalloc, do_xmallocz, xreallocarray, ximalloc, safe_malloc,
-      safe_calloc, safe_realloc, emalloc, ecalloc, erealloc, zmalloc, zcalloc, zrealloc, ztrymalloc, ztrycalloc,
-      ztryrealloc, zmalloc_usable, ztrymalloc_usable, zstrdup, ztrymalloc_usable_internal,
+      __vasprintf_internal, ___asprintf, xmalloc, xcalloc, xrealloc, xzalloc, xmallocz, xnmalloc, xcharalloc, xmemdup,
+      xstrdup, xstrndup, xmemdupz, x2realloc, x2nrealloc, do_xmalloc, do_xmallocz, xreallocarray, ximalloc,
+      safe_malloc, safe_calloc, safe_realloc, emalloc, ecalloc, erealloc, zmalloc, zcalloc, zrealloc, ztrymalloc,
+      ztrycalloc, ztryrealloc, zmalloc_usable, ztrymalloc_usable, zstrdup, ztrymalloc_usable_internal,
       ztryrealloc_usable_internal, ztrycalloc_usable_internal, je_*, tc_malloc*, tc_calloc*, tc_realloc*, tc_new*,
       mi_malloc*, mi_calloc*, mi_realloc*, mi_zalloc*, mi_heap_malloc*, mi_new*, CRYPTO_malloc, CRYPTO_zalloc,
       CRYPTO_realloc, CRYPTO_clear_realloc, CRYPTO_memdup, CRYPTO_strdup, CRYPTO_strndup, CRYPTO_secure_malloc,
       sqlite3MemMalloc, sqlite3MemRealloc, sqlite3Malloc, sqlite3MallocZero, sqlite3Realloc, sqlite3DbMalloc*,
       sqlite3DbRealloc*, sqlite3_malloc, sqlite3_malloc64, sqlite3_realloc, sqlite3_realloc64, mallocWithAlarm,
       dbMallocRawFinish`),
-    modules: names('libc.so*, libc-2.*, libc.musl-*, ld-linux*, ld-musl-*, ld-2.*, libpthread.so*, libpthread-2.*'),
+  },
+  {
+    // Files, folders, threads, time, locales and modules. None of these calls the program while it allocates.
+    language: 'C library',
+    allocators: names(`
+      _IO_*, __GI__IO_*, fopen, fopen64, __fopen_internal, __fopen_maybe_mmap, fdopen, freopen, freopen64, fmemopen,
+      open_memstream, __open_memstream, popen, setvbuf, fread, fread_unlocked, fwrite, fwrite_unlocked, fgetc, fgets,
+      fgets_unlocked, getc, getchar, getline, getdelim, __getdelim, ungetc, fputc, fputs, fputs_unlocked, putc,
+      putchar, puts, printf, fprintf, vprintf, vfprintf, dprintf, vdprintf, __printf*, __fprintf*, __vprintf*,
+      __vfprintf*, outstring_func, scanf, fscanf, vfscanf, __isoc99_*scanf, __vfscanf_internal, perror, opendir,
+      __opendir*, opendir_tail, fdopendir, __fdopendir, __alloc_dir, getcwd, __getcwd, get_current_dir_name, realpath,
+      realpath_stk, __realpath*, tempnam, tmpfile, tmpfile64, pthread_create, __pthread_create*, allocate_stack,
+      allocate_dtv, __GI__dl_*, _dl_allocate_tls*, _dl_new_object, _dl_map_object*, _dl_check_map_versions,
+      add_to_global*, __tls_get_addr, allocate_and_init, tls_get_addr_tail, tzset, tzset_internal, __tzset,
+      __tzset_parse_tz, __tzstring, __tzfile_read, __tzfile_default, __tz_convert, localtime, localtime_r,
+      __localtime64*, mktime, timelocal, setlocale, newlocale, __newlocale, _nl_*, new_composite_name, setenv, putenv,
+      __setenv, __add_to_environ, atexit, on_exit, __cxa_atexit, __internal_atexit, __new_exitfn, iconv_open,
+      __gconv_*, textdomain, bindtextdomain, set_binding_values`),
   },
   {
     language: 'C++',
@@ -49,7 +64,6 @@ export const WRAPPERS: readonly WrapperList[] = [
       __gnu_cxx::*, __cxa_allocate_exception, __cxa_allocate_dependent_exception`),
     library: names('std::*, __gnu_debug::*, __invoke, __invoke_impl'),
     files: names('/include/c++/, /include/g++-'),
-    modules: names('libstdc++.so*, libc++.so*, libc++_shared.so, libc++abi.so*, libgcc_s.so*'),
   },
   {
     language: 'Rust',
