@@ -49,6 +49,14 @@ export class FrameLabels {
     return name === undefined ? this.text(frame, 0) : this.full ? name : shortName(name)
   }
 
+  /** A frame in little room: with a short name, and its file without folders. */
+  brief(frame: string): string {
+    const { function: name, file, line } = parseFrame(frame)
+    if (name === undefined || file === undefined) return this.text(frame, 0)
+    const place = { file: file.slice(file.lastIndexOf('/') + 1), ...(line !== undefined && { line }) }
+    return formatFrame({ function: shortName(name), ...place })
+  }
+
   private make(text: string, detail: number): string {
     const { function: name, file, module, ...frame } = parseFrame(text)
     const parts = {

@@ -138,7 +138,11 @@ function partsOf(
   if (!shown.has(start)) show(start)
   const isLonger = (parts: RowParts) => joined(parts, options.next).length > options.width
   let parts = shownParts(shown, start, stack.length)
-  if (isLonger(parts) && needed.size === 0) return { frames: parts.frames.slice(0, 1), via: [], isCut: true }
+  if (isLonger(parts) && needed.size === 0) {
+    const frame = parts.frames[0] as string
+    const text = frame.length > options.width ? escape(frames.brief(stack[start])) : frame
+    return { frames: [text], via: [], isCut: true }
+  }
   for (let index = start + 1, n = shown.size; index < stack.length && n < options.frames; index++) {
     if (shown.has(index)) continue
     n++

@@ -1,5 +1,7 @@
 /** Folders of compilers, libraries and the system, whose files are known by their names. */
 const SYSTEM = /^(?:\/usr\/|\/lib|\/rust\/|\/rustc\/|\/build\/|\.\.?\/)|\/\.cargo\/registry\//
+/** What `-I.` leaves in the paths of headers. */
+const HERE = /(^|\/)(?:\.\/)+/g
 
 /**
  * Paths as rows show them: those of the program lose the folders that all of them begin with, those of the system all
@@ -12,7 +14,11 @@ export function shortPaths(paths: Iterable<string>): ReadonlyMap<string, string>
   const short = new Map(
     all.map((path) => [
       path,
-      path.startsWith('/') && !SYSTEM.test(path) ? path.slice(common) : SYSTEM.test(path) ? tail(path, 1) : path,
+      path.startsWith('/') && !SYSTEM.test(path)
+        ? path.slice(common).replace(HERE, '$1')
+        : SYSTEM.test(path)
+          ? tail(path, 1)
+          : path,
     ]),
   )
   for (let folders = 2, equal = ambiguous(short); equal.length > 0; folders++, equal = ambiguous(short))

@@ -21,7 +21,8 @@ describe('labels of rows', () => {
     expect(labels([stack], { width: 38 })).toEqual(['app::load at src/load.cpp:12 < main'])
     expect(labels([stack], { width: 34 })).toEqual(['app::load at src/load.cpp:12 < ...'])
     expect(labels([stack], { width: 33 })).toEqual(['app::load at src/load.cpp:12'])
-    expect(labels([stack], { width: 24 })).toEqual(['...ad at src/load.cpp:12'])
+    expect(labels([stack], { width: 24 })).toEqual(['app::load at load.cpp:12'])
+    expect(labels([stack], { width: 23 })).toEqual(['...:load at load.cpp:12'])
     expect(labels([stack], { full: true, width: Infinity })).toEqual([
       'app::load(char const*) at /home/a/src/load.cpp:12 < main at /home/a/main.cpp:3',
     ])
@@ -131,6 +132,8 @@ describe('paths', () => {
       'main.c',
     ])
     expect(short('/home/a/x.c')).toEqual(['x.c'])
+    expect(short('/home/a/./b/././x.c', '/home/a/y.c')).toEqual(['b/x.c', 'y.c'])
+    expect(short('/home/a/./x.c', '/home/a/x.c', '/home/b')).toEqual(['./x.c', 'a/x.c', 'b'])
     expect(short('/home/a/x.c', '/usr/include/c++/12/bits/stl_map.h', './elf/rtld.c')).toEqual([
       'x.c',
       'stl_map.h',
