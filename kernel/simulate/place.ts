@@ -246,7 +246,7 @@ function placeRow(row: usize): u32 {
         enter(row, block, heap, addressOf(0), size)
       } else if (
         heap == space &&
-        (isInArena(node) ? arenaResize(row, from, bytes, node, size) : resize(room, from, bytes, node, size))
+        (isInArena(node) ? arenaResize(row, from, bytes, node, size) : resize(room, from, bytes, node, size, stayedAt))
       ) {
         stays = true
         inPlace++

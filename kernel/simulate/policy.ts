@@ -88,13 +88,18 @@ export function release(heap: usize, from: u64, bytes: u64, node: u32): void {
   else if (isWhole()) wholeRelease(node)
 }
 
-/** Gives a block another size where it is: see `give`. @returns false if it has to move */
-export function resize(heap: usize, from: u64, bytes: u64, node: u32, size: u64): bool {
+/**
+ * Gives a block another size where it is: see `give`.
+ * @param address its address: an aligned one begins later in its memory than others
+ * @returns false if it has to move
+ */
+export function resize(heap: usize, from: u64, bytes: u64, node: u32, size: u64, address: u64): bool {
   if (size > ROOM) return false
+  const lead = address - from
   const gross = grossOf(size)
   if (policy < BINARY_BUDDY) return fitResize(heap, node, gross) && give(from, load<u64>(nodeAt(node), NODE_SIZE), node)
-  if (policy < SEGREGATED) return buddySize(max(smallest, size + header)) == bytes && give(from, bytes, node)
-  if (policy == SEGREGATED) return spanResize(heap, from, node, gross)
+  if (policy < SEGREGATED) return buddySize(max(smallest, size + lead)) == bytes && give(from, bytes, node)
+  if (policy == SEGREGATED) return spanResize(heap, from, node, gross + lead - header)
   return gross <= bytes && give(from, bytes, node)
 }
 

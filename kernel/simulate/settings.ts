@@ -46,7 +46,8 @@ export function setSettings(
   policy = newPolicy
   order = newOrder
   isDeferred = newDeferred
-  header = newHeader
+  // Places in spans are at multiples of the alignment, and so are blocks.
+  header = newPolicy == SEGREGATED ? roundUp(newHeader, newGranule) : newHeader
   granule = newGranule
   smallest = newSmallest
   page = newPage

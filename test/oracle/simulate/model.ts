@@ -45,7 +45,11 @@ export function modelOf(settings: SimulateSettings): HeapModel {
         blocks.delete(address)
         heap.free(at, size)
       },
-      resize: (address, size) => heap.classOf(bytesOf(size)) === blocks.get(address)?.size,
+      resize(address, size) {
+        const block = blocks.get(address) as { at: number; size: number }
+        const lead = address - BASE - block.at - pad
+        return heap.classOf(Math.max(smallest, size + lead)) === block.size
+      },
     }
   }
   if (policy === 'bump') {

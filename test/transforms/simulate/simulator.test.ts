@@ -262,6 +262,18 @@ describe('options', () => {
 const RANDOM = [...callsOf({ events: 4000, blocks: 300, seed: 9, processes: 2 })]
 const OF_ONE = [...callsOf({ events: 4000, blocks: 300, seed: 9 })]
 
+/** Headers before blocks, and what an aligned block leaves unused before them. */
+const LAYOUTS = [0, 8, 24, 40].flatMap((header) => [
+  { header, alignment: 8, smallest: 8 },
+  { header, alignment: 16, smallest: 64 },
+])
+
+/** Each allocation has an alignment, so that many reallocs are of such blocks. */
+const aligned = (events: readonly TraceEvent[]) =>
+  events.map((event, i): TraceEvent => {
+    return event.kind === 'alloc' ? { ...event, api: 'memalign', alignment: 2n ** BigInt(4 + (i % 9)) } : event
+  })
+
 describe.each(POLICIES)('%s', (policy) => {
   const calls = WHOLE.includes(policy) ? OF_ONE : RANDOM
 
@@ -280,15 +292,15 @@ describe.each(POLICIES)('%s', (policy) => {
     }
   })
 
-  test('aligns blocks, and none overlaps another', () => {
-    if (policy === 'ideal') return
-    const { events } = simulated(calls, { policy })
+  test.each([{}, ...LAYOUTS])('aligns blocks, and none overlaps another: %j', (layout) => {
+    if (policy === 'ideal' || (WHOLE.includes(policy) && 'header' in layout)) return
+    const { events } = simulated('header' in layout ? aligned(calls) : calls, { policy, ...layout })
     const verifier = new Verifier({ allow: ['zero-size'] })
     for (const batch of batchesOf(events)) verifier.check(batch)
     expect(verifier.findings).toEqual([])
+    const { alignment: least = policy === 'jemalloc' ? 8 : 16 } = layout as { alignment?: number }
     for (const { kind, address = 0n, alignment = 1n } of events) {
-      // jemalloc has blocks of 8 bytes.
-      expect(address % (policy === 'jemalloc' ? 8n : 16n)).toBe(0n)
+      expect(address % BigInt(least)).toBe(0n)
       if (kind === 'alloc') expect(address % alignment).toBe(0n)
     }
   })
