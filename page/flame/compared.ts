@@ -56,9 +56,13 @@ function make(model: Model, changes: ReportChanges): ComparedStacks {
     ends[row] = tree.length + n
   })
   const stack = (row: number) => stackOfNode(tree, changes, node[row])
+  // Of deep stacks, only few frames are looked at.
+  const stackTexts = function* (row: number) {
+    for (let at = node[row]; at > 0; at = tree[at]) yield textOf(nodeFrames[at])
+  }
   for (let row = 0; row < node.length; row++) {
     if (folded[row] > 0) continue
-    let hidden = own.start(stack(row).map(textOf))
+    let hidden = own.start(stackTexts(row))
     for (; hidden > 0; hidden--) ends[row] = tree[ends[row]]
   }
   const nameOf = (at: number, name: (frame: number) => string) => {
