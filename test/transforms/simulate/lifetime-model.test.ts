@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { LiveSet } from '../../../lib/blocks/live-set.js'
 import { batchesOf } from '../../../lib/event/batch.js'
 import { TraceError } from '../../../lib/event/error.js'
 import type { TraceEvent } from '../../../lib/event/trace-event.js'
-import { lifetimeModel, type LifetimeModel } from '../../../lib/transforms/simulate/lifetimes/model.js'
+import { lifetimeModel, MOST_FRAMES, MOST_SITES } from '../../../lib/transforms/simulate/lifetimes/model.js'
 import { LifetimePredictor, type LifetimeOptions } from '../../../lib/transforms/simulate/lifetimes/predictor.js'
 import { checkLifetimeModel } from '../../../lib/transforms/simulate/lifetimes/read-model.js'
 import { LifetimeTrainer } from '../../../lib/transforms/simulate/lifetimes/trainer.js'
@@ -175,11 +176,50 @@ describe('a model of lifetimes', () => {
     expect(Math.min(endings.refused, endings.read)).toBeGreaterThan(0)
   })
 
-  test('more frames than can be read are refused when it is written', () => {
-    const stack = Array.from({ length: 1000 }, (_, n) => `f${n}`)
+  test('more frames than can be read are refused when it is written: those of the sites at the top count', () => {
+    const stack = Array.from({ length: 4096 }, (_, n) => `f${n}`)
     const { threshold, frames, training } = trained([], {})
-    const kinds = Array.from({ length: 70_000 }, (_, n) => ({ site: { stack }, size: 4 * n }))
-    const model = (): LifetimeModel => lifetimeModel(new LifetimePredictor(threshold, frames, kinds, training))
-    expect(model).toThrow(/^model: over the limit: the stacks have too many frames/)
+    const kinds = Array.from({ length: MOST_FRAMES / stack.length }, (_, n) => ({ site: { stack }, size: 4 * n }))
+    const shortSites = [{ site: { stack: ['f4095'] }, blocks: 1, bytes: 4 }]
+    const predictor = new LifetimePredictor(threshold, frames, kinds, { ...training, shortSites })
+    expect(() => lifetimeModel(predictor)).toThrow(/^model: over the limit: the stacks have too many frames/)
+  })
+
+  test('more sites than can be read are refused when it is written', () => {
+    const { threshold, frames, training } = trained([], {})
+    const kinds = Array.from({ length: MOST_SITES + 1 }, (_, n) => ({ site: { line: n + 1 }, size: 4 }))
+    const model = (count: number) =>
+      lifetimeModel(new LifetimePredictor(threshold, frames, kinds.slice(0, count), training))
+    expect(checkLifetimeModel(again(model(MOST_SITES))).kinds).toHaveLength(MOST_SITES)
+    expect(() => model(MOST_SITES + 1)).toThrow(/^model: over the limit: there are too many sites/)
+  })
+
+  test('a sum of bytes beyond 2^53 can be read', () => {
+    const { threshold, frames, training } = trained([], {})
+    const shortSites = [{ site: { line: 1 }, blocks: 2 ** 22, bytes: 2 ** 54 }]
+    const model = lifetimeModel(new LifetimePredictor(threshold, frames, [], { ...training, shortSites }))
+    expect(checkLifetimeModel(again(model)).training.shortSites[0]?.bytes).toBe(Number.MAX_SAFE_INTEGER)
+  })
+
+  test('sizes are predicted up to the largest that can be read', () => {
+    const events = [2n ** 32n - 8n, 2n ** 32n - 4n, 2n ** 32n - 3n, 2n ** 32n - 1n, 2n ** 32n].flatMap(
+      (size, n): TraceEvent[] => [
+        { kind: 'alloc', address: BigInt(n + 1), size, stack: ['f'] },
+        { kind: 'free', address: BigInt(n + 1) },
+      ],
+    )
+    const predictor = trained(events, {})
+    expect(predictor.kinds.map(({ size }) => size)).toEqual([2 ** 32 - 8, 2 ** 32 - 4])
+    const read = checkLifetimeModel(again(lifetimeModel(predictor)))
+    for (const one of [predictor, read]) {
+      const live = new LiveSet(0)
+      const predicted = new Uint8Array(events.length)
+      for (const batch of batchesOf(events)) {
+        live.follow(batch, 0, batch.count)
+        one.reader().predict(batch, 0, batch.count, live, predicted)
+      }
+      live.dispose()
+      expect([...predicted]).toEqual([1, 0, 1, 0, 0, 0, 0, 0, 0, 0])
+    }
   })
 })

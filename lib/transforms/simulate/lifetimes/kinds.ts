@@ -17,9 +17,11 @@ const HAS_SIZE = FieldBit.size
 const MOST_KINDS = 1 << 20
 /** Sizes are rounded up to multiples of this. */
 const ROUNDED = 4
+/** The largest size of a kind. */
+export const LARGEST_SIZE = 2 ** 32 - ROUNDED
 /** The number of a site that is a shortened stack: this, and the node of its path. */
 const SHORT = 1 << 28
-/** An allocation of no kind: its site is not known, or there are too many. */
+/** An allocation of no kind: its site is not known, there are too many, or its size is above `LARGEST_SIZE`. */
 export const NO_KIND = 0
 
 /** A place of allocations, and a size, rounded up to a multiple of 4 bytes. */
@@ -117,7 +119,7 @@ export class AllocationKinds {
     const isSized = (batch.mask[i] & HAS_SIZE) !== 0
     const { words } = batch.size
     const lo = isSized ? words[2 * i + LO] : 0
-    if (isSized && words[2 * i + HI] !== 0) return NO_KIND
+    if (isSized && (words[2 * i + HI] !== 0 || lo > LARGEST_SIZE)) return NO_KIND
     const row = this.pairs.row(Math.ceil(lo / ROUNDED), site)
     return row === OTHERS ? NO_KIND : row
   }

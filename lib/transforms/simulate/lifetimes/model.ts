@@ -1,5 +1,6 @@
 import { limit } from '../../../event/error.js'
 import type { Site } from '../../statistics/result.js'
+import { LARGEST_SIZE } from './kinds.js'
 import type { LifetimePredictor } from './predictor.js'
 
 /** The name and the version of the form of these models. */
@@ -13,7 +14,7 @@ export const MOST_NAMES = 1 << 20
 export const MOST_NODES = 1 << 22
 export const MOST_SITES = 1 << 16
 export const MOST_KINDS = 1 << 20
-/** The frames of all kinds together. */
+/** The frames of all kinds and of the sites in `top` together. */
 export const MOST_FRAMES = 1 << 26
 
 /** The frames of stacks as a tree, in columns. A stack is a node: its innermost frame, with the callers of that. */
@@ -71,7 +72,7 @@ export interface LifetimeModel {
 
 /** Columns with the least and the largest value of each. */
 export const STACK_COLUMNS = { name: [0, MOST_NAMES - 1], caller: [0, MOST_NODES] } as const
-export const KIND_COLUMNS = { site: [0, MOST_SITES], size: [0, 2 ** 32] } as const
+export const KIND_COLUMNS = { site: [0, MOST_SITES], size: [0, LARGEST_SIZE] } as const
 const MOST_SUM = Number.MAX_SAFE_INTEGER
 export const TOP_COLUMNS = { site: [1, MOST_SITES], blocks: [0, MOST_SUM], bytes: [0, MOST_SUM] } as const
 
@@ -142,16 +143,20 @@ class ModelWriter {
 /**
  * What was learned of a trace, as a value for `JSON.stringify`. `checkLifetimeModel` reads it. It has the names of
  * functions and files.
- * @throws TraceError (ERR_TRACE_LIMIT) for so many names or frames that it could not be read
+ * @throws TraceError (ERR_TRACE_LIMIT) for so many names, frames or sites that it could not be read
  */
 export function lifetimeModel({ threshold, frames, kinds, training }: LifetimePredictor): LifetimeModel {
   const writer = new ModelWriter()
   const sites = kinds.map(({ site }) => writer.site(site))
-  const { names, stacks, depths } = writer
-  const all = sites.reduce((sum, site) => sum + writer.depth(site), 0)
-  if (names.length > MOST_NAMES || depths.length > MOST_NODES || all > MOST_FRAMES)
-    throw limit('the stacks have too many frames for a model: fewer of each are enough', { format: 'model' })
   const { shortSites, hasSites, isLimited } = training
+  const top = shortSites.map(({ site }) => writer.site(site))
+  const { names, stacks } = writer
+  let all = 0
+  for (const site of [...sites, ...top]) all += writer.depth(site)
+  if (names.length > MOST_NAMES || stacks.name.length > MOST_NODES || all > MOST_FRAMES)
+    throw limit('the stacks have too many frames for a model: fewer of each are enough', { format: 'model' })
+  if (writer.sites.length > MOST_SITES || sites.length > MOST_KINDS)
+    throw limit('there are too many sites or sizes for a model', { format: 'model' })
   return {
     format: LIFETIME_FORMAT,
     version: LIFETIME_VERSION,
@@ -165,9 +170,10 @@ export function lifetimeModel({ threshold, frames, kinds, training }: LifetimePr
     sites: writer.sites,
     kinds: { site: sites, size: kinds.map(({ size }) => size) },
     top: {
-      site: shortSites.map(({ site }) => writer.site(site)),
+      site: top,
       blocks: shortSites.map(({ blocks }) => blocks),
-      bytes: shortSites.map(({ bytes }) => bytes),
+      // A larger sum was rounded before.
+      bytes: shortSites.map(({ bytes }) => Math.min(bytes, MOST_SUM)),
     },
   }
 }
