@@ -25,12 +25,13 @@ export function suppressions(args: Arguments): Suppression[] {
 const MAX_IN_PAGE = 1 << 20
 
 /**
- * Rules, as the page of a report has them beside the trace; undefined if they are too long for it.
+ * Rules, as the page of a report has them beside the trace: one text, whatever they come from. Undefined if they are
+ * too long for it, or too many: the page reads them as one file.
  * @param args those of the command. No command gives the figures of a part by rules that are in the trace
  */
 export function suppressionOf(args: Arguments, rules: readonly Suppression[]): ReportSuppression | undefined {
   const text = rules.map((rule) => rule.text).join('\n')
-  if (text.length > MAX_IN_PAGE) return undefined
+  if (text.length > MAX_IN_PAGE || !isReadable(text)) return undefined
   if (args.has('suppress-embedded')) return { rules: text }
   const files = args.all('suppress').flatMap((path) => ['--suppress', path])
   return { rules: text, flags: [...files, ...(args.has('suppress-known') ? ['--suppress-known'] : [])] }
@@ -83,6 +84,16 @@ export function suppressing(
 ): { input: TraceInput; prepare: (statistics: Statistics) => Statistics } {
   const { input: read, rules } = withRules(args, input, suppressions(args))
   return { input: read, prepare: (statistics) => suppress(statistics, rules) }
+}
+
+/** Whether rules can be read as those of one file. */
+function isReadable(text: string): boolean {
+  try {
+    parseSuppressions(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function rulesOf(path: string): Suppression[] {
