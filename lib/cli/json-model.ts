@@ -1,26 +1,86 @@
-import { readFileSync, statSync } from 'node:fs'
+import { EventEmitter } from 'node:events'
 import { limit, malformed, nameInput } from '../event/error.js'
+import { peek } from '../reading/peek.js'
+import { inflateOnNode } from '../streams/inflate-bytes.js'
+import { readInput } from '../streams/io/read-input.js'
+import { UsageError, type Arguments, type Flag } from './command.js'
+import { writePieces, type Output } from './output.js'
+
+/** How a model begins, of whatever kind: no trace does. */
+const MODEL = /^\s*\{\s*"format"\s*:\s*"heapflow-/
+const HEAD_BYTES = 256
+const NEWLINE = Buffer.from('\n')
+const AT = { format: 'model' }
+
+/** Whether a file has a model, compressed or not, in place of a trace. A file that cannot be read has none. */
+export async function hasModel(file: string): Promise<boolean> {
+  const { head, whole } = await peek(inflated(file), HEAD_BYTES)
+  await whole.return()
+  return MODEL.test(Buffer.from(head.subarray(0, HEAD_BYTES)).toString('latin1'))
+}
 
 /**
- * Reads a model from a file of JSON, or from standard input.
- * @param most its bytes, at most
+ * Reads a model from a file of JSON, compressed or not, or from standard input.
+ * @param most its bytes, at most, after decompression
  * @param check what makes it of the value
  * @throws TraceError for what is none
  */
-export function readModel<Model>(file: string, most: number, check: (value: unknown) => Model): Model {
-  const at = { format: 'model' }
+export async function readModel<Model>(file: string, most: number, check: (value: unknown) => Model): Promise<Model> {
   try {
-    if (file !== '-' && statSync(file).size > most) throw limit(`a model has at most ${most} bytes`, at)
-    const text = readFileSync(file === '-' ? 0 : file, 'utf8')
+    const chunks: Uint8Array[] = []
+    let bytes = 0
+    for await (const chunk of inflated(file)) {
+      bytes += chunk.length
+      if (bytes > most) throw limit(`a model has at most ${most} bytes`, AT)
+      chunks.push(chunk)
+    }
+    const text = Buffer.concat(chunks.splice(0)).toString()
     let value: unknown
     try {
       value = JSON.parse(text)
     } catch (error) {
-      throw malformed(`not JSON: ${(error as Error).message}`, at)
+      throw malformed(`not JSON: ${(error as Error).message}`, AT)
     }
     return check(value)
   } catch (error) {
     nameInput(error, file)
+    throw error
+  }
+}
+
+/**
+ * Writes a model as JSON.
+ * @param most the bytes that `readModel` takes
+ * @throws TraceError (ERR_TRACE_LIMIT) if it has more; nothing is written then
+ */
+export async function writeModel(output: Output, model: object, most: number): Promise<void> {
+  const text = textOf(model)
+  if (text === undefined || Buffer.byteLength(text) + NEWLINE.length > most)
+    throw limit(`the model would have more than ${most} bytes, and could not be read`, AT)
+  await writePieces(output, [Buffer.from(text), NEWLINE])
+}
+
+/**
+ * Refuses flags that have no effect where a model is written.
+ * @param flags those of the command
+ * @param used the names of those that have one
+ * @throws UsageError
+ */
+export function refuseUnused(args: Arguments, flags: readonly Flag[], used: readonly string[]): void {
+  const unused = flags.find(({ name }) => args.has(name) && !used.includes(name))
+  if (unused !== undefined) throw new UsageError(`--${unused.name} and --write-model cannot be combined: see --help`)
+}
+
+function inflated(file: string): AsyncGenerator<Uint8Array> {
+  return inflateOnNode(readInput(file, { blocking: true }), {}, new EventEmitter())
+}
+
+/** The text of a value; undefined if it is longer than a string can be. */
+function textOf(value: object): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
     throw error
   }
 }

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import type { EventBatch } from '../event/batch.js'
 import type { LifetimeOptions, LifetimePredictor } from '../transforms/simulate/lifetimes/predictor.js'
 import { MOST_LIFETIME_BYTES } from '../transforms/simulate/lifetimes/model.js'
@@ -6,7 +6,7 @@ import { checkLifetimeModel } from '../transforms/simulate/lifetimes/read-model.
 import { LifetimeTrainer } from '../transforms/simulate/lifetimes/trainer.js'
 import { UsageError } from './command.js'
 import { traceInput } from './input.js'
-import { readModel } from './json-model.js'
+import { hasModel, readModel } from './json-model.js'
 import { runTrace } from './pipeline.js'
 
 /** Whether an input can be read twice. */
@@ -14,24 +14,13 @@ export function canReadAgain(input: string): boolean {
   return input !== '-' && statSync(input, { throwIfNoEntry: false })?.isFile() === true
 }
 
-/** How a model begins, of whatever kind: no trace does. */
-const MODEL = /^\s*\{\s*"format"\s*:\s*"heapflow-/
-const HEAD_BYTES = 256
-
 /** Whether an input is a file with a model in place of a trace. */
-export function isModel(input: string): boolean {
-  if (!canReadAgain(input)) return false
-  const head = Buffer.alloc(HEAD_BYTES)
-  const fd = openSync(input, 'r')
-  try {
-    return MODEL.test(head.toString('latin1', 0, readSync(fd, head)))
-  } finally {
-    closeSync(fd)
-  }
+export async function isModel(input: string): Promise<boolean> {
+  return canReadAgain(input) && (await hasModel(input))
 }
 
 /** Reads what was learned of a trace. @throws TraceError for what is no such model */
-export function readLifetimes(file: string): LifetimePredictor {
+export function readLifetimes(file: string): Promise<LifetimePredictor> {
   return readModel(file, MOST_LIFETIME_BYTES, checkLifetimeModel)
 }
 

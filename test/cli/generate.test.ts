@@ -23,6 +23,19 @@ describe('hf-generate', () => {
     expect(made.stdout.toString().trim()).toBe('3002')
   })
 
+  test('compresses a model by its name, and reads it', async () => {
+    const folder = scratch()
+    const { stderr, stdout } = await shell(
+      `cd ${folder} && hf-generate --model random --scale 0.01 --events 500 -o a.hfc &&
+       hf-generate --like a.hfc --write-model m.json && hf-generate --like a.hfc --write-model m.json.gz &&
+       gzip -dc m.json.gz | cmp - m.json && hf-generate --from-model m.json >b.ndjson &&
+       hf-generate --from-model m.json.gz | cmp - b.ndjson && hf-generate --from-model - <m.json.gz | cmp - b.ndjson &&
+       echo same`,
+      '',
+    )
+    expect([stderr, stdout.toString()]).toEqual(['', 'same\n'])
+  })
+
   test.each([
     ['', 'one of --model, --like and --from-model'],
     ['--model larson --like x', 'one of --model'],

@@ -1,9 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { gunzipSync } from 'node:zlib'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { SimulationData } from '../../lib/exports/simulation/data.js'
+import { simulate } from '../../lib/cli/commands/simulate.js'
 import { POLICIES } from '../../lib/transforms/simulate/policies.js'
 import { scratch, shell } from '../support/commands.js'
 import { fragmented } from '../support/short-lived.js'
@@ -228,11 +229,6 @@ describe('hf-simulate', () => {
         ['--write-model x.json', 2, /--write-model needs --predict TRAIN/],
         ['--predict f.ndjson --write-model x.json f.ndjson', 2, /needs no trace besides that of --predict/],
         ['--predict f.ndjson --write-model x.json --json', 2, /--json and --write-model cannot be combined/],
-        [
-          '--policy best-fit --predict f.ndjson --write-model x.json',
-          2,
-          /--predict is an option of bump, not best-fit/,
-        ],
         ['--predict f.ndjson --write-model f.ndjson', 2, /f\.ndjson/],
       ]
       for (const [flags, code, reason] of cases) {
@@ -240,6 +236,47 @@ describe('hf-simulate', () => {
         expect([flags, result.code, result.stderr]).toEqual([flags, code, expect.stringMatching(reason)])
         expect(result.stderr.trim().split('\n').length).toBeLessThanOrEqual(2)
       }
+    })
+
+    test('a model is compressed by its name', async () => {
+      const folder = scratch()
+      writeFileSync(join(folder, 'f.ndjson'), fragmented())
+      const at = (line: string) => shell(`cd ${folder} && ${line}`)
+      const write = (name: string) => at(`hf-simulate --predict f.ndjson --frames 3 --write-model ${name}`)
+      expect([(await write('m.json')).code, (await write('m.json.gz')).code]).toEqual([0, 0])
+      const plain = readFileSync(join(folder, 'm.json'))
+      expect(gunzipSync(readFileSync(join(folder, 'm.json.gz')))).toEqual(plain)
+      const figures = (model: string) => at(`hf-simulate --policy bump --json --predict ${model} f.ndjson`)
+      const { stdout } = await figures('m.json')
+      expect(stdout.length).toBeGreaterThan(0)
+      expect(await figures('m.json.gz')).toMatchObject({ code: 0, stderr: '', stdout })
+      const given = await at('hf-simulate --policy bump --predict m.json.gz --frames 2 f.ndjson')
+      expect([given.code, given.stderr]).toEqual([
+        2,
+        expect.stringContaining('--frames: the model of --predict has one'),
+      ])
+      writeFileSync(join(folder, 'other.json.gz'), gzipSync('{"format":"heapflow-model","version":1}\n'))
+      expect((await figures('other.json.gz')).stderr).toMatch(/other\.json\.gz: model: malformed.* property threshold/)
+      writeFileSync(join(folder, 'cut.json.gz'), readFileSync(join(folder, 'm.json.gz')).subarray(0, -9))
+      expect((await figures('cut.json.gz')).stderr).toMatch(/cut\.json\.gz: .*truncated/)
+      // Training traces may be compressed, too.
+      writeFileSync(join(folder, 'f.ndjson.gz'), gzipSync(fragmented()))
+      const again = await at('hf-simulate --predict f.ndjson.gz --frames 3 --write-model - | cmp - m.json')
+      expect([again.code, again.stderr]).toEqual([0, ''])
+    })
+
+    const VALUES: Readonly<Record<string, string>> = { to: 'mtrc', classes: 'jemalloc', output: 'x.mtrc' }
+    const LEARNING = new Set(['predict', 'write-model', 'threshold', 'frames'])
+    const others = simulate.flags.filter(({ name }) => !LEARNING.has(name))
+    test('flags that have no effect on a model are refused', async () => {
+      expect(others.length).toBeGreaterThan(20)
+      for (const { name, value, values } of others) {
+        const flag = value === undefined ? `--${name}` : `--${name} ${values?.[0] ?? VALUES[name] ?? 1}`
+        const { code, stderr } = await run(`hf-simulate --predict t.ndjson --write-model no.json ${flag}; ls no.json`)
+        expect([code, stderr]).toEqual([2, expect.stringContaining(`--${name} and --write-model cannot be combined`)])
+      }
+      const { code } = await run('hf-simulate --predict t.ndjson --write-model - --threshold 1K --frames 2')
+      expect(code).toBe(0)
     })
 
     test('names the sites for which a pool saves memory', async () => {

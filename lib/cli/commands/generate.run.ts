@@ -7,14 +7,15 @@ import { generate } from '../../streams/generate.js'
 import { encoderStream } from '../../streams/stage.js'
 import { integer, UsageError, wholeNumber, type Arguments } from '../command.js'
 import { traceInput, type StreamInput } from '../input.js'
-import { readModel } from '../json-model.js'
+import { readModel, refuseUnused, writeModel } from '../json-model.js'
 import { outputFormat } from '../output-format.js'
-import { refuseSameFile, writeText } from '../output.js'
+import { outputOf } from '../output.js'
 import { runJob, runTrace } from '../pipeline.js'
+import { generate as command } from './generate.js'
 
 const SOURCES = ['model', 'like', 'from-model'] as const
-/** The flags that have no effect on a model. */
-const OF_EVENTS = ['events', 'scale', 'seed', 'threads', 'times', 'output', 'to', 'arrow', 'gzip', 'zstd', 'strict']
+/** The flags that have an effect on a model. */
+const OF_MODEL = ['like', 'write-model']
 
 /** Runs `hf-generate`. @throws UsageError */
 export async function runGenerate(args: Arguments): Promise<void> {
@@ -22,7 +23,7 @@ export async function runGenerate(args: Arguments): Promise<void> {
   const given = SOURCES.filter((name) => args.has(name))
   if (given.length !== 1) throw new UsageError('one of --model, --like and --from-model is needed: see --help')
   const modelFile = args.value('write-model')
-  if (modelFile !== undefined) return writeModel(args, modelFile)
+  if (modelFile !== undefined) return writeLike(args, modelFile)
   if (args.has('threads') && !args.has('model')) throw new UsageError('--threads needs --model: a trace has its own')
   const options = optionsOf(args)
   const to = await outputFormat(args, args.value('output') ?? '-')
@@ -42,13 +43,12 @@ export async function runGenerate(args: Arguments): Promise<void> {
   await runJob({ command: 'hf-generate', args, input, to })
 }
 
-async function writeModel(args: Arguments, target: string): Promise<void> {
+async function writeLike(args: Arguments, target: string): Promise<void> {
   const path = args.value('like')
   if (path === undefined) throw new UsageError('--write-model needs --like')
-  const unused = OF_EVENTS.find((flag) => args.has(flag))
-  if (unused !== undefined) throw new UsageError(`--${unused} and --write-model cannot be combined: see --help`)
-  refuseSameFile(path, target)
-  await writeText(target, `${JSON.stringify(await modelOf(path))}\n`)
+  refuseUnused(args, command.flags, OF_MODEL)
+  const output = outputOf(args, [path], false, target)
+  await writeModel(output, await modelOf(path), MOST_MODEL_BYTES)
 }
 
 function optionsOf(args: Arguments): GenerateOptions {
@@ -79,7 +79,7 @@ async function source(args: Arguments): Promise<Pick<GenerateOptions, 'model' | 
   const like = args.value('like')
   const file = args.value('from-model')
   if (like !== undefined) return { like: await modelOf(like) }
-  if (file !== undefined) return { like: readModel(file, MOST_MODEL_BYTES, checkModel) }
+  if (file !== undefined) return { like: await readModel(file, MOST_MODEL_BYTES, checkModel) }
   return { model: args.value('model') as ModelName }
 }
 

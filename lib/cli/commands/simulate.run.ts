@@ -1,18 +1,20 @@
 import { basename } from 'node:path'
 import { CLASS_RULES, POLICIES, type PolicyName, type SimulateOptions } from '../../transforms/simulate/policies.js'
 import { Simulator } from '../../transforms/simulate/simulator.js'
-import { lifetimeModel } from '../../transforms/simulate/lifetimes/model.js'
+import { lifetimeModel, MOST_LIFETIME_BYTES } from '../../transforms/simulate/lifetimes/model.js'
 import type { LifetimePredictor } from '../../transforms/simulate/lifetimes/predictor.js'
 import { byteCount } from '../byte-count.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { PAGE } from '../defaults.js'
 import { inputOperand, traceInput } from '../input.js'
+import { refuseUnused, writeModel } from '../json-model.js'
 import { canReadAgain, isModel, readLifetimes, trainOn } from '../lifetime-training.js'
 import { version } from '../main.js'
 import { outputFormat } from '../output-format.js'
 import { outputOf, refuseSameFile, writePieces, writeText, type Output } from '../output.js'
 import { runJob, runTrace } from '../pipeline.js'
 import { SimulationReport } from '../report/simulation.js'
+import { simulate } from './simulate.js'
 
 const BYTES = ['header', 'alignment', 'smallest', 'page', 'trim', 'arena-size'] as const
 /** The flags of arenas, which need `--predict`. */
@@ -25,10 +27,10 @@ const TRACE = ['output', 'to', 'arrow'] as const
 const OF_TRACE = ['gzip', 'zstd', 'strict'] as const
 /** The flags that a page has no use for. */
 const NOT_OF_PAGE = ['json', 'strict'] as const
-/** The flags that have no effect on what is learned. */
-const NOT_OF_MODEL = ['compare', 'general', 'arenas', 'arena-size', 'json', ...TRACE, ...OF_TRACE] as const
 /** The flags that a model has values for. */
 const OF_TRAINING = ['threshold', 'frames'] as const
+/** The flags that have an effect on what is learned and written. */
+const OF_MODEL = ['predict', 'write-model', ...OF_TRAINING]
 /** The names of files that are pages. */
 const PAGE_NAME = /[^/]\.html?(\.(gz|zst))?$/i
 
@@ -38,7 +40,7 @@ export async function runSimulate(args: Arguments): Promise<void> {
   const policy = args.value('policy') as PolicyName | undefined
   const target = TRACE.find((flag) => args.has(flag))
   const modelFile = args.value('write-model')
-  if (modelFile !== undefined) return writeModel(args, modelFile)
+  if (modelFile !== undefined) return writeLearned(args, modelFile)
   if (policy === undefined && compared.length === 0) throw new UsageError('--policy or --compare is needed')
   if (policy !== undefined && compared.length > 0) throw new UsageError('--policy and --compare cannot be combined')
   const isPage = wantsPage(args)
@@ -72,17 +74,16 @@ export async function runSimulate(args: Arguments): Promise<void> {
 }
 
 /** Writes what is learned of a trace. */
-async function writeModel(args: Arguments, target: string): Promise<void> {
+async function writeLearned(args: Arguments, target: string): Promise<void> {
   const training = args.value('predict')
   if (training === undefined) throw new UsageError('--write-model needs --predict TRAIN')
   const [operand] = args.operands
   if (operand !== undefined)
     throw new UsageError(`--write-model simulates nothing, so it needs no trace besides that of --predict: ${operand}`)
-  const unused = NOT_OF_MODEL.find((flag) => args.has(flag))
-  if (unused !== undefined) throw new UsageError(`--${unused} and --write-model cannot be combined: see --help`)
-  refuseSameFile(training, target)
+  refuseUnused(args, simulate.flags, OF_MODEL)
+  const output = outputOf(args, [training], false, target)
   const predictor = await predictorOf(args, '', false)
-  if (predictor !== undefined) await writeText(target, `${JSON.stringify(lifetimeModel(predictor))}\n`)
+  if (predictor !== undefined) await writeModel(output, lifetimeModel(predictor), MOST_LIFETIME_BYTES)
 }
 
 /** Whether the output is a page: `--to html`, or the name says it. */
@@ -157,7 +158,7 @@ async function predictorOf(args: Arguments, input: string, isTried: boolean): Pr
   const policy = args.value('policy')
   if (training !== undefined && policy !== undefined && policy !== 'bump')
     throw new UsageError(`--predict is an option of bump, not ${policy}`)
-  if (training !== undefined && isModel(training)) {
+  if (training !== undefined && (await isModel(training))) {
     const given = OF_TRAINING.find((flag) => args.has(flag))
     if (given !== undefined) throw new UsageError(`--${given}: the model of --predict has one already`)
     return readLifetimes(training)

@@ -130,7 +130,9 @@ export const simulate: Command = {
     {
       name: 'write-model',
       value: 'FILE',
-      help: 'With --predict: write what was learned as JSON, a model for --predict, and simulate nothing; - is standard output',
+      help:
+        'With --predict: write what was learned as JSON, a model for --predict, and simulate nothing; - is standard ' +
+        'output, and a name that ends in .gz or .zst is compressed',
       group: ARENAS_GROUP,
     },
     {
