@@ -14,8 +14,8 @@ export const MOST_NAMES = 1 << 20
 export const MOST_NODES = 1 << 22
 export const MOST_SITES = 1 << 16
 export const MOST_KINDS = 1 << 20
-/** The frames of all kinds and of the sites in `top` together. */
-export const MOST_FRAMES = 1 << 26
+/** The frames of all kinds and of the sites in `top` together, each of which takes a microsecond to read. */
+export const MOST_FRAMES = 1 << 22
 
 /** The frames of stacks as a tree, in columns. A stack is a node: its innermost frame, with the callers of that. */
 export interface ModelStacks {
