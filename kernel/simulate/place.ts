@@ -78,6 +78,12 @@ let events: f64 = 0
 const MANY: u32 = 4096
 /** The nodes that one event can need. */
 const NODES: u32 = 256
+/**
+ * The pages of sets that one event can need. Dividing a block adds two free ones at most each time that its size
+ * halves. Where it is a multiple of 2^k, numbers are below 2^(45 - k), and take 12 pages at most for k up to 2, 10 for
+ * k up to 8, and so on: these are 456 pages. Freeing a block adds one number, and an event frees two blocks at most.
+ */
+const SET_PAGES: u32 = 512
 
 /**
  * Begins a simulation, and discards the previous one.
@@ -200,7 +206,7 @@ export function placeRows(rows: u32): u32 {
 // @ts-ignore: decorator
 @inline
 function makeRoom(): bool {
-  return makeNodes(NODES) && makeTrees(2 * NODES) && makeSets(2 * NODES) && makePages()
+  return makeNodes(NODES) && makeTrees(2 * NODES) && makeSets(SET_PAGES) && makePages()
 }
 
 function placeRow(row: usize): u32 {

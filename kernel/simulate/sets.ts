@@ -20,7 +20,7 @@ let filled: usize = 0
 /** The logarithm of the number of pages there is room for. */
 let log: u32 = 0
 /** The end of the pages that were used, and the first unused one before it. */
-let end: u32 = 1
+export let end: u32 = 1
 let unused: u32 = 0
 
 /** By level, the page on the way to a number. */
@@ -125,7 +125,10 @@ export function has(set: usize, number: u64): bool {
   return ((load<u64>(wordOf(page, number)) >> (number & 63)) & 1) != 0
 }
 
-/** Adds a number that is not in a set. There must be room for nine pages. */
+/**
+ * Adds a number that is not in a set. There must be room for twelve pages: for a large number that follows small ones,
+ * six above the only page, and six on the way down from there.
+ */
 export function add(set: usize, number: u64): void {
   let page = load<u32>(set)
   let level = load<u32>(set, HEIGHT)

@@ -9,9 +9,12 @@ function same(found: unknown, expected: unknown, what: string): void {
   if (found !== expected) throw new Error(`${what} is ${String(found)}, not ${String(expected)}`)
 }
 
+/** The pages that one addition can take. */
+const MOST_PAGES = 12
+
 describe('simulate/sets', async () => {
   const make = await compileModules(`
-    export { add, clearSets, first, has, makeSets, remove } from './simulate/sets'
+    export { add, clearSets, end, first, has, makeSets, remove } from './simulate/sets'
     const SETS: usize = memory.data(32)
     export function at(i: i32): usize { return SETS + (<usize>i << 3) }
     export function page(i: i32): u32 { return load<u32>(SETS + (<usize>i << 3)) }
@@ -38,7 +41,7 @@ describe('simulate/sets', async () => {
           const number =
             !grows && model.size > 0 && random(2) === 0 ? [...model][random(model.size)]! : numberOf(random)
           same(call('has', set, number), model.has(number) ? 1 : 0, `that ${number} is there`)
-          same(call('makeSets', 9), 1, 'whether there is room')
+          same(call('makeSets', MOST_PAGES), 1, 'whether there is room')
           if (model.has(number)) {
             call('remove', set, number)
             model.delete(number)
@@ -52,6 +55,25 @@ describe('simulate/sets', async () => {
           same(call('first', set) as unknown, lowest, 'the lowest')
         }
       }
+    }
+  })
+
+  it('take twelve pages for a large number after a small one, and no more', () => {
+    const parts = make()
+    const call = (name: string, ...values: (number | bigint)[]) => parts.call<(number | bigint)[]>(name)(...values)
+    for (const [small, large, pages] of [
+      [1n, 1n << 44n, MOST_PAGES],
+      [1n << 44n, 1n, 6],
+      [1n, 2n, 0],
+      [1n, 1n << 12n, 2],
+    ] as const) {
+      same(call('clearSets'), 1, 'whether there is memory')
+      call('empty')
+      call('add', call('at', 0), small)
+      const before = parts.number('end')
+      call('add', call('at', 0), large)
+      same(parts.number('end') - before, pages, 'the number of pages')
+      same(call('first', call('at', 0)) as unknown, small < large ? small : large, 'the lowest')
     }
   })
 })
