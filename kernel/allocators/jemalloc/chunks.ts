@@ -13,6 +13,7 @@ import {
   RETAINED,
   setArenaOf,
   setBase,
+  setBlockPages,
   setPages,
   setState,
 } from './extents'
@@ -40,6 +41,13 @@ function wholeChunks(pages: u32): u32 {
   return (pages + chunkPages - 1) & ~(chunkPages - 1)
 }
 
+/**
+ * A block of whole chunks has a size: that of its class in version 4, at least a chunk; in version 3 all of its chunks.
+ */
+export function setHugeSize(n: u32, pages: u32): void {
+  setBlockPages(n, hasHeaders ? wholeChunks(pages) : max(pages, chunkPages))
+}
+
 /** The pages of a block of whole chunks after a realloc; 0 if it cannot stay where it is. */
 export function hugePages(has: u32, pages: u32): u32 {
   if (pages <= chunkPages - headPages) return 0
@@ -50,7 +58,11 @@ export function hugePages(has: u32, pages: u32): u32 {
 /** Takes so many pages, aligned to some, for a use. @returns the extent, 0 if memory or addresses are exhausted */
 export function takeFixed(arena: u32, pages: u32, alignment: u64, state: u8): u32 {
   const slack: u32 = alignment > PAGE ? <u32>(alignment >> PAGE_LOG) - 1 : 0
-  if (pages + slack > chunkPages - headPages) return takeHuge(pages, alignment, state)
+  if (pages + slack > chunkPages - headPages) {
+    const n = takeHuge(pages, alignment, state)
+    if (n != 0) setHugeSize(n, pages)
+    return n
+  }
   let free = smallest(arena, pages + slack)
   if (free == 0 && addChunk(arena)) free = smallest(arena, pages + slack)
   return free == 0 ? 0 : take(free, leadOf(free, slack), pages, state)

@@ -23,6 +23,8 @@ const INLINE: usize = 40
 /** Whether the address is a guess; and how far from its first page a large block begins. */
 const GUESSED: usize = 56
 const OFFSET: usize = 58
+/** The pages that a block of whole chunks has of them (3, 4). */
+const BLOCK: usize = 60
 
 /** What an extent is. */
 export const UNUSED: u8 = 0
@@ -120,6 +122,12 @@ export function offsetOf(n: u32): u32 {
 }
 export function setOffset(n: u32, offset: u32): void {
   store<u16>(at(n), <u16>offset, OFFSET)
+}
+export function blockPages(n: u32): u32 {
+  return load<u32>(at(n), BLOCK)
+}
+export function setBlockPages(n: u32, pages: u32): void {
+  store<u32>(at(n), pages, BLOCK)
 }
 export function setBase(n: u32, base: u64): void {
   store<u64>(at(n), base, BASE)

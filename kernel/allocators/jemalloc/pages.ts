@@ -27,7 +27,7 @@ import {
   stateOf,
 } from './extents'
 import { dropEnd, dropStart, endingAt, putEnd, putStart, startingAt } from './page-map'
-import { hugePages, isChunk, isHuge, keepChunk, takeFixed } from './chunks'
+import { hugePages, isChunk, isHuge, keepChunk, setHugeSize, takeFixed } from './chunks'
 import { hasCaches } from './caches'
 import { addRegion, areFixed, clearRegions, trueAddress } from './regions'
 import { knowsPages, PAGE_LOG } from './rules'
@@ -209,11 +209,15 @@ function fitting(arena: u32, state: u8, pages: u32, most: u32): u32 {
 
 /** Changes the length of an extent in use where it is. @returns false if there is no room after it */
 export function resizePages(n: u32, pages: u32): bool {
+  if (!isHuge(n)) return resizeExtent(n, pages)
+  const whole = hugePages(extentPages(n), pages)
+  if (whole == 0 || !resizeExtent(n, whole)) return false
+  setHugeSize(n, pages)
+  return true
+}
+
+function resizeExtent(n: u32, pages: u32): bool {
   const has = extentPages(n)
-  if (isHuge(n)) {
-    pages = hugePages(has, pages)
-    if (pages == 0) return false
-  }
   if (pages == has) return true
   if (baseOf(n) == 0 || isGuessed(n)) return pages <= has
   if (pages < has) {

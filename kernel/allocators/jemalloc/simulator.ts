@@ -18,8 +18,10 @@ import {
   skipFirst,
   threadAt,
 } from './caches'
+import { isHuge } from './chunks'
 import {
   baseOf,
+  blockPages,
   classOfRun,
   clearExtents,
   confirm,
@@ -207,14 +209,15 @@ function tally(bytes: u64, isFree: bool): void {
 function hasClass(handle: u32): bool {
   const n = runOf(handle)
   if (isRegion(handle)) return classOfRun(n) == wantedClass
-  return !isSmall(wantedClass) && extentPages(n) == wantedPages
+  return !isSmall(wantedClass) && (isHuge(n) ? blockPages(n) : extentPages(n)) == wantedPages
 }
 
 /** The bytes of a block. */
 export function usableOf(handle: u32): u64 {
   const n = runOf(handle)
   if (isRegion(handle)) return sizeOf(classOfRun(n))
-  return (<u64>(max(extentPages(n), largePad) - largePad)) << PAGE_LOG
+  const pages = isHuge(n) ? blockPages(n) : max(extentPages(n), largePad) - largePad
+  return (<u64>pages) << PAGE_LOG
 }
 
 /** The class of a block. */

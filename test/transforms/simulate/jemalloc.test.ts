@@ -41,7 +41,7 @@ function* threadedCalls(shape: CallShape, threads: number): Generator<TraceEvent
   }
 }
 
-/** The addresses of blocks after each event, and the memory in use then. */
+/** The addresses of blocks after each event, and the memory in use and granted then. */
 function* modelled(events: Iterable<TraceEvent>, { jemalloc = '5', bits = 64, tcache = 'on' }: Options) {
   const model = new JemallocModel({ version: Number(jemalloc), bits }, tcache === 'on')
   const addresses = new Map<bigint, number>()
@@ -57,7 +57,7 @@ function* modelled(events: Iterable<TraceEvent>, { jemalloc = '5', bits = 64, tc
       addresses.delete(old)
       addresses.set(address, model.resize(thread, was!, Number(size)))
     } else addresses.set(address, model.allocate(thread, Number(size), Number(event.alignment ?? 0n)))
-    yield [event.kind === 'thread-destroy' ? undefined : (addresses.get(address) ?? was), model.used] as const
+    yield [event.kind === 'thread-destroy' ? undefined : (addresses.get(address) ?? was), model] as const
   }
 }
 
@@ -67,14 +67,17 @@ function compare(options: Options, shape: CallShape, threads: number): void {
   let most = 0
   let sum = 0
   let i = 0
-  for (const [address, used] of modelled(events, options)) {
+  const moments = new Map(result.timeline.map((moment) => [moment.event, moment.granted]))
+  for (const [address, model] of modelled(events, options)) {
     const found = simulated[i]?.address
     if (found !== (address === undefined ? undefined : BigInt(address)))
       expect({ i, event: events[i], found }).toEqual({ i, event: events[i], found: BigInt(address ?? 0) })
     i++
     if (address === undefined) continue
-    most = Math.max(most, used)
-    sum += used
+    if (moments.has(i) && moments.get(i) !== model.granted)
+      expect({ i, event: events[i - 1], granted: moments.get(i) }).toEqual({ i, granted: model.granted })
+    most = Math.max(most, model.used)
+    sum += model.used
   }
   expect(simulated).toHaveLength(events.length)
   expect(result.largestHeap?.heap).toBe(most)
@@ -143,6 +146,36 @@ describe('jemalloc as a policy', () => {
     // Without caches a block goes back to its arena.
     const [, other, , again] = addresses({ tcache: 'off' })
     expect(again).toBe(other)
+  })
+
+  // A block of 4 has the size of its class, though it has two chunks of 2 MiB; one of 3 all of its chunks of 4 MiB.
+  test.each([
+    [{}, 2_200_000n, 4_194_304n, [2_621_440, 4_194_304, 2_621_440]],
+    [{ jemalloc: '4' }, 2_200_000n, 4_194_304n, [2_621_440, 4_194_304, 2_621_440]],
+    [{ jemalloc: '4', bits: 32, tcache: 'off' }, 2_200_000n, 4_194_304n, [2_621_440, 4_194_304, 2_621_440]],
+    [{ jemalloc: '3' }, 4_200_000n, 8_388_608n, [8_388_608, 8_388_608, 8_388_608]],
+    [{ jemalloc: '3' }, 2_200_000n, 2_300_000n, [2_203_648, 2_301_952, 2_203_648]],
+  ] as const)(
+    '%j grants %i bytes, and after reallocs %i and as many again, their sizes',
+    (options, less, more, sizes) => {
+      const granted = [less, more, less].map((_, i, all) => {
+        const calls = all.slice(0, i + 1).map((size, n): TraceEvent => {
+          const address = BigInt(n + 1)
+          return n === 0 ? alloc(address, size) : { kind: 'realloc', address, size, oldAddress: BigInt(n) }
+        })
+        return placed(batchesOf(calls), options).result.timeline.at(-1)?.granted
+      })
+      expect(granted).toEqual(sizes)
+    },
+  )
+
+  test('an aligned block of version 4 that needs a chunk has one', () => {
+    const calls = [alloc(1n, 1_200_000n, { alignment: 1n << 20n })]
+    for (const [jemalloc, granted] of [
+      ['4', 2_097_152],
+      ['3', 1_200_128],
+    ] as const)
+      expect([jemalloc, placed(batchesOf(calls), { jemalloc }).result.mostLive?.granted]).toEqual([jemalloc, granted])
   })
 
   test('is simulated for one process', () => {

@@ -9,7 +9,14 @@ interface Run {
   readonly taken: boolean[]
 }
 
-type Block = { readonly run: Run; readonly region: number } | { readonly run: null; readonly extent: Extent }
+/** A block with pages of its own: its class has some of them. */
+interface Large {
+  readonly run: null
+  readonly extent: Extent
+  classPages: number
+}
+
+type Block = { readonly run: Run; readonly region: number } | Large
 
 /** The blocks of a class that a thread has, the newest last. */
 interface Cache {
@@ -35,6 +42,8 @@ interface Bin {
 
 const POOL_BYTES = 72_704
 const ARENAS_OF_5 = 60
+/** The pages of the smallest class of version 4 whose blocks have whole chunks. */
+const LEAST_HUGE = 512
 
 const isFull = ({ taken }: Run) => !taken.includes(false)
 const isBefore = ({ extent: a }: Run, { extent: b }: Run) => a.order - b.order || a.at - b.at
@@ -64,6 +73,11 @@ export class JemallocModel {
 
   get used(): number {
     return this.pages.held * PAGE
+  }
+
+  /** The bytes of all live blocks, as malloc_usable_size reports them. */
+  get granted(): number {
+    return [...this.blocks.values()].reduce((sum, block) => sum + this.usable(block), 0)
   }
 
   allocate(id: bigint, size: number, alignment: number): number {
@@ -116,7 +130,10 @@ export class JemallocModel {
     const before = old === undefined ? 0 : this.usable(old)
     let block: Block | undefined
     if (old !== undefined && old.run?.kind === kind) block = old
-    else if (old?.run === null && !isSmall && this.pages.resize(old.extent, pages)) block = old
+    else if (old?.run === null && !isSmall && this.pages.resize(old.extent, pages)) {
+      old.classPages = pages
+      block = old
+    }
     const isMoved = old !== undefined && block === undefined
     block ??= kind < this.sizes.length ? this.cached(thread, kind, pages) : this.large(thread, pages, alignment)
     if (isMoved) this.release(thread, old)
@@ -146,11 +163,14 @@ export class JemallocModel {
 
   private usable(block: Block): number {
     if (block.run !== null) return (this.small[block.run.kind] as SmallClass).size
+    // Of whole chunks, version 4 counts those pages that the class has, and version 3 all.
+    if (this.rules.version === 4 && this.pages.isHuge(block.extent))
+      return Math.max(block.classPages, LEAST_HUGE) * PAGE
     return (block.extent.pages - this.pad) * PAGE
   }
 
   private large({ arena }: Thread, pages: number, alignment: number): Block {
-    return { run: null, extent: this.pages.take(arena, pages, alignment) }
+    return { run: null, extent: this.pages.take(arena, pages, alignment), classPages: pages }
   }
 
   private cacheOf(thread: Thread, kind: number): Cache {

@@ -63,6 +63,11 @@ export class Pages {
     return this.extents.reduce((sum, { pages, state }) => sum + (state === 'clean' ? 0 : pages), this.heads)
   }
 
+  /** Whether it consists of whole chunks. */
+  isHuge({ arena }: Extent): boolean {
+    return this.version < 5 && arena === LARGEST
+  }
+
   take(arena: number, pages: number, alignment: number): Extent {
     const slack = Math.max(0, alignment / PAGE - 1)
     if (this.version === 5) return this.takeLately(pages >= OVERSIZE ? LARGEST : arena, pages, slack)
@@ -76,7 +81,7 @@ export class Pages {
   }
 
   free(one: Extent): void {
-    const isHuge = this.version < 5 && one.arena === LARGEST
+    const isHuge = this.isHuge(one)
     one.state = isHuge || (this.version === 5 && one.pages >= OVERSIZE) ? 'clean' : 'dirty'
     if (this.version < 5 || one.state === 'clean' || one.pages >= 4) this.merge(one)
     if (this.version < 5 && !isHuge && one.pages === this.chunk - this.head) this.keep(one)
@@ -85,7 +90,7 @@ export class Pages {
   /** @returns whether there is room after it */
   resize(one: Extent, wanted: number): boolean {
     let pages = wanted
-    if (this.version < 5 && one.arena === LARGEST) {
+    if (this.isHuge(one)) {
       if (pages <= this.chunk - this.head) return false
       pages = this.whole(pages)
       if (pages !== one.pages && this.version === 3) return false
