@@ -1,10 +1,15 @@
 /** jemalloc as a policy: which block it gives to a call, and how much memory it has from the system then. */
+import { EXHAUSTED, TOO_LARGE, TOO_MANY } from '../../lib/kernel/layouts/simulate'
 import { clearIdentities } from '../allocators/identities'
+import { areTooMany, isExhausted } from '../allocators/jemalloc/extents'
 import { heldPages } from '../allocators/jemalloc/pages'
+import { areUsedUp } from '../allocators/jemalloc/regions'
 import {
   allocate,
   blockAt,
+  caller,
   finish,
+  isOpen,
   MALLOC,
   MEMALIGN,
   REALLOC,
@@ -22,12 +27,16 @@ const TOP_64: u64 = 0x7fff_f7c0_0000
 const TOP_32: u64 = 0xf7c0_0000
 const PAGE_LOG: u64 = 12
 
+/** Why a block could not be made. */
+export let jeFault: u32 = TOO_LARGE
+
 /**
  * Begins a simulation.
  * @param version of jemalloc, 3 to 5 @param hasCaches whether threads have caches
  * @returns false if memory is exhausted
  */
 export function startJemalloc(version: i32, bits: i32, hasCaches: bool): bool {
+  jeFault = TOO_LARGE
   return startFixed(version, bits, hasCaches, bits == 64 ? TOP_64 : TOP_32) && clearIdentities()
 }
 
@@ -52,11 +61,21 @@ export function jeRelease(thread: i32, block: u32): void {
   noteUsed()
 }
 
+function reason(): u32 {
+  if (areTooMany) return TOO_MANY
+  if (isExhausted || caller == 0) return EXHAUSTED
+  return !isOpen || areUsedUp || used > ROOM ? TOO_LARGE : EXHAUSTED
+}
+
 function made(block: u32): bool {
-  if (block == 0) return false
-  noteUsed()
-  const at = blockAt(block)
-  return at != 0 && used <= ROOM && give(at, usableOf(block), block)
+  // Without an extent for what is left of pages, they would be lost.
+  if (block != 0 && !areTooMany && !isExhausted) {
+    noteUsed()
+    const at = blockAt(block)
+    if (at != 0 && used <= ROOM) return give(at, usableOf(block), block)
+  }
+  jeFault = reason()
+  return false
 }
 
 function noteUsed(): void {

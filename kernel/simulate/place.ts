@@ -47,7 +47,7 @@ import {
 import { startSpans } from './spans'
 import { clearSets, makeSets } from './sets'
 import { clearTrees, makeTrees } from './tree-pages'
-import { enterThreadOf, isWhole, startWhole, wholeResize } from './whole'
+import { enterThreadOf, isWhole, startWhole, wholeFault, wholeResize } from './whole'
 
 /** Of a live block: its address, requested size, start and granted size in the heap, its heap, and node or arena. */
 const B_ADDRESS: usize = 0
@@ -195,7 +195,10 @@ export function placeRows(rows: u32): u32 {
     if (kind > KIND_EXISTING) continue
     if (!makeRoom()) fault = EXHAUSTED
     else if (policy == IDEAL) fault = countRow(row)
-    else fault = placeRow(row)
+    else {
+      fault = placeRow(row)
+      if (fault == TOO_LARGE && isWhole()) fault = wholeFault()
+    }
     if (fault != 0) return <u32>row
   }
   events += <f64>rows

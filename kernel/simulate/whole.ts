@@ -1,8 +1,9 @@
 /** Policies that are whole allocators: the thread of each call counts, and all memory is that of one process. */
+import { TOO_LARGE } from '../../lib/kernel/layouts/simulate'
 import { numberOf } from '../allocators/identities'
 import { API, ELEMENTS, KIND, MASK, THREAD } from '../shared/columns'
 import { API_CALLOC, HAS_API, HAS_COUNT, HAS_THREAD, KIND_THREAD_DESTROY } from '../shared/event'
-import { jeAllocate, jeEnd, jeRelease, jeResize, startJemalloc } from './jemalloc'
+import { jeAllocate, jeEnd, jeFault, jeRelease, jeResize, startJemalloc } from './jemalloc'
 import { ptAllocate, ptEnd, ptRelease, ptResize, startPtmalloc } from './ptmalloc'
 import { addUsed, granule, JEMALLOC, policy, PTMALLOC, used } from './settings'
 
@@ -64,6 +65,11 @@ export function wholeAllocate(row: usize, size: u64, alignment: u64): bool {
 /** Gives a block another size, there or elsewhere: see `give`. @returns false if there is no memory */
 export function wholeResize(place: u32, size: u64): bool {
   return policy == JEMALLOC ? jeResize(caller, place, size) : ptResize(caller, place, size)
+}
+
+/** Why a block has no memory. */
+export function wholeFault(): u32 {
+  return policy == JEMALLOC ? jeFault : TOO_LARGE
 }
 
 export function wholeRelease(place: u32): void {

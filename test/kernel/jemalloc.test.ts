@@ -1,5 +1,6 @@
 // @module-tag slow
 import { describe, it } from 'vitest'
+import { EXHAUSTED, TOO_LARGE } from '../../lib/kernel/layouts/simulate.js'
 import { randomOf } from '../support/model.js'
 import { runs } from '../support/runs.js'
 import { compileModules, type Parts } from './modules.js'
@@ -247,6 +248,32 @@ describe('allocators/jemalloc/pages', async () => {
         same(run(parts, 'extentPages')(number), pages, 'the number of pages at the end')
         same(BigInt.asUintN(64, run(parts, 'baseOf')(number) as unknown as bigint) >> 12n, first, 'the first page')
       }
+    }
+  })
+})
+
+describe('simulate/jemalloc', async () => {
+  const make = await compileModules(`
+    import { jeAllocate, startJemalloc } from './simulate/jemalloc'
+    export { jeFault } from './simulate/jemalloc'
+    export function start(version: i32): bool { return startJemalloc(version, 64, true) }
+    export function allocate(size: u64): bool { return jeAllocate(0, size, 0) }`)
+
+  it.each([3, 4, 5])('of jemalloc %i tells what is too large from exhausted memory', (version) => {
+    const parts = make(2 ** 20)
+    const allocate = (size: bigint) => run(parts, 'allocate')(size)
+    for (let turn = 0; turn < 2; turn++) {
+      same(run(parts, 'start')(version), 1, 'whether there is memory')
+      same(allocate((1n << 43n) + 1n), 0, 'whether there is a block of more than 2^43 bytes')
+      same(parts.number('jeFault'), TOO_LARGE, 'the reason')
+      let blocks = 0
+      while (allocate(15_000n) === 1) blocks++
+      same(blocks > 1000 && blocks < 2 ** 17, true, `whether ${blocks} blocks are in a megabyte`)
+      same(parts.number('jeFault'), EXHAUSTED, 'the reason')
+      // Large blocks exhaust the addresses first.
+      same(run(parts, 'start')(version), 1, 'whether there is memory')
+      while (allocate(1n << 42n) === 1);
+      same(parts.number('jeFault'), TOO_LARGE, 'the reason')
     }
   })
 })

@@ -42,6 +42,9 @@ const PIECE_LOG: u32 = 10
 const MOST: u32 = 1 << 21
 let count: u32 = 1
 let unused: u32 = 0
+/** Whether an extent could not be made since all were forgotten: because there were too many, or without memory. */
+export let areTooMany: bool = false
+export let isExhausted: bool = false
 
 /** Forgets all extents. */
 export function clearExtents(): void {
@@ -53,6 +56,7 @@ export function clearExtents(): void {
   memory.fill(DIRECTORY, 0, 8192)
   count = 1
   unused = 0
+  areTooMany = isExhausted = false
 }
 
 /** The address of a record. */
@@ -158,11 +162,17 @@ export function addExtent(state: u8, arena: u32, base: u64, pages: u32, order: u
   if (n != 0) unused = load<u32>(at(n), LEFT)
   else {
     n = count
-    if (n >= MOST) return 0
+    if (n >= MOST) {
+      areTooMany = true
+      return 0
+    }
     const entry = DIRECTORY + ((<usize>(n >> PIECE_LOG)) << 2)
     if (load<u32>(entry) == 0) {
       const piece = takeRoom(PIECE_LOG + LOG)
-      if (piece == 0) return 0
+      if (piece == 0) {
+        isExhausted = true
+        return 0
+      }
       store<u32>(entry, <u32>piece)
     }
     count++

@@ -29,7 +29,7 @@ import {
 import { dropEnd, dropStart, endingAt, putEnd, putStart, startingAt } from './page-map'
 import { hugePages, isChunk, isHuge, keepChunk, setHugeSize, takeFixed } from './chunks'
 import { hasCaches } from './caches'
-import { addRegion, areFixed, clearRegions, trueAddress } from './regions'
+import { addRegion, areFixed, clearRegions, noteNoAddresses, trueAddress } from './regions'
 import { knowsPages, PAGE_LOG } from './rules'
 import { first, firstFrom, insert, isBefore, remove } from './sets'
 
@@ -167,7 +167,11 @@ function takeKnown(arena: u32, pages: u32, alignment: u64, state: u8): u32 {
   store<u32>(next, length + 1)
   store<u32>(next, load<u32>(next, 4) + 1, 4)
   const base = addRegion((<u64>lengthOf(length)) << PAGE_LOG)
-  if (base == 0 || lengthOf(length) < pages + slack) return 0
+  if (base == 0) return 0
+  if (lengthOf(length) < pages + slack) {
+    noteNoAddresses()
+    return 0
+  }
   const n = addExtent(RETAINED, arena, base, lengthOf(length), load<u32>(next, 4))
   if (n == 0) return 0
   addFree(n, RETAINED)

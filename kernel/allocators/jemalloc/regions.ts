@@ -17,11 +17,17 @@ let count: u32 = 0
 let lowest: u64 = 0
 /** Whether all places follow from the calls, because no trace shows others. */
 export let areFixed: bool = false
+/** Whether there were no addresses left for what was wanted. */
+export let areUsedUp: bool = false
 
 export function clearRegions(): void {
   count = 0
   lowest = 0
-  areFixed = false
+  areFixed = areUsedUp = false
+}
+
+export function noteNoAddresses(): void {
+  areUsedUp = true
 }
 
 /** Each region ends where the one before it begins, and the first one here. */
@@ -35,9 +41,9 @@ export function fixRegions(top: u64): void {
  * @returns 0 if there are none left
  */
 export function takeBelow(length: u64, alignment: u64): u64 {
-  if (length >= lowest) return 0
-  const at = (lowest - length) & ~(alignment - 1)
+  const at = length >= lowest ? 0 : (lowest - length) & ~(alignment - 1)
   if (at != 0) lowest = at
+  else areUsedUp = true
   return at
 }
 
@@ -49,7 +55,10 @@ function rowOf(base: u64): usize {
 
 /** A new region of so many bytes. @returns its virtual address, 0 if there are too many or no addresses for it */
 export function addRegion(length: u64): u64 {
-  if (count + 1 >= MOST || (areFixed && length >= lowest)) return 0
+  if (count + 1 >= MOST || (areFixed && length >= lowest)) {
+    areUsedUp = true
+    return 0
+  }
   const base = VIRTUAL | ((<u64>++count) << SHIFT)
   const guess = lowest > length ? lowest - length : 0
   store<u64>(rowOf(base), guess)

@@ -15,3 +15,5 @@ export const EXHAUSTED = 1
 export const TOO_LARGE = 2
 /** The policy has one heap, and the trace several address spaces. */
 export const SEVERAL = 3
+/** A simulated jemalloc has too many extents. */
+export const TOO_MANY = 4

@@ -5,7 +5,7 @@ import { limit, type TracePosition } from '../../event/error.js'
 import { Api, FieldBit, fieldSet, Kind } from '../../event/fields.js'
 import { hasInventedAddresses, type TraceHeader } from '../../event/header.js'
 import type { BatchTransform } from '../../event/stage.js'
-import { SEVERAL, TOO_LARGE } from '../../kernel/layouts/simulate.js'
+import { SEVERAL, TOO_LARGE, TOO_MANY } from '../../kernel/layouts/simulate.js'
 import { selectRows } from '../../kernel/select.js'
 import type { LifetimeReader } from './lifetimes/predictor.js'
 import { SimulateKernel } from './kernel.js'
@@ -30,6 +30,8 @@ export const NO_IDENTITY =
 const NO_HEAP = 'the simulated heap would have more than 2^45 bytes, or an alignment of more than 2^32'
 const NO_JEMALLOC =
   'jemalloc is simulated with blocks and alignments of up to 2^43 and 2^32 bytes, and addresses of its word size'
+const TOO_MANY_EXTENTS =
+  'jemalloc is simulated with fewer than 2^21 extents: large blocks, runs of small ones, and free pages'
 
 /**
  * Gives every block the address that it would have under a policy of allocation. Each address space has a heap of its
@@ -154,9 +156,11 @@ export class Simulator implements BatchTransform {
       this.error =
         kernel.run.fault.value === TOO_LARGE
           ? limit(this.settings.policy === 'jemalloc' ? NO_JEMALLOC : NO_HEAP, at)
-          : kernel.run.fault.value === SEVERAL
-            ? this.severalSpaces(at)
-            : tooManyBlocks()
+          : kernel.run.fault.value === TOO_MANY
+            ? limit(TOO_MANY_EXTENTS, at)
+            : kernel.run.fault.value === SEVERAL
+              ? this.severalSpaces(at)
+              : tooManyBlocks()
     else if (unclear !== undefined) this.error = unclear.at(at)
     return placed
   }

@@ -178,6 +178,23 @@ describe('jemalloc as a policy', () => {
       expect([jemalloc, placed(batchesOf(calls), { jemalloc }).result.mostLive?.granted]).toEqual([jemalloc, granted])
   })
 
+  // Each block that is no region is an extent.
+  test('has a limit of extents, which its error names', { tags: ['slow'], timeout: 120_000 }, () => {
+    const simulator = new Simulator({ policy: 'jemalloc' }, true)
+    try {
+      expect(() => {
+        const [batch] = batchesOf(Array.from({ length: 1024 }, () => alloc(1n, 15_000n)))
+        for (let from = 1; from < 2_150_000; from += 1024) {
+          for (let i = 0; i < 1024; i++) batch!.address.words[2 * i] = from + i
+          simulator.feed(batch!)
+          simulator.next()
+        }
+      }).toThrow(/fewer than 2\^21 extents/)
+    } finally {
+      simulator.dispose()
+    }
+  })
+
   test('is simulated for one process', () => {
     const calls = [1n, 2n].map((process) => alloc(16n * process, 8n, { process }))
     expect(() => placed(batchesOf(calls))).toThrow(/^[^\n]*jemalloc is simulated for one process/)
