@@ -1,4 +1,4 @@
-import type { Integer, Moments } from './result.js'
+import type { Integer, Moments } from './values.js'
 
 /** The compared figures of the old and the new run. */
 export const COMPARED = [

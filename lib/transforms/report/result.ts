@@ -2,23 +2,12 @@ import { HEAT_SIDE } from '../../kernel/layouts/report.js'
 import type { Frame } from '../profile/profile.js'
 import type { Statistics } from '../statistics/result.js'
 import type { ReportComparison } from './compared.js'
+import type { Integer, Moments, Plain } from './values.js'
 
 /*
  * The data of a report: plain JSON, in columns of equal length rather than an object for each row. Rows refer to each
  * other by index. Figures have the names and the meaning that they have in the statistics.
  */
-
-/** An integer: a number if a double represents it exactly, otherwise decimal digits. */
-export type Integer = number | string
-
-/** A value as JSON, with its integers as `Integer`. */
-export type Plain<T> = T extends bigint
-  ? Integer
-  : T extends readonly (infer Item)[]
-    ? Plain<Item>[]
-    : T extends object
-      ? { [Key in keyof T]: Plain<T[Key]> }
-      : T
 
 /**
  * A stack: indices into `ReportData.frames`, the innermost frame first. A deep stack has only its innermost frames,
@@ -30,6 +19,7 @@ export type StackFrames = number[]
 export type HeatCells = number[]
 
 export { HEAT_SIDE }
+export type { Integer, Moments, Plain } from './values.js'
 export { COMPARED, type ComparedName, type ReportChanges, type ReportComparison } from './compared.js'
 
 /**
@@ -38,17 +28,6 @@ export { COMPARED, type ComparedName, type ReportChanges, type ReportComparison 
  */
 export function heatCell(sizeBits: number, lifetimeBits: number): number {
   return sizeBits * HEAT_SIDE + lifetimeBits
-}
-
-/** Moments of the trace, in order. */
-export interface Moments {
-  /** The number of the last event of each, from 1. */
-  event: number[]
-  /**
-   * The time since `summary.time.first`, in the unit of the header; null where it is not known. Absent if events have
-   * no time. Below zero only where time runs backwards, or another trace follows.
-   */
-  time?: (Integer | null)[]
 }
 
 /** The statistics without their tables: names and figures are those of `hf-stats --json`. */

@@ -1,0 +1,22 @@
+/** An integer: a number if a double represents it exactly, otherwise decimal digits. */
+export type Integer = number | string
+
+/** A value as JSON, with its integers as `Integer`. */
+export type Plain<T> = T extends bigint
+  ? Integer
+  : T extends readonly (infer Item)[]
+    ? Plain<Item>[]
+    : T extends object
+      ? { [Key in keyof T]: Plain<T[Key]> }
+      : T
+
+/** Moments of the trace, in order. */
+export interface Moments {
+  /** The number of the last event of each, from 1. */
+  event: number[]
+  /**
+   * The time since `summary.time.first`, in the unit of the header; null where it is not known. Absent if events have
+   * no time. Below zero only where time runs backwards, or another trace follows.
+   */
+  time?: (Integer | null)[]
+}
