@@ -74,9 +74,9 @@ describe('hf-stats', () => {
     expect((await peakOf('--full')).join('\n')).toContain(
       'main at /opt/t/rec/cxx.cpp:12 < __libc_start_call_main at ../sysdeps/',
     )
-    const hidden = (await peakOf('--hide "^main|^_IO_|^__GI__IO"')).join('\n')
+    const hidden = (await peakOf('--hide "^main"')).join('\n')
     expect(hidden).not.toMatch(/ {2}main /)
-    expect(hidden).toContain('  outstring_func at ')
+    expect(hidden).toContain('  __libc_start_call_main at ')
     const { code, stderr } = await shell(`hf-stats --hide "(" ${HEAPTRACK}`)
     expect([code, stderr]).toEqual([2, expect.stringContaining('--hide: Invalid regular expression')])
   })
@@ -85,8 +85,8 @@ describe('hf-stats', () => {
     const byFunction = await peakOf('--by function')
     expect(byFunction[0]).toMatch(/^Top functions by bytes live at the peak \(\d+ in all\)$/)
     expect(byFunction[1]).toMatch(/^ +bytes +share +inclusive +share +blocks +function$/)
-    expect(byFunction.find((line) => line.endsWith(' main'))).toMatch(/^ +36,816 +32\.0 % +37,136 +32\.3 % +801 +main$/)
-    expect(byFunction.find((line) => line.endsWith(' operator()'))).toMatch(/^ +1,033 +0\.9 % +5,129 +4\.5 % +2 /)
+    expect(byFunction.find((line) => line.endsWith(' main'))).toMatch(/^ +37,136 +32\.3 % +37,136 +32\.3 % +802 +main$/)
+    expect(byFunction.find((line) => line.endsWith(' operator()'))).toMatch(/^ +5,129 +4\.5 % +5,129 +4\.5 % +3 /)
     expect((await peakOf('--by module'))[1]).toMatch(/ module$/)
     expect((await peakOf('--by thread')).slice(0, 2)).toEqual([
       'Top threads by bytes live at the peak (1 in all)',
