@@ -3,6 +3,7 @@
  * blocks of one size class; it can be in a tree (tree.ts). Node 0 is none, and is empty.
  */
 import { giveRoom, takeRoom } from '../live/room'
+import { larger } from '../shared/grow'
 
 /** The keys in a tree. */
 export const KEY: usize = 0
@@ -63,10 +64,8 @@ export function clearNodes(): bool {
 export function makeNodes(wanted: u32): bool {
   while (<u64>end + <u64>wanted * NODE > (<u64>1) << log) {
     if (log >= MOST) return false
-    const grown = takeRoom(log + 1)
+    const grown = larger(nodes, log, log + 1)
     if (grown == 0) return false
-    memory.copy(grown, nodes, end)
-    giveRoom(nodes, log)
     nodes = grown
     log++
   }

@@ -1,5 +1,6 @@
 /** The pages of trees (tree.ts): where their entries are, and the memory for them. A page has a number, from 1. */
 import { giveRoom, takeRoom } from '../live/room'
+import { larger } from '../shared/grow'
 
 /** A page: the number of its entries, its level, and for each entry its lowest keys, */
 export const ENTRIES: usize = 0
@@ -40,10 +41,8 @@ export function clearTrees(): bool {
 export function makeTrees(wanted: u32): bool {
   while (<u64>end + ((<u64>wanted) << PAGE_LOG) > (<u64>1) << log) {
     if (log >= MOST) return false
-    const grown = takeRoom(log + 1)
+    const grown = larger(pages, log, log + 1)
     if (grown == 0) return false
-    memory.copy(grown, pages, end)
-    giveRoom(pages, log)
     pages = grown
     log++
   }
