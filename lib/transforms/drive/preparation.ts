@@ -10,6 +10,7 @@ import type { Stage } from '../../event/stage.js'
 import { EPOCH_EVENTS, HEAD_BYTES, MOST_ALIGNMENT, MOST_SIZE, NONE, Op, ORDERS, type OrderName } from './layout.js'
 import type { OpList } from './op-list.js'
 import type { PreparedReplay, SkippedCounts } from './result.js'
+import { Schedule } from './schedule.js'
 import { Slots } from './slots.js'
 import { checksum, headWords, NO_SUM, tailWords } from './tables.js'
 import { ThreadLists } from './thread-lists.js'
@@ -43,10 +44,6 @@ const { existing: EXISTING, free: FREE, realloc: REALLOC } = Kind
 const { 'thread-destroy': THREAD_DESTROY, 'process-end': PROCESS_END } = Kind
 /** The words of a block: its slot, the thread that made it and after how many operations, its size, and the epoch. */
 const [SLOT, THREAD, POSITION, SIZE, EPOCH, WIDTH] = [0, 1, 2, 4, 6, 7]
-/** A thread with others publishes after so many operations. */
-const PUBLISH_OPS = 64
-/** Operations have times that are so many ns apart. */
-const TIME_STEP = 200_000
 /** malloc aligns blocks for any object. */
 const PLAIN_ALIGNMENT = 16
 
@@ -60,12 +57,10 @@ const PLAIN_ALIGNMENT = 16
  */
 export class Preparation implements Stage<EventBatch, Uint8Array> {
   readonly consumes = true
-  private readonly order: OrderName
-  private readonly epochEvents: number
-  private readonly hasTimes: boolean
   private readonly live = new LiveSet(WIDTH)
   private readonly slots = new Slots()
   private readonly threads = new ThreadLists((words) => this.flush(words))
+  private readonly schedule: Schedule
   private readonly chunks: Uint8Array[] = []
   private header: TraceHeader | undefined
   private batch: EventBatch | undefined
@@ -78,17 +73,12 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
   private at = HEAD_BYTES
   private sum = NO_SUM
   private events = 0
-  private epoch = 0
-  private inEpoch = 0
-  private previous: OpList | undefined
   private readonly counts = { malloc: 0, calloc: 0, memalign: 0, realloc: 0, free: 0 }
   private readonly skipped = { unknown: 0, again: 0, reused: 0, left: 0, existing: 0, failed: 0, absurd: 0, later: 0 }
   private blocks = 0
   private bytes = 0
   private peakBlocks = 0
   private peakBytes = 0
-  private firstTime = -1
-  private lastTime = -1
 
   /** @throws RangeError for options that are unknown or out of range */
   constructor(options: PrepareOptions = {}) {
@@ -98,9 +88,7 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
       throw new RangeError(`order must be one of ${ORDERS.join(', ')}, not ${showValue(order)}`)
     if (!Number.isSafeInteger(epoch) || epoch < 1)
       throw new RangeError(`epoch must be a whole number from 1 on, not ${showValue(epoch)}`)
-    this.order = order
-    this.epochEvents = epoch
-    this.hasTimes = times
+    this.schedule = new Schedule(order, epoch, times)
     const head = headWords()
     this.sum = checksum(this.sum, head)
     this.chunks.push(bytesOf(head))
@@ -125,8 +113,8 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
     if (this.isOver) return
     this.isOver = true
     this.threads.close()
-    const { slots, epoch, peakBytes, peakBlocks } = this
-    const figures = { slots: slots.count, epochs: epoch, peakBytes, peakBlocks }
+    const { slots, schedule, peakBytes, peakBlocks } = this
+    const figures = { slots: slots.count, epochs: schedule.epoch, peakBytes, peakBlocks }
     this.chunks.push(bytesOf(tailWords(this.threads.all, figures, this.at, this.sum)))
   }
 
@@ -140,8 +128,7 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
 
   /** What there was so far. */
   result(): PreparedReplay {
-    const { events, counts, skipped, threads, slots, epoch, peakBlocks, peakBytes, blocks, bytes } = this
-    const isTimed = this.header?.timeUnit !== undefined && this.firstTime >= 0
+    const { events, counts, skipped, threads, slots, schedule, peakBlocks, peakBytes, blocks, bytes } = this
     return {
       events,
       calls: { ...counts },
@@ -149,10 +136,10 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
       threads: Math.max(1, threads.all.length),
       processes: Math.max(1, threads.processes),
       slots: slots.count,
-      epochs: epoch,
+      epochs: schedule.epoch,
       peak: { blocks: peakBlocks, bytes: peakBytes },
       final: { blocks, bytes },
-      duration: isTimed ? this.lastTime - this.firstTime : null,
+      duration: this.header?.timeUnit === undefined ? null : schedule.duration,
     }
   }
 
@@ -191,7 +178,7 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
     const { kind, mask } = batch
     let gone = 0
     for (let i = from; i < to; i++) {
-      if ((mask[i] & HAS_TIME) !== 0) this.noteTime(batch, i)
+      if ((mask[i] & HAS_TIME) !== 0) this.schedule.noteTime(batch, i)
       this.row = i - from
       const effect = effects[i - from]
       if (effect !== 0) this.replay(batch, i, i - from, effect)
@@ -214,7 +201,7 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
       const slot = words[block + SLOT]
       if (slot === NONE) continue
       this.skip('left')
-      const list = this.prepare(this.threads.current)
+      const list = this.schedule.prepare(this.threads.current, this.threads.all.length)
       this.leaveLive(this.use(list, block))
       this.free(list, slot)
     }
@@ -332,36 +319,7 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
 
   /** The list of the thread of an event, with room for its operations, in the epoch of the event. */
   private enter(batch: EventBatch, i: number): OpList {
-    return this.prepare(this.threads.of(batch, i))
-  }
-
-  /** Makes room in a list for the operations of an event, in the epoch of the event. */
-  private prepare(list: OpList): OpList {
-    const { threads, order } = this
-    list.reserve()
-    if (threads.all.length > 1) {
-      if (order === 'epochs') {
-        if (this.epoch === 0 || this.inEpoch === this.epochEvents) {
-          this.epoch++
-          this.inEpoch = 0
-        }
-        this.inEpoch++
-      } else if (order === 'total' && (this.epoch === 0 || list !== this.previous)) this.epoch++
-      this.previous = list
-      if (list.epoch !== this.epoch) {
-        list.epoch = this.epoch
-        list.add(Op.epoch, 0, this.epoch - 1)
-        list.published = list.ops
-      } else if (list.ops - list.published >= PUBLISH_OPS) {
-        list.add(Op.publish, 0, 0)
-        list.published = list.ops
-      }
-    }
-    if (this.hasTimes && this.lastTime - this.firstTime >= list.timed + TIME_STEP) {
-      list.timed = this.lastTime - this.firstTime
-      list.add(Op.time, Math.floor(list.timed / WORD), list.timed >>> 0)
-    }
-    return list
+    return this.schedule.prepare(this.threads.of(batch, i), this.threads.all.length)
   }
 
   /** A thread is to use a block, so it must be ordered after the call that made it. @returns the size of the block */
@@ -385,15 +343,6 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
   private skip(why: keyof SkippedCounts, events = 1): void {
     this.skipped[why] += events
     if (this.firstSkipped === 0) this.firstSkipped = this.events + this.row + 1
-  }
-
-  /** Times that go back count as those before. */
-  private noteTime(batch: EventBatch, i: number): void {
-    const { words } = batch.time
-    const unit = batch.header.timeUnit === 'us' ? 1000 : 1
-    const time = unit * (words[2 * i + HI] * WORD + words[2 * i + LO])
-    if (this.firstTime < 0) this.firstTime = time
-    if (time > this.lastTime) this.lastTime = time
   }
 }
 
