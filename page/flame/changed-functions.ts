@@ -47,24 +47,36 @@ export function changedFunctions(model: Model, changes: ReportChanges, figure: C
   return rows
 }
 
+/** The nodes come in preorder, and after them those of folded stacks, which have a function of their own. */
 function functionsOf(model: Model, { parents, frames }: ComparedStacks): Functions {
+  const names: string[] = []
   const ids = new Map<string, number>()
   const byFrame = new Map<number, number>()
   const of = new Int32Array(parents.length).fill(-1)
   const isInner = new Uint8Array(parents.length)
+  /** The nodes from the root to the current one, and how many of them each function has. */
+  const open: number[] = []
+  const counts: number[] = []
   for (let node = 1; node < of.length; node++) {
     const frame = frames[node]
     let id = byFrame.get(frame)
     if (id === undefined) {
       const name = frame < 0 ? FOLDED_NAME : model.name(frame)
-      id = ids.get(name) ?? ids.size
-      ids.set(name, id)
+      id = (frame < 0 ? undefined : ids.get(name)) ?? names.push(name) - 1
+      if (frame >= 0) ids.set(name, id)
       byFrame.set(frame, id)
     }
     of[node] = id
-    for (let at = parents[node]; at > 0 && isInner[node] === 0; at = parents[at]) if (of[at] === id) isInner[node] = 1
+    for (let last = open.at(-1); last !== undefined && last !== parents[node]; last = open.at(-1)) {
+      counts[of[last]] = (counts[of[last]] ?? 0) - 1
+      open.pop()
+    }
+    const above = counts[id] ?? 0
+    if (above > 0) isInner[node] = 1
+    counts[id] = above + 1
+    open.push(node)
   }
-  return { names: [...ids.keys()], of, isInner }
+  return { names, of, isInner }
 }
 
 function figuresOf({ parents, ends }: ComparedStacks, { names, of, isInner }: Functions, values: readonly Integer[]) {

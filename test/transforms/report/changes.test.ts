@@ -4,7 +4,9 @@ import type { ComparedFigures, ComparedStack } from '../../../lib/transforms/pro
 import { changesOf, VALUE_OF } from '../../../lib/transforms/report/changes.js'
 import { COMPARED, parentsOf, stackOfNode, type ComparedName } from '../../../lib/transforms/report/compared.js'
 import { FrameList } from '../../../lib/transforms/report/frame-list.js'
-import { comparedTree, comparedStacks } from '../../../page/flame/compared.js'
+import { changedFunctions } from '../../../page/flame/changed-functions.js'
+import { comparedTree, comparedStacks, FOLDED_NAME } from '../../../page/flame/compared.js'
+import { OwnFrames } from '../../../lib/names/own-frames.js'
 import type { Model } from '../../../page/model.js'
 
 const amount = fc.record({ blocks: fc.nat(9), bytes: fc.bigInt(0n, 9n) })
@@ -114,6 +116,33 @@ describe('the stacks that differ', () => {
             [...changes.node.keys()].filter((row) => compared.stack(row).some((frame) => name(frame) === text)),
           )
         }
+      }),
+    )
+  })
+
+  test('are added up by function, of which each counts once for a stack', () => {
+    fc.assert(
+      fc.property(anyStacks, fc.integer({ min: 1, max: 30 }), (stacks, limit) => {
+        const { changes, frames, rows } = rowsOf(stacks, limit)
+        const name = (frame: number) => frames[frame]?.name ?? ''
+        const model = { data: { frames }, name, label: name, text: name } as unknown as Model
+        const own = new OwnFrames()
+        COMPARED.forEach((figure, n) => {
+          const expected = new Map<string, number[]>()
+          for (const { path, folded, before, after } of rows) {
+            const shown = folded > 0 ? [FOLDED_NAME, ...path] : path.slice(own.start(path))
+            for (const one of new Set(shown)) {
+              const [oldSum = 0, newSum = 0, oldOwn = 0, newOwn = 0] = expected.get(one) ?? []
+              const [before0, after0] = [Number(before[n]), Number(after[n])]
+              const isOwn = Number(one === shown[0])
+              expected.set(one, [oldSum + before0, newSum + after0, oldOwn + isOwn * before0, newOwn + isOwn * after0])
+            }
+          }
+          const found = changedFunctions(model, changes, figure).map((one) => {
+            return [one.name, [one.before, one.after, one.ownBefore, one.ownAfter]] as const
+          })
+          expect(new Map(found)).toEqual(new Map([...expected].filter(([, [oldSum, newSum]]) => oldSum || newSum)))
+        })
       }),
     )
   })
