@@ -42,14 +42,14 @@ export const WRAPPERS: readonly WrapperList[] = [
     // Files, folders, threads, time, locales and modules. None of these calls the program while it allocates.
     language: 'C library',
     allocators: names(`
-      _IO_*, __GI__IO_*, fopen, fopen64, __fopen_internal, __fopen_maybe_mmap, fdopen, freopen, freopen64, fmemopen,
+      _IO_*, fopen, fopen64, __fopen_internal, __fopen_maybe_mmap, fdopen, freopen, freopen64, fmemopen,
       open_memstream, __open_memstream, popen, setvbuf, fread, fread_unlocked, fwrite, fwrite_unlocked, fgetc, fgets,
       fgets_unlocked, getc, getchar, getline, getdelim, __getdelim, ungetc, fputc, fputs, fputs_unlocked, putc,
       putchar, puts, printf, fprintf, vprintf, vfprintf, dprintf, vdprintf, __printf*, __fprintf*, __vprintf*,
-      __vfprintf*, outstring_func, scanf, fscanf, vfscanf, __isoc99_*scanf, __vfscanf_internal, perror, opendir,
+      __vfprintf*, outstring_func, scanf, fscanf, vfscanf, __isoc99_*, __vfscanf_internal, perror, opendir,
       __opendir*, opendir_tail, fdopendir, __fdopendir, __alloc_dir, getcwd, __getcwd, get_current_dir_name, realpath,
       realpath_stk, __realpath*, tempnam, tmpfile, tmpfile64, pthread_create, __pthread_create*, allocate_stack,
-      allocate_dtv, __GI__dl_*, _dl_allocate_tls*, _dl_new_object, _dl_map_object*, _dl_check_map_versions,
+      allocate_dtv, _dl_allocate_tls*, _dl_new_object, _dl_map_object*, _dl_check_map_versions,
       add_to_global*, __tls_get_addr, allocate_and_init, tls_get_addr_tail, tzset, tzset_internal, __tzset,
       __tzset_parse_tz, __tzstring, __tzfile_read, __tzfile_default, __tz_convert, localtime, localtime_r,
       __localtime64*, mktime, timelocal, setlocale, newlocale, __newlocale, _nl_*, new_composite_name, setenv, putenv,
