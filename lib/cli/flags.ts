@@ -127,6 +127,11 @@ export const SUPPRESS_HELP =
   "valgrind's blocks for Memcheck:Leak. Those of --suppress-embedded are in files of heaptrack, where the program has " +
   '__lsan_default_suppressions().'
 
+/** The same of commands that make a page. */
+export const PAGE_SUPPRESS_HELP =
+  `${SUPPRESS_HELP} What they suppress is not in the leaks of the trace, of its sites and stacks; the page says how ` +
+  'much it is, marks their sites, and has the rules beside the trace, so that all parts of it are without them.'
+
 /** Chooses the format of the input of commands that can read any. */
 export const FROM_FLAG: Flag = {
   name: 'from',

@@ -2,7 +2,7 @@ import { MIB } from '../../bytes/units.js'
 import { PROFILE_MATCHES } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
 import { MAX_EMBEDDED } from '../defaults.js'
-import { OUTPUT_FLAGS, SUPPRESS_FLAGS, SUPPRESS_HELP, SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
+import { OUTPUT_FLAGS, PAGE_SUPPRESS_HELP, SUPPRESS_FLAGS, SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
 
 export const report: Command = {
   name: 'hf-report',
@@ -21,7 +21,7 @@ export const report: Command = {
     'The figures are those of hf-stats, from one pass over the trace. With --compare, the page also shows the sites ' +
     'whose figures differ from those of another trace, as hf-diff finds them. One of the traces may be -, standard ' +
     'input.\n' +
-    `${SUPPRESS_HELP} What they suppress is not in the leaks of the trace, of its sites and stacks; the page says how much it is, marks their sites, and has the rules beside the trace, so that all parts of it are without them.\n` +
+    `${PAGE_SUPPRESS_HELP}\n` +
     `${SYMBOLIZE_HELP} The trace in the page has the names, so that all views show them.\n` +
     'If the input is truncated, the report on the part that was read is written before the error. OLD must be whole.',
   memory:

@@ -1,5 +1,5 @@
 import type { Command } from '../command.js'
-import { SUPPRESS_FLAGS, SUPPRESS_HELP, SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
+import { PAGE_SUPPRESS_HELP, SUPPRESS_FLAGS, SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
 
 export const view: Command = {
   name: 'hf-view',
@@ -10,7 +10,7 @@ export const view: Command = {
     'traces that are dropped on it or chosen: any format, compressed or not. It reads them itself, and filters them ' +
     'as hf-filter does; nothing leaves the machine. With a trace, the page can filter that if it is small: see ' +
     'hf-report --embed. A page that is saved then contains the whole trace.\n' +
-    `${SUPPRESS_HELP} What they suppress is not in the leaks of the trace, of its sites and stacks; the page says how much it is, marks their sites, and has the rules beside the trace, so that all parts of it are without them.\n` +
+    `${PAGE_SUPPRESS_HELP}\n` +
     `${SYMBOLIZE_HELP} The trace in the page has the names, so that all views show them.\n` +
     'The page is served on the loopback interface only, under an address with a random token, which is printed. ' +
     'Nothing else is served, and requests for other hosts are refused. Ctrl-C or SIGTERM ends the command, with ' +

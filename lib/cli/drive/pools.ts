@@ -31,6 +31,7 @@ export class PoolSurvey {
       next: () => stage.next(),
       end: () => stage.end(),
       endTruncated: () => stage.endTruncated(),
+      dispose: () => stage.dispose?.(),
     }
   }
 
