@@ -52,7 +52,17 @@ export const TIMELINE_ROWS = 24
 /** `hf-stats --timeline`: the most parts that a timeline has. */
 export const MAX_TIMELINE_ROWS = 2000
 /** `hf-stats --sort`: what tables of sites are sorted by. */
-export const SITE_ORDERS = ['bytes', 'blocks', 'mean', 'peak', 'own-peak', 'leaked', 'temporary', 'wasted'] as const
+export const SITE_ORDERS = [
+  'bytes',
+  'blocks',
+  'mean',
+  'peak',
+  'own-peak',
+  'leaked',
+  'memray',
+  'heaptrack',
+  'wasted',
+] as const
 
 /** `hf-stats --by`: what has a row of its own, the first one by default. */
 export const SITE_GROUPS = ['site', 'function', 'module', 'thread'] as const

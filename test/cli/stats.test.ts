@@ -110,7 +110,8 @@ describe('hf-stats', () => {
       ['peak', (site: SiteStatistics) => site.atPeak.bytes],
       ['own-peak', (site: SiteStatistics) => site.ownPeak.bytes],
       ['leaked', (site: SiteStatistics) => site.leaked.bytes],
-      ['temporary', (site: SiteStatistics) => site.temporary.heaptrack.blocks],
+      ['memray', (site: SiteStatistics) => site.temporary.memray.blocks],
+      ['heaptrack', (site: SiteStatistics) => site.temporary.heaptrack.blocks],
     ] as const) {
       const figures = (await names(key)).map((site) => Number(figure(site)))
       expect(figures).toEqual(figures.toSorted((a, b) => b - a))
@@ -367,9 +368,9 @@ Top sizes by bytes leaked (1 in all)
   4,080  4,080  100.0 %     100.0 %       1          50.0 %
 
 Top sizes by temporary allocations (2 in all)
-   size  heaptrack    share  memray    share  allocations
-     20          1  100.0 %       1  100.0 %            1
-  4,080          0    0.0 %       1   50.0 %            2
+   size  allocations  memray  of these  heaptrack
+     20            1       1   100.0 %          1
+  4,080            2       1    50.0 %          0
 `)
   })
 

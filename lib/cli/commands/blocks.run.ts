@@ -4,7 +4,8 @@ import { stackPieces } from '../../exports/tables/stack-encoder.js'
 import { blockColumns } from '../../transforms/block-table/columns.js'
 import { STACK_COLUMNS } from '../../transforms/block-table/stack-numbers.js'
 import { UsageError, type Arguments } from '../command.js'
-import { inputOperand, traceInput } from '../input.js'
+import { inputOperand } from '../input.js'
+import { namedInput } from '../named-input.js'
 import { outputOf, refuseSameFile, writePieces, type Output } from '../output.js'
 import { runTrace } from '../pipeline.js'
 import { namedTableFormat, tableFormat } from '../table-format.js'
@@ -17,7 +18,7 @@ export async function runBlocks(args: Arguments): Promise<void> {
   const isFull = args.has('full-stacks')
   const writer = await tableWriter(format.name, blockColumns(isFull))
   const through = new BlockEncoder(writer, { spans: args.has('spans') }, isFull)
-  const run = () => runTrace({ command: 'hf-blocks', input: traceInput(input), through, output, recycle: true })
+  const run = () => runTrace({ command: 'hf-blocks', input: namedInput(input, args), through, output, recycle: true })
   const path = args.value('stacks')
   if (path === undefined) return run()
   if (isFull) throw new UsageError('--stacks and --full-stacks cannot be combined')

@@ -1,6 +1,6 @@
 import { TABLE_FORMATS } from '../../exports/tables/formats.js'
 import type { Command } from '../command.js'
-import { ARROW_FLAG, OUTPUT_FLAGS } from '../flags.js'
+import { ARROW_FLAG, OUTPUT_FLAGS, SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
 
 export const blocks: Command = {
   name: 'hf-blocks',
@@ -16,6 +16,7 @@ export const blocks: Command = {
     'Rows have the frame that a block comes from and, in the column stackId, the number of its stack. --stacks writes ' +
     'the table of stacks, each once, with the columns stackId and stack, to join with the rows; it is complete when ' +
     'the command ends. --full-stacks puts the whole stack into each row instead, for programs that read a pipe.\n' +
+    `${SYMBOLIZE_HELP}\n` +
     'If the input is truncated, the rows of what was read are written before the error; Parquet needs a whole trace.',
   memory: 'grows with the live blocks (150 to 420 bytes each), with their sites, and with the distinct stacks.',
   flags: [
@@ -32,6 +33,7 @@ export const blocks: Command = {
       help: 'Write this format; by default what the name after -o says, else ndjson',
       values: TABLE_FORMATS.map(({ name }) => name),
     },
+    SYMBOLIZE_FLAG,
     ARROW_FLAG,
     ...OUTPUT_FLAGS,
   ],

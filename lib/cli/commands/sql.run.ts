@@ -7,12 +7,14 @@ import { abandonOutputs } from '../../streams/io/output-file.js'
 import { openInput } from '../../streams/io/stdio.js'
 import { UsageError, type Arguments } from '../command.js'
 import { SQL_FORMATS } from '../defaults.js'
+import { traceInput } from '../input.js'
 import { describe } from '../main.js'
+import { namedInput } from '../named-input.js'
 import { outputOf, writePieces } from '../output.js'
 import { say } from '../say.js'
 import { SIGNALS } from '../supervise.js'
 import { fillTables, openDatabase, failure, planOf, writeParquet } from '../sql/database.js'
-import { writeTables } from '../sql/feed.js'
+import { hasNames, writeTables } from '../sql/feed.js'
 import { resultText } from '../sql/result.js'
 
 /** Runs `hf-sql`. @throws UsageError */
@@ -36,7 +38,8 @@ export async function runSql(args: Arguments): Promise<void> {
     connection = await openDatabase(folder)
     const wanted = await planOf(connection, query, folder)
     const pathOf = (table: string) => join(folder, `${table}.parquet`)
-    await writeTables(paths, wanted, pathOf, (error) => {
+    const inputOf = (path: string) => (hasNames(wanted) ? namedInput(path, args) : traceInput(path))
+    await writeTables({ paths, inputOf }, wanted, pathOf, (error) => {
       if (fault !== undefined) say('hf-sql', describe(fault))
       fault = error
     })

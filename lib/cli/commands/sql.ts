@@ -1,6 +1,6 @@
 import type { Command } from '../command.js'
 import { SQL_FORMATS } from '../defaults.js'
-import { OUTPUT_FLAGS } from '../flags.js'
+import { OUTPUT_FLAGS, SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
 
 export const sql: Command = {
   name: 'hf-sql',
@@ -15,6 +15,7 @@ export const sql: Command = {
     'Only the tables and columns that the query needs are written, to temporary files in TMPDIR, which are always ' +
     'removed. The query can read nothing but these tables. The rows of a damaged trace up to the fault count, and ' +
     'the exit status is 1.\n' +
+    `${SYMBOLIZE_HELP}\n` +
     'It needs DuckDB: npm install @duckdb/node-api.',
   exitStatus: {
     '1': 'A damaged trace, a failure while the query ran, or an I/O error.',
@@ -31,12 +32,13 @@ export const sql: Command = {
       help: 'Write this format; by default what the name after -o says, else a table to look at',
       values: SQL_FORMATS,
     },
+    SYMBOLIZE_FLAG,
     ...OUTPUT_FLAGS,
   ],
   examples: [
     {
-      command: `hf-sql app.mtrc "select site, sum(size) from blocks where ending = 'live' group by site"`,
-      means: 'leaks by site',
+      command: `hf-sql app.hfrec "select frame, sum(size) from blocks where ending = 'live' group by frame"`,
+      means: 'leaks by the frame that allocated, as rows of hf-stats begin',
     },
     { command: 'hf-sql day*.mtrc.gz -f query.sql -o result.csv', means: 'a query in a file, on several traces' },
   ],

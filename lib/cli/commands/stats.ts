@@ -49,7 +49,15 @@ export const stats: Command = {
       help: 'Tell allocations apart by site (default), function or module, with what these call; or by thread',
       values: SITE_GROUPS,
     },
-    { name: 'sort', value: 'KEY', help: 'Sort the table of all sites by this figure', values: SITE_ORDERS },
+    {
+      name: 'sort',
+      value: 'KEY',
+      help:
+        'Sort the table of all sites by this figure; memray and heaptrack are temporary allocations by these ' +
+        'definitions',
+      values: SITE_ORDERS,
+      instead: { temporary: 'memray and heaptrack are the two definitions of temporary allocations' },
+    },
     {
       name: 'timeline',
       value: 'N',

@@ -44,23 +44,25 @@ export function leakSections(statistics: Statistics, top: number, names: SiteNam
   )
 }
 
-/** What makes temporary allocations: by site, or by size if no event names its site. */
+/**
+ * What makes temporary allocations: by site, or by size if no event names its site. Those with the most by memray's
+ * definition come first, because the calls of other threads do not count in it.
+ */
 export function temporarySection(statistics: Statistics, top: number, names: SiteNames): string[] {
   const [holders] = holdersOf(statistics, names)
   const { what, rows } = holders
   const some = rows.filter(({ temporary: { heaptrack, memray } }) => heaptrack.blocks + memray.blocks > 0)
   if (some.length === 0 || top === 0) return []
   const isLess = ({ temporary: a }: Holder, { temporary: b }: Holder) =>
-    b.heaptrack.blocks - a.heaptrack.blocks || b.memray.blocks - a.memray.blocks
+    b.memray.blocks - a.memray.blocks || b.heaptrack.blocks - a.heaptrack.blocks
   const figures = ({ temporary, allocated }: Holder) => [
-    ...(['heaptrack', 'memray'] as const).flatMap((by) => [
-      grouped(temporary[by].blocks),
-      share(temporary[by].blocks, allocated.blocks),
-    ]),
     grouped(allocated.blocks),
+    grouped(temporary.memray.blocks),
+    share(temporary.memray.blocks, allocated.blocks),
+    grouped(temporary.heaptrack.blocks),
   ]
   const title = `Top ${what} by temporary allocations (${grouped(some.length)} in all)`
-  const heads = ['heaptrack', 'share', 'memray', 'share', 'allocations']
+  const heads = ['allocations', 'memray', 'of these', 'heaptrack']
   return holderLines(title, heads, holders, some.toSorted(isLess).slice(0, top), figures, names)
 }
 

@@ -6,6 +6,9 @@ import { hasSites } from './holders.js'
 import { UNKNOWN_FIGURE } from './identity.js'
 import { siteLabels, threadName, type SiteNames } from './names.js'
 
+/** The definition of tables that have one only: the calls of other threads do not count in it. */
+const TEMPORARY = 'temporary (memray)'
+
 /** The sort key of a table of sites. */
 export type SiteOrder = (typeof SITE_ORDERS)[number]
 
@@ -20,7 +23,8 @@ const ORDERS: Readonly<Record<SiteOrder, readonly [string, (site: SiteStatistics
   peak: ['bytes live at the peak', ({ atPeak }) => atPeak.bytes],
   'own-peak': ['most bytes live', ({ ownPeak }) => ownPeak.bytes],
   leaked: ['bytes leaked', ({ leaked }) => leaked.bytes],
-  temporary: ['temporary allocations', ({ temporary }) => BigInt(temporary.heaptrack.blocks)],
+  memray: ['temporary allocations (memray)', ({ temporary }) => BigInt(temporary.memray.blocks)],
+  heaptrack: ['temporary allocations (heaptrack)', ({ temporary }) => BigInt(temporary.heaptrack.blocks)],
   wasted: ['bytes wasted', ({ overhead }) => overhead?.wasted ?? 0n],
 }
 
@@ -52,7 +56,7 @@ export function siteTable(
       'own peak',
       'at peak',
       'leaked',
-      'temporary',
+      TEMPORARY,
     ],
     rows: shown.map((site) => [
       grouped(site.allocated.bytes),
@@ -63,7 +67,7 @@ export function siteTable(
       grouped(site.ownPeak.bytes),
       grouped(site.atPeak.bytes),
       grouped(site.leaked.bytes),
-      identified ? grouped(site.temporary.heaptrack.blocks) : UNKNOWN_FIGURE,
+      identified ? grouped(site.temporary.memray.blocks) : UNKNOWN_FIGURE,
     ]),
   }
   return labelledLines(table, by, names.columns, (width) => siteLabels(shown, names, width))
@@ -99,7 +103,7 @@ export function sizeTable({ sizes, allocated, identified }: Statistics, top: num
   if (shown.length === 0) return []
   return tableLines({
     title: `Top sizes by allocations (${grouped(sizes.exact.length)} in all)`,
-    heads: ['size', 'allocations', 'share', 'bytes', 'share', 'at peak', 'leaked', 'temporary'],
+    heads: ['size', 'allocations', 'share', 'bytes', 'share', 'at peak', 'leaked', TEMPORARY],
     rows: shown.map(({ size, count, atPeak, leaked, temporary }) => {
       const sum = size * BigInt(count)
       return [
@@ -110,7 +114,7 @@ export function sizeTable({ sizes, allocated, identified }: Statistics, top: num
         share(sum, allocated.bytes),
         grouped(atPeak),
         grouped(leaked),
-        identified ? grouped(temporary.heaptrack) : UNKNOWN_FIGURE,
+        identified ? grouped(temporary.memray) : UNKNOWN_FIGURE,
       ]
     }),
   })
@@ -131,7 +135,7 @@ export function threadTable({ threads: all, events, identified }: Statistics, to
       'bytes',
       'at peak',
       'leaked',
-      'temporary',
+      TEMPORARY,
       'frees',
       'cross-thread',
     ],
@@ -146,7 +150,7 @@ export function threadTable({ threads: all, events, identified }: Statistics, to
         grouped(thread.allocated.bytes),
         grouped(thread.atPeak.bytes),
         grouped(thread.leaked.bytes),
-        identified ? grouped(thread.temporary.heaptrack.blocks) : UNKNOWN_FIGURE,
+        identified ? grouped(thread.temporary.memray.blocks) : UNKNOWN_FIGURE,
         grouped(thread.frees),
         grouped(thread.foreignFrees),
       ]),

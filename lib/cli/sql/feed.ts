@@ -7,7 +7,7 @@ import type { Stage } from '../../event/stage.js'
 import type { TableRows } from '../../event/table.js'
 import { TOO_MANY_STACKS } from '../../exports/tables/stack-encoder.js'
 import { StackNumbers } from '../../transforms/block-table/stack-numbers.js'
-import { traceInput } from '../input.js'
+import type { TraceInput } from '../input.js'
 import { runTrace } from '../pipeline.js'
 import { say } from '../say.js'
 import { rowMaker, TableFile, type RowMaker, type TableName } from './tables.js'
@@ -15,14 +15,29 @@ import { rowMaker, TableFile, type RowMaker, type TableName } from './tables.js'
 /** Tables that a query needs, with the columns that it needs of them. */
 export type Wanted = ReadonlyMap<TableName, ReadonlySet<string>>
 
+/** The columns with names of frames. */
+const NAMES = ['site', 'frame', 'stack', 'function', 'sourceFile', 'line', 'module']
+
+/** Traces to be queried. */
+export interface Traces {
+  /** Their names, or `-`. */
+  readonly paths: readonly string[]
+  /** What reads one of them. */
+  inputOf(path: string): TraceInput
+}
+
+/** Whether a column is wanted that has names of frames, or may have one. */
+export function hasNames(wanted: Wanted): boolean {
+  return [...wanted.values()].some((columns) => NAMES.some((name) => columns.has(name)))
+}
+
 /**
  * Writes the tables that a query needs to files. A damaged trace gives the rows before the fault.
- * @param paths the traces, or `-`
  * @param pathOf where the file of a table is to be
  * @param onFault called with the fault of a trace
  */
 export async function writeTables(
-  paths: readonly string[],
+  { paths, inputOf }: Traces,
   wanted: Wanted,
   pathOf: (table: TableName) => string,
   onFault: (error: TraceError) => void,
@@ -52,7 +67,7 @@ export async function writeTables(
       }))
       try {
         const through = new TableFeed(sinks, needsIdentity(wanted))
-        await runTrace({ command: 'hf-sql', input: traceInput(path), through, output: () => {}, signals: true })
+        await runTrace({ command: 'hf-sql', input: inputOf(path), through, output: () => {}, signals: true })
       } catch (error) {
         if (!(error instanceof TraceError)) throw error
         onFault(error)

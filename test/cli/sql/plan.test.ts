@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { fillTables, openDatabase, planOf } from '../../../lib/cli/sql/database.js'
+import { traceInput } from '../../../lib/cli/input.js'
 import { writeTables, type Wanted } from '../../../lib/cli/sql/feed.js'
 import { scannedColumns } from '../../../lib/cli/sql/plan.js'
 import { sqlColumns, type TableName } from '../../../lib/cli/sql/tables.js'
@@ -72,7 +73,7 @@ describe('planOf', () => {
     const pathOf = (table: string) => join(folder, `${table}.parquet`)
     const found = await planOf(connection, query, folder)
     expect(plain(found)).toEqual(wanted)
-    await writeTables([TRACE], found, pathOf, () => {})
+    await writeTables({ paths: [TRACE], inputOf: traceInput }, found, pathOf, () => {})
     await fillTables(connection, found, pathOf)
     const result = await connection.runAndReadAll(query)
     if (rows !== undefined) expect(result.getRows()).toEqual(rows)
@@ -99,7 +100,7 @@ describe('planOf', () => {
     const connection = await openDatabase(folder)
     const wanted: Wanted = new Map([['blocks', new Set(['size'])]])
     const pathOf = (table: string) => join(folder, `${table}.parquet`)
-    await writeTables([TRACE], wanted, pathOf, () => {})
+    await writeTables({ paths: [TRACE], inputOf: traceInput }, wanted, pathOf, () => {})
     await fillTables(connection, wanted, pathOf)
     expect((await connection.runAndReadAll('select count(size) from blocks')).getRows()).toEqual([[55n]])
     for (const query of ['select count(site) from blocks', 'select size from blocks where function is null'])

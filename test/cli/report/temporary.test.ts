@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import type { TraceEvent } from '../../../lib/event/batch.js'
+import { sortedSites } from '../../../lib/cli/report/tables.js'
+import { reportPieces } from '../../../lib/cli/report/text.js'
+import { OwnFrames } from '../../../lib/names/own-frames.js'
+import { StatisticsCollector } from '../../../lib/transforms/statistics/collector.js'
+import { HEADER, inBatches } from '../../transforms/events.js'
+
+const NAMES = { own: new OwnFrames(), columns: 100 }
+
+function statisticsOf(events: readonly TraceEvent[]) {
+  const collector = new StatisticsCollector()
+  for (const batch of inBatches(events, 4096, HEADER)) collector.add(batch)
+  return collector.finish()
+}
+
+const reportText = (...of: Parameters<typeof reportPieces>) => [...reportPieces(...of)].join('')
+
+test('ranks temporary allocations so that threads do not disturb it', () => {
+  const turns = [...Array<null>(3)].flatMap((): TraceEvent[] => [
+    { kind: 'alloc', thread: 1n, address: 1n, size: 8n, function: 'busy' },
+    { kind: 'alloc', thread: 2n, address: 2n, size: 8n, function: 'busy' },
+    { kind: 'free', thread: 1n, address: 1n },
+    { kind: 'free', thread: 2n, address: 2n },
+  ])
+  const once: TraceEvent[] = [
+    { kind: 'alloc', thread: 1n, address: 1n, size: 8n, function: 'once' },
+    { kind: 'free', thread: 1n, address: 1n },
+  ]
+  const shown = { top: 10, names: NAMES }
+  const statistics = statisticsOf([...once, ...turns])
+  expect(reportText(statistics, { ...shown, sections: ['temporary'] }))
+    .toBe(`Top sites by temporary allocations (2 in all)
+  allocations  memray  of these  heaptrack  site
+            6       6   100.0 %          0  busy
+            1       1   100.0 %          1  once
+`)
+  const order = (sort: 'memray' | 'heaptrack') => sortedSites(statistics.sites, sort).map((site) => site.function)
+  expect([order('memray'), order('heaptrack')]).toEqual([
+    ['busy', 'once'],
+    ['once', 'busy'],
+  ])
+  for (const section of ['sites', 'sizes', 'threads'] as const)
+    expect(reportText(statistics, { ...shown, sections: [section] })).toContain('temporary (memray)')
+})
