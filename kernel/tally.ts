@@ -2,15 +2,25 @@
  * mpatrol's statistics alone, in one pass. A hash table has the sizes of the live blocks, which takes fewer accesses to
  * memory than the live set, where each block has a number.
  */
-import { BEGAN, BY_KERNEL, DONE, INDEXED } from '../lib/kernel/layouts/live'
-import { BEGINS, ENDS, INTENTS, PAGE_BIT } from './live/follow'
+import { BEGAN, BY_KERNEL, DONE, INDEXED, LEAVES } from '../lib/kernel/layouts/live'
+import { BEGINS, ENDS, INTENTS, PAGE_BIT, SPACES } from './live/follow'
 import { KIND, MASK, SIZE } from './shared/columns'
 import { HAS_SIZE, KIND_EXISTING, KIND_LOST, KIND_RESERVE } from './shared/event'
-import { add, clearTable, count, entryAt, find, FIRST, remove, seedTable } from './shared/table'
+import { add, clearTable, count, entryAt, find, FIRST, remove, SECOND, seedTable } from './shared/table'
+import {
+  clearProcesses,
+  endsProcess,
+  enters,
+  isLive,
+  isWatched,
+  leaves,
+  watchProcesses,
+} from './statistics/process-levels'
 import { allocates, frees, overlaps } from './statistics/totals'
 
 export { intend, SPACES } from './live/keys'
 export { ADDRESS, API, INDEX, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE } from './shared/columns'
+export { watchProcesses } from './statistics/process-levels'
 export { TOTALS } from './statistics/totals'
 
 /** What `tally` returns if memory is exhausted. */
@@ -26,6 +36,7 @@ let indexMark: u64 = 0
 
 /** Begins with a random seed, so that no trace can contain keys chosen to collide. @returns whether there is memory */
 export function begin(seed: u32): bool {
+  clearProcesses()
   seedTable(seed)
   indexMark = (<u64>seed * 0x9e37_79b9_7f4a_7c15) | ((<u64>1) << 63)
   return clearTable(0)
@@ -41,6 +52,10 @@ export function tally(row: u32, rows: u32): u32 {
     if (kind == KIND_RESERVE) break
     if (kind > KIND_EXISTING) {
       if (kind == KIND_LOST) lost++
+      else if ((<u32>load<u8>(INTENTS + <usize>row) & LEAVES) != 0) {
+        watchProcesses()
+        endsProcess(load<u32>(SPACES + ((<usize>row) << 2)))
+      }
       continue
     }
     const wide = (<usize>row) << 3
@@ -52,7 +67,8 @@ export function tally(row: u32, rows: u32): u32 {
       // A kernel may free pages as an object, or the reverse.
       if (block == 0 && (intent & BY_KERNEL) != 0) block = find(key ^ PAGE_BIT)
       if (block != 0) {
-        frees(load<u64>(entryAt(block), FIRST))
+        if (ends(entryAt(block))) frees(load<u64>(entryAt(block), FIRST))
+        else unknown++
         remove(block)
       } else {
         unknown++
@@ -62,11 +78,22 @@ export function tally(row: u32, rows: u32): u32 {
       const before = count
       const block = add(load<u64>(BEGINS + wide) ^ mark)
       if (block == 0) return NO_MEMORY
-      if (count == before) overlaps(load<u64>(entryAt(block), FIRST))
+      if (count == before && ends(entryAt(block))) overlaps(load<u64>(entryAt(block), FIRST))
       const size = (load<u32>(MASK + (wide >> 1)) & HAS_SIZE) != 0 ? load<u64>(SIZE + wide) : 0
       allocates(size, 0, 0, 0)
       store<u64>(entryAt(block), size, FIRST)
+      store<u64>(entryAt(block), isWatched ? enters(load<u32>(SPACES + (wide >> 1)), size) : 0, SECOND)
     }
   }
   return row
+}
+
+/** The block of an entry ends. @returns false if it ended with its process: the entry stayed */
+// @ts-ignore: decorator
+@inline
+function ends(entry: usize): bool {
+  if (!isWatched) return true
+  if (!isLive(load<u64>(entry, SECOND))) return false
+  leaves(load<u64>(entry, SECOND), load<u64>(entry, FIRST))
+  return true
 }

@@ -18,6 +18,7 @@ import {
   KIND_EXISTING,
   KIND_PROCESS_END,
   KIND_REALLOC,
+  KIND_THREAD_DESTROY,
   OUTCOME_ALLOCATED,
   OUTCOME_MOVED,
   OUTCOME_NONE,
@@ -47,7 +48,7 @@ import {
 import { startSpans } from './spans'
 import { clearSets, makeSets } from './sets'
 import { clearTrees, makeTrees } from './tree-pages'
-import { enterThreadOf, isWhole, startWhole, wholeFault, wholeResize } from './whole'
+import { endThread, enterThreadOf, isWhole, startWhole, wholeFault, wholeResize } from './whole'
 
 /** Of a live block: its address, requested size, start and granted size in the heap, its heap, and node or arena. */
 const B_ADDRESS: usize = 0
@@ -188,8 +189,12 @@ export function placeRows(rows: u32): u32 {
   for (let row: usize = 0; row < <usize>rows; row++) {
     if (isLarge && row % AHEAD == 0) readAhead(row, min(row + AHEAD, <usize>rows), B_PLACE, policy < BINARY_BUDDY)
     store<u64>(FREED_BEFORE + (row << 3), 0)
-    if (isWhole()) enterThreadOf(row)
     const kind = load<u8>(KIND + row)
+    if (isWhole()) {
+      enterThreadOf(row)
+      // Threads of other processes may have the same number.
+      if (kind == KIND_THREAD_DESTROY && hasHeap(row)) endThread()
+    }
     if (kind == KIND_PROCESS_END && !endProcess(row)) fault = EXHAUSTED
     if (fault != 0) return <u32>row
     if (kind > KIND_EXISTING) continue
@@ -298,6 +303,12 @@ function placeRow(row: usize): u32 {
   } else if ((effect & FAILED) != 0 && isRealloc) nameOld(row, true, isKnown ? oldAddress : 0)
   store<u32>(MASK + (row << 2), mask)
   return 0
+}
+
+/** Whether the process of a row has a heap. */
+function hasHeap(row: usize): bool {
+  const space = load<i32>(SPACES + (row << 2))
+  return space != NO_SPACE && heapAt((<u32>space) >> 16) != 0
 }
 
 /** A process ends, and with it its live blocks and its heap. @returns whether there was memory */

@@ -1,5 +1,5 @@
 /** What the policies do to a heap: allocate, free and resize. */
-import { EXHAUSTED, TOO_LARGE } from '../../lib/kernel/layouts/simulate'
+import { EXHAUSTED, OVERALIGNED, TOO_LARGE } from '../../lib/kernel/layouts/simulate'
 import { arenaAllocate, arenaRelease, arenas, IN_ARENA, PREDICTED } from './arenas'
 import { buddyAllocate, buddyRelease, buddySize } from './buddies'
 import { fitAllocate, fitRelease, fitResize } from './fits'
@@ -35,7 +35,8 @@ function grossOf(size: u64): u64 {
 
 /** Allocates memory for a block, of the event of a row: see `give`. @returns 0 or a fault */
 export function allocate(heap: usize, size: u64, alignment: u64, row: usize): u32 {
-  if (size > ROOM || alignment > MOST_ALIGNMENT) return TOO_LARGE
+  if (size > ROOM) return TOO_LARGE
+  if (alignment > MOST_ALIGNMENT) return OVERALIGNED
   const gross = grossOf(size)
   const wanted = alignment > granule && popcnt(alignment) == 1 ? alignment : 0
   if (arenas != 0 && load<u8>(PREDICTED + row) != 0 && arenaAllocate(heap, size, wanted)) return 0

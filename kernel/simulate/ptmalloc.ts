@@ -1,6 +1,8 @@
 /** glibc's allocator as a policy: which chunk it gives to a call, and how much memory it has from the system then. */
+import { EXHAUSTED, OVERALIGNED, TOO_LARGE, UNMAPPED } from '../../lib/kernel/layouts/simulate'
 import { clearIdentities } from '../allocators/identities'
 import { MAIN_ARENA, topOf } from '../allocators/ptmalloc/arenas'
+import { MOST_ALIGNMENT } from '../allocators/ptmalloc/calls'
 import { bytesOf, MAPPED, stateOf } from '../allocators/ptmalloc/chunks'
 import { lengthOf } from '../allocators/ptmalloc/mappings'
 import { blockAt, offsetOf, threadHeaps } from '../allocators/ptmalloc/regions'
@@ -16,9 +18,13 @@ const STACK: u64 = 0x80_1000
 /** The bytes of mapped blocks. */
 let mapped: u64 = 0
 
+/** Why a block could not be made. */
+export let ptFault: u32 = TOO_LARGE
+
 /** Begins a simulation. @param version the minor version of glibc @returns false if memory is exhausted */
 export function startPtmalloc(version: i32): bool {
   mapped = 0
+  ptFault = TOO_LARGE
   return start(version, 64, 0, STACK, HEAP, MAPPINGS, false) && clearIdentities()
 }
 
@@ -33,17 +39,21 @@ export function ptEnd(thread: i32): void {
  * @returns false if there is none
  */
 export function ptAllocate(thread: i32, isCalloc: bool, size: u64, alignment: u64, elements: u64): bool {
-  if (alignment != 0) return made(allocate(MEMALIGN, thread, alignment, 0, size))
-  return made(allocate(isCalloc ? CALLOC : MALLOC, thread, isCalloc ? elements : 0, 0, size))
+  if (alignment > MOST_ALIGNMENT) {
+    ptFault = OVERALIGNED
+    return false
+  }
+  if (alignment != 0) return made(allocate(MEMALIGN, thread, alignment, 0, size), size)
+  return made(allocate(isCalloc ? CALLOC : MALLOC, thread, isCalloc ? elements : 0, 0, size), size)
 }
 
 /** Gives a block another size: see `give`. @returns false if there is no memory */
 export function ptResize(thread: i32, chunk: u32, size: u64): bool {
   forget(chunk)
-  if (size > 0) return made(allocate(REALLOC, thread, 0, chunk, size))
+  if (size > 0) return made(allocate(REALLOC, thread, 0, chunk, size), size)
   // Other allocators than this one return a block of no bytes.
   release(thread, chunk)
-  return made(allocate(MALLOC, thread, 0, 0, 0))
+  return made(allocate(MALLOC, thread, 0, 0, 0), 0)
 }
 
 export function ptRelease(thread: i32, chunk: u32): void {
@@ -52,12 +62,18 @@ export function ptRelease(thread: i32, chunk: u32): void {
   noteUsed()
 }
 
-function made(chunk: u32): bool {
-  if (chunk == 0) return false
+function made(chunk: u32, size: u64): bool {
+  if (chunk == 0) {
+    // What has not too many bytes fails only where there is no memory for the simulation.
+    ptFault = used + size > ROOM ? TOO_LARGE : EXHAUSTED
+    return false
+  }
   if (stateOf(chunk) == MAPPED) mapped += lengthOf(chunk)
   noteUsed()
   const block = blockAt(chunk)
-  return block != 0 && used <= ROOM && give(block - header, bytesOf(chunk), chunk)
+  if (block != 0 && used <= ROOM) return give(block - header, bytesOf(chunk), chunk)
+  ptFault = used > ROOM ? TOO_LARGE : UNMAPPED
+  return false
 }
 
 function forget(chunk: u32): void {

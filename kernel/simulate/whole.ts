@@ -1,10 +1,9 @@
 /** Policies that are whole allocators: the thread of each call counts, and all memory is that of one process. */
-import { TOO_LARGE } from '../../lib/kernel/layouts/simulate'
 import { numberOf } from '../allocators/identities'
-import { API, ELEMENTS, KIND, MASK, THREAD } from '../shared/columns'
-import { API_CALLOC, HAS_API, HAS_COUNT, HAS_THREAD, KIND_THREAD_DESTROY } from '../shared/event'
+import { API, ELEMENTS, MASK, THREAD } from '../shared/columns'
+import { API_CALLOC, HAS_API, HAS_COUNT, HAS_THREAD } from '../shared/event'
 import { jeAllocate, jeEnd, jeFault, jeRelease, jeResize, startJemalloc } from './jemalloc'
-import { ptAllocate, ptEnd, ptRelease, ptResize, startPtmalloc } from './ptmalloc'
+import { ptAllocate, ptEnd, ptFault, ptRelease, ptResize, startPtmalloc } from './ptmalloc'
 import { addUsed, granule, JEMALLOC, policy, PTMALLOC, used } from './settings'
 
 /** The version: the minor one of glibc, or that of jemalloc with the bits of a word and whether threads have caches. */
@@ -39,11 +38,14 @@ export function resetWhole(): bool {
   return start()
 }
 
-/** The calls that follow are those of the thread of a row, which may end with it. */
+/** The calls that follow are those of the thread of a row. */
 export function enterThreadOf(row: usize): void {
   const mask = load<u32>(MASK + (row << 2))
   caller = numberOf((mask & HAS_THREAD) != 0 ? load<u64>(THREAD + (row << 3)) : 0)
-  if (load<u8>(KIND + row) != KIND_THREAD_DESTROY) return
+}
+
+/** The thread ends that makes the current call. */
+export function endThread(): void {
   if (policy == JEMALLOC) jeEnd(caller)
   else ptEnd(caller)
 }
@@ -69,7 +71,7 @@ export function wholeResize(place: u32, size: u64): bool {
 
 /** Why a block has no memory. */
 export function wholeFault(): u32 {
-  return policy == JEMALLOC ? jeFault : TOO_LARGE
+  return policy == JEMALLOC ? jeFault : ptFault
 }
 
 export function wholeRelease(place: u32): void {

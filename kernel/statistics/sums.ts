@@ -53,6 +53,12 @@ export function addSum(to: usize, from: usize): void {
   store<u64>(to, load<u64>(to, 8) + load<u64>(from, 8), 8)
 }
 
+/** Subtracts one sum from another that it is a part of. */
+export function takeSum(from: usize, sum: usize): void {
+  takeFrom(from, load<u64>(sum))
+  store<u64>(from, load<u64>(from, 8) - load<u64>(sum, 8), 8)
+}
+
 // @ts-ignore: decorator
 @inline
 export function copySum(to: usize, from: usize): void {

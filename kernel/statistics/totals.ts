@@ -2,7 +2,7 @@
 import * as at from '../../lib/kernel/layouts/totals'
 import { HAS_TIME } from '../shared/event'
 import { leaveMaximum, reachMaximum } from './peak'
-import { addTo, copySum, count, raise, takeFrom } from './sums'
+import { addSum, addTo, copySum, count, raise, takeFrom, takeSum } from './sums'
 
 /** The counts and sums. */
 export const TOTALS: usize = memory.data(160)
@@ -83,6 +83,16 @@ export function endsUnfreed(size: u64): void {
   count(UNFREED)
   addTo(UNFREED_BYTES, size)
   loses(size)
+}
+
+/** Blocks ended with their process. @param bytes their sum */
+export function endAllUnfreed(blocks: u64, bytes: usize): void {
+  if (blocks == 0) return
+  store<u64>(UNFREED, load<u64>(UNFREED) + blocks)
+  addSum(UNFREED_BYTES, bytes)
+  leaveMaximum()
+  store<u64>(LIVE, load<u64>(LIVE) - blocks)
+  takeSum(LIVE_BYTES, bytes)
 }
 
 // @ts-ignore: decorator

@@ -12,7 +12,7 @@ const HAS_SIZE = FieldBit.size
 const HAS_OUTCOME = FieldBit.outcome
 const HAS_API = FieldBit.api
 const HAS_PROCESS = FieldBit.process
-const { existing: EXISTING, free: FREE, realloc: REALLOC, 'process-end': PROCESS_END } = Kind
+const { existing: EXISTING, free: FREE, realloc: REALLOC, 'process-end': PROCESS_END, 'thread-destroy': THREAD_END } = Kind
 const { none: STAYED, allocated: ALLOCATED, freed: FREED } = Outcome
 const { began: BEGAN, ended: ENDED, nothing: NOTHING, failed: FAILED } = BlockEffect
 
@@ -69,17 +69,21 @@ export class BlockKeys {
     }
     const { kind, mask, api } = batch
     let all = 0
+    let ofThreads = 0
     for (let i = from, row = 0; i < to; i++, row++) {
       const fields = mask[i]
       const isSet =
         ((fields & HAS_PROCESS) !== 0 || ((fields & HAS_API) !== 0 && api[i] === PAGES)) &&
         // Events that are about no block must not number a process.
         kind[i] <= EXISTING
-      const space = isSet ? addressSpaces.of(batch, i) : kind[i] === PROCESS_END ? addressSpaces.known(batch, i) : 0
+      const isThreads = kind[i] === THREAD_END
+      const isEnd = isThreads || kind[i] === PROCESS_END
+      const space = isSet ? addressSpaces.of(batch, i) : isEnd ? addressSpaces.known(batch, i) : 0
       spaces[row] = space
-      all |= space
+      if (isThreads) ofThreads |= space
+      else all |= space
     }
-    this.hasSpaces ||= all !== 0
+    this.hasSpaces ||= (all | ofThreads) !== 0
     this.hasProcesses ||= (all & ~PAGE_BIT) !== 0
   }
 

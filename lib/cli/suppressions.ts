@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { KNOWN_SUPPRESSIONS, parseSuppressions, type Suppression } from '../names/suppressions.js'
+import { RUNTIME_SUPPRESSIONS } from '../names/runtime-suppressions.js'
 import type { Profile } from '../transforms/profile/profile.js'
 import { suppressLeaks } from '../transforms/profile/suppress.js'
 import type { ReportSuppression } from '../transforms/report/result.js'
@@ -18,7 +19,8 @@ const MAX_FILE = 16 << 20
 
 /** The rules of `--suppress` and `--suppress-known`. @throws UsageError */
 export function suppressions(args: Arguments): Suppression[] {
-  return [...args.all('suppress').flatMap(rulesOf), ...(args.has('suppress-known') ? KNOWN_SUPPRESSIONS : [])]
+  const known = args.has('suppress-known') ? [...KNOWN_SUPPRESSIONS, ...RUNTIME_SUPPRESSIONS] : []
+  return [...args.all('suppress').flatMap(rulesOf), ...known]
 }
 
 /** The most characters of rules that a page has in it. */

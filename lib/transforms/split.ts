@@ -9,6 +9,7 @@ import { SpacesError } from '../blocks/address-spaces.js'
 import { Lifetimes, type LabelByKey } from '../blocks/lifetimes.js'
 import { MissingFields } from './missing-fields.js'
 import { PartHeaders } from './part-headers.js'
+import { ProcessParts } from './process-parts.js'
 
 /** How to divide events. */
 export interface PartitionOptions {
@@ -66,6 +67,8 @@ export class Partitioner {
   private readonly by: Partition
   private readonly shards: number
   private readonly lifetimes: Lifetimes | undefined
+  /** Where processes allocate, if blocks are not followed. */
+  private readonly processes: ProcessParts | undefined
   /** All keys so far. Label k + 1 stands for `keys[k]`; 0 means no label. */
   private readonly keys: string[] = []
   private readonly labelOfKey = new Map<string, number>()
@@ -94,6 +97,7 @@ export class Partitioner {
     this.by = by
     this.shards = shards
     this.lifetimes = lifetimes || by === 'shard' ? new Lifetimes(false, this.further) : undefined
+    this.processes = this.lifetimes !== undefined || by === 'kind' ? undefined : new ProcessParts(this.further)
     this.labelOfCode = new Uint32Array(by === 'shard' ? shards : 256)
     this.headers = new PartHeaders(this.lifetimes !== undefined || by === 'process', number)
     this.missing = new MissingFields(by === 'kind' || by === 'shard' ? 0 : FieldBit[FIELD_OF[by]])
@@ -121,6 +125,7 @@ export class Partitioner {
       this.label(batch, labels)
       for (let i = 0; i < count; i++) if (labels[i] === 0) labels[i] = this.labelOf(NONE)
     }
+    this.processes?.follow(batch, labels)
     let unclear: SpacesError | undefined
     try {
       this.lifetimes?.follow(batch, labels, isByBlock ? this.labelShards : undefined)

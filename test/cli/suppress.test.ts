@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { RUNTIME_SUPPRESSIONS } from '../../lib/names/runtime-suppressions.js'
 import { KNOWN_SUPPRESSIONS, parseSuppressions } from '../../lib/names/suppressions.js'
 import { scratch, shell } from '../support/commands.js'
 import { reportData } from '../support/report-data.js'
@@ -96,6 +97,7 @@ describe('known leaks', () => {
     expect(parseSuppressions(suppression!.rules).map(({ name }) => name)).toEqual([
       'leak:^pool$',
       ...KNOWN_SUPPRESSIONS.map(({ name }) => name),
+      ...RUNTIME_SUPPRESSIONS.map(({ name }) => name),
     ])
     expect(suppression!.flags).toEqual(flags.split(' '))
     expect([sites.endBytes, sites.suppressedBytes]).toEqual([

@@ -51,6 +51,9 @@ test.each<PartitionOptions>([
   { by: 'size-class', lifetimes: true },
   { by: 'kind', lifetimes: true },
   { by: 'process', lifetimes: true },
+  { by: 'thread' },
+  { by: 'process' },
+  { by: 'cpu' },
 ])('the end of a process ends its blocks in every part of $by', (options) => {
   const parts = [...partsOf(options).values()].map(figures)
   expect(parts.map(([live]) => live)).toEqual(parts.map(() => 0n))
@@ -61,6 +64,9 @@ test.each<PartitionOptions>([
   { by: 'shard', shards: 7, number: true },
   { by: 'thread', lifetimes: true, number: true },
   { by: 'cpu', lifetimes: true, number: true },
+  { by: 'thread', number: true },
+  { by: 'size-class', number: true },
+  { by: 'kind', number: true },
 ])('numbered parts of $by merge into the trace as it was', (options) => {
   const parts = [...partsOf(options).values()]
   const merger = new PartMerger(parts.map((_, part) => String(part)))
@@ -72,4 +78,17 @@ test.each<PartitionOptions>([
   for (let batch = merger.next(); batch !== null; batch = merger.next()) merged.push(...batch)
   expect(merged).toEqual(EVENTS)
   expect(merger.warnings).toEqual([])
+})
+
+test('without lifetimes, the end of a process goes where the process allocated since it began', () => {
+  const ends = (options: PartitionOptions) =>
+    Object.fromEntries(
+      [...partsOf(options)].map(([key, batches]) => {
+        const all = batches.flatMap((batch) => [...batch])
+        return [key, all.filter(({ kind }) => kind === 'process-end').map(({ process }) => process)]
+      }),
+    )
+  expect(ends({ by: 'thread' })).toEqual({ 0: [1n], 1: [1n], 2: [2n], 3: [2n], none: [3n] })
+  expect(ends({ by: 'kind' })).toEqual({ alloc: [], free: [], 'process-end': [2n, 3n, 1n] })
+  expect(ends({ by: 'process' })).toEqual({ 1: [1n], 2: [2n], 3: [3n] })
 })

@@ -66,7 +66,7 @@ import {
 
 /** Requests, and alignments, above these are refused. */
 export const MOST_REQUEST: u64 = 1 << 46
-const MOST_ALIGNMENT: u64 = 1 << 26
+export const MOST_ALIGNMENT: u64 = 1 << 26
 
 /** The table of thread-local storage of a new thread: the number of its elements, each of two words. */
 const FEWEST_ELEMENTS: u64 = 17

@@ -39,9 +39,14 @@ export function peakSections(statistics: Statistics, top: number, names: SiteNam
 
 /** What leaks, likewise. */
 export function leakSections(statistics: Statistics, top: number, names: SiteNames): string[][] {
-  return holdersOf(statistics, names).map((holders) =>
-    holdings(holders, 'leaked', 'leaked', statistics.leaked, top, names),
-  )
+  const { leaked, suppressed } = statistics
+  return holdersOf(statistics, names).map((holders) => {
+    // What is suppressed is known by site alone.
+    if (suppressed === undefined || suppressed.blocks === 0 || holders.rows.some(isSite))
+      return holdings(holders, 'leaked', 'leaked', leaked, top, names)
+    const whole = { blocks: leaked.blocks + suppressed.blocks, bytes: leaked.bytes + suppressed.bytes }
+    return holdings(holders, 'leaked, with suppressed ones', 'leaked', whole, top, names)
+  })
 }
 
 /**

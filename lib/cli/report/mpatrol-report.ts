@@ -16,6 +16,7 @@ import { TraceChoice } from './trace-choice.js'
 /** kernel/tally.ts, which says what each of these is. */
 interface TallyExports extends KernelExports {
   begin(seed: number): number
+  watchProcesses(): void
   intend(rows: number): void
   tally(row: number, rows: number): number
   readonly unknown: { readonly value: bigint }
@@ -24,11 +25,9 @@ interface TallyExports extends KernelExports {
   readonly TOTALS: Global
 }
 
-const ENDS_IGNORED =
-  'mpatrol has a trace for each process: ends of processes are ignored here, and their blocks stay unfreed'
-
 /**
- * mpatrol's statistics of one trace, as the only result. Memory grows with the live blocks: 30 to 60 bytes for each.
+ * mpatrol's statistics of one trace, as the only result. Blocks of a process that ends are live no more, and stay
+ * unfreed. Memory grows with the live blocks, and those that ended with a process: 30 to 60 bytes for each.
  * Warns of leaks that may be false.
  */
 export class MpatrolReport implements Stage<EventBatch, Uint8Array> {
@@ -39,7 +38,6 @@ export class MpatrolReport implements Stage<EventBatch, Uint8Array> {
   private readonly reserves = new Reserves()
   private readonly choice: TraceChoice
   private isFiltered = false
-  private hasEnds = false
   private ending: 'end' | 'endTruncated' | undefined
 
   /** @param trace which trace of the stream to take; the first one, with a warning if there are more, if absent */
@@ -52,7 +50,6 @@ export class MpatrolReport implements Stage<EventBatch, Uint8Array> {
   feed(batch: EventBatch): void {
     if (!this.choice.admits(batch.header)) return
     this.isFiltered = lacksEvents(batch.header)
-    this.hasEnds ||= batch.kind.subarray(0, batch.count).includes(Kind['process-end'])
     for (let from = 0; from < batch.count; from += BATCH_EVENTS)
       this.add(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
   }
@@ -64,7 +61,6 @@ export class MpatrolReport implements Stage<EventBatch, Uint8Array> {
     if (ending === 'end') choice.check()
     // If nothing could be read, there is nothing to report.
     else if (!choice.found) return null
-    if (this.hasEnds) warnings.push(ENDS_IGNORED)
     if (trace === undefined && choice.traces > 1) warnings.push(moreTraces(choice.traces))
     const figures = readKernelTotals(kernel)
     const { live: leaked, freed } = figures
@@ -90,6 +86,7 @@ export class MpatrolReport implements Stage<EventBatch, Uint8Array> {
     const rows = to - from
     keys.spaces = new Int32Array(run.memory.buffer, run.SPACES.value, BATCH_EVENTS)
     keys.readSpaces(batch, from, to)
+    if (keys.hasProcesses) run.watchProcesses()
     kernel.columns.put(batch, from, to, KEY_FIELDS)
     run.intend(rows)
     for (let row = 0; row < rows; row++) {

@@ -17,3 +17,7 @@ export const TOO_LARGE = 2
 export const SEVERAL = 3
 /** A simulated jemalloc has too many extents. */
 export const TOO_MANY = 4
+/** An alignment is too large. */
+export const OVERALIGNED = 5
+/** A simulated ptmalloc has no addresses left for mappings. */
+export const UNMAPPED = 6

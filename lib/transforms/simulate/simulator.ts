@@ -5,7 +5,7 @@ import { limit, type TracePosition } from '../../event/error.js'
 import { Api, FieldBit, fieldSet, Kind } from '../../event/fields.js'
 import { hasInventedAddresses, type TraceHeader } from '../../event/header.js'
 import type { BatchTransform } from '../../event/stage.js'
-import { SEVERAL, TOO_LARGE, TOO_MANY } from '../../kernel/layouts/simulate.js'
+import { OVERALIGNED, SEVERAL, TOO_LARGE, TOO_MANY, UNMAPPED } from '../../kernel/layouts/simulate.js'
 import { selectRows } from '../../kernel/select.js'
 import type { LifetimeReader } from './lifetimes/predictor.js'
 import { SimulateKernel } from './kernel.js'
@@ -27,7 +27,10 @@ export const NO_IDENTITY =
   'addresses have it, such as those of hf-record without --stack'
 
 /** Why a block has no room. */
-const NO_HEAP = 'the simulated heap would have more than 2^45 bytes, or an alignment of more than 2^32'
+const NO_HEAP = 'the simulated heap would have more than 2^45 bytes'
+const OVERALIGNED_BLOCK = 'blocks are simulated with alignments of up to 2^32'
+const OVERALIGNED_PTMALLOC = 'ptmalloc is simulated with alignments of up to 2^26'
+const NO_MAPPINGS = 'the simulated ptmalloc has no addresses left: stacks, heaps of threads and large blocks take them'
 const NO_JEMALLOC =
   'jemalloc is simulated with blocks and alignments of up to 2^43 and 2^32 bytes, and addresses of its word size'
 const TOO_MANY_EXTENTS =
@@ -152,17 +155,30 @@ export class Simulator implements BatchTransform {
     const placed = kernel.run.placeRows(rows)
     kernel.refresh()
     const at = { format: source.header.format, event: this.events + from + placed + 1 }
-    if (placed < rows)
-      this.error =
-        kernel.run.fault.value === TOO_LARGE
-          ? limit(this.settings.policy === 'jemalloc' ? NO_JEMALLOC : NO_HEAP, at)
-          : kernel.run.fault.value === TOO_MANY
-            ? limit(TOO_MANY_EXTENTS, at)
-            : kernel.run.fault.value === SEVERAL
-              ? this.severalSpaces(at)
-              : tooManyBlocks()
+    if (placed < rows) this.error = this.faultAt(at)
     else if (unclear !== undefined) this.error = unclear.at(at)
     return placed
+  }
+
+  /** Why a row was not placed. */
+  private faultAt(at: TracePosition): Error {
+    const { policy } = this.settings
+    const fault = this.kernel.run.fault.value
+    if (policy === 'jemalloc' && (fault === TOO_LARGE || fault === OVERALIGNED)) return limit(NO_JEMALLOC, at)
+    switch (fault) {
+      case TOO_LARGE:
+        return limit(NO_HEAP, at)
+      case OVERALIGNED:
+        return limit(policy === 'ptmalloc' ? OVERALIGNED_PTMALLOC : OVERALIGNED_BLOCK, at)
+      case UNMAPPED:
+        return limit(NO_MAPPINGS, at)
+      case TOO_MANY:
+        return limit(TOO_MANY_EXTENTS, at)
+      case SEVERAL:
+        return this.severalSpaces(at)
+      default:
+        return tooManyBlocks()
+    }
   }
 
   private severalSpaces(at: TracePosition): Error {

@@ -140,11 +140,41 @@ describe('EventTable', () => {
         const report = new MpatrolReport()
         const { out, error } = drive(report, inBatches(events, batchSize, HEADER))
         expect(error).toBeUndefined()
-        // The statistics alone take no notice of ends of processes, and say so.
-        const hasEnds = events.some(({ kind }) => kind === 'process-end')
-        expect(report.warnings.some((warning) => warning.includes('ends of processes are ignored'))).toBe(hasEnds)
-        if (!hasEnds) expect(text(out)).toBe(statistics)
+        expect(text(out)).toBe(statistics)
       }),
+    )
+  })
+
+  test('ends of processes end their blocks, in the statistics alone too', () => {
+    const process = fc.constantFrom({}, { process: 1n }, { process: 2n })
+    const place = fc.integer({ min: 1, max: 4 }).map(BigInt)
+    const key = fc.oneof(
+      place.map((n) => ({ address: n })),
+      place.map((n) => ({ index: n, address: n })),
+    )
+    const event: fc.Arbitrary<TraceEvent> = fc.oneof(
+      { arbitrary: fc.constant({ kind: 'process-end' as const }), weight: 1 },
+      { arbitrary: key.map((at) => ({ kind: 'free' as const, ...at })), weight: 3 },
+      {
+        arbitrary: fc
+          .tuple(key, fc.bigInt({ min: 1n, max: 100n }))
+          .map(([at, size]) => ({ kind: 'alloc' as const, size, ...at })),
+        weight: 5,
+      },
+    )
+    const events = fc.array(
+      fc.tuple(event, process).map(([one, of]): TraceEvent => ({ ...one, ...of })),
+      { minLength: 1, maxLength: 60 },
+    )
+    fc.assert(
+      fc.property(events, fc.integer({ min: 1, max: 70 }), (all, batchSize) => {
+        const collector = new StatisticsCollector()
+        for (const batch of inBatches(all, 7, HEADER)) collector.add(batch)
+        const { out, error } = drive(new MpatrolReport(), inBatches(all, batchSize, HEADER))
+        expect(error).toBeUndefined()
+        expect(text(out)).toBe(mpatrolText(collector.finish().mpatrol))
+      }),
+      { numRuns: 500 },
     )
   })
 

@@ -6,13 +6,17 @@ import { batchesOf, type EventBatch } from '../../../lib/event/batch.js'
 import type { TraceEvent } from '../../../lib/event/trace-event.js'
 import { decodeAny } from '../../../lib/streams/decode.js'
 import { decompress } from '../../../lib/streams/decompress.js'
+import type { SimulateOptions } from '../../../lib/transforms/simulate/policies.js'
 import { Simulator } from '../../../lib/transforms/simulate/simulator.js'
 import type { SimulationResult } from '../../../lib/transforms/simulate/result.js'
 import { corpusPath } from '../../support/corpus.js'
 
 /** The events of batches with their simulated addresses, and the figures. */
-function placed(batches: Iterable<EventBatch>, glibc?: string): { events: TraceEvent[]; result: SimulationResult } {
-  const simulator = new Simulator({ policy: 'ptmalloc', ...(glibc !== undefined && { glibc }) })
+function placed(
+  batches: Iterable<EventBatch>,
+  options: Partial<SimulateOptions> = {},
+): { events: TraceEvent[]; result: SimulationResult } {
+  const simulator = new Simulator({ policy: 'ptmalloc', ...options })
   const events: TraceEvent[] = []
   try {
     for (const batch of batches) {
@@ -35,7 +39,7 @@ async function batchesOfFile(path: string): Promise<EventBatch[]> {
 /** Of each distance between the address of a trace and the simulated one, the number of blocks, the most first. */
 function distances(batches: readonly EventBatch[], glibc: string): [bigint, number][] {
   const counts = new Map<bigint, number>()
-  const { events } = placed(batches, glibc)
+  const { events } = placed(batches, { glibc })
   let i = 0
   for (const batch of batches)
     for (const { kind, address = 0n } of batch) {
@@ -93,6 +97,39 @@ describe('ptmalloc as a policy', () => {
     expect(fourth! >> 26n).toBe(second! >> 26n)
   })
 
+  test.each(['ptmalloc', 'jemalloc'] as const)('%s: threads of other processes that end take no caches', (policy) => {
+    const calls = (process: object): TraceEvent[] => [
+      alloc(1n, 24n, { process: 1n, thread: 7n }),
+      alloc(2n, 24n, { process: 1n, thread: 7n }),
+      { kind: 'free', process: 1n, thread: 7n, address: 1n },
+      { kind: 'free', process: 1n, thread: 7n, address: 2n },
+      { kind: 'thread-destroy', thread: 7n, ...process },
+      alloc(3n, 24n, { process: 1n, thread: 7n }),
+    ]
+    /** Which block's place the last one has: a cache gives what was freed last, and else the first place is taken. */
+    const taken = (process: object) => {
+      const { events } = placed(batchesOf(calls(process)), { policy })
+      return events.findIndex(({ address }) => address === events.at(-1)!.address)
+    }
+    expect([taken({ process: 2n }), taken({}), taken({ process: 1n })]).toEqual([1, 1, 0])
+  })
+
+  test('says why a block has no room', () => {
+    const reason = (...calls: TraceEvent[]) => {
+      try {
+        placed(batchesOf(calls))
+        return ''
+      } catch (error) {
+        return (error as Error).message
+      }
+    }
+    expect(reason(alloc(1n, 8n, { alignment: 1n << 26n }))).toBe('')
+    expect(reason(alloc(1n, 8n, { alignment: 1n << 27n }))).toMatch(/alignments of up to 2\^26$/)
+    expect(reason(alloc(1n, 8n, { alignment: 1n << 40n }))).toMatch(/alignments of up to 2\^26$/)
+    expect(reason(alloc(1n, 1n << 46n))).toMatch(/more than 2\^45 bytes$/)
+    expect(reason(alloc(1n, 1n << 44n), alloc(2n, 1n << 44n), alloc(3n, 1n << 44n))).toMatch(/more than 2\^45 bytes$/)
+  })
+
   test.each([
     ['2.36', '2.41'],
     ['2.25', '2.26'],
@@ -102,7 +139,7 @@ describe('ptmalloc as a policy', () => {
       alloc(BigInt(i + 1), BigInt(random(i)), { api: i % 3 === 0 ? 'calloc' : 'malloc' }),
       ...(i > 40 && i % 2 === 0 ? [{ kind: 'free', address: BigInt(i - 39) } as const] : []),
     ]).flat()
-    const of = (glibc: string) => placed(batchesOf(calls), glibc).events.map(({ address }) => address)
+    const of = (glibc: string) => placed(batchesOf(calls), { glibc }).events.map(({ address }) => address)
     expect(of(one)).not.toEqual(of(other))
     expect(of(one)).toEqual(of(one))
   })
