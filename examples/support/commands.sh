@@ -3,6 +3,7 @@
 set -euo pipefail
 # Sizes and sorting must not depend on where the example runs.
 export LC_ALL=C
+unset COLUMNS
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 package=${HEAPFLOW_PROJECT:+$HEAPFLOW_PROJECT/node_modules/heapflow}

@@ -86,6 +86,11 @@ export const ROW_FLAGS: readonly Flag[] = [
   },
   { name: 'show', value: 'WHAT', help: 'all: begin rows with the innermost frame, whatever it is', values: ['all'] },
   { name: 'full', help: 'Show whole names and paths, with template arguments and parameters' },
+  {
+    name: 'width',
+    value: 'N',
+    help: 'Make rows fit N columns (default: COLUMNS in the environment, or the width of the terminal, or 100)',
+  },
 ]
 
 /** The flag of commands whose rows can have their callers below. */

@@ -4,23 +4,41 @@ import { isTerminal } from './is-terminal.js'
 import type { SiteNames } from './report/names.js'
 
 /** The flags of `ROW_FLAGS`: how rows are written, and with which frame they begin. */
-const WRITTEN = ['depth', 'full', 'tree'] as const
+const WRITTEN = ['depth', 'full', 'tree', 'width'] as const
 const BEGIN = ['hide', 'show'] as const
-/** The columns of an output that is not a terminal, and the fewest of a terminal. */
+/** The columns of an output that is not a terminal, and the fewest and the most of any. */
 const COLUMNS = 100
-const LEAST_COLUMNS = 60
+const LEAST_COLUMNS = 40
+const MOST_COLUMNS = 10_000
 
 /** How the rows of tables are named, as the arguments say. @throws UsageError */
 export function rowNames(args: Arguments): SiteNames {
   if (args.has('tree') && args.has('depth')) throw new UsageError('--tree and --depth cannot be combined')
-  const isWindow = (args.value('output') ?? '-') === '-' && isTerminal(1)
   return {
     own: ownFrames(args),
-    columns: isWindow ? Math.max(LEAST_COLUMNS, process.stdout.columns || COLUMNS) : COLUMNS,
+    columns: columnsOf(args),
     full: args.has('full'),
     tree: args.has('tree'),
     ...depthOf(args),
   }
+}
+
+/**
+ * The columns that rows may have: those of `--width`; of standard output, what `COLUMNS` says, as for git, ls and ps, or
+ * else the width of the terminal. @throws UsageError
+ */
+function columnsOf(args: Arguments): number {
+  const text = args.value('width')
+  if (text !== undefined) {
+    const width = wholeNumber('width', text)
+    if (width < LEAST_COLUMNS || width > MOST_COLUMNS)
+      throw new UsageError(`--width needs ${LEAST_COLUMNS} to ${MOST_COLUMNS} columns`)
+    return width
+  }
+  if ((args.value('output') ?? '-') !== '-') return COLUMNS
+  const told = process.env['COLUMNS'] ?? ''
+  const columns = /^[1-9]\d{0,8}$/.test(told) ? Number(told) : isTerminal(1) ? process.stdout.columns : 0
+  return Math.min(MOST_COLUMNS, Math.max(LEAST_COLUMNS, columns || COLUMNS))
 }
 
 /** Which frames rows do not begin with. @throws UsageError */
