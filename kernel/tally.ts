@@ -52,7 +52,7 @@ export function tally(row: u32, rows: u32): u32 {
     if (kind == KIND_RESERVE) break
     if (kind > KIND_EXISTING) {
       if (kind == KIND_LOST) lost++
-      else if ((<u32>load<u8>(INTENTS + <usize>row) & LEAVES) != 0) {
+      else if (((<u32>load<u8>(INTENTS + <usize>row)) & LEAVES) != 0) {
         watchProcesses()
         endsProcess(load<u32>(SPACES + ((<usize>row) << 2)))
       }

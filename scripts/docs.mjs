@@ -12,6 +12,7 @@ import { fieldTable } from './docs/fields.mjs'
 import { OUTPUTS, outputSchema } from './docs/output-schemas.mjs'
 import { lifetimesSchema } from './docs/lifetimes-schema.mjs'
 import { modelSchema } from './docs/model-schema.mjs'
+import { replaySchema } from './docs/replay-schema.mjs'
 import { wireSchema } from './docs/schema.mjs'
 import { manName } from '../dist/lib/cli/help/man.js'
 import { ALL_COMMANDS } from '../dist/lib/cli/heapflow.js'
@@ -34,6 +35,7 @@ function pages() {
     ...(withOutputs ? OUTPUTS.map((output) => [`${output.name}.schema.json`, outputSchema(output)]) : []),
     ['model.schema.json', modelSchema()],
     ['lifetimes.schema.json', lifetimesSchema()],
+    ['replay.schema.json', replaySchema()],
     ['../package.json', packageJson(commands)],
   ])
 }

@@ -43,7 +43,7 @@ function levelOf(space: u32): usize {
 // @ts-ignore: decorator
 @inline
 function stampOf(space: u32): u64 {
-  return (load<u64>(levelOf(space), ENDS) << 32) | <u64>(space & (LAST_PROCESS << PROCESS_SHIFT))
+  return (load<u64>(levelOf(space), ENDS) << 32) | (<u64>(space & (LAST_PROCESS << PROCESS_SHIFT)))
 }
 
 /** A block of this size begins. @returns its stamp */

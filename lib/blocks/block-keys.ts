@@ -12,7 +12,13 @@ const HAS_SIZE = FieldBit.size
 const HAS_OUTCOME = FieldBit.outcome
 const HAS_API = FieldBit.api
 const HAS_PROCESS = FieldBit.process
-const { existing: EXISTING, free: FREE, realloc: REALLOC, 'process-end': PROCESS_END, 'thread-destroy': THREAD_END } = Kind
+const {
+  existing: EXISTING,
+  free: FREE,
+  realloc: REALLOC,
+  'process-end': PROCESS_END,
+  'thread-destroy': THREAD_END,
+} = Kind
 const { none: STAYED, allocated: ALLOCATED, freed: FREED } = Outcome
 const { began: BEGAN, ended: ENDED, nothing: NOTHING, failed: FAILED } = BlockEffect
 

@@ -4,6 +4,7 @@ import type { EventBatch } from '../event/batch.js'
 import type { TraceError } from '../event/error.js'
 import type { Stage } from '../event/stage.js'
 import { decodeBytes, type DecodeAnyOptions } from '../streams/decode-bytes.js'
+import type { ByteSource } from '../streams/io/read-input.js'
 import { UsageError, type Arguments } from './command.js'
 import { isTerminal } from './is-terminal.js'
 
@@ -22,6 +23,8 @@ export interface TraceInput {
   /** The file, or `-` for standard input. */
   readonly paths: readonly [string]
   readonly read: ReadTrace
+  /** Its bytes, if it was opened already. */
+  readonly source?: ByteSource
   /** Called if the file is truncated: it then ends without an error. */
   readonly onTruncated?: ((error: TraceError) => void) | undefined
 }

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import { limit, malformed, nameInput } from '../event/error.js'
 import { peek } from '../reading/peek.js'
 import { inflateOnNode } from '../streams/inflate-bytes.js'
-import { readInput } from '../streams/io/read-input.js'
+import { readInput, type ByteSource } from '../streams/io/read-input.js'
 import { UsageError, type Arguments, type Flag } from './command.js'
 import { writePieces, type Output } from './output.js'
 
@@ -16,6 +16,31 @@ const AT = { format: 'model' }
 export async function hasModel(file: string): Promise<boolean> {
   const { head, whole } = await peek(inflated(file), HEAD_BYTES)
   await whole.return()
+  return isModelHead(head)
+}
+
+/** An input that can be read once, and whether it has a model in place of a trace. */
+export interface OpenedInput {
+  readonly isModel: boolean
+  /** All of it, decompressed. */
+  readonly source: ByteSource
+}
+
+/** Opens an input that can be read once, such as a pipe. @throws the system error if that is not possible */
+export async function openInputOnce(path: string): Promise<OpenedInput> {
+  const read = readInput(path, { blocking: true })
+  const { head, whole } = await peek(inflateOnNode(read, {}, new EventEmitter()), HEAD_BYTES)
+  const source: ByteSource = {
+    [Symbol.asyncIterator]: () => whole,
+    get bytesRead() {
+      return read.bytesRead
+    },
+    close: () => read.close?.(),
+  }
+  return { isModel: isModelHead(head), source }
+}
+
+function isModelHead(head: Uint8Array): boolean {
   return MODEL.test(Buffer.from(head.subarray(0, HEAD_BYTES)).toString('latin1'))
 }
 
@@ -23,13 +48,19 @@ export async function hasModel(file: string): Promise<boolean> {
  * Reads a model from a file of JSON, compressed or not, or from standard input.
  * @param most its bytes, at most, after decompression
  * @param check what makes it of the value
+ * @param source its bytes, decompressed, if it was opened already
  * @throws TraceError for what is none
  */
-export async function readModel<Model>(file: string, most: number, check: (value: unknown) => Model): Promise<Model> {
+export async function readModel<Model>(
+  file: string,
+  most: number,
+  check: (value: unknown) => Model,
+  source: AsyncIterable<Uint8Array> = inflated(file),
+): Promise<Model> {
   try {
     const chunks: Uint8Array[] = []
     let bytes = 0
-    for await (const chunk of inflated(file)) {
+    for await (const chunk of source) {
       bytes += chunk.length
       if (bytes > most) throw limit(`a model has at most ${most} bytes`, AT)
       chunks.push(chunk)
@@ -68,7 +99,7 @@ export async function writeModel(output: Output, model: object, most: number): P
  */
 export function refuseUnused(args: Arguments, flags: readonly Flag[], used: readonly string[]): void {
   const unused = flags.find(({ name }) => args.has(name) && !used.includes(name))
-  if (unused !== undefined) throw new UsageError(`--${unused.name} and --write-model cannot be combined: see --help`)
+  if (unused !== undefined) throw new UsageError(`--${unused.name} and --write-model cannot be combined`)
 }
 
 function inflated(file: string): AsyncGenerator<Uint8Array> {

@@ -4,9 +4,10 @@ import type { LifetimeOptions, LifetimePredictor } from '../transforms/simulate/
 import { MOST_LIFETIME_BYTES } from '../transforms/simulate/lifetimes/model.js'
 import { checkLifetimeModel } from '../transforms/simulate/lifetimes/read-model.js'
 import { LifetimeTrainer } from '../transforms/simulate/lifetimes/trainer.js'
+import type { ByteSource } from '../streams/io/read-input.js'
 import { UsageError } from './command.js'
 import { traceInput } from './input.js'
-import { hasModel, readModel } from './json-model.js'
+import { hasModel, openInputOnce, readModel } from './json-model.js'
 import { runTrace } from './pipeline.js'
 
 /** Whether an input can be read twice. */
@@ -14,25 +15,31 @@ export function canReadAgain(input: string): boolean {
   return input !== '-' && statSync(input, { throwIfNoEntry: false })?.isFile() === true
 }
 
-/** Whether an input is a file with a model in place of a trace. */
-export async function isModel(input: string): Promise<boolean> {
-  return canReadAgain(input) && (await hasModel(input))
+/** What `--predict` names: a model, or a trace to learn from. A pipe, which can be read once, is open then. */
+export async function openTraining(path: string): Promise<{ isModel: boolean; source?: ByteSource }> {
+  // A file that is not there is reported when it is read as a trace.
+  const stats = statSync(path, { throwIfNoEntry: false })
+  if (path !== '-' && (stats === undefined || stats.isFile() || stats.isDirectory()))
+    return { isModel: canReadAgain(path) && (await hasModel(path)) }
+  return openInputOnce(path)
 }
 
 /** Reads what was learned of a trace. @throws TraceError for what is no such model */
-export function readLifetimes(file: string): Promise<LifetimePredictor> {
-  return readModel(file, MOST_LIFETIME_BYTES, checkLifetimeModel)
+export function readLifetimes(file: string, source?: ByteSource): Promise<LifetimePredictor> {
+  return readModel(file, MOST_LIFETIME_BYTES, checkLifetimeModel, source)
 }
 
 /**
  * Learns from a trace which blocks are short-lived.
  * @param isReadAgain whether the trace is the one that is simulated then: its faults are reported at that time
+ * @param source its bytes, if it was opened already
  * @throws UsageError for options that are out of range
  */
 export async function trainOn(
   path: string,
   options: LifetimeOptions,
   isReadAgain: boolean,
+  source?: ByteSource,
 ): Promise<LifetimePredictor> {
   let trainer: LifetimeTrainer
   try {
@@ -48,7 +55,7 @@ export async function trainOn(
     endTruncated: () => {},
   }
   try {
-    await runTrace({ command: 'hf-simulate', input: traceInput(path), through, output: () => {} })
+    await runTrace({ command: 'hf-simulate', input: { ...traceInput(path), ...(source !== undefined && { source }) }, through, output: () => {} })
   } catch (error) {
     if (!isReadAgain) throw error
   }

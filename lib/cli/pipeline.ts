@@ -96,7 +96,7 @@ export async function runTrace(run: TraceRun): Promise<void> {
   const writer =
     path === undefined ? undefined : new ByteWriter(path, { recycle: recycle && compression === undefined })
   const { signals = path !== undefined && path !== '-' } = supervision
-  const source = readInput(input.paths[0], { blocking: !signals })
+  const source = input.source ?? readInput(input.paths[0], { blocking: !signals })
   const emitter = new EventEmitter()
   const { onTruncated } = input
   const inflated = inflateOnNode(source, onTruncated === undefined ? {} : { onTruncated }, emitter)

@@ -24,8 +24,8 @@ export function rowNames(args: Arguments): SiteNames {
 }
 
 /**
- * The columns that rows may have: those of `--width`; of standard output, what `COLUMNS` says, as for git, ls and ps, or
- * else the width of the terminal. @throws UsageError
+ * The columns that rows may have: those of `--width`; of standard output, what `COLUMNS` says, as for git, ls and ps,
+ * or else the width of the terminal. @throws UsageError
  */
 function columnsOf(args: Arguments): number {
   const text = args.value('width')

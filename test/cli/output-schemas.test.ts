@@ -68,6 +68,20 @@ test.each([
   }
 })
 
+test.each(['', '--pace', '--touch none --order lifetimes'])('docs/replay.schema.json holds for %s', async (flags) => {
+  for (const trace of ['mtrc/small64.mtrc.gz', 'replay/mstress-head.txt.gz', 'valgrind/cxx.log']) {
+    const { stdout, stderr } = await shell(`hf-replay --json --runs 1 --allocator glibc ${flags} test/fixtures/${trace}`)
+    if (flags === '--pace' && stderr.includes('the trace has no times')) continue
+    expect(faultsOf(read('replay'), JSON.parse(stdout.toString())), trace).toEqual([])
+  }
+})
+
+test('what pools save is described alike for simulated and for real allocators', () => {
+  const [simulated, real] = [read('simulate'), read('replay')].map((schema) => JSON.stringify(schema))
+  for (const name of ['general', 'sites', 'saved', 'without', 'pooled'])
+    for (const schema of [simulated, real]) expect(schema).toContain(`"${name}":`)
+})
+
 test('another output has faults', () => {
   const schema = read('stats')
   expect(faultsOf(schema, {})).toContain('$.events is missing')

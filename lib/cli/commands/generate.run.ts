@@ -19,9 +19,9 @@ const OF_MODEL = ['like', 'write-model']
 
 /** Runs `hf-generate`. @throws UsageError */
 export async function runGenerate(args: Arguments): Promise<void> {
-  if (args.operands.length > 0) throw new UsageError(`no operand is expected, such as ${args.operands[0]}: see --help`)
+  if (args.operands.length > 0) throw new UsageError(`no operand is expected, such as ${args.operands[0]}`)
   const given = SOURCES.filter((name) => args.has(name))
-  if (given.length !== 1) throw new UsageError('one of --model, --like and --from-model is needed: see --help')
+  if (given.length !== 1) throw new UsageError('one of --model, --like and --from-model is needed')
   const modelFile = args.value('write-model')
   if (modelFile !== undefined) return writeLike(args, modelFile)
   if (args.has('threads') && !args.has('model')) throw new UsageError('--threads needs --model: a trace has its own')

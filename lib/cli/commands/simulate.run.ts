@@ -8,7 +8,7 @@ import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { PAGE } from '../defaults.js'
 import { inputOperand, traceInput } from '../input.js'
 import { refuseUnused, writeModel } from '../json-model.js'
-import { canReadAgain, isModel, readLifetimes, trainOn } from '../lifetime-training.js'
+import { canReadAgain, openTraining, readLifetimes, trainOn } from '../lifetime-training.js'
 import { version } from '../main.js'
 import { outputFormat } from '../output-format.js'
 import { outputOf, refuseSameFile, writePieces, writeText, type Output } from '../output.js'
@@ -31,6 +31,7 @@ const NOT_OF_PAGE = ['json', 'strict'] as const
 const OF_TRAINING = ['threshold', 'frames'] as const
 /** The flags that have an effect on what is learned and written. */
 const OF_MODEL = ['predict', 'write-model', ...OF_TRAINING]
+const STANDARD_INPUT = ['-', '/dev/stdin', '/dev/fd/0', '/proc/self/fd/0']
 /** The names of files that are pages. */
 const PAGE_NAME = /[^/]\.html?(\.(gz|zst))?$/i
 
@@ -158,20 +159,21 @@ async function predictorOf(args: Arguments, input: string, isTried: boolean): Pr
   const policy = args.value('policy')
   if (training !== undefined && policy !== undefined && policy !== 'bump')
     throw new UsageError(`--predict is an option of bump, not ${policy}`)
-  if (training !== undefined && (await isModel(training))) {
+  if (training !== undefined && STANDARD_INPUT.includes(training) && STANDARD_INPUT.includes(input))
+    throw new UsageError('--predict and the trace cannot both be standard input: name a file, which is read twice')
+  const { isModel, source } = training === undefined ? { isModel: false } : await openTraining(training)
+  if (training !== undefined && isModel) {
     const given = OF_TRAINING.find((flag) => args.has(flag))
     if (given !== undefined) throw new UsageError(`--${given}: the model of --predict has one already`)
-    return readLifetimes(training)
+    return readLifetimes(training, source)
   }
-  if (training === '-' && input === '-')
-    throw new UsageError('--predict and the trace cannot both be standard input: name a file, which is read twice')
   const isSame = training === undefined || training === input
   if (training === undefined && !(isTried && canReadAgain(input))) return undefined
   const options = {
     ...(args.has('threshold') && { threshold: bytesOf('threshold', args.value('threshold') as string) }),
     ...(args.has('frames') && { frames: wholeNumber('frames', args.value('frames') as string) }),
   }
-  const predictor = await trainOn(training ?? input, options, isSame)
+  const predictor = await trainOn(training ?? input, options, isSame, source)
   return training === undefined && !predictor.training.hasSites ? undefined : predictor
 }
 
