@@ -55,7 +55,12 @@ export async function trainOn(
     endTruncated: () => {},
   }
   try {
-    await runTrace({ command: 'hf-simulate', input: { ...traceInput(path), ...(source !== undefined && { source }) }, through, output: () => {} })
+    await runTrace({
+      command: 'hf-simulate',
+      input: { ...traceInput(path), ...(source !== undefined && { source }) },
+      through,
+      output: () => {},
+    })
   } catch (error) {
     if (!isReadAgain) throw error
   }

@@ -70,7 +70,9 @@ test.each([
 
 test.each(['', '--pace', '--touch none --order lifetimes'])('docs/replay.schema.json holds for %s', async (flags) => {
   for (const trace of ['mtrc/small64.mtrc.gz', 'replay/mstress-head.txt.gz', 'valgrind/cxx.log']) {
-    const { stdout, stderr } = await shell(`hf-replay --json --runs 1 --allocator glibc ${flags} test/fixtures/${trace}`)
+    const { stdout, stderr } = await shell(
+      `hf-replay --json --runs 1 --allocator glibc ${flags} test/fixtures/${trace}`,
+    )
     if (flags === '--pace' && stderr.includes('the trace has no times')) continue
     expect(faultsOf(read('replay'), JSON.parse(stdout.toString())), trace).toEqual([])
   }

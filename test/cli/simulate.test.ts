@@ -220,9 +220,9 @@ describe('hf-simulate', () => {
       for (const piped of ['cat m.json |', 'gzip < m.json |', 'cat f.ndjson | ']) {
         const frames = piped.includes('m.json') ? '' : '--frames 3'
         for (const name of ['-', '/dev/stdin', '<(cat)'])
-          expect(await at(`${piped} hf-simulate --policy bump --json ${frames} --predict ${name} f.ndjson`)).toMatchObject(
-            { code: 0, stderr: '', stdout: byTrace.stdout },
-          )
+          expect(
+            await at(`${piped} hf-simulate --policy bump --json ${frames} --predict ${name} f.ndjson`),
+          ).toMatchObject({ code: 0, stderr: '', stdout: byTrace.stdout })
       }
       // Written again, it is the same; on standard output, too.
       const again = await at('hf-simulate --predict m.json --write-model - | cmp - m.json')
