@@ -116,7 +116,7 @@ export function record(command: readonly string[], options: RecordOptions = {}):
     throw new RangeError(`record: ${foreign} needs heapflow's own recorder: ${recorder.name} has no such setting`)
   refuseObstacle(recorder, program, { env, cwd })
   const { freeStacks = false, children = true, drop = false } = options
-  const settings = { depth: stackDepth, freeStacks, children, drops: drop }
+  const settings = { ...SETTINGS, depth: stackDepth, freeStacks, children, drops: drop }
   const recording = begin((folder) => ({ recorder, words: command, stacks: false, settings, folder, stdio, env, cwd }))
 
   // Every recorder writes a format of the list.

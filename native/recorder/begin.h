@@ -78,6 +78,12 @@ static uint64_t start_time(void) {
   return time;
 }
 
+static void take_settings(void) {
+  max_depth = control->depth < MAX_DEPTH ? control->depth : MAX_DEPTH;
+  has_free_stacks = max_depth > 0 && control->free_stacks;
+  has_ticks = CAN_TICK && control->has_ticks;
+}
+
 /* parent: the process from which this one was forked, or 0. */
 static int open_region(const char *path, uint32_t parent) {
   int fd = open_file(path, O_RDWR);
@@ -97,8 +103,7 @@ static int open_region(const char *path, uint32_t parent) {
   }
   ring_words = (uint64_t *)(void *)((char *)region + HEAD_BYTES);
   madvise(region, REGION_BYTES, MADV_DONTFORK);
-  max_depth = control->depth < MAX_DEPTH ? control->depth : MAX_DEPTH;
-  has_free_stacks = max_depth > 0 && control->free_stacks;
+  take_settings();
   has_inherited = parent != 0;
   process_id = region->pid = pid;
   region->parent = parent != 0 ? parent : (uint32_t)getppid();
@@ -166,8 +171,7 @@ static int begin_injected(void) {
   far_at = in->far_at;
   process_id = in->pid;
   memcpy(memory_path, in->path, sizeof memory_path);
-  max_depth = control->depth < MAX_DEPTH ? control->depth : MAX_DEPTH;
-  has_free_stacks = max_depth > 0 && control->free_stacks;
+  take_settings();
   has_inherited = 1;
   /* Forks are not announced: the lock of their handlers may be held now, by a handler that calls this. */
   return 1;

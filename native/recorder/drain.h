@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "clock.h"
 #include "pack.h"
 
 static int has_free_stacks;
@@ -21,15 +22,37 @@ static uint64_t head_of(const struct process *p, uint32_t slot) {
   return __atomic_load_n(&p->region->rings[slot].head, __ATOMIC_ACQUIRE);
 }
 
-static uint64_t word(const struct process *p, uint32_t slot, uint64_t at) {
+static inline uint64_t word(const struct process *p, uint32_t slot, uint64_t at) {
   return words_of(p, slot)[at & (RING_WORDS - 1)];
 }
 
 static uint32_t slots_of(const struct process *p) { return p->region->slots < SLOTS ? p->region->slots : SLOTS; }
 
-static int is_next(const struct process *p, uint32_t slot) {
-  uint64_t tail = p->region->rings[slot].tail;
-  return head_of(p, slot) != tail && word(p, slot, tail + 1) == p->expected;
+/* Tells the program what was read, and wakes a thread that waits for room. */
+static void give_back(struct process *p, uint32_t slot) {
+  struct ring *ring = &p->region->rings[slot];
+  uint64_t tail = p->tails[slot];
+  if (ring->tail == tail) return;
+  __atomic_store_n(&ring->tail, tail, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&ring->waiting, __ATOMIC_SEQ_CST) && head_of(p, slot) - tail < RING_WORDS / 2) {
+    __atomic_store_n(&ring->waiting, 0, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, (uint32_t *)&ring->tail, FUTEX_WAKE, 1, NULL, NULL, 0);
+  }
+}
+
+/*
+ * Whether a ring has an event. The program writes the head of the ring for each event: it is looked at only when what
+ * was there before is read, because each look takes the line of the cache from the program.
+ */
+static int has_event(struct process *p, uint32_t slot) {
+  if (p->heads[slot] != p->tails[slot]) return 1;
+  give_back(p, slot);
+  p->heads[slot] = head_of(p, slot);
+  return p->heads[slot] != p->tails[slot];
+}
+
+static int is_next(struct process *p, uint32_t slot) {
+  return has_event(p, slot) && word(p, slot, p->tails[slot] + 1) == p->expected;
 }
 
 /* The slot with the event of the expected number. When the process has ended, numbers that no event has are passed. */
@@ -41,20 +64,20 @@ static int next_slot(struct process *p) {
   if (!p->is_gone) return 0;
   int is_found = 0;
   for (uint32_t i = 0; i < slots; i++) {
-    uint64_t tail = p->region->rings[i].tail;
-    if (head_of(p, i) == tail) continue;
-    if (!is_found || word(p, i, tail + 1) < p->expected) p->expected = word(p, i, tail + 1), p->last_slot = i;
+    if (!has_event(p, i)) continue;
+    uint64_t number = word(p, i, p->tails[i] + 1);
+    if (!is_found || number < p->expected) p->expected = number, p->last_slot = i;
     is_found = 1;
   }
   return is_found;
 }
 
-/* Whether there is an event, and its time; 0 for what has none. */
-static int next_time(struct process *p, uint64_t *time) {
+/* Finds the next event, and its time, which is 0 for what has none. Returns whether there is one. */
+static int find_next(struct process *p) {
   if (!next_slot(p)) return 0;
-  uint64_t tail = p->region->rings[p->last_slot].tail;
+  uint64_t tail = p->tails[p->last_slot];
   uint64_t kind = word(p, p->last_slot, tail) & 255;
-  *time = kind < R_MODULE || kind == R_THREAD_END ? word(p, p->last_slot, tail + 2) : 0;
+  p->next_time = kind < R_MODULE || kind == R_THREAD_END ? time_of(word(p, p->last_slot, tail + 2)) : 0;
   return 1;
 }
 
@@ -102,20 +125,22 @@ static void take_block(struct process *p, uint32_t slot, uint32_t kind, const ui
   }
 }
 
+/* Takes the event that `find_next` has found. */
 static void take(struct process *p) {
   uint32_t slot = p->last_slot;
   struct ring *ring = &p->region->rings[slot];
-  uint64_t tail = ring->tail, first = word(p, slot, tail);
+  uint64_t tail = p->tails[slot], first = word(p, slot, tail);
   uint32_t kind = first & 255, words = first >> 8 & 0xffff, same = first >> 24 & 0xffff, fresh = first >> 40 & 0xffff;
   static uint64_t record[MAX_RECORD + 256];
   if (words > MAX_RECORD) words = MAX_RECORD;
-  if (words < UNLOADED_WORDS) {
+  if (words < UNLOADED_WORDS || words > p->heads[slot] - tail) {
     /* The program has written over it. What else the ring has is lost. */
-    __atomic_store_n(&ring->tail, head_of(p, slot), __ATOMIC_SEQ_CST);
+    p->tails[slot] = p->heads[slot];
     __atomic_fetch_add(&ring->lost, 1, __ATOMIC_RELAXED);
     return;
   }
   for (uint32_t i = 0; i < words; i++) record[i] = word(p, slot, tail + i);
+  if (p->next_time != 0) record[2] = p->next_time;
   if (p->is_held && p->held_slot != slot && kind != R_THREAD_END) split_held(p);
   if (kind == R_THREAD_END) {
     pack_thread_end(p, ring->tid, record[2]);
@@ -149,11 +174,8 @@ static void take(struct process *p) {
     if (kind == R_REALLOC || kind == R_RELEASED || kind == R_KEPT) p->is_split[slot] = 0;
   }
   p->expected++;
-  __atomic_store_n(&ring->tail, tail + words, __ATOMIC_SEQ_CST);
-  if (__atomic_load_n(&ring->waiting, __ATOMIC_SEQ_CST) && head_of(p, slot) - ring->tail < RING_WORDS / 2) {
-    __atomic_store_n(&ring->waiting, 0, __ATOMIC_SEQ_CST);
-    syscall(SYS_futex, (uint32_t *)&ring->tail, FUTEX_WAKE, 1, NULL, NULL, 0);
-  }
+  p->tails[slot] = tail + words;
+  if (p->tails[slot] - ring->tail >= RING_WORDS / 8) give_back(p, slot);
 }
 
 static void note_losses(struct process *p) {
@@ -173,7 +195,7 @@ static void free_slots(struct process *p) {
   for (uint32_t i = 0; i < slots_of(p); i++) {
     struct ring *ring = &p->region->rings[i];
     if (__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) != SLOT_ENDING) continue;
-    if (syscall(SYS_tgkill, p->pid, ring->tid, 0) == 0 || errno != ESRCH || head_of(p, i) != ring->tail) continue;
+    if (syscall(SYS_tgkill, p->pid, ring->tid, 0) == 0 || errno != ESRCH || has_event(p, i)) continue;
     if (p->is_held && p->held_slot == i) continue;
     p->is_split[i] = 0;
     p->names[i].text[0] = 0;

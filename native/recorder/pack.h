@@ -5,12 +5,7 @@
 #ifndef HEAPFLOW_RECORDER_PACK_H
 #define HEAPFLOW_RECORDER_PACK_H
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
+#include "output.h"
 #include "process.h"
 
 enum {
@@ -21,9 +16,6 @@ enum {
   SAME_STACK = 0x80,
 };
 
-static int out_fd = -1, whole_fd = -1, out_failed;
-static uint8_t out[1 << 16];
-static size_t out_used;
 static uint64_t events;
 /* What differences are from. */
 static uint64_t last_time, last_address, last_frame;
@@ -34,55 +26,12 @@ static size_t known_count;
 static struct table frames, nodes;
 static uint32_t frame_count, node_count;
 
-static void pack_flush(void) {
-  size_t done = 0;
-  while (done < out_used && !out_failed) {
-    ssize_t n = write(out_fd, out + done, out_used - done);
-    if (n >= 0) done += (size_t)n;
-    else if (errno != EINTR) {
-      out_failed = 1;
-      /* The consumer may have read enough. */
-      if (errno != EPIPE) fprintf(stderr, "heapflow: cannot write the recording: %s\n", strerror(errno));
-    }
-  }
-  out_used = 0;
-}
-
-static void put_bytes(const void *bytes, size_t n) {
-  if (out_used + n > sizeof out) pack_flush();
-  memcpy(out + out_used, bytes, n);
-  out_used += n;
-}
-
-/* The longest record without strings has 8 numbers. */
-static void begin_record(uint8_t tag) {
-  if (out_used + 128 > sizeof out) pack_flush();
-  out[out_used++] = tag;
-}
-
-static void put_number(uint64_t value) {
-  while (value > 127) {
-    out[out_used++] = (uint8_t)(value | 128);
-    value >>= 7;
-  }
-  out[out_used++] = (uint8_t)value;
-}
-
-static void put_difference(uint64_t value, uint64_t from) {
-  uint64_t difference = value - from;
-  put_number(difference << 1 ^ (0 - (difference >> 63)));
-}
-
-/* "-" stands for descriptor 3; the number of events is then written to descriptor 4 when all is written. */
-static int pack_open(const char *path) {
+/* Begins the file. */
+static int pack_open(const char *path, int is_compressed) {
   static const uint8_t magic[8] = { 0x89, 'H', 'F', 'R', 'E', 'C', '\n', 2 };
-  if (path[0] == '-') {
-    out_fd = 3;
-    whole_fd = 4;
-    if (fcntl(out_fd, F_SETFD, FD_CLOEXEC) < 0 || fcntl(whole_fd, F_SETFD, FD_CLOEXEC) < 0) return 0;
-  } else out_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (!open_output(path, is_compressed)) return 0;
   put_bytes(magic, sizeof magic);
-  return out_fd >= 0;
+  return 1;
 }
 
 static void put_command(const char *text, uint32_t length) {
@@ -343,9 +292,7 @@ static void pack_end(int kind, uint64_t value) {
   put_number((uint64_t)kind);
   put_number(value);
   put_number(events);
-  pack_flush();
-  /* Says that everything was written, and how much. */
-  if (whole_fd >= 0 && !out_failed) dprintf(whole_fd, "%llu", (unsigned long long)events);
+  end_output(events);
 }
 
 #endif

@@ -41,8 +41,11 @@ struct process {
   /* It has ended, or become another program. */
   int is_gone;
   uint64_t resident;
-  uint64_t expected;
+  /* The number of the next event, its time, and the ring that has it. */
+  uint64_t expected, next_time;
   uint32_t last_slot;
+  /* Of each ring, how far the program has written when that was last looked at, and how far it was read. */
+  uint64_t heads[SLOTS], tails[SLOTS];
   uint64_t lost_seen[SLOTS], region_lost_seen;
   /* The old block of a realloc whose end has not come yet. */
   int is_held, is_split[SLOTS];

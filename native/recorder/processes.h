@@ -28,12 +28,6 @@ static uint32_t region_end;
 static char first_command[MAX_COMMAND];
 static uint32_t first_length;
 
-static uint64_t now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 static int read_file(const char *path, char *text, size_t size) {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
@@ -97,6 +91,7 @@ static void begin_process(uint32_t i) {
   p->region = regions[i];
   p->pid = p->region->pid;
   p->expected = 1;
+  for (uint32_t slot = 0; slot < SLOTS; slot++) p->heads[slot] = p->tails[slot] = p->region->rings[slot].tail;
   p->pid_fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
   snprintf(path, sizeof path, "/proc/%u/statm", p->pid);
   p->statm_fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -207,27 +202,27 @@ static uint64_t drain(uint64_t limit) {
   uint64_t taken = 0;
   for (;;) {
     struct process *first = NULL;
-    uint64_t least = 0, other = limit, time;
+    uint64_t other = limit;
     for (uint32_t i = 0; i < region_end; i++) {
       struct process *p = processes[i];
       if (p == NULL) continue;
-      if (!next_time(p, &time)) {
+      if (!find_next(p)) {
         if (p->is_gone) end_process(i, drained);
         continue;
       }
-      if (first == NULL || time < least) {
-        if (first != NULL && least < other) other = least;
+      if (first == NULL || p->next_time < first->next_time) {
+        if (first != NULL && first->next_time < other) other = first->next_time;
         first = p;
-        least = time;
-      } else if (time < other) other = time;
+      } else if (p->next_time < other) other = p->next_time;
     }
-    if (first == NULL || (least > limit && !first->is_gone)) break;
+    if (first == NULL || (first->next_time > limit && !first->is_gone)) break;
     do take(first), taken++;
-    while (next_time(first, &time) && (time <= other || (first->is_gone && other == limit)));
+    while (find_next(first) && (first->next_time <= other || (first->is_gone && other == limit)));
   }
   for (uint32_t i = 0; i < region_end; i++) {
     struct process *p = processes[i];
     if (p == NULL || p->is_gone) continue;
+    for (uint32_t slot = 0; slot < slots_of(p); slot++) give_back(p, slot);
     note_losses(p);
     free_slots(p);
   }

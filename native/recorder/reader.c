@@ -11,7 +11,8 @@
  * ends when those have ended, or by a signal. The third one, with the letter a among FLAGS, loads the library into a
  * process that runs already, and ends in the same way; if it cannot do that, its exit status is 125.
  *
- * FLAGS are letters: d drops events rather than wait, c records children, f records the stacks of frees.
+ * FLAGS are letters: d drops events rather than wait, c records children, f records the stacks of frees, z compresses
+ * OUTPUT with zstd if the machine has libzstd.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -99,6 +100,7 @@ static void set_up(struct control *page) {
   page->children = strchr(flags, 'c') != NULL;
   page->free_stacks = strchr(flags, 'f') != NULL && page->depth > 0;
   has_free_stacks = (int)page->free_stacks;
+  page->has_ticks = (uint32_t)begin_clock();
 }
 
 static int share_memory(const char *path) {
@@ -136,7 +138,7 @@ static void record(int *status) {
   for (unsigned ticks = 0;;) {
     uint32_t bell = __atomic_load_n(&control->bell, __ATOMIC_SEQ_CST);
     /* What comes later waits, so that the ends of processes that it may have waited for are known by then. */
-    uint64_t time = now();
+    uint64_t time = note_clock();
     if (!is_program_over && waitpid(program, status, WNOHANG) == program) is_program_over = 1;
     /* One that has begun may have ended already, and one that has ended has begun others before. */
     do find_ended(is_program_over ? 0 : program);
@@ -160,7 +162,7 @@ static void record(int *status) {
 static void end_recording(int kind, uint64_t value) {
   __atomic_store_n(&control->closed, 1, __ATOMIC_SEQ_CST);
   /* What had completed until then. Threads may be about to complete what they have begun. */
-  for (int tries = 0; drain(now()), tries < 50 && are_pending(); tries++) {
+  for (int tries = 0; drain(note_clock()), tries < 50 && are_pending(); tries++) {
     struct timespec pause = { 0, 1000000 };
     nanosleep(&pause, NULL);
   }
@@ -220,7 +222,7 @@ int main(int count, char **words) {
   is_attached = strchr(flags, 'a') != NULL;
   if (is_attached && count != 6) return 2;
   is_beside = count == 5 || is_attached;
-  if (!pack_open(words[1])) {
+  if (!pack_open(words[1], strchr(flags, 'z') != NULL)) {
     fprintf(stderr, "heapflow: %s: %s\n", words[1], strerror(errno));
     return 2;
   }

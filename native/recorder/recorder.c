@@ -18,7 +18,7 @@ static inline void hand_over(struct thread *t, uint64_t head, void *address, uin
   put(t, t->head, head | words << 8);
   put(t, t->head + 3, (uint64_t)address);
   put(t, t->head + 1, __atomic_add_fetch(&region->sequence, 1, __ATOMIC_SEQ_CST));
-  put(t, t->head + 2, now());
+  put(t, t->head + 2, event_time());
   commit(t, words);
 }
 

@@ -10,7 +10,7 @@
 
 /* The environment variable with the path of the memory file. */
 #define VARIABLE "HEAPFLOW_RECORDER"
-#define MAGIC 0x31636552u
+#define MAGIC 0x32636552u
 #define REGIONS 256u
 #define SLOTS 512u
 #define RING_BYTES ((size_t)256 << 10)
@@ -36,6 +36,8 @@ struct control {
   uint32_t depth;
   uint32_t drops;
   uint32_t free_stacks;
+  /* The times of events are ticks of the processor, and not ns. */
+  uint32_t has_ticks;
   /* The number of processes for which there was no region. */
   uint32_t unrecorded;
   /* How many processes have begun: one has a higher number than its parent, and than what it was before an exec. */
@@ -94,7 +96,7 @@ struct region {
 /*
  * Records of words. The first word has the kind in 8 bits, the number of words in 16, how many of the outermost frames
  * of the thread's previous stack this stack has, too, in 16, and the number of further frames in 16. Events have then
- * their number, time in ns, address, and (allocations) size, usable size and one more value, and the further frames,
+ * their number, time (ns, or ticks),  address, and (allocations) size, usable size and one more value, and the further frames,
  * the outermost first. A frame of 0 says that the walk ended early. What ends a block in a process that has
  * inherited blocks has one word more before the frames: how many bytes of the block can be used.
  * A module has base, start, end, the length of its build id, and of its path in bytes, and both. An unloaded module has

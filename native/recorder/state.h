@@ -124,7 +124,7 @@ static uint32_t generation = 1;
 /* The path of the memory file, this process where the reader is, and whether it had blocks when recording began. */
 static char memory_path[PATH_BYTES];
 static uint32_t process_id;
-static int has_inherited, has_free_stacks;
+static int has_inherited, has_free_stacks, has_ticks;
 /* The modules that were reported, over all threads, so that those that were unloaded are known. */
 static struct range seen[MODULES];
 static uint32_t seen_count;
@@ -135,6 +135,9 @@ static inline uint64_t now(void) {
   clock_gettime(CLOCK_MONOTONIC, &time);
   return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
+
+/* When an event happens, in the unit of the recording. */
+static inline uint64_t event_time(void) { return likely(has_ticks) ? ticks() : now(); }
 
 static long futex(uint32_t *word, int op, uint32_t value, const struct timespec *timeout) {
   return syscall(SYS_futex, word, op, value, timeout, NULL, 0);

@@ -148,7 +148,7 @@ static void report_end(struct thread *t) {
   if (!reserve(t, THREAD_END_WORDS)) return;
   put(t, t->head, R_THREAD_END | THREAD_END_WORDS << 8);
   put(t, t->head + 1, __atomic_add_fetch(&region->sequence, 1, __ATOMIC_SEQ_CST));
-  put(t, t->head + 2, now());
+  put(t, t->head + 2, event_time());
   commit(t, THREAD_END_WORDS);
 }
 

@@ -42,8 +42,9 @@ export async function runRecord(args: Arguments): Promise<void> {
   const { recorder, note }: Choice =
     attachment ?? choose(args.value('with') ?? (isOwn ? 'recorder' : undefined), stacks)
   if (note !== undefined) say('hf-record', `note: ${note}`)
-  const settings = settingsOf(args, recorder)
-  if (isOwn && recorder.outlives === true) {
+  const isDirect = isOwn && recorder.outlives === true
+  const settings = settingsOf(args, recorder, isDirect)
+  if (isDirect) {
     await recordDirectly(recorder, words, output, settings, attachment)
     return
   }
@@ -127,7 +128,7 @@ function printPreload(args: Arguments): void {
   const { recorder } = choose(name, false)
   const [command] = args.operands
   if (command !== undefined) refuseObstacle(recorder, command, { env: process.env })
-  writeFileSync(1, preloadText(output, args.operands, settingsOf(args, recorder)))
+  writeFileSync(1, preloadText(output, args.operands, settingsOf(args, recorder, true)))
 }
 
 /** @throws UsageError with advice on what to install */
@@ -157,8 +158,11 @@ async function recordDirectly(
 /** The options of heapflow's own recorder. */
 const OWN_OPTIONS = ['stack-depth', 'no-stacks', 'free-stacks', 'no-children', 'drop'] as const
 
-/** @throws UsageError for settings that the recorder does not have */
-function settingsOf(args: Arguments, { name, outlives }: Recorder): Settings {
+/**
+ * @param isDirect the recorder writes the file
+ * @throws UsageError for settings that the recorder does not have
+ */
+function settingsOf(args: Arguments, { name, outlives }: Recorder, isDirect: boolean): Settings {
   const given = args.value('stack-depth')
   const foreign = OWN_OPTIONS.find((option) => args.has(option))
   if (outlives !== true && foreign !== undefined)
@@ -170,5 +174,12 @@ function settingsOf(args: Arguments, { name, outlives }: Recorder): Settings {
   const depth = given === undefined ? SETTINGS.depth : Number(given)
   if (!Number.isInteger(depth) || depth < 0 || depth > MAX_STACK_DEPTH || given?.trim() === '')
     throw new UsageError(`--stack-depth must be a number from 0 to ${MAX_STACK_DEPTH}, not ${JSON.stringify(given)}`)
-  return { depth: hasNone ? 0 : depth, drops: args.has('drop'), children: !args.has('no-children'), freeStacks }
+  return {
+    depth: hasNone ? 0 : depth,
+    drops: args.has('drop'),
+    children: !args.has('no-children'),
+    freeStacks,
+    // What goes through this process is written in another format.
+    compresses: isDirect,
+  }
 }

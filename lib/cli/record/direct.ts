@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { OutputFile } from '../../streams/io/output-file.js'
 import type { Attachment } from '../../streams/record/attachment.js'
@@ -47,21 +47,21 @@ export async function recordToFile(
   attachment?.listen(program.stream(2) as Readable)
   const ending = await program.ended
   relay.close()
-  const { size } = fstatSync(fd)
   closeSync(fd)
   closeSync(reportFd)
-  const events = readFileSync(report, 'utf8')
+  // Both are missing if not everything was written.
+  const [events = 0, bytes] = readFileSync(report, 'utf8').split(' ', 2).map(Number)
   rmSync(folder, { recursive: true, force: true })
   if (ending.status !== 0) process.exitCode = isTracer ? ending.status : 1
-  const error = ending.error ?? attachment?.failure(ending) ?? notStarted(words[0], ending, size)
+  const error = ending.error ?? attachment?.failure(ending) ?? notStarted(words[0], ending, bytes ?? 0)
   if (error !== undefined) {
     file.discard()
     throw error
   }
-  if (events === '') {
+  if (bytes === undefined) {
     file.abandon()
     throw new Error(`${path}: the recording could not be written`)
   }
   file.commit()
-  return { ...ending, events: Number(events) }
+  return { ...ending, events }
 }

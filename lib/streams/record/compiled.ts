@@ -76,10 +76,12 @@ export const RECORDER_READER: Native = {
   sources: [
     'recorder/reader.c',
     ...MACHINES,
-    ...inRecorder('shared', 'tables', 'process', 'pack', 'drain', 'processes', 'injected', 'machine/x86-64-calls'),
+    ...inRecorder('shared', 'tables', 'process', 'output', 'pack', 'clock', 'drain', 'processes', 'injected', 'machine/x86-64-calls'),
     ...inRecorder('tracee', 'modules', 'library', 'obstacles', 'earlier', 'loading', 'attach'),
   ],
   options: ['-std=gnu11', '-O2'],
+  // It loads libzstd where that is installed. Before 2.34, glibc has the functions for that in a library of their own.
+  libraries: ['-ldl'],
 }
 
 /**

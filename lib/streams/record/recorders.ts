@@ -32,10 +32,18 @@ export interface Settings {
   readonly children: boolean
   /** Frees have stacks, too. */
   readonly freeStacks: boolean
+  /** What it writes is compressed with zstd, if the machine has libzstd. */
+  readonly compresses: boolean
 }
 
 /** The default settings. */
-export const SETTINGS: Settings = { depth: STACK_DEPTH, drops: false, children: true, freeStacks: false }
+export const SETTINGS: Settings = {
+  depth: STACK_DEPTH,
+  drops: false,
+  children: true,
+  freeStacks: false,
+  compresses: false,
+}
 
 /**
  * The arguments of the reader of heapflow's own recorder.
@@ -43,8 +51,8 @@ export const SETTINGS: Settings = { depth: STACK_DEPTH, drops: false, children: 
  * @param isAttached it loads the library into a process that runs already, whose number follows
  */
 export function readerWords(trace: string, library: string, settings: Settings, isAttached = false): string[] {
-  const { depth, drops, children, freeStacks } = settings
-  const letters = Object.entries({ d: drops, c: children, f: freeStacks, a: isAttached })
+  const { depth, drops, children, freeStacks, compresses } = settings
+  const letters = Object.entries({ d: drops, c: children, f: freeStacks, z: compresses, a: isAttached })
   // It takes a word, even if there is nothing to say.
   return [trace, library, String(depth), `-${letters.flatMap(([letter, isSet]) => (isSet ? letter : [])).join('')}`]
 }

@@ -30,6 +30,14 @@ static inline uint64_t thread_pointer(void) {
 /* The address in a word of the stack that was stored for a return. */
 static inline uint64_t return_address(uint64_t word) { return word; }
 
+/* A counter that the system may make its clock from. */
+#define CAN_TICK 1
+static inline uint64_t ticks(void) {
+  uint32_t low, high;
+  __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+  return (uint64_t)high << 32 | low;
+}
+
 /* ---- signals ---- */
 
 struct interrupted {

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TraceEvent } from '../../../lib/event/trace-event.js'
 import { RecorderDecoder } from '../../../lib/formats/recorder/decode.js'
 import { commandLine } from '../../support/commands.js'
+import { recordingBytes } from '../../support/recording.js'
 import { decodeAll } from '../../support/drive.js'
 import { can, compileRecorder } from './programs.js'
 
@@ -252,7 +253,7 @@ async function attach(command: string, env: NodeJS.ProcessEnv = process.env): Pr
 
 function eventsOf(name: string): { events: TraceEvent[]; warnings: readonly string[] } {
   const decoder = new RecorderDecoder()
-  const { events, error } = decodeAll(decoder, new Uint8Array(readFileSync(at(name))))
+  const { events, error } = decodeAll(decoder, recordingBytes(at(name)))
   expect(error).toBeUndefined()
   return { events, warnings: decoder.warnings }
 }

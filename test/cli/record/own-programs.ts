@@ -50,6 +50,21 @@ __attribute__((destructor)) static void end(void) {
 
 /** Programs whose calls are known. */
 export const PROGRAMS = {
+  /** Notes when each of its blocks is allocated, by the clock of the system. */
+  clocked: `#include <time.h>
+static uint64_t now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000000000ull + t.tv_nsec; }
+int main(void) {
+  static uint64_t times[300][2];
+  for (int i = 0; i < 300; i++) {
+    times[i][0] = now();
+    void *volatile p = malloc(7000 + i);
+    times[i][1] = now();
+    struct timespec pause = { 0, i % 30 == 0 ? 20000000 : 300000 };
+    nanosleep(&pause, NULL);
+  }
+  int fd = open("times", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  return write(fd, times, sizeof times) != sizeof times;
+}`,
   every: `int main(void) {
     void *p[200] = { 0 };
     uint32_t x = 1;

@@ -1,16 +1,18 @@
 // @module-tag slow
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ZSTD_MAGIC } from '../../../lib/compression/magic.js'
 import { parseFrame } from '../../../lib/event/frame.js'
 import { RecorderDecoder } from '../../../lib/formats/recorder/decode.js'
 import type { TraceEvent } from '../../../lib/event/trace-event.js'
 import { shell } from '../../support/commands.js'
 import { AllocatorSurvey } from '../../../lib/allocators/survey.js'
 import { Filter } from '../../../lib/transforms/filter.js'
+import { recordingBytes } from '../../support/recording.js'
 import { decodeAll, drive } from '../../support/drive.js'
 import { checkBlocks, COUNTER, HEADERS, PROGRAMS } from './own-programs.js'
 import { can, compileRecorder } from './programs.js'
@@ -23,6 +25,7 @@ const at = (name: string) => join(folder, name)
 const ENDINGS = Number(process.env['HEAPFLOW_ENDINGS'] ?? 2)
 
 const canRecord = can('recorder')
+const hasLibrary = /\blibzstd\.so\.1\b/.test(spawnSync('/sbin/ldconfig', ['-p']).stdout?.toString() ?? '')
 
 function compile(name: keyof typeof PROGRAMS, ...options: string[]): void {
   writeFileSync(at(`${name}.c`), `#define _GNU_SOURCE\n${HEADERS}${PROGRAMS[name]}`)
@@ -33,7 +36,7 @@ const run = (line: string) => shell(`cd ${folder}; export XDG_CACHE_HOME=${folde
 
 function eventsOf(name: string): { events: TraceEvent[]; all: TraceEvent[]; warnings: readonly string[] } {
   const decoder = new RecorderDecoder()
-  const { events, error } = decodeAll(decoder, new Uint8Array(readFileSync(at(name))))
+  const { events, error } = decodeAll(decoder, recordingBytes(at(name)))
   expect(error).toBeUndefined()
   // Modules are comments, and resident bytes are others.
   const ofCalls = events.filter(({ kind }) => kind !== 'comment' && kind !== 'other')
@@ -49,6 +52,7 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
     compile('threads', '-O1')
     compile('churn', '-O0')
     compile('late', '-O1')
+    compile('clocked', '-O1')
     compile('forks', '-O0')
     compile('daemon', '-O0')
     compile('stacks', '-O1', '-fomit-frame-pointer', '-fno-optimize-sibling-calls')
@@ -144,9 +148,38 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
     expect(events.some(({ kind }) => kind === 'lost')).toBe(false)
   })
 
+  test('times are those of the system: each is between those that the program reads before and after', async () => {
+    await run('hf-record -o clocked.hfrec -- ./clocked')
+    const noted = new BigUint64Array(new Uint8Array(readFileSync(at('times'))).buffer)
+    const { events } = eventsOf('clocked.hfrec')
+    const blocks = events.filter(({ size = 0n }) => size >= 7000n && size < 7300n)
+    expect(blocks).toHaveLength(300)
+    // The reader reads the clock and the processor's counter one after the other, and may be interrupted in between.
+    const slack = 100_000n
+    for (const { size = 0n, time = 0n } of blocks) {
+      const at = 2 * (Number(size) - 7000)
+      expect(time).toBeGreaterThanOrEqual(noted[at]! - slack)
+      expect(time).toBeLessThanOrEqual(noted[at + 1]! + slack)
+    }
+  })
+
+  test('the file is compressed where the machine has libzstd, and has the same events', async () => {
+    // No library has these bytes, so that what is found first cannot be loaded.
+    mkdirSync(at('without'))
+    writeFileSync(at('without/libzstd.so.1'), 'none')
+    await run('hf-record -o packed.hfrec -- ./every')
+    await run('LD_LIBRARY_PATH=$PWD/without hf-record -o plain.hfrec -- ./every')
+    const [packed, plain] = ['packed.hfrec', 'plain.hfrec'].map((name) => readFileSync(at(name)))
+    expect(plain!.subarray(1, 6).toString()).toBe('HFREC')
+    expect(ZSTD_MAGIC.every((byte, i) => packed![i] === byte)).toBe(hasLibrary)
+    if (hasLibrary) expect(packed!.length).toBeLessThan(plain!.length)
+    const calls = (name: string) => eventsOf(name).events.map(({ kind, size }) => [kind, size])
+    expect(calls('packed.hfrec')).toEqual(calls('plain.hfrec'))
+  })
+
   test('with the ends of threads, nearly all addresses follow from the calls', async () => {
     await run('hf-record --no-stacks -o late.hfrec -- ./late')
-    const { batches } = decodeAll(new RecorderDecoder(), new Uint8Array(readFileSync(at('late.hfrec'))))
+    const { batches } = decodeAll(new RecorderDecoder(), recordingBytes(at('late.hfrec')))
     const survey = new AllocatorSurvey()
     for (const batch of batches) survey.add(batch)
     const { blocks, predicted } = survey.finish()

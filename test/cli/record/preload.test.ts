@@ -80,7 +80,7 @@ describe('--print-preload', () => {
 
   testWith('recorder')('one command starts both, and ends as the program does', async () => {
     const { both } = await shown('-o both.hfrec --stack-depth 3 -- ./leaks "a b"')
-    expect(both).toMatch(/ 3 -c \.\/leaks 'a b'$/)
+    expect(both).toMatch(/ 3 -cz \.\/leaks 'a b'$/)
     expect(await run(both)).toMatchObject({ code: 3, stderr: '' })
     expect(await sizesIn('both.hfrec')).toContain(2000)
   })
