@@ -33,7 +33,8 @@ describe.skipIf(!isMade || !can('recorder'))('the recorder of the package (needs
       const { minors, libraries } = neededBy(file)
       expect(minors.length).toBeGreaterThan(0)
       expect(Math.max(...minors)).toBe(17)
-      expect(libraries).toEqual(['libc.so.6'])
+      // libdl is a part of glibc, and libzstd is loaded where it is there.
+      expect(libraries.filter((name) => !/^lib(?:dl|zstd)\./.test(name))).toEqual(['libc.so.6'])
       expect(readFileSync(file, 'latin1')).not.toMatch(/\/(?:home|root|tmp|work|Users)\//)
     }
   })
