@@ -96,8 +96,8 @@ struct region {
 /*
  * Records of words. The first word has the kind in 8 bits, the number of words in 16, how many of the outermost frames
  * of the thread's previous stack this stack has, too, in 16, and the number of further frames in 16. Events have then
- * their number, time (ns, or ticks),  address, and (allocations) size, usable size and one more value, and the further frames,
- * the outermost first. A frame of 0 says that the walk ended early. What ends a block in a process that has
+ * their number, time (ns, or ticks), address, and (allocations) size, usable size and one more value, and the further
+ * frames, the outermost first. A frame of 0 says that the walk ended early. What ends a block in a process that has
  * inherited blocks has one word more before the frames: how many bytes of the block can be used.
  * A module has base, start, end, the length of its build id, and of its path in bytes, and both. An unloaded module has
  * where it started. A name has its bytes in two words.
