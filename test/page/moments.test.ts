@@ -8,8 +8,8 @@ import { runs } from '../support/runs.js'
 
 closeAfterAll()
 
-/** How many clicks and drags there are, of each trace, with `HEAPFLOW_RUNS`; few of the first one in `npm test`. */
-const [MOMENTS, DRAGS] = [runs(25), runs(5)]
+/** How many clicks and drags there are, of each trace: with `HEAPFLOW_RUNS=5`, 50 and 10. */
+const [MOMENTS, DRAGS] = [runs(10), runs(2)]
 const [FEW_MOMENTS, FEW_DRAGS] = [4, 2]
 const TRACES = [
   'glibc-mtrace/mt-edge.mtrace',

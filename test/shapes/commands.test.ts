@@ -29,7 +29,7 @@ interface StatsJson {
  * The numbers of blocks. Some five seconds for each of the small ones, and half a minute for 100,000. From about a
  * million on, an output is too long for one string.
  */
-const BLOCKS = (process.env['HEAPFLOW_COMMAND_BLOCKS'] ?? '0,1,12,150,2500,20000').split(',').map(Number)
+const BLOCKS = (process.env['HEAPFLOW_COMMAND_BLOCKS'] ?? '0,1,12,150,2500,8000').split(',').map(Number)
 
 const some = (counts: Iterable<readonly [string, number]>) =>
   Object.fromEntries([...counts].filter(([, count]) => count > 0).toSorted(([a], [b]) => (a < b ? -1 : 1)))
