@@ -51,6 +51,8 @@ export interface CallerOptions<Item> {
   readonly amountOf: (item: Item) => Amount
   /** `1,200 bytes in 3 blocks` */
   readonly show: (amount: Amount) => string
+  /** Whether an item has lines; each has, if absent. Callers of no other items are not shown. */
+  readonly isShown?: (item: Item) => boolean
 }
 
 /** Items by the caller of a frame, with their sum. */
@@ -80,7 +82,8 @@ export class CallerTree<Item> {
   lines({ frame, items }: FrameGroup<Item>, width: number): string[] {
     if (frame === undefined) return []
     const lines: string[] = []
-    this.branch(items, 1, 0, width, lines)
+    const { isShown } = this.options
+    this.branch(isShown === undefined ? items : items.filter(isShown), 1, 0, width, lines)
     if (lines.length <= LINES) return lines
     return [...lines.slice(0, LINES), '...']
   }

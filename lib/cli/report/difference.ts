@@ -119,6 +119,8 @@ function treeOf(stacks: readonly ComparedStack[], order: DiffOrder, names: SiteN
       bytes: of(next).bytes - of(old).bytes,
     }),
     show: ({ blocks, bytes }) => `${signed(bytes)} bytes, ${signed(BigInt(blocks))} blocks`,
+    // Stacks that differ in other figures alone lead to no change of this one. Changes that cancel each other remain.
+    isShown: ({ old, new: next }) => of(next).blocks !== of(old).blocks || of(next).bytes !== of(old).bytes,
   })
   const groups = new Map(
     byOwnFrame(items, ({ stack }) => stack, names.own).map((group) => {
