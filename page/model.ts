@@ -31,10 +31,17 @@ export const METRICS: Readonly<Record<TreeMetric, { title: string; unit: 'bytes'
 /** A run with fewer different times is shown by events at first. */
 const FEW_TIMES = 8
 
+/** Whether the text of a frame may have a path, which labels show in short. */
+function hasPath({ name, file }: ReportData['frames'][number]): boolean {
+  return file !== undefined || /[/[+"]| (?:at|in) /.test(name)
+}
+
 /** The data of a report, and what several views derive from it. */
 export class Model {
   private readonly trees = new Map<TreeMetric, FlameTree>()
   private readonly labels = new Map<number, string>()
+  private readonly texts: string[] = []
+  private readonly stackTexts: string[] = []
   private frameLabels: FrameLabels | undefined
   /** What is added to times of this report, so that they are those of the whole trace. */
   readonly timeOffset: number
@@ -65,8 +72,8 @@ export class Model {
     if (known === undefined) return this.name(frame)
     let label = this.labels.get(frame)
     if (label === undefined) {
-      this.frameLabels ??= new FrameLabels(this.data.frames.map(namedFrameText), false)
-      label = visible(this.frameLabels.name(namedFrameText(known)).replace(/^(?:in|at) /, ''))
+      this.frameLabels ??= new FrameLabels(this.data.frames.filter(hasPath).map(namedFrameText), false)
+      label = visible(this.frameLabels.name(this.stackText(frame)).replace(/^(?:in|at) /, ''))
       this.labels.set(frame, label)
     }
     return label
@@ -81,8 +88,21 @@ export class Model {
 
   /** A frame in one line: `parse (parse.c:12)`. */
   text(frame: number): string {
+    const known = this.texts[frame]
+    if (known !== undefined) return known
     const place = this.place(frame)
-    return place === undefined ? this.name(frame) : `${this.name(frame)} (${place})`
+    const text = place === undefined ? this.name(frame) : `${this.name(frame)} (${place})`
+    if (frame >= 0) this.texts[frame] = text
+    return text
+  }
+
+  /** A frame as the stacks of traces have it: `parse at parse.c:12`. */
+  stackText(frame: number): string {
+    const known = this.stackTexts[frame]
+    if (known !== undefined) return known
+    const text = namedFrameText(this.data.frames[frame] ?? { name: this.text(frame) })
+    if (frame >= 0) this.stackTexts[frame] = text
+    return text
   }
 
   /** The frames of a stack as text, the innermost first. */

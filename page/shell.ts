@@ -1,5 +1,6 @@
 import { VIEWS, type App, type Mounted, type TraceFilter, type ViewName } from './app.js'
 import { addressOf, parseAddress } from './address.js'
+import { notedLink } from './noted-link.js'
 import { help, listenToKeys } from './keys.js'
 import type { Axis, Model } from './model.js'
 import { showTip } from './parts/canvas.js'
@@ -7,7 +8,9 @@ import { destroyCharts, resizeCharts } from './parts/chart.js'
 import { layOutForPaper } from './parts/paper.js'
 import { button, el } from './parts/dom.js'
 import { bytes, duration, grouped, toNumber } from './parts/format.js'
+import { beginAgain } from './parts/table.js'
 import { lighten } from './parts/theme.js'
+import { prepareViews } from './prepare.js'
 import { titleBar } from './parts/title-bar.js'
 import { ALL_VIEWS } from './views/index.js'
 
@@ -38,11 +41,12 @@ export function shell(root: HTMLElement, model: Model, { another, filter }: Shel
   const names = VIEWS.filter((name) => ALL_VIEWS[name].has?.(model) ?? true)
   const mounted = new Map<ViewName, Mounted>()
   const main = el('main', { attributes: { tabindex: '-1' } })
-  const links = new Map(names.map((name, n) => [name, link(model, name, n)]))
+  const links = new Map(names.map((name, n) => [name, viewLink(model, name, n)]))
   const keys = help(names.map((name) => ALL_VIEWS[name].title))
   let current: ViewName = 'overview'
   const axis = () => (model.isTimed ? (chosenAxis ?? (model.isFinelyTimed ? 'time' : 'event')) : 'event')
 
+  const link = notedLink(signal)
   const app: App = {
     model,
     ...(filter !== undefined && { filter }),
@@ -51,13 +55,11 @@ export function shell(root: HTMLElement, model: Model, { another, filter }: Shel
     },
     open(view, target = {}) {
       const address = addressOf(view, target)
+      link.write()
       if (location.hash === address) show()
       else location.hash = address
     },
-    note(view, target) {
-      const address = addressOf(view, target)
-      if (location.hash !== address) history.replaceState(null, '', address)
-    },
+    note: (view, target) => link.note(addressOf(view, target)),
     setAxis(next) {
       chosenAxis = next
       mounted.clear()
@@ -81,10 +83,12 @@ export function shell(root: HTMLElement, model: Model, { another, filter }: Shel
   }
 
   function show(): void {
+    link.forget()
     const { view, target } = parseAddress(location.hash === '' ? `#${model.data.view ?? ''}` : location.hash, names)
     const isOther = view !== current
     current = view
     const shown = mount(view)
+    if (isOther) beginAgain(shown.element)
     for (const [name, { element }] of mounted) element.hidden = name !== view
     for (const [name, one] of links) {
       if (name === view) one.setAttribute('aria-current', 'page')
@@ -97,6 +101,7 @@ export function shell(root: HTMLElement, model: Model, { another, filter }: Shel
     }
     shown.show?.(target)
     app.note(view, target)
+    link.write()
   }
 
   root.replaceChildren(
@@ -135,6 +140,7 @@ export function shell(root: HTMLElement, model: Model, { another, filter }: Shel
     },
   })
   show()
+  prepareViews(model)
 }
 
 function header({ data }: Model, openHelp: () => void, another?: () => void): HTMLElement {
@@ -159,7 +165,7 @@ function navigation(links: Iterable<HTMLElement>): HTMLElement {
   return el('nav', { attributes: { 'aria-label': 'views' } }, ...links)
 }
 
-function link(model: Model, name: ViewName, n: number): HTMLAnchorElement {
+function viewLink(model: Model, name: ViewName, n: number): HTMLAnchorElement {
   const view = ALL_VIEWS[name]
   const count = view.count?.(model)
   const key = n < 9 ? String(n + 1) : n === 9 ? '0' : undefined

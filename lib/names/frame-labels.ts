@@ -7,7 +7,8 @@ export const DETAILS = 4
 
 /** The texts of the frames of one table, in each detail. */
 export class FrameLabels {
-  private readonly known = new Map<string, string>()
+  /** The texts in each detail. */
+  private readonly known = Array.from({ length: DETAILS }, () => new Map<string, string>())
   private readonly files: ReadonlyMap<string, string>
   private readonly modules: ReadonlyMap<string, string>
 
@@ -37,9 +38,9 @@ export class FrameLabels {
   text(frame: string, detail: number): string {
     if (detail === DETAILS - 1) return frame
     if (this.full && detail === 0) return shortFrame(frame)
-    const key = `${detail}${frame}`
-    let text = this.known.get(key)
-    if (text === undefined) this.known.set(key, (text = this.make(frame, detail)))
+    const known = this.known[detail] as Map<string, string>
+    let text = known.get(frame)
+    if (text === undefined) known.set(frame, (text = this.make(frame, detail)))
     return text
   }
 

@@ -128,6 +128,7 @@ function partsOf(
   options: RowOptions,
   escape: (text: string) => string,
 ): RowParts {
+  if (needed.size === 0) return plainParts(stack, start, frames, options, escape)
   const shown = new Map<number, string>()
   const show = (index: number) => {
     const text = escape(frames.text(stack[index], needed.get(index) ?? 0))
@@ -138,11 +139,6 @@ function partsOf(
   if (!shown.has(start)) show(start)
   const isLonger = (parts: RowParts) => joined(parts, options.next).length > options.width
   let parts = shownParts(shown, start, stack.length)
-  if (isLonger(parts) && needed.size === 0) {
-    const frame = parts.frames[0] as string
-    const text = frame.length > options.width ? escape(frames.brief(stack[start])) : frame
-    return { frames: [text], via: [], isCut: true }
-  }
   for (let index = start + 1, n = shown.size; index < stack.length && n < options.frames; index++) {
     if (shown.has(index)) continue
     n++
@@ -157,6 +153,37 @@ function partsOf(
     parts = longer
   }
   return parts
+}
+
+/** The same for most rows: the first frame, and callers while they fit. */
+function plainParts(
+  stack: readonly string[],
+  start: number,
+  frames: FrameLabels,
+  { width, frames: most, next = NEXT }: RowOptions,
+  escape: (text: string) => string,
+): RowParts {
+  const first = escape(frames.text(stack[start], 0))
+  /** What a row of the frames before an index takes besides them: a mark, if it is not all of them. */
+  const rest = (index: number) => (index < stack.length ? next.length + MORE.length : 0)
+  let length = first.length
+  if (length + rest(start + 1) > width) {
+    const text = length > width ? escape(frames.brief(stack[start])) : first
+    return { frames: [text], via: [], isCut: true }
+  }
+  const texts = [first]
+  let index = start + 1
+  for (; index < stack.length && texts.length < most; index++) {
+    const isLonger = (text: string) => length + next.length + text.length + rest(index + 1) > width
+    let text = escape(frames.text(stack[index], 0))
+    // A caller whose place does not fit is a name.
+    if (isLonger(text)) text = escape(frames.name(stack[index]))
+    if (isLonger(text)) break
+    texts.push(text)
+    length += next.length + text.length
+  }
+  if (index < stack.length) texts.push(MORE)
+  return { frames: texts, via: [] }
 }
 
 /** The texts of frames in their order, with a mark where some are left out. */

@@ -21,6 +21,19 @@ export function changeTree(
     own[node] = own[node] + Math.abs(change)
     net[node] = net[node] + change
   }
+  return treeOfChanges(parents, frames, own, net)
+}
+
+/**
+ * @param own growth and shrinkage of what ends at each node
+ * @param net the signed sums of the same, to which those of callees are added
+ */
+export function treeOfChanges(
+  parents: ArrayLike<number>,
+  frames: ArrayLike<number>,
+  own: Float64Array,
+  net: Float64Array,
+): ChangeTree {
   for (let node = net.length - 1; node > 0; node--) net[parents[node]] = net[parents[node]] + net[node]
   return { ...topDown(parents, frames, own), net }
 }

@@ -1,8 +1,8 @@
 import type { ComparedName, ReportChanges } from '../../lib/transforms/report/compared.js'
 import type { Integer } from '../../lib/transforms/report/result.js'
 import type { Model } from '../model.js'
-import { toNumber } from '../parts/format.js'
 import { comparedStacks, FOLDED_NAME, type ComparedStacks } from './compared.js'
+import { numbersOf } from './numbers.js'
 import { totalsOf } from './tree.js'
 
 /** A function of the stacks that differ: what it and its callees had before and have after. */
@@ -81,7 +81,7 @@ function functionsOf(model: Model, { parents, frames }: ComparedStacks): Functio
 
 function figuresOf({ parents, ends }: ComparedStacks, { names, of, isInner }: Functions, values: readonly Integer[]) {
   const sums = new Float64Array(parents.length)
-  values.forEach((value, row) => (sums[ends[row]] = sums[ends[row]] + toNumber(value)))
+  numbersOf(values).forEach((value, row) => (sums[ends[row]] = sums[ends[row]] + value))
   const totals = totalsOf(parents, sums)
   const [own, inclusive] = [new Float64Array(names.length), new Float64Array(names.length)]
   for (let node = 1; node < of.length; node++) {

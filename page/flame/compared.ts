@@ -1,9 +1,9 @@
-import { namedFrameText } from '../../lib/names/named-frame.js'
 import { OwnFrames } from '../../lib/names/own-frames.js'
 import { parentsOf, stackOfNode, type ComparedName, type ReportChanges } from '../../lib/transforms/report/compared.js'
 import type { Model } from '../model.js'
-import { counted, toNumber } from '../parts/format.js'
-import { changeTree, type ChangeTree } from './change.js'
+import { counted } from '../parts/format.js'
+import { treeOfChanges, type ChangeTree } from './change.js'
+import { numbersOf } from './numbers.js'
 
 /** The stacks that differ from those of another run, as pictures and tables need them. */
 export interface ComparedStacks {
@@ -19,14 +19,21 @@ export interface ComparedStacks {
   /** The frames of a row, the innermost first; of folded stacks, those that all of them have. */
   stack(row: number): number[]
   /** The rows of stacks some frame of which matches. */
-  matching(expression: RegExp): number[]
+  matching(expression: RegExp): Uint32Array
 }
 
 /** The frame of nodes for folded stacks, and the name of these together. */
 const FOLDED = -2
 export const FOLDED_NAME = '(other)'
 
+/** An allocator and its caller: the innermost frame is the program's own if it is, whoever calls it. */
+const WRAPPED = ['malloc', 'main']
+/** Whether a frame matches. */
+const FITS = 1
+const FAILS = 2
+
 const known = new WeakMap<ReportChanges, ComparedStacks>()
+const trees = new WeakMap<ReportChanges, Map<ComparedName, ChangeTree>>()
 
 /** What the rows of a comparison are. Made once. */
 export function comparedStacks(model: Model, changes: ReportChanges): ComparedStacks {
@@ -39,11 +46,11 @@ function make(model: Model, changes: ReportChanges): ComparedStacks {
   const { node, folded, nodeFrames } = changes
   const own = new OwnFrames()
   const tree = parentsOf(changes)
-  const texts = new Map<number, string>()
-  const textOf = (frame: number) => {
-    let text = texts.get(frame)
-    if (text === undefined) texts.set(frame, (text = namedFrameText(model.data.frames[frame] ?? { name: '' })))
-    return text
+  /** What is known of frames at the inner ends of stacks, so that most stacks are not looked at. */
+  const kinds = new Uint8Array(model.data.frames.length)
+  const isOwn = (frame: number) => {
+    if (kinds[frame] === 0) kinds[frame] = own.start([model.stackText(frame), ...WRAPPED]) === 0 ? FITS : FAILS
+    return kinds[frame] === FITS
   }
   const others = folded.flatMap((stacks, row) => (stacks > 0 ? [row] : []))
   const parents = new Int32Array(tree.length + others.length)
@@ -58,10 +65,10 @@ function make(model: Model, changes: ReportChanges): ComparedStacks {
   const stack = (row: number) => stackOfNode(tree, changes, node[row])
   // Of deep stacks, only few frames are looked at.
   const stackTexts = function* (row: number) {
-    for (let at = node[row]; at > 0; at = tree[at]) yield textOf(nodeFrames[at])
+    for (let at = node[row]; at > 0; at = tree[at]) yield model.stackText(nodeFrames[at])
   }
   for (let row = 0; row < node.length; row++) {
-    if (folded[row] > 0) continue
+    if (folded[row] > 0 || isOwn(nodeFrames[node[row]])) continue
     let hidden = own.start(stackTexts(row))
     for (; hidden > 0; hidden--) ends[row] = tree[ends[row]]
   }
@@ -77,36 +84,45 @@ function make(model: Model, changes: ReportChanges): ComparedStacks {
     label: (at) => nameOf(at, (frame) => model.label(frame)),
     stack,
     matching(expression) {
-      const fits = new Map<number, boolean>()
+      const fits = new Uint8Array(model.data.frames.length)
       const isMatch = (frame: number) => {
-        let fit = fits.get(frame)
-        if (fit === undefined) fits.set(frame, (fit = expression.test(model.text(frame))))
-        return fit
+        if (fits[frame] === 0) fits[frame] = expression.test(model.text(frame)) ? FITS : FAILS
+        return fits[frame] === FITS
       }
       const found = new Uint8Array(tree.length)
       for (let at = 1; at < tree.length; at++) if (found[tree[at]] === 1 || isMatch(frames[at])) found[at] = 1
-      return [...node.keys()].filter((row) => found[node[row]] === 1)
+      const rows = new Uint32Array(node.length)
+      let count = 0
+      for (let row = 0; row < node.length; row++) if (found[node[row]] === 1) rows[count++] = row
+      return rows.subarray(0, count)
     },
   }
 }
 
-/** The tree of a figure, whose widths are growth plus shrinkage, also of folded stacks. */
+/** The tree of a figure, whose widths are growth plus shrinkage, also of folded stacks. Made once. */
 export function comparedTree(stacks: ComparedStacks, changes: ReportChanges, figure: ComparedName): ChangeTree {
+  const all = trees.get(changes) ?? new Map<ComparedName, ChangeTree>()
+  trees.set(changes, all)
+  let tree = all.get(figure)
+  if (tree === undefined) all.set(figure, (tree = makeTree(stacks, changes, figure)))
+  return tree
+}
+
+function makeTree(stacks: ComparedStacks, changes: ReportChanges, figure: ComparedName): ChangeTree {
   const { parents, frames, ends } = stacks
-  const [before, after, grown] = [changes.before[figure], changes.after[figure], changes.grown[figure]]
+  const [before, after, grown] = [changes.before[figure], changes.after[figure], changes.grown[figure]].map(
+    numbersOf,
+  ) as [Float64Array, Float64Array, Float64Array]
   const { folded } = changes
-  const parts = function* (): Generator<readonly [number, number]> {
-    let others = 0
-    for (let row = 0; row < ends.length; row++) {
-      const change = toNumber(after[row]) - toNumber(before[row])
-      if (folded[row] === 0) {
-        yield [ends[row], change]
-        continue
-      }
-      const growth = toNumber(grown[others++])
-      yield [ends[row], growth]
-      yield [ends[row], change - growth]
-    }
+  const own = new Float64Array(parents.length)
+  const net = new Float64Array(parents.length)
+  let others = 0
+  for (let row = 0; row < ends.length; row++) {
+    const change = after[row] - before[row]
+    const growth = folded[row] === 0 ? Math.max(0, change) : grown[others++]
+    const end = ends[row]
+    own[end] = own[end] + growth + Math.abs(change - growth)
+    net[end] = net[end] + change
   }
-  return changeTree(parents, frames, parts())
+  return treeOfChanges(parents, frames, own, net)
 }

@@ -5,10 +5,10 @@ import type { By } from '../target.js'
 /** The functions, files or modules of a report, each once. */
 export interface FrameGroups {
   readonly names: readonly string[]
-  /** The names in short. */
-  readonly labels: readonly string[]
+  /** The name of one in short. */
+  readonly label: (n: number) => string
   /** The file, the line and the module of a function; otherwise the whole path, if the label is shorter. */
-  readonly places: readonly string[]
+  readonly place: (n: number) => string
   readonly of: (frame: number) => number
 }
 
@@ -51,7 +51,7 @@ function makeGroups(model: Model, by: By): FrameGroups {
   })
   const names = [...ids.keys()]
   const short = by === 'function' ? undefined : shortPaths(names)
-  const labels = names.map((name, id) => short?.get(name) ?? model.label(firsts[id]))
+  const label = (n: number) => short?.get(names[n] ?? '') ?? model.label(firsts[n] ?? -1)
   const modules = shortPaths(frames.flatMap(({ module }) => module ?? []))
   const placeOf = (first: number) => {
     const module = frames[first]?.module
@@ -59,6 +59,7 @@ function makeGroups(model: Model, by: By): FrameGroups {
     const isNamed = module === undefined || names[numbers[first]]?.startsWith(module) === true
     return [model.place(first) ?? [], isNamed ? [] : `in ${modules.get(module)}`].flat().join(' ')
   }
-  const places = names.map((name, id) => (by === 'function' ? placeOf(firsts[id]) : labels[id] === name ? '' : name))
-  return { names, labels, places, of: (frame) => numbers[frame] ?? 0 }
+  const pathOf = (n: number) => (label(n) === names[n] ? '' : (names[n] ?? ''))
+  const place = (n: number) => (by === 'function' ? placeOf(firsts[n] ?? -1) : pathOf(n))
+  return { names, label, place, of: (frame) => numbers[frame] ?? 0 }
 }

@@ -7,8 +7,8 @@ export interface FlameTree {
   readonly own: ArrayLike<number>
   /** The figure of the node and all nodes below it. */
   readonly totals: ArrayLike<number>
-  /** The callees of a node, the largest first, without zeros. */
-  children(node: number): readonly number[]
+  /** The callees of a node, the largest first, without zeros. @param least those with less may be left out */
+  children(node: number, least?: number): readonly number[]
 }
 
 /** The maximum number of nodes of a tree, including inverted nodes. */
@@ -86,13 +86,17 @@ function childrenOf(parents: ArrayLike<number>, totals: ArrayLike<number>): Flam
     first[parent] = node
   }
   const known = new Map<number, number[]>()
-  return (node) => {
+  return (node, least = 0) => {
     let some = known.get(node)
     if (some !== undefined) return some
     some = []
-    for (let child = first[node] ?? 0; child > 0; child = next[child]) some.push(child)
+    let count = 0
+    for (let child = first[node] ?? 0; child > 0; child = next[child]) {
+      count++
+      if (totals[child] >= least) some.push(child)
+    }
     some = some.toSorted((a, b) => totals[b] - totals[a] || a - b)
-    known.set(node, some)
+    if (some.length === count) known.set(node, some)
     return some
   }
 }
@@ -123,7 +127,7 @@ export function layOut(tree: FlameTree, focus: number, least: number): Box[][] {
     for (const { node, row, from, to } of level) {
       const scale = (to - from) / tree.totals[node]
       let left = from
-      for (const child of tree.children(node)) {
+      for (const child of tree.children(node, (0.99 * least) / scale)) {
         const right = left + tree.totals[child] * scale
         if (right - left < least) break
         const box = { node: child, row: row + 1, from: left, to: right }

@@ -49,8 +49,24 @@ export interface TableOptions<Row> {
   readonly inFiles?: () => readonly Row[]
 }
 
-/** The number of rows that are there at once, about a screen of them; the others follow when the browser has time. */
-const AT_ONCE = 20
+/** The height of a row with callers, and of what is above the rows of a table, as part of a window. */
+const ROW_HEIGHT = 46
+const HEAD_PART = 0.25
+/** The number of rows that follow at a time when the browser has time. */
+const PIECE = 30
+
+/** The event that has a table begin with few rows again. */
+const AGAIN = 'heapflow-again'
+
+/** Has the tables in an element, which is shown next, begin with the rows that a reader sees; the others follow. */
+export function beginAgain(root: Element): void {
+  for (const one of root.querySelectorAll('.table')) one.dispatchEvent(new Event(AGAIN))
+}
+
+/** The number of rows that are there at once: those that a reader sees. */
+function rowsAtOnce(): number {
+  return Math.ceil(((1 - HEAD_PART) * innerHeight) / ROW_HEIGHT)
+}
 
 /**
  * A table that is sorted by a click on a header cell. It shows some rows, and more on demand. The arrow keys, Home and
@@ -91,6 +107,12 @@ export function table<Row>(columns: readonly Column<Row>[], options: TableOption
     more,
     taken,
   )
+
+  element.addEventListener(AGAIN, () => {
+    if (body.rows.length <= rowsAtOnce()) return
+    body.replaceChildren()
+    addRows()
+  })
 
   /** The header and some rows, as text for files. */
   function fileRows(some: readonly Row[]): string[][] {
@@ -142,7 +164,7 @@ export function table<Row>(columns: readonly Column<Row>[], options: TableOption
   /** Adds some of the rows that are missing, or all of them. */
   function addRows(isAll = false): void {
     const from = shown.length === 0 ? 0 : body.rows.length
-    const to = Math.min(limit, shown.length, isAll ? Infinity : from + AT_ONCE)
+    const to = Math.min(limit, shown.length, isAll ? Infinity : from + (from === 0 ? rowsAtOnce() : PIECE))
     body.append(...shown.slice(from, to).map((row, n) => line(row, from + n)))
     const isWhole = to >= Math.min(limit, shown.length)
     grid.setAttribute('aria-busy', String(!isWhole))

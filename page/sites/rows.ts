@@ -1,4 +1,3 @@
-import { namedFrameText } from '../../lib/names/named-frame.js'
 import { OwnFrames } from '../../lib/names/own-frames.js'
 import { MORE, rowLabels, rowParts, type RowSource } from '../../lib/names/row-labels.js'
 import type { Integer, ReportSites, StackFrames } from '../../lib/transforms/report/result.js'
@@ -81,8 +80,9 @@ export function stackLabels(model: Model, stacks: readonly StackFrames[]): strin
 }
 
 function sourcesOf(model: Model, stacks: readonly StackFrames[], rest: string): RowSource[] {
-  const textOf = (frame: number) => namedFrameText(model.data.frames[frame] ?? { name: model.text(frame) })
   return stacks.map((frames) =>
-    frames.length === 0 ? { text: rest } : { stack: frames.filter((frame) => frame !== LEFT_OUT).map(textOf) },
+    frames.length === 0
+      ? { text: rest }
+      : { stack: frames.filter((frame) => frame !== LEFT_OUT).map((frame) => model.stackText(frame)) },
   )
 }

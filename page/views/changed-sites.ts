@@ -1,8 +1,9 @@
 import type { Integer, ReportChanges } from '../../lib/transforms/report/result.js'
 import { comparedStacks, type ComparedStacks } from '../flame/compared.js'
+import { firstRows, numbersOf, rowsWhere, sumOf } from '../flame/numbers.js'
 import type { Model } from '../model.js'
 import { el } from '../parts/dom.js'
-import { bytes, counted, exactBytes, grouped, share, toNumber } from '../parts/format.js'
+import { bytes, counted, exactBytes, grouped, share } from '../parts/format.js'
 import { table, type Table } from '../parts/table.js'
 import { siteName } from '../sites/name.js'
 import { namedStacks, type NamedStack } from '../sites/rows.js'
@@ -30,18 +31,23 @@ const MOST_ROWS = 1000
 /** The stacks that differ in a figure, the largest differences in rows of their own. */
 export function changedSites(model: Model, changes: ReportChanges, figure: ComparedFigure): ChangedSites {
   const stacks = comparedStacks(model, changes)
-  const order = byDifference(changes, figure)
-  let matching: readonly number[] = order
-  const list = sitesTable(() => fileRows(model, changes, stacks, figure, matching))
+  const { inBytes, compare } = byDifference(changes, figure)
+  const all: Uint32Array = Uint32Array.from(changes.node.keys())
+  const hasFolded = changes.folded.some((count) => count > 0)
+  let matching: Uint32Array = all
+  let shownFor: RegExp | undefined | null = null
+  const list = sitesTable(() => fileRows(model, changes, stacks, figure, Array.from(matching).toSorted(compare)))
   return {
     element: list.element,
     show(expression) {
-      const found = expression === undefined ? undefined : new Set(stacks.matching(expression))
-      matching = found === undefined ? order : order.filter((row) => found.has(row))
-      const single = matching.filter((row) => changes.folded[row] === 0)
-      const shown = single.slice(0, MOST_ROWS)
-      const isShown = new Set(shown)
-      const others = matching.filter((row) => !isShown.has(row))
+      if (expression === shownFor) return stacksOf(changes, matching)
+      shownFor = expression
+      matching = expression === undefined ? all : stacks.matching(expression)
+      const single = hasFolded ? rowsWhere(matching, (row) => changes.folded[row] === 0) : matching
+      const shown = firstRows(single, MOST_ROWS, inBytes, compare)
+      const isShown = new Uint8Array(all.length)
+      for (const row of shown) isShown[row] = 1
+      const others = rowsWhere(matching, (row) => isShown[row] === 0)
       const named = namedStacks(
         model,
         shown.map((row) => stacks.stack(row)),
@@ -51,30 +57,37 @@ export function changedSites(model: Model, changes: ReportChanges, figure: Compa
         ...shown.map((row, n) => rowOf(changes, figure, [row], named[n] as NamedStack)),
         ...(others.length === 0 ? [] : [rowOf(changes, figure, others, nameOfOthers(changes, others))]),
       ])
-      return matching.reduce((sum, row) => sum + Math.max(1, changes.folded[row]), 0)
+      return stacksOf(changes, matching)
     },
   }
 }
 
-/** The rows, the largest difference in bytes first, and of equal ones the largest in blocks. */
-function byDifference({ before, after, node }: ReportChanges, figure: ComparedFigure): number[] {
-  const change = (name: `${ComparedFigure}Bytes` | `${ComparedFigure}Blocks`) =>
-    Float64Array.from(node, (_, row) => Math.abs(toNumber(after[name][row]) - toNumber(before[name][row])))
+/** Orders rows: the largest difference in bytes first, and of equal ones the largest in blocks. */
+function byDifference({ before, after, node }: ReportChanges, figure: ComparedFigure) {
+  const change = (name: `${ComparedFigure}Bytes` | `${ComparedFigure}Blocks`) => {
+    const [old, next] = [numbersOf(before[name]), numbersOf(after[name])]
+    return Float64Array.from(node, (_, row) => Math.abs(next[row] - old[row]))
+  }
   const [inBytes, inBlocks] = [change(`${figure}Bytes`), change(`${figure}Blocks`)]
-  return [...node.keys()].toSorted((a, b) => inBytes[b] - inBytes[a] || inBlocks[b] - inBlocks[a] || a - b)
+  const compare = (a: number, b: number) => inBytes[b] - inBytes[a] || inBlocks[b] - inBlocks[a] || a - b
+  return { inBytes, compare }
+}
+
+/** How many stacks rows are. */
+function stacksOf({ folded }: ReportChanges, rows: Uint32Array): number {
+  let sum = 0
+  for (let n = 0; n < rows.length; n++) sum += Math.max(1, folded[rows[n]])
+  return sum
 }
 
 /** Rows of a comparison as one of the table. */
 function rowOf(
   { before, after }: ReportChanges,
   figure: ComparedFigure,
-  rows: readonly number[],
+  rows: ArrayLike<number>,
   name: NamedStack,
 ): Row {
-  const sum = (values: readonly Integer[]) => {
-    const [first = -1] = rows
-    return rows.length === 1 ? (values[first] ?? 0) : rows.reduce((all, row) => all + BigInt(values[row] ?? 0), 0n)
-  }
+  const sum = (values: readonly Integer[]) => (rows.length === 1 ? (values[rows[0] ?? -1] ?? 0) : sumOf(values, rows))
   const [bytesName, blocksName] = [`${figure}Bytes`, `${figure}Blocks`] as const
   return {
     ...name,
@@ -84,9 +97,13 @@ function rowOf(
   }
 }
 
-function nameOfOthers({ folded }: ReportChanges, rows: readonly number[]): NamedStack {
-  const count = rows.reduce((sum, row) => sum + Math.max(1, folded[row]), 0)
-  return { name: `(all others: ${counted(count, 'stack')})`, place: undefined, callers: [], stack: [] }
+function nameOfOthers(changes: ReportChanges, rows: Uint32Array): NamedStack {
+  return {
+    name: `(all others: ${counted(stacksOf(changes, rows), 'stack')})`,
+    place: undefined,
+    callers: [],
+    stack: [],
+  }
 }
 
 /** All rows, for files: each stack of its own, and folded ones together where they are. */

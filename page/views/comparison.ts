@@ -6,7 +6,7 @@ import { none } from '../parts/bars.js'
 import { choice, el } from '../parts/dom.js'
 import { bytes, counted, exactBytes, grouped, share } from '../parts/format.js'
 import { later } from '../parts/later.js'
-import { table } from '../parts/table.js'
+import { beginAgain, table } from '../parts/table.js'
 import { search } from '../sites/search.js'
 
 const FIGURES = [
@@ -25,41 +25,58 @@ export const comparison: View = {
     if (c === undefined) return { element: el('section') }
     const { changes } = c
     const lead = `Compared with ${c.old}: ${counted(c.differing, 'stack')} ${c.differing === 1 ? 'differs' : 'differ'}.`
-    let list: ChangedSites | undefined
+    const known = FIGURES.filter(([name]) => model.isKnown(name))
+    const picture = changeGraph(model, changes)
+    const lists = new Map<ComparedFigure, ChangedSites>()
+    const tables = new Map<ComparedFigure, HTMLElement>()
+    let isBlocks = false
+    let current: ComparedFigure = 'end'
     let expression: RegExp | undefined
-    const box = el('div')
+    const listOf = (figure: ComparedFigure) => {
+      let list = lists.get(figure)
+      if (list === undefined) lists.set(figure, (list = changedSites(model, changes, figure)))
+      return list
+    }
     const show = () => {
-      const found = list?.show(expression) ?? 0
+      const found = listOf(current).show(expression)
       field.say(expression === undefined ? '' : `${grouped(found)} of ${counted(c.differing, 'stack')}`)
     }
     const field = search('Search', (next) => {
       expression = next
       show()
     })
+    const sites = el('div')
     const functions = el('div')
+    const functionsOf = (figure: ComparedFigure) => {
+      let made = tables.get(figure)
+      if (made === undefined) tables.set(figure, (made = functionTable(model, changes, figure)))
+      return made
+    }
     // The functions are below the rest, so that the browser may add up their figures when it has time.
-    const addUp = later(() => functions.replaceChildren(functionTable(model, changes, current)))
-    let isBlocks = false
-    let current: ComparedFigure = 'end'
+    const addUp = later(() => {
+      functions.replaceChildren(functionsOf(current))
+      prepare.ask()
+    })
+    // What the other figures need is made before the reader asks for it, a piece at a time. Paper does not need it.
+    const pieces = known.flatMap(([figure]) => [() => picture.prepare(figure), () => listOf(figure).show(undefined)])
+    const prepare = later((isAll) => {
+      if (isAll === true) return
+      pieces.shift()?.()
+      if (pieces.length > 0) prepare.ask()
+    })
     const choose = (figure: ComparedFigure) => {
       current = figure
-      list = changedSites(model, changes, figure)
-      box.replaceChildren(
-        changeGraph(model, changes, figure, isBlocks),
-        el('h3', {}, 'Sites'),
-        list.element,
-        el('h3', {}, 'Functions'),
-        functions,
-      )
-      functions.replaceChildren(el('p', { class: 'explain' }, 'Adding up …'))
-      addUp.ask()
+      picture.show(figure, isBlocks)
+      sites.replaceChildren(listOf(figure).element)
+      const made = tables.get(figure)
+      functions.replaceChildren(made ?? el('p', { class: 'explain' }, 'Adding up …'))
+      beginAgain(box)
+      if (made === undefined) addUp.ask()
+      else addUp.cancel()
       show()
     }
-    const figures = choice(
-      'Figure',
-      FIGURES.filter(([name]) => model.isKnown(name)),
-      choose,
-    )
+    const box = el('div', {}, picture.element, el('h3', {}, 'Sites'), sites, el('h3', {}, 'Functions'), functions)
+    const figures = choice('Figure', known, choose)
     const units = choice(
       'Flame graph of',
       [
@@ -68,7 +85,7 @@ export const comparison: View = {
       ],
       (unit) => {
         isBlocks = unit === 'blocks'
-        choose(current)
+        picture.show(current, isBlocks)
       },
     )
     choose('end')
@@ -77,10 +94,7 @@ export const comparison: View = {
         'section',
         {},
         el('p', { class: 'lead' }, lead),
-        totals(
-          c,
-          FIGURES.filter(([name]) => model.isKnown(name)),
-        ),
+        totals(c, known),
         bothTimelines(app, c),
         c.differing === 0
           ? none('No stack differs: both runs have the same figures.')

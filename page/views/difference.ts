@@ -4,6 +4,7 @@ import { changeColour, signedText } from '../flame/change.js'
 import { comparedStacks, comparedTree } from '../flame/compared.js'
 import { changedFunctions, type ChangedFunction } from '../flame/changed-functions.js'
 import { graph } from '../flame/graph.js'
+import { layOut } from '../flame/tree.js'
 import type { Model } from '../model.js'
 import { ChartGroup } from '../parts/chart.js'
 import { el } from '../parts/dom.js'
@@ -11,17 +12,22 @@ import { bytes, counted, exactBytes, grouped, secondsOf, toNumber } from '../par
 import { table, type Column } from '../parts/table.js'
 import type { ComparedFigure } from './changed-sites.js'
 
+/** The part of the width below which no screen shows a box. */
+const LEAST_PART = 1 / 8192
+
+/** The flame graph of a comparison. */
+export interface ChangeGraph {
+  readonly element: HTMLElement
+  show(figure: ComparedFigure, isBlocks: boolean): void
+  /** Does what takes time of showing a figure, so that it is shown at once later. */
+  prepare(figure: ComparedFigure): void
+}
+
 /** The stacks that differ as a flame graph, whose widths are growth plus shrinkage. */
-export function changeGraph(
-  model: Model,
-  changes: ReportChanges,
-  figure: ComparedFigure,
-  isBlocks: boolean,
-): HTMLElement {
-  const show = isBlocks ? grouped : bytes
+export function changeGraph(model: Model, changes: ReportChanges): ChangeGraph {
   const stacks = comparedStacks(model, changes)
-  const tree = comparedTree(stacks, changes, isBlocks ? `${figure}Blocks` : `${figure}Bytes`)
-  if ((tree.totals[0] ?? 0) === 0) return el('p', { class: 'none' }, 'No stack differs in this figure.')
+  let tree = comparedTree(stacks, changes, 'endBytes')
+  let show: (value: number) => string = bytes
   const state = el('output', { class: 'detail', attributes: { 'aria-live': 'polite' } })
   const lines = (node: number) => [stacks.name(node), `change: ${signedText(tree.net[node] ?? 0, show)}`]
   const picture = graph({
@@ -32,16 +38,29 @@ export function changeGraph(
     selected: (node) =>
       state.replaceChildren(...lines(node).map((line, n) => el('span', n === 0 ? { class: 'strong' } : {}, line))),
   })
-  picture.set(tree)
   const folded = changes.folded.reduce((sum, count) => sum + count, 0)
   const others = folded === 0 ? '' : ` ${counted(folded, 'stack')} with small differences are in boxes called (other).`
-  return el(
+  const shown = el(
     'div',
     { class: 'low-flame' },
     el('p', { class: 'explain' }, `Widths are growth plus shrinkage: ▲ and red grew, ▼ and blue shrank.${others}`),
     state,
     picture.element,
   )
+  const none = el('p', { class: 'none' }, 'No stack differs in this figure.')
+  return {
+    element: el('div', {}, shown, none),
+    show(figure, isBlocks) {
+      show = isBlocks ? grouped : bytes
+      tree = comparedTree(stacks, changes, isBlocks ? `${figure}Blocks` : `${figure}Bytes`)
+      none.hidden = (tree.totals[0] ?? 0) > 0
+      shown.hidden = !none.hidden
+      if (none.hidden) picture.set(tree)
+    },
+    prepare(figure) {
+      layOut(comparedTree(stacks, changes, `${figure}Bytes`), 0, LEAST_PART)
+    },
+  }
 }
 
 /** The functions of the stacks that differ. */

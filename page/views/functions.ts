@@ -2,7 +2,7 @@ import type { TreeMetric } from '../../lib/transforms/report/result.js'
 import type { App, Mounted, Target, View } from '../app.js'
 import { functionFigures, neighboursOf, type FunctionFigures } from '../flame/functions.js'
 import { groupings, groupsOf, type FrameGroups } from '../flame/groups.js'
-import { METRICS } from '../model.js'
+import { METRICS, type Model } from '../model.js'
 import type { By } from '../target.js'
 import { block } from '../parts/bars.js'
 import { button, choice, el } from '../parts/dom.js'
@@ -37,7 +37,7 @@ export const functions: View = {
       let made = tables.get(by)
       if (made === undefined) tables.set(by, (made = groupTable(app, by)))
       field.say(made.show(expression))
-      rows.replaceChildren(made.element)
+      if (made.element.parentElement !== rows) rows.replaceChildren(made.element)
     }
     const field = search('Search', (next) => {
       expression = next
@@ -72,6 +72,19 @@ export const functions: View = {
   },
 }
 
+const known = new WeakMap<FrameGroups, Map<TreeMetric, FunctionFigures>>()
+
+/** The figures of all functions, files or modules. Made once. */
+function figuresOf(model: Model, by: By, metric: TreeMetric): FunctionFigures {
+  const groups = groupsOf(model, by)
+  const all = known.get(groups) ?? new Map<TreeMetric, FunctionFigures>()
+  known.set(groups, all)
+  let figures = all.get(metric)
+  if (figures === undefined)
+    all.set(metric, (figures = functionFigures(model.tree(metric), groups.of, groups.names.length)))
+  return figures
+}
+
 /** The table of functions, files or modules. */
 interface GroupTable {
   readonly element: HTMLElement
@@ -82,9 +95,9 @@ interface GroupTable {
 function groupTable(app: App, by: By): GroupTable {
   const { model } = app
   const groups = groupsOf(model, by)
-  const { names, of } = groups
+  const { names } = groups
   const columns = COLUMNS.filter(([metric]) => model.isKnown(metric))
-  const figures = new Map(columns.map(([metric]) => [metric, functionFigures(model.tree(metric), of, names.length)]))
+  const figures = new Map(columns.map(([metric]) => [metric, figuresOf(model, by, metric)]))
   const used = names.map((_, n) => n).filter((n) => [...figures.values()].some(({ inclusive }) => inclusive[n] !== 0))
   const list = table<number>(
     [
@@ -103,23 +116,28 @@ function groupTable(app: App, by: By): GroupTable {
       open: (n) => app.open('functions', { function: names[n] ?? '', by }),
     },
   )
+  let found = used
+  let shownFor: RegExp | undefined | null = null
   return {
     element: list.element,
     show(expression) {
-      const found = used.filter((n) => expression?.test(names[n] ?? '') ?? true)
-      list.set(found)
+      if (expression !== shownFor) {
+        shownFor = expression
+        found = used.filter((n) => expression?.test(names[n] ?? '') ?? true)
+        list.set(found)
+      }
       const all = counted(used.length, by)
       return expression === undefined ? all : `${grouped(found.length)} of ${all}`
     },
   }
 }
 
-function groupName({ names, labels, places }: FrameGroups, n: number): HTMLElement {
-  const place = places[n] ?? ''
+function groupName({ names, label, place: placeOf }: FrameGroups, n: number): HTMLElement {
+  const place = placeOf(n)
   return el(
     'div',
     { class: 'site', title: names[n] ?? '' },
-    el('div', {}, el('bdi', { class: 'name' }, labels[n] ?? '')),
+    el('div', {}, el('bdi', { class: 'name' }, label(n))),
     place === '' ? undefined : el('div', { class: 'callers' }, el('bdi', {}, place)),
   )
 }
@@ -144,12 +162,12 @@ function figureColumns(metric: TreeMetric, title: string, { own, inclusive }: Fu
 function sandwich(app: App, by: By, n: number, first: TreeMetric): HTMLElement {
   const { model } = app
   const groups = groupsOf(model, by)
-  const { names, labels, places, of } = groups
+  const { names, label, place, of } = groups
   const name = names[n] ?? ''
   const box = el('div')
   const draw = (metric: TreeMetric) => {
     const tree = model.tree(metric)
-    const { own, inclusive } = functionFigures(tree, of, names.length)
+    const { own, inclusive } = figuresOf(model, by, metric)
     const { callers, callees } = neighboursOf(tree, of, n)
     const whole = inclusive[n] ?? 0
     const amount = (value: number) => (METRICS[metric].unit === 'bytes' ? bytes(value) : grouped(value))
@@ -208,8 +226,8 @@ function sandwich(app: App, by: By, n: number, first: TreeMetric): HTMLElement {
   // The flame graph does not show modules.
   const pattern = by === 'module' ? undefined : by === 'file' ? `\\(${escaped}(:\\d+)?\\)$` : `^${escaped}( \\(|$)`
   return block(
-    labels[n] ?? '',
-    places[n] ?? '',
+    label(n),
+    place(n),
     el(
       'div',
       { class: 'bar' },

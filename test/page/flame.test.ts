@@ -55,6 +55,23 @@ describe('the tree of a flame graph', () => {
   })
 })
 
+test('callees with less than asked for are left out, and a picture has the same boxes without them', () => {
+  fc.assert(
+    fc.property(anyTree, fc.nat(1000), fc.double({ min: 0, max: 0.3, noNaN: true }), (tree, least, narrow) => {
+      const { parents, frames, own } = tree
+      const other = topDown(parents, frames, own)
+      for (let node = 0; node < parents.length; node++) {
+        const some = tree.children(node, least)
+        expect(some).toEqual(other.children(node).filter((child) => other.totals[child]! >= least))
+        expect(tree.children(node)).toEqual(other.children(node))
+      }
+      // All callees of the other tree are known by now.
+      expect(layOut(topDown(parents, frames, own), 0, narrow)).toEqual(layOut(other, 0, narrow))
+    }),
+    { numRuns: runs(100) },
+  )
+})
+
 describe('the picture', () => {
   test('is as wide as the node that is zoomed to, whose callers are above it', () => {
     const rows = layOut(TREE, 3, 0)

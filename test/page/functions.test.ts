@@ -130,8 +130,8 @@ test('functions, files and modules have the rows, with places in short', () => {
   expect(groupings(model)).toEqual(['function', 'file', 'module'])
   expect(groupings(new Model({ ...data, frames: [{ name: 'f' }] }))).toEqual(['function'])
   const of = (by: By) => {
-    const { labels, places, of: groupOf } = groupsOf(model, by)
-    return frames.map((_, n) => [labels[groupOf(n)], places[groupOf(n)]])
+    const { label, place, of: groupOf } = groupsOf(model, by)
+    return frames.map((_, n) => [label(groupOf(n)), place(groupOf(n))])
   }
   expect(of('function')).toEqual([
     ['main', '/home/me/app/src/main.c:3 in app'],

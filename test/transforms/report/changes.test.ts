@@ -102,7 +102,7 @@ describe('the stacks that differ', () => {
       fc.property(anyStacks, fc.integer({ min: 1, max: 30 }), (stacks, limit) => {
         const { changes, frames } = rowsOf(stacks, limit)
         const name = (frame: number) => frames[frame]?.name ?? ''
-        const model = { data: { frames }, name, label: name, text: name } as unknown as Model
+        const model = { data: { frames }, name, label: name, text: name, stackText: name } as unknown as Model
         const compared = comparedStacks(model, changes)
         for (const figure of COMPARED) {
           const tree = comparedTree(compared, changes, figure)
@@ -112,7 +112,7 @@ describe('the stacks that differ', () => {
         }
         for (const text of ['a', 'malloc']) {
           const found = compared.matching(new RegExp(`^${text}$`))
-          expect(found).toEqual(
+          expect(Array.from(found)).toEqual(
             [...changes.node.keys()].filter((row) => compared.stack(row).some((frame) => name(frame) === text)),
           )
         }
@@ -125,7 +125,7 @@ describe('the stacks that differ', () => {
       fc.property(anyStacks, fc.integer({ min: 1, max: 30 }), (stacks, limit) => {
         const { changes, frames, rows } = rowsOf(stacks, limit)
         const name = (frame: number) => frames[frame]?.name ?? ''
-        const model = { data: { frames }, name, label: name, text: name } as unknown as Model
+        const model = { data: { frames }, name, label: name, text: name, stackText: name } as unknown as Model
         const own = new OwnFrames()
         COMPARED.forEach((figure, n) => {
           const expected = new Map<string, number[]>()
