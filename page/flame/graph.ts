@@ -3,7 +3,8 @@ import { el } from '../parts/dom.js'
 import type { Brush } from '../parts/svg-context.js'
 import { takeAway } from '../parts/take.js'
 import { PAPER_WIDTH } from '../parts/paper.js'
-import { fill, fitting } from './boxes.js'
+import { fill } from './boxes.js'
+import { fitting, fittingBoth } from './fitting.js'
 import { colour, isDark } from '../parts/theme.js'
 import { neighbour } from './keys.js'
 import { boxAt, layOut, matched, pathTo, type Box, type FlameTree } from './tree.js'
@@ -35,8 +36,10 @@ export interface Graph {
 /** The properties of nodes that the picture needs. */
 export interface GraphTexts {
   readonly name: (node: number) => string
-  /** The text in its box. */
+  /** The name in its box. */
   readonly label: (node: number) => string
+  /** What stands before it: a mark, and a number. */
+  readonly amount?: (node: number) => string
   /** The colour of its box, if not one of its name. */
   readonly fill?: (node: number, isDark: boolean) => string
   /** The text shown beside the pointer, and for the selected node. */
@@ -46,7 +49,7 @@ export interface GraphTexts {
 }
 
 /** A flame graph, with the root at the top. Only what is within view is painted. */
-export function graph({ name, label, lines, selected, fill: fillOf }: GraphTexts): Graph {
+export function graph({ name, label, amount, lines, selected, fill: fillOf }: GraphTexts): Graph {
   let tree: FlameTree = { parents: [-1], frames: [-1], own: [0], totals: [0], children: () => [] }
   let rows: Box[][] = []
   let focus = 0
@@ -124,7 +127,10 @@ export function graph({ name, label, lines, selected, fill: fillOf }: GraphTexts
         }
         if (wide < TEXT) continue
         context.fillStyle = isMarked ? edge : matches === undefined ? text : faded
-        context.fillText(fitting(context, label(box.node), wide - 8), left + 4, y + ROW / 2)
+        const [named, room] = [label(box.node), wide - 8]
+        const shown =
+          amount === undefined ? fitting(context, named, room) : fittingBoth(context, amount(box.node), named, room)
+        context.fillText(shown, left + 4, y + ROW / 2)
       }
     }
     context.globalAlpha = 1

@@ -32,8 +32,10 @@ export function later(work: (isAll?: boolean) => void): Later {
   return self
 }
 
-/** Does everything that was asked for, at once: for paper. */
+/** Does everything that was asked for, at once, and what that asks for: for paper. */
 export function finishAll(): void {
-  const asked = Array.from(pending.values())
-  for (const finish of asked) finish()
+  for (const [one, finish] of pending) {
+    pending.delete(one)
+    finish()
+  }
 }

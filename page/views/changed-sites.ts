@@ -169,10 +169,10 @@ export function difference(old: Integer | bigint, next: Integer | bigint): bigin
 
 /** A difference with its sign, coloured: more is red. */
 export function signed(value: bigint, isBytes: boolean): HTMLElement {
-  const text = isBytes ? bytes(value) : grouped(value)
+  const text = (isBytes ? bytes : grouped)(value < 0n ? -value : value)
   return el(
     'span',
     { class: value > 0n ? 'up' : value < 0n ? 'down' : '' },
-    value > 0n ? `▲ +${text}` : value < 0n ? `▼ ${text}` : text,
+    value > 0n ? `▲ +${text}` : value < 0n ? `▼ −${text}` : text,
   )
 }

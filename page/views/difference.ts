@@ -32,7 +32,8 @@ export function changeGraph(model: Model, changes: ReportChanges): ChangeGraph {
   const lines = (node: number) => [stacks.name(node), `change: ${signedText(tree.net[node] ?? 0, show)}`]
   const picture = graph({
     name: stacks.name,
-    label: (node) => `${signedText(tree.net[node] ?? 0, show)} ${stacks.label(node)}`,
+    label: stacks.label,
+    amount: (node) => signedText(tree.net[node] ?? 0, show),
     lines,
     fill: (node, isDark) => changeColour(tree.net[node] ?? 0, tree.totals[node] ?? 0, isDark),
     selected: (node) =>

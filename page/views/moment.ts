@@ -113,12 +113,10 @@ function picture(model: Model, sites: LiveSites): HTMLElement {
   ]
   const flame = graph({
     name,
-    label: (at) => {
-      const text = model.label(tree.frames[at] ?? -1)
-      return isChange ? `${signedText(changed.net[at] ?? 0, bytes)} ${text}` : text
-    },
+    label: (at) => model.label(tree.frames[at] ?? -1),
     lines,
     ...(isChange && {
+      amount: (at: number) => signedText(changed.net[at] ?? 0, bytes),
       fill: (at: number, isDark: boolean) => changeColour(changed.net[at] ?? 0, tree.totals[at] ?? 0, isDark),
     }),
     selected: (at) =>

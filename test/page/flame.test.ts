@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { fittingBoth } from '../../page/flame/fitting.js'
 import { neighbour } from '../../page/flame/keys.js'
 import { bottomUp, boxAt, layOut, matched, pathTo, topDown } from '../../page/flame/tree.js'
 import { runs } from '../support/runs.js'
@@ -125,4 +126,17 @@ test('what matches is counted once, where a match is within another', () => {
   expect(matched(TREE, (frame) => frame === 3)).toBe(90)
   expect(matched(TREE, (frame) => frame === 2 || frame === 3)).toBe(90)
   expect(matched(TREE, () => false)).toBe(0)
+})
+
+test('a box has its whole amount or the mark of it, and as much of the name as fits', () => {
+  const context = { measureText: (text: string) => ({ width: 6 * text.length }) }
+  const [amount, name] = ['▼ −1.5 KiB', 'std::vector<int>::push_back']
+  expect(fittingBoth(context, amount, name, 500)).toBe(`${amount} ${name}`)
+  expect(fittingBoth(context, amount, 'main', 6 * 15)).toBe(`${amount} main`)
+  for (let width = 0; width < 300; width++) {
+    const text = fittingBoth(context, amount, name, width)
+    expect(6 * text.length).toBeLessThanOrEqual(width)
+    if (text !== '') expect([`${amount} `, '▼ ', '▼'].some((begin) => text.startsWith(begin))).toBe(true)
+    if (!text.startsWith(amount)) expect(text).not.toMatch(/^.{0,10}\d/)
+  }
 })

@@ -178,6 +178,8 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     expect(await flame.locator('.detail').textContent()).toContain('(10,000,000 bytes), 100.0 %')
     await flame.locator('canvas').first().focus()
     for (const key of ['ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key)
+    // The address follows the reader a little later.
+    await page.waitForURL(/node=/)
     const link = page.url()
     const again = await openPage(link)
     await again.page.locator('#view-flame').waitFor({ state: 'visible' })
