@@ -21,7 +21,7 @@ import { expectWhole } from '../transforms/report/whole.js'
 import { eventsOf } from './generate.js'
 import { shapesOf, type Shape } from './shape.js'
 
-/** How many numbers of blocks there are from 20 on, each 1.45 times the one before. The 22nd, 49,000, takes a minute. */
+/** How many numbers of blocks there are from 20 on, each 1.45 times the last one. The 22nd, 49,000, takes a minute. */
 const SIZES = Number(process.env['HEAPFLOW_FIGURE_SIZES'] ?? 18)
 
 /** Formats that carry all of an event. */
