@@ -1,4 +1,4 @@
-import type { ApiName, KindName } from '../event/fields.js'
+import { GROUP_FIELDS, type ApiName, type GroupFieldType, type KindName } from '../event/fields.js'
 import { parseMoment, type Moment } from '../transforms/fates/moment.js'
 import type { FilterOptions } from '../transforms/filter.js'
 import { parseRange, type Range } from '../transforms/predicates/ranges.js'
@@ -7,6 +7,11 @@ import { integer, refuseList, UsageError, type Arguments } from './command.js'
 const NUMBERS = ['thread', 'heap'] as const
 const RANGES = ['size', 'address', 'time', 'events'] as const
 const NAMES = ['function', 'file', 'module', 'type', 'stack'] as const
+
+/** The fields of groups that are stored in one of some ways. */
+function groupFields(...types: readonly GroupFieldType[]): string[] {
+  return GROUP_FIELDS.filter(({ type }) => (types as readonly string[]).includes(type)).map(({ name }) => name)
+}
 
 /** The options of a filter, as the flags of `hf-filter` give them. @throws UsageError */
 export function filterOptions(args: Pick<Arguments, 'all' | 'value' | 'has'>): FilterOptions {
@@ -20,9 +25,9 @@ export function filterOptions(args: Pick<Arguments, 'all' | 'value' | 'has'>): F
     // Negative thread ids, as in memory_replay, are kept as 64-bit two's complement.
     ...given(NUMBERS, (name, text) => BigInt.asUintN(64, oneInteger(name, text))),
     ...given(['process'], (name, text) => (text === 'none' ? text : BigInt.asUintN(64, oneInteger(name, text)))),
-    ...given(['cpu'], oneInteger),
-    ...given(RANGES, rangeValue),
-    ...given(NAMES, namePattern),
+    ...given(['cpu', ...groupFields('i32', 'u32')], oneInteger),
+    ...given([...RANGES, ...groupFields('u64', 'address')], rangeValue),
+    ...given([...NAMES, ...groupFields('string')], namePattern),
     ...given(['kind'], (_, text) => text as KindName),
     ...given(['api'], (_, text) => text as ApiName),
     ...(args.has('leaked') && { leaked: true }),

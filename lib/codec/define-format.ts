@@ -27,6 +27,8 @@ export interface FormatDefinition<DecodeOptions extends object = object, FormatE
   readonly binary?: boolean
   /** The fields that it carries on each kind of event: `{ alloc: fieldSet('address', 'size') }`. */
   readonly carried: Carried
+  /** The fields of groups that it carries on all of them: `groupFieldSet('weight')`. Default: none. */
+  readonly groups?: number
   /** Fields that every record of some kinds has, so that an event without them is read back with a value. */
   readonly filled?: readonly Filling[]
   /** Kinds without a record, and the kinds as which they are written and read back. */
@@ -81,6 +83,7 @@ export function defineFormat<D extends object, E extends object>(
     decodeOptions: binary ? decodeOptions : { ...decodeOptions, ...LAST_LINE },
     encodeOptions,
     carried: definition.carried,
+    ...(definition.groups !== undefined && { groups: definition.groups }),
     ...(definition.writtenAs !== undefined && { writtenAs: definition.writtenAs }),
     sniff: (head) => definition.sniff(head),
     decoder(options) {

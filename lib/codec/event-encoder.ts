@@ -29,6 +29,7 @@ export interface EncoderFacts {
   readonly name: string
   readonly carried: Carried
   readonly filled?: readonly Filling[]
+  readonly groups?: number
 }
 
 /** An encoder that writes events one by one, and counts all that is lost. */
@@ -39,7 +40,7 @@ export class EventEncoder extends LineEncoder {
   private readonly carried: Carried
 
   constructor(
-    { name, carried, filled = [] }: EncoderFacts,
+    { name, carried, filled = [], groups = 0 }: EncoderFacts,
     private readonly writer: EventWriter,
     strict = false,
   ) {
@@ -48,8 +49,8 @@ export class EventEncoder extends LineEncoder {
     // Without an index, a reader knows blocks by their addresses.
     const isIndexed = ((carried.alloc ?? 0) & FieldBit.index) !== 0
     this.losses = isIndexed
-      ? new Losses(name, carried, strict, filled)
-      : new AddressedLosses(spacesTold(carried), name, carried, strict, filled)
+      ? new Losses(name, carried, strict, filled, groups)
+      : new AddressedLosses(spacesTold(carried), name, carried, strict, filled, groups)
   }
 
   protected override write(batch: EventBatch): void {

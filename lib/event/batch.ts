@@ -1,6 +1,17 @@
 import { eventForJson } from './event-json.js'
-import { ALL_FIELDS, APIS, FIELDS, fieldNames, KINDS, OUTCOMES, type FieldName } from './fields.js'
+import {
+  ALL_FIELDS,
+  APIS,
+  EVERY_FIELD,
+  FIELDS,
+  fieldNames,
+  groupFieldNames,
+  KINDS,
+  OUTCOMES,
+  type FieldName,
+} from './fields.js'
 import { checkText, codeValue, fieldsText, i32Value, u64Value } from './field-value.js'
+import { GroupColumns } from './groups.js'
 import { NO_HEADER, type TraceHeader } from './header.js'
 import { parseJson } from './json.js'
 import { columnOf, placeColumns, Storage, U64Column, type Column, type ColumnName } from './storage.js'
@@ -48,7 +59,7 @@ export interface BatchInfos {
  * Up to some thousand events in columns: the unit of work of every stage. Column `address` holds the addresses of all
  * events of the batch, and so on; bit `FieldBit.address` of `mask[i]` says whether event i has an address. (Absent is
  * not zero: the column may then hold any value.) Only the columns in the set `columns` have storage; check `mask`
- * before reading one.
+ * before reading one. The fields of groups, which few batches have, are in `groups`.
  *
  * A batch is filled by the stage that created it, and never changes after it was passed on. Iterating over it gives
  * plain `TraceEvent` objects, which is convenient and slow.
@@ -96,6 +107,9 @@ export class EventBatch implements Iterable<TraceEvent> {
   /** calloc's number of elements; `size` is the product. */
   elements = NO_U64
 
+  /** The fields of groups; undefined if no event has one. */
+  groups: GroupColumns | undefined
+
   /** What blocks share, where the consumer asked for that in place of their addresses (see `Stage.countsInfos`). */
   infos: BatchInfos | undefined
 
@@ -140,6 +154,7 @@ export class EventBatch implements Iterable<TraceEvent> {
     if (storage === undefined) return
     this.storage = undefined
     this.infos = undefined
+    this.groups = undefined
     this.count = 0
     this.columns = 0
     const target: Record<string, unknown> = this as object as Record<string, unknown>
@@ -182,6 +197,7 @@ export class EventBatch implements Iterable<TraceEvent> {
     event['kind'] = KINDS[this.kind[i]]
     for (let f = 0; f < FIELDS.length; f++)
       if ((mask >>> f) & 1) event[(FIELDS[f] as { name: string }).name] = this.value(i, f)
+    this.groups?.read(i, event, this.strings)
     return event as unknown as TraceEvent
   }
 
@@ -196,8 +212,9 @@ export class EventBatch implements Iterable<TraceEvent> {
     inspect: (value: unknown, options: object) => string,
   ): string {
     const { format, timeUnit } = this.header
+    const fields = [...fieldNames(this.columns), ...groupFieldNames(this.groups?.columns ?? 0)]
     const first = Array.from({ length: Math.min(SHOWN, this.count) }, (_, i) => this.event(i))
-    const summary = { format, ...(timeUnit && { timeUnit }), fields: fieldNames(this.columns).join(' '), first }
+    const summary = { format, ...(timeUnit && { timeUnit }), fields: fields.join(' '), first }
     return `EventBatch(${this.count}) ${inspect(summary, options)}`
   }
 
@@ -211,16 +228,25 @@ export class EventBatch implements Iterable<TraceEvent> {
     if (i >= this.mask.length) throw new RangeError(`the batch is full: ${this.mask.length} events`)
     const kind = codeValue('kind', KINDS, event.kind)
     let mask = 0
+    let fields = 0
     for (const name in event) {
       if (name === 'kind') continue
       const f = FIELD_OF.get(name)
       if (f === undefined) throw unknownField(name)
       const value = event[name as FieldName]
       if (value === undefined) continue
+      if (f >= FIELDS.length) {
+        const groups = (this.groups ??= new GroupColumns(this.mask.length))
+        fields |= 1 << (f - FIELDS.length)
+        groups.store(i, f - FIELDS.length, value, this.strings)
+        continue
+      }
       this.addColumns(1 << f)
       this.store(i, f, value)
       mask |= 1 << f
     }
+    // An event that does not fit may have left something here before this one.
+    if (this.groups !== undefined) this.groups.mask[i] = fields
     this.kind[i] = kind
     this.mask[i] = mask
     this.count = i + 1
@@ -286,8 +312,8 @@ export class EventBatch implements Iterable<TraceEvent> {
 /** A field whose column is a `U64Column`. */
 export type U64FieldName = Extract<(typeof FIELDS)[number], { type: 'u64' | 'address' }>['name']
 
-/** Each field's position in `FIELDS`. */
-const FIELD_OF: ReadonlyMap<string, number> = new Map(FIELDS.map(({ name }, f) => [name, f]))
+/** Each field's position among all of them: those of groups come after the core. */
+const FIELD_OF: ReadonlyMap<string, number> = new Map(EVERY_FIELD.map(({ name }, f) => [name, f]))
 
 /** The prototype of events. An own property would cost more than all of their fields. */
 const EVENT: object = Object.create(Object.prototype, {
@@ -313,12 +339,17 @@ const NO_COLUMNS = Object.fromEntries(
  * @param strings the string table of the new batch; with another one than the source's, string columns belong in
  *   `fresh`
  * @param header that of the source by default
+ * @param groups the fields of groups; null for none. By default those of the source, whose strings are added to another
+ *   string table
  */
 export function reviseBatch(
   source: EventBatch,
   fresh: number,
   strings: StringTable = source.strings,
   header: TraceHeader = source.header,
+  groups: GroupColumns | null | undefined = strings === source.strings
+    ? source.groups
+    : source.groups?.translated(source.strings, strings, source.count),
 ): EventBatch {
   const { count } = source
   source.keep()
@@ -334,6 +365,7 @@ export function reviseBatch(
   }
   target.columns |= shared
   target.infos = source.infos
+  target.groups = groups ?? undefined
   target.count = count
   return target
 }

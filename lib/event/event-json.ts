@@ -1,4 +1,4 @@
-import { FIELDS, type FieldName, type FieldType } from './fields.js'
+import { EVERY_FIELD, type FieldName, type FieldType } from './fields.js'
 import { stringifyFields, type FieldValue } from './json.js'
 import type { TraceEvent } from './trace-event.js'
 
@@ -8,11 +8,16 @@ import type { TraceEvent } from './trace-event.js'
  */
 export function eventToJson(event: TraceEvent): string {
   let text = `{"kind":${JSON.stringify(event.kind)}`
-  for (const { name, type } of FIELDS) {
+  for (const { name, type } of EVERY_FIELD) {
     const value = event[name]
-    if (value !== undefined) text += `,"${name}":${jsonText(type, value)}`
+    if (value !== undefined) text += fieldToJson(name, type, value)
   }
   return `${text}}`
+}
+
+/** A field of an event as it is written there, after a comma. */
+export function fieldToJson(name: FieldName, type: FieldType, value: NonNullable<TraceEvent[FieldName]>): string {
+  return `,"${name}":${jsonText(type, value)}`
 }
 
 /**
@@ -21,7 +26,7 @@ export function eventToJson(event: TraceEvent): string {
  */
 export function eventForJson(event: TraceEvent): Record<string, unknown> {
   const values: Record<string, unknown> = { kind: event.kind }
-  for (const { name, type } of FIELDS) {
+  for (const { name, type } of EVERY_FIELD) {
     const value = event[name]
     if (value !== undefined) values[name] = jsonValue(type, value)
   }

@@ -1,6 +1,9 @@
 /**
  * The event model as data: the kinds of event, the fields an event can have, and how each field is stored and written.
- * The order of FIELDS is the canonical order of keys on the NDJSON wire.
+ * The order of FIELDS, and then of GROUP_FIELDS, is the canonical order of keys on the NDJSON wire.
+ *
+ * The fields of FIELDS are the core, which the masks of batches and kernels know; it is complete. A new field is one
+ * more line at the end of GROUP_FIELDS: events, NDJSON, Arrow, Parquet, compact and all transforms carry it then.
  */
 
 /** The kinds of events. The position in this list is the code in `EventBatch.kind`. */
@@ -73,7 +76,10 @@ export type OutcomeName = (typeof OUTCOMES)[number]
  */
 export type FieldType = 'u64' | 'address' | 'u32' | 'i32' | 'api' | 'outcome' | 'string' | 'bytes' | 'list' | 'json'
 
-/** Every field except `kind`, which every event has. The position is the field's bit in `EventBatch.mask`. */
+/**
+ * The core: every field except `kind`, which every event has, and those of groups. The position is the field's bit in
+ * `EventBatch.mask`.
+ */
 export const FIELDS = [
   { name: 'api', type: 'api' },
   { name: 'process', type: 'u64' },
@@ -107,8 +113,56 @@ export const FIELDS = [
   { name: 'fields', type: 'json' },
   { name: 'module', type: 'string' },
 ] as const satisfies readonly { name: string; type: FieldType }[]
+/** The name of a field of the core. */
+export type CoreFieldName = (typeof FIELDS)[number]['name']
+
+/** How a field of a group may be stored. */
+export type GroupFieldType = Extract<FieldType, 'u64' | 'address' | 'u32' | 'i32' | 'string'>
+
+/**
+ * The fields that few formats have, in groups. The position is the field's bit in `GroupColumns.mask`, so the order
+ * never changes. There may be 31.
+ */
+export const GROUP_FIELDS = [
+  { name: 'weight', type: 'u64' },
+  { name: 'device', type: 'i32' },
+  { name: 'stream', type: 'u64' },
+  { name: 'arena', type: 'string' },
+] as const satisfies readonly { name: string; type: GroupFieldType }[]
+/** The name of a field of a group. */
+export type GroupFieldName = (typeof GROUP_FIELDS)[number]['name']
+
 /** The name of a field. */
-export type FieldName = (typeof FIELDS)[number]['name']
+export type FieldName = CoreFieldName | GroupFieldName
+
+/** All fields, in canonical order. The position is not that of a bit. */
+export const EVERY_FIELD: readonly { readonly name: FieldName; readonly type: FieldType }[] = [
+  ...FIELDS,
+  ...GROUP_FIELDS,
+]
+
+/**
+ * The groups of fields that a format may have besides those of every block. Some have fields of the core, because they
+ * are older than the groups.
+ */
+export const GROUPS = {
+  /** Sampled recordings: an event stands for `weight` events like it. Without the field, for itself alone. */
+  sampling: ['weight'],
+  /** Allocators of GPUs: the number of the device, and the stream in whose order memory is used and freed. */
+  gpu: ['device', 'stream'],
+  /** Programs with several allocators: the name of the one that has the block, or of its arena, pool or zone. */
+  arena: ['arena'],
+  /** What an allocator reserves for a block. */
+  usable: ['usable'],
+  /** Allocations of a kernel. */
+  kernel: ['cpu', 'node', 'sequence', 'gfpFlags', 'callSite'],
+  /** Samples of resident memory. */
+  resident: ['present'],
+  /** When calls return, and what a realloc did. */
+  results: ['endTime', 'outcome'],
+} as const satisfies Readonly<Record<string, readonly FieldName[]>>
+/** The name of a group of fields. */
+export type GroupName = keyof typeof GROUPS
 
 /** The code of each kind: `Kind.alloc` is 0. */
 export const Kind = codes(KINDS)
@@ -116,23 +170,59 @@ export const Kind = codes(KINDS)
 export const Api = codes(APIS)
 /** The code of each outcome of a realloc. */
 export const Outcome = codes(OUTCOMES)
-/** The bit of each field in `EventBatch.mask` and in sets of fields. Copy what a hot loop needs into a constant. */
+/**
+ * The bit of each field of the core in `EventBatch.mask` and in sets of fields. Copy what a hot loop needs into a
+ * constant.
+ */
 export const FieldBit = Object.fromEntries(FIELDS.map((field, i) => [field.name, 1 << i])) as Readonly<
-  Record<FieldName, number>
+  Record<CoreFieldName, number>
 >
-/** The set of all fields. */
+/** The set of all fields of the core. */
 export const ALL_FIELDS = 2 ** FIELDS.length - 1
+/** The bit of each field of a group in `GroupColumns.mask` and in sets of such fields. */
+export const GroupBit = Object.fromEntries(GROUP_FIELDS.map((field, i) => [field.name, 1 << i])) as Readonly<
+  Record<GroupFieldName, number>
+>
+/** The set of all fields of groups. */
+export const ALL_GROUP_FIELDS = 2 ** GROUP_FIELDS.length - 1
 
 function codes<const Names extends readonly string[]>(names: Names): Readonly<Record<Names[number], number>> {
   return Object.fromEntries(names.map((name, i) => [name, i])) as Record<Names[number], number>
 }
 
-/** The names of the fields in a set, in canonical order. */
-export function fieldNames(set: number): FieldName[] {
+/** The names of the fields of the core in a set, in canonical order. */
+export function fieldNames(set: number): CoreFieldName[] {
   return FIELDS.filter((_, i) => (set >>> i) & 1).map((field) => field.name)
 }
 
-/** The set of the fields named. */
-export function fieldSet(...names: FieldName[]): number {
+/** The set of the fields of the core that are named. */
+export function fieldSet(...names: CoreFieldName[]): number {
   return names.reduce((set, name) => set | FieldBit[name], 0)
+}
+
+/** The names of the fields of groups in a set, in canonical order. */
+export function groupFieldNames(set: number): GroupFieldName[] {
+  return GROUP_FIELDS.filter((_, i) => (set >>> i) & 1).map((field) => field.name)
+}
+
+/** The set of the fields of groups that are named. */
+export function groupFieldSet(...names: GroupFieldName[]): number {
+  return names.reduce((set, name) => set | GroupBit[name], 0)
+}
+
+/** A set of any fields. */
+export interface FieldSet {
+  /** The fields of the core, as bits of `FieldBit`. */
+  readonly core: number
+  /** The fields of groups, as bits of `GroupBit`. */
+  readonly groups: number
+}
+
+/** The set of any fields. */
+export function anyFieldSet(names: readonly FieldName[]): FieldSet {
+  const isGroups = (name: FieldName): name is GroupFieldName => name in GroupBit
+  return {
+    core: fieldSet(...names.filter((name): name is CoreFieldName => !isGroups(name))),
+    groups: groupFieldSet(...names.filter(isGroups)),
+  }
 }

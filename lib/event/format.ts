@@ -1,4 +1,4 @@
-import type { FieldName, KindName } from './fields.js'
+import { fieldNames, groupFieldNames, type FieldName, type KindName } from './fields.js'
 import { showValue } from './message-text.js'
 import type { Carried } from './losses.js'
 import { checkOptions, type OptionNames } from './options.js'
@@ -67,6 +67,8 @@ export interface FormatInfo {
 export interface Format<DecodeOptions extends object = object> extends FormatInfo {
   /** Which fields it can carry on which kind of event. */
   readonly carried: Carried
+  /** The set of fields of groups that it can carry on every kind of event that it has (`groupFieldSet`); 0 by default. */
+  readonly groups?: number
   /** Fields that only some layouts or options carry, and these layouts or options, for documents. */
   readonly sometimes?: { readonly fields: readonly FieldName[]; readonly when: string }
   /** Kinds without a record in the format, and the kinds as which they are written and read back. */
@@ -87,6 +89,15 @@ export interface WritableFormat<
 > extends Format<DecodeOptions> {
   /** A pure encoder; `heapflow/<name>` has it as a stream. */
   encoder(options?: FormatEncodeOptions & EncodeOptions): Encoder
+}
+
+/** The names of all fields that a format can carry on a kind of event, in canonical order. */
+export function carriedFields(
+  { carried, groups = 0 }: Pick<Format, 'carried' | 'groups'>,
+  kind: KindName,
+): FieldName[] {
+  const core = carried[kind]
+  return core === undefined ? [] : [...fieldNames(core), ...groupFieldNames(groups)]
 }
 
 /** Whether a format can be written. */

@@ -1,6 +1,7 @@
 import { HI, LO } from '../bytes/u64.js'
 import { columnOf, EventBatch, U64Column } from './batch.js'
-import { FIELDS, type FieldType } from './fields.js'
+import { FIELDS, GROUP_FIELDS, type FieldType } from './fields.js'
+import { GroupColumns, positions } from './groups.js'
 import type { TraceHeader } from './header.js'
 import type { StringTable } from './strings.js'
 
@@ -65,8 +66,45 @@ export function gatherRows(
       else copyNarrow(to, parts as Narrow[], mask, has, from, rows, n)
     }
   }
+  if (sources.some(({ groups }) => groups !== undefined)) gatherGroups(target, sources, copiers, from, rows, n)
   target.count = n
   return target
+}
+
+/** Copies the fields of groups. */
+function gatherGroups(
+  target: EventBatch,
+  sources: readonly EventBatch[],
+  copiers: Copiers,
+  from: Int32Array,
+  rows: Int32Array,
+  n: number,
+): void {
+  const groups = new GroupColumns(n)
+  const { mask } = groups
+  let columns = 0
+  for (let j = 0; j < n; j++) columns |= mask[j] = sources[from[j]].groups?.mask[rows[j]] ?? 0
+  if (columns === 0) return
+  target.groups = groups
+  for (const g of positions(columns)) {
+    const to = groups.add(g)
+    // A source without a column has no event with it.
+    const parts = sources.map((source) => source.groups?.at(g) ?? to)
+    const has = 1 << g
+    if (to instanceof U64Column)
+      copyWide(
+        to.words,
+        parts.map((part) => (part as U64Column).words),
+        mask,
+        has,
+        from,
+        rows,
+        n,
+      )
+    else if (GROUP_FIELDS[g]?.type === 'string')
+      copyStrings(to as Uint32Array, parts as Uint32Array[], copiers, mask, has, from, rows, n)
+    else copyNarrow(to, parts as Narrow[], mask, has, from, rows, n)
+  }
 }
 
 type Narrow = Uint8Array | Uint32Array | Int32Array

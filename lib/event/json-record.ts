@@ -1,4 +1,4 @@
-import { APIS, FIELDS, KINDS, OUTCOMES, type FieldName, type FieldType } from './fields.js'
+import { APIS, EVERY_FIELD, KINDS, OUTCOMES, type FieldName, type FieldType } from './fields.js'
 import type { TraceHeader } from './header.js'
 import { checkHeader } from './header-check.js'
 import type { FieldValue } from './json.js'
@@ -16,7 +16,7 @@ export type WireRecord =
   | { readonly kind: 'end'; readonly events: number | undefined }
   | { readonly kind: 'event'; readonly event: TraceEvent; readonly unknown: readonly string[] }
 
-const TYPE_OF: ReadonlyMap<string, FieldType> = new Map(FIELDS.map(({ name, type }) => [name, type]))
+const TYPE_OF: ReadonlyMap<string, FieldType> = new Map(EVERY_FIELD.map(({ name, type }) => [name, type]))
 
 /** Whether an object is a header or end record, not an event. */
 export function isBoundary({ kind }: { readonly kind: string }): boolean {

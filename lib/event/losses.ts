@@ -1,14 +1,14 @@
-import type { FieldName, KindName } from './fields.js'
+import type { CoreFieldName, KindName } from './fields.js'
 
 /**
- * What a format can represent: the set of fields of each kind of event. The format has no record for a kind
- * that is missing.
+ * What a format can represent: the set of fields of the core of each kind of event. The format has no record for a kind
+ * that is missing. A format carries the fields of groups on every kind that it has, or on none (`Format.groups`).
  */
 export type Carried = Readonly<Partial<Record<KindName, number>>>
 
 /** A field that every record of some kinds has, so that an event without it is read back with a value. */
 export interface Filling {
-  readonly field: FieldName
+  readonly field: CoreFieldName
   readonly kinds: readonly KindName[]
   /** The value that is written if an event does not have it, for messages: `0`. */
   readonly as: string

@@ -1,5 +1,6 @@
 import { columnOf, EventBatch, U64Column, U64_FIELDS, type ColumnName } from './batch.js'
 import { FIELDS, fieldSet } from './fields.js'
+import { GROUP_WIDE, GroupColumns, newColumn, positions } from './groups.js'
 import type { TraceHeader } from './header.js'
 import { StringTable } from './strings.js'
 
@@ -10,30 +11,51 @@ import { StringTable } from './strings.js'
  *   8-byte data  the 64-bit columns
  *   4-byte data  masks, the 32-bit columns
  *   bytes        kinds, the columns of bytes, and up to 7 to fill up 8 bytes
+ *
+ * If there are fields of groups, the set of columns has GROUPED, and these follow:
+ *
+ *   2 words      the set of their columns, and 0
+ *   8-byte data  the 64-bit columns
+ *   4-byte data  their masks, the 32-bit columns, and up to 4 bytes to fill up 8
  */
 const HEAD_BYTES = 8
 const ALIGN = 8
+const GROUPED = 0x8000_0000
 /** The words before a table of strings: how many strings, lists, and ids in all lists. */
 const STRINGS_HEAD = 3
 const BYTE_FIELDS = fieldSet('api', 'outcome')
 const WORD_FIELDS = ~(U64_FIELDS | BYTE_FIELDS)
 
-/** The bytes that an event takes in a set of columns, including its kind and mask. */
-export function rowLength(columns: number): number {
+/** The bytes that an event takes in columns of the core and of groups, including its kind and masks. */
+export function rowLength(columns: number, groups = 0): number {
   const words = 2 * countBits(columns & U64_FIELDS) + 1 + countBits(columns & WORD_FIELDS)
-  return 4 * words + 1 + countBits(columns & BYTE_FIELDS)
+  const grouped = groups === 0 ? 0 : groupWords(groups)
+  return 4 * (words + grouped) + 1 + countBits(columns & BYTE_FIELDS)
 }
 
 /** The packed size of a batch's columns: a multiple of 8. */
-export function packedLength({ count, columns }: EventBatch): number {
+export function packedLength({ count, columns, groups }: EventBatch): number {
+  return coreLength(count, columns) + (groups === undefined ? 0 : groupsLength(count, groups.columns))
+}
+
+function coreLength(count: number, columns: number): number {
   return HEAD_BYTES + Math.ceil((rowLength(columns) * count) / ALIGN) * ALIGN
+}
+
+function groupsLength(count: number, columns: number): number {
+  return HEAD_BYTES + Math.ceil((4 * groupWords(columns) * count) / ALIGN) * ALIGN
+}
+
+/** The words that an event takes in columns of groups, including its mask there. */
+function groupWords(columns: number): number {
+  return 2 * countBits(columns & GROUP_WIDE) + 1 + countBits(columns & ~GROUP_WIDE)
 }
 
 /** Packs a batch's columns, without its strings, into a buffer at `offset`, a multiple of 8. */
 export function packColumns(batch: EventBatch, buffer: ArrayBuffer, offset: number): void {
-  const { count, columns } = batch
+  const { count, columns, groups } = batch
   const bytes = new Uint8Array(buffer, offset)
-  new Uint32Array(buffer, offset, 2).set([count, columns])
+  new Uint32Array(buffer, offset, 2).set([count, groups === undefined ? columns : columns | GROUPED])
   let at = HEAD_BYTES
   const put = (column: Uint8Array | Uint32Array | Int32Array, n: number) => {
     bytes.set(new Uint8Array(column.buffer, column.byteOffset, n * column.BYTES_PER_ELEMENT), at)
@@ -44,6 +66,13 @@ export function packColumns(batch: EventBatch, buffer: ArrayBuffer, offset: numb
   for (const name of columnsOf(columns & WORD_FIELDS)) put(batch[name] as Uint32Array, count)
   put(batch.kind, count)
   for (const name of columnsOf(columns & BYTE_FIELDS)) put(batch[name] as Uint8Array, count)
+  if (groups === undefined) return
+  at = coreLength(count, columns)
+  new Uint32Array(buffer, offset + at, 2).set([groups.columns, 0])
+  at += HEAD_BYTES
+  for (const g of positions(groups.columns & GROUP_WIDE)) put((groups.at(g) as U64Column).words, 2 * count)
+  put(groups.mask, count)
+  for (const g of positions(groups.columns & ~GROUP_WIDE)) put(groups.at(g) as Uint32Array, count)
 }
 
 /**
@@ -56,8 +85,10 @@ export function viewColumns(
   header: TraceHeader,
   strings: StringTable,
 ): EventBatch {
-  const [count, columns] = new Uint32Array(buffer, offset, 2) as unknown as [number, number]
+  const [count, marked] = new Uint32Array(buffer, offset, 2) as unknown as [number, number]
+  const columns = marked & ~GROUPED
   const views: Record<string, unknown> = { capacity: count, count, columns }
+  if (columns !== marked) views['groups'] = viewGroups(buffer, offset + coreLength(count, columns), count)
   let at = offset + HEAD_BYTES
   const place = (bytes: number) => (at += bytes) - bytes
   for (const name of columnsOf(columns & U64_FIELDS)) views[name] = new U64Column(buffer, place(8 * count), count)
@@ -69,6 +100,20 @@ export function viewColumns(
   views['kind'] = new Uint8Array(buffer, place(count), count)
   for (const name of columnsOf(columns & BYTE_FIELDS)) views[name] = new Uint8Array(buffer, place(count), count)
   return Object.assign(new EventBatch(0, 0, header, strings), views)
+}
+
+function viewGroups(buffer: ArrayBuffer, offset: number, count: number): GroupColumns {
+  const [columns] = new Uint32Array(buffer, offset, 2) as unknown as [number]
+  let at = offset + HEAD_BYTES
+  const place = (bytes: number) => (at += bytes) - bytes
+  const wide = positions(columns & GROUP_WIDE).map((g) => [g, new U64Column(buffer, place(8 * count), count)] as const)
+  const groups = new GroupColumns(count, new Uint32Array(buffer, place(4 * count), count))
+  for (const [g, column] of wide) groups.set(g, column)
+  for (const g of positions(columns & ~GROUP_WIDE)) {
+    const isSigned = newColumn(g, 0) instanceof Int32Array
+    groups.set(g, new (isSigned ? Int32Array : Uint32Array)(buffer, place(4 * count), count))
+  }
+  return groups
 }
 
 /** Shows the type of each column. */

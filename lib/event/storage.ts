@@ -1,4 +1,4 @@
-import { FIELDS, FieldBit, type FieldName } from './fields.js'
+import { FIELDS, FieldBit, type CoreFieldName } from './fields.js'
 
 /** Marks columns of every copy of this package: those of one pass through the streams of another. */
 const WIDE = Symbol.for('heapflow.U64Column')
@@ -24,8 +24,8 @@ export class U64Column {
   }
 }
 
-/** The name of a field's column in `EventBatch`. */
-export type ColumnName = Exclude<FieldName, 'count'> | 'elements'
+/** The name of the column in `EventBatch` of a field of the core. */
+export type ColumnName = Exclude<CoreFieldName, 'count'> | 'elements'
 
 /**
  * The column of the field at position f. The field `count` has the column `elements`, because `count` is the batch's

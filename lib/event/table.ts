@@ -1,5 +1,6 @@
 import { columnOf, type EventBatch, type U64Column } from './batch.js'
-import { APIS, FIELDS, KINDS, OUTCOMES, type FieldType } from './fields.js'
+import { APIS, FIELDS, GROUP_FIELDS, KINDS, OUTCOMES, type FieldType } from './fields.js'
+import type { GroupColumns } from './groups.js'
 import type { StringTable } from './strings.js'
 
 /**
@@ -7,11 +8,17 @@ import type { StringTable } from './strings.js'
  */
 export type TableType = 'u64' | 'u32' | 'i32' | 'code' | 'name' | 'names' | 'bytes'
 
+/** Columns from here on have their bit, less this, in the mask of groups. */
+export const GROUPED = 32
+
 /** A column of a table. */
 export interface TableColumn {
   readonly name: string
   readonly type: TableType
-  /** The bit in the mask of a row that says whether it has a value; -1 if all rows have one. */
+  /**
+   * The bit in the mask of a row that says whether it has a value; from `GROUPED` on, that in its mask of groups; -1 if
+   * all rows have one.
+   */
   readonly f: number
   /** The names of codes. */
   readonly names?: readonly string[]
@@ -26,6 +33,8 @@ export type TableValues = U64Column | Uint32Array | Int32Array | Uint8Array
 export interface TableRows {
   readonly count: number
   readonly mask: Uint32Array
+  /** Undefined if no row has a column from `GROUPED` on. */
+  readonly groupMask?: Uint32Array | undefined
   /** The table to which the ids of names, lists and bytes refer. */
   readonly strings: StringTable
   /** The values of a column; arbitrary for rows without one. Called only for columns with a value in some row. */
@@ -57,11 +66,18 @@ const TYPES: Readonly<Record<FieldType, Pick<TableColumn, 'type' | 'names' | 'is
   json: { type: 'name' },
 }
 
-/** The columns of events: the kind, and all fields. */
+/** The columns of events: the kind, and all fields of the core. */
 export const EVENT_COLUMNS: readonly TableColumn[] = [
   { name: 'kind', type: 'code', f: -1, names: KINDS },
   ...FIELDS.map(({ name, type }, f) => ({ name, f, ...TYPES[type] })),
 ]
+
+/** The columns of fields of groups, which only tables with such fields have. */
+export const GROUP_COLUMNS: readonly TableColumn[] = GROUP_FIELDS.map(({ name, type }, g) => ({
+  name,
+  f: GROUPED + g,
+  ...TYPES[type],
+}))
 
 /** What is wrong with a table that has no column for the kind of events, by the names of its columns. */
 export function noEvents(columns: readonly string[]): string {
@@ -74,5 +90,15 @@ export function noEvents(columns: readonly string[]): string {
 /** The events of a batch as rows of a table with columns of `EVENT_COLUMNS`. */
 export function eventRows(batch: EventBatch): TableRows {
   const { count, mask, strings } = batch
-  return { count, mask, strings, values: ({ f }) => (f < 0 ? batch.kind : batch[columnOf(f)]) }
+  const { groups } = batch
+  const values = ({ f }: TableColumn): TableValues => {
+    if (f < 0) return batch.kind
+    return f < GROUPED ? batch[columnOf(f)] : (groups as GroupColumns).at(f - GROUPED)
+  }
+  return { count, mask, groupMask: groups?.mask, strings, values }
+}
+
+/** The masks of rows that have the bit of a column. */
+export function masksOf({ mask, groupMask }: TableRows, { f }: TableColumn): Uint32Array {
+  return f < GROUPED ? mask : (groupMask as Uint32Array)
 }

@@ -1,4 +1,4 @@
-import type { ApiName, FieldName, OutcomeName } from './fields.js'
+import type { ApiName, FieldName, GroupFieldName, OutcomeName } from './fields.js'
 import type { FieldValue } from './json.js'
 
 /** Every field that an event can have besides its kind. Absent is not the same as zero. */
@@ -57,6 +57,14 @@ export interface EventFields {
   fields?: Readonly<Record<string, FieldValue>>
   /** The program or library that the call came from; `callSite` may be an offset in it. */
   module?: string
+  /** How many events like it a sampled event stands for. Without it, for itself alone. */
+  weight?: bigint
+  /** The number of the GPU; -1 for the host. */
+  device?: number
+  /** The stream of the GPU in whose order the memory is used and freed. */
+  stream?: bigint
+  /** The name of the allocator that has the block, or of its arena, pool or zone. */
+  arena?: string
 }
 
 /** Fields that an event of any kind may have: its thread, time and origin. */
@@ -78,7 +86,7 @@ type Origin =
   | 'module'
 
 /** Fields of events about memory. */
-type Memory = 'heap' | 'index' | 'address' | 'size' | 'type' | 'callSite'
+type Memory = 'heap' | 'index' | 'address' | 'size' | 'type' | 'callSite' | GroupFieldName
 
 /** Fields of events that request memory. */
 type Request = 'count' | 'elementSize' | 'alignment' | 'usable' | 'node' | 'gfpFlags'

@@ -9,7 +9,10 @@ import {
   Kind,
   KINDS,
   fieldNames,
+  groupFieldNames,
+  type CoreFieldName,
   type FieldName,
+  type GroupFieldName,
   type KindName,
 } from '../event/fields.js'
 import type { Carried, Filling, LossCounts } from '../event/losses.js'
@@ -79,12 +82,14 @@ export class Losses implements LossCounts {
    * @param carried what the format can represent
    * @param strict makes the first loss an error
    * @param filled the fields that the format always has, so that an event without them comes back with them
+   * @param groups the set of fields of groups that it can represent
    */
   constructor(
     private readonly format: string,
     carried: Carried,
     private readonly strict = false,
     filled: readonly Filling[] = [],
+    private readonly groups = 0,
   ) {
     this.use(carried, filled)
   }
@@ -119,14 +124,33 @@ export class Losses implements LossCounts {
   }
 
   /**
-   * Admits a batch.
-   * @returns the number of events that can be written, whatever fields they lose
+   * Admits a batch, and counts the fields of groups that the format cannot carry.
+   * @returns the number of events that can be written, whatever fields of the core they lose
    */
-  beginBatch({ count }: EventBatch): number {
+  beginBatch(batch: EventBatch): number {
+    const { count, groups } = batch
     this.before = this.events
     this.events += count
     this.anywhere |= this.somewhere
-    return count
+    return groups === undefined || (groups.columns & ~this.groups) === 0 ? count : this.countGroups(batch)
+  }
+
+  private countGroups(batch: EventBatch): number {
+    const counts = new Map<GroupFieldName, number>()
+    for (let i = 0; i < batch.count; i++) {
+      const lost = this.lostGroups(batch, i)
+      if (lost === 0) continue
+      if (this.strict) return i
+      for (const name of groupFieldNames(lost)) counts.set(name, (counts.get(name) ?? 0) + 1)
+    }
+    for (const [name, n] of counts) this.count(name, n)
+    return batch.count
+  }
+
+  /** The fields of groups that event i loses: of an event that is dropped, none. */
+  private lostGroups({ kind, groups }: EventBatch, i: number): number {
+    if (groups === undefined || this.watched[kind[i] as number] === LEFT_OUT) return 0
+    return (groups.mask[i] as number) & ~this.groups
   }
 
   /**
@@ -174,7 +198,7 @@ export class Losses implements LossCounts {
     run.empty()
   }
 
-  private filling(kind: number, field: FieldName): string {
+  private filling(kind: number, field: CoreFieldName): string {
     return this.fillings.get(fillingKey(kind, field)) as string
   }
 
@@ -206,7 +230,7 @@ export class Losses implements LossCounts {
     const needed = this.needed[code] as number
     const mask = batch.mask[i] as number
     const at = this.position(i)
-    const fields = fieldNames(mask & watched & ~needed)
+    const fields: FieldName[] = [...fieldNames(mask & watched & ~needed), ...groupFieldNames(this.lostGroups(batch, i))]
     const [absent] = fieldNames(needed & ~mask)
     if (fields.length === 0 && absent !== undefined) return unencodable(this.filling(code, absent), at)
     const what = watched === LEFT_OUT ? `${KINDS[code]} events` : `${fields.join(', ')} of ${KINDS[code]} events`
@@ -231,6 +255,6 @@ export class Losses implements LossCounts {
   }
 }
 
-function fillingKey(kind: number, field: FieldName): number {
+function fillingKey(kind: number, field: CoreFieldName): number {
   return kind * 32 + Math.clz32(FieldBit[field])
 }

@@ -1,7 +1,7 @@
 import { HI, LO } from '../bytes/u64.js'
 import { KERNEL_EVENTS } from './load.js'
 import { columnOf, EventBatch, U64Column } from '../event/batch.js'
-import { ALL_FIELDS, FIELDS } from '../event/fields.js'
+import { ALL_FIELDS, ALL_GROUP_FIELDS, FIELDS } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
 import { selectMemory } from './select-memory.js'
 import type { Column } from '../event/storage.js'
@@ -15,8 +15,9 @@ const FEW = 16
 /**
  * Copies the events `rows[0..n)` of a batch, in that order, into a new batch that shares its strings.
  * @param rows numbers of events of the batch, the first one being 0
- * @param columns the fields to copy (others become absent)
+ * @param columns the fields of the core to copy (others become absent)
  * @param header the header of the new batch
+ * @param groups the fields of groups to copy: by default all if those of the core are, and otherwise none
  */
 export function selectRows(
   source: EventBatch,
@@ -24,6 +25,7 @@ export function selectRows(
   n: number,
   columns: number = ALL_FIELDS,
   header: TraceHeader = source.header,
+  groups: number = columns === ALL_FIELDS ? ALL_GROUP_FIELDS : 0,
 ): EventBatch {
   const { count } = source
   const set = source.columns & columns
@@ -36,6 +38,7 @@ export function selectRows(
   gather(source.mask, target.mask)
   if (set !== source.columns) for (let j = 0; j < n; j++) target.mask[j] = target.mask[j] & set
   for (let f = 0; f < FIELDS.length; f++) if ((set >>> f) & 1) gather(source[columnOf(f)], target[columnOf(f)])
+  target.groups = source.groups?.select(rows, n, groups)
   target.count = n
   return target
 }

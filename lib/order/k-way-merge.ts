@@ -206,9 +206,9 @@ export class KWayMerger {
 
   private add(batch: EventBatch, lane: ReorderBuffer): number {
     const id = this.free.pop() ?? this.sources.length
-    const { count, capacity, columns } = batch
+    const { count, capacity, columns, groups } = batch
     const strings = batch.strings.memory
-    const memory = BATCH_BYTES + capacity * rowLength(columns) + strings
+    const memory = BATCH_BYTES + capacity * rowLength(columns, groups?.columns) + strings
     this.sources[id] = { id, batch, lane, memory, strings: strings / count, left: count, place: -1 }
     lane.pinned += count
     lane.memory += memory

@@ -4,8 +4,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { runInNewContext } from 'node:vm'
 import type { EventBatch } from '../event/batch.js'
 import { TraceError } from '../event/error.js'
-import { fieldNames, FIELDS, KINDS } from '../event/fields.js'
-import { isWritable, type Format, type WritableFormat } from '../event/format.js'
+import { EVERY_FIELD, KINDS } from '../event/fields.js'
+import { carriedFields, isWritable, type Format, type WritableFormat } from '../event/format.js'
 import type { TraceHeader } from '../event/header.js'
 import type { Encoder } from '../event/stage.js'
 import type { TraceEvent } from '../event/trace-event.js'
@@ -186,8 +186,9 @@ const VALUES: Readonly<Record<string, unknown>> = {
  */
 function countsLosses(format: WritableFormat): void {
   for (const kind of KINDS) {
-    const carried = FIELDS.filter(({ name }) => fieldNames(format.carried[kind] ?? 0).includes(name))
-    for (const fields of [...FIELDS.map((field) => [field]), carried]) {
+    const names = carriedFields(format, kind)
+    const carried = EVERY_FIELD.filter(({ name }) => names.includes(name))
+    for (const fields of [...EVERY_FIELD.map((field) => [field]), carried]) {
       const values = Object.fromEntries(fields.map(({ name, type }) => [name, VALUES[type]]))
       countsLossesOf(format, { kind, ...(fields !== carried && { address: 65_536n }), ...values } as TraceEvent)
     }

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import type { GroupFieldName } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
 import { encodeText, type StringTable } from '../event/strings.js'
 
@@ -99,7 +100,12 @@ const NAMED_KEYS = ['executable', 'command']
 const LONGEST_KEPT = 256
 
 /** The fields that hold names; `comment` is the text of a comment. */
-export type NamedField = keyof typeof PREFIXES
+export type NamedField = keyof typeof PREFIXES | GroupFieldName
+
+/** A field of a group is its own kind of name. */
+function prefixOf(field: NamedField): string {
+  return field in PREFIXES ? PREFIXES[field as keyof typeof PREFIXES] : `${field}_`
+}
 
 /**
  * Replaces names under a secret key: by a prefix and the first 12 hexadecimal digits of the name's HMAC-SHA-256, such
@@ -117,7 +123,7 @@ export class NameScrambler {
   replace(field: NamedField, source: StringTable, id: number, target: StringTable): number {
     const text = source.text(id)
     if (text === '' || (field === 'type' && text === 'internal')) return target.internText(text)
-    const name = PREFIXES[field] + text
+    const name = prefixOf(field) + text
     let replacement = this.known.get(name)
     if (replacement === undefined) {
       if (this.known.size === NAMES) this.known.delete(this.known.keys().next().value as string)
@@ -142,7 +148,7 @@ export class NameScrambler {
   }
 
   private replacement(field: NamedField, name: Uint8Array): string {
-    const prefix = PREFIXES[field]
+    const prefix = prefixOf(field)
     return prefix + createHmac('sha256', this.key).update(prefix).update(name).digest('hex').slice(0, 12)
   }
 }

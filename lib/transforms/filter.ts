@@ -2,7 +2,7 @@ import type { EventBatch, U64FieldName } from '../event/batch.js'
 import { synchronous, type Synchronous } from './expression.js'
 import { selectRows } from '../kernel/select.js'
 import { expressionError, type TraceError } from '../event/error.js'
-import { ALL_FIELDS, FIELDS, fieldSet, type ApiName, type KindName } from '../event/fields.js'
+import { ALL_FIELDS, EVERY_FIELD, type ApiName, type KindName } from '../event/fields.js'
 import { NO_HEADER, withMarks, type TraceHeader } from '../event/header.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
@@ -26,6 +26,7 @@ import type { Fate, FateOptions } from './fates/survey.js'
 import { MissingFields } from './missing-fields.js'
 import { makeAllocation } from './repair/changes.js'
 import type { NamePattern } from './predicates/match.js'
+import { GROUP_OPTIONS, groupCriteria, type GroupCriteria } from './predicates/group-fields.js'
 import { LostEvents, type Criterion } from './predicates/lost-events.js'
 import { byRanges } from './predicates/row-filter.js'
 import { rangeWords, type Range } from './predicates/ranges.js'
@@ -41,7 +42,7 @@ export type OneOrMore<T> = T | readonly T[]
  * A `lost` event, where the recorder lost others, is dropped only by criteria on events, kinds and the time, CPU,
  * thread, process or heap that it has: what was lost may have met the others. A filter warns if kinds drop it.
  */
-export interface FilterOptions extends FateOptions {
+export interface FilterOptions extends FateOptions, GroupCriteria {
   readonly thread?: OneOrMore<bigint | number>
   /** `'none'`: events without a process, which are those of the first process of a recording with several. */
   readonly process?: OneOrMore<bigint | number | 'none'>
@@ -81,6 +82,7 @@ export interface FilterOptions extends FateOptions {
 }
 
 const OPTIONS: OptionNames<FilterOptions> = {
+  ...GROUP_OPTIONS,
   thread: true,
   process: true,
   heap: true,
@@ -176,10 +178,8 @@ export class Filter implements BatchTransform {
     this.lifetimes = options.lifetimes === true ? new Lifetimes(true) : undefined
     const given = (Object.keys(options) as (keyof FilterOptions)[]).filter((name) => options[name] !== undefined)
     this.missing = new MissingFields(
-      fieldSet(
-        ...FIELDS.map(({ name }) => name).filter(
-          (name) => (given as readonly string[]).includes(name) && !(name === 'process' && takesNoProcess(options)),
-        ),
+      EVERY_FIELD.map(({ name }) => name).filter(
+        (name) => (given as readonly string[]).includes(name) && !(name === 'process' && takesNoProcess(options)),
       ),
     )
     this.tearsBlocks = this.lifetimes === undefined && given.some((name) => !KEEPS_BLOCKS.has(name))
@@ -219,7 +219,7 @@ export class Filter implements BatchTransform {
 
   end(): void {
     const names = { function: 'stack', file: 'stack', module: 'stack' } as const
-    this.warnings.push(...this.missing.warnings('so no event matches it', 'filter on', ALL_FIELDS, names))
+    this.warnings.push(...this.missing.warnings('so no event matches it', 'filter on', undefined, names))
     this.endTruncated()
   }
 
@@ -361,5 +361,5 @@ function criteriaOf(options: FilterOptions): Criterion[] {
   add('module', options.module, (patterns: readonly NamePattern[]) => isNamed('module', patterns))
   add('type', options.type, (patterns: readonly NamePattern[]) => isNamed('type', patterns))
   add('stack', options.stack, hasFrame)
-  return criteria
+  return [...criteria, ...groupCriteria(options)]
 }

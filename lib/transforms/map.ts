@@ -1,7 +1,8 @@
 import { HI, LO } from '../bytes/u64.js'
 import { U64Map } from '../bytes/u64-map.js'
-import { EventBatch, reviseBatch, type U64Column } from '../event/batch.js'
-import { FIELDS, FieldBit, Kind, fieldSet, type FieldName } from '../event/fields.js'
+import { EventBatch, reviseBatch, U64Column } from '../event/batch.js'
+import { anyFieldSet, FIELDS, FieldBit, Kind, fieldSet, GROUP_FIELDS, type FieldName } from '../event/fields.js'
+import { GROUP_STRINGS, GroupColumns, positions } from '../event/groups.js'
 import { NO_HEADER, type TraceHeader } from '../event/header.js'
 import { showValue } from '../event/message-text.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
@@ -45,7 +46,7 @@ export interface AnonymizeOptions {
    */
   readonly addresses?: boolean
   /**
-   * Replace the names: function, file, module, type, stack, text, and those in the header, such as the command line
+   * Replace the names: function, file, module, type, stack, text, arena, and those in the header, such as the command line
    * (see `NameScrambler`). Attributes, which may contain anything, are removed. Default true.
    */
   readonly names?: boolean
@@ -57,6 +58,10 @@ const NAME_FIELDS = ['function', 'file', 'type', 'text', 'module'] as const
 const NAMES = fieldSet(...NAME_FIELDS, 'stack')
 const REBASED = fieldSet('address', 'oldAddress')
 const SCRAMBLED = fieldSet('address', 'oldAddress', 'heap', 'callSite')
+const GROUP_ADDRESSES = GROUP_FIELDS.reduce(
+  (set, { type }, g) => ((type as string) === 'address' ? set | (1 << g) : set),
+  0,
+)
 const ADDRESS_FIELDS = ['address', 'oldAddress', 'heap', 'callSite'] as const
 
 /** Changes events, as `MapOptions` says. Every batch yields at least one. Headers change only if names are replaced. */
@@ -68,9 +73,11 @@ export class Mapper implements BatchTransform {
   private readonly names: NameScrambler | undefined
   private readonly threads: U64Map | undefined
   private readonly drop: number
+  private readonly dropGroups: number
   /** One event with the values of `set`. */
   private readonly constants = new EventBatch(1, 0, NO_HEADER)
   private readonly set: number
+  private readonly setGroups: number
   private readonly setsStrings: boolean
   /** The fields that get new columns in batches that have them. */
   private readonly changed: number
@@ -103,9 +110,12 @@ export class Mapper implements BatchTransform {
     if (anonymize !== undefined && anonymize.addresses !== false) this.addresses = new AddressScrambler(anonymize.key)
     if (anonymize !== undefined && anonymize.names !== false) this.names = new NameScrambler(anonymize.key)
     this.threads = numberThreads === true ? new U64Map(1) : undefined
-    this.drop = fieldSet(...drop) | (this.names === undefined ? 0 : FieldBit.attributes | FieldBit.fields)
+    const dropped = anyFieldSet(drop)
+    this.dropGroups = dropped.groups
+    this.drop = dropped.core | (this.names === undefined ? 0 : FieldBit.attributes | FieldBit.fields)
     this.constants.push({ ...set, kind: 'other' })
     this.set = this.constants.mask[0]
+    this.setGroups = this.constants.groups?.mask[0] ?? 0
     this.setsStrings = this.constants.strings.size > 0 || (this.set & FieldBit.stack) !== 0
     this.changed =
       (offset === 0n ? 0 : REBASED) |
@@ -140,8 +150,11 @@ export class Mapper implements BatchTransform {
     const changed = this.changed & source.columns & ~this.drop & ~this.set
     const dropped = this.drop & source.columns & ~this.set
     const { named } = this
-    if ((changed | dropped | this.set) === 0 && named === source.header) return source
-    const target = reviseBatch(source, changed | this.set, this.stringsFor(source), named)
+    const changes = changed | dropped | this.set | this.setGroups
+    if (changes === 0 && named === source.header && !this.changesGroups(source.groups)) return source
+    const strings = this.stringsFor(source)
+    const groups = this.groupsFor(source, strings) ?? null
+    const target = reviseBatch(source, changed | this.set, strings, named, groups)
     if ((changed & SCRAMBLED) !== 0) this.reviseAddresses(source, target, changed)
     if ((changed & NAMES) !== 0) this.reviseNames(source, target, changed)
     if ((changed & FieldBit.thread) !== 0) this.reviseThreads(source, target)
@@ -156,6 +169,36 @@ export class Mapper implements BatchTransform {
   private stringsFor(source: EventBatch): StringTable {
     if (this.names !== undefined) return new StringTable()
     return this.setsStrings ? source.strings.copy() : source.strings
+  }
+
+  /** Whether fields of groups are removed or replaced. */
+  private changesGroups(groups: GroupColumns | undefined): boolean {
+    if (groups === undefined) return false
+    const hidden = (this.names === undefined ? 0 : GROUP_STRINGS) | (this.addresses === undefined ? 0 : GROUP_ADDRESSES)
+    return (groups.columns & (this.dropGroups | hidden)) !== 0
+  }
+
+  private groupsFor(source: EventBatch, strings: StringTable): GroupColumns | undefined {
+    const { count } = source
+    const { names, constants } = this
+    let groups = source.groups?.without(this.dropGroups | this.setGroups, count)
+    if (strings !== source.strings)
+      groups = groups?.translated(source.strings, strings, count, names && ((...of) => names.replace(...of)))
+    if (groups !== undefined && this.addresses !== undefined) this.scrambleGroups(groups, count)
+    if (constants.groups === undefined) return groups
+    groups ??= new GroupColumns(count)
+    for (const g of positions(this.setGroups)) groups.fill(g, constants.groups, constants.strings, strings, count)
+    return groups
+  }
+
+  /** Replaces addresses, of which it makes copies. */
+  private scrambleGroups(groups: GroupColumns, count: number): void {
+    for (const g of positions(groups.columns & GROUP_ADDRESSES)) {
+      const from = groups.at(g) as U64Column
+      const to = new U64Column(new ArrayBuffer(8 * count), 0, count)
+      moveAddresses(from, to, { mask: groups.mask, count }, 1 << g, 0, 0, this.addresses)
+      groups.set(g, to)
+    }
   }
 
   private reviseAddresses(source: EventBatch, target: EventBatch, changed: number): void {
@@ -243,7 +286,7 @@ export class Mapper implements BatchTransform {
 function moveAddresses(
   from: U64Column,
   to: U64Column,
-  { mask, count }: EventBatch,
+  { mask, count }: Pick<EventBatch, 'mask' | 'count'>,
   has: number,
   addLo: number,
   addHi: number,

@@ -1,7 +1,7 @@
 import { HI, LO } from '../bytes/u64.js'
 import { U64Map } from '../bytes/u64-map.js'
 import type { EventBatch } from '../event/batch.js'
-import { APIS, fieldSet, FieldBit, KINDS } from '../event/fields.js'
+import { APIS, FieldBit, KINDS } from '../event/fields.js'
 import { checkNeededOptions, type OptionNames } from '../event/options.js'
 import { PARTITIONS, type Partition } from './option-values.js'
 import { INDEXED } from '../blocks/block-keys.js'
@@ -55,7 +55,7 @@ const FIELD_OF = {
   'size-class': 'size',
 } as const
 /** All of these. */
-const KEY_FIELDS = fieldSet(...Object.values(FIELD_OF))
+const KEY_FIELDS = Object.values(FIELD_OF)
 
 /**
  * Divides batches by key. Memory grows with the number of distinct keys, and with the live blocks if lifetimes are
@@ -100,7 +100,7 @@ export class Partitioner {
     this.processes = this.lifetimes !== undefined || by === 'kind' ? undefined : new ProcessParts(this.further)
     this.labelOfCode = new Uint32Array(by === 'shard' ? shards : 256)
     this.headers = new PartHeaders(this.lifetimes !== undefined || by === 'process', number)
-    this.missing = new MissingFields(by === 'kind' || by === 'shard' ? 0 : FieldBit[FIELD_OF[by]])
+    this.missing = new MissingFields(by === 'kind' || by === 'shard' ? [] : [FIELD_OF[by]])
   }
 
   /**

@@ -1,4 +1,5 @@
-import { fieldNames, FIELDS, KINDS } from '../../dist/lib/event/fields.js'
+import { EVERY_FIELD, KINDS } from '../../dist/lib/event/fields.js'
+import { carriedFields } from '../../dist/lib/event/format.js'
 import { FORMATS as ALL } from '../../dist/lib/formats/index.js'
 import { code, GENERATED, table } from './markdown.mjs'
 
@@ -11,7 +12,7 @@ export const LIMITED = FORMATS.filter((format) => format.name !== 'ndjson')
 
 /** The kinds of event on which a format carries a field. */
 export function kindsWith(format, field) {
-  return KINDS.filter((kind) => fieldNames(format.carried[kind] ?? 0).includes(field))
+  return KINDS.filter((kind) => carriedFields(format, kind).includes(field))
 }
 
 /** Which kinds of event and which fields each format has a place for. */
@@ -20,7 +21,7 @@ export function carriedPage() {
   const targets = LIMITED.filter((format) => format.readOnly !== true)
   const readOnly = LIMITED.filter((format) => format.readOnly === true).map((format) => format.name)
   const kinds = KINDS.map((kind) => [code(kind), ...LIMITED.map((format) => place(format, kind))])
-  const fields = FIELDS.map(({ name }) => [code(name), ...LIMITED.map((format) => places(format, name))])
+  const fields = EVERY_FIELD.map(({ name }) => [code(name), ...LIMITED.map((format) => places(format, name))])
   return (
     [
       GENERATED,
@@ -77,9 +78,9 @@ function place(format, kind) {
 function leftOut(from, to) {
   const kinds = KINDS.filter((kind) => from.carried[kind] !== undefined && to.carried[kind] === undefined)
   const shared = KINDS.filter((kind) => from.carried[kind] !== undefined && to.carried[kind] !== undefined)
-  const fields = FIELDS.flatMap(({ name }) => {
-    const has = shared.filter((kind) => fieldNames(from.carried[kind]).includes(name))
-    const lost = has.filter((kind) => !fieldNames(to.carried[kind]).includes(name))
+  const fields = EVERY_FIELD.flatMap(({ name }) => {
+    const has = shared.filter((kind) => carriedFields(from, kind).includes(name))
+    const lost = has.filter((kind) => !carriedFields(to, kind).includes(name))
     if (lost.length === 0) return []
     return [lost.length === has.length ? name : `${name} of ${lost.join(', ')}`]
   })

@@ -1,4 +1,4 @@
-import { APIS, FIELDS, KINDS, OUTCOMES } from '../../dist/lib/event/fields.js'
+import { APIS, EVERY_FIELD, GROUPS, KINDS, OUTCOMES } from '../../dist/lib/event/fields.js'
 import { kindsWith, LIMITED } from './carried.mjs'
 import { code, table } from './markdown.mjs'
 
@@ -38,6 +38,10 @@ export const MEANINGS = {
   code: "the format's own number for the sort of event, where the model has no name for it",
   fields: "values that the model has no field for, by their names in the format's own definition",
   module: 'program or library that the call came from',
+  weight: 'how many events like it a sampled event stands for; without the field, for itself alone',
+  device: 'number of the GPU; -1 is the host',
+  stream: 'stream of the GPU in whose order the memory is used and freed',
+  arena: 'name of the allocator that has the block, or of its arena, pool or zone',
 }
 
 const FORMS = {
@@ -55,7 +59,7 @@ const FORMS = {
 
 /** The table of all fields of an event, in canonical order. */
 export function fieldTable() {
-  const rows = FIELDS.map(({ name, type }) => {
+  const rows = EVERY_FIELD.map(({ name, type }) => {
     if (MEANINGS[name] === undefined) throw new Error(`the field ${name} has no meaning in scripts/docs/fields.mjs`)
     const formats = LIMITED.filter(
       (format) => kindsWith(format, name).length > 0 || format.sometimes?.fields.includes(name),

@@ -1,4 +1,4 @@
-import { APIS, FIELDS, KINDS, OUTCOMES } from '../../dist/lib/event/fields.js'
+import { APIS, EVERY_FIELD, KINDS, OUTCOMES } from '../../dist/lib/event/fields.js'
 import { MEANINGS } from './fields.mjs'
 
 /** Stands for the largest 64-bit integer, which a double and so `JSON.stringify` would round. */
@@ -63,7 +63,7 @@ export function wireSchema() {
         properties: {
           kind: { enum: KINDS },
           ...Object.fromEntries(
-            FIELDS.map(({ name, type }) => [name, { $ref: `#/$defs/${type}`, description: MEANINGS[name] }]),
+            EVERY_FIELD.map(({ name, type }) => [name, { $ref: `#/$defs/${type}`, description: MEANINGS[name] }]),
           ),
         },
         required: ['kind'],

@@ -6,6 +6,7 @@ import { jsonText } from '../../lib/cli/report/json.js'
 import { StatisticsReport } from '../../lib/cli/report/statistics-report.js'
 import { columnOf, U64Column, type EventBatch } from '../../lib/event/batch.js'
 import { FIELDS } from '../../lib/event/fields.js'
+import { positions } from '../../lib/event/groups.js'
 import { isWritable, type WritableFormat } from '../../lib/event/format.js'
 import type { Stage } from '../../lib/event/stage.js'
 import { mtrc } from '../../lib/formats/mtrc/index.js'
@@ -25,6 +26,18 @@ function spoil(batch: EventBatch): void {
   batch.kind.fill(0xff)
   for (let f = 0; f < FIELDS.length; f++) {
     const column = batch[columnOf(f)]
+    if (column instanceof U64Column) column.words.fill(0xffff_ffff)
+    else column.fill(0x7f)
+  }
+  spoilGroups(batch)
+}
+
+/** The same of the fields of groups, which other batches may share. */
+function spoilGroups({ groups }: EventBatch): void {
+  if (groups === undefined) return
+  groups.mask.fill(0xffff_ffff)
+  for (const g of positions(groups.columns)) {
+    const column = groups.at(g)
     if (column instanceof U64Column) column.words.fill(0xffff_ffff)
     else column.fill(0x7f)
   }

@@ -2,9 +2,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { batchesOf, type EventBatch, type TraceEvent } from '../../lib/event/batch.js'
-import { fieldNames, KINDS, type FieldName, type KindName } from '../../lib/event/fields.js'
+import { KINDS, type FieldName, type KindName } from '../../lib/event/fields.js'
 import type { TraceError } from '../../lib/event/error.js'
-import type { WritableFormat } from '../../lib/event/format.js'
+import { carriedFields, type WritableFormat } from '../../lib/event/format.js'
 import type { TraceHeader } from '../../lib/event/header.js'
 import { glibcMtrace } from '../../lib/formats/glibc-mtrace/index.js'
 import { hatf } from '../../lib/formats/hatf/index.js'
@@ -107,13 +107,17 @@ const VALUES: Readonly<Record<FieldName, fc.Arbitrary<unknown>>> = {
   code: WORDS,
   fields: fc.constant({ a: 1n }),
   module: NAMES,
+  weight: SIZES,
+  device: NUMBERS,
+  stream: IDS,
+  arena: NAMES,
 }
 
 /** An event of a kind that a format carries, with most of the fields that it carries: all but one in `most`. */
-function carriedEvent(carried: Carried, most: number): fc.Arbitrary<TraceEvent> {
+function carriedEvent(carried: Carried, groups: number, most: number): fc.Arbitrary<TraceEvent> {
   const kinds = KINDS.filter((kind) => carried[kind] !== undefined)
   return fc.constantFrom(...kinds).chain((kind) => {
-    const fields = fieldNames(carried[kind] as number)
+    const fields = carriedFields({ carried, groups }, kind)
     const some = fields.map((field) => [field, fc.option(VALUES[field], { nil: undefined, freq: most })])
     return fc.record(Object.fromEntries(some) as Record<string, fc.Arbitrary<unknown>>).map((values) => {
       const present = Object.entries(values).filter(([, value]) => value !== undefined)
@@ -329,12 +333,13 @@ const TRIALS: readonly Trial[] = [
 
 describe.each(TRIALS)('$name', (trial) => {
   const headers = fc.constantFrom(...(trial.headers ?? FOREIGN))
+  const { groups = 0 } = trial.format
   const carried = trial.carried ?? trial.format.carried
 
   it('gives back every event as it was, or counts what is different and refuses it in strict mode', () => {
     const event = fc.oneof(
-      { weight: 20, arbitrary: carriedEvent(carried, 100) },
-      { weight: 4, arbitrary: carriedEvent(carried, 5) },
+      { weight: 20, arbitrary: carriedEvent(carried, groups, 100) },
+      { weight: 4, arbitrary: carriedEvent(carried, groups, 5) },
       { weight: 1, arbitrary: anyEvent },
     )
     fc.assert(

@@ -1,4 +1,5 @@
 import { batchesOf, type EventBatch, type TraceEvent } from '../../lib/event/batch.js'
+import { ALL_GROUP_FIELDS } from '../../lib/event/fields.js'
 import { isWritable, type Format, type OptionSpec, type WritableFormat } from '../../lib/event/format.js'
 import type { TimeUnit, TraceHeader } from '../../lib/event/header.js'
 import type { Encoder } from '../../lib/event/stage.js'
@@ -51,7 +52,8 @@ export function encoderTarget(format: WritableFormat): Target {
     weight: COSTLY[`${format.name}-events`] ?? 4,
     make(random): Input {
       const shape = random.oneIn(4) ? ANYTHING : format.carried
-      const events = randomEvents(random, shape, random.oneIn(50) ? 600 : 30)
+      const groups = shape === ANYTHING ? ALL_GROUP_FIELDS : format.groups
+      const events = randomEvents(random, shape, random.oneIn(50) ? 600 : 30, groups)
       const batches = cutIntoBatches(random, events, random.pick(headers))
       return {
         extension: '.ndjson',
@@ -314,7 +316,7 @@ export function randomTraces(format: WritableFormat, random: Random, n: number):
   const headers = headersOf(format)
   return Array.from({ length: n }, () => {
     const options = randomOptions(format.encodeOptions, random)
-    const events = batchesOf(randomEvents(random, format.carried, 30), random.pick(headers))
+    const events = batchesOf(randomEvents(random, format.carried, 30, format.groups), random.pick(headers))
     return encode(format.encoder(options), [...events]).bytes
   })
 }

@@ -1,5 +1,6 @@
 import { columnOf, U64Column, type EventBatch } from '../../lib/event/batch.js'
-import { FIELDS } from '../../lib/event/fields.js'
+import { FIELDS, GROUP_FIELDS } from '../../lib/event/fields.js'
+import { positions, type GroupColumns } from '../../lib/event/groups.js'
 import type { TraceHeader } from '../../lib/event/header.js'
 
 const isString = FIELDS.map(({ type }) => type === 'string' || type === 'bytes' || type === 'json')
@@ -25,7 +26,7 @@ export class Digest {
       this.header = batch.header
       this.headers.push(JSON.stringify(batch.header))
     }
-    const { count, mask, kind } = batch
+    const { count, mask, kind, groups } = batch
     for (let i = 0; i < count; i++) {
       this.mix(kind[i])
       let left = mask[i]
@@ -40,9 +41,22 @@ export class Digest {
         else if (isList[f] === true) for (const id of batch.strings.list(column[i])) this.string(batch, id)
         else this.mix(column[i])
       }
+      if (groups !== undefined) this.addGroups(batch, groups, i)
     }
     this.events += count
     if (count > 0) this.headersUsed = this.headers.length
+  }
+
+  private addGroups(batch: EventBatch, groups: GroupColumns, i: number): void {
+    for (const g of positions(groups.mask[i])) {
+      this.mix(1 << g)
+      const column = groups.at(g)
+      if (column instanceof U64Column) {
+        this.mix(column.words[2 * i])
+        this.mix(column.words[2 * i + 1])
+      } else if (GROUP_FIELDS[g]?.type === 'string') this.string(batch, column[i])
+      else this.mix(column[i])
+    }
   }
 
   private string(batch: EventBatch, id: number): void {

@@ -1,6 +1,7 @@
 import { columnOf, U64Column, type EventBatch } from '../../lib/event/batch.js'
 import { TraceError } from '../../lib/event/error.js'
 import { FIELDS } from '../../lib/event/fields.js'
+import { positions } from '../../lib/event/groups.js'
 import { gatherRows } from '../../lib/event/gather.js'
 import { recycle } from '../../lib/event/recycle.js'
 import type { Decoder, Encoder, Stage } from '../../lib/event/stage.js'
@@ -175,6 +176,18 @@ function spoil(batch: EventBatch): void {
     const f = 31 - Math.clz32(left & -left)
     if (f >= FIELDS.length) continue
     const column = batch[columnOf(f)]
+    if (column instanceof U64Column) column.words.fill(0xffff_ffff)
+    else column.fill(0x7f)
+  }
+  spoilGroups(batch)
+}
+
+/** The same of the fields of groups, which other batches may share. */
+function spoilGroups({ groups }: EventBatch): void {
+  if (groups === undefined) return
+  groups.mask.fill(0xffff_ffff)
+  for (const g of positions(groups.columns)) {
+    const column = groups.at(g)
     if (column instanceof U64Column) column.words.fill(0xffff_ffff)
     else column.fill(0x7f)
   }

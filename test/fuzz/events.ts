@@ -1,5 +1,15 @@
 import { BATCH_EVENTS, EventBatch, type TraceEvent } from '../../lib/event/batch.js'
-import { ALL_FIELDS, APIS, FIELDS, KINDS, OUTCOMES, type KindName } from '../../lib/event/fields.js'
+import {
+  ALL_FIELDS,
+  ALL_GROUP_FIELDS,
+  APIS,
+  FIELDS,
+  GROUP_FIELDS,
+  KINDS,
+  OUTCOMES,
+  type FieldType,
+  type KindName,
+} from '../../lib/event/fields.js'
 import type { TraceHeader } from '../../lib/event/header.js'
 import type { Random } from './random.js'
 
@@ -16,13 +26,20 @@ const BLOCKS = ['alloc', 'alloc', 'free', 'free', 'realloc'] as const
 /**
  * Random events: in some traces a program's own (few addresses, indices and threads, that meet again, and times that go
  * on), in others anything that the shape allows.
+ * @param groups the set of fields of groups that they may have, which half of the traces have
  */
-export function randomEvents(random: Random, shape: Shape, most: number): TraceEvent[] {
+export function randomEvents(
+  random: Random,
+  shape: Shape,
+  most: number,
+  groups = shape === ANYTHING ? ALL_GROUP_FIELDS : 0,
+): TraceEvent[] {
   const kinds = Object.keys(shape) as KindName[]
   const blocks = BLOCKS.filter((kind) => shape[kind] !== undefined)
   const isUsual = random.oneIn(2) && blocks.length > 0
   // The same fields in most events, as in real traces.
   const usual = random.u32() & random.u32()
+  const further = random.oneIn(2) ? random.u32() : 0
   const events: TraceEvent[] = []
   const values = new Values(random)
   for (let n = random.length(most); n > 0; n--) {
@@ -34,6 +51,10 @@ export function randomEvents(random: Random, shape: Shape, most: number): TraceE
       const field = FIELDS[f] as (typeof FIELDS)[number]
       event[field.name] = values.of(field.name, field.type)
     }
+    const grouped = groups & further & random.u32()
+    GROUP_FIELDS.forEach(({ name, type }, g) => {
+      if ((grouped >>> g) & 1) event[name] = values.of(name, type)
+    })
     events.push(event as unknown as TraceEvent)
   }
   return events
@@ -56,7 +77,7 @@ class Values {
     this.isFew = !random.oneIn(4)
   }
 
-  of(name: string, type: (typeof FIELDS)[number]['type']): unknown {
+  of(name: string, type: FieldType): unknown {
     const { random } = this
     switch (type) {
       case 'address':

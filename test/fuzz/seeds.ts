@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
-import { KINDS, FIELDS, APIS } from '../../lib/event/fields.js'
+import { KINDS, EVERY_FIELD, APIS } from '../../lib/event/fields.js'
 import { isWritable, type Format } from '../../lib/event/format.js'
 import { randomTraces } from './codecs.js'
 import { Random } from './random.js'
@@ -42,7 +42,7 @@ function seeded(seed: number): Random {
 /** What text formats are made of, and beginnings of binary ones. */
 export const TOKENS: readonly Uint8Array[] = [
   ...KINDS.map((kind) => `"kind":"${kind}"`),
-  ...FIELDS.map(({ name }) => `,"${name}":`),
+  ...EVERY_FIELD.map(({ name }) => `,"${name}":`),
   ...APIS,
   '{"kind":"header","format":"x"}\n',
   '{"kind":"end","events":1}\n',

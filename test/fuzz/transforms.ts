@@ -1,5 +1,5 @@
 import { BATCH_EVENTS, type EventBatch } from '../../lib/event/batch.js'
-import { APIS, Kind, KINDS } from '../../lib/event/fields.js'
+import { ALL_GROUP_FIELDS, APIS, Kind, KINDS } from '../../lib/event/fields.js'
 import type { BatchTransform } from '../../lib/event/stage.js'
 import { SortBuffer } from '../../lib/order/sort-buffer.js'
 import { SortKeys } from '../../lib/order/sort-keys.js'
@@ -60,7 +60,12 @@ export const TRANSFORM_TARGETS: readonly Target[] = Object.entries<Check>({
   name,
   weight: COSTLY[name] ?? 4,
   make(random) {
-    const events = randomEvents(random, random.oneIn(2) ? BLOCKS : ANYTHING, random.oneIn(20) ? 400 : 40)
+    const events = randomEvents(
+      random,
+      random.oneIn(2) ? BLOCKS : ANYTHING,
+      random.oneIn(20) ? 400 : 40,
+      ALL_GROUP_FIELDS,
+    )
     const batches = cutIntoBatches(random, events, HEADER)
     return { extension: '.ndjson', bytes: () => textOf(batches), check: () => checkClear(check, batches, random) }
   },

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { TraceEvent } from '../../lib/event/batch.js'
-import { APIS, FIELDS, KINDS, OUTCOMES, type FieldType } from '../../lib/event/fields.js'
+import { APIS, EVERY_FIELD, FIELDS, KINDS, OUTCOMES, type FieldName, type FieldType } from '../../lib/event/fields.js'
 import { decodeText } from '../../lib/event/strings.js'
 
 /** 64-bit values, with those at the edges of words and doubles more often than chance would have them. */
@@ -53,7 +53,14 @@ const VALUES: Readonly<Record<FieldType, fc.Arbitrary<unknown>>> = {
   json: fc.dictionary(name, fieldValue, { maxKeys: 3 }),
 }
 
+function eventWith(fields: readonly { readonly name: FieldName; readonly type: FieldType }[]) {
+  return fc
+    .record(Object.fromEntries(fields.map((field) => [field.name, VALUES[field.type]])), { requiredKeys: [] })
+    .chain((values) => fc.constantFrom(...KINDS).map((kind) => ({ kind, ...values }) as TraceEvent))
+}
+
 /** Any event at all: any kind with any fields. */
-export const anyEvent: fc.Arbitrary<TraceEvent> = fc
-  .record(Object.fromEntries(FIELDS.map((field) => [field.name, VALUES[field.type]])), { requiredKeys: [] })
-  .chain((fields) => fc.constantFrom(...KINDS).map((kind) => ({ kind, ...fields }) as TraceEvent))
+export const anyEvent: fc.Arbitrary<TraceEvent> = eventWith(EVERY_FIELD)
+
+/** Any event without fields of groups. */
+export const anyCoreEvent: fc.Arbitrary<TraceEvent> = eventWith(FIELDS)

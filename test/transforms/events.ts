@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { EventBatch, type TraceEvent } from '../../lib/event/batch.js'
-import { APIS, FIELDS, KINDS, OUTCOMES, type FieldType } from '../../lib/event/fields.js'
+import { APIS, EVERY_FIELD, KINDS, OUTCOMES, type FieldType } from '../../lib/event/fields.js'
 import type { TraceHeader } from '../../lib/event/header.js'
 
 /** Integers of all magnitudes, and few enough small ones to meet again. */
@@ -32,7 +32,7 @@ const VALUES: Record<FieldType, fc.Arbitrary<unknown>> = {
 export const anyEvent: fc.Arbitrary<TraceEvent> = fc
   .record({
     kind: fc.constantFrom(...KINDS),
-    ...Object.fromEntries(FIELDS.map(({ name, type }) => [name, fc.option(VALUES[type], { nil: undefined })])),
+    ...Object.fromEntries(EVERY_FIELD.map(({ name, type }) => [name, fc.option(VALUES[type], { nil: undefined })])),
   })
   .map(
     (all) =>

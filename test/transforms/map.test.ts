@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { batchesOf, EventBatch, type TraceEvent } from '../../lib/event/batch.js'
-import { FIELDS, type FieldName } from '../../lib/event/fields.js'
+import { EVERY_FIELD, GROUP_FIELDS, type FieldName } from '../../lib/event/fields.js'
 import { Mapper, type MapOptions } from '../../lib/transforms/map.js'
 import { drive } from '../support/drive.js'
 import { runs } from '../support/runs.js'
@@ -17,7 +17,7 @@ function mapped(options: MapOptions, events: readonly TraceEvent[], size = 7): T
 }
 
 const events = fc.array(anyEvent, { maxLength: 25 })
-const fields = fc.subarray(FIELDS.map(({ name }) => name))
+const fields = fc.subarray(EVERY_FIELD.map(({ name }) => name))
 /** An event's fields, those whose name passes a test. */
 const only = (event: TraceEvent, test: (name: FieldName | 'kind') => boolean) =>
   Object.fromEntries(Object.entries(event).filter(([name]) => test(name as FieldName))) as Omit<TraceEvent, 'kind'>
@@ -107,6 +107,7 @@ describe('Mapper', () => {
 
     it('replaces names one to one, leaves attributes out and the rest alone', () => {
       const prefix = { function: 'f_', file: 'file_', module: 'module_', type: 't_', text: 'text_' } as const
+      const groups = GROUP_FIELDS.filter(({ type }) => type === 'string').map(({ name }) => name)
       fc.assert(
         fc.property(events, fc.integer({ min: 1, max: 9 }), (list, size) => {
           const out = mapped({ anonymize: { key: 'secret', addresses: false } }, list, size)
@@ -122,11 +123,12 @@ describe('Mapper', () => {
             const to = out[i]
             for (const name of ['function', 'file', 'module', 'type', 'text'] as const)
               check(event[name], to[name], name === 'text' && event.kind === 'comment' ? '# text_' : prefix[name])
+            for (const name of groups) check(event[name], to[name], `${name}_`)
             expect(to.stack?.length).toBe(event.stack?.length)
             event.stack?.forEach((frame, f) => check(frame, to.stack?.[f], 'f_'))
             expect(to.attributes).toBeUndefined()
             expect(to.fields).toBeUndefined()
-            const names = ['function', 'file', 'module', 'type', 'text', 'stack', 'attributes', 'fields']
+            const names = ['function', 'file', 'module', 'type', 'text', 'stack', 'attributes', 'fields', ...groups]
             const rest = (all: TraceEvent) => only(all, (name) => !names.includes(name))
             expect(rest(to)).toEqual(rest(event))
           })

@@ -1,6 +1,15 @@
-import { APIS, KINDS } from '../../event/fields.js'
+import { APIS, GROUP_FIELDS, KINDS, type GroupFieldType } from '../../event/fields.js'
 import type { Command, Flag } from '../command.js'
 import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
+
+/** The help for the flags of fields of groups, by how they are stored. */
+const GROUP_HELP: Readonly<Record<GroupFieldType, (name: string) => Pick<Flag, 'value' | 'help'>>> = {
+  u64: (name) => ({ value: 'A..B', help: `Events with a ${name} from A to B` }),
+  address: (name) => ({ value: 'A..B', help: `Events with a ${name} from A to B` }),
+  u32: (name) => ({ value: 'N', help: `Events with this ${name}` }),
+  i32: (name) => ({ value: 'N', help: `Events with this ${name}` }),
+  string: (name) => ({ value: 'NAME', help: `Events with this ${name}: the whole name, or /a regular expression/` }),
+}
 
 const CRITERIA: readonly Flag[] = [
   { name: 'thread', value: 'N', help: 'Events of this thread', repeat: true },
@@ -45,6 +54,7 @@ const CRITERIA: readonly Flag[] = [
       'a frame. Most frees have no stack: see --lifetimes',
     repeat: true,
   },
+  ...GROUP_FIELDS.map(({ name, type }): Flag => ({ name, ...GROUP_HELP[type](name), repeat: true })),
   { name: 'leaked', help: 'Allocations whose block is never freed, and its reallocs' },
   {
     name: 'temporary',

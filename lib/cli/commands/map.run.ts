@@ -1,4 +1,4 @@
-import { FIELDS, type FieldName, type FieldType } from '../../event/fields.js'
+import { EVERY_FIELD, type FieldName } from '../../event/fields.js'
 import { Mapper, type MapOptions } from '../../transforms/map.js'
 import { fieldFromJson } from '../../event/json-record.js'
 import { integer, UsageError, type Arguments } from '../command.js'
@@ -47,15 +47,14 @@ function readRebase(text: string): { from: bigint; to: bigint } {
 /** `FIELD=VALUE`, with the value as on the NDJSON wire but without quotes; frames of a stack are divided by bars. */
 function readSetting(text: string): [string, unknown] {
   const at = text.indexOf('=')
-  const field = FIELDS.find(({ name }) => name === text.slice(0, at))
+  const field = EVERY_FIELD.find(({ name }) => name === text.slice(0, at))
   if (field === undefined)
-    throw new UsageError(`--set needs FIELD=VALUE with one of the fields ${FIELDS.map(({ name }) => name).join(', ')}`)
+    throw new UsageError(
+      `--set needs FIELD=VALUE with one of the fields ${EVERY_FIELD.map(({ name }) => name).join(', ')}`,
+    )
   const value = text.slice(at + 1)
   try {
-    return [
-      field.name,
-      fieldFromJson(field.name, field.type as FieldType, field.type === 'list' ? value.split('|') : value),
-    ]
+    return [field.name, fieldFromJson(field.name, field.type, field.type === 'list' ? value.split('|') : value)]
   } catch (error) {
     throw new UsageError(`--set: ${(error as Error).message}`, { cause: error })
   }

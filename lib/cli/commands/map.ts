@@ -1,4 +1,4 @@
-import { FIELDS } from '../../event/fields.js'
+import { EVERY_FIELD } from '../../event/fields.js'
 import type { Command } from '../command.js'
 import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
 
@@ -28,7 +28,7 @@ export const map: Command = {
       value: 'FIELD',
       help: 'Drop a field',
       repeat: true,
-      values: FIELDS.map((field) => field.name),
+      values: EVERY_FIELD.map((field) => field.name),
     },
     { name: 'rebase', value: 'FROM=TO', help: 'Move addresses so that what was at FROM is at TO' },
     { name: 'anonymize', value: 'WHAT', help: 'Replace what identifies the program and its machine', values: HIDDEN },

@@ -1,6 +1,7 @@
 import type { EventBatch } from '../../event/batch.js'
 import {
   EVENT_COLUMNS,
+  GROUP_COLUMNS,
   eventRows,
   type TableColumn,
   type TableRows,
@@ -17,7 +18,7 @@ import { STACK_COLUMNS, type StackNumbers } from '../../transforms/block-table/s
  * traces.
  */
 export const TABLES = {
-  events: EVENT_COLUMNS,
+  events: [...EVENT_COLUMNS, ...GROUP_COLUMNS],
   blocks: BLOCK_COLUMNS,
   spans: BLOCK_COLUMNS,
   stacks: STACK_COLUMNS,

@@ -2,10 +2,12 @@ import { recycleChunk } from '../../bytes/chunks.js'
 import { Input } from '../../bytes/input.js'
 import { BATCH_EVENTS, columnOf, EventBatch, U64Column } from '../../event/batch.js'
 import { limit, malformed, truncated, type TracePosition } from '../../event/error.js'
+import { GroupColumns, type GroupColumn } from '../../event/groups.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import { showValue } from '../../event/message-text.js'
 import type { Decoder } from '../../event/stage.js'
 import type { Storage } from '../../event/storage.js'
+import { GROUPED } from '../../event/table.js'
 import { Dictionaries } from './dictionaries.js'
 import { ArrowFault, ArrowLimit } from './fault.js'
 import { DICTIONARY_BATCH, RECORD_BATCH, SCHEMA } from './layout.js'
@@ -94,8 +96,10 @@ export class ArrowDecoder implements Decoder {
       const schema = readSchema(header)
       this.dictionaries = new Dictionaries(schema.columns)
       this.reader = new BatchReader(schema.columns, this.dictionaries)
+      const isSame = schema.continues === true && this.header !== NO_HEADER
       // Another stream is another trace, with or without a header.
-      this.header = schema.header ?? (this.header === NO_HEADER && this.events === 0 ? NO_HEADER : { ...NO_HEADER })
+      if (!isSame)
+        this.header = schema.header ?? (this.header === NO_HEADER && this.events === 0 ? NO_HEADER : { ...NO_HEADER })
       for (const name of this.reader.unknown)
         this.warn(`the column ${showValue(name)} is not a field of events: left out`)
       return
@@ -147,13 +151,19 @@ export class ArrowDecoder implements Decoder {
 function batchOf(rows: Rows, from: number, to: number, header: TraceHeader, recycle: () => void): EventBatch {
   const count = to - from
   let set = 0
-  const columns = [...rows.columns].map(([f, column]) => {
-    set |= 1 << f
+  let groups: GroupColumns | undefined
+  const columns = [...rows.columns].flatMap(([f, column]) => {
     const part =
       column instanceof U64Column
         ? new U64Column(column.words.buffer as ArrayBuffer, column.words.byteOffset + 8 * from, count)
         : column.subarray(from, to)
-    return { name: columnOf(f), column: part }
+    if (f >= GROUPED) {
+      groups ??= new GroupColumns(count, rows.groupMask.subarray(from, to))
+      groups.set(f - GROUPED, part as GroupColumn)
+      return []
+    }
+    set |= 1 << f
+    return [{ name: columnOf(f), column: part }]
   })
   const storage: Storage = {
     capacity: count,
@@ -165,6 +175,7 @@ function batchOf(rows: Rows, from: number, to: number, header: TraceHeader, recy
     recycle,
   }
   const batch = new EventBatch(count, set, header, rows.strings, storage)
+  batch.groups = groups
   batch.count = count
   return batch
 }

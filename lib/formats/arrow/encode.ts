@@ -1,17 +1,23 @@
 import type { EventBatch } from '../../event/batch.js'
-import { FieldBit } from '../../event/fields.js'
+import { ALL_GROUP_FIELDS, FieldBit } from '../../event/fields.js'
+import { wholeGroups } from '../../event/groups.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import type { Encoder } from '../../event/stage.js'
 import { Losses } from '../../kernel/losses.js'
-import { EVENT_COLUMNS, eventRows } from '../../event/table.js'
-import { writtenTable } from './columns.js'
+import { EVENT_COLUMNS, eventRows, GROUP_COLUMNS, GROUPED } from '../../event/table.js'
+import { writtenTable, type WrittenTable } from './columns.js'
 import { BatchWriter } from './write-batch.js'
 import { CARRIED } from './layout.js'
 import { Names } from './names.js'
 import { codeDictionaries, dictionaryMessage, endMark, schemaMessage } from './write-messages.js'
 
-/** Events as they are written. */
-const EVENTS = writtenTable(EVENT_COLUMNS)
+/** Events as they are written, with the fields of groups in a set. */
+function eventTable(groups: number): WrittenTable {
+  return writtenTable([...EVENT_COLUMNS, ...GROUP_COLUMNS.filter(({ f }) => (groups >>> (f - GROUPED)) & 1)])
+}
+
+/** Without fields of groups. */
+const EVENTS = eventTable(0)
 
 /** The most bytes of lists and attributes in one record batch, if it has several events. */
 const MAX_LISTED_BYTES = 4_194_304
@@ -22,13 +28,19 @@ const MAX_LISTED_BYTES = 4_194_304
  * not have.
  *
  * The schema has the header of the first trace. The first record batch of each later trace has the header of that
- * trace.
+ * trace. The fields of groups have columns from the first batch on in which some event has one. If the schema was
+ * written before, another one follows, which continues the trace.
  */
 export class ArrowEncoder implements Encoder {
-  readonly losses = new Losses('arrow', CARRIED)
+  readonly losses = new Losses('arrow', CARRIED, false, [], ALL_GROUP_FIELDS)
   readonly consumes = true
-  private readonly names = new Names()
-  private readonly writer = new BatchWriter(EVENTS, this.names)
+  private table = EVENTS
+  /** The set of fields of groups that have columns. */
+  private groups = 0
+  private names = new Names()
+  private writer = new BatchWriter(this.table, this.names)
+  /** Whether the schema was written: when the first events come, or the end. */
+  private hasBegun = false
   private readonly chunks: Uint8Array[] = []
   private header: TraceHeader | undefined
   /** The header that the next record batch must carry. */
@@ -39,19 +51,42 @@ export class ArrowEncoder implements Encoder {
   feed(batch: EventBatch): void {
     this.losses.countBatch(batch)
     const { header } = batch
-    if (this.header === undefined) this.begin(header)
-    else if (header !== this.header) this.announced = header
+    if (this.hasBegun && header !== this.header) this.announced = header
+    // A first trace without events.
+    else if (this.header !== undefined && header !== this.header) {
+      this.begin(this.header)
+      this.announced = header
+    }
     this.header = header
     this.batch = batch
     this.row = 0
+    if (batch.count > 0) this.prepare(batch, header)
+  }
+
+  /** Sees to it that a schema was written that has the columns of a batch. */
+  private prepare({ groups, count }: EventBatch, header: TraceHeader): void {
+    const wanted = groups === undefined ? 0 : wholeGroups(groups.used(count))
+    if ((wanted & ~this.groups) !== 0) {
+      this.groups |= wanted
+      this.table = eventTable(this.groups)
+      this.names = new Names()
+      this.writer = new BatchWriter(this.table, this.names)
+      if (this.hasBegun) {
+        // Without an end mark before it: a program that reads one schema must not take the first events for all.
+        this.begin(header, this.announced === undefined)
+        this.announced = undefined
+      }
+    }
+    if (!this.hasBegun) this.begin(header)
   }
 
   end(): void {
-    if (this.header === undefined) this.begin(NO_HEADER)
+    if (!this.hasBegun) this.begin(this.header ?? NO_HEADER)
     this.chunks.push(endMark())
   }
 
   endTruncated(): void {
+    if (!this.hasBegun && this.header !== undefined) this.begin(this.header)
     // Everything has been delivered. The missing end mark reports the truncation.
   }
 
@@ -61,8 +96,9 @@ export class ArrowEncoder implements Encoder {
     return chunks.shift() ?? null
   }
 
-  private begin(header: TraceHeader): void {
-    const messages = [schemaMessage(EVENTS, header), ...codeDictionaries(EVENTS)]
+  private begin(header: TraceHeader, continues = false): void {
+    this.hasBegun = true
+    const messages = [schemaMessage(this.table, header, continues), ...codeDictionaries(this.table)]
     this.chunks.push(new Uint8Array(Buffer.concat(messages)))
   }
 
@@ -72,7 +108,7 @@ export class ArrowEncoder implements Encoder {
       const to = lastRow(batch, from)
       const record = this.writer.write(eventRows(batch), from, to, this.announced)
       const names = this.names.takeChanged()
-      if (names !== undefined) this.chunks.push(dictionaryMessage(EVENTS.nameDictionary, names))
+      if (names !== undefined) this.chunks.push(dictionaryMessage(this.table.nameDictionary, names))
       this.chunks.push(record)
       this.announced = undefined
       this.row = to

@@ -61,6 +61,9 @@ export const ZSTD = 1
 /** The metadata of a schema, and of a record batch that begins another trace: the trace's header as JSON. */
 export const HEADER_KEY = 'heapflow:header'
 
+/** The metadata of a schema whose events continue the trace before it. */
+export const CONTINUES_KEY = 'heapflow:continues'
+
 /** The name of the column that every event has. */
 export const KIND = 'kind'
 

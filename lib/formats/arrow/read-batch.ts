@@ -1,7 +1,7 @@
 import type { U64Column } from '../../event/batch.js'
 import { showValue } from '../../event/message-text.js'
 import { StringTable, type FlatStrings } from '../../event/strings.js'
-import { EVENT_COLUMNS, type TableColumn } from '../../event/table.js'
+import { EVENT_COLUMNS, GROUP_COLUMNS, GROUPED, type TableColumn } from '../../event/table.js'
 import type { Dictionaries } from './dictionaries.js'
 import type { Strings } from './escape.js'
 import { noEvents } from '../../event/table.js'
@@ -19,8 +19,10 @@ import { codes, indices, narrowed, offsets, wideColumn } from './values.js'
 export interface Rows {
   readonly count: number
   readonly mask: Uint32Array<ArrayBuffer>
+  /** Empty if no event has fields of groups. */
+  readonly groupMask: Uint32Array<ArrayBuffer>
   readonly kind: Uint8Array
-  /** The columns that some event has, by the positions of their fields. */
+  /** The columns that some event has, by the positions of their fields; from `GROUPED` on, those of groups. */
   readonly columns: ReadonlyMap<number, U64Column | Uint32Array | Int32Array | Uint8Array>
   readonly strings: StringTable
   /** The string table is in the body too, so the body must not be recycled. */
@@ -35,7 +37,9 @@ interface Reading {
   has(row: number): boolean
 }
 
-const TARGETS: ReadonlyMap<string, TableColumn> = new Map(EVENT_COLUMNS.map((target) => [target.name, target]))
+const TARGETS: ReadonlyMap<string, TableColumn> = new Map(
+  [...EVENT_COLUMNS, ...GROUP_COLUMNS].map((target) => [target.name, target]),
+)
 /** The code for an unknown name. */
 const UNKNOWN = 0xff
 
@@ -103,14 +107,18 @@ export class BatchReader {
       }
     }
     if (kind === undefined && rows > 0) throw new ArrowFault('events without a kind')
-
+    const grouped = present.flatMap(({ f, bitmap }) => (f < GROUPED ? [] : [{ f: f - GROUPED, bitmap }]))
     return {
       count: rows,
-      mask: masksOf(present, rows),
+      mask: masksOf(
+        present.filter(({ f }) => f < GROUPED),
+        rows,
+      ),
+      groupMask: grouped.length === 0 ? NO_U32 : masksOf(grouped, rows),
       kind: kind ?? new Uint8Array(0),
       columns,
       strings: this.names.table(this.lists),
-      sharesBody: present.some(({ f }) => ['names', 'bytes'].includes(EVENT_COLUMNS[f + 1].type)),
+      sharesBody: present.some(({ f }) => f < GROUPED && ['names', 'bytes'].includes(EVENT_COLUMNS[f + 1].type)),
     }
   }
 

@@ -2,7 +2,7 @@ import { checkHeader } from '../../event/header-check.js'
 import type { TraceHeader } from '../../event/header.js'
 import { ArrowFault, ArrowLimit } from './fault.js'
 import type { FlatReader } from './flatbuffer-read.js'
-import { Dictionary, Field, HEADER_KEY, Int, KeyValue, Schema, Type, Union } from './layout.js'
+import { CONTINUES_KEY, Dictionary, Field, HEADER_KEY, Int, KeyValue, Schema, Type, Union } from './layout.js'
 
 /** A type of integers. */
 export interface IntType {
@@ -43,6 +43,8 @@ export interface StreamSchema {
   readonly columns: readonly Column[]
   /** The header of the first trace, if heapflow or a program that keeps metadata wrote the stream. */
   readonly header?: TraceHeader
+  /** Its events continue the trace before it. */
+  readonly continues?: true
 }
 
 /** Schemas with more columns, those in lists included, or deeper ones are refused. */
@@ -68,8 +70,10 @@ export function readSchema(schema: FlatReader): StreamSchema {
     }
   }
   const columns = schema.tables(Schema.fields).map((field) => readColumn(field, 0))
-  const header = headerIn(schema.tables(Schema.metadata))
-  return { columns, ...(header && { header }) }
+  const metadata = schema.tables(Schema.metadata)
+  const header = headerIn(metadata)
+  const continues = metadata.some((entry) => entry.text(KeyValue.key) === CONTINUES_KEY)
+  return { columns, ...(header && { header }), ...(continues && { continues }) }
 }
 
 /** The header of a trace in metadata, if there is one. @throws ArrowFault when it is not a header */

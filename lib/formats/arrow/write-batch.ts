@@ -1,13 +1,15 @@
 import { U64Column } from '../../event/batch.js'
 import type { TraceHeader } from '../../event/header.js'
-import type { TableRows } from '../../event/table.js'
+import { GROUPED, masksOf, type TableColumn, type TableRows } from '../../event/table.js'
 import type { WrittenColumn, WrittenTable } from './columns.js'
 import type { Names } from './names.js'
-import { Presences } from './presence.js'
+import { Presences, type Presence } from './presence.js'
 import { aligned, BatchMetadata } from './write-messages.js'
 
 /** The bytes of a row in the main buffer of a column; lists and bytes have offsets there. */
 const WIDTH = { u64: 8, u32: 4, i32: 4, code: 1, name: 4, names: 4, bytes: 4 } as const
+
+const NO_MASKS = new Uint32Array(0)
 
 /** The positions of a column's parts in the body; missing parts have 0 bytes. */
 interface Layout {
@@ -26,6 +28,7 @@ export class BatchWriter {
   private readonly metadata: BatchMetadata
   private readonly layouts: readonly Layout[]
   private readonly presences = new Presences()
+  private readonly groupPresences = new Presences()
 
   /** @param names the dictionary of names, which may grow */
   constructor(
@@ -45,38 +48,55 @@ export class BatchWriter {
       header === undefined ? this.metadata : new BatchMetadata(this.table.nodes, this.table.buffers, header)
     const rows = to - from
     this.presences.read(batch.mask.subarray(from, to))
-    const { some, all } = this.presences
-    const { zeros, length } = this.place(batch, from, to, some, all)
+    this.groupPresences.read(batch.groupMask?.subarray(from, to) ?? NO_MASKS)
+    const { zeros, length } = this.place(batch, from, to)
     metadata.rows(rows)
-    this.describe(metadata, rows, some, all, zeros)
+    this.describe(metadata, rows, zeros)
     const chunk = metadata.chunk(length)
     const body = chunk.subarray(metadata.length)
     this.names.use(batch.strings)
     // Padding must not contain earlier contents of the memory.
     body.fill(0, zeros)
     this.table.columns.forEach((column, c) => {
-      if (((some >>> column.f) & 1) !== 0 || column.f < 0) this.fill(body, batch, column, c, from, to, all)
+      if (this.isThere(column)) this.fill(body, batch, column, c, from, to)
     })
     return chunk
   }
 
+  /** Which rows have a column. */
+  private presence({ f }: TableColumn): Presence {
+    return f < GROUPED ? this.presences.of(f) : this.groupPresences.of(f - GROUPED)
+  }
+
+  /** Whether some row has a column. */
+  private isThere({ f }: TableColumn): boolean {
+    if (f < 0) return true
+    return f < GROUPED ? ((this.presences.some >>> f) & 1) !== 0 : ((this.groupPresences.some >>> f) & 1) !== 0
+  }
+
+  /** Whether all rows have a column. */
+  private isWhole({ f }: TableColumn): boolean {
+    if (f < 0) return true
+    return f < GROUPED ? ((this.presences.all >>> f) & 1) !== 0 : ((this.groupPresences.all >>> f) & 1) !== 0
+  }
+
   /** Assigns all positions. @returns the place of the shared zeros, and the length of the body */
-  private place(batch: TableRows, from: number, to: number, some: number, all: number) {
+  private place(batch: TableRows, from: number, to: number) {
     const rows = to - from
     let at = 0
     let zeros = 0
     this.table.columns.forEach((column, c) => {
       const layout = this.layouts[c]
-      const { f, type } = column
+      const { type } = column
       const hasOffsets = type === 'names' || type === 'bytes'
       const bytes = WIDTH[type] * (hasOffsets ? rows + 1 : rows)
       layout.itemBytes = 0
-      if (f >= 0 && ((some >>> f) & 1) === 0) {
+      if (!this.isThere(column)) {
         zeros = Math.max(zeros, bytes)
         return
       }
       layout.validity = at
-      if (f >= 0 && ((all >>> f) & 1) === 0) at = aligned(at + Math.ceil(rows / 8))
+      if (!this.isWhole(column)) at = aligned(at + Math.ceil(rows / 8))
       layout.data = at
       at = aligned(at + bytes)
       layout.items = at
@@ -86,16 +106,17 @@ export class BatchWriter {
     return { zeros: at, length: aligned(at + zeros) }
   }
 
-  private describe(metadata: BatchMetadata, rows: number, some: number, all: number, zeros: number): void {
+  private describe(metadata: BatchMetadata, rows: number, zeros: number): void {
     const bitmap = Math.ceil(rows / 8)
     let node = 0
     let buffer = 0
-    this.table.columns.forEach(({ f, type }, c) => {
+    this.table.columns.forEach((column, c) => {
+      const { type } = column
       const { validity, data, items, itemBytes: length } = this.layouts[c]
-      const isThere = f < 0 || ((some >>> f) & 1) !== 0
-      const isWhole = f < 0 || ((all >>> f) & 1) !== 0
+      const isThere = this.isThere(column)
+      const isWhole = this.isWhole(column)
       const bytes = WIDTH[type] * (type === 'names' || type === 'bytes' ? rows + 1 : rows)
-      metadata.node(node++, rows, isWhole ? 0 : isThere ? rows - this.presences.of(f).count : rows)
+      metadata.node(node++, rows, isWhole ? 0 : isThere ? rows - this.presence(column).count : rows)
       metadata.buffer(buffer++, isThere ? validity : zeros, isWhole ? 0 : bitmap)
       metadata.buffer(buffer++, isThere ? data : zeros, bytes)
       if (type === 'bytes') metadata.buffer(buffer++, isThere ? items : zeros, length)
@@ -114,17 +135,16 @@ export class BatchWriter {
     c: number,
     from: number,
     to: number,
-    all: number,
   ): void {
-    const { f, type } = column
+    const { type } = column
     const rows = to - from
     const { validity, data, items, itemBytes: length } = this.layouts[c]
     const words = (at: number, count: number) => new Uint32Array(body.buffer, body.byteOffset + at, count)
     const pad = (end: number) => body.fill(0, end, aligned(end))
-    const isWhole = f < 0 || ((all >>> f) & 1) !== 0
+    const isWhole = this.isWhole(column)
     if (!isWhole) {
       // These end within the padding: it is cleared from the last byte with bits on.
-      const { words: bits } = this.presences.of(f)
+      const { words: bits } = this.presence(column)
       words(validity, bits.length).set(bits)
       pad(validity + Math.ceil(rows / 8))
     }
@@ -132,18 +152,18 @@ export class BatchWriter {
     if (source instanceof U64Column) {
       const target = words(data, 2 * rows)
       target.set(source.words.subarray(2 * from, 2 * to))
-      if (!isWhole) this.clearAbsent(target, f, rows, 2)
+      if (!isWhole) this.clearAbsent(target, column, rows, 2)
       return void pad(data + 8 * rows)
     }
     switch (type) {
       case 'code': {
         const target = body.subarray(data, data + rows)
         target.set(source.subarray(from, to))
-        if (!isWhole) this.clearAbsent(target, f, rows, 1)
+        if (!isWhole) this.clearAbsent(target, column, rows, 1)
         return void pad(data + rows)
       }
       case 'name':
-        this.writeNames(words(data, rows), batch, source as Uint32Array, f, from, isWhole)
+        this.writeNames(words(data, rows), batch, source as Uint32Array, column, from, isWhole)
         return void pad(data + 4 * rows)
       case 'names':
         this.writeLists(words(data, rows + 1), words(items, length / 4), batch, column, from)
@@ -154,7 +174,7 @@ export class BatchWriter {
       default: {
         const target = words(data, rows)
         target.set((source as Uint32Array).subarray(from, to))
-        if (!isWhole) this.clearAbsent(target, f, rows, 1)
+        if (!isWhole) this.clearAbsent(target, column, rows, 1)
         return void pad(data + 4 * rows)
       }
     }
@@ -166,21 +186,21 @@ export class BatchWriter {
     target: Uint32Array,
     batch: TableRows,
     source: Uint32Array,
-    f: number,
+    column: WrittenColumn,
     from: number,
     isWhole: boolean,
   ): void {
     if (!this.names.isSame) {
-      this.names.translate(target, source, batch.mask, f, from)
+      this.names.translate(target, source, masksOf(batch, column), column.f % GROUPED, from)
       return
     }
     target.set(source.subarray(from, from + target.length))
-    if (!isWhole) this.clearAbsent(target, f, target.length, 1)
+    if (!isWhole) this.clearAbsent(target, column, target.length, 1)
   }
 
   /** Clears the values of events that do not have the field: a column may hold anything there. */
-  private clearAbsent(target: Uint32Array | Uint8Array, f: number, rows: number, words: 1 | 2): void {
-    const { words: present } = this.presences.of(f)
+  private clearAbsent(target: Uint32Array | Uint8Array, column: TableColumn, rows: number, words: 1 | 2): void {
+    const { words: present } = this.presence(column)
     for (let first = 0, w = 0; first < rows; first += 32, w++) {
       const left = rows - first
       let absent = ~present[w]

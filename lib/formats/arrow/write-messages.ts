@@ -2,6 +2,7 @@ import { DICTIONARY_BATCH, END_MARK, RECORD_BATCH, SCHEMA, VERSION_5 } from './l
 import {
   ALIGN,
   CONTINUATION,
+  CONTINUES_KEY,
   Dictionary,
   DictionaryBatch,
   Field,
@@ -45,12 +46,16 @@ export function aligned(at: number): number {
   return Math.ceil(at / ALIGN) * ALIGN
 }
 
-/** The message with the schema. @param header of the first trace, if the rows are events */
-export function schemaMessage({ columns }: WrittenTable, header?: TraceHeader): Uint8Array {
+/**
+ * The message with the schema.
+ * @param header of the first trace, if the rows are events
+ * @param continues the events continue the trace before it
+ */
+export function schemaMessage({ columns }: WrittenTable, header?: TraceHeader, continues = false): Uint8Array {
   const schema = table({
     [Schema.endianness]: i16(0),
     [Schema.fields]: tables(columns.map(fieldOf)),
-    [Schema.metadata]: header && headerMetadata(header),
+    [Schema.metadata]: header && headerMetadata(header, continues),
   })
   return messageOf(SCHEMA, schema, i64(0)).metadata
 }
@@ -175,8 +180,10 @@ function messageOf(kind: number, header: FlatTable, bodyLength: FlatNumber, trac
   return { metadata, at: PREFIX_BYTES }
 }
 
-function headerMetadata(header: TraceHeader): FlatNode {
-  return tables([table({ [KeyValue.key]: text(HEADER_KEY), [KeyValue.value]: text(JSON.stringify(header)) })])
+function headerMetadata(header: TraceHeader, continues = false): FlatNode {
+  const entry = (key: string, value: string) => table({ [KeyValue.key]: text(key), [KeyValue.value]: text(value) })
+  const entries = [entry(HEADER_KEY, JSON.stringify(header))]
+  return tables(continues ? [...entries, entry(CONTINUES_KEY, 'true')] : entries)
 }
 
 function fieldOf({ name, f, type, dictionary }: WrittenColumn): FlatTable {

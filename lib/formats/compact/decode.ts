@@ -7,6 +7,7 @@ import { ALL_FIELDS, FieldBit } from '../../event/fields.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
 import { simulate } from './allocator.js'
 import { wrongFields } from './fields.js'
+import { giveGroups, GroupsFault, readGroups, type BlockGroups } from './groups.js'
 import { parseHeader } from './header.js'
 import {
   acquireKernel,
@@ -39,7 +40,7 @@ import {
   VERSION,
   type CompactLevel,
 } from './layout.js'
-import { lists, parseIndex, totalsAt, traceParts, type Place, type Totals } from './places.js'
+import { lists, parseIndex, totalsAt, traceParts, type CompactStart, type Place, type Totals } from './places.js'
 import { sniff } from './sniff.js'
 
 /** The most memory that the strings of a batch may take. */
@@ -51,20 +52,9 @@ interface OpenBlock {
   readonly count: number
   left: number
   readonly checksum: number
+  readonly groups: BlockGroups | undefined
   /** Where its section begins. */
   readonly offset: number
-}
-
-/** Where a decoder begins that is not fed what comes before. */
-export interface CompactStart {
-  /** The place in its file, and the header that holds there. */
-  readonly place: Place
-  readonly header: TraceHeader
-  /** The level of the trace; undefined if it begins there and says so itself. */
-  readonly level: CompactLevel | undefined
-  /** How many bytes and events of the input come before the place, also those of earlier files. */
-  readonly bytes: number
-  readonly events: number
 }
 
 /**
@@ -80,6 +70,8 @@ export class CompactDecoder implements Decoder {
   private headerIsNew = false
   /** The block that is being decoded. */
   private block: OpenBlock | undefined
+  /** The fields of groups of the events of the block that follows. */
+  private groups: BlockGroups | undefined
   /** No trace has begun. */
   private isFirst = true
   /** The batches of the block that was read, which are delivered one by one. */
@@ -154,7 +146,7 @@ export class CompactDecoder implements Decoder {
       } catch (error) {
         this.batches = []
         this.dispose()
-        this.fault = error as Error
+        this.fault = error instanceof GroupsFault ? malformed(error.message, this.at()) : (error as Error)
       }
     }
   }
@@ -226,7 +218,9 @@ export class CompactDecoder implements Decoder {
   }
 
   private open(type: number, body: Uint8Array): void {
+    if (this.groups !== undefined && type !== SECTION.block) throw malformed('a block is missing', this.at())
     if (type === SECTION.trace) this.openTrace(body)
+    else if (type === SECTION.groups) this.groups = readGroups(body)
     else if (type === SECTION.block) this.openBlock(body)
     else if (type === SECTION.checkpoint) this.openCheckpoint(body)
     else if (type === SECTION.index) this.openIndex(body)
@@ -334,8 +328,12 @@ export class CompactDecoder implements Decoder {
     const view = viewOf(body, 0)
     const count = view.getUint32(0, true)
     if (count === 0 || count > BLOCK_EVENTS) throw malformed(`a block of ${count} events`, this.at())
+    const { groups } = this
+    this.groups = undefined
+    if (groups !== undefined && groups.count !== count)
+      throw malformed('the fields of groups are those of another number of events', this.at())
     this.kernel?.run.beginDecoding(SECTION_HEAD + BLOCK_HEAD, body.length - BLOCK_HEAD)
-    this.block = { header, count, left: count, checksum: view.getUint32(4, true), offset: this.input.offset }
+    this.block = { header, count, left: count, checksum: view.getUint32(4, true), groups, offset: this.input.offset }
   }
 
   /** Decodes the next events of a block. They are given out before the rest is decoded, so memory stays small. */
@@ -347,6 +345,7 @@ export class CompactDecoder implements Decoder {
     const at = place(block.offset, this.delivered)
     if (run.fault.value !== 0) throw faultError(run.fault.value, at)
     const batch = this.take(kernel, rows, block.header)
+    if (block.groups !== undefined) giveGroups(block.groups, block.count - block.left, batch)
     if (batch.strings.memory > MAX_BATCH_MEMORY) throw limit('the strings of events take too much memory', at)
     block.left -= rows
     if (block.left === 0) {

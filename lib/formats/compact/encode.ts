@@ -3,6 +3,7 @@ import { Sink } from '../../bytes/sink.js'
 import type { EventBatch } from '../../event/batch.js'
 import { limit } from '../../event/error.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
+import { ALL_GROUP_FIELDS } from '../../event/fields.js'
 import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
 import { showValue } from '../../event/message-text.js'
 import { hasInventedAddresses, NO_HEADER, type TraceHeader } from '../../event/header.js'
@@ -12,6 +13,7 @@ import { Losses } from '../../kernel/losses.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
 import { settingsBytes, simulate } from './allocator.js'
 import { headerText } from './header.js'
+import { GroupWriter } from './groups.js'
 import { HeldEvents } from './held.js'
 import {
   acquireKernel,
@@ -95,6 +97,7 @@ export class CompactEncoder implements Encoder {
   private strings: StringTable | undefined
   private stringCount = 0
   private listCount = 0
+  private readonly groups = new GroupWriter()
   /** The numbers of events of the block, since the last reset of the model, and in total. */
   private inBlock = 0
   private sinceReset = 0
@@ -115,7 +118,7 @@ export class CompactEncoder implements Encoder {
     checkOptions(options, OPTIONS, 'CompactEncoder')
     this.distance = distanceOf(options.checkpoint)
     this.level = levelOf(options)
-    this.losses = new Losses(FORMAT, CARRIED, options.strict)
+    this.losses = new Losses(FORMAT, CARRIED, options.strict, [], ALL_GROUP_FIELDS)
   }
 
   feed(batch: EventBatch): void {
@@ -238,12 +241,13 @@ export class CompactEncoder implements Encoder {
         const to = Math.min(rows, row + BLOCK_EVENTS - this.inBlock, row + this.distance - this.sinceReset)
         const end = kernel.run.encode(row, to)
         kernel.refresh()
+        this.groups.add(batch, from + row, end - row)
         this.inBlock += end - row
         this.events += end - row
         this.sinceReset += end - row
         row = end
         if (kernel.run.fault.value !== 0) this.refuse(kernel.run.fault.value)
-        if (this.inBlock === BLOCK_EVENTS || end < to) this.endBlock()
+        if (this.inBlock === BLOCK_EVENTS || end < to || this.groups.isFull) this.endBlock()
       }
     }
   }
@@ -280,6 +284,8 @@ export class CompactEncoder implements Encoder {
     const payload = new Uint8Array(run.memory.buffer, run.payloadStart(), length).slice()
     this.inBlock = 0
     this.blocks++
+    const groups = this.groups.take()
+    if (groups !== undefined) this.section(SECTION.groups, groups)
     this.section(SECTION.block, new Uint8Array(head.buffer), payload)
   }
 
@@ -330,6 +336,7 @@ export class CompactEncoder implements Encoder {
     const { kernel, sink } = this
     const body = parts.reduce((sum, part) => sum + part.length, 0)
     const length = SECTION_HEAD + body
+    if (body > MAX_BODY) throw limit(`a section of ${body} bytes`, place(0, this.events))
     const at = kernel.run.reservePayload(length)
     kernel.refresh()
     if (at === 0) throw faultError(NO_MEMORY, place(0, this.events))

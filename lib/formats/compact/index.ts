@@ -1,3 +1,4 @@
+import { ALL_GROUP_FIELDS } from '../../event/fields.js'
 import { checked, type WritableFormat } from '../../event/format.js'
 import { CompactDecoder } from './decode.js'
 import { CompactEncoder, type CompactEncodeOptions } from './encode.js'
@@ -9,6 +10,7 @@ import { info } from './info.js'
 export const compact: WritableFormat<object, CompactEncodeOptions> = checked({
   ...info,
   carried: CARRIED,
+  groups: ALL_GROUP_FIELDS,
   sniff,
   decoder: () => new CompactDecoder(),
   encoder: (options) => new CompactEncoder(options),

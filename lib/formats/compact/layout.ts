@@ -14,7 +14,7 @@ export const VERSION = 1
 export const HEAD_BYTES = MAGIC.length + 2
 
 /** Types of sections. A reader skips unknown types that are lower-case letters. */
-export const SECTION = { trace: 0x54, block: 0x42, checkpoint: 0x43, index: 0x69, end: 0x45 } as const
+export const SECTION = { trace: 0x54, groups: 0x47, block: 0x42, checkpoint: 0x43, index: 0x69, end: 0x45 } as const
 export const CAN_BE_SKIPPED = 0x20
 
 /** A section begins with its type and the length of its body; a checksum of all of this follows. */

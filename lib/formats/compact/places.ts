@@ -1,3 +1,4 @@
+import type { TraceHeader } from '../../event/header.js'
 import {
   BLOCK_EVENTS,
   ENTRY_BYTES,
@@ -7,6 +8,7 @@ import {
   MAX_ENTRIES,
   TOTALS_BYTES,
   TRACE_HEAD,
+  type CompactLevel,
 } from './layout.js'
 
 /** How many traces, blocks and events there are, or come before a place. */
@@ -22,6 +24,18 @@ export interface Place extends Totals {
   readonly offset: number
   /** The offset of the trace section that holds there; the same for a trace. */
   readonly trace: number
+}
+
+/** Where a decoder begins that is not fed what comes before. */
+export interface CompactStart {
+  /** The place in its file, and the header that holds there. */
+  readonly place: Place
+  readonly header: TraceHeader
+  /** The level of the trace; undefined if it begins there and says so itself. */
+  readonly level: CompactLevel | undefined
+  /** How many bytes and events of the input come before the place, also those of earlier files. */
+  readonly bytes: number
+  readonly events: number
 }
 
 /** Totals as bytes. */

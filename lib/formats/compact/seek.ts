@@ -1,6 +1,5 @@
 import { malformed } from '../../event/error.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
-import type { CompactStart } from './decode.js'
 import { parseHeader } from './header.js'
 import { acquireKernel, checksumOf, releaseKernel, type CompactKernel } from './kernel.js'
 import {
@@ -19,7 +18,7 @@ import {
   TRACE_HEAD,
   type CompactLevel,
 } from './layout.js'
-import { isMore, parseIndex, totalsAt, traceParts, type Place, type Totals } from './places.js'
+import { isMore, parseIndex, totalsAt, traceParts, type CompactStart, type Place, type Totals } from './places.js'
 import { sniff } from './sniff.js'
 
 /** Bytes of a file: so many from an offset, or fewer at its end. */

@@ -66,6 +66,7 @@ export class NdjsonDecoder extends LineDecoder {
     this.count = 0
     this.fields = 0
     this.alone = undefined
+    kernel.events.groups?.mask.fill(0)
     try {
       this.readLines(kernel)
     } catch (error) {
@@ -80,7 +81,9 @@ export class NdjsonDecoder extends LineDecoder {
 
   private newBatch(kernel: NdjsonMemory): EventBatch {
     const fields = this.fields | kernel.run.fields.value
-    return kernel.kernel.columns.take(this.count, fields, this.sequence.header, kernel.takeStrings())
+    const batch = kernel.kernel.columns.take(this.count, fields, this.sequence.header, kernel.takeStrings())
+    batch.groups = kernel.events.groups?.slice(0, this.count)
+    return batch
   }
 
   /** Reads whole lines until the batch is full, another batch has to be delivered first, or there are no more. */

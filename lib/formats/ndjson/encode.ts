@@ -1,12 +1,15 @@
 import { chunkOf } from '../../bytes/chunks.js'
 import { Sink } from '../../bytes/sink.js'
-import { columnOf, type EventBatch } from '../../event/batch.js'
+import { columnOf, type EventBatch, type TraceEvent } from '../../event/batch.js'
+import { fieldToJson } from '../../event/event-json.js'
+import { ALL_GROUP_FIELDS, GROUP_FIELDS, type FieldName } from '../../event/fields.js'
+import type { GroupColumns } from '../../event/groups.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import { Losses } from '../../kernel/losses.js'
 import type { Encoder } from '../../event/stage.js'
 import type { StringTable } from '../../event/strings.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
-import { ndjsonKernel, NO_FIELD } from './kernel.js'
+import { END_TEXT, ndjsonKernel, NO_FIELD } from './kernel.js'
 import { BYTES, CARRIED, FIELD_TYPE, JSON_OBJECT, LIST } from './layout.js'
 
 /** The approximate size of a chunk: several times what a pipe takes, so that writing one overlaps making the next. */
@@ -23,7 +26,7 @@ const MAX_WAITING = 4 * CHUNK_BYTES
  * (and again when the header changes), an end record last unless the input was cut.
  */
 export class NdjsonEncoder implements Encoder {
-  readonly losses = new Losses('ndjson', CARRIED)
+  readonly losses = new Losses('ndjson', CARRIED, false, [], ALL_GROUP_FIELDS)
   readonly consumes = true
   private batch: EventBatch | undefined
   private row = 0
@@ -75,6 +78,7 @@ export class NdjsonEncoder implements Encoder {
   private writeRows(batch: EventBatch): void {
     const memory = ndjsonKernel()
     const { run, kernel } = memory
+    const { groups } = batch
     memory.putStrings(batch.strings)
     let made = 0
     while (this.row < batch.count && made < MAX_WAITING) {
@@ -82,14 +86,30 @@ export class NdjsonEncoder implements Encoder {
       const last = Math.min(batch.count, first + KERNEL_EVENTS)
       kernel.columns.put(batch, first, last)
       while (this.row < last && made < MAX_WAITING) {
-        this.row = first + run.encode(this.row - first, last - first, this.rest)
+        const { row } = this
+        const to = groups === undefined ? last : endOfLike(groups, row, last)
+        this.row = first + run.encode(row - first, to - first, this.rest)
         this.rest = run.rest.value
-        made += this.give(kernel.output.subarray(0, run.written.value))
+        const written = kernel.output.subarray(0, run.written.value)
+        if (groups !== undefined && this.row > row && groups.mask[row] !== 0)
+          made += this.giveGroups(written, batch, row)
+        else made += this.give(written)
         if (run.needed.value !== NO_FIELD) made += this.give(valueOf(batch, run.needed.value, this.row))
       }
       this.events += this.row - first
     }
     if (this.row === batch.count) this.batch = undefined
+  }
+
+  /** Adds the end of a line, before which come the fields of groups: the kernel does not write these. */
+  private giveGroups(end: Uint8Array, { groups, strings }: EventBatch, row: number): number {
+    const fields: Partial<Record<FieldName, TraceEvent[FieldName]>> = {}
+    groups?.read(row, fields, strings)
+    const text = GROUP_FIELDS.map(({ name, type }) => {
+      const value = fields[name]
+      return value === undefined ? '' : fieldToJson(name, type, value)
+    })
+    return this.give(end.subarray(0, -END_TEXT.length)) + this.give(Buffer.from(`${text.join('')}${END_TEXT}`))
   }
 
   /** Adds a copy of bytes: as a chunk of its own, unless it would be small or a chunk is being combined. */
@@ -103,6 +123,17 @@ export class NdjsonEncoder implements Encoder {
     }
     return bytes.length
   }
+}
+
+/**
+ * The end of the rows that the kernel writes at once: one that has fields of groups alone, and otherwise those before
+ * the next one.
+ */
+function endOfLike({ mask }: GroupColumns, row: number, last: number): number {
+  if (mask[row] !== 0) return row + 1
+  let end = row + 1
+  while (end < last && mask[end] === 0) end++
+  return end
 }
 
 /** The value of a field that refers to the string table, without its opening quote or bracket. */

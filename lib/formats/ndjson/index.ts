@@ -1,3 +1,4 @@
+import { ALL_GROUP_FIELDS } from '../../event/fields.js'
 import { checked, type WritableFormat } from '../../event/format.js'
 import { NdjsonDecoder } from './decode.js'
 import { NdjsonEncoder } from './encode.js'
@@ -9,6 +10,7 @@ import { info } from './info.js'
 export const ndjson: WritableFormat = checked({
   ...info,
   carried: CARRIED,
+  groups: ALL_GROUP_FIELDS,
   sniff,
   decoder: () => new NdjsonDecoder(),
   encoder: () => new NdjsonEncoder(),

@@ -128,7 +128,7 @@ export function ndjsonKernel(): NdjsonMemory {
 }
 
 /** The end of a line has the place and type after those of fields. */
-const END_TEXT = '}\n'
+export const END_TEXT = '}\n'
 
 /** Writes all names to the kernel's table. */
 function writeTexts(run: NdjsonKernel): void {

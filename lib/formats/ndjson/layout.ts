@@ -1,4 +1,4 @@
-import { ALL_FIELDS, FIELDS, KINDS, type FieldType } from '../../event/fields.js'
+import { ALL_FIELDS, EVERY_FIELD, FIELDS, KINDS, type FieldType } from '../../event/fields.js'
 import type { Carried } from '../../event/losses.js'
 
 /** Longer lines are refused. The longest that heapflow writes are events with the longest possible `fields`. */
@@ -30,8 +30,8 @@ export {
   AS_U64 as U64,
 } from '../../kernel/layouts/ndjson.js'
 
-/** Per field, one of the codes above. */
-export const FIELD_TYPE = Uint8Array.from(FIELDS, (field) => TYPES.indexOf(field.type))
+/** Per field, those of groups after the core, one of the codes above. */
+export const FIELD_TYPE = Uint8Array.from(EVERY_FIELD, (field) => TYPES.indexOf(field.type))
 
 const OPENING: Readonly<Record<FieldType, string>> = {
   u64: '',

@@ -1,6 +1,8 @@
 import { HI, LO, WORD } from '../../bytes/u64.js'
 import { columnOf, U64Column, type EventBatch } from '../../event/batch.js'
-import { APIS, FIELDS, KINDS, OUTCOMES } from '../../event/fields.js'
+import { APIS, EVERY_FIELD, FIELDS, KINDS, OUTCOMES } from '../../event/fields.js'
+import { GroupColumns } from '../../event/groups.js'
+import { KERNEL_EVENTS } from '../../kernel/load.js'
 import { ADDRESS, API, FIELD_TYPE, I32, JSON_OBJECT, LIST, OUTCOME, STRING, U32, U64 } from './layout.js'
 
 /** The result of `put` for a record that has to be read in another way. */
@@ -9,7 +11,7 @@ export const UNUSUAL = -1
 const KIND_CODES = codes(KINDS)
 const API_CODES = codes(APIS)
 const OUTCOME_CODES = codes(OUTCOMES)
-const FIELD_CODES = codes(FIELDS.map(({ name }) => name))
+const FIELD_CODES = codes(EVERY_FIELD.map(({ name }) => name))
 
 function codes(names: readonly string[]): ReadonlyMap<string, number> {
   return new Map(names.map((name, code) => [name, code]))
@@ -42,29 +44,49 @@ export class Rows {
     const code = KIND_CODES.get(kind as string)
     if (code === undefined) return UNUSUAL
     let mask = 0
+    let groups = 0
     for (const name of Object.keys(record)) {
       const value = (record as Record<string, unknown>)[name]
       const f = FIELD_CODES.get(name)
       if (f === undefined) {
         if (name !== 'kind') this.unknown.push(name)
-      } else if (value !== null) {
-        if (!this.store(f, value, line, row)) return UNUSUAL
+      } else if (value === null) {
+        continue
+      } else if (f < FIELDS.length) {
+        if (!this.store(FIELD_TYPE[f], this.columns[f], value, line, row)) return UNUSUAL
         mask |= 1 << f
+      } else {
+        if (!this.store(FIELD_TYPE[f], this.groupColumn(f - FIELDS.length), value, line, row)) return UNUSUAL
+        groups |= 1 << (f - FIELDS.length)
       }
     }
+    if (this.batch.groups !== undefined) this.batch.groups.mask[row] = groups
     this.batch.kind[row] = code
     this.batch.mask[row] = mask
     return mask
   }
 
-  /** Writes a value. @returns whether it is usual */
-  private store(f: number, value: unknown, line: string, row: number): boolean {
-    const column = this.columns[f] as Uint32Array
+  /** The column of a field of a group. The batch keeps it, and its masks are cleared before other events follow. */
+  private groupColumn(g: number): Uint32Array | Int32Array {
+    const column = (this.batch.groups ??= new GroupColumns(KERNEL_EVENTS)).add(g)
+    return column instanceof U64Column ? column.words : column
+  }
+
+  /** Writes a value of a type. @returns whether it is usual */
+  private store(
+    type: number,
+    column: Uint32Array | Int32Array | Uint8Array,
+    value: unknown,
+    line: string,
+    row: number,
+  ): boolean {
     const { strings } = this.batch
-    switch (FIELD_TYPE[f]) {
+    switch (type) {
       case U64:
       case ADDRESS:
-        return typeof value === 'string' ? storeHex(column, row, value) : storeWide(column, row, value)
+        return typeof value === 'string'
+          ? storeHex(column as Uint32Array, row, value)
+          : storeWide(column as Uint32Array, row, value)
       case U32:
       case I32:
         column[row] = value as number

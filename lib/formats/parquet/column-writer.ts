@@ -4,7 +4,7 @@ import { ColumnDictionary, plainStrings } from './dictionary.js'
 import { GrowingBytes, GrowingWords } from './growing.js'
 import { Encoding, Physical } from './layout.js'
 import { hybrid, levels } from './levels.js'
-import type { TableColumn, TableRows } from '../../event/table.js'
+import { GROUPED, masksOf, type TableColumn, type TableRows } from '../../event/table.js'
 
 /** A column of a row group, as it is stored, not yet compressed. */
 export interface ColumnPages {
@@ -47,22 +47,28 @@ export class ColumnWriter {
     )
   }
 
-  /** @param some the columns with a value in some row */
-  add(rows: TableRows, some: number): void {
-    const { f, type } = this.column
-    const { count, mask } = rows
-    if (f >= 0 && ((some >>> f) & 1) === 0) {
-      // Memory is cleared when it is allocated, but is reused for several row groups.
-      const at = this.definition.extend(count)
-      this.definition.bytes.fill(0, at, at + count)
-      if (type === 'names') {
-        const from = this.repetition.extend(count)
-        this.repetition.bytes.fill(0, from, from + count)
-      }
-      this.nulls += count
-      return
+  /** Adds rows without a value. */
+  addAbsent(count: number): void {
+    // Memory is cleared when it is allocated, but is reused for several row groups.
+    const at = this.definition.extend(count)
+    this.definition.bytes.fill(0, at, at + count)
+    if (this.column.type === 'names') {
+      const from = this.repetition.extend(count)
+      this.repetition.bytes.fill(0, from, from + count)
     }
+    this.nulls += count
+  }
+
+  /**
+   * @param some the columns with a value in some row
+   * @param grouped the same of the fields of groups
+   */
+  add(rows: TableRows, some: number, grouped: number): void {
+    const { f, type } = this.column
+    const { count } = rows
+    if (f >= 0 && (((f < GROUPED ? some : grouped) >>> f) & 1) === 0) return this.addAbsent(count)
     if (type === 'names') return this.addLists(rows)
+    const mask = masksOf(rows, this.column)
     const bit = f < 0 ? 0 : 1 << f
     let present = count
     if (bit !== 0) {
@@ -75,11 +81,11 @@ export class ColumnWriter {
       }
       this.nulls += count - present
     }
-    this.addValues(rows, present, bit)
+    this.addValues(rows, mask, present, bit)
   }
 
-  private addValues(rows: TableRows, present: number, bit: number): void {
-    const { count, mask, strings } = rows
+  private addValues(rows: TableRows, mask: Uint32Array, present: number, bit: number): void {
+    const { count, strings } = rows
     const values = rows.values(this.column)
     const has = (i: number) => bit === 0 || (mask[i] & bit) !== 0
     if (values instanceof U64Column) {

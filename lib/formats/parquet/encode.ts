@@ -1,7 +1,9 @@
 import type { EventBatch } from '../../event/batch.js'
+import { ALL_GROUP_FIELDS } from '../../event/fields.js'
+import { wholeGroups } from '../../event/groups.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { Encoder } from '../../event/stage.js'
-import { EVENT_COLUMNS, eventRows } from '../../event/table.js'
+import { EVENT_COLUMNS, eventRows, GROUP_COLUMNS, GROUPED } from '../../event/table.js'
 import { Losses } from '../../kernel/losses.js'
 import { CARRIED } from '../arrow/layout.js'
 import { TRACES_KEY, TRUNCATED_KEY, type CodecName } from './layout.js'
@@ -13,14 +15,18 @@ export interface ParquetEncodeOptions {
   codec?: CodecName
 }
 
-/** Events as a Parquet file with a column for each field. If the trace is truncated, its index says so. */
+/**
+ * Events as a Parquet file with a column for each field of the core, and for those of groups that some event has. If the trace is truncated, its index says so.
+ */
 export class ParquetEncoder implements Encoder {
-  readonly losses = new Losses('parquet', CARRIED)
+  readonly losses = new Losses('parquet', CARRIED, false, [], ALL_GROUP_FIELDS)
   readonly consumes = true
   private readonly writer: ParquetWriter
   /** The first row of each trace, and its header. */
   private readonly traces: [row: number, header: TraceHeader][] = []
   private header: TraceHeader | undefined
+  /** The set of fields of groups that have columns. */
+  private groups = 0
 
   /** @throws RangeError when this machine lacks the codec */
   constructor({ codec = 'snappy' }: ParquetEncodeOptions = {}) {
@@ -33,7 +39,16 @@ export class ParquetEncoder implements Encoder {
       this.header = batch.header
       this.traces.push([this.writer.count, batch.header])
     }
+    if (batch.groups !== undefined) this.addColumns(wholeGroups(batch.groups.used(batch.count)))
     if (batch.count > 0) this.writer.add(eventRows(batch))
+  }
+
+  /** Adds columns for fields of groups that have none yet. */
+  private addColumns(fields: number): void {
+    const added = fields & ~this.groups
+    if (added === 0) return
+    this.groups |= added
+    this.writer.addColumns(GROUP_COLUMNS.filter(({ f }) => (added >>> (f - GROUPED)) & 1))
   }
 
   end(): void {

@@ -1,3 +1,4 @@
+import { ALL_GROUP_FIELDS } from '../../event/fields.js'
 import { checked, type WritableFormat } from '../../event/format.js'
 import type { Decoder } from '../../event/stage.js'
 import { CARRIED } from '../arrow/layout.js'
@@ -10,6 +11,7 @@ import { sniff } from './sniff.js'
 export const parquet: WritableFormat<object, ParquetEncodeOptions> = checked({
   ...info,
   carried: CARRIED,
+  groups: ALL_GROUP_FIELDS,
   sniff,
   decoder: () => new NoDecoder(),
   encoder: (options) => new ParquetEncoder(options),

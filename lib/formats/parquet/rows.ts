@@ -1,12 +1,15 @@
 import { columnOf, EventBatch, U64Column } from '../../event/batch.js'
+import { GroupColumns } from '../../event/groups.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import { checkHeader } from '../../event/header-check.js'
 import { StringTable } from '../../event/strings.js'
-import { EVENT_COLUMNS, type TableColumn } from '../../event/table.js'
+import { EVENT_COLUMNS, GROUP_COLUMNS, GROUPED, type TableColumn } from '../../event/table.js'
 import type { ColumnReader } from './column-reader.js'
 import { ParquetFault } from './fault.js'
 
-const TARGETS: ReadonlyMap<string, TableColumn> = new Map(EVENT_COLUMNS.map((target) => [target.name, target]))
+const TARGETS: ReadonlyMap<string, TableColumn> = new Map(
+  [...EVENT_COLUMNS, ...GROUP_COLUMNS].map((target) => [target.name, target]),
+)
 
 /** The field of events, or their kind, that a column is; undefined if it is none. */
 export function eventColumn(name: string): TableColumn | undefined {
@@ -46,7 +49,8 @@ export function takeBatch(columns: readonly ColumnReader[], most: number, header
   for (const { head, tail } of columns) count = Math.min(count, tail - head)
   const strings = new StringTable()
   for (const column of columns) count = column.prepare(strings, count)
-  const masks = new Uint32Array(count)
+  const coreMasks = new Uint32Array(count)
+  let groups: GroupColumns | undefined
   const some = columns.filter(({ column, has, head }) => {
     const { f } = column
     if (f < 0) {
@@ -56,6 +60,8 @@ export function takeBatch(columns: readonly ColumnReader[], most: number, header
       return true
     }
     let any = 0
+    if (f >= GROUPED) groups ??= new GroupColumns(count)
+    const masks = f < GROUPED ? coreMasks : (groups as GroupColumns).mask
     for (let i = 0; i < count; i++) {
       const bit = has[head + i]
       masks[i] = masks[i] | (bit << f)
@@ -63,14 +69,15 @@ export function takeBatch(columns: readonly ColumnReader[], most: number, header
     }
     return any !== 0
   })
-  const set = some.reduce((all, { column: { f } }) => (f < 0 ? all : all | (1 << f)), 0)
+  const set = some.reduce((all, { column: { f } }) => (f < 0 || f >= GROUPED ? all : all | (1 << f)), 0)
   const batch = EventBatch.unfilled(count, set, header, strings)
   for (const column of some) {
     const { f } = column.column
-    const target = f < 0 ? batch.kind : batch[columnOf(f)]
+    const target = f < 0 ? batch.kind : f < GROUPED ? batch[columnOf(f)] : (groups as GroupColumns).add(f - GROUPED)
     column.copy(target instanceof U64Column ? target.words : target, count)
   }
-  batch.mask.set(masks.subarray(0, count))
+  batch.mask.set(coreMasks.subarray(0, count))
+  batch.groups = groups?.columns === 0 ? undefined : groups
   batch.count = count
   for (const column of columns) column.head += count
   return batch

@@ -17,12 +17,25 @@ import {
 import type { TableColumn, TableRows, TableWriter } from '../../event/table.js'
 import { binary, i32, i64, list, struct, text, thrift, written, type ThriftNode } from './thrift.js'
 
+/** A row group that was written: where it begins, and the metadata of its columns so far. */
+interface RowGroup {
+  readonly at: number
+  readonly rows: number
+  /** How many columns it has. */
+  columns: number
+  chunks: Uint8Array
+  /** The length of its columns before compression, and as they are. */
+  total: number
+  length: number
+}
+
 /**
  * Writes a table as Parquet, in row groups. It holds one row group, and some 3 KB of metadata for each that was
  * written.
  */
 export class ParquetWriter implements TableWriter {
-  private readonly writers: readonly ColumnWriter[]
+  private columns: readonly TableColumn[]
+  private writers: readonly ColumnWriter[]
   private readonly compress: (bytes: Uint8Array) => Uint8Array
   /** Pieces of the file that have not been delivered. */
   private pieces: Uint8Array[] = [MAGIC.slice()]
@@ -30,13 +43,14 @@ export class ParquetWriter implements TableWriter {
   private length = MAGIC.length
   private rows = 0
   private groupRows = 0
-  private readonly groups: Uint8Array[] = []
+  private readonly groups: RowGroup[] = []
 
   /** @throws RangeError when this machine lacks the codec */
   constructor(
-    private readonly columns: readonly TableColumn[],
+    columns: readonly TableColumn[],
     private readonly codec: CodecName,
   ) {
+    this.columns = columns
     this.writers = columns.map((column) => new ColumnWriter(column))
     this.compress = compressorOf(codec)
   }
@@ -46,10 +60,21 @@ export class ParquetWriter implements TableWriter {
     return this.rows + this.groupRows
   }
 
+  /** Adds columns, which no row so far has. Row groups that were written get theirs at the end. */
+  addColumns(columns: readonly TableColumn[]): void {
+    const writers = columns.map((column) => new ColumnWriter(column))
+    for (const writer of writers) writer.addAbsent(this.groupRows)
+    this.columns = [...this.columns, ...columns]
+    this.writers = [...this.writers, ...writers]
+  }
+
   add(rows: TableRows): void {
+    const { count, mask, groupMask } = rows
     let some = 0
-    for (let i = 0; i < rows.count; i++) some |= rows.mask[i]
-    for (const writer of this.writers) writer.add(rows, some)
+    let grouped = 0
+    for (let i = 0; i < count; i++) some |= mask[i]
+    if (groupMask !== undefined) for (let i = 0; i < count; i++) grouped |= groupMask[i]
+    for (const writer of this.writers) writer.add(rows, some, grouped)
     this.groupRows += rows.count
     const memory = this.writers.reduce((sum, writer) => sum + writer.memory, 0)
     if (this.groupRows >= GROUP_ROWS || memory >= GROUP_BYTES) this.endGroup()
@@ -63,12 +88,13 @@ export class ParquetWriter implements TableWriter {
   /** Writes the rest. @param metadata texts for the file, by their names */
   end(metadata: Readonly<Record<string, string>> = {}): void {
     if (this.groupRows > 0) this.endGroup()
+    const groups = this.groups.map((group) => this.describe(group))
     const footer = thrift(
       struct({
         1: i32(2),
         2: list(schemaOf(this.columns)),
         3: i64(this.rows),
-        4: written(this.groups),
+        4: written(groups),
         5: list(Object.entries(metadata).map(([key, value]) => struct({ 1: text(key), 2: text(value) }))),
         6: text('heapflow'),
         // All columns are in the order of their types.
@@ -93,27 +119,46 @@ export class ParquetWriter implements TableWriter {
   }
 
   private endGroup(): void {
-    const before = this.length
-    let total = 0
-    const chunks = this.columns.map((column, i) => {
-      const pages = this.writers[i].take(this.groupRows)
-      const [node, bytes] = this.writeColumn(column, pages)
-      total += bytes
-      return node
-    })
-    this.groups.push(
-      thrift(
-        struct({
-          1: list(chunks),
-          2: i64(total),
-          3: i64(this.groupRows),
-          5: i64(before),
-          6: i64(this.length - before),
-        }),
-      ),
+    const group: RowGroup = {
+      at: this.length,
+      rows: this.groupRows,
+      columns: 0,
+      chunks: new Uint8Array(0),
+      total: 0,
+      length: 0,
+    }
+    this.groups.push(group)
+    this.writeColumns(
+      group,
+      this.writers.map((writer) => writer.take(this.groupRows)),
     )
     this.rows += this.groupRows
     this.groupRows = 0
+  }
+
+  /** Writes the next columns of a row group. */
+  private writeColumns(group: RowGroup, columns: readonly ColumnPages[]): void {
+    const before = this.length
+    const chunks = columns.map((pages) => {
+      const [node, bytes] = this.writeColumn(this.columns[group.columns++], pages)
+      group.total += bytes
+      return thrift(node)
+    })
+    group.chunks = Buffer.concat([group.chunks, ...chunks])
+    group.length += this.length - before
+  }
+
+  /** The metadata of a row group. Columns that were added after it are written now, without values. */
+  private describe(group: RowGroup): Uint8Array {
+    const { at, rows } = group
+    const missing = this.columns.slice(group.columns).map((column) => {
+      const writer = new ColumnWriter(column)
+      writer.addAbsent(rows)
+      return writer.take(rows)
+    })
+    if (missing.length > 0) this.writeColumns(group, missing)
+    const { chunks, columns, total, length } = group
+    return thrift(struct({ 1: written([chunks], columns), 2: i64(total), 3: i64(rows), 5: i64(at), 6: i64(length) }))
   }
 
   /** @returns the column's metadata in the row group, and its length before compression */

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { TraceEvent } from '../../../lib/event/batch.js'
 import { OUTCOMES } from '../../../lib/event/fields.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
-import { anyEvent, u64 } from '../../support/random-event.js'
+import { anyCoreEvent, u64 } from '../../support/random-event.js'
 
 /** A trace that can be written. */
 export interface RandomTrace {
@@ -84,7 +84,7 @@ export function random(maxLength = 60): fc.Arbitrary<RandomTrace> {
 /** Traces with any field on any kind of event, which HATF can only keep in attributes and comments. */
 export function randomAll(maxLength = 40): fc.Arbitrary<RandomTrace[]> {
   const tricky = fc.record({ attributes: anyAttributes, text: anyText }, { requiredKeys: [] })
-  const event = fc.tuple(anyEvent, tricky).map(([any, more]): TraceEvent => Object.assign({}, any, more))
+  const event = fc.tuple(anyCoreEvent, tricky).map(([any, more]): TraceEvent => Object.assign({}, any, more))
   const header: fc.Arbitrary<TraceHeader> = fc.oneof(
     fc.constant({ format: 'hatf' }),
     fc.constant({ format: 'unknown' }),

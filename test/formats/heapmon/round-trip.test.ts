@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { batchesOf, type TraceEvent } from '../../../lib/event/batch.js'
-import { FieldBit, type FieldName } from '../../../lib/event/fields.js'
+import { FieldBit, type CoreFieldName } from '../../../lib/event/fields.js'
 import { HeapmonDecoder } from '../../../lib/formats/heapmon/decode.js'
 import { HeapmonEncoder } from '../../../lib/formats/heapmon/encode.js'
 import { CARRIED } from '../../../lib/formats/heapmon/layout.js'
@@ -48,7 +48,7 @@ describe('any trace', () => {
     const carried = (event: TraceEvent): TraceEvent => {
       const kind = (['alloc', 'free', 'existing'] as const)[event.kind.length % 3] ?? 'alloc'
       const kept = Object.entries(event).filter(
-        ([name]) => ((CARRIED[kind] ?? 0) & FieldBit[name as FieldName]) !== 0 && name !== 'function',
+        ([name]) => ((CARRIED[kind] ?? 0) & FieldBit[name as CoreFieldName]) !== 0 && name !== 'function',
       )
       const { time, size, ...rest } = { ...usual, ...Object.fromEntries(kept) } as TraceEvent
       return {

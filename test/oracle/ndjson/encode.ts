@@ -1,7 +1,7 @@
 import { Sink } from '../../../lib/bytes/sink.js'
 import { HI, LO, writeDecimal, writeDecimal32, writeHex } from '../../../lib/bytes/u64.js'
-import { U64Column, type EventBatch } from '../../../lib/event/batch.js'
-import { FIELDS } from '../../../lib/event/fields.js'
+import { U64Column, type EventBatch, type TraceEvent } from '../../../lib/event/batch.js'
+import { ALL_GROUP_FIELDS, FIELDS, GROUP_FIELDS } from '../../../lib/event/fields.js'
 import { NO_HEADER, type TraceHeader } from '../../../lib/event/header.js'
 import { Losses } from '../../../lib/kernel/losses.js'
 import type { Encoder } from '../../../lib/event/stage.js'
@@ -39,7 +39,7 @@ const EVENT_BYTES = 1024
  * (and again when the header changes), an end record last unless the input was cut.
  */
 export class NdjsonEncoder implements Encoder {
-  readonly losses = new Losses('ndjson', CARRIED)
+  readonly losses = new Losses('ndjson', CARRIED, false, [], ALL_GROUP_FIELDS)
   private readonly out = new Sink(CHUNK_BYTES + 65_536)
   private view = new DataView(this.out.bytes.buffer)
   private readonly quoted = new QuotedStrings()
@@ -195,10 +195,26 @@ export class NdjsonEncoder implements Encoder {
         }
       }
     }
+    if (batch.groups !== undefined) {
+      sink.pos = pos
+      this.append(Buffer.from(groupTexts(batch.event(row))))
+      this.room(EVENT_BYTES)
+      out = sink.bytes
+      pos = sink.pos
+    }
     out[pos++] = CLOSING_BRACE
     out[pos++] = NEWLINE
     sink.pos = pos
   }
+}
+
+/** The fields of groups: integers in full, and strings. */
+function groupTexts(event: TraceEvent): string {
+  return GROUP_FIELDS.map(({ name }) => {
+    const value = event[name]
+    if (value === undefined) return ''
+    return `,"${name}":${typeof value === 'string' ? JSON.stringify(value) : value}`
+  }).join('')
 }
 
 const NO_WORDS = new Uint32Array(0)
