@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { checkSchema } from './docs/check-schema.mjs'
 import { commandIndex, commandPage } from './docs/commands.mjs'
 import { carriedPage } from './docs/carried.mjs'
-import { fieldTable } from './docs/fields.mjs'
+import { fieldTable, groupTable } from './docs/fields.mjs'
 import { OUTPUTS, outputSchema } from './docs/output-schemas.mjs'
 import { lifetimesSchema } from './docs/lifetimes-schema.mjs'
 import { modelSchema } from './docs/model-schema.mjs'
@@ -29,7 +29,7 @@ function pages() {
     ...commands.map((command) => [`commands/${fileName(command)}`, commandPage(command)]),
     ['commands/README.md', commandIndex(commands, fileName)],
     ['carried.md', carriedPage()],
-    ['ndjson.md', withTable(read('ndjson.md'), 'fields', fieldTable())],
+    ['ndjson.md', withTable(withTable(read('ndjson.md'), 'fields', fieldTable()), 'groups', groupTable())],
     ['ndjson.schema.json', wireSchema()],
     ['check.schema.json', checkSchema()],
     ...(withOutputs ? OUTPUTS.map((output) => [`${output.name}.schema.json`, outputSchema(output)]) : []),

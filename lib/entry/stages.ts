@@ -18,16 +18,23 @@ export {
   ALL_FIELDS,
   Api,
   APIS,
+  EVERY_FIELD,
   fieldNames,
   FIELDS,
   fieldSet,
   FieldBit,
+  GROUP_FIELDS,
+  GroupBit,
+  groupFieldNames,
+  groupFieldSet,
+  GROUPS,
   Kind,
   KINDS,
   Outcome,
   OUTCOMES,
   type FieldType,
 } from '../event/fields.js'
+export { GroupColumns, type GroupColumn } from '../event/groups.js'
 export { formatFrame, functionOfFrame, parseFrame, type Frame } from '../event/frame.js'
 export { NO_HEADER } from '../event/header.js'
 export { decodeText, encodeText, StringTable } from '../event/strings.js'

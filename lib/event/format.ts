@@ -67,7 +67,7 @@ export interface FormatInfo {
 export interface Format<DecodeOptions extends object = object> extends FormatInfo {
   /** Which fields it can carry on which kind of event. */
   readonly carried: Carried
-  /** The set of fields of groups that it can carry on every kind of event that it has (`groupFieldSet`); 0 by default. */
+  /** The set of fields of groups that it can carry on all of these kinds (`groupFieldSet`); none by default. */
   readonly groups?: number
   /** Fields that only some layouts or options carry, and these layouts or options, for documents. */
   readonly sometimes?: { readonly fields: readonly FieldName[]; readonly when: string }

@@ -46,8 +46,8 @@ export interface AnonymizeOptions {
    */
   readonly addresses?: boolean
   /**
-   * Replace the names: function, file, module, type, stack, text, arena, and those in the header, such as the command line
-   * (see `NameScrambler`). Attributes, which may contain anything, are removed. Default true.
+   * Replace the names: function, file, module, type, stack, text, arena, and those in the header, such as the command
+   * line (see `NameScrambler`). Attributes, which may contain anything, are removed. Default true.
    */
   readonly names?: boolean
 }

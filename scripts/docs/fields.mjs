@@ -57,6 +57,28 @@ const FORMS = {
   json: 'object of integers, strings, lists and objects of these',
 }
 
+/** What each group is for. */
+const GROUP_MEANINGS = {
+  sampling: 'sampled recordings, in which an event stands for several; statistics count the events that were recorded',
+  gpu: 'allocators of GPUs',
+  arena: 'programs with several allocators, arenas, pools or zones',
+  usable: 'what an allocator reserves for a block',
+  kernel: 'allocations of a kernel',
+  resident: 'samples of resident memory',
+  results: 'when calls return, and what a realloc did',
+}
+
+/** The table of groups of fields. */
+export function groupTable() {
+  return table(
+    ['group', 'fields', 'for'],
+    Object.entries(GROUPS).map(([name, fields]) => {
+      if (GROUP_MEANINGS[name] === undefined) throw new Error(`the group ${name} has no meaning in scripts/docs`)
+      return [name, fields.map(code).join(', '), GROUP_MEANINGS[name]]
+    }),
+  )
+}
+
 /** The table of all fields of an event, in canonical order. */
 export function fieldTable() {
   const rows = EVERY_FIELD.map(({ name, type }) => {

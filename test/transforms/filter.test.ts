@@ -63,6 +63,10 @@ const criteria: fc.Arbitrary<FilterOptions> = fc.record(
     module: someOf(pattern),
     type: someOf(pattern),
     stack: someOf(pattern),
+    weight: someOf(range),
+    device: someOf(fc.integer({ min: -2, max: 2 })),
+    stream: someOf(range),
+    arena: someOf(pattern),
   },
   { requiredKeys: [] },
 )
@@ -71,7 +75,9 @@ describe('Filter', () => {
   it('keeps what meets all criteria, as a test of each event by itself does', () => {
     const lists = fc.array(anyEvent, { maxLength: 40 })
     const sizes = fc.integer({ min: 1, max: 50 })
-    const some = criteria.map((all) => Object.fromEntries(Object.entries(all).slice(0, 2)) as FilterOptions)
+    const some = fc
+      .tuple(criteria, fc.nat(17))
+      .map(([all, from]) => Object.fromEntries(Object.entries(all).slice(from, from + 2)) as FilterOptions)
     fc.assert(
       fc.property(fc.oneof(some, criteria), lists, fc.boolean(), sizes, (options, events, invert, size) => {
         const expected = events.filter((event, i) => keeps(event, i + 1, { ...options, invert }))

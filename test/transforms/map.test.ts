@@ -123,7 +123,7 @@ describe('Mapper', () => {
             const to = out[i]
             for (const name of ['function', 'file', 'module', 'type', 'text'] as const)
               check(event[name], to[name], name === 'text' && event.kind === 'comment' ? '# text_' : prefix[name])
-            for (const name of groups) check(event[name], to[name], `${name}_`)
+            for (const name of groups) check(event[name] as string, to[name] as string, `${name}_`)
             expect(to.stack?.length).toBe(event.stack?.length)
             event.stack?.forEach((frame, f) => check(frame, to.stack?.[f], 'f_'))
             expect(to.attributes).toBeUndefined()

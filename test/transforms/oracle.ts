@@ -19,6 +19,7 @@ const named = (patterns: NamePattern | readonly NamePattern[], name: string | un
 /** Whether event number `n` meets all criteria, written down as directly as can be. */
 export function meets(event: TraceEvent, n: number, options: FilterOptions): boolean {
   const { thread, process, heap, cpu, kind, api, size, address, time, events, file, module, type, stack } = options
+  const { weight, device, stream, arena } = options
   return (
     (thread === undefined || among(thread, event.thread)) &&
     (process === undefined || among(process, event.process ?? 'none')) &&
@@ -34,6 +35,10 @@ export function meets(event: TraceEvent, n: number, options: FilterOptions): boo
     (file === undefined || named(file, event.file)) &&
     (module === undefined || named(module, event.module)) &&
     (type === undefined || named(type, event.type)) &&
+    (weight === undefined || inside(weight, event.weight)) &&
+    (device === undefined || among(device, event.device)) &&
+    (stream === undefined || inside(stream, event.stream)) &&
+    (arena === undefined || named(arena, event.arena)) &&
     (stack === undefined ||
       (event.stack ?? []).some((frame) => named(stack, frame) || named(stack, functionOfFrame(frame))))
   )

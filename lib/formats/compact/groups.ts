@@ -2,7 +2,7 @@ import { Sink } from '../../bytes/sink.js'
 import { U64Column, type EventBatch } from '../../event/batch.js'
 import { GROUP_FIELDS, type GroupFieldType } from '../../event/fields.js'
 import { GroupColumns, positions, type GroupColumn } from '../../event/groups.js'
-import { showText } from '../../event/message-text.js'
+import { showJson } from '../../event/message-text.js'
 import { decodeText, encodeText, StringTable } from '../../event/strings.js'
 import { BLOCK_EVENTS } from './layout.js'
 
@@ -57,7 +57,7 @@ export class GroupWriter {
       const { name, type } = GROUP_FIELDS[g]
       writeText(out, name)
       writeNumber(out, TYPES.indexOf(type))
-      field.end(out, count)
+      field.end(out)
     }
     const isEmpty = fields.size === 0
     this.count = 0
@@ -114,10 +114,9 @@ class FieldWriter {
   }
 
   /** Writes the field after its name and type. */
-  end(out: Sink, count: number): void {
+  end(out: Sink): void {
     this.endRepeated()
     this.endRun()
-    if (this.next < count) this.run(count - this.next)
     writeNumber(out, this.runCount)
     out.append(this.runs.bytes.subarray(0, this.runs.pos))
     out.append(this.values.bytes.subarray(0, this.values.pos))
@@ -164,7 +163,7 @@ export function readGroups(body: Uint8Array): BlockGroups {
     const name = input.text()
     const type = TYPES[input.number(TYPES.length - 1)]
     const g = GROUP_FIELDS.findIndex((field) => field.name === name && field.type === type)
-    if (g < 0) throw new GroupsFault(`events have the field ${showText(name)}, which is not known: use a later version`)
+    if (g < 0) throw new GroupsFault(`events have the field ${showJson(name)}, which is not known: use a later version`)
     if (((groups.columns >>> g) & 1) !== 0) throw new GroupsFault(`the field ${name} is there twice`)
     readField(input, groups, g, type, strings)
   }

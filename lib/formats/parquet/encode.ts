@@ -16,7 +16,8 @@ export interface ParquetEncodeOptions {
 }
 
 /**
- * Events as a Parquet file with a column for each field of the core, and for those of groups that some event has. If the trace is truncated, its index says so.
+ * Events as a Parquet file with a column for each field of the core, and for those of groups that some event has. If
+ * the trace is truncated, its index says so.
  */
 export class ParquetEncoder implements Encoder {
   readonly losses = new Losses('parquet', CARRIED, false, [], ALL_GROUP_FIELDS)
