@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events'
+import { GROUP_FIELDS } from '../event/fields.js'
 import type { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
 import type { BatchTransform, Encoder, Stage } from '../event/stage.js'
@@ -66,7 +67,7 @@ export async function runJob(job: Job): Promise<void> {
       await runStreamJob(command, input, through, output, { progress: !runsProgram, signals: !runsProgram })
     }
   } finally {
-    reportLosses(command, to.name, encoder.losses.counts, canKeep(to, encode) ? '; --attributes keeps them' : '')
+    reportLosses(command, to.name, encoder.losses.counts, keepers(to, encode, encoder.losses.counts))
   }
 }
 
@@ -135,9 +136,12 @@ export async function runTrace(run: TraceRun): Promise<void> {
   })
 }
 
-/** Whether the command has a flag, not given, that makes the format represent everything. */
-function canKeep(to: Target, encode: object | undefined): boolean {
-  return encode !== undefined && 'attributes' in to.encodeOptions && !('attributes' in encode)
+/** What to say of a flag, not given, with which the format represents all fields of the core. */
+function keepers(to: Target, encode: object | undefined, counts: ReadonlyMap<string, number>): string {
+  if (encode === undefined || !('attributes' in to.encodeOptions) || 'attributes' in encode) return ''
+  const groups = [...counts.keys()].filter((what) => GROUP_FIELDS.some(({ name }) => name === what))
+  if (groups.length === 0) return '; --attributes keeps them'
+  return groups.length < counts.size ? `; --attributes keeps them, but not ${groups.join(', ')}` : ''
 }
 
 /**

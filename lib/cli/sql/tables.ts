@@ -83,6 +83,7 @@ export class TableFile {
     this.writer.add({
       count: rows.count,
       mask: rows.mask,
+      groupMask: rows.groupMask,
       strings: rows.strings,
       values: (column) => {
         const source = this.sources.get(column)
