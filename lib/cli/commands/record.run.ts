@@ -16,7 +16,8 @@ import {
 } from '../../streams/record/recorders.js'
 import { Recording } from '../../streams/record/recording.js'
 import { UsageError, type Arguments } from '../command.js'
-import { outputFormat } from '../output-format.js'
+import { COMPRESSED, outputFormat } from '../output-format.js'
+import { outputOf } from '../output.js'
 import { runJob } from '../pipeline.js'
 import { recordToFile } from '../record/direct.js'
 import { preloadText } from '../record/preload.js'
@@ -38,13 +39,20 @@ export async function runRecord(args: Arguments): Promise<void> {
   if (command === undefined) throw new UsageError('name the program to record: hf-record -- COMMAND')
   const stacks = args.has('stack')
   const output = args.value('output') ?? '-'
-  const isOwn = OWN.test(output) && args.value('to') === undefined
+  const isOwn = isOwnFormat(args, output)
   const { recorder, note }: Choice =
     attachment ?? choose(args.value('with') ?? (isOwn ? 'recorder' : undefined), stacks)
   if (note !== undefined) say('hf-record', `note: ${note}`)
   const isDirect = isOwn && recorder.outlives === true
-  const settings = settingsOf(args, recorder, isDirect)
+  // A pipe is read at once.
+  const settings = settingsOf(args, recorder, isDirect && output !== '-')
   if (isDirect) {
+    const compression = (['gzip', 'zstd'] as const).find((flag) => args.has(flag))
+    if (compression !== undefined)
+      throw new UsageError(`--${compression}: the recorder writes the output itself, in its own format`)
+    if (output === '-' && attachment !== undefined)
+      throw new UsageError('--pid and --to recorder need -o FILE: the recording goes on when a reader has gone')
+    if (output === '-') outputOf(args, [], true)
     await recordDirectly(recorder, words, output, settings, attachment)
     return
   }
@@ -95,6 +103,20 @@ export async function runRecord(args: Arguments): Promise<void> {
     if (status !== 0) process.exitCode = attachment === undefined ? status : 1
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Whether the output has the format of heapflow's own recorder. @throws UsageError */
+function isOwnFormat(args: Arguments, output: string): boolean {
+  const to = args.value('to')
+  if (to === undefined) return OWN.test(output) && !args.has('arrow')
+  if (to !== 'recorder') return false
+  const other = args.value('with')
+  if (args.has('arrow')) throw new UsageError('--to and --arrow cannot be combined')
+  if (args.has('stack') || (other !== undefined && other !== 'recorder'))
+    throw new UsageError(`--to recorder is the format of --with recorder, and not of ${other ?? 'heaptrack'}`)
+  if (COMPRESSED.test(output))
+    throw new UsageError(`${output}: the recorder writes the output itself, in its own format`)
+  return true
 }
 
 /** The recording of a process that runs already, if that is asked for. @throws UsageError */
@@ -162,7 +184,7 @@ const OWN_OPTIONS = ['stack-depth', 'no-stacks', 'free-stacks', 'no-children', '
  * @param isDirect the recorder writes the file
  * @throws UsageError for settings that the recorder does not have
  */
-function settingsOf(args: Arguments, { name, outlives }: Recorder, isDirect: boolean): Settings {
+function settingsOf(args: Arguments, { name, outlives }: Recorder, compresses: boolean): Settings {
   const given = args.value('stack-depth')
   const foreign = OWN_OPTIONS.find((option) => args.has(option))
   if (outlives !== true && foreign !== undefined)
@@ -180,6 +202,6 @@ function settingsOf(args: Arguments, { name, outlives }: Recorder, isDirect: boo
     children: !args.has('no-children'),
     freeStacks,
     // What goes through this process is written in another format.
-    compresses: isDirect,
+    compresses,
   }
 }

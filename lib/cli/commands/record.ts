@@ -2,6 +2,8 @@ import type { Command } from '../command.js'
 import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
 import { MAX_STACK_DEPTH, RECORDER_NAMES, STACK_DEPTH } from '../../streams/record/names.js'
 
+const [TO, ...OTHERS] = TO_FLAGS
+
 export const record: Command = {
   name: 'hf-record',
   summary: 'run a program and record its allocations',
@@ -21,8 +23,8 @@ export const record: Command = {
     'it runs. Events of the first process have no process, those of the others have its number, from 2 on, and a ' +
     'comment says which program that is. hf-record waits for those that outlive the program; a signal ends the ' +
     'recording then. --no-children records the program alone, and what it becomes by exec. When events cannot be ' +
-    'written as fast as they come, the program waits. A name that ends in .hfrec has the recorder write the ' +
-    'file itself.\n' +
+    'written as fast as they come, the program waits. With --to recorder, and for a name that ends in .hfrec, the ' +
+    'recorder writes the output itself.\n' +
     '--pid records a program that runs already, from now on: no debugger is needed, and its heap, its threads and ' +
     'its descriptors stay as they are. Of its blocks from before, those that it frees or resizes are events. Ctrl-C ends ' +
     'the recording, and the program goes on. It takes x86-64.\n' +
@@ -75,12 +77,27 @@ export const record: Command = {
         'it, such as a service manager; with -o FILE.hfrec (recorder only)',
     },
     { name: 'drop', help: 'Drop and count events that cannot be written as fast as they come (recorder only)' },
-    ...TO_FLAGS,
+    {
+      name: 'to',
+      value: 'FORMAT',
+      help:
+        'Write this format; recorder: that of .hfrec, as the recorder writes it, for which nothing else runs beside ' +
+        'the program, and which the next command reads fastest',
+      get values() {
+        return [...(TO.values ?? []), 'recorder']
+      },
+      ...(TO.instead !== undefined && { instead: TO.instead }),
+    },
+    ...OTHERS,
     ...OUTPUT_FLAGS,
     STRICT_FLAG,
   ],
   examples: [
     { command: 'hf-record -- git log | hf-stats', means: 'who holds the peak, and who leaks' },
+    {
+      command: 'hf-record --to recorder -- ./app | hf-stats',
+      means: 'the same with less time beside the program: lines of JSON repeat each stack',
+    },
     { command: 'hf-record -o app.ndjson.gz -- ./app --verbose', means: 'keep a trace for later, with its stacks' },
     {
       command: 'hf-record --stack -o app.heaptrack -- ./app',

@@ -19,7 +19,8 @@ export interface Recorded {
 }
 
 /**
- * Runs a program whose recorder writes the file itself, so that nothing else runs beside the program.
+ * Runs a program whose recorder writes the output itself, so that nothing else runs beside the program.
+ * @param path a file, or `-` for standard output
  * @param folder for temporary files; it is removed
  * @param attachment the program runs already
  * @throws Error when the file cannot be written or the program cannot be started; the exit code is set then
@@ -32,22 +33,25 @@ export async function recordToFile(
   settings: Settings,
   attachment?: Attachment,
 ): Promise<Recorded> {
-  const file = new OutputFile(path)
+  const file = path === '-' ? undefined : new OutputFile(path)
   const { words: launched, env } = recorder.launch(words, '-', folder, settings, process.env)
   const report = join(folder, 'events')
-  const fd = file.open()
+  const fd = file?.open() ?? 1
   const reportFd = openSync(report, 'w')
   const isTracer = attachment === undefined
   const relay = new SignalRelay((signal) => {
     relay.close()
     process.kill(process.pid, signal)
   })
-  const program = new Program({ words: launched, env, stdio: [0, 1, isTracer ? 2 : 'pipe', fd, reportFd], isTracer })
+  // What the program writes must not be in the trace.
+  const stdio = [0, file === undefined ? 2 : 1, isTracer ? 2 : 'pipe', fd, reportFd] as const
+  const program = new Program({ words: launched, env, stdio, isTracer })
   relay.relayTo(program)
   attachment?.listen(program.stream(2) as Readable)
   const ending = await program.ended
   relay.close()
-  closeSync(fd)
+  const isPipe = file === undefined && isPiped(fd)
+  if (file !== undefined) closeSync(fd)
   closeSync(reportFd)
   // Both are missing if not everything was written.
   const [events = 0, bytes] = readFileSync(report, 'utf8').split(' ', 2).map(Number)
@@ -55,13 +59,19 @@ export async function recordToFile(
   if (ending.status !== 0) process.exitCode = isTracer ? ending.status : 1
   const error = ending.error ?? attachment?.failure(ending) ?? notStarted(words[0], ending, bytes ?? 0)
   if (error !== undefined) {
-    file.discard()
+    file?.discard()
     throw error
   }
-  if (bytes === undefined) {
-    file.abandon()
-    throw new Error(`${path}: the recording could not be written`)
+  if (bytes === undefined && !isPipe) {
+    file?.abandon()
+    throw new Error(`${file === undefined ? 'standard output' : path}: the recording could not be written`)
   }
-  file.commit()
-  return { ...ending, events }
+  file?.commit()
+  // The reader of a pipe may have gone away.
+  return { ...ending, events: bytes === undefined ? Infinity : events }
+}
+
+function isPiped(fd: number): boolean {
+  const stats = fstatSync(fd)
+  return stats.isFIFO() || stats.isSocket()
 }
