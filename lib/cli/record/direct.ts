@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { OutputFile } from '../../streams/io/output-file.js'
 import type { Attachment } from '../../streams/record/attachment.js'

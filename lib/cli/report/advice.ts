@@ -1,6 +1,7 @@
 import { parseFrame } from '../../event/frame.js'
 import { OwnFrames } from '../../names/own-frames.js'
 import type { SiteStatistics, Statistics } from '../../transforms/statistics/result.js'
+import { bytes } from './columns.js'
 
 /** Stacks may be deep, so those of so many sites are looked at, which have the most bytes. */
 const MOST_STACKS = 1000
@@ -20,7 +21,8 @@ const ENDLESS_PROCESSES =
 const RECORDED_ELSEWHERE = ['kmemtrace', 'tracepoints', 'replay']
 
 /** What would make the answer better, in sentences; none where nothing would, or nothing was allocated. */
-export function advice({ sites, threads, processes, events, allocated, formats, kinds }: Statistics): string[] {
+export function advice(statistics: Statistics): string[] {
+  const { sites, threads, processes, events, allocated, formats, kinds } = statistics
   if (allocated.bytes === 0n) return []
   const mayRecord = !formats.some((name) => RECORDED_ELSEWHERE.includes(name))
   const own = new OwnFrames()
@@ -35,6 +37,7 @@ export function advice({ sites, threads, processes, events, allocated, formats, 
     return 2n * sums[1] > allocated.bytes
   }
   return [
+    ...knownLeaks(statistics),
     ...(mayRecord && hasMost(({ rest }) => rest === 'none') ? [NO_PLACES] : []),
     ...(hasMost((site) => isUnnamed(site, own), MOST_STACKS) ? [NO_NAMES] : []),
     ...(mayRecord && threads.every(({ thread }) => thread === undefined) ? [NO_THREADS] : []),
@@ -43,6 +46,26 @@ export function advice({ sites, threads, processes, events, allocated, formats, 
       ? [kinds['process-end'] === undefined ? ENDLESS_PROCESSES : PROCESSES]
       : []),
   ]
+}
+
+/** The most frequent of the leaks that `--suppress-known` leaves out: the rules would take longer to load. */
+const POOL = /^in \S*\/libstdc\+\+\.so\S* .*\n(?:call_init |in \S*\/ld-)/
+const LOADER = /^(?:_dl_allocate_tls|__tls_get_addr|_GLOBAL__sub_I_eh_alloc\.cc|dl_open_worker)\b/m
+
+/** They are at so many innermost frames. */
+const MOST_FRAMES = 16
+
+/** What to do if a tenth of what leaks, or more, is known, and was not suppressed. */
+function knownLeaks({ sites, leaked, suppressed }: Statistics): string[] {
+  if (suppressed !== undefined) return []
+  let known = 0n
+  for (const { leaked: amount, stack } of sites.slice(0, MOST_STACKS)) {
+    if (amount.blocks === 0 || stack === undefined) continue
+    const text = stack.slice(0, MOST_FRAMES).join('\n')
+    if (POOL.test(text) || LOADER.test(text)) known += amount.bytes
+  }
+  if (known * 10n < leaked.bytes || known === 0n) return []
+  return [`${bytes(known)} of the leaks, or more, are what libraries keep until the end: see --suppress-known.`]
 }
 
 /** Whether no more than the module is known of the frame that the site's row begins with. */

@@ -40,6 +40,24 @@ describe('advice', () => {
       'recorder',
       [/those of several processes together: /],
     ],
+    [
+      'known leaks',
+      [
+        alloc({ thread: 1n, size: 90n, stack: ['f', 'main'] }),
+        alloc({ thread: 1n, address: 64n, size: 10n, stack: ['calloc', 'allocate_dtv', '_dl_allocate_tls', 'main'] }),
+      ],
+      'recorder',
+      [/^10 bytes of the leaks, .* --suppress-known\.$/],
+    ],
+    [
+      'few known leaks',
+      [
+        alloc({ thread: 1n, size: 91n, stack: ['f', 'main'] }),
+        alloc({ thread: 1n, address: 64n, size: 9n, stack: ['calloc', '_dl_allocate_tls', 'main'] }),
+      ],
+      'recorder',
+      [],
+    ],
     ['a dump of Android', [alloc({})], 'replay', []],
     ['a trace of the kernel', [alloc({})], 'tracepoints', []],
     ['no allocation', [{ kind: 'free', address: 16n }], 'mtrc', []],
