@@ -26,6 +26,7 @@ const MAX_TABLE_BYTES = 8 * 1_048_576
 const MAX_ID_BYTES = 64
 
 const [SHT_SYMTAB, SHT_NOTE, SHT_NOBITS, SHT_DYNSYM] = [2, 7, 8, 11]
+const SHF_COMPRESSED = 0x800
 const [STT_FUNC, STT_GNU_IFUNC] = [2, 10]
 const NT_GNU_BUILD_ID = 3
 const [PT_LOAD, PT_NOTE] = [1, 4]
@@ -33,6 +34,7 @@ const [PT_LOAD, PT_NOTE] = [1, 4]
 interface Section {
   readonly name: number
   readonly type: number
+  readonly isCompressed: boolean
   readonly offset: number
   readonly size: number
   readonly link: number
@@ -58,6 +60,8 @@ export interface Elf extends Words {
   /** Whether the file has line tables (DWARF). */
   readonly hasLines: boolean
   readonly sections: readonly Section[]
+  /** The one with the names of all. */
+  readonly names?: Section
   /** The parts that are loaded into memory. */
   readonly loaded: readonly LoadedPart[]
 }
@@ -106,7 +110,23 @@ export function readElf(read: ReadAt): Elf | undefined {
   const loaded = segments
     .filter(({ type }) => type === PT_LOAD)
     .map(({ address, inMemory }) => ({ address, size: inMemory }))
-  return { ...words, sections, loaded, hasLines, ...(buildId !== undefined && { buildId }) }
+  return {
+    ...words,
+    sections,
+    loaded,
+    hasLines,
+    ...(names !== undefined && { names }),
+    ...(buildId !== undefined && { buildId }),
+  }
+}
+
+/** The bytes of a section by its name; none if it is not there, is compressed, or has more than `most`. */
+export function sectionBytes({ sections, names }: Elf, read: ReadAt, name: string, most: number): Uint8Array {
+  const section = sections.find(
+    (one) => one.type !== SHT_NOBITS && names !== undefined && stringAt(read, names, one.name, 32) === name,
+  )
+  if (section === undefined || section.isCompressed || section.size > most) return new Uint8Array(0)
+  return read(section.offset, section.size)
 }
 
 function firstOf<Item, Result>(items: readonly Item[], find: (item: Item) => Result | undefined): Result | undefined {
@@ -127,6 +147,7 @@ function readSections(read: ReadAt, words: Words, header: DataView): Section[] {
   const sectionAt = (view: DataView, at: number): Section => ({
     name: word(words, view, at, 4),
     type: word(words, view, at + 4, 4),
+    isCompressed: (word(words, view, at + 8) & SHF_COMPRESSED) !== 0,
     offset: word(words, view, at + (is64 ? 24 : 16)),
     size: word(words, view, at + (is64 ? 32 : 20)),
     link: word(words, view, at + (is64 ? 40 : 24), 4),

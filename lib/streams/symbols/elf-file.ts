@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
-import { FunctionSymbols, readElf, type LoadedPart, type ReadAt } from '../../symbols/elf.js'
+import { scopedNames } from '../../symbols/dwarf-names.js'
+import { FunctionSymbols, readElf, sectionBytes, type LoadedPart, type ReadAt } from '../../symbols/elf.js'
 import type { AddressNamer, Names } from './namer.js'
 import { demangled } from './demangle.js'
 
@@ -44,6 +45,30 @@ export function elfFile(path: string): ElfFile | undefined {
     return { path, hasLines, loaded, modified: file.modified, ...(buildId !== undefined && { buildId }) }
   } catch {
     return undefined
+  } finally {
+    file?.close()
+  }
+}
+
+/** Debug information of more bytes is not read. */
+const MAX_DEBUG_BYTES = 128 * 1_048_576
+
+/** The full names of functions of a file, by their short ones: see `scopedNames`. */
+export function fullNames(path: string): ReadonlyMap<string, string> {
+  const file = openFile(path)
+  try {
+    const elf = file && readElf(file.read)
+    if (file === undefined || elf === undefined) return new Map()
+    const bytes = (name: string) => sectionBytes(elf, file.read, name, MAX_DEBUG_BYTES)
+    return scopedNames({
+      little: elf.little,
+      info: bytes('.debug_info'),
+      abbrev: bytes('.debug_abbrev'),
+      str: bytes('.debug_str'),
+      lineStr: bytes('.debug_line_str'),
+    })
+  } catch {
+    return new Map()
   } finally {
     file?.close()
   }

@@ -1,7 +1,7 @@
 import { isAbsolute } from 'node:path'
 import { AddressProcess, findTool, type AddressTool } from './address-tool.js'
 import type { AddressNamer, Names } from './namer.js'
-import { SymbolFile } from './elf-file.js'
+import { fullNames, SymbolFile } from './elf-file.js'
 import { findModule, type FoundModule } from './find-module.js'
 import type { LoadedModules } from './loaded-modules.js'
 
@@ -51,6 +51,8 @@ export class Symbolizer {
    */
   private readonly plain = new Set<string>()
   private readonly unreadable = new Set<string>()
+  /** The full names of functions, by file. */
+  private readonly full = new Map<string, ReadonlyMap<string, string>>()
   private readonly abort = new AbortController()
   private readonly tool: AddressTool | undefined
   private cached = 0
@@ -96,6 +98,7 @@ export class Symbolizer {
     this.modules.clear()
     this.byId.clear()
     this.plain.clear()
+    this.full.clear()
     this.cached = 0
   }
 
@@ -136,7 +139,9 @@ export class Symbolizer {
 
   /** The names at offsets in a file: those of the tool, and of the file's own symbols where it knows none. */
   private async ask(path: string, offsets: readonly bigint[]): Promise<Names[]> {
-    const answers = (await this.askTool(path, offsets)) ?? offsets.map((): Names => [])
+    const answers = ((await this.askTool(path, offsets)) ?? offsets.map((): Names => [])).map((names) =>
+      this.withScopes(path, names),
+    )
     const missing = offsets.flatMap((_, i) => (answers[i].length === 0 ? [i] : []))
     if (missing.length === 0) return answers
     const rest = missing.map((i) => offsets[i])
@@ -148,6 +153,14 @@ export class Symbolizer {
       this.failed(path, error)
     }
     return answers
+  }
+
+  /** Names whose inlined functions have their namespaces and classes where tools leave them out. */
+  private withScopes(path: string, names: Names): Names {
+    if (!names.some(isShort)) return names
+    let full = this.full.get(path)
+    if (full === undefined) this.full.set(path, (full = fullNames(path)))
+    return names.map((name) => (isShort(name) ? { ...name, function: full.get(name.function) ?? name.function } : name))
   }
 
   /** The names by the tool; undefined if there is none for this file. */
@@ -190,4 +203,12 @@ export class Symbolizer {
     if (!this.unreadable.has(path)) this.warnings.push(`no names: ${path}: ${(error as Error).message}`)
     this.unreadable.add(path)
   }
+}
+
+/**
+ * Whether a function may lack its scope: those with template arguments, and without parameters after them, which
+ * demangled names have.
+ */
+function isShort(name: Names[number]): name is Names[number] & { readonly function: string } {
+  return name.function !== undefined && /^[\w~]+<.*>$/s.test(name.function)
 }

@@ -1,0 +1,327 @@
+import { decodeText } from '../event/strings.js'
+
+/**
+ * Reads the full names of functions of which DWARF (2 to 5) has no linkage name: GCC gives none to templates over types
+ * that are local to a function, such as lambdas, and tools then name what was inlined without its namespace and class.
+ * Nothing in the file is trusted: what is damaged ends the reading, with the names before it.
+ */
+
+/** The parts of a file with debug information. */
+export interface DebugSections {
+  readonly little: boolean
+  /** `.debug_info`, `.debug_abbrev`, `.debug_str` and `.debug_line_str`, as far as they are there. */
+  readonly info: Uint8Array
+  readonly abbrev: Uint8Array
+  readonly str: Uint8Array
+  readonly lineStr: Uint8Array
+}
+
+/** The maximum number of abbreviations that are read, over all units. */
+const MAX_ABBREVIATIONS = 4_194_304
+/** The maximum depth of entries, and the length of a name. */
+const MAX_DEPTH = 1024
+const MAX_NAME_BYTES = 8192
+/** The maximum number of names. */
+const MAX_NAMES = 262_144
+
+const [DW_AT_NAME, DW_AT_LINKAGE_NAME, DW_AT_MIPS_LINKAGE_NAME] = [0x03, 0x6e, 0x2007]
+const DW_TAG_SUBPROGRAM = 0x2e
+const DW_TAG_NAMESPACE = 0x39
+/** Types and functions, whose names are parts of those of what is in them. */
+const SCOPES: ReadonlySet<number> = new Set([0x02, 0x04, 0x13, 0x17, DW_TAG_SUBPROGRAM, DW_TAG_NAMESPACE])
+const [TYPE_UNIT, SKELETON_UNIT, SPLIT_COMPILE_UNIT, SPLIT_TYPE_UNIT] = [2, 4, 5, 6]
+const LESS_THAN = 0x3c
+const UNNAMED = '(anonymous namespace)'
+
+/** The sizes of forms: bytes, or see below. Others make a unit unreadable. */
+const [ADDRESS, OFFSET, ULEB, BLOCK, TEXT, REFERENCE, INDIRECT] = [-1, -2, -3, -4, -5, -6, -7]
+const BLOCK1 = -8
+const BLOCK2 = -9
+const BLOCK4 = -10
+const FORMS: ReadonlyMap<number, number> = new Map([
+  ...([
+    [0x01, ADDRESS],
+    [0x03, BLOCK2],
+    [0x04, BLOCK4],
+    [0x05, 2],
+    [0x06, 4],
+    [0x07, 8],
+    [0x08, TEXT],
+  ] as const),
+  ...([
+    [0x09, BLOCK],
+    [0x0a, BLOCK1],
+    [0x0b, 1],
+    [0x0c, 1],
+    [0x0d, ULEB],
+    [0x0e, OFFSET],
+    [0x0f, ULEB],
+  ] as const),
+  ...([
+    [0x10, REFERENCE],
+    [0x11, 1],
+    [0x12, 2],
+    [0x13, 4],
+    [0x14, 8],
+    [0x15, ULEB],
+    [0x16, INDIRECT],
+  ] as const),
+  ...([
+    [0x17, OFFSET],
+    [0x18, BLOCK],
+    [0x19, 0],
+    [0x1a, ULEB],
+    [0x1b, ULEB],
+    [0x1c, 4],
+    [0x1d, OFFSET],
+  ] as const),
+  ...([
+    [0x1e, 16],
+    [0x1f, OFFSET],
+    [0x20, 8],
+    [0x21, 0],
+    [0x22, ULEB],
+    [0x23, ULEB],
+    [0x24, 8],
+  ] as const),
+  ...([
+    [0x25, 1],
+    [0x26, 2],
+    [0x27, 3],
+    [0x28, 4],
+    [0x29, 1],
+    [0x2a, 2],
+    [0x2b, 3],
+    [0x2c, 4],
+  ] as const),
+  ...([
+    [0x1f01, ULEB],
+    [0x1f02, ULEB],
+    [0x1f20, OFFSET],
+    [0x1f21, OFFSET],
+  ] as const),
+])
+const [DW_FORM_STRING, DW_FORM_STRP, DW_FORM_LINE_STRP, DW_FORM_IMPLICIT_CONST] = [0x08, 0x0e, 0x1f, 0x21]
+
+interface Abbreviation {
+  readonly tag: number
+  readonly hasChildren: boolean
+  /** Attributes and forms in turn. */
+  readonly attributes: readonly number[]
+}
+
+/** Where a name is. */
+interface Place {
+  readonly bytes: Uint8Array
+  readonly at: number
+}
+
+/** An entry that others are in. */
+interface Scope {
+  readonly tag: number
+  readonly name: Place | undefined
+}
+
+/** What ends the reading. */
+class Unreadable extends Error {}
+
+/**
+ * The full names of functions with template arguments that have no linkage name, by their short ones. A short name that
+ * stands for several is left out.
+ */
+export function scopedNames(sections: DebugSections): ReadonlyMap<string, string> {
+  const reader = new NameReader(sections)
+  try {
+    reader.read()
+  } catch (error) {
+    if (!(error instanceof Unreadable) && !(error instanceof RangeError)) throw error
+  }
+  return new Map([...reader.names].filter((entry): entry is [string, string] => entry[1] !== null))
+}
+
+class NameReader {
+  /** By short name the full one; null for several. */
+  readonly names = new Map<string, string | null>()
+  private readonly view: DataView
+  private readonly tables = new Map<number, ReadonlyMap<number, Abbreviation>>()
+  private abbreviations = 0
+  private at = 0
+  /** The sizes of offsets and addresses in the unit, and its version. */
+  private offsetSize: 4 | 8 = 4
+  private addressSize = 8
+  private version = 4
+
+  constructor(private readonly sections: DebugSections) {
+    const { info } = sections
+    this.view = new DataView(info.buffer, info.byteOffset, info.length)
+  }
+
+  read(): void {
+    const { view, sections } = this
+    const { little, info } = sections
+    while (this.at + 11 < info.length) {
+      let length = view.getUint32(this.at, little)
+      this.at += 4
+      this.offsetSize = length === 0xffff_ffff ? 8 : 4
+      if (this.offsetSize === 8) length = this.fixed(8)
+      const end = this.at + length
+      if (end > info.length) throw new Unreadable()
+      this.version = this.fixed(2)
+      if (this.version < 2 || this.version > 5) throw new Unreadable()
+      const type = this.version < 5 ? 0 : this.fixed(1)
+      if (type !== 0) this.addressSize = this.fixed(1)
+      const table = this.tableAt(this.fixed(this.offsetSize))
+      if (type === 0) this.addressSize = this.fixed(1)
+      if (type === TYPE_UNIT || type === SPLIT_TYPE_UNIT) this.at += 8 + this.offsetSize
+      if (type === SKELETON_UNIT || type === SPLIT_COMPILE_UNIT) this.at += 8
+      this.readEntries(table, end)
+      this.at = end
+    }
+  }
+
+  private readEntries(table: ReadonlyMap<number, Abbreviation>, end: number): void {
+    const scopes: Scope[] = []
+    while (this.at < end) {
+      const code = this.uleb()
+      if (code === 0) {
+        if (scopes.pop() === undefined) return
+        continue
+      }
+      const abbreviation = table.get(code)
+      if (abbreviation === undefined) throw new Unreadable()
+      const { tag, attributes, hasChildren } = abbreviation
+      let name: Place | undefined
+      let isLinked = false
+      for (let i = 0; i < attributes.length; i += 2) {
+        const attribute = attributes[i]
+        if (attribute === DW_AT_NAME) name = this.place(attributes[i + 1])
+        isLinked ||= attribute === DW_AT_LINKAGE_NAME || attribute === DW_AT_MIPS_LINKAGE_NAME
+        this.skip(attributes[i + 1])
+      }
+      if (tag === DW_TAG_SUBPROGRAM && !isLinked && name !== undefined) this.note(name, scopes)
+      if (!hasChildren) continue
+      if (scopes.length === MAX_DEPTH) throw new Unreadable()
+      scopes.push({ tag, name })
+    }
+  }
+
+  /** Notes a function. @param scopes what it is in, from the unit on */
+  private note(place: Place, scopes: readonly Scope[]): void {
+    const { bytes, at } = place
+    const end = bytes.indexOf(0, at)
+    if (end < 0 || end - at > MAX_NAME_BYTES || !bytes.subarray(at, end).includes(LESS_THAN)) return
+    const name = textAt(place)
+    const parts = scopes
+      .filter(({ tag }) => SCOPES.has(tag))
+      .map(({ tag, name: one }) => (one === undefined ? (tag === DW_TAG_NAMESPACE ? UNNAMED : '') : textAt(one)))
+      .filter((part) => part !== '')
+    const full = [...parts, name].join('::')
+    const known = this.names.get(name)
+    if (known === undefined && this.names.size === MAX_NAMES) throw new Unreadable()
+    this.names.set(name, known === undefined || known === full ? full : null)
+  }
+
+  /** Where the name is that has a form here; undefined if it is in another file, or is found otherwise. */
+  private place(form: number): Place | undefined {
+    const { sections, at } = this
+    if (form === DW_FORM_STRING) return { bytes: sections.info, at }
+    if (form !== DW_FORM_STRP && form !== DW_FORM_LINE_STRP) return undefined
+    const offset = this.fixed(this.offsetSize)
+    this.at = at
+    const bytes = form === DW_FORM_STRP ? sections.str : sections.lineStr
+    return offset < bytes.length ? { bytes, at: offset } : undefined
+  }
+
+  private skip(form: number): void {
+    const size = FORMS.get(form)
+    if (size === undefined) throw new Unreadable()
+    if (size >= 0) this.at += size
+    else if (size === OFFSET) this.at += this.offsetSize
+    else if (size === ULEB) this.uleb()
+    else if (size === TEXT) this.at = after(this.sections.info, this.at)
+    else if (size === ADDRESS) this.at += this.addressSize
+    else if (size === REFERENCE) this.at += this.version === 2 ? this.addressSize : this.offsetSize
+    else if (size === INDIRECT) this.skipIndirect()
+    else {
+      const length = size === BLOCK ? this.uleb() : this.fixed(size === BLOCK1 ? 1 : size === BLOCK2 ? 2 : 4)
+      this.at += length
+    }
+  }
+
+  private skipIndirect(): void {
+    const form = this.uleb()
+    if (FORMS.get(form) === INDIRECT) throw new Unreadable()
+    this.skip(form)
+  }
+
+  /** A number of some bytes. @throws RangeError at the end */
+  private fixed(size: number): number {
+    const { view, at } = this
+    const { little } = this.sections
+    this.at += size
+    if (size === 1) return view.getUint8(at)
+    if (size === 2) return view.getUint16(at, little)
+    if (size === 4) return view.getUint32(at, little)
+    const value = view.getBigUint64(at, little)
+    if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw new Unreadable()
+    return Number(value)
+  }
+
+  /** A number of any length: of more than 32 bits only the length matters. */
+  private uleb(): number {
+    const { info } = this.sections
+    let value = 0
+    for (let shift = 0; ; shift += 7) {
+      if (this.at >= info.length) throw new Unreadable()
+      const byte = info[this.at++]
+      if (shift < 28) value |= (byte & 0x7f) << shift
+      if (byte < 0x80) return value
+    }
+  }
+
+  /** The abbreviations at an offset. */
+  private tableAt(offset: number): ReadonlyMap<number, Abbreviation> {
+    const known = this.tables.get(offset)
+    if (known !== undefined) return known
+    const { abbrev } = this.sections
+    let at = offset
+    const uleb = (): number => {
+      let value = 0
+      for (let shift = 0; ; shift += 7) {
+        if (at >= abbrev.length) throw new Unreadable()
+        const byte = abbrev[at++]
+        if (shift < 28) value |= (byte & 0x7f) << shift
+        if (byte < 0x80) return value
+      }
+    }
+    const table = new Map<number, Abbreviation>()
+    for (let code = uleb(); code !== 0; code = uleb()) {
+      const tag = uleb()
+      const hasChildren = abbrev[at++] === 1
+      const attributes: number[] = []
+      for (;;) {
+        if (++this.abbreviations > MAX_ABBREVIATIONS) throw new Unreadable()
+        const attribute = uleb()
+        const form = uleb()
+        if (form === DW_FORM_IMPLICIT_CONST) uleb()
+        if (attribute === 0 && form === 0) break
+        attributes.push(attribute, form)
+      }
+      table.set(code, { tag, hasChildren, attributes })
+    }
+    this.tables.set(offset, table)
+    return table
+  }
+}
+
+/** The position after a text that ends with a zero. */
+function after(bytes: Uint8Array, at: number): number {
+  const end = bytes.indexOf(0, at)
+  if (end < 0) throw new Unreadable()
+  return end + 1
+}
+
+function textAt({ bytes, at }: Place): string {
+  const end = bytes.indexOf(0, at)
+  return decodeText(bytes.subarray(at, Math.min(end < 0 ? bytes.length : end, at + MAX_NAME_BYTES)))
+}

@@ -1,0 +1,111 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { scopedNames, type DebugSections } from '../../lib/symbols/dwarf-names.js'
+import { readElf, sectionBytes } from '../../lib/symbols/elf.js'
+import { fullNames } from '../../lib/streams/symbols/elf-file.js'
+import { Symbolizer } from '../../lib/streams/symbols/symbolizer.js'
+import { LoadedModules } from '../../lib/streams/symbols/loaded-modules.js'
+
+const PROGRAM = `#include <stdlib.h>
+namespace outer { namespace {
+template <typename F> struct Keeper {
+  void *kept;
+  template <typename G> explicit Keeper(G &&make) : kept(make()) {}
+};
+} }
+namespace one { struct Same { template <typename F> static int both(F f) { return f(); } }; }
+namespace two { struct Same { template <typename F> static int both(F f) { return f() + 1; } }; }
+int main() {
+  auto make = [] { return malloc(77); };
+  outer::Keeper<int> keeper(make);
+  auto number = [] { return 3; };
+  return one::Same::both(number) + two::Same::both(number) + (keeper.kept == nullptr);
+}
+`
+
+const has = (tool: string): boolean => spawnSync(tool, ['--version'], { stdio: 'ignore' }).error === undefined
+
+describe.skipIf(!has('g++'))('names of functions without linkage names (need g++)', () => {
+  let folder = ''
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'heapflow-dwarf-'))
+    writeFileSync(join(folder, 'a.cc'), PROGRAM)
+  })
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  function compile(...options: string[]): string {
+    const path = join(folder, `a${options.join('')}`)
+    execFileSync('g++', ['-w', '-O2', '-g', ...options, '-o', path, join(folder, 'a.cc')])
+    return path
+  }
+
+  function sectionsOf(path: string): DebugSections {
+    const file = readFileSync(path)
+    const read = (at: number, length: number) => file.subarray(at, at + length)
+    const elf = readElf(read)!
+    const bytes = (name: string) => Uint8Array.from(sectionBytes(elf, read, name, 1e8))
+    return {
+      little: elf.little,
+      info: bytes('.debug_info'),
+      abbrev: bytes('.debug_abbrev'),
+      str: bytes('.debug_str'),
+      lineStr: bytes('.debug_line_str'),
+    }
+  }
+
+  test.each(['-gdwarf-2', '-gdwarf-3', '-gdwarf-4', '-gdwarf-5', '-gdwarf64'])('have their scopes: %s', (version) => {
+    const names = fullNames(compile(version))
+    expect(names.get('Keeper<main()::<lambda()>&>')).toBe(
+      'outer::(anonymous namespace)::Keeper<int>::Keeper<main()::<lambda()>&>',
+    )
+    // Two functions have this name.
+    expect(names.has('both<main()::<lambda()> >')).toBe(false)
+  })
+
+  test('compressed sections give none, as no debug information does', () => {
+    expect(fullNames(compile('-gz=zlib')).size).toBe(0)
+    expect(fullNames(compile('-s')).size).toBe(0)
+    expect(fullNames(join(folder, 'a.cc')).size).toBe(0)
+    expect(fullNames(join(folder, 'none')).size).toBe(0)
+  })
+
+  test.skipIf(!has('llvm-symbolizer'))('what was inlined has them (needs llvm-symbolizer)', async () => {
+    const path = compile()
+    const file = readFileSync(path)
+    const symbols = execFileSync('nm', [path], { encoding: 'utf8' })
+    const main = Number.parseInt(/^([0-9a-f]+) T main$/m.exec(symbols)![1]!, 16)
+    const symbolizer = new Symbolizer({ tool: 'llvm-symbolizer' }, new LoadedModules())
+    const offsets = Array.from({ length: 64 }, (_, i) => BigInt(main + i))
+    const names = [...(await symbolizer.names(path, offsets)).values()].flat().map((name) => name.function)
+    symbolizer.close()
+    expect(file.length).toBeGreaterThan(0)
+    expect(names).toContain('outer::(anonymous namespace)::Keeper<int>::Keeper<main()::<lambda()>&>')
+  })
+
+  test('damage ends the reading, with the names before it, in little time', () => {
+    const whole = sectionsOf(compile('-gdwarf-5'))
+    const most = scopedNames(whole).size
+    expect(most).toBeGreaterThan(0)
+    const parts = ['info', 'abbrev', 'str', 'lineStr'] as const
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...parts),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        fc.option(fc.integer({ min: 0, max: 255 })),
+        (part, where, byte) => {
+          const bytes = Uint8Array.from(whole[part])
+          const at = Math.floor(where * bytes.length)
+          if (byte !== null && at < bytes.length) bytes[at] = byte
+          const start = performance.now()
+          scopedNames({ ...whole, [part]: byte === null ? bytes.subarray(0, at) : bytes })
+          expect(performance.now() - start).toBeLessThan(2000)
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+})
