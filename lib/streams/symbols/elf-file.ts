@@ -51,7 +51,7 @@ export function elfFile(path: string): ElfFile | undefined {
 }
 
 /** Debug information of more bytes is not read. */
-const MAX_DEBUG_BYTES = 128 * 1_048_576
+const MAX_DEBUG_BYTES = 64 * 1_048_576
 
 /** The full names of functions of a file, by their short ones: see `scopedNames`. */
 export function fullNames(path: string): ReadonlyMap<string, string> {
