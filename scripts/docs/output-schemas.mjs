@@ -24,6 +24,8 @@ const TRACES = [
   'hatf/espresso-head.hatf',
 ]
 const OLD = 'mtrc/small32.mtrc.gz'
+/** A trace with sampled events. */
+const WEIGHTED = 'test/golden/ndjson/groups.jsonl'
 /** A trace that is made, for which a pool saves memory. */
 const POOLED = 'POOLED'
 
@@ -36,7 +38,7 @@ export const OUTPUTS = [
     name: 'stats',
     title: 'hf-stats --json',
     description: 'The statistics of a trace: docs/statistics.md says what each figure means.',
-    commands: TRACES.map((trace) => ['hf-stats', '--json', trace]),
+    commands: [...TRACES, WEIGHTED].map((trace) => ['hf-stats', '--json', trace]),
   },
   {
     name: 'diff',

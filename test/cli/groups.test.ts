@@ -61,6 +61,36 @@ describe('fields of groups', () => {
     )
   })
 
+  test.each([
+    'hf-stats',
+    'hf-stats --json',
+    'hf-stats --mpatrol',
+    'hf-stats --every 1',
+    'hf-profile --to collapsed',
+    'hf-report -o -',
+    'hf-check --max-peak 1G',
+  ])('%s says that it counts sampled events once', async (line) => {
+    const { stdout, stderr } = await shell(`${line} ${trace()}`)
+    const [command] = line.split(' ')
+    const note =
+      'the trace is sampled: 1 event has a weight and stands for several, but figures count every recorded event once'
+    expect(stderr.replaceAll(/[^ ]*groups.ndjson/g, 'IN')).toBe(`${command}: warning: IN: ${note}\n`)
+    if (line.endsWith('json')) expect(JSON.parse(stdout.toString())).toMatchObject({ weighted: 1, events: 3 })
+    if (line.endsWith('-')) expect(stdout.toString()).toMatch(`T${note.slice(1)}.`)
+  })
+
+  test('of a sampled event are not those of the free that hf-simulate puts before it', async () => {
+    const again = '{"kind":"alloc","address":"0x10","size":8,"weight":7}'
+    const path = join(scratch(), 'again.ndjson')
+    writeFileSync(path, [LINES[0], LINES[1], again, '{"kind":"end","events":2}', ''].join('\n'))
+    const events = eventsIn(await run(`hf-simulate --policy bump --to ndjson ${path}`))
+    expect(events.map((line) => /"kind":"(\w+)".*?(?:"weight":(\d+).*)?}$/.exec(line)?.slice(1))).toEqual([
+      ['alloc', '5'],
+      ['free', undefined],
+      ['alloc', '7'],
+    ])
+  })
+
   test('are losses elsewhere, which --attributes does not keep', async () => {
     const { stderr } = await shell(`hf-convert ${trace()} ${join(scratch(), 'groups.hatf')}`)
     expect(stderr).toBe(

@@ -1,5 +1,6 @@
 import type { EventBatch } from '../../event/batch.js'
 import type { Stage } from '../../event/stage.js'
+import { weightNote } from '../../event/weights.js'
 import { encodeText } from '../../event/strings.js'
 import { StatisticsCollector } from '../../transforms/statistics/collector.js'
 import type { Amount } from '../../transforms/statistics/result.js'
@@ -42,6 +43,7 @@ interface LiveFiguresOptions {
  * come, not while a pipe is silent.
  */
 export class LiveFiguresReport implements Stage<EventBatch, Uint8Array> {
+  readonly warnings: string[] = []
   readonly consumes = true
   readonly countsInfos = true
   private readonly collector = new StatisticsCollector()
@@ -71,6 +73,8 @@ export class LiveFiguresReport implements Stage<EventBatch, Uint8Array> {
     if (ending === undefined) return null
     this.ending = undefined
     if (ending === 'end') choice.check()
+    const { sampled } = this.collector
+    if (sampled > 0) this.warnings.push(weightNote(sampled))
     return ending === 'endTruncated' && !choice.found ? null : this.line(ending === 'end')
   }
 

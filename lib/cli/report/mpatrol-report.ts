@@ -1,5 +1,6 @@
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { Kind } from '../../event/fields.js'
+import { weightedEvents, weightNote } from '../../event/weights.js'
 import { lacksEvents } from '../../event/header.js'
 import type { Stage } from '../../event/stage.js'
 import { encodeText } from '../../event/strings.js'
@@ -38,6 +39,7 @@ export class MpatrolReport implements Stage<EventBatch, Uint8Array> {
   private readonly reserves = new Reserves()
   private readonly choice: TraceChoice
   private isFiltered = false
+  private weighted = 0
   private ending: 'end' | 'endTruncated' | undefined
 
   /** @param trace which trace of the stream to take; the first one, with a warning if there are more, if absent */
@@ -50,6 +52,7 @@ export class MpatrolReport implements Stage<EventBatch, Uint8Array> {
   feed(batch: EventBatch): void {
     if (!this.choice.admits(batch.header)) return
     this.isFiltered = lacksEvents(batch.header)
+    if (batch.groups !== undefined) this.weighted += weightedEvents(batch.groups, 0, batch.count)
     for (let from = 0; from < batch.count; from += BATCH_EVENTS)
       this.add(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
   }
@@ -68,6 +71,7 @@ export class MpatrolReport implements Stage<EventBatch, Uint8Array> {
     const lost = Number(kernel.run.lost.value)
     const leaks = falseLeaks({ lost, filtered: this.isFiltered, leaked, freed, unknown })
     if (leaks !== undefined) warnings.push(leaks)
+    if (this.weighted > 0) warnings.push(weightNote(this.weighted))
     return encodeText(mpatrolText(mpatrolFigures(figures, this.reserves)))
   }
 

@@ -1,5 +1,6 @@
 import type { EventBatch } from '../../event/batch.js'
 import { UNIDENTIFIED } from '../../event/header.js'
+import { weightNote } from '../../event/weights.js'
 import type { Stage } from '../../event/stage.js'
 import type { Profile } from '../../transforms/profile/profile.js'
 import { leakWarning } from './leak-warning.js'
@@ -63,6 +64,7 @@ export class ProfileReport<Result = Profile> implements Stage<EventBatch, Uint8A
     if (!statistics.identified) this.warnings.push(UNIDENTIFIED)
     const leaks = leakWarning(statistics)
     if (leaks !== undefined) this.warnings.push(leaks)
+    if (statistics.weighted !== undefined) this.warnings.push(weightNote(statistics.weighted))
     const sizes = sizeWarning(statistics)
     if (sizes !== undefined) this.warnings.push(sizes)
     if (statistics.full.includes('sites'))

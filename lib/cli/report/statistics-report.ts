@@ -1,5 +1,6 @@
 import { UNIDENTIFIED } from '../../event/header.js'
 import type { EventBatch } from '../../event/batch.js'
+import { weightNote } from '../../event/weights.js'
 import type { Stage } from '../../event/stage.js'
 import { textBytes } from '../../event/strings.js'
 import { StatisticsCollector } from '../../transforms/statistics/collector.js'
@@ -56,6 +57,7 @@ export class StatisticsReport implements Stage<EventBatch, Uint8Array> {
     if (!statistics.identified) this.warnings.push(UNIDENTIFIED)
     const leaks = leakWarning(statistics)
     if (leaks !== undefined) this.warnings.push(leaks)
+    if (statistics.weighted !== undefined) this.warnings.push(weightNote(statistics.weighted))
     const sizes = sizeWarning(statistics)
     if (sizes !== undefined) this.warnings.push(sizes)
     return textBytes(options.print(statistics))[Symbol.iterator]()

@@ -234,6 +234,7 @@ function withFrees(batch: EventBatch, count: number, before: readonly number[], 
     const mask = target.mask[i]
     const isKernels = (mask & HAS_API) !== 0 && target.api[i] >= Api.kmalloc
     target.kind[i] = Kind.free
+    if (target.groups !== undefined) target.groups.mask[i] = 0
     target.mask[i] = (mask & KEPT & (isKernels ? ~0 : ~HAS_API)) | FieldBit.address
     if (isKernels && target.api[i] !== Api.pages) target.api[i] = Api.kfree
     target.address.words[2 * i + LO] = freed[2 * k]

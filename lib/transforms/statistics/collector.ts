@@ -2,6 +2,7 @@ import { HI, LO } from '../../bytes/u64.js'
 import { BATCH_EVENTS, type BatchInfos, type EventBatch } from '../../event/batch.js'
 import { APIS, fieldSet, FieldBit, Kind, KINDS } from '../../event/fields.js'
 import { hasInventedAddresses, lacksEvents, type TraceHeader } from '../../event/header.js'
+import { weightedEvents } from '../../event/weights.js'
 import { LiveSet, tooManyBlocks } from '../../blocks/live-set.js'
 import { RESIDENT_PRESENT, RESIDENT_SIZE } from '../../kernel/layouts/totals.js'
 import { mismatchesOf, setFamilies } from './allocator-families.js'
@@ -79,6 +80,8 @@ export class StatisticsCollector {
   private header: TraceHeader | undefined
   private traces = 0
   private isFiltered = false
+  /** How many events stand for another number than one. */
+  private weighted = 0
   private isIdentified = true
   private events = 0
   private leakedBlocks = 0
@@ -105,6 +108,11 @@ export class StatisticsCollector {
   /** The number of events so far. */
   get count(): number {
     return this.events
+  }
+
+  /** How many of them have a weight other than 1. */
+  get sampled(): number {
+    return this.weighted
   }
 
   /** The main figures so far. */
@@ -190,6 +198,7 @@ export class StatisticsCollector {
     return {
       complete,
       filtered: this.isFiltered,
+      ...(this.weighted > 0 && { weighted: this.weighted }),
       identified: this.isIdentified,
       exact: reserves.isExact,
       traces: this.traces,
@@ -260,7 +269,8 @@ export class StatisticsCollector {
 
   /** Counts for events of all kinds, column by column. */
   private countColumns(batch: EventBatch, from: number, to: number): void {
-    const { kind, mask, columns } = batch
+    const { kind, mask, columns, groups } = batch
+    if (groups !== undefined) this.weighted += weightedEvents(groups, from, to)
     const { kinds, apis } = this
     for (let i = from; i < to; i++) kinds[kind[i]] = kinds[kind[i]] + 1
     if ((columns & HAS_API) !== 0) {

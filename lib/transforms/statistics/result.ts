@@ -295,6 +295,11 @@ export interface Statistics {
   /** Events were removed from a trace regardless of blocks (see `lacksEvents`), so leaks may be false. */
   filtered: boolean
   /**
+   * How many events have a weight other than 1, if there are any: each was sampled and stands for as many. All other
+   * figures count each event once, because what was live or at the peak cannot be known of samples.
+   */
+  weighted?: number
+  /**
    * Whether each event names its block. An interpreted heaptrack file names the size and the stack of a block that is
    * freed, which many blocks share: which of them are temporary, and how long each one lives, cannot be known then. The
    * figures `temporary`, `lifetimes` and `lived` take the block that was allocated last, and must not be shown.
