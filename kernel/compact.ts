@@ -32,12 +32,11 @@ import { resetExtras } from './compact/extras'
 import { resetHistory } from './compact/history'
 import { BEST } from './compact/level'
 import { beginBlock, newBytes, resetNameCodes } from './compact/name-codes'
-import { beginBatch, beginOutput, isCrowded, resetNames, seedNames } from './compact/names'
+import { beginBatch, beginOutput, isCrowded, resetNames } from './compact/names'
 import { resetNumbers } from './compact/numbers'
-import { seedPages } from './compact/pages'
 import { isSimulating, stopSimulation } from './compact/simulation'
 import { resetSymbols } from './compact/symbols'
-import { resetThreads, seedThreads } from './compact/threads'
+import { resetThreads } from './compact/threads'
 import { MASK } from './shared/columns'
 import { giveBack, take } from './compact/room'
 
@@ -68,10 +67,7 @@ const BATCH_LISTED: u32 = 1_048_576
 
 /** @param value a random number, so that no trace can contain keys or names chosen to collide */
 export function seed(value: u32): void {
-  seedPages(value)
-  seedNames(value)
-  seedThreads(value)
-  seedAllocators(value, 0)
+  seedAllocators(value, ~value)
   initChecksum()
 }
 

@@ -11,7 +11,6 @@ export {
   gone,
   goneCount,
   INTENTS,
-  isSeeded,
   live,
   numbers,
   seed,

@@ -7,7 +7,7 @@ import { clearBlocks, seedBlocks } from './mtrc/blocks'
 import { clearCaches } from './mtrc/caches'
 import { clearRecent } from './mtrc/recent'
 import { setTrace } from './mtrc/state'
-import { seedNames } from './shared/names'
+import { seedHashes } from './shared/hash'
 
 export { SPACES, setSpaces } from './mtrc/assign'
 export { isFull } from './mtrc/blocks'
@@ -34,7 +34,7 @@ export {
 /** Chosen at random, so that no trace can contain keys or names chosen to collide. */
 export function seed(value: u32): void {
   seedBlocks(value)
-  seedNames(value)
+  seedHashes(value, ~value)
 }
 
 /** Begins another trace. Returns whether there is memory. */

@@ -11,7 +11,6 @@ export {
   gone,
   goneCount,
   INTENTS,
-  isSeeded,
   live,
   numbers,
   seed,
@@ -37,8 +36,8 @@ export { addInfos, countInfos, INFOS } from './statistics/infos'
 export { CROSS_CPU, FAMILIES, LIFE_BYTES, LIFE_EVENTS, LIFE_TIME, MISMATCHES, RESIDENT } from './statistics/lives'
 export { RESIDENT_SET } from './statistics/resident-set'
 export { siteTable, threadTable } from './statistics/owners'
-export { HANDOFFS, isShared, seedShares, shares, sharesOverflowed, shareTable } from './statistics/site-threads'
-export { OTHER_SIZES, OTHER_SMALLEST, seedSizes, sizeRows, sizeTable } from './statistics/sizes'
+export { HANDOFFS, isShared, shares, sharesOverflowed, shareTable } from './statistics/site-threads'
+export { OTHER_SIZES, OTHER_SMALLEST, sizeRows, sizeTable } from './statistics/sizes'
 export { HEAPTRACK, MEMRAY } from './statistics/temporary'
 export { partEvents, PARTS, parts } from './statistics/timeline'
 export { PEAK_BLOCKS, PEAK_BYTES, TOTALS } from './statistics/totals'

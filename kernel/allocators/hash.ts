@@ -1,11 +1,12 @@
 /** The hash of the tables by address and by thread, which no one can choose keys for: it is keyed. */
-import { mix, secretFrom } from '../shared/mix'
+import { mix, newSecret, seedHashes } from '../shared/hash'
 
-let secret: u64 = secretFrom(0, 0)
+let secret: u64 = newSecret()
 
 /** Sets the random seed, before there is anything in a table. */
 export function seed(low: u32, high: u32): void {
-  secret = secretFrom(low, high)
+  seedHashes(low, high)
+  secret = newSecret()
 }
 
 // @ts-ignore: decorator

@@ -2,6 +2,7 @@
 
 import { PTMALLOC } from '../../lib/kernel/layouts/allocators'
 import { HAS_ADDRESS, HAS_PROCESS, HAS_SIZE, HAS_THREAD, KIND_EXISTING } from '../shared/event'
+import { HashTable, TABLE, VALUE } from '../shared/hash-table'
 import { addBlock, Block, blockAt, newestBlock } from './blocks'
 import { MALLOC, simCall, simHandle, simKind, simSettle } from '../allocators/simulator'
 import { isEncoding, isOver } from './coder'
@@ -32,10 +33,9 @@ const WORDS: usize = memory.data(36)
 const classes = changetype<Words>(WORDS)
 const processes = changetype<Words>(WORDS + 12)
 const others = changetype<Words>(WORDS + 24)
-/** For the encoder: classes by a hash of the size, plus 1. */
-const INDEX_SLOTS: u32 = 16_384
+/** The size of each class, and, for the encoder, the class of each size plus 1. */
 const SIZES: usize = memory.data(32_768)
-const NUMBERS: usize = memory.data(32_768)
+const classBySize = changetype<HashTable>(memory.data(TABLE))
 
 let lastProcess: u32 = 0
 let lastClass: u32 = 0
@@ -46,13 +46,14 @@ export function beginKeptBlocks(): void {
   clearWords(classes)
   clearWords(processes)
   clearWords(others)
-  memory.fill(NUMBERS, 0, 32_768)
+  classBySize.clear()
   lastProcess = lastClass = 0
   lastIndex = 0
 }
 
 /** Gives back the memory. */
 export function endKeptBlocks(): void {
+  classBySize.clear()
   clearWords(classes)
   clearWords(processes)
   clearWords(others)
@@ -158,17 +159,9 @@ function codeRest(n: u32, key: u64, context: u32, handle: u32): bool {
 
 /** The number of a size's class from 1 on; 0 if it is to be a new one. */
 function classOf(size: u64): u32 {
-  let slot = slotOf(size)
-  while (true) {
-    const c: u32 = load<u16>(NUMBERS + ((<usize>slot) << 1))
-    if (c == 0) return classes.count < MOST_CLASSES ? 0 : MOST_CLASSES + 1
-    if (load<u64>(SIZES + ((<usize>(c - 1)) << 3)) == size) return c
-    slot = (slot + 1) & (INDEX_SLOTS - 1)
-  }
-}
-
-function slotOf(size: u64): u32 {
-  return (<u32>((size * 0x9e37_79b9_7f4a_7c15) >> 32)) & (INDEX_SLOTS - 1)
+  const c: u32 = classBySize.log == 0 ? 0 : load<u32>(classBySize.slotOf(size), VALUE)
+  if (c == 0) return classes.count < MOST_CLASSES ? 0 : MOST_CLASSES + 1
+  return c
 }
 
 /** A class of blocks of one size. The last one has all sizes that come after it, too. */
@@ -176,9 +169,8 @@ function addClass(size: u64): bool {
   const c = classes.count
   if (c == MOST_CLASSES) return false
   store<u64>(SIZES + ((<usize>c) << 3), size)
-  let slot = slotOf(size)
-  while (load<u16>(NUMBERS + ((<usize>slot) << 1)) != 0) slot = (slot + 1) & (INDEX_SLOTS - 1)
-  store<u16>(NUMBERS + ((<usize>slot) << 1), <u16>(c + 1))
+  if (!classBySize.reserve(1)) return false
+  store<u64>(classBySize.add(size), <u64>c + 1, VALUE)
   if (isEncoding) return addWord(classes, 0)
   const d = draft()
   d.kind = KIND_EXISTING

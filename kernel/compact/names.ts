@@ -6,7 +6,8 @@
 import { giveBack, take } from './room'
 import { addString, beginList, endList, lengthOf, listLength, listStart, startOf } from './batch-strings'
 import { crcBytes, crcWord } from './checksum'
-import { mix, secretFrom } from '../shared/mix'
+import { hashBytes, mix, newSecret } from '../shared/hash'
+import { HashTable, TABLE, VALUE } from '../shared/hash-table'
 
 /** A name, or a list of names. */
 @unmanaged
@@ -18,10 +19,9 @@ export class Entry {
   /** Its id in the batch being decoded, if the epoch is that of this batch. */
   out: u32
   epoch: u32
-  hash: u32
 }
 
-const BYTES: u32 = 24
+const BYTES: u32 = 20
 /** The dictionary is cleared at this number of bytes, names or listed names, so that memory is bounded. */
 const MOST_BYTES: u32 = 8_388_608
 const MOST: u32 = 262_144
@@ -50,22 +50,19 @@ export let isStale: bool = false
 /** There was no memory. */
 export let isExhausted: bool = false
 
-/** For the encoder: numbers by a hash, of names and of lists, and the number of each string and list of the batch. */
-let nameIndex: usize = 0
-let nameSlots: u32 = 0
-let listIndex: usize = 0
-let listSlots: u32 = 0
+/**
+ * For the encoder: numbers plus 1 by a hash, of names and of lists, and the number of each string and list of the
+ * batch. Where others have the same hash, it is the first number after the hash that none of them has.
+ */
+const nameIndex = changetype<HashTable>(memory.data(TABLE))
+const listIndex = changetype<HashTable>(memory.data(TABLE))
 let nameOf: usize = 0
 let nameOfRoom: u32 = 0
 let listOf: usize = 0
 let listOfRoom: u32 = 0
-let seed: u64 = 1
+let secret: u64 = 1
 /** The number of the batch being decoded. */
 let epoch: u32 = 0
-
-export function seedNames(value: u32): void {
-  seed = secretFrom(value, 0)
-}
 
 export function resetNames(): void {
   nameCount = 0
@@ -74,8 +71,9 @@ export function resetNames(): void {
   poolLength = 0
   isStale = false
   isExhausted = false
-  if (nameSlots != 0) memory.fill(nameIndex, 0, (<usize>nameSlots) << 2)
-  if (listSlots != 0) memory.fill(listIndex, 0, (<usize>listSlots) << 2)
+  nameIndex.forget()
+  listIndex.forget()
+  secret = newSecret()
   forgetBatch()
 }
 
@@ -131,29 +129,19 @@ export function listedAt(list: Entry, i: u32): u32 {
 export function numberOfName(id: u32): u64 {
   const cached = load<u32>(nameOf + ((<usize>id) << 2))
   if (cached != 0) return cached - 1
-  if (nameSlots == 0) return NEW | id
+  if (nameIndex.log == 0) return NEW | id
   const from = startOf(id)
   const length = lengthOf(id)
-  const hash = hashOf(from, length)
-  let slot = hash & (nameSlots - 1)
+  let key = hashBytes(from, length)
   while (true) {
-    const entry = load<u32>(nameIndex + ((<usize>slot) << 2))
+    const entry = load<u32>(nameIndex.slotOf(key++), VALUE)
     if (entry == 0) return NEW | id
     const name = nameAt(entry - 1)
-    if (name.hash == hash && name.length == length && memory.compare(pool + name.start, from, length) == 0) {
+    if (name.length == length && memory.compare(pool + name.start, from, length) == 0) {
       store<u32>(nameOf + ((<usize>id) << 2), entry)
       return entry - 1
     }
-    slot = (slot + 1) & (nameSlots - 1)
   }
-}
-
-function hashOf(from: usize, length: u32): u32 {
-  let h: u64 = length
-  const end = from + length
-  for (; from + 8 <= end; from += 8) h = mix(h ^ load<u64>(from), seed)
-  for (; from < end; from++) h = mix(h ^ load<u8>(from), seed)
-  return <u32>(h >> 32)
 }
 
 /** A list of the batch: its number, or its id with the mark `NEW`. */
@@ -166,20 +154,17 @@ export function numberOfList(id: u32): u64 {
   for (let i: u32 = 0; i < length; i++) {
     const name = numberOfName(load<u32>(from + ((<usize>i) << 2)))
     if (name >= NEW) return NEW | id
-    h = mix(h ^ name, seed)
+    h = mix(h ^ name, secret)
   }
-  if (listSlots == 0) return NEW | id
-  const hash = <u32>(h >> 32)
-  let slot = hash & (listSlots - 1)
+  if (listIndex.log == 0) return NEW | id
   while (true) {
-    const entry = load<u32>(listIndex + ((<usize>slot) << 2))
+    const entry = load<u32>(listIndex.slotOf(h++), VALUE)
     if (entry == 0) return NEW | id
     const list = listAt(entry - 1)
-    if (list.hash == hash && list.length == length && isSameList(list, from)) {
+    if (list.length == length && isSameList(list, from)) {
       store<u32>(listOf + ((<usize>id) << 2), entry)
       return entry - 1
     }
-    slot = (slot + 1) & (listSlots - 1)
   }
 }
 
@@ -230,9 +215,8 @@ export function addName(length: u32, indexes: bool): u32 {
   name.length = length
   name.crc = ~crcBytes(u32.MAX_VALUE, pool + poolLength, length)
   name.epoch = 0
-  name.hash = indexes ? hashOf(pool + poolLength, length) : 0
+  if (indexes) enter(nameIndex, hashBytes(pool + poolLength, length), n)
   poolLength += length
-  if (indexes) enterName(n)
   return n
 }
 
@@ -258,50 +242,22 @@ export function addList(from: usize, length: u32, indexes: bool): u32 {
   let h: u64 = length
   for (let i: u32 = 0; i < length; i++) {
     crc = crcWord(crc, wordOfName(listedAt(list, i)))
-    h = mix(h ^ listedAt(list, i), seed)
+    h = mix(h ^ listedAt(list, i), secret)
   }
   list.crc = ~crc
-  list.hash = <u32>(h >> 32)
-  if (indexes) enterList(n)
+  if (indexes) enter(listIndex, h, n)
   return n
 }
 
-function enterName(n: u32): void {
-  if ((n + 1) << 1 > nameSlots) {
-    const slots = max<u32>(1024, nameSlots << 1)
-    const larger = take(slots << 2)
-    if (larger == 0) {
-      isExhausted = true
-      return
-    }
-    if (nameSlots != 0) giveBack(nameIndex, nameSlots << 2)
-    nameIndex = larger
-    nameSlots = slots
-    for (let other: u32 = 0; other < n; other++) placeIn(nameIndex, nameSlots, nameAt(other).hash, other)
+/** Adds a name or list that is not there. */
+function enter(index: HashTable, key: u64, n: u32): void {
+  if (!index.reserve(1)) {
+    isExhausted = true
+    return
   }
-  placeIn(nameIndex, nameSlots, nameAt(n).hash, n)
-}
-
-function enterList(n: u32): void {
-  if ((n + 1) << 1 > listSlots) {
-    const slots = max<u32>(1024, listSlots << 1)
-    const larger = take(slots << 2)
-    if (larger == 0) {
-      isExhausted = true
-      return
-    }
-    if (listSlots != 0) giveBack(listIndex, listSlots << 2)
-    listIndex = larger
-    listSlots = slots
-    for (let other: u32 = 0; other < n; other++) placeIn(listIndex, listSlots, listAt(other).hash, other)
-  }
-  placeIn(listIndex, listSlots, listAt(n).hash, n)
-}
-
-function placeIn(index: usize, slots: u32, hash: u32, n: u32): void {
-  let slot = hash & (slots - 1)
-  while (load<u32>(index + ((<usize>slot) << 2)) != 0) slot = (slot + 1) & (slots - 1)
-  store<u32>(index + ((<usize>slot) << 2), n + 1)
+  let slot = index.slotOf(key)
+  while (load<u32>(slot, VALUE) != 0) slot = index.slotOf(++key)
+  store<u64>(index.put(slot, key), <u64>n + 1, VALUE)
 }
 
 /** The representation of a name in the checksum of events: its checksum and its length. */

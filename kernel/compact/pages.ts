@@ -3,20 +3,16 @@
  * bytes, so that neighbours in the traced heap are neighbours in the table.
  */
 
-import { mix, secretFrom } from '../shared/mix'
-import { giveBack, take } from './room'
+import { HashTable, TABLE, VALUE } from '../shared/hash-table'
+import { take } from './room'
 
 /** The number of words in a page, and the logarithm of their size in bytes. */
 const WORDS: u64 = 8
 const PAGE_LOG: u32 = 5
 const PAGE_KEY_SHIFT: u64 = 7
-const FEWEST: u32 = 1024
 
-/** The numbers of pages, each plus 1 so that 0 means a free slot, and the positions of their words. */
-let keys: usize = 0
-let places: usize = 0
-let slots: u32 = 0
-let used: u32 = 0
+/** The positions of the words of pages, by the numbers of these plus 1. */
+const table = changetype<HashTable>(memory.data(TABLE))
 
 /** The pieces with the words, the rest of the last piece, and the first page without blocks. */
 const PIECE_LOG: u32 = 20
@@ -31,42 +27,24 @@ let empty: usize = 0
 /** The last used page, plus 1, and its position. */
 let lastKey: u64 = 0
 let lastPlace: usize = 0
-let seed: u64 = 1
-
-export function seedPages(value: u32): void {
-  seed = secretFrom(value, 0)
-}
 
 export function resetPages(): void {
-  if (slots != 0) memory.fill(keys, 0, (<usize>slots) << 3)
-  used = 0
+  table.forget()
   piece = 0
   next = 1 << PIECE_LOG
   empty = 0
   lastKey = 0
 }
 
-// @ts-ignore: decorator
-@inline
-function slotOf(key: u64): u32 {
-  return (<u32>(mix(key, seed) >> 32)) & (slots - 1)
-}
-
 /** The words of a page, or 0. */
 function find(key: u64): usize {
   if (key == lastKey) return lastPlace
-  if (slots == 0) return 0
-  let slot = slotOf(key)
-  let here: u64
-  while ((here = load<u64>(keys + ((<usize>slot) << 3))) != 0) {
-    if (here == key) {
-      lastKey = key
-      lastPlace = load<u32>(places + ((<usize>slot) << 2))
-      return lastPlace
-    }
-    slot = (slot + 1) & (slots - 1)
-  }
-  return 0
+  if (table.log == 0) return 0
+  const place = load<u32>(table.slotOf(key), VALUE)
+  if (place == 0) return 0
+  lastKey = key
+  lastPlace = place
+  return lastPlace
 }
 
 // @ts-ignore: decorator
@@ -97,12 +75,12 @@ export function linkHead(key: u64, block: u32): bool {
 }
 
 function add(key: u64): usize {
-  if ((used + 1) << 1 > slots && !rebuild()) return 0
+  if (table.used >= table.most && !makeRoom()) return 0
   const page = newPage()
   if (page == 0) return 0
   v128.store(page, i64x2.splat(0))
   v128.store(page, i64x2.splat(0), 16)
-  enter(key, page)
+  store<u64>(table.add(key), <u64>page, VALUE)
   lastKey = key
   lastPlace = page
   return page
@@ -129,46 +107,21 @@ function newPage(): usize {
   return page
 }
 
-function enter(key: u64, page: usize): void {
-  let slot = slotOf(key)
-  while (load<u64>(keys + ((<usize>slot) << 3)) != 0) slot = (slot + 1) & (slots - 1)
-  store<u64>(keys + ((<usize>slot) << 3), key)
-  store<u32>(places + ((<usize>slot) << 2), <u32>page)
-  used++
-}
-
-/** Removes the pages without blocks, and doubles the hash if more than a quarter of it is still used. */
-function rebuild(): bool {
-  const oldKeys = keys
-  const oldPlaces = places
-  const oldSlots = slots
-  let full: u32 = 0
-  for (let slot: u32 = 0; slot < oldSlots; slot++) {
-    if (load<u64>(oldKeys + ((<usize>slot) << 3)) != 0 && !isEmpty(load<u32>(oldPlaces + ((<usize>slot) << 2)))) full++
-  }
-  const size = max<u32>(FEWEST, full << 2 >= oldSlots ? oldSlots << 1 : oldSlots)
-  const newKeys = take(size << 3)
-  const newPlaces = take(size << 2)
-  if (newKeys == 0 || newPlaces == 0) return false
-  keys = newKeys
-  places = newPlaces
-  slots = size
-  used = 0
-  lastKey = 0
-  for (let slot: u32 = 0; slot < oldSlots; slot++) {
-    const key = load<u64>(oldKeys + ((<usize>slot) << 3))
-    if (key == 0) continue
-    const page: usize = load<u32>(oldPlaces + ((<usize>slot) << 2))
-    if (isEmpty(page)) {
+/** Removes the pages without blocks, and doubles the table if more than half of it is still used. */
+function makeRoom(): bool {
+  const before = table.used
+  for (let n: u32 = 0; before != 0 && n < 1 << table.log; n++) {
+    // When a page is removed, another one may have moved to its slot.
+    for (let slot = table.slots + ((<usize>n) << 4); load<u64>(slot, VALUE) != 0;) {
+      const page = load<u32>(slot, VALUE)
+      if (!isEmpty(page)) break
       store<u32>(page, <u32>empty)
       empty = page
-    } else enter(key, page)
+      table.remove(slot)
+    }
   }
-  if (oldSlots != 0) {
-    giveBack(oldKeys, oldSlots << 3)
-    giveBack(oldPlaces, oldSlots << 2)
-  }
-  return true
+  lastKey = 0
+  return table.used << 1 > before ? table.grow(before) : table.reserve(1)
 }
 
 function isEmpty(page: usize): bool {

@@ -2,7 +2,8 @@
 
 import { giveBack, take } from './room'
 import { HAS_PROCESS, HAS_THREAD } from '../shared/event'
-import { mix, secretFrom } from '../shared/mix'
+import { mix, newSecret } from '../shared/hash'
+import { HashTable, TABLE, VALUE } from '../shared/hash-table'
 import { bit, freshen, isEncoding, mixed, pairBit, plainBit } from './coder'
 import { number } from './numbers'
 import { BEST } from './level'
@@ -71,10 +72,9 @@ let previous: u32 = 0
 /** Whether the newest events were of the same thread as those before them, as bits. */
 let switches: u32 = 0
 
-/** Numbers of threads by a hash of their ids, for the encoder. */
-let index: usize = 0
-let indexSize: u32 = 0
-let seed: u64 = 1
+/** Numbers of threads plus 1 by a hash of their ids, for the encoder. */
+const index = changetype<HashTable>(memory.data(TABLE))
+let secret: u64 = 1
 
 /** The thread that followed a thread with this last symbol. */
 const FOLLOWERS: usize = memory.data(16_384)
@@ -83,12 +83,9 @@ const SECOND: usize = memory.data(16_384)
 const ALONE: usize = memory.data(8)
 const PROPERTIES: usize = memory.data(32)
 
-export function seedThreads(value: u32): void {
-  seed = secretFrom(value, 0)
-}
-
 export function resetThreads(): void {
   forget()
+  secret = newSecret()
   memory.fill(FOLLOWERS, 0, 16_384)
   freshen(FIRST, 16_384)
   freshen(SECOND, 4096)
@@ -101,7 +98,7 @@ function forget(): void {
   current = 0
   previous = 0
   switches = 0
-  if (indexSize != 0) memory.fill(index, 0, (<usize>indexSize) << 2)
+  index.forget()
 }
 
 // @ts-ignore: decorator
@@ -117,41 +114,34 @@ export function setCurrent(n: u32): void {
 
 /** The number of a thread; the number of all threads if it is new. */
 function find(fields: u32, id: u64, process: u64): u32 {
-  if (indexSize == 0) return threadCount
-  let slot = slotOf(fields, id, process)
+  if (index.log == 0) return threadCount
+  const n = load<u32>(slotOf(fields, id, process), VALUE)
+  return n == 0 ? threadCount : n - 1
+}
+
+/** The key of the slot that `slotOf` found. */
+let slotKey: u64 = 0
+
+/** The slot of a thread, or an empty one. Another thread may have the same hash: then the next key is tried. */
+function slotOf(fields: u32, id: u64, process: u64): usize {
+  slotKey = mix(mix(process, secret) ^ id, secret) ^ fields
   while (true) {
-    const entry = load<u32>(index + ((<usize>slot) << 2))
-    if (entry == 0) return threadCount
-    const thread = threadAt(entry - 1)
-    if (thread.id == id && thread.process == process && thread.fields == fields) return entry - 1
-    slot = (slot + 1) & (indexSize - 1)
+    const slot = index.slotOf(slotKey)
+    const n = load<u32>(slot, VALUE)
+    if (n == 0) return slot
+    const thread = threadAt(n - 1)
+    if (thread.id == id && thread.process == process && thread.fields == fields) return slot
+    slotKey++
   }
 }
 
-function slotOf(fields: u32, id: u64, process: u64): u32 {
-  return ((<u32>(mix(mix(process, seed) ^ id, seed) >> 32)) ^ fields) & (indexSize - 1)
-}
-
-/** Adds a thread to the index, which is at most half full. @returns false if memory is exhausted */
+/** Adds a thread to the index. @returns false if memory is exhausted */
 function enter(n: u32): bool {
-  if ((n + 1) << 1 > indexSize) {
-    const size = max<u32>(64, indexSize << 1)
-    const larger = take(size << 2)
-    if (larger == 0) return false
-    if (indexSize != 0) giveBack(index, indexSize << 2)
-    index = larger
-    indexSize = size
-    for (let other: u32 = 0; other < n; other++) place(other)
-  }
-  place(n)
-  return true
-}
-
-function place(n: u32): void {
+  if (!index.reserve(1)) return false
   const thread = threadAt(n)
-  let slot = slotOf(thread.fields, thread.id, thread.process)
-  while (load<u32>(index + ((<usize>slot) << 2)) != 0) slot = (slot + 1) & (indexSize - 1)
-  store<u32>(index + ((<usize>slot) << 2), n + 1)
+  const slot = slotOf(thread.fields, thread.id, thread.process)
+  if (load<u32>(slot, VALUE) == 0) store<u64>(index.put(slot, slotKey), <u64>n + 1, VALUE)
+  return true
 }
 
 /**

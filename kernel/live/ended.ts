@@ -6,33 +6,22 @@
  *
  * A key whose block begins again stays here: as long as the block is live, no free of it is unknown.
  */
-import { mix, secretFrom } from '../shared/mix'
+import { HashTable, TABLE, VALUE } from '../shared/hash-table'
 import { giveRoom, takeRoom } from './room'
 
 const FEWEST: u32 = 12
 /** The logarithm of the largest number of ends in the ring. */
 const MOST: u32 = 18
 const KEY: u32 = 3
-/** Slots of the index: a key, and the number of its last end. There are two for each end that the ring has room for. */
-const SLOT: u32 = 4
-const SLOTS: u32 = 1
 
 /** The ring: end n is at n modulo its length. */
 let ring: usize = 0
 let ringLog: u32 = 0
 let ends: u64 = 0
-/** The index: a table with open addressing and linear probing; the null key marks an empty slot. */
-let index: usize = 0
-let indexLog: u32 = 0
-let keys: u32 = 0
+/** The index: 1 plus the last end of each key. */
+const index = changetype<HashTable>(memory.data(TABLE))
 /** The ends before this one are in the index. */
 let indexed: u64 = 0
-let secret: u64 = 0
-
-/** Sets the random seed. */
-export function seedEnded(low: u32, high: u32): void {
-  secret = secretFrom(low, high)
-}
 
 /** Forgets all keys. */
 export function clearEnded(): void {
@@ -57,8 +46,7 @@ export function remember(key: u64): void {
 /** Whether a key is remembered. */
 export function isRemembered(key: u64): bool {
   if (key == 0 || ring == 0 || !readEnds()) return false
-  const slot = slotOf(key)
-  return load<u64>(slot) == key && load<u64>(slot, 8) >= firstEnd()
+  return load<u64>(index.slotOf(key), VALUE) > firstEnd()
 }
 
 /** The first end that is in the ring. */
@@ -86,47 +74,23 @@ function widen(): void {
 function readEnds(): bool {
   const first = firstEnd()
   const left = max(first, indexed)
-  // Keys whose ends left the ring stay in the index until it is made again, when three quarters of its slots have one.
-  const isFull = <u64>keys + (ends - left) > ((<u64>3) << indexLog) >> 1
-  if (index == 0 || indexLog != ringLog || isFull) {
+  // Keys whose ends left the ring stay in the index until it has a quarter more keys than the ring has room for.
+  if (<u64>index.used + (ends - left) > ((<u64>5) << ringLog) >> 2) {
     dropIndex()
-    index = takeRoom(ringLog + SLOTS + SLOT)
-    if (index == 0) return false
-    indexLog = ringLog
-    memory.fill(index, 0, (<usize>1) << (indexLog + SLOTS + SLOT))
     indexed = first
   }
+  if (!index.reserve(<u32>(ends - max(first, indexed)))) return false
   for (let end = max(first, indexed); end < ends; end++) {
     const key = load<u64>(ring + (((<usize>end) & (((<usize>1) << ringLog) - 1)) << KEY))
-    const slot = slotOf(key)
-    if (load<u64>(slot) == 0) {
-      store<u64>(slot, key)
-      keys++
-    }
-    store<u64>(slot, end, 8)
+    let slot = index.slotOf(key)
+    if (load<u64>(slot, VALUE) == 0) slot = index.put(slot, key)
+    store<u64>(slot, end + 1, VALUE)
   }
   indexed = ends
   return true
 }
 
 function dropIndex(): void {
-  if (index != 0) giveRoom(index, indexLog + SLOTS + SLOT)
-  index = 0
-  indexLog = keys = 0
+  index.clear()
   indexed = 0
-}
-
-/** The slot of a key, or the empty one where it would be. */
-// @ts-ignore: decorator
-@inline
-function slotOf(key: u64): usize {
-  const log = indexLog + SLOTS
-  const last = ((<usize>1) << log) - 1
-  let n = <usize>(mix(key, secret) >> (64 - <u64>log))
-  while (true) {
-    const slot = index + (n << SLOT)
-    const found = load<u64>(slot)
-    if (found == key || found == 0) return slot
-    n = (n + 1) & last
-  }
 }

@@ -5,12 +5,13 @@
  * The live set persists between calls, in memory that grows with the number of live blocks.
  */
 import { AGAIN, BEGAN, BY_KERNEL, DONE, FAILED, INDEXED, LEAVES, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
-import { clearEnded, isRemembered, remember, seedEnded } from './ended'
+import { clearEnded, isRemembered, remember } from './ended'
 import { beginGone, clearOwners, isWatched, leaves, owns, watch } from './processes'
-import { begin, clearSet, finish, isLarge, numberOf, seedSet, slotAhead, wasLive } from './set'
+import { begin, clearSet, finish, isLarge, numberOf, slotAhead, wasLive } from './set'
 
 export { gone, goneCount, nextGone, watch } from './processes'
-export { isSeeded, live, numbers } from './set'
+export { live, numbers } from './set'
+export { seedHashes as seed } from '../shared/hash'
 
 /** Separates the pages of a kernel from its objects, as in lib/blocks/address-spaces.ts. */
 export const PAGE_BIT: u64 = 1 << 63
@@ -27,12 +28,6 @@ export const SPACES: usize = memory.data(16576)
 export const EFFECTS: usize = memory.data(4288)
 export const ENDED: usize = memory.data(16576)
 export const BEGUN: usize = memory.data(16576)
-
-/** Sets the random seed. */
-export function seed(low: u32, high: u32): void {
-  seedSet(low, high)
-  seedEnded(low, high)
-}
 
 /** Removes all blocks. @returns false if memory is exhausted */
 export function clear(): bool {
@@ -55,7 +50,7 @@ function readAhead(row: usize, end: usize): void {
   let all: u32 = 0
   for (; row < end; row++) {
     const intent = <u32>load<u8>(INTENTS + row)
-    all ^= slotAhead(load<u64>(((intent & DONE) != 0 ? ENDS : BEGINS) + (row << 3)))
+    all ^= slotAhead(load<u64>(((intent & DONE) != 0 ? ENDS : BEGINS) + (row << 3)), (intent & INDEXED) != 0)
   }
   // What is not used would not be read.
   store<u32>(READ, all)

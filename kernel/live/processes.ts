@@ -17,6 +17,9 @@ const BEFORE: usize = 16
 const BYTES: usize = 20
 /** A bit of the owner: the key is an index. */
 const INDEX: u32 = 1 << 31
+/** In place of the neighbour of a live block that has no owner yet. */
+const IS_ADDRESS: u32 = 1
+const IS_INDEX: u32 = 2
 
 /** An address space has the number of its process in these bits: lib/blocks/address-spaces.ts. */
 const PROCESS_SHIFT: u32 = 16
@@ -96,7 +99,14 @@ export function watch(): bool {
   const slots = slotCount()
   for (let slot: u32 = 0; slot < slots; slot++) {
     const number = numberIn(slot)
-    if (number != 0) own(number, keyIn(slot), isIndexIn(slot), 0)
+    if (number == 0) continue
+    store<u64>(at(number), keyIn(slot), KEY)
+    store<u32>(at(number), isIndexIn(slot) ? IS_INDEX : IS_ADDRESS, NEXT)
+  }
+  // They are in the order of their numbers: that of the slots depends on a random number.
+  for (let number: u32 = 1; number <= numbers; number++) {
+    const sort = load<u32>(at(number), NEXT)
+    if (sort != 0) own(number, load<u64>(at(number), KEY), sort == IS_INDEX, 0)
   }
   return true
 }

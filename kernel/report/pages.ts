@@ -3,20 +3,17 @@
  * these are in a hash table. The pages between them are only counted.
  */
 import { PAGE_SHIFT, SPACE_BITS, STEP_SHIFT, STEPS as COUNTS } from '../../lib/kernel/layouts/report'
-import { giveRoom, takeRoom } from '../live/room'
-import { mix, secretFrom } from '../shared/mix'
+import { HashTable, TABLE } from '../shared/hash-table'
 
 const PAGE: u64 = PAGE_SHIFT
 const PAGE_BYTES: u64 = 1 << PAGE
 /** Pages with more live bytes than this are not nearly empty. */
 export const SPARSE: u32 = 1024
 
-/** A slot: the key of the page plus 1, or 0 for none; its live bytes, and the number of their blocks. */
-const SLOT: u32 = 4
-const KEY: usize = 0
+/** The two words of a page's value: its live bytes, and the number of their blocks, which is never 0. */
 const LIVE: usize = 8
 const BLOCKS: usize = 12
-const FEWEST: u32 = 10
+const table = changetype<HashTable>(memory.data(TABLE))
 
 /** Pages by live bytes, in 16 counts (1 to 256 live bytes, and so on): now, at the peak, and at the ends of traces. */
 export const PAGES: usize = memory.data(128)
@@ -27,74 +24,9 @@ const STEPS: u32 = COUNTS
 /** How many pages there are. */
 export let touched: u64 = 0
 
-let table: usize = 0
-let log: u32 = 0
-let used: u32 = 0
-let seed: u64 = 0
-
-/** Sets a random seed, so that the author of a trace cannot choose addresses that collide. */
-export function seedPages(low: u32, high: u32): void {
-  seed = secretFrom(low, high)
-}
-
 /** Makes room for this many more pages. @returns whether there is memory */
 export function makePages(more: u32): bool {
-  const wanted = used + more
-  if (log != 0 && wanted <= 5 << (log - 3)) return true
-  let needed = max(log, FEWEST)
-  while (wanted > 5 << (needed - 3)) needed++
-  const slots = takeRoom(needed + SLOT)
-  if (slots == 0) return false
-  memory.fill(slots, 0, (<usize>1) << (needed + SLOT))
-  const from = table
-  const end = from + ((<usize>1) << (log + SLOT))
-  const before = log
-  table = slots
-  log = needed
-  if (from == 0) return true
-  for (let slot = from; slot < end; slot += 1 << SLOT) {
-    if (load<u64>(slot) != 0) memory.copy(find(load<u64>(slot)), slot, 1 << SLOT)
-  }
-  giveRoom(from, before + SLOT)
-  return true
-}
-
-/** The offset at which the search for a page begins. */
-// @ts-ignore: decorator
-@inline
-function home(key: u64): usize {
-  return (<usize>(mix(key, seed) >> (<u64>(64 - log)))) << SLOT
-}
-
-/** The slot with a key plus 1, otherwise an empty one. */
-// @ts-ignore: decorator
-@inline
-function find(key: u64): usize {
-  const last = (((<usize>1) << log) - 1) << SLOT
-  let at = home(key)
-  while (true) {
-    const there = load<u64>(table + at)
-    if (there == key || there == 0) return table + at
-    at = (at + (1 << SLOT)) & last
-  }
-}
-
-/** Removes the entry of a slot, and moves back the entries displaced by it. */
-function remove(slot: usize): void {
-  const last = (((<usize>1) << log) - 1) << SLOT
-  let hole = slot - table
-  let next = hole
-  while (true) {
-    next = (next + (1 << SLOT)) & last
-    const key = load<u64>(table + next)
-    if (key == 0) break
-    if (((next - home(key)) & last) >= ((next - hole) & last)) {
-      memory.copy(table + hole, table + next, 1 << SLOT)
-      hole = next
-    }
-  }
-  store<u64>(table + hole, 0)
-  used--
+  return table.reserve(more)
 }
 
 /** The position in a histogram of pages with this many live bytes. */
@@ -108,12 +40,10 @@ function stepOf(live: u32): usize {
 // @ts-ignore: decorator
 @inline
 function gain(key: u64, bytes: u32): void {
-  const slot = find(key + 1)
+  let slot = table.slotOf(key)
   let live: u32 = 0
-  if (load<u64>(slot) == 0) {
-    store<u64>(slot, key + 1, KEY)
-    store<u64>(slot, 0, LIVE)
-    used++
+  if (load<u32>(slot, BLOCKS) == 0) {
+    slot = table.put(slot, key)
     touched++
   } else {
     live = load<u32>(slot, LIVE)
@@ -131,14 +61,14 @@ function gain(key: u64, bytes: u32): void {
 // @ts-ignore: decorator
 @inline
 function lose(key: u64, bytes: u32): void {
-  const slot = find(key + 1)
+  const slot = table.slotOf(key)
   const before = load<u32>(slot, LIVE)
   const at = PAGES + stepOf(before)
   store<u64>(at, load<u64>(at) - 1)
   const blocks = load<u32>(slot, BLOCKS) - 1
   if (blocks == 0) {
     touched--
-    remove(slot)
+    table.remove(slot)
     return
   }
   const live = before - bytes
@@ -196,7 +126,7 @@ export function findSparse(space: u32, address: u64, size: u64): void {
 }
 
 function share(key: u64): void {
-  const slot = find(key + 1)
+  const slot = table.slotOf(key)
   const live = load<u32>(slot, LIVE)
   if (live > SPARSE) return
   const part = 1.0 / <f64>load<u32>(slot, BLOCKS)
@@ -216,9 +146,5 @@ export function endPages(): void {
   }
   memory.fill(PAGES, 0, 128)
   touched = 0
-  if (log == 0) return
-  giveRoom(table, log + SLOT)
-  table = 0
-  log = 0
-  used = 0
+  table.clear()
 }

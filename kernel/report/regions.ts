@@ -4,6 +4,7 @@
  */
 import { COLUMNS as MOMENTS, SPACE_BITS } from '../../lib/kernel/layouts/report'
 import { takeRoom } from '../live/room'
+import { HashTable, TABLE, VALUE } from '../shared/hash-table'
 
 const MOST: u32 = 1024
 const COLUMNS: u32 = MOMENTS
@@ -24,9 +25,8 @@ export let lost: u64 = 0
 /** Rows of 32-bit floats, one row for each region. */
 export let matrix: usize = 0
 
-/** Regions by the hash of their key, from 1; 0 where there is none. */
-const SLOTS: usize = memory.data(8192)
-const SLOT_BITS: u64 = 12
+/** Regions by their key, from 1. */
+const byKey = changetype<HashTable>(memory.data(TABLE))
 /** The last region found. */
 let lastKey: u64 = 0
 let lastRegion: i32 = -1
@@ -34,18 +34,10 @@ let lastRegion: i32 = -1
 /** Makes room. @returns whether there is memory */
 export function makeRegions(): bool {
   if (matrix != 0) return true
+  if (!byKey.reserve(MOST)) return false
   matrix = takeRoom(21)
   if (matrix != 0) memory.fill(matrix, 0, (<usize>1) << 21)
   return matrix != 0
-}
-
-function slotOf(key: u64): usize {
-  let slot = <usize>((key * 0x9e37_79b9_7f4a_7c15) >> (64 - SLOT_BITS))
-  while (true) {
-    const region = <u32>load<u16>(SLOTS + (slot << 1))
-    if (region == 0 || load<u64>(REGION_KEYS + ((<usize>(region - 1)) << 3)) == key) return SLOTS + (slot << 1)
-    slot = (slot + 1) & ((1 << 12) - 1)
-  }
 }
 
 /** The region with a key, which is added if there is room; otherwise -1. */
@@ -53,14 +45,14 @@ function slotOf(key: u64): usize {
 @inline
 function regionOf(key: u64): i32 {
   if (key == lastKey && lastRegion >= 0) return lastRegion
-  const slot = slotOf(key)
-  let region = <i32>load<u16>(slot) - 1
+  const slot = byKey.slotOf(key)
+  let region = load<i32>(slot, VALUE) - 1
   if (region < 0) {
     if (regions == MOST) return -1
     region = <i32>regions
     regions++
     store<u64>(REGION_KEYS + ((<usize>region) << 3), key)
-    store<u16>(slot, <u16>(region + 1))
+    store<u64>(byKey.put(slot, key), <u64>regions, VALUE)
   }
   lastKey = key
   lastRegion = region
@@ -72,7 +64,7 @@ function coarsen(): bool {
   if (regionShift == LARGEST) return false
   regionShift++
   lastRegion = -1
-  memory.fill(SLOTS, 0, 8192)
+  byKey.forget()
   const before = regions
   regions = 0
   for (let region: u32 = 0; region < before; region++) {
@@ -81,12 +73,12 @@ function coarsen(): bool {
     const key = (old & ~below) | ((old & below) >> 1)
     const live = load<u64>(LIVE + ((<usize>region) << 3))
     const from = matrix + <usize>region * ROW
-    const slot = slotOf(key)
-    const known = <u32>load<u16>(slot)
+    const slot = byKey.slotOf(key)
+    const known = load<u32>(slot, VALUE)
     if (known == 0) {
       const to = regions
       regions++
-      store<u16>(slot, <u16>regions)
+      store<u64>(byKey.put(slot, key), <u64>regions, VALUE)
       store<u64>(REGION_KEYS + ((<usize>to) << 3), key)
       store<u64>(LIVE + ((<usize>to) << 3), live)
       memory.copy(matrix + <usize>to * ROW, from, ROW)

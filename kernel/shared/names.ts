@@ -1,9 +1,10 @@
 /**
- * Interned names under numbers that stay the same from batch to batch. They are stored in memory below the table. When
- * much has accumulated, names without references are dropped and the others renumbered.
+ * Interned names under numbers that stay the same from batch to batch. When much has accumulated, names without
+ * references are dropped and the others renumbered. They are stored in memory below the table of blocks.
  */
 
-import { mix, secretFrom } from './mix'
+import { hashBytes } from './hash'
+import { HashTable, TABLE, VALUE } from './hash-table'
 import { raiseFloor, tableFloor } from './table'
 
 /** The maximum number of names. */
@@ -15,10 +16,10 @@ export const MOST_NAMES: u32 = 4096
 const MANY_NAMES: u32 = 2048
 const MANY_BYTES: usize = 262_144
 
-const HEADS: u32 = 8192
-/** By hash, a name's number plus 1; 0 for a free slot. */
-const heads: usize = memory.data(16_384)
-const hashes: usize = memory.data(16_384)
+/** The number of each name plus 1, by its hash; or by the first number after it that no other name has. */
+const byHash = changetype<HashTable>(memory.data(TABLE))
+const SLOTS: usize = memory.data(131_072)
+const SLOTS_LOG: u32 = 13
 /** Where each name starts in the pool; it ends where the next one starts. */
 const starts: usize = memory.data(16_388)
 /** The new number of each name after a renumbering. */
@@ -31,12 +32,6 @@ let used: usize = 0
 let kept: usize = 0
 let capacity: usize = 0
 let pool: usize = 0
-let salt: u64 = 0
-
-/** Seeds the hashes of names, so that they differ from process to process. */
-export function seedNames(value: u32): void {
-  salt = secretFrom(value, 0)
-}
 
 /** The address of a name. */
 export function nameStart(name: u32): usize {
@@ -54,7 +49,10 @@ export function nameRoom(length: usize): usize {
   // Names are compared eight bytes at a time.
   const needed = used + length + 8
   if (needed > capacity) {
-    if (capacity == 0) pool = tableFloor()
+    if (capacity == 0) {
+      pool = tableFloor()
+      byHash.useSlots(SLOTS, SLOTS_LOG)
+    }
     let more: usize = capacity == 0 ? 1024 : capacity
     while (capacity + more < needed) more <<= 1
     // checked: if (capacity == 0 && !raiseFloor(rooms.BETWEEN)) return 0
@@ -73,26 +71,23 @@ export function areManyNames(): bool {
 
 /** The number of a name, which is added if it is new. There must be room for it, and eight readable bytes after it. */
 export function intern(from: usize, length: usize): u32 {
-  const hash = hashOf(from, length)
-  let slot = hash & (HEADS - 1)
-  while (true) {
-    const head = <u32>load<u16>(heads + ((<usize>slot) << 1))
-    if (head == 0) break
-    const name = head - 1
-    if (
-      load<u32>(hashes + ((<usize>name) << 2)) == hash &&
-      nameLength(name) == <u32>length &&
-      equal(nameStart(name), from, length)
-    )
-      return name
-    slot = (slot + 1) & (HEADS - 1)
+  let hash = hashBytes(from, <u32>length)
+  let slot = byHash.slotOf(hash)
+  while (load<u32>(slot, VALUE) != 0) {
+    const name = load<u32>(slot, VALUE) - 1
+    if (nameLength(name) == <u32>length && equal(nameStart(name), from, length)) return name
+    slot = byHash.slotOf(++hash)
   }
-  const name = names++
   const at = pool + used
   if (at != from) memory.copy(at, from, length)
+  return enter(slot, hash, length)
+}
+
+/** Adds the name whose bytes come after those of the others. */
+function enter(slot: usize, hash: u64, length: usize): u32 {
+  const name = names++
   used += length
-  store<u16>(heads + ((<usize>slot) << 1), <u16>(name + 1))
-  store<u32>(hashes + ((<usize>name) << 2), hash)
+  store<u64>(byHash.put(slot, hash), <u64>names, VALUE)
   store<u32>(starts + ((<usize>names) << 2), <u32>used)
   return name
 }
@@ -107,7 +102,7 @@ export function forgetOthers(from: usize, to: usize): void {
     const reference = load<u32>(at)
     if (reference != 0) store<u16>(renumbered + ((<usize>(reference - 1)) << 1), 1)
   }
-  memory.fill(heads, 0, (<usize>HEADS) << 1)
+  byHash.forget()
   const before = names
   names = 0
   used = 0
@@ -116,17 +111,13 @@ export function forgetOthers(from: usize, to: usize): void {
     if (load<u16>(at) == 0) continue
     const start = nameStart(name)
     const length = nameLength(name)
-    const hash = load<u32>(hashes + ((<usize>name) << 2))
-    memory.copy(pool + used, start, length)
-    let slot = hash & (HEADS - 1)
-    while (load<u16>(heads + ((<usize>slot) << 1)) != 0) slot = (slot + 1) & (HEADS - 1)
-    const number = names++
-    used += length
-    store<u16>(heads + ((<usize>slot) << 1), <u16>names)
-    store<u32>(hashes + ((<usize>number) << 2), hash)
     // New numbers and addresses are never larger than the old ones, so this overwrites nothing that is still to be
     // read.
-    store<u32>(starts + ((<usize>names) << 2), <u32>used)
+    memory.copy(pool + used, start, length)
+    let hash = hashBytes(pool + used, length)
+    let slot = byHash.slotOf(hash)
+    while (load<u32>(slot, VALUE) != 0) slot = byHash.slotOf(++hash)
+    enter(slot, hash, length)
     store<u16>(at, <u16>names)
   }
   kept = used
@@ -134,17 +125,6 @@ export function forgetOthers(from: usize, to: usize): void {
     const reference = load<u32>(at)
     if (reference != 0) store<u32>(at, <u32>load<u16>(renumbered + ((<usize>(reference - 1)) << 1)))
   }
-}
-
-function hashOf(from: usize, length: usize): u32 {
-  let h: u64 = length
-  let left = length
-  for (; left > 8; left -= 8) {
-    h = mix(h ^ load<u64>(from), salt)
-    from += 8
-  }
-  if (left > 0) h = mix(h ^ (load<u64>(from) << ((8 - left) << 3)), salt)
-  return <u32>(h >> 32)
 }
 
 function equal(a: usize, b: usize, length: usize): bool {

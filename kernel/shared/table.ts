@@ -10,8 +10,11 @@
  * Keys are mostly neighbours: consecutive indices, addresses of one heap. The initial hash multiplies by the golden
  * ratio, which spreads such sequences more evenly than a random function. If keys still have to travel far, they were
  * probably chosen to collide, and the table is rehashed with a random seed.
+ *
+ * With hash-table.ts in its place, hf-convert from MTRC to MTRC took 30 % longer, and 54 % more memory, for a trace of
+ * 4 million events with many live blocks.
  */
-import { mix, secretFrom } from './mix'
+import { mix, secretFrom } from './hash'
 
 /** The offsets of the values in an entry. */
 export const FIRST: usize = 8

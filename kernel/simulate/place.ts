@@ -23,6 +23,7 @@ import {
   OUTCOME_MOVED,
   OUTCOME_NONE,
 } from '../shared/event'
+import { seedHashes } from '../shared/hash'
 import { AHEAD, readAhead } from './ahead'
 import { arenaResize, arenas, noteBegin, noteEnd, startArenas } from './arenas'
 import { startBuddies } from './buddies'
@@ -108,6 +109,7 @@ export function begin(
   hasCaches: bool,
   seed: u32,
 ): bool {
+  seedHashes(seed, seed)
   discardHeaps()
   setSettings(
     newPolicy,
@@ -128,7 +130,7 @@ export function begin(
   startSpans(classes)
   startArenas()
   if (isWhole() && !startWhole(version, bits, hasCaches)) return false
-  return clearNodes() && clearTrees() && clearSets() && clearPages(<u64>seed * 0x9e37_79b9_7f4a_7c15)
+  return clearNodes() && clearTrees() && clearSets() && clearPages()
 }
 
 /** The pages of a block: from its start to the end of what was requested. */

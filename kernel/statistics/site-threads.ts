@@ -14,10 +14,9 @@ import {
   SHARE_THREAD,
   THREAD_BITS,
 } from '../../lib/kernel/layouts/site-threads'
-import { giveRoom, takeRoom } from '../live/room'
-import { addPair, makePairs, seedPairs } from '../report/pairs'
-import { mix, secretFrom } from '../shared/mix'
+import { addPair, makePairs } from '../report/pairs'
 import { larger, logOf } from '../shared/grow'
+import { HashTable, TABLE, VALUE } from '../shared/hash-table'
 import { gains, leak, leakOne, loses, savePeak, siteAt, wasTemporary } from './owners'
 
 /** Rows, from `FIRST`. What has no row is counted in that of `OTHERS`, which no one reads. */
@@ -30,12 +29,8 @@ export let sharesOverflowed: bool = false
 /** Blocks that another thread freed, by site, allocating and freeing thread. */
 export const HANDOFFS: usize = memory.data(TABLE_BYTES)
 
-/** A slot of the hash table: site and thread plus 1, or 0 for none; the row. */
-const SLOT: u32 = 4
-const ROW: usize = 8
-let slots: usize = 0
-let slotsLog: u32 = 0
-let secret: u64 = 0
+/** Rows by site and thread. */
+const rowsBy = changetype<HashTable>(memory.data(TABLE))
 
 /** Whether a second thread has allocated or freed a block. */
 export let isShared: bool = false
@@ -44,12 +39,6 @@ const NO_THREAD: u32 = 0xffff_ffff
 export let soleThread: u32 = NO_THREAD
 /** Whether there was no memory for the rows. */
 export let isShareless: bool = false
-
-/** Sets the random seed, so that the author of a trace cannot choose keys that collide. */
-export function seedShares(low: u32, high: u32): void {
-  secret = secretFrom(low, high)
-  seedPairs(high, low)
-}
 
 /** Makes room for the rows of this many more events, up to the limit. @returns whether there is memory */
 export function makeShares(more: u32): bool {
@@ -61,39 +50,7 @@ export function makeShares(more: u32): bool {
     shareTable = table
     tableLog = wanted
   }
-  // At most half of the slots are in use.
-  const needed: u32 = 33 - clz<u32>(rows - 1)
-  if (needed > slotsLog && !makeSlots(needed)) return false
-  return makePairs(HANDOFFS, more, MAX_HANDOFFS)
-}
-
-function makeSlots(needed: u32): bool {
-  const table = takeRoom(needed + SLOT)
-  if (table == 0) return false
-  memory.fill(table, 0, (<usize>1) << (needed + SLOT))
-  const before = slots
-  const log = slotsLog
-  slots = table
-  slotsLog = needed
-  if (before == 0) return true
-  const end = before + ((<usize>1) << (log + SLOT))
-  for (let slot = before; slot < end; slot += 1 << SLOT) {
-    if (load<u64>(slot) != 0) memory.copy(find(load<u64>(slot)), slot, 1 << SLOT)
-  }
-  giveRoom(before, log + SLOT)
-  return true
-}
-
-/** The slot with a key plus 1, otherwise an empty one. */
-function find(key: u64): usize {
-  const last = (((<usize>1) << slotsLog) - 1) << SLOT
-  const home = mix(key, secret) >> (64 - <u64>slotsLog)
-  let at = (<usize>home) << SLOT
-  while (true) {
-    const there = load<u64>(slots + at)
-    if (there == key || there == 0) return slots + at
-    at = (at + (1 << SLOT)) & last
-  }
+  return rowsBy.reserve(rows - shares) && makePairs(HANDOFFS, more, MAX_HANDOFFS)
 }
 
 /**
@@ -129,14 +86,13 @@ function shareOf(site: usize, siteRow: u32, thread: u32): usize {
 function rowOf(site: usize, siteRow: u32, thread: u32): u32 {
   let row: u32 = OTHERS
   if (siteRow != OTHERS && thread != OTHERS) {
-    const key = (((<u64>siteRow) << 32) | (<u64>thread)) + 1
-    const slot = find(key)
-    if (load<u64>(slot) != 0) {
-      row = load<u32>(slot, ROW)
+    const key = ((<u64>siteRow) << 32) | (<u64>thread)
+    const slot = rowsBy.slotOf(key)
+    if (load<u64>(slot, VALUE) != 0) {
+      row = load<u32>(slot, VALUE)
     } else if (shares < MAX_SHARES + FIRST) {
       row = shares++
-      store<u64>(slot, key)
-      store<u32>(slot, row, ROW)
+      store<u64>(rowsBy.put(slot, key), <u64>row, VALUE)
       const share = shareTable + <usize>row * SHARE_BYTES
       store<u32>(share, siteRow, SHARE_SITE)
       store<u32>(share, thread, SHARE_THREAD)

@@ -14,9 +14,8 @@ import {
   STAMP,
 } from '../../lib/kernel/layouts/sizes'
 import { HISTOGRAM, SUM } from '../../lib/kernel/layouts/totals'
-import { giveRoom, takeRoom } from '../live/room'
-import { mix, secretFrom } from '../shared/mix'
 import { larger, logOf } from '../shared/grow'
+import { HashTable, TABLE, VALUE } from '../shared/hash-table'
 import { maxima } from './peak'
 import { addTimes, count, record } from './sums'
 
@@ -33,15 +32,8 @@ export let sizeTable: usize = 0
 export let sizeRows: u32 = FEW + 1
 let tableLog: u32 = 0
 
-/** Rows by the hash of their size, 0 where there is none; at most half of the slots are in use. */
-let slots: usize = 0
-let slotsLog: u32 = 0
-let seed: u64 = 0
-
-/** Sets a random seed, so that the author of a trace cannot choose sizes that collide. */
-export function seedSizes(low: u32, high: u32): void {
-  seed = secretFrom(low, high)
-}
+/** The rows of the larger sizes. */
+const rowsBySize = changetype<HashTable>(memory.data(TABLE))
 
 /** Makes room for all new sizes of a batch. @returns whether there is memory */
 export function makeSizes(): bool {
@@ -53,30 +45,7 @@ export function makeSizes(): bool {
     sizeTable = table
     tableLog = log
   }
-  const wanted = logOf((<u64>(rows - FEW)) << 3)
-  return wanted <= slotsLog || makeSlots(wanted)
-}
-
-function makeSlots(log: u32): bool {
-  const table = takeRoom(log)
-  if (table == 0) return false
-  if (slots != 0) giveRoom(slots, slotsLog)
-  memory.fill(table, 0, (<usize>1) << log)
-  slots = table
-  slotsLog = log
-  for (let row: u32 = FEW + 1; row < sizeRows; row++) store<u32>(slotOf(load<u64>(rowAt(row))), row)
-  return true
-}
-
-/** The slot of a size: the one with its row, or an empty one. */
-function slotOf(size: u64): usize {
-  const last = ((<usize>1) << slotsLog) - 4
-  let at = (<usize>(mix(size, seed) >> (<u64>(66 - slotsLog)))) << 2
-  while (true) {
-    const row = load<u32>(slots + at)
-    if (row == 0 || load<u64>(rowAt(row)) == size) return slots + at
-    at = (at + 4) & last
-  }
+  return rowsBySize.reserve(rows - sizeRows)
 }
 
 // @ts-ignore: decorator
@@ -93,12 +62,12 @@ export function sizeAt(size: u64): usize {
 }
 
 function largeRow(size: u64): u32 {
-  const slot = slotOf(size)
-  const known = load<u32>(slot)
+  const slot = rowsBySize.slotOf(size)
+  const known = load<u32>(slot, VALUE)
   if (known != 0) return known
   if (sizeRows > MOST) return OTHERS
   const row = sizeRows++
-  store<u32>(slot, row)
+  store<u64>(rowsBySize.put(slot, size), <u64>row, VALUE)
   store<u64>(rowAt(row), size)
   return row
 }

@@ -1,6 +1,6 @@
 import { HI, LO, WORD } from '../bytes/u64.js'
 import { GrowingKernel } from './growing.js'
-import { COUNT, LOG, REST, SLOT_SHIFT, SLOTS, SUM } from './layouts/pairs.js'
+import { COUNT, LAST, LOG, REST, SLOT_BYTES, SLOTS, SUM } from './layouts/pairs.js'
 import type { KernelExports } from './load.js'
 
 /** Blocks with the same key. */
@@ -51,12 +51,12 @@ export class CountingKernel<Exports extends KernelExports> extends GrowingKernel
 
   /** Every key of a table, and its count and sum. */
   *pairs(table: number): Generator<Pair> {
+    if (this.word(table + LOG) === 0) return
     const slots = this.word(table + SLOTS)
-    if (slots === 0) return
-    const end = slots + 2 ** (this.word(table + LOG) + SLOT_SHIFT)
-    for (let slot = slots; slot < end; slot += 2 ** SLOT_SHIFT) {
-      const key = this.number(slot)
-      if (key !== 0) yield { key: key - 1, blocks: this.number(slot + COUNT), bytes: this.sum(slot + SUM) }
+    const last = slots + this.word(table + LAST)
+    for (let slot = slots; slot <= last; slot += SLOT_BYTES) {
+      const blocks = this.number(slot + COUNT)
+      if (blocks !== 0) yield { key: this.number(slot), blocks, bytes: this.sum(slot + SUM) }
     }
   }
 

@@ -15,7 +15,7 @@ const run = (parts: Parts, name: string) => parts.call<Values>(name)
 describe('compact/names', async () => {
   const make = await compileModules(`
     export { beginBatch, beginName, addName, addList, beginOutput, numberOfName, numberOfList, outName, outList,
-      resetNames, seedNames, isCrowded, isExhausted } from './compact/names'
+      resetNames, isCrowded, isExhausted } from './compact/names'
     export { clear, addString, beginList, endList, startOf, lengthOf, listStart, listLength, stringCount, listCount }
       from './compact/batch-strings'
     export { initChecksum } from './compact/checksum'
@@ -32,7 +32,6 @@ describe('compact/names', async () => {
 
     constructor(private readonly parts: Parts) {
       run(parts, 'initChecksum')()
-      run(parts, 'seedNames')(4711)
     }
 
     clear(): void {

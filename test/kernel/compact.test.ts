@@ -20,9 +20,11 @@ const LEVELS: [string, Edit | undefined][] = [
 ]
 
 describe('compact/pages', async () => {
-  const make = await compileModules(`export { findHead, linkHead, resetPages, seedPages } from './compact/pages'`)
+  const make = await compileModules(`
+    export { seedHashes } from './shared/hash'
+    export { findHead, linkHead, resetPages } from './compact/pages'`)
   const structure = (parts: Parts) => {
-    run(parts, 'seedPages')(54_321)
+    run(parts, 'seedHashes')(54_321, 0)
     const [find, link] = [parts.call<[bigint]>('findHead'), parts.call<[bigint, number]>('linkHead')]
     return {
       clear: parts.call<[]>('resetPages'),
@@ -184,7 +186,7 @@ describe('compact/threads', async () => {
   const make = await compileModules(`
     import { threadAt } from './compact/threads'
     export { beginWriting, endWriting, resetCoder } from './compact/coder'
-    export { codeThread, current, resetThreads, seedThreads, setCurrent, threadCount } from './compact/threads'
+    export { codeThread, current, resetThreads, setCurrent, threadCount } from './compact/threads'
     export { resetNumbers } from './compact/numbers'
     export { nextEvent, resetHistory } from './compact/history'
     export { HAS_THREAD, HAS_PROCESS } from './shared/event'
@@ -193,7 +195,6 @@ describe('compact/threads', async () => {
   it.each(Object.entries(KEYS))('are numbered as by a map, and forgotten at 65,536: %s', (name, keyOf) => {
     const parts = make()
     const [thread, process] = [parts.number('HAS_THREAD'), parts.number('HAS_PROCESS')]
-    run(parts, 'seedThreads')(777)
     const random = randomOf(3)
     const many = name === 'one hash, without a seed' || name === 'random' ? 70_000 : 3000
     for (let turn = 0; turn < 2; turn++) {
@@ -233,7 +234,7 @@ describe.each(LEVELS)('compact/history of %s', async (_, edit) => {
     import { threadAt } from './compact/threads'
     import { pastAt, remember } from './compact/history'
     export { isKept, KEPT, nextEvent, noteBirth, remember, resetHistory, sequence } from './compact/history'
-    export { restoreThread, resetThreads, seedThreads } from './compact/threads'
+    export { restoreThread, resetThreads } from './compact/threads'
     export { resetCoder } from './compact/coder'
     export function rememberOf(n: u32, symbol: u32, free: u32, age: u32): void { remember(threadAt(n), symbol, free, age) }
     export function matchOf(n: u32): u32 { return threadAt(n).match }

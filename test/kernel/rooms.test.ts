@@ -66,12 +66,14 @@ describe('live/room', async () => {
 })
 
 describe('live/ended', async () => {
-  const make = await compileModules(`export { clearEnded, isRemembered, remember, seedEnded } from './live/ended'`)
+  const make = await compileModules(`
+    export { seedHashes } from './shared/hash'
+    export { clearEnded, isRemembered, remember } from './live/ended'`)
 
   const follow = (keyOf: (i: number) => bigint, n: number) => {
     const parts = make()
     const [remember, isRemembered] = [parts.call<[bigint]>('remember'), parts.call<[bigint]>('isRemembered')]
-    parts.call<[number, number]>('seedEnded')(11, 22)
+    parts.call<[number, number]>('seedHashes')(11, 22)
     for (let turn = 0; turn < 2; turn++) {
       for (let i = 0; i < n; i++) {
         const key = keyOf(i)
@@ -144,7 +146,8 @@ const textOf = (i: number): Buffer => {
 
 describe('shared/names', async () => {
   const make = await compileModules(`
-    export { forgetOthers, intern, nameLength, nameRoom, names, nameStart, seedNames } from './shared/names'
+    export { forgetOthers, intern, nameLength, nameRoom, names, nameStart } from './shared/names'
+    export { seedHashes } from './shared/hash'
     export const REFERENCES: usize = memory.data(40000)`)
 
   it('numbers names as a map does, and keeps those that are referred to', () => {
@@ -153,7 +156,7 @@ describe('shared/names', async () => {
       const parts = make()
       const [intern, nameRoom] = [parts.call<[number, number]>('intern'), parts.call<[number]>('nameRoom')]
       const [start, length] = [parts.call<[number]>('nameStart'), parts.call<[number]>('nameLength')]
-      parts.call<[number]>('seedNames')(seed)
+      parts.call<[number, number]>('seedHashes')(seed, 0)
       let known = new Map<string, number>()
       const most = [10, 500, 4096][seed % 3] as number
       for (let turn = 0; turn < 4; turn++) {

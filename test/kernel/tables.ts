@@ -75,15 +75,75 @@ function amongRooms(parts: Parts, structure: Structure): Structure {
   }
 }
 
+/** The numbers of keys at which a table of shared/hash-table.ts grows. */
+const GROWTH = [...powers(7, 15), ...powers(14, 19).map((n) => 5 * n)]
+
+/** A table of shared/hash-table.ts. @param extra 16 bytes of a slot after the value */
+function hashTable(extra: 0 | 1): Table {
+  return {
+    source: `
+      import { HashTable, TABLE } from './shared/hash-table'
+      import { seedHashes } from './shared/hash'
+      const table = changetype<HashTable>(memory.data(TABLE))
+      table.extra = ${extra}
+      export { seedHashes }
+      export function clear(): bool {
+        return table.restart()
+      }
+      export function add(key: u64): usize {
+        return table.add(key)
+      }
+      export function slotOf(key: u64): usize {
+        return table.slotOf(key)
+      }
+      export function remove(key: u64): void {
+        table.remove(table.slotOf(key))
+      }
+      export function used(): u32 {
+        return table.used
+      }${ROOMS}`,
+    structure(parts) {
+      const [add, slotOf] = [parts.call<OfKey>('add'), parts.call<OfKey>('slotOf')]
+      parts.call<[number, number]>('seedHashes')(12_345, 6789)
+      return amongRooms(parts, {
+        clear: parts.call('clear'),
+        add(key, value) {
+          const slot = add(key)
+          if (slot === 0) return 0
+          for (let at = slot + 8; at < slot + 16 * (1 + extra); at += 4) {
+            if (parts.words.getUint32(at, true) !== 0) throw new Error('a new slot is not empty')
+            parts.words.setUint32(at, value + at - slot, true)
+          }
+          return value
+        },
+        get(key) {
+          const slot = slotOf(key)
+          const value = parts.words.getUint32(slot + 8, true)
+          if (value === 0) return 0
+          for (let at = slot + 8; at < slot + 16 * (1 + extra); at += 4)
+            if (parts.words.getUint32(at, true) !== value + at - slot - 8) return -1
+          return value - 8
+        },
+        remove: parts.call<OfKey>('remove'),
+        size: parts.call('used'),
+      })
+    },
+    growth: GROWTH,
+  }
+}
+
 /** The tables, by their module. */
 export const TABLES: Readonly<Record<string, Table>> = {
+  'shared/hash-table': hashTable(0),
+  'shared/hash-table, with larger slots': hashTable(1),
   'live/set': {
-    source: `export { begin, clearSet, finish, live, numberOf, seedSet } from './live/set'${ROOMS}`,
+    source: `export { seedHashes } from './shared/hash'
+      export { begin, clearSet, finish, live, numberOf } from './live/set'${ROOMS}`,
     structure(parts) {
       const begin = parts.call<[bigint, boolean]>('begin')
       const finish = parts.call<[bigint, boolean]>('finish')
       const numberOf = parts.call<[bigint, boolean]>('numberOf')
-      parts.call('seedSet')(...([12_345, 6789] as never[]))
+      parts.call('seedHashes')(...([12_345, 6789] as never[]))
       return amongRooms(parts, {
         clear: parts.call('clearSet'),
         // An index and an address of the same value are different keys.
@@ -93,7 +153,7 @@ export const TABLES: Readonly<Record<string, Table>> = {
         size: () => parts.number('live'),
       })
     },
-    growth: [...powers(8, 14), ...powers(14, 19).map((n) => 5 * n)],
+    growth: GROWTH,
     isUnique: true,
   },
   'shared/table': {
@@ -176,7 +236,7 @@ export const TABLES: Readonly<Record<string, Table>> = {
         get: (key) => (known.has(key) ? numberOf(key) + 1 : 0),
       })
     },
-    growth: powers(7, 19),
+    growth: GROWTH,
     isUnique: true,
   },
   'allocators/blocks': {

@@ -1,16 +1,16 @@
 /**
- * A hash table of counts by key: the offsets of its slots, the logarithm of their number, the number in use, the limit,
- * and the counts without a slot; its size in bytes.
+ * A hash table of counts by key, as kernel/shared/hash-table.ts has it: the addresses of its slots, and the offset of
+ * the last of them; then the limit of the number of keys, and the counts of further ones; its size in bytes.
  */
 export const SLOTS = 0
-export const LOG = 4
-export const USED = 8
-export const LIMIT = 12
-export const REST = 16
-export const TABLE_BYTES = 16 + 24
+export const LAST = 4
+export const LOG = 16
+export const LIMIT = 48
+export const REST = 56
+export const TABLE_BYTES = 56 + 24
 
-/** A slot: the key plus 1, or 0 for none; the number of blocks, and their bytes; the logarithm of its size. */
+/** A slot: the key; the number of blocks, 0 for an empty one; and their bytes; the size of it. */
 export const KEY = 0
 export const COUNT = 8
 export const SUM = 16
-export const SLOT_SHIFT = 5
+export const SLOT_BYTES = 32

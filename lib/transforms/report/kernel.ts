@@ -15,8 +15,7 @@ export interface ReportExports extends KernelExports {
   readonly GONE: Global
   snapshot(column: number): void
   joinColumns(): void
-  seedPages(low: number, high: number): void
-  seedPairs(low: number, high: number): void
+  seed(low: number, high: number): void
   readonly EFFECTS: Global
   readonly ENDED: Global
   readonly BEGUN: Global
@@ -66,8 +65,7 @@ export class ReportKernel extends CountingKernel<ReportExports> {
   constructor() {
     super('report')
     const random = () => Math.floor(Math.random() * 2 ** 32)
-    this.run.seedPages(random(), random())
-    this.run.seedPairs(random(), random())
+    this.run.seed(random(), random())
   }
 
   /**

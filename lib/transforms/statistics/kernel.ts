@@ -12,7 +12,6 @@ interface StatisticsExports extends LiveExports {
   beginTrace(): void
   endTrace(sites: number, threads: number): void
   settle(sites: number, threads: number): void
-  seedSizes(low: number, high: number): void
   readonly otherRows: Global
   readonly blockEvents: { readonly value: bigint }
   readonly partEvents: { readonly value: bigint }
@@ -41,7 +40,6 @@ interface StatisticsExports extends LiveExports {
   readonly parts: Global
   readonly RESIDENT: Global
   readonly CROSS_CPU: Global
-  seedShares(low: number, high: number): void
   readonly shareTable: Global
   readonly shares: Global
   readonly sharesOverflowed: Global
@@ -54,8 +52,7 @@ export class StatisticsKernel extends CountingKernel<StatisticsExports> {
   constructor() {
     super('statistics')
     const random = () => Math.floor(Math.random() * 2 ** 32)
-    this.run.seedSizes(random(), random())
-    this.run.seedShares(random(), random())
+    this.run.seed(random(), random())
     // The tables of sites and threads have rows before the first event.
     this.run.count(0, FIRST, FIRST, false)
     this.refresh()
