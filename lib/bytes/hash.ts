@@ -12,3 +12,13 @@ export function hashWord(before: number, word: number): number {
   h = Math.imul(h ^ (h >>> 15), OTHER)
   return h ^ (h >>> 16)
 }
+
+/** The hash of `source[start..end)`. */
+export function hashBytes(source: Uint8Array, start: number, end: number): number {
+  let h = end - start
+  let i = start
+  for (; i + 4 <= end; i += 4)
+    h = hashWord(h, source[i] | (source[i + 1] << 8) | (source[i + 2] << 16) | (source[i + 3] << 24))
+  for (; i < end; i++) h = hashWord(h, source[i])
+  return h
+}

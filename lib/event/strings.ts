@@ -1,8 +1,8 @@
-import { hashWord } from '../bytes/hash.js'
+import { hashBytes } from '../bytes/hash.js'
+import { HashIndex } from '../bytes/hash-index.js'
 import type { StackTree } from './stack-tree.js'
 
 const NOTHING = new Uint8Array(0)
-const EMPTY_HEADS = new Int32Array(0)
 /** The start of the first string, or of the first list. */
 const BEGIN = Uint32Array.of(0)
 const NO_IDS = new Uint32Array(0)
@@ -39,8 +39,9 @@ export class StringTable {
   private count = 0
   private listsCount = 0
   private readonly texts: (string | undefined)[] = []
-  private heads = EMPTY_HEADS
-  private readonly chain: number[] = []
+  /** Of the strings below `indexed`; made when it is needed. */
+  private index: HashIndex | undefined
+  private indexed = 0
   private nodes = NO_IDS
   /** In place of `tree.depths`, where frames were added to stacks. */
   depths: Uint32Array | undefined
@@ -129,25 +130,20 @@ export class StringTable {
 
   /** The id of the string equal to `source[start..end)`, added if there is none yet. */
   intern(source: Uint8Array, start = 0, end = source.length): number {
-    if (this.chain.length * 2 >= this.heads.length) this.rehash()
-    const slot = hashBytes(source, start, end) & (this.heads.length - 1)
-    for (let id = this.heads[slot] - 1; id >= 0; id = this.chain[id] - 1) {
-      if (this.equals(id, source, start, end)) return id
-    }
+    const index = this.indexAll()
+    const hash = hashBytes(source, start, end)
+    for (let id = index.first(hash); id >= 0; id = index.next(id)) if (this.equals(id, source, start, end)) return id
     const id = this.add(source, start, end)
-    // `add` alone leaves strings out of the chains; keep ids and chain positions in step.
-    while (this.chain.length < id) this.chain.push(0)
-    this.chain[id] = this.heads[slot]
-    this.heads[slot] = id + 1
+    index.put(id, hash)
+    this.indexed = id + 1
     return id
   }
 
-  /** The id of the string equal to `source` that `intern` added, or -1. */
+  /** The id of a string equal to `source`, or -1. */
   find(source: Uint8Array): number {
-    if (this.heads.length === 0) return -1
-    const slot = hashBytes(source, 0, source.length) & (this.heads.length - 1)
-    let id = this.heads[slot] - 1
-    while (id >= 0 && !this.equals(id, source, 0, source.length)) id = this.chain[id] - 1
+    const index = this.indexAll()
+    let id = index.first(hashBytes(source, 0, source.length))
+    while (id >= 0 && !this.equals(id, source, 0, source.length)) id = index.next(id)
     return id
   }
 
@@ -245,16 +241,13 @@ export class StringTable {
     this.bytes = bigger
   }
 
-  private rehash(): void {
-    let slots = Math.max(64, this.heads.length * 4)
-    while (slots <= 2 * this.count) slots *= 4
-    this.heads = new Int32Array(slots)
-    this.chain.length = 0
-    for (let id = 0; id < this.count; id++) {
-      const slot = hashBytes(this.bytes, this.starts[id], this.starts[id + 1]) & (this.heads.length - 1)
-      this.chain.push(this.heads[slot])
-      this.heads[slot] = id + 1
-    }
+  /** The index, with the strings that `add` left out of it. */
+  private indexAll(): HashIndex {
+    const index = (this.index ??= new HashIndex())
+    const { bytes, starts } = this
+    for (; this.indexed < this.count; this.indexed++)
+      index.put(this.indexed, hashBytes(bytes, starts[this.indexed], starts[this.indexed + 1]))
+    return index
   }
 }
 
@@ -263,15 +256,6 @@ function longer(array: Uint32Array<ArrayBuffer>, n = 16): Uint32Array<ArrayBuffe
   const copy = new Uint32Array(Math.max(16, array.length * 4, n))
   copy.set(array)
   return copy
-}
-
-function hashBytes(source: Uint8Array, start: number, end: number): number {
-  let h = end - start
-  let i = start
-  for (; i + 4 <= end; i += 4)
-    h = hashWord(h, source[i] | (source[i + 1] << 8) | (source[i + 2] << 16) | (source[i + 3] << 24))
-  for (; i < end; i++) h = hashWord(h, source[i])
-  return h
 }
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

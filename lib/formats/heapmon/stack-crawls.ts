@@ -1,3 +1,5 @@
+import { hashWord } from '../../bytes/hash.js'
+import { HashIndex } from '../../bytes/hash-index.js'
 import { LF } from '../../text/ascii.js'
 import { BATCH_EVENTS } from '../../event/batch.js'
 import { StringTable } from '../../event/strings.js'
@@ -6,12 +8,9 @@ import type { KnownNames } from './known-names.js'
 
 /** Room for the crawls of one batch, with at most one per event, and as many from earlier batches. */
 const CAPACITY = 2 * BATCH_EVENTS
-const SLOTS = 2 * CAPACITY
 /** The cache is cleared when the crawls take more than this many bytes. */
 const MAX_BYTES = 1 << 22
 const FOUR_LFS = 0x0a0a_0a0a
-const ROTATE = 5
-const PRIME = 0x9e37_79b1 | 0
 
 /**
  * The stack crawls of the lines. Few call sites allocate most blocks, so equal crawls are found by their bytes and
@@ -31,11 +30,9 @@ export class StackCrawls {
   private bytes = new Uint8Array(65_536)
   private own = new DataView(this.bytes.buffer)
   private used = 0
-  /** A crawl's number plus 1, by its hash; 0 for none. */
-  private readonly slots = new Int32Array(SLOTS)
+  private readonly index = new HashIndex()
   private readonly starts = new Int32Array(CAPACITY)
   private readonly lengths = new Int32Array(CAPACITY)
-  private readonly hashes = new Int32Array(CAPACITY)
   /** Per crawl, its list in the last batch it occurred in; -1 for a crawl of spaces only. */
   private readonly lists = new Int32Array(CAPACITY)
   private readonly listBatches = new Int32Array(CAPACITY)
@@ -57,7 +54,7 @@ export class StackCrawls {
 
   /** The list of the crawl that starts at `start`, which is not a space; -1 if there is none. Sets `end`. */
   find(start: number): number {
-    const { input, view, slots, lengths, hashes } = this
+    const { input, view, index, lengths } = this
     const last = input.length - 8
     let p = start
     let hash = 0
@@ -68,20 +65,14 @@ export class StackCrawls {
       const x = first ^ FOUR_LFS
       const y = second ^ FOUR_LFS
       if (((((x - 0x0101_0101) & ~x) | ((y - 0x0101_0101) & ~y)) & 0x8080_8080) !== 0) break
-      hash = Math.imul(((hash << ROTATE) | (hash >>> (32 - ROTATE))) ^ first ^ Math.imul(second, PRIME), PRIME)
+      hash = hashWord(hashWord(hash, first), second)
     }
-    for (let c = input[p]; c !== LF; c = input[++p]) {
-      hash = Math.imul(((hash << ROTATE) | (hash >>> (32 - ROTATE))) ^ c, PRIME)
-    }
+    for (let c = input[p]; c !== LF; c = input[++p]) hash = hashWord(hash, c)
     this.end = p
     const length = p - start
-    let slot = (hash ^ (hash >>> 15)) & (SLOTS - 1)
-    for (let number = slots[slot]; number !== 0; number = slots[slot]) {
-      const crawl = number - 1
-      if (hashes[crawl] === hash && lengths[crawl] === length && this.isAt(start, crawl, length)) {
+    for (let crawl = index.first(hash); crawl >= 0; crawl = index.next(crawl)) {
+      if (lengths[crawl] === length && this.isAt(start, crawl, length))
         return this.listBatches[crawl] === this.batch ? this.lists[crawl] : this.list(crawl)
-      }
-      slot = (slot + 1) & (SLOTS - 1)
     }
     return this.list(this.remember(start, length, hash))
   }
@@ -116,16 +107,12 @@ export class StackCrawls {
 
   /** Assigns a number to a new crawl. */
   private remember(start: number, length: number, hash: number): number {
-    const { slots } = this
     const from = this.used
     this.keep(start, length)
     const crawl = this.crawls.length
-    let slot = (hash ^ (hash >>> 15)) & (SLOTS - 1)
-    while (slots[slot] !== 0) slot = (slot + 1) & (SLOTS - 1)
-    slots[slot] = crawl + 1
+    this.index.put(crawl, hash)
     this.starts[crawl] = from
     this.lengths[crawl] = length
-    this.hashes[crawl] = hash
     this.crawls.push(this.split(from, this.used))
     return crawl
   }
@@ -157,7 +144,7 @@ export class StackCrawls {
   private forget(): void {
     this.names.clear()
     this.used = 0
-    this.slots.fill(0)
+    this.index.clear()
     this.listBatches.fill(0)
     this.crawls.length = 0
   }

@@ -1,6 +1,6 @@
 import { hashWord } from '../../bytes/hash.js'
 import { HI, LO } from '../../bytes/u64.js'
-import { U64Map } from '../../bytes/u64-map.js'
+import { HashIndex } from '../../bytes/hash-index.js'
 import type { EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
 import { decodeText, encodeText, StringTable } from '../../event/strings.js'
@@ -76,10 +76,9 @@ export class BlockSites {
   strings = new StringTable()
   records = new Uint32Array(64 * RECORD)
   private size = 1
-  private heads = new Int32Array(64)
-  private chain = new Int32Array(64)
-  /** Lists by a hash of their names. */
-  private lists = new U64Map(1, 64)
+  /** The records, and the lists. */
+  private index = new HashIndex()
+  private lists = new HashIndex()
   /** The numbers of the stacks that lists are. */
   private stackNumbers = new Uint32Array(64)
   private own = new OwnFrames()
@@ -190,9 +189,8 @@ export class BlockSites {
     this.strings = new StringTable()
     this.records = new Uint32Array(64 * RECORD)
     this.size = 1
-    this.heads = new Int32Array(64)
-    this.chain = new Int32Array(64)
-    this.lists = new U64Map(1, 64)
+    this.index = new HashIndex()
+    this.lists = new HashIndex()
     this.own = new OwnFrames()
     this.batch = undefined
   }
@@ -256,20 +254,14 @@ export class BlockSites {
   }
 
   private internList(names: Uint32Array): number {
-    let lo = 0
-    let hi = names.length
-    for (const name of names) {
-      lo = hashWord(lo, name)
-      hi = hashWord(hi, lo)
-    }
-    const slot = this.lists.add(lo, hi)
-    const known = this.lists.values[slot]
-    if (known !== 0) {
-      const there = this.strings.listView(known - 1)
-      if (there.length === names.length && there.every((name, n) => name === names[n])) return known - 1
+    const { lists } = this
+    const hash = hashOf(names, names.length)
+    for (let known = lists.first(hash); known >= 0; known = lists.next(known)) {
+      const there = this.strings.listView(known)
+      if (there.length === names.length && there.every((name, n) => name === names[n])) return known
     }
     const list = this.strings.addList(names)
-    this.lists.values[slot] = list + 1
+    lists.put(list, hash)
     if (list >= this.stackNumbers.length) this.stackNumbers = longer(this.stackNumbers)
     this.stackNumbers[list] = this.isWhole ? this.numbers.of(this.strings, list) : 0
     return list
@@ -277,10 +269,9 @@ export class BlockSites {
 
   /** The record with the current key. @param frame the name of the own frame of a stack that has a number */
   private intern(frame: () => number): number {
-    const { key } = this
-    if (2 * this.size > this.heads.length) this.rehash()
-    const slot = hashOf(key, 0) & (this.heads.length - 1)
-    for (let record = this.heads[slot]; record !== 0; record = this.chain[record]) {
+    const { key, index } = this
+    const hash = hashOf(key, KEY)
+    for (let record = index.first(hash); record >= 0; record = index.next(record)) {
       const at = record * RECORD
       let place = 0
       while (place < KEY && this.records[at + place] === key[place]) place++
@@ -299,8 +290,7 @@ export class BlockSites {
         if (this.isWhole) this.records[at + Place.site] = this.strings.intern(this.text())
       }
     }
-    this.chain[record] = this.heads[slot]
-    this.heads[slot] = record
+    index.put(record, hash)
     return record
   }
 
@@ -311,16 +301,6 @@ export class BlockSites {
       for (const frame of stack) yield decodeText(strings.view(frame))
     }
     return stack[this.own.start(texts())]
-  }
-
-  private rehash(): void {
-    this.heads = new Int32Array(2 * this.heads.length)
-    this.chain = new Int32Array(this.heads.length)
-    for (let record = 1; record < this.size; record++) {
-      const slot = hashOf(this.records, record * RECORD) & (this.heads.length - 1)
-      this.chain[record] = this.heads[slot]
-      this.heads[slot] = record
-    }
   }
 
   /** The site of the current key in one line: its stack, or function, file and line, or module and call site. */
@@ -362,9 +342,9 @@ export class BlockSites {
 const CALLED_BY = encodeText(' < ')
 const AT = encodeText(' at ')
 
-function hashOf(words: Uint32Array, at: number): number {
-  let h = 0
-  for (let place = 0; place < KEY; place++) h = hashWord(h, words[at + place])
+function hashOf(words: Uint32Array, to: number): number {
+  let h = to
+  for (let at = 0; at < to; at++) h = hashWord(h, words[at])
   return h
 }
 
