@@ -10,3 +10,4 @@ export const {
 } = formatStreams(format)
 
 export { format }
+export type { ArrowEncodeOptions } from '../formats/arrow/index.js'

@@ -1,6 +1,7 @@
 /** The formats as the root of the package has them: their codecs are loaded when they are used. */
 import type { EncodeOptions } from '../event/format.js'
 import * as entries from '../formats/index.js'
+import type { ArrowEncodeOptions } from '../formats/arrow/index.js'
 import type { HatfDecodeOptions, HatfFormatEncodeOptions } from '../formats/hatf/index.js'
 import type { HeapmonDecodeOptions, HeapmonEncodeOptions } from '../formats/heapmon/index.js'
 import type { HeaptrackEncodeOptions } from '../formats/heaptrack/index.js'
@@ -39,7 +40,7 @@ export const hatf: TraceFormat<HatfDecodeOptions, HatfFormatEncodeOptions> = laz
 export const hatfAscii: TraceFormat<object, EncodeOptions> = lazyStreams(entries.hatfAscii)
 
 /** Events in columns, as Arrow IPC streams. */
-export const arrow: TraceFormat<object, EncodeOptions> = lazyStreams(entries.arrow)
+export const arrow: TraceFormat<object, ArrowEncodeOptions & EncodeOptions> = lazyStreams(entries.arrow)
 
 /** Events in columns, as Parquet files: only written as streams, and read from files by `events` and `openTrace`. */
 export const parquet: TraceFormat<object, ParquetEncodeOptions & EncodeOptions> = lazyStreams(entries.parquet)

@@ -52,6 +52,7 @@ describe('fields of groups that come late', () => {
   const codecs = {
     ndjson: [() => new NdjsonEncoder(), () => new NdjsonDecoder()],
     arrow: [() => new ArrowEncoder(), () => new ArrowDecoder()],
+    'arrow, with all columns': [() => new ArrowEncoder({ groups: true }), () => new ArrowDecoder()],
     'compact, fast': [() => new CompactEncoder({ fast: true }), () => new CompactDecoder()],
     'compact, best': [() => new CompactEncoder(), () => new CompactDecoder()],
   } as const
@@ -98,6 +99,13 @@ describe('fields of groups that come late', () => {
     } finally {
       rmSync(folder, { recursive: true })
     }
+  })
+
+  it('are in the one schema of an Arrow stream if asked for', () => {
+    const parts = [batchesOf([{ kind: 'alloc' }], ONE), batchesOf([{ kind: 'free', arena: 'a' }], ONE)].flat()
+    const schemas = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1').split('heapflow:header').length - 1
+    expect(schemas(encodeAll(new ArrowEncoder(), parts))).toBe(2)
+    expect(schemas(encodeAll(new ArrowEncoder({ groups: true }), parts))).toBe(1)
   })
 
   it('do not hide the truncation of an Arrow stream at its second schema', () => {

@@ -11,6 +11,15 @@ import { CARRIED } from './layout.js'
 import { Names } from './names.js'
 import { codeDictionaries, dictionaryMessage, endMark, schemaMessage } from './write-messages.js'
 
+/** Options of the Arrow encoder. */
+export interface ArrowEncodeOptions {
+  /**
+   * Give the fields of all groups columns from the start. By default a second schema follows if later events have other
+   * groups than the first ones, which few programs read. Default false.
+   */
+  groups?: boolean
+}
+
 /** Events as they are written, with the fields of groups in a set. */
 function eventTable(groups: number): WrittenTable {
   return writtenTable([...EVENT_COLUMNS, ...GROUP_COLUMNS.filter(({ f }) => (groups >>> (f - GROUPED)) & 1)])
@@ -34,11 +43,11 @@ const MAX_LISTED_BYTES = 4_194_304
 export class ArrowEncoder implements Encoder {
   readonly losses = new Losses('arrow', CARRIED, false, [], ALL_GROUP_FIELDS)
   readonly consumes = true
-  private table = EVENTS
   /** The set of fields of groups that have columns. */
-  private groups = 0
+  private groups: number
+  private table: WrittenTable
   private names = new Names()
-  private writer = new BatchWriter(this.table, this.names)
+  private writer: BatchWriter
   /** Whether the schema was written: when the first events come, or the end. */
   private hasBegun = false
   private readonly chunks: Uint8Array[] = []
@@ -47,6 +56,12 @@ export class ArrowEncoder implements Encoder {
   private announced: TraceHeader | undefined
   private batch: EventBatch | undefined
   private row = 0
+
+  constructor({ groups = false }: ArrowEncodeOptions = {}) {
+    this.groups = groups ? ALL_GROUP_FIELDS : 0
+    this.table = groups ? eventTable(ALL_GROUP_FIELDS) : EVENTS
+    this.writer = new BatchWriter(this.table, this.names)
+  }
 
   feed(batch: EventBatch): void {
     this.losses.countBatch(batch)

@@ -1,17 +1,19 @@
 import { ALL_GROUP_FIELDS } from '../../event/fields.js'
 import { checked, type WritableFormat } from '../../event/format.js'
 import { ArrowDecoder } from './decode.js'
-import { ArrowEncoder } from './encode.js'
+import { ArrowEncoder, type ArrowEncodeOptions } from './encode.js'
 import { CARRIED } from './layout.js'
 import { sniff } from './sniff.js'
 import { info } from './info.js'
 
 /** Events as an Arrow IPC stream: columns, which commands pass on quickly, and which tools that analyze data read. */
-export const arrow: WritableFormat = checked({
+export const arrow: WritableFormat<object, ArrowEncodeOptions> = checked({
   ...info,
   carried: CARRIED,
   groups: ALL_GROUP_FIELDS,
   sniff,
   decoder: () => new ArrowDecoder(),
-  encoder: () => new ArrowEncoder(),
+  encoder: (options) => new ArrowEncoder(options),
 })
+
+export type { ArrowEncodeOptions } from './encode.js'

@@ -9,5 +9,10 @@ export const info: FormatInfo = {
   keepsBatches: true,
   binary: true,
   decodeOptions: {},
-  encodeOptions: {},
+  encodeOptions: {
+    groups: {
+      help: 'Give all fields of groups, such as weight, columns, also where the first events have none',
+      default: false,
+    },
+  },
 }

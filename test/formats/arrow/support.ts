@@ -3,12 +3,12 @@ import { batchesOf, type EventBatch } from '../../../lib/event/batch.js'
 import { stringifyFields, type FieldValue } from '../../../lib/event/json.js'
 import { NO_HEADER, type TraceHeader } from '../../../lib/event/header.js'
 import { ArrowDecoder } from '../../../lib/formats/arrow/decode.js'
-import { ArrowEncoder } from '../../../lib/formats/arrow/encode.js'
+import { ArrowEncoder, type ArrowEncodeOptions } from '../../../lib/formats/arrow/encode.js'
 import { decodeAll, encodeAll, type Decoded } from '../../support/drive.js'
 
 /** The stream of batches. */
-export function encodeBatches(batches: Iterable<EventBatch>): Uint8Array {
-  return encodeAll(new ArrowEncoder(), batches)
+export function encodeBatches(batches: Iterable<EventBatch>, options: ArrowEncodeOptions = {}): Uint8Array {
+  return encodeAll(new ArrowEncoder(options), batches)
 }
 
 /** The stream of events. */
