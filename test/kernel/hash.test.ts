@@ -73,6 +73,21 @@ describe('shared/hash', async () => {
     }
   })
 
+  it('gives names that only differ in the last byte of each word different hashes', () => {
+    const parts = make()
+    parts.call<[number, number]>('seedHashes')(3, 4)
+    const hash = parts.call<[number]>('hashOf')
+    const found = new Set<bigint>()
+    for (let n = 0; n < 4096; n++) {
+      const name = Buffer.alloc(32, 'a')
+      for (let word = 0; word < 4; word++) name[8 * word + 7] = 65 + ((n >> (3 * word)) & 7)
+      Buffer.from(parts.words.buffer, parts.number('TEXT') + 4096 - 32, 32).set(name)
+      found.add(u64(hash(32) as unknown as bigint) >> 49n)
+    }
+    // About 3850 of 32,768 slots.
+    expect(found.size).toBeGreaterThan(3600)
+  })
+
   it('gives keys that differ in some bits different hashes under most secrets', () => {
     const parts = make()
     const mix = parts.call<[bigint, bigint]>('mix') as unknown as (key: bigint, secret: bigint) => bigint
