@@ -21,8 +21,8 @@ const MAX_ABBREVIATIONS = 4_194_304
 /** The maximum depth of entries, and the length of a name. */
 const MAX_DEPTH = 1024
 const MAX_NAME_BYTES = 8192
-/** The maximum number of names. */
-const MAX_NAMES = 262_144
+/** The maximum number of bytes of names that are read, with those of the scopes of each. */
+const MAX_TEXT_BYTES = 67_108_864
 
 const [DW_AT_NAME, DW_AT_LINKAGE_NAME, DW_AT_MIPS_LINKAGE_NAME] = [0x03, 0x6e, 0x2007]
 const DW_TAG_SUBPROGRAM = 0x2e
@@ -145,6 +145,7 @@ class NameReader {
   private readonly view: DataView
   private readonly tables = new Map<number, ReadonlyMap<number, Abbreviation>>()
   private abbreviations = 0
+  private textBytes = 0
   private at = 0
   /** The sizes of offsets and addresses in the unit, and its version. */
   private offsetSize: 4 | 8 = 4
@@ -207,18 +208,23 @@ class NameReader {
 
   /** Notes a function. @param scopes what it is in, from the unit on */
   private note(place: Place, scopes: readonly Scope[]): void {
-    const { bytes, at } = place
-    const end = bytes.indexOf(0, at)
-    if (end < 0 || end - at > MAX_NAME_BYTES || !bytes.subarray(at, end).includes(LESS_THAN)) return
-    const name = textAt(place)
+    const bytes = nameAt(place)
+    if (bytes === undefined || !bytes.includes(LESS_THAN)) return
+    const name = this.text(place)
     const parts = scopes
       .filter(({ tag }) => SCOPES.has(tag))
-      .map(({ tag, name: one }) => (one === undefined ? (tag === DW_TAG_NAMESPACE ? UNNAMED : '') : textAt(one)))
+      .map(({ tag, name: one }) => (one === undefined ? (tag === DW_TAG_NAMESPACE ? UNNAMED : '') : this.text(one)))
       .filter((part) => part !== '')
     const full = [...parts, name].join('::')
     const known = this.names.get(name)
-    if (known === undefined && this.names.size === MAX_NAMES) throw new Unreadable()
     this.names.set(name, known === undefined || known === full ? full : null)
+  }
+
+  private text(place: Place): string {
+    const bytes = nameAt(place) ?? new Uint8Array(0)
+    this.textBytes += bytes.length + 1
+    if (this.textBytes > MAX_TEXT_BYTES) throw new Unreadable()
+    return decodeText(bytes)
   }
 
   /** Where the name is that has a form here; undefined if it is in another file, or is found otherwise. */
@@ -321,7 +327,9 @@ function after(bytes: Uint8Array, at: number): number {
   return end + 1
 }
 
-function textAt({ bytes, at }: Place): string {
-  const end = bytes.indexOf(0, at)
-  return decodeText(bytes.subarray(at, Math.min(end < 0 ? bytes.length : end, at + MAX_NAME_BYTES)))
+/** The bytes of a name; undefined if it has no end, or is too long. */
+function nameAt({ bytes, at }: Place): Uint8Array | undefined {
+  const most = bytes.subarray(at, at + MAX_NAME_BYTES)
+  const end = most.indexOf(0)
+  return end < 0 ? undefined : most.subarray(0, end)
 }
