@@ -18,11 +18,19 @@ export async function packedText(id: string): Promise<string> {
 /** The bytes that an element has as base64. The element is then removed. @throws Error if they are damaged */
 export function packedBlob(id: string): Blob {
   const element = document.querySelector(`#${id}`) as HTMLElement
-  const text = atob((element.textContent ?? '').trim())
-  const bytes = new Uint8Array(text.length)
-  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i)
+  const bytes = fromBase64((element.textContent ?? '').trim())
   element.remove()
   return new Blob([bytes])
+}
+
+/** The bytes that a text is. Newer browsers have a function for it, which is much faster. */
+function fromBase64(base64: string): Uint8Array<ArrayBuffer> {
+  const { fromBase64: read } = Uint8Array as { fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }
+  if (read !== undefined) return read.call(Uint8Array, base64)
+  const text = atob(base64)
+  const bytes = new Uint8Array(text.length)
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i)
+  return bytes
 }
 
 async function inflated(id: string): Promise<Response> {

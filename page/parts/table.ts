@@ -27,8 +27,8 @@ export interface Column<Row> {
 /** A table, and the operations on it. */
 export interface Table<Row> {
   readonly element: HTMLElement
-  /** Shows other rows. */
-  set(rows: readonly Row[]): void
+  /** Shows other rows. @param isSame whether rows that were shown have the same cells as before */
+  set(rows: readonly Row[], isSame?: boolean): void
   /** Sorts by a column. */
   sort(title: string, isDown?: boolean): void
 }
@@ -228,10 +228,10 @@ export function table<Row>(columns: readonly Column<Row>[], options: TableOption
 
   return {
     element,
-    set(next) {
+    set(next, isSame = false) {
       rows = next
       limit = rowStep
-      lines.clear()
+      if (!isSame) lines.clear()
       order()
     },
     sort(title, down) {

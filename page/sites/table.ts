@@ -81,12 +81,12 @@ export function siteTable(app: App, options: SiteTableOptions): SiteTable {
   })
   const field = search('Search', (next) => {
     expression = next
-    show()
+    show(true)
   })
-  function show(): void {
+  function show(isSame = false): void {
     const some = rows.filter(({ site }) => chosen?.(site) ?? true)
     const found = expression === undefined ? some : some.filter(({ text }) => expression?.test(text))
-    sites.set(found)
+    sites.set(found, isSame)
     field.say(
       expression === undefined
         ? counted(some.length, 'site')

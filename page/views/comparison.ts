@@ -58,7 +58,11 @@ export const comparison: View = {
       prepare.ask()
     })
     // What the other figures need is made before the reader asks for it, a piece at a time. Paper does not need it.
-    const pieces = known.flatMap(([figure]) => [() => picture.prepare(figure), () => listOf(figure).show(undefined)])
+    const pieces = known.flatMap(([figure]) => [
+      () => picture.prepare(figure),
+      () => listOf(figure).show(undefined),
+      () => functionsOf(figure),
+    ])
     const prepare = later((isAll) => {
       if (isAll === true) return
       pieces.shift()?.()

@@ -15,6 +15,9 @@ import type { ComparedFigure } from './changed-sites.js'
 /** The part of the width below which no screen shows a box. */
 const LEAST_PART = 1 / 8192
 
+/** What no text matches. */
+const NOTHING = /(?!)/
+
 /** The flame graph of a comparison. */
 export interface ChangeGraph {
   readonly element: HTMLElement
@@ -60,6 +63,8 @@ export function changeGraph(model: Model, changes: ReportChanges): ChangeGraph {
     },
     prepare(figure) {
       layOut(comparedTree(stacks, changes, `${figure}Bytes`), 0, LEAST_PART)
+      // A search looks at the text of every frame.
+      stacks.matching(NOTHING)
     },
   }
 }

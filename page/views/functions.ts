@@ -124,7 +124,7 @@ function groupTable(app: App, by: By): GroupTable {
       if (expression !== shownFor) {
         shownFor = expression
         found = used.filter((n) => expression?.test(names[n] ?? '') ?? true)
-        list.set(found)
+        list.set(found, true)
       }
       const all = counted(used.length, by)
       return expression === undefined ? all : `${grouped(found.length)} of ${all}`
