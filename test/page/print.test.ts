@@ -42,6 +42,8 @@ async function onScreen(page: Page): Promise<Record<string, string[]>> {
   const found = {}
   for (const link of await page.locator('nav a').all()) {
     await link.click()
+    const view = (await link.getAttribute('href'))?.replace(/^#(\w+).*/, '#view-$1') ?? ''
+    await page.locator(view).waitFor({ state: 'visible' })
     await expect.poll(() => page.evaluate(UNFINISHED), { timeout: 20_000 }).toBe(0)
     Object.assign(found, await page.evaluate(SHOWN))
   }
