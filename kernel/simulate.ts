@@ -11,6 +11,7 @@ export {
   gone,
   goneCount,
   INTENTS,
+  isSeeded,
   live,
   numbers,
   seed,

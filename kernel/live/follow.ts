@@ -10,7 +10,7 @@ import { beginGone, clearOwners, isWatched, leaves, owns, watch } from './proces
 import { begin, clearSet, finish, isLarge, numberOf, slotAhead, wasLive } from './set'
 
 export { gone, goneCount, nextGone, watch } from './processes'
-export { live, numbers } from './set'
+export { isSeeded, live, numbers } from './set'
 export { seedHashes as seed } from '../shared/hash'
 
 /** Separates the pages of a kernel from its objects, as in lib/blocks/address-spaces.ts. */
@@ -50,7 +50,7 @@ function readAhead(row: usize, end: usize): void {
   let all: u32 = 0
   for (; row < end; row++) {
     const intent = <u32>load<u8>(INTENTS + row)
-    all ^= slotAhead(load<u64>(((intent & DONE) != 0 ? ENDS : BEGINS) + (row << 3)), (intent & INDEXED) != 0)
+    all ^= slotAhead(load<u64>(((intent & DONE) != 0 ? ENDS : BEGINS) + (row << 3)))
   }
   // What is not used would not be read.
   store<u32>(READ, all)

@@ -14,6 +14,7 @@ export interface LiveExports extends KernelExports {
   readonly BEGUN: Global
   readonly live: Global
   readonly numbers: Global
+  readonly isSeeded: Global
   seed(low: number, high: number): void
   /** For each block that ended with its process, in order: the row of that end, and the number of the block. */
   readonly gone: Global

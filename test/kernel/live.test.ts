@@ -65,8 +65,13 @@ function followAll(run: LiveExports, keys: readonly bigint[], begins: boolean): 
   return numbers
 }
 
-/** The inverse of the golden ratio, by which tables often multiply keys. */
+/**
+ * The inverse of the golden ratio that keys are multiplied by: the product of `KEY * i` is i, whose upper bits are all
+ * zero.
+ */
 const INVERSE = 0xf1de_83e1_9937_733dn
+const colliding = (n: number) => Array.from({ length: n }, (_, i) => BigInt.asUintN(64, BigInt(i + 1) * INVERSE))
+
 describe('the live set', () => {
   it('does as a Map does, whatever the keys are', () => {
     const key = fc.oneof(
@@ -111,6 +116,8 @@ describe('the live set', () => {
     expect(followAll(run, keys, false)).toEqual(numbers)
     followAll(run, keys.slice(1000), true)
     expect([run.live.value, run.numbers.value]).toEqual([n - 1000, n])
+    // Neither regular keys nor their absence look like a choice.
+    expect(run.isSeeded.value).toBe(0)
     const { byteLength } = run.memory.buffer
     for (let trace = 0; trace < 3; trace++) {
       run.clear()
@@ -119,5 +126,36 @@ describe('the live set', () => {
     }
     // What one trace has outgrown is used by the next.
     expect(run.memory.buffer.byteLength).toBeLessThanOrEqual(2 * byteLength)
+  })
+
+  it("takes a seed for keys that were chosen to be in each other's way", { timeout: 60_000, tags: ['slow'] }, () => {
+    const run = kernel()
+    const keys = colliding(300_000)
+    const others = Array.from({ length: 400 }, (_, i) => BigInt(i) << 55n)
+    followAll(run, others, true)
+    followAll(run, others.slice(100), false)
+    followAll(run, keys.slice(0, 200), true)
+    expect(run.isSeeded.value).toBe(0)
+    followAll(run, keys.slice(200), true)
+    // Every search would else pass by all of them.
+    expect(run.isSeeded.value).toBe(1)
+    expect(new Set([...others.slice(0, 100), ...keys].map((key) => find(run, key))).size).toBe(100 + keys.length)
+    followAll(run, [...others.slice(0, 100), ...keys], false)
+    expect(run.live.value).toBe(0)
+    run.clear()
+    expect(run.isSeeded.value).toBe(0)
+  })
+
+  it('takes a seed when something that is not there is looked for behind many blocks', () => {
+    const run = kernel()
+    const keys = colliding(250)
+    followAll(run, keys, true)
+    const other = BigInt.asUintN(64, 1_000_000n * INVERSE)
+    expect(find(run, other)).toBe(0)
+    expect(run.isSeeded.value).toBe(0)
+    followAll(run, colliding(300).slice(250), true)
+    expect(find(run, other)).toBe(0)
+    expect(run.isSeeded.value).toBe(1)
+    expect(keys.every((key) => find(run, key) > 0)).toBe(true)
   })
 })

@@ -153,7 +153,7 @@ export const TABLES: Readonly<Record<string, Table>> = {
         size: () => parts.number('live'),
       })
     },
-    growth: GROWTH,
+    growth: [...powers(8, 14), ...powers(14, 19).map((n) => 5 * n)],
     isUnique: true,
   },
   'shared/table': {
