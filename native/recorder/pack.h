@@ -107,7 +107,10 @@ static void pack_switch(struct process *p) {
   last_process = p->number;
 }
 
-static void forget_frames(struct process *p) { memset(p->cache, 0, sizeof p->cache); }
+static void forget_frames(struct process *p) {
+  memset(p->cache, 0, sizeof p->cache);
+  memset(p->cached_nodes, 0, sizeof p->cached_nodes);
+}
 
 /* The module with this build id and path, which is written when it is met for the first time. */
 static struct known_module *module_of(struct process *p, uint64_t base, const uint8_t *text, uint64_t id, uint64_t path) {
@@ -186,23 +189,30 @@ static uint32_t frame_at(struct process *p, uint64_t pc) {
   return entry->number;
 }
 
+/* The node of a frame below a parent. */
+static uint32_t node_at(struct process *p, uint64_t pc, uint32_t parent) {
+  struct cached_node *cached = &p->cached_nodes[hash(pc, parent) & (CACHED_NODES - 1)];
+  if (cached->node != 0 && cached->pc == pc && cached->parent == parent) return cached->node;
+  /* A frame of 0 is that of a walk that ended early. */
+  uint32_t frame = pc == 0 ? 0 : frame_at(p, pc);
+  struct entry *entry = entry_of(&nodes, frame, parent);
+  if (entry->number == 0) {
+    entry->number = ++node_count;
+    begin_record(T_NODE);
+    put_number(frame);
+    put_number(node_count - parent);
+  }
+  *cached = (struct cached_node){ pc, parent, entry->number };
+  return entry->number;
+}
+
 /* Brings the stack of a slot up to date. Returns its node. */
 static uint32_t pack_stack(struct process *p, uint32_t slot, uint32_t same, const uint64_t *fresh, uint32_t count) {
   if (same + count > MAX_DEPTH + 1) count = MAX_DEPTH + 1 - same;
   if (p->stacks[slot] == NULL) p->stacks[slot] = allocate(NULL, (MAX_DEPTH + 1) * sizeof **p->stacks);
   uint32_t depth = same < p->depths[slot] ? same : p->depths[slot];
   for (uint32_t i = 0; i < count; i++, depth++) {
-    uint32_t parent = depth == 0 ? 0 : p->stacks[slot][depth - 1];
-    /* A frame of 0 is that of a walk that ended early. */
-    uint32_t frame = fresh[i] == 0 ? 0 : frame_at(p, fresh[i]);
-    struct entry *entry = entry_of(&nodes, frame, parent);
-    if (entry->number == 0) {
-      entry->number = ++node_count;
-      begin_record(T_NODE);
-      put_number(frame);
-      put_number(node_count - parent);
-    }
-    p->stacks[slot][depth] = entry->number;
+    p->stacks[slot][depth] = node_at(p, fresh[i], depth == 0 ? 0 : p->stacks[slot][depth - 1]);
   }
   p->depths[slot] = depth;
   return depth == 0 ? 0 : p->stacks[slot][depth - 1];

@@ -8,7 +8,9 @@
 #include "shared.h"
 #include "tables.h"
 
-#define CACHED 4096u /* frames that are found without the tables; a power of two */
+/* Frames, and nodes, that are found without the tables, most of which are not in the processor's cache. Powers of two. */
+#define CACHED 4096u
+#define CACHED_NODES 8192u
 
 /* A module, by its build id and path: `number` and `base` are those of the record, in which it was loaded at `base`. */
 struct known_module {
@@ -24,6 +26,11 @@ struct module {
 struct cached {
   uint64_t pc;
   uint32_t frame;
+};
+/* A node by the program counter of its frame, and its parent. */
+struct cached_node {
+  uint64_t pc;
+  uint32_t parent, node;
 };
 struct name {
   char text[16];
@@ -54,6 +61,7 @@ struct process {
   struct module *modules;
   size_t module_count;
   struct cached cache[CACHED];
+  struct cached_node cached_nodes[CACHED_NODES];
   /* The nodes of the last stack of each slot, the outermost first. */
   uint32_t *stacks[SLOTS];
   uint32_t depths[SLOTS];

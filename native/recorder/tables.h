@@ -29,8 +29,8 @@ static void *allocate(void *memory, size_t size) {
 }
 
 static inline uint64_t hash(uint64_t key, uint32_t parent) {
-  uint64_t h = (key ^ (uint64_t)parent << 40 ^ parent) * 0x9e3779b97f4a7c15ull;
-  return h ^ h >> 29;
+  uint64_t h = (key ^ (uint64_t)parent * 0xd6e8feb86659fd93ull) * 0x9e3779b97f4a7c15ull;
+  return h >> 32;
 }
 
 static void grow(struct table *table) {
