@@ -21,8 +21,10 @@ const MAX_ABBREVIATIONS = 4_194_304
 /** The maximum depth of entries, and the length of a name. */
 const MAX_DEPTH = 1024
 const MAX_NAME_BYTES = 8192
-/** The maximum number of bytes of names that are read, with those of the scopes of each. */
+/** The maximum number of bytes of names that are looked at, with those of the scopes of each, and of scopes. */
 const MAX_TEXT_BYTES = 67_108_864
+/** The maximum number of attributes that are passed: an entry of one byte may have any number. A second. */
+const MAX_ATTRIBUTES = 134_217_728
 
 const [DW_AT_NAME, DW_AT_LINKAGE_NAME, DW_AT_MIPS_LINKAGE_NAME] = [0x03, 0x6e, 0x2007]
 const DW_TAG_SUBPROGRAM = 0x2e
@@ -119,7 +121,8 @@ interface Place {
 /** An entry that others are in. */
 interface Scope {
   readonly tag: number
-  readonly name: Place | undefined
+  /** Undefined if it has none, and null if that is in another file, or found otherwise. */
+  readonly name: Place | null | undefined
 }
 
 /** What ends the reading. */
@@ -145,6 +148,7 @@ class NameReader {
   private readonly view: DataView
   private readonly tables = new Map<number, ReadonlyMap<number, Abbreviation>>()
   private abbreviations = 0
+  private attributes = 0
   private textBytes = 0
   private at = 0
   /** The sizes of offsets and addresses in the unit, and its version. */
@@ -191,15 +195,17 @@ class NameReader {
       const abbreviation = table.get(code)
       if (abbreviation === undefined) throw new Unreadable()
       const { tag, attributes, hasChildren } = abbreviation
-      let name: Place | undefined
+      this.attributes += attributes.length / 2 + 1
+      if (this.attributes > MAX_ATTRIBUTES) throw new Unreadable()
+      let name: Place | null | undefined
       let isLinked = false
       for (let i = 0; i < attributes.length; i += 2) {
         const attribute = attributes[i]
-        if (attribute === DW_AT_NAME) name = this.place(attributes[i + 1])
+        if (attribute === DW_AT_NAME) name = this.place(attributes[i + 1]) ?? null
         isLinked ||= attribute === DW_AT_LINKAGE_NAME || attribute === DW_AT_MIPS_LINKAGE_NAME
         this.skip(attributes[i + 1])
       }
-      if (tag === DW_TAG_SUBPROGRAM && !isLinked && name !== undefined) this.note(name, scopes)
+      if (tag === DW_TAG_SUBPROGRAM && !isLinked && name) this.note(name, scopes)
       if (!hasChildren) continue
       if (scopes.length === MAX_DEPTH) throw new Unreadable()
       scopes.push({ tag, name })
@@ -209,22 +215,30 @@ class NameReader {
   /** Notes a function. @param scopes what it is in, from the unit on */
   private note(place: Place, scopes: readonly Scope[]): void {
     const bytes = nameAt(place)
+    this.spend((bytes?.length ?? MAX_NAME_BYTES) + scopes.length)
     if (bytes === undefined || !bytes.includes(LESS_THAN)) return
-    const name = this.text(place)
-    const parts = scopes
-      .filter(({ tag }) => SCOPES.has(tag))
-      .map(({ tag, name: one }) => (one === undefined ? (tag === DW_TAG_NAMESPACE ? UNNAMED : '') : this.text(one)))
-      .filter((part) => part !== '')
+    const name = decodeText(bytes)
+    const parts: string[] = []
+    for (const { tag, name: one } of scopes) {
+      if (!SCOPES.has(tag)) continue
+      if (one === null) return
+      const part = one === undefined ? (tag === DW_TAG_NAMESPACE ? UNNAMED : '') : this.text(one)
+      if (part !== '') parts.push(part)
+    }
     const full = [...parts, name].join('::')
     const known = this.names.get(name)
     this.names.set(name, known === undefined || known === full ? full : null)
   }
 
   private text(place: Place): string {
-    const bytes = nameAt(place) ?? new Uint8Array(0)
-    this.textBytes += bytes.length + 1
+    const bytes = nameAt(place)
+    this.spend(bytes?.length ?? MAX_NAME_BYTES)
+    return bytes === undefined ? '' : decodeText(bytes)
+  }
+
+  private spend(bytes: number): void {
+    this.textBytes += bytes + 1
     if (this.textBytes > MAX_TEXT_BYTES) throw new Unreadable()
-    return decodeText(bytes)
   }
 
   /** Where the name is that has a form here; undefined if it is in another file, or is found otherwise. */

@@ -64,9 +64,15 @@ export class ProcessParts {
 
   /** The end of a process, whose own label stays if no part, or its own, has allocations of the process. */
   private end(found: Set<number>, labels: Uint32Array, event: number): void {
-    const own = found.has(labels[event]) ? labels[event] : Math.min(...found)
+    const own = found.has(labels[event]) ? labels[event] : lowest(found)
     if (found.size > 0) labels[event] = own
     for (const label of [...found].toSorted((a, b) => a - b)) if (label !== own) this.further.push(event, label)
     found.clear()
   }
+}
+
+function lowest(some: Iterable<number>): number {
+  let found = Infinity
+  for (const one of some) found = Math.min(found, one)
+  return found
 }

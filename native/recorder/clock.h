@@ -23,6 +23,8 @@ struct moment {
   uint64_t ticks, ns;
 };
 static int has_ticks;
+/* The rate is that since the first moment. It is not long ago: the counter may go on while the clock stands still. */
+#define LONG_NS 10000000000u
 static struct moment first_moment, last_moment;
 static double ns_per_tick;
 
@@ -59,6 +61,7 @@ static int begin_clock(void) {
 static uint64_t note_clock(void) {
   if (!has_ticks) return now();
   struct moment moment = this_moment();
+  if (moment.ns - first_moment.ns > LONG_NS) first_moment = last_moment;
   if (moment.ticks > first_moment.ticks)
     ns_per_tick = (double)(moment.ns - first_moment.ns) / (double)(moment.ticks - first_moment.ticks);
   last_moment = moment;

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static int out_fd = -1, whole_fd = -1, out_failed;
+static int out_fd = -1, whole_fd = -1, out_failed, is_unread;
 static uint8_t out[1 << 16];
 static size_t out_used;
 /* The bytes that were written, before they were compressed. */
@@ -69,13 +70,15 @@ static void write_all(const uint8_t *bytes, size_t n) {
     ssize_t written = write(out_fd, bytes + done, n - done);
     if (written >= 0) done += (size_t)written;
     /* The consumer may have read enough. */
-    else if (errno == EPIPE) out_failed = 1;
+    else if (errno == EPIPE) out_failed = is_unread = 1;
+    else if (errno == EAGAIN) poll(&(struct pollfd){ out_fd, POLLOUT, 0 }, 1, -1);
     else if (errno != EINTR) write_failed(strerror(errno));
   }
 }
 
 static void compress(int how) {
   static uint8_t compressed[1 << 16];
+  if (out_failed) return;
   struct zstd_input input = { out, out_used, 0 };
   for (;;) {
     struct zstd_output output = { compressed, sizeof compressed, 0 };
@@ -131,7 +134,7 @@ static void put_difference(uint64_t value, uint64_t from) {
 
 /*
  * Opens the file. "-" stands for descriptor 3; the numbers of events, and of bytes before compression, are then written
- * to descriptor 4 when all is written.
+ * to descriptor 4 when all is written, or the word "unread" if the consumer has gone away.
  */
 static int open_output(const char *path, int is_compressed) {
   if (path[0] == '-') {
@@ -146,7 +149,8 @@ static int open_output(const char *path, int is_compressed) {
 /* Writes the rest of the file. */
 static void end_output(uint64_t events) {
   write_out(ZSTD_END);
-  if (whole_fd >= 0 && !out_failed)
+  if (whole_fd >= 0 && is_unread) dprintf(whole_fd, "unread");
+  else if (whole_fd >= 0 && !out_failed)
     dprintf(whole_fd, "%llu %llu", (unsigned long long)events, (unsigned long long)out_bytes);
 }
 

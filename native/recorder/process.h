@@ -8,7 +8,7 @@
 #include "shared.h"
 #include "tables.h"
 
-/* Frames, and nodes, that are found without the tables, most of which are not in the processor's cache. Powers of two. */
+/* Frames, and nodes, that are found without the tables, which the processor's cache cannot hold. Powers of two. */
 #define CACHED 4096u
 #define CACHED_NODES 8192u
 

@@ -109,3 +109,46 @@ describe.skipIf(!has('g++'))('names of functions without linkage names (need g++
     )
   })
 })
+
+/** A unit of DWARF 4 with these bytes of entries and abbreviations. */
+function unit(entries: readonly number[] | Uint8Array, abbrev: readonly number[]): DebugSections {
+  const info = new Uint8Array(11 + entries.length)
+  new DataView(info.buffer).setUint32(0, info.length - 4, true)
+  info[4] = 4
+  info[10] = 8
+  info.set(entries, 11)
+  return { little: true, info, abbrev: Uint8Array.from(abbrev), str: new Uint8Array(1), lineStr: new Uint8Array(1) }
+}
+
+const [CLASS, NAMESPACE, FUNCTION, NAME, FLAG, TEXT] = [0x02, 0x39, 0x2e, 0x03, 0x19, 0x08]
+
+describe('names in crafted debug information', () => {
+  test('entries of one byte with very many attributes take bounded time', () => {
+    const attributes = Array.from({ length: 100_000 }, () => [0x3f, FLAG]).flat()
+    const start = performance.now()
+    expect(scopedNames(unit(new Uint8Array(1_000_000).fill(1), [1, CLASS, 0, ...attributes, 0, 0, 0])).size).toBe(0)
+    expect(performance.now() - start).toBeLessThan(20_000)
+  })
+
+  // GNU_strp_alt, strp_sup and strx1.
+  test.each([
+    [[0xa1, 0x3e], 4],
+    [[0x1d], 4],
+    [[0x25], 1],
+  ])('what is in a scope whose name is elsewhere (form %j) has no full name', (form, size) => {
+    const inScope = (name: readonly number[], bytes: readonly number[]) =>
+      unit(
+        [1, ...bytes, 2, ...Buffer.from('f<int>\0'), 0],
+        [1, NAMESPACE, 1, NAME, ...name, 0, 0, 2, FUNCTION, 0, NAME, TEXT, 0, 0, 0],
+      )
+    expect([
+      ...scopedNames(
+        inScope(
+          form,
+          Array.from({ length: size }, () => 0),
+        ),
+      ),
+    ]).toEqual([])
+    expect([...scopedNames(inScope([TEXT], [...Buffer.from('n\0')]))]).toEqual([['f<int>', 'n::f<int>']])
+  })
+})

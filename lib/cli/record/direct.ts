@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { OutputFile } from '../../streams/io/output-file.js'
 import type { Attachment } from '../../streams/record/attachment.js'
@@ -7,6 +7,9 @@ import type { Recorder, Settings } from '../../streams/record/recorders.js'
 import { notStarted } from '../../streams/record/recording.js'
 import type { Readable } from 'node:stream'
 import { SignalRelay } from './signals.js'
+
+/** What the recorder reports if the reader of its output has gone away. */
+const UNREAD = 'unread'
 
 /** What a recorder that writes its own file did. */
 export interface Recorded {
@@ -50,11 +53,12 @@ export async function recordToFile(
   attachment?.listen(program.stream(2) as Readable)
   const ending = await program.ended
   relay.close()
-  const isPipe = file === undefined && isPiped(fd)
   if (file !== undefined) closeSync(fd)
   closeSync(reportFd)
-  // Both are missing if not everything was written.
-  const [events = 0, bytes] = readFileSync(report, 'utf8').split(' ', 2).map(Number)
+  // Both are missing if not everything was written. The reader of a pipe may have gone away, which is no fault.
+  const text = readFileSync(report, 'utf8')
+  const isUnread = text === UNREAD
+  const [events = 0, bytes] = isUnread ? [Infinity] : text.split(' ', 2).map(Number)
   rmSync(folder, { recursive: true, force: true })
   if (ending.status !== 0) process.exitCode = isTracer ? ending.status : 1
   const error = ending.error ?? attachment?.failure(ending) ?? notStarted(words[0], ending, bytes ?? 0)
@@ -62,16 +66,10 @@ export async function recordToFile(
     file?.discard()
     throw error
   }
-  if (bytes === undefined && !isPipe) {
+  if (bytes === undefined && !isUnread) {
     file?.abandon()
     throw new Error(`${file === undefined ? 'standard output' : path}: the recording could not be written`)
   }
   file?.commit()
-  // The reader of a pipe may have gone away.
-  return { ...ending, events: bytes === undefined ? Infinity : events }
-}
-
-function isPiped(fd: number): boolean {
-  const stats = fstatSync(fd)
-  return stats.isFIFO() || stats.isSocket()
+  return { ...ending, events }
 }

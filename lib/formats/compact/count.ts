@@ -19,7 +19,7 @@ const MAX_SECTIONS = 1 << 20
 
 const KNOWN: readonly number[] = Object.values(SECTION)
 /** Sections of which the checksum is not needed here. */
-const LONG: readonly number[] = [SECTION.trace, SECTION.block, SECTION.checkpoint]
+const LONG: readonly number[] = [SECTION.trace, SECTION.block, SECTION.checkpoint, SECTION.groups]
 
 const ADVICE = 'its events are not counted, so it has no parts: --events selects from those that can be read'
 

@@ -78,6 +78,9 @@ export interface CompactEncodeOptions extends EncodeOptions {
   checkpoint?: number | string
 }
 
+/** So many events with fields of groups are written at a time, whose values end the block if they are long. */
+const GROUP_EVENTS = 64
+
 /**
  * Writes events as a compact trace. It holds back up to 65,536 events, which are a block.
  *
@@ -238,7 +241,8 @@ export class CompactEncoder implements Encoder {
       for (let row = 0; row < rows;) {
         if (this.sinceReset >= this.distance) this.checkpoint(batch)
         if (this.inBlock === 0) kernel.run.beginEncoding()
-        const to = Math.min(rows, row + BLOCK_EVENTS - this.inBlock, row + this.distance - this.sinceReset)
+        const most = batch.groups === undefined ? rows : Math.min(rows, row + GROUP_EVENTS)
+        const to = Math.min(most, row + BLOCK_EVENTS - this.inBlock, row + this.distance - this.sinceReset)
         const end = kernel.run.encode(row, to)
         kernel.refresh()
         this.groups.add(batch, from + row, end - row)

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { shell } from '../../support/commands.js'
+import { commandLine, shell } from '../../support/commands.js'
 import { can } from './programs.js'
 
 const PROGRAM = `#include <stdio.h>
@@ -44,6 +44,16 @@ describe.skipIf(!can('recorder'))('hf-record --to recorder (needs Linux on x86-6
     expect(
       (await run('hf-record --to recorder -- ./app 3 | cat > cat.hfrec; echo ${PIPESTATUS[0]}')).stdout.toString(),
     ).toBe('3\n')
+  })
+
+  test('a pipe that does not block gets everything', async () => {
+    const { stdout } = await run(
+      `perl -MFcntl -e 'fcntl(STDOUT, F_SETFL, O_WRONLY | O_NONBLOCK) or die; exec @ARGV' ` +
+        `${commandLine('hf-record --to recorder -- ./app 3')} | (sleep 1; recorder-decode | wc -l); echo \${PIPESTATUS[0]}`,
+    )
+    const [lines, status] = stdout.toString().split('\n').map(Number)
+    expect(lines).toBeGreaterThan(40_000)
+    expect(status).toBe(3)
   })
 
   test('the program runs on when the reader has gone, and its status stays', async () => {
