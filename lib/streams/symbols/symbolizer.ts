@@ -155,9 +155,12 @@ export class Symbolizer {
     return answers
   }
 
-  /** Names whose inlined functions have their namespaces and classes where tools leave them out. */
+  /**
+   * Names whose inlined functions have their namespaces and classes where llvm-symbolizer leaves them out. Those of
+   * addr2line stay as they are: it may give another function for what was inlined.
+   */
   private withScopes(path: string, names: Names): Names {
-    if (!names.some(isShort)) return names
+    if (this.tool !== 'llvm-symbolizer' || !names.some(isShort)) return names
     let full = this.full.get(path)
     if (full === undefined) this.full.set(path, (full = fullNames(path)))
     return names.map((name) => (isShort(name) ? { ...name, function: full.get(name.function) ?? name.function } : name))

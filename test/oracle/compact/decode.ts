@@ -65,6 +65,50 @@ export interface OracleTrace {
   readonly events: TraceEvent[]
 }
 
+/** Reads a section `G`, as the page of the format says. @returns the fields of each event of the next block */
+function fieldsOfGroups(body: Uint8Array): Record<string, bigint | number | string>[] {
+  let at = 0
+  const wide = () => {
+    let value = 0n
+    for (let shift = 0n; ; shift += 7n) {
+      const byte = body[at++]!
+      value |= BigInt(byte & 127) << shift
+      if (byte < 128) return value
+    }
+  }
+  const number = () => Number(wide())
+  const text = () => {
+    const length = number()
+    return decodeText(body.subarray(at, (at += length)))
+  }
+  const events = Array.from({ length: number() }, () => ({}) as Record<string, bigint | number | string>)
+  for (let left = number(); left > 0; left--) {
+    const name = text()
+    const type = number()
+    const having: typeof events = []
+    let next = 0
+    for (let run = 0, runs = number(); run < runs; run++) {
+      const length = number()
+      if (run % 2 === 1) having.push(...events.slice(next, next + length))
+      next += length
+    }
+    const values: (bigint | number | string)[] = []
+    let last: bigint | number | string = ''
+    for (let i = 0; i < having.length;) {
+      const code = number()
+      let times = 1
+      if (code === 0) {
+        const folded = type === 4 ? 0n : wide()
+        last = type === 4 ? text() : type < 2 ? folded : Number(type === 3 ? (folded >> 1n) ^ -(folded & 1n) : folded)
+        values.push(last)
+      } else if (code % 2 === 0) last = values[code / 2 - 1]!
+      else times = (code + 1) / 2
+      while (times-- > 0) having[i++]![name] = last
+    }
+  }
+  return events
+}
+
 /** Decodes a file without checkpoints, as the pages of the format say. @returns its traces */
 export function decodeCompact(file: Uint8Array): OracleTrace[] {
   const view = new DataView(file.buffer, file.byteOffset, file.length)
@@ -78,6 +122,7 @@ export function decodeCompact(file: Uint8Array): OracleTrace[] {
   let level = 1
   let blocks = 0n
   let events = 0n
+  let groups: Record<string, bigint | number | string>[] = []
   for (let at = 10; at < file.length;) {
     const type = String.fromCharCode(file[at])
     const length = view.getUint32(at + 1, true)
@@ -98,14 +143,17 @@ export function decodeCompact(file: Uint8Array): OracleTrace[] {
       }
       expectNumber(file[body + 1], level, 'level')
       traces.push({ header: JSON.parse(Buffer.from(file.subarray(header, end)).toString()), events: [] })
+    } else if (type === 'G') {
+      groups = fieldsOfGroups(file.subarray(body, end))
     } else if (type === 'B') {
       blocks++
+      expectNumber(groups.length || view.getUint32(body, true), view.getUint32(body, true), 'events with groups')
       const words: bigint[] = []
       model.coder.start(file.subarray(body + 8, end))
       for (let i = view.getUint32(body, true); i > 0; i--, events++) {
         const it = interpret(model, model.event())
         words.push(...it.words)
-        traces.at(-1)?.events.push(it.event)
+        traces.at(-1)?.events.push({ ...it.event, ...groups.shift() })
       }
       expectNumber(crcOfWords(words), view.getUint32(body + 4, true), 'checksum of events')
     } else if (type === 'E') {
