@@ -6,7 +6,7 @@
 import { endAllUnfreed, LIVE, LIVE_BYTES } from './totals'
 import { addTo, copySum, takeFrom } from './sums'
 
-/** Of a process: its live bytes, their number, and how often it ended. */
+/** Of a process: the sum of its live bytes, the number of its live blocks, and how often it ended. */
 const BLOCKS: usize = 16
 const ENDS: usize = 24
 const LOG: usize = 5

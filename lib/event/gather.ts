@@ -43,28 +43,10 @@ export function gatherRows(
   for (let f = 0; f < FIELDS.length; f++) {
     if (((columns >>> f) & 1) === 0) continue
     const column = columnOf(f)
-    const to = target[column]
-    const parts = sources.map((source) => source[column])
     // If every event has the field, the masks need not be checked.
     const has = (dense >>> f) & 1 ? 0 : 1 << f
-    if (to instanceof U64Column)
-      copyWide(
-        to.words,
-        parts.map((part) => (part as U64Column).words),
-        mask,
-        has,
-        from,
-        rows,
-        n,
-      )
-    else {
-      const type = FIELDS[f]?.type as FieldType
-      const ids = parts as Uint32Array[]
-      if (type === 'string' || type === 'bytes' || type === 'json')
-        copyStrings(to as Uint32Array, ids, copiers, mask, has, from, rows, n)
-      else if (type === 'list') copyLists(to as Uint32Array, ids, copiers, mask, has, from, rows, n)
-      else copyNarrow(to, parts as Narrow[], mask, has, from, rows, n)
-    }
+    const parts = sources.map((source) => source[column])
+    copyColumn(FIELDS[f]?.type as FieldType, target[column], parts, copiers, mask, has, from, rows, n)
   }
   if (sources.some(({ groups }) => groups !== undefined)) gatherGroups(target, sources, copiers, from, rows, n)
   target.count = n
@@ -90,24 +72,34 @@ function gatherGroups(
     const to = groups.add(g)
     // A source without a column has no event with it.
     const parts = sources.map((source) => source.groups?.at(g) ?? to)
-    const has = 1 << g
-    if (to instanceof U64Column)
-      copyWide(
-        to.words,
-        parts.map((part) => (part as U64Column).words),
-        mask,
-        has,
-        from,
-        rows,
-        n,
-      )
-    else if (GROUP_FIELDS[g]?.type === 'string')
-      copyStrings(to as Uint32Array, parts as Uint32Array[], copiers, mask, has, from, rows, n)
-    else copyNarrow(to, parts as Narrow[], mask, has, from, rows, n)
+    copyColumn(GROUP_FIELDS[g]?.type as FieldType, to, parts, copiers, mask, 1 << g, from, rows, n)
   }
 }
 
 type Narrow = Uint8Array | Uint32Array | Int32Array
+type Column = U64Column | Narrow
+
+/** Copies a field of the events whose masks have all bits of `has`. */
+function copyColumn(
+  type: FieldType,
+  to: Column,
+  parts: readonly Column[],
+  copiers: Copiers,
+  mask: Uint32Array,
+  has: number,
+  from: Int32Array,
+  rows: Int32Array,
+  n: number,
+): void {
+  const ids = parts as readonly Uint32Array[]
+  if (to instanceof U64Column) {
+    const words = (parts as readonly U64Column[]).map((part) => part.words)
+    copyWide(to.words, words, mask, has, from, rows, n)
+  } else if (type === 'string' || type === 'bytes' || type === 'json')
+    copyStrings(to as Uint32Array, ids, copiers, mask, has, from, rows, n)
+  else if (type === 'list') copyLists(to as Uint32Array, ids, copiers, mask, has, from, rows, n)
+  else copyNarrow(to, parts as readonly Narrow[], mask, has, from, rows, n)
+}
 
 function copyWide(
   to: Uint32Array,

@@ -40,69 +40,29 @@ const [ADDRESS, OFFSET, ULEB, BLOCK, TEXT, REFERENCE, INDIRECT] = [-1, -2, -3, -
 const BLOCK1 = -8
 const BLOCK2 = -9
 const BLOCK4 = -10
-const FORMS: ReadonlyMap<number, number> = new Map([
-  ...([
-    [0x01, ADDRESS],
-    [0x03, BLOCK2],
-    [0x04, BLOCK4],
-    [0x05, 2],
-    [0x06, 4],
-    [0x07, 8],
-    [0x08, TEXT],
-  ] as const),
-  ...([
-    [0x09, BLOCK],
-    [0x0a, BLOCK1],
-    [0x0b, 1],
-    [0x0c, 1],
-    [0x0d, ULEB],
-    [0x0e, OFFSET],
-    [0x0f, ULEB],
-  ] as const),
-  ...([
-    [0x10, REFERENCE],
-    [0x11, 1],
-    [0x12, 2],
-    [0x13, 4],
-    [0x14, 8],
-    [0x15, ULEB],
-    [0x16, INDIRECT],
-  ] as const),
-  ...([
-    [0x17, OFFSET],
-    [0x18, BLOCK],
-    [0x19, 0],
-    [0x1a, ULEB],
-    [0x1b, ULEB],
-    [0x1c, 4],
-    [0x1d, OFFSET],
-  ] as const),
-  ...([
-    [0x1e, 16],
-    [0x1f, OFFSET],
-    [0x20, 8],
-    [0x21, 0],
-    [0x22, ULEB],
-    [0x23, ULEB],
-    [0x24, 8],
-  ] as const),
-  ...([
-    [0x25, 1],
-    [0x26, 2],
-    [0x27, 3],
-    [0x28, 4],
-    [0x29, 1],
-    [0x2a, 2],
-    [0x2b, 3],
-    [0x2c, 4],
-  ] as const),
-  ...([
-    [0x1f01, ULEB],
-    [0x1f02, ULEB],
-    [0x1f20, OFFSET],
-    [0x1f21, OFFSET],
-  ] as const),
-])
+const FORMS: ReadonlyMap<number, number> = new Map(
+  (
+    [
+      [0, [0x19, 0x21]],
+      [1, [0x0b, 0x0c, 0x11, 0x25, 0x29]],
+      [2, [0x05, 0x12, 0x26, 0x2a]],
+      [3, [0x27, 0x2b]],
+      [4, [0x06, 0x13, 0x1c, 0x28, 0x2c]],
+      [8, [0x07, 0x14, 0x20, 0x24]],
+      [16, [0x1e]],
+      [ADDRESS, [0x01]],
+      [OFFSET, [0x0e, 0x17, 0x1d, 0x1f, 0x1f20, 0x1f21]],
+      [ULEB, [0x0d, 0x0f, 0x15, 0x1a, 0x1b, 0x22, 0x23, 0x1f01, 0x1f02]],
+      [BLOCK, [0x09, 0x18]],
+      [BLOCK1, [0x0a]],
+      [BLOCK2, [0x03]],
+      [BLOCK4, [0x04]],
+      [TEXT, [0x08]],
+      [REFERENCE, [0x10]],
+      [INDIRECT, [0x16]],
+    ] as const
+  ).flatMap(([size, forms]) => forms.map((form) => [form, size] as const)),
+)
 const [DW_FORM_STRING, DW_FORM_STRP, DW_FORM_LINE_STRP, DW_FORM_IMPLICIT_CONST] = [0x08, 0x0e, 0x1f, 0x21]
 
 interface Abbreviation {
@@ -142,7 +102,32 @@ export function scopedNames(sections: DebugSections): ReadonlyMap<string, string
   return new Map([...reader.names].filter((entry): entry is [string, string] => entry[1] !== null))
 }
 
-class NameReader {
+/** Reads numbers of any length. */
+class Numbers {
+  constructor(
+    protected readonly bytes: Uint8Array,
+    protected at = 0,
+  ) {}
+
+  /** A number in LEB128: of more than 28 bits only the length matters. */
+  uleb(): number {
+    const { bytes } = this
+    let value = 0
+    for (let shift = 0; ; shift += 7) {
+      if (this.at >= bytes.length) throw new Unreadable()
+      const byte = bytes[this.at++]
+      if (shift < 28) value |= (byte & 0x7f) << shift
+      if (byte < 0x80) return value
+    }
+  }
+
+  /** The next byte. */
+  byte(): number | undefined {
+    return this.bytes[this.at++]
+  }
+}
+
+class NameReader extends Numbers {
   /** By short name the full one; null for several. */
   readonly names = new Map<string, string | null>()
   private readonly view: DataView
@@ -150,7 +135,6 @@ class NameReader {
   private abbreviations = 0
   private attributes = 0
   private textBytes = 0
-  private at = 0
   /** The sizes of offsets and addresses in the unit, and its version. */
   private offsetSize: 4 | 8 = 4
   private addressSize = 8
@@ -158,6 +142,7 @@ class NameReader {
 
   constructor(private readonly sections: DebugSections) {
     const { info } = sections
+    super(info)
     this.view = new DataView(info.buffer, info.byteOffset, info.length)
   }
 
@@ -287,43 +272,21 @@ class NameReader {
     return Number(value)
   }
 
-  /** A number of any length: of more than 32 bits only the length matters. */
-  private uleb(): number {
-    const { info } = this.sections
-    let value = 0
-    for (let shift = 0; ; shift += 7) {
-      if (this.at >= info.length) throw new Unreadable()
-      const byte = info[this.at++]
-      if (shift < 28) value |= (byte & 0x7f) << shift
-      if (byte < 0x80) return value
-    }
-  }
-
   /** The abbreviations at an offset. */
   private tableAt(offset: number): ReadonlyMap<number, Abbreviation> {
     const known = this.tables.get(offset)
     if (known !== undefined) return known
-    const { abbrev } = this.sections
-    let at = offset
-    const uleb = (): number => {
-      let value = 0
-      for (let shift = 0; ; shift += 7) {
-        if (at >= abbrev.length) throw new Unreadable()
-        const byte = abbrev[at++]
-        if (shift < 28) value |= (byte & 0x7f) << shift
-        if (byte < 0x80) return value
-      }
-    }
+    const numbers = new Numbers(this.sections.abbrev, offset)
     const table = new Map<number, Abbreviation>()
-    for (let code = uleb(); code !== 0; code = uleb()) {
-      const tag = uleb()
-      const hasChildren = abbrev[at++] === 1
+    for (let code = numbers.uleb(); code !== 0; code = numbers.uleb()) {
+      const tag = numbers.uleb()
+      const hasChildren = numbers.byte() === 1
       const attributes: number[] = []
       for (;;) {
         if (++this.abbreviations > MAX_ABBREVIATIONS) throw new Unreadable()
-        const attribute = uleb()
-        const form = uleb()
-        if (form === DW_FORM_IMPLICIT_CONST) uleb()
+        const attribute = numbers.uleb()
+        const form = numbers.uleb()
+        if (form === DW_FORM_IMPLICIT_CONST) numbers.uleb()
         if (attribute === 0 && form === 0) break
         attributes.push(attribute, form)
       }

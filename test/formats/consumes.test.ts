@@ -4,9 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { jsonText } from '../../lib/cli/report/json.js'
 import { StatisticsReport } from '../../lib/cli/report/statistics-report.js'
-import { columnOf, U64Column, type EventBatch } from '../../lib/event/batch.js'
-import { FIELDS } from '../../lib/event/fields.js'
-import { positions } from '../../lib/event/groups.js'
+import type { EventBatch } from '../../lib/event/batch.js'
 import { isWritable, type WritableFormat } from '../../lib/event/format.js'
 import type { Stage } from '../../lib/event/stage.js'
 import { mtrc } from '../../lib/formats/mtrc/index.js'
@@ -14,34 +12,12 @@ import { FORMATS, formatNamed } from '../support/formats.js'
 import { Filter, type FilterOptions } from '../../lib/transforms/filter.js'
 import { parseRange } from '../../lib/transforms/predicates/ranges.js'
 import { decodeAll } from '../support/drive.js'
+import { spoil } from '../support/spoil.js'
 
 const TRACE = gunzipSync(readFileSync(new URL('../fixtures/mtrc/git.mtrc.gz', import.meta.url))).subarray(0, 400_000)
 
 /** Batches of their own, for they are spoilt. */
 const traceBatches = () => decodeAll(mtrc.decoder(), TRACE, 65_536).batches
-
-/** Makes nonsense of all that a batch has, as whoever gets its memory may do. */
-function spoil(batch: EventBatch): void {
-  batch.mask.fill(0xffff_ffff)
-  batch.kind.fill(0xff)
-  for (let f = 0; f < FIELDS.length; f++) {
-    const column = batch[columnOf(f)]
-    if (column instanceof U64Column) column.words.fill(0xffff_ffff)
-    else column.fill(0x7f)
-  }
-  spoilGroups(batch)
-}
-
-/** The same of the fields of groups, which other batches may share. */
-function spoilGroups({ groups }: EventBatch): void {
-  if (groups === undefined) return
-  groups.mask.fill(0xffff_ffff)
-  for (const g of positions(groups.columns)) {
-    const column = groups.at(g)
-    if (column instanceof U64Column) column.words.fill(0xffff_ffff)
-    else column.fill(0x7f)
-  }
-}
 
 /** Runs a stage over batches, each of which is spoilt as soon as the stage says that it is done with it. */
 function run<Out>(

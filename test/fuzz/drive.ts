@@ -1,13 +1,12 @@
-import { columnOf, U64Column, type EventBatch } from '../../lib/event/batch.js'
+import type { EventBatch } from '../../lib/event/batch.js'
 import { TraceError } from '../../lib/event/error.js'
-import { FIELDS } from '../../lib/event/fields.js'
-import { positions } from '../../lib/event/groups.js'
 import { gatherRows } from '../../lib/event/gather.js'
 import { recycle } from '../../lib/event/recycle.js'
 import type { Decoder, Encoder, Stage } from '../../lib/event/stage.js'
 import { Budget } from './budget.js'
 import { Digest } from './digest.js'
 import type { Random } from './random.js'
+import { spoil } from '../support/spoil.js'
 
 /** What a decoder made of an input. */
 export interface Decoded {
@@ -166,31 +165,6 @@ export function copyOf(batch: EventBatch): EventBatch {
 function copyRows(batch: EventBatch, from: number, to: number): EventBatch {
   const rows = Int32Array.from({ length: to - from }, (_, i) => from + i)
   return gatherRows(batch.header, [batch], new Int32Array(to - from), rows, to - from)
-}
-
-/** Makes nonsense of all that a batch has, as the next user of its memory may do. */
-function spoil(batch: EventBatch): void {
-  batch.mask.fill(0xffff_ffff)
-  batch.kind.fill(0xff)
-  for (let left = batch.columns; left !== 0; left &= left - 1) {
-    const f = 31 - Math.clz32(left & -left)
-    if (f >= FIELDS.length) continue
-    const column = batch[columnOf(f)]
-    if (column instanceof U64Column) column.words.fill(0xffff_ffff)
-    else column.fill(0x7f)
-  }
-  spoilGroups(batch)
-}
-
-/** The same of the fields of groups, which other batches may share. */
-function spoilGroups({ groups }: EventBatch): void {
-  if (groups === undefined) return
-  groups.mask.fill(0xffff_ffff)
-  for (const g of positions(groups.columns)) {
-    const column = groups.at(g)
-    if (column instanceof U64Column) column.words.fill(0xffff_ffff)
-    else column.fill(0x7f)
-  }
 }
 
 function join(chunks: readonly Uint8Array[]): Uint8Array {

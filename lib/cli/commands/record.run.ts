@@ -181,7 +181,7 @@ async function recordDirectly(
 const OWN_OPTIONS = ['stack-depth', 'no-stacks', 'free-stacks', 'no-children', 'drop'] as const
 
 /**
- * @param isDirect the recorder writes the file
+ * @param compresses whether the recorder compresses what it writes
  * @throws UsageError for settings that the recorder does not have
  */
 function settingsOf(args: Arguments, { name, outlives }: Recorder, compresses: boolean): Settings {
@@ -201,7 +201,6 @@ function settingsOf(args: Arguments, { name, outlives }: Recorder, compresses: b
     drops: args.has('drop'),
     children: !args.has('no-children'),
     freeStacks,
-    // What goes through this process is written in another format.
     compresses,
   }
 }

@@ -12,8 +12,8 @@ export const split: Command = {
     'size class (powers of two), or one of N shards by address, where all events of a block are in the same shard. ' +
     `The files are named by a pattern in which ${KEY_PLACE} stands for the key; events without the key go to ` +
     '"none". A realloc or free may have another key than its allocation (another thread, no size): with --lifetimes ' +
-    'it goes where its block is. Shards always have that. The end of a process (process-end) goes into each file that ' +
-    'has blocks which it ends, or, where blocks are not followed, in which the process allocated.\n' +
+    'it goes where its block is. Shards always have that. The end of a process (process-end) goes into each file ' +
+    'that has blocks which it ends, or, where blocks are not followed, in which the process allocated.\n' +
     'The order of events in different files is lost, unless they have times or sequence numbers, by which hf-merge ' +
     'puts the files together again. With --number the events get sequence numbers, by which it restores the trace ' +
     'exactly; the files must be of a format that can carry these, such as NDJSON.\n' +
