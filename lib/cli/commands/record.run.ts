@@ -87,8 +87,12 @@ export async function runRecord(args: Arguments): Promise<void> {
         },
       },
       to,
-      // heaptrack_print and heaptrack_gui read interpreted files.
-      ...(to.name === 'heaptrack' && !RAW.test(output) && { encode: { interpreted: true } }),
+      encode: {
+        // heaptrack_print and heaptrack_gui read interpreted files.
+        ...(to.name === 'heaptrack' && !RAW.test(output) && { interpreted: true }),
+        // The program waits when events cannot be written as fast as they come.
+        ...(to.name === 'compact' && { fast: true }),
+      },
       runsProgram: true,
     })
     if (recording?.hasForked === true)

@@ -124,6 +124,12 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
     }
   })
 
+  test('writes compact traces as compact-encode --fast does', async () => {
+    expect((await run('hf-record -o fast.hfc -- ./every')).code).toBe(0)
+    expect((await run('compact-encode --fast fast.hfc | cmp - fast.hfc')).code).toBe(0)
+    expect((await run('compact-encode --best fast.hfc | cmp - fast.hfc')).code).toBe(1)
+  })
+
   test('threads that pass blocks to each other: each event once, in an order that blocks can have', async () => {
     await run('hf-record -o threads.hfrec -- ./threads')
     const { events } = eventsOf('threads.hfrec')
