@@ -16,13 +16,18 @@ export interface DebugSections {
   readonly lineStr: Uint8Array
 }
 
-/** The maximum number of abbreviations that are read, over all units. */
+/** The maximum number of attributes of abbreviations that are read, over all units. A table counts as several. */
 const MAX_ABBREVIATIONS = 4_194_304
+const TABLE_COST = 16
 /** The maximum depth of entries, and the length of a name. */
 const MAX_DEPTH = 1024
 const MAX_NAME_BYTES = 8192
-/** The maximum number of bytes of names that are looked at, with those of the scopes of each, and of scopes. */
+/**
+ * The maximum number of bytes of names that are looked at, with those of the scopes of each, and of scopes. A name that
+ * becomes a string costs more: this also bounds how many are kept.
+ */
 const MAX_TEXT_BYTES = 67_108_864
+const TEXT_COST = 256
 /** The maximum number of attributes that are passed: an entry of one byte may have any number. A second. */
 const MAX_ATTRIBUTES = 134_217_728
 
@@ -83,6 +88,8 @@ interface Scope {
   readonly tag: number
   /** Undefined if it has none, and null if that is in another file, or found otherwise. */
   readonly name: Place | null | undefined
+  /** The text of the name, once it was needed. */
+  text?: string
 }
 
 /** What ends the reading. */
@@ -202,22 +209,27 @@ class NameReader extends Numbers {
     const bytes = nameAt(place)
     this.spend((bytes?.length ?? MAX_NAME_BYTES) + scopes.length)
     if (bytes === undefined || !bytes.includes(LESS_THAN)) return
+    this.spend(TEXT_COST)
     const name = decodeText(bytes)
     const parts: string[] = []
-    for (const { tag, name: one } of scopes) {
-      if (!SCOPES.has(tag)) continue
-      if (one === null) return
-      const part = one === undefined ? (tag === DW_TAG_NAMESPACE ? UNNAMED : '') : this.text(one)
-      if (part !== '') parts.push(part)
+    for (const scope of scopes) {
+      if (!SCOPES.has(scope.tag)) continue
+      if (scope.name === null) return
+      const part = (scope.text ??= this.textOf(scope.tag, scope.name))
+      if (part === '') continue
+      // The names of functions repeat those of their scopes.
+      this.spend(part.length)
+      parts.push(part)
     }
     const full = [...parts, name].join('::')
     const known = this.names.get(name)
     this.names.set(name, known === undefined || known === full ? full : null)
   }
 
-  private text(place: Place): string {
+  private textOf(tag: number, place: Place | undefined): string {
+    if (place === undefined) return tag === DW_TAG_NAMESPACE ? UNNAMED : ''
     const bytes = nameAt(place)
-    this.spend(bytes?.length ?? MAX_NAME_BYTES)
+    this.spend((bytes?.length ?? MAX_NAME_BYTES) + TEXT_COST)
     return bytes === undefined ? '' : decodeText(bytes)
   }
 
@@ -278,6 +290,8 @@ class NameReader extends Numbers {
     if (known !== undefined) return known
     const numbers = new Numbers(this.sections.abbrev, offset)
     const table = new Map<number, Abbreviation>()
+    this.abbreviations += TABLE_COST
+    if (this.abbreviations > MAX_ABBREVIATIONS) throw new Unreadable()
     for (let code = numbers.uleb(); code !== 0; code = numbers.uleb()) {
       const tag = numbers.uleb()
       const hasChildren = numbers.byte() === 1

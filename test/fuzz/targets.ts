@@ -3,6 +3,7 @@ import { FORMATS } from '../support/formats.js'
 import { ALLOCATOR_TARGETS } from './allocators.js'
 import { decoderTarget, encoderTarget } from './codecs.js'
 import { COMPRESSED_TARGETS } from './compressed.js'
+import { DWARF_TARGETS } from './dwarf.js'
 import { INPUT_TARGETS } from './inputs.js'
 import { METATF_TARGETS } from './metatf.js'
 import { Mutator } from './mutate.js'
@@ -21,6 +22,7 @@ export const TARGETS: readonly Target[] = [
   ...COMPRESSED_TARGETS,
   ...METATF_TARGETS,
   ...INPUT_TARGETS,
+  ...DWARF_TARGETS,
 ]
 
 /** The targets of a name: all of a format's with the format's name. */

@@ -9,6 +9,7 @@ import { readElf, sectionBytes } from '../../lib/symbols/elf.js'
 import { fullNames } from '../../lib/streams/symbols/elf-file.js'
 import { Symbolizer } from '../../lib/streams/symbols/symbolizer.js'
 import { LoadedModules } from '../../lib/streams/symbols/loaded-modules.js'
+import { DEBUG_NAMES, debugSections } from './dwarf-bytes.js'
 
 const PROGRAM = `#include <stdlib.h>
 namespace outer { namespace {
@@ -123,6 +124,43 @@ function unit(entries: readonly number[] | Uint8Array, abbrev: readonly number[]
 const [CLASS, NAMESPACE, FUNCTION, NAME, FLAG, TEXT] = [0x02, 0x39, 0x2e, 0x03, 0x19, 0x08]
 
 describe('names in crafted debug information', () => {
+  test.each(
+    ([2, 3, 4, 5] as const).flatMap((version) =>
+      [true, false].flatMap((little) => [true, false].map((is64) => ({ version, little, is64 }))),
+    ),
+  )('have their scopes in each version, width and byte order: %j', (shape) => {
+    expect([...scopedNames(debugSections(shape))]).toEqual(DEBUG_NAMES)
+  })
+
+  test('very many short names take bounded memory, and are read as far as the limit', () => {
+    const count = 400_000
+    const entries = Buffer.concat(
+      Array.from({ length: count }, (_, i) => Buffer.from(`\x01<${i.toString(36).padStart(4, '0')}\0`)),
+    )
+    const { size } = scopedNames(unit(entries, [1, FUNCTION, 0, NAME, TEXT, 0, 0, 0]))
+    expect(size).toBeGreaterThan(200_000)
+    expect(size).toBeLessThan(2 ** 18)
+  })
+
+  test('very many tables of abbreviations take bounded memory', () => {
+    const units = 300_000
+    const info = new Uint8Array(12 * units)
+    const view = new DataView(info.buffer)
+    for (let at = 0, i = 0; at < info.length; at += 12, i++) {
+      view.setUint32(at, 8, true)
+      info[at + 4] = 4
+      view.setUint32(at + 6, 8 + i, true)
+    }
+    const last = unit(Buffer.from('\x01f<int>\0'), [1, FUNCTION, 0, NAME, TEXT, 0, 0, 0])
+    const after = (n: number) => ({
+      ...last,
+      info: Buffer.concat([info.subarray(0, 12 * n), last.info.fill(0, 6, 10)]),
+      abbrev: Buffer.concat([last.abbrev, new Uint8Array(units)]),
+    })
+    expect(scopedNames(after(1000)).size).toBe(1)
+    expect(scopedNames(after(units)).size).toBe(0)
+  })
+
   test('entries of one byte with very many attributes take bounded time', () => {
     const attributes = Array.from({ length: 100_000 }, () => [0x3f, FLAG]).flat()
     const start = performance.now()
