@@ -1,19 +1,25 @@
 import { hashWord } from './hash.js'
 import { HI, LO } from './u64.js'
 
+/** How many slots a key may be from its own before the secret is changed. */
+const FAR = 256
+
 /**
  * A hash table from 64-bit keys to a fixed number of 32-bit words. Open addressing with linear probing and
  * backward-shift deletion in two typed arrays: 12 + 4 * `width` bytes per slot, and no object per entry. It grows at a
- * load of 5/8 and never shrinks.
+ * load of 5/8 and never shrinks. When a key has to go far, the table is filled again under another secret.
  */
 export class U64Map {
   /** The number of entries. */
   size = 0
-  /** The values: slot s has its words at `values[s * width ...]`. Replaced when the table grows. */
+  /** The values: slot s has its words at `values[s * width ...]`. Replaced when a key is added. */
   values: Uint32Array
   private keys: Uint32Array
   private used: Uint8Array
   private slotMask: number
+  /** What hashes begin with, and the number of entries before which it is not changed again. */
+  private secret = 0
+  private calm = 0
 
   /** @param width 32-bit words of value per entry (may be 0, for a set) */
   constructor(
@@ -29,7 +35,7 @@ export class U64Map {
   /** The key's slot, or -1. */
   find(lo: number, hi: number): number {
     const { keys, used, slotMask } = this
-    let slot = hashOf(lo, hi) & slotMask
+    let slot = hashOf(this.secret, lo, hi) & slotMask
     while (used[slot] === 1) {
       if (keys[slot * 2 + LO] === lo >>> 0 && keys[slot * 2 + HI] === hi >>> 0) return slot
       slot = (slot + 1) & slotMask
@@ -39,9 +45,10 @@ export class U64Map {
 
   /** The key's slot, created with zero values if the key is new. Slots found before may have moved. */
   add(lo: number, hi: number): number {
-    if ((this.size + 1) * 8 > (this.slotMask + 1) * 5) this.grow()
+    if ((this.size + 1) * 8 > (this.slotMask + 1) * 5) this.refill(2 * (this.slotMask + 1))
     const { keys, used, slotMask } = this
-    let slot = hashOf(lo, hi) & slotMask
+    const home = hashOf(this.secret, lo, hi) & slotMask
+    let slot = home
     while (used[slot] === 1) {
       if (keys[slot * 2 + LO] === lo >>> 0 && keys[slot * 2 + HI] === hi >>> 0) return slot
       slot = (slot + 1) & slotMask
@@ -53,7 +60,7 @@ export class U64Map {
     const { values, width } = this
     for (let w = slot * width; w < (slot + 1) * width; w++) values[w] = 0
     this.size++
-    return slot
+    return ((slot - home) & slotMask) > FAR && this.size >= this.calm ? this.changeSecret(lo, hi) : slot
   }
 
   /** Removes the entry in a slot that `find` returned. Other slots may move. */
@@ -62,7 +69,7 @@ export class U64Map {
     let hole = slot
     let next = (hole + 1) & slotMask
     while (used[next] === 1) {
-      const home = hashOf(keys[next * 2 + LO], keys[next * 2 + HI]) & slotMask
+      const home = hashOf(this.secret, keys[next * 2 + LO], keys[next * 2 + HI]) & slotMask
       if (((next - home) & slotMask) >= ((next - hole) & slotMask)) {
         keys[hole * 2] = keys[next * 2]
         keys[hole * 2 + 1] = keys[next * 2 + 1]
@@ -78,7 +85,7 @@ export class U64Map {
   /** Removes all entries. */
   clear(): void {
     this.used.fill(0)
-    this.size = 0
+    this.size = this.calm = 0
   }
 
   /** Calls `visit` with the slot of every entry, in no particular order. `visit` must not change the map. */
@@ -86,20 +93,33 @@ export class U64Map {
     for (let slot = 0; slot <= this.slotMask; slot++) if (this.used[slot] === 1) visit(slot)
   }
 
-  private grow(): void {
-    const bigger = new U64Map(this.width, (this.slotMask + 1) * 2)
-    for (let slot = 0; slot <= this.slotMask; slot++) {
-      if (this.used[slot] !== 1) continue
-      const to = bigger.add(this.keys[slot * 2 + LO], this.keys[slot * 2 + HI])
-      for (let w = 0; w < this.width; w++) bigger.values[to * this.width + w] = this.values[slot * this.width + w]
+  /** Fills the table again under another secret. @returns the slot of the key */
+  private changeSecret(lo: number, hi: number): number {
+    this.calm = 2 * this.size
+    this.secret = Math.floor(Math.random() * 2 ** 32)
+    this.refill(this.slotMask + 1)
+    return this.find(lo, hi)
+  }
+
+  /** Moves all entries to this many slots. */
+  private refill(slots: number): void {
+    const { keys, values, used, width, secret } = this
+    this.slotMask = slots - 1
+    this.keys = new Uint32Array(slots * 2)
+    this.values = new Uint32Array(slots * width)
+    this.used = new Uint8Array(slots)
+    for (let from = 0; from < used.length; from++) {
+      if (used[from] !== 1) continue
+      let to = hashOf(secret, keys[from * 2 + LO], keys[from * 2 + HI]) & this.slotMask
+      while (this.used[to] === 1) to = (to + 1) & this.slotMask
+      this.used[to] = 1
+      this.keys[to * 2] = keys[from * 2]
+      this.keys[to * 2 + 1] = keys[from * 2 + 1]
+      for (let w = 0; w < width; w++) this.values[to * width + w] = values[from * width + w]
     }
-    this.keys = bigger.keys
-    this.values = bigger.values
-    this.used = bigger.used
-    this.slotMask = bigger.slotMask
   }
 }
 
-function hashOf(lo: number, hi: number): number {
-  return hashWord(hashWord(0, lo), hi)
+function hashOf(secret: number, lo: number, hi: number): number {
+  return hashWord(hashWord(secret, lo), hi)
 }

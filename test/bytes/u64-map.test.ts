@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { hashWord } from '../../lib/bytes/hash.js'
 import { U64Map } from '../../lib/bytes/u64-map.js'
+import { randomOf } from '../support/model.js'
+import { SEED } from '../support/seed.js'
 
 const N = 1 << 16
 
@@ -26,7 +29,8 @@ function time(pairOf: (n: number) => [number, number]): number {
   return user
 }
 
-const randomPair = (): [number, number] => [Math.floor(Math.random() * 2 ** 32), Math.floor(Math.random() * 2 ** 32)]
+const draw = randomOf(SEED)
+const randomPair = (): [number, number] => [draw(2 ** 32), draw(2 ** 32)]
 
 const random = Math.min(time(randomPair), time(randomPair), time(randomPair))
 
@@ -35,4 +39,23 @@ describe('keys that are chosen', () => {
     const best = Math.min(time(pairOf), time(pairOf))
     expect(best).toBeLessThan(8 * random + 20_000)
   })
+})
+
+test('keys that collide under a secret are spread under another, with their values', () => {
+  const keys: [number, number][] = []
+  for (let n = 0; keys.length < 500; n++) {
+    const key = randomPair()
+    if ((hashWord(hashWord(0, key[0]), key[1]) & 0x3fff) === 77) keys.push(key)
+  }
+  const map = new U64Map(1)
+  keys.forEach((key, i) => {
+    const slot = map.add(...key)
+    map.values[slot] = i
+  })
+  const slots = keys.map((key) => map.find(...key))
+  // Under the secret before, each key was in the slot after that of another one.
+  expect(Math.max(...slots) - Math.min(...slots)).toBeGreaterThan(512)
+  expect(slots.map((slot) => map.values[slot])).toEqual(keys.map((_, i) => i))
+  for (const key of keys.slice(0, 250)) map.remove(map.find(...key))
+  expect(keys.map((key) => map.find(...key) >= 0)).toEqual(keys.map((_, i) => i >= 250))
 })
