@@ -2,6 +2,7 @@
  * Gives the blocks of a batch the addresses that they have under a policy, after the live set has followed the batch.
  * Each address space has a heap.
  */
+import { seed as seedHashes } from '../allocators/hash'
 import { BEGAN, DONE, FAILED, NO_SPACE, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
 import { EXHAUSTED, SEVERAL, TOO_LARGE } from '../../lib/kernel/layouts/simulate'
 import { BEGUN, EFFECTS, ENDED, nextGone, numbers } from '../live/follow'
@@ -23,7 +24,6 @@ import {
   OUTCOME_MOVED,
   OUTCOME_NONE,
 } from '../shared/event'
-import { seedHashes } from '../shared/hash'
 import { AHEAD, readAhead } from './ahead'
 import { arenaResize, arenas, noteBegin, noteEnd, startArenas } from './arenas'
 import { startBuddies } from './buddies'

@@ -114,3 +114,19 @@ function keysOf(low: number, high: number): [bigint, bigint] {
   const key0 = from(from((BigInt(high) << 32n) | BigInt(low))) | 1n
   return [key0, from(key0) | 1n]
 }
+
+describe('simulate/place', async () => {
+  const make = await compileModules(`
+    import { begin } from './simulate/place'
+    import { hashOf } from './allocators/hash'
+    export function hashUnder(seed: u32): u32 {
+      begin(0, 0, false, 8, 16, 16, 4096, -1, 0, 0, 64, true, seed)
+      return hashOf(1)
+    }`)
+
+  it('draws the secret of the tables of allocators from its seed', () => {
+    const hash = make().call<[number]>('hashUnder')
+    const found = new Set([1, 2, 3, 4].map((seed) => hash(seed)))
+    expect(found.size).toBe(4)
+  })
+})
