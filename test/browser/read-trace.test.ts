@@ -52,6 +52,13 @@ test('the bundle needs nothing of Node', () => {
   expect(readFileSync(BUNDLE, 'utf8')).not.toMatch(/["']node:/)
 })
 
+test('the file is as large as the document says', () => {
+  const text = readFileSync(new URL('docs/browser.md', ROOT), 'utf8')
+  const [, whole, compressed] = /some ([\d.]+) MB, or ([\d.]+) MB by gzip/.exec(text) ?? []
+  const bytes = readFileSync(BUNDLE)
+  expect([bytes.length / 1e6, gzipSync(bytes).length / 1e6].map((size) => size.toFixed(1))).toEqual([whole, compressed])
+})
+
 describe('a browser reads what Node reads', () => {
   test.each(TRACES)('%s', async (path) => {
     const collector = new StatisticsCollector()
