@@ -3,9 +3,13 @@ import { describe, expect, it } from 'vitest'
 import { loadKernel } from '../../lib/kernel/load.js'
 import { BlockEffect } from '../../lib/blocks/block-effect.js'
 import type { LiveExports } from '../../lib/kernel/live.js'
+import { randomOf } from '../support/model.js'
+import { SEED } from '../support/seed.js'
 
 /** With the intent to begin or to end a block: its key is an index. */
 const INDEXED = 128
+
+const random = randomOf(SEED)
 
 interface Deed {
   key: bigint
@@ -15,7 +19,7 @@ interface Deed {
 
 function kernel(): LiveExports {
   const run = loadKernel<LiveExports>('live')
-  run.seed(Math.floor(Math.random() * 2 ** 32), Math.floor(Math.random() * 2 ** 32))
+  run.seed(random(2 ** 32), random(2 ** 32))
   run.clear()
   return run
 }

@@ -4,7 +4,9 @@ import { batchesOf, type TraceEvent } from '../../../lib/event/batch.js'
 import { ProfileCollector } from '../../../lib/transforms/profile/collector.js'
 import { compareProfiles, isEqual, type ProfileMatch } from '../../../lib/transforms/profile/difference.js'
 import type { Profile } from '../../../lib/transforms/profile/profile.js'
+import { randomOf } from '../../support/model.js'
 import { runs } from '../../support/runs.js'
+import { SEED } from '../../support/seed.js'
 import { HEADER } from '../events.js'
 import { anyTraces } from '../statistics/random.js'
 
@@ -14,9 +16,11 @@ function profileOf(events: Iterable<TraceEvent>): Profile {
   return collector.finish()
 }
 
+const random = randomOf(SEED)
+
 const at = (size: number, more: object): TraceEvent => ({
   kind: 'alloc',
-  address: BigInt(Math.floor(Math.random() * 2 ** 40)),
+  address: BigInt(random(2 ** 32)) << 8n,
   size: BigInt(size),
   ...more,
 })
