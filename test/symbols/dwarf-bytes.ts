@@ -44,20 +44,20 @@ export function debugSections({ version, little, is64 }: DebugShape): DebugSecti
   ]
   const abbrev = [...abbreviations.flatMap((one, i) => [i + 1, ...one, 0, 0]), 0]
   const line = isNew ? [] : [12]
-  const entries = [
-    ...[1, ...(isNew ? offset(0) : text('a.cc'))],
-    ...[2, ...offset(1)],
-    ...[3],
-    ...[4, ...offset(7), DATA1, 1],
-    ...[5, ...offset(14), ...bytesOf(0x1000, 8), ...line],
-    ...[0, 0],
-    ...[6, ...text('g<char>'), 2, 0x91, 0x70, ...(version < 4 ? [1] : [])],
-    ...[7, ...text('_Z1hIiE'), ...text('h<int>')],
-    ...[0, 0],
+  const entries: readonly (readonly number[])[] = [
+    [1, ...(isNew ? offset(0) : text('a.cc'))],
+    [2, ...offset(1)],
+    [3],
+    [4, ...offset(7), DATA1, 1],
+    [5, ...offset(14), ...bytesOf(0x1000, 8), ...line],
+    [0, 0],
+    [6, ...text('g<char>'), 2, 0x91, 0x70, ...(version < 4 ? [1] : [])],
+    [7, ...text('_Z1hIiE'), ...text('h<int>')],
+    [0, 0],
   ]
   const head = isNew ? [...bytesOf(5, 2), 1, 8, ...offset(0)] : [...bytesOf(version, 2), ...offset(0), 8]
-  const length = head.length + entries.length
-  const info = [...(is64 ? [255, 255, 255, 255] : []), ...offset(length), ...head, ...entries]
+  const length = head.length + entries.flat().length
+  const info = [...(is64 ? [255, 255, 255, 255] : []), ...offset(length), ...head, ...entries.flat()]
   return {
     little,
     info: Uint8Array.from(info),
