@@ -86,6 +86,12 @@ export class Model {
     return line === undefined ? file : `${file}:${line}`
   }
 
+  /** The same without folders. */
+  briefPlace(frame: number): string | undefined {
+    const place = this.place(frame)
+    return place === undefined ? undefined : visible(place.slice(place.lastIndexOf('/') + 1))
+  }
+
   /** A frame in one line: `parse (parse.c:12)`. */
   text(frame: number): string {
     const known = this.texts[frame]

@@ -13,7 +13,62 @@ export interface NamePart {
 const OPERATOR =
   /operator(?:\(\)|\[\]|->\*?|<=>|<<=|>>=|<<(?=[<(\s@]|$)|>>|<=|>=|<|>|\s?""|\s(?:new|delete)(?:\s?\[\])?|(?=[\s=+\-*/%^&|~!,]))/y
 const WORD = /[\w$]/
+/** Stands for what is in a group. */
+const OMITTED = '...'
 const CLOSING: Readonly<Record<string, string>> = { ')': '(', '}': '{', ']': '[' }
+
+/**
+ * A name of at most `longest` characters whose deepest groups are `<...>` and the like, so that its brackets still
+ * match: `Map<Key<...>, int>::find`. Undefined if brackets are not closed, or the name without any group is too long.
+ * Takes linear time.
+ */
+export function withoutDepth(name: string, longest: number): string | undefined {
+  const depths = depthsOf(name)
+  if (depths === undefined) return undefined
+  // The number of characters inside of groups at each depth, and of groups that begin there.
+  const [inside, groups] = [[0], [0]]
+  depths.forEach((depth, i) => {
+    inside[depth] = (inside[depth] ?? 0) + 1
+    if (i > 0 && depth > depths[i - 1]) groups[depth] = (groups[depth] ?? 0) + 1
+  })
+  let [kept, length] = [-1, 0]
+  for (let depth = 0; depth < inside.length; depth++) {
+    length += inside[depth]
+    if (length + OMITTED.length * (groups[depth + 1] ?? 0) <= longest) kept = depth
+  }
+  if (kept < 0) return undefined
+  let text = ''
+  for (let i = 0; i < name.length;) {
+    const from = i
+    const isKept = depths[i] <= kept
+    while (i < name.length && depths[i] <= kept === isKept) i++
+    text += isKept ? name.slice(from, i) : OMITTED
+  }
+  return text
+}
+
+/** How deep in groups each character is; brackets belong to what is around them. Undefined if one is not closed. */
+function depthsOf(name: string): Uint32Array | undefined {
+  const depths = new Uint32Array(name.length)
+  const open: string[] = []
+  for (let i = 0; i < name.length; i++) {
+    const end = operatorEnd(name, i)
+    if (end > i) {
+      depths.fill(open.length, i, end)
+      i = end - 1
+      continue
+    }
+    const char = name[i]
+    const opening = char === '>' ? (name[i - 1] !== '-' && open.at(-1) === '<' ? '<' : undefined) : CLOSING[char]
+    if (opening !== undefined) {
+      if (char !== '>') while (open.at(-1) === '<') open.pop()
+      if (open.pop() !== opening) return undefined
+    }
+    depths[i] = open.length
+    if (char === '<' || char === '(' || char === '{' || char === '[') open.push(char)
+  }
+  return open.length === 0 ? depths : undefined
+}
 
 /** The end of the symbol of an operator that begins at `at`; `at` where there is none. */
 function operatorEnd(text: string, at: number): number {

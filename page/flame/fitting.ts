@@ -31,6 +31,15 @@ export function fitting(context: Ruler, text: string, width: number): string {
   return length < 3 ? '' : withoutMiddle(text, length)
 }
 
+/** A name with its place if both fit into a width, as in `main app.c:12`; otherwise as much of the name as fits. */
+export function fittingPlace(context: Ruler, name: string, place: string | undefined, width: number): string {
+  if (place !== undefined) {
+    const both = `${name} ${place}`
+    if (kept(widths, both, () => context.measureText(both).width) <= width) return both
+  }
+  return fitting(context, name, width)
+}
+
 /** The least room for a name, beside an amount. */
 const LEAST_NAME = 48
 

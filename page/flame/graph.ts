@@ -4,7 +4,7 @@ import type { Brush } from '../parts/svg-context.js'
 import { takeAway } from '../parts/take.js'
 import { PAPER_WIDTH } from '../parts/paper.js'
 import { fill } from './boxes.js'
-import { fitting, fittingBoth } from './fitting.js'
+import { fittingBoth, fittingPlace } from './fitting.js'
 import { colour, isDark } from '../parts/theme.js'
 import { neighbour } from './keys.js'
 import { boxAt, layOut, matched, pathTo, type Box, type FlameTree } from './tree.js'
@@ -38,6 +38,8 @@ export interface GraphTexts {
   readonly name: (node: number) => string
   /** The name in its box. */
   readonly label: (node: number) => string
+  /** Its file and line, which follow where there is room. */
+  readonly place?: (node: number) => string | undefined
   /** What stands before it: a mark, and a number. */
   readonly amount?: (node: number) => string
   /** The colour of its box, if not one of its name. */
@@ -49,7 +51,7 @@ export interface GraphTexts {
 }
 
 /** A flame graph, with the root at the top. Only what is within view is painted. */
-export function graph({ name, label, amount, lines, selected, fill: fillOf }: GraphTexts): Graph {
+export function graph({ name, label, place, amount, lines, selected, fill: fillOf }: GraphTexts): Graph {
   let tree: FlameTree = { parents: [-1], frames: [-1], own: [0], totals: [0], children: () => [] }
   let rows: Box[][] = []
   let focus = 0
@@ -129,7 +131,9 @@ export function graph({ name, label, amount, lines, selected, fill: fillOf }: Gr
         context.fillStyle = isMarked ? edge : matches === undefined ? text : faded
         const [named, room] = [label(box.node), wide - 8]
         const shown =
-          amount === undefined ? fitting(context, named, room) : fittingBoth(context, amount(box.node), named, room)
+          amount === undefined
+            ? fittingPlace(context, named, place?.(box.node), room)
+            : fittingBoth(context, amount(box.node), named, room)
         context.fillText(shown, left + 4, y + ROW / 2)
       }
     }

@@ -25,8 +25,10 @@ export interface BarOptions {
   readonly colour?: string
 }
 
-/** The maximum number of bars that all have labels. */
+/** The maximum number of labels. */
 const MAX_LABELS = 16
+/** The characters of labels, with a space after each, that have room where bars are 490 pixels wide: main.css. */
+const ROOM = 80
 /** The number of marks on the y axis, at most. */
 const Y_MARKS = 4
 
@@ -36,7 +38,8 @@ export function bars(
   { label, x, y, quantity = { kind: 'count' }, colour = 'series-0' }: BarOptions,
 ): HTMLElement {
   const largest = Math.max(...values.map(({ value }) => value), 1)
-  const every = Math.ceil(values.length / MAX_LABELS)
+  const longest = Math.max(...values.map(({ label: text }) => text.length), 0)
+  const every = Math.ceil(values.length / Math.max(1, Math.min(MAX_LABELS, Math.floor(ROOM / (longest + 1)))))
   const { at, texts } = ticks(0, largest, Y_MARKS, quantity)
   const columns = values.map(({ label: text, value, lines }, n) => {
     const fill = el('div', { class: 'fill' })

@@ -53,6 +53,7 @@ export const flame: View = {
     const picture = graph({
       name,
       label: (node) => model.label(tree.frames[node] ?? -1),
+      place: (node) => model.briefPlace(tree.frames[node] ?? -1),
       lines,
       selected(node, next) {
         ;[selected, focus] = [node, next]

@@ -114,6 +114,7 @@ function picture(model: Model, sites: LiveSites): HTMLElement {
   const flame = graph({
     name,
     label: (at) => model.label(tree.frames[at] ?? -1),
+    place: (at) => model.briefPlace(tree.frames[at] ?? -1),
     lines,
     ...(isChange && {
       amount: (at: number) => signedText(changed.net[at] ?? 0, bytes),

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { nameParts } from '../../lib/names/brackets.js'
+import { nameParts, withoutDepth } from '../../lib/names/brackets.js'
 import { plainName, shortName } from '../../lib/names/short-name.js'
 import { runs } from '../support/runs.js'
 
@@ -154,6 +154,35 @@ const { cpp: names } = fc.letrec<{ type: string; scope: string; part: string; cp
     }),
 }))
 
+describe('a long name without its deepest groups', () => {
+  const name = 'void Map<Key<A<int>, B<int> >, Less<Key<int> > >::find<Key<int> >(Key<int> const&) const'
+  test.each([
+    [name.length, name],
+    [name.length - 1, 'void Map<Key<...>, Less<...> >::find<Key<...> >(Key<...> const&) const'],
+    [60, 'void Map<...>::find<...>(...) const'],
+    [35, 'void Map<...>::find<...>(...) const'],
+  ])('has at most %i characters', (longest, expected) => {
+    expect(withoutDepth(name, longest)).toBe(expected)
+    expect(shortName(expected)).toBe(shortName(name))
+  })
+
+  test('does not exist where too much is outside of groups, or a group is not closed', () => {
+    expect(withoutDepth(name, 34)).toBeUndefined()
+    expect(withoutDepth('a'.repeat(20), 10)).toBeUndefined()
+    expect(withoutDepth('f<int', 4)).toBeUndefined()
+    expect(withoutDepth('f(int>', 5)).toBeUndefined()
+  })
+
+  test('keeps operators', () => {
+    const name = 'A<B>::operator()(int, A<B<C<D> > >)'
+    expect(withoutDepth(name, 29)).toBe('A<B>::operator()(int, A<...>)')
+    expect(withoutDepth(name, 28)).toBe('A<...>::operator()(...)')
+    expect(withoutDepth('bool operator< <A<B<C> > >(A<B<C> > const&)', 40)).toBe(
+      'bool operator< <A<...> >(A<...> const&)',
+    )
+  })
+})
+
 describe('random names', () => {
   test('have balanced short names, which stay as they are', () => {
     fc.assert(
@@ -163,6 +192,19 @@ describe('random names', () => {
         expect(shortName(short)).toBe(short)
         // Nothing is left of a group but its brackets.
         expect(short).not.toMatch(/basic_string</)
+      }),
+      { numRuns: runs(2000) },
+    )
+  })
+
+  test('that are long lose their deepest groups, and have the same short name', () => {
+    fc.assert(
+      fc.property(names, fc.integer({ min: 8, max: 200 }), (name, longest) => {
+        const text = withoutDepth(name, longest)
+        if (text === undefined) return
+        expect(text.length).toBeLessThanOrEqual(longest)
+        expect(nameParts(text), text).toBeDefined()
+        if (!name.includes('basic_string')) expect(shortName(text)).toBe(shortName(name))
       }),
       { numRuns: runs(2000) },
     )

@@ -52,6 +52,29 @@ async function real(): Promise<string> {
   return pathToFileURL(html).href
 }
 
+/** A report of blocks of 17 lifetimes, each twice as long as the one before, with long names, as recorded. */
+async function longLived(): Promise<string> {
+  const events: [number, string][] = []
+  const name = `ns::Map<${'std::pair<int, std::vector<int> >, '.repeat(20)}int>::find`
+  for (let n = 0; n < 17; n++) {
+    const block = { address: `0x${(4096 * (n + 1)).toString(16)}` }
+    const site = {
+      size: 1000 + n,
+      usable: 1024 + n,
+      stack: [`${name}${n % 3}(int) at a/long/path/of/map.h:${n}`, 'main'],
+    }
+    events.push([n / 17, JSON.stringify({ kind: 'alloc', ...block, ...site })])
+    events.push([2 ** n, JSON.stringify({ kind: 'free', ...block })])
+  }
+  for (let n = 17; n < 2 ** 16; n++)
+    events.push([n + 0.5, JSON.stringify({ kind: n % 2 === 1 ? 'alloc' : 'free', address: '0x10', size: 8 })])
+  events.sort(([a], [b]) => a - b)
+  const html = `${scratch()}/long-lived.html`
+  const { code, stderr } = await shell(`hf-report -o ${html} -`, `${events.map(([, event]) => event).join('\n')}\n`)
+  expect(code, stderr).toBe(0)
+  return pathToFileURL(html).href
+}
+
 /** What is wrong with the layout, found in the page. */
 const LAYOUT = `(() => {
   const found = []
@@ -67,6 +90,10 @@ const LAYOUT = `(() => {
     if ((hidden === 'hidden' || hidden === 'clip') && one.scrollWidth > one.clientWidth + 1 && one.title === '')
       found.push('clipped: ' + one.className + ' ' + one.textContent.slice(0, 60))
   }
+  if (innerWidth >= 1280)
+    for (const one of document.querySelectorAll('.table .scroll'))
+      if (isSeen(one) && one.scrollWidth > one.clientWidth + 1)
+        found.push('cut: ' + one.querySelector('table')?.getAttribute('aria-label') + ' by ' + (one.scrollWidth - one.clientWidth))
   const marks = [...document.querySelectorAll('.scale span, .under, .axis-title, .shades span')]
     .filter((one) => isSeen(one) && one.textContent !== '')
     .map((one) => {
@@ -217,8 +244,8 @@ describe('the page, for everyone', { tags: ['slow'] }, () => {
     expect(names).toEqual(names.toSorted().toReversed())
   })
 
-  test.each([360, 1280, 2560])('nothing is clipped and no marks overlap, %i pixels wide', async (width) => {
-    for (const url of [await real(), reportFile(sample(), `width-${width}`)]) {
+  test.each([360, 1000, 1280, 2560])('nothing is clipped and no marks overlap, %i pixels wide', async (width) => {
+    for (const url of [await real(), await longLived(), reportFile(sample(), `width-${width}`)]) {
       const { page } = await openPage(url, { viewport: { width, height: 800 } })
       expect(await inEachView(page, () => layoutFaults(page))).toEqual([])
     }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fittingBoth } from '../../page/flame/fitting.js'
+import { fittingBoth, fittingPlace } from '../../page/flame/fitting.js'
 import { neighbour } from '../../page/flame/keys.js'
 import { bottomUp, boxAt, layOut, matched, pathTo, topDown } from '../../page/flame/tree.js'
 import { runs } from '../support/runs.js'
@@ -54,6 +54,14 @@ describe('the tree of a flame graph', () => {
       { numRuns: runs(100) },
     )
   })
+})
+
+test('a box has the place of its function where both fit, and else as much of the name as fits', () => {
+  const ruler = { measureText: (text: string) => ({ width: 6 * text.length }) }
+  expect(fittingPlace(ruler, 'parse', 'parse.c:12', 6 * 16)).toBe('parse parse.c:12')
+  expect(fittingPlace(ruler, 'parse', 'parse.c:12', 6 * 16 - 1)).toBe('parse')
+  expect(fittingPlace(ruler, 'parse', 'parse.c:12', 6 * 4)).toBe('p…se')
+  expect(fittingPlace(ruler, 'parse', undefined, 6 * 40)).toBe('parse')
 })
 
 test('callees with less than asked for are left out, and a picture has the same boxes without them', () => {

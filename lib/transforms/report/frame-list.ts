@@ -1,9 +1,12 @@
+import { withoutDepth } from '../../names/brackets.js'
 import type { Frame } from '../profile/profile.js'
 import type { StackTree } from '../profile/profile.js'
 import type { StackFrames } from './result.js'
 
 /** The number of frames of a stack that are shown. */
 const MOST_FRAMES = 40
+/** Longer names are not taken apart. */
+const MOST_PARSED = 65_536
 /** Follows the last frame shown if there are more. */
 const MORE = -1
 
@@ -52,6 +55,8 @@ export class FrameList {
   private short(name: string): string {
     if (name.length <= this.longest) return name
     this.shortened++
+    const text = name.length > MOST_PARSED ? undefined : withoutDepth(name, this.longest)
+    if (text !== undefined) return text
     return `${name.slice(0, this.longest).toWellFormed()}[and ${name.length - this.longest} more]`
   }
 }

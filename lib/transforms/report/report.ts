@@ -174,7 +174,7 @@ export class Report {
           : []),
         ...foldedOf(comparison),
         ...(list.shortened > 0
-          ? [`${list.shortened} names have more than ${limits.name} characters, and are cut.`]
+          ? [`${list.shortened} names have more than ${limits.name} characters, and are shortened.`]
           : []),
         ...this.omittedOf(problemRows, addresses),
         ...omitted,
