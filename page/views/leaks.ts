@@ -105,7 +105,11 @@ function generationBars(app: App): HTMLElement {
   const x = model.positions(g, app.axis)
   const from = model.start(app.axis, x[0] ?? 0)
   const last = x.at(-1) ?? 0
-  const text = labeller(last, 10 ** Math.floor(Math.log10(Math.max(1e-9, last - from) / 50)), axis.quantity)
+  let step = 10 ** Math.floor(Math.log10(Math.max(1e-9, last - from) / 50))
+  let text = labeller(last, step, axis.quantity)
+  // Slices may be much shorter than others.
+  for (let more = 0; more < 3 && new Set(x.map(text)).size < new Set(x).size; more++)
+    text = labeller(last, (step /= 10), axis.quantity)
   const values = g.event.map((event, n) => ({
     label: text(x[n] ?? 0),
     value: toNumber(g.endBytes[n]),

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import type { Page } from 'playwright-core'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { servePage } from '../../lib/cli/serve.js'
+import { violations } from '../support/axe.js'
 import { CHROMIUM, closeAfterAll, NO_BROWSER, openPage } from '../support/browser.js'
 import { scratch, shell } from '../support/commands.js'
 import { reportFile } from './report-file.js'
@@ -11,23 +11,8 @@ import { sample } from './sample.js'
 
 closeAfterAll()
 
-/** Links of views take no one past anything, but look so to axe where the row of them is scrolled. */
-const AXE_RUN = "axe.run(document, { resultTypes: ['violations'], rules: { 'skip-link': { enabled: false } } })"
 const STACKS = 'test/fixtures/heaptrack/mtv-small.heaptrack.gz'
 const PHONE = { width: 360, height: 740 }
-
-/** The part of axe's results that is read. */
-interface AxeResults {
-  violations: { id: string; nodes: { html: string; failureSummary: string }[] }[]
-}
-
-/** What axe finds on the page as it is shown, one line for each element. */
-async function violations(page: Page): Promise<string[]> {
-  if (!(await page.evaluate<boolean>("'axe' in globalThis")))
-    await page.evaluate(readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
-  const { violations: found } = await page.evaluate<AxeResults>(AXE_RUN)
-  return found.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`))
-}
 
 /** The names of the views of a report. */
 const viewsOf = (page: Page) =>
