@@ -12,9 +12,24 @@ const { Script } = require('node:vm')
  * thresholds, with which this gains nothing, and complains about flags that it does not know. V8 reads these when it
  * decides. They have to be set before chunks are compiled, because V8 takes what was kept only under the same flags.
  */
-if (process.versions.v8.startsWith('11.3.')) {
-  const { setFlagsFromString } = require('node:v8')
-  for (const flag of ['--wasm-tiering-budget=6000000', '--interrupt-budget=250000']) setFlagsFromString(flag)
+const flags = process.versions.v8.startsWith('11.3.')
+  ? {
+      usual: '--wasm-tiering-budget=6000000 --interrupt-budget=250000',
+      /** For a small trace, which is over before that pays. */
+      little: '--wasm-tiering-budget=60000000 --interrupt-budget=2000000 --no-sparkplug',
+      /** From `little` back to the usual ones, under which chunks are compiled. */
+      again: '--wasm-tiering-budget=6000000 --interrupt-budget=250000 --sparkplug',
+    }
+  : undefined
+const setFlags = flags === undefined ? undefined : require('node:v8').setFlagsFromString
+let expectsLittle = false
+if (flags !== undefined) {
+  setFlags(flags.usual)
+  // A command calls this when it knows that its input is small: see lib/cli/expect-little.ts.
+  globalThis[Symbol.for('heapflow.expectLittle')] = () => {
+    expectsLittle = true
+    setFlags(flags.little)
+  }
 }
 
 const COMPILED = `${__dirname}/../compiled/${process.versions.v8}-${process.platform}-${process.arch}`
@@ -84,7 +99,10 @@ function compiledOf(name, text) {
  * @param whole the text as `wrapped` returns it: joining strings would copy it once more
  */
 function compile(file, whole, cachedData) {
-  return new Script(whole.latin1Slice(), { filename: file, columnOffset: -WRAPPER[0].length, cachedData })
+  if (expectsLittle) setFlags(flags.again)
+  const script = new Script(whole.latin1Slice(), { filename: file, columnOffset: -WRAPPER[0].length, cachedData })
+  if (expectsLittle) setFlags(flags.little)
+  return script
 }
 
 /** @param load loads the chunks that this one imports */

@@ -52,6 +52,8 @@ export interface Command {
   readonly description: string
   readonly flags: readonly Flag[]
   readonly examples: readonly Example[]
+  /** It may work long on small operands, because they are no traces, or because its user goes on asking. */
+  readonly isOpenEnded?: true
   /** What its exit status means, where that differs from what it means for most commands: see the manual page. */
   readonly exitStatus?: Readonly<Record<string, string>>
   /** Its memory use, in one line. */

@@ -2,6 +2,7 @@ import { readFileSync, writeSync } from 'node:fs'
 import { constants } from 'node:os'
 import { isBrokenPipe } from '../streams/broken-pipe.js'
 import { Incomplete, Interrupted, UsageError, type Command } from './command.js'
+import { expectLittle } from './expect-little.js'
 import { helpText } from './help/text.js'
 import { limitReached } from './limits.js'
 import { formatModules, parseFlags } from './parse.js'
@@ -34,7 +35,10 @@ export async function main(command: Command, argv: readonly string[] = process.a
     const args = parseFlags(chosen, rest)
     if (args.has('help')) print(helpText(chosen))
     else if (args.has('version')) print(`${name} ${version()}\n`)
-    else await chosen.run(args)
+    else {
+      expectLittle(chosen, args)
+      await chosen.run(args)
+    }
   } catch (thrown) {
     const error = thrown instanceof Incomplete ? thrown.cause : thrown
     if (error instanceof UsageError) {

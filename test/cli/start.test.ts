@@ -17,7 +17,7 @@ const EVENTS = readFileSync(new URL('../golden/mtrc/sources.ndjson', import.meta
 const DATA = [
   /^bin\/[a-z-]+\.js$/,
   /^lib\/formats\/index\.js$/,
-  /^lib\/cli\/(command|command-list|convert-options|defaults|flags|heapflow|limits|main|parse|say|start|help\/text)\.js$/,
+  /^lib\/cli\/(command|command-list|convert-options|defaults|expect-little|flags|heapflow|limits|main|parse|say|start|help\/text)\.js$/,
   /^lib\/cli\/commands\/[a-z-]+\.js$/,
   /^lib\/bytes\/units\.js$/,
   /^lib\/text\/(byte-order-mark|last-line)\.js$/,
@@ -25,7 +25,7 @@ const DATA = [
   /^lib\/(formats|metatf)\/[a-z-]+\/info\.js$/,
   /^lib\/kernel\/layouts\/hatf\.js$/,
   /^lib\/formats\/hatf\/(layout|plan\/layouts|plan\/strategies)\.js$/,
-  /^lib\/streams\/broken-pipe\.js$/,
+  /^lib\/streams\/(broken-pipe|io\/file-status)\.js$/,
   /^lib\/order\/order-fields\.js$/,
   /^lib\/transforms\/option-values\.js$/,
   /^lib\/transforms\/simulate\/policies\.js$/,
@@ -157,9 +157,11 @@ describe('a command loads what its job takes', () => {
 })
 
 describe('what V8 compiled during the build', () => {
-  test('is taken for every chunk that a command loads', async () => {
-    const file = join(scratch(), 'loaded')
-    await shell(`export LOADED='${file}' NODE_OPTIONS='--require "${BUILTINS}"'; hf-stats`, TRACE)
+  test.each(['hf-stats', 'hf-stats trace.mtrc'])('is taken for every chunk that a command loads: %s', async (line) => {
+    const folder = scratch()
+    const file = join(folder, 'loaded')
+    writeFileSync(join(folder, 'trace.mtrc'), TRACE)
+    await shell(`cd '${folder}'; export LOADED='${file}' NODE_OPTIONS='--require "${BUILTINS}"'; ${line}`, TRACE)
     const { chunks } = JSON.parse(readFileSync(file, 'utf8')) as { chunks: Record<string, boolean> }
     expect(Object.keys(chunks).length).toBeGreaterThan(5)
     expect(Object.entries(chunks).filter(([, isTaken]) => !isTaken)).toEqual([])
@@ -230,6 +232,42 @@ describe('what V8 compiled during the build', () => {
       expect(await run()).toEqual({ text, taken: 0 })
     }
   })
+})
+
+describe.runIf(process.versions.v8.startsWith('11.3.'))('V8 compiles less', () => {
+  const PATCH = `
+    const v8 = require('node:v8')
+    const { setFlagsFromString } = v8
+    let last
+    v8.setFlagsFromString = (flags) => setFlagsFromString((last = flags))
+    process.on('exit', () => require('node:fs').writeFileSync(process.env.FLAGS, last))`
+
+  /** The flags at the end of a command in a folder with a small trace and a large one. */
+  async function flagsOf(line: string): Promise<string> {
+    const folder = scratch()
+    const [patch, flags] = [join(folder, 'patch.cjs'), join(folder, 'flags')]
+    writeFileSync(patch, PATCH)
+    writeFileSync(join(folder, 'small.mtrc'), TRACE)
+    writeFileSync(join(folder, 'large.ndjson'), Buffer.alloc(65_537, '\n'))
+    await shell(`cd '${folder}'; export FLAGS='${flags}' NODE_OPTIONS='--require "${patch}"'; ${line}`, TRACE)
+    return readFileSync(flags, 'utf8')
+  }
+
+  test.each([
+    'hf-stats small.mtrc',
+    'hf-stats < small.mtrc',
+    'hf-diff small.mtrc small.mtrc',
+    'hf-convert small.mtrc x.hatf',
+  ])('if all inputs are small files: %s', async (line) => expect(await flagsOf(line)).toContain('--no-sparkplug'))
+
+  test.each([
+    'cat small.mtrc | hf-stats',
+    'hf-stats large.ndjson',
+    'hf-diff small.mtrc large.ndjson',
+    'hf-merge small.mtrc small.mtrc - < large.ndjson',
+    'hf-generate --seed 1 --events 10 < small.mtrc',
+    "hf-sql small.mtrc 'select 1'",
+  ])('not otherwise: %s', async (line) => expect(await flagsOf(line)).not.toContain('sparkplug'))
 })
 
 test.each([

@@ -8,6 +8,7 @@ export const generate: Command = {
   name: 'hf-generate',
   summary: 'make a synthetic trace: a benchmark of allocators, or one like a given trace',
   operands: '',
+  isOpenEnded: true,
   description:
     'Writes a synthetic trace of any length. The same flags give the same events.\n' +
     '--model makes the calls of a classic benchmark. --like makes calls with the joint distributions of a trace: ' +

@@ -8,6 +8,7 @@ export const record: Command = {
   name: 'hf-record',
   summary: 'run a program and record its allocations',
   operands: '{-- COMMAND [ARGUMENT]... | --pid N}',
+  isOpenEnded: true,
   description:
     "Runs a program under heapflow's own recorder (Linux on x86-64 or arm64, glibc 2.17 or later), " +
     'and writes its events as they happen: each call with its thread, time, usable size and whole stack. Where it ' +

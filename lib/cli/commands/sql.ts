@@ -6,6 +6,7 @@ export const sql: Command = {
   name: 'hf-sql',
   summary: 'query traces with SQL: the tables events, blocks, spans, stacks and handoffs',
   operands: '[TRACE...] QUERY',
+  isOpenEnded: true,
   description:
     'Runs a query of DuckDB on traces of any format. The table events has a row for each event, with all fields as ' +
     'columns; blocks has a row for each block, and spans a row for each size of a block, as hf-blocks writes them; ' +

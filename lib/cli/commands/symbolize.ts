@@ -5,6 +5,7 @@ export const symbolize: Command = {
   name: 'hf-symbolize',
   summary: 'add the names of functions to a trace',
   operands: '[FILE]',
+  isOpenEnded: true,
   description:
     'Frames of stacks that have a module and an offset, and no function, get their function, file, line and inlined ' +
     "callers. Traces of heapflow's recorder and of heaptrack -r are such traces. Call sites with a module, as in " +

@@ -5,6 +5,7 @@ export const view: Command = {
   name: 'hf-view',
   summary: 'show a report on a trace in the browser, or a page that reads traces there',
   operands: '[FILE]',
+  isOpenEnded: true,
   description:
     'With a trace, takes the report that hf-report writes and shows it in the browser. Without one, the page takes ' +
     'traces that are dropped on it or chosen: any format, compressed or not. It reads them itself, and filters them ' +

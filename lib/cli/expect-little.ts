@@ -1,0 +1,21 @@
+import { statOf } from '../streams/io/file-status.js'
+import type { Arguments, Command } from './command.js'
+
+/** Inputs of no more bytes together are small, compressed or not. */
+const LITTLE = 65_536
+
+/** What scripts/load-chunk.cjs offers where it gains something: V8 compiles less in this process from now on. */
+const EXPECT_LITTLE = Symbol.for('heapflow.expectLittle')
+
+/** Has V8 compile less if all inputs of a command are files, and small. Pipes may have any length. */
+export function expectLittle(command: Command, { operands }: Arguments): void {
+  const expect = (globalThis as { [EXPECT_LITTLE]?: () => void })[EXPECT_LITTLE]
+  if (expect === undefined || command.isOpenEnded === true) return
+  let bytes = 0
+  for (const path of operands.length === 0 ? ['-'] : operands) {
+    const stats = statOf(path, 0)
+    // What does not exist is no input; it may become the output.
+    if (stats !== undefined) bytes += stats.isFile() ? stats.size : Infinity
+  }
+  if (bytes <= LITTLE) expect()
+}
