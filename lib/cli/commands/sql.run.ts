@@ -21,6 +21,8 @@ import { resultText } from '../sql/result.js'
 export async function runSql(args: Arguments): Promise<void> {
   const { query, paths } = queryOf(args)
   const to = formatOf(args)
+  const isFull = args.has('full')
+  if (isFull && to !== 'table') throw new UsageError('--full is for tables to look at: other formats have whole cells')
   const output = outputOf(args, paths, to === 'parquet')
   const folder = mkdtempSync(join(tmpdir(), 'heapflow-sql-'))
   let connection: DuckDBConnection | undefined
@@ -47,7 +49,7 @@ export async function runSql(args: Arguments): Promise<void> {
     // A file that lacks rows is not complete.
     await writePieces(
       output,
-      piecesOf(connection, query, to, folder, () => fault),
+      piecesOf({ connection, query, to, isFull, folder }, () => fault),
       { blocking: false },
     )
   } finally {
@@ -58,12 +60,20 @@ export async function runSql(args: Arguments): Promise<void> {
   }
 }
 
+/** A query, and what its result is to be. */
+interface Query {
+  readonly connection: DuckDBConnection
+  readonly query: string
+  readonly to: (typeof SQL_FORMATS)[number]
+  /** Whether a table has long cells whole. */
+  readonly isFull: boolean
+  /** Where temporary files are. */
+  readonly folder: string
+}
+
 /** The result of a query, as bytes in pieces. @throws Error with the message of DuckDB in one line */
 async function* piecesOf(
-  connection: DuckDBConnection,
-  query: string,
-  to: (typeof SQL_FORMATS)[number],
-  folder: string,
+  { connection, query, to, isFull, folder }: Query,
   faultOf: () => TraceError | undefined,
 ): AsyncGenerator<Uint8Array> {
   try {
@@ -72,7 +82,7 @@ async function* piecesOf(
       await writeParquet(connection, query, path)
       for await (const piece of openInput(path)) yield piece as Uint8Array
     } else {
-      for await (const text of resultText(await connection.stream(query), to)) yield Buffer.from(text)
+      for await (const text of resultText(await connection.stream(query), to, isFull)) yield Buffer.from(text)
     }
   } catch (error) {
     throw new Error(failure(error as Error, query, folder, to === 'parquet' ? 1 : 0), { cause: error })

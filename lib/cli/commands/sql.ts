@@ -33,6 +33,7 @@ export const sql: Command = {
       help: 'Write this format; by default what the name after -o says, else a table to look at',
       values: SQL_FORMATS,
     },
+    { name: 'full', help: 'Show the cells of a table whole: longer ones are cut at 120 characters otherwise' },
     SYMBOLIZE_FLAG,
     ...OUTPUT_FLAGS,
   ],

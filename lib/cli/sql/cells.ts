@@ -18,8 +18,12 @@ export class ColumnCells {
   private readonly forms = new Map<string, string>()
   private readonly cells = new Map<string, string>()
 
+  /** @param isFull whether long cells are shown whole */
+  constructor(private readonly isFull = false) {}
+
   /** The shown form of further cells of the column. */
-  show(texts: readonly string[]): string[] {
+  show(texts: readonly string[]): readonly string[] {
+    if (this.isFull) return texts
     const fresh = [...new Set(texts)].filter((text) => text.length > MAX_CELL && !this.forms.has(text))
     // Next to each other are those whose beginnings have most in common.
     const sorted = fresh.toSorted()

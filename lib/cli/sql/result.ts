@@ -8,8 +8,8 @@ export type ResultFormat = 'table' | 'csv' | 'ndjson'
 /** A table is as wide as its first rows need: later rows may be wider. */
 const SAMPLE_ROWS = 1000
 
-/** The result of a query as text, in pieces. */
-export function resultText(result: DuckDBResult, format: ResultFormat): AsyncGenerator<string> {
+/** The result of a query as text, in pieces. @param isFull whether a table has long cells whole */
+export function resultText(result: DuckDBResult, format: ResultFormat, isFull: boolean): AsyncGenerator<string> {
   const names = result.deduplicatedColumnNames()
   switch (format) {
     case 'csv':
@@ -21,7 +21,7 @@ export function resultText(result: DuckDBResult, format: ResultFormat): AsyncGen
         (row) => `{${row.map((value, c) => `${JSON.stringify(names[c])}:${json(value)}`).join(',')}}`,
       )
     case 'table':
-      return table(result, names)
+      return table(result, names, isFull)
   }
 }
 
@@ -34,10 +34,10 @@ async function* lines(
   for await (const rows of result.yieldRows()) yield rows.map((row) => `${lineOf(row)}\n`).join('')
 }
 
-async function* table(result: DuckDBResult, names: readonly string[]): AsyncGenerator<string> {
+async function* table(result: DuckDBResult, names: readonly string[], isFull: boolean): AsyncGenerator<string> {
   const sample: string[][] = []
   const isNumber = names.map(() => true)
-  const columns = names.map(() => new ColumnCells())
+  const columns = names.map(() => new ColumnCells(isFull))
   let widths: number[] | undefined
   const line = (cells: readonly string[]) =>
     cells

@@ -83,6 +83,7 @@ export interface BlockRow {
   site?: string
   /** Innermost frame first. */
   stack?: string[]
+  /** These four are those of the frame if the event has a stack, and none of them. */
   function?: string
   file?: string
   line?: number

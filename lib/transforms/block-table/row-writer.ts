@@ -117,7 +117,7 @@ export class RowWriter {
     put(rows.sinceTime, row, words, at + SINCE_TIME)
     const record = words[at + SITE] * RECORD
     const { records } = sites
-    mask |= records[record]
+    mask |= records[record + Place.rowMask]
     rows.site[row] = records[record + Place.site]
     rows.frame[row] = records[record + Place.frame]
     const stack = records[record + Place.stack]
@@ -127,10 +127,10 @@ export class RowWriter {
       rows.stackId[row] = number
       if (number !== 0) mask |= STACK_ID_BIT
     }
-    rows.function[row] = records[record + Place.function]
-    rows.file[row] = records[record + Place.file]
-    rows.line[row] = records[record + Place.line]
-    rows.module[row] = records[record + Place.module]
+    rows.function[row] = records[record + Place.rowFunction]
+    rows.file[row] = records[record + Place.rowFile]
+    rows.line[row] = records[record + Place.rowLine]
+    rows.module[row] = records[record + Place.rowModule]
     rows.type[row] = records[record + Place.type]
     rows.callSite.words[2 * row + LO] = records[record + Place.lo]
     rows.callSite.words[2 * row + HI] = records[record + Place.hi]

@@ -3,6 +3,7 @@ import { HI, LO } from '../../bytes/u64.js'
 import { HashIndex } from '../../bytes/hash-index.js'
 import type { EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
+import { parseFrame } from '../../event/frame.js'
 import { decodeText, encodeText, StringTable } from '../../event/strings.js'
 import { OwnFrames } from '../../names/own-frames.js'
 import { RowBit } from './columns.js'
@@ -14,7 +15,11 @@ const { module: HAS_MODULE, callSite: HAS_CALL_SITE, type: HAS_TYPE } = FieldBit
 export const HAS_SITE = HAS_STACK | HAS_FUNCTION | HAS_FILE | HAS_LINE | HAS_MODULE | HAS_CALL_SITE
 const KEPT = HAS_SITE | HAS_TYPE
 
-/** The layout of a record. Everything except the text of the site and its frame is its key. */
+/**
+ * The layout of a record. Its key is everything before the text of the site. Then come the frame, and what rows have:
+ * the bits of their mask, and function, file, line and module, which are those of the frame where a site has only a
+ * stack.
+ */
 export const Place = {
   mask: 0,
   stack: 1,
@@ -27,9 +32,14 @@ export const Place = {
   type: 8,
   site: 9,
   frame: 10,
+  rowMask: 11,
+  rowFunction: 12,
+  rowFile: 13,
+  rowLine: 14,
+  rowModule: 15,
 } as const
 const KEY = 9
-export const RECORD = 11
+export const RECORD = 16
 
 /** The number of cached sites, found by the batch's ids of their names: a power of two. */
 const CACHED = 1024
@@ -55,6 +65,10 @@ const ROW_BITS: readonly (readonly [field: number, row: number])[] = [
   [HAS_TYPE, RowBit.type],
 ]
 
+const PLACE_BITS = RowBit.function | RowBit.file | RowBit.line | RowBit.module
+/** What has both has a frame. */
+const STACKED = RowBit.stack | RowBit.site
+
 /** New numbers during a sweep; 0 or -1 before an item has moved. */
 interface Swept {
   readonly strings: StringTable
@@ -68,7 +82,7 @@ interface Swept {
  * The sites of live blocks, each distinct one once. Their names outlive the batches. Memory grows with the number of
  * sites of live blocks: the owner of the blocks moves those in use to a new table when a sweep is due.
  *
- * Record r is `records[r * RECORD ..]`: the columns that the site has, as bits of a row's mask, ids of names and of the
+ * Record r is `records[r * RECORD ..]`: the fields that the site has, as bits of a row's mask, ids of names and of the
  * stack, the line, and the words of the call site. Record 0 means no site. Where whole stacks are not needed, a stack
  * is its number, and takes no memory here; one without a number, because there are too many, is a list.
  */
@@ -290,8 +304,30 @@ export class BlockSites {
         if (this.isWhole) this.records[at + Place.site] = this.strings.intern(this.text())
       }
     }
+    this.setShown(at)
     index.put(record, hash)
     return record
+  }
+
+  /** Sets what rows have of function, file, line and module. */
+  private setShown(at: number): void {
+    const { records, strings } = this
+    const bits = records[at + Place.mask]
+    records[at + Place.rowMask] = bits
+    records[at + Place.rowFunction] = records[at + Place.function]
+    records[at + Place.rowFile] = records[at + Place.file]
+    records[at + Place.rowLine] = records[at + Place.line]
+    records[at + Place.rowModule] = records[at + Place.module]
+    if ((bits & PLACE_BITS) !== 0 || (bits & STACKED) !== STACKED) return
+    const shown = parseFrame(decodeText(strings.view(records[at + Place.frame])))
+    const set = (place: number, bit: number, value: number) => {
+      records[at + place] = value
+      records[at + Place.rowMask] |= bit
+    }
+    if (shown.function !== undefined) set(Place.rowFunction, RowBit.function, strings.internText(shown.function))
+    if (shown.file !== undefined) set(Place.rowFile, RowBit.file, strings.internText(shown.file))
+    if (shown.line !== undefined && shown.line !== 0) set(Place.rowLine, RowBit.line, shown.line)
+    if (shown.module !== undefined) set(Place.rowModule, RowBit.module, strings.internText(shown.module))
   }
 
   /** The innermost frame of a stack, which is not empty, that is not a wrapper of allocation. */

@@ -12,6 +12,10 @@ test('short cells stay, and a long one is truncated', () => {
   expect(cells.show([text, text])).toEqual([`${text.slice(0, 117)}...`, `${text.slice(0, 117)}...`])
 })
 
+test('with isFull long cells are whole', () => {
+  expect(new ColumnCells(true).show([long('abc')])).toEqual([long('abc')])
+})
+
 test('long cells with the same beginning show where they differ', () => {
   const start = 'std::map<std::string, '.repeat(20)
   const [one, two] = new ColumnCells().show([`${start}int>`, `${start}double>`]) as [string, string]

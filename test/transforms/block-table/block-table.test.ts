@@ -256,10 +256,31 @@ describe('the table of blocks', () => {
         peakSize: 1n,
         site: 'malloc < main',
         frame: 'main',
+        function: 'main',
         stack: ['malloc', 'main'],
         stackId: 1,
       },
     ])
+  })
+
+  test('where a stack is all that an event has, function, file, line and module are those of its frame', () => {
+    const stack = ['malloc at malloc.c:9 in /lib/libc.so.6', 'parse<int> at a.c:12 in /bin/app [0x55d0]', 'main']
+    const rows = rowsOf(
+      trace(
+        alloc(0x10n, 1n, { stack }),
+        alloc(0x20n, 2n, { stack, function: 'own' }),
+        alloc(0x30n, 3n, { stack: ['at a.c:0 in /bin/app'] }),
+        alloc(0x40n, 4n, { stack: [] }),
+        alloc(0x50n, 5n, { stack, line: 0 }),
+        realloc(0x40n, 0x40n, 6n, { stack }),
+      ),
+    )
+    const parse = { function: 'parse<int>', file: 'a.c', line: 12, module: '/bin/app' }
+    expect(
+      rows
+        .toSorted((a, b) => Number(a.size) - Number(b.size))
+        .map(({ function: name, file, line, module }) => ({ function: name, file, line, module })),
+    ).toEqual([parse, { function: 'own' }, { file: 'a.c', module: '/bin/app' }, parse, parse])
   })
 
   test('the size at the peak is the one of that time, also of a block that shrank since', () => {
