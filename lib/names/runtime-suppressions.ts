@@ -1,7 +1,7 @@
 import { parseSuppressions, type Suppression } from './suppressions.js'
 
-/** What prints to standard output alone, by the names that glibc has for it. */
-const PRINTERS = [
+/** What prints to standard output alone, or reads standard input alone, by the names that glibc has for it. */
+const OF_STANDARD_STREAMS = [
   'printf',
   '_IO_printf',
   '__printf',
@@ -16,6 +16,20 @@ const PRINTERS = [
   '__GI__IO_puts',
   'putchar',
   'putchar_unlocked',
+  'scanf',
+  '__scanf',
+  '_IO_scanf',
+  '__isoc99_scanf',
+  '__isoc23_scanf',
+  'vscanf',
+  '__vscanf',
+  '__isoc99_vscanf',
+  '__isoc23_vscanf',
+  'getchar',
+  'getchar_unlocked',
+  'gets',
+  '_IO_gets',
+  '__gets_chk',
 ]
 
 const block = (name: string, ...frames: readonly string[]) => ['{', name, 'Memcheck:Leak', ...frames, '}'].join('\n')
@@ -33,7 +47,7 @@ const RULES = [
   block(POOL, 'fun:malloc', 'obj:*/libstdc++.so*', 'obj:*/ld-*.so*'),
   // The buffers of standard output and input. fwrite and fputs may be about any file, whose buffer is a leak if it is
   // never closed, unless the streams of C++ call them, which they do for the standard streams alone.
-  ...PRINTERS.map((name) => block(STREAMS, 'fun:malloc', 'fun:_IO_file_doallocate', '...', `fun:${name}`)),
+  ...OF_STANDARD_STREAMS.map((name) => block(STREAMS, 'fun:malloc', 'fun:_IO_file_doallocate', '...', `fun:${name}`)),
   block(STREAMS, 'fun:malloc', 'fun:_IO_file_doallocate', '...', 'obj:*/libc.so*', 'obj:*/libstdc++.so*'),
   block(STREAMS, 'fun:malloc', 'fun:_IO_file_doallocate', '...', 'obj:*/libc.so*', 'fun:std::*ostream*'),
   // The table of a thread's storage, which stays with its stack for the next thread, and storage itself.

@@ -40,6 +40,21 @@ test('files of rules have them as text', () => {
   expect(parseSuppressions(text).map(({ name }) => name)).toEqual(RUNTIME_SUPPRESSIONS.map(({ name }) => name))
 })
 
+test('the buffer of standard input is known where it is read by what reads nothing else', () => {
+  const buffer = [
+    '_IO_file_doallocate',
+    '__GI__IO_doallocbuf',
+    '_IO_doallocbuf',
+    '_IO_file_underflow',
+    '_IO_default_uflow',
+  ]
+  const known = 'buffer of a standard stream'
+  expect(ruleOf([...buffer, 'getchar at stdio.h:49', 'main'])?.name).toBe(known)
+  expect(ruleOf([...buffer, '__vfscanf_internal', '__isoc99_scanf', 'main'])?.name).toBe(known)
+  expect(ruleOf([...buffer, '__vfscanf_internal', '__isoc99_fscanf', 'main'])).toBeUndefined()
+  expect(ruleOf([...buffer, 'getline', 'main'])).toBeUndefined()
+})
+
 test("blocks of the program's own in the same places are no known leaks", () => {
   for (const stack of [
     ['in /opt/app/libstdc++.so.6+0x10', 'main at a.cc:1 in /opt/app/app+0x10'],

@@ -18,7 +18,9 @@ export const blocks: Command = {
     'the command ends. --full-stacks puts the whole stack into each row instead, for programs that read a pipe.\n' +
     `${SYMBOLIZE_HELP}\n` +
     'If the input is truncated, the rows of what was read are written before the error; Parquet needs a whole trace.',
-  memory: 'grows with the live blocks (150 to 420 bytes each), with their sites, and with the distinct stacks.',
+  memory:
+    'grows with the live blocks (150 to 420 bytes each), with their sites, and with the distinct stacks. With ' +
+    '--full-stacks, each distinct stack of live blocks takes 3 to 4 times the bytes of its text.',
   flags: [
     { name: 'spans', help: 'Write a row for each size that a block had, also where realloc resized it' },
     {

@@ -1,4 +1,5 @@
 import type { EventBatch } from '../../event/batch.js'
+import { groupFieldNames } from '../../event/fields.js'
 import { hasInventedAddresses, UNIDENTIFIED } from '../../event/header.js'
 import { lostPlaces, lostWarning } from '../../event/lost-events.js'
 import type { Stage } from '../../event/stage.js'
@@ -7,14 +8,18 @@ import { BlockTable, type BlockTableOptions } from '../../transforms/block-table
 import { StackNumbers } from '../../transforms/block-table/stack-numbers.js'
 import { TOO_MANY_STACKS } from './stack-encoder.js'
 
-/** The table of blocks as bytes. Warns of a trace from which the recorder lost events, or that does not say which block
- * is freed. */
+/**
+ * The table of blocks as bytes. Warns of a trace from which the recorder lost events, that does not say which block is
+ * freed, or whose events have fields of groups, for which there are no columns.
+ */
 export class BlockEncoder implements Stage<EventBatch, Uint8Array> {
   readonly consumes = true
   readonly warnings: string[] = []
   /** In how many places the recorder lost events. */
   private lost = 0
   private isIdentified = true
+  /** The set of fields of groups that events have. */
+  private groupFields = 0
   private readonly table: BlockTable
   /** The end is still to be written. */
   private ending: 'end' | 'endTruncated' | undefined
@@ -34,6 +39,7 @@ export class BlockEncoder implements Stage<EventBatch, Uint8Array> {
   feed(batch: EventBatch): void {
     this.lost += lostPlaces(batch)
     this.isIdentified &&= !hasInventedAddresses(batch.header)
+    if (batch.groups !== undefined) this.groupFields |= batch.groups.used(batch.count)
     this.table.feed(batch)
   }
 
@@ -59,6 +65,9 @@ export class BlockEncoder implements Stage<EventBatch, Uint8Array> {
     if (this.lost > 0) this.warnings.push(lostWarning(this.lost, 'blocks may be missing or wrong'))
     if (!this.isIdentified) this.warnings.push(UNIDENTIFIED)
     if (this.stacks.isFull) this.warnings.push(TOO_MANY_STACKS)
+    if (this.groupFields === 0) return
+    const names = groupFieldNames(this.groupFields).join(', ')
+    this.warnings.push(`events have ${names}, for which blocks have no columns: events of hf-sql have them`)
   }
 
   dispose(): void {

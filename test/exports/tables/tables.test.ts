@@ -200,3 +200,17 @@ test('the formats', async () => {
   for (const { name } of TABLE_FORMATS) expect((await written(name)).length).toBeGreaterThan(0)
   await expect(tableWriter('xml' as never, BLOCK_COLUMNS)).rejects.toThrow('unknown format of tables "xml"')
 })
+
+test('fields of groups have no columns, and a warning says so', async () => {
+  const warningsOf = async (more: object) => {
+    const encoder = new BlockEncoder(await tableWriter('ndjson', blockColumns(false)), {}, false)
+    const event: TraceEvent = { kind: 'alloc', address: 16n, size: 1n }
+    for (const batch of inBatches([event, { ...event, ...more }], 1, { format: 'test' })) encoder.feed(batch)
+    encoder.end()
+    return encoder.warnings
+  }
+  expect(await warningsOf({})).toEqual([])
+  expect(await warningsOf({ weight: 2n, arena: 'main' })).toEqual([
+    'events have weight, arena, for which blocks have no columns: events of hf-sql have them',
+  ])
+})
