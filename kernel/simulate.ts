@@ -1,36 +1,6 @@
 /** The live set of a trace, and the addresses that its blocks would have under a policy of allocation. */
-export {
-  BEGINS,
-  BEGUN,
-  EFFECTS,
-  clear,
-  ENDED,
-  ENDS,
-  find,
-  follow,
-  gone,
-  goneCount,
-  INTENTS,
-  isSeeded,
-  live,
-  numbers,
-  seed,
-  watch,
-} from './live/follow'
-export { intend, SPACES } from './live/keys'
-export {
-  ADDRESS,
-  ALIGNMENT,
-  API,
-  ELEMENTS,
-  INDEX,
-  KIND,
-  MASK,
-  OLD_ADDRESS,
-  OUTCOME,
-  SIZE,
-  THREAD,
-} from './shared/columns'
+export * from './live'
+export { ALIGNMENT, ELEMENTS, THREAD } from './shared/columns'
 export {
   changes,
   liveBlocks,

@@ -4,7 +4,7 @@ import { MOST_GONE, SLICE_BITS, SLICE_BLOCKS, SLICE_BYTES, SLICE_SUM } from '../
 import { blockAt, makeBlocks } from '../live/records'
 import { addTo, count } from '../statistics/sums'
 import { addressOf, EVENT, FLAGS, IS_LIVE, makePlaces, reachOf, RESIZED, SITE, SIZE, spaceOf } from './block'
-import { endChain, endLive, ends, leaveMaximum } from './observe'
+import { endChain, ends, leaveMaximum } from './observe'
 import { endPages, findSparse, sparseBytes, sparsePages } from './pages'
 import { addPair, clearPairs, makePairs } from './pairs'
 import { endRegions } from './regions'
@@ -39,7 +39,7 @@ export function leaveProcess(blocks: u32, shift: u32): bool {
     const block = blockAt(load<u32>(GONE + ((<usize>i) << 2)))
     noteGeneration(block, shift)
     endChain(load<u32>(block, RESIZED))
-    ends(block, load<u64>(block, SIZE))
+    ends(block)
   }
   return true
 }
@@ -77,7 +77,6 @@ export function endTrace(numbers: u32, shift: u32): bool {
     }
     store<u32>(block, 0, FLAGS)
   }
-  endLive()
   endPages()
   endRegions()
   return true

@@ -2,7 +2,7 @@
  * Examines the events about blocks, in order, after the statistics have counted them: their effects on the live set
  * (live/follow.ts) and the rows of their sites and threads are known.
  */
-import { AGAIN, BEGAN, DONE, NOTHING, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
+import { AGAIN, BEGAN, DONE, HIGHEST, NOTHING, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
 import { TABLE_BYTES } from '../../lib/kernel/layouts/pairs'
 import {
   ALL_GROWN,
@@ -37,7 +37,7 @@ import {
   OUTCOME_MOVED,
   OUTCOME_NONE,
 } from '../shared/event'
-import { addTo, count, raise, takeFrom } from '../statistics/sums'
+import { addTo, count } from '../statistics/sums'
 import {
   addressOf,
   BORN,
@@ -59,8 +59,9 @@ import { makeSites, siteResizes } from './sites'
 
 export { placed, unfollowed, unmapped } from './block'
 
-/** Per row, data from the statistics: see live/follow.ts and statistics/count.ts. */
+/** Per row, data from the statistics: see live/follow.ts, live/fates.ts and statistics/count.ts. */
 export const EFFECTS: usize = memory.data(4288)
+export const FATES: usize = memory.data(4288)
 export const ENDED: usize = memory.data(16576)
 export const BEGUN: usize = memory.data(16576)
 export const SITES: usize = memory.data(16576)
@@ -96,9 +97,7 @@ export let problems: u32 = 0
 let events: u64 = 0
 let blockEvents: u64 = 0
 
-/** Live bytes, and their maximum, as in statistics/totals.ts. */
-const LIVE: usize = memory.data(16)
-const HIGHEST: usize = memory.data(16)
+/** Live bytes are at their maximum. */
 let isAtMaximum: bool = false
 
 /**
@@ -167,7 +166,7 @@ function follow(row: usize, effect: u32, isInvented: bool): void {
     if (site < 0) site = load<i32>(from, SITE)
     if (address == 0) address = addressOf(from)
     addPair(MATRIX, ((<u64>load<u32>(from, THREAD)) << 32) | (<u64>thread), before)
-    ends(from, before)
+    ends(from)
     if ((effect & BEGAN) == 0) {
       if (unborn == 0) {
         const cell = bitsOf(before) * HEAT_SIDE + bitsOf(blockEvents - born)
@@ -181,7 +180,7 @@ function follow(row: usize, effect: u32, isInvented: bool): void {
   const block = blockAt(load<u32>(BEGUN + (row << 2)))
   if ((effect & REUSED) != 0) {
     endChain(load<u32>(block, RESIZED))
-    ends(block, load<u64>(block, SIZE))
+    ends(block)
   }
   const size = (mask & HAS_SIZE) != 0 ? load<u64>(SIZES + (row << 3)) : 0
   if (size == 0 && (mask & HAS_SIZE) != 0) {
@@ -194,8 +193,7 @@ function follow(row: usize, effect: u32, isInvented: bool): void {
   }
   if (address == 0 && (mask & HAS_OLD_ADDRESS) != 0) address = load<u64>(OLD_ADDRESS + (row << 3))
   if (isInvented) address = 0
-  addTo(LIVE, size)
-  if (raise(HIGHEST, LIVE)) isAtMaximum = true
+  if (((<u32>load<u8>(FATES + row)) & HIGHEST) != 0) isAtMaximum = true
   else leaveMaximum()
   const isPages = (mask & HAS_API) != 0 && load<u8>(API + row) == API_PAGES
   store<u32>(block, place(block, address, load<u32>(PROCESSES + (row << 2)), isPages, size) | unborn, FLAGS)
@@ -210,9 +208,8 @@ function follow(row: usize, effect: u32, isInvented: bool): void {
 /** A block is no longer live. */
 // @ts-ignore: decorator
 @inline
-export function ends(block: usize, size: u64): void {
+export function ends(block: usize): void {
   leaveMaximum()
-  takeFrom(LIVE, size)
   leave(block)
   store<u32>(block, load<u32>(block, FLAGS) & ~IS_LIVE, FLAGS)
 }
@@ -231,12 +228,6 @@ export function leaveMaximum(): void {
 @inline
 export function endChain(resized: u32): void {
   if (resized > 0) count(CHAINS + ((<usize>min<u32>(LONGEST, resized)) << 3))
-}
-
-/** A trace ended: no block is live. */
-export function endLive(): void {
-  store<u64>(LIVE, 0)
-  store<u64>(LIVE, 0, 8)
 }
 
 function resizes(row: usize, mask: u32, site: u32, before: u64, size: u64): void {

@@ -1,5 +1,6 @@
 /** Counts the events about blocks, in order, after the live set has followed them. */
-import { BEGAN, DONE, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
+import { BEGAN, DONE, HIGHEST, REUSED } from '../../lib/kernel/layouts/live'
+import { FATES, judge, judgeProcessEnd, makeCallers, THREADS } from '../live/fates'
 import { BEGUN, EFFECTS, ENDED, nextGone, numbers } from '../live/follow'
 import { blockAt, makeBlocks } from '../live/records'
 import { KIND, MASK, PRESENT, SIZE, TIME, USABLE } from '../shared/columns'
@@ -28,7 +29,6 @@ import {
   siteLoses,
   siteTook,
   threadActs,
-  threadAllocates,
   threadAt,
   threadFrees,
   wasTemporary,
@@ -50,13 +50,10 @@ import {
   soleThread,
 } from './site-threads'
 import { makeSizes, settleSizes, sizeAt, sizeGains, sizeLeaks, sizeLoses, sizesLeak, sizeWasTemporary } from './sizes'
-import { countTemporary, isHeaptracks, isMemrays, noteAllocation, noteFree } from './temporary'
 import { beginPart, endPart, noteLevel } from './timeline'
-import { allocates, endTotals, endsUnfreed, frees, overlaps } from './totals'
+import { addTemporary, allocates, endTotals, endsUnfreed, frees, HEAPTRACK, MEMRAY, overlaps } from './totals'
 
-/** Per row, the rows of its thread, process and site; -1 for an event without a site. */
-export const THREADS: usize = memory.data(16576)
-export const PROCESSES: usize = memory.data(16576)
+/** Per row, the row of its site; -1 for an event without one. */
 export const SITES: usize = memory.data(16576)
 
 /** The number of events before the current rows, and of those about blocks. */
@@ -74,7 +71,7 @@ export let otherRows: usize = 0
  * @returns whether there was memory
  */
 export function count(rows: u32, sites: u32, threads: u32, isTimed: bool): bool {
-  if (!makeBlocks(numbers) || !makeRows(sites, threads) || !makeSizes()) return false
+  if (!makeBlocks(numbers) || !makeRows(sites, threads) || !makeCallers(threads) || !makeSizes()) return false
   if (isShared && !makeShares(rows)) return false
   otherRows = 0
   for (let from: usize = 0; from < <usize>rows;) {
@@ -132,15 +129,14 @@ function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u3
       continue
     }
     const event = ++blockEvents
-    const process = load<u32>(PROCESSES + (row << 2))
     if (kind == KIND_REALLOC || (effect & (BEGAN | DONE)) == 0) others++
-    if ((effect & (BEGAN | DONE)) == 0) {
-      if ((effect & UNKNOWN) != 0) noteFree(process)
-      continue
-    }
-    if (threadRow != soleThread && !isShared) meetThread(threadRow, sites, rows)
     const ended = load<u32>(ENDED + (row << 2))
+    const begun = load<u32>(BEGUN + (row << 2))
     const from = blockAt(ended)
+    const fate = judge(row, kind, effect, ended, begun, load<u32>(from, B_THREAD), isAllocated(from))
+    store<u8>(FATES + row, <u8>fate)
+    if ((effect & (BEGAN | DONE)) == 0) continue
+    if (threadRow != soleThread && !isShared) meetThread(threadRow, sites, rows)
     let siteRow = load<i32>(SITES + (row << 2))
     if ((effect & DONE) != 0) {
       const size = load<u64>(from, B_SIZE)
@@ -158,25 +154,21 @@ function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u3
         siteIsForeign(site)
         if (isShared) handsOff(ownSite, owner, threadRow, size)
       }
-      const toHeaptrack = isHeaptracks(process, ended, owner)
-      const toMemray = isMemrays(threadRow, ended, owner)
-      if ((toHeaptrack || toMemray) && isAllocated(from)) {
-        countTemporary(size, toHeaptrack, toMemray)
-        wasTemporary(site, size, toHeaptrack, toMemray)
-        wasTemporary(threadAt(owner), size, toHeaptrack, toMemray)
-        if (isShared) shareWasTemporary(site, ownSite, owner, size, toHeaptrack, toMemray)
-        sizeWasTemporary(sizeRow, toHeaptrack, toMemray)
+      if (fate != 0) {
+        addTemporary(HEAPTRACK, MEMRAY, size, fate)
+        wasTemporary(site, size, fate)
+        wasTemporary(threadAt(owner), size, fate)
+        if (isShared) shareWasTemporary(site, ownSite, owner, size, fate)
+        sizeWasTemporary(sizeRow, fate)
       }
       partsWith(from, row, mask)
       if ((effect & BEGAN) == 0) {
-        noteFree(process)
         noteLevel()
         dies(from, site, row, mask, event)
         continue
       }
       if (siteRow < 0) siteRow = load<i32>(from, B_SITE)
     }
-    const begun = load<u32>(BEGUN + (row << 2))
     const block = blockAt(begun)
     if ((effect & REUSED) != 0) {
       const size = load<u64>(block, B_SIZE)
@@ -190,17 +182,13 @@ function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u3
     }
     const size = (mask & HAS_SIZE) != 0 ? load<u64>(SIZE + (row << 3)) : 0
     const site = siteAt(max<i32>(0, siteRow))
-    allocates(size, events + <u64>row + 1, mask, load<u64>(TIME + (row << 3)))
+    if (allocates(size, events + <u64>row + 1, mask, load<u64>(TIME + (row << 3))))
+      store<u8>(FATES + row, <u8>(fate | HIGHEST))
     siteGains(site, size, event, clock)
     gains(thread, size)
     if (isShared) shareGains(site, max<i32>(0, siteRow), threadRow, size)
     sizeGains(size)
     noteLevel()
-    // A block that was there before is no call.
-    if (kind != KIND_EXISTING) {
-      threadAllocates(thread, begun)
-      noteAllocation(process, begun, threadRow)
-    }
     if ((mask & (HAS_USABLE | HAS_SIZE)) == (HAS_USABLE | HAS_SIZE)) {
       siteTook(site, size, load<u64>(USABLE + (row << 3)))
     }
@@ -215,7 +203,7 @@ function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u3
 
 /** A process ended: its live blocks, which are those of this row, have leaked. */
 function endProcess(row: usize): void {
-  noteFree(load<u32>(PROCESSES + (row << 2)))
+  judgeProcessEnd(row)
   let isAny = false
   for (let number = nextGone(<u32>row); number != 0; number = nextGone(<u32>row)) {
     const block = blockAt(number)

@@ -1,7 +1,7 @@
 /**
  * Tables of the blocks of sites and threads, by row; lib/transforms/statistics numbers the rows, and
  * lib/kernel/layouts/owners.ts has their fields. All are 64-bit
- * integers, except the two at `T_RECENT`. A block belongs to the site and the thread that allocated or resized it last.
+ * integers. A block belongs to the site and the thread that allocated or resized it last.
  */
 import {
   ALLOCATIONS,
@@ -28,11 +28,11 @@ import {
   T_EVENTS,
   T_FOREIGN,
   T_FREES,
-  T_RECENT,
   THREAD_BYTES,
 } from '../../lib/kernel/layouts/owners'
 import { larger, logOf } from '../shared/grow'
 import { maxima } from './peak'
+import { addTemporary } from './totals'
 import { addProduct, addSum, addTimes, addTo, copySum, count, raise, takeFrom } from './sums'
 
 export let siteTable: usize = 0
@@ -101,16 +101,9 @@ export function loses(owner: usize, size: u64): void {
   takeFrom(owner + LIVE_BYTES, size)
 }
 
-/** The block of this size that just ended was temporary. */
-export function wasTemporary(owner: usize, size: u64, toHeaptrack: bool, toMemray: bool): void {
-  if (toHeaptrack) {
-    count(owner + HEAPTRACK)
-    addTo(owner + HEAPTRACK + 8, size)
-  }
-  if (toMemray) {
-    count(owner + MEMRAY)
-    addTo(owner + MEMRAY + 8, size)
-  }
+/** The block of this size that just ended was temporary, as `fate` says (live/fates.ts). */
+export function wasTemporary(owner: usize, size: u64, fate: u32): void {
+  addTemporary(owner + HEAPTRACK, owner + MEMRAY, size, fate)
 }
 
 /**
@@ -201,21 +194,6 @@ export function threadActs(thread: usize): void {
 export function threadFrees(thread: usize, isForeign: bool): void {
   count(thread + T_FREES)
   if (isForeign) count(thread + T_FOREIGN)
-}
-
-/** The thread allocated a block with this number. */
-// @ts-ignore: decorator
-@inline
-export function threadAllocates(thread: usize, number: u32): void {
-  store<u32>(thread, load<u32>(thread, T_RECENT), T_RECENT + 4)
-  store<u32>(thread, number, T_RECENT)
-}
-
-/** Whether a block is one of the two that the thread allocated last. The thread must be the one that allocated it. */
-// @ts-ignore: decorator
-@inline
-export function isRecent(thread: usize, number: u32): bool {
-  return load<u32>(thread, T_RECENT) == number || load<u32>(thread, T_RECENT + 4) == number
 }
 
 /**

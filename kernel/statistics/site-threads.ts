@@ -123,15 +123,8 @@ export function shareLeaks(site: usize, siteRow: u32, thread: u32, size: u64): v
 }
 
 /** The block was temporary. */
-export function shareWasTemporary(
-  site: usize,
-  siteRow: u32,
-  thread: u32,
-  size: u64,
-  toHeaptrack: bool,
-  toMemray: bool,
-): void {
-  wasTemporary(shareOf(site, siteRow, thread), size, toHeaptrack, toMemray)
+export function shareWasTemporary(site: usize, siteRow: u32, thread: u32, size: u64, fate: u32): void {
+  wasTemporary(shareOf(site, siteRow, thread), size, fate)
 }
 
 /** A thread freed a block that another one allocated. */

@@ -2,6 +2,7 @@
  * The fates of the blocks of each size. Each size below 4096 has the row of its number. One row for all sizes without
  * room follows, and then the larger sizes in order of first use, with a hash table.
  */
+import { BY_HEAPTRACK, BY_MEMRAY } from '../../lib/kernel/layouts/live'
 import {
   ALLOCATIONS,
   FEW as FEW_SIZES,
@@ -106,9 +107,9 @@ export function sizeLeaks(row: usize): void {
 }
 
 /** The block of this row's size that just ended was temporary. */
-export function sizeWasTemporary(row: usize, toHeaptrack: bool, toMemray: bool): void {
-  if (toHeaptrack) count(row + HEAPTRACK)
-  if (toMemray) count(row + MEMRAY)
+export function sizeWasTemporary(row: usize, fate: u32): void {
+  if ((fate & BY_HEAPTRACK) != 0) count(row + HEAPTRACK)
+  if ((fate & BY_MEMRAY) != 0) count(row + MEMRAY)
 }
 
 /** As `savePeak` in owners.ts. */

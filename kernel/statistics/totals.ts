@@ -1,4 +1,5 @@
 /** Blocks and bytes allocated, freed and live, as lib/transforms/statistics/totals.ts counts them. */
+import { BY_HEAPTRACK, BY_MEMRAY } from '../../lib/kernel/layouts/live'
 import * as at from '../../lib/kernel/layouts/totals'
 import { HAS_TIME } from '../shared/event'
 import { leaveMaximum, reachMaximum } from './peak'
@@ -21,6 +22,10 @@ const OVERLAP_BYTES: usize = TOTALS + at.OVERLAP_BYTES
 const UNFREED: usize = TOTALS + at.UNFREED
 const UNFREED_BYTES: usize = TOTALS + at.UNFREED_BYTES
 
+/** Blocks that were temporary by both definitions, and their bytes. */
+export const HEAPTRACK: usize = memory.data(24)
+export const MEMRAY: usize = memory.data(24)
+
 /** The moments of the peaks. */
 export const PEAK_BYTES: usize = memory.data(64)
 export const PEAK_BLOCKS: usize = memory.data(64)
@@ -28,10 +33,11 @@ export const PEAK_BLOCKS: usize = memory.data(64)
 /**
  * A block of this size began at an event with this number, mask and time. Call this, and the functions below, before
  * the rows of the block's owners change: see peak.ts.
+ * @returns whether live bytes reached a new maximum
  */
 // @ts-ignore: decorator
 @inline
-export function allocates(size: u64, event: u64, mask: u32, time: u64): void {
+export function allocates(size: u64, event: u64, mask: u32, time: u64): bool {
   count(ALLOCATIONS)
   addTo(ALLOCATED, size)
   addTo(LIVE_BYTES, size)
@@ -42,13 +48,15 @@ export function allocates(size: u64, event: u64, mask: u32, time: u64): void {
   store<u64>(LIVE, live)
   const isMore = live > load<u64>(PEAK_LIVE)
   if (isMore) store<u64>(PEAK_LIVE, live)
-  if (raise(MOST_BYTES, LIVE_BYTES)) {
+  const isHighest = raise(MOST_BYTES, LIVE_BYTES)
+  if (isHighest) {
     mark(PEAK_BYTES, event, mask, time)
     reachMaximum()
   } else {
     leaveMaximum()
   }
   if (isMore) mark(PEAK_BLOCKS, event, mask, time)
+  return isHighest
 }
 
 // @ts-ignore: decorator
@@ -101,6 +109,18 @@ function loses(size: u64): void {
   leaveMaximum()
   store<u64>(LIVE, load<u64>(LIVE) - 1)
   takeFrom(LIVE_BYTES, size)
+}
+
+/** Adds a block that was temporary, as `fate` says, to two amounts. */
+export function addTemporary(toHeaptrack: usize, toMemray: usize, size: u64, fate: u32): void {
+  if ((fate & BY_HEAPTRACK) != 0) {
+    count(toHeaptrack)
+    addTo(toHeaptrack + 8, size)
+  }
+  if ((fate & BY_MEMRAY) != 0) {
+    count(toMemray)
+    addTo(toMemray + 8, size)
+  }
 }
 
 /** A trace ended: no block is live. */

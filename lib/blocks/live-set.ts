@@ -20,7 +20,7 @@ const NO_NUMBERS = new Int32Array(0)
  * most twice as many blocks as there were, and 20 bytes of a table that is 5/16 to 5/8 full (1/8 to 1/4, up to 16,384
  * blocks); tables that it has outgrown take no more than the current one.
  */
-export class LiveSet {
+export class LiveSet<Run extends LiveExports = LiveExports> {
   /** Per row, the effect of the event: a set of `BlockEffect` bits; 0 for events that are not about a block. */
   effects = NOTHING
   /** The number of the block that the event ended or, with `failed`, left unchanged; 0 for none. */
@@ -52,7 +52,7 @@ export class LiveSet {
    */
   constructor(
     readonly width: number,
-    private readonly run: LiveExports = loadKernel<LiveExports>('live'),
+    protected readonly run: Run = loadKernel<Run>('live'),
     readonly keys = new BlockKeys(),
   ) {
     this.words = new Uint32Array(this.room * width)
@@ -123,9 +123,7 @@ export class LiveSet {
     const { run } = this
     if (this.keys.hasProcesses && run.watch() === 0) throw tooManyBlocks()
     const done = run.follow(rows)
-    this.look()
-    const gone = run.goneCount.value
-    this.gone = gone === 0 ? NO_NUMBERS : new Int32Array(run.memory.buffer, run.gone.value, 2 * gone)
+    this.lookAfter()
     if (done < rows) throw tooManyBlocks()
     const numbers = run.numbers.value
     if (numbers >= this.room) this.widen(numbers + 1)
@@ -148,6 +146,14 @@ export class LiveSet {
     const number = this.run.find(lo, hi, isIndexed)
     this.look()
     return number
+  }
+
+  /** Re-creates the views of results. */
+  protected lookAfter(): void {
+    this.look()
+    const { run } = this
+    const gone = run.goneCount.value
+    this.gone = gone === 0 ? NO_NUMBERS : new Int32Array(run.memory.buffer, run.gone.value, 2 * gone)
   }
 
   /** Re-creates the views after growth (the old ones have length 0). */

@@ -1,5 +1,5 @@
 import type { Statistics } from '../../transforms/statistics/result.js'
-import { TABLE_NAMES } from '../../transforms/statistics/bounded-keys.js'
+import { TABLE_NAMES } from '../../transforms/statistics/key-counts.js'
 import { FIRST_TOP, SECTIONS, TIMELINE_ROWS, TOP } from '../defaults.js'
 import { advice } from './advice.js'
 import { anomalies, eventCounts, histogram, reallocs } from './counts.js'

@@ -14,3 +14,9 @@ export const LEAVES = 4
 
 /** Instead of the bits of an address space: no event about a block was of this process. */
 export const NO_SPACE = -1
+
+/** The fate of the block that an event ends or begins: bits of a set; see kernel/live/fates.ts. */
+export const BY_HEAPTRACK = 1
+export const BY_MEMRAY = 2
+/** With it, the live bytes reach a new maximum. */
+export const HIGHEST = 4

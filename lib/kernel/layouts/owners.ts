@@ -41,9 +41,8 @@ export const S_SHARE_THREAD = 264
 export const S_SHARE = 268
 export const SITE_BYTES = 272
 
-/** A thread's row continues with the thread's actions, and the numbers of the two blocks that it allocated last. */
+/** A thread's row continues with the thread's actions. */
 export const T_EVENTS = 152
 export const T_FREES = 160
 export const T_FOREIGN = 168
-export const T_RECENT = 176
-export const THREAD_BYTES = 184
+export const THREAD_BYTES = 176

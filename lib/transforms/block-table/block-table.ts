@@ -1,12 +1,11 @@
 import { BlockEffect } from '../../blocks/block-effect.js'
-import { LiveSet } from '../../blocks/live-set.js'
+import { BlockFate, BlockFates } from '../../blocks/block-fates.js'
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { FieldBit, Kind } from '../../event/fields.js'
 import { hasInventedAddresses, type TraceHeader } from '../../event/header.js'
 import { checkOptions } from '../../event/options.js'
 import type { Stage } from '../../event/stage.js'
 import { Sum } from '../statistics/sums.js'
-import { Callers } from './callers.js'
 import { BLOCK_ROWS, BlockRows, RowBit, UNIT_CODE } from './columns.js'
 import { FREE, LIVE, OVERLAP, REALLOC, RESIZE, RowWriter, type StreamMoment } from './row-writer.js'
 import { BlockSites, HAS_SITE } from './sites.js'
@@ -24,7 +23,6 @@ import {
   NUMBER,
   numberAt,
   OF_LAST,
-  OWNER,
   PEAK,
   PEAK_SIZE,
   PROCESS,
@@ -52,7 +50,7 @@ const {
   thread: THREAD_BIT,
   time: TIME_BIT,
 } = RowBit
-const { began: BEGAN, ended: ENDED, unknown: UNKNOWN, reused: REUSED } = BlockEffect
+const { began: BEGAN, ended: ENDED, reused: REUSED } = BlockEffect
 const LAST_OF_BLOCKS = Kind.existing
 const { existing: EXISTING, 'process-end': PROCESS_END } = Kind
 const { address: HAS_ADDRESS, size: HAS_SIZE, time: HAS_TIME, api: HAS_API } = FieldBit
@@ -74,9 +72,8 @@ export interface BlockTableOptions {
  */
 export class BlockTable implements Stage<EventBatch, BlockRows> {
   readonly consumes = true
-  private readonly liveSet = new LiveSet(WIDTH)
+  private readonly liveSet = new BlockFates(WIDTH)
   private readonly sites: BlockSites
-  private readonly callers = new Callers()
   private readonly rows: BlockRows
   private readonly hasSpans: boolean
   private batch: EventBatch | undefined
@@ -97,8 +94,6 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
   /** At the end of a trace, the next block to examine; 0 before. */
   private leaving = 0
   private isOver = false
-  private readonly liveBytes = new Sum()
-  private readonly mostBytes = new Sum()
   private readonly moment: StreamMoment = {
     trace: 0,
     unit: -1,
@@ -106,6 +101,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     event: 0,
     blockEvents: 0,
     peak: 0,
+    fate: 0,
     allocated: new Sum(),
   }
   private readonly writer: RowWriter
@@ -124,7 +120,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     this.hasSpans = options.spans ?? false
     this.sites = new BlockSites(numbers, isWhole)
     this.rows = new BlockRows(this.sites.strings)
-    this.writer = new RowWriter(this.rows, this.sites, this.callers, this.moment)
+    this.writer = new RowWriter(this.rows, this.sites, this.moment)
   }
 
   feed(batch: EventBatch): void {
@@ -203,7 +199,6 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     if (this.leaving <= this.highest) return true
     this.leaving = this.highest = 0
     this.header = undefined
-    this.liveBytes.lo = this.liveBytes.hi = 0
     this.liveSet.clear()
     return true
   }
@@ -224,8 +219,8 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
 
   /** Processes the followed events, as long as there is room for the rows of another one. */
   private take(batch: EventBatch): void {
-    const { rows, callers, liveSet, moment, writer } = this
-    const { effects, ended, begun, words } = liveSet
+    const { rows, liveSet, moment, writer } = this
+    const { effects, ended, begun, fates, words } = liveSet
     const { kind } = batch
     // A realloc may write two rows: for its block, and for a block that was live at its new address.
     for (; this.at < this.followed && rows.count < BLOCK_ROWS - 1; this.at++) {
@@ -236,16 +231,12 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
       moment.blockEvents++
       const row = at - this.first
       const effect = effects[row]
-      callers.find(batch, at)
-      if ((effect & (BEGAN | ENDED)) === 0) {
-        if ((effect & UNKNOWN) !== 0) callers.frees()
-        continue
-      }
+      if ((effect & (BEGAN | ENDED)) === 0) continue
       const old = ended[row]
+      moment.fate = fates[row]
       if ((effect & BEGAN) === 0) {
         writer.write(words, old, kind[at] === Kind.free ? FREE : REALLOC, batch, at)
         this.lose(old)
-        callers.frees()
         continue
       }
       const block = begun[row]
@@ -260,14 +251,13 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
         this.lose(block)
       }
       this.begins(block, isResized ? old : 0, batch)
-      // A block that was there before is no call.
-      if (kind[at] !== EXISTING) callers.allocates(moment.event)
+      if ((fates[row] & BlockFate.highest) !== 0) moment.peak = moment.event
     }
   }
 
   /** Writes the blocks that end with their process at the current event. @returns false if there was no room for all */
   private endProcess(batch: EventBatch): boolean {
-    const { at, rows, callers, liveSet } = this
+    const { at, rows, liveSet } = this
     const { gone, words } = liveSet
     const row = at - this.first
     for (; gone[this.gone] === row && rows.count < BLOCK_ROWS - 1; this.gone += 2) {
@@ -275,17 +265,13 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
       this.writer.write(words, block, LIVE, batch, at)
       this.lose(block)
     }
-    if (gone[this.gone] === row) return false
-    callers.find(batch, at)
-    callers.frees()
-    return true
+    return gone[this.gone] !== row
   }
 
   /** A block has ended or was resized. */
   private lose(block: number): void {
     const { words } = this.liveSet
     const at = block * WIDTH
-    this.liveBytes.subtract(words[at + SIZE], words[at + SIZE + 1])
     words[at + FLAGS] = words[at + FLAGS] & ~ALIVE
   }
 
@@ -314,7 +300,6 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     if (block > this.highest) this.highest = block
     let flags = old === 0 ? (batch.kind[i] === EXISTING ? UNBORN : 0) : words[at + FLAGS] & ~OF_LAST
     setNumber(words, at + SINCE, event)
-    words[at + OWNER] = this.callers.thread
     if ((mask & HAS_ADDRESS) !== 0) {
       flags |= ADDRESS_BIT
       copy(words, at + ADDRESS, batch.address, i)
@@ -369,7 +354,5 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
       if ((mask & HAS_SITE) !== 0) words[at + SITE] = this.sites.of(batch, i)
     }
     words[at + FLAGS] = flags | ALIVE
-    this.liveBytes.add(sizeLo, sizeHi)
-    if (this.mostBytes.raise(this.liveBytes)) moment.peak = event
   }
 }

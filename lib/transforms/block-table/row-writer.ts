@@ -1,8 +1,8 @@
 import { HI, LO, WORD } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
+import { BlockFate } from '../../blocks/block-fates.js'
 import type { Sum } from '../statistics/sums.js'
-import type { Callers } from './callers.js'
 import { ENDINGS, RowBit, type BlockRows } from './columns.js'
 import { Place, RECORD, type BlockSites } from './sites.js'
 import {
@@ -15,7 +15,6 @@ import {
   FLAGS,
   NUMBER,
   numberAt,
-  OWNER,
   PEAK,
   PEAK_SIZE,
   PROCESS,
@@ -77,6 +76,8 @@ export interface StreamMoment {
   blockEvents: number
   /** The event of the last maximum of live bytes. */
   peak: number
+  /** The fate of the block that the current event ends: `BlockFate` bits. */
+  fate: number
   /** The total number of bytes allocated. */
   readonly allocated: Sum
 }
@@ -86,7 +87,6 @@ export class RowWriter {
   constructor(
     private readonly rows: BlockRows,
     private readonly sites: BlockSites,
-    private readonly callers: Callers,
     private readonly moment: StreamMoment,
   ) {}
 
@@ -97,7 +97,7 @@ export class RowWriter {
    * @param batch the batch whose event i ends the block, this size of it, or its process; none at the end of a trace
    */
   write(words: Uint32Array, block: number, ending: number, batch?: EventBatch, i = 0): void {
-    const { rows, sites, callers, moment } = this
+    const { rows, sites, moment } = this
     const row = rows.count++
     const at = block * WIDTH
     const flags = words[at + FLAGS]
@@ -150,8 +150,8 @@ export class RowWriter {
       mask |= this.writeEnd(row, batch, i)
       if (ending !== OVERLAP && ending !== LIVE) {
         mask |= this.writeCaller(row, batch, i)
-        rows.temporary[row] = callers.isHeaptracks(since) ? 1 : 0
-        rows.temporaryMemray[row] = callers.isMemrays(since, words[at + OWNER]) ? 1 : 0
+        rows.temporary[row] = (moment.fate & BlockFate.byHeaptrack) === 0 ? 0 : 1
+        rows.temporaryMemray[row] = (moment.fate & BlockFate.byMemray) === 0 ? 0 : 1
         const hasLifetime = ending !== RESIZE && moment.isIdentified && (flags & UNBORN) === 0
         if (hasLifetime) mask |= this.writeLifetime(words, row, at, mask)
       }

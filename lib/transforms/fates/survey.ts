@@ -1,19 +1,18 @@
 import { HI, LO, WORD } from '../../bytes/u64.js'
+import { widened } from '../../bytes/widened.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
+import { BlockFate, BlockFates } from '../../blocks/block-fates.js'
 import { LiveSet } from '../../blocks/live-set.js'
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { FieldBit, Kind } from '../../event/fields.js'
 import { hasInventedAddresses, UNKNOWN_TEMPORARY, type TraceHeader } from '../../event/header.js'
-import { BoundedKeys, NONE } from '../statistics/bounded-keys.js'
-import { Sum } from '../statistics/sums.js'
 import { EventSet } from './event-set.js'
 import { checkMoment, type Moment } from './moment.js'
 
-const { began: BEGAN, ended: ENDED, unknown: UNKNOWN, reused: REUSED } = BlockEffect
-const { existing: EXISTING, 'process-end': PROCESS_END } = Kind
-const HAS_SIZE = FieldBit.size
+const { began: BEGAN, ended: ENDED, reused: REUSED } = BlockEffect
+const { 'process-end': PROCESS_END } = Kind
 const HAS_TIME = FieldBit.time
-const HAS_PROCESS = FieldBit.process
+const NO_FATES = new Uint8Array(BATCH_EVENTS)
 
 /** Properties of an allocation that only later events show. They take two passes over the events: see `filterFile`. */
 export interface FateOptions {
@@ -33,21 +32,20 @@ export interface Fate {
   readonly until: number
 }
 
-/**
- * The positions in a block's words of the event that began it, the event that last allocated or resized it, and its
- * size.
- */
-const [BIRTH, LAST, SIZE, WIDTH] = [0, 2, 4, 6]
+/** The positions in a block's words of the event that began it, and of that which last allocated or resized it. */
+const [BIRTH, LAST, WIDTH] = [0, 2, 4]
 
 /**
- * The first of two passes over a trace: finds the allocations whose fate is requested. `LiveSet` determines the block
- * of an event; temporary blocks, and blocks live at the peak, are those of the statistics.
+ * The first of two passes over a trace: finds the allocations whose fate is requested. `BlockFates` determines the
+ * block of an event, and which blocks are temporary or live at the peak.
  *
  * Memory grows with the number of live blocks (55 to 320 bytes each), and with the number of allocations found, by 2
  * bytes or less for each (see `EventSet`).
  */
 export class FateSurvey {
-  private readonly liveSet = new LiveSet(WIDTH)
+  private readonly liveSet: LiveSet
+  /** The same, if fates are needed. */
+  private readonly fated: BlockFates | undefined
   private readonly leaked = new EventSet()
   private readonly temporary = new EventSet()
   private living = new EventSet()
@@ -65,12 +63,7 @@ export class FateSurvey {
   private events = 0
   /** The highest number of a block in this trace. */
   private highest = 0
-  private readonly processes = new BoundedKeys()
-  /** By process, the event of its last call if that allocated, otherwise 0. */
-  private lastCalls = new Float64Array(64)
-  /** The live bytes, their maximum so far, and the event that reached it. */
-  private readonly liveBytes = new Sum()
-  private readonly mostBytes = new Sum()
+  /** The event that reached the maximum of live bytes so far. */
   private peak = 0
   /** Blocks that were live at the peak and have ended since, by the events that began them. */
   private departed = new Float64Array(64)
@@ -78,7 +71,9 @@ export class FateSurvey {
 
   /** @throws RangeError for an invalid moment */
   constructor(private readonly options: FateOptions) {
-    const { liveAt } = options
+    const { liveAt, temporary } = options
+    if (liveAt === 'peak' || temporary === true) this.fated = new BlockFates(WIDTH, liveAt === 'peak')
+    this.liveSet = this.fated ?? new LiveSet(WIDTH)
     if (liveAt !== undefined) checkMoment(liveAt)
     this.liveAt = liveAt
     this.isTimed = typeof liveAt === 'object' && 'time' in liveAt
@@ -139,17 +134,15 @@ export class FateSurvey {
     const { liveSet, liveAt } = this
     liveSet.follow(batch, from, to)
     const { effects, ended, begun, gone } = liveSet
+    const fates = this.fated?.fates ?? NO_FATES
     let next = 0
     const moment = typeof liveAt === 'object' && 'event' in liveAt ? liveAt.event : 0
     for (let i = from, row = 0; i < to; i++, row++) {
       const number = this.events + i + 1
       if (this.isTimed && !this.isSettled && this.isLater(batch, i)) this.settle(number - 1)
       const effect = effects[row]
-      if (batch.kind[i] === PROCESS_END) {
-        this.lastCalls[this.processOf(batch, i)] = 0
-        for (; gone[next] === row; next += 2) this.outlast(gone[next + 1])
-      }
-      if (effect !== 0) this.take(batch, i, number, effect, ended[row], begun[row])
+      if (batch.kind[i] === PROCESS_END) for (; gone[next] === row; next += 2) this.outlast(gone[next + 1])
+      if ((effect & (BEGAN | ENDED)) !== 0) this.take(number, effect, fates[row], ended[row], begun[row])
       if (number === moment) this.settle(number)
     }
   }
@@ -162,40 +155,25 @@ export class FateSurvey {
     return hi > this.timeHi || (hi === this.timeHi && time.words[2 * i + LO] > this.timeLo)
   }
 
-  /** Processes an event that affected a block, or tried to. */
-  private take(batch: EventBatch, i: number, number: number, effect: number, old: number, next: number): void {
-    const process = this.processOf(batch, i)
-    if ((effect & (BEGAN | ENDED)) === 0) {
-      if ((effect & UNKNOWN) !== 0) this.lastCalls[process] = 0
-      return
-    }
+  /** Processes an event that affected a block. */
+  private take(number: number, effect: number, fate: number, old: number, next: number): void {
     const { words } = this.liveSet
     let birth = number
     if ((effect & ENDED) !== 0) {
-      const last = numberAt(words, old * WIDTH + LAST)
-      if (this.options.temporary === true && this.lastCalls[process] === last) this.temporary.add(last)
+      if (this.options.temporary === true && (fate & BlockFate.byHeaptrack) !== 0)
+        this.temporary.add(numberAt(words, old * WIDTH + LAST))
       if ((effect & BEGAN) === 0) {
-        this.lastCalls[process] = 0
         this.lose(old)
         return
       }
       birth = numberAt(words, old * WIDTH + BIRTH)
-      this.liveBytes.subtract(words[old * WIDTH + SIZE], words[old * WIDTH + SIZE + 1])
       setNumber(words, old * WIDTH + BIRTH, 0)
     }
     if ((effect & REUSED) !== 0) this.lose(next)
-    const isSized = (batch.mask[i] & HAS_SIZE) !== 0
-    const lo = isSized ? batch.size.words[2 * i + LO] : 0
-    const hi = isSized ? batch.size.words[2 * i + HI] : 0
     setNumber(words, next * WIDTH + BIRTH, birth)
     setNumber(words, next * WIDTH + LAST, number)
-    words[next * WIDTH + SIZE] = lo
-    words[next * WIDTH + SIZE + 1] = hi
     this.highest = Math.max(this.highest, next)
-    // A block that was there before is no call.
-    if (batch.kind[i] !== EXISTING) this.lastCalls[process] = number
-    this.liveBytes.add(lo, hi)
-    if (this.mostBytes.raise(this.liveBytes)) {
+    if ((fate & BlockFate.highest) !== 0) {
       this.peak = number
       this.departures = 0
     }
@@ -205,7 +183,6 @@ export class FateSurvey {
   private lose(block: number): void {
     const { words } = this.liveSet
     const at = block * WIDTH
-    this.liveBytes.subtract(words[at + SIZE], words[at + SIZE + 1])
     this.depart(numberAt(words, at + BIRTH))
     setNumber(words, at + BIRTH, 0)
   }
@@ -219,11 +196,8 @@ export class FateSurvey {
   /** Remembers a block that ended if it was live at the peak. */
   private depart(birth: number): void {
     if (birth > this.peak || this.liveAt !== 'peak') return
-    if (this.departures === this.departed.length) {
-      const longer = new Float64Array(2 * this.departures)
-      longer.set(this.departed)
-      this.departed = longer
-    }
+    if (this.departures === this.departed.length)
+      this.departed = widened(this.departed, new Float64Array(2 * this.departures))
     this.departed[this.departures++] = birth
   }
 
@@ -248,22 +222,8 @@ export class FateSurvey {
       this.depart(birth)
       setNumber(words, block * WIDTH + BIRTH, 0)
     }
-    this.liveBytes.lo = this.liveBytes.hi = 0
     this.highest = 0
     this.liveSet.clear()
-  }
-
-  /** The row of an event's process. */
-  private processOf(batch: EventBatch, i: number): number {
-    if ((batch.mask[i] & HAS_PROCESS) === 0) return NONE
-    const { words } = batch.process
-    const row = this.processes.row(words[2 * i + LO], words[2 * i + HI])
-    if (row >= this.lastCalls.length) {
-      const longer = new Float64Array(2 * row)
-      longer.set(this.lastCalls)
-      this.lastCalls = longer
-    }
-    return row
   }
 }
 

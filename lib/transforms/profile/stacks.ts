@@ -1,4 +1,4 @@
-import { NONE, OTHERS } from '../statistics/bounded-keys.js'
+import { NONE, OTHERS } from '../../blocks/bounded-keys.js'
 import { MAX_NODES, NO_NODE, Paths } from '../statistics/paths.js'
 import { Form, type SiteKeys } from '../statistics/site-keys.js'
 import type { SiteTable } from '../statistics/site-table.js'

@@ -17,6 +17,7 @@ export interface ReportExports extends KernelExports {
   joinColumns(): void
   seed(low: number, high: number): void
   readonly EFFECTS: Global
+  readonly FATES: Global
   readonly ENDED: Global
   readonly BEGUN: Global
   readonly SITES: Global
@@ -53,6 +54,7 @@ const OBSERVED = fieldSet('api', 'address', 'oldAddress', 'size', 'outcome')
 /** Columns that this kernel shares with that of the statistics, and the size of each one's values in bytes. */
 const SHARED = [
   ['EFFECTS', 1],
+  ['FATES', 1],
   ['ENDED', 4],
   ['BEGUN', 4],
   ['SITES', 4],

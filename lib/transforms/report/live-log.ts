@@ -12,7 +12,7 @@ import type { Frame } from '../profile/profile.js'
 import { stacksOf } from '../profile/stacks.js'
 import { suppressedStacks } from '../profile/suppress.js'
 import { HAS_SITE, SiteKeys } from '../statistics/site-keys.js'
-import { NONE } from '../statistics/bounded-keys.js'
+import { NONE } from '../../blocks/bounded-keys.js'
 
 const { began: BEGAN, ended: ENDED, reused: REUSED } = BlockEffect
 const { size: HAS_SIZE, time: HAS_TIME } = FieldBit

@@ -1,7 +1,7 @@
 import { plural } from '../../event/message-text.js'
 import { weightNote } from '../../event/weights.js'
 import type { Statistics } from '../statistics/result.js'
-import { TABLE_NAMES } from '../statistics/bounded-keys.js'
+import { TABLE_NAMES } from '../statistics/key-counts.js'
 import { integer, plain, type Calendar } from './plain.js'
 import type { ReportSummary, ReportTimeline } from './result.js'
 import { actingThreads } from '../statistics/thread-table.js'

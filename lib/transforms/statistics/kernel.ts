@@ -1,11 +1,13 @@
+import type { CallersExports } from '../../blocks/callers.js'
 import { CountingKernel } from '../../kernel/counting.js'
 import type { Global } from '../../kernel/load.js'
 import type { LiveExports } from '../../kernel/live.js'
-import { FIRST } from './bounded-keys.js'
+import { FIRST } from '../../blocks/bounded-keys.js'
 import type { Amount } from './result.js'
 
 /** The exports of kernel/statistics.ts, documented in the files beside it. */
-interface StatisticsExports extends LiveExports {
+interface StatisticsExports extends LiveExports, CallersExports {
+  readonly FATES: Global
   count(rows: number, sites: number, threads: number, isTimed: boolean): number
   countInfos(rows: number, sites: number, threads: number, most: number, isTimed: boolean): number
   addInfos(sites: number, threads: number): void
@@ -18,8 +20,6 @@ interface StatisticsExports extends LiveExports {
   readonly OTHERS: Global
   readonly siteTable: Global
   readonly threadTable: Global
-  readonly THREADS: Global
-  readonly PROCESSES: Global
   readonly SITES: Global
   readonly INFOS: Global
   readonly TOTALS: Global

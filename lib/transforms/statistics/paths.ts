@@ -1,5 +1,5 @@
 import { U64Map } from '../../bytes/u64-map.js'
-import { widened } from './sums.js'
+import { widened } from '../../bytes/widened.js'
 
 /** The node of a path without room. */
 export const NO_NODE = -1

@@ -3,10 +3,10 @@ import type { EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
 import type { StackTree } from '../../event/stack-tree.js'
 import { StringTable } from '../../event/strings.js'
-import { FIRST, MAX_KEYS, NONE, OTHERS } from './bounded-keys.js'
+import { FIRST, MAX_KEYS, NONE, OTHERS } from '../../blocks/bounded-keys.js'
 import { NO_NODE, Paths } from './paths.js'
 import type { Site } from './result.js'
-import { widened } from './sums.js'
+import { widened } from '../../bytes/widened.js'
 
 const HAS_STACK = FieldBit.stack
 const HAS_FUNCTION = FieldBit.function

@@ -5,11 +5,11 @@ import { BlockEffect } from '../../blocks/block-effect.js'
 import type { LiveSet } from '../../blocks/live-set.js'
 import * as Row from '../../kernel/layouts/owners.js'
 import type { StatisticsKernel } from './kernel.js'
-import { BoundedKeys, FIRST, MAX_KEYS, NONE, OTHERS } from './bounded-keys.js'
+import { BoundedKeys, FIRST, MAX_KEYS, NONE, OTHERS } from '../../blocks/bounded-keys.js'
 import type { Amount, Overhead, Site, SiteStatistics, SiteThread } from './result.js'
 import { sharesAt } from './shares.js'
 import { HAS_SITE, SiteKeys } from './site-keys.js'
-import { widened } from './sums.js'
+import { widened } from '../../bytes/widened.js'
 
 const { began: BEGAN, ended: ENDED } = BlockEffect
 const { realloc: REALLOC } = Kind

@@ -23,26 +23,6 @@ export class Sum {
     }
   }
 
-  /** Subtracts a number that was added before. */
-  subtract(lo: number, hi: number): void {
-    const low = this.lo - lo
-    if (low < 0) {
-      this.lo = low + WORD
-      this.hi -= hi + 1
-    } else {
-      this.lo = low
-      this.hi -= hi
-    }
-  }
-
-  /** Sets this to the larger of both. @returns whether that was the other one */
-  raise(other: Sum): boolean {
-    if (other.hi < this.hi || (other.hi === this.hi && other.lo <= this.lo)) return false
-    this.hi = other.hi
-    this.lo = other.lo
-    return true
-  }
-
   /** Whether the sum has stayed below 2^85, as in any real trace. */
   get isExact(): boolean {
     return this.hi < EXACT
@@ -52,10 +32,4 @@ export class Sum {
   get value(): bigint {
     return BigInt(this.hi) * BigInt(WORD) + BigInt(this.lo)
   }
-}
-
-/** A larger array that begins with an array's values. */
-export function widened<A extends Uint8Array | Int32Array | Uint32Array | Float64Array>(values: A, larger: A): A {
-  larger.set(values)
-  return larger
 }

@@ -3,11 +3,11 @@ import type { LiveSet } from '../../../blocks/live-set.js'
 import { HI, LO } from '../../../bytes/u64.js'
 import type { EventBatch } from '../../../event/batch.js'
 import { FieldBit, Kind } from '../../../event/fields.js'
-import { BoundedKeys, FIRST, NONE, OTHERS } from '../../statistics/bounded-keys.js'
+import { BoundedKeys, FIRST, NONE, OTHERS } from '../../../blocks/bounded-keys.js'
 import { Paths } from '../../statistics/paths.js'
 import type { Site } from '../../statistics/result.js'
 import { Form, HAS_SITE, SiteKeys } from '../../statistics/site-keys.js'
-import { widened } from '../../statistics/sums.js'
+import { widened } from '../../../bytes/widened.js'
 
 const { began: BEGAN, ended: ENDED } = BlockEffect
 const { realloc: REALLOC } = Kind
