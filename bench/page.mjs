@@ -18,6 +18,8 @@ const counts = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [1e
 const SITES = 100_000
 /** Pages of more events do not have the trace: to encode it takes minutes. */
 const MOST_EMBEDDED = 1e6
+/** The maximum size of a page, with the trace in it. */
+const MOST_BYTES = 5_000_000
 /** How often each interaction is repeated. */
 const REPEATS = 20
 /** How often a page is opened. */
@@ -200,7 +202,7 @@ try {
   const heads = [
     'events',
     'page',
-    'trace in it',
+    'with the trace in it',
     'first view',
     'other views, 95th',
     'interaction, median and 95th',
@@ -225,6 +227,10 @@ try {
     const hasTrace = count <= MOST_EMBEDDED
     if (hasTrace) report('--embed', '64M')
     const whole = statSync(html).size
+    if (whole > MOST_BYTES) {
+      console.error(`The page of ${count} events has ${whole} bytes, at most ${MOST_BYTES} are right.`)
+      process.exitCode = 1
+    }
     const firsts = []
     for (let n = 0; n < LOADS; n++) {
       const { page } = await newPage()
@@ -241,13 +247,16 @@ try {
     const answers = []
     for (let n = 0; n < 2; n++) for (const view of VIEWS) answers.push(await measured(watched, open(view)))
     await page.evaluate(open('flame'))
-    const showAll = "[...document.querySelectorAll('#view-flame button')].find((one) => one.textContent === 'Show all').click()"
+    const showAll =
+      "[...document.querySelectorAll('#view-flame button')].find((one) => one.textContent === 'Show all').click()"
     answers.push(...(await flameAnswers(watched, 'flame', showAll)))
     await page.evaluate(open('sites'))
     answers.push(...(await sortAnswers(watched, '#view-sites')), ...(await searchAnswers(watched, 'sites')))
     await page.evaluate(open('functions'))
     for (let n = 0; n < REPEATS; n++)
-      answers.push(await measured(watched, `document.querySelectorAll('#view-functions .sites tbody tr')[${n}].click()`))
+      answers.push(
+        await measured(watched, `document.querySelectorAll('#view-functions .sites tbody tr')[${n}].click()`),
+      )
     const frames = []
     for (let n = 0; n < REPEATS; n++) frames.push((await measured(watched, '')).wall)
     await page.evaluate(open('timeline'))
@@ -256,10 +265,7 @@ try {
     for (let n = 0; hasTrace && n < 6; n++) {
       const from = performance.now()
       await page.mouse.click(over.x + (over.width * (n + 1)) / 8, over.y + 40)
-      await page
-        .locator('.moment, #view-timeline .note.bad')
-        .first()
-        .waitFor({ timeout: 240_000 })
+      await page.locator('.moment, #view-timeline .note.bad').first().waitFor({ timeout: 240_000 })
       looks.push(performance.now() - from)
       await page.evaluate("document.querySelectorAll('.moment').forEach((one) => one.remove())")
     }

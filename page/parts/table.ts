@@ -123,7 +123,9 @@ export function table<Row>(columns: readonly Column<Row>[], options: TableOption
 
   function head(column: Column<Row>): HTMLTableCellElement {
     const { title, help, key, isText } = column
-    const properties = { class: isText === true ? 'text' : 'number', attributes: { scope: 'col' } }
+    // On paper, a header is printed again on each page, but the buttons in it are not: main.css.
+    const attributes = { scope: 'col', ...(key !== undefined && { 'data-title': title }) }
+    const properties = { class: isText === true ? 'text' : 'number', attributes }
     if (key === undefined) return el('th', help === undefined ? properties : { ...properties, title: help }, title)
     const sort = button(title, () => by(column, sorted === column ? !isDown : isText !== true))
     return el('th', { ...properties, title: help ?? `sort by ${title}` }, sort)
