@@ -1,6 +1,7 @@
 /** Indices for events that have none. */
 
 import {
+  ADDRESS_IN_USE,
   ALLOC_NOWHERE,
   EXISTING_AS_ALLOC,
   FREE_OF_NULL,
@@ -26,7 +27,7 @@ import {
   OUTCOME_FREED,
   OUTCOME_NONE,
 } from '../shared/event'
-import { entryAt, find, FIRST, remove, SECOND } from '../shared/table'
+import { count, entryAt, find, FIRST, remove, SECOND } from '../shared/table'
 import { addBlock, lastIndex, nextIndex } from './blocks'
 import { A, F, R } from './layout'
 
@@ -94,8 +95,10 @@ export function assign(i: u32, kind: u8, set: u32): u8 {
   if (block == 0) return assignNew(address, space, size, REALLOC_OF_UNKNOWN)
   const index = load<u64>(entryAt(block), FIRST)
   remove(block)
+  const before = count
   const moved = addBlock(address ^ (space & SPACE))
   if (moved == 0) return 0
+  if (count == before) assignedNote = ADDRESS_IN_USE
   store<u64>(entryAt(moved), index, FIRST)
   store<u64>(entryAt(moved), size, SECOND)
   assigned = index
@@ -112,9 +115,10 @@ function assignNew(address: u64, space: u64, size: u64, note: u32): u8 {
     assignedNote = NO_INDEX_LEFT
     return 0
   }
+  const before = count
   const block = addBlock(address ^ (space & SPACE))
   if (block == 0) return 0
-  assignedNote = note
+  assignedNote = count == before ? note | ADDRESS_IN_USE : note
   assigned = nextIndex()
   store<u64>(entryAt(block), assigned, FIRST)
   store<u64>(entryAt(block), size, SECOND)

@@ -76,6 +76,7 @@ const NOTES: Readonly<Record<number, string>> = {
   [Note.OTHER_ADDRESS]: 'address of frees that is not that of their block',
   [Note.OTHER_SIZE]: 'size of frees that is not that of their block',
   [Note.OTHER_OLD_ADDRESS]: 'oldAddress of reallocs that is not that of their block',
+  [Note.ADDRESS_IN_USE]: 'blocks at the address of a live one, which stays live',
 }
 
 /**

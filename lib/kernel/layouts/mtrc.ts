@@ -44,3 +44,4 @@ export const OTHER_SIZE = 1 << 18
 export const OTHER_OLD_ADDRESS = 1 << 19
 export const UNFIT_FUNCTION = 1 << 20
 export const UNFIT_FILE = 1 << 21
+export const ADDRESS_IN_USE = 1 << 22

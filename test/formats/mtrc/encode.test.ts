@@ -309,6 +309,12 @@ describe('events without an index', () => {
     ['realloc that failed', realloc(16n, 0n, 3n), undefined, 'failed reallocs'],
     ['realloc of null to null', realloc(0n, 0n, 0n), undefined, 'reallocs of null to null'],
     ['realloc of an unknown block', realloc(17n, 32n, 3n), made, 'reallocs of unknown blocks, written as allocs'],
+    [
+      'block at the address of a live one',
+      { kind: 'alloc', address: 16n, size: 3n },
+      a(`02 10 03 ${NO_SOURCE}`),
+      'blocks at the address of a live one, which stays live',
+    ],
   ])('%s', (_, event, record, reason) => {
     const { records, losses } = encode([block, event], FOREIGN)
     expect(records).toEqual(join(a(`01 10 01 ${NO_SOURCE}`), record ?? ''))

@@ -106,7 +106,7 @@ export class BlockIndices {
     if (reason !== undefined) this.reasons.push(reason)
     this.index = ++this.largest
     this.assigned = { from: this.assigned?.from ?? this.index, to: this.index }
-    this.unnumbered.set(this.key(address), { index: this.index, size })
+    this.place(address, size)
     return A
   }
 
@@ -145,8 +145,15 @@ export class BlockIndices {
     const block = this.take(old)
     if (block === undefined) return this.alloc(address, size, 'reallocs of unknown blocks, written as allocs')
     this.index = block.index
-    this.unnumbered.set(this.key(address), { index: block.index, size })
+    this.place(address, size)
     return R
+  }
+
+  /** Notes where the block with the index is now. Another one there stays live for readers. */
+  private place(address: bigint, size: bigint): void {
+    const key = this.key(address)
+    if (this.unnumbered.has(key)) this.reasons.push('blocks at the address of a live one, which stays live')
+    this.unnumbered.set(key, { index: this.index, size })
   }
 
   private key(address: bigint, isPages = this.isPages): string {
