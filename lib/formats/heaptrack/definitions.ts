@@ -16,6 +16,8 @@ export const Fault = {
   names: 'an instruction refers to a string that is not defined yet',
   info: 'an event refers to an allocation info that is not defined yet',
   line: 'a line that is too long',
+  another:
+    'another file begins here, whose numbers are its own: read the files one by one, or with hf-merge --end-to-end',
   stack: `the texts of the frames of a stack have more than ${MAX_STACK_BYTES} bytes`,
   addresses: 'there are no more addresses for the blocks of an interpreted file',
   strings: 'there are too many strings',
@@ -26,10 +28,15 @@ export const Fault = {
 /** Results that are not faults of the trace. */
 export const LIMITS: readonly string[] = [Fault.stack, Fault.addresses, Fault.strings, Fault.nodes, Fault.entries]
 
+/** Whether a line is the first one of a file, which has the versions. */
+export function isFirstLine(bytes: Uint8Array, start: number): boolean {
+  return bytes[start] === LETTER_V && bytes[start + 1] === SPACE
+}
+
 /** The executable's name in the list of modules. */
 const EXECUTABLE = 'x'
 const SPACE = 0x20
-const [LETTER_I, LETTER_M, LETTER_S] = [0x69, 0x6d, 0x73]
+const [LETTER_I, LETTER_M, LETTER_S, LETTER_V] = [0x69, 0x6d, 0x73, 0x76]
 /** First letters of lines that are comments; empty lines and lines that begin with `#` are comments, too. */
 const REMARKS = 'SA'
 /** The most parts of modules that may be loaded at once. */

@@ -125,19 +125,31 @@ describe('reading', () => {
     expect(decode(`${RAW}+ 8 0 10\nc 5\nR 5\n`)).toMatchObject({ warnings: [] })
   })
 
-  it('keeps lines of other sorts, times that go back and the head of another trace as comments', () => {
-    const text = `${RAW}c 5\n+ 8 0 10\nc 4\nwhat\nv 10400 3\n+ 8 0 20\n`
+  it('keeps lines of other sorts and times that go back as comments', () => {
+    const text = `${RAW}c 5\n+ 8 0 10\nc 4\nwhat\n+ 8 0 20\n`
     const { events, warnings, batches } = decode(text)
     expect(events.map(({ kind, time }) => [kind, time])).toEqual([
       ['alloc', 5000n],
       ['comment', 5000n],
       ['comment', 5000n],
-      ['comment', 5000n],
       ['alloc', 5000n],
     ])
-    expect(warnings).toEqual([expect.stringContaining('do not come back the same: 3; the first is line 6')])
+    expect(warnings).toEqual([expect.stringContaining('do not come back the same: 2; the first is line 6')])
     expect(batches.length).toBe(1)
   })
+
+  it.each([RAW, INTERPRETED])(
+    'refuses another file behind its end, whose stacks would be those of the first: %j',
+    (head) => {
+      const file = head === RAW ? `${RAW}t 77 0\n+ 8 1 10\n` : `${INTERPRETED}t 0 0\na 8 0\n+ 0\n`
+      for (const size of [1, 7, 1000]) {
+        const { events, error } = decode(file + file, size)
+        expect(events).toEqual(decode(file).events)
+        expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', line: file.split('\n').length, offset: file.length })
+        expect(error?.message).toContain('another file begins here')
+      }
+    },
+  )
 })
 
 describe('hostile input', () => {

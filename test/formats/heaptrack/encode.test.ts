@@ -273,12 +273,13 @@ describe('writing', () => {
         { kind: 'comment', time: 0n, text: 'i 77 1 2' },
         { kind: 'comment', time: 0n, text: 't 9 0' },
         { kind: 'comment', time: 0n, text: '+ 0' },
+        { kind: 'comment', time: 0n, text: 'v 10400 3' },
         { kind: 'alloc', time: 0n, address: 0x1_0000n, size: 8n, stack: ['main in /b [0x77]'] },
       ],
       OWN,
     )
     expect(text).toBe('v 10400 3\ns 2 /b\ns 4 main\ni 77 1 2\nt 1 0\na 8 1\n+ 0\n')
-    expect(losses).toEqual({ 'comments that would be something else': 2 })
+    expect(losses).toEqual({ 'comments that would be something else': 3 })
   })
 
   it('stops at the first loss when it is strict, after all lines before it', () => {
