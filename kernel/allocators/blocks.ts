@@ -3,7 +3,7 @@
  * places, so that neighbours in the heap are neighbours in the table. A page is 144 bytes and a slot of the table of
  * pages 8, at most half of which are used.
  */
-import { giveRoom, takeRoom } from '../live/room'
+import { giveRoom, takeRoom, takeZeros } from '../live/room'
 import { hashOf } from './hash'
 
 const PLACES: u64 = 32
@@ -48,9 +48,8 @@ export function clearBlocks(alignment: u64): bool {
 }
 
 function makeSlots(log: u32): bool {
-  const made = takeRoom(log + 3)
+  const made = takeZeros(log + 3)
   if (made == 0) return false
-  memory.fill(made, 0, (<usize>1) << (log + 3))
   slots = made
   slotsLog = log
   last = ((<u32>1) << log) - 1

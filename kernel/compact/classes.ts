@@ -59,17 +59,25 @@ const TRIES: u32 = 4
 /** The maximum number of holes to skip in the search for a neighbour. */
 const NEAR: u32 = 16
 
+/** Whether there was a reset. The memory is zeros before the first one, and little of it may be used. */
+let wasReset = false
+
 export function resetClasses(): void {
+  if (wasReset) forgetClasses()
+  wasReset = true
+  freshen(FIRST, 16_384)
+  freshen(SECOND, 16_384)
+  freshen(DIRECTIONS, 4)
+  memory.fill(WINNERS, 1, 65_536)
+}
+
+function forgetClasses(): void {
   for (let n: u32 = 0; n < MOST; n++) {
     const c = classAt(n)
     if (c.room != 0) giveBack(c.blocks, c.room << 2)
     if (BEST && c.room != 0) giveRanks(c.bits, c.room)
   }
   memory.fill(CLASSES, 0, <usize>MOST * BYTES)
-  freshen(FIRST, 16_384)
-  freshen(SECOND, 16_384)
-  freshen(DIRECTIONS, 4)
-  memory.fill(WINNERS, 1, 65_536)
 }
 
 // @ts-ignore: decorator

@@ -38,10 +38,16 @@ const LONG: u32 = 32
 /** The number of the event, from 1. A realloc takes two numbers. */
 export let sequence: u32 = 0
 
+/** Whether there was a reset. The memory is zeros before the first one, and little of it may be used. */
+let wasReset = false
+
 export function resetHistory(): void {
   sequence = 0
-  memory.fill(RING, 0, <usize>KEPT * BYTES)
-  memory.fill(SEEN, 0, (<usize>KEPT) << 2)
+  if (wasReset) {
+    memory.fill(RING, 0, <usize>KEPT * BYTES)
+    memory.fill(SEEN, 0, (<usize>KEPT) << 2)
+  }
+  wasReset = true
 }
 
 export function nextEvent(): void {

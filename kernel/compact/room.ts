@@ -1,6 +1,6 @@
 /** Pieces of memory by size in bytes, initially zero. */
 
-import { giveRoom, takeRoom } from '../live/room'
+import { giveRoom, takeZeros } from '../live/room'
 
 const LEAST_LOG: u32 = 6
 const MOST_LOG: u32 = 31
@@ -15,8 +15,7 @@ function logOf(bytes: u32): u32 {
 export function take(bytes: u32): usize {
   const log = logOf(bytes)
   if (log > MOST_LOG) return 0
-  const piece = takeRoom(log)
-  if (piece != 0) memory.fill(piece, 0, (<usize>1) << log)
+  const piece = takeZeros(log)
   // checked: const used = (<usize>bytes + 7) & ~7
   // checked: if (piece != 0) rooms.close(piece + used, ((<usize>1) << log) - used)
   return piece

@@ -10,8 +10,12 @@ const FREE: usize = memory.data((32 + 1) * 4)
 /** The start of the memory that was never used. */
 let end: usize = 0
 
+/** Whether the last piece was never used before, so that it is zeros. */
+let isNew: bool = false
+
 /** A piece of `1 << log` bytes with undefined content; 0 if memory is exhausted. */
 export function takeRoom(log: u32): usize {
+  isNew = false
   for (let size = max(log, SMALLEST); size < LARGEST; size++) {
     const piece = <usize>load<u32>(listOf(size))
     if (piece == 0) continue
@@ -33,7 +37,18 @@ export function takeRoom(log: u32): usize {
     return 0
   const at = end
   end = <usize>after
+  isNew = true
   return at
+}
+
+/**
+ * The same, of zeros. They are not written to new memory: the system would have to provide all of it, though little may
+ * be used.
+ */
+export function takeZeros(log: u32): usize {
+  const piece = takeRoom(log)
+  if (piece != 0 && !isNew) memory.fill(piece, 0, (<usize>1) << log)
+  return piece
 }
 
 /** Frees a piece. */

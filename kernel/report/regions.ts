@@ -3,7 +3,7 @@
  * certain moments. When there are too many regions, they become twice as large.
  */
 import { COLUMNS as MOMENTS, SPACE_BITS } from '../../lib/kernel/layouts/report'
-import { takeRoom } from '../live/room'
+import { takeZeros } from '../live/room'
 import { HashTable, TABLE, VALUE } from '../shared/hash-table'
 
 const MOST: u32 = 1024
@@ -35,8 +35,7 @@ let lastRegion: i32 = -1
 export function makeRegions(): bool {
   if (matrix != 0) return true
   if (!byKey.reserve(MOST)) return false
-  matrix = takeRoom(21)
-  if (matrix != 0) memory.fill(matrix, 0, (<usize>1) << 21)
+  matrix = takeZeros(21)
   return matrix != 0
 }
 

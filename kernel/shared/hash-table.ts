@@ -6,7 +6,7 @@
  * The hash is keyed, so no trace can contain keys chosen to collide. When a key has to go far nevertheless, the table
  * is filled again under another secret.
  */
-import { giveRoom, takeRoom } from '../live/room'
+import { giveRoom, takeZeros } from '../live/room'
 import { mix, newSecret } from './hash'
 
 /** The offsets in a slot: the key; the value, 0 in an empty slot; and what follows it. */
@@ -191,9 +191,8 @@ export class HashTable {
   make(log: u32): bool {
     const extra = this.extra
     const room = log + SLOT + extra
-    const made: usize = room > MOST_BYTES ? 0 : takeRoom(room)
+    const made: usize = room > MOST_BYTES ? 0 : takeZeros(room)
     if (made == 0) return false
-    memory.fill(made, 0, (<usize>1) << room)
     const before = this.log
     const from = this.slots
     const end = from + this.last + this.step

@@ -47,6 +47,13 @@ export function takeRoom(log: u32): usize {
   return at
 }
 
+/** The same as `takeZeros`. */
+export function takeZeros(log: u32): usize {
+  const at = takeRoom(log)
+  if (at != 0) memory.fill(at, 0, (<usize>1) << log)
+  return at
+}
+
 export function giveRoom(at: usize, log: u32): void {
   const bytes = (<usize>1) << log
   if (!isOpen(at)) abort('a room is given back that was not taken')

@@ -14,8 +14,8 @@ function same(found: unknown, expected: unknown, what: string): void {
 
 describe('live/room', async () => {
   const make = await compileModules(`
-    import { giveRoom, takeRoom } from './live/room'
-    export { giveRoom, takeRoom }`)
+    import { giveRoom, takeRoom, takeZeros } from './live/room'
+    export { giveRoom, takeRoom, takeZeros }`)
 
   it('gives out rooms that do not overlap, and uses them again', () => {
     for (let seed = 1; seed <= runs(40); seed++) {
@@ -49,6 +49,33 @@ describe('live/room', async () => {
           for (let i = 0; i < n; i++) rooms.push({ at: take(log) >>> 0, log })
       }
       expect(parts.words.buffer.byteLength).toBe(byteLength)
+    }
+  })
+
+  it('gives out zeros, whether the memory is new or was used', () => {
+    const random = randomOf(7)
+    const parts = make(1 << 26)
+    const [give, takeZeros] = [parts.call<[number, number]>('giveRoom'), parts.call<[number]>('takeZeros')]
+    const takes = [parts.call<[number]>('takeRoom'), takeZeros]
+    const rooms: { at: number; log: number }[] = []
+    for (let step = 0; step < 2000; step++) {
+      if (random(2) === 0 || rooms.length === 0) {
+        const log = 3 + random(14)
+        const take = takes[random(2)]!
+        const at = take(log) >>> 0
+        const bytes = new Uint8Array(parts.words.buffer, at, 2 ** log)
+        if (take === takeZeros)
+          same(
+            bytes.every((byte) => byte === 0),
+            true,
+            'zeros',
+          )
+        bytes.fill(0xee)
+        rooms.push({ at, log })
+      } else {
+        const [room] = rooms.splice(random(rooms.length), 1) as [(typeof rooms)[number]]
+        give(room.at, room.log)
+      }
     }
   })
 

@@ -8,7 +8,7 @@
  * another one: what a call adds to the log, which is limited, depends on the layout of the first map, but not on that
  * of a keyed one, in which no page moves.
  */
-import { giveRoom, takeRoom } from '../../live/room'
+import { giveRoom, takeZeros } from '../../live/room'
 import { hashOf } from '../hash'
 import { AFTER, endOfRecords, link, placeOf, RECORD, records, STATE, MAPPED } from './chunks'
 import { set32 } from './log'
@@ -94,11 +94,10 @@ export function needMap(): bool {
 
 function makeMap(slots: u32): bool {
   dropMap()
-  table = takeRoom(slots + 2)
+  table = takeZeros(slots + 2)
   if (table == 0) return false
   log = slots
   last = ((<u32>1) << slots) - 1
-  memory.fill(table, 0, (<usize>1) << (slots + 2))
   store<u32>(COUNT, 0)
   const end = endOfRecords()
   for (let chunk: u32 = RECORD; chunk < end; chunk += RECORD) {

@@ -2,7 +2,7 @@
  * Threads: the arena of each, and its cache of free chunks, with a list for each size that begins with the chunk freed
  * last.
  */
-import { giveRoom, takeRoom } from '../../live/room'
+import { giveRoom, takeZeros } from '../../live/room'
 import { bytesOf, CACHED, LAST, link, linkAt, NEXT, setLink, setState, USED } from './chunks'
 import { save, set32 } from './log'
 import { CACHE_BINS, cacheBin, cacheDepth, least } from './rules'
@@ -27,10 +27,9 @@ export function clearThreads(): bool {
     for (let i: u32 = 0; i < (<u32>1) << (log - 2); i++) endThread(i)
     giveRoom(table, log)
   }
-  table = takeRoom(FEWEST)
+  table = takeZeros(FEWEST)
   if (table == 0) return false
   log = FEWEST
-  memory.fill(table, 0, 1 << FEWEST)
   return true
 }
 
@@ -50,17 +49,15 @@ function newThread(number: u32): usize {
   let wanted = log
   while (number >= (<u32>1) << (wanted - 2)) wanted++
   if (wanted != log) {
-    const grown = takeRoom(wanted)
+    const grown = takeZeros(wanted)
     if (grown == 0) return 0
-    memory.fill(grown, 0, (<usize>1) << wanted)
     memory.copy(grown, table, (<usize>1) << log)
     giveRoom(table, log)
     table = grown
     log = wanted
   }
-  const record = takeRoom(RECORD_LOG)
+  const record = takeZeros(RECORD_LOG)
   if (record == 0) return 0
-  memory.fill(record, 0, (<usize>1) << RECORD_LOG)
   store<u32>(table + ((<usize>number) << 2), <u32>record)
   return record
 }
