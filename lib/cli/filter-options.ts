@@ -1,6 +1,7 @@
 import { GROUP_FIELDS, type ApiName, type GroupFieldType, type KindName } from '../event/fields.js'
 import { parseMoment, type Moment } from '../transforms/fates/moment.js'
 import type { FilterOptions } from '../transforms/filter.js'
+import type { TemporaryDefinition } from '../transforms/option-values.js'
 import { parseRange, type Range } from '../transforms/predicates/ranges.js'
 import { integer, refuseList, UsageError, type Arguments } from './command.js'
 
@@ -32,10 +33,18 @@ export function filterOptions(args: Pick<Arguments, 'all' | 'value' | 'has'>): F
     ...given(['api'], (_, text) => text as ApiName),
     ...(args.has('leaked') && { leaked: true }),
     ...(args.has('temporary') && { temporary: true }),
+    ...temporaryBy(args),
     ...(args.has('live-at') && { liveAt: moment(args.value('live-at') as string) }),
     invert: args.has('invert'),
     lifetimes: args.has('lifetimes'),
   }
+}
+
+/** @throws UsageError */
+function temporaryBy(args: Pick<Arguments, 'value' | 'has'>): Pick<FilterOptions, 'temporaryBy'> {
+  if (!args.has('temporary-by')) return {}
+  if (!args.has('temporary')) throw new UsageError('--temporary-by needs --temporary')
+  return { temporaryBy: args.value('temporary-by') as TemporaryDefinition }
 }
 
 function oneInteger(flag: string, text: string): bigint {

@@ -1,6 +1,6 @@
 import { targets } from '../exports/targets.js'
 import { FORMATS } from '../formats/index.js'
-import { MERGE_WINDOW } from '../transforms/option-values.js'
+import { MERGE_WINDOW, TEMPORARY_DEFINITIONS } from '../transforms/option-values.js'
 import type { Command, Flag } from './command.js'
 import { FRAMES } from './defaults.js'
 
@@ -70,6 +70,16 @@ export const TO_FLAGS: readonly Flag[] = [
   },
   ARROW_FLAG,
 ]
+
+/** The flag of commands that have one figure of temporary allocations. */
+export const TEMPORARY_FLAG: Flag = {
+  name: 'temporary-by',
+  value: 'WHOSE',
+  help:
+    "Take heaptrack's definition of temporary allocations (default: the next call of the process frees the block) or " +
+    "memray's (its thread frees it, after at most one other allocation)",
+  values: TEMPORARY_DEFINITIONS,
+}
 
 /** The flags of commands that show stacks in one line: see docs/rows.md. */
 export const ROW_FLAGS: readonly Flag[] = [

@@ -1,7 +1,7 @@
 import { frameText } from '../transforms/profile/frames.js'
-import type { Profile } from '../transforms/profile/profile.js'
+import type { Profile, Sample } from '../transforms/profile/profile.js'
 import { joinLines } from '../transforms/profile/join-lines.js'
-import { knownValue, type ValueSpec } from '../transforms/profile/values.js'
+import { knownValue } from '../transforms/profile/values.js'
 import { childrenOf, ownValues } from './tree.js'
 import { textBytes } from '../event/strings.js'
 import type { ExportOptions } from './writer.js'
@@ -16,10 +16,11 @@ export function collapsed(
   profile: Profile,
   { value = 'allocated-bytes', lines = false }: ExportOptions = {},
 ): Iterable<Uint8Array> {
-  return textBytes(stackLines(lines ? profile : joinLines(profile), knownValue(profile, value).of))
+  const { of } = knownValue(profile, value)
+  return textBytes(stackLines(lines ? profile : joinLines(profile), (sample) => of(sample, profile.temporaryBy)))
 }
 
-function* stackLines(profile: Profile, of: ValueSpec['of']): Generator<string> {
+function* stackLines(profile: Profile, of: (sample: Sample) => number | bigint): Generator<string> {
   const { tree } = profile
   const values = ownValues(profile, of)
   const names = profile.frames.map((frame) => lineText(frameText(frame)))

@@ -96,7 +96,7 @@ export function* pprof(
     message.integers(
       SAMPLE.value,
       types.map(([, figure], i) => {
-        const amount = BigInt(VALUES[figure].of(sample))
+        const amount = BigInt(VALUES[figure].of(sample, profile.temporaryBy))
         const room = left[i]
         const written = amount > room ? room : amount
         isCapped ||= written < amount

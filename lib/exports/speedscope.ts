@@ -46,7 +46,7 @@ function* pieces(profile: Profile, { value = 'allocated-bytes', name = 'heap' }:
 }
 
 function figureOf(profile: Profile, name: ProfileValue): Figure {
-  const values = ownValues(profile, VALUES[name].of)
+  const values = ownValues(profile, (sample) => VALUES[name].of(sample, profile.temporaryBy))
   const all = values.flatMap((value, node) => (value > 0n ? [node] : []))
   const of = (node: number) => values[node]
   const largest = all.toSorted((a, b) => (of(a) < of(b) ? 1 : of(a) > of(b) ? -1 : a - b)).slice(0, MAX_STACKS)

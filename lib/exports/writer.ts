@@ -18,7 +18,7 @@ export interface ExportOptions {
 export type ProfileWriter = (profile: Profile, options?: ExportOptions) => Iterable<Uint8Array>
 
 /** Notes for readers of a profile, as sentences. */
-export function notesOf({ statistics, at }: Profile): string[] {
+export function notesOf({ statistics, at, temporaryBy }: Profile): string[] {
   const { complete, filtered, full, traces, peakBytes, events, formats } = statistics
   const moment =
     typeof at === 'string'
@@ -32,6 +32,7 @@ export function notesOf({ statistics, at }: Profile): string[] {
     `${events} events (${formats.join(', ')})${traces > 1 ? ` of ${traces} traces` : ''}`,
     `Peak: ${peakBytes.bytes} bytes in ${peakBytes.blocks} blocks, at event ${peakBytes.event}`,
     `Live figures are those ${moment}.`,
+    ...(temporaryBy === 'memray' ? ["Temporary allocations are by memray's definition."] : []),
     ...(complete ? [] : ['The trace is incomplete: it was truncated.']),
     ...(filtered ? ['Events were left out of the trace: blocks that look live may not be.'] : []),
     ...(full.includes('sites') ? ['There are more stacks than are distinguished: the later ones are [others].'] : []),

@@ -100,6 +100,7 @@ const OPTIONS: OptionNames<FilterOptions> = {
   stack: true,
   leaked: 'boolean',
   temporary: 'boolean',
+  temporaryBy: 'string',
   liveAt: true,
   where: 'function',
   invert: 'boolean',

@@ -48,7 +48,7 @@ export const SORT_MEMORY = 33_554_432
  * - `allocated`: everything that was allocated
  * - `peak`: what was live at the peak of live bytes
  * - `live`: what was live at the moment that the profile is about; at the end of the trace, if it is about none
- * - `temporary`: what the next call of the process freed
+ * - `temporary`: what is temporary by the definition of the profile, see `TEMPORARY_DEFINITIONS`
  * - `foreign-frees`: blocks that another thread freed than the one that allocated them
  */
 export const PROFILE_VALUES = [
@@ -62,6 +62,22 @@ export const PROFILE_VALUES = [
   'temporary-blocks',
   'foreign-frees',
 ] as const
+
+/**
+ * Which allocations are temporary, the first one by default:
+ * - `heaptrack`: the next call of the process frees the block
+ * - `memray`: the thread that made it frees the block, and has made at most one other allocation in between
+ */
+export const TEMPORARY_DEFINITIONS = ['heaptrack', 'memray'] as const
+
+/** A definition of temporary allocations. */
+export type TemporaryDefinition = (typeof TEMPORARY_DEFINITIONS)[number]
+
+/** @throws RangeError when it is not one of the definitions */
+export function checkDefinition(by: TemporaryDefinition): TemporaryDefinition {
+  if (TEMPORARY_DEFINITIONS.includes(by)) return by
+  throw new RangeError(`temporaryBy must be ${TEMPORARY_DEFINITIONS.join(' or ')}, not ${String(by)}`)
+}
 
 /**
  * The parts of a frame that must be equal for frames of two profiles to match:

@@ -47,6 +47,7 @@ export const OUTPUTS = [
     commands: [
       ...TRACES.map((trace) => ['hf-diff', '--json', OLD, trace]),
       ['hf-diff', '--json', TRACES[3], 'heaptrack/mtv-small.heaptrack.gz'],
+      ['hf-diff', '--json', '--temporary-by', 'memray', OLD, TRACES[0]],
     ],
   },
   {
@@ -73,6 +74,7 @@ export const OUTPUTS = [
     description: 'The result of budgets: docs/ci.md.',
     commands: [
       ['hf-check', '--to', 'json', '--max-peak', '1K', TRACES[0]],
+      ['hf-check', '--to', 'json', '--max-temporary', '0', '--temporary-by', 'memray', TRACES[0]],
       ['hf-check', '--to', 'json', '--max-peak', '1G', '--max-leaked', '0', '--max-temporary', '20%', TRACES[1]],
       ['hf-check', '--to', 'json', '--baseline', TRACES[1], '--grow', 'peak=5%,allocations=2%', OLD],
       ['hf-check', '--to', 'json', '--at', 'main', '--max-peak', '1', TRACES[3]],

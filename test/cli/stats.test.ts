@@ -368,9 +368,9 @@ Top sizes by bytes leaked (1 in all)
   4,080  4,080  100.0 %     100.0 %       1          50.0 %
 
 Top sizes by temporary allocations (2 in all)
-   size  allocations  memray  of these  heaptrack
-     20            1       1   100.0 %          1
-  4,080            2       1    50.0 %          0
+   size  allocations  heaptrack  of these  memray
+     20            1          1   100.0 %       1
+  4,080            2          0     0.0 %       1
 `)
   })
 

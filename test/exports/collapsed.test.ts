@@ -46,7 +46,7 @@ describe('collapsed stacks', () => {
   test.each(PROFILE_VALUES)('%s: one line for each stack, whatever the names', async (value) => {
     const profile = profileOf(hostileEvents(), { threadRoot: true, at: { event: 12 } })
     const all = lines(await written('collapsed', profile, { value }))
-    const expected = [...profile.samples()].map((sample) => BigInt(VALUES[value].of(sample)))
+    const expected = [...profile.samples()].map((sample) => BigInt(VALUES[value].of(sample, 'heaptrack')))
     expect(sum(all)).toBe(expected.reduce((a, b) => a + b, 0n))
     expect(all.length).toBeGreaterThan(0)
     for (const [stack] of all) expect(stack).toMatch(/^(thread \d|\[no thread\]);[^;\n]+(;[^;\n]+)?$/)

@@ -7,7 +7,7 @@ import type { TraceEvent } from '../../lib/event/trace-event.js'
 import { BlockTable } from '../../lib/transforms/block-table/block-table.js'
 import type { BlockRow } from '../../lib/transforms/block-table/columns.js'
 import { CheckCollector } from '../../lib/transforms/check/measure.js'
-import { FateSurvey, type Fate } from '../../lib/transforms/fates/survey.js'
+import { FateSurvey, type Fate, type FateOptions } from '../../lib/transforms/fates/survey.js'
 import { ProfileCollector } from '../../lib/transforms/profile/collector.js'
 import { ReportCollector } from '../../lib/transforms/report/collector.js'
 import { LiveLog } from '../../lib/transforms/report/live-log.js'
@@ -267,13 +267,19 @@ function expectBlocks(batches: readonly EventBatch[], story: Story): void {
 }
 
 function expectFates(batches: readonly EventBatch[], story: Story): void {
-  const fates = collect(new FateSurvey({ leaked: true, temporary: true, liveAt: 'peak' }), batches) as Fate[]
-  const found = fates.map(({ events }) => {
-    const marks = new Uint32Array(10_000)
-    events.mark(marks, 0, marks.length)
-    return marks.reduce((all, mark) => all + mark, 0)
-  })
-  expect(found).toEqual([story.leaked.blocks, story.temporary.heaptrack.blocks, peakOf(story).blocks])
+  const found = (options: FateOptions) =>
+    (collect(new FateSurvey(options), batches) as Fate[]).map(({ events }) => {
+      const marks = new Uint32Array(10_000)
+      events.mark(marks, 0, marks.length)
+      return marks.reduce((all, mark) => all + mark, 0)
+    })
+  const { heaptrack, memray } = story.temporary
+  expect(found({ leaked: true, temporary: true, liveAt: 'peak' })).toEqual([
+    story.leaked.blocks,
+    heaptrack.blocks,
+    peakOf(story).blocks,
+  ])
+  expect(found({ leaked: true, temporary: true, temporaryBy: 'memray' })).toEqual([story.leaked.blocks, memray.blocks])
 }
 
 function expectReport(batches: readonly EventBatch[], story: Story): void {

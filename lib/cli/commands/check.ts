@@ -1,7 +1,7 @@
 import { BUDGET_FIGURES } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
 import { CHECK_FILE, CHECK_FORMATS, CHECK_SITES } from '../defaults.js'
-import { OUTPUT_FLAGS, ROW_FLAGS, SUPPRESS_FLAGS, SUPPRESS_HELP } from '../flags.js'
+import { OUTPUT_FLAGS, ROW_FLAGS, SUPPRESS_FLAGS, SUPPRESS_HELP, TEMPORARY_FLAG } from '../flags.js'
 
 const FIGURES = Object.entries(BUDGET_FIGURES)
 
@@ -73,6 +73,7 @@ export const check: Command = {
       help: `Write the result in this form (default ${CHECK_FORMATS[0]})`,
       values: CHECK_FORMATS,
     },
+    TEMPORARY_FLAG,
     { name: 'top', value: 'N', help: `Name at most N sites for each budget that is exceeded (default ${CHECK_SITES})` },
     ...SUPPRESS_FLAGS,
     ...ROW_FLAGS,

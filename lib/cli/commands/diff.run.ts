@@ -1,5 +1,6 @@
 import { UNKNOWN_TEMPORARY } from '../../event/header.js'
 import { textBytes } from '../../event/strings.js'
+import { TEMPORARY_DEFINITIONS, type TemporaryDefinition } from '../../transforms/option-values.js'
 import { compareProfiles, type ProfileMatch } from '../../transforms/profile/difference.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { DIFF_ORDERS, TOP } from '../defaults.js'
@@ -32,10 +33,11 @@ export async function runDiff(args: Arguments): Promise<void> {
   const names = rowNames(args)
   const output = outputOf(args, [old, next], false)
   const threadRoot = args.has('thread-root')
+  const temporaryBy = (args.value('temporary-by') ?? TEMPORARY_DEFINITIONS[0]) as TemporaryDefinition
   const given = givenSuppressions(args)
   const read = async (path: string) => {
     const { input, rules } = withRules(args, namedInput(path, args), given)
-    const profile = await profileOf('hf-diff', input, { threadRoot })
+    const profile = await profileOf('hf-diff', input, { threadRoot, temporaryBy })
     return sayingSuppressed('hf-diff', profile, rules, { name: path, roots: threadRoot ? 1 : 0 })
   }
   const before = await read(old)
@@ -52,7 +54,7 @@ export async function runDiff(args: Arguments): Promise<void> {
 }
 
 /** Flags that a page has no use for. */
-const NOT_IN_PAGES = ['json', 'collapsed', 'top', 'sort', 'thread-root']
+const NOT_IN_PAGES = ['json', 'collapsed', 'top', 'sort', 'temporary-by', 'thread-root']
 
 /** Writes the page that hf-report --compare writes, without the trace; it begins with the comparison. */
 async function writePage(args: Arguments, old: string, input: string): Promise<void> {

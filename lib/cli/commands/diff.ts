@@ -8,6 +8,7 @@ import {
   SUPPRESS_HELP,
   SYMBOLIZE_FLAG,
   SYMBOLIZE_HELP,
+  TEMPORARY_FLAG,
   TREE_FLAG,
 } from '../flags.js'
 
@@ -37,6 +38,7 @@ export const diff: Command = {
       help: 'Match frames by names (default), also by lines, or by all they have',
       values: PROFILE_MATCHES,
     },
+    TEMPORARY_FLAG,
     { name: 'json', help: 'Write the difference as JSON' },
     {
       name: 'to',

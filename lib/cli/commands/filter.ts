@@ -1,6 +1,6 @@
 import { APIS, GROUP_FIELDS, KINDS, type GroupFieldType } from '../../event/fields.js'
 import type { Command, Flag } from '../command.js'
-import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
+import { OUTPUT_FLAGS, STRICT_FLAG, TEMPORARY_FLAG, TO_FLAGS } from '../flags.js'
 
 /** The help for the flags of fields of groups, by how they are stored. */
 const GROUP_HELP: Readonly<Record<GroupFieldType, (name: string) => Pick<Flag, 'value' | 'help'>>> = {
@@ -58,8 +58,9 @@ const CRITERIA: readonly Flag[] = [
   { name: 'leaked', help: 'Allocations whose block is never freed, and its reallocs' },
   {
     name: 'temporary',
-    help: 'Allocations that the next call of the process frees, as heaptrack defines temporary ones',
+    help: 'Temporary allocations: those that the next call of the process frees, unless --temporary-by says otherwise',
   },
+  TEMPORARY_FLAG,
   {
     name: 'live-at',
     value: 'MOMENT',

@@ -5,6 +5,7 @@ import { parseMoment } from '../../transforms/fates/moment.js'
 import { ProfileCollector } from '../../transforms/profile/collector.js'
 import { ownStacks } from '../../transforms/profile/own-stacks.js'
 import type { Profile, ProfileMoment } from '../../transforms/profile/profile.js'
+import { TEMPORARY_DEFINITIONS, type TemporaryDefinition } from '../../transforms/option-values.js'
 import type { ProfileValue } from '../../transforms/profile/values.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { inputOperand } from '../input.js'
@@ -26,7 +27,7 @@ export async function runProfile(args: Arguments): Promise<void> {
   const trace = args.value('trace')
   const number = trace === undefined ? undefined : wholeNumber('trace', trace)
   if (number === 0) throw new UsageError('--trace counts from 1')
-  const useless = 'fixed' in format ? ['at', 'value'].find((flag) => args.has(flag)) : undefined
+  const useless = 'fixed' in format ? ['at', 'value', 'temporary-by'].find((flag) => args.has(flag)) : undefined
   if (useless !== undefined)
     throw new UsageError(`--${useless} does not apply to ${format.name}, whose figures are fixed`)
   const lines = args.has('lines')
@@ -35,11 +36,12 @@ export async function runProfile(args: Arguments): Promise<void> {
   const write = await PROFILE_WRITERS[format.name]()
   const own = ownFrames(args)
   const threadRoot = args.has('thread-root')
+  const temporaryBy = (args.value('temporary-by') ?? TEMPORARY_DEFINITIONS[0]) as TemporaryDefinition
   const roots = threadRoot ? 1 : 0
   const { input: read, rules } = withRules(args, namedInput(input, args), suppressionsFor(args, format.name, value))
   const options = { name: input === '-' ? 'trace' : basename(input), lines, ...(value !== undefined && { value }) }
   const stage = new ProfileReport({
-    collector: new ProfileCollector({ at: momentOf(args), threadRoot }),
+    collector: new ProfileCollector({ at: momentOf(args), threadRoot, temporaryBy }),
     profileOf: (profile) => profile,
     write: (profile) => {
       const rest = sayingSuppressed('hf-profile', profile, rules, { roots })

@@ -1,7 +1,14 @@
 import { PROFILE_FORMATS } from '../../exports/profile-formats.js'
 import { PROFILE_VALUES } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
-import { OUTPUT_FLAGS, SUPPRESS_FLAGS, SUPPRESS_HELP, SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
+import {
+  OUTPUT_FLAGS,
+  SUPPRESS_FLAGS,
+  SUPPRESS_HELP,
+  SYMBOLIZE_FLAG,
+  SYMBOLIZE_HELP,
+  TEMPORARY_FLAG,
+} from '../flags.js'
 
 export const profile: Command = {
   name: 'hf-profile',
@@ -37,6 +44,7 @@ export const profile: Command = {
       help: 'Write this figure where the format holds one, else show it first',
       values: PROFILE_VALUES,
     },
+    TEMPORARY_FLAG,
     {
       name: 'hide',
       value: 'REGEX',

@@ -1,6 +1,7 @@
 import type { EventBatch } from '../../event/batch.js'
 import type { Stage } from '../../event/stage.js'
 import type { Statistics } from '../../transforms/statistics/result.js'
+import type { TemporaryDefinition } from '../../transforms/option-values.js'
 import { joinTimeline } from '../../transforms/statistics/timeline.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { MAX_TIMELINE_ROWS, type SITE_GROUPS, TSV_SECTIONS } from '../defaults.js'
@@ -68,6 +69,9 @@ function reportStage(args: Arguments, prepare: (all: Statistics) => Statistics):
   if (args.has('tree') && by !== 'site') throw new UsageError(`--tree and --by ${by} cannot be combined`)
   const unusual = args.has('every') ? 'every' : form
   if (unusual !== undefined) refuseRowFlags(args, unusual, isGrouped)
+  // JSON and TSV have both definitions.
+  if (unusual !== undefined && args.has('temporary-by'))
+    throw new UsageError(`--temporary-by and --${unusual} cannot be combined`)
   if (args.has('every')) return liveReport(args, form, trace)
   if (form === 'mpatrol' || form === 'table') {
     const unused = ['top', 'section', 'sort', 'timeline', 'by', ...SUPPRESS].find((flag) => args.has(flag))
@@ -96,7 +100,19 @@ function traceNumber(text: string): number {
 /** The stage that finds out which allocator the trace is of. @throws UsageError */
 function allocatorReport(args: Arguments): AllocatorReportStage {
   refuseRowFlags(args, 'allocator')
-  const others = ['tsv', 'mpatrol', 'table', 'sources', 'top', 'section', 'sort', 'timeline', 'every', ...SUPPRESS]
+  const others = [
+    'tsv',
+    'mpatrol',
+    'table',
+    'sources',
+    'top',
+    'section',
+    'sort',
+    'timeline',
+    'every',
+    'temporary-by',
+    ...SUPPRESS,
+  ]
   const flag = others.find((name) => args.has(name))
   if (flag !== undefined) throw new UsageError(`--${flag} and --allocator cannot be combined`)
   const trace = args.value('trace')
@@ -161,9 +177,11 @@ function printer(args: Arguments, form: 'json' | 'tsv' | undefined, top?: number
     return (statistics) => tsvPieces(statistics, { section, ...(top !== undefined && { top }), ...options })
   }
   const names = { ...rowNames(args), by: (args.value('by') ?? 'site') as (typeof SITE_GROUPS)[number] }
+  const temporaryBy = args.value('temporary-by') as TemporaryDefinition | undefined
   return (statistics) =>
     reportPieces(statistics, {
       names,
+      ...(temporaryBy !== undefined && { temporaryBy }),
       ...(top !== undefined && { top }),
       ...(sections.length > 0 && { sections }),
       ...options,

@@ -7,6 +7,7 @@ import {
   SUPPRESS_HELP,
   SYMBOLIZE_FLAG,
   SYMBOLIZE_HELP,
+  TEMPORARY_FLAG,
   TREE_FLAG,
 } from '../flags.js'
 
@@ -58,6 +59,7 @@ export const stats: Command = {
       values: SITE_ORDERS,
       instead: { temporary: 'memray and heaptrack are the two definitions of temporary allocations' },
     },
+    TEMPORARY_FLAG,
     {
       name: 'timeline',
       value: 'N',

@@ -6,6 +6,7 @@ import {
   type ComparedStack,
   type ProfileDifference,
 } from '../../transforms/profile/difference.js'
+import { TEMPORARY_DEFINITIONS } from '../../transforms/option-values.js'
 import type { Amount } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
 import type { DIFF_ORDERS } from '../defaults.js'
@@ -30,6 +31,11 @@ const FIGURES: Readonly<Record<DiffOrder, Figure>> = {
   peak: { title: 'live at the peak', head: 'at peak', of: ({ atPeak }) => atPeak },
   allocated: { title: 'allocated', head: 'allocated', of: ({ allocated }) => allocated },
   temporary: { title: 'temporary', head: 'temporary', of: ({ temporary }) => temporary },
+}
+
+/** What follows the name of a figure in tables: the definition of temporary blocks, where it is not the default. */
+function definitionOf(figure: DiffOrder, { temporaryBy }: ProfileDifference): string {
+  return figure === 'temporary' && temporaryBy !== TEMPORARY_DEFINITIONS[0] ? ` (${temporaryBy})` : ''
 }
 
 /** The figures that are known of both traces. */
@@ -76,7 +82,10 @@ export function differenceText(difference: ProfileDifference, order: DiffOrder, 
   const whole = tableLines({
     title: 'In all',
     heads: [' ', ...heads],
-    rows: known(difference).map((figure) => [FIGURES[figure].title, ...cells(difference, figure)]),
+    rows: known(difference).map((figure) => [
+      FIGURES[figure].title + definitionOf(figure, difference),
+      ...cells(difference, figure),
+    ]),
   })
   const others = known(difference).filter((figure) => figure !== order)
   const bySize = difference.by === 'size'
@@ -91,7 +100,11 @@ export function differenceText(difference: ProfileDifference, order: DiffOrder, 
       title:
         `${bySize ? 'Sizes' : 'Sites'} by the difference in bytes ${FIGURES[order].title} ` +
         `(${grouped(all.length)} differ)`,
-      heads: [...heads.slice(0, -1), 'blocks', ...others.map((figure) => FIGURES[figure].head)],
+      heads: [
+        ...heads.slice(0, -1),
+        'blocks',
+        ...others.map((figure) => FIGURES[figure].head + definitionOf(figure, difference)),
+      ],
       rows: shown.map((one) => [...cells(one, order), ...others.map((figure) => change(one, figure))]),
     },
     bySize ? 'size' : 'site',
@@ -168,8 +181,9 @@ export function differenceJson(difference: ProfileDifference, order: DiffOrder, 
       },
       ...both(one),
     }))
-  const { by, identified, full } = difference
-  return jsonPieces({ ...both(difference), by, identified, full, sites }, unknownFigures(identified))
+  const { by, temporaryBy, identified, full } = difference
+  const definition = temporaryBy === TEMPORARY_DEFINITIONS[0] ? {} : { temporaryBy }
+  return jsonPieces({ ...both(difference), by, ...definition, identified, full, sites }, unknownFigures(identified))
 }
 
 /**

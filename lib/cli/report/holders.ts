@@ -7,6 +7,7 @@ import type {
   ThreadStatistics,
 } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
+import type { TemporaryDefinition } from '../../transforms/option-values.js'
 import { grouped, labelledLines, share, tableLines } from './columns.js'
 import { byOwnFrame, CallerTree, type FrameGroup } from './caller-tree.js'
 import { sumOfShares } from './grouped-sites.js'
@@ -50,24 +51,30 @@ export function leakSections(statistics: Statistics, top: number, names: SiteNam
 }
 
 /**
- * What makes temporary allocations: by site, or by size if no event names its site. Those with the most by memray's
- * definition come first, because the calls of other threads do not count in it.
+ * What makes temporary allocations: by site, or by size if no event names its site.
+ * @param by the definition by which those with the most come first; the other one is beside it
  */
-export function temporarySection(statistics: Statistics, top: number, names: SiteNames): string[] {
+export function temporarySection(
+  statistics: Statistics,
+  top: number,
+  names: SiteNames,
+  by: TemporaryDefinition,
+): string[] {
+  const other = by === 'memray' ? 'heaptrack' : 'memray'
   const [holders] = holdersOf(statistics, names)
   const { what, rows } = holders
   const some = rows.filter(({ temporary: { heaptrack, memray } }) => heaptrack.blocks + memray.blocks > 0)
   if (some.length === 0 || top === 0) return []
   const isLess = ({ temporary: a }: Holder, { temporary: b }: Holder) =>
-    b.memray.blocks - a.memray.blocks || b.heaptrack.blocks - a.heaptrack.blocks
+    b[by].blocks - a[by].blocks || b[other].blocks - a[other].blocks
   const figures = ({ temporary, allocated }: Holder) => [
     grouped(allocated.blocks),
-    grouped(temporary.memray.blocks),
-    share(temporary.memray.blocks, allocated.blocks),
-    grouped(temporary.heaptrack.blocks),
+    grouped(temporary[by].blocks),
+    share(temporary[by].blocks, allocated.blocks),
+    grouped(temporary[other].blocks),
   ]
   const title = `Top ${what} by temporary allocations (${grouped(some.length)} in all)`
-  const heads = ['allocations', 'memray', 'of these', 'heaptrack']
+  const heads = ['allocations', by, 'of these', other]
   return holderLines(title, heads, holders, some.toSorted(isLess).slice(0, top), figures, names)
 }
 

@@ -1,13 +1,14 @@
 import type { Overhead, SiteStatistics, Statistics } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
+import type { TemporaryDefinition } from '../../transforms/option-values.js'
 import type { SITE_ORDERS } from '../defaults.js'
 import { grouped, labelledLines, share, tableLines } from './columns.js'
 import { hasSites } from './holders.js'
 import { UNKNOWN_FIGURE } from './identity.js'
 import { siteLabels, threadName, type SiteNames } from './names.js'
 
-/** The definition of tables that have one only: the calls of other threads do not count in it. */
-const TEMPORARY = 'temporary (memray)'
+/** The header of a column with one definition of temporary allocations. */
+const temporaryHead = (by: TemporaryDefinition) => `temporary (${by})`
 
 /** The sort key of a table of sites. */
 export type SiteOrder = (typeof SITE_ORDERS)[number]
@@ -40,6 +41,7 @@ export function siteTable(
   top: number,
   order: SiteOrder,
   names: SiteNames,
+  temporaryBy: TemporaryDefinition,
 ): string[] {
   const { by = 'site' } = names
   if (top === 0 || by === 'thread' || !hasSites(sites)) return []
@@ -56,7 +58,7 @@ export function siteTable(
       'own peak',
       'at peak',
       'leaked',
-      TEMPORARY,
+      temporaryHead(temporaryBy),
     ],
     rows: shown.map((site) => [
       grouped(site.allocated.bytes),
@@ -67,7 +69,7 @@ export function siteTable(
       grouped(site.ownPeak.bytes),
       grouped(site.atPeak.bytes),
       grouped(site.leaked.bytes),
-      identified ? grouped(site.temporary.memray.blocks) : UNKNOWN_FIGURE,
+      identified ? grouped(site.temporary[temporaryBy].blocks) : UNKNOWN_FIGURE,
     ]),
   }
   return labelledLines(table, by, names.columns, (width) => siteLabels(shown, names, width))
@@ -98,12 +100,16 @@ export function overheadTable({ sites }: Statistics, top: number, names: SiteNam
 }
 
 /** The most frequent sizes. */
-export function sizeTable({ sizes, allocated, identified }: Statistics, top: number): string[] {
+export function sizeTable(
+  { sizes, allocated, identified }: Statistics,
+  top: number,
+  temporaryBy: TemporaryDefinition,
+): string[] {
   const shown = sizes.exact.slice(0, top)
   if (shown.length === 0) return []
   return tableLines({
     title: `Top sizes by allocations (${grouped(sizes.exact.length)} in all)`,
-    heads: ['size', 'allocations', 'share', 'bytes', 'share', 'at peak', 'leaked', TEMPORARY],
+    heads: ['size', 'allocations', 'share', 'bytes', 'share', 'at peak', 'leaked', temporaryHead(temporaryBy)],
     rows: shown.map(({ size, count, atPeak, leaked, temporary }) => {
       const sum = size * BigInt(count)
       return [
@@ -114,14 +120,18 @@ export function sizeTable({ sizes, allocated, identified }: Statistics, top: num
         share(sum, allocated.bytes),
         grouped(atPeak),
         grouped(leaked),
-        identified ? grouped(temporary.memray) : UNKNOWN_FIGURE,
+        identified ? grouped(temporary[temporaryBy]) : UNKNOWN_FIGURE,
       ]
     }),
   })
 }
 
 /** The activity of threads, and the fate of the blocks that they allocated. */
-export function threadTable({ threads: all, events, identified }: Statistics, top: number): string[] {
+export function threadTable(
+  { threads: all, events, identified }: Statistics,
+  top: number,
+  temporaryBy: TemporaryDefinition,
+): string[] {
   if (all.length === 0 || top === 0) return []
   const hasProcesses = all.some(({ process }) => process !== undefined)
   return tableLines({
@@ -135,7 +145,7 @@ export function threadTable({ threads: all, events, identified }: Statistics, to
       'bytes',
       'at peak',
       'leaked',
-      TEMPORARY,
+      temporaryHead(temporaryBy),
       'frees',
       'cross-thread',
     ],
@@ -150,7 +160,7 @@ export function threadTable({ threads: all, events, identified }: Statistics, to
         grouped(thread.allocated.bytes),
         grouped(thread.atPeak.bytes),
         grouped(thread.leaked.bytes),
-        identified ? grouped(thread.temporary.memray.blocks) : UNKNOWN_FIGURE,
+        identified ? grouped(thread.temporary[temporaryBy].blocks) : UNKNOWN_FIGURE,
         grouped(thread.frees),
         grouped(thread.foreignFrees),
       ]),

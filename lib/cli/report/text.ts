@@ -1,4 +1,5 @@
 import type { Statistics } from '../../transforms/statistics/result.js'
+import { TEMPORARY_DEFINITIONS, type TemporaryDefinition } from '../../transforms/option-values.js'
 import { TABLE_NAMES } from '../../transforms/statistics/key-counts.js'
 import { FIRST_TOP, SECTIONS, TIMELINE_ROWS, TOP } from '../defaults.js'
 import { advice } from './advice.js'
@@ -26,6 +27,8 @@ interface ReportOptions {
   names: SiteNames
   /** The sort key of the table of sites. Default: `bytes`. */
   sort?: SiteOrder
+  /** The definition of temporary allocations where there is room for one only; heaptrack's if absent. */
+  temporaryBy?: TemporaryDefinition
 }
 
 /** What the whole report begins with, after the summary. */
@@ -33,7 +36,10 @@ const FIRST: readonly SectionName[] = ['peak', 'leaks', 'temporary']
 
 /** Each section as paragraphs, which are lists of lines. */
 const MAKERS: Readonly<
-  Record<SectionName, (statistics: Statistics, options: ReportOptions & { top: number }) => string[][]>
+  Record<
+    SectionName,
+    (statistics: Statistics, options: ReportOptions & { top: number; temporaryBy: TemporaryDefinition }) => string[][]
+  >
 > = {
   summary: (statistics) => [summary(statistics)],
   timeline: (statistics, { timeline = TIMELINE_ROWS }) => [timelineTable(statistics, timeline)],
@@ -45,12 +51,17 @@ const MAKERS: Readonly<
       ? [`Suppressed leaks: ${suppressedText(statistics.suppressed)}`]
       : [],
   ],
-  temporary: (statistics, { top, names }) => [statistics.identified ? temporarySection(statistics, top, names) : []],
+  temporary: (statistics, { top, names, temporaryBy }) => [
+    statistics.identified ? temporarySection(statistics, top, names, temporaryBy) : [],
+  ],
   anomalies: (statistics) => [anomalies(statistics)],
-  sites: (statistics, { top, names, sort = 'bytes' }) => [siteTable(statistics, top, sort, names)],
+  // Sites that are sorted by one of the definitions show that one.
+  sites: (statistics, { top, names, sort = 'bytes', temporaryBy }) => [
+    siteTable(statistics, top, sort, names, sort === 'memray' || sort === 'heaptrack' ? sort : temporaryBy),
+  ],
   overhead: (statistics, { top, names }) => [overheadTable(statistics, top, names)],
-  sizes: (statistics, { top }) => [
-    sizeTable(statistics, top),
+  sizes: (statistics, { top, temporaryBy }) => [
+    sizeTable(statistics, top, temporaryBy),
     histogram('Sizes, in bytes', 'allocations', statistics.sizes.histogram),
   ],
   lifetimes: ({ lifetimes: { events, bytes, time: lasted }, time, identified }) =>
@@ -66,8 +77,10 @@ const MAKERS: Readonly<
   events: (statistics) => [eventCounts(statistics)],
   reallocs: (statistics) => [reallocs(statistics)],
   // A single thread has a table only where it is requested.
-  threads: (statistics, { top, sections }) =>
-    actingThreads(statistics.threads).length > 1 || sections !== undefined ? [threadTable(statistics, top)] : [],
+  threads: (statistics, { top, sections, temporaryBy }) =>
+    actingThreads(statistics.threads).length > 1 || sections !== undefined
+      ? [threadTable(statistics, top, temporaryBy)]
+      : [],
   'site-threads': (statistics, { top, names }) => [siteThreadTable(statistics, top, names)],
   handoffs: (statistics, { top, names }) => [handoffTable(statistics, top, names)],
   cpus: ({ cpus }, { top }) => [valueTable('CPUs', 'cpu', cpus, top)],
@@ -79,7 +92,7 @@ const MAKERS: Readonly<
  * thread, a table for everything else that the trace has, and what would make the answer better. It comes in lines.
  */
 export function* reportPieces(statistics: Statistics, options: ReportOptions): Generator<string> {
-  const { sections, timeline } = options
+  const { sections, timeline, temporaryBy = TEMPORARY_DEFINITIONS[0] } = options
   const chosen = SECTIONS.filter((name) =>
     sections === undefined ? name !== 'timeline' || timeline !== undefined : sections.includes(name),
   )
@@ -88,7 +101,7 @@ export function* reportPieces(statistics: Statistics, options: ReportOptions): G
   for (const name of chosen) {
     const isFirst = sections === undefined && FIRST.includes(name)
     const top = options.top ?? (isFirst ? FIRST_TOP : TOP)
-    const some = MAKERS[name](statistics, { ...options, top }).filter((lines) => lines.length > 0)
+    const some = MAKERS[name](statistics, { ...options, temporaryBy, top }).filter((lines) => lines.length > 0)
     // A section requested by name is never empty.
     if (some.length === 0 && sections !== undefined) some.push([`${name}: nothing to show`])
     // Tables by thread follow those by site.

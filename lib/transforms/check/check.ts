@@ -1,5 +1,5 @@
 import { OwnFrames } from '../../names/own-frames.js'
-import type { BudgetFigure } from '../option-values.js'
+import { TEMPORARY_DEFINITIONS, type BudgetFigure, type TemporaryDefinition } from '../option-values.js'
 import { PERCENT, type Budget, type BudgetGroup } from './budgets.js'
 import { TOGETHER } from './functions.js'
 import { descending } from '../statistics/site-table.js'
@@ -45,6 +45,8 @@ export interface CheckResult {
   readonly verdict: Verdict
   readonly runs: readonly string[]
   readonly baseline: readonly string[]
+  /** The definition of temporary allocations. */
+  readonly temporaryBy: TemporaryDefinition
   /** For each run, the leaks that do not count, if any may be suppressed. */
   readonly suppressed?: readonly Amount[]
   readonly budgets: readonly CheckedBudget[]
@@ -124,6 +126,7 @@ export function check(
     verdict: is('beyond') ? 'beyond' : is('unknown') ? 'unknown' : 'within',
     runs: runs.map(({ name }) => name),
     baseline: baseline.map(({ name }) => name),
+    temporaryBy: runs[0]?.profile.temporaryBy ?? TEMPORARY_DEFINITIONS[0],
     ...(suppressed.length > 0 && { suppressed }),
     budgets,
   }

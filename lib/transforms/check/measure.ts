@@ -2,7 +2,7 @@ import type { EventBatch } from '../../event/batch.js'
 import { lostWarning } from '../../event/lost-events.js'
 import { OwnFrames } from '../../names/own-frames.js'
 import type { Suppression } from '../../names/suppressions.js'
-import { BUDGET_FIGURES, type BudgetFigure } from '../option-values.js'
+import { BUDGET_FIGURES, TEMPORARY_DEFINITIONS, type BudgetFigure, type TemporaryDefinition } from '../option-values.js'
 import { ProfileCollector } from '../profile/collector.js'
 import type { Profile } from '../profile/profile.js'
 import { StatisticsCollector } from '../statistics/collector.js'
@@ -37,7 +37,7 @@ export interface Measured {
 export class CheckCollector {
   /** As in `Stage`: the names of groups are those of whole stacks. */
   readonly countsInfos: boolean
-  private readonly profile = new ProfileCollector()
+  private readonly profile: ProfileCollector
   private readonly parts: readonly (Part | undefined)[]
 
   /**
@@ -45,13 +45,16 @@ export class CheckCollector {
    * @param name how messages call the trace
    * @param own which frames `each` does not begin with
    * @param rules the leaks that do not count
+   * @param temporaryBy the definition of temporary allocations
    */
   constructor(
     groups: readonly BudgetGroup[],
     private readonly name: string,
     own: OwnFrames = new OwnFrames(),
     private readonly rules: readonly Suppression[] = [],
+    private readonly temporaryBy: TemporaryDefinition = TEMPORARY_DEFINITIONS[0],
   ) {
+    this.profile = new ProfileCollector({ temporaryBy })
     this.parts = groups.map((group) => {
       if (group.at === undefined && group.each === undefined) return undefined
       const names = new GroupNames(group, own)
@@ -69,13 +72,13 @@ export class CheckCollector {
   /** What was measured. Ends the use of the collector. @param complete whether the input was read to its end */
   finish(complete = true): Measured {
     const all = this.profile.finish(complete)
-    const { rules } = this
+    const { rules, temporaryBy } = this
     const { profile, suppressed, stacks } = rules.length === 0 ? { profile: all } : suppressLeaks(all, rules)
     const { statistics } = profile
     return {
       name: this.name,
       profile,
-      whole: known(wholeOf(statistics), statistics),
+      whole: known(wholeOf(statistics, temporaryBy), statistics),
       ...(suppressed !== undefined && { suppressed: { blocks: suppressed.blocks, bytes: suppressed.bytes } }),
       groups: this.parts.map((part) => {
         const { sites = [], full = [] } = part?.statistics.finish(complete, { sites: true, sizes: 0 }) ?? {}
@@ -86,7 +89,7 @@ export class CheckCollector {
             const name = site.function ?? ''
             if (name === '') return []
             const leaked = minus(site.leaked, leaks?.get(name))
-            return [[name, known(functionOf({ ...site, leaked }), statistics)] as const]
+            return [[name, known(functionOf({ ...site, leaked }, temporaryBy), statistics)] as const]
           }),
         )
       }),
@@ -116,10 +119,13 @@ function minus(amount: Amount, less: Amount = { blocks: 0, bytes: 0n }): Amount 
   return { blocks: amount.blocks - less.blocks, bytes: amount.bytes - less.bytes }
 }
 
-function wholeOf({ peakBytes, peakBlocks, faults, mismatches, ...statistics }: Statistics): Measures {
+function wholeOf(
+  { peakBytes, peakBlocks, faults, mismatches, ...statistics }: Statistics,
+  by: TemporaryDefinition,
+): Measures {
   const { doubleFrees, unknownFrees, overlaps, failedAllocations } = faults
   return {
-    ...functionOf({ ...statistics, ownPeak: peakBytes }),
+    ...functionOf({ ...statistics, ownPeak: peakBytes }, by),
     blocks: measure(peakBlocks.blocks),
     'double-frees': measure(doubleFrees),
     'unknown-frees': measure(unknownFrees),
@@ -131,6 +137,7 @@ function wholeOf({ peakBytes, peakBlocks, faults, mismatches, ...statistics }: S
 
 function functionOf(
   figures: Pick<SiteStatistics, 'ownPeak' | 'allocated' | 'leaked' | 'temporary' | 'overhead'>,
+  by: TemporaryDefinition,
 ): Measures {
   const { ownPeak, allocated, leaked, temporary, overhead } = figures
   return {
@@ -139,7 +146,7 @@ function functionOf(
     allocations: measure(allocated.blocks),
     leaked: measure(leaked.bytes),
     'leaked-blocks': measure(leaked.blocks),
-    temporary: { value: BigInt(temporary.heaptrack.blocks), whole: BigInt(allocated.blocks) },
+    temporary: { value: BigInt(temporary[by].blocks), whole: BigInt(allocated.blocks) },
     wasted:
       overhead === undefined
         ? { unknown: 'no allocation says how many bytes it took' }

@@ -52,7 +52,7 @@ export function changedSites({ old, next, figure, group, own, top }: Question): 
   const amountOf = (sample: Sample): Amount => {
     if (key === undefined) return { blocks: sample.overhead?.hits ?? 0, bytes: sample.overhead?.wasted ?? 0n }
     if (figure === 'peak' && isOfFunctions) return sample.ownPeak
-    return key === 'temporary' ? sample.temporary.heaptrack : sample[key]
+    return key === 'temporary' ? sample.temporary[next.temporaryBy] : sample[key]
   }
   const difference = compareProfiles(projected(old ?? next, amountOf), projected(next, amountOf))
   const bySize = difference.by === 'size'

@@ -7,6 +7,7 @@ import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { FieldBit, Kind } from '../../event/fields.js'
 import { hasInventedAddresses, UNKNOWN_TEMPORARY, type TraceHeader } from '../../event/header.js'
 import { EventSet } from './event-set.js'
+import { checkDefinition, type TemporaryDefinition } from '../option-values.js'
 import { checkMoment, type Moment } from './moment.js'
 
 const { began: BEGAN, ended: ENDED, reused: REUSED } = BlockEffect
@@ -18,8 +19,10 @@ const NO_FATES = new Uint8Array(BATCH_EVENTS)
 export interface FateOptions {
   /** The block is live when its trace ends. Its reallocs count as allocations. */
   readonly leaked?: boolean
-  /** The next call of the process frees the block: a temporary allocation as heaptrack defines it. */
+  /** It is temporary: the next call of the process frees the block, unless `temporaryBy` says otherwise. */
   readonly temporary?: boolean
+  /** The definition of temporary allocations; heaptrack's if absent. */
+  readonly temporaryBy?: TemporaryDefinition
   /** The block is live at this moment. Its reallocs until then count as allocations. */
   readonly liveAt?: Moment
 }
@@ -49,6 +52,7 @@ export class FateSurvey {
   private readonly leaked = new EventSet()
   private readonly temporary = new EventSet()
   private living = new EventSet()
+  private readonly temporaryBit: number
   private readonly liveAt: Moment | undefined
   /** Whether blocks must be live at a time, and the time as words. */
   private readonly isTimed: boolean
@@ -69,9 +73,10 @@ export class FateSurvey {
   private departed = new Float64Array(64)
   private departures = 0
 
-  /** @throws RangeError for an invalid moment */
+  /** @throws RangeError for an invalid moment, or an unknown definition */
   constructor(private readonly options: FateOptions) {
-    const { liveAt, temporary } = options
+    const { liveAt, temporary, temporaryBy = 'heaptrack' } = options
+    this.temporaryBit = checkDefinition(temporaryBy) === 'memray' ? BlockFate.byMemray : BlockFate.byHeaptrack
     if (liveAt === 'peak' || temporary === true) this.fated = new BlockFates(WIDTH, liveAt === 'peak')
     this.liveSet = this.fated ?? new LiveSet(WIDTH)
     if (liveAt !== undefined) checkMoment(liveAt)
@@ -160,7 +165,7 @@ export class FateSurvey {
     const { words } = this.liveSet
     let birth = number
     if ((effect & ENDED) !== 0) {
-      if (this.options.temporary === true && (fate & BlockFate.byHeaptrack) !== 0)
+      if (this.options.temporary === true && (fate & this.temporaryBit) !== 0)
         this.temporary.add(numberAt(words, old * WIDTH + LAST))
       if ((effect & BEGAN) === 0) {
         this.lose(old)

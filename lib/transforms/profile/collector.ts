@@ -2,6 +2,7 @@ import type { EventBatch } from '../../event/batch.js'
 import { commandOf } from '../../event/header.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import { MomentSearch } from '../fates/moment-search.js'
+import { checkDefinition, TEMPORARY_DEFINITIONS, type TemporaryDefinition } from '../option-values.js'
 import { StatisticsCollector } from '../statistics/collector.js'
 import type { Profile, ProfileMoment, ProfileOptions } from './profile.js'
 import { stacksOf, type Stacks } from './stacks.js'
@@ -9,7 +10,12 @@ import { stacksOf, type Stacks } from './stacks.js'
 /** The maximum number of distinct stacks, for which their table in the kernel takes at most 64 MiB. */
 export const MAX_STACKS = 250_000
 
-const OPTIONS: OptionNames<ProfileOptions> = { at: true, threadRoot: 'boolean', stacks: 'number' }
+const OPTIONS: OptionNames<ProfileOptions> = {
+  at: true,
+  threadRoot: 'boolean',
+  temporaryBy: 'string',
+  stacks: 'number',
+}
 
 /**
  * Collects the profile of a stream of batches in one pass: the statistics, and their figures for each stack. Memory
@@ -26,16 +32,18 @@ export class ProfileCollector {
   readonly countsInfos = true
   private readonly collector: StatisticsCollector
   private readonly at: ProfileMoment
+  private readonly temporaryBy: TemporaryDefinition
   private readonly search: MomentSearch | undefined
   private command: string | undefined
 
   /** @throws RangeError for an impossible moment, an invalid limit, and unknown options */
   constructor(options: ProfileOptions = {}) {
     checkOptions(options, OPTIONS, 'profile')
-    const { at = 'end', threadRoot = false, stacks = MAX_STACKS } = options
+    const { at = 'end', threadRoot = false, temporaryBy = TEMPORARY_DEFINITIONS[0], stacks = MAX_STACKS } = options
     if (!Number.isInteger(stacks) || stacks < 1 || stacks > MAX_STACKS)
       throw new RangeError(`profile: stacks must be from 1 to ${MAX_STACKS}, not ${stacks}`)
     this.at = at
+    this.temporaryBy = checkDefinition(temporaryBy)
     this.collector = new StatisticsCollector({ sites: stacks, byThread: threadRoot })
     if (typeof at === 'object') this.search = new MomentSearch(at)
     else if (at !== 'end' && at !== 'peak') throw new RangeError(`not a moment: ${JSON.stringify(at)}`)
@@ -62,7 +70,7 @@ export class ProfileCollector {
    * @throws Error when the trace has no event with the requested number, or no times
    */
   finish(complete = true): Profile {
-    const { collector, search, at, command } = this
+    const { collector, search, at, command, temporaryBy } = this
     const { sites } = collector
     if (search !== undefined && !search.found) {
       if (complete) search.check()
@@ -70,7 +78,7 @@ export class ProfileCollector {
     }
     // Without sites, two profiles are compared by size.
     const { profile } = finishProfile(collector, at, complete, sites.hasSites ? 0 : Infinity)
-    return command === undefined ? profile : { ...profile, command }
+    return { ...profile, temporaryBy, ...(command !== undefined && { command }) }
   }
 }
 
@@ -94,6 +102,7 @@ export function finishProfile(
   const profile: Profile = {
     statistics,
     at,
+    temporaryBy: TEMPORARY_DEFINITIONS[0],
     frames,
     tree,
     *samples() {

@@ -1,5 +1,5 @@
 import { checkOptions } from '../../event/options.js'
-import type { PROFILE_MATCHES } from '../option-values.js'
+import type { PROFILE_MATCHES, TemporaryDefinition } from '../option-values.js'
 import { NO_NODE, Paths } from '../statistics/paths.js'
 import type { Amount, Statistics } from '../statistics/result.js'
 import { frameText } from './frames.js'
@@ -14,7 +14,7 @@ export interface ComparedFigures {
   allocated: Amount
   atPeak: Amount
   leaked: Amount
-  /** By heaptrack's definition; nothing where `ProfileDifference.identified` is false. */
+  /** By `ProfileDifference.temporaryBy`; nothing where `identified` there is false. */
   temporary: Amount
 }
 
@@ -35,6 +35,8 @@ export interface ProfileDifference {
   readonly by: 'stack' | 'size'
   /** Every stack of either profile, in the order of first use, the old profile's first. */
   readonly stacks: readonly ComparedStack[]
+  /** The definition of temporary allocations: that of the new profile. */
+  readonly temporaryBy: TemporaryDefinition
   /** Whether both traces say which block is freed: if not, their temporary blocks are not known. */
   readonly identified: boolean
   /** There were too many stacks or sizes for separate rows: the latest are combined as `[others]`. */
@@ -58,10 +60,11 @@ export function compareProfiles(
   checkOptions(options, { match: 'string' }, 'compareProfiles')
   const { match = 'names' } = options
   const identified = old.statistics.identified && next.statistics.identified
-  const whole = { old: totals(old.statistics, identified), new: totals(next.statistics, identified), identified }
+  const { temporaryBy } = next
+  const by = identified ? temporaryBy : undefined
+  const whole = { old: totals(old.statistics, by), new: totals(next.statistics, by), temporaryBy, identified }
   const isFull = [old, next].some(({ statistics: { full } }) => full.includes('sites'))
-  if (![old, next].some(hasSites))
-    return { ...whole, by: 'size', ...compareSizes(old.statistics, next.statistics, identified) }
+  if (![old, next].some(hasSites)) return { ...whole, by: 'size', ...compareSizes(old.statistics, next.statistics, by) }
   const paths = new Paths(1)
   const names = new Names()
   const compared = new Map<number, ComparedStack>()
@@ -77,7 +80,7 @@ export function compareProfiles(
         const stack = () => (node === ROOT ? [OTHERS] : paths.reversed(node).map((id) => names.all[id]))
         compared.set(node, (one = { old: nothing(), new: nothing(), stack }))
       }
-      addFigures(one[side], sample, identified)
+      addFigures(one[side], sample, by)
     }
   }
   take(old, 'old')
@@ -115,7 +118,7 @@ function hasSites({ frames }: Profile): boolean {
 function compareSizes(
   old: Statistics,
   next: Statistics,
-  identified: boolean,
+  by: TemporaryDefinition | undefined,
 ): Pick<ProfileDifference, 'stacks' | 'full'> {
   const compared = new Map<string, ComparedStack>()
   const take = ({ sizes: { exact, others } }: Statistics, side: 'old' | 'new') => {
@@ -130,12 +133,12 @@ function compareSizes(
         allocated: amount(count),
         atPeak: amount(atPeak),
         leaked: amount(leaked),
-        temporary: amount(identified ? temporary.heaptrack : 0),
+        temporary: amount(by === undefined ? 0 : temporary[by]),
       })
     }
     if (others !== undefined) {
       const { allocated, atPeak, leaked, temporary } = others
-      Object.assign(of(OTHERS), { allocated, atPeak, leaked, temporary: identified ? temporary.heaptrack : NO_BLOCKS })
+      Object.assign(of(OTHERS), { allocated, atPeak, leaked, temporary: by === undefined ? NO_BLOCKS : temporary[by] })
     }
   }
   take(old, 'old')
@@ -192,20 +195,28 @@ function nothing(): ComparedFigures {
   return { allocated: amount(), atPeak: amount(), leaked: amount(), temporary: amount() }
 }
 
-function addFigures(to: ComparedFigures, { allocated, atPeak, leaked, temporary }: Sample, identified: boolean): void {
-  const figures = { allocated, atPeak, leaked, temporary: identified ? temporary.heaptrack : NO_BLOCKS }
+/** @param by the definition of temporary blocks; undefined where they are not known */
+function addFigures(
+  to: ComparedFigures,
+  { allocated, atPeak, leaked, temporary }: Sample,
+  by: TemporaryDefinition | undefined,
+): void {
+  const figures = { allocated, atPeak, leaked, temporary: by === undefined ? NO_BLOCKS : temporary[by] }
   for (const [figure, { blocks, bytes }] of Object.entries(figures) as [keyof ComparedFigures, Amount][]) {
     to[figure].blocks += blocks
     to[figure].bytes += bytes
   }
 }
 
-function totals({ allocated, peakBytes, leaked, temporary }: Statistics, identified: boolean): ComparedFigures {
+function totals(
+  { allocated, peakBytes, leaked, temporary }: Statistics,
+  by: TemporaryDefinition | undefined,
+): ComparedFigures {
   return {
     allocated,
     atPeak: { blocks: peakBytes.blocks, bytes: peakBytes.bytes },
     leaked,
-    temporary: identified ? temporary.heaptrack : NO_BLOCKS,
+    temporary: by === undefined ? NO_BLOCKS : temporary[by],
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Moment } from '../fates/moment.js'
+import type { TemporaryDefinition } from '../option-values.js'
 import type { Amount, Statistics } from '../statistics/result.js'
 import type { SiteFigures } from '../statistics/site-table.js'
 
@@ -44,6 +45,8 @@ export interface Profile {
   readonly command?: string
   /** The moment of `Sample.live`. */
   readonly at: ProfileMoment
+  /** The definition of temporary allocations where there is room for one only. */
+  readonly temporaryBy: TemporaryDefinition
   readonly frames: readonly Frame[]
   readonly tree: StackTree
   /**
@@ -62,6 +65,8 @@ export interface ProfileOptions {
   readonly at?: ProfileMoment
   /** The thread that allocated the blocks is the outermost frame. */
   readonly threadRoot?: boolean
+  /** The definition of temporary allocations where there is room for one only; heaptrack's if absent. */
+  readonly temporaryBy?: TemporaryDefinition
   /** The number of distinct stacks: at most, and by default, 250,000. Further ones are combined as `[others]`. */
   readonly stacks?: number
 }

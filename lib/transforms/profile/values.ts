@@ -1,5 +1,5 @@
 import { UNKNOWN_TEMPORARY } from '../../event/header.js'
-import { PROFILE_VALUES } from '../option-values.js'
+import { PROFILE_VALUES, type TemporaryDefinition } from '../option-values.js'
 import type { Profile, Sample } from './profile.js'
 
 /** A figure of a stack. */
@@ -12,7 +12,8 @@ export interface ValueSpec {
   readonly unit: 'bytes' | 'blocks'
   /** It is known only where the trace says which block is freed: see `Statistics.identified`. */
   readonly needsIdentity?: true
-  of(sample: Sample): number | bigint
+  /** @param by the definition of temporary allocations, as the profile has it */
+  of(sample: Sample, by: TemporaryDefinition): number | bigint
 }
 
 /**
@@ -30,13 +31,13 @@ export const VALUES: Readonly<Record<ProfileValue, ValueSpec>> = {
     title: 'bytes of temporary allocations',
     unit: 'bytes',
     needsIdentity: true,
-    of: ({ temporary }) => temporary.heaptrack.bytes,
+    of: ({ temporary }, by) => temporary[by].bytes,
   },
   'temporary-blocks': {
     title: 'temporary allocations',
     unit: 'blocks',
     needsIdentity: true,
-    of: ({ temporary }) => temporary.heaptrack.blocks,
+    of: ({ temporary }, by) => temporary[by].blocks,
   },
   'foreign-frees': { title: 'blocks freed by another thread', unit: 'blocks', of: ({ foreignFrees }) => foreignFrees },
 }

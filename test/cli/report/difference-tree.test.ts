@@ -33,7 +33,15 @@ function difference(stacks: readonly ComparedStack[]): ProfileDifference {
       }
     return sum
   }
-  return { old: total('old'), new: total('new'), by: 'stack', stacks, identified: true, full: false }
+  return {
+    old: total('old'),
+    new: total('new'),
+    by: 'stack',
+    stacks,
+    temporaryBy: 'heaptrack',
+    identified: true,
+    full: false,
+  }
 }
 
 /** The lines of the table of sites after its heads. */

@@ -29,11 +29,17 @@ test('ranks temporary allocations so that threads do not disturb it', () => {
   ]
   const shown = { top: 10, names: NAMES }
   const statistics = statisticsOf([...once, ...turns])
-  expect(reportText(statistics, { ...shown, sections: ['temporary'] }))
+  expect(reportText(statistics, { ...shown, sections: ['temporary'], temporaryBy: 'memray' }))
     .toBe(`Top sites by temporary allocations (2 in all)
   allocations  memray  of these  heaptrack  site
             6       6   100.0 %          0  busy
             1       1   100.0 %          1  once
+`)
+  expect(reportText(statistics, { ...shown, sections: ['temporary'] }))
+    .toBe(`Top sites by temporary allocations (2 in all)
+  allocations  heaptrack  of these  memray  site
+            1          1   100.0 %       1  once
+            6          0     0.0 %       6  busy
 `)
   const order = (sort: 'memray' | 'heaptrack') => sortedSites(statistics.sites, sort).map((site) => site.function)
   expect([order('memray'), order('heaptrack')]).toEqual([
@@ -41,5 +47,8 @@ test('ranks temporary allocations so that threads do not disturb it', () => {
     ['once', 'busy'],
   ])
   for (const section of ['sites', 'sizes', 'threads'] as const)
-    expect(reportText(statistics, { ...shown, sections: [section] })).toContain('temporary (memray)')
+    for (const temporaryBy of ['heaptrack', 'memray'] as const)
+      expect(reportText(statistics, { ...shown, sections: [section], temporaryBy })).toContain(
+        `temporary (${temporaryBy})`,
+      )
 })

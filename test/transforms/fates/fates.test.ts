@@ -61,7 +61,10 @@ function chains(events: readonly TraceEvent[], blocks: Iterable<number>, until: 
 }
 
 /** What is kept, written down as directly as can be. */
-function expected(traces: readonly Trace[], { leaked, temporary, liveAt, ...rest }: FilterOptions): TraceEvent[] {
+function expected(
+  traces: readonly Trace[],
+  { leaked, temporary, temporaryBy, liveAt, ...rest }: FilterOptions,
+): TraceEvent[] {
   const all = traces.flatMap(({ events }) => events)
   let offset = 0
   const kept = traces.map(({ events }) => {
@@ -70,7 +73,7 @@ function expected(traces: readonly Trace[], { leaked, temporary, liveAt, ...rest
     const at = levels(events)
     const sets: number[][] = []
     if (leaked === true) sets.push(chains(events, at.at(-1)?.keys() ?? [], events.length))
-    if (temporary === true) sets.push(temporaries(events))
+    if (temporary === true) sets.push(temporaryBy === 'memray' ? memrays(events) : temporaries(events))
     if (liveAt !== undefined) {
       const moment = momentOf(traces, all, liveAt) - start
       const isHere = moment > 0 && moment <= events.length
@@ -117,6 +120,23 @@ function temporaries(events: readonly TraceEvent[]): number[] {
   return found
 }
 
+/** The allocations that their thread frees, after at most one other. */
+function memrays(events: readonly TraceEvent[]): number[] {
+  const recent = new Map<string, number[]>()
+  const allocated = new Map<number, { event: number; by: string }>()
+  const found: number[] = []
+  blocksByMap(events).deeds.forEach(({ did, ended }, e) => {
+    const { kind, process, thread } = events[e] as TraceEvent
+    const by = `${process} ${thread}`
+    const last = ended === undefined ? undefined : allocated.get(ended)
+    if (last?.by === by && recent.get(by)?.includes(last.event) === true) found.push(last.event)
+    if (!did.includes('began')) return
+    if (kind !== 'existing') recent.set(by, [e, ...(recent.get(by) ?? [])].slice(0, 2))
+    allocated.set(ended ?? e + 1, { event: e, by })
+  })
+  return found
+}
+
 /** Headers are compared by identity, and a trace without events has no batch to bring it. */
 const someTraces = anyTraces.map((traces) =>
   traces.filter(({ events }) => events.length > 0).map(({ header, events }) => ({ header: { ...header }, events })),
@@ -129,7 +149,12 @@ describe('two passes', () => {
     fc.bigInt({ min: 0n, max: 2n ** 33n }).map((time): Moment => ({ time })),
   )
   const anyFates: fc.Arbitrary<FateOptions> = fc.record(
-    { leaked: fc.constant(true), temporary: fc.constant(true), liveAt: anyMoment },
+    {
+      leaked: fc.constant(true),
+      temporary: fc.constant(true),
+      temporaryBy: fc.constantFrom('heaptrack', 'memray'),
+      liveAt: anyMoment,
+    },
     { requiredKeys: [] },
   )
 

@@ -82,8 +82,10 @@ describe('ProfileCollector', () => {
         )
         const sum = (values: readonly (number | bigint)[]) => values.reduce<bigint>((a, b) => a + BigInt(b), 0n)
         expect(sum(samples.map((one) => one.lived.events))).toBe(sum(sites.map((one) => one.lived.events)))
-        expect(sum(samples.map(VALUES['foreign-frees'].of))).toBe(sum(sites.map((one) => one.foreignFrees)))
-        expect(sum(samples.map(VALUES['allocated-bytes'].of))).toBe(expected.allocated.bytes)
+        expect(sum(samples.map((one) => VALUES['foreign-frees'].of(one, 'heaptrack')))).toBe(
+          sum(sites.map((one) => one.foreignFrees)),
+        )
+        expect(sum(samples.map((one) => VALUES['allocated-bytes'].of(one, 'heaptrack')))).toBe(expected.allocated.bytes)
         if (!threadRoot) return
         const thread = (sample: Sample) => [stackOf(profile, sample)[0]!.replace(/^\[no thread\]$/, 'none')]
         expect(byStack(samples, thread, (one) => one.atPeak)).toEqual(

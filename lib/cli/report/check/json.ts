@@ -1,15 +1,17 @@
+import { TEMPORARY_DEFINITIONS } from '../../../transforms/option-values.js'
 import { jsonText } from '../json.js'
 import type { CheckOutput } from './words.js'
 
 /** The result of a check as JSON: see docs/ci.md. What is not known is null. */
 export function checkJson({ result, status }: CheckOutput): string {
-  const { verdict, runs, baseline, suppressed, budgets } = result
+  const { verdict, runs, baseline, suppressed, temporaryBy, budgets } = result
   return jsonText({
     verdict,
     status,
     runs,
     baseline,
     ...(suppressed !== undefined && { suppressed }),
+    ...(temporaryBy !== TEMPORARY_DEFINITIONS[0] && { temporaryBy }),
     budgets: budgets.map(({ limit, isNoise, value, most, ...row }) => ({
       ...row,
       limit: limit.text,
