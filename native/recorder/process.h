@@ -48,6 +48,9 @@ struct process {
   /* It has ended, or become another program. */
   int is_gone;
   uint64_t resident;
+  /* What tells its program from another one that takes its place, and how often in turn it was another one. */
+  uint64_t image;
+  uint32_t replaced;
   /* The number of the next event, its time, and the ring that has it. */
   uint64_t expected, next_time;
   uint32_t last_slot;

@@ -20,6 +20,9 @@ static int memory_fd;
 /* How long a process that has ended is kept for processes that it has forked. */
 #define BEGIN_NS 500000000u
 
+/* How often in turn a process must be another program before it is said to be. */
+#define REPLACED 5u
+
 /* By region. A region that is taken but not ready is mapped, and has no process yet. */
 static struct process *processes[REGIONS];
 static struct region *regions[REGIONS];
@@ -44,6 +47,20 @@ static struct name name_of(uint32_t pid, uint32_t tid) {
   text[strcspn(text, "\n")] = 0;
   memcpy(name.text, text, strnlen(text, sizeof name.text - 1));
   return name;
+}
+
+/* Where the code and the stack of a process begin, which an exec changes; 0 if it has ended. */
+static uint64_t image_of(uint32_t pid) {
+  char path[64], text[1024];
+  snprintf(path, sizeof path, "/proc/%u/stat", pid);
+  if (!read_file(path, text, sizeof text)) return 0;
+  /* The name of the program, which may have spaces, is the second field. */
+  const char *field = strrchr(text, ')');
+  uint64_t code = 0, stack = 0;
+  for (unsigned i = 2; field != NULL && i < 28; field = strchr(field + 1, ' '), i++)
+    if (i == 26) code = strtoull(field + 1, NULL, 10);
+  if (field != NULL) stack = strtoull(field + 1, NULL, 10);
+  return code == 0 ? 0 : code * 31 + stack;
 }
 
 static int has_ended(const struct process *p) {
@@ -72,16 +89,20 @@ static void release_region(uint32_t i) {
   __atomic_store_n(&control->owners[i], 0, __ATOMIC_SEQ_CST);
 }
 
-/* The program that was there before another one took its place in the same process. */
+/*
+ * The program that was there before another one took its place in the same process. It may have taken that of others
+ * whose end was not seen yet, or their number is that of another process now: none of them is there any more.
+ */
 static struct process *before_exec(const struct process *p) {
+  struct process *last = NULL;
   for (uint32_t i = 0; i < region_end; i++) {
     struct process *other = processes[i];
     if (other == NULL || other->pid != p->pid) continue;
-    if (!p->region->is_forked && other->region->started == p->region->started) return other;
-    /* Its end was not seen yet, but its number is that of another process now. */
     other->is_gone = 1;
+    if (p->region->is_forked || other->region->started != p->region->started) continue;
+    if (last == NULL || other->region->begun > last->region->begun) last = other;
   }
-  return NULL;
+  return last;
 }
 
 static void begin_process(uint32_t i) {
@@ -96,12 +117,10 @@ static void begin_process(uint32_t i) {
   snprintf(path, sizeof path, "/proc/%u/statm", p->pid);
   p->statm_fd = open(path, O_RDONLY | O_CLOEXEC);
   p->own_name = name_of(p->pid, p->pid);
+  p->image = image_of(p->pid);
   struct process *before = before_exec(p), *parent = process_at(p->region->parent, p->region->begun);
   p->how = before != NULL ? BY_EXEC : p->region->is_forked ? BY_FORK : BY_START;
-  if (before != NULL) {
-    before->is_gone = 1;
-    parent = before;
-  }
+  if (before != NULL) parent = before;
   if (parent != NULL) pack_switch(parent);
   p->parent = parent == NULL ? 0 : parent->number;
   if (p->region->is_forked && parent != NULL && parent->module_count > 0) {
@@ -258,6 +277,29 @@ static void note_resident(uint64_t time) {
     if (bytes == 0 || bytes == p->resident) continue;
     p->resident = bytes;
     pack_resident(p, time, bytes);
+  }
+}
+
+/*
+ * Says which processes became programs that are not recorded. One that is recorded has another region soon: until then
+ * it is looked at again.
+ */
+static void note_images(void) {
+  for (uint32_t i = 0; i < region_end; i++) {
+    struct process *p = processes[i];
+    if (p == NULL || p->is_gone || p->replaced == REPLACED) continue;
+    uint64_t image = image_of(p->pid);
+    if (image == 0 || image == p->image || p->image == 0) p->replaced = 0;
+    else p->replaced++;
+    if (p->replaced != REPLACED) continue;
+    char path[64], program[4096];
+    snprintf(path, sizeof path, "/proc/%u/exe", p->pid);
+    ssize_t length = readlink(path, program, sizeof program - 1);
+    program[length > 0 ? length : 0] = 0;
+    fprintf(stderr,
+            "heapflow: process %u is another program now%s%s, which is not recorded: it is linked statically, has the "
+            "rights of another user, or was started without LD_PRELOAD in its environment\n",
+            p->pid, length > 0 ? ", " : "", program);
   }
 }
 

@@ -148,7 +148,10 @@ static void record(int *status) {
     if (time >= next_tick) {
       next_tick = time + TICK_NS;
       note_resident(time);
-      if (++ticks % NAME_TICKS == 0) note_names();
+      if (++ticks % NAME_TICKS == 0) {
+        note_names();
+        note_images();
+      }
     }
     if (taken >= MANY) continue;
     pack_flush();
