@@ -32,10 +32,7 @@ export class CountingKernel<Exports extends KernelExports> extends GrowingKernel
 
   /** A 64-bit integer. */
   integer(address: number): bigint {
-    const words = this.allWords()
-    const hi = words[address / 4 + HI]
-    const lo = BigInt(words[address / 4 + LO])
-    return hi === 0 ? lo : (BigInt(hi) << 32n) | lo
+    return this.integerIn(this.allWords(), address / 4)
   }
 
   /** A 32-bit integer. */
@@ -45,8 +42,17 @@ export class CountingKernel<Exports extends KernelExports> extends GrowingKernel
 
   /** An exact sum of 128 bits. */
   sum(address: number): bigint {
-    const high = this.integer(address + 8)
-    return high === 0n ? this.integer(address) : (high << 64n) | this.integer(address)
+    const words = this.allWords()
+    const low = this.integerIn(words, address / 4)
+    // Few sums have an upper half.
+    const at = address / 4 + 2
+    return words[at] === 0 && words[at + 1] === 0 ? low : (this.integerIn(words, at) << 64n) | low
+  }
+
+  private integerIn(words: Uint32Array, at: number): bigint {
+    const hi = words[at + HI]
+    const lo = BigInt(words[at + LO])
+    return hi === 0 ? lo : (BigInt(hi) << 32n) | lo
   }
 
   /** Every key of a table, and its count and sum. */

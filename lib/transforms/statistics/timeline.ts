@@ -11,6 +11,7 @@ export function timelineOf(kernel: StatisticsKernel, events: number): TimelinePa
     const at = PARTS.value + part * Part.PART_BYTES
     const [allocationsHere, freesHere] = [kernel.number(at + Part.COUNT), kernel.number(at + Part.FREED)]
     const bytesHere = kernel.sum(at + Part.BYTES)
+    const resident = kernel.integer(at + Part.RESIDENT_MOST)
     timeline.push({
       event: Math.min(events, (part + 1) * Number(partEvents.value)),
       ...(kernel.number(at + Part.TIMED) > 0 && { time: kernel.integer(at + Part.CLOCK) }),
@@ -19,7 +20,7 @@ export function timelineOf(kernel: StatisticsKernel, events: number): TimelinePa
       maxBytes: kernel.sum(at + Part.HIGHEST),
       minBlocks: kernel.number(at + Part.FEWEST),
       maxBlocks: kernel.number(at + Part.MOST_BLOCKS),
-      ...(kernel.integer(at + Part.RESIDENT_MOST) > 0n && { resident: kernel.integer(at + Part.RESIDENT_MOST) }),
+      ...(resident > 0n && { resident }),
       allocated: { blocks: allocationsHere - allocations, bytes: bytesHere - allocatedBytes },
       frees: freesHere - frees,
     })
@@ -39,30 +40,37 @@ export function joinTimeline(timeline: readonly TimelinePart[], n: number): Time
   return Array.from({ length: n }, (_, part) => {
     const from = Math.floor((part * timeline.length) / n)
     const to = Math.floor(((part + 1) * timeline.length) / n)
-    return timeline.slice(from, to).reduce(joined)
+    return joined(timeline, from, to)
   })
 }
 
-function joined(first: TimelinePart, second: TimelinePart): TimelinePart {
-  const time = second.time ?? first.time
-  const resident = largest(first.resident, second.resident)
-  return {
-    event: second.event,
-    ...(time !== undefined && { time }),
-    live: second.live,
-    minBytes: first.minBytes < second.minBytes ? first.minBytes : second.minBytes,
-    maxBytes: first.maxBytes > second.maxBytes ? first.maxBytes : second.maxBytes,
-    minBlocks: Math.min(first.minBlocks, second.minBlocks),
-    maxBlocks: Math.max(first.maxBlocks, second.maxBlocks),
-    ...(resident !== undefined && { resident }),
-    allocated: {
-      blocks: first.allocated.blocks + second.allocated.blocks,
-      bytes: first.allocated.bytes + second.allocated.bytes,
-    },
-    frees: first.frees + second.frees,
+/** The parts from one to another as one: without an object for each, because most results have two thousand. */
+function joined(timeline: readonly TimelinePart[], from: number, to: number): TimelinePart {
+  const [first, last] = [timeline[from], timeline[to - 1]] as [TimelinePart, TimelinePart]
+  let { time, minBytes, maxBytes, minBlocks, maxBlocks, resident, frees } = first
+  let { blocks, bytes } = first.allocated
+  for (let n = from + 1; n < to; n++) {
+    const part = timeline[n] as TimelinePart
+    time = part.time ?? time
+    if (part.minBytes < minBytes) minBytes = part.minBytes
+    if (part.maxBytes > maxBytes) maxBytes = part.maxBytes
+    if (part.minBlocks < minBlocks) minBlocks = part.minBlocks
+    if (part.maxBlocks > maxBlocks) maxBlocks = part.maxBlocks
+    if (resident === undefined || (part.resident !== undefined && part.resident > resident)) resident = part.resident
+    blocks += part.allocated.blocks
+    bytes += part.allocated.bytes
+    frees += part.frees
   }
-}
-
-function largest(a?: bigint, b?: bigint): bigint | undefined {
-  return a === undefined || (b !== undefined && b > a) ? b : a
+  return {
+    event: last.event,
+    ...(time !== undefined && { time }),
+    live: last.live,
+    minBytes,
+    maxBytes,
+    minBlocks,
+    maxBlocks,
+    ...(resident !== undefined && { resident }),
+    allocated: { blocks, bytes },
+    frees,
+  }
 }
