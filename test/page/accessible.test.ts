@@ -75,6 +75,8 @@ const LAYOUT = `(() => {
     if ((hidden === 'hidden' || hidden === 'clip') && one.scrollWidth > one.clientWidth + 1 && one.title === '')
       found.push('clipped: ' + one.className + ' ' + one.textContent.slice(0, 60))
   }
+  for (const one of document.querySelectorAll('button'))
+    if (isSeen(one) && one.clientHeight > 60) found.push('a button of many lines: ' + one.textContent)
   if (innerWidth >= 1280)
     for (const one of document.querySelectorAll('.table .scroll'))
       if (isSeen(one) && one.scrollWidth > one.clientWidth + 1)
@@ -177,6 +179,17 @@ describe('the page, for everyone', { tags: ['slow'] }, () => {
     await page.locator('input[type=file]').first().setInputFiles(STACKS)
     await page.locator('#view-overview').waitFor()
     expect(await violations(page)).toEqual([])
+  })
+
+  test('nothing is clipped in the viewer on a telephone', async () => {
+    const served = await servePage(readFileSync('dist/page/viewer.html'))
+    onTestFinished(() => served.close())
+    const { page } = await openPage(served.url, { viewport: PHONE })
+    await page.locator('.choose').waitFor()
+    expect(await layoutFaults(page)).toEqual([])
+    await page.locator('input[type=file]').first().setInputFiles(STACKS)
+    await page.locator('#view-overview').waitFor()
+    expect(await inEachView(page, () => layoutFaults(page))).toEqual([])
   })
 
   test('the keys reach everything in every view', async () => {

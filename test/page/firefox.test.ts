@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { servePage } from '../../lib/cli/serve.js'
 import { violations } from '../support/axe.js'
 import { scratch, shell } from '../support/commands.js'
 import { closeFirefoxAfterAll, FIREFOX, NO_FIREFOX, openFirefox } from '../support/firefox.js'
@@ -107,5 +109,16 @@ describe('a report in Firefox', { tags: ['slow'] }, () => {
     await page.locator('nav a[href="#comparison"]').click()
     await page.locator('#view-comparison').waitFor({ state: 'visible' })
     expect(faults).toEqual([])
+  })
+
+  test('the page that hf-view serves reads a trace', async () => {
+    const served = await servePage(readFileSync('dist/page/viewer.html'))
+    onTestFinished(() => served.close())
+    const { page, faults } = await openFirefox(served.url)
+    await page.locator('input[type=file]').first().setInputFiles('test/fixtures/mtrc/small64.mtrc.gz')
+    await page.locator('#view-overview').waitFor({ state: 'visible' })
+    // Firefox itself asks servers for an icon, and reports that the policy of the page refuses it. Chromium does not
+    // report that, but would report whatever icon the page names.
+    expect(unwanted(faults).filter((fault) => !fault.includes('/favicon.ico because'))).toEqual([])
   })
 })
