@@ -26,7 +26,7 @@ import {
 } from './shared/columns'
 import { DELETE, FREE, functionOf, MEMALIGN, OTHER, putCall } from './shared/called'
 import { HAS_ADDRESS, HAS_END_TIME, HAS_MODULE, HAS_PROCESS, HAS_THREAD, HAS_TIME } from './shared/event'
-import { cutLine, findLf, joinLine, LF } from './shared/lines'
+import { cutLine, endOfLine, findLf, joinLine, LF } from './shared/lines'
 import {
   clearStrings,
   intern,
@@ -374,7 +374,8 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
   isLong = end == p
   isRefused = false
   while (p < end && i < capacity && !stringsFull(BATCH_STRING_BYTES)) {
-    const lineEnd = findLf(p)
+    const lf = findLf(p)
+    const lineEnd = endOfLine(p, lf)
     let n: i32 = -1
     if (lineEnd - p < MAX_LINE) n = readLine(p, lineEnd, i)
     else if (hasEvent(p, lineEnd)) isRefused = true
@@ -382,7 +383,7 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
     if (n >= 0) i = <u32>n
     else if (skipped++ == 0) firstSkipped = read
     read++
-    p = lineEnd + 1
+    p = lf + 1
   }
   position = p
   lines = read

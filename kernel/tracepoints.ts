@@ -23,7 +23,7 @@ import {
   USABLE,
 } from './shared/columns'
 import { HAS_COUNT, HAS_CPU, HAS_FIELDS, KIND_LOST } from './shared/event'
-import { cutLine, findLf, joinLine, LF } from './shared/lines'
+import { cutLine, endOfLine, findLf, joinLine, LF } from './shared/lines'
 import { decimal } from './shared/numbers'
 import {
   clearStrings,
@@ -143,7 +143,8 @@ export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, known
   isRefused = false
   while (p < end && i < capacity && !stringsFull(BATCH_STRING_BYTES)) {
     if (i > 0 && style == NO_STYLE && p - first >= TIME_WITHIN) break
-    const lineEnd = findLf(p)
+    const lf = findLf(p)
+    const lineEnd = endOfLine(p, lf)
     let set: u32 = 0
     if (lineEnd - p < MAX_LINE) {
       const colon = timeEnd(p)
@@ -179,7 +180,7 @@ export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, known
       firstSkipped = read
     }
     read++
-    p = lineEnd + 1
+    p = lf + 1
   }
   position = p
   lines = read

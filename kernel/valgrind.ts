@@ -22,7 +22,7 @@ import {
 } from './shared/columns'
 import { HAS_PROCESS, HAS_SIZE, HAS_TIME } from './shared/event'
 import { DELETE, FREE, MALLOC, OTHER, putCall, REALLOC, W_VALLOC } from './shared/called'
-import { cutLine, findLf, joinLine, LF } from './shared/lines'
+import { cutLine, endOfLine, findLf, joinLine, LF } from './shared/lines'
 import {
   clearStrings,
   LISTED,
@@ -229,7 +229,8 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
   isLong = end == p
   isRefused = false
   while (p < end && i < capacity && !stringsFull(BATCH_STRING_BYTES)) {
-    const lineEnd = findLf(p)
+    const lf = findLf(p)
+    const lineEnd = endOfLine(p, lf)
     let n: i32 = -1
     if (lineEnd - p < MAX_LINE) n = readLine(p, i)
     else if (hasEvent(p, lineEnd)) {
@@ -240,7 +241,7 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
     // Lines of valgrind's own and about errors are expected.
     else if (<u32>load<u16>(p) != 0x3d3d && <u32>load<u16>(p) != 0x2a2a && skipped++ == 0) firstSkipped = read
     read++
-    p = lineEnd + 1
+    p = lf + 1
   }
   position = p
   lines = read

@@ -1,6 +1,7 @@
 /** Bytes in lines of text, sixteen at a time. Searches may read up to 16 bytes beyond the byte that they find. */
 
 export const LF: u8 = 0x0a
+const CR: u8 = 0x0d
 
 /** The position of the next line feed. There must be one. */
 // @ts-ignore: decorator
@@ -26,6 +27,18 @@ export function findEither(p: usize, byte: u8): usize {
 function eithers(p: usize, byte: u8): i32 {
   const text = v128.load(p)
   return i8x16.bitmask(v128.or(i8x16.eq(text, i8x16.splat(byte)), i8x16.eq(text, i8x16.splat(LF))))
+}
+
+/**
+ * The end of the line from `p` to a line feed. A CR before that becomes a line feed, so that lines which end in CR LF,
+ * as those of a terminal, are read as others.
+ */
+// @ts-ignore: decorator
+@inline
+export function endOfLine(p: usize, lf: usize): usize {
+  if (lf == p || load<u8>(lf - 1) != CR) return lf
+  store<u8>(lf - 1, LF)
+  return lf - 1
 }
 
 /** The byte that `cutLine` replaced. */
