@@ -12,6 +12,8 @@ const LEFT = 118
 const BELOW = 36
 /** Between ranges of addresses. */
 const GAP = 6
+/** The least distance of two addresses beside the map. */
+const LINE = 12
 
 /** Addresses over time: the stronger the colour, the more bytes are live. */
 export function addressMap(app: App, map: ReportAddresses['map']): HTMLElement {
@@ -33,6 +35,7 @@ export function addressMap(app: App, map: ReportAddresses['map']): HTMLElement {
     const [accent, ground, text] = [colour('heat'), colour('line'), colour('muted')]
     const edge = (moment: number) => LEFT + ((moment < 0 ? first : x[moment]) - first) * scale
     context.font = '11px ui-monospace, monospace'
+    let labelled = Infinity
     for (const range of ranges) {
       context.globalAlpha = 0.3
       context.fillStyle = ground
@@ -41,8 +44,13 @@ export function addressMap(app: App, map: ReportAddresses['map']): HTMLElement {
       context.globalAlpha = 1
       context.fillStyle = text
       context.textAlign = 'right'
-      if (range.rows * rowHeight >= 10) context.fillText(shortAddress(range.from), LEFT - 6, top(range.row) + rowHeight)
-      if (range.rows * rowHeight >= 26) context.fillText(shortAddress(range.to), LEFT - 6, high + 9)
+      const low = top(range.row) + rowHeight
+      if (labelled - low < LINE) continue
+      labelled = low
+      context.fillText(shortAddress(range.from), LEFT - 6, low)
+      if (range.rows * rowHeight < 26) continue
+      labelled = high + 9
+      context.fillText(shortAddress(range.to), LEFT - 6, labelled)
     }
     context.fillStyle = accent
     cells.forEach((moments, row) => {
