@@ -1,6 +1,7 @@
 /**
  * Examines the events about blocks, in order, after the statistics have counted them: their effects on the live set
- * (live/follow.ts) and the rows of their sites and threads are known.
+ * (live/follow.ts), their fates (live/fates.ts) and the rows of their sites and threads are known. It has a memory of
+ * its own, because most commands make no report: so sizes and owners of live blocks are in both.
  */
 import { AGAIN, BEGAN, DONE, HIGHEST, NOTHING, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
 import { TABLE_BYTES } from '../../lib/kernel/layouts/pairs'

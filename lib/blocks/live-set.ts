@@ -130,14 +130,12 @@ export class LiveSet<Run extends LiveExports = LiveExports> {
   }
 
   /**
-   * Applies event i of a batch.
+   * Applies event i of a batch. For many events, `follow` is faster.
    * @returns what it did, as `effects[0]`; `ended[0]` and `begun[0]` have its blocks
    * @throws RangeError when there is no memory for the block
    */
   take(batch: EventBatch, i: number): number {
-    this.look()
-    this.keys.readOne(batch, i)
-    this.apply(1)
+    this.follow(batch, i, i + 1)
     return this.effects[0]
   }
 

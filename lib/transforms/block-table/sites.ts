@@ -79,8 +79,10 @@ interface Swept {
 }
 
 /**
- * The sites of live blocks, each distinct one once. Their names outlive the batches. Memory grows with the number of
- * sites of live blocks: the owner of the blocks moves those in use to a new table when a sweep is due.
+ * The sites of live blocks, each distinct one once. Not `SiteKeys`, of which sites have at most 65,536 rows for ever:
+ * a row of the table has every field of its event's origin, also those that do not decide which site it is, and memory
+ * must not grow with the sites of blocks that have ended. Their names outlive the batches. Memory grows with the
+ * number of sites of live blocks: the owner of the blocks moves those in use to a new table when a sweep is due.
  *
  * Record r is `records[r * RECORD ..]`: the fields that the site has, as bits of a row's mask, ids of names and of the
  * stack, the line, and the words of the call site. Record 0 means no site. Where whole stacks are not needed, a stack

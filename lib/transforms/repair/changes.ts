@@ -2,6 +2,13 @@ import { HI, LO } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { Api, FieldBit, Kind } from '../../event/fields.js'
 
+/** The functions that free the blocks of a kernel's allocation functions. */
+export const FREED_BY: Readonly<Record<string, 'kfree' | 'kmem_cache_free' | 'pages'>> = {
+  kmalloc: 'kfree',
+  kmem_cache_alloc: 'kmem_cache_free',
+  pages: 'pages',
+}
+
 /** Turns a realloc of an unknown block into an allocation. */
 export function makeAllocation(batch: EventBatch, row: number): void {
   const isRealloc = (batch.mask[row] & FieldBit.api) !== 0 && batch.api[row] === Api.realloc

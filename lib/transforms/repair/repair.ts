@@ -10,7 +10,7 @@ import type { FaultName } from '../option-values.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
 import { LiveSet } from '../../blocks/live-set.js'
 import { allowedFaults, Extent, MAX_SIZE } from '../verify.js'
-import { makeAllocation, setTime } from './changes.js'
+import { FREED_BY, makeAllocation, setTime } from './changes.js'
 import { Monotonic } from './monotonic.js'
 import { Window } from './window.js'
 
@@ -104,7 +104,7 @@ export class Repair implements BatchTransform {
       throw new RangeError(`the window must be a whole number from 1 to ${MAX_REPAIR_WINDOW}, not ${window}`)
     this.allowed = allowedFaults(allow)
     this.extent = new Extent(maxSize)
-    this.window = new Window(window, this.liveSet.keys)
+    this.window = new Window(window, this.liveSet)
   }
 
   /** How often each change was made, without those that were not needed. */
@@ -179,7 +179,7 @@ export class Repair implements BatchTransform {
     const { window, liveSet } = this
     const batch = window.batch(place)
     const i = window.row(place)
-    const intent = liveSet.keys.identify(batch, i)
+    const intent = window.identify(place)
     const begins = (intent & BlockEffect.began) !== 0
     if (begins && this.makeRoom(batch, i)) return
     window.leave()
@@ -188,10 +188,10 @@ export class Repair implements BatchTransform {
       return
     }
     if (batch.kind[i] === PROCESS_END) {
-      liveSet.take(batch, i)
+      this.apply()
       for (let left = 1; left < liveSet.gone.length; left += 2) this.vacate(liveSet.gone[left])
     } else if (intent === BlockEffect.ended) {
-      const effect = liveSet.take(batch, i)
+      const effect = this.apply()
       if ((effect & BlockEffect.unknown) === 0) {
         this.vacate(liveSet.ended[0])
       } else if (!this.allows(effect)) {
@@ -205,15 +205,15 @@ export class Repair implements BatchTransform {
   /** Ends a live block that overlaps the one that event i begins. @returns whether there was one */
   private makeRoom(batch: EventBatch, i: number): boolean {
     const { liveSet, extent, intervals } = this
-    const { isIndexed, beginsLo, beginsHi, endsLo, endsHi } = liveSet.keys.one
+    const { isIndexed, ends, begins } = liveSet.keys
     const fault = this.faultOf(batch, i)
     if (fault === 'absurd-size') return false
     if (fault === 'zero-size') extent.grow()
-    const live = liveSet.find(isIndexed, endsLo, endsHi)
+    const live = liveSet.find(isIndexed, ends[LO], ends[HI])
     if (live !== 0) {
       if (batch.kind[i] !== REALLOC) {
         if (this.allowed.has('live-address')) return false
-        this.release(isIndexed, beginsLo, beginsHi, batch, i)
+        this.release(isIndexed, begins[LO], begins[HI], batch, i)
         return true
       }
       // A block that continues does not obstruct itself.
@@ -238,8 +238,8 @@ export class Repair implements BatchTransform {
   /** Handles an event that begins a block where there is room for it. */
   private block(batch: EventBatch, i: number): void {
     const { liveSet, extent, intervals } = this
-    liveSet.keys.identify(batch, i)
-    const { isIndexed, beginsLo, beginsHi } = liveSet.keys.one
+    const { isIndexed, begins } = liveSet.keys
+    const [beginsLo, beginsHi] = [begins[LO], begins[HI]]
     const fault = this.faultOf(batch, i)
     if (fault === 'absurd-size') {
       this.changed('allocation-dropped')
@@ -255,7 +255,7 @@ export class Repair implements BatchTransform {
       this.changed('realloc-dropped')
       return
     }
-    const effect = liveSet.take(batch, i)
+    const effect = this.apply()
     if ((effect & BlockEffect.ended) !== 0) this.vacate(liveSet.ended[0])
     if (fault === 'zero-size') {
       extent.grow()
@@ -290,8 +290,9 @@ export class Repair implements BatchTransform {
     if (place >= 0) {
       const source = window.batch(place)
       const row = window.row(place)
+      window.identify(place)
       window.take(place)
-      liveSet.take(source, row)
+      this.apply()
       this.vacate(liveSet.ended[0])
       this.changed('free-moved')
       this.emit(source, row, true)
@@ -301,7 +302,8 @@ export class Repair implements BatchTransform {
     const { process, thread: caller, cpu, time, endTime, sequence, api } = batch.event(i)
     const kernel = api === undefined ? undefined : FREED_BY[api]
     const key = (BigInt(hi >>> 0) << 32n) | BigInt(lo >>> 0)
-    const address = key ^ (BigInt(liveSet.keys.spaceOf(batch, i) >>> 0) << 32n)
+    const { keys } = liveSet
+    const address = key ^ (BigInt(keys.spaces[0] >>> 0) << 32n)
     added.push({
       kind: 'free',
       ...(kernel !== undefined && { api: kernel }),
@@ -313,10 +315,17 @@ export class Repair implements BatchTransform {
       ...(endTime !== undefined && { endTime }),
       ...(isIndexed ? { index: key } : { address }),
     })
-    liveSet.take(added, added.count - 1)
+    keys.setFree(isIndexed, lo, hi)
+    this.apply()
     this.vacate(liveSet.ended[0])
     this.changed('free-added')
     this.emit(added, added.count - 1)
+  }
+
+  /** Applies row 0 of the keys to the live set. @returns the effect */
+  private apply(): number {
+    this.liveSet.apply(1)
+    return this.liveSet.effects[0]
   }
 
   /** Whether a free of a block that is not live is kept unchanged. */
@@ -384,11 +393,4 @@ export class Repair implements BatchTransform {
     this.hasAnnounced = true
     return batch
   }
-}
-
-/** The functions that free the blocks of a kernel's allocation functions. */
-const FREED_BY: Readonly<Record<string, 'kfree' | 'kmem_cache_free' | 'pages'>> = {
-  kmalloc: 'kfree',
-  kmem_cache_alloc: 'kmem_cache_free',
-  pages: 'pages',
 }

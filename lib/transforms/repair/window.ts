@@ -3,8 +3,10 @@ import { U64Map } from '../../bytes/u64-map.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, type EventBatch } from '../../event/batch.js'
 import { FieldBit, Kind } from '../../event/fields.js'
 import { gatherRows } from '../../event/gather.js'
-import type { BlockKeys } from '../../blocks/block-keys.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
+import { INDEXED } from '../../blocks/block-keys.js'
+import type { LiveSet } from '../../blocks/live-set.js'
+import { BY_KERNEL } from '../../kernel/layouts/live.js'
 
 const HAS_THREAD = FieldBit.thread
 const FREE = Kind.free
@@ -18,6 +20,9 @@ const SMALL_BATCH = BATCH_EVENTS / 4
 
 /** The maximum number of events of a block that are examined to find its own free. */
 const MAX_STEPS = 256
+
+/** The layout of a place's words: the keys of the blocks that its event ends and begins, and their address space. */
+const [ENDS, BEGINS, SPACE, WIDTH] = [0, 2, 4, 5]
 
 /** A batch in the window, and the number of its events there. */
 interface Held {
@@ -38,6 +43,9 @@ export class Window {
   private readonly rowOf: Int32Array
   private readonly isGone: Uint8Array
   private readonly nextNode: Int32Array
+  /** Which blocks the events are about, as `BlockKeys` has it by row. */
+  private readonly intents: Uint8Array
+  private readonly words: Int32Array
   /** From a block to the first and the last of its nodes. */
   private readonly byAddress = new U64Map(2)
   private readonly byIndex = new U64Map(2)
@@ -51,19 +59,24 @@ export class Window {
   /** The batch that is entering, and how far it has entered. */
   private incoming: EventBatch | undefined
   private entered = 0
+  /** The keys have those of its events from `firstRead` to `read`, in rows from 0 on. */
+  private read = 0
+  private firstRead = 0
 
   /**
    * @param capacity the maximum number of events
-   * @param keys identifies the blocks that an event concerns
+   * @param liveSet identifies the blocks that an event concerns; the events of the window are not applied to it
    */
   constructor(
     private readonly capacity: number,
-    private readonly keys: BlockKeys,
+    private readonly liveSet: Pick<LiveSet, 'readClear' | 'keys'>,
   ) {
     this.batchOf = new Int32Array(capacity)
     this.rowOf = new Int32Array(capacity)
     this.isGone = new Uint8Array(capacity)
     this.nextNode = new Int32Array(2 * capacity)
+    this.intents = new Uint8Array(capacity)
+    this.words = new Int32Array(WIDTH * capacity)
   }
 
   /** Whether the first event must leave before another one can enter. */
@@ -92,7 +105,7 @@ export class Window {
 
   /** Lets events enter while there is room. @returns whether all of them have */
   enter(): boolean {
-    const { incoming, capacity, keys } = this
+    const { incoming, capacity } = this
     if (incoming === undefined) return true
     if (this.entered === 0) {
       if (this.isFull) return false
@@ -102,21 +115,62 @@ export class Window {
     const held = this.held[this.held.length - 1]
     while (this.entered < incoming.count && this.tail - this.head < capacity) {
       const i = this.entered++
+      if (i === this.read) this.readMore(incoming)
       const place = this.tail++ % capacity
       held.events++
       this.batchOf[place] = this.base + this.held.length - 1
       this.rowOf[place] = i
       this.isGone[place] = 0
-      const intent = keys.identify(incoming, i)
-      const { isIndexed, endsLo, endsHi, beginsLo, beginsHi } = keys.one
-      if ((intent & BlockEffect.ended) !== 0) this.link(isIndexed, endsLo, endsHi, 2 * place)
-      if ((intent & BlockEffect.began) !== 0) this.link(isIndexed, beginsLo, beginsHi, 2 * place + 1)
+      this.place(place, i - this.firstRead)
     }
     if (this.entered < incoming.count) return false
     this.incoming = undefined
-    this.entered = 0
+    this.entered = this.read = 0
     this.dropUsed()
     return true
+  }
+
+  /** Reads which blocks further events of the incoming batch are about. @throws SpacesError when that is not clear */
+  private readMore(incoming: EventBatch): void {
+    const from = this.read
+    const to = Math.min(from + BATCH_EVENTS, incoming.count)
+    const unclear = this.liveSet.readClear(incoming, from, to)
+    if (unclear?.row === from) throw unclear
+    this.firstRead = from
+    this.read = unclear?.row ?? to
+  }
+
+  /** Keeps which blocks the event at a place is about, which a row of the keys has. */
+  private place(place: number, row: number): void {
+    const { words } = this
+    const { intents, ends, begins, spaces } = this.liveSet.keys
+    const at = WIDTH * place
+    this.intents[place] = intents[row]
+    words[at + ENDS + LO] = ends[2 * row + LO]
+    words[at + ENDS + HI] = ends[2 * row + HI]
+    words[at + BEGINS + LO] = begins[2 * row + LO]
+    words[at + BEGINS + HI] = begins[2 * row + HI]
+    words[at + SPACE] = spaces[row]
+    if ((intents[row] & BlockEffect.ended) !== 0) this.link(place, ENDS)
+    if ((intents[row] & BlockEffect.began) !== 0) this.link(place, BEGINS)
+  }
+
+  /**
+   * Puts what the event at a place is about into row 0 of the keys.
+   * @returns its intent, as `BlockEffect` bits
+   */
+  identify(place: number): number {
+    const { intents, words } = this
+    const at = WIDTH * place
+    this.liveSet.keys.set(
+      intents[place],
+      words[at + ENDS + LO],
+      words[at + ENDS + HI],
+      words[at + BEGINS + LO],
+      words[at + BEGINS + HI],
+      words[at + SPACE],
+    )
+    return intents[place] & ~(INDEXED | BY_KERNEL)
   }
 
   /** The place of the first event; -1 if there is none. */
@@ -138,11 +192,8 @@ export class Window {
   /** Removes the first event. */
   leave(): void {
     const place = this.head++ % this.capacity
-    const { keys } = this
-    const intent = keys.identify(this.batch(place), this.row(place))
-    const { isIndexed, endsLo, endsHi, beginsLo, beginsHi } = keys.one
-    if ((intent & BlockEffect.ended) !== 0) this.unlink(isIndexed, endsLo, endsHi, 2 * place)
-    if ((intent & BlockEffect.began) !== 0) this.unlink(isIndexed, beginsLo, beginsHi, 2 * place + 1)
+    if ((this.intents[place] & BlockEffect.ended) !== 0) this.unlink(place, ENDS)
+    if ((this.intents[place] & BlockEffect.began) !== 0) this.unlink(place, BEGINS)
     this.forget(place)
   }
 
@@ -184,9 +235,7 @@ export class Window {
 
   /** Removes an event that `lateFree` found. */
   take(place: number): void {
-    this.keys.identify(this.batch(place), this.row(place))
-    const { isIndexed, endsLo, endsHi } = this.keys.one
-    this.unlink(isIndexed, endsLo, endsHi, 2 * place)
+    this.unlink(place, ENDS)
     this.isGone[place] = 1
     this.forget(place)
   }
@@ -205,8 +254,11 @@ export class Window {
     return !isThread(batch, this.row(place), now.thread.words[2 * i + LO], now.thread.words[2 * i + HI])
   }
 
-  private link(isIndexed: boolean, lo: number, hi: number, node: number): void {
-    const map = isIndexed ? this.byIndex : this.byAddress
+  /** Adds a place to the chain of the block that its event ends or begins: `ENDS` or `BEGINS`. */
+  private link(place: number, side: typeof ENDS | typeof BEGINS): void {
+    const map = this.intents[place] < INDEXED ? this.byAddress : this.byIndex
+    const node = 2 * place + (side === ENDS ? 0 : 1)
+    const [lo, hi] = [this.words[WIDTH * place + side + LO], this.words[WIDTH * place + side + HI]]
     const slot = map.find(lo, hi)
     const at = 2 * (slot < 0 ? map.add(lo, hi) : slot)
     if (slot < 0) map.values[at] = node
@@ -215,9 +267,12 @@ export class Window {
     this.nextNode[node] = NONE
   }
 
-  private unlink(isIndexed: boolean, lo: number, hi: number, node: number): void {
+  /** Removes it. */
+  private unlink(place: number, side: typeof ENDS | typeof BEGINS): void {
     const { nextNode } = this
-    const map = isIndexed ? this.byIndex : this.byAddress
+    const map = this.intents[place] < INDEXED ? this.byAddress : this.byIndex
+    const node = 2 * place + (side === ENDS ? 0 : 1)
+    const [lo, hi] = [this.words[WIDTH * place + side + LO], this.words[WIDTH * place + side + HI]]
     const slot = map.find(lo, hi)
     const next = nextNode[node]
     if (map.values[2 * slot] === node) {
