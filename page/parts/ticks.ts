@@ -44,7 +44,9 @@ export function ticks(from: number, to: number, most: number, quantity: Quantity
     rough /= 2
     ;({ step, first, count } = within(rough))
   }
-  const at = Array.from({ length: Math.max(0, count) }, (_, n) => (first + n) * step)
+  // A smaller step may have more marks than there is room for.
+  const every = count > most + 1 ? Math.ceil(count / Math.max(2, most)) : 1
+  const at = Array.from({ length: Math.max(0, Math.ceil(count / every)) }, (_, n) => (first + n * every) * step)
   const text = labeller(Math.max(Math.abs(from), Math.abs(to)), step, quantity)
   return { at, texts: at.map(text) }
 }
