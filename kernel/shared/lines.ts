@@ -30,15 +30,14 @@ function eithers(p: usize, byte: u8): i32 {
 }
 
 /**
- * The end of the line from `p` to a line feed. A CR before that becomes a line feed, so that lines which end in CR LF,
- * as those of a terminal, are read as others.
+ * The end of the line from `p` to a line feed. CRs before that become line feeds in the input, so that lines which end
+ * in CR LF, as those of terminals, are read as others.
  */
 // @ts-ignore: decorator
 @inline
 export function endOfLine(p: usize, lf: usize): usize {
-  if (lf == p || load<u8>(lf - 1) != CR) return lf
-  store<u8>(lf - 1, LF)
-  return lf - 1
+  while (lf != p && load<u8>(lf - 1) == CR) store<u8>(--lf, LF)
+  return lf
 }
 
 /** The byte that `cutLine` replaced. */

@@ -28,7 +28,7 @@ const MAX_NAME_BYTES = 8192
  */
 const MAX_TEXT_BYTES = 67_108_864
 const TEXT_COST = 256
-/** The maximum number of attributes that are passed: an entry of one byte may have any number. A second. */
+/** The maximum number of attributes that are passed, in some seconds: an entry of one byte may have any number. */
 const MAX_ATTRIBUTES = 134_217_728
 
 const [DW_AT_NAME, DW_AT_LINKAGE_NAME, DW_AT_MIPS_LINKAGE_NAME] = [0x03, 0x6e, 0x2007]

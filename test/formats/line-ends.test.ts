@@ -26,7 +26,9 @@ describe.each(Object.entries(DECODERS))('%s', (format, Decoder) => {
     }
     const plain = read(Buffer.from(text, 'latin1'))
     expect(plain.events.length).toBeGreaterThan(10)
-    const other = Buffer.from(text.replaceAll('\n', '\r\n'), 'latin1')
-    for (const size of [undefined, 61]) expect(read(other, size)).toEqual(plain)
+    for (const end of ['\r\n', '\r\r\n']) {
+      const other = Buffer.from(text.replaceAll('\n', end), 'latin1')
+      for (const size of [undefined, 61]) expect(read(other, size)).toEqual(plain)
+    }
   })
 })

@@ -80,7 +80,9 @@ const LAYOUT = `(() => {
   if (innerWidth >= 1280)
     for (const one of document.querySelectorAll('.table .scroll'))
       if (isSeen(one) && one.scrollWidth > one.clientWidth + 1)
-        found.push('cut: ' + one.querySelector('table')?.getAttribute('aria-label') + ' by ' + (one.scrollWidth - one.clientWidth))
+        found.push(
+          'cut: ' + one.querySelector('table')?.getAttribute('aria-label') + ' by ' + (one.scrollWidth - one.clientWidth),
+        )
   const marks = [...document.querySelectorAll('.scale span, .under, .axis-title, .shades span')]
     .filter((one) => isSeen(one) && one.textContent !== '')
     .map((one) => {

@@ -23,8 +23,8 @@ export const sql: Command = {
     '2': 'Usage error, also a query that DuckDB refuses before any trace is read, such as a syntax error.',
   },
   memory:
-    'that of hf-blocks for its tables (with --full-stacks, if the query has stack or site), else constant; and what DuckDB takes, at most 80 % of the memory of the ' +
-    'machine.',
+    'that of hf-blocks for its tables (with --full-stacks, if the query has stack or site), else constant; and what ' +
+    'DuckDB takes, at most 80 % of the memory of the machine.',
   flags: [
     { name: 'file', short: 'f', value: 'FILE', help: 'Read the query from FILE; all operands are traces then' },
     {

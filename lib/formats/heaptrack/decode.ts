@@ -6,7 +6,7 @@ import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
 import { StringTable } from '../../event/strings.js'
 import { LineDecoder } from '../../text/line-decoder.js'
-import { Definitions, Fault, isFirstLine, LIMITS } from './definitions.js'
+import { Definitions, Fault, LIMITS } from './definitions.js'
 import { readHead } from './head.js'
 import { InfoBlocks } from './info-blocks.js'
 import { heaptrackKernel, Operation, type HeaptrackKernel } from './kernel.js'
@@ -232,7 +232,7 @@ export class HeaptrackDecoder extends LineDecoder {
         const lineEnd = end[row] - 1
         if (op === Operation.wrong) this.fault = Fault.numbers
         else if (lineEnd - start > MAX_LINE) this.fault = Fault.line
-        else if (op === Operation.text && isFirstLine(memory, start)) this.fault = Fault.another
+        else if (op === Operation.text && definitions.beginsAnother(memory, start)) this.fault = Fault.another
         if (this.fault !== undefined) break
         if (op === Operation.text && definitions.isOne(memory, start)) {
           if (this.leaveOut(row) > 0) {

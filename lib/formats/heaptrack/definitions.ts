@@ -28,15 +28,10 @@ export const Fault = {
 /** Results that are not faults of the trace. */
 export const LIMITS: readonly string[] = [Fault.stack, Fault.addresses, Fault.strings, Fault.nodes, Fault.entries]
 
-/** Whether a line is the first one of a file, which has the versions. */
-export function isFirstLine(bytes: Uint8Array, start: number): boolean {
-  return bytes[start] === LETTER_V && bytes[start + 1] === SPACE
-}
-
 /** The executable's name in the list of modules. */
 const EXECUTABLE = 'x'
 const SPACE = 0x20
-const [LETTER_I, LETTER_M, LETTER_S, LETTER_V] = [0x69, 0x6d, 0x73, 0x76]
+const [LETTER_I, LETTER_M, LETTER_S] = [0x69, 0x6d, 0x73]
 /** First letters of lines that are comments; empty lines and lines that begin with `#` are comments, too. */
 const REMARKS = 'SA'
 /** The most parts of modules that may be loaded at once. */
@@ -50,15 +45,28 @@ export class Definitions {
   fault: string | undefined
   private readonly raw: boolean
   private readonly version: number
+  /** First letters of lines that a file has once, at its beginning. */
+  private readonly onlyOnce: string
   private readonly modules = new Modules()
   private numbers = new Uint32Array(64)
   /** The strings of modules by their names. */
   private readonly moduleNames = new Map<string, number>()
 
   constructor(private readonly layout: HeaptrackLayout) {
-    this.raw = layout.raw
+    const { raw, executable, command, pageSize } = layout
+    this.raw = raw
+    this.onlyOnce =
+      'v' +
+      (raw && executable !== undefined ? 'x' : '') +
+      (command === undefined ? '' : 'X') +
+      (pageSize === undefined ? '' : 'I')
     this.version = layout.version ?? 1
     this.pending = new Pending(this.tables, this.raw, this.version)
+  }
+
+  /** Whether the line that begins here is one of the first lines of another file. */
+  beginsAnother(bytes: Uint8Array, start: number): boolean {
+    return bytes[start + 1] === SPACE && this.onlyOnce.includes(String.fromCharCode(bytes[start]))
   }
 
   /** Whether the line that begins here defines a string or an instruction. */

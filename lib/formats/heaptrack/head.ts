@@ -31,8 +31,8 @@ const LINE_FEED = 0x0a
 const SPACE = 0x20
 
 /**
- * Reads the first lines of a trace: `v`, and then `x`, `X` and `I` if present, in this order. Later lines of these
- * kinds are comments.
+ * Reads the first lines of a trace: `v`, and then `x`, `X` and `I` if present, in this order. A later line of a kind
+ * that is present is the beginning of another trace; one of another kind is a comment.
  * @param start the start of the available whole lines, and `end` their end
  * @param isAll no more lines will come
  * @returns the head, or why there is none: it is not the beginning of a trace, it is that of a newer version, or more

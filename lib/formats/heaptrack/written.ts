@@ -5,7 +5,7 @@ import type { Sink } from '../../bytes/sink.js'
 import { limit } from '../../event/error.js'
 import { parseFrame, type Frame } from '../../event/frame.js'
 import { decodeText, type StringTable } from '../../event/strings.js'
-import { Definitions, isFirstLine } from './definitions.js'
+import { Definitions } from './definitions.js'
 import { FrameNumbers } from './frame-numbers.js'
 import { MAX_INLINED, MAX_STACK_BYTES, NAME, SIZED_STRINGS, type HeaptrackLayout } from './layout.js'
 import { nameBytes } from './names.js'
@@ -180,7 +180,8 @@ export class Written {
     }
     const numbers = /^([ta]) ([0-9a-f]{1,16}) ([0-9a-f]{1,16})$/.exec(text)
     if (numbers === null) {
-      if (NUMBERS.test(text) || isFirstLine(line, 0) || (!this.layout.raw && text.startsWith('m '))) return false
+      if (NUMBERS.test(text) || definitions.beginsAnother(line, 0) || (!this.layout.raw && text.startsWith('m ')))
+        return false
       definitions.remark(line)
       return true
     }

@@ -326,7 +326,8 @@ export class BlockSites {
       records[at + place] = value
       records[at + Place.rowMask] |= bit
     }
-    if (shown.function !== undefined) set(Place.rowFunction, RowBit.function, strings.internText(shown.function))
+    if (shown.function !== undefined && shown.function !== '')
+      set(Place.rowFunction, RowBit.function, strings.internText(shown.function))
     if (shown.file !== undefined) set(Place.rowFile, RowBit.file, strings.internText(shown.file))
     if (shown.line !== undefined && shown.line !== 0) set(Place.rowLine, RowBit.line, shown.line)
     if (shown.module !== undefined) set(Place.rowModule, RowBit.module, strings.internText(shown.module))

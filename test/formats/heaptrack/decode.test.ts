@@ -150,6 +150,14 @@ describe('reading', () => {
       }
     },
   )
+
+  it('refuses another file behind one that was cut, wherever that was', () => {
+    for (const last of ['+ 8 1 10\n', '# a remark\n', 'A\n', 'S a suppression\n', 'what else\n']) {
+      const file = `${RAW}I 1000 3f\nt 77 0\n+ 8 1 10\n${last}`
+      for (let cut = 1; cut <= last.length; cut++)
+        expect(decode(file.slice(0, file.length - cut) + file).error).toMatchObject({ code: 'ERR_TRACE_MALFORMED' })
+    }
+  })
 })
 
 describe('hostile input', () => {

@@ -273,6 +273,7 @@ describe('the table of blocks', () => {
         alloc(0x40n, 4n, { stack: [] }),
         alloc(0x50n, 5n, { stack, line: 0 }),
         realloc(0x40n, 0x40n, 6n, { stack }),
+        alloc(0x60n, 7n, { stack: ['', 'main'] }),
       ),
     )
     const parse = { function: 'parse<int>', file: 'a.c', line: 12, module: '/bin/app' }
@@ -280,7 +281,7 @@ describe('the table of blocks', () => {
       rows
         .toSorted((a, b) => Number(a.size) - Number(b.size))
         .map(({ function: name, file, line, module }) => ({ function: name, file, line, module })),
-    ).toEqual([parse, { function: 'own' }, { file: 'a.c', module: '/bin/app' }, parse, parse])
+    ).toEqual([parse, { function: 'own' }, { file: 'a.c', module: '/bin/app' }, parse, parse, {}])
   })
 
   test('the size at the peak is the one of that time, also of a block that shrank since', () => {
