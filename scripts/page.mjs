@@ -82,7 +82,7 @@ const element = ({ code }, attributes = '') => {
   return `<script type="application/octet-stream" id="worker"${attributes}>${packed}</script>`
 }
 
-const KERNELS = ['compact', 'compact-best', 'live', 'report', 'select', 'statistics']
+const KERNELS = ['compact', 'compact-best', 'fates', 'live', 'report', 'select', 'statistics']
 const reader = await bundle('page/worker/compact.ts', withKernels(KERNELS))
 const data = '<!--heapflow:data-->'
 writeTemplate('report-trace', fill(await live(reader), { [data]: data + element(reader) }))
