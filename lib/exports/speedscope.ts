@@ -1,5 +1,6 @@
 import type { Profile } from '../transforms/profile/profile.js'
 import { joinLines } from '../transforms/profile/join-lines.js'
+import { titleBy } from '../transforms/option-values.js'
 import { knownValue, knownValues, VALUES, type ProfileValue } from '../transforms/profile/values.js'
 import { ownValues } from './tree.js'
 import { textBytes } from '../event/strings.js'
@@ -56,14 +57,14 @@ function figureOf(profile: Profile, name: ProfileValue): Figure {
 }
 
 function* profileText(
-  { tree, frames }: Profile,
+  { tree, frames, temporaryBy }: Profile,
   { name, nodes, values, rest, left }: Figure,
   isNext: boolean,
 ): Generator<string> {
   const { title, unit } = VALUES[name]
   const total = values.reduce((sum, value) => sum + value, rest)
   const note = left === 0 ? '' : ` (of ${left} stacks only the sum)`
-  yield `${isNext ? ',' : ''}{"type":"sampled","name":${JSON.stringify(title + note)}`
+  yield `${isNext ? ',' : ''}{"type":"sampled","name":${JSON.stringify(titleBy(title, name, temporaryBy) + note)}`
   yield `,"unit":"${unit === 'bytes' ? 'bytes' : 'none'}","startValue":0,"endValue":${total},"samples":[`
   for (const [n, node] of nodes.entries()) {
     const path: number[] = []

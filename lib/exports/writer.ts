@@ -1,3 +1,4 @@
+import { TEMPORARY_BY } from '../transforms/option-values.js'
 import type { Profile } from '../transforms/profile/profile.js'
 import type { ProfileValue } from '../transforms/profile/values.js'
 
@@ -32,7 +33,7 @@ export function notesOf({ statistics, at, temporaryBy }: Profile): string[] {
     `${events} events (${formats.join(', ')})${traces > 1 ? ` of ${traces} traces` : ''}`,
     `Peak: ${peakBytes.bytes} bytes in ${peakBytes.blocks} blocks, at event ${peakBytes.event}`,
     `Live figures are those ${moment}.`,
-    ...(temporaryBy === 'memray' ? ["Temporary allocations are by memray's definition."] : []),
+    ...(temporaryBy === TEMPORARY_BY ? [] : [`Temporary allocations are by ${temporaryBy}'s definition.`]),
     ...(complete ? [] : ['The trace is incomplete: it was truncated.']),
     ...(filtered ? ['Events were left out of the trace: blocks that look live may not be.'] : []),
     ...(full.includes('sites') ? ['There are more stacks than are distinguished: the later ones are [others].'] : []),

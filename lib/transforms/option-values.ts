@@ -64,7 +64,7 @@ export const PROFILE_VALUES = [
 ] as const
 
 /**
- * Which allocations are temporary, the first one by default:
+ * Which allocations are temporary, see `TEMPORARY_BY` for the default:
  * - `heaptrack`: the next call of the process frees the block
  * - `memray`: the thread that made it frees the block, and has made at most one other allocation in between
  */
@@ -72,6 +72,9 @@ export const TEMPORARY_DEFINITIONS = ['heaptrack', 'memray'] as const
 
 /** A definition of temporary allocations. */
 export type TemporaryDefinition = (typeof TEMPORARY_DEFINITIONS)[number]
+
+/** The default definition of temporary allocations. */
+export const TEMPORARY_BY: TemporaryDefinition = 'heaptrack'
 
 /** @throws RangeError when it is not one of the definitions */
 export function checkDefinition(by: TemporaryDefinition): TemporaryDefinition {
@@ -114,3 +117,16 @@ export const BUDGET_FIGURES = {
 
 /** The name of a figure that has budgets. */
 export type BudgetFigure = keyof typeof BUDGET_FIGURES
+
+/** A figure of budgets, differences or profiles. */
+type FigureName = BudgetFigure | (typeof PROFILE_VALUES)[number]
+
+/** Whether the definition of temporary allocations decides a figure. */
+export function isTemporary(figure: FigureName): boolean {
+  return figure === 'temporary' || figure === 'temporary-bytes' || figure === 'temporary-blocks'
+}
+
+/** The title of a figure, with the definition of temporary allocations where it decides and is not the default. */
+export function titleBy(title: string, figure: FigureName, by: TemporaryDefinition): string {
+  return isTemporary(figure) && by !== TEMPORARY_BY ? `${title} (${by})` : title
+}

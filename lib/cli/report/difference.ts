@@ -6,7 +6,7 @@ import {
   type ComparedStack,
   type ProfileDifference,
 } from '../../transforms/profile/difference.js'
-import { TEMPORARY_DEFINITIONS } from '../../transforms/option-values.js'
+import { TEMPORARY_BY, titleBy } from '../../transforms/option-values.js'
 import type { Amount } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
 import type { DIFF_ORDERS } from '../defaults.js'
@@ -31,11 +31,6 @@ const FIGURES: Readonly<Record<DiffOrder, Figure>> = {
   peak: { title: 'live at the peak', head: 'at peak', of: ({ atPeak }) => atPeak },
   allocated: { title: 'allocated', head: 'allocated', of: ({ allocated }) => allocated },
   temporary: { title: 'temporary', head: 'temporary', of: ({ temporary }) => temporary },
-}
-
-/** What follows the name of a figure in tables: the definition of temporary blocks, where it is not the default. */
-function definitionOf(figure: DiffOrder, { temporaryBy }: ProfileDifference): string {
-  return figure === 'temporary' && temporaryBy !== TEMPORARY_DEFINITIONS[0] ? ` (${temporaryBy})` : ''
 }
 
 /** The figures that are known of both traces. */
@@ -83,7 +78,7 @@ export function differenceText(difference: ProfileDifference, order: DiffOrder, 
     title: 'In all',
     heads: [' ', ...heads],
     rows: known(difference).map((figure) => [
-      FIGURES[figure].title + definitionOf(figure, difference),
+      titleBy(FIGURES[figure].title, figure, difference.temporaryBy),
       ...cells(difference, figure),
     ]),
   })
@@ -98,12 +93,12 @@ export function differenceText(difference: ProfileDifference, order: DiffOrder, 
   const rows = labelledLines(
     {
       title:
-        `${bySize ? 'Sizes' : 'Sites'} by the difference in bytes ${FIGURES[order].title} ` +
+        `${bySize ? 'Sizes' : 'Sites'} by the difference in bytes ${titleBy(FIGURES[order].title, order, difference.temporaryBy)} ` +
         `(${grouped(all.length)} differ)`,
       heads: [
         ...heads.slice(0, -1),
         'blocks',
-        ...others.map((figure) => FIGURES[figure].head + definitionOf(figure, difference)),
+        ...others.map((figure) => titleBy(FIGURES[figure].head, figure, difference.temporaryBy)),
       ],
       rows: shown.map((one) => [...cells(one, order), ...others.map((figure) => change(one, figure))]),
     },
@@ -182,7 +177,7 @@ export function differenceJson(difference: ProfileDifference, order: DiffOrder, 
       ...both(one),
     }))
   const { by, temporaryBy, identified, full } = difference
-  const definition = temporaryBy === TEMPORARY_DEFINITIONS[0] ? {} : { temporaryBy }
+  const definition = temporaryBy === TEMPORARY_BY ? {} : { temporaryBy }
   return jsonPieces({ ...both(difference), by, ...definition, identified, full, sites }, unknownFigures(identified))
 }
 

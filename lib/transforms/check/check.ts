@@ -1,5 +1,5 @@
 import { OwnFrames } from '../../names/own-frames.js'
-import { TEMPORARY_DEFINITIONS, type BudgetFigure, type TemporaryDefinition } from '../option-values.js'
+import { TEMPORARY_BY, type BudgetFigure, type TemporaryDefinition } from '../option-values.js'
 import { PERCENT, type Budget, type BudgetGroup } from './budgets.js'
 import { TOGETHER } from './functions.js'
 import { descending } from '../statistics/site-table.js'
@@ -126,7 +126,7 @@ export function check(
     verdict: is('beyond') ? 'beyond' : is('unknown') ? 'unknown' : 'within',
     runs: runs.map(({ name }) => name),
     baseline: baseline.map(({ name }) => name),
-    temporaryBy: runs[0]?.profile.temporaryBy ?? TEMPORARY_DEFINITIONS[0],
+    temporaryBy: runs[0]?.profile.temporaryBy ?? TEMPORARY_BY,
     ...(suppressed.length > 0 && { suppressed }),
     budgets,
   }

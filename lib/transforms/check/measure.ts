@@ -2,7 +2,7 @@ import type { EventBatch } from '../../event/batch.js'
 import { lostWarning } from '../../event/lost-events.js'
 import { OwnFrames } from '../../names/own-frames.js'
 import type { Suppression } from '../../names/suppressions.js'
-import { BUDGET_FIGURES, TEMPORARY_DEFINITIONS, type BudgetFigure, type TemporaryDefinition } from '../option-values.js'
+import { BUDGET_FIGURES, TEMPORARY_BY, type BudgetFigure, type TemporaryDefinition } from '../option-values.js'
 import { ProfileCollector } from '../profile/collector.js'
 import type { Profile } from '../profile/profile.js'
 import { StatisticsCollector } from '../statistics/collector.js'
@@ -52,7 +52,7 @@ export class CheckCollector {
     private readonly name: string,
     own: OwnFrames = new OwnFrames(),
     private readonly rules: readonly Suppression[] = [],
-    private readonly temporaryBy: TemporaryDefinition = TEMPORARY_DEFINITIONS[0],
+    private readonly temporaryBy: TemporaryDefinition = TEMPORARY_BY,
   ) {
     this.profile = new ProfileCollector({ temporaryBy })
     this.parts = groups.map((group) => {

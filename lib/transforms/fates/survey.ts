@@ -7,7 +7,7 @@ import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { FieldBit, Kind } from '../../event/fields.js'
 import { hasInventedAddresses, UNKNOWN_TEMPORARY, type TraceHeader } from '../../event/header.js'
 import { EventSet } from './event-set.js'
-import { checkDefinition, type TemporaryDefinition } from '../option-values.js'
+import { checkDefinition, TEMPORARY_BY, type TemporaryDefinition } from '../option-values.js'
 import { checkMoment, type Moment } from './moment.js'
 
 const { began: BEGAN, ended: ENDED, reused: REUSED } = BlockEffect
@@ -75,7 +75,7 @@ export class FateSurvey {
 
   /** @throws RangeError for an invalid moment, or an unknown definition */
   constructor(private readonly options: FateOptions) {
-    const { liveAt, temporary, temporaryBy = 'heaptrack' } = options
+    const { liveAt, temporary, temporaryBy = TEMPORARY_BY } = options
     this.temporaryBit = checkDefinition(temporaryBy) === 'memray' ? BlockFate.byMemray : BlockFate.byHeaptrack
     if (liveAt === 'peak' || temporary === true) this.fated = new BlockFates(WIDTH, liveAt === 'peak')
     this.liveSet = this.fated ?? new LiveSet(WIDTH)

@@ -2,7 +2,7 @@ import type { EventBatch } from '../../event/batch.js'
 import { commandOf } from '../../event/header.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import { MomentSearch } from '../fates/moment-search.js'
-import { checkDefinition, TEMPORARY_DEFINITIONS, type TemporaryDefinition } from '../option-values.js'
+import { checkDefinition, TEMPORARY_BY, type TemporaryDefinition } from '../option-values.js'
 import { StatisticsCollector } from '../statistics/collector.js'
 import type { Profile, ProfileMoment, ProfileOptions } from './profile.js'
 import { stacksOf, type Stacks } from './stacks.js'
@@ -39,7 +39,7 @@ export class ProfileCollector {
   /** @throws RangeError for an impossible moment, an invalid limit, and unknown options */
   constructor(options: ProfileOptions = {}) {
     checkOptions(options, OPTIONS, 'profile')
-    const { at = 'end', threadRoot = false, temporaryBy = TEMPORARY_DEFINITIONS[0], stacks = MAX_STACKS } = options
+    const { at = 'end', threadRoot = false, temporaryBy = TEMPORARY_BY, stacks = MAX_STACKS } = options
     if (!Number.isInteger(stacks) || stacks < 1 || stacks > MAX_STACKS)
       throw new RangeError(`profile: stacks must be from 1 to ${MAX_STACKS}, not ${stacks}`)
     this.at = at
@@ -102,7 +102,7 @@ export function finishProfile(
   const profile: Profile = {
     statistics,
     at,
-    temporaryBy: TEMPORARY_DEFINITIONS[0],
+    temporaryBy: TEMPORARY_BY,
     frames,
     tree,
     *samples() {

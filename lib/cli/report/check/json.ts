@@ -1,4 +1,4 @@
-import { TEMPORARY_DEFINITIONS } from '../../../transforms/option-values.js'
+import { TEMPORARY_BY } from '../../../transforms/option-values.js'
 import { jsonText } from '../json.js'
 import type { CheckOutput } from './words.js'
 
@@ -11,7 +11,7 @@ export function checkJson({ result, status }: CheckOutput): string {
     runs,
     baseline,
     ...(suppressed !== undefined && { suppressed }),
-    ...(temporaryBy !== TEMPORARY_DEFINITIONS[0] && { temporaryBy }),
+    ...(temporaryBy !== TEMPORARY_BY && { temporaryBy }),
     budgets: budgets.map(({ limit, isNoise, value, most, ...row }) => ({
       ...row,
       limit: limit.text,

@@ -1,19 +1,21 @@
 import type { CheckedBudget } from '../../../transforms/check/check.js'
+import type { TemporaryDefinition } from '../../../transforms/option-values.js'
 import { siteLabels, type SiteNames } from '../names.js'
 import { finding, siteCells, siteOrder, subject, summaryOf, type CheckOutput } from './words.js'
 
 /** The result of a check as Markdown with tables, for comments on changes and summaries of jobs. */
 export function checkMarkdown({ result, names }: CheckOutput): string {
-  const rows = result.budgets.map((row) => [row.verdict, code(subject(row)), code(finding(row))])
+  const by = result.temporaryBy
+  const rows = result.budgets.map((row) => [row.verdict, code(subject(row, by)), code(finding(row))])
   const parts = [
     `**hf-check: ${summaryOf(result)}**`,
     table(['', 'budget', 'finding'], rows),
-    ...result.budgets.flatMap((row) => sites(row, names)),
+    ...result.budgets.flatMap((row) => sites(row, names, by)),
   ]
   return `${parts.join('\n\n')}\n`
 }
 
-function sites(row: CheckedBudget, names: SiteNames): string[] {
+function sites(row: CheckedBudget, names: SiteNames, by: TemporaryDefinition): string[] {
   const { sites: all = [] } = row
   if (all.length === 0) return []
   const labels = siteLabels(
@@ -23,7 +25,7 @@ function sites(row: CheckedBudget, names: SiteNames): string[] {
   )
   const { heads, rows } = siteCells(row)
   return [
-    `Sites of ${code(subject(row))}, by ${siteOrder(row)}:`,
+    `Sites of ${code(subject(row, by))}, by ${siteOrder(row, by)}:`,
     table(
       [...heads, 'site'],
       rows.map((cells, i) => [...cells, code(labels[i])]),

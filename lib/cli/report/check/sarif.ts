@@ -1,5 +1,10 @@
 import type { CheckedBudget, CheckResult } from '../../../transforms/check/check.js'
-import { BUDGET_FIGURES, type BudgetFigure } from '../../../transforms/option-values.js'
+import {
+  BUDGET_FIGURES,
+  titleBy,
+  type BudgetFigure,
+  type TemporaryDefinition,
+} from '../../../transforms/option-values.js'
 import { visible } from '../columns.js'
 import type { SiteNames } from '../names.js'
 import { finding, siteLines, subject, type CheckOutput } from './words.js'
@@ -9,6 +14,7 @@ import { finding, siteLines, subject, type CheckOutput } from './words.js'
  * source file is known, otherwise at the trace. Figures that are not known are notifications of the tool.
  */
 export function checkSarif({ result, names, status, version, folder }: CheckOutput): string {
+  const by = result.temporaryBy
   const ids = [...new Set(result.budgets.map(ruleId))]
   const beyond = result.budgets.filter(({ verdict }) => verdict === 'beyond')
   const unknown = result.budgets.filter(({ verdict }) => verdict === 'unknown')
@@ -17,7 +23,7 @@ export function checkSarif({ result, names, status, version, folder }: CheckOutp
       driver: {
         name: 'hf-check',
         version,
-        rules: ids.map((id) => ({ id, shortDescription: { text: describe(id) } })),
+        rules: ids.map((id) => ({ id, shortDescription: { text: describe(id, by) } })),
       },
     },
     invocations: [
@@ -26,7 +32,7 @@ export function checkSarif({ result, names, status, version, folder }: CheckOutp
         exitCode: status,
         toolExecutionNotifications: unknown.map((row) => ({
           level: 'error',
-          message: { text: messageOf(row).toWellFormed() },
+          message: { text: messageOf(row, by).toWellFormed() },
           associatedRule: { id: ruleId(row), index: ids.indexOf(ruleId(row)) },
         })),
       },
@@ -36,7 +42,7 @@ export function checkSarif({ result, names, status, version, folder }: CheckOutp
       ruleId: ruleId(row),
       ruleIndex: ids.indexOf(ruleId(row)),
       level: 'error',
-      message: { text: [messageOf(row), ...siteLines(row, names)].join('\n').toWellFormed() },
+      message: { text: [messageOf(row, by), ...siteLines(row, names, by)].join('\n').toWellFormed() },
       locations: [locationOf(row, result, names, folder)],
     })),
   }
@@ -48,13 +54,14 @@ function ruleId({ rule, figure }: CheckedBudget): string {
   return `${rule}-${figure}`
 }
 
-function describe(id: string): string {
-  const { title } = BUDGET_FIGURES[id.replace(/^\w+-/, '') as BudgetFigure]
+function describe(id: string, by: TemporaryDefinition): string {
+  const figure = id.replace(/^\w+-/, '') as BudgetFigure
+  const title = titleBy(BUDGET_FIGURES[figure].title, figure, by)
   return id.startsWith('max-') ? `The ${title} must not exceed its budget.` : `The ${title} must not grow.`
 }
 
-function messageOf(row: CheckedBudget): string {
-  return `${subject(row)}: ${finding(row)}`
+function messageOf(row: CheckedBudget, by: TemporaryDefinition): string {
+  return `${subject(row, by)}: ${finding(row)}`
 }
 
 function locationOf({ sites = [] }: CheckedBudget, { runs }: CheckResult, { own }: SiteNames, folder: string): object {

@@ -1,6 +1,6 @@
 import type { ChangedSite } from '../../../transforms/check/sites.js'
 import type { CheckedBudget, CheckResult } from '../../../transforms/check/check.js'
-import { BUDGET_FIGURES } from '../../../transforms/option-values.js'
+import { BUDGET_FIGURES, titleBy, type TemporaryDefinition } from '../../../transforms/option-values.js'
 import { bytes, grouped, labelledLines, visible } from '../columns.js'
 import { UNKNOWN_FIGURE } from '../identity.js'
 import { amount, siteLabels, type SiteNames } from '../names.js'
@@ -24,8 +24,11 @@ export function budgetName({ rule, figure, limit, at, each, function: name }: Ch
   return visible(`${rule} ${figure} ${limit.text}${where}${name === undefined ? '' : `: ${name}`}`)
 }
 
-/** The figure of a budget: `peak memory of parse`. */
-export function subject({ figure, at, each, function: name, functions }: CheckedBudget): string {
+/** The figure of a budget: `peak memory of parse`. @param by the definition of temporary allocations */
+export function subject(
+  { figure, at, each, function: name, functions }: CheckedBudget,
+  by: TemporaryDefinition,
+): string {
   const of =
     name !== undefined
       ? ` of ${name}`
@@ -34,7 +37,7 @@ export function subject({ figure, at, each, function: name, functions }: Checked
         : each === undefined
           ? ''
           : ` of each ${each}${functions === undefined ? '' : ` (${grouped(functions)} functions)`}`
-  return visible(BUDGET_FIGURES[figure].title + of)
+  return visible(titleBy(BUDGET_FIGURES[figure].title, figure, by) + of)
 }
 
 /** A value of the figure of a budget. */
@@ -82,10 +85,11 @@ const AMOUNTS: Readonly<Record<string, string>> = {
   wasted: 'wasted',
 }
 
-/** What the sites of a budget are ordered by: `change in bytes live at the peak`. */
-export function siteOrder({ figure, at, each, sites = [] }: CheckedBudget): string {
+/** What the sites of a budget are ordered by: `change in bytes live at the peak`. @param by as of `subject` */
+export function siteOrder({ figure, at, each, sites = [] }: CheckedBudget, by: TemporaryDefinition): string {
   const { unit } = BUDGET_FIGURES[figure]
-  const own = figure === 'peak' && (at ?? each) !== undefined ? 'live at a time' : AMOUNTS[figure]
+  const own =
+    figure === 'peak' && (at ?? each) !== undefined ? 'live at a time' : titleBy(AMOUNTS[figure] ?? '', figure, by)
   return `${sites[0]?.old === undefined ? '' : 'change in '}${unit} ${own}`
 }
 
@@ -102,11 +106,11 @@ export function siteCells({ sites = [] }: CheckedBudget): { heads: string[]; row
   }
 }
 
-/** The sites of a budget as a table for people. */
-export function siteLines(row: CheckedBudget, names: SiteNames): string[] {
+/** The sites of a budget as a table for people. @param by as of `subject` */
+export function siteLines(row: CheckedBudget, names: SiteNames, by: TemporaryDefinition): string[] {
   const { sites = [] } = row
   if (sites.length === 0) return []
-  const title = `Sites of ${subject(row)}, by ${siteOrder(row)}`
+  const title = `Sites of ${subject(row, by)}, by ${siteOrder(row, by)}`
   const stacks = sites.map(({ stack }) => ({ stack: [...stack] }))
   return labelledLines({ title, ...siteCells(row) }, 'site', names.columns, (width) => siteLabels(stacks, names, width))
 }
