@@ -1,4 +1,5 @@
 import type { OptionSpec } from '../event/format.js'
+import { TEMPORARY_BY, type TemporaryDefinition } from '../transforms/option-values.js'
 
 /** One flag of a command: everything that parsing, help and documents need. */
 export interface Flag {
@@ -154,4 +155,21 @@ export function refuseList(flag: string, text: string, values?: readonly string[
   throw new UsageError(
     `--${flag} takes one value: repeat it for several (${parts.map((part) => `--${flag} ${part}`).join(' ')})`,
   )
+}
+
+/**
+ * The definition of temporary allocations, by `TEMPORARY_FLAG` or the default. It is here, not with the flag, because
+ * pages have it, too.
+ * @param isUsed whether the output depends on it
+ * @param needed what the output lacks if not, after "needs"
+ * @throws UsageError when the flag is given and changes nothing
+ */
+export function temporaryBy(
+  args: Pick<Arguments, 'value' | 'has'>,
+  isUsed: boolean,
+  needed: string,
+): TemporaryDefinition {
+  const name = 'temporary-by'
+  if (args.has(name) && !isUsed) throw new UsageError(`--${name} needs ${needed}`)
+  return (args.value(name) ?? TEMPORARY_BY) as TemporaryDefinition
 }

@@ -1,9 +1,8 @@
 import { GROUP_FIELDS, type ApiName, type GroupFieldType, type KindName } from '../event/fields.js'
 import { parseMoment, type Moment } from '../transforms/fates/moment.js'
 import type { FilterOptions } from '../transforms/filter.js'
-import type { TemporaryDefinition } from '../transforms/option-values.js'
 import { parseRange, type Range } from '../transforms/predicates/ranges.js'
-import { integer, refuseList, UsageError, type Arguments } from './command.js'
+import { integer, refuseList, temporaryBy, UsageError, type Arguments } from './command.js'
 
 const NUMBERS = ['thread', 'heap'] as const
 const RANGES = ['size', 'address', 'time', 'events'] as const
@@ -22,6 +21,8 @@ export function filterOptions(args: Pick<Arguments, 'all' | 'value' | 'has'>): F
         .filter((name) => args.all(name).length > 0)
         .map((name) => [name, args.all(name).map((text) => read(name, text))]),
     )
+  const isTemporary = args.has('temporary')
+  const by = temporaryBy(args, isTemporary, '--temporary')
   return {
     // Negative thread ids, as in memory_replay, are kept as 64-bit two's complement.
     ...given(NUMBERS, (name, text) => BigInt.asUintN(64, oneInteger(name, text))),
@@ -32,19 +33,11 @@ export function filterOptions(args: Pick<Arguments, 'all' | 'value' | 'has'>): F
     ...given(['kind'], (_, text) => text as KindName),
     ...given(['api'], (_, text) => text as ApiName),
     ...(args.has('leaked') && { leaked: true }),
-    ...(args.has('temporary') && { temporary: true }),
-    ...temporaryBy(args),
+    ...(isTemporary && { temporary: true, temporaryBy: by }),
     ...(args.has('live-at') && { liveAt: moment(args.value('live-at') as string) }),
     invert: args.has('invert'),
     lifetimes: args.has('lifetimes'),
   }
-}
-
-/** @throws UsageError */
-function temporaryBy(args: Pick<Arguments, 'value' | 'has'>): Pick<FilterOptions, 'temporaryBy'> {
-  if (!args.has('temporary-by')) return {}
-  if (!args.has('temporary')) throw new UsageError('--temporary-by needs --temporary')
-  return { temporaryBy: args.value('temporary-by') as TemporaryDefinition }
 }
 
 function oneInteger(flag: string, text: string): bigint {

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { isBrokenPipe } from '../../streams/broken-pipe.js'
 import { check, type Verdict } from '../../transforms/check/check.js'
 import { budgetsFor, budgetsOf, type Budget, type BudgetGroup } from '../../transforms/check/budgets.js'
-import { TEMPORARY_DEFINITIONS, type TemporaryDefinition } from '../../transforms/option-values.js'
+import { isTemporary } from '../../transforms/option-values.js'
 import { CheckCollector } from '../../transforms/check/measure.js'
-import { UsageError, wholeNumber, type Arguments } from '../command.js'
+import { temporaryBy, UsageError, wholeNumber, type Arguments } from '../command.js'
 import { CHECK_FILE, CHECK_FORMATS, CHECK_SITES } from '../defaults.js'
 import { traceInput } from '../input.js'
 import { describe, version } from '../main.js'
@@ -37,18 +37,14 @@ export async function runCheck(args: Arguments): Promise<void> {
   const own = ownFrames(args)
   const names = rowNames(args)
   const rules = suppressions(args)
-  const temporaryBy = (args.value('temporary-by') ?? TEMPORARY_DEFINITIONS[0]) as TemporaryDefinition
+  const countsTemporary = groups.some(({ budgets }) => budgets.some(({ figure }) => isTemporary(figure)))
+  const by = temporaryBy(args, countsTemporary, 'a budget of temporary allocations, such as --max-temporary 20%')
   const output = outputOf(args, inputs, false)
   // Whatever fails from here on, the budgets were not checked.
   process.exitCode = UNREADABLE
   const measured = async (path: string) => {
     const { input, rules: all } = withRules(args, traceInput(path), rules)
-    return collected(
-      'hf-check',
-      input,
-      new CheckCollector(groups, path, own, all, temporaryBy),
-      ({ profile }) => profile,
-    )
+    return collected('hf-check', input, new CheckCollector(groups, path, own, all, by), ({ profile }) => profile)
   }
   const [next, old] = [[], []] as [Awaited<ReturnType<typeof measured>>[], Awaited<ReturnType<typeof measured>>[]]
   for (const path of runs) next.push(await measured(path))

@@ -1,8 +1,8 @@
 import { UNKNOWN_TEMPORARY } from '../../event/header.js'
 import { textBytes } from '../../event/strings.js'
-import { TEMPORARY_DEFINITIONS, type TemporaryDefinition } from '../../transforms/option-values.js'
+import { isTemporary } from '../../transforms/option-values.js'
 import { compareProfiles, type ProfileMatch } from '../../transforms/profile/difference.js'
-import { UsageError, wholeNumber, type Arguments } from '../command.js'
+import { temporaryBy, UsageError, wholeNumber, type Arguments } from '../command.js'
 import { DIFF_ORDERS, TOP } from '../defaults.js'
 import { namedInput } from '../named-input.js'
 import { outputOf, writePieces } from '../output.js'
@@ -33,11 +33,12 @@ export async function runDiff(args: Arguments): Promise<void> {
   const names = rowNames(args)
   const output = outputOf(args, [old, next], false)
   const threadRoot = args.has('thread-root')
-  const temporaryBy = (args.value('temporary-by') ?? TEMPORARY_DEFINITIONS[0]) as TemporaryDefinition
+  // Text and JSON have all figures.
+  const by = temporaryBy(args, !args.has('collapsed') || isTemporary(order), '--sort temporary with --collapsed')
   const given = givenSuppressions(args)
   const read = async (path: string) => {
     const { input, rules } = withRules(args, namedInput(path, args), given)
-    const profile = await profileOf('hf-diff', input, { threadRoot, temporaryBy })
+    const profile = await profileOf('hf-diff', input, { threadRoot, temporaryBy: by })
     return sayingSuppressed('hf-diff', profile, rules, { name: path, roots: threadRoot ? 1 : 0 })
   }
   const before = await read(old)

@@ -5,9 +5,9 @@ import { parseMoment } from '../../transforms/fates/moment.js'
 import { ProfileCollector } from '../../transforms/profile/collector.js'
 import { ownStacks } from '../../transforms/profile/own-stacks.js'
 import type { Profile, ProfileMoment } from '../../transforms/profile/profile.js'
-import { TEMPORARY_DEFINITIONS, type TemporaryDefinition } from '../../transforms/option-values.js'
+import { isTemporary } from '../../transforms/option-values.js'
 import type { ProfileValue } from '../../transforms/profile/values.js'
-import { UsageError, wholeNumber, type Arguments } from '../command.js'
+import { temporaryBy, UsageError, wholeNumber, type Arguments } from '../command.js'
 import { inputOperand } from '../input.js'
 import { namedInput } from '../named-input.js'
 import { outputOf } from '../output.js'
@@ -36,12 +36,14 @@ export async function runProfile(args: Arguments): Promise<void> {
   const write = await PROFILE_WRITERS[format.name]()
   const own = ownFrames(args)
   const threadRoot = args.has('thread-root')
-  const temporaryBy = (args.value('temporary-by') ?? TEMPORARY_DEFINITIONS[0]) as TemporaryDefinition
+  // The others that have such figures have all of them.
+  const isUsed = format.name !== 'collapsed' || (value !== undefined && isTemporary(value))
+  const by = temporaryBy(args, isUsed, '--value temporary-bytes or temporary-blocks with --to collapsed')
   const roots = threadRoot ? 1 : 0
   const { input: read, rules } = withRules(args, namedInput(input, args), suppressionsFor(args, format.name, value))
   const options = { name: input === '-' ? 'trace' : basename(input), lines, ...(value !== undefined && { value }) }
   const stage = new ProfileReport({
-    collector: new ProfileCollector({ at: momentOf(args), threadRoot, temporaryBy }),
+    collector: new ProfileCollector({ at: momentOf(args), threadRoot, temporaryBy: by }),
     profileOf: (profile) => profile,
     write: (profile) => {
       const rest = sayingSuppressed('hf-profile', profile, rules, { roots })

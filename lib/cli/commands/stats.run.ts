@@ -1,9 +1,8 @@
 import type { EventBatch } from '../../event/batch.js'
 import type { Stage } from '../../event/stage.js'
 import type { Statistics } from '../../transforms/statistics/result.js'
-import type { TemporaryDefinition } from '../../transforms/option-values.js'
 import { joinTimeline } from '../../transforms/statistics/timeline.js'
-import { UsageError, wholeNumber, type Arguments } from '../command.js'
+import { temporaryBy, UsageError, wholeNumber, type Arguments } from '../command.js'
 import { MAX_TIMELINE_ROWS, type SITE_GROUPS, TSV_SECTIONS } from '../defaults.js'
 import { SUPPRESS_FLAGS } from '../flags.js'
 import { inputOperand, traceInput } from '../input.js'
@@ -20,8 +19,8 @@ import { MpatrolReport } from '../report/mpatrol-report.js'
 import { StatisticsReport } from '../report/statistics-report.js'
 import { groupedSites } from '../report/grouped-sites.js'
 import { sectionsOf } from '../report/json-sections.js'
-import { sortedSites, type SiteOrder } from '../report/tables.js'
-import { reportPieces, type SectionName } from '../report/text.js'
+import { definitionOf, sortedSites, type SiteOrder } from '../report/tables.js'
+import { reportPieces, showsTemporary, WITH_TEMPORARY, type SectionName } from '../report/text.js'
 import { tsvPieces, type TsvSection } from '../report/tsv.js'
 import { ownFrames, refuseRowFlags, rowNames } from '../row-names.js'
 
@@ -177,15 +176,12 @@ function printer(args: Arguments, form: 'json' | 'tsv' | undefined, top?: number
     return (statistics) => tsvPieces(statistics, { section, ...(top !== undefined && { top }), ...options })
   }
   const names = { ...rowNames(args), by: (args.value('by') ?? 'site') as (typeof SITE_GROUPS)[number] }
-  const temporaryBy = args.value('temporary-by') as TemporaryDefinition | undefined
-  return (statistics) =>
-    reportPieces(statistics, {
-      names,
-      ...(temporaryBy !== undefined && { temporaryBy }),
-      ...(top !== undefined && { top }),
-      ...(sections.length > 0 && { sections }),
-      ...options,
-    })
+  const report = { names, ...(top !== undefined && { top }), ...(sections.length > 0 && { sections }), ...options }
+  const by = temporaryBy(args, showsTemporary(report), `a table of these sections: ${WITH_TEMPORARY.join(', ')}`)
+  const sorted = definitionOf(sort)
+  if (args.has('temporary-by') && sorted !== undefined && sorted !== by)
+    throw new UsageError(`--sort ${sorted} and --temporary-by ${by} cannot be combined`)
+  return (statistics) => reportPieces(statistics, { ...report, temporaryBy: by })
 }
 
 /** The number of rows of the timeline, if given. @throws UsageError */

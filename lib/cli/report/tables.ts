@@ -1,6 +1,6 @@
 import type { Overhead, SiteStatistics, Statistics } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
-import type { TemporaryDefinition } from '../../transforms/option-values.js'
+import { TEMPORARY_DEFINITIONS, type TemporaryDefinition } from '../../transforms/option-values.js'
 import type { SITE_ORDERS } from '../defaults.js'
 import { grouped, labelledLines, share, tableLines } from './columns.js'
 import { hasSites } from './holders.js'
@@ -12,6 +12,11 @@ const temporaryHead = (by: TemporaryDefinition) => `temporary (${by})`
 
 /** The sort key of a table of sites. */
 export type SiteOrder = (typeof SITE_ORDERS)[number]
+
+/** The definition of temporary allocations by which sites are sorted, if they are sorted by these. */
+export function definitionOf(order: SiteOrder): TemporaryDefinition | undefined {
+  return TEMPORARY_DEFINITIONS.find((by) => by === order)
+}
 
 /** 0 of a function that only calls others. */
 const mean = ({ allocated: { blocks, bytes } }: SiteStatistics) => bytes / BigInt(Math.max(1, blocks))

@@ -1,5 +1,5 @@
 import type { Statistics } from '../../transforms/statistics/result.js'
-import { TEMPORARY_DEFINITIONS, type TemporaryDefinition } from '../../transforms/option-values.js'
+import { TEMPORARY_BY, type TemporaryDefinition } from '../../transforms/option-values.js'
 import { TABLE_NAMES } from '../../transforms/statistics/key-counts.js'
 import { FIRST_TOP, SECTIONS, TIMELINE_ROWS, TOP } from '../defaults.js'
 import { advice } from './advice.js'
@@ -8,7 +8,7 @@ import { leakSections, peakSections, temporarySection } from './holders.js'
 import { unitName, type SiteNames } from './names.js'
 import { handoffTable, siteThreadTable } from './site-threads.js'
 import { summary, suppressedText } from './summary.js'
-import { overheadTable, siteTable, sizeTable, threadTable, valueTable, type SiteOrder } from './tables.js'
+import { definitionOf, overheadTable, siteTable, sizeTable, threadTable, valueTable, type SiteOrder } from './tables.js'
 import { timelineTable } from './timeline.js'
 import { actingThreads } from '../../transforms/statistics/thread-table.js'
 
@@ -34,6 +34,16 @@ interface ReportOptions {
 /** What the whole report begins with, after the summary. */
 const FIRST: readonly SectionName[] = ['peak', 'leaks', 'temporary']
 
+/** The sections with one definition of temporary allocations, or with one before the other. */
+export const WITH_TEMPORARY: readonly SectionName[] = ['temporary', 'sites', 'sizes', 'threads']
+
+/** Whether the definition of temporary allocations decides what the report shows. */
+export function showsTemporary({ sections, top, names }: ReportOptions): boolean {
+  // By thread there is no table of sites.
+  const isShown = (name: SectionName) => WITH_TEMPORARY.includes(name) && !(name === 'sites' && names.by === 'thread')
+  return top !== 0 && (sections === undefined || sections.some(isShown))
+}
+
 /** Each section as paragraphs, which are lists of lines. */
 const MAKERS: Readonly<
   Record<
@@ -57,7 +67,7 @@ const MAKERS: Readonly<
   anomalies: (statistics) => [anomalies(statistics)],
   // Sites that are sorted by one of the definitions show that one.
   sites: (statistics, { top, names, sort = 'bytes', temporaryBy }) => [
-    siteTable(statistics, top, sort, names, sort === 'memray' || sort === 'heaptrack' ? sort : temporaryBy),
+    siteTable(statistics, top, sort, names, definitionOf(sort) ?? temporaryBy),
   ],
   overhead: (statistics, { top, names }) => [overheadTable(statistics, top, names)],
   sizes: (statistics, { top, temporaryBy }) => [
@@ -92,7 +102,7 @@ const MAKERS: Readonly<
  * thread, a table for everything else that the trace has, and what would make the answer better. It comes in lines.
  */
 export function* reportPieces(statistics: Statistics, options: ReportOptions): Generator<string> {
-  const { sections, timeline, temporaryBy = TEMPORARY_DEFINITIONS[0] } = options
+  const { sections, timeline, temporaryBy = TEMPORARY_BY } = options
   const chosen = SECTIONS.filter((name) =>
     sections === undefined ? name !== 'timeline' || timeline !== undefined : sections.includes(name),
   )

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { TraceEvent } from '../../../lib/event/batch.js'
 import { sortedSites } from '../../../lib/cli/report/tables.js'
-import { reportPieces } from '../../../lib/cli/report/text.js'
+import { SECTIONS } from '../../../lib/cli/defaults.js'
+import { reportPieces, showsTemporary } from '../../../lib/cli/report/text.js'
 import { OwnFrames } from '../../../lib/names/own-frames.js'
 import { StatisticsCollector } from '../../../lib/transforms/statistics/collector.js'
 import { HEADER, inBatches } from '../../transforms/events.js'
@@ -51,4 +52,22 @@ test('ranks temporary allocations so that threads do not disturb it', () => {
       expect(reportText(statistics, { ...shown, sections: [section], temporaryBy })).toContain(
         `temporary (${temporaryBy})`,
       )
+})
+
+test('the definition decides the sections that are listed for it, and no others', () => {
+  const statistics = statisticsOf([
+    { kind: 'alloc', thread: 1n, process: 1n, cpu: 1, address: 1n, size: 8n, function: 'busy' },
+    { kind: 'alloc', thread: 2n, process: 2n, cpu: 2, address: 2n, size: 9n, function: 'idle' },
+    { kind: 'realloc', thread: 1n, process: 1n, oldAddress: 1n, address: 3n, size: 8n, function: 'busy' },
+    { kind: 'free', thread: 2n, process: 1n, address: 3n },
+  ])
+  for (const section of SECTIONS)
+    for (const by of ['site', 'function', 'thread'] as const)
+      for (const top of [0, 5]) {
+        const shown = { sections: [section], top, names: { ...NAMES, by } }
+        const [one, other] = (['heaptrack', 'memray'] as const).map((temporaryBy) =>
+          reportText(statistics, { ...shown, temporaryBy }),
+        )
+        expect([section, by, top, showsTemporary(shown)]).toEqual([section, by, top, one !== other])
+      }
 })
