@@ -4,11 +4,14 @@
 #ifndef HEAPFLOW_RECORDER_BEGIN_H
 #define HEAPFLOW_RECORDER_BEGIN_H
 
+#include "maps.h"
 #include "ring.h"
+
+/* A part of a file of /proc, which is read before the process is recorded. */
+static char file_text[4096];
 
 /* The environment as the kernel gave it: calls come before libc has set `environ`. */
 static int read_variable(char *value, size_t size) {
-  static char buffer[4096];
   const size_t length = sizeof VARIABLE;
   int fd = open_file("/proc/self/environ", O_RDONLY), found = 0;
   if (fd < 0) return 0;
@@ -16,9 +19,9 @@ static int read_variable(char *value, size_t size) {
   int matched = 0;
   size_t used = 0;
   ssize_t n;
-  while (!found && (n = read_bytes(fd, buffer, sizeof buffer)) > 0) {
+  while (!found && (n = read_bytes(fd, file_text, sizeof file_text)) > 0) {
     for (ssize_t i = 0; i < n && !found; i++) {
-      char c = buffer[i];
+      char c = file_text[i];
       if (matched == -2) {
         if (used + 1 < size) value[used++] = c;
         if (c == 0) value[used] = 0, found = 1;
@@ -78,6 +81,25 @@ static uint64_t start_time(void) {
   return time;
 }
 
+/*
+ * Notes which file the library is: a program that has it, but no region yet, is going to be recorded. A program that
+ * takes the place of one into which the reader has loaded the library is not.
+ */
+static void note_library(void) {
+  /* A forked process has the same. */
+  static uint64_t device, inode;
+  const uint64_t own = (uint64_t)(uintptr_t)&note_library;
+  struct maps maps;
+  struct mapping mapping;
+  if (inode == 0 && !injected.is_injected && open_maps(&maps, file_text, sizeof file_text)) {
+    while (inode == 0 && next_mapping(&maps, &mapping))
+      if (mapping.low <= own && own < mapping.high) device = mapping.device, inode = mapping.inode;
+    close_maps(&maps);
+  }
+  region->library_device = device;
+  region->library_inode = inode;
+}
+
 static void take_settings(void) {
   max_depth = control->depth < MAX_DEPTH ? control->depth : MAX_DEPTH;
   has_free_stacks = max_depth > 0 && control->free_stacks;
@@ -109,6 +131,7 @@ static int open_region(const char *path, uint32_t parent) {
   region->parent = parent != 0 ? parent : (uint32_t)getppid();
   region->is_forked = region->has_inherited = parent != 0;
   region->started = start_time();
+  note_library();
   read_command();
   region->begun = __atomic_add_fetch(&control->begun, 1, __ATOMIC_SEQ_CST);
   __atomic_store_n(&region->ready, 1, __ATOMIC_RELEASE);

@@ -14,7 +14,7 @@ struct maps {
 };
 
 struct mapping {
-  uint64_t low, high, offset;
+  uint64_t low, high, offset, device, inode;
   /* "rwxp", with "-" for what it has not. */
   const char *rights;
   /* "" for memory without a name. It stays until the next mapping is read. */
@@ -28,15 +28,17 @@ static int open_maps(struct maps *m, char *buffer, size_t size) {
 
 static void close_maps(struct maps *m) { close_file(m->fd); }
 
-/* Reads a hexadecimal number. */
-static char *hex(char *p, uint64_t *value) {
+/* Reads a number. */
+static char *number(char *p, unsigned base, uint64_t *value) {
   *value = 0;
   for (;; p++) {
     unsigned digit = *p >= '0' && *p <= '9' ? (unsigned)(*p - '0') : *p >= 'a' && *p <= 'f' ? (unsigned)(*p - 'a') + 10 : 16;
-    if (digit > 15) return p;
-    *value = *value << 4 | digit;
+    if (digit >= base) return p;
+    *value = *value * base + digit;
   }
 }
+
+static char *hex(char *p, uint64_t *value) { return number(p, 16, value); }
 
 static char *next_line(struct maps *m) {
   for (;;) {
@@ -67,11 +69,11 @@ static int next_mapping(struct maps *m, struct mapping *mapping) {
   mapping->rights = p;
   while (*p != 0 && *p != ' ') p++;
   p = hex(p + (*p != 0), &mapping->offset);
-  /* The device and the number of the file. */
-  for (int i = 0; i < 2; i++) {
-    while (*p == ' ') p++;
-    while (*p != 0 && *p != ' ') p++;
-  }
+  uint64_t minor;
+  p = hex(p + (*p != 0), &mapping->device);
+  p = hex(p + (*p != 0), &minor);
+  mapping->device = mapping->device << 32 | minor;
+  p = number(p + (*p != 0), 10, &mapping->inode);
   while (*p == ' ') p++;
   mapping->path = p;
   return 1;

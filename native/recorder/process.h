@@ -4,6 +4,7 @@
 #ifndef HEAPFLOW_RECORDER_PROCESS_H
 #define HEAPFLOW_RECORDER_PROCESS_H
 
+#include <stdio.h>
 #include <sys/types.h>
 #include "shared.h"
 #include "tables.h"
@@ -45,12 +46,15 @@ struct process {
   int how;
   struct region *region;
   int pid_fd, statm_fd;
-  /* It has ended, or become another program. */
-  int is_gone;
+  /* It has ended, or become another program; and the trace says so. */
+  int is_gone, is_over;
+  /* It is another program now, which has no region yet. That may come, unless the program is known to be unrecorded. */
+  int is_replaced, is_unrecorded;
+  /* How often in turn the other program was without the recorder. */
+  uint32_t looks;
+  /* The mappings of its program, which are none after an exec; NULL if they cannot be read. */
+  FILE *maps;
   uint64_t resident;
-  /* What tells its program from another one that takes its place, and how often in turn it was another one. */
-  uint64_t image;
-  uint32_t replaced;
   /* The number of the next event, its time, and the ring that has it. */
   uint64_t expected, next_time;
   uint32_t last_slot;

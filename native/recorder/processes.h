@@ -10,18 +10,15 @@
 #include <sys/mman.h>
 #include <time.h>
 #include "drain.h"
+#include "replaced.h"
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
 
-static struct control *control;
 static int memory_fd;
 /* How long a process that has ended is kept for processes that it has forked. */
 #define BEGIN_NS 500000000u
-
-/* How often in turn a process must be another program before it is said to be. */
-#define REPLACED 5u
 
 /* By region. A region that is taken but not ready is mapped, and has no process yet. */
 static struct process *processes[REGIONS];
@@ -47,20 +44,6 @@ static struct name name_of(uint32_t pid, uint32_t tid) {
   text[strcspn(text, "\n")] = 0;
   memcpy(name.text, text, strnlen(text, sizeof name.text - 1));
   return name;
-}
-
-/* Where the code and the stack of a process begin, which an exec changes; 0 if it has ended. */
-static uint64_t image_of(uint32_t pid) {
-  char path[64], text[1024];
-  snprintf(path, sizeof path, "/proc/%u/stat", pid);
-  if (!read_file(path, text, sizeof text)) return 0;
-  /* The name of the program, which may have spaces, is the second field. */
-  const char *field = strrchr(text, ')');
-  uint64_t code = 0, stack = 0;
-  for (unsigned i = 2; field != NULL && i < 28; field = strchr(field + 1, ' '), i++)
-    if (i == 26) code = strtoull(field + 1, NULL, 10);
-  if (field != NULL) stack = strtoull(field + 1, NULL, 10);
-  return code == 0 ? 0 : code * 31 + stack;
 }
 
 static int has_ended(const struct process *p) {
@@ -99,6 +82,7 @@ static struct process *before_exec(const struct process *p) {
     struct process *other = processes[i];
     if (other == NULL || other->pid != p->pid) continue;
     other->is_gone = 1;
+    other->is_replaced = 0;
     if (p->region->is_forked || other->region->started != p->region->started) continue;
     if (last == NULL || other->region->begun > last->region->begun) last = other;
   }
@@ -117,11 +101,11 @@ static void begin_process(uint32_t i) {
   snprintf(path, sizeof path, "/proc/%u/statm", p->pid);
   p->statm_fd = open(path, O_RDONLY | O_CLOEXEC);
   p->own_name = name_of(p->pid, p->pid);
-  p->image = image_of(p->pid);
+  watch_program(p);
   struct process *before = before_exec(p), *parent = process_at(p->region->parent, p->region->begun);
   p->how = before != NULL ? BY_EXEC : p->region->is_forked ? BY_FORK : BY_START;
   if (before != NULL) parent = before;
-  if (parent != NULL) pack_switch(parent);
+  if (parent != NULL && !parent->is_over) pack_switch(parent);
   p->parent = parent == NULL ? 0 : parent->number;
   if (p->region->is_forked && parent != NULL && parent->module_count > 0) {
     p->modules = allocate(NULL, parent->module_count * sizeof *p->modules);
@@ -135,12 +119,18 @@ static void begin_process(uint32_t i) {
   if (p->region->is_attached) pack_attached(p->region->age);
 }
 
-/* time: when it was still there. */
-static void end_process(uint32_t i, uint64_t time) {
-  struct process *p = processes[i];
+/* The trace has all events of the program. time: when it was still there. */
+static void end_program(struct process *p, uint64_t time) {
+  if (p->is_over) return;
   note_losses(p);
   pack_process_end(p, time);
+  p->is_over = p->number != 0;
+}
+
+static void forget_process(uint32_t i) {
+  struct process *p = processes[i];
   if (p->pid_fd >= 0) close(p->pid_fd);
+  if (p->maps != NULL) fclose(p->maps);
   if (p->statm_fd >= 0) close(p->statm_fd);
   for (uint32_t slot = 0; slot < SLOTS; slot++) free(p->stacks[slot]);
   free(p->modules);
@@ -207,7 +197,10 @@ static int are_forked(void) {
 static void find_ended(pid_t program) {
   for (uint32_t i = 0; i < region_end; i++) {
     struct process *p = processes[i];
-    if (p != NULL && !p->is_gone && p->pid != (uint32_t)program && has_ended(p) && !are_forked()) p->is_gone = 1;
+    if (p == NULL || (p->is_gone && !p->is_replaced) || p->pid == (uint32_t)program) continue;
+    if (!has_ended(p) || are_forked()) continue;
+    p->is_gone = 1;
+    p->is_replaced = 0;
   }
 }
 
@@ -226,7 +219,9 @@ static uint64_t drain(uint64_t limit) {
       struct process *p = processes[i];
       if (p == NULL) continue;
       if (!find_next(p)) {
-        if (p->is_gone) end_process(i, drained);
+        if (p->is_gone) end_program(p, drained);
+        /* What takes its place may have a region later, or start others. */
+        if (p->is_gone && !p->is_replaced) forget_process(i);
         continue;
       }
       if (first == NULL || p->next_time < first->next_time) {
@@ -258,8 +253,10 @@ static int are_pending(void) {
   return 0;
 }
 
-static int are_running(void) {
-  for (uint32_t i = 0; i < region_end; i++) if (processes[i] != NULL) return 1;
+/* Whether processes are recorded, or may be: with_replaced counts those that are programs now that are not recorded. */
+static int are_running(int with_replaced) {
+  for (uint32_t i = 0; i < region_end; i++)
+    if (processes[i] != NULL && (with_replaced || !processes[i]->is_unrecorded)) return 1;
   return 0;
 }
 
@@ -274,32 +271,20 @@ static void note_resident(uint64_t time) {
     const char *second = strchr(text, ' ');
     if (second == NULL) continue;
     uint64_t bytes = strtoull(second, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
-    if (bytes == 0 || bytes == p->resident) continue;
+    /* It was that of the program if this is still there. */
+    if (bytes == 0 || bytes == p->resident || has_left(p)) continue;
     p->resident = bytes;
     pack_resident(p, time, bytes);
   }
 }
 
-/*
- * Says which processes became programs that are not recorded. One that is recorded has another region soon: until then
- * it is looked at again.
- */
-static void note_images(void) {
+/* Notes which processes became other programs, and says which of those are not recorded. */
+static void note_replaced(void) {
   for (uint32_t i = 0; i < region_end; i++) {
     struct process *p = processes[i];
-    if (p == NULL || p->is_gone || p->replaced == REPLACED) continue;
-    uint64_t image = image_of(p->pid);
-    if (image == 0 || image == p->image || p->image == 0) p->replaced = 0;
-    else p->replaced++;
-    if (p->replaced != REPLACED) continue;
-    char path[64], program[4096];
-    snprintf(path, sizeof path, "/proc/%u/exe", p->pid);
-    ssize_t length = readlink(path, program, sizeof program - 1);
-    program[length > 0 ? length : 0] = 0;
-    fprintf(stderr,
-            "heapflow: process %u is another program now%s%s, which is not recorded: it is linked statically, has the "
-            "rights of another user, or was started without LD_PRELOAD in its environment\n",
-            p->pid, length > 0 ? ", " : "", program);
+    if (p == NULL || (p->is_gone && !p->is_replaced) || !has_left(p)) continue;
+    if (!p->is_unrecorded) look_at_next(p, has_ended);
+    if (p->is_replaced && !are_forked()) p->is_gone = 1;
   }
 }
 
@@ -312,7 +297,7 @@ static void note_names(void) {
       const struct ring *ring = &p->region->rings[slot];
       if (__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) != SLOT_USED) continue;
       struct name name = name_of(p->pid, ring->tid);
-      if (name.text[0] != 0) name_thread(p, slot, &name);
+      if (name.text[0] != 0 && !has_left(p)) name_thread(p, slot, &name);
     }
   }
 }

@@ -49,7 +49,7 @@
 static pid_t program;
 static volatile sig_atomic_t is_program_over, is_stopped;
 /* Others start what is recorded; or it runs already. */
-static int is_beside, is_attached;
+static int is_beside;
 #define CANNOT_ATTACH 125
 
 static void on_child(int signal) {
@@ -121,7 +121,8 @@ static int is_finished(uint64_t time) {
   if (is_beside ? process_count == 0 && !is_stopped : !is_program_over) return 0;
   if (since == 0) since = time;
   if (is_stopped) return 1;
-  if (are_running()) {
+  /* A program that others start, and that is not recorded, may start some that are. */
+  if (are_running(is_beside && !is_attached)) {
     idle_since = 0;
     if (is_beside) since = 0;
     if (is_beside || time - since < PATIENCE_NS || is_said) return 0;
@@ -150,7 +151,7 @@ static void record(int *status) {
       note_resident(time);
       if (++ticks % NAME_TICKS == 0) {
         note_names();
-        note_images();
+        note_replaced();
       }
     }
     if (taken >= MANY) continue;
@@ -178,7 +179,7 @@ static void end_recording(int kind, uint64_t value) {
 static int record_beside(const char *path) {
   record(NULL);
   unlink(path);
-  end_recording(are_running() ? RUNS_ON : EXITED, 0);
+  end_recording(are_running(0) ? RUNS_ON : EXITED, 0);
   return out_failed ? 1 : 0;
 }
 

@@ -10,7 +10,7 @@
 
 /* The environment variable with the path of the memory file. */
 #define VARIABLE "HEAPFLOW_RECORDER"
-#define MAGIC 0x32636552u
+#define MAGIC 0x33636552u
 #define REGIONS 256u
 #define SLOTS 512u
 #define RING_BYTES ((size_t)256 << 10)
@@ -78,6 +78,8 @@ struct region {
   uint64_t age;
   /* When it was started, in ticks: what tells a program that a process becomes from another process of its number. */
   uint64_t started;
+  /* The file of the library, as the list of mappings shows it; 0 if that is not known. */
+  uint64_t library_device, library_inode;
   /* One more than the highest slot that was used. */
   uint32_t slots;
   uint32_t command_length;

@@ -229,27 +229,6 @@ int main(void) {
     if (fork() == 0) { usleep(100000); free(malloc(6000)); }
     return 4;
   }`,
-  // The reader, whose child it is, sees the programs that it was only when it is the last one.
-  becomes: `int main(int count, char **words) {
-    int left = count > 1 ? atoi(words[1]) : 12;
-    char next[16];
-    if (count == 1) kill(getppid(), SIGSTOP);
-    free(malloc(100 + left)); *(volatile char *)malloc(1000) = 1;
-    sprintf(next, "%d", left - 1);
-    if (left > 0) execl("/proc/self/exe", "becomes", next, NULL);
-    kill(getppid(), SIGCONT);
-    usleep(300000);
-    *(volatile char *)malloc(5000) = 1;
-    return 0;
-  }`,
-  // Becomes itself once more, without the recorder.
-  escapes: `int main(int count, char **words) {
-    char *none[] = { NULL };
-    *(volatile char *)malloc(1000) = 1;
-    if (count == 1) execle("/proc/self/exe", "escapes", "again", NULL, none);
-    usleep(1500000);
-    return 0;
-  }`,
   stacks: `__attribute__((noinline)) void *leaf(size_t n) { void *p = malloc(n); *(volatile char *)p = 1; return p; }
   __attribute__((noinline)) void *deep(int n) {
     volatile char room[40]; room[n & 31] = 1;

@@ -55,8 +55,6 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
     compile('clocked', '-O1')
     compile('forks', '-O0')
     compile('daemon', '-O0')
-    compile('becomes', '-O0')
-    compile('escapes', '-O0')
     compile('stacks', '-O1', '-fomit-frame-pointer', '-fno-optimize-sibling-calls')
   })
   afterAll(() => rmSync(folder, { recursive: true }))
@@ -328,22 +326,6 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
     expect(existsSync(at('missing.hfrec.partial'))).toBe(false)
     expect((await run('hf-record --with glibc --drop -- ./every')).stderr).toContain('--drop needs --with recorder')
     expect((await run('hf-record --stack-depth x --with recorder -- ./every')).code).toBe(2)
-  })
-
-  test('programs in the place of each other end where the next one begins, however late they are seen', async () => {
-    await run('hf-record -o becomes.hfrec -- ./becomes')
-    const { events, all } = eventsOf('becomes.hfrec')
-    const places = all.flatMap(({ text = '' }) => /^process (\d+) is .* in place of (\d+):/.exec(text)?.slice(1) ?? [])
-    expect(places.map(Number)).toEqual(Array.from({ length: 12 }, (_, i) => [i + 2, i + 1]).flat())
-    const last = events.findIndex(({ size }) => size === 5000n)
-    expect(events.slice(0, last).filter(({ kind }) => kind === 'process-end')).toHaveLength(12)
-  })
-
-  test('a program that takes the place of a recorded one, and is not recorded, is named', async () => {
-    const { code, stderr } = await run('hf-record -o escapes.hfrec -- ./escapes')
-    expect([code, stderr.split('escapes').length]).toEqual([0, 2])
-    expect(stderr).toMatch(/^heapflow: process \d+ is another program now, \S+escapes, which is not recorded: /)
-    expect((await run('hf-record -o becomes.hfrec -- ./becomes')).stderr).toBe('')
   })
 
   test('a program that is linked with another allocator gets the blocks of libc, and their sizes', async () => {
