@@ -26,7 +26,7 @@ import {
 } from './shared/columns'
 import { DELETE, FREE, functionOf, MEMALIGN, OTHER, putCall } from './shared/called'
 import { HAS_ADDRESS, HAS_END_TIME, HAS_MODULE, HAS_PROCESS, HAS_THREAD, HAS_TIME } from './shared/event'
-import { cutLine, endOfLine, findLf, joinLine, LF } from './shared/lines'
+import { cutLine, endOfLine, findLf, joinLine, LF, restoreEnd } from './shared/lines'
 import {
   clearStrings,
   intern,
@@ -379,9 +379,13 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
     let n: i32 = -1
     if (lineEnd - p < MAX_LINE) n = readLine(p, lineEnd, i)
     else if (hasEvent(p, lineEnd)) isRefused = true
-    if (isRefused) break
+    if (isRefused) {
+      restoreEnd(lineEnd, lf)
+      break
+    }
     if (n >= 0) i = <u32>n
     else if (skipped++ == 0) firstSkipped = read
+    restoreEnd(lineEnd, lf)
     read++
     p = lf + 1
   }

@@ -23,7 +23,7 @@ import {
   USABLE,
 } from './shared/columns'
 import { HAS_COUNT, HAS_CPU, HAS_FIELDS, KIND_LOST } from './shared/event'
-import { cutLine, endOfLine, findLf, joinLine, LF } from './shared/lines'
+import { cutLine, endOfLine, findLf, joinLine, LF, restoreEnd } from './shared/lines'
 import { decimal } from './shared/numbers'
 import {
   clearStrings,
@@ -169,6 +169,7 @@ export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, known
       }
     } else if (hasEvent(p, lineEnd)) {
       isRefused = true
+      restoreEnd(lineEnd, lf)
       break
     }
     if (set != 0) {
@@ -179,6 +180,7 @@ export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, known
     } else if (!isHeader(p) && skipped++ == 0) {
       firstSkipped = read
     }
+    restoreEnd(lineEnd, lf)
     read++
     p = lf + 1
   }

@@ -22,7 +22,7 @@ import {
 } from './shared/columns'
 import { HAS_PROCESS, HAS_SIZE, HAS_TIME } from './shared/event'
 import { DELETE, FREE, MALLOC, OTHER, putCall, REALLOC, W_VALLOC } from './shared/called'
-import { cutLine, endOfLine, findLf, joinLine, LF } from './shared/lines'
+import { cutLine, endOfLine, findLf, joinLine, LF, restoreEnd } from './shared/lines'
 import {
   clearStrings,
   LISTED,
@@ -235,11 +235,13 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
     if (lineEnd - p < MAX_LINE) n = readLine(p, i)
     else if (hasEvent(p, lineEnd)) {
       isRefused = true
+      restoreEnd(lineEnd, lf)
       break
     }
     if (n >= 0) i = <u32>n
     // Lines of valgrind's own and about errors are expected.
     else if (<u32>load<u16>(p) != 0x3d3d && <u32>load<u16>(p) != 0x2a2a && skipped++ == 0) firstSkipped = read
+    restoreEnd(lineEnd, lf)
     read++
     p = lf + 1
   }

@@ -30,14 +30,21 @@ function eithers(p: usize, byte: u8): i32 {
 }
 
 /**
- * The end of the line from `p` to a line feed. CRs before that become line feeds in the input, so that lines which end
- * in CR LF, as those of terminals, are read as others.
+ * The end of the line from `p` to a line feed. CRs before that become line feeds in the input until `restoreEnd`, so
+ * that lines which end in CR LF, as those of terminals, are read as others.
  */
 // @ts-ignore: decorator
 @inline
 export function endOfLine(p: usize, lf: usize): usize {
   while (lf != p && load<u8>(lf - 1) == CR) store<u8>(--lf, LF)
   return lf
+}
+
+/** Makes the input from the end of a line to its line feed what it was: a line may be read again. */
+// @ts-ignore: decorator
+@inline
+export function restoreEnd(end: usize, lf: usize): void {
+  if (end != lf) memory.fill(end, CR, lf - end)
 }
 
 /** The byte that `cutLine` replaced. */

@@ -32,3 +32,24 @@ describe.each(Object.entries(DECODERS))('%s', (format, Decoder) => {
     }
   })
 })
+
+test('lines that are read again, because no event shows yet what is written where, have the same numbers', () => {
+  const lines = [
+    '# tracer: nop\n',
+    '#\n',
+    '# entries-in-buffer/entries-written: 8/20   #P:2\n',
+    '  kworker/0:0-eve-12   (     12) \r\n',
+    '[000] dN.2.  1.000001: kmalloc: call_site=f.part.0+0x4/0x1f0 [ext4] ptr=00000000af155ea9 bytes_req=' +
+      '5 bytes_alloc=8 gfp_flags=GFP_KERNEL|__GFP_ZERO node=-1 accounted=true\n',
+    '           <...>-13   (-------) [001] .....  1.000002: kfree: call_site=c10b963e ptr=  (null)\n',
+    '          a b "c-14   (     12) [001] .....  1.000003: mm_page_alloc: page=00000000fd63d833 pfn=0x1' +
+      '9b6ad order=2 migratetype=1 gfp_flags=none\n',
+    'CPU:1 [LOST 1705 EVENTS]\n',
+    '              ls-1',
+  ]
+  const bytes = Buffer.from(lines.join(''))
+  const whole = decodeAll(new TracepointsDecoder(), bytes)
+  expect(whole.error).toMatchObject({ line: lines.length })
+  for (const size of [1, 7, 64, 100, 200, 500])
+    expect(decodeAll(new TracepointsDecoder(), bytes, size).error).toEqual(whole.error)
+})
