@@ -9,6 +9,9 @@
 #include "shared.h"
 #include "tables.h"
 
+/* What the reader shares with all recorded programs. */
+static struct control *control;
+
 /* Frames, and nodes, that are found without the tables, which the processor's cache cannot hold. Powers of two. */
 #define CACHED 4096u
 #define CACHED_NODES 8192u

@@ -6,7 +6,6 @@
 
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/mman.h>
 #include <time.h>
 #include "drain.h"
@@ -44,12 +43,6 @@ static struct name name_of(uint32_t pid, uint32_t tid) {
   text[strcspn(text, "\n")] = 0;
   memcpy(name.text, text, strnlen(text, sizeof name.text - 1));
   return name;
-}
-
-static int has_ended(const struct process *p) {
-  if (p->pid_fd < 0) return syscall(SYS_kill, p->pid, 0) < 0 && errno == ESRCH;
-  struct pollfd poll_fd = { p->pid_fd, POLLIN, 0 };
-  return poll(&poll_fd, 1, 0) == 1;
 }
 
 /* The process that had a number when another one began: it may have ended since, or be another program now. */
@@ -283,7 +276,7 @@ static void note_replaced(void) {
   for (uint32_t i = 0; i < region_end; i++) {
     struct process *p = processes[i];
     if (p == NULL || (p->is_gone && !p->is_replaced) || !has_left(p)) continue;
-    if (!p->is_unrecorded) look_at_next(p, has_ended);
+    if (!p->is_unrecorded) look_at_next(p);
     if (p->is_replaced && !are_forked()) p->is_gone = 1;
   }
 }

@@ -8,19 +8,26 @@
 
 #define _GNU_SOURCE
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "process.h"
 
 /* How often in turn a new program must be without the recorder before that is said. */
 #define REPLACED 5u
 
-static struct control *control;
 /* The recording began with a process that ran already: no program that takes the place of another one is recorded. */
 static int is_attached;
 
-/* A file as lists of mappings show it, which may be otherwise than stat does. */
+static int has_ended(const struct process *p) {
+  if (p->pid_fd < 0) return syscall(SYS_kill, p->pid, 0) < 0 && errno == ESRCH;
+  struct pollfd poll_fd = { p->pid_fd, POLLIN, 0 };
+  return poll(&poll_fd, 1, 0) == 1;
+}
+
+/* The numbers of a file in lists of mappings, which may differ from those that stat gives. */
 struct mapped_file {
   unsigned long long device, inode;
 };
@@ -128,7 +135,7 @@ static void say_unrecorded(const struct process *p) {
  * Looks at a process whose program has left. Notes whether it is another program, and says so if that is not recorded.
  * One that is recorded has a region when it calls the allocator for the first time.
  */
-static void look_at_next(struct process *p, int (*has_ended)(const struct process *)) {
+static void look_at_next(struct process *p) {
   const struct mapped_file library = { p->region->library_device, p->region->library_inode };
   FILE *maps = maps_of(p->pid);
   /* Without the right to read the list, there is one. */
