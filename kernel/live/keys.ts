@@ -1,7 +1,4 @@
-/**
- * The blocks that the events of a batch concern, by key: what lib/blocks/block-keys.ts does for single events, for the
- * rows of a batch.
- */
+/** The blocks that the events of a batch concern, by key. lib/blocks/block-keys.ts has the keys of their rows. */
 import { BEGAN, BY_KERNEL, DONE, FAILED, INDEXED, LEAVES, NO_SPACE, NOTHING } from '../../lib/kernel/layouts/live'
 import { ADDRESS, API, INDEX, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE } from '../shared/columns'
 import {

@@ -1,5 +1,5 @@
 /** Room for 48 bytes for each block, found by the number of the block. */
-import { takeRoom } from './room'
+import { takeZeros } from './room'
 
 const BLOCK_BYTES: usize = 48
 /** Blocks are stored in pieces of 64 KiB, so that none moves when the number grows. */
@@ -12,9 +12,8 @@ let pieces: u32 = 0
 /** Makes room for blocks up to a number; it is zero at first. @returns whether there is memory */
 export function makeBlocks(numbers: u32): bool {
   while (pieces * IN_PIECE <= numbers) {
-    const piece = takeRoom(PIECE)
+    const piece = takeZeros(PIECE)
     if (piece == 0) return false
-    memory.fill(piece, 0, (<usize>1) << PIECE)
     store<u32>(PIECES + ((<usize>pieces) << 2), <u32>piece)
     pieces++
   }

@@ -3,7 +3,7 @@
  * Predictors to Improve Memory Allocation Performance" (PLDI 1993). In an arena, blocks follow each other; it is used
  * again when none of its blocks is live. Blocks that find no arena are in the heap.
  */
-import { giveRoom, takeRoom } from '../live/room'
+import { giveRoom, takeZeros } from '../live/room'
 import { addUsed, BASE, give, granule, page, roundUp } from './settings'
 
 /** Per row, whether its block probably ends soon. */
@@ -58,9 +58,8 @@ export function startArenas(): void {
 /** Makes the arenas of a heap. @returns false if memory is exhausted */
 export function makeArenas(heap: usize): bool {
   if (arenas == 0) return true
-  const room = takeRoom(log)
+  const room = takeZeros(log)
   if (room == 0) return false
-  memory.fill(room, 0, (<usize>1) << log)
   store<u32>(heap, <u32>room, ARENAS)
   return true
 }

@@ -1,6 +1,6 @@
 /** The heaps of a simulation: each address space has one. */
 import { EXHAUSTED, SEVERAL } from '../../lib/kernel/layouts/simulate'
-import { giveRoom, takeRoom } from '../live/room'
+import { giveRoom, takeZeros } from '../live/room'
 import { dropArenas, makeArenas, resetArenas } from './arenas'
 import { BUDDY_HEAP, makeBuddy, resetBuddy } from './buddies'
 import { FIT_HEAP, makeFit, resetFit } from './fits'
@@ -37,9 +37,8 @@ export function heapOf(space: u32): usize {
   let heap = <usize>load<u32>(at)
   if (heap != 0) return heap
   if (isWhole() && heaps > 0) return 0
-  heap = takeRoom(heapLog())
+  heap = takeZeros(heapLog())
   if (heap == 0) return 0
-  memory.fill(heap, 0, (<usize>1) << heapLog())
   if (heapLog() == BUDDY_HEAP) makeBuddy(heap)
   else makeFit(heap)
   if (!makeArenas(heap)) {

@@ -1,5 +1,5 @@
 /** Caches of threads: for each class a stack of blocks that it freed, or took from a bin at once. */
-import { giveRoom, takeRoom } from '../../live/room'
+import { giveRoom, takeRoom, takeZeros } from '../../live/room'
 import { isRegion, returnRegion, runOf, takeRegion } from './bins'
 import { exists, KEPT, LARGE, stateOf } from './extents'
 import { freePages, takePages } from './pages'
@@ -71,17 +71,15 @@ export function threadAt(number: u32): usize {
   const entry = DIRECTORY + ((<usize>(t >> PIECE)) << 2)
   let piece = <usize>load<u32>(entry)
   if (piece == 0) {
-    piece = takeRoom(PIECE + 2)
+    piece = takeZeros(PIECE + 2)
     if (piece == 0) return 0
-    memory.fill(piece, 0, (<usize>4) << PIECE)
     store<u32>(entry, <u32>piece)
   }
   const place = piece + ((<usize>(t & ((1 << PIECE) - 1))) << 2)
   let thread = <usize>load<u32>(place)
   if (thread == 0) {
-    thread = takeRoom(THREAD_LOG)
+    thread = takeZeros(THREAD_LOG)
     if (thread == 0) return 0
-    memory.fill(thread, 0, 1 << THREAD_LOG)
     store<u32>(place, <u32>thread)
     store<u32>(thread, (threads++ % mostArenas) + 1, ARENA)
     // The first thread's caches are where the program's own memory begins.
@@ -115,9 +113,8 @@ function newCache(thread: usize, c: u32): usize {
   const place = thread + ((<usize>(c >> 3)) << 2)
   let group = <usize>load<u32>(place)
   if (group == 0) {
-    group = takeRoom(GROUP_LOG)
+    group = takeZeros(GROUP_LOG)
     if (group == 0) return 0
-    memory.fill(group, 0, 1 << GROUP_LOG)
     store<u32>(place, <u32>group)
   }
   const cache = takeRoom(CACHE_LOG)

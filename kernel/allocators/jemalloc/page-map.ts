@@ -1,5 +1,5 @@
 /** Which extent begins at a page, and which free one ends before it. What has no place in the table is not found. */
-import { giveRoom, takeRoom } from '../../live/room'
+import { giveRoom, takeZeros } from '../../live/room'
 import { baseOf, endPage, exists } from './extents'
 import { PAGE_LOG } from './rules'
 
@@ -24,9 +24,8 @@ export function clearPageMap(): bool {
 }
 
 function makeTable(slots: u32): bool {
-  const made = takeRoom(slots + SLOT)
+  const made = takeZeros(slots + SLOT)
   if (made == 0) return false
-  memory.fill(made, 0, (<usize>1) << (slots + SLOT))
   table = made
   log = slots
   last = ((<u32>1) << slots) - 1
