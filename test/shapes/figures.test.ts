@@ -15,6 +15,7 @@ import { plain } from '../../lib/transforms/report/plain.js'
 import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
 import type { Statistics } from '../../lib/transforms/statistics/result.js'
 import { Verifier } from '../../lib/transforms/verify.js'
+import { blockRows } from '../support/block-rows.js'
 import { drive } from '../support/drive.js'
 import { formatNamed } from '../support/formats.js'
 import { expectWhole } from '../transforms/report/whole.js'
@@ -120,24 +121,8 @@ function expectReport(batches: readonly EventBatch[], statistics: Statistics): v
   )
 }
 
-function blockRows(batches: readonly EventBatch[]): BlockRow[] {
-  const rows: BlockRow[] = []
-  const table = new BlockTable({ spans: true })
-  const take = () => {
-    for (let part = table.next(); part !== null; part = table.next())
-      for (let i = 0; i < part.count; i++) rows.push(part.row(i))
-  }
-  for (const batch of batches) {
-    table.feed(batch)
-    take()
-  }
-  table.end()
-  take()
-  return rows
-}
-
 function expectBlocks(batches: readonly EventBatch[], statistics: Statistics): void {
-  const rows = blockRows(batches)
+  const rows = blockRows(batches, new BlockTable({ spans: true }))
   const sum = (some: readonly BlockRow[]) => sumOf(some, ({ size = 0n }) => ({ blocks: 1, bytes: size }))
   expect(sum(rows)).toEqual(statistics.allocated)
   const sumOfEnding = (is: (ending: string) => boolean) => sum(rows.filter(({ ending }) => is(ending)))
@@ -159,7 +144,7 @@ function expectMoments(batches: readonly EventBatch[], statistics: Statistics): 
   expect([marked(never), marked(atPeak)]).toEqual([leaked.blocks, peakBytes.blocks])
   const log = new LiveLog()
   for (const batch of batches) log.add(batch)
-  const rows = blockRows(batches)
+  const rows = blockRows(batches, new BlockTable({ spans: true }))
   for (const { event, live } of timeline.filter((_, i) => i % Math.ceil(timeline.length / 5) === 0)) {
     const at = log.at({ event })
     expect(at.liveBlocks.reduce((sum, n) => sum + n, 0)).toBe(live.blocks)

@@ -110,3 +110,19 @@ export function eventsOf(batches: Iterable<EventBatch>): TraceEvent[] {
 }
 
 export const HEADER: TraceHeader = { format: 'test' }
+
+/** Events about blocks, with more fields. */
+export const alloc = (address: bigint, size: bigint, more: object = {}): TraceEvent => ({
+  kind: 'alloc',
+  address,
+  size,
+  ...more,
+})
+export const free = (address: bigint, more: object = {}): TraceEvent => ({ kind: 'free', address, ...more })
+export const realloc = (oldAddress: bigint, address: bigint, size: bigint, more: object = {}): TraceEvent => ({
+  kind: 'realloc',
+  oldAddress,
+  address,
+  size,
+  ...more,
+})

@@ -5,6 +5,7 @@ import { BlockTable } from '../../lib/transforms/block-table/block-table.js'
 import { Filter } from '../../lib/transforms/filter.js'
 import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
 import { Verifier } from '../../lib/transforms/verify.js'
+import { blockRows } from '../support/block-rows.js'
 import { drive } from '../support/drive.js'
 
 function batchOf(events: readonly TraceEvent[]): EventBatch {
@@ -81,16 +82,8 @@ test('rows of blocks have the end of their process, and the ending of blocks tha
 
 test('a process with more blocks than rows are written at a time', () => {
   const many = Array.from({ length: 20_000 }, (_, i) => block(3n, BigInt(16 * i + 16), 1n, 1n))
-  const table = new BlockTable()
-  const sizes: (bigint | undefined)[] = []
-  table.feed(batchOf([...many, { kind: 'process-end', process: 3n }, block(3n, 16n, 5n, 2n)]))
-  const take = () => {
-    for (let rows = table.next(); rows !== null; rows = table.next())
-      for (let i = 0; i < rows.count; i++) sizes.push(rows.row(i).until)
-  }
-  take()
-  table.end()
-  take()
+  const events = [...many, { kind: 'process-end', process: 3n } as TraceEvent, block(3n, 16n, 5n, 2n)]
+  const sizes = blockRows([batchOf(events)]).map(({ until }) => until)
   expect(sizes.filter((until) => until === 20_001n)).toHaveLength(20_000)
   expect(sizes).toHaveLength(20_001)
 })
@@ -132,10 +125,7 @@ test('a block that was there before is not temporary until it is resized, and ha
 })
 
 test('the same in rows of blocks', () => {
-  const table = new BlockTable({ spans: true })
-  table.feed(batchOf(INHERITED))
-  const rows = table.next()
-  const all = Array.from({ length: rows?.count ?? 0 }, (_, i) => rows?.row(i))
+  const all = blockRows([batchOf(INHERITED)], new BlockTable({ spans: true }))
   expect(all.map((row) => [row?.size, row?.ending, row?.temporary, row?.temporaryMemray, row?.lifetimeEvents])).toEqual(
     [
       [100n, 'free', 0, 0, undefined],

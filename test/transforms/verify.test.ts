@@ -1,12 +1,11 @@
 import fc from 'fast-check'
 import { expect, describe, it } from 'vitest'
 import { batchesOf, type TraceEvent } from '../../lib/event/batch.js'
-import type { AllocEvent, FreeEvent } from '../../lib/event/trace-event.js'
 import type { TraceHeader } from '../../lib/event/header.js'
 import type { FaultName } from '../../lib/transforms/option-values.js'
 import { Repair } from '../../lib/transforms/repair/repair.js'
 import { Verifier, type VerifyOptions } from '../../lib/transforms/verify.js'
-import { blockEvents, inBatches } from './events.js'
+import { alloc, blockEvents, free, inBatches, realloc } from './events.js'
 import { runs } from '../support/runs.js'
 
 const A = 0x1000n
@@ -21,20 +20,6 @@ function verify(
   for (const batch of batchesOf(events, header)) verifier.check(batch)
   return verifier
 }
-
-const alloc = (address: bigint, size: bigint, more: Partial<AllocEvent> = {}): TraceEvent => ({
-  kind: 'alloc',
-  address,
-  size,
-  ...more,
-})
-const free = (address: bigint, more: Partial<FreeEvent> = {}): TraceEvent => ({ kind: 'free', address, ...more })
-const realloc = (oldAddress: bigint, address: bigint, size: bigint): TraceEvent => ({
-  kind: 'realloc',
-  oldAddress,
-  address,
-  size,
-})
 
 describe('Verifier', () => {
   it.each<[FaultName, TraceEvent[], string]>([

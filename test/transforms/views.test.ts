@@ -2,24 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { TraceEvent } from '../../lib/event/trace-event.js'
 import { runs } from '../support/runs.js'
+import { alloc, free, realloc } from './events.js'
 import { anyTraces } from './statistics/random.js'
 import { expectSame } from './views/same.js'
 import { storyOf, type Amount, type Story } from './views/story.js'
-
-const alloc = (address: bigint, size: bigint, more: object = {}): TraceEvent => ({
-  kind: 'alloc',
-  address,
-  size,
-  ...more,
-})
-const free = (address: bigint, more: object = {}): TraceEvent => ({ kind: 'free', address, ...more })
-const realloc = (oldAddress: bigint, address: bigint, size: bigint, more: object = {}): TraceEvent => ({
-  kind: 'realloc',
-  oldAddress,
-  address,
-  size,
-  ...more,
-})
 
 /** A question, a trace that asks it, and a part of the answer. */
 const QUESTIONS: readonly [question: string, events: TraceEvent[], answer: Partial<Story>][] = [

@@ -9,6 +9,7 @@ import { StackEncoder } from '../../../lib/exports/tables/stack-encoder.js'
 import { BlockTable } from '../../../lib/transforms/block-table/block-table.js'
 import { BLOCK_COLUMNS, blockColumns, type BlockRow } from '../../../lib/transforms/block-table/columns.js'
 import { STACK_COLUMNS } from '../../../lib/transforms/block-table/stack-numbers.js'
+import { blockRows } from '../../support/block-rows.js'
 import { inBatches } from '../../transforms/events.js'
 
 const MOST = 2n ** 64n - 1n
@@ -33,20 +34,7 @@ const EVENTS: TraceEvent[] = [
 ]
 const BATCHES = inBatches(EVENTS, 1000, { format: 'test', timeUnit: 'us' })
 
-const ROWS: BlockRow[] = []
-{
-  const table = new BlockTable()
-  const take = () => {
-    for (let rows = table.next(); rows !== null; rows = table.next())
-      for (let i = 0; i < rows.count; i++) ROWS.push(rows.row(i))
-  }
-  for (const batch of BATCHES) {
-    table.feed(batch)
-    take()
-  }
-  table.end()
-  take()
-}
+const ROWS = blockRows(BATCHES)
 
 async function written(format: TableFormatName, isTruncated = false): Promise<Uint8Array> {
   const encoder = new BlockEncoder(await tableWriter(format, BLOCK_COLUMNS), {}, true)

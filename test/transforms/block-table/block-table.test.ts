@@ -7,8 +7,9 @@ import { BLOCK_ROWS, type BlockRow } from '../../../lib/transforms/block-table/c
 import { StackNumbers } from '../../../lib/transforms/block-table/stack-numbers.js'
 import { StatisticsCollector } from '../../../lib/transforms/statistics/collector.js'
 import type { Site, Statistics } from '../../../lib/transforms/statistics/result.js'
+import { blockRows } from '../../support/block-rows.js'
 import { runs } from '../../support/runs.js'
-import { HEADER, inBatches } from '../events.js'
+import { alloc, free, HEADER, inBatches, realloc } from '../events.js'
 import { anyTraces } from '../statistics/random.js'
 
 interface Trace {
@@ -22,22 +23,8 @@ function rowsOf(
   batchSize = 4096,
   table = new BlockTable(options),
 ): BlockRow[] {
-  const found: BlockRow[] = []
-  const take = () => {
-    for (let rows = table.next(); rows !== null; rows = table.next()) {
-      expect(rows.count).toBeLessThanOrEqual(BLOCK_ROWS)
-      for (let i = 0; i < rows.count; i++) found.push(rows.row(i))
-    }
-  }
-  for (const { header, events } of traces) {
-    for (const batch of inBatches(events, batchSize, header)) {
-      table.feed(batch)
-      take()
-    }
-  }
-  table.end()
-  take()
-  return found
+  const batches = traces.flatMap(({ header, events }) => inBatches(events, batchSize, header))
+  return blockRows(batches, table)
 }
 
 function statisticsOf(traces: readonly Trace[]): Statistics {
@@ -125,20 +112,6 @@ function expectEqual(traces: readonly Trace[], batchSize: number): void {
   expect(blocks.reduce((count, { reallocs }) => count + reallocs, 0)).toBe(spans.length - blocks.length)
 }
 
-const alloc = (address: bigint, size: bigint, more: object = {}): TraceEvent => ({
-  kind: 'alloc',
-  address,
-  size,
-  ...more,
-})
-const free = (address: bigint, more: object = {}): TraceEvent => ({ kind: 'free', address, ...more })
-const realloc = (oldAddress: bigint, address: bigint, size: bigint, more: object = {}): TraceEvent => ({
-  kind: 'realloc',
-  oldAddress,
-  address,
-  size,
-  ...more,
-})
 const trace = (...events: TraceEvent[]): Trace[] => [{ header: HEADER, events }]
 
 describe('the table of blocks', () => {

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { StringTable } from '../../../lib/event/strings.js'
 import { BlockTable } from '../../../lib/transforms/block-table/block-table.js'
-import type { BlockRow } from '../../../lib/transforms/block-table/columns.js'
 import { STACK_COLUMNS, StackNumbers } from '../../../lib/transforms/block-table/stack-numbers.js'
+import { blockRows } from '../../support/block-rows.js'
 import { runs } from '../../support/runs.js'
 import { inBatches } from '../events.js'
 import { anyTraces } from '../statistics/random.js'
@@ -73,19 +73,8 @@ describe('numbers of stacks', () => {
       fc.property(anyTraces, fc.integer({ min: 1, max: 50 }), (traces, batchSize) => {
         const [blocks, spans] = [false, true].map((hasSpans) => {
           const table = new BlockTable({ spans: hasSpans })
-          const found: BlockRow[] = []
-          const take = () => {
-            for (let rows = table.next(); rows !== null; rows = table.next())
-              for (let i = 0; i < rows.count; i++) found.push(rows.row(i))
-          }
-          for (const { header, events } of traces) {
-            for (const batch of inBatches(events, batchSize, { ...header })) {
-              table.feed(batch)
-              take()
-            }
-          }
-          table.end()
-          take()
+          const batches = traces.flatMap(({ header, events }) => inBatches(events, batchSize, { ...header }))
+          const found = blockRows(batches, table)
           const stacks = stacksOf(table.numbers)
           for (const { stackId, stack } of found)
             expect(stackId === undefined ? undefined : stacks.get(stackId)).toEqual(stack)

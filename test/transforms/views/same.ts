@@ -12,6 +12,7 @@ import { ReportCollector } from '../../../lib/transforms/report/collector.js'
 import { LiveLog } from '../../../lib/transforms/report/live-log.js'
 import { StatisticsCollector } from '../../../lib/transforms/statistics/collector.js'
 import { Verifier } from '../../../lib/transforms/verify.js'
+import { blockRows } from '../../support/block-rows.js'
 import { drive } from '../../support/drive.js'
 import { inBatches } from '../events.js'
 import { expectWhole, sum } from '../report/whole.js'
@@ -106,18 +107,7 @@ function expectProfile(batches: readonly EventBatch[], story: Story): void {
 }
 
 function expectBlocks(batches: readonly EventBatch[], story: Story): void {
-  const table = new BlockTable({ spans: true })
-  const rows: BlockRow[] = []
-  const take = () => {
-    for (let part = table.next(); part !== null; part = table.next())
-      for (let i = 0; i < part.count; i++) rows.push(part.row(i))
-  }
-  for (const batch of batches) {
-    table.feed(batch)
-    take()
-  }
-  table.end()
-  take()
+  const rows = blockRows(batches, new BlockTable({ spans: true }))
   const amount = (is: (row: BlockRow) => boolean, of = ({ size }: BlockRow) => size ?? 0n) =>
     total(rows.filter(is), (row) => ({ blocks: 1, bytes: of(row) }))
   const lifetimes = rows.flatMap(({ lifetimeEvents }) => (lifetimeEvents === undefined ? [] : [Number(lifetimeEvents)]))
