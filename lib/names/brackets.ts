@@ -13,8 +13,8 @@ export interface NamePart {
 const OPERATOR =
   /operator(?:\(\)|\[\]|->\*?|<=>|<<=|>>=|<<(?=[<(\s@]|$)|>>|<=|>=|<|>|\s?""|\s(?:new|delete)(?:\s?\[\])?|(?=[\s=+\-*/%^&|~!,]))/y
 const WORD = /[\w$]/
-/** A name that has brackets, and no group. */
-const UNNAMED = '(anonymous namespace)'
+/** The name of a namespace without one, which has brackets, and no group. */
+export const ANONYMOUS = '(anonymous namespace)'
 /** Stands for what is in a group. */
 const OMITTED = '...'
 const CLOSING: Readonly<Record<string, string>> = { ')': '(', '}': '{', ']': '[' }
@@ -54,7 +54,7 @@ function depthsOf(name: string): Uint32Array | undefined {
   const depths = new Uint32Array(name.length)
   const open: string[] = []
   for (let i = 0; i < name.length; i++) {
-    const end = name.startsWith(UNNAMED, i) ? i + UNNAMED.length : operatorEnd(name, i)
+    const end = name.startsWith(ANONYMOUS, i) ? i + ANONYMOUS.length : operatorEnd(name, i)
     if (end > i) {
       depths.fill(open.length, i, end)
       i = end - 1

@@ -1,4 +1,4 @@
-import { nameParts, type NamePart } from './brackets.js'
+import { ANONYMOUS, nameParts, type NamePart } from './brackets.js'
 
 /** Longer names are not taken apart. */
 const LONGEST = 65_536
@@ -11,7 +11,6 @@ const INLINE_NAMESPACE = /(?<=\w::)(?:__cxx11|__cxx1998|__1|__2|__ndk1|_V2)::/g
 /** Escapes of Rust's older symbols: `Vec$LT$T$GT$`. */
 const ESCAPE = /\$(?:LT|GT|LP|RP|RF|BP|C|u[0-9a-f]{2,6})\$/g
 const ESCAPED: Readonly<Record<string, string>> = { LT: '<', GT: '>', LP: '(', RP: ')', RF: '&', BP: '*', C: ',' }
-const ANONYMOUS = '(anonymous namespace)'
 /** What follows the parameters of a function. */
 const QUALIFIERS = /^(?:\s*(?:const|volatile|noexcept|&&?))+/
 /** What compilers and linkers append to a name. */

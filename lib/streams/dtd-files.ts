@@ -45,7 +45,8 @@ export function findDtd(name: string, { trace, folders = [] }: DtdFolders): Dtd 
   }
   const where = places.length === 0 ? '' : `in ${[...new Set(places)].join(', ')} or `
   throw new NoDtdError(
-    `there is no ${showText(base ?? name)} ${where}among the DTDs that come with heapflow (${ownNames().join(', ')})${link}`,
+    `there is no ${showText(base ?? name)} ${where}among the DTDs that come with heapflow ` +
+      `(${ownNames().join(', ')})${link}`,
   )
 }
 

@@ -13,7 +13,8 @@ export const blocks: Command = {
     'A block that realloc resized has one row, with its first and its last size; its site and its thread are those ' +
     'of the last realloc. With --spans it has a row for each of its sizes, as many as the allocations that hf-stats ' +
     'counts.\n' +
-    'Rows have the frame that a block comes from and, in the column stackId, the number of its stack. --stacks writes ' +
+    'Rows have the frame that a block comes from and, in the column stackId, the number of its stack. --stacks ' +
+    'writes ' +
     'the table of stacks, each once, with the columns stackId and stack, to join with the rows; it is complete when ' +
     'the command ends. --full-stacks puts the whole stack into each row instead, for programs that read a pipe.\n' +
     `${SYMBOLIZE_HELP}\n` +

@@ -30,7 +30,8 @@ export const check: Command = {
     '3': 'A trace cannot be read to its end, a figure cannot be known, or the output cannot be written.',
   },
   memory:
-    'grows with the live blocks of one trace at a time (75 to 140 bytes each, once more for each --at and --each), and the stacks of all.',
+    'grows with the live blocks of one trace at a time (75 to 140 bytes each, once more for each --at and --each), ' +
+    'and the stacks of all.',
   flags: [
     ...FIGURES.map(([name, { title, unit, ...about }]) => ({
       name: `max-${name}`,

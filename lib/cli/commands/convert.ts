@@ -14,7 +14,8 @@ export const convert: Command = {
     'A TO that ends in .c, or --to c, is a program in C that makes the calls of the trace: docs/allocators.md.\n' +
     'Fields and events that the target format cannot represent are dropped and counted on standard error.',
   memory:
-    'constant; some formats grow with the live blocks: mpatrol indices (as source or target) by 60 to 150 bytes each, ' +
+    'constant; some formats grow with the live blocks: mpatrol indices (as source or target) by 60 to 150 bytes ' +
+    'each, ' +
     'the target heaptrack by 35 to 125, the target compact by 90 to 250, the target c by 50 to 150.',
   flags: [...TO_FLAGS, FROM_FLAG, ...OUTPUT_FLAGS, STRICT_FLAG, ...conversionFlags()],
   examples: [

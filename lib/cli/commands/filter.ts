@@ -82,7 +82,8 @@ export const filter: Command = {
     'may have matched them. Only --events, and --time, --cpu, --thread, --process or --heap if it has that field, ' +
     'also select these events; --kind drops them with a warning unless it names lost.\n' +
     'With --lifetimes the criteria select blocks: all later events of every block with an allocation that matches ' +
-    'are kept, whatever they say themselves, and frees and reallocs of other blocks, or of NULL, are not. A realloc that ' +
+    'are kept, whatever they say themselves, and frees and reallocs of other blocks, or of NULL, are not. A realloc ' +
+    'that ' +
     'is the first event of its block to match, such as one that makes it large enough, becomes an alloc event: its ' +
     'block begins there. With --kind alloc, no block begins with a realloc.\n' +
     '--leaked, --temporary and --live-at depend on later events, so the input is read twice. If it is a pipe, it is ' +

@@ -32,7 +32,8 @@ export const generate: Command = {
       name: 'write-model',
       value: 'FILE',
       help:
-        'With --like: write the model as JSON, and generate nothing; - is standard output, and a name that ends in .gz ' +
+        'With --like: write the model as JSON, and generate nothing; - is standard output, and a name that ends in ' +
+        '.gz ' +
         'or .zst is compressed',
       group: WHAT,
     },

@@ -19,7 +19,8 @@ export const merge: Command = {
     'input. The output is NDJSON unless --to or the name after -o says otherwise.',
   memory:
     'for each file, what is read at once (64 kB, less with many files), its events, and the window, which is ' +
-    'smaller where the names and call stacks in it take more than 4 MB, or 32 MB for all files. The model of a compact ' +
+    'smaller where the names and call stacks in it take more than 4 MB, or 32 MB for all files. The model of a ' +
+    'compact ' +
     'file takes 15 to 25 MB more. More than eight compact files are first decoded, one after the other, to a ' +
     'temporary file that no one else can read, of some 50 bytes for each event and its names, in the folder of TMPDIR.',
   flags: [

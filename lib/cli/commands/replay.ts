@@ -13,7 +13,8 @@ export const replay: Command = {
     'margin; ' +
     'the first allocator is the one that the others are compared with. The method, the figures and how well they ' +
     'agree with real programs: docs/allocators.md.\n' +
-    'The calls are made by a small program in C. The npm package has it for Linux on x86-64 and arm64; elsewhere, and ' +
+    'The calls are made by a small program in C. The npm package has it for Linux on x86-64 and arm64; elsewhere, ' +
+    'and ' +
     'where CC names a compiler, it is compiled when it is used for the first time. Each ' +
     'thread of the trace is a thread there. Frees of unknown blocks, double frees, failed calls and blocks from ' +
     'before the recording are skipped and counted; a block whose address is allocated again is freed before, and the ' +

@@ -7,7 +7,8 @@ const EXIT_STATUS: Readonly<Record<string, string>> = {
   '1': 'Bad input or I/O error.',
   '2': 'Usage error.',
   '129, 130, 143':
-    'Interrupted by SIGHUP, SIGINT or SIGTERM. Reading a pipe, a command leaves the first SIGINT to the programs that ' +
+    'Interrupted by SIGHUP, SIGINT or SIGTERM. Reading a pipe, a command leaves the first SIGINT to the programs ' +
+    'that ' +
     'write into it, reads to the end and reports; the second one ends it.',
 }
 

@@ -90,16 +90,12 @@ export function differenceText(difference: ProfileDifference, order: DiffOrder, 
   }
   const shown = all.slice(0, top)
   const stacks = shown.map((one) => ({ stack: one.stack() }))
+  const by = difference.temporaryBy
+  const orderTitle = titleBy(FIGURES[order].title, order, by)
   const rows = labelledLines(
     {
-      title:
-        `${bySize ? 'Sizes' : 'Sites'} by the difference in bytes ${titleBy(FIGURES[order].title, order, difference.temporaryBy)} ` +
-        `(${grouped(all.length)} differ)`,
-      heads: [
-        ...heads.slice(0, -1),
-        'blocks',
-        ...others.map((figure) => titleBy(FIGURES[figure].head, figure, difference.temporaryBy)),
-      ],
+      title: `${bySize ? 'Sizes' : 'Sites'} by the difference in bytes ${orderTitle} (${grouped(all.length)} differ)`,
+      heads: [...heads.slice(0, -1), 'blocks', ...others.map((figure) => titleBy(FIGURES[figure].head, figure, by))],
       rows: shown.map((one) => [...cells(one, order), ...others.map((figure) => change(one, figure))]),
     },
     bySize ? 'size' : 'site',

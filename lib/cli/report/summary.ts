@@ -104,7 +104,9 @@ function residentPairs({ residentSet, events: all }: Statistics): Pair[] {
   if (residentSet === undefined) return []
   const { most, atPeak, last } = residentSet
   const text = ({ bytes: resident, live }: ResidentMoment) =>
-    `${bytes(resident)}, ${resident < live ? 'below' : 'beyond'} live bytes by ${bytes(resident < live ? live - resident : resident - live)}`
+    resident < live
+      ? `${bytes(resident)}, below live bytes by ${bytes(live - resident)}`
+      : `${bytes(resident)}, beyond live bytes by ${bytes(resident - live)}`
   return [
     ['resident set, most', `${text(most)}, at event ${grouped(most.event)} (${share(most.event, all)})`],
     ...(atPeak === undefined || atPeak.event === most.event ? [] : [['  at peak memory', text(atPeak)] as const]),

@@ -62,8 +62,8 @@ export class Sequence {
       this.warnings.length < MAX_TOLD
     ) {
       this.warnings.push(
-        `ndjson: line ${this.here(0).line}: the end record says ${plural(record.events, 'event')}, but ${this.sinceHeader} ` +
-          'arrived: a command in between added or removed some',
+        `ndjson: line ${this.here(0).line}: the end record says ${plural(record.events, 'event')}, but ` +
+          `${this.sinceHeader} arrived: a command in between added or removed some`,
       )
     }
     this.state = 'ended'

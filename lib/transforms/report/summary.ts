@@ -55,8 +55,8 @@ export function notesOf(statistics: Statistics): string[] {
   }
   if (suppressed !== undefined)
     notes.push(
-      `Leaks of ${plural(suppressed.blocks, 'block')} with ${plural(Number(suppressed.bytes), 'byte')} are suppressed, ` +
-        `by ${plural(suppressed.rules.length, 'rule')}: the trace, its sites and stacks are shown without them; the ` +
+      `Leaks of ${plural(suppressed.blocks, 'block')} with ${plural(Number(suppressed.bytes), 'byte')} are ` +
+        `suppressed, by ${plural(suppressed.rules.length, 'rule')}: the trace, its sites and stacks are shown without them; the ` +
         'timeline, generations, threads, sizes and addresses with them.',
     )
   if (formats.length > 1) notes.push(`The traces have several formats: ${formats.join(', ')}.`)

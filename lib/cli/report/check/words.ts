@@ -64,7 +64,8 @@ export function finding(row: CheckedBudget): string {
   const isMany = values.length > 1 || baseline.length > 1
   const runs = isMany ? `; medians of ${baseline.length} and ${values.length} runs` : ''
   const noise = row.isNoise ? `; beyond it, but the runs overlap: ${range(baseline)}, now ${range(values)}` : ''
-  return `${text(old ?? 0n)}, now ${text(value)}${growth(old ?? 0n, value)}, at most ${text(most)} (${limit.text} more)${runs}${noise}`
+  const change = `${text(old ?? 0n)}, now ${text(value)}${growth(old ?? 0n, value)}`
+  return `${change}, at most ${text(most)} (${limit.text} more)${runs}${noise}`
 }
 
 function growth(old: bigint, value: bigint): string {
