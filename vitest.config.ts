@@ -17,6 +17,8 @@ export default defineConfig({
     testTimeout: 60_000,
     // Some compile programs.
     hookTimeout: 60_000,
+    // What a page shows follows a click when the browser has time, which on a busy machine takes a while.
+    expect: { poll: { timeout: 10_000 } },
     // Tests of processes and signals may fail on a machine that is busy with something else. A test of properties that
     // fails has the same inputs again.
     retry: Number(process.env['HEAPFLOW_RETRY'] ?? 0),

@@ -164,7 +164,7 @@ describe('the page, for everyone', { tags: ['slow'] }, () => {
       const { page } = await openPage(pathToFileURL(html).href, { colorScheme, viewport: PHONE })
       expect(await viewsOf(page)).toContain('comparison')
       expect(await inEachView(page, () => violations(page))).toEqual([])
-      expect(await page.locator('#view-leaks .mark').count()).toBeGreaterThan(0)
+      await expect.poll(() => page.locator('#view-leaks .mark').count()).toBeGreaterThan(0)
       await page.locator('nav a[href="#timeline"]').click()
       await page.locator('#view-timeline .charts').press('Enter')
       await page.locator('.moment h3').waitFor()
@@ -223,7 +223,7 @@ describe('the page, for everyone', { tags: ['slow'] }, () => {
     const { page } = await openPage(`${pathToFileURL(html).href}#sites`)
     const sites = page.locator('#view-sites')
     await sites.locator('table[aria-busy=false]').waitFor()
-    expect(await sites.locator('tbody tr').count()).toBe(100)
+    await expect.poll(() => sites.locator('tbody tr').count()).toBe(100)
     const rows = await page.evaluate(`(() => {
       const view = document.querySelector('#view-sites')
       const count = () => view.querySelectorAll('tbody tr').length

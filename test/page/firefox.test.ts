@@ -49,9 +49,9 @@ describe('a report in Firefox', { tags: ['slow'] }, () => {
     expect(written.code, written.stderr).toBe(0)
     const { page, faults } = await openFirefox(pathToFileURL(html).href)
     const stats = await statsOf(`hf-stats ${path}`)
-    expect(await page.locator('[data-figure="allocated.bytes"]').first().getAttribute('title')).toBe(
-      exactBytes(stats.allocated.bytes),
-    )
+    await expect
+      .poll(() => page.locator('[data-figure="allocated.bytes"]').first().getAttribute('title'))
+      .toBe(exactBytes(stats.allocated.bytes))
     const themes = new Set<string>()
     for (let round = 0; round < 2; round++) {
       for (const view of VIEWS) {
@@ -71,9 +71,9 @@ describe('a report in Firefox', { tags: ['slow'] }, () => {
     await heading.waitFor()
     const event = Number(((await heading.textContent()) ?? '').replace(/\D/g, ''))
     const { leaked } = await statsOf(`hf-filter --live-at ${event} ${path} | hf-stats`)
-    expect(await page.locator('.moment > .explain').textContent()).toContain(
-      `(${exactBytes(leaked.bytes)}) in ${leaked.blocks.toLocaleString('en-US')} block`,
-    )
+    await expect
+      .poll(() => page.locator('.moment > .explain').textContent())
+      .toContain(`(${exactBytes(leaked.bytes)}) in ${leaked.blocks.toLocaleString('en-US')} block`)
     expect(unwanted(faults)).toEqual([])
   })
 
@@ -85,22 +85,22 @@ describe('a report in Firefox', { tags: ['slow'] }, () => {
     await page.locator('nav a[href="#flame"]').click()
     const box = (await page.locator('#view-flame canvas').first().boundingBox())!
     await page.mouse.click(box.x + 40, box.y + 30)
-    expect(await page.getByRole('button', { name: 'Show all' }).first().isEnabled()).toBe(true)
+    await expect.poll(() => page.getByRole('button', { name: 'Show all' }).first().isEnabled()).toBe(true)
     await page.locator('nav a[href="#sites"]').click()
     await page.locator('#view-sites th button', { hasText: 'At end' }).first().click()
-    expect(await page.locator('#view-sites th[aria-sort="descending"]').textContent()).toBe('At end')
+    await expect.poll(() => page.locator('#view-sites th[aria-sort="descending"]').textContent()).toBe('At end')
     await page.keyboard.press('/')
     await page.keyboard.type('emit')
-    expect(await page.locator('#view-sites .message').textContent()).toMatch(/^[1-9]\d* of \d+ sites$/)
+    await expect.poll(() => page.locator('#view-sites .message').textContent()).toMatch(/^[1-9]\d* of \d+ sites$/)
     await page.locator('.filter summary').click()
     await page.locator('.filter input[name="size"]').fill('64..')
     await page.locator('.filter').getByRole('button', { name: 'Apply' }).click()
     await page.locator('.filter .command', { hasText: '--size' }).waitFor()
     await page.locator('nav a[href="#overview"]').click()
     const filtered = await statsOf(`hf-filter --size 64.. --lifetimes ${path} | hf-stats`)
-    expect(await page.locator('#view-overview [data-figure="allocated.bytes"]').first().getAttribute('title')).toBe(
-      exactBytes(filtered.allocated.bytes),
-    )
+    await expect
+      .poll(() => page.locator('#view-overview [data-figure="allocated.bytes"]').first().getAttribute('title'))
+      .toBe(exactBytes(filtered.allocated.bytes))
     expect(unwanted(faults)).toEqual([])
   })
 

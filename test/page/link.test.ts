@@ -24,7 +24,7 @@ describe('the address of a page', () => {
     await page.goBack()
     await view.waitFor({ state: 'visible' })
     expect(page.url()).toMatch(/#flame.*node=\d/)
-    expect(await view.locator('.detail').textContent()).toMatch(/^parse/)
+    await expect.poll(() => view.locator('.detail').textContent()).toMatch(/^parse/)
     expect(faults).toEqual([])
   })
 })

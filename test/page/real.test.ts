@@ -103,16 +103,16 @@ describe('the report that hf-report writes of a real trace', { tags: ['slow'] },
       foreignFrees: `${grouped(foreign)} blocks`,
     })) {
       await flame.locator('select').selectOption(metric)
-      expect(await flame.locator('.detail').textContent(), metric).toContain(value)
+      await expect.poll(() => flame.locator('.detail').textContent(), { message: metric }).toContain(value)
       await flame.locator('input[type=checkbox]').check()
-      expect(await flame.locator('.detail').textContent(), metric).toContain(value)
+      await expect.poll(() => flame.locator('.detail').textContent(), { message: metric }).toContain(value)
       await flame.locator('input[type=checkbox]').uncheck()
     }
 
     await page.click('nav a[href="#timeline"]')
-    expect(await page.locator('#view-timeline .lead').textContent()).toContain(
-      `at event ${grouped(stats.peakBytes.event)}`,
-    )
+    await expect
+      .poll(() => page.locator('#view-timeline .lead').textContent())
+      .toContain(`at event ${grouped(stats.peakBytes.event)}`)
     await page.click('nav a[href="#threads"]')
     const rows = await page.locator('#view-threads .table').first().locator('tbody tr').allTextContents()
     expect(rows.length).toBe(stats.threads.length)
@@ -126,12 +126,14 @@ describe('the report that hf-report writes of a real trace', { tags: ['slow'] },
     const stats = JSON.parse((await shell(`hf-stats --json ${next}`)).stdout.toString()) as Stats
     const { page, faults } = await openPage(`${pathToFileURL(html).href}#comparison`)
     const view = page.locator('#view-comparison')
-    expect(await view.locator('.lead').textContent()).toMatch(/^Compared with cxx\.heaptrack\.gz: \d+ stacks differ\.$/)
+    await expect
+      .poll(() => view.locator('.lead').textContent())
+      .toMatch(/^Compared with cxx\.heaptrack\.gz: \d+ stacks differ\.$/)
     expect(
       await view.locator('.table').first().locator('tbody tr').first().locator('td').nth(2).getAttribute('title'),
     ).toBe(exactBytes(stats.leaked.bytes))
     await view.locator('.table').nth(1).locator('table[aria-busy=false]').waitFor()
-    expect(await view.locator('.table').nth(1).locator('tbody tr').count()).toBeGreaterThan(5)
+    await expect.poll(() => view.locator('.table').nth(1).locator('tbody tr').count()).toBeGreaterThan(5)
     expect(unwanted(faults)).toEqual([])
   })
 
@@ -143,11 +145,9 @@ describe('the report that hf-report writes of a real trace', { tags: ['slow'] },
     const { page, faults } = await openPage(pathToFileURL(html).href)
     const view = page.locator('#view-comparison')
     await view.waitFor({ state: 'visible' })
-    expect(await view.locator('figure .u-label').allTextContents()).toEqual([
-      'at',
-      'before: small64.mtrc.gz',
-      'after: git.mtrc.gz',
-    ])
+    await expect
+      .poll(() => view.locator('figure .u-label').allTextContents())
+      .toEqual(['at', 'before: small64.mtrc.gz', 'after: git.mtrc.gz'])
     const list = view.locator('.table', { has: page.locator('table[aria-label="stacks that differ"]') })
     for (const [figure, order] of Object.entries(figures)) {
       interface Compared {
@@ -197,7 +197,7 @@ describe('the report that hf-report writes of a real trace', { tags: ['slow'] },
     const { page, faults } = await openPage(pathToFileURL(html).href)
     const view = page.locator('#view-comparison')
     const list = view.locator('.table', { has: page.locator('table[aria-label="stacks that differ"]') })
-    expect(await view.locator('.lead').textContent()).toContain(`: ${grouped(sites.length)} stacks differ.`)
+    await expect.poll(() => view.locator('.lead').textContent()).toContain(`: ${grouped(sites.length)} stacks differ.`)
     const saved = async () => {
       const [download] = await Promise.all([
         page.waitForEvent('download'),
@@ -215,12 +215,14 @@ describe('the report that hf-report writes of a real trace', { tags: ['slow'] },
     const figures = (line: string) => line.split(',').slice(0, 4).join(',')
     expect((await saved()).map(figures).toSorted()).toEqual(expected.toSorted())
     await list.getByRole('button', { name: 'Show all' }).click()
-    expect(await list.locator('tbody tr').count()).toBe(1001)
+    await expect.poll(() => list.locator('tbody tr').count()).toBe(1001)
     const others = list.locator('tbody tr', { hasText: `(all others: ${grouped(sites.length - 1000)} stacks)` })
-    expect(await others.count()).toBe(1)
+    await expect.poll(() => others.count()).toBe(1)
     await view.locator('input[type=search]').fill('caller31[0-9]{2}$')
     const found = sites.filter(({ stack }) => stack.some((frame) => /caller31[0-9]{2}$/.test(frame)))
-    expect(await view.locator('.message').textContent()).toBe(`${found.length} of ${grouped(sites.length)} stacks`)
+    await expect
+      .poll(() => view.locator('.message').textContent())
+      .toBe(`${found.length} of ${grouped(sites.length)} stacks`)
     expect((await saved()).length).toBe(found.length)
     const functions = view.locator('.table', { has: page.locator('table[aria-label="functions that differ"]') })
     const main = functions.locator('tbody tr', { has: page.locator('.name', { hasText: /^main$/ }) })
@@ -251,11 +253,11 @@ describe('the report that hf-report writes of a real trace', { tags: ['slow'] },
     for (const javaScriptEnabled of [true, false]) {
       const { page, faults } = await openPage(url, { javaScriptEnabled })
       if (javaScriptEnabled) {
-        expect(await page.locator('#view-overview').textContent()).toContain(name)
+        await expect.poll(() => page.locator('#view-overview').textContent()).toContain(name)
         for (const view of VIEWS) await page.click(`nav a[href="#${view}"]`)
         expect(await page.evaluate('globalThis.pwned')).toBeUndefined()
-      } else expect(await page.locator('#tables').textContent()).toContain(name)
-      expect(await page.locator('img').count()).toBe(0)
+      } else await expect.poll(() => page.locator('#tables').textContent()).toContain(name)
+      await expect.poll(() => page.locator('img').count()).toBe(0)
       expect(unwanted(faults)).toEqual([])
     }
   })

@@ -41,10 +41,10 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     const watched = await openPage(reportFile(sample(), 'all'))
     for (const view of VIEWS) {
       const element = await open(watched, view)
-      expect(await element.locator('h2').textContent()).toBe(TITLES[view])
-      expect(await watched.page.locator('nav [aria-current]').getAttribute('href')).toBe(`#${view}`)
+      await expect.poll(() => element.locator('h2').textContent()).toBe(TITLES[view])
+      await expect.poll(() => watched.page.locator('nav [aria-current]').getAttribute('href')).toBe(`#${view}`)
     }
-    expect(await watched.page.locator('header h1').textContent()).toBe('sample.mtrc')
+    await expect.poll(() => watched.page.locator('header h1').textContent()).toBe('sample.mtrc')
     expect(watched.faults).toEqual([])
   })
 
@@ -52,12 +52,12 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     const watched = await openPage(reportFile(sample(), 'cards'))
     const { page, faults } = watched
     const card = (figure: string) => page.locator(`[data-figure="${figure}"]`)
-    expect(await card('peakBytes.bytes').getAttribute('title')).toBe('1,000,000 bytes')
-    expect(await card('peakBytes.bytes').textContent()).toContain('977 KiB')
-    expect(await card('leaked.bytes').getAttribute('title')).toBe('402,048 bytes')
-    expect(await card('foreignFrees').getAttribute('title')).toBe('12')
-    expect(await page.locator('.note').textContent()).toBe('The trace is truncated.')
-    expect(await page.locator('.omitted li').textContent()).toBe('7 of 10 sites are in one row.')
+    await expect.poll(() => card('peakBytes.bytes').getAttribute('title')).toBe('1,000,000 bytes')
+    await expect.poll(() => card('peakBytes.bytes').textContent()).toContain('977 KiB')
+    await expect.poll(() => card('leaked.bytes').getAttribute('title')).toBe('402,048 bytes')
+    await expect.poll(() => card('foreignFrees').getAttribute('title')).toBe('12')
+    await expect.poll(() => page.locator('.note').textContent()).toBe('The trace is truncated.')
+    await expect.poll(() => page.locator('.omitted li').textContent()).toBe('7 of 10 sites are in one row.')
     await card('leaked.bytes').click()
     await page.locator('#view-leaks').waitFor({ state: 'visible' })
     await page.goBack()
@@ -71,7 +71,7 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     const view = await open(watched, 'timeline')
     await view.locator('select').selectOption('event')
     const shown = view.locator('.shown')
-    expect(await shown.textContent()).toBe('all of the run')
+    await expect.poll(() => shown.textContent()).toBe('all of the run')
     const over = view.locator('.u-over').first()
     const box = (await over.boundingBox())!
     await page.mouse.move(box.x + box.width * 0.25, box.y + 50)
@@ -84,16 +84,16 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     expect(to).toBeGreaterThan(195)
     expect(to).toBeLessThan(205)
     await view.getByRole('button', { name: 'Show all' }).click()
-    expect(await shown.textContent()).toBe('all of the run')
+    await expect.poll(() => shown.textContent()).toBe('all of the run')
     await view.getByText('Jump to the peak').click()
-    expect(await shown.textContent()).toBe('from 242 to 258')
+    await expect.poll(() => shown.textContent()).toBe('from 242 to 258')
     await view.locator('.charts').press('-')
-    expect(await shown.textContent()).toBe('from 234 to 266')
+    await expect.poll(() => shown.textContent()).toBe('from 234 to 266')
     await view.locator('.charts').press('0')
-    expect(await shown.textContent()).toBe('all of the run')
+    await expect.poll(() => shown.textContent()).toBe('all of the run')
     await view.locator('select').selectOption('time')
     await page.locator('#view-timeline').getByText('Jump to the peak').click()
-    expect(await page.locator('#view-timeline .shown').textContent()).toBe('from 1.21 s to 1.29 s')
+    await expect.poll(() => page.locator('#view-timeline .shown').textContent()).toBe('from 1.21 s to 1.29 s')
     expect(faults).toEqual([])
   })
 
@@ -102,27 +102,29 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     const { page, faults } = watched
     const view = await open(watched, 'sites')
     const names = () => view.locator('tbody .name').allTextContents()
-    expect(await names()).toEqual(['grow', 'copy', 'keep'])
+    await expect.poll(() => names()).toEqual(['grow', 'copy', 'keep'])
     await view.locator('th', { hasText: 'At end' }).first().locator('button').click()
-    expect(await names()).toEqual(['keep', 'copy', 'grow'])
-    expect(await view.locator('th', { hasText: 'At end' }).first().getAttribute('aria-sort')).toBe('descending')
+    await expect.poll(() => names()).toEqual(['keep', 'copy', 'grow'])
+    await expect
+      .poll(() => view.locator('th', { hasText: 'At end' }).first().getAttribute('aria-sort'))
+      .toBe('descending')
     await view.locator('th', { hasText: 'Site' }).locator('button').click()
-    expect(await names()).toEqual(['copy', 'grow', 'keep'])
-    expect(await view.locator('td[title="18,446,744,073,709,551,615 bytes"]').textContent()).toBe('16 EiB')
+    await expect.poll(() => names()).toEqual(['copy', 'grow', 'keep'])
+    await expect.poll(() => view.locator('td[title="18,446,744,073,709,551,615 bytes"]').textContent()).toBe('16 EiB')
     await page.keyboard.press('/')
     await page.keyboard.type('LOAD|ke+p')
-    expect(await names()).toEqual(['copy', 'keep'])
-    expect(await view.locator('.message').textContent()).toBe('2 of 3 sites')
+    await expect.poll(() => names()).toEqual(['copy', 'keep'])
+    await expect.poll(() => view.locator('.message').textContent()).toBe('2 of 3 sites')
     await view.locator('input[type=search]').fill('(')
-    expect(await view.locator('.message.bad').textContent()).toMatch(/^This is not a regular expression: /)
-    expect(await names()).toEqual(['copy', 'keep'])
+    await expect.poll(() => view.locator('.message.bad').textContent()).toMatch(/^This is not a regular expression: /)
+    await expect.poll(() => names()).toEqual(['copy', 'keep'])
     await view.locator('input[type=search]').fill('')
     await view.locator('tbody tr').first().focus()
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
     const flame = page.locator('#view-flame')
     await flame.waitFor({ state: 'visible' })
-    expect(await flame.locator('.detail').textContent()).toMatch(/^grow.*6,000,000 bytes.*60\.0 %/)
+    await expect.poll(() => flame.locator('.detail').textContent()).toMatch(/^grow.*6,000,000 bytes.*60\.0 %/)
     expect(faults).toEqual([])
   })
 
@@ -131,29 +133,29 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     const { page, faults } = watched
     const view = await open(watched, 'flame')
     const detail = view.locator('.detail')
-    expect(await detail.textContent()).toContain('(all)Allocated bytes: 9.5 MiB (10,000,000 bytes), 100.0 %')
+    await expect.poll(() => detail.textContent()).toContain('(all)Allocated bytes: 9.5 MiB (10,000,000 bytes), 100.0 %')
     const canvas = view.locator('canvas').first()
     await canvas.focus()
     for (const key of ['ArrowDown', 'ArrowDown', 'ArrowRight', 'Enter']) await page.keyboard.press(key)
-    expect(await detail.textContent()).toMatch(/^loadsrc\/2\.c:3Allocated bytes.*30\.0 %/)
+    await expect.poll(() => detail.textContent()).toMatch(/^loadsrc\/2\.c:3Allocated bytes.*30\.0 %/)
     await view.locator('select').selectOption('endBlocks')
-    expect(await detail.textContent()).toMatch(/^loadsrc\/2\.c:3Live blocks at the end: 2 blocks, 9\.1 %/)
+    await expect.poll(() => detail.textContent()).toMatch(/^loadsrc\/2\.c:3Live blocks at the end: 2 blocks, 9\.1 %/)
     await view.getByRole('button', { name: 'Show all' }).click()
-    expect(await detail.textContent()).toMatch(/^\(all\).*22 blocks/)
+    await expect.poll(() => detail.textContent()).toMatch(/^\(all\).*22 blocks/)
     await view.locator('input[type=checkbox]').check()
     await canvas.focus()
     await page.keyboard.press('ArrowDown')
-    expect(await detail.textContent()).toMatch(/^keep.*20 blocks, 90\.9 %/)
+    await expect.poll(() => detail.textContent()).toMatch(/^keep.*20 blocks, 90\.9 %/)
     await view.locator('.search input').fill('^copy')
-    expect(await view.locator('.search .message').textContent()).toBe('matches: 2 blocks, 9.1 %')
+    await expect.poll(() => view.locator('.search .message').textContent()).toBe('matches: 2 blocks, 9.1 %')
     await view.locator('.search input').fill('[')
-    expect(await view.locator('.search .message.bad').count()).toBe(1)
+    await expect.poll(() => view.locator('.search .message.bad').count()).toBe(1)
     await view.locator('input[type=checkbox]').uncheck()
     const box = (await canvas.boundingBox())!
     await page.mouse.click(box.x + 10, box.y + 30)
-    expect(await detail.textContent()).toMatch(/^main/)
+    await expect.poll(() => detail.textContent()).toMatch(/^main/)
     await page.mouse.move(box.x + 12, box.y + 30)
-    expect(await page.locator('.tip').textContent()).toMatch(/^main/)
+    await expect.poll(() => page.locator('.tip').textContent()).toMatch(/^main/)
     expect(faults).toEqual([])
   })
 
@@ -162,20 +164,24 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     const { page, faults } = watched
     const view = await open(watched, 'functions')
     const row = view.locator('tbody tr', { has: page.getByText('load', { exact: true }) })
-    expect(await row.locator('td').allTextContents()).toEqual(
-      expect.arrayContaining(['loadsrc/2.c:3', '2.9 MiB', '0 B', '300']),
-    )
+    await expect
+      .poll(() => row.locator('td').allTextContents())
+      .toEqual(expect.arrayContaining(['loadsrc/2.c:3', '2.9 MiB', '0 B', '300']))
     await row.click()
     const tables = view.locator('.columns .table')
-    expect(await tables.first().locator('tbody td').allTextContents()).toEqual(['mainsrc/0.c:1', '2.9 MiB', '100.0 %'])
-    expect(await tables.last().locator('tbody td').allTextContents()).toEqual(['copysrc/4.c:5', '2.9 MiB', '100.0 %'])
+    await expect
+      .poll(() => tables.first().locator('tbody td').allTextContents())
+      .toEqual(['mainsrc/0.c:1', '2.9 MiB', '100.0 %'])
+    await expect
+      .poll(() => tables.last().locator('tbody td').allTextContents())
+      .toEqual(['copysrc/4.c:5', '2.9 MiB', '100.0 %'])
     await view.getByRole('button', { name: 'Focus in the flame graph' }).click()
     const flame = page.locator('#view-flame')
     await flame.waitFor({ state: 'visible' })
-    expect(await flame.locator('.detail').textContent()).toContain('(3,000,000 bytes), 100.0 %')
+    await expect.poll(() => flame.locator('.detail').textContent()).toContain('(3,000,000 bytes), 100.0 %')
     expect(page.url()).toContain('focus=%5Eload')
     await flame.getByRole('button', { name: 'Show every frame' }).click()
-    expect(await flame.locator('.detail').textContent()).toContain('(10,000,000 bytes), 100.0 %')
+    await expect.poll(() => flame.locator('.detail').textContent()).toContain('(10,000,000 bytes), 100.0 %')
     await flame.locator('canvas').first().focus()
     for (const key of ['ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key)
     // The address follows the reader a little later.
@@ -183,10 +189,10 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     const link = page.url()
     const again = await openPage(link)
     await again.page.locator('#view-flame').waitFor({ state: 'visible' })
-    expect(await again.page.locator('#view-flame .detail').textContent()).toBe(
-      await flame.locator('.detail').textContent(),
-    )
-    expect(await flame.locator('.detail').textContent()).toMatch(/^parse/)
+    await expect
+      .poll(() => again.page.locator('#view-flame .detail').textContent())
+      .toBe(await flame.locator('.detail').textContent())
+    await expect.poll(() => flame.locator('.detail').textContent()).toMatch(/^parse/)
     expect([...faults, ...again.faults]).toEqual([])
   })
 
@@ -195,17 +201,19 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     const { page, faults } = watched
     const view = await open(watched, 'functions')
     await view.locator('select').first().selectOption('file')
-    expect(await view.locator('thead th').first().textContent()).toContain('File')
+    await expect.poll(() => view.locator('thead th').first().textContent()).toContain('File')
     await view.locator('tbody tr', { has: page.getByText('src/2.c', { exact: true }) }).click()
     expect(page.url()).toMatch(/by=file/)
     const tables = view.locator('.columns .table')
-    expect(await tables.first().locator('tbody td').allTextContents()).toEqual(['src/0.c', '2.9 MiB', '100.0 %'])
+    await expect
+      .poll(() => tables.first().locator('tbody td').allTextContents())
+      .toEqual(['src/0.c', '2.9 MiB', '100.0 %'])
     const again = await openPage(page.url())
-    expect(await again.page.locator('#view-functions h3').first().textContent()).toBe('src/2.c')
+    await expect.poll(() => again.page.locator('#view-functions h3').first().textContent()).toBe('src/2.c')
     await view.getByRole('button', { name: 'Focus in the flame graph' }).click()
     const flame = page.locator('#view-flame')
     await flame.waitFor({ state: 'visible' })
-    expect(await flame.locator('.detail').textContent()).toContain('(3,000,000 bytes), 100.0 %')
+    await expect.poll(() => flame.locator('.detail').textContent()).toContain('(3,000,000 bytes), 100.0 %')
     expect([...faults, ...again.faults]).toEqual([])
   })
 
@@ -214,20 +222,22 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     const { page, faults } = watched
     const view = await open(watched, 'churn')
     const rows = () => view.locator('.sites').first().locator('tbody tr')
-    expect(await rows().count()).toBe(3)
+    await expect.poll(() => rows().count()).toBe(3)
     const canvas = view.locator('.heat canvas')
     // Sizes have 7 to 12 bits, and lifetimes 2 to 8: the cell of 7 and 4 bits is the first of its row.
     const box = (await canvas.boundingBox())!
     const [width, height] = [(box.width - 64) / 6, (box.height - 38) / 7]
     await page.mouse.click(box.x + 64 + width / 2, box.y + 4 + height * 4.5)
-    expect(await view.locator('.chosen').textContent()).toContain('64–127 bytes that lived 8–15 events: 58 blocks')
-    expect(await rows().locator('.name').allTextContents()).toEqual(['grow', 'copy'])
-    expect(await rows().locator('td:nth-child(2)').allTextContents()).toEqual(['50', '8'])
+    await expect
+      .poll(() => view.locator('.chosen').textContent())
+      .toContain('64–127 bytes that lived 8–15 events: 58 blocks')
+    await expect.poll(() => rows().locator('.name').allTextContents()).toEqual(['grow', 'copy'])
+    await expect.poll(() => rows().locator('td:nth-child(2)').allTextContents()).toEqual(['50', '8'])
     await view.getByText('Show all sites').click()
-    expect(await rows().count()).toBe(3)
+    await expect.poll(() => rows().count()).toBe(3)
     await canvas.focus()
     for (const key of ['ArrowRight', 'ArrowRight', 'ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key)
-    expect(await rows().locator('.name').allTextContents()).toEqual(['copy'])
+    await expect.poll(() => rows().locator('.name').allTextContents()).toEqual(['copy'])
     expect(faults).toEqual([])
   })
 
@@ -235,38 +245,44 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     const watched = await openPage(reportFile(sample(), 'figures'))
     const { page, faults } = watched
     const leaks = await open(watched, 'leaks')
-    expect(await leaks.locator('[role=listitem]').count()).toBe(4)
-    expect(await leaks.locator('[role=listitem]').last().getAttribute('aria-label')).toBe(
-      'events 301 to 400, 1 s to 2 s, live at the end: 98.7 KiB (101,024 bytes) in 7 blocks, of 977 KiB in 90 blocks: 10.1 %',
-    )
-    expect(await leaks.locator('tbody .name').allTextContents()).toEqual(['keep', 'copy'])
+    await expect.poll(() => leaks.locator('[role=listitem]').count()).toBe(4)
+    await expect
+      .poll(() => leaks.locator('[role=listitem]').last().getAttribute('aria-label'))
+      .toBe(
+        'events 301 to 400, 1 s to 2 s, live at the end: 98.7 KiB (101,024 bytes) in 7 blocks, of 977 KiB in 90 blocks: 10.1 %',
+      )
+    await expect.poll(() => leaks.locator('tbody .name').allTextContents()).toEqual(['keep', 'copy'])
     const peak = await open(watched, 'peak')
-    expect(await peak.locator('.u-label').allTextContents()).toEqual([
-      'at',
-      '1 grow at src/3.c:4 ← parse at src/1.c:2 ← main at src/0.c:1',
-      '2 keep at src/5.c:6 ← main at src/0.c:1',
-      '3 copy at src/4.c:5 ← load at src/2.c:3 ← main at src/0.c:1',
-      '4 all others',
-    ])
-    expect(await peak.locator('td[title="500,000 bytes"]').count()).toBe(1)
+    await expect
+      .poll(() => peak.locator('.u-label').allTextContents())
+      .toEqual([
+        'at',
+        '1 grow at src/3.c:4 ← parse at src/1.c:2 ← main at src/0.c:1',
+        '2 keep at src/5.c:6 ← main at src/0.c:1',
+        '3 copy at src/4.c:5 ← load at src/2.c:3 ← main at src/0.c:1',
+        '4 all others',
+      ])
+    await expect.poll(() => peak.locator('td[title="500,000 bytes"]').count()).toBe(1)
     const threads = await open(watched, 'threads')
-    expect(await threads.locator('.matrix .foreign').allTextContents()).toEqual(['8', '4'])
+    await expect.poll(() => threads.locator('.matrix .foreign').allTextContents()).toEqual(['8', '4'])
     await threads.locator('select').selectOption('bytes')
-    expect(await threads.locator('.matrix .foreign').allTextContents()).toEqual(['7.8 KiB', '3.9 KiB'])
+    await expect.poll(() => threads.locator('.matrix .foreign').allTextContents()).toEqual(['7.8 KiB', '3.9 KiB'])
     const addresses = await open(watched, 'addresses')
-    expect(await addresses.locator('.lead').textContent()).toContain('at most 246 pages of 4 KiB; at the end in 120')
-    expect(await addresses.locator('.table tbody tr').count()).toBe(2)
+    await expect
+      .poll(() => addresses.locator('.lead').textContent())
+      .toContain('at most 246 pages of 4 KiB; at the end in 120')
+    await expect.poll(() => addresses.locator('.table tbody tr').count()).toBe(2)
     const problems = await open(watched, 'problems')
-    expect(await problems.locator('[data-figure=zeroSize]').textContent()).toBe('2')
+    await expect.poll(() => problems.locator('[data-figure=zeroSize]').textContent()).toBe('2')
     await problems.locator('select').selectOption('zeroSize')
-    expect(await problems.locator('.table tbody tr').count()).toBe(2)
+    await expect.poll(() => problems.locator('.table tbody tr').count()).toBe(2)
     const comparison = await open(watched, 'comparison')
-    expect(await comparison.locator('.sites, .table').first().locator('td.text').first().textContent()).toBe(
-      'Live at the end',
-    )
+    await expect
+      .poll(() => comparison.locator('.sites, .table').first().locator('td.text').first().textContent())
+      .toBe('Live at the end')
     const stacks = comparison.locator('table[aria-label="stacks that differ"]')
-    expect(await stacks.locator('tbody .name').allTextContents()).toEqual(['keep', 'grow'])
-    expect(await page.locator('#view-comparison .up').first().textContent()).toBe('▲ +2 KiB')
+    await expect.poll(() => stacks.locator('tbody .name').allTextContents()).toEqual(['keep', 'grow'])
+    await expect.poll(() => page.locator('#view-comparison .up').first().textContent()).toBe('▲ +2 KiB')
     expect(faults).toEqual([])
   })
 
@@ -274,18 +290,18 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     const watched = await openPage(reportFile(sample(), 'keys'), { colorScheme: 'dark' })
     const { page, faults } = watched
     const theme = () => page.locator('html').getAttribute('data-theme')
-    expect(await theme()).toBe('dark')
+    await expect.poll(() => theme()).toBe('dark')
     await page.keyboard.press('6')
     await page.locator('#view-leaks').waitFor({ state: 'visible' })
     await page.keyboard.press('t')
-    expect(await theme()).toBe('light')
+    await expect.poll(() => theme()).toBe('light')
     await page.keyboard.press('?')
     await page.locator('dialog').waitFor({ state: 'visible' })
-    expect(await page.locator('dialog').textContent()).toContain('search')
+    await expect.poll(() => page.locator('dialog').textContent()).toContain('search')
     await page.keyboard.press('Escape')
     await page.locator('dialog').waitFor({ state: 'hidden' })
     await page.keyboard.press('/')
-    expect(await page.locator('#view-leaks input[type=search]:focus').count()).toBe(1)
+    await expect.poll(() => page.locator('#view-leaks input[type=search]:focus').count()).toBe(1)
     expect(faults).toEqual([])
   })
 
@@ -308,12 +324,13 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
         canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((byte) => byte > 0))`)
     expect(painted).toEqual([true, true, true, true])
     await page.emulateMedia({ media: 'print' })
-    for (const view of VIEWS) expect(await page.locator(`#view-${view}`).isVisible(), view).toBe(true)
-    expect(await page.locator('nav').isVisible()).toBe(false)
-    expect(await page.locator('html').getAttribute('data-theme')).toBe('light')
+    for (const view of VIEWS)
+      await expect.poll(() => page.locator(`#view-${view}`).isVisible(), { message: view }).toBe(true)
+    await expect.poll(() => page.locator('nav').isVisible()).toBe(false)
+    await expect.poll(() => page.locator('html').getAttribute('data-theme')).toBe('light')
     await page.evaluate("dispatchEvent(new Event('afterprint'))")
-    expect(await page.locator('#view-sites').isVisible()).toBe(false)
-    expect(await page.locator('html').getAttribute('data-theme')).toBe('dark')
+    await expect.poll(() => page.locator('#view-sites').isVisible()).toBe(false)
+    await expect.poll(() => page.locator('html').getAttribute('data-theme')).toBe('dark')
     expect(faults).toEqual([])
   })
 
@@ -322,9 +339,11 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     for (const view of VIEWS.filter((name) => name !== 'comparison')) {
       const element = await open(watched, view)
       if (view !== 'overview')
-        expect(await element.locator('.none:visible, .empty:visible').first().textContent(), view).toMatch(/\.$/)
+        await expect
+          .poll(() => element.locator('.none:visible, .empty:visible').first().textContent(), { message: view })
+          .toMatch(/\.$/)
     }
-    expect(await watched.page.locator('nav a[href="#comparison"]').count()).toBe(0)
+    await expect.poll(() => watched.page.locator('nav a[href="#comparison"]').count()).toBe(0)
     expect(watched.faults).toEqual([])
   })
 
@@ -336,7 +355,7 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     data.threads.name = [HOSTILE, HOSTILE, HOSTILE]
     const watched = await openPage(reportFile(data, 'hostile'))
     const { page, faults } = watched
-    expect(await page.locator('header h1').textContent()).toBe(HOSTILE)
+    await expect.poll(() => page.locator('header h1').textContent()).toBe(HOSTILE)
     for (const view of VIEWS) {
       const element = await open(watched, view)
       for (const control of await element.locator('canvas').all()) {
@@ -345,7 +364,7 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
       }
     }
     expect(await page.evaluate('globalThis.pwned')).toBeUndefined()
-    expect(await page.locator('img').count()).toBe(0)
+    await expect.poll(() => page.locator('img').count()).toBe(0)
     expect(faults).toEqual([])
   })
 
@@ -397,24 +416,24 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     const tables = '<table><tr><th>Site</th><td>keep</td></tr></table>'
     const url = reportFile(sample(), 'static', tables)
     const without = await openPage(url, { javaScriptEnabled: false })
-    expect(await without.page.locator('#tables').isVisible()).toBe(true)
-    expect(await without.page.locator('#app').isVisible()).toBe(false)
+    await expect.poll(() => without.page.locator('#tables').isVisible()).toBe(true)
+    await expect.poll(() => without.page.locator('#app').isVisible()).toBe(false)
     const scripted = await openPage(url)
     await scripted.page.locator('#view-overview').waitFor({ state: 'visible' })
-    expect(await scripted.page.locator('#tables').isVisible()).toBe(false)
+    await expect.poll(() => scripted.page.locator('#tables').isVisible()).toBe(false)
   })
 
   test('addresses that are not those of the program are not shown, and the view gives the reason', async () => {
     const { addresses: _, ...rest } = sample()
     const invented = await openPage(reportFile({ ...rest, noAddresses: 'invented' }, 'invented'))
     const view = await open(invented, 'addresses')
-    expect(await view.locator('.none').textContent()).toContain(
-      'An interpreted heaptrack file does not have the addresses',
-    )
-    expect(await view.locator('canvas').count()).toBe(0)
+    await expect
+      .poll(() => view.locator('.none').textContent())
+      .toContain('An interpreted heaptrack file does not have the addresses')
+    await expect.poll(() => view.locator('canvas').count()).toBe(0)
     const without = await openPage(reportFile({ ...rest, noAddresses: 'none' }, 'without-addresses'))
     const none = (await open(without, 'addresses')).locator('.none')
-    expect(await none.textContent()).toBe('The blocks of this trace have no addresses.')
+    await expect.poll(() => none.textContent()).toBe('The blocks of this trace have no addresses.')
   })
 
   test('what depends on which block is freed is not shown where the trace does not say it', async () => {
@@ -430,7 +449,9 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
   test('damaged data is reported above the tables', async () => {
     const data = { ...sample(), version: 2 as 1 }
     const { page } = await openPage(reportFile(data, 'damaged', '<p>tables</p>'))
-    expect(await page.locator('[role=alert]').textContent()).toMatch(/^The report cannot be shown: .*version/)
-    expect(await page.locator('#tables').isVisible()).toBe(true)
+    await expect
+      .poll(() => page.locator('[role=alert]').textContent())
+      .toMatch(/^The report cannot be shown: .*version/)
+    await expect.poll(() => page.locator('#tables').isVisible()).toBe(true)
   })
 })

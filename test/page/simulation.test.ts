@@ -39,12 +39,12 @@ describe('the page of simulated heaps', () => {
     const { page, faults } = await open()
     expect(simulations).toHaveLength(POLICIES)
     const rows = page.locator(ROWS)
-    expect(await rows.count()).toBe(POLICIES)
+    await expect.poll(() => rows.count()).toBe(POLICIES)
     for (const [n, { settings, largestHeap, mostPages, fragmentation, searches }] of simulations.entries()) {
       const cells = rows.nth(n).locator('td')
-      expect(await cells.nth(1).textContent()).toBe(settings.policy)
-      expect(await cells.nth(2).getAttribute('title')).toBe(`${grouped(largestHeap!.heap)} bytes`)
-      expect(await cells.nth(3).getAttribute('title')).toBe(`${grouped(mostPages!.pages)} bytes`)
+      await expect.poll(() => cells.nth(1).textContent()).toBe(settings.policy)
+      await expect.poll(() => cells.nth(2).getAttribute('title')).toBe(`${grouped(largestHeap!.heap)} bytes`)
+      await expect.poll(() => cells.nth(3).getAttribute('title')).toBe(`${grouped(mostPages!.pages)} bytes`)
       const { average, atMostLive, atLargestHeap, ofMaxima } = fragmentation
       const parts = [average, atMostLive, atLargestHeap, ofMaxima, largestHeap!.internal, largestHeap!.external]
       expect((await cells.allTextContents()).slice(4, 10)).toEqual(
@@ -52,26 +52,30 @@ describe('the page of simulated heaps', () => {
       )
       expect((await cells.nth(10).textContent()) === '–').toBe(searches === null)
     }
-    expect(await page.locator('.lead').textContent()).toMatch(
-      /^5,186 live blocks of 8,195,984 bytes at the peak\. The smallest heap is that of best-fit: 7\.9 MiB/,
-    )
+    await expect
+      .poll(() => page.locator('.lead').textContent())
+      .toMatch(/^5,186 live blocks of 8,195,984 bytes at the peak\. The smallest heap is that of best-fit: 7\.9 MiB/)
     expect(faults).toEqual([])
   })
 
   test('draws heap, pages and blocks over time, at first of policies with similar heaps', async () => {
     const { page, faults } = await open()
-    expect(await page.locator('figure.chart figcaption').allTextContents()).toEqual([
-      'Heap: what the policy has from the system',
-      'Pages with live blocks',
-      'Live blocks with headers and rounding',
-    ])
+    await expect
+      .poll(() => page.locator('figure.chart figcaption').allTextContents())
+      .toEqual([
+        'Heap: what the policy has from the system',
+        'Pages with live blocks',
+        'Live blocks with headers and rounding',
+      ])
     const legend = () => page.locator('figure.chart').first().locator('.u-legend th .u-label').allTextContents()
-    expect(await legend()).toEqual(['at', 'live bytes', ...simulations.map(({ settings }) => settings.policy)])
+    await expect
+      .poll(() => legend())
+      .toEqual(['at', 'live bytes', ...simulations.map(({ settings }) => settings.policy)])
     await page.getByLabel('draw bump').uncheck()
-    expect(await legend()).not.toContain('bump')
+    await expect.poll(() => legend()).not.toContain('bump')
     await page.getByLabel('draw bump').focus()
     await page.keyboard.press('Space')
-    expect(await legend()).toContain('bump')
+    await expect.poll(() => legend()).toContain('bump')
     // The values at the end of the curves are those of the last moment.
     await page
       .locator('figure.chart .u-over')
@@ -94,10 +98,10 @@ describe('the page of simulated heaps', () => {
     const path = `${scratch()}/churn.html`
     expect((await shell(`hf-simulate --compare bump --compare best-fit -o ${path}`, text.join(''))).code).toBe(0)
     const { page, faults } = await openPage(pathToFileURL(path).href)
-    expect(await page.getByLabel('draw bump').isChecked()).toBe(false)
-    expect(await page.getByText('Not drawn at first').textContent()).toMatch(/: bump\.$/)
+    await expect.poll(() => page.getByLabel('draw bump').isChecked()).toBe(false)
+    await expect.poll(() => page.getByText('Not drawn at first').textContent()).toMatch(/: bump\.$/)
     await page.getByLabel('draw bump').check()
-    expect(await page.locator('.u-legend').first().textContent()).toContain('bump')
+    await expect.poll(() => page.locator('.u-legend').first().textContent()).toContain('bump')
     expect(faults).toEqual([])
   })
 
@@ -107,26 +111,26 @@ describe('the page of simulated heaps', () => {
     const text = (await shell(`hf-simulate --compare all ${path}.ndjson`)).stdout.toString().replace(/\n {2}/g, ' ')
     expect((await shell(`hf-simulate --compare all -o ${path}.html ${path}.ndjson`)).code).toBe(0)
     const { page, faults } = await openPage(pathToFileURL(`${path}.html`).href)
-    expect(await page.locator('.note').textContent()).toBe(/\n(More: pools .*)\n/.exec(text)![1])
+    await expect.poll(() => page.locator('.note').textContent()).toBe(/\n(More: pools .*)\n/.exec(text)![1])
     expect(faults).toEqual([])
   })
 
   test('keys zoom the charts, show help and switch the colours', async () => {
     const { page, faults } = await open({ colorScheme: 'light' })
     const shown = page.locator('.shown')
-    expect(await shown.textContent()).toBe('all of the run')
+    await expect.poll(() => shown.textContent()).toBe('all of the run')
     await page.locator('.charts').press('+')
-    expect(await shown.textContent()).toMatch(/^from event [\d,]+ to [\d,]+$/)
+    await expect.poll(() => shown.textContent()).toMatch(/^from event [\d,]+ to [\d,]+$/)
     // A policy that is added is drawn in the same part.
     const part = await shown.textContent()
     await page.getByLabel('draw bump').uncheck()
-    expect(await shown.textContent()).toBe(part)
+    await expect.poll(() => shown.textContent()).toBe(part)
     await page.locator('.charts').press('0')
-    expect(await shown.textContent()).toBe('all of the run')
+    await expect.poll(() => shown.textContent()).toBe('all of the run')
     await page.keyboard.press('t')
     expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark')
     await page.keyboard.press('?')
-    expect(await page.locator('dialog[open] kbd').allTextContents()).toContain('Space')
+    await expect.poll(() => page.locator('dialog[open] kbd').allTextContents()).toContain('Space')
     expect(faults).toEqual([])
   })
 
@@ -145,10 +149,10 @@ describe('the page of simulated heaps', () => {
     const before = await width()
     await page.evaluate("dispatchEvent(new Event('beforeprint'))")
     expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('light')
-    expect(await width()).toBe(950)
+    await expect.poll(() => width()).toBe(950)
     await page.evaluate("dispatchEvent(new Event('afterprint'))")
     expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark')
-    expect(await width()).toBe(before)
+    await expect.poll(() => width()).toBe(before)
     expect(faults).toEqual([])
   })
 
@@ -173,9 +177,9 @@ describe('the page of simulated heaps', () => {
     )
     expect([code, stderr]).toEqual([0, ''])
     const { page, faults } = await openPage(pathToFileURL(`${folder}/x.html`).href)
-    expect(await page.locator('h1').textContent()).toBe('a<img src=x onerror="globalThis.pwned=1">⟨U+202E⟩b')
+    await expect.poll(() => page.locator('h1').textContent()).toBe('a<img src=x onerror="globalThis.pwned=1">⟨U+202E⟩b')
     expect(await page.evaluate('globalThis.pwned')).toBe(undefined)
-    expect(await page.locator(ROWS).first().locator('td').nth(1).textContent()).toBe('best-fit')
+    await expect.poll(() => page.locator(ROWS).first().locator('td').nth(1).textContent()).toBe('best-fit')
     expect(faults).toEqual([])
   })
 
@@ -189,17 +193,19 @@ describe('the page of simulated heaps', () => {
     const line = `hf-simulate --compare ptmalloc --compare bump -o ${folder}/x.html`
     expect(await shell(line, trace)).toMatchObject({ code: 0, stderr: '' })
     const { page, faults } = await openPage(pathToFileURL(`${folder}/x.html`).href)
-    expect(await page.locator('.lead').textContent()).toMatch(/^2 live blocks of 16 bytes/)
-    expect(await page.locator('.note').textContent()).toMatch(/^ptmalloc is simulated for one process/)
-    expect(await page.getByLabel('draw ptmalloc').isDisabled()).toBe(true)
+    await expect.poll(() => page.locator('.lead').textContent()).toMatch(/^2 live blocks of 16 bytes/)
+    await expect.poll(() => page.locator('.note').textContent()).toMatch(/^ptmalloc is simulated for one process/)
+    await expect.poll(() => page.getByLabel('draw ptmalloc').isDisabled()).toBe(true)
     await page.locator('select').selectOption({ value: '1' })
-    expect(await page.locator('.lead').textContent()).toMatch(/^1 live block of 8 bytes/)
+    await expect.poll(() => page.locator('.lead').textContent()).toMatch(/^1 live block of 8 bytes/)
     expect(faults).toEqual([])
   })
 
   test('has a table for readers without scripts', async () => {
     const { page } = await open({ javaScriptEnabled: false })
-    expect(await page.locator('#tables h2').allTextContents()).toEqual(['Simulated policies of allocation', 'Policies'])
+    await expect
+      .poll(() => page.locator('#tables h2').allTextContents())
+      .toEqual(['Simulated policies of allocation', 'Policies'])
     const cells = await page.locator('#tables table').nth(1).locator('tr').nth(1).locator('td').allTextContents()
     expect(cells.slice(0, 2)).toEqual(['first-fit', String(simulations[0]!.largestHeap!.heap)])
   })

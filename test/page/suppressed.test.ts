@@ -54,8 +54,8 @@ describe('a page without known leaks', { tags: ['slow'] }, () => {
       .locator('tbody td:nth-child(2)')
       .evaluateAll((all) => all.map((cell) => Number((cell as unknown as { title: string }).title.replace(/\D/g, ''))))
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(whole.suppressed.bytes)
-    expect(await leaks.locator('.mark').count()).toBeGreaterThan(0)
-    expect(await shownLeaks(one)).toContain(grouped(whole.leaked.bytes))
+    await expect.poll(() => leaks.locator('.mark').count()).toBeGreaterThan(0)
+    await expect.poll(() => shownLeaks(one)).toContain(grouped(whole.leaked.bytes))
     // A part of the trace is without the leaks in that part.
     await one.locator('.filter summary').click()
     await one.locator('.filter').getByLabel('Size', { exact: true }).fill('64..')
@@ -64,8 +64,8 @@ describe('a page without known leaks', { tags: ['slow'] }, () => {
     const part = await statsOf(`hf-filter --size 64.. --lifetimes ${TRACE} | hf-stats --json ${flags}`)
     expect(part.leaked.bytes).not.toBe(whole.leaked.bytes)
     expect(part.suppressed.blocks).toBeGreaterThan(0)
-    expect(await shownLeaks(one)).toContain(grouped(part.leaked.bytes))
-    expect(await one.locator('.filter code').textContent()).toContain(`| hf-stats ${flags}`)
+    await expect.poll(() => shownLeaks(one)).toContain(grouped(part.leaked.bytes))
+    await expect.poll(() => one.locator('.filter code').textContent()).toContain(`| hf-stats ${flags}`)
     expect(faults.filter((fault) => !fault.startsWith('request: blob:'))).toEqual([])
   })
 
@@ -74,7 +74,7 @@ describe('a page without known leaks', { tags: ['slow'] }, () => {
     await one.locator('nav a[href^="#timeline"]').click()
     const view = one.locator('#view-timeline')
     const whole = await statsOf(`hf-stats --json ${flags} ${TRACE}`)
-    expect(await view.locator('.note').textContent()).toContain(`${grouped(whole.suppressed.blocks)} block`)
+    await expect.poll(() => view.locator('.note').textContent()).toContain(`${grouped(whole.suppressed.blocks)} block`)
     const axis = view.locator('select')
     if ((await axis.count()) > 0) await axis.selectOption('event')
     await one.locator('.u-over').first().click()
@@ -85,6 +85,6 @@ describe('a page without known leaks', { tags: ['slow'] }, () => {
     const live = { bytes: leaked.bytes + suppressed.bytes, blocks: leaked.blocks + suppressed.blocks }
     expect(text).toContain(exact(live))
     expect(text).toContain(`${exact(suppressed)} are at sites whose leaks are suppressed`)
-    expect(await one.locator('.moment .mark').count()).toBeGreaterThan(0)
+    await expect.poll(() => one.locator('.moment .mark').count()).toBeGreaterThan(0)
   })
 })

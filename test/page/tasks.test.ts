@@ -112,42 +112,42 @@ const grouped = (n: number) => n.toLocaleString('en-US')
 const TASKS: Readonly<Record<string, (reader: Reader) => Promise<void>>> = {
   'The totals: allocations, peak, leaks, temporary allocations': async ({ page }) => {
     const title = (figure: string) => page.locator(`[data-figure="${figure}"]`).first().getAttribute('title')
-    expect(await title('peakBytes.bytes')).toBe(`${grouped(PEAK)} bytes`)
-    expect(await title('leaked.bytes')).toBe(`${grouped(LEAKED)} bytes`)
+    await expect.poll(() => title('peakBytes.bytes')).toBe(`${grouped(PEAK)} bytes`)
+    await expect.poll(() => title('leaked.bytes')).toBe(`${grouped(LEAKED)} bytes`)
   },
   'The sites that hold the peak': async (reader) => {
     await reader.open('peak')
-    expect(await reader.first('peak')).toMatch(/load_table.*main/)
+    await expect.poll(() => reader.first('peak')).toMatch(/load_table.*main/)
   },
   'The sites that leak': async (reader) => {
     await reader.open('leaks')
-    expect(await reader.first('leaks')).toMatch(/load_table/)
+    await expect.poll(() => reader.first('leaks')).toMatch(/load_table/)
   },
   'The sites with most temporary allocations': async (reader) => {
     await reader.open('sites')
     await reader.sort('sites', 'Temporary')
-    expect(await reader.first('sites')).toMatch(/format/)
+    await expect.poll(() => reader.first('sites')).toMatch(/format/)
   },
   'The sites with most calls': async (reader) => {
     await reader.open('sites')
     await reader.sort('sites', 'Allocations')
-    expect(await reader.first('sites')).toMatch(/format.*300/)
+    await expect.poll(() => reader.first('sites')).toMatch(/format.*300/)
   },
   'Live bytes, blocks and calls over time': async (reader) => {
     const view = await reader.open('timeline')
-    expect(await view.locator('.u-over').count()).toBe(3)
+    await expect.poll(() => view.locator('.u-over').count()).toBe(3)
   },
   'The largest sites over time': async (reader) => {
     const view = await reader.open('peak')
-    expect(await view.locator('.u-over').count()).toBeGreaterThan(0)
+    await expect.poll(() => view.locator('.u-over').count()).toBeGreaterThan(0)
   },
   'A histogram of sizes, and of lifetimes': async (reader) => {
     const view = await reader.open('churn')
-    expect(await view.textContent()).toMatch(/Sizes[^]*Lifetimes/)
+    await expect.poll(() => view.textContent()).toMatch(/Sizes[^]*Lifetimes/)
   },
   'A flame graph': async (reader) => {
     await reader.open('flame')
-    expect(await reader.detail()).toContain('100.0 %')
+    await expect.poll(() => reader.detail()).toContain('100.0 %')
   },
   'The same from the functions that allocate (bottom up)': async (reader) => {
     const view = await reader.open('flame')
@@ -156,12 +156,12 @@ const TASKS: Readonly<Record<string, (reader: Reader) => Promise<void>>> = {
     expect(reader.page.url()).toContain('flame')
     await view.locator('canvas').first().focus()
     await reader.page.keyboard.press('ArrowDown')
-    expect(await reader.detail()).toMatch(/^(load_table|cache_put|format)/)
+    await expect.poll(() => reader.detail()).toMatch(/^(load_table|cache_put|format)/)
   },
   'A flame graph of another figure, such as leaks': async (reader) => {
     await reader.open('flame')
     await reader.choose('flame', 'Figure', 'endBytes')
-    expect(await reader.detail()).toContain(grouped(LEAKED))
+    await expect.poll(() => reader.detail()).toContain(grouped(LEAKED))
   },
   'Search for a function in the flame graph': async (reader) => {
     const view = await reader.open('flame')
@@ -173,18 +173,16 @@ const TASKS: Readonly<Record<string, (reader: Reader) => Promise<void>>> = {
     await reader.open('functions')
     await reader.row('functions', 'serve')
     const callees = reader.view('functions').locator('.columns .table').last()
-    expect(await callees.locator('tbody tr').allTextContents()).toEqual([
-      expect.stringMatching(/cache_put.*87\.7 %/),
-      expect.stringMatching(/format.*12\.3 %/),
-    ])
+    await expect
+      .poll(() => callees.locator('tbody tr').allTextContents())
+      .toEqual([expect.stringMatching(/cache_put.*87\.7 %/), expect.stringMatching(/format.*12\.3 %/)])
   },
   'Figures by library or source file': async (reader) => {
     await reader.open('functions')
     await reader.choose('functions', 'Rows', 'module')
-    expect(await reader.view('functions').locator('tbody tr').allTextContents()).toEqual([
-      expect.stringMatching(/^bin\/app|^app/),
-      expect.stringMatching(/libcache\.so/),
-    ])
+    await expect
+      .poll(() => reader.view('functions').locator('tbody tr').allTextContents())
+      .toEqual([expect.stringMatching(/^bin\/app|^app/), expect.stringMatching(/libcache\.so/)])
   },
   'Hide a function everywhere in the flame graph': async (reader) => {
     await reader.open('functions')
@@ -193,16 +191,16 @@ const TASKS: Readonly<Record<string, (reader: Reader) => Promise<void>>> = {
     await reader.view('flame').waitFor({ state: 'visible' })
     await reader.view('flame').locator('canvas').first().focus()
     await reader.page.keyboard.press('ArrowDown')
-    expect(await reader.detail()).toMatch(/^main/)
+    await expect.poll(() => reader.detail()).toMatch(/^main/)
     await reader.page.keyboard.press('ArrowDown')
-    expect(await reader.detail()).toMatch(/^main/)
+    await expect.poll(() => reader.detail()).toMatch(/^main/)
   },
   'Only the stacks with a function': async (reader) => {
     await reader.open('functions')
     await reader.row('functions', 'serve')
     await reader.press('functions', 'Focus in the flame graph')
     await reader.view('flame').waitFor({ state: 'visible' })
-    expect(await reader.detail()).toContain(`(${grouped(100 * 512 + 300 * 24)} bytes), 100.0 %`)
+    await expect.poll(() => reader.detail()).toContain(`(${grouped(100 * 512 + 300 * 24)} bytes), 100.0 %`)
   },
   'What was live at a moment': async (reader) => {
     const view = await reader.open('timeline')
@@ -210,9 +208,9 @@ const TASKS: Readonly<Record<string, (reader: Reader) => Promise<void>>> = {
     reader.clicks++
     await reader.page.mouse.click(box.x + box.width - 2, box.y + 60)
     await reader.page.locator('.moment h3').waitFor()
-    expect(await reader.page.locator('.moment tbody tr').allTextContents()).toEqual([
-      expect.stringMatching(/^load_table.*100\.0 %/),
-    ])
+    await expect
+      .poll(() => reader.page.locator('.moment tbody tr').allTextContents())
+      .toEqual([expect.stringMatching(/^load_table.*100\.0 %/)])
   },
   'What changed between two moments': async (reader) => {
     const view = await reader.open('timeline')

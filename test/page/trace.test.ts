@@ -52,7 +52,7 @@ async function apply({ page }: Watched, values: Readonly<Record<string, string |
 /** Waits for the report of a part. @returns the commands that give the same figures */
 async function applied({ page }: Watched): Promise<string> {
   await page.locator('.filter .work').waitFor({ state: 'hidden', timeout: 60_000 })
-  expect(await page.locator('.filter .note').isVisible()).toBe(false)
+  await expect.poll(() => page.locator('.filter .note').isVisible()).toBe(false)
   return (await page.locator('.filter .command').textContent()) as string
 }
 
@@ -125,7 +125,7 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
     const commands = await applied(watched)
     expect(commands.startsWith(beginning)).toBe(true)
     const stats = await statsOf(commands, trace)
-    expect(await figures(watched)).toEqual(figuresOf(stats))
+    await expect.poll(() => figures(watched)).toEqual(figuresOf(stats))
     await page.locator('nav a[href="#sites"]').click()
     const column = async (title: string) => {
       const heads = await page.locator('#view-sites th').allTextContents()
@@ -139,14 +139,14 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
         .toSorted((a, b) => b - a)
         .slice(0, 10)
         .map(exactBytes)
-    expect(await column('Allocated')).toEqual(most(({ allocated }) => allocated.bytes))
+    await expect.poll(() => column('Allocated')).toEqual(most(({ allocated }) => allocated.bytes))
     for (const view of ['timeline', 'flame', 'leaks', 'peak', 'churn', 'threads', 'problems']) {
       await page.locator(`nav a[href="#${view}"]`).click()
       await page.locator(`#view-${view}`).waitFor({ state: 'visible' })
     }
     await page.getByRole('button', { name: 'Reset' }).click()
     await page.locator('.filter summary', { hasText: /: all / }).waitFor()
-    expect(await figures(watched)).toEqual(whole)
+    await expect.poll(() => figures(watched)).toEqual(whole)
     expect(faultsOf(watched)).toEqual([])
   })
 
@@ -163,13 +163,13 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
     ] as const) {
       await page.locator('nav a[href="#timeline"]').click()
       await page.locator('#view-timeline select').selectOption(axis)
-      expect(await only().isDisabled()).toBe(true)
+      await expect.poll(() => only().isDisabled()).toBe(true)
       await page.locator('#view-timeline .charts').press('+')
       await page.locator('#view-timeline').getByText('Jump to the peak').click()
       await only().click()
       // No command keeps the live set when a part begins.
-      expect(await applied(watched)).toBe('')
-      expect(await part()).toMatch(pattern)
+      await expect.poll(() => applied(watched)).toBe('')
+      await expect.poll(() => part()).toMatch(pattern)
       expect((await figures(watched))[2]).toBe(peak)
       await page.getByRole('button', { name: 'Reset' }).click()
       await page.locator('.filter summary', { hasText: /: all / }).waitFor()
@@ -188,7 +188,9 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
     const event = Number(((await heading.textContent()) ?? '').replace(/\D/g, ''))
     const { leaked } = await statsOf(`hf-filter --live-at ${event} ${basename(GIT)} | hf-stats`, GIT)
     const explain = page.locator('.moment > .explain')
-    expect(await explain.textContent()).toContain(`(${exactBytes(leaked.bytes)}) in ${grouped(leaked.blocks)} block`)
+    await expect
+      .poll(() => explain.textContent())
+      .toContain(`(${exactBytes(leaked.bytes)}) in ${grouped(leaked.blocks)} block`)
     await page.mouse.move(box.x + box.width * 0.2, box.y + 60)
     await page.mouse.down()
     await page.mouse.move(box.x + box.width * 0.7, box.y + 60, { steps: 4 })
@@ -196,11 +198,11 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
     await page.locator('.moment h3', { hasText: 'Between event' }).waitFor()
     const to = Number((((await heading.textContent()) ?? '').split(' and ')[1] ?? '').replace(/\D/g, ''))
     const after = await statsOf(`hf-filter --live-at ${to} ${basename(GIT)} | hf-stats`, GIT)
-    expect(await explain.textContent()).toContain(`(${exactBytes(after.leaked.bytes)}) in `)
+    await expect.poll(() => explain.textContent()).toContain(`(${exactBytes(after.leaked.bytes)}) in `)
     // The same by keys.
     await page.locator('#view-timeline .charts').press('Enter')
     await page.locator('.moment h3', { hasText: 'Live at event' }).waitFor()
-    expect(await explain.textContent()).toContain(`(${exactBytes(after.leaked.bytes)}) in `)
+    await expect.poll(() => explain.textContent()).toContain(`(${exactBytes(after.leaked.bytes)}) in `)
     await page.locator('#view-timeline .charts').press('Shift+ArrowLeft')
     await page.locator('#view-timeline .charts').press('Shift+Enter')
     await page.locator('.moment h3', { hasText: 'Between event' }).waitFor()
@@ -213,14 +215,14 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
     await page.locator('nav a[href="#threads"]').click()
     await page.locator('#view-threads .table tbody tr').first().click()
     await page.locator('.filter .command', { hasText: 'hf-filter' }).waitFor({ state: 'attached' })
-    expect(await figures(watched)).toEqual(figuresOf(await statsOf(await applied(watched), THREADS)))
+    await expect.poll(() => figures(watched)).toEqual(figuresOf(await statsOf(await applied(watched), THREADS)))
     const second = await report(STACKS)
     await second.page.locator('nav a[href="#flame"]').click()
     await second.page.locator('#view-flame canvas').focus()
     for (const key of ['ArrowDown', 'Enter']) await second.page.keyboard.press(key)
     await second.page.getByRole('button', { name: 'Only with this function' }).click()
     await second.page.locator('.filter .command', { hasText: '--stack' }).waitFor({ state: 'attached' })
-    expect(await figures(second)).toEqual(figuresOf(await statsOf(await applied(second), STACKS)))
+    await expect.poll(() => figures(second)).toEqual(figuresOf(await statsOf(await applied(second), STACKS)))
   })
 
   test('a link restores the filter', async () => {
@@ -231,9 +233,9 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
     await watched.page.waitForURL(/#sites\?filter=/)
     const again = await openPage(watched.page.url())
     await again.page.locator('.filter .command', { hasText: 'hf-filter' }).waitFor({ state: 'attached' })
-    expect(await again.page.locator('#view-sites').isVisible()).toBe(true)
-    expect(await applied(again)).toBe(await applied(watched))
-    expect(await figures(again)).toEqual(await figures(watched))
+    await expect.poll(() => again.page.locator('#view-sites').isVisible()).toBe(true)
+    await expect.poll(() => applied(again)).toBe(await applied(watched))
+    await expect.poll(() => figures(again)).toEqual(await figures(watched))
   })
 
   test('the saved trace is that of compact-encode', async () => {
@@ -247,7 +249,7 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
     const saved = readFileSync(await download.path())
     expect(saved.equals((await shell(`compact-encode --fast ${SMALL}`)).stdout)).toBe(true)
     await apply(watched, { size: '64..' })
-    expect(await applied(watched)).toContain('--size')
+    await expect.poll(() => applied(watched)).toContain('--size')
   })
 
   test('hostile names are text, also where they are chosen', async () => {
@@ -267,10 +269,10 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
     for (const [i, name] of names.entries()) {
       await apply(watched, { stack: name === '/a/' ? '/^/a/$/' : name, lifetimes: false })
       const commands = await applied(watched)
-      expect(await figures(watched)).toEqual(
-        figuresOf(await statsOf(commands, path.replace("'", "\\'").replace(' ', '\\ '))),
-      )
-      if (i > 0) expect(await page.locator('[data-figure="events"]').getAttribute('title')).toBe('1')
+      await expect
+        .poll(() => figures(watched))
+        .toEqual(figuresOf(await statsOf(commands, path.replace("'", "\\'").replace(' ', '\\ '))))
+      if (i > 0) await expect.poll(() => page.locator('[data-figure="events"]').getAttribute('title')).toBe('1')
     }
     expect(await page.evaluate('globalThis.pwned')).toBe(undefined)
     expect(faultsOf(watched)).toEqual([])
@@ -279,13 +281,15 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
   test('a trace just above the limit is not in the page, which says so', async () => {
     const { length } = (await shell(`compact-encode --fast ${SMALL}`)).stdout
     const within = await openFile((await write(SMALL, `--embed ${length}`)).html)
-    expect(await within.page.locator('.filter').count()).toBe(1)
+    await expect.poll(() => within.page.locator('.filter').count()).toBe(1)
     const above = await openFile((await write(SMALL, `--embed ${length - 1}`)).html)
     await above.page.locator('#view-overview').waitFor({ state: 'visible' })
-    expect(await above.page.locator('.filter').count()).toBe(0)
-    expect(await above.page.locator('.omitted li').textContent()).toMatch(
-      /^The trace itself is not in this page, .* it has more than \d+ bytes\. hf-report --embed SIZE sets the limit\.$/,
-    )
+    await expect.poll(() => above.page.locator('.filter').count()).toBe(0)
+    await expect
+      .poll(() => above.page.locator('.omitted li').textContent())
+      .toMatch(
+        /^The trace itself is not in this page, .* it has more than \d+ bytes\. hf-report --embed SIZE sets the limit\.$/,
+      )
     expect([...within.faults, ...above.faults]).toEqual([])
   })
 
@@ -295,8 +299,10 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
     const watched = await openFile(html)
     await watched.page.locator('.filter summary').click()
     await apply(watched, { size: '64..200' })
-    expect(await applied(watched)).toBe('')
-    expect(await watched.page.locator('.filter .shown').first().textContent()).toMatch(/^[1-9]\d* of 2,798 events$/)
+    await expect.poll(() => applied(watched)).toBe('')
+    await expect
+      .poll(() => watched.page.locator('.filter .shown').first().textContent())
+      .toMatch(/^[1-9]\d* of 2,798 events$/)
   })
 
   test('a truncated trace remains one', async () => {
@@ -331,8 +337,8 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
     await apply(watched, { size: '5..1' })
     const alert = watched.page.locator('.filter [role=alert]')
     await alert.waitFor({ state: 'visible' })
-    expect(await alert.textContent()).toMatch(/--size: an empty range/)
-    expect(await figures(watched)).toEqual(whole)
+    await expect.poll(() => alert.textContent()).toMatch(/--size: an empty range/)
+    await expect.poll(() => figures(watched)).toEqual(whole)
     await apply(watched, { size: '5..' })
     await applied(watched)
     const damaged = `${scratch()}/damaged.html`
@@ -345,7 +351,7 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
     await apply(second, { size: '5..' })
     const reason = second.page.locator('.filter [role=alert]')
     await reason.waitFor({ state: 'visible' })
-    expect(await reason.textContent()).toMatch(/^compact: /)
+    await expect.poll(() => reason.textContent()).toMatch(/^compact: /)
     expect([...faultsOf(watched), ...faultsOf(second)]).toEqual([])
   })
 })

@@ -76,7 +76,7 @@ describe('the viewer', { tags: ['slow'] }, () => {
       new MutationObserver(() => states.push([document.querySelector('.state').textContent, document.querySelector('progress').value]))
         .observe(document.querySelector('.state'), { childList: true })`)
     await drop(watched, path)
-    expect(await figures(watched)).toEqual(await expected(path))
+    await expect.poll(() => figures(watched)).toEqual(await expected(path))
     const states = (await watched.page.evaluate('states')) as [string, number][]
     // How often it is shown, and when last, depends on the machine.
     expect(states.length).toBeGreaterThan(1)
@@ -99,8 +99,8 @@ describe('the viewer', { tags: ['slow'] }, () => {
   ])('reads %s when it is chosen', async (name) => {
     const watched = await viewer()
     await watched.page.locator('input[type=file]').setInputFiles(`test/fixtures/${name}`)
-    expect(await figures(watched)).toEqual(await expected(`test/fixtures/${name}`))
-    expect(await watched.page.locator('header h1').textContent()).toBe(name.split('/')[1])
+    await expect.poll(() => figures(watched)).toEqual(await expected(`test/fixtures/${name}`))
+    await expect.poll(() => watched.page.locator('header h1').textContent()).toBe(name.split('/')[1])
     expect(faultsOf(watched)).toEqual([])
   })
 
@@ -118,7 +118,7 @@ describe('the viewer', { tags: ['slow'] }, () => {
       }
       const watched = await viewer()
       await watched.page.locator('input[type=file]').setInputFiles(path)
-      expect(await figures(watched), program).toEqual(await expected(plain))
+      await expect.poll(() => figures(watched), { message: program }).toEqual(await expected(plain))
     }
   })
 
@@ -132,11 +132,11 @@ describe('the viewer', { tags: ['slow'] }, () => {
     await page.getByRole('button', { name: 'Open another trace' }).click()
     await page.locator('.drop').waitFor({ state: 'visible' })
     await page.keyboard.press('1')
-    expect(await page.locator('.drop').isVisible()).toBe(true)
+    await expect.poll(() => page.locator('.drop').isVisible()).toBe(true)
     await page.locator('input[type=file]').setInputFiles('test/fixtures/mtrc/small64.mtrc.gz')
     await page.locator('header h1', { hasText: 'small64.mtrc.gz' }).waitFor()
     await page.keyboard.press('1')
-    expect(await figures(watched)).toEqual(await expected('test/fixtures/mtrc/small64.mtrc.gz'))
+    await expect.poll(() => figures(watched)).toEqual(await expected('test/fixtures/mtrc/small64.mtrc.gz'))
     expect(faultsOf(watched)).toEqual([])
   })
 
@@ -157,11 +157,11 @@ describe('the viewer', { tags: ['slow'] }, () => {
     await page.locator('input[type=file]').setInputFiles(`${folder}/<img src=x onerror=alert(1)>.txt`)
     const alert = page.locator('[role=alert]')
     await alert.waitFor({ state: 'visible' })
-    expect(await alert.textContent()).toMatch(
-      /^<img src=x onerror=alert\(1\)>\.txt cannot be read: .*unrecognized format/,
-    )
+    await expect
+      .poll(() => alert.textContent())
+      .toMatch(/^<img src=x onerror=alert\(1\)>\.txt cannot be read: .*unrecognized format/)
     await page.locator('input[type=file]').setInputFiles('test/fixtures/mtrc/cxx64.mtrc')
-    expect(await figures(watched)).toEqual(await expected('test/fixtures/mtrc/cxx64.mtrc'))
+    await expect.poll(() => figures(watched)).toEqual(await expected('test/fixtures/mtrc/cxx64.mtrc'))
     expect(faultsOf(watched)).toEqual([])
   })
 
@@ -173,8 +173,8 @@ describe('the viewer', { tags: ['slow'] }, () => {
     const { page } = watched
     await page.locator('input[type=file]').setInputFiles(path)
     await page.getByRole('button', { name: 'Cancel' }).click()
-    expect(await page.locator('.work').isVisible()).toBe(false)
+    await expect.poll(() => page.locator('.work').isVisible()).toBe(false)
     await page.locator('input[type=file]').setInputFiles('test/fixtures/mtrc/cxx64.mtrc')
-    expect(await figures(watched)).toEqual(await expected('test/fixtures/mtrc/cxx64.mtrc'))
+    await expect.poll(() => figures(watched)).toEqual(await expected('test/fixtures/mtrc/cxx64.mtrc'))
   })
 })
