@@ -84,10 +84,19 @@ export function bytes(n: bigint): string {
   return `${full} (${value.toFixed(1)} ${PREFIXES[prefix]})`
 }
 
-/** Text that is safe for a terminal: control characters become `\xNN`. */
+/**
+ * What terminals obey, or what changes how the text around it is displayed: control characters, also as bytes that are
+ * no UTF-8 (`\udc80` to `\udc9f`), and invisible characters, such as marks that reverse the direction of text.
+ */
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\udc80-\udc9f]/gu
+
+/** Text that is safe for a terminal: control characters become `\xNN`, and invisible ones `\uNNNN`. */
 export function visible(text: string): string {
-  // eslint-disable-next-line no-control-regex
-  return text.replace(/[\0-\x1f\x7f-\x9f]/g, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`)
+  return text.replace(HIDDEN, (hidden) => {
+    const code = hidden.codePointAt(0) as number
+    const isByte = code < 0x100 || (code >= 0xdc80 && code <= 0xdc9f)
+    return isByte ? `\\x${(code & 0xff).toString(16).padStart(2, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`
+  })
 }
 
 /** A bar whose length is the share of the largest value, up to 30 marks; the least one has a mark too. */
