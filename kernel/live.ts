@@ -12,6 +12,8 @@ export {
   goneCount,
   INTENTS,
   isSeeded,
+  list,
+  listed,
   live,
   numbers,
   seed,

@@ -7,7 +7,19 @@
 import { AGAIN, BEGAN, BY_KERNEL, DONE, FAILED, INDEXED, LEAVES, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
 import { clearEnded, isRemembered, remember } from './ended'
 import { beginGone, clearOwners, isWatched, leaves, owns, watch } from './processes'
-import { begin, clearSet, finish, isLarge, numberOf, slotAhead, wasLive } from './set'
+import {
+  begin,
+  clearSet,
+  finish,
+  isIndexIn,
+  isLarge,
+  keyIn,
+  numberIn,
+  numberOf,
+  slotAhead,
+  slotCount,
+  wasLive,
+} from './set'
 
 export { gone, goneCount, nextGone, watch } from './processes'
 export { isSeeded, live, numbers } from './set'
@@ -39,6 +51,27 @@ export function clear(): bool {
 /** The number of a live block, 0 if it is not live. */
 export function find(low: u32, high: u32, isIndex: bool): u32 {
   return numberOf(((<u64>high) << 32) | (<u64>low), isIndex)
+}
+
+/** The number of rows that `list` filled. */
+export let listed: u32 = 0
+
+/**
+ * Fills rows from 0 on with the live blocks in the slots from `slot` on, as blocks to begin: what another live set
+ * applies to have them, too.
+ * @returns the slot to go on with; 0 if there are no more blocks
+ */
+export function list(slot: u32, rows: u32): u32 {
+  const slots = slotCount()
+  listed = 0
+  for (; slot < slots; slot++) {
+    if (numberIn(slot) == 0) continue
+    if (listed == rows) return slot
+    store<u8>(INTENTS + <usize>listed, <u8>(BEGAN | (isIndexIn(slot) ? INDEXED : 0)))
+    store<u64>(BEGINS + ((<usize>listed) << 3), keyIn(slot))
+    listed++
+  }
+  return 0
 }
 
 /** The number of rows whose slots are read ahead: together, because the processor waits for several at a time. */

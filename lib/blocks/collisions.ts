@@ -1,8 +1,8 @@
 import { BATCH_EVENTS, type EventBatch } from '../event/batch.js'
 import { Api, FieldBit, Kind } from '../event/fields.js'
-import type { TraceHeader } from '../event/header.js'
+import { namesProcess, type TraceHeader } from '../event/header.js'
 import { loadKernel } from '../kernel/load.js'
-import type { LiveExports } from '../kernel/live.js'
+import type { ListedLiveExports, LiveExports } from '../kernel/live.js'
 import { AddressSpaces, type SpacesError } from './address-spaces.js'
 import { BlockEffect } from './block-effect.js'
 import { BlockKeys } from './block-keys.js'
@@ -23,18 +23,20 @@ const NO_BLOCK = BlockEffect.nothing | BlockEffect.failed
  * the functions of a kernel: blocks of several address spaces can have the same address.
  *
  * It follows the blocks twice, in the trace and in the format, from the first event that has a process or comes from a
- * kernel. Other traces cost almost nothing. Memory grows with the number of live blocks that are followed: 60 to 120
- * bytes for each.
+ * kernel. Until then it follows the first process of a recording, which has no number, once. Other traces cost almost
+ * nothing. Memory grows with the number of live blocks that are followed: 60 to 120 bytes for each.
  */
 export class Collisions {
   /** Why the event that was found last cannot be told from one about another block, unless addresses collide. */
   unclear: SpacesError | undefined
-  private asTheyAre: LiveSet | undefined
+  private asTheyAre: LiveSet<ListedLiveExports> | undefined
   private asWritten: LiveSet | undefined
   private header: TraceHeader | undefined
   private isFollowing = false
   /** There were blocks before the first event that was followed. */
   private isLate = false
+  /** Events without a process are of one that the header names, so that those before the others are followed, too. */
+  private isFirstKnown = false
   /** The address space of the first process. */
   private firstSpace: number | undefined
 
@@ -49,9 +51,11 @@ export class Collisions {
     if (!this.isFollowing) {
       // Events before it are not followed even in the same batch: the result must not depend on where batches end.
       start = this.firstOfSpace(batch)
-      this.isLate ||= batch.kind.subarray(0, start).some((kind) => kind <= LAST_OF_BLOCKS)
+      if (this.isFirstKnown) this.followFirst(batch, start)
+      else this.isLate ||= batch.kind.subarray(0, start).some((kind) => kind <= LAST_OF_BLOCKS)
       if (start === count) return count
       this.isFollowing = true
+      if (this.isFirstKnown) this.before.addTo(this.after)
     }
     for (let from = start; from < count; from += BATCH_EVENTS) {
       const to = Math.min(from + BATCH_EVENTS, count)
@@ -69,6 +73,7 @@ export class Collisions {
   private begin(header: TraceHeader): void {
     this.header = header
     this.isFollowing = this.isLate = false
+    this.isFirstKnown = namesProcess(header) && (this.told & HAS_PROCESS) === 0
     this.firstSpace = undefined
     this.asTheyAre?.clear()
     this.asWritten?.clear()
@@ -77,7 +82,10 @@ export class Collisions {
   /**
    * The first event of a process or a kernel that the format cannot distinguish; the number of events if there is none.
    */
-  private firstOfSpace({ columns, mask, api, count }: EventBatch): number {
+  private firstOfSpace({ columns, mask, api, kind, count: all }: EventBatch): number {
+    // The first process may end, and another have its addresses.
+    const end = this.isFirstKnown ? kind.subarray(0, all).indexOf(PROCESS_END) : -1
+    const count = end < 0 ? all : end
     const lost = columns & ~this.told & (HAS_PROCESS | HAS_API)
     if (lost === 0) return count
     for (let i = 0; i < count; i++) {
@@ -88,8 +96,7 @@ export class Collisions {
   }
 
   private findRow(batch: EventBatch, from: number, to: number): number {
-    const before = (this.asTheyAre ??= new LiveSet(0))
-    const after = (this.asWritten ??= new LiveSet(0, loadKernel<LiveExports>('live'), this.keysAsWritten()))
+    const { before, after } = this
     const unclear = before.readClear(batch, from, to)
     const rows = (unclear?.row ?? to) - from
     before.apply(rows)
@@ -110,7 +117,18 @@ export class Collisions {
     return rows
   }
 
-  private keysAsWritten(): BlockKeys {
-    return new BlockKeys(new AddressSpaces(this.told))
+  /** Follows the events before `end`, whose blocks are the same in the trace and in the format. */
+  private followFirst(batch: EventBatch, end: number): void {
+    for (let from = 0; from < end; from += BATCH_EVENTS)
+      this.before.follow(batch, from, Math.min(from + BATCH_EVENTS, end))
+  }
+
+  private get before(): LiveSet<ListedLiveExports> {
+    return (this.asTheyAre ??= new LiveSet(0, loadKernel<ListedLiveExports>('live')))
+  }
+
+  private get after(): LiveSet {
+    const keys = () => new BlockKeys(new AddressSpaces(this.told))
+    return (this.asWritten ??= new LiveSet(0, loadKernel<LiveExports>('live'), keys()))
   }
 }

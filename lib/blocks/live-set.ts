@@ -3,7 +3,7 @@ import { KernelColumns } from '../kernel/instance.js'
 import { loadKernel, releaseKernel } from '../kernel/load.js'
 import { SpacesError } from './address-spaces.js'
 import { BlockKeys, KEY_FIELDS } from './block-keys.js'
-import type { LiveExports } from '../kernel/live.js'
+import type { ListedLiveExports, LiveExports } from '../kernel/live.js'
 
 const NOTHING = new Uint8Array(0)
 const NO_NUMBERS = new Int32Array(0)
@@ -144,6 +144,27 @@ export class LiveSet<Run extends LiveExports = LiveExports> {
     const number = this.run.find(lo, hi, isIndexed)
     this.look()
     return number
+  }
+
+  /**
+   * Adds the live blocks to another live set, with the same keys.
+   * @throws RangeError when there is no memory for the blocks
+   */
+  addTo(this: LiveSet<ListedLiveExports>, other: LiveSet): void {
+    const { run } = this
+    let slot = 0
+    do {
+      slot = run.list(slot, ROWS)
+      const rows = run.listed.value
+      for (const [name, bytes] of [
+        ['INTENTS', rows],
+        ['BEGINS', 8 * rows],
+      ] as const)
+        new Uint8Array(other.run.memory.buffer, other.run[name].value, bytes).set(
+          new Uint8Array(run.memory.buffer, run[name].value, bytes),
+        )
+      other.apply(rows)
+    } while (slot > 0)
   }
 
   /** Re-creates the views of results. */

@@ -47,6 +47,11 @@ export function commandOf({ layout }: TraceHeader): string | undefined {
   return typeof command === 'string' && command !== '' ? command.toWellFormed() : undefined
 }
 
+/** Whether the header names the process of the events without one: the first process of a recording. */
+export function namesProcess({ layout }: TraceHeader): boolean {
+  return layout?.['process'] !== undefined
+}
+
 /** Whether a block may lack events that were recorded, so that apparent leaks may be false. */
 export function lacksEvents({ filtered, part }: TraceHeader): boolean {
   return filtered === true || (part !== undefined && part.whole !== true)

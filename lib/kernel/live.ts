@@ -25,3 +25,9 @@ export interface LiveExports extends KernelExports {
   intend(rows: number): void
   follow(rows: number): number
 }
+
+/** The exports of kernel/live.ts alone. */
+export interface ListedLiveExports extends LiveExports {
+  readonly listed: Global
+  list(slot: number, rows: number): number
+}

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import type { TraceEvent } from '../../lib/event/batch.js'
 import { FieldBit } from '../../lib/event/fields.js'
+import type { TraceHeader } from '../../lib/event/header.js'
 import { isWritable } from '../../lib/event/format.js'
 import { Collisions } from '../../lib/blocks/collisions.js'
 import { drive, type Outcome } from '../support/drive.js'
@@ -11,10 +12,15 @@ import { HEADER, inBatches, placedEvents } from '../transforms/events.js'
 import { blocksByMap, type Deed } from './blocks.js'
 
 /** The number of the first event that collides, from 0; undefined for none. */
-function firstCollision(told: number, events: readonly TraceEvent[], batchSize: number): number | undefined {
+function firstCollision(
+  told: number,
+  events: readonly TraceEvent[],
+  batchSize: number,
+  header: TraceHeader = HEADER,
+): number | undefined {
   const collisions = new Collisions(told)
   let before = 0
-  for (const batch of inBatches(events, batchSize, HEADER)) {
+  for (const batch of inBatches(events, batchSize, header)) {
     const row = collisions.find(batch)
     if (row < batch.count) return before + row
     before += batch.count
@@ -91,6 +97,51 @@ describe('Collisions', () => {
     )
   })
 
+  it('are where a plain map sees another effect in a recording, whose first process has no number', () => {
+    const process = fc.constantFrom(undefined, undefined, 2n, 3n)
+    const address = fc.constantFrom(16n, 32n, 48n, 64n)
+    const event = fc
+      .record({ kind: fc.constantFrom('alloc', 'alloc', 'free', 'existing', 'process-end'), process, address })
+      .map(({ process, kind, address }) => ({
+        kind,
+        ...(kind !== 'process-end' && { address }),
+        ...(process !== undefined && { process }),
+      })) as fc.Arbitrary<TraceEvent>
+    const alone = fc.record({ kind: fc.constantFrom('alloc', 'free'), address }) as fc.Arbitrary<TraceEvent>
+    fc.assert(
+      fc.property(
+        fc.array(alone, { maxLength: 12 }),
+        fc.array(event, { maxLength: 20 }),
+        fc.integer({ min: 1, max: 40 }),
+        (first, rest, size) => {
+          const events = [...first, ...rest]
+          const written = events.map(({ kind, address }) =>
+            kind === 'process-end' ? { kind: 'comment' } : { kind, address },
+          ) as TraceEvent[]
+          const [is, becomes] = [blocksByMap(events).deeds, blocksByMap(written).deeds]
+          const expected = events.findIndex(
+            ({ kind }, i) => kind !== 'process-end' && seen(is[i]!) !== seen(becomes[i]!),
+          )
+          const header = { format: 'recorder', layout: { version: 2, process: 4711 } }
+          expect(firstCollision(0, events, size, header)).toBe(expected < 0 ? undefined : expected)
+        },
+      ),
+      { numRuns: runs(2000) },
+    )
+  })
+
+  it('are found among more blocks than are copied at a time', () => {
+    const address = (i: number) => BigInt(0x1000 + 16 * i)
+    const blocks = Array.from({ length: 10_000 }, (_, i): TraceEvent => ({ kind: 'alloc', address: address(i) }))
+    const header = { format: 'recorder', layout: { process: 1 } }
+    for (const i of [0, 4095, 4096, 9_999]) {
+      const free: TraceEvent = { kind: 'free', address: address(i) }
+      const other: TraceEvent = { kind: 'existing', process: 2n, address: address(i), size: 1n }
+      expect(firstCollision(0, [...blocks, other], 4096, header)).toBe(10_000)
+      expect(firstCollision(0, [...blocks, free, other], 4096, header)).toBe(undefined)
+    }
+  })
+
   it('are none between one trace and the next', () => {
     const collisions = new Collisions(0)
     for (const process of [1n, 2n, 3n]) {
@@ -134,6 +185,25 @@ describe('Encoders of traces in which blocks collide', () => {
       const { error, lost } = encode(name, two(0x2000n))
       expect(error).toBe(undefined)
       expect(lost).toContain('process')
+    },
+  )
+
+  test.each([1, 2, 9])(
+    'the blocks that the first process of a recording had before a fork stay its own: %d',
+    (size) => {
+      const events: TraceEvent[] = [
+        { kind: 'alloc', api: 'malloc', thread: 1n, time: 1n, address: 0x1000n, size: 8n },
+        { kind: 'alloc', api: 'malloc', thread: 1n, time: 2n, address: 0x2000n, size: 8n },
+        { kind: 'alloc', api: 'malloc', process: 2n, thread: 2n, time: 3n, address: 0x3000n, size: 8n },
+        { kind: 'existing', process: 2n, thread: 2n, time: 3n, address: 0x1000n, size: 24n },
+        { kind: 'free', api: 'free', process: 2n, thread: 2n, time: 4n, address: 0x1000n },
+      ]
+      const header = { format: 'recorder', layout: { version: 2, process: 4711 } }
+      const format = formatNamed('glibc-mtrace')
+      if (format === undefined || !isWritable(format)) throw new Error('glibc-mtrace cannot be written')
+      const refused = (some: readonly TraceEvent[]) => drive(format.encoder({}), inBatches(some, size, header)).error
+      expect(refused(events)?.message).toMatch(/: event 4: the format has no processes, and another has a block/)
+      expect(refused(events.slice(0, 3))).toBe(undefined)
     },
   )
 
