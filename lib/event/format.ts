@@ -57,6 +57,11 @@ export interface FormatInfo {
   readonly fromFile?: true
   /** It must not be written to a terminal. */
   readonly binary: boolean
+  /**
+   * What never shows in its traces, although it may have happened: calls that failed (`failures`), or that memory of
+   * one family of functions was given to another, such as that of `new` to `free` (`families`).
+   */
+  readonly hides?: readonly ('failures' | 'families')[]
   readonly decodeOptions: Readonly<Record<string, OptionSpec>>
   readonly encodeOptions: Readonly<Record<string, OptionSpec>>
   /** Options of the decoder and the encoder for programs only, which are in neither of these. */

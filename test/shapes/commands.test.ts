@@ -325,7 +325,7 @@ describe.each(shapesOf(BLOCKS, 11))('commands on $blocks blocks, freed: $deaths,
       'double-frees': figures.faults.get('doubleFrees') ?? 0,
       'unknown-frees': figures.faults.get('unknownFrees') ?? 0,
       overlaps: figures.overlaps.blocks,
-      'failed-allocations': figures.faults.get('failedAllocations') ?? 0,
+      'failed-allocations': (figures.faults.get('failedAllocations') ?? 0) + (figures.reallocs.get('failed') ?? 0),
     }
     const limits = Object.keys(measures).map((name) => `--max-${name} 0`)
     const { code, stdout } = await file.run(`hf-check --to json ${limits.join(' ')} $T`)

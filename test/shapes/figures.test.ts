@@ -86,7 +86,7 @@ const nothing = { blocks: 0, bytes: 0n }
 /** The figures of budgets, which are none for a trace without events. */
 function expectCheck(batches: readonly EventBatch[], statistics: Statistics): void {
   const { whole } = collect(new CheckCollector([], 'shape'), batches)
-  const { allocated, leaked, peakBytes, peakBlocks, temporary, faults } = statistics
+  const { allocated, leaked, peakBytes, peakBlocks, temporary, faults, reallocs } = statistics
   const expected = {
     peak: peakBytes.bytes,
     blocks: BigInt(peakBlocks.blocks),
@@ -98,7 +98,7 @@ function expectCheck(batches: readonly EventBatch[], statistics: Statistics): vo
     'double-frees': BigInt(faults.doubleFrees),
     'unknown-frees': BigInt(faults.unknownFrees),
     overlaps: BigInt(faults.overlaps.blocks),
-    'failed-allocations': BigInt(faults.failedAllocations),
+    'failed-allocations': BigInt(faults.failedAllocations + reallocs.failed),
   }
   for (const [name, value] of Object.entries(expected)) {
     const measure = whole[name as keyof typeof expected]

@@ -7,6 +7,7 @@ export const info: FormatInfo = {
   title: 'Taligent heap monitoring',
   extensions: ['.heapmon'],
   binary: false,
+  hides: ['families'],
   decodeOptions: {
     ...LAST_LINE,
     skipBad: { help: 'report and count lines that fit no rule, instead of failing at the first', default: false },

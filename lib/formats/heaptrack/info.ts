@@ -7,6 +7,7 @@ export const info: FormatInfo = {
   title: 'heaptrack',
   extensions: ['.heaptrack', '.heaptrack.raw', '.raw'],
   binary: false,
+  hides: ['failures'],
   decodeOptions: LAST_LINE,
   encodeOptions: {
     interpreted: {

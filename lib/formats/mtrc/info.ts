@@ -6,6 +6,7 @@ export const info: FormatInfo = {
   title: 'mpatrol MTRC',
   extensions: ['.mtrc'],
   binary: true,
+  hides: ['failures'],
   decodeOptions: {
     resolve: {
       help: 'leave frees and reallocs without the address and size of their block; needs no memory for live blocks',

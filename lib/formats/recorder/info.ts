@@ -7,6 +7,7 @@ export const info: FormatInfo = {
   extensions: ['.hfrec'],
   readOnly: true,
   binary: true,
+  hides: ['failures', 'families'],
   decodeOptions: {},
   encodeOptions: {},
 }

@@ -7,6 +7,7 @@ export const info: FormatInfo = {
   title: 'memory_replay',
   extensions: ['.replay', '.txt'],
   binary: false,
+  hides: ['families'],
   decodeOptions: LAST_LINE,
   encodeOptions: {},
 }

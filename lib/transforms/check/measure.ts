@@ -1,4 +1,5 @@
 import type { EventBatch } from '../../event/batch.js'
+import { FORMATS } from '../../formats/index.js'
 import { lostWarning } from '../../event/lost-events.js'
 import { OwnFrames } from '../../names/own-frames.js'
 import type { Suppression } from '../../names/suppressions.js'
@@ -120,7 +121,7 @@ function minus(amount: Amount, less: Amount = { blocks: 0, bytes: 0n }): Amount 
 }
 
 function wholeOf(
-  { peakBytes, peakBlocks, faults, mismatches, ...statistics }: Statistics,
+  { peakBytes, peakBlocks, faults, reallocs, mismatches, ...statistics }: Statistics,
   by: TemporaryDefinition,
 ): Measures {
   const { doubleFrees, unknownFrees, overlaps, failedAllocations } = faults
@@ -131,7 +132,7 @@ function wholeOf(
     'unknown-frees': measure(unknownFrees),
     overlaps: measure(overlaps.blocks),
     mismatches: measure(mismatches.reduce((sum, { count }) => sum + count, 0)),
-    'failed-allocations': measure(failedAllocations),
+    'failed-allocations': measure(failedAllocations + reallocs.failed),
   }
 }
 
@@ -161,14 +162,23 @@ function measure(value: number | bigint): Measure {
 /** What is true of a trace from which events were removed regardless of blocks. */
 const OF_EVENTS: ReadonlySet<string> = new Set(['allocated', 'allocations', 'wasted', 'failed-allocations'])
 
+/** What is known only where frees name their blocks. */
+const OF_FREED_BLOCKS: ReadonlySet<string> = new Set(['temporary', 'double-frees', 'unknown-frees', 'overlaps'])
+
 /** The figures, without those that cannot be known of such a trace. */
-function known(measures: Measures, { events, kinds, filtered, identified }: Statistics): Measures {
+function known(measures: Measures, { events, kinds, filtered, identified, formats, apis }: Statistics): Measures {
+  const hiding = (what: 'failures' | 'families') =>
+    FORMATS.find(({ name, hides }) => formats.includes(name) && hides?.includes(what) === true)?.name
   const reasonFor = (figure: string): string | undefined => {
     if (events === 0) return 'the trace has no events'
     if (kinds.lost !== undefined) return lostWarning(kinds.lost)
     if (filtered && !OF_EVENTS.has(figure)) return 'events were removed from the trace regardless of blocks'
-    if (figure === 'temporary' && !identified) return 'the trace does not say which block is freed'
-    return undefined
+    if (!identified && OF_FREED_BLOCKS.has(figure)) return 'the trace does not say which block is freed'
+    if (figure === 'failed-allocations') return hiddenBy(hiding('failures'), 'calls that failed')
+    if (figure !== 'mismatches') return undefined
+    return Object.keys(apis).length === 0
+      ? 'no event names the function that was called'
+      : hiddenBy(hiding('families'), 'whether the program called malloc or new, free or delete')
   }
   return Object.fromEntries(
     (Object.keys(measures) as BudgetFigure[]).map((figure) => {
@@ -176,6 +186,10 @@ function known(measures: Measures, { events, kinds, filtered, identified }: Stat
       return [figure, unknown === undefined ? (measures[figure] as Measure) : { unknown }]
     }),
   )
+}
+
+function hiddenBy(format: string | undefined, what: string): string | undefined {
+  return format === undefined ? undefined : `traces of the format ${format} do not have ${what}`
 }
 
 /** The figures of a function that a trace does not have. */

@@ -4,6 +4,7 @@ import { check } from '../../../lib/transforms/check/check.js'
 import { StatisticsCollector } from '../../../lib/transforms/statistics/collector.js'
 import { HEADER, inBatches } from '../events.js'
 import type { Measured } from '../../../lib/transforms/check/measure.js'
+import { CheckCollector } from '../../../lib/transforms/check/measure.js'
 import { budgets, measured, runOf, type Change } from './program.js'
 
 /** The result for some runs. */
@@ -39,7 +40,6 @@ describe('budgets', () => {
       'double-frees': 0n,
       'unknown-frees': 0n,
       overlaps: 0n,
-      mismatches: 0n,
       'failed-allocations': 0n,
     }
     for (const [figure, value] of Object.entries(figures)) {
@@ -67,6 +67,48 @@ describe('budgets', () => {
     expect(rows.map(({ figure, verdict, value }) => [figure, verdict, value])).toEqual(
       names.map((name) => [name, 'beyond', 1n]),
     )
+  })
+
+  test('count reallocs that failed, too', () => {
+    const events: TraceEvent[] = [
+      { kind: 'alloc', address: 16n, size: 8n },
+      { kind: 'realloc', oldAddress: 16n, size: 2n ** 60n },
+      { kind: 'alloc', size: 2n ** 62n },
+    ]
+    expect(checked([events], [], [{ max: { 'failed-allocations': 0 } }]).budgets[0]).toMatchObject({
+      verdict: 'beyond',
+      value: 2n,
+    })
+  })
+
+  test.each([
+    ['recorder', { api: 'malloc' }, 'failed-allocations', 'recorder do not have calls that failed'],
+    ['heaptrack', {}, 'failed-allocations', 'heaptrack do not have calls that failed'],
+    ['mtrc', {}, 'failed-allocations', 'mtrc do not have calls that failed'],
+    ['recorder', { api: 'malloc' }, 'mismatches', 'recorder do not have whether the program called malloc or new'],
+    ['replay', { api: 'malloc' }, 'mismatches', 'replay do not have whether the program called malloc or new'],
+    ['heapmon', { api: 'new' }, 'mismatches', 'heapmon do not have whether the program called malloc or new'],
+    ['hatf', {}, 'mismatches', 'no event names the function that was called'],
+    ['heaptrack', {}, 'double-frees', 'the trace does not say which block is freed'],
+    ['heaptrack', {}, 'unknown-frees', 'the trace does not say which block is freed'],
+    ['heaptrack', {}, 'overlaps', 'the trace does not say which block is freed'],
+  ] as const)('of what traces of %s with %j do not show are not known: %s', (format, more, figure, reason) => {
+    const collector = new CheckCollector([], 'x')
+    const events: TraceEvent[] = [{ kind: 'alloc', address: 16n, size: 8n, ...more }]
+    for (const batch of inBatches(events, 1, { format })) collector.add(batch)
+    expect(collector.finish().whole[figure]).toEqual({ unknown: expect.stringContaining(reason) as string })
+  })
+
+  test.each([
+    ['valgrind', 'failed-allocations'],
+    ['valgrind', 'mismatches'],
+    ['glibc-mtrace', 'failed-allocations'],
+    ['recorder', 'double-frees'],
+  ] as const)('of what traces of %s show are known: %s', (format, figure) => {
+    const collector = new CheckCollector([], 'x')
+    const events: TraceEvent[] = [{ kind: 'alloc', api: 'malloc', address: 16n, size: 8n }]
+    for (const batch of inBatches(events, 1, { format })) collector.add(batch)
+    expect(collector.finish().whole[figure]).toEqual({ value: 0n })
   })
 
   test('are shares of the allocations', () => {
