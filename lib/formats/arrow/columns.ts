@@ -31,7 +31,7 @@ export function writtenTable(columns: readonly TableColumn[]): WrittenTable {
 }
 
 /** How many nodes and buffers a column has in a record batch. */
-function partsOf({ type }: TableColumn): { nodes: number; buffers: number } {
+export function partsOf({ type }: TableColumn): { nodes: number; buffers: number } {
   if (type === 'names') return { nodes: 2, buffers: 4 }
   return { nodes: 1, buffers: type === 'bytes' ? 3 : 2 }
 }

@@ -1,4 +1,5 @@
 import { recycleChunk } from '../../bytes/chunks.js'
+import { demandOf } from '../../bytes/demand.js'
 import { Input } from '../../bytes/input.js'
 import { BATCH_EVENTS, columnOf, EventBatch, U64Column } from '../../event/batch.js'
 import { limit, malformed, truncated, type TracePosition } from '../../event/error.js'
@@ -6,7 +7,7 @@ import { GroupColumns, type GroupColumn } from '../../event/groups.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import { showValue } from '../../event/message-text.js'
 import type { Decoder } from '../../event/stage.js'
-import type { Storage } from '../../event/storage.js'
+import type { Column, Storage } from '../../event/storage.js'
 import { GROUPED } from '../../event/table.js'
 import { Dictionaries } from './dictionaries.js'
 import { ArrowFault, ArrowLimit } from './fault.js'
@@ -20,9 +21,9 @@ import { headerIn, readSchema } from './schema.js'
 const MAX_TOLD = 100
 
 /**
- * An Arrow IPC stream to events. The bytes of a record batch are copied once, from the chunks that they come in, and
- * the columns of batches are views of them, if the stream has them as heapflow writes them. The columns of other
- * streams may have other types: integers of any width, names with or without a dictionary, compressed buffers.
+ * An Arrow IPC stream to events. The bytes of a record batch are copied at most once, from the chunks that they come
+ * in, and the columns of batches are views of them, if the stream has them as heapflow writes them. The columns of
+ * other streams may have other types: integers of any width, names with or without a dictionary, compressed buffers.
  *
  * @throws TraceError with the offset of the message and the number of the first event that it would have given: a
  *   message that is damaged, too large, or not of events; a stream without its end mark
@@ -42,6 +43,7 @@ export class ArrowDecoder implements Decoder {
   private events = 0
 
   feed(chunk: Uint8Array): void {
+    this.messages.demand = demandOf(chunk)
     this.input.feed(chunk)
   }
 
@@ -152,25 +154,24 @@ function batchOf(rows: Rows, from: number, to: number, header: TraceHeader, recy
   const count = to - from
   let set = 0
   let groups: GroupColumns | undefined
-  const columns = [...rows.columns].flatMap(([f, column]) => {
-    const part =
-      column instanceof U64Column
-        ? new U64Column(column.words.buffer as ArrayBuffer, column.words.byteOffset + 8 * from, count)
-        : column.subarray(from, to)
+  const isWhole = count === rows.count
+  const columns: Storage['columns'][number][] = []
+  for (const [f, column] of rows.columns) {
+    const part = isWhole ? column : partOf(column, from, count)
     if (f >= GROUPED) {
-      groups ??= new GroupColumns(count, rows.groupMask.subarray(from, to))
+      groups ??= new GroupColumns(count, isWhole ? rows.groupMask : rows.groupMask.subarray(from, to))
       groups.set(f - GROUPED, part as GroupColumn)
-      return []
+    } else {
+      set |= 1 << f
+      columns.push({ name: columnOf(f), column: part })
     }
-    set |= 1 << f
-    return [{ name: columnOf(f), column: part }]
-  })
+  }
   const storage: Storage = {
     capacity: count,
     set,
     bytes: 0,
-    mask: rows.mask.subarray(from, to),
-    kind: rows.kind.subarray(from, to),
+    mask: isWhole ? rows.mask : rows.mask.subarray(from, to),
+    kind: isWhole ? rows.kind : rows.kind.subarray(from, to),
     columns,
     recycle,
   }
@@ -178,4 +179,11 @@ function batchOf(rows: Rows, from: number, to: number, header: TraceHeader, recy
   batch.groups = groups
   batch.count = count
   return batch
+}
+
+/** `count` values from `from` on. */
+function partOf(column: Column, from: number, count: number): Column {
+  return column instanceof U64Column
+    ? new U64Column(column.words.buffer as ArrayBuffer, column.words.byteOffset + 8 * from, count)
+    : column.subarray(from, from + count)
 }

@@ -22,15 +22,20 @@ export function masksOf(columns: readonly Presence[], rows: number): Uint32Array
     if (group === undefined) groups.push({ bitmap: used, set: 1 << f })
     else group.set |= 1 << f
   }
-  masks.fill(all)
-  for (const { bitmap, set } of groups) addFields(masks, bitmap, set)
+  if (groups.length === 0) masks.fill(all)
+  groups.forEach(({ bitmap, set }, g) => addFields(masks, bitmap, set, g === 0 ? all : 0, g === 0 ? 0 : -1))
   return masks
 }
 
-/** Adds fields to the masks of the events that a bitmap has. A function of its own, because V8 optimizes it sooner. */
-function addFields(masks: Uint32Array, bitmap: Uint8Array, set: number): void {
-  for (let i = 0; i < masks.length; i++) {
-    const has = (bitmap[i >> 3] >> (i & 7)) & 1
-    masks[i] = masks[i] | (set & -has)
+/**
+ * Adds fields to the masks of the events that a bitmap has. A function of its own, because V8 optimizes it sooner.
+ * @param all fields that all events get
+ * @param kept the bits of the masks that remain
+ */
+function addFields(masks: Uint32Array, bitmap: Uint8Array, set: number, all: number, kept: number): void {
+  for (let at = 0, b = 0; at < masks.length; b++) {
+    const bits = bitmap[b]
+    const end = Math.min(at + 8, masks.length)
+    for (let j = 0; at < end; j++, at++) masks[at] = (masks[at] & kept) | all | (set & -((bits >>> j) & 1))
   }
 }

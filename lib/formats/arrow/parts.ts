@@ -10,6 +10,26 @@ export interface Node {
   readonly nulls: number
 }
 
+/** How many nodes and buffers a column has, with those of its children. */
+export interface Extent {
+  readonly nodes: number
+  readonly buffers: number
+}
+
+/** The extent of a column; undefined if each record batch says how many buffers it has. */
+export function extentOf({ type, dictionary, buffers, children }: Column): Extent | undefined {
+  const extent = { nodes: 1, buffers }
+  if (dictionary !== undefined) return extent
+  if (type === Type.binaryView || type === Type.utf8View) return undefined
+  for (const child of children) {
+    const more = extentOf(child)
+    if (more === undefined) return undefined
+    extent.nodes += more.nodes
+    extent.buffers += more.buffers
+  }
+  return extent
+}
+
 /** The parts of a record batch, or of a dictionary, in the order of its columns. */
 export class Parts {
   /** The number of rows. */
@@ -47,6 +67,15 @@ export class Parts {
     if (rows < 0 || rows > MAX_ROWS || nulls < 0 || nulls > rows)
       throw new ArrowFault('a column with a wrong number of rows')
     return { rows, nulls }
+  }
+
+  /** Passes over a column if no row has a value. @returns whether it did */
+  passEmpty({ nodes, buffers }: Extent): boolean {
+    const at = 2 * this.node
+    if (this.nodes[at] !== this.rows || this.nodes[at + 1] !== this.rows) return false
+    this.node += nodes
+    this.buffer += buffers
+    return true
   }
 
   /** The next buffer, inflated; it may not be aligned. */

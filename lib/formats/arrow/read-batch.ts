@@ -10,7 +10,7 @@ import { checkJson } from './json-column.js'
 import { KIND, Type } from './layout.js'
 import { masksOf, type Presence } from './masks.js'
 import { NameTable } from './name-table.js'
-import type { Parts } from './parts.js'
+import { extentOf, type Extent, type Parts } from './parts.js'
 import type { Column } from './schema.js'
 import { hasTexts, readBytes, readNames } from './texts.js'
 import { codes, indices, narrowed, offsets, wideColumn } from './values.js'
@@ -43,12 +43,19 @@ const TARGETS: ReadonlyMap<string, TableColumn> = new Map(
 /** The code for an unknown name. */
 const UNKNOWN = 0xff
 
+/** A column of the stream, and of events if it is one. */
+interface PlannedColumn {
+  readonly column: Column
+  readonly target: TableColumn | undefined
+  readonly extent: Extent | undefined
+}
+
 /** Reads the record batches of a stream. */
 export class BatchReader {
   private readonly names = new NameTable()
   /** The codes of the names in dictionaries of kinds and other enumerations. */
   private readonly codesOf = new WeakMap<Strings, Uint8Array>()
-  private readonly plan: readonly (readonly [Column, TableColumn | undefined])[]
+  private readonly plan: readonly PlannedColumn[]
   /** The stacks of the record batch that is read. */
   private lists: Pick<FlatStrings, 'lists' | 'listed'> | undefined
 
@@ -57,8 +64,8 @@ export class BatchReader {
     columns: readonly Column[],
     private readonly dictionaries: Dictionaries,
   ) {
-    this.plan = columns.map((column) => [column, TARGETS.get(column.name)])
-    const known = this.plan.flatMap(([, target]) => (target === undefined ? [] : [target.name]))
+    this.plan = columns.map((column) => ({ column, target: TARGETS.get(column.name), extent: extentOf(column) }))
+    const known = this.plan.flatMap(({ target }) => (target === undefined ? [] : [target.name]))
     if (!known.includes(KIND)) throw new ArrowFault(noEvents(columns.map(({ name }) => name)))
     const twice = known.find((name, i) => known.indexOf(name) < i)
     if (twice !== undefined) throw new ArrowFault(`there are two columns "${twice}"`)
@@ -66,7 +73,7 @@ export class BatchReader {
 
   /** The names of columns that are not fields of events. */
   get unknown(): readonly string[] {
-    return this.plan.flatMap(([{ name }, target]) => (target === undefined ? [name] : []))
+    return this.plan.flatMap(({ column, target }) => (target === undefined ? [column.name] : []))
   }
 
   /** @throws ArrowFault, ArrowLimit */
@@ -75,9 +82,12 @@ export class BatchReader {
     this.names.begin()
     this.lists = undefined
     const present: Presence[] = []
+    const grouped: Presence[] = []
+    let sharesBody = false
     const columns = new Map<number, U64Column | Uint32Array | Int32Array | Uint8Array>()
     let kind: Uint8Array | undefined
-    for (const [column, target] of this.plan) {
+    for (const { column, target, extent } of this.plan) {
+      if (extent !== undefined && parts.passEmpty(extent)) continue
       if (target === undefined) {
         parts.skip(column)
         continue
@@ -96,7 +106,9 @@ export class BatchReader {
         const values = this.values({ parts, column, rows, has }, target)
         if (target.f >= 0) {
           columns.set(target.f, values)
-          present.push({ f: target.f, bitmap })
+          if (target.f < GROUPED) present.push({ f: target.f, bitmap })
+          else grouped.push({ f: target.f - GROUPED, bitmap })
+          if (target.f < GROUPED && (target.type === 'names' || target.type === 'bytes')) sharesBody = true
         } else {
           if (bitmap !== undefined) throw new ArrowFault('an event without a kind')
           kind = values as Uint8Array
@@ -107,18 +119,14 @@ export class BatchReader {
       }
     }
     if (kind === undefined && rows > 0) throw new ArrowFault('events without a kind')
-    const grouped = present.flatMap(({ f, bitmap }) => (f < GROUPED ? [] : [{ f: f - GROUPED, bitmap }]))
     return {
       count: rows,
-      mask: masksOf(
-        present.filter(({ f }) => f < GROUPED),
-        rows,
-      ),
+      mask: masksOf(present, rows),
       groupMask: grouped.length === 0 ? NO_U32 : masksOf(grouped, rows),
       kind: kind ?? new Uint8Array(0),
       columns,
       strings: this.names.table(this.lists),
-      sharesBody: present.some(({ f }) => f < GROUPED && ['names', 'bytes'].includes(EVENT_COLUMNS[f + 1].type)),
+      sharesBody,
     }
   }
 
@@ -254,17 +262,32 @@ function interned(parts: Parts, column: Column, rows: number, has: (row: number)
 
 /** @throws ArrowFault when an event has an id that is not below `size` */
 function checkIds(ids: Uint32Array | Uint8Array, size: number, has: (row: number) => boolean): void {
-  let most = 0
-  let any = 0
-  for (let i = 0; i < ids.length; i++) {
-    const id = ids[i] | 0
-    if (id > most) most = id
-    any |= id
-  }
-  if (any >= 0 && most < size) return
+  const isBelow = ids instanceof Uint8Array ? allBelow(ids, size) : allWordsBelow(ids, size)
+  if (isBelow) return
   // Only events without a name may have any number.
   for (let i = 0; i < ids.length; i++)
     if (ids[i] >= size && has(i)) throw new ArrowFault('an index that its dictionary does not have')
+}
+
+/*
+ * Two functions, so that V8 knows what they read. The differences and numbers are negative if they are not below 2^31,
+ * which no size exceeds; so there is one branch, after the loop.
+ */
+
+function allBelow(ids: Uint8Array, size: number): boolean {
+  let signs = 0
+  for (let i = 0; i < ids.length; i++) signs |= size - 1 - ids[i]
+  return signs >= 0
+}
+
+function allWordsBelow(ids: Uint32Array, size: number): boolean {
+  const last = size - 1
+  let signs = 0
+  for (let i = 0; i < ids.length; i++) {
+    const id = ids[i] | 0
+    signs |= id | (last - id)
+  }
+  return signs >= 0
 }
 
 function shifted(ids: Uint32Array, base: number): Uint32Array {

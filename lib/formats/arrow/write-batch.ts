@@ -1,7 +1,7 @@
 import { U64Column } from '../../event/batch.js'
 import type { TraceHeader } from '../../event/header.js'
-import { GROUPED, masksOf, type TableColumn, type TableRows } from '../../event/table.js'
-import type { WrittenColumn, WrittenTable } from './columns.js'
+import { GROUPED, masksOf, type TableRows } from '../../event/table.js'
+import { partsOf, type WrittenColumn, type WrittenTable } from './columns.js'
 import type { Names } from './names.js'
 import { Presences, type Presence } from './presence.js'
 import { aligned, BatchMetadata } from './write-messages.js'
@@ -11,11 +11,27 @@ const WIDTH = { u64: 8, u32: 4, i32: 4, code: 1, name: 4, names: 4, bytes: 4 } a
 
 const NO_MASKS = new Uint32Array(0)
 
-/** The positions of a column's parts in the body; missing parts have 0 bytes. */
-interface Layout {
+/** Which rows of a batch have a column. */
+const IN_NONE = 0
+const IN_SOME = 1
+const IN_ALL = 2
+
+/** A column of the table, and where the batch at hand has its parts. Parts that are missing have 0 bytes. */
+interface PlacedColumn extends WrittenColumn {
+  /** The first of its nodes and of its buffers. */
+  readonly node: number
+  readonly buffer: number
+  /** The bytes of a row in its main buffer. */
+  readonly width: number
+  /** Whether the main buffer has offsets, of which there is one more than rows. */
+  readonly hasOffsets: boolean
+  /** One of `IN_NONE`, `IN_SOME` and `IN_ALL`. */
+  state: number
+  /** Which rows have it, if some have. */
+  presence: Presence | undefined
   validity: number
   data: number
-  /** Ids in lists, or bytes. */
+  /** The position of ids in lists, or of bytes, and how many bytes they take. */
   items: number
   itemBytes: number
 }
@@ -26,7 +42,11 @@ interface Layout {
  */
 export class BatchWriter {
   private readonly metadata: BatchMetadata
-  private readonly layouts: readonly Layout[]
+  private readonly columns: readonly PlacedColumn[]
+  /** The columns that some row of the batch at hand has. */
+  private there: readonly PlacedColumn[] = []
+  /** The fields in some and in all rows, and those of groups, for which `there` was found. */
+  private fields = [-1, -1, -1, -1]
   private readonly presences = new Presences()
   private readonly groupPresences = new Presences()
 
@@ -36,7 +56,7 @@ export class BatchWriter {
     private readonly names: Names,
   ) {
     this.metadata = new BatchMetadata(table.nodes, table.buffers)
-    this.layouts = table.columns.map(() => ({ validity: 0, data: 0, items: 0, itemBytes: 0 }))
+    this.columns = placed(table.columns)
   }
 
   /**
@@ -49,168 +69,120 @@ export class BatchWriter {
     const rows = to - from
     this.presences.read(batch.mask.subarray(from, to))
     this.groupPresences.read(batch.groupMask?.subarray(from, to) ?? NO_MASKS)
-    const { zeros, length } = this.place(batch, from, to)
+    this.select()
+    const zeros = this.place(batch, from, to)
     metadata.rows(rows)
-    this.describe(metadata, rows, zeros)
+    const length = aligned(zeros + describe(this.columns, metadata, rows, zeros))
     const chunk = metadata.chunk(length)
     const body = chunk.subarray(metadata.length)
     this.names.use(batch.strings)
     // Padding must not contain earlier contents of the memory.
     body.fill(0, zeros)
-    this.table.columns.forEach((column, c) => {
-      if (this.isThere(column)) this.fill(body, batch, column, c, from, to)
-    })
+    const { there } = this
+    for (let c = 0; c < there.length; c++) this.fill(body, batch, there[c], from, to)
     return chunk
   }
 
-  /** Which rows have a column. */
-  private presence({ f }: TableColumn): Presence {
-    return f < GROUPED ? this.presences.of(f) : this.groupPresences.of(f - GROUPED)
+  /** Finds the columns that some rows have. Most batches have the same ones as the batch before. */
+  private select(): void {
+    const { presences, groupPresences, fields } = this
+    const { some, all } = presences
+    const isSame =
+      fields[0] === some && fields[1] === all && fields[2] === groupPresences.some && fields[3] === groupPresences.all
+    if (isSame) return
+    this.fields = [some, all, groupPresences.some, groupPresences.all]
+    for (const column of this.columns) {
+      const { f } = column
+      const of = f < GROUPED ? presences : groupPresences
+      const bit = 1 << (f & (GROUPED - 1))
+      column.presence = undefined
+      if (f < 0 || (of.all & bit) !== 0) column.state = IN_ALL
+      else column.state = (of.some & bit) === 0 ? IN_NONE : IN_SOME
+      column.itemBytes = 0
+    }
+    this.there = this.columns.filter(({ state }) => state !== IN_NONE)
   }
 
-  /** Whether some row has a column. */
-  private isThere({ f }: TableColumn): boolean {
-    if (f < 0) return true
-    return f < GROUPED ? ((this.presences.some >>> f) & 1) !== 0 : ((this.groupPresences.some >>> f) & 1) !== 0
-  }
-
-  /** Whether all rows have a column. */
-  private isWhole({ f }: TableColumn): boolean {
-    if (f < 0) return true
-    return f < GROUPED ? ((this.presences.all >>> f) & 1) !== 0 : ((this.groupPresences.all >>> f) & 1) !== 0
-  }
-
-  /** Assigns all positions. @returns the place of the shared zeros, and the length of the body */
-  private place(batch: TableRows, from: number, to: number) {
+  /** Assigns the positions of all parts. @returns the place of the shared zeros after them */
+  private place(batch: TableRows, from: number, to: number): number {
     const rows = to - from
-    let at = 0
-    let zeros = 0
-    this.table.columns.forEach((column, c) => {
-      const layout = this.layouts[c]
-      const { type } = column
-      const hasOffsets = type === 'names' || type === 'bytes'
-      const bytes = WIDTH[type] * (hasOffsets ? rows + 1 : rows)
-      layout.itemBytes = 0
-      if (!this.isThere(column)) {
-        zeros = Math.max(zeros, bytes)
-        return
-      }
-      layout.validity = at
-      if (!this.isWhole(column)) at = aligned(at + Math.ceil(rows / 8))
-      layout.data = at
-      at = aligned(at + bytes)
-      layout.items = at
-      if (hasOffsets) layout.itemBytes = itemBytes(batch, column, from, to)
-      at = aligned(at + layout.itemBytes)
-    })
-    return { zeros: at, length: aligned(at + zeros) }
-  }
-
-  private describe(metadata: BatchMetadata, rows: number, zeros: number): void {
+    const { there } = this
     const bitmap = Math.ceil(rows / 8)
-    let node = 0
-    let buffer = 0
-    this.table.columns.forEach((column, c) => {
-      const { type } = column
-      const { validity, data, items, itemBytes: length } = this.layouts[c]
-      const isThere = this.isThere(column)
-      const isWhole = this.isWhole(column)
-      const bytes = WIDTH[type] * (type === 'names' || type === 'bytes' ? rows + 1 : rows)
-      metadata.node(node++, rows, isWhole ? 0 : isThere ? rows - this.presence(column).count : rows)
-      metadata.buffer(buffer++, isThere ? validity : zeros, isWhole ? 0 : bitmap)
-      metadata.buffer(buffer++, isThere ? data : zeros, bytes)
-      if (type === 'bytes') metadata.buffer(buffer++, isThere ? items : zeros, length)
-      if (type === 'names') {
-        metadata.node(node++, length / 4, 0)
-        metadata.buffer(buffer++, isThere ? items : zeros, 0)
-        metadata.buffer(buffer++, isThere ? items : zeros, length)
+    let at = 0
+    for (let c = 0; c < there.length; c++) {
+      const column = there[c]
+      const { f, hasOffsets } = column
+      column.validity = at
+      if (column.state === IN_SOME) {
+        column.presence = f < GROUPED ? this.presences.of(f) : this.groupPresences.of(f - GROUPED)
+        at = aligned(at + bitmap)
       }
-    })
+      column.data = at
+      at = aligned(at + column.width * (hasOffsets ? rows + 1 : rows))
+      column.items = at
+      if (!hasOffsets) continue
+      column.itemBytes = itemBytes(batch, column, from, to)
+      at = aligned(at + column.itemBytes)
+    }
+    return at
   }
 
-  private fill(
-    body: Uint8Array<ArrayBuffer>,
-    batch: TableRows,
-    column: WrittenColumn,
-    c: number,
-    from: number,
-    to: number,
-  ): void {
-    const { type } = column
+  private fill(body: Uint8Array<ArrayBuffer>, batch: TableRows, column: PlacedColumn, from: number, to: number): void {
+    const { type, validity, data, items, itemBytes: length, presence } = column
     const rows = to - from
-    const { validity, data, items, itemBytes: length } = this.layouts[c]
-    const words = (at: number, count: number) => new Uint32Array(body.buffer, body.byteOffset + at, count)
-    const pad = (end: number) => body.fill(0, end, aligned(end))
-    const isWhole = this.isWhole(column)
-    if (!isWhole) {
+    const { buffer, byteOffset } = body
+    // Null if all rows have the column.
+    const bits = column.state === IN_ALL ? null : (presence as Presence).words
+    if (bits !== null) {
       // These end within the padding: it is cleared from the last byte with bits on.
-      const { words: bits } = this.presence(column)
-      words(validity, bits.length).set(bits)
-      pad(validity + Math.ceil(rows / 8))
+      new Uint32Array(buffer, byteOffset + validity, bits.length).set(bits)
+      pad(body, validity + Math.ceil(rows / 8))
     }
     const source = batch.values(column)
     if (source instanceof U64Column) {
-      const target = words(data, 2 * rows)
+      const target = new Uint32Array(buffer, byteOffset + data, 2 * rows)
       target.set(source.words.subarray(2 * from, 2 * to))
-      if (!isWhole) this.clearAbsent(target, column, rows, 2)
-      return void pad(data + 8 * rows)
+      if (bits !== null) clearAbsentPairs(target, bits, rows)
+      pad(body, data + 8 * rows)
+      return
     }
     switch (type) {
       case 'code': {
         const target = body.subarray(data, data + rows)
         target.set(source.subarray(from, to))
-        if (!isWhole) this.clearAbsent(target, column, rows, 1)
-        return void pad(data + rows)
+        if (bits !== null) clearAbsent(target, bits, rows)
+        pad(body, data + rows)
+        return
       }
-      case 'name':
-        this.writeNames(words(data, rows), batch, source as Uint32Array, column, from, isWhole)
-        return void pad(data + 4 * rows)
-      case 'names':
-        this.writeLists(words(data, rows + 1), words(items, length / 4), batch, column, from)
+      case 'name': {
+        const target = new Uint32Array(buffer, byteOffset + data, rows)
+        if (this.names.isSame) {
+          target.set(source.subarray(from, to))
+          if (bits !== null) clearAbsent(target, bits, rows)
+        } else this.names.translate(target, source as Uint32Array, masksOf(batch, column), column.f % GROUPED, from)
+        pad(body, data + 4 * rows)
+        return
+      }
+      case 'names': {
+        const ids = new Uint32Array(buffer, byteOffset + items, length / 4)
+        this.writeLists(new Uint32Array(buffer, byteOffset + data, rows + 1), ids, batch, column, from)
         break
-      case 'bytes':
-        writeBytes(words(data, rows + 1), body.subarray(items, items + length), batch, column, from)
+      }
+      case 'bytes': {
+        const offsets = new Uint32Array(buffer, byteOffset + data, rows + 1)
+        writeBytes(offsets, body.subarray(items, items + length), batch, column, from)
         break
+      }
       default: {
-        const target = words(data, rows)
+        const target = new Uint32Array(buffer, byteOffset + data, rows)
         target.set((source as Uint32Array).subarray(from, to))
-        if (!isWhole) this.clearAbsent(target, column, rows, 1)
-        return void pad(data + 4 * rows)
+        if (bits !== null) clearAbsent(target, bits, rows)
+        pad(body, data + 4 * rows)
+        return
       }
     }
-    pad(data + 4 * (rows + 1))
-    pad(items + length)
-  }
-
-  private writeNames(
-    target: Uint32Array,
-    batch: TableRows,
-    source: Uint32Array,
-    column: WrittenColumn,
-    from: number,
-    isWhole: boolean,
-  ): void {
-    if (!this.names.isSame) {
-      this.names.translate(target, source, masksOf(batch, column), column.f % GROUPED, from)
-      return
-    }
-    target.set(source.subarray(from, from + target.length))
-    if (!isWhole) this.clearAbsent(target, column, target.length, 1)
-  }
-
-  /** Clears the values of events that do not have the field: a column may hold anything there. */
-  private clearAbsent(target: Uint32Array | Uint8Array, column: TableColumn, rows: number, words: 1 | 2): void {
-    const { words: present } = this.presence(column)
-    for (let first = 0, w = 0; first < rows; first += 32, w++) {
-      const left = rows - first
-      let absent = ~present[w]
-      if (left < 32) absent &= (1 << left) - 1
-      for (; absent !== 0; absent &= absent - 1) {
-        const i = first + 31 - Math.clz32(absent & -absent)
-        target[words * i] = 0
-        if (words === 2) target[2 * i + 1] = 0
-      }
-    }
+    pad(body, data + 4 * (rows + 1))
+    pad(body, items + length)
   }
 
   private writeLists(
@@ -237,6 +209,89 @@ export class BatchWriter {
       offsets[i] = end
     }
   }
+}
+
+/** The columns of a table, before they have places. */
+function placed(columns: readonly WrittenColumn[]): PlacedColumn[] {
+  let nodes = 0
+  let buffers = 0
+  return columns.map((column) => {
+    const { type } = column
+    const node = nodes
+    const buffer = buffers
+    nodes += partsOf(column).nodes
+    buffers += partsOf(column).buffers
+    const hasOffsets = type === 'names' || type === 'bytes'
+    const nothing = { state: IN_NONE, presence: undefined, validity: 0, data: 0, items: 0, itemBytes: 0 }
+    return { ...column, node, buffer, width: WIDTH[type], hasOffsets, ...nothing }
+  })
+}
+
+/**
+ * Writes the nodes and buffers of all columns.
+ * @param zeros the place of the zeros of the columns that no row has
+ * @returns how many zeros these need
+ */
+function describe(columns: readonly PlacedColumn[], metadata: BatchMetadata, rows: number, zeros: number): number {
+  const bitmap = Math.ceil(rows / 8)
+  let needed = 0
+  for (let c = 0; c < columns.length; c++) {
+    const column = columns[c]
+    const { node, buffer, state, hasOffsets } = column
+    const bytes = column.width * (hasOffsets ? rows + 1 : rows)
+    let items = zeros
+    if (state === IN_NONE) {
+      if (bytes > needed) needed = bytes
+      metadata.node(node, rows, rows)
+      metadata.buffer(buffer, zeros, bitmap)
+      metadata.buffer(buffer + 1, zeros, bytes)
+    } else {
+      const isWhole = state === IN_ALL
+      items = column.items
+      metadata.node(node, rows, isWhole ? 0 : rows - (column.presence as Presence).count)
+      metadata.buffer(buffer, column.validity, isWhole ? 0 : bitmap)
+      metadata.buffer(buffer + 1, column.data, bytes)
+    }
+    if (!hasOffsets) continue
+    const { itemBytes } = column
+    if (column.type === 'names') {
+      metadata.node(node + 1, itemBytes / 4, 0)
+      metadata.buffer(buffer + 2, items, 0)
+      metadata.buffer(buffer + 3, items, itemBytes)
+    } else metadata.buffer(buffer + 2, items, itemBytes)
+  }
+  return needed
+}
+
+/** Clears what follows a part up to the next one. */
+function pad(body: Uint8Array, end: number): void {
+  const to = aligned(end)
+  for (let i = end; i < to; i++) body[i] = 0
+}
+
+/** Clears the values of events that do not have the field: a column may hold anything there. */
+function clearAbsent(target: Uint32Array | Uint8Array, present: Uint32Array, rows: number): void {
+  for (let first = 0, w = 0; first < rows; first += 32, w++) {
+    for (let absent = absentOf(present, w, rows - first); absent !== 0; absent &= absent - 1)
+      target[first + 31 - Math.clz32(absent & -absent)] = 0
+  }
+}
+
+/** The same for values of two words. */
+function clearAbsentPairs(target: Uint32Array, present: Uint32Array, rows: number): void {
+  for (let first = 0, w = 0; first < rows; first += 32, w++) {
+    for (let absent = absentOf(present, w, rows - first); absent !== 0; absent &= absent - 1) {
+      const i = 2 * (first + 31 - Math.clz32(absent & -absent))
+      target[i] = 0
+      target[i + 1] = 0
+    }
+  }
+}
+
+/** The bits of a word that are off, of the first `left` rows. */
+function absentOf(present: Uint32Array, w: number, left: number): number {
+  const absent = ~present[w]
+  return left < 32 ? absent & ((1 << left) - 1) : absent
 }
 
 function writeBytes(

@@ -96,7 +96,8 @@ export function endMark(): Uint8Array {
 /** The metadata of a record batch or dictionary, made once and then changed for each. */
 export class BatchMetadata {
   private readonly bytes: Uint8Array<ArrayBuffer>
-  private readonly view: DataView
+  /** The same bytes as words: these are at multiples of 8. */
+  private readonly words: Uint32Array
   private readonly rowsAt: number
   private readonly nodesAt: number
   private readonly buffersAt: number
@@ -125,11 +126,11 @@ export class BatchMetadata {
             bodyLength,
           )
     this.bytes = metadata
-    this.view = new DataView(metadata.buffer)
-    this.rowsAt = at + rows.at
-    this.nodesAt = at + nodeList.at
-    this.buffersAt = at + bufferList.at
-    this.bodyAt = at + bodyLength.at
+    this.words = new Uint32Array(metadata.buffer)
+    this.rowsAt = (at + rows.at) / 4
+    this.nodesAt = (at + nodeList.at) / 4
+    this.buffersAt = (at + bufferList.at) / 4
+    this.bodyAt = (at + bodyLength.at) / 4
   }
 
   /** The length of the message before its body. */
@@ -138,24 +139,24 @@ export class BatchMetadata {
   }
 
   rows(count: number): void {
-    this.view.setUint32(this.rowsAt, count, true)
+    this.words[this.rowsAt] = count
   }
 
   node(i: number, rows: number, nulls: number): void {
-    const at = this.nodesAt + 16 * i
-    this.view.setUint32(at, rows, true)
-    this.view.setUint32(at + 8, nulls, true)
+    const at = this.nodesAt + 4 * i
+    this.words[at] = rows
+    this.words[at + 2] = nulls
   }
 
   buffer(i: number, offset: number, length: number): void {
-    const at = this.buffersAt + 16 * i
-    this.view.setUint32(at, offset, true)
-    this.view.setUint32(at + 8, length, true)
+    const at = this.buffersAt + 4 * i
+    this.words[at] = offset
+    this.words[at + 2] = length
   }
 
   /** A chunk with this, and with room for the body, which is not cleared. */
   chunk(bodyLength: number): Uint8Array<ArrayBuffer> {
-    this.view.setUint32(this.bodyAt, bodyLength, true)
+    this.words[this.bodyAt] = bodyLength
     const chunk = newChunk(this.bytes.length + bodyLength)
     chunk.set(this.bytes)
     return chunk
