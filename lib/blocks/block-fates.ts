@@ -30,10 +30,16 @@ export class BlockFates extends LiveSet<FatesExports> {
   fates = new Uint8Array(0)
   private readonly callers = new Callers()
 
-  /** @param width as for `LiveSet` @param isLeveled whether `fates` are to have `highest` */
+  /**
+   * @param width as for `LiveSet`
+   * @param isLeveled whether `fates` are to have `highest`
+   * @param hasThreads whether they are to have `byMemray`, which alone depends on threads; without, that bit has no
+   *   meaning
+   */
   constructor(
     width: number,
     private readonly isLeveled = true,
+    private readonly hasThreads = true,
   ) {
     super(width, loadKernel<FatesExports>('fates'))
   }
@@ -45,11 +51,18 @@ export class BlockFates extends LiveSet<FatesExports> {
 
   override follow(batch: EventBatch, from = 0, to = batch.count): void {
     super.follow(batch, from, to)
-    const { run, callers } = this
-    callers.assign(batch, from, to, run)
-    const isDone = run.judgeRows(to - from, callers.size, this.isLeveled)
+    const { run } = this
+    const isDone = run.judgeRows(to - from, this.assignCallers(batch, from, to), this.isLeveled)
     this.lookAfter()
     if (isDone === 0) throw tooManyBlocks()
     this.fates = new Uint8Array(run.memory.buffer, run.FATES.value, to - from)
+  }
+
+  /** @returns one past the last row of a thread */
+  private assignCallers(batch: EventBatch, from: number, to: number): number {
+    const { run, callers } = this
+    if (!this.hasThreads) return callers.assignProcesses(batch, from, to, run)
+    callers.assign(batch, from, to, run)
+    return callers.size
   }
 }

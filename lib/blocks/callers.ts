@@ -94,6 +94,35 @@ export class Callers {
     return rows
   }
 
+  /**
+   * The same, where the rows of threads are those of their processes: for what does not depend on threads.
+   * @returns one past the last row in use
+   */
+  assignProcesses(batch: EventBatch, from: number, to: number, run: CallersExports): number {
+    const { buffer } = run.memory
+    const rows = new Int32Array(buffer, run.PROCESSES.value, to - from)
+    if ((batch.columns & HAS_PROCESS) === 0) rows.fill(NONE)
+    else {
+      const { mask: masks } = batch
+      const { words } = batch.process
+      let [lo, hi, row] = [0, 0, -1]
+      for (let i = from; i < to; i++) {
+        if ((masks[i] & HAS_PROCESS) === 0) {
+          rows[i - from] = NONE
+          continue
+        }
+        if (words[2 * i + LO] !== lo || words[2 * i + HI] !== hi || row < 0) {
+          lo = words[2 * i + LO]
+          hi = words[2 * i + HI]
+          row = this.processes.row(lo, hi)
+        }
+        rows[i - from] = row
+      }
+    }
+    new Int32Array(buffer, run.THREADS.value, to - from).set(rows)
+    return this.processes.size
+  }
+
   /** The number of a row's thread, and of that thread's process, as far as known; nothing for rows below `FIRST`. */
   names(row: number): { process?: bigint; thread?: bigint } {
     if (row < FIRST) return {}

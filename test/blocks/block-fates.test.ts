@@ -94,13 +94,18 @@ function* calls(live: number, count: number): Generator<Fields> {
 test.each([10, 3000, 100_000, 1_000_000])(
   'fates are those of plain maps, with %i live blocks',
   (live) => {
-    const [plain, fates] = [new Plain(), new BlockFates(0)]
+    const [plain, fates, threadless] = [new Plain(), new BlockFates(0), new BlockFates(0, true, false)]
     let batch = new EventBatch(BATCH_EVENTS, 0, HEADER)
     let expected: number[] = []
     let seen = 0
     const compare = () => {
       fates.follow(batch)
       expect([...fates.fates.subarray(0, batch.count)]).toEqual(expected)
+      threadless.follow(batch)
+      const rest = BlockFate.byHeaptrack | BlockFate.highest
+      expect([...threadless.fates.subarray(0, batch.count)].map((fate) => fate & rest)).toEqual(
+        expected.map((fate) => fate & rest),
+      )
       for (const fate of expected) seen |= fate
       batch = new EventBatch(BATCH_EVENTS, 0, HEADER)
       expected = []
@@ -113,6 +118,7 @@ test.each([10, 3000, 100_000, 1_000_000])(
     compare()
     expect(seen).toBe(BlockFate.byHeaptrack | BlockFate.byMemray | BlockFate.highest)
     fates.dispose()
+    threadless.dispose()
   },
   300_000,
 )

@@ -77,7 +77,8 @@ export class FateSurvey {
   constructor(private readonly options: FateOptions) {
     const { liveAt, temporary, temporaryBy = TEMPORARY_BY } = options
     this.temporaryBit = checkDefinition(temporaryBy) === 'memray' ? BlockFate.byMemray : BlockFate.byHeaptrack
-    if (liveAt === 'peak' || temporary === true) this.fated = new BlockFates(WIDTH, liveAt === 'peak')
+    const hasThreads = temporary === true && this.temporaryBit === BlockFate.byMemray
+    if (liveAt === 'peak' || temporary === true) this.fated = new BlockFates(WIDTH, liveAt === 'peak', hasThreads)
     this.liveSet = this.fated ?? new LiveSet(WIDTH)
     if (liveAt !== undefined) checkMoment(liveAt)
     this.liveAt = liveAt
