@@ -2,8 +2,8 @@
 
 import { KERNEL_INPUT } from '../lib/kernel/layouts/input'
 import { ALLOC, ALLOC_INFO, FREE, INFO, NODE, RESIDENT, TEXT, TIME, WRONG } from '../lib/kernel/layouts/heaptrack'
-import { giveRoom, takeRoom } from './live/room'
 import { KIND_ALLOC, KIND_FREE } from './shared/event'
+import { GROWING, GrowingTable } from './shared/grow'
 import { findLf, LF } from './shared/lines'
 import { hex } from './shared/numbers'
 
@@ -27,11 +27,11 @@ export const KINDS: usize = memory.data(4096)
 export const INFOS: usize = memory.data(16_384)
 
 /**
- * By info, 0 if no block of it was allocated yet, otherwise the number of its live blocks plus 1. The table has a size
- * that is a power of two.
+ * By info, 0 if no block of it was allocated yet, otherwise the number of its live blocks plus 1. The table has at
+ * least this many bytes.
  */
-export let lives: usize = 0
-let livesLog: u32 = 0
+const FEWEST_LIVES: u64 = 65_536
+export const lives = changetype<GrowingTable>(memory.data(GROWING))
 /** The number of infos that there is room for. */
 let infos: u32 = 0
 
@@ -114,18 +114,8 @@ export function decode(p: usize, end: usize): u32 {
 /** Makes room for the live blocks of this many infos. @returns whether there is memory */
 export function makeLives(wanted: u32): bool {
   if (wanted <= infos) return true
-  const log = max<u32>(16, 34 - <u32>clz(wanted - 1))
-  const table = takeRoom(log)
-  if (table == 0) return false
-  const bytes: usize = (<usize>infos) << 2
-  if (lives != 0) {
-    memory.copy(table, lives, bytes)
-    giveRoom(lives, livesLog)
-  }
-  memory.fill(table + bytes, 0, ((<usize>1) << log) - bytes)
-  lives = table
-  livesLog = log
-  infos = 1 << (log - 2)
+  if (!lives.reserve(max<u64>(FEWEST_LIVES, (<u64>wanted) << 2))) return false
+  infos = 1 << (lives.log - 2)
   return true
 }
 
@@ -142,7 +132,7 @@ export function readBlocks(row: u32, end: u32): u32 {
     if (operation != FREE && operation != ALLOC_INFO) break
     const info = load<u64>(FIRST + ((<usize>row) << 3))
     if (info >= <u64>infos) break
-    const at = lives + ((<usize>info) << 2)
+    const at = lives.at + ((<usize>info) << 2)
     const live = load<u32>(at)
     if (live == 0) break
     if (operation == FREE) {

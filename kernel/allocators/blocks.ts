@@ -3,7 +3,8 @@
  * places, so that neighbours in the heap are neighbours in the table. A page is 144 bytes and a slot of the table of
  * pages 8, at most half of which are used.
  */
-import { giveRoom, takeRoom, takeZeros } from '../live/room'
+import { giveRoom, takeZeros } from '../live/room'
+import { GROWING, GrowingTable } from '../shared/grow'
 import { hashOf } from './hash'
 
 const PLACES: u64 = 32
@@ -24,8 +25,7 @@ const THINNEST: u32 = 6
 /** The logarithm of the distance between blocks. */
 let shift: u64 = 4
 /** Pages, by offset; the end of the pages used so far, and the first free one. */
-let pages: usize = 0
-let pagesLog: u32 = 0
+const pages = changetype<GrowingTable>(memory.data(GROWING))
 let pagesEnd: u32 = 0
 let freePage: u32 = 0
 /** Slots: the tag of a page's number, and its offset; an empty slot has the offset 0. */
@@ -36,15 +36,12 @@ let count: u32 = 0
 
 /** Forgets all blocks. @param alignment of blocks, a power of two @returns false if memory is exhausted */
 export function clearBlocks(alignment: u64): bool {
-  if (pages != 0) giveRoom(pages, pagesLog)
   if (slots != 0) giveRoom(slots, slotsLog + 3)
   shift = ctz(alignment)
-  pagesLog = FEWEST_PAGES
-  pages = takeRoom(pagesLog)
   pagesEnd = PAGE
   freePage = count = 0
   slots = 0
-  return pages != 0 && makeSlots(FEWEST_SLOTS)
+  return pages.restart(FEWEST_PAGES) && makeSlots(FEWEST_SLOTS)
 }
 
 function makeSlots(log: u32): bool {
@@ -85,7 +82,7 @@ function find(page: u64): u32 {
   for (let steps: u32 = 0; steps < LONG; steps++) {
     const at = load<u32>(slot(i), 4)
     if (at == 0) return i
-    if (load<u32>(slot(i)) == tag && load<u64>(pages + at) == page) return i
+    if (load<u32>(slot(i)) == tag && load<u64>(pages.at + at) == page) return i
     i = (i + 1) & last
   }
   return NOWHERE
@@ -107,7 +104,7 @@ export function findBlock(address: u64): u32 {
 // @ts-ignore: decorator
 @inline
 function placeIn(page: u32, address: u64): usize {
-  return pages + page + NUMBERS + ((<usize>((address >> shift) & (PLACES - 1))) << 2)
+  return pages.at + page + NUMBERS + ((<usize>((address >> shift) & (PLACES - 1))) << 2)
 }
 
 /** Sets a block's number. @returns false if there is no room for it */
@@ -131,7 +128,7 @@ export function putBlock(address: u64, number: u32): bool {
     count++
   }
   const at = placeIn(page, address)
-  if (load<u32>(at) == 0) store<u32>(pages + page, load<u32>(pages + page, USED) + 1, USED)
+  if (load<u32>(at) == 0) store<u32>(pages.at + page, load<u32>(pages.at + page, USED) + 1, USED)
   store<u32>(at, number)
   return true
 }
@@ -139,26 +136,15 @@ export function putBlock(address: u64, number: u32): bool {
 function newPage(number: u64): u32 {
   let page = freePage
   if (page != 0) {
-    freePage = load<u32>(pages + page, USED)
+    freePage = load<u32>(pages.at + page, USED)
   } else {
-    if (<u64>pagesEnd + PAGE > (<u64>1) << pagesLog && !growPages()) return 0
+    if (!pages.extend(<u64>pagesEnd + PAGE)) return 0
     page = pagesEnd
     pagesEnd += PAGE
   }
-  memory.fill(pages + page, 0, PAGE)
-  store<u64>(pages + page, number)
+  memory.fill(pages.at + page, 0, PAGE)
+  store<u64>(pages.at + page, number)
   return page
-}
-
-function growPages(): bool {
-  if (pagesLog >= MOST_LOG) return false
-  const grown = takeRoom(pagesLog + 1)
-  if (grown == 0) return false
-  memory.copy(grown, pages, pagesEnd)
-  giveRoom(pages, pagesLog)
-  pages = grown
-  pagesLog++
-  return true
 }
 
 /** Removes the block at an address. */
@@ -170,10 +156,10 @@ export function dropBlock(address: u64): void {
   const at = placeIn(page, address)
   if (load<u32>(at) == 0) return
   store<u32>(at, 0)
-  const used = load<u32>(pages + page, USED) - 1
-  store<u32>(pages + page, used, USED)
+  const used = load<u32>(pages.at + page, USED) - 1
+  store<u32>(pages.at + page, used, USED)
   if (used > 0) return
-  store<u32>(pages + page, freePage, USED)
+  store<u32>(pages.at + page, freePage, USED)
   freePage = page
   count--
   vacate(i)

@@ -8,7 +8,7 @@ import { FATES, judge, judgeProcessEnd, makeCallers, THREADS } from '../live/fat
 import { BEGUN, EFFECTS, ENDED, nextGone, numbers } from '../live/follow'
 import { KIND, MASK, SIZE } from '../shared/columns'
 import { HAS_SIZE, KIND_EXISTING, KIND_PROCESS_END } from '../shared/event'
-import { larger, logOf } from '../shared/grow'
+import { GROWING, GrowingTable } from '../shared/grow'
 import { allocates, endsUnfreed, frees, overlaps } from '../statistics/totals'
 
 /** The layout of a live block: its size, and the row of the thread that allocated or resized it last. */
@@ -18,23 +18,12 @@ const BLOCK_LOG: usize = 4
 /** A bit of the thread: no event of the trace allocated or resized the block, which was there before. */
 const UNALLOCATED: u32 = 1 << 31
 
-let table: usize = 0
-let tableLog: u32 = 0
+const table = changetype<GrowingTable>(memory.data(GROWING))
 
 // @ts-ignore: decorator
 @inline
 function blockAt(number: u32): usize {
-  return table + ((<usize>number) << BLOCK_LOG)
-}
-
-function makeBlocks(): bool {
-  const wanted = logOf((<u64>numbers + 1) << BLOCK_LOG)
-  if (wanted <= tableLog) return true
-  const next = larger(table, tableLog, wanted)
-  if (next == 0) return false
-  table = next
-  tableLog = wanted
-  return true
+  return table.at + ((<usize>number) << BLOCK_LOG)
 }
 
 /**
@@ -44,7 +33,7 @@ function makeBlocks(): bool {
  * @returns whether there was memory
  */
 export function judgeRows(rows: u32, threads: u32, isLeveled: bool): bool {
-  if (!makeBlocks() || !makeCallers(threads)) return false
+  if (!table.reserve((<u64>numbers + 1) << BLOCK_LOG) || !makeCallers(threads)) return false
   for (let row: usize = 0; row < <usize>rows; row++) {
     const kind = load<u8>(KIND + row)
     if (kind > KIND_EXISTING) {

@@ -6,16 +6,16 @@
  *
  * A key whose block begins again stays here: as long as the block is live, no free of it is unknown.
  */
+import { GROWING, GrowingTable } from '../shared/grow'
 import { HashTable, TABLE, VALUE } from '../shared/hash-table'
-import { giveRoom, takeRoom } from './room'
 
 const FEWEST: u32 = 12
 /** The logarithm of the largest number of ends in the ring. */
 const MOST: u32 = 18
 const KEY: u32 = 3
 
-/** The ring: end n is at n modulo its length. */
-let ring: usize = 0
+/** The ring: end n is at n modulo its length, of which there is the logarithm. */
+const ring = changetype<GrowingTable>(memory.data(GROWING))
 let ringLog: u32 = 0
 let ends: u64 = 0
 /** The index: 1 plus the last end of each key. */
@@ -25,8 +25,7 @@ let indexed: u64 = 0
 
 /** Forgets all keys. */
 export function clearEnded(): void {
-  if (ring != 0) giveRoom(ring, ringLog + KEY)
-  ring = 0
+  ring.drop()
   ringLog = 0
   ends = indexed = 0
   dropIndex()
@@ -35,17 +34,17 @@ export function clearEnded(): void {
 /** Remembers a key. Without memory for it, it is not remembered. */
 export function remember(key: u64): void {
   if (key == 0) return
-  if (ends == (<u64>1) << ringLog || ring == 0) {
+  if (ends == (<u64>1) << ringLog || ringLog == 0) {
     if (ringLog < MOST) widen()
-    if (ring == 0) return
+    if (ringLog == 0) return
   }
-  store<u64>(ring + (((<usize>ends) & (((<usize>1) << ringLog) - 1)) << KEY), key)
+  store<u64>(ring.at + (((<usize>ends) & (((<usize>1) << ringLog) - 1)) << KEY), key)
   ends++
 }
 
 /** Whether a key is remembered. */
 export function isRemembered(key: u64): bool {
-  if (key == 0 || ring == 0 || !readEnds()) return false
+  if (key == 0 || ringLog == 0 || !readEnds()) return false
   return load<u64>(index.slotOf(key), VALUE) > firstEnd()
 }
 
@@ -59,15 +58,8 @@ function firstEnd(): u64 {
 
 /** Makes room for more ends, while none has left the ring. Without memory, the ring keeps its length. */
 function widen(): void {
-  const log = ring == 0 ? FEWEST : ringLog + 1
-  const wider = takeRoom(log + KEY)
-  if (wider == 0) return
-  if (ring != 0) {
-    memory.copy(wider, ring, (<usize>1) << (ringLog + KEY))
-    giveRoom(ring, ringLog + KEY)
-  }
-  ring = wider
-  ringLog = log
+  const log = ringLog == 0 ? FEWEST : ringLog + 1
+  if (ring.extend((<u64>1) << (log + KEY))) ringLog = log
 }
 
 /** Brings the index up to date. @returns whether there is memory for it */
@@ -81,7 +73,7 @@ function readEnds(): bool {
   }
   if (!index.reserve(<u32>(ends - max(first, indexed)))) return false
   for (let end = max(first, indexed); end < ends; end++) {
-    const key = load<u64>(ring + (((<usize>end) & (((<usize>1) << ringLog) - 1)) << KEY))
+    const key = load<u64>(ring.at + (((<usize>end) & (((<usize>1) << ringLog) - 1)) << KEY))
     let slot = index.slotOf(key)
     if (load<u64>(slot, VALUE) == 0) slot = index.put(slot, key)
     store<u64>(slot, end + 1, VALUE)

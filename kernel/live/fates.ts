@@ -12,10 +12,13 @@
  */
 import { BEGAN, BY_HEAPTRACK, BY_MEMRAY, DONE, UNKNOWN } from '../../lib/kernel/layouts/live'
 import { FIRST, MAX_KEYS } from '../../lib/kernel/layouts/owners'
-import { larger, logOf } from '../shared/grow'
+import { GROWING, GrowingTable } from '../shared/grow'
 import { KIND_EXISTING } from '../shared/event'
 
-/** Per row, the rows of its thread and process: lib/blocks/callers.ts assigns them. */
+/**
+ * Per row, the rows of its thread and process: lib/blocks/callers.ts assigns them. The rows of threads may be those of
+ * their processes where only `BY_HEAPTRACK` counts: blocks of one process have different numbers.
+ */
 export const THREADS: usize = memory.data(16576)
 export const PROCESSES: usize = memory.data(16576)
 /** Per row that begins or ends a block, what `judge` gave, and `HIGHEST`. */
@@ -27,18 +30,11 @@ export const FATES: usize = memory.data(4288)
  */
 const LASTS: usize = memory.data((FIRST + MAX_KEYS) * 8)
 /** By thread, the numbers of the two blocks that it allocated last, the later one first. */
-let recent: usize = 0
-let recentLog: u32 = 0
+const recent = changetype<GrowingTable>(memory.data(GROWING))
 
 /** Makes room for the rows of this many threads. @returns whether there is memory */
 export function makeCallers(threads: u32): bool {
-  const wanted = logOf((<u64>threads) << 3)
-  if (wanted <= recentLog) return true
-  const table = larger(recent, recentLog, wanted)
-  if (table == 0) return false
-  recent = table
-  recentLog = wanted
-  return true
+  return recent.reserve((<u64>threads) << 3)
 }
 
 /**
@@ -59,7 +55,7 @@ export function judge(row: usize, kind: u8, effect: u32, ended: u32, begun: u32,
     return 0
   }
   const thread = load<u32>(THREADS + (row << 2))
-  const calls = recent + ((<usize>thread) << 3)
+  const calls = recent.at + ((<usize>thread) << 3)
   let fate: u32 = 0
   if ((effect & DONE) != 0) {
     // A number alone may be that of an earlier block.

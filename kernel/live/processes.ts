@@ -5,8 +5,8 @@
  * The numbers of blocks that a process began are in a list. A number stays there when its block is freed, until another
  * process begins a block with it, or its process ends: so a free costs nothing, and an allocation rarely.
  */
-import { larger, logOf } from '../shared/grow'
-import { giveRoom } from './room'
+import { GROWING, GrowingTable } from '../shared/grow'
+import { takeZeros } from './room'
 import { finishIf, isIndexIn, keyIn, live, numberIn, numbers, slotCount } from './set'
 
 /** The layout of 20 bytes for each number: the key, the process from 1 (0: in no list), and its neighbours there. */
@@ -27,15 +27,13 @@ const LAST_PROCESS: u32 = 0x7fff
 /** The first number in the list of each process, by its owner. */
 const HEADS_LOG: u32 = 18
 
-let table: usize = 0
-let tableLog: u32 = 0
+const table = changetype<GrowingTable>(memory.data(GROWING))
 let heads: usize = 0
 /** Whether blocks have owners. */
 export let isWatched: bool = false
 
 /** For each block that ended with its process, in order: the row of the end, and the number of the block. */
-export let gone: usize = 0
-let goneLog: u32 = 0
+export const gone = changetype<GrowingTable>(memory.data(GROWING))
 export let goneCount: u32 = 0
 /** How many of them `nextGone` gave. */
 let goneSeen: u32 = 0
@@ -50,7 +48,7 @@ function ownerOf(space: u32): u32 {
 // @ts-ignore: decorator
 @inline
 function at(number: u32): usize {
-  return table + <usize>number * BYTES
+  return table.at + <usize>number * BYTES
 }
 
 // @ts-ignore: decorator
@@ -64,9 +62,7 @@ export function clearOwners(): void {
   beginGone()
   if (!isWatched) return
   isWatched = false
-  giveRoom(table, tableLog)
-  table = 0
-  tableLog = 0
+  table.drop()
   memory.fill(heads, 0, (<usize>1) << HEADS_LOG)
 }
 
@@ -81,7 +77,7 @@ export function beginGone(): void {
 /** The next block that ended with the process that ends in a row, 0 after the last one. Rows are asked for in order. */
 export function nextGone(row: u32): u32 {
   if (goneSeen == goneCount) return 0
-  const one = gone + ((<usize>goneSeen) << 3)
+  const one = gone.at + ((<usize>goneSeen) << 3)
   if (load<u32>(one) != row) return 0
   goneSeen++
   return load<u32>(one, 4)
@@ -93,7 +89,7 @@ export function nextGone(row: u32): u32 {
  */
 export function watch(): bool {
   if (isWatched) return true
-  if (heads == 0) heads = larger(0, 0, HEADS_LOG)
+  if (heads == 0) heads = takeZeros(HEADS_LOG)
   if (heads == 0 || !makeOwners(numbers)) return false
   isWatched = true
   const slots = slotCount()
@@ -112,19 +108,15 @@ export function watch(): bool {
 }
 
 /** Makes room for the blocks up to a number. */
+// @ts-ignore: decorator
+@inline
 function makeOwners(most: u32): bool {
-  const wanted = logOf((<u64>most + 1) * BYTES)
-  if (wanted <= tableLog) return true
-  const next = larger(table, tableLog, wanted)
-  if (next == 0) return false
-  table = next
-  tableLog = wanted
-  return true
+  return table.reserve((<u64>most + 1) * BYTES)
 }
 
 /** A block begins, of the process of an address space. @returns whether there is memory */
 export function owns(number: u32, key: u64, isIndex: bool, space: u32): bool {
-  if ((<u64>number + 1) * BYTES > (<u64>1) << tableLog && !makeOwners(number)) return false
+  if (!makeOwners(number)) return false
   own(number, key, isIndex, space)
   return true
 }
@@ -153,13 +145,7 @@ function own(number: u32, key: u64, isIndex: bool, space: u32): void {
 /** A process ends, that of an address space: its live blocks are gone. @returns whether there is memory */
 export function leaves(row: u32, space: u32): bool {
   const list = headOf(ownerOf(space))
-  const wanted = logOf((<u64>goneCount + <u64>live + 1) << 3)
-  if (wanted > goneLog) {
-    const next = larger(gone, goneLog, wanted)
-    if (next == 0) return false
-    gone = next
-    goneLog = wanted
-  }
+  if (!gone.extend((<u64>goneCount + <u64>live + 1) << 3)) return false
   let number = load<u32>(list)
   store<u32>(list, 0)
   while (number != 0) {
@@ -167,7 +153,7 @@ export function leaves(row: u32, space: u32): bool {
     const isIndex = (load<u32>(block, OWNER) & INDEX) != 0
     store<u32>(block, 0, OWNER)
     if (finishIf(load<u64>(block, KEY), isIndex, number)) {
-      const place = gone + ((<usize>goneCount) << 3)
+      const place = gone.at + ((<usize>goneCount) << 3)
       goneCount++
       store<u32>(place, row)
       store<u32>(place, number, 4)

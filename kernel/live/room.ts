@@ -41,14 +41,19 @@ export function takeRoom(log: u32): usize {
   return at
 }
 
-/**
- * The same, of zeros. They are not written to new memory: the system would have to provide all of it, though little may
- * be used.
- */
+/** The same, of zeros. */
 export function takeZeros(log: u32): usize {
   const piece = takeRoom(log)
-  if (piece != 0 && !isNew) memory.fill(piece, 0, (<usize>1) << log)
+  if (piece != 0) zeroNew(piece, (<usize>1) << log)
   return piece
+}
+
+/**
+ * Makes bytes of the piece that was taken last zeros. They are not written to new memory: the system would have to
+ * provide all of it, though little may be used.
+ */
+export function zeroNew(at: usize, bytes: usize): void {
+  if (!isNew) memory.fill(at, 0, bytes)
 }
 
 /** Frees a piece. */

@@ -60,7 +60,7 @@ import { makeSites, siteResizes } from './sites'
 
 export { placed, unfollowed, unmapped } from './block'
 
-/** Per row, data from the statistics: see live/follow.ts, live/fates.ts and statistics/count.ts. */
+/** Per row, data from the statistics: see live/follow.ts, live/fates.ts and live/sites.ts, which decided the sites. */
 export const EFFECTS: usize = memory.data(4288)
 export const FATES: usize = memory.data(4288)
 export const ENDED: usize = memory.data(16576)
@@ -152,7 +152,7 @@ function follow(row: usize, effect: u32, isInvented: bool): void {
   const mask = load<u32>(MASK + (row << 2))
   const thread = load<u32>(THREADS + (row << 2))
   const isDone = (effect & DONE) != 0
-  let site = load<i32>(SITES + (row << 2))
+  const site = load<u32>(SITES + (row << 2))
   let born = blockEvents
   let resized: u32 = 0
   let unborn: u32 = load<u8>(KIND + row) == KIND_EXISTING ? UNBORN : 0
@@ -164,7 +164,6 @@ function follow(row: usize, effect: u32, isInvented: bool): void {
     born = load<u64>(from, BORN)
     resized = load<u32>(from, RESIZED)
     unborn = load<u32>(from, FLAGS) & UNBORN
-    if (site < 0) site = load<i32>(from, SITE)
     if (address == 0) address = addressOf(from)
     addPair(MATRIX, ((<u64>load<u32>(from, THREAD)) << 32) | (<u64>thread), before)
     ends(from)
@@ -190,7 +189,7 @@ function follow(row: usize, effect: u32, isInvented: bool): void {
   }
   if (isDone) {
     resized++
-    resizes(row, mask, <u32>max<i32>(0, site), before, size)
+    resizes(row, mask, site, before, size)
   }
   if (address == 0 && (mask & HAS_OLD_ADDRESS) != 0) address = load<u64>(OLD_ADDRESS + (row << 3))
   if (isInvented) address = 0
@@ -201,7 +200,7 @@ function follow(row: usize, effect: u32, isInvented: bool): void {
   store<u64>(block, size, SIZE)
   store<u64>(block, born, BORN)
   store<u64>(block, events + <u64>row + 1, EVENT)
-  store<u32>(block, max<i32>(0, site), SITE)
+  store<u32>(block, site, SITE)
   store<u32>(block, thread, THREAD)
   store<u32>(block, resized, RESIZED)
 }

@@ -1,23 +1,65 @@
-/** Tables that grow by moving to a larger piece of memory. */
-import { giveRoom, takeRoom } from '../live/room'
+/** Tables that grow by moving to a larger piece of memory, whose size is a power of two. */
+import { giveRoom, takeRoom, zeroNew } from '../live/room'
 
-/**
- * Memory of `1 << wanted` bytes that begins with the contents of a smaller piece and is zero after them; 0 if there is
- * no memory. The smaller piece is freed.
- */
-export function larger(from: usize, log: u32, wanted: u32): usize {
-  const to = takeRoom(wanted)
-  if (to == 0) return 0
-  const size: usize = from == 0 ? 0 : (<usize>1) << log
-  if (from != 0) {
-    memory.copy(to, from, size)
-    giveRoom(from, log)
+/** The size of a `GrowingTable`, which lies in `memory.data`: zeros are a table without memory. */
+export const GROWING: i32 = 8
+/** The logarithm of the smallest size of a table. */
+const SMALLEST: u32 = 12
+
+/** A table that grows. If there is no memory for more, it stays as it is. */
+@unmanaged
+export class GrowingTable {
+  /** Its address, which changes when it grows. */
+  at: usize
+  /** The logarithm of its size in bytes. */
+  log: u32
+
+  /** Makes room for this many bytes in all; those that are new are zero. @returns whether there is memory */
+  // @ts-ignore: decorator
+  @inline
+  reserve(bytes: u64): bool {
+    return this.has(bytes) || this.grow(bytes, true)
   }
-  memory.fill(to + size, 0, ((<usize>1) << wanted) - size)
-  return to
-}
 
-/** The logarithm of the smallest power of two that is at least a number of bytes. */
-export function logOf(bytes: u64): u32 {
-  return max<u32>(12, 64 - <u32>clz(bytes - 1))
+  /** The same, where the new bytes are undefined. */
+  // @ts-ignore: decorator
+  @inline
+  extend(bytes: u64): bool {
+    return this.has(bytes) || this.grow(bytes, false)
+  }
+
+  /** Begins again with undefined content and this size. @returns whether there is memory */
+  restart(log: u32): bool {
+    this.drop()
+    return this.grow((<u64>1) << log, false)
+  }
+
+  /** Gives back its memory. */
+  drop(): void {
+    if (this.at != 0) giveRoom(this.at, this.log)
+    this.at = 0
+    this.log = 0
+  }
+
+  /** Whether there is room for this many bytes, at least 2. */
+  // @ts-ignore: decorator
+  @inline
+  has(bytes: u64): bool {
+    return bytes <= (<u64>1) << this.log
+  }
+
+  grow(bytes: u64, isZeroed: bool): bool {
+    const log = max<u32>(SMALLEST, 64 - <u32>clz(bytes - 1))
+    const to = takeRoom(log)
+    if (to == 0) return false
+    const size: usize = this.at == 0 ? 0 : (<usize>1) << this.log
+    if (isZeroed) zeroNew(to + size, ((<usize>1) << log) - size)
+    if (size != 0) {
+      memory.copy(to, this.at, size)
+      giveRoom(this.at, this.log)
+    }
+    this.at = to
+    this.log = log
+    return true
+  }
 }

@@ -50,8 +50,13 @@ export function takeRoom(log: u32): usize {
 /** The same as `takeZeros`. */
 export function takeZeros(log: u32): usize {
   const at = takeRoom(log)
-  if (at != 0) memory.fill(at, 0, (<usize>1) << log)
+  if (at != 0) zeroNew(at, (<usize>1) << log)
   return at
+}
+
+/** The same as `zeroNew`, where new memory is not zeros. */
+export function zeroNew(at: usize, bytes: usize): void {
+  memory.fill(at, 0, bytes)
 }
 
 export function giveRoom(at: usize, log: u32): void {

@@ -2,8 +2,7 @@
  * Nodes: the pieces of simulated heaps. A node is a segment of a heap, a free block of a buddy system, or a span of
  * blocks of one size class; it can be in a tree (tree.ts). Node 0 is none, and is empty.
  */
-import { giveRoom, takeRoom } from '../live/room'
-import { larger } from '../shared/grow'
+import { GROWING, GrowingTable } from '../shared/grow'
 
 /** The keys in a tree. */
 export const KEY: usize = 0
@@ -25,10 +24,8 @@ export const BITS: usize = 52
 const NODE: u32 = 64
 
 const FEWEST: u32 = 15
-const MOST: u32 = 31
 
-let nodes: usize = 0
-let log: u32 = 0
+const nodes = changetype<GrowingTable>(memory.data(GROWING))
 /** The end of the nodes that were used, in bytes, and the first unused node before it. */
 let end: u32 = 0
 let unused: u32 = 0
@@ -38,7 +35,7 @@ export let nodeCount: u32 = 0
 // @ts-ignore: decorator
 @inline
 export function nodeAt(node: u32): usize {
-  return nodes + <usize>node * NODE
+  return nodes.at + <usize>node * NODE
 }
 
 /** The numbers of a node's neighbours, if there is a node with this number, otherwise 0. */
@@ -50,26 +47,16 @@ export function neighboursAhead(node: u32): u64 {
 
 /** Discards all nodes. @returns false if memory is exhausted */
 export function clearNodes(): bool {
-  if (nodes != 0) giveRoom(nodes, log)
-  log = FEWEST
-  nodes = takeRoom(log)
   end = NODE
   unused = nodeCount = 0
-  if (nodes == 0) return false
-  memory.fill(nodes, 0, NODE)
+  if (!nodes.restart(FEWEST)) return false
+  memory.fill(nodes.at, 0, NODE)
   return true
 }
 
 /** Makes sure that there is room for new nodes. @returns false if memory is exhausted */
 export function makeNodes(wanted: u32): bool {
-  while (<u64>end + <u64>wanted * NODE > (<u64>1) << log) {
-    if (log >= MOST) return false
-    const grown = larger(nodes, log, log + 1)
-    if (grown == 0) return false
-    nodes = grown
-    log++
-  }
-  return true
+  return nodes.extend(<u64>end + <u64>wanted * NODE)
 }
 
 /** A node with address and size, in no tree. There must be room. */

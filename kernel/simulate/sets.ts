@@ -3,7 +3,7 @@
  * levels are pages of bits. A set is the number of its first page and the levels above the last page, in 8 bytes; 0 is
  * an empty set.
  */
-import { giveRoom, takeRoom } from '../live/room'
+import { GROWING, GrowingTable } from '../shared/grow'
 
 /** The levels of a set, after its page. */
 const HEIGHT: usize = 4
@@ -13,12 +13,9 @@ const BITS: u64 = 12
 const FANOUT: u64 = 6
 
 const FEWEST: u32 = 10
-const MOST: u32 = 22
 
-let pages: usize = 0
-let filled: usize = 0
-/** The logarithm of the number of pages there is room for. */
-let log: u32 = 0
+const pages = changetype<GrowingTable>(memory.data(GROWING))
+const filled = changetype<GrowingTable>(memory.data(GROWING))
 /** The end of the pages that were used, and the first unused one before it. */
 export let end: u32 = 1
 let unused: u32 = 0
@@ -28,50 +25,28 @@ const WAY: usize = memory.data(4 * 8)
 
 /** Discards all sets. @returns false if memory is exhausted */
 export function clearSets(): bool {
-  if (pages != 0) giveRoom(pages, log + PAGE_LOG)
-  if (filled != 0) giveRoom(filled, log + 3)
-  filled = 0
-  log = FEWEST
   end = 1
   unused = 0
-  pages = takeRoom(log + PAGE_LOG)
-  if (pages != 0) filled = takeRoom(log + 3)
-  return filled != 0
+  return pages.restart(FEWEST + PAGE_LOG) && filled.restart(FEWEST + 3)
 }
 
 /** Makes sure that there is room for new pages. @returns false if memory is exhausted */
 export function makeSets(wanted: u32): bool {
-  while (end + wanted > (<u32>1) << log) {
-    if (log >= MOST) return false
-    const more = takeRoom(log + 1 + PAGE_LOG)
-    if (more == 0) return false
-    const bits = takeRoom(log + 1 + 3)
-    if (bits == 0) {
-      giveRoom(more, log + 1 + PAGE_LOG)
-      return false
-    }
-    memory.copy(more, pages, (<usize>end) << PAGE_LOG)
-    memory.copy(bits, filled, (<usize>end) << 3)
-    giveRoom(pages, log + PAGE_LOG)
-    giveRoom(filled, log + 3)
-    pages = more
-    filled = bits
-    log++
-  }
-  return true
+  const wantedEnd = <u64>(end + wanted)
+  return pages.extend(wantedEnd << PAGE_LOG) && filled.extend(wantedEnd << 3)
 }
 
 // @ts-ignore: decorator
 @inline
 function pageAt(page: u32): usize {
-  return pages + ((<usize>page) << PAGE_LOG)
+  return pages.at + ((<usize>page) << PAGE_LOG)
 }
 
 /** The bits of a page. */
 // @ts-ignore: decorator
 @inline
 function bitsAt(page: u32): usize {
-  return filled + ((<usize>page) << 3)
+  return filled.at + ((<usize>page) << 3)
 }
 
 /** The place of a page below another one. */

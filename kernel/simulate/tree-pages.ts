@@ -1,6 +1,5 @@
 /** The pages of trees (tree.ts): where their entries are, and the memory for them. A page has a number, from 1. */
-import { giveRoom, takeRoom } from '../live/room'
-import { larger } from '../shared/grow'
+import { GROWING, GrowingTable } from '../shared/grow'
 
 /** A page: the number of its entries, its level, and for each entry its lowest keys, */
 export const ENTRIES: usize = 0
@@ -17,42 +16,30 @@ export const MOST_ENTRIES: u32 = 15
 const PAGE_LOG: u32 = 9
 
 const FEWEST: u32 = 19
-const MOST: u32 = 31
 
-let pages: usize = 0
-let log: u32 = 0
+const pages = changetype<GrowingTable>(memory.data(GROWING))
 /** The end of the pages that were used, in bytes, and the first unused page before it. */
 let end: u32 = 0
 let unused: u32 = 0
 
 /** Discards all trees. @returns false if memory is exhausted */
 export function clearTrees(): bool {
-  if (pages != 0) giveRoom(pages, log)
-  log = FEWEST
-  pages = takeRoom(log)
   end = 1 << PAGE_LOG
   unused = 0
-  if (pages == 0) return false
-  memory.fill(pages, 0, 1 << PAGE_LOG)
+  if (!pages.restart(FEWEST)) return false
+  memory.fill(pages.at, 0, 1 << PAGE_LOG)
   return true
 }
 
 /** Makes sure that there is room for new pages. @returns false if memory is exhausted */
 export function makeTrees(wanted: u32): bool {
-  while (<u64>end + ((<u64>wanted) << PAGE_LOG) > (<u64>1) << log) {
-    if (log >= MOST) return false
-    const grown = larger(pages, log, log + 1)
-    if (grown == 0) return false
-    pages = grown
-    log++
-  }
-  return true
+  return pages.extend(<u64>end + ((<u64>wanted) << PAGE_LOG))
 }
 
 // @ts-ignore: decorator
 @inline
 export function pageAt(page: u32): usize {
-  return pages + ((<usize>page) << PAGE_LOG)
+  return pages.at + ((<usize>page) << PAGE_LOG)
 }
 
 // @ts-ignore: decorator

@@ -3,6 +3,7 @@ import { BEGAN, DONE, HIGHEST, REUSED } from '../../lib/kernel/layouts/live'
 import { FATES, judge, judgeProcessEnd, makeCallers, THREADS } from '../live/fates'
 import { BEGUN, EFFECTS, ENDED, nextGone, numbers } from '../live/follow'
 import { blockAt, makeBlocks } from '../live/records'
+import { siteOf } from '../live/sites'
 import { KIND, MASK, PRESENT, SIZE, TIME, USABLE } from '../shared/columns'
 import {
   HAS_PRESENT,
@@ -53,8 +54,7 @@ import { makeSizes, settleSizes, sizeAt, sizeGains, sizeLeaks, sizeLoses, sizesL
 import { beginPart, endPart, noteLevel } from './timeline'
 import { addTemporary, allocates, endTotals, endsUnfreed, frees, HEAPTRACK, MEMRAY, overlaps } from './totals'
 
-/** Per row, the row of its site; -1 for an event without one. */
-export const SITES: usize = memory.data(16576)
+export { SITES } from '../live/sites'
 
 /** The number of events before the current rows, and of those about blocks. */
 export let events: u64 = 0
@@ -137,7 +137,6 @@ function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u3
     store<u8>(FATES + row, <u8>fate)
     if ((effect & (BEGAN | DONE)) == 0) continue
     if (threadRow != soleThread && !isShared) meetThread(threadRow, sites, rows)
-    let siteRow = load<i32>(SITES + (row << 2))
     if ((effect & DONE) != 0) {
       const size = load<u64>(from, B_SIZE)
       const ownSite = load<u32>(from, B_SITE)
@@ -167,7 +166,6 @@ function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u3
         dies(from, site, row, mask, event)
         continue
       }
-      if (siteRow < 0) siteRow = load<i32>(from, B_SITE)
     }
     const block = blockAt(begun)
     if ((effect & REUSED) != 0) {
@@ -181,12 +179,13 @@ function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u3
       sizeLoses(sizeAt(size))
     }
     const size = (mask & HAS_SIZE) != 0 ? load<u64>(SIZE + (row << 3)) : 0
-    const site = siteAt(max<i32>(0, siteRow))
+    const siteRow = siteOf(row, effect, from + B_SITE)
+    const site = siteAt(siteRow)
     if (allocates(size, events + <u64>row + 1, mask, load<u64>(TIME + (row << 3))))
       store<u8>(FATES + row, <u8>(fate | HIGHEST))
     siteGains(site, size, event, clock)
     gains(thread, size)
-    if (isShared) shareGains(site, max<i32>(0, siteRow), threadRow, size)
+    if (isShared) shareGains(site, siteRow, threadRow, size)
     sizeGains(size)
     noteLevel()
     if ((mask & (HAS_USABLE | HAS_SIZE)) == (HAS_USABLE | HAS_SIZE)) {
@@ -195,7 +194,7 @@ function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u3
     if ((effect & DONE) != 0) livesOn(block, from, row, mask)
     else isBorn(block, row, mask, event, isTimed, kind == KIND_EXISTING)
     store<u64>(block, size, B_SIZE)
-    store<u32>(block, max<i32>(0, siteRow), B_SITE)
+    store<u32>(block, siteRow, B_SITE)
     store<u32>(block, threadRow, B_THREAD)
   }
   otherRows = others

@@ -8,10 +8,11 @@
  */
 import { FAILED, NOTHING } from '../../lib/kernel/layouts/live'
 import { EFFECTS } from '../live/follow'
+import { SITES } from '../live/sites'
 import { KIND, MASK, SIZE, TIME } from '../shared/columns'
 import { HAS_SIZE, KIND_EXISTING, KIND_FREE, KIND_OTHER, KIND_RESERVE } from '../shared/event'
-import { countOther, endCount, events, OTHERS, SITES } from './count'
-import { larger, logOf } from '../shared/grow'
+import { countOther, endCount, events, OTHERS } from './count'
+import { GROWING, GrowingTable } from '../shared/grow'
 import { addBlocks, beginSums, makeRows, siteHolds, siteReturns, threadCounts, threadFreed } from './owners'
 import { leaveMaximum, maxima } from './peak'
 import { addSizes, beginSizes, makeSizes, rowOfSize } from './sizes'
@@ -33,8 +34,7 @@ const INFO_BYTES: u32 = 32
 /** Per row, the number of its info, from 1; 0 for an event without one. */
 export const INFOS: usize = memory.data(16576)
 
-let table: usize = 0
-let tableLog: u32 = 0
+const table = changetype<GrowingTable>(memory.data(GROWING))
 /** The infos of the trace are below this number. */
 let infos: u32 = 0
 /** The number of left maxima when the trace began. */
@@ -43,13 +43,7 @@ let maximaBefore: u64 = 0
 let freed: u64 = 0
 
 function makeInfos(most: u32): bool {
-  const log = logOf((<u64>most + 1) * INFO_BYTES)
-  if (log > tableLog) {
-    const to = larger(table, tableLog, log)
-    if (to == 0) return false
-    table = to
-    tableLog = log
-  }
+  if (!table.reserve((<u64>most + 1) * INFO_BYTES)) return false
   if (infos == 0) maximaBefore = maxima
   infos = max(infos, most + 1)
   return true
@@ -58,7 +52,7 @@ function makeInfos(most: u32): bool {
 // @ts-ignore: decorator
 @inline
 function infoAt(number: u32): usize {
-  return table + <usize>number * INFO_BYTES
+  return table.at + <usize>number * INFO_BYTES
 }
 
 /**
@@ -175,6 +169,6 @@ export function addInfos(sites: u32, threads: u32): void {
   }
   threadFreed(freed)
   freed = 0
-  memory.fill(table, 0, <usize>infos * INFO_BYTES)
+  memory.fill(table.at, 0, <usize>infos * INFO_BYTES)
   infos = 0
 }

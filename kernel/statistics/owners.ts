@@ -30,45 +30,29 @@ import {
   T_FREES,
   THREAD_BYTES,
 } from '../../lib/kernel/layouts/owners'
-import { larger, logOf } from '../shared/grow'
+import { GROWING, GrowingTable } from '../shared/grow'
 import { maxima } from './peak'
 import { addTemporary } from './totals'
 import { addProduct, addSum, addTimes, addTo, copySum, count, raise, takeFrom } from './sums'
 
-export let siteTable: usize = 0
-export let threadTable: usize = 0
-let siteLog: u32 = 0
-let threadLog: u32 = 0
+export const siteTable = changetype<GrowingTable>(memory.data(GROWING))
+export const threadTable = changetype<GrowingTable>(memory.data(GROWING))
 
 /** Makes room for this many rows. @returns whether there is memory */
 export function makeRows(sites: u32, threads: u32): bool {
-  const site = logOf(<u64>sites * SITE_BYTES)
-  if (site > siteLog) {
-    const table = larger(siteTable, siteLog, site)
-    if (table == 0) return false
-    siteTable = table
-    siteLog = site
-  }
-  const thread = logOf(<u64>threads * THREAD_BYTES)
-  if (thread > threadLog) {
-    const table = larger(threadTable, threadLog, thread)
-    if (table == 0) return false
-    threadTable = table
-    threadLog = thread
-  }
-  return true
+  return siteTable.reserve(<u64>sites * SITE_BYTES) && threadTable.reserve(<u64>threads * THREAD_BYTES)
 }
 
 // @ts-ignore: decorator
 @inline
 export function siteAt(row: u32): usize {
-  return siteTable + <usize>row * SITE_BYTES
+  return siteTable.at + <usize>row * SITE_BYTES
 }
 
 // @ts-ignore: decorator
 @inline
 export function threadAt(row: u32): usize {
-  return threadTable + <usize>row * THREAD_BYTES
+  return threadTable.at + <usize>row * THREAD_BYTES
 }
 
 /** Saves the figures at the peak, if the row has not changed since. Call this before a change of the live figures. */

@@ -15,13 +15,12 @@ import {
   THREAD_BITS,
 } from '../../lib/kernel/layouts/site-threads'
 import { addPair, makePairs } from '../report/pairs'
-import { larger, logOf } from '../shared/grow'
+import { GROWING, GrowingTable } from '../shared/grow'
 import { HashTable, TABLE, VALUE } from '../shared/hash-table'
 import { gains, leak, leakOne, loses, savePeak, siteAt, wasTemporary } from './owners'
 
 /** Rows, from `FIRST`. What has no row is counted in that of `OTHERS`, which no one reads. */
-export let shareTable: usize = 0
-let tableLog: u32 = 0
+export const shareTable = changetype<GrowingTable>(memory.data(GROWING))
 /** One past the last row in use. */
 export let shares: u32 = FIRST
 export let sharesOverflowed: bool = false
@@ -43,13 +42,7 @@ export let isShareless: bool = false
 /** Makes room for the rows of this many more events, up to the limit. @returns whether there is memory */
 export function makeShares(more: u32): bool {
   const rows = min<u32>(MAX_SHARES + FIRST, shares + more)
-  const wanted = logOf(<u64>rows * SHARE_BYTES)
-  if (wanted > tableLog) {
-    const table = larger(shareTable, tableLog, wanted)
-    if (table == 0) return false
-    shareTable = table
-    tableLog = wanted
-  }
+  if (!shareTable.reserve(<u64>rows * SHARE_BYTES)) return false
   return rowsBy.reserve(rows - shares) && makePairs(HANDOFFS, more, MAX_HANDOFFS)
 }
 
@@ -80,7 +73,7 @@ export function meetThread(thread: u32, sites: u32, more: u32): void {
 @inline
 function shareOf(site: usize, siteRow: u32, thread: u32): usize {
   const row = load<u32>(site, S_SHARE_THREAD) == thread + 1 ? load<u32>(site, S_SHARE) : rowOf(site, siteRow, thread)
-  return shareTable + <usize>row * SHARE_BYTES
+  return shareTable.at + <usize>row * SHARE_BYTES
 }
 
 function rowOf(site: usize, siteRow: u32, thread: u32): u32 {
@@ -93,7 +86,7 @@ function rowOf(site: usize, siteRow: u32, thread: u32): u32 {
     } else if (shares < MAX_SHARES + FIRST) {
       row = shares++
       store<u64>(rowsBy.put(slot, key), <u64>row, VALUE)
-      const share = shareTable + <usize>row * SHARE_BYTES
+      const share = shareTable.at + <usize>row * SHARE_BYTES
       store<u32>(share, siteRow, SHARE_SITE)
       store<u32>(share, thread, SHARE_THREAD)
     } else {
@@ -134,10 +127,10 @@ export function handsOff(siteRow: u32, from: u32, to: u32, size: u64): void {
 
 /** A trace ended: live blocks have leaked. */
 export function sharesLeak(): void {
-  for (let row: u32 = FIRST; row < shares; row++) leak(shareTable + <usize>row * SHARE_BYTES)
+  for (let row: u32 = FIRST; row < shares; row++) leak(shareTable.at + <usize>row * SHARE_BYTES)
 }
 
 /** The stream ended: completes the figures at the peak. */
 export function settleShares(): void {
-  for (let row: u32 = FIRST; row < shares; row++) savePeak(shareTable + <usize>row * SHARE_BYTES)
+  for (let row: u32 = FIRST; row < shares; row++) savePeak(shareTable.at + <usize>row * SHARE_BYTES)
 }

@@ -15,7 +15,7 @@ import {
   STAMP,
 } from '../../lib/kernel/layouts/sizes'
 import { HISTOGRAM, SUM } from '../../lib/kernel/layouts/totals'
-import { larger, logOf } from '../shared/grow'
+import { GROWING, GrowingTable } from '../shared/grow'
 import { HashTable, TABLE, VALUE } from '../shared/hash-table'
 import { maxima } from './peak'
 import { addTimes, count, record } from './sums'
@@ -29,9 +29,8 @@ const MOST: u32 = 65_536
 export const OTHER_SIZES: usize = memory.data(HISTOGRAM)
 export const OTHER_SMALLEST: usize = memory.data(16)
 /** The rows, and their number. */
-export let sizeTable: usize = 0
+export const sizeTable = changetype<GrowingTable>(memory.data(GROWING))
 export let sizeRows: u32 = FEW + 1
-let tableLog: u32 = 0
 
 /** The rows of the larger sizes. */
 const rowsBySize = changetype<HashTable>(memory.data(TABLE))
@@ -39,20 +38,13 @@ const rowsBySize = changetype<HashTable>(memory.data(TABLE))
 /** Makes room for all new sizes of a batch. @returns whether there is memory */
 export function makeSizes(): bool {
   const rows = min<u32>(sizeRows + 4096, MOST + 1)
-  const log = logOf(<u64>rows * SIZE_BYTES)
-  if (log > tableLog) {
-    const table = larger(sizeTable, tableLog, log)
-    if (table == 0) return false
-    sizeTable = table
-    tableLog = log
-  }
-  return rowsBySize.reserve(rows - sizeRows)
+  return sizeTable.reserve(<u64>rows * SIZE_BYTES) && rowsBySize.reserve(rows - sizeRows)
 }
 
 // @ts-ignore: decorator
 @inline
 function rowAt(row: u32): usize {
-  return sizeTable + <usize>row * SIZE_BYTES
+  return sizeTable.at + <usize>row * SIZE_BYTES
 }
 
 /** The row of a size, which is added if it is new and there is room. */

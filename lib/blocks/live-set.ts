@@ -1,6 +1,6 @@
 import { BATCH_EVENTS as ROWS, type EventBatch } from '../event/batch.js'
 import { KernelColumns } from '../kernel/instance.js'
-import { loadKernel, releaseKernel } from '../kernel/load.js'
+import { loadKernel, releaseKernel, tableAt } from '../kernel/load.js'
 import { SpacesError } from './address-spaces.js'
 import { BlockKeys, KEY_FIELDS } from './block-keys.js'
 import type { ListedLiveExports, LiveExports } from '../kernel/live.js'
@@ -172,7 +172,7 @@ export class LiveSet<Run extends LiveExports = LiveExports> {
     this.look()
     const { run } = this
     const gone = run.goneCount.value
-    this.gone = gone === 0 ? NO_NUMBERS : new Int32Array(run.memory.buffer, run.gone.value, 2 * gone)
+    this.gone = gone === 0 ? NO_NUMBERS : new Int32Array(run.memory.buffer, tableAt(run, run.gone), 2 * gone)
   }
 
   /** Re-creates the views after growth (the old ones have length 0). */

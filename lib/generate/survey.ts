@@ -57,7 +57,7 @@ const NO_IDENTITY =
  */
 export class TraceSurvey {
   private readonly live = new LiveSet(0)
-  private readonly sites = new SiteKeys(MOST_SITES)
+  private readonly sites = new SiteKeys({ rows: MOST_SITES })
   private readonly threads = new BoundedKeys(MOST_MODEL_THREADS - 1)
   private readonly kinds = new KindTable()
   private rows = new RowTable()

@@ -26,6 +26,11 @@ export interface KernelExports {
   readonly OUTPUT?: Global
 }
 
+/** The address of a table that a kernel exports, which changes when it grows: kernel/shared/grow.ts. */
+export function tableAt({ memory }: KernelExports, table: Global): number {
+  return new Uint32Array(memory.buffer, table.value, 1)[0]
+}
+
 /** The capacity of a kernel's columns in events. */
 export const KERNEL_EVENTS = BATCH_EVENTS
 

@@ -92,6 +92,84 @@ describe('live/room', async () => {
   })
 })
 
+describe('shared/grow', async () => {
+  const make = await compileModules(`
+    import { giveRoom, takeRoom } from './live/room'
+    import { GROWING, GrowingTable } from './shared/grow'
+    const table = changetype<GrowingTable>(memory.data(GROWING))
+    export { giveRoom, takeRoom }
+    export function at(): usize { return table.at }
+    export function reserve(bytes: u64): bool { return table.reserve(bytes) }
+    export function extend(bytes: u64): bool { return table.extend(bytes) }
+    export function restart(log: u32): bool { return table.restart(log) }
+    export function drop(): void { table.drop() }`)
+
+  it('keeps what is in a table when it grows, and when there is no memory for that', () => {
+    let failures = 0
+    for (let seed = 1; seed <= runs(20); seed++) {
+      const random = randomOf(seed)
+      const parts = make(1 << 21)
+      const call = (name: string) => parts.call<(number | bigint)[]>(name)
+      // What the table has at least, and the rooms of others.
+      let model = new Uint8Array(0)
+      const rooms: { at: number; log: number }[] = []
+      for (let step = 0; step < 300; step++) {
+        const what = random(20)
+        if (what < 8) {
+          const log = 12 + random(8)
+          const at = call('takeRoom')(log) >>> 0
+          if (at !== 0) {
+            new Uint8Array(parts.words.buffer, at, 2 ** log).fill(0xee)
+            rooms.push({ at, log })
+          }
+        } else if (what < 13 && rooms.length > 0) {
+          const [room] = rooms.splice(random(rooms.length), 1) as [(typeof rooms)[number]]
+          call('giveRoom')(room.at, room.log)
+        } else if (what < 18) {
+          const bytes = 2 + random(1 << (8 + random(14)))
+          const before = call('at')() >>> 0
+          if (call(random(2) === 0 ? 'reserve' : 'extend')(BigInt(bytes)) === 0) {
+            failures++
+            same(call('at')() >>> 0, before, 'a table without memory for more')
+          } else if (bytes > model.length) {
+            const now = new Uint8Array(parts.words.buffer, call('at')() >>> 0, bytes)
+            now.fill(1 + random(99), model.length)
+            const longer = now.slice()
+            longer.set(model)
+            model = longer
+          }
+        } else if (what === 18) {
+          call('drop')()
+          model = new Uint8Array(0)
+        } else if (call('restart')(12 + random(4)) === 1) {
+          model = new Uint8Array(0)
+        }
+        const here = call('at')() >>> 0
+        if (model.length > 0)
+          same(Buffer.compare(new Uint8Array(parts.words.buffer, here, model.length), model), 0, 'what a table has')
+      }
+    }
+    expect(failures).toBeGreaterThan(0)
+  })
+
+  it('has zeros where no one wrote, after each growth', () => {
+    const parts = make(1 << 24)
+    const [take, give] = [parts.call<[number]>('takeRoom'), parts.call<[number, number]>('giveRoom')]
+    const rooms = Array.from({ length: 8 }, (_, i) => ({ at: take(12 + i) >>> 0, log: 12 + i }))
+    for (const { at, log } of rooms) new Uint8Array(parts.words.buffer, at, 2 ** log).fill(0xee)
+    for (const { at, log } of rooms) give(at, log)
+    for (let bytes = 100; bytes < 1 << 21; bytes = Math.floor(bytes * 1.7)) {
+      expect(parts.call<[bigint]>('reserve')(BigInt(bytes))).toBe(1)
+      const at = parts.call<[]>('at')() >>> 0
+      same(
+        new Uint8Array(parts.words.buffer, at, bytes).every((byte) => byte === 0),
+        true,
+        'zeros',
+      )
+    }
+  })
+})
+
 describe('live/ended', async () => {
   const make = await compileModules(`
     export { seedHashes } from './shared/hash'

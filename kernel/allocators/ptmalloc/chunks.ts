@@ -5,7 +5,7 @@
  * The address of a chunk in a heap is virtual: the number of the region of the heap (regions.ts) and the offset there.
  * So a heap can be used before its address is known.
  */
-import { giveRoom, takeRoom } from '../../live/room'
+import { GROWING, GrowingTable } from '../../shared/grow'
 import { mapAdded, mapRemoved } from './chunk-map'
 import { save, set32, set64 } from './log'
 
@@ -51,23 +51,21 @@ export const HAS_STACK: u8 = 3
 /** The maximum number of records that a call may need. */
 const SPARE: u32 = 512 * RECORD
 const FEWEST: u32 = 17
-const MOST: u32 = 31
 
-/** The start of the records. */
+const table = changetype<GrowingTable>(memory.data(GROWING))
+/** The start of the records, which are the table. */
 export let records: usize = 0
-let log: u32 = 0
 /** Words restored on undo: the end of the used records, and the first free one. */
 const END: usize = memory.data(8)
 const FREE: usize = END + 4
 
 /** Removes all chunks. @returns false if memory is exhausted */
 export function clearChunks(): bool {
-  if (records != 0) giveRoom(records, log)
-  log = FEWEST
-  records = takeRoom(log)
+  const isMade = table.restart(FEWEST)
+  records = table.at
   store<u32>(END, RECORD)
   store<u32>(FREE, 0)
-  return records != 0
+  return isMade
 }
 
 /** The end of the records used so far. */
@@ -79,17 +77,12 @@ export function endOfRecords(): u32 {
 // @ts-ignore: decorator
 @inline
 export function reserveChunks(): bool {
-  return load<u32>(END) + SPARE <= (<u32>1) << log ? true : growChunks()
+  return table.has(<u64>(load<u32>(END) + SPARE)) ? true : growChunks()
 }
 
 function growChunks(): bool {
-  if (log >= MOST) return false
-  const grown = takeRoom(log + 1)
-  if (grown == 0) return false
-  memory.copy(grown, records, load<u32>(END))
-  giveRoom(records, log)
-  records = grown
-  log++
+  if (!table.extend(<u64>(load<u32>(END) + SPARE))) return false
+  records = table.at
   return true
 }
 

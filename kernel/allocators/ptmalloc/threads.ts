@@ -3,6 +3,7 @@
  * last.
  */
 import { giveRoom, takeZeros } from '../../live/room'
+import { GROWING, GrowingTable } from '../../shared/grow'
 import { bytesOf, CACHED, LAST, link, linkAt, NEXT, setLink, setState, USED } from './chunks'
 import { save, set32 } from './log'
 import { CACHE_BINS, cacheBin, cacheDepth, least } from './rules'
@@ -18,27 +19,21 @@ const RECORD_LOG: u32 = 9
 const MOST: u32 = 1 << 20
 const FEWEST: u32 = 12
 /** The records of threads by number, 0 for none. */
-let table: usize = 0
-let log: u32 = 0
+const table = changetype<GrowingTable>(memory.data(GROWING))
 
 /** Removes all threads. @returns false if memory is exhausted */
 export function clearThreads(): bool {
-  if (table != 0) {
-    for (let i: u32 = 0; i < (<u32>1) << (log - 2); i++) endThread(i)
-    giveRoom(table, log)
-  }
-  table = takeZeros(FEWEST)
-  if (table == 0) return false
-  log = FEWEST
-  return true
+  if (table.at != 0) for (let i: u32 = 0; i < (<u32>1) << (table.log - 2); i++) endThread(i)
+  table.drop()
+  return table.reserve(1 << FEWEST)
 }
 
 /** The record of a thread, a new one if it has none; 0 if there is no room. @param number from 0 */
 // @ts-ignore: decorator
 @inline
 export function threadAt(number: u32): usize {
-  if (number < (<u32>1) << (log - 2)) {
-    const record = <usize>load<u32>(table + ((<usize>number) << 2))
+  if (number < (<u32>1) << (table.log - 2)) {
+    const record = <usize>load<u32>(table.at + ((<usize>number) << 2))
     if (record != 0) return record
   }
   return newThread(number)
@@ -46,31 +41,22 @@ export function threadAt(number: u32): usize {
 
 function newThread(number: u32): usize {
   if (number >= MOST) return 0
-  let wanted = log
-  while (number >= (<u32>1) << (wanted - 2)) wanted++
-  if (wanted != log) {
-    const grown = takeZeros(wanted)
-    if (grown == 0) return 0
-    memory.copy(grown, table, (<usize>1) << log)
-    giveRoom(table, log)
-    table = grown
-    log = wanted
-  }
+  if (!table.reserve((<u64>number + 1) << 2)) return 0
   const record = takeZeros(RECORD_LOG)
   if (record == 0) return 0
-  store<u32>(table + ((<usize>number) << 2), <u32>record)
+  store<u32>(table.at + ((<usize>number) << 2), <u32>record)
   return record
 }
 
 /** Whether a thread has a record. */
 export function knowsThread(number: u32): bool {
-  return number < (<u32>1) << (log - 2) && load<u32>(table + ((<usize>number) << 2)) != 0
+  return number < (<u32>1) << (table.log - 2) && load<u32>(table.at + ((<usize>number) << 2)) != 0
 }
 
 /** Removes the record of a thread. */
 export function endThread(number: u32): void {
   if (!knowsThread(number)) return
-  const at = table + ((<usize>number) << 2)
+  const at = table.at + ((<usize>number) << 2)
   giveRoom(<usize>load<u32>(at), RECORD_LOG)
   store<u32>(at, 0)
 }

@@ -1,7 +1,7 @@
 import type { BatchInfos, EventBatch } from '../../event/batch.js'
 import { BATCH_EVENTS } from '../../event/limits.js'
 import { FieldBit } from '../../event/fields.js'
-import { releaseKernel } from '../../kernel/load.js'
+import { releaseKernel, tableAt } from '../../kernel/load.js'
 import { newHeaptrackKernel, viewsOf, type HeaptrackKernel } from './kernel.js'
 
 const TIME = FieldBit.time
@@ -27,7 +27,7 @@ export class InfoBlocks {
     if (run.makeLives(infos + BATCH_EVENTS) === 0) throw new RangeError('there is no memory for the infos of a trace')
     if (this.views.memory.buffer !== run.memory.buffer) this.views = viewsOf(run)
     if (this.lives.buffer !== run.memory.buffer || this.lives.length < infos + BATCH_EVENTS)
-      this.lives = new Uint32Array(run.memory.buffer, run.lives.value, infos + BATCH_EVENTS)
+      this.lives = new Uint32Array(run.memory.buffer, tableAt(run, run.lives), infos + BATCH_EVENTS)
     return this.views
   }
 

@@ -1,5 +1,6 @@
 import { BlockEffect } from '../../blocks/block-effect.js'
 import { BlockFate, BlockFates } from '../../blocks/block-fates.js'
+import { siteOfBlock, UNNAMED } from '../../blocks/block-sites.js'
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { FieldBit, Kind } from '../../event/fields.js'
 import { hasInventedAddresses, type TraceHeader } from '../../event/header.js'
@@ -8,7 +9,8 @@ import type { Stage } from '../../event/stage.js'
 import { Sum } from '../statistics/sums.js'
 import { BLOCK_ROWS, BlockRows, RowBit, UNIT_CODE } from './columns.js'
 import { FREE, LIVE, OVERLAP, REALLOC, RESIZE, RowWriter, type StreamMoment } from './row-writer.js'
-import { BlockSites, HAS_SITE } from './sites.js'
+import { HAS_SITE } from '../statistics/site-keys.js'
+import { Origins } from './origins.js'
 import { StackNumbers } from './stack-numbers.js'
 import {
   ADDRESS,
@@ -73,7 +75,7 @@ export interface BlockTableOptions {
 export class BlockTable implements Stage<EventBatch, BlockRows> {
   readonly consumes = true
   private readonly liveSet = new BlockFates(WIDTH)
-  private readonly sites: BlockSites
+  private readonly origins: Origins
   private readonly rows: BlockRows
   private readonly hasSpans: boolean
   private batch: EventBatch | undefined
@@ -118,9 +120,9 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
   ) {
     checkOptions(options, { spans: 'boolean' }, 'BlockTable')
     this.hasSpans = options.spans ?? false
-    this.sites = new BlockSites(numbers, isWhole)
-    this.rows = new BlockRows(this.sites.strings)
-    this.writer = new RowWriter(this.rows, this.sites, this.moment)
+    this.origins = new Origins(numbers, isWhole)
+    this.rows = new BlockRows(this.origins.strings)
+    this.writer = new RowWriter(this.rows, this.origins, this.moment)
   }
 
   feed(batch: EventBatch): void {
@@ -145,7 +147,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     const { rows } = this
     rows.count = 0
     while (rows.count < BLOCK_ROWS - 1 && this.goOn()) continue
-    rows.strings = this.sites.strings
+    rows.strings = this.origins.strings
     return rows.count > 0 ? rows : null
   }
 
@@ -165,13 +167,13 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     }
     if (this.at === this.followed) {
       // Rows refer to the sites, so there must be no rows.
-      if (this.sites.isDue && this.rows.count > 0) return false
-      if (this.sites.isDue) this.sweep()
+      if (this.origins.isDue && this.rows.count > 0) return false
+      if (this.origins.isDue) this.sweep()
       this.first = this.at
       this.followed = Math.min(this.at + BATCH_EVENTS, batch.count)
       this.liveSet.follow(batch, this.first, this.followed)
       this.gone = 0
-      this.sites.begin(batch)
+      this.origins.begin(batch)
     }
     this.take(batch)
     return true
@@ -208,13 +210,13 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
   }
 
   private sweep(): void {
-    const { sites, liveSet } = this
-    sites.beginSweep()
+    const { origins, liveSet } = this
+    origins.beginSweep()
     for (let block = 1; block <= this.highest; block++) {
       const at = block * WIDTH + SITE
-      if (this.isLive(block)) liveSet.words[at] = sites.move(liveSet.words[at])
+      if (this.isLive(block)) liveSet.words[at] = origins.move(liveSet.words[at])
     }
-    sites.endSweep()
+    origins.endSweep()
   }
 
   /** Processes the followed events, as long as there is room for the rows of another one. */
@@ -347,12 +349,9 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
       words[at + FIRST_SIZE] = sizeLo
       words[at + FIRST_SIZE + 1] = sizeHi
       words[at + REALLOCS] = 0
-      words[at + SITE] = this.sites.of(batch, i)
-    } else {
-      words[at + REALLOCS] = words[at + REALLOCS] + 1
-      // As in the statistics, a realloc without a site does not change the block's site.
-      if ((mask & HAS_SITE) !== 0) words[at + SITE] = this.sites.of(batch, i)
-    }
+    } else words[at + REALLOCS] = words[at + REALLOCS] + 1
+    const named = old === 0 || (mask & HAS_SITE) !== 0 ? this.origins.of(batch, i) : UNNAMED
+    words[at + SITE] = siteOfBlock(named, old !== 0, words[at + SITE])
     words[at + FLAGS] = flags | ALIVE
   }
 }

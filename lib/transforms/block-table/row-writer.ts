@@ -4,7 +4,7 @@ import { FieldBit } from '../../event/fields.js'
 import { BlockFate } from '../../blocks/block-fates.js'
 import type { Sum } from '../statistics/sums.js'
 import { ENDINGS, RowBit, type BlockRows } from './columns.js'
-import { Place, RECORD, type BlockSites } from './sites.js'
+import { Place, RECORD, type Origins } from './origins.js'
 import {
   ADDRESS,
   API,
@@ -86,7 +86,7 @@ export interface StreamMoment {
 export class RowWriter {
   constructor(
     private readonly rows: BlockRows,
-    private readonly sites: BlockSites,
+    private readonly origins: Origins,
     private readonly moment: StreamMoment,
   ) {}
 
@@ -97,7 +97,7 @@ export class RowWriter {
    * @param batch the batch whose event i ends the block, this size of it, or its process; none at the end of a trace
    */
   write(words: Uint32Array, block: number, ending: number, batch?: EventBatch, i = 0): void {
-    const { rows, sites, moment } = this
+    const { rows, origins, moment } = this
     const row = rows.count++
     const at = block * WIDTH
     const flags = words[at + FLAGS]
@@ -116,14 +116,14 @@ export class RowWriter {
     put(rows.time, row, words, at + TIME)
     put(rows.sinceTime, row, words, at + SINCE_TIME)
     const record = words[at + SITE] * RECORD
-    const { records } = sites
+    const { records } = origins
     mask |= records[record + Place.rowMask]
     rows.site[row] = records[record + Place.site]
     rows.frame[row] = records[record + Place.frame]
     const stack = records[record + Place.stack]
     rows.stack[row] = stack
     if ((mask & STACK_BIT) !== 0) {
-      const number = sites.stackNumber(stack)
+      const number = origins.stackNumber(stack)
       rows.stackId[row] = number
       if (number !== 0) mask |= STACK_ID_BIT
     }

@@ -1,11 +1,11 @@
 import { reviseBatch, type EventBatch } from '../../event/batch.js'
 import { FieldBit, fieldSet } from '../../event/fields.js'
 import { StringTable } from '../../event/strings.js'
+import { HAS_SITE } from '../statistics/site-keys.js'
 import { TOGETHER, type GroupNames } from './functions.js'
 
 const HAS_STACK = FieldBit.stack
 const HAS_FUNCTION = FieldBit.function
-const HAS_SITE = fieldSet('stack', 'function', 'file', 'line', 'callSite', 'module')
 /** What refers to the strings of the batch, or is a part of a site. */
 const REMOVED = HAS_SITE | fieldSet('type', 'text')
 const UNKNOWN = -1

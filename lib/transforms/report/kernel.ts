@@ -3,7 +3,7 @@ import { fieldSet } from '../../event/fields.js'
 import { MOST_GONE } from '../../kernel/layouts/report.js'
 import { hasInventedAddresses } from '../../event/header.js'
 import { CountingKernel } from '../../kernel/counting.js'
-import type { Global, KernelExports } from '../../kernel/load.js'
+import { tableAt, type Global, type KernelExports } from '../../kernel/load.js'
 import type { StatisticsKernel } from '../statistics/kernel.js'
 
 /** The exports of kernel/report.ts, documented in kernel/report/. */
@@ -94,7 +94,7 @@ export class ReportKernel extends CountingKernel<ReportExports> {
     const isInvented = hasInventedAddresses(batch.header)
     const observeTo = (row: number, end: number) =>
       run.observe(row, end, rows, counted.numbers.value, sites, isInvented) !== 0
-    const gone = new Int32Array(counted.memory.buffer, counted.gone.value, 2 * counted.goneCount.value)
+    const gone = new Int32Array(counted.memory.buffer, tableAt(counted, counted.gone), 2 * counted.goneCount.value)
     let row = 0
     let isDone = true
     for (let g = 0; g < gone.length && isDone;) {

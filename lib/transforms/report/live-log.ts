@@ -1,5 +1,6 @@
 import { HI, LO, WORD } from '../../bytes/u64.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
+import { siteOfBlock, UNNAMED } from '../../blocks/block-sites.js'
 import { LiveSet } from '../../blocks/live-set.js'
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { FieldBit, Kind } from '../../event/fields.js'
@@ -12,11 +13,10 @@ import type { Frame } from '../profile/profile.js'
 import { stacksOf } from '../profile/stacks.js'
 import { suppressedStacks } from '../profile/suppress.js'
 import { HAS_SITE, SiteKeys } from '../statistics/site-keys.js'
-import { NONE } from '../../blocks/bounded-keys.js'
 
 const { began: BEGAN, ended: ENDED, reused: REUSED } = BlockEffect
 const { size: HAS_SIZE, time: HAS_TIME } = FieldBit
-const { realloc: REALLOC, 'process-end': PROCESS_END } = Kind
+const { 'process-end': PROCESS_END } = Kind
 
 /** The number of entries of a piece, and of all pieces: with times, 28 bytes each. */
 const PIECE = 65_536
@@ -72,7 +72,7 @@ export interface LiveSites {
 export class LiveLog {
   private readonly pieces: Piece[] = []
   private readonly liveSet = new LiveSet(WIDTH)
-  private readonly keys = new SiteKeys(MAX_STACKS)
+  private readonly keys = new SiteKeys({ rows: MAX_STACKS })
   private header: TraceHeader | undefined
   private entries = 0
   private highest = 0
@@ -110,16 +110,13 @@ export class LiveLog {
       const effect = effects[row]
       if ((effect & (BEGAN | ENDED)) === 0) continue
       const old = ended[row] * WIDTH
-      let site: number = NONE
-      if ((effect & ENDED) !== 0) {
-        // A block that is resized keeps its site, unless the event has another.
-        if (kind[i] === REALLOC) site = Math.max(NONE, ~words[old])
-        this.end(event, words, old)
-      }
+      const before = ~words[old]
+      if ((effect & ENDED) !== 0) this.end(event, words, old)
       if ((effect & BEGAN) === 0) continue
       const at = begun[row] * WIDTH
       if ((effect & REUSED) !== 0) this.end(event, words, at)
-      if (hasSites && (fields & HAS_SITE) !== 0) site = keys.row(batch, i)
+      const named = hasSites && (fields & HAS_SITE) !== 0 ? keys.row(batch, i) : UNNAMED
+      const site = siteOfBlock(named, (effect & ENDED) !== 0, before)
       words[at + 1] = (fields & HAS_SIZE) !== 0 ? size.words[2 * i + LO] : 0
       words[at + 2] = (fields & HAS_SIZE) !== 0 ? size.words[2 * i + HI] : 0
       this.highest = Math.max(this.highest, begun[row])

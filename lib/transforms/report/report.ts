@@ -223,7 +223,7 @@ export class Report {
 
   private extra(row: number): SiteExtra {
     const { kernel } = this.sources
-    const at = kernel.run.siteTable.value + row * SITE_BYTES
+    const at = kernel.word(kernel.run.siteTable.value) + row * SITE_BYTES
     const floats = new Float64Array(kernel.run.memory.buffer, at + SPARSE_PAGES, 2)
     return {
       reallocs: kernel.number(at + REALLOCS),

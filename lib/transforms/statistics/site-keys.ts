@@ -21,6 +21,29 @@ export const HAS_SITE = HAS_STACK | HAS_SOURCE | HAS_CALL_SITE | HAS_MODULE
 /** The kinds of keys, which are the roots of the paths of all keys. */
 export const Form = { stack: 0, source: 1, callSite: 2, module: 3 } as const
 const FORMS = 4
+/** The fields of an event name no place. */
+export const NO_FORM = -1
+
+/**
+ * Which of the fields of an event are its site, for all views: one of `Form`. An empty stack names no place, either.
+ * @param mask of the event
+ * @param line its line, if it has one: line 0 is no line
+ */
+export function formOf(mask: number, line: number): number {
+  if ((mask & HAS_STACK) !== 0) return Form.stack
+  if ((mask & HAS_SOURCE) !== 0) return (mask & (HAS_FUNCTION | HAS_FILE)) !== 0 || line !== 0 ? Form.source : NO_FORM
+  return (mask & HAS_CALL_SITE) !== 0 ? Form.callSite : (mask & HAS_MODULE) !== 0 ? Form.module : NO_FORM
+}
+
+/** What a registry of sites has room for. */
+export interface SiteLimits {
+  /** The maximum number of sites with their own row. */
+  readonly rows?: number
+  /** That of the nodes of their keys, with the four roots: some 45 bytes each. What keys share is there once. */
+  readonly nodes?: number
+  /** That of the bytes of all names. */
+  readonly bytes?: number
+}
 
 /** The maximum number of bytes in the names of all sites. */
 const MAX_NAME_BYTES = 16_777_216
@@ -49,7 +72,7 @@ export class SiteKeys {
   /** Whether there were more sites than rows. */
   overflowed = false
   readonly names = new StringTable()
-  readonly paths = new Paths(FORMS)
+  readonly paths: Paths
   /** The node of row r's key, and the row of a node, 0 for none. */
   private nodes = new Int32Array(64)
   private forms = new Uint8Array(64)
@@ -66,13 +89,22 @@ export class SiteKeys {
   private readonly cache = new Int32Array(CACHE_ENTRY << CACHED_BITS)
   private key = new Uint32Array(64)
 
-  /** @param limit the maximum number of sites with their own row */
-  constructor(private readonly limit: number = MAX_KEYS) {}
+  private readonly limit: number
+  private readonly bytes: number
+
+  constructor({ rows = MAX_KEYS, nodes, bytes = MAX_NAME_BYTES }: SiteLimits = {}) {
+    this.limit = rows
+    this.bytes = bytes
+    this.paths = new Paths(FORMS, nodes)
+  }
 
   /** Prepares for the events of a batch. */
-  begin(batch: EventBatch): void {
-    const { strings, columns } = batch
-    if ((columns & (HAS_STACK | HAS_SOURCE | HAS_MODULE)) === 0) return
+  begin({ strings, columns }: EventBatch): void {
+    if ((columns & (HAS_STACK | HAS_SOURCE | HAS_MODULE)) !== 0) this.beginStrings(strings)
+  }
+
+  /** Prepares for the strings and lists of a table. */
+  beginStrings(strings: StringTable): void {
     // Batches may share a table that grows.
     const isSame = strings.size === this.nameOf.length && strings.listCount === this.rowOfList.length
     if (strings === this.strings && isSame) return
@@ -90,19 +122,21 @@ export class SiteKeys {
   /** The row of event i's site, which has a field of `HAS_SITE`. */
   row(batch: EventBatch, i: number): number {
     const mask = batch.mask[i]
-    if ((mask & HAS_STACK) !== 0) return this.stackRow(batch.stack[i])
-    if ((mask & HAS_SOURCE) !== 0) {
+    const line = (mask & HAS_LINE) !== 0 ? batch.line[i] : 0
+    const form = formOf(mask, line)
+    if (form === Form.stack) return this.stackRow(batch.stack[i])
+    if (form === Form.source) {
       // Ids from 1, so that 0 can mean an absent one.
       const name = (mask & HAS_FUNCTION) !== 0 ? batch.function[i] + 1 : 0
       const file = (mask & HAS_FILE) !== 0 ? batch.file[i] + 1 : 0
-      const line = (mask & HAS_LINE) !== 0 ? batch.line[i] : 0
-      return (name | file | line) === 0 ? NONE : this.sourceRow(name, file, line)
+      return this.sourceRow(name, file, line)
     }
+    if (form === NO_FORM) return NONE
     const module = (mask & HAS_MODULE) !== 0 ? this.name(batch.module[i]) : NO_NAME
     if (module === UNKNOWN) return OTHERS
     const { key } = this
     key[0] = module === NO_NAME ? 0 : module + 1
-    if ((mask & HAS_CALL_SITE) === 0) return this.intern(Form.module, 1)
+    if (form === Form.module) return this.intern(Form.module, 1)
     key[1] = batch.callSite.words[2 * i + HI]
     key[2] = batch.callSite.words[2 * i + LO]
     return this.intern(Form.callSite, 3)
@@ -145,7 +179,13 @@ export class SiteKeys {
     }
   }
 
-  private stackRow(list: number): number {
+  /** The row of the empty stack, which is no site, but has a number among stacks. */
+  emptyStackRow(): number {
+    return this.intern(Form.stack, 0)
+  }
+
+  /** The row of a stack of the table for which `begin` or `beginStrings` was called; `NONE` for an empty one. */
+  stackRow(list: number): number {
     const known = this.rowOfList[list]
     if (known !== UNKNOWN) return known
     const strings = this.strings as StringTable
@@ -229,13 +269,10 @@ export class SiteKeys {
     let name = this.nameOf[id]
     if (name !== UNKNOWN) return name
     const bytes = (this.strings as StringTable).view(id)
-    if (this.names.byteLength + bytes.length > MAX_NAME_BYTES) {
-      this.overflowed = true
-      return UNKNOWN
-    }
-    name = this.names.intern(bytes)
-    this.nameOf[id] = name
-    return name
+    const isRoom = this.names.byteLength + bytes.length <= this.bytes
+    name = isRoom ? this.names.intern(bytes) : this.names.find(bytes)
+    if (name === UNKNOWN) this.overflowed = true
+    return (this.nameOf[id] = name)
   }
 
   /** The row of the key in the first n words of `key`. */

@@ -1,39 +1,31 @@
 import { HI, LO, WORD } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
-import { FieldBit, Kind } from '../../event/fields.js'
+import { FieldBit } from '../../event/fields.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
-import type { LiveSet } from '../../blocks/live-set.js'
+import { BlockSites, UNNAMED, type Followed } from '../../blocks/block-sites.js'
 import * as Row from '../../kernel/layouts/owners.js'
 import type { StatisticsKernel } from './kernel.js'
 import { BoundedKeys, FIRST, MAX_KEYS, NONE, OTHERS } from '../../blocks/bounded-keys.js'
 import type { Amount, Overhead, Site, SiteStatistics, SiteThread } from './result.js'
 import { sharesAt } from './shares.js'
 import { HAS_SITE, SiteKeys } from './site-keys.js'
-import { widened } from '../../bytes/widened.js'
 
-const { began: BEGAN, ended: ENDED } = BlockEffect
-const { realloc: REALLOC } = Kind
+const { began: BEGAN } = BlockEffect
 const HAS_SIZE = FieldBit.size
 
 /** The number of 64-bit integers of the live blocks and their bytes. */
 const LIVE_INTEGERS = 3
 
-/** Tells the kernel that the event has no site, so that a block which it resizes keeps its site. */
-const UNSAID = -1
-
 /** The figures of a site, without its name. */
 export type SiteFigures = Omit<SiteStatistics, keyof Site>
-
-/** What events did to blocks, as in `LiveSet`. */
-type Followed = Readonly<Pick<LiveSet, 'effects' | 'ended' | 'begun'>>
 
 /** The figures of each site, or of each site and thread. */
 export class SiteTable {
   readonly keys: SiteKeys
   /** Rows by site and thread, which are rows of their own tables. */
   private readonly pairs: BoundedKeys | undefined
-  /** With `pairs`, the row of the site of each live block, by the block's number. */
-  private siteOf = new Int32Array(64)
+  /** With `pairs`, the row of the site of each live block. */
+  private readonly siteOf = new BlockSites()
   /** The live figures of each row at the kept moment. */
   private kept = new BigUint64Array(0)
 
@@ -42,7 +34,7 @@ export class SiteTable {
     limit: number = MAX_KEYS,
     byThread = false,
   ) {
-    this.keys = new SiteKeys(limit)
+    this.keys = new SiteKeys({ rows: limit })
     if (byThread) this.pairs = new BoundedKeys(limit)
   }
 
@@ -66,35 +58,29 @@ export class SiteTable {
    * @param threads the rows of their threads
    */
   assign(batch: EventBatch, from: number, to: number, followed: Followed, threads: Int32Array): void {
-    const { effects, ended, begun } = followed
+    const { effects } = followed
     const {
       keys,
       pairs,
+      siteOf,
       kernel: { run },
     } = this
     const rows = new Int32Array(run.memory.buffer, run.SITES.value, to - from)
     const hasSites = (batch.columns & HAS_SITE) !== 0
-    if (!hasSites) rows.fill(UNSAID)
-    const { mask, kind } = batch
+    if (!hasSites) rows.fill(UNNAMED)
+    const { mask } = batch
     if (hasSites) {
       keys.begin(batch)
       for (let i = from; i < to; i++) {
         if ((effects[i - from] & BEGAN) === 0) continue
-        rows[i - from] = (mask[i] & HAS_SITE) !== 0 ? keys.row(batch, i) : UNSAID
+        rows[i - from] = (mask[i] & HAS_SITE) !== 0 ? keys.row(batch, i) : UNNAMED
       }
     }
     if (pairs === undefined) return
     for (let i = from, row = 0; i < to; i++, row++) {
       if ((effects[row] & BEGAN) === 0) continue
-      let site = rows[row]
-      if (site === UNSAID) {
-        // A block that is resized keeps its site, but belongs to the thread that resized it.
-        const keeps = kind[i] === REALLOC && (effects[row] & ENDED) !== 0
-        site = keeps ? this.siteOf[ended[row]] : NONE
-      }
-      const block = begun[row]
-      if (block >= this.siteOf.length) this.siteOf = widened(this.siteOf, new Int32Array(2 * block))
-      this.siteOf[block] = site
+      // A block that is resized may keep its site, but belongs to the thread that resized it.
+      const site = siteOf.begin(rows[row], followed, row)
       rows[row] = site === OTHERS ? pairs.overflow() : pairs.row(site, threads[row])
     }
   }
@@ -135,7 +121,11 @@ export class SiteTable {
     const words = new Uint32Array(run.memory.buffer)
     const step = Row.SITE_BYTES / 4
     const levels = new Float32Array(this.size)
-    for (let row = 0, at = (run.siteTable.value + Row.LIVE_BYTES) / 4; row < levels.length; row++, at += step) {
+    for (
+      let row = 0, at = (this.kernel.word(run.siteTable.value) + Row.LIVE_BYTES) / 4;
+      row < levels.length;
+      row++, at += step
+    ) {
       // More than 2^64 bytes are not drawn to scale.
       levels[row] = words[at + HI] * WORD + words[at + LO]
     }
@@ -200,7 +190,7 @@ export class SiteTable {
   }
 
   private at(row: number): number {
-    return this.kernel.run.siteTable.value + row * Row.SITE_BYTES
+    return this.kernel.word(this.kernel.run.siteTable.value) + row * Row.SITE_BYTES
   }
 
   private overhead(row: number): Overhead | undefined {

@@ -32,7 +32,7 @@ export class SiteThreads {
     const { kernel } = this
     const { shareTable, shares } = kernel.run
     for (let row = FIRST; row < shares.value; row++) {
-      const at = shareTable.value + row * SHARE_BYTES
+      const at = kernel.word(shareTable.value) + row * SHARE_BYTES
       yield { site: kernel.word(at + SHARE_SITE), thread: kernel.word(at + SHARE_THREAD), at }
     }
   }

@@ -53,13 +53,14 @@ export class SizeTable {
 
   /** The rows with blocks, except that of others. One loop, because there are very many rows. */
   private columns(): SizeColumns {
-    const { run } = this.kernel
+    const { kernel } = this
+    const { run } = kernel
     const words = new Uint32Array(run.memory.buffer)
     const count = run.sizeRows.value
     const step = SIZE_BYTES / 4
     const [rows, counts, sizes] = [new Uint32Array(count), new Float64Array(count), new Float64Array(count)]
     let n = 0
-    for (let row = 0, at = run.sizeTable.value / 4; row < count; row++, at += step) {
+    for (let row = 0, at = kernel.word(run.sizeTable.value) / 4; row < count; row++, at += step) {
       const allocations = words[at + ALLOCATIONS / 4 + HI] * WORD + words[at + ALLOCATIONS / 4 + LO]
       if (allocations === 0 || row === FEW) continue
       rows[n] = row
@@ -132,7 +133,7 @@ export class SizeTable {
   }
 
   private at(row: number): number {
-    return this.kernel.run.sizeTable.value + row * SIZE_BYTES
+    return this.kernel.word(this.kernel.run.sizeTable.value) + row * SIZE_BYTES
   }
 }
 

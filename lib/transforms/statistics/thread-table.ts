@@ -43,7 +43,7 @@ export class ThreadTable {
     const { threadTable } = kernel.run
     const threads: { row: number; statistics: ThreadStatistics }[] = []
     for (let row = NONE; row < this.size; row++) {
-      const at = threadTable.value + row * THREAD_BYTES
+      const at = kernel.word(threadTable.value) + row * THREAD_BYTES
       const events = kernel.number(at + T_EVENTS)
       const shares = sharesAt(kernel, at)
       const frees = kernel.number(at + T_FREES)

@@ -117,7 +117,7 @@ const trace = (...events: TraceEvent[]): Trace[] => [{ header: HEADER, events }]
 describe('the table of blocks', () => {
   test('without whole stacks, rows have the same values otherwise, also where there is no room for all stacks', () => {
     fc.assert(
-      fc.property(anyTraces, fc.integer({ min: 1, max: 50 }), fc.constantFrom(1, 4, 1000), (traces, size, nodes) => {
+      fc.property(anyTraces, fc.integer({ min: 1, max: 50 }), fc.constantFrom(1, 7, 1000), (traces, size, nodes) => {
         const rowsOfTable = (isWhole: boolean) =>
           rowsOf(traces, {}, size, new BlockTable({}, new StackNumbers({ nodes, bytes: 10_000 }), isWhole)).map(
             ({ site: _site, stack: _stack, ...row }) => row,

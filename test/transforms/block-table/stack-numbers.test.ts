@@ -58,7 +58,7 @@ describe('numbers of stacks', () => {
   })
 
   test('end where there is no room, and what is known keeps its number', () => {
-    const few = new StackNumbers({ nodes: 4, bytes: 100 })
+    const few = new StackNumbers({ nodes: 7, bytes: 100 })
     expect(['a', 'b', 'c', 'd', 'a', 'e'].map((name) => numberIn(few, [name]))).toEqual([1, 2, 3, 0, 1, 0])
     expect([few.isFull, few.size]).toEqual([true, 3])
     const short = new StackNumbers({ nodes: 100, bytes: 5 })

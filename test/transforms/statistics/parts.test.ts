@@ -116,8 +116,23 @@ describe('sites', () => {
     )
   })
 
+  test('without room for more names, those that are known still make sites', () => {
+    const keys = new SiteKeys({ bytes: 5 })
+    const rowsOf = (...names: string[]) => {
+      const batch = new EventBatch(names.length, 0, HEADER, new StringTable())
+      for (const name of names) batch.push({ kind: 'alloc', function: name })
+      keys.begin(batch)
+      return names.map((_, i) => keys.row(batch, i))
+    }
+    expect(rowsOf('main', 'main')).toEqual([FIRST, FIRST])
+    expect(keys.overflowed).toBe(false)
+    expect(rowsOf('main', 'long', 'x')).toEqual([FIRST, OTHERS, FIRST + 1])
+    expect(rowsOf('x', 'y', 'main')).toEqual([FIRST + 1, OTHERS, FIRST])
+    expect(keys.overflowed).toBe(true)
+  })
+
   test('find each other again when the table has grown, and when it is full', () => {
-    const keys = new SiteKeys(5000)
+    const keys = new SiteKeys({ rows: 5000 })
     const batchOf = (n: number) => {
       const batch = new EventBatch(n, 0, HEADER, new StringTable())
       for (let i = 0; i < n; i++) batch.push({ kind: 'alloc', function: `f${i % 100}`, line: Math.floor(i / 100) })

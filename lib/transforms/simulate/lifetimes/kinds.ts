@@ -1,16 +1,15 @@
 import { BlockEffect } from '../../../blocks/block-effect.js'
-import type { LiveSet } from '../../../blocks/live-set.js'
+import { BlockSites, UNNAMED, type Followed } from '../../../blocks/block-sites.js'
 import { HI, LO } from '../../../bytes/u64.js'
 import type { EventBatch } from '../../../event/batch.js'
-import { FieldBit, Kind } from '../../../event/fields.js'
+import { FieldBit } from '../../../event/fields.js'
 import { BoundedKeys, FIRST, NONE, OTHERS } from '../../../blocks/bounded-keys.js'
 import { Paths } from '../../statistics/paths.js'
 import type { Site } from '../../statistics/result.js'
 import { Form, HAS_SITE, SiteKeys } from '../../statistics/site-keys.js'
 import { widened } from '../../../bytes/widened.js'
 
-const { began: BEGAN, ended: ENDED } = BlockEffect
-const { realloc: REALLOC } = Kind
+const { began: BEGAN } = BlockEffect
 const HAS_SIZE = FieldBit.size
 
 /** The number of kinds that are distinguished. */
@@ -42,7 +41,7 @@ export class AllocationKinds {
   private numbers = new Int32Array(64)
   private readonly paths = new Paths(1)
   /** By live block, the number of its site. */
-  private siteOf = new Int32Array(64)
+  private readonly siteOf = new BlockSites()
   private kinds = new Int32Array(0)
   /** By the number of a site, a row of it, for its name. */
   private readonly rows = new Map<number, number>()
@@ -64,23 +63,17 @@ export class AllocationKinds {
    * The kinds of the blocks that begin at events `from` to `to`, by row; `NO_KIND` for others.
    * @param live the live set, which has followed these events
    */
-  assign(batch: EventBatch, from: number, to: number, live: LiveSet): Int32Array {
+  assign(batch: EventBatch, from: number, to: number, live: Followed): Int32Array {
     if (this.kinds.length < to - from) this.kinds = new Int32Array(to - from)
     const { kinds, sites } = this
-    const { effects, ended, begun } = live
-    const { mask, kind } = batch
+    const { effects } = live
+    const { mask } = batch
     if ((batch.columns & HAS_SITE) !== 0) sites.begin(batch)
     for (let i = from, row = 0; i < to; i++, row++) {
-      const effect = effects[row]
       kinds[row] = NO_KIND
-      if ((effect & BEGAN) === 0) continue
-      const block = begun[row]
-      let site: number = NONE
-      if ((mask[i] & HAS_SITE) !== 0) site = this.site(batch, i)
-      else if (kind[i] === REALLOC && (effect & ENDED) !== 0) site = this.siteOf[ended[row]] ?? NONE
-      if (block >= this.siteOf.length) this.siteOf = widened(this.siteOf, new Int32Array(2 * block))
-      this.siteOf[block] = site
-      kinds[row] = this.kind(batch, i, site)
+      if ((effects[row] & BEGAN) === 0) continue
+      const named = (mask[i] & HAS_SITE) !== 0 ? this.site(batch, i) : UNNAMED
+      kinds[row] = this.kind(batch, i, this.siteOf.begin(named, live, row))
     }
     return kinds
   }

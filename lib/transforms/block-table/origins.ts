@@ -6,13 +6,12 @@ import { FieldBit } from '../../event/fields.js'
 import { parseFrame } from '../../event/frame.js'
 import { decodeText, encodeText, StringTable } from '../../event/strings.js'
 import { OwnFrames } from '../../names/own-frames.js'
+import { Form, formOf, HAS_SITE, NO_FORM } from '../statistics/site-keys.js'
 import { RowBit } from './columns.js'
 import type { StackNumbers } from './stack-numbers.js'
 
 const { stack: HAS_STACK, function: HAS_FUNCTION, file: HAS_FILE, line: HAS_LINE } = FieldBit
 const { module: HAS_MODULE, callSite: HAS_CALL_SITE, type: HAS_TYPE } = FieldBit
-/** The fields with the origin of a block, as in the statistics, and the fields kept with them. */
-export const HAS_SITE = HAS_STACK | HAS_FUNCTION | HAS_FILE | HAS_LINE | HAS_MODULE | HAS_CALL_SITE
 const KEPT = HAS_SITE | HAS_TYPE
 
 /**
@@ -41,7 +40,7 @@ export const Place = {
 const KEY = 9
 export const RECORD = 16
 
-/** The number of cached sites, found by the batch's ids of their names: a power of two. */
+/** The number of cached origins, found by the batch's ids of their names: a power of two. */
 const CACHED = 1024
 const CACHE_ENTRY = KEY + 1
 
@@ -51,7 +50,7 @@ const MAX_SITE_BYTES = 65_536
 /** In a record, the number of a stack is this much more, so that it is not taken for a list. */
 const NUMBERED = 0x4000_0000
 
-/** Memory in addition to twice that of the sites in use at the last sweep, before the next one. */
+/** Memory in addition to twice that of the origins in use at the last sweep, before the next one. */
 const SLACK_BYTES = 4_194_304
 
 const UNKNOWN = -1
@@ -73,22 +72,26 @@ const STACKED = RowBit.stack | RowBit.site
 interface Swept {
   readonly strings: StringTable
   readonly records: Uint32Array
+  readonly stackNumbers: Uint32Array
   readonly moved: Uint32Array
   readonly names: Int32Array
   readonly lists: Int32Array
 }
 
 /**
- * The sites of live blocks, each distinct one once. Not `SiteKeys`, of which sites have at most 65,536 rows for ever:
- * a row of the table has every field of its event's origin, also those that do not decide which site it is, and memory
- * must not grow with the sites of blocks that have ended. Their names outlive the batches. Memory grows with the
- * number of sites of live blocks: the owner of the blocks moves those in use to a new table when a sweep is due.
+ * The origins of live blocks, each distinct one once: all fields that rows have of the place of an allocation, also
+ * those that do not decide which site it is. Which fields are the site is decided in site-keys.ts, and stacks have the
+ * numbers of `StackNumbers`. The names outlive the batches.
  *
- * Record r is `records[r * RECORD ..]`: the fields that the site has, as bits of a row's mask, ids of names and of the
- * stack, the line, and the words of the call site. Record 0 means no site. Where whole stacks are not needed, a stack
- * is its number, and takes no memory here; one without a number, because there are too many, is a list.
+ * Not in a registry like these, because it keeps everything: memory must not grow with the sites of blocks that have
+ * ended. Memory grows with the number of origins of live blocks: the owner of the blocks moves those in use to a new
+ * table when a sweep is due.
+ *
+ * Record r is `records[r * RECORD ..]`: the fields that the origin has, as bits of a row's mask, ids of names and of
+ * the stack, the line, and the words of the call site. Record 0 means no origin. Where whole stacks are not needed, a
+ * stack is its number, and takes no memory here; one without a number, because there are too many, is a list.
  */
-export class BlockSites {
+export class Origins {
   strings = new StringTable()
   records = new Uint32Array(64 * RECORD)
   private size = 1
@@ -109,13 +112,13 @@ export class BlockSites {
   /** During a sweep, the moved items, and the new numbers of records, names and lists. */
   private old: Swept | undefined
 
-  /** @param isWhole whether sites have their lists of frames, and their texts */
+  /** @param isWhole whether origins have their lists of frames, and the texts of their sites */
   constructor(
     private readonly numbers: StackNumbers,
     private readonly isWhole: boolean,
   ) {}
 
-  /** The number of the stack of a site; 0 if there was no room for it. @param stack as the record has it */
+  /** The number of the stack of an origin; 0 if there was no room for it. @param stack as the record has it */
   stackNumber(stack: number): number {
     return stack >= NUMBERED ? stack - NUMBERED : this.stackNumbers[stack]
   }
@@ -130,7 +133,7 @@ export class BlockSites {
     this.cache.fill(0)
   }
 
-  /** The record of event i's site, 0 if it has none. */
+  /** The record of event i's origin, 0 if it has none. */
   of(batch: EventBatch, i: number): number {
     const mask = batch.mask[i] & KEPT
     if (mask === 0) return 0
@@ -173,21 +176,15 @@ export class BlockSites {
     key[Place.lo] = lo
     key[Place.hi] = hi
     key[Place.type] = (mask & HAS_TYPE) !== 0 ? this.name(type) : 0
-    if (this.hasSite(mask, stack)) key[Place.mask] = bits | RowBit.site
+    const form = formOf(mask, line)
+    const isPlace = form === Form.stack ? batch.strings.listView(stack).length > 0 : form !== NO_FORM
+    if (isPlace) key[Place.mask] = bits | RowBit.site
     const record = this.intern(() => this.name(this.ownFrame(batch.strings, stack)))
     cache.set([mask, stack, name, file, line, module, lo, hi, type, record], at)
     return record
   }
 
-  /** Whether the current key identifies a place: neither an empty stack nor line 0 alone does. */
-  private hasSite(mask: number, stack: number): boolean {
-    const { key } = this
-    if ((mask & HAS_STACK) !== 0) return (this.batch as StringTable).listView(stack).length > 0
-    if ((mask & (HAS_FUNCTION | HAS_FILE | HAS_LINE)) === 0) return (mask & (HAS_MODULE | HAS_CALL_SITE)) !== 0
-    return (mask & (HAS_FUNCTION | HAS_FILE)) !== 0 || key[Place.line] !== 0
-  }
-
-  /** Whether unused sites may take most of the memory. */
+  /** Whether unused origins may take most of the memory. */
   get isDue(): boolean {
     return this.memory > 2 * this.kept + SLACK_BYTES
   }
@@ -198,6 +195,7 @@ export class BlockSites {
     this.old = {
       strings,
       records,
+      stackNumbers: this.stackNumbers,
       moved: new Uint32Array(size),
       names: new Int32Array(strings.size).fill(UNKNOWN),
       lists: new Int32Array(strings.listCount).fill(UNKNOWN),
@@ -207,6 +205,7 @@ export class BlockSites {
     this.size = 1
     this.index = new HashIndex()
     this.lists = new HashIndex()
+    this.stackNumbers = new Uint32Array(64)
     this.own = new OwnFrames()
     this.batch = undefined
   }
@@ -227,7 +226,10 @@ export class BlockSites {
       const list = key[Place.stack]
       if (list < NUMBERED) {
         if (old.lists[list] === UNKNOWN)
-          old.lists[list] = this.internList(old.strings.listView(list).map((id) => this.movedName(id)))
+          old.lists[list] = this.internList(
+            old.strings.listView(list).map((id) => this.movedName(id)),
+            old.stackNumbers[list],
+          )
         key[Place.stack] = old.lists[list]
       }
     }
@@ -264,12 +266,18 @@ export class BlockSites {
     const known = this.listOf[id]
     if (known !== UNKNOWN) return known
     const batch = this.batch as StringTable
-    const number = this.isWhole ? 0 : this.numbers.of(batch, id)
-    return (this.listOf[id] =
-      number === 0 ? this.internList(batch.listView(id).map((name) => this.name(name))) : NUMBERED + number)
+    const number = this.numbers.of(batch, id)
+    const isKept = this.isWhole || number === 0
+    return (this.listOf[id] = isKept
+      ? this.internList(
+          batch.listView(id).map((name) => this.name(name)),
+          number,
+        )
+      : NUMBERED + number)
   }
 
-  private internList(names: Uint32Array): number {
+  /** @param number that of the stack */
+  private internList(names: Uint32Array, number: number): number {
     const { lists } = this
     const hash = hashOf(names, names.length)
     for (let known = lists.first(hash); known >= 0; known = lists.next(known)) {
@@ -279,7 +287,7 @@ export class BlockSites {
     const list = this.strings.addList(names)
     lists.put(list, hash)
     if (list >= this.stackNumbers.length) this.stackNumbers = longer(this.stackNumbers)
-    this.stackNumbers[list] = this.isWhole ? this.numbers.of(this.strings, list) : 0
+    this.stackNumbers[list] = number
     return list
   }
 
