@@ -109,7 +109,12 @@ static void take_settings(void) {
 /* parent: the process from which this one was forked, or 0. */
 static int open_region(const char *path, uint32_t parent) {
   int fd = open_file(path, O_RDWR);
-  if (fd < 0) return 0;
+  if (fd < 0) {
+    /* A forked process knows where to count. Where the path is gone, so is the reader. */
+    if (control != NULL && (errno == EMFILE || errno == ENFILE))
+      __atomic_fetch_add(&control->unopened, 1, __ATOMIC_RELAXED);
+    return 0;
+  }
   int is_open = 0;
   uint32_t pid = own_pid();
   if (control == NULL) control = map(CONTROL_BYTES, MAP_SHARED, fd, 0);

@@ -55,6 +55,7 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
     compile('clocked', '-O1')
     compile('forks', '-O0')
     compile('daemon', '-O0')
+    compile('full', '-O0')
     compile('stacks', '-O1', '-fomit-frame-pointer', '-fno-optimize-sibling-calls')
   })
   afterAll(() => rmSync(folder, { recursive: true }))
@@ -311,6 +312,18 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
     const { code } = await run('hf-record -o daemon.hfrec -- ./daemon')
     expect(code).toBe(4)
     expect(eventsOf('daemon.hfrec').events.map(({ size }) => size)).toContain(6000n)
+  })
+
+  test('forked processes without a free descriptor are counted', async () => {
+    const { code, stderr } = await run('hf-record -o full.hfrec -- ./full')
+    expect([code, stderr]).toEqual([
+      5,
+      'heapflow: forked processes that were not recorded, because they had no free descriptor: 2\n',
+    ])
+    expect(eventsOf('full.hfrec').events.map(({ kind, size }) => [kind, size])).toEqual([
+      ['alloc', 1111n],
+      ['free', undefined],
+    ])
   })
 
   test('a program that becomes another one is another process; one that is not there has the status of shells', async () => {
