@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 
 // npm test names a folder that is not there, so that it does the same in every checkout: see vitest.config.ts.
-const root = new URL(process.env['HEAPFLOW_CORPUS'] ?? '../../../shared/corpus/', import.meta.url)
+const root = new URL(`${process.env['HEAPFLOW_CORPUS'] ?? '../../../shared/corpus'}/`, import.meta.url)
 
 /** The folder of the larger corpus of real traces, beside the checkout. */
 export const CORPUS = fileURLToPath(root)
