@@ -2,8 +2,10 @@ import type { EventEmitter } from 'node:events'
 import type { Duplex, Readable } from 'node:stream'
 import type { EventBatch } from '../event/batch.js'
 import type { TraceError } from '../event/error.js'
+import { showText } from '../event/message-text.js'
 import type { Stage } from '../event/stage.js'
 import { decodeBytes, type DecodeAnyOptions } from '../streams/decode-bytes.js'
+import { sharedSource } from '../streams/io/file-status.js'
 import type { ByteSource } from '../streams/io/read-input.js'
 import { UsageError, type Arguments } from './command.js'
 import { isTerminal } from './is-terminal.js'
@@ -55,6 +57,22 @@ export function traceInput(
     decodeBytes(bytes, { ...options, path, recycle: true }, emitter, through),
 ): TraceInput {
   return { paths: [path], read, onTruncated: options.onTruncated }
+}
+
+/**
+ * Refuses inputs of which two read the same pipe, such as `-` and `/dev/stdin`: each would get a part of what is in it.
+ * @throws UsageError
+ */
+export function refuseSharedPipe(paths: readonly string[]): void {
+  const names = new Map<string, string>()
+  for (const path of paths) {
+    const source = sharedSource(path)
+    if (source === undefined) continue
+    const other = names.get(source)
+    if (other !== undefined)
+      throw new UsageError(`${showText(other)} and ${showText(path)} are the same pipe, which can be read only once`)
+    names.set(source, path)
+  }
 }
 
 /** @throws UsageError when standard input is to be read and is a terminal */

@@ -183,7 +183,7 @@ export class Unzip implements Stage<Uint8Array, Uint8Array> {
   private trailing(): boolean {
     const { input, warnings } = this
     if (input.left > 0 && warnings.length === 0) {
-      warnings.push(`${describe(this.here())}: bytes behind the end of the archive were left out`)
+      warnings.push(`${describe(this.here())}: bytes after the end of the archive were left out`)
     }
     input.pos = input.end
     return false
@@ -239,7 +239,7 @@ class Member {
     this.used += bytes.length
     this.slice = nextSlice(this.slice, out.length, SLICE_BYTES)
     this.silent = out.length === 0 ? this.silent + bytes.length : 0
-    if (this.silent > MAX_SILENT_BYTES) return 'bytes behind the end of the deflated data'
+    if (this.silent > MAX_SILENT_BYTES) return 'bytes after the end of the deflated data'
     if (this.size > (this.isFile ? (this.sizes?.size ?? Infinity) : 0))
       return 'more bytes than there should be come out'
     return undefined

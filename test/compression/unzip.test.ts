@@ -124,12 +124,12 @@ describe('inflating a zip', () => {
     expect(isZip(TEXT)).toBe(false)
   })
 
-  it('warns of bytes behind the end', () => {
+  it('warns of bytes after the end', () => {
     const archive = zipSync({ 'dump.txt': TEXT })
     const { content, error, warnings } = unzip(new Uint8Array(Buffer.concat([archive, bytes('more\n')])), 100)
     expect(error).toBeUndefined()
     expect(content).toEqual(TEXT)
-    expect(warnings).toEqual([`zip: byte ${archive.length}: bytes behind the end of the archive were left out`])
+    expect(warnings).toEqual([`zip: byte ${archive.length}: bytes after the end of the archive were left out`])
   })
 
   it('reads over comments and what else may follow', () => {

@@ -6,7 +6,7 @@ import { isTemporary } from '../../transforms/option-values.js'
 import { CheckCollector } from '../../transforms/check/measure.js'
 import { temporaryBy, UsageError, wholeNumber, type Arguments } from '../command.js'
 import { CHECK_FILE, CHECK_FORMATS, CHECK_SITES } from '../defaults.js'
-import { traceInput } from '../input.js'
+import { refuseSharedPipe, traceInput } from '../input.js'
 import { describe, version } from '../main.js'
 import { outputOf, writePieces } from '../output.js'
 import { checkJson } from '../report/check/json.js'
@@ -28,6 +28,7 @@ export async function runCheck(args: Arguments): Promise<void> {
   const baseline = args.all('baseline')
   const inputs = [...runs, ...baseline]
   if (inputs.filter((path) => path === '-').length > 1) throw new UsageError('only one trace can be standard input')
+  refuseSharedPipe(inputs)
   const groups = budgetGroups(args)
   if (baseline.length === 0 && groups.some(({ budgets }) => budgets.some(({ rule }) => rule === 'grow')))
     throw new UsageError('a budget for growth needs --baseline FILE')

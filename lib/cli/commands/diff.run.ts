@@ -4,6 +4,7 @@ import { isTemporary } from '../../transforms/option-values.js'
 import { compareProfiles, type ProfileMatch } from '../../transforms/profile/difference.js'
 import { temporaryBy, UsageError, wholeNumber, type Arguments } from '../command.js'
 import { DIFF_ORDERS, TOP } from '../defaults.js'
+import { refuseSharedPipe } from '../input.js'
 import { namedInput } from '../named-input.js'
 import { outputOf, writePieces } from '../output.js'
 import { differenceJson, differenceStacks, differenceText, type DiffOrder } from '../report/difference.js'
@@ -19,6 +20,7 @@ export async function runDiff(args: Arguments): Promise<void> {
   if (old === undefined || next === undefined || operands.length > 2)
     throw new UsageError(`name two traces, OLD and NEW, not ${operands.length}`)
   if (old === '-' && next === '-') throw new UsageError('only one of the traces can be standard input')
+  refuseSharedPipe([old, next])
   if (args.has('json') && args.has('collapsed')) throw new UsageError('--json and --collapsed cannot be combined')
   if (args.has('collapsed') && args.has('top')) throw new UsageError('--top and --collapsed cannot be combined')
   if (args.has('to')) {

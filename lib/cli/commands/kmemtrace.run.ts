@@ -10,7 +10,7 @@ import { transformStream } from '../../streams/stage.js'
 import { optionValues, UsageError, wholeNumber, type Arguments } from '../command.js'
 import { CPU_PLACE } from '../defaults.js'
 import { runMergeJob, windowOption } from '../merging.js'
-import { inputOperand, traceInput } from '../input.js'
+import { inputOperand, refuseSharedPipe, traceInput } from '../input.js'
 import { compressionOf, refuseSameFile, writeText } from '../output.js'
 import { decodedFormat } from '../output-format.js'
 import { reportLosses, runJob } from '../pipeline.js'
@@ -26,6 +26,7 @@ export async function runKmemtraceDecode(args: Arguments): Promise<void> {
   const decode: KmemtraceDecodeOptions = { ...optionValues(kmemtrace.decodeOptions, args), ...cpuOption(args) }
   const { inputs, overruns } = await perCpuFiles(args.operands.length === 0 ? ['-'] : args.operands, decode)
   if (inputs.filter(({ path }) => path === '-').length > 1) throw new UsageError('standard input can be read only once')
+  refuseSharedPipe(inputs.map(({ path }) => path))
   const to = await decodedFormat(args)
   const stages = overruns === undefined ? [] : [new Overruns(overruns)]
   const [first, second] = inputs

@@ -5,7 +5,7 @@ import { IdOffset } from '../../transforms/id-offset.js'
 import type { MergeOrder } from '../../order/order-check.js'
 import { integer, UsageError, type Arguments } from '../command.js'
 import { runMergeJob, windowOption } from '../merging.js'
-import type { StreamInput } from '../input.js'
+import { refuseSharedPipe, type StreamInput } from '../input.js'
 import { outputFormat } from '../output-format.js'
 import { mergedInput } from '../streaming.js'
 
@@ -24,6 +24,7 @@ async function mergeInput(args: Arguments): Promise<StreamInput> {
   const paths = args.operands
   if (paths.length === 0) throw new UsageError('name the traces to merge')
   if (paths.filter((path) => path === '-').length > 1) throw new UsageError('standard input can be read only once')
+  refuseSharedPipe(paths)
   const by = args.value('by') as MergeOrder | undefined
   const isEndToEnd = args.has('end-to-end')
   if (isEndToEnd && (by !== undefined || args.has('window')))

@@ -10,7 +10,7 @@ import { openOutput } from '../../streams/io/stdio.js'
 import { joinStream, splitAddresses } from '../../streams/split-addresses.js'
 import { Incomplete, UsageError, type Arguments } from '../command.js'
 import { KEY_PLACE } from '../defaults.js'
-import { inputOperand, type Streams } from '../input.js'
+import { inputOperand, refuseSharedPipe, type Streams } from '../input.js'
 import { outputOf, type Output } from '../output.js'
 import { bytesOf, runStreams } from '../streaming.js'
 
@@ -56,6 +56,7 @@ export async function runHatfJoin(args: Arguments): Promise<void> {
   const input = inputOperand(args)
   if ([input, ...paths].filter((path) => path === '-').length > 1)
     throw new UsageError('only one input can be standard input')
+  refuseSharedPipe([input, ...paths])
   const { path, compression } = outputOf(args, [input, ...paths], true)
   const open = (): Streams => {
     const streams: Partial<Record<HatfField, Readable>> = {}

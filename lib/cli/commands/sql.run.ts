@@ -7,7 +7,7 @@ import { abandonOutputs } from '../../streams/io/output-file.js'
 import { openInput } from '../../streams/io/stdio.js'
 import { UsageError, type Arguments } from '../command.js'
 import { SQL_FORMATS } from '../defaults.js'
-import { traceInput } from '../input.js'
+import { refuseSharedPipe, traceInput } from '../input.js'
 import { describe } from '../main.js'
 import { namedInput } from '../named-input.js'
 import { outputOf, writePieces } from '../output.js'
@@ -104,6 +104,7 @@ function queryOf(args: Arguments): { query: string; paths: readonly string[] } {
   const paths = traces.length === 0 ? ['-'] : traces
   if (paths.filter((path) => path === '-').length + (file === '-' ? 1 : 0) > 1)
     throw new UsageError('standard input can be read once only')
+  refuseSharedPipe(paths)
   if (query.trim() === '') throw new UsageError('the query is empty')
   refuseTwice(paths)
   return { query, paths }

@@ -12,7 +12,7 @@ import type { ReportSuppression } from '../../transforms/report/result.js'
 import { byteCount } from '../byte-count.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { LARGEST_EMBEDDED, MAX_EMBEDDED } from '../defaults.js'
-import { inputOperand, type TraceInput } from '../input.js'
+import { inputOperand, refuseSharedPipe, type TraceInput } from '../input.js'
 import { describe, version } from '../main.js'
 import { namedInput } from '../named-input.js'
 import { runTrace, type TraceRun } from '../pipeline.js'
@@ -48,6 +48,7 @@ export function reportJob(command: string, args: Arguments): ReportJob {
   const old = args.value('compare')
   if (old === undefined && args.has('match')) throw new UsageError('--match needs --compare')
   if (old === '-' && input === '-') throw new UsageError('only one of the traces can be standard input')
+  if (old !== undefined) refuseSharedPipe([old, input])
   const text = args.value('trace')
   const trace = text === undefined ? undefined : wholeNumber('trace', text)
   if (trace === 0) throw new UsageError('--trace counts from 1')

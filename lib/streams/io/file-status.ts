@@ -50,6 +50,16 @@ export function isSameFile(input: string, output: string): boolean {
   return from !== undefined && to !== undefined && from.isFile() && from.dev === to.dev && from.ino === to.ino
 }
 
+/** What identifies the pipe or socket that is read; undefined for what each reader reads from its beginning. */
+export function sharedSource(path: string): string | undefined {
+  try {
+    const stats = statOf(path, 0)
+    return stats !== undefined && (stats.isFIFO() || stats.isSocket()) ? `${stats.dev}:${stats.ino}` : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** The status of a file, or of a descriptor for `-`; undefined if there is none. */
 export function statOf(path: string, fd: number): Stats | undefined {
   return path === '-' ? fstatSync(fd) : statSync(path, { throwIfNoEntry: false })

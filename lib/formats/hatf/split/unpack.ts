@@ -84,7 +84,7 @@ export class Unpacker {
       if (bytes[pos + i] === MAGIC[i]) continue
       return this.refuse(
         malformed,
-        this.hasBegun ? 'what comes behind the end is no split HATF' : 'the first bytes are wrong',
+        this.hasBegun ? 'what comes after the end is no split HATF' : 'the first bytes are wrong',
       )
     }
     if (input.left < HEADER_BYTES) return null

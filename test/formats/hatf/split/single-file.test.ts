@@ -263,7 +263,7 @@ describe('damage', () => {
     }
   })
 
-  it('what comes behind the end is an error', () => {
+  it('what comes after the end is an error', () => {
     for (const size of SIZES) {
       const { events, error } = raw(join(FILE, hex('00')), size)
       expect(events).toEqual(RECORDS)
