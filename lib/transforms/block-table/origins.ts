@@ -84,8 +84,8 @@ interface Swept {
  * numbers of `StackNumbers`. The names outlive the batches.
  *
  * Not in a registry like these, because it keeps everything: memory must not grow with the sites of blocks that have
- * ended. Memory grows with the number of origins of live blocks: the owner of the blocks moves those in use to a new
- * table when a sweep is due.
+ * ended. With 819,200 such sites, a process took 130 MB, and 268 MB with them in `SiteKeys`. Memory grows with the
+ * number of origins of live blocks: the owner of the blocks moves those in use to a new table when a sweep is due.
  *
  * Record r is `records[r * RECORD ..]`: the fields that the origin has, as bits of a row's mask, ids of names and of
  * the stack, the line, and the words of the call site. Record 0 means no origin. Where whole stacks are not needed, a
