@@ -26,3 +26,28 @@ export function blockAt(number: u32): usize {
   const piece = number / IN_PIECE
   return <usize>load<u32>(PIECES + ((<usize>piece) << 2)) + <usize>(number - piece * IN_PIECE) * BLOCK_BYTES
 }
+
+/** The number of rows whose blocks are read ahead: together, because the processor waits for several at a time. */
+export const AHEAD: usize = 32
+const READ: usize = memory.data(4)
+
+/**
+ * Reads parts of blocks, so that they are in the processor's cache.
+ * @param ended the numbers of the blocks that each row ends, from the first row on
+ * @param row the next one
+ * @param rows all of them
+ */
+export function readAhead(ended: usize, row: usize, rows: usize): void {
+  let all: u32 = 0
+  for (const end = min(row + AHEAD, rows); row < end; row++) {
+    const block = blockAt(load<u32>(ended + (row << 2)))
+    all ^= load<u32>(block) ^ load<u32>(block, BLOCK_BYTES - 4)
+  }
+  // What is not used would not be read.
+  store<u32>(READ, all)
+}
+
+/** Whether blocks up to a number do not fit the processor's nearer caches, so that reading ahead saves time. */
+export function isFar(numbers: u32): bool {
+  return numbers > 8192
+}

@@ -23,7 +23,7 @@ import {
   UNKNOWN_REALLOC,
   ZERO_SIZE,
 } from '../../lib/kernel/layouts/report'
-import { blockAt, makeBlocks } from '../live/records'
+import { AHEAD, blockAt, isFar, makeBlocks, readAhead } from '../live/records'
 import { ADDRESS, API, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE as SIZES } from '../shared/columns'
 import {
   API_PAGES,
@@ -113,7 +113,9 @@ export function observe(from: u32, to: u32, rows: u32, numbers: u32, sites: u32,
   if (!makeBlocks(numbers) || !makeSites(sites) || !makePlaces(rows)) return false
   if (!makePairs(SITE_HEAT, rows, MOST_HEAT) || !makePairs(MATRIX, rows, MOST_MATRIX)) return false
   if (from == 0) problems = 0
+  const readsAhead = isFar(numbers)
   for (let row = <usize>from; row < <usize>to; row++) {
+    if (readsAhead && row % AHEAD == 0) readAhead(ENDED, row, rows)
     const kind = load<u8>(KIND + row)
     if (kind > KIND_EXISTING) continue
     blockEvents++

@@ -2,7 +2,7 @@
 import { BEGAN, DONE, HIGHEST, REUSED } from '../../lib/kernel/layouts/live'
 import { FATES, judge, judgeProcessEnd, makeCallers, THREADS } from '../live/fates'
 import { BEGUN, EFFECTS, ENDED, nextGone, numbers } from '../live/follow'
-import { blockAt, makeBlocks } from '../live/records'
+import { AHEAD, blockAt, isFar, makeBlocks, readAhead } from '../live/records'
 import { siteOf } from '../live/sites'
 import { KIND, MASK, PRESENT, SIZE, TIME, USABLE } from '../shared/columns'
 import {
@@ -113,7 +113,9 @@ function tick(time: u64): void {
 
 function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u32): void {
   let others = otherRows
+  const readsAhead = isFar(numbers)
   for (let row = start; row < end; row++) {
+    if (readsAhead && row % AHEAD == 0) readAhead(ENDED, row, rows)
     const mask = load<u32>(MASK + (row << 2))
     if (isTimed && (mask & HAS_TIME) != 0) tick(load<u64>(TIME + (row << 3)))
     const threadRow = load<u32>(THREADS + (row << 2))
