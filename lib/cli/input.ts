@@ -2,11 +2,11 @@ import type { EventEmitter } from 'node:events'
 import type { Duplex, Readable } from 'node:stream'
 import type { EventBatch } from '../event/batch.js'
 import type { TraceError } from '../event/error.js'
-import { showText } from '../event/message-text.js'
 import type { Stage } from '../event/stage.js'
 import { decodeBytes, type DecodeAnyOptions } from '../streams/decode-bytes.js'
 import { sharedSource } from '../streams/io/file-status.js'
 import type { ByteSource } from '../streams/io/read-input.js'
+import { samePipe } from '../streams/io/read-text.js'
 import { UsageError, type Arguments } from './command.js'
 import { isTerminal } from './is-terminal.js'
 
@@ -69,8 +69,7 @@ export function refuseSharedPipe(paths: readonly string[]): void {
     const source = sharedSource(path)
     if (source === undefined) continue
     const other = names.get(source)
-    if (other !== undefined)
-      throw new UsageError(`${showText(other)} and ${showText(path)} are the same pipe, which can be read only once`)
+    if (other !== undefined) throw new UsageError(samePipe(other, path))
     names.set(source, path)
   }
 }

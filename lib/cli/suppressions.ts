@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { KNOWN_SUPPRESSIONS, parseSuppressions, type Suppression } from '../names/suppressions.js'
 import { RUNTIME_SUPPRESSIONS } from '../names/runtime-suppressions.js'
 import type { Profile } from '../transforms/profile/profile.js'
+import { readText } from '../streams/io/read-text.js'
 import { suppressLeaks } from '../transforms/profile/suppress.js'
 import type { ReportSuppression } from '../transforms/report/result.js'
 import type { Statistics, Suppressed } from '../transforms/statistics/result.js'
@@ -101,7 +101,7 @@ function isReadable(text: string): boolean {
 function rulesOf(path: string): Suppression[] {
   let text: string
   try {
-    text = readFileSync(path, 'utf8')
+    text = readText(path)
   } catch (error) {
     throw new UsageError(`the suppressions cannot be read: ${describe(error, path)}`, { cause: error })
   }

@@ -47,7 +47,13 @@ function cut(text: string, most: number): string {
 }
 
 function withoutHidden(text: string): string {
-  return text.replaceAll(HIDDEN, (hidden) => `\\u${(hidden.codePointAt(0) as number).toString(16).padStart(4, '0')}`)
+  return text.replaceAll(HIDDEN, (hidden) => escapeOf(hidden.codePointAt(0) as number))
+}
+
+/** The escape of a code point: `\uNNNN`, or `\u{NNNNN}` above U+FFFF. */
+export function escapeOf(code: number): string {
+  const digits = code.toString(16)
+  return code > 0xffff ? `\\u{${digits}}` : `\\u${digits.padStart(4, '0')}`
 }
 
 /** A number with a noun: `1 event`, `2 events`. */

@@ -173,7 +173,7 @@ static void end_recording(int kind, uint64_t value) {
   if (control->unrecorded > 0)
     fprintf(stderr, "heapflow: %u processes were not recorded: there were too many at once\n", control->unrecorded);
   if (control->unopened > 0)
-    fprintf(stderr, "heapflow: forked processes that were not recorded, because they had no free descriptor: %u\n",
+    fprintf(stderr, "heapflow: %u forked processes were not recorded: they had no free descriptor\n",
             control->unopened);
   pack_end(kind, value);
 }

@@ -38,8 +38,10 @@ struct control {
   uint32_t free_stacks;
   /* The times of events are ticks of the processor, and not ns. */
   uint32_t has_ticks;
-  /* The number of processes for which there was no region, and of those that have no descriptor left to open it. */
-  uint32_t unrecorded, unopened;
+  /* The number of processes for which there was no region. */
+  uint32_t unrecorded;
+  /* The number of forked processes that had no free descriptor to open it. */
+  uint32_t unopened;
   /* How many processes have begun: one has a higher number than its parent, and than what it was before an exec. */
   uint32_t begun;
   /* Forked processes that have not begun yet. */

@@ -110,6 +110,15 @@ describe('the figures of hf-stats', () => {
 describe('the table of stacks', () => {
   const cxx = `${FIXTURES}heaptrack/cxx.raw.gz`
 
+  test('a table shows names that are no UTF-8 as other tables do', async () => {
+    const line = '{"kind":"alloc","address":"0x10","size":8,"function":"m\\udc9b1m caf\\udce9"}'
+    const { code, stdout } = await shell('hf-sql "select function from blocks"', Buffer.from(`${line}\n`))
+    expect({ code, text: stdout.toString('latin1') }).toEqual({
+      code: 0,
+      text: 'function\n------------\nm\\x9b1m caf\xe9\n',
+    })
+  })
+
   test('has each stack once, by the number that blocks and spans have', { tags: ['slow'] }, async () => {
     const wrong =
       'select count(*) as n from (select stackId, stack from blocks union all select stackId, stack from spans) b ' +

@@ -427,7 +427,7 @@ Top sizes by temporary allocations (2 in all)
       '1,048,576 bytes (1.0 MiB)',
       '1,180,591,620,717,411,303,424 bytes (1024.0 EiB)',
     ])
-    expect(visible('a\nb\x7f')).toBe('a\\x0ab\\x7f')
+    expect(visible('a\nb\x7f\u200b\u{e0001}')).toBe('a\\x0ab\\x7f\\u200b\\u{e0001}')
     expect(
       tableLines({
         title: 'T',

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { isBrokenPipe } from '../../streams/broken-pipe.js'
+import { readText } from '../../streams/io/read-text.js'
 import { check, type Verdict } from '../../transforms/check/check.js'
 import { budgetsFor, budgetsOf, type Budget, type BudgetGroup } from '../../transforms/check/budgets.js'
 import { isTemporary } from '../../transforms/option-values.js'
@@ -114,7 +114,7 @@ function budgetGroups(args: Arguments): BudgetGroup[] {
 function fileBudgets(file: string, isNamed: boolean): BudgetGroup[] {
   let text: string
   try {
-    text = readFileSync(file, 'utf8')
+    text = readText(file)
   } catch (error) {
     if (!isNamed && (error as NodeJS.ErrnoException).code === 'ENOENT')
       throw new UsageError(`there is no budget: give --max-peak N, for example, or write ${CHECK_FILE}`, {

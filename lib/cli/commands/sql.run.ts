@@ -1,9 +1,11 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { TraceError } from '../../event/error.js'
+import { encodeText } from '../../event/strings.js'
 import { abandonOutputs } from '../../streams/io/output-file.js'
+import { readText } from '../../streams/io/read-text.js'
 import { openInput } from '../../streams/io/stdio.js'
 import { UsageError, type Arguments } from '../command.js'
 import { SQL_FORMATS } from '../defaults.js'
@@ -82,7 +84,7 @@ async function* piecesOf(
       await writeParquet(connection, query, path)
       for await (const piece of openInput(path)) yield piece as Uint8Array
     } else {
-      for await (const text of resultText(await connection.stream(query), to, isFull)) yield Buffer.from(text)
+      for await (const text of resultText(await connection.stream(query), to, isFull)) yield encodeText(text)
     }
   } catch (error) {
     throw new Error(failure(error as Error, query, folder, to === 'parquet' ? 1 : 0), { cause: error })
@@ -95,16 +97,16 @@ async function* piecesOf(
 function queryOf(args: Arguments): { query: string; paths: readonly string[] } {
   const { operands } = args
   const file = args.value('file')
-  const query = file === undefined ? operands.at(-1) : readFileSync(file === '-' ? 0 : file, 'utf8')
-  if (query === undefined)
-    throw new UsageError('a query is missing, as in hf-sql app.mtrc "select count(*) from blocks"')
-  if (file === undefined && existsSync(query))
-    throw new UsageError(`the last argument is the query, and ${query} is a file; -f reads a query from a file`)
   const traces = file === undefined ? operands.slice(0, -1) : operands
   const paths = traces.length === 0 ? ['-'] : traces
   if (paths.filter((path) => path === '-').length + (file === '-' ? 1 : 0) > 1)
     throw new UsageError('standard input can be read once only')
-  refuseSharedPipe(paths)
+  refuseSharedPipe(file === undefined ? paths : [...paths, file])
+  const query = file === undefined ? operands.at(-1) : readText(file)
+  if (query === undefined)
+    throw new UsageError('a query is missing, as in hf-sql app.mtrc "select count(*) from blocks"')
+  if (file === undefined && existsSync(query))
+    throw new UsageError(`the last argument is the query, and ${query} is a file; -f reads a query from a file`)
   if (query.trim() === '') throw new UsageError('the query is empty')
   refuseTwice(paths)
   return { query, paths }

@@ -1,3 +1,5 @@
+import { escapeOf } from '../../event/message-text.js'
+
 /** A title and rows of cells; the first row is the header row. */
 export interface Table {
   readonly title: string
@@ -90,12 +92,12 @@ export function bytes(n: bigint): string {
  */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\udc80-\udc9f]/gu
 
-/** Text that is safe for a terminal: control characters become `\xNN`, and invisible ones `\uNNNN`. */
+/** Text that is safe for a terminal: control characters become `\xNN`, and invisible ones `\uNNNN` or `\u{NNNNN}`. */
 export function visible(text: string): string {
   return text.replace(HIDDEN, (hidden) => {
     const code = hidden.codePointAt(0) as number
     const isByte = code < 0x100 || (code >= 0xdc80 && code <= 0xdc9f)
-    return isByte ? `\\x${(code & 0xff).toString(16).padStart(2, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`
+    return isByte ? `\\x${(code & 0xff).toString(16).padStart(2, '0')}` : escapeOf(code)
   })
 }
 

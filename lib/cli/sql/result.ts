@@ -1,4 +1,5 @@
 import type { DuckDBResult, DuckDBValue } from '@duckdb/node-api'
+import { unescapeText } from '../../formats/arrow/escape.js'
 import { visible } from '../report/columns.js'
 import { ColumnCells } from './cells.js'
 
@@ -52,7 +53,9 @@ async function* table(result: DuckDBResult, names: readonly string[], isFull: bo
     return [line(names.map(visible)), rule, ...sample.map(line)].map((text) => `${text}\n`).join('')
   }
   for await (const rows of result.yieldRows()) {
-    const shown = columns.map((column, c) => column.show(rows.map((row) => visible(cell(row[c] ?? null)))))
+    const shown = columns.map((column, c) =>
+      column.show(rows.map((row) => visible(unescapeText(cell(row[c] ?? null))))),
+    )
     const cells = rows.map((_, r) => shown.map((texts) => texts[r]))
     if (widths === undefined) {
       for (const row of rows)

@@ -6,6 +6,7 @@ import { Demand, state } from '../../bytes/demand.js'
 import { setImmediate } from '../timers.js'
 import { monotonicMs } from './clock.js'
 import { statOf } from './file-status.js'
+import { refuseDrained } from './read-text.js'
 
 /** How much is read at a time from a file. */
 const FILE_BYTES = 262_144
@@ -29,11 +30,12 @@ export interface ByteSource extends AsyncIterable<Uint8Array> {
  * The bytes of a file, or of standard input for `-`. A file is read ahead, through the thread pool.
  * @param options `blocking`: the event loop waits for a pipe at standard input that is full, which takes a third less
  *   time, but signals that the process handles may be noticed late
- * @throws the system error if it is a directory
+ * @throws the system error if it is a directory, and an error when a text was read from the same pipe
  */
 export function readInput(path: string, { blocking }: { blocking: boolean }): ByteSource {
   const stats = statOf(path, 0)
   if (stats?.isDirectory() === true) throw isDirectory(path)
+  refuseDrained(path)
   if (path !== '-' || !isPipe(stats)) return new FileSource(path === '-' ? 0 : path, stats?.isFile() === true)
   return blocking ? new BlockingPipe(0) : new WaitingPipe(0)
 }

@@ -195,8 +195,7 @@ int main(void) {
     }
     return 0;
   }`,
-  /* Processes by fork, posix_spawn, vfork and exec, which free what they have from their parents. */
-  /** Its children have no free descriptor. */
+  /* Its children have no free descriptor. */
   full: `int main(void) {
     struct rlimit few = { 3, 3 };
     free(malloc(1111));
@@ -205,6 +204,7 @@ int main(void) {
     while (wait(NULL) > 0) { }
     return 5;
   }`,
+  /* Processes by fork, posix_spawn, vfork and exec, which free what they have from their parents. */
   forks: `extern char **environ;
   static void *work(void *x) { pthread_setname_np(pthread_self(), "worker"); free(malloc(4444)); return x; }
   int main(int n, char **words) {

@@ -316,10 +316,7 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
 
   test('forked processes without a free descriptor are counted', async () => {
     const { code, stderr } = await run('hf-record -o full.hfrec -- ./full')
-    expect([code, stderr]).toEqual([
-      5,
-      'heapflow: forked processes that were not recorded, because they had no free descriptor: 2\n',
-    ])
+    expect([code, stderr]).toEqual([5, 'heapflow: 2 forked processes were not recorded: they had no free descriptor\n'])
     expect(eventsOf('full.hfrec').events.map(({ kind, size }) => [kind, size])).toEqual([
       ['alloc', 1111n],
       ['free', undefined],
