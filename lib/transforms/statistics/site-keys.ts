@@ -48,8 +48,11 @@ export interface SiteLimits {
 /** The maximum number of bytes in the names of all sites. */
 const MAX_NAME_BYTES = 16_777_216
 
+/** In place of a name or a row: not looked up in this batch. */
 const UNKNOWN = -1
+/** In place of a name: the event has none; or there was no room for it. */
 const NO_NAME = -2
+const NO_ROOM = -3
 /** In place of a node's path, for which there was no room. */
 const NO_PATH = -1
 const NO_ROWS = new Int32Array(0)
@@ -69,7 +72,7 @@ const [CACHE_FUNCTION, CACHE_FILE, CACHE_LINE, CACHE_ROW, CACHE_ENTRY] = [0, 1, 
 export class SiteKeys {
   /** One past the last row in use. */
   size = FIRST
-  /** Whether there were more sites than rows. */
+  /** Whether there was no room for the site of some event, which has the row `OTHERS`. */
   overflowed = false
   readonly names = new StringTable()
   readonly paths: Paths
@@ -98,16 +101,21 @@ export class SiteKeys {
     this.paths = new Paths(FORMS, nodes)
   }
 
-  /** Prepares for the events of a batch. */
+  /** Prepares for the events of a batch. In later batches, the stacks of its tree may have no frames. */
   begin({ strings, columns }: EventBatch): void {
-    if ((columns & (HAS_STACK | HAS_SOURCE | HAS_MODULE)) !== 0) this.beginStrings(strings)
+    if ((columns & (HAS_STACK | HAS_SOURCE | HAS_MODULE)) === 0) return
+    if (this.beginStrings(strings) && strings.tree !== undefined) this.learn(strings, strings.tree)
   }
 
-  /** Prepares for the strings and lists of a table. */
-  beginStrings(strings: StringTable): void {
+  /**
+   * Prepares for the strings and lists of a table, in which every stack has its frames. Only the stacks that
+   * `stackRow` is asked for take room.
+   * @returns whether the table is another one, or has grown
+   */
+  beginStrings(strings: StringTable): boolean {
     // Batches may share a table that grows.
     const isSame = strings.size === this.nameOf.length && strings.listCount === this.rowOfList.length
-    if (strings === this.strings && isSame) return
+    if (strings === this.strings && isSame) return false
     this.strings = strings
     if (strings.tree !== this.tree) {
       this.tree = strings.tree
@@ -116,7 +124,7 @@ export class SiteKeys {
     this.nameOf = new Int32Array(strings.size).fill(UNKNOWN)
     this.rowOfList = new Int32Array(strings.listCount).fill(UNKNOWN)
     this.cache.fill(UNKNOWN)
-    if (strings.tree !== undefined) this.learn(strings, strings.tree)
+    return true
   }
 
   /** The row of event i's site, which has a field of `HAS_SITE`. */
@@ -133,7 +141,7 @@ export class SiteKeys {
     }
     if (form === NO_FORM) return NONE
     const module = (mask & HAS_MODULE) !== 0 ? this.name(batch.module[i]) : NO_NAME
-    if (module === UNKNOWN) return OTHERS
+    if (module === NO_ROOM) return this.overflow()
     const { key } = this
     key[0] = module === NO_NAME ? 0 : module + 1
     if (form === Form.module) return this.intern(Form.module, 1)
@@ -194,14 +202,13 @@ export class SiteKeys {
     if (treeNode !== 0)
       return (this.rowOfList[list] = this.rowAt(this.path(treeNode, frames, strings.tree as StackTree), Form.stack))
     if (frames.length > this.key.length) this.key = new Uint32Array(2 * frames.length)
-    let row: number = frames.length === 0 ? NONE : OTHERS
     let n = 0
     for (let f = frames.length - 1; f >= 0; f--) {
       const name = this.name(frames[f])
-      if (name === UNKNOWN) break
+      if (name === NO_ROOM) break
       this.key[n++] = name
     }
-    if (n > 0 && n === frames.length) row = this.intern(Form.stack, n)
+    const row = n < frames.length ? this.overflow() : n > 0 ? this.intern(Form.stack, n) : NONE
     this.rowOfList[list] = row
     return row
   }
@@ -228,7 +235,7 @@ export class SiteKeys {
       const end = frames.length - depths[next]
       while (left > end && path >= 0) {
         const name = this.name(frames[--left])
-        path = name === UNKNOWN ? NO_NODE : paths.child(path, name)
+        path = name === NO_ROOM ? NO_NODE : paths.child(path, name)
       }
       pathOf[next] = path < 0 ? NO_PATH : path + 1
     }
@@ -250,8 +257,9 @@ export class SiteKeys {
     }
     const name = functionId > 0 ? this.name(functionId - 1) : 0
     const file = fileId > 0 ? this.name(fileId - 1) : 0
-    let row: number = OTHERS
-    if (name !== UNKNOWN && file !== UNKNOWN) {
+    let row: number
+    if (name === NO_ROOM || file === NO_ROOM) row = this.overflow()
+    else {
       key[0] = functionId > 0 ? name + 1 : 0
       key[1] = fileId > 0 ? file + 1 : 0
       key[2] = line
@@ -264,15 +272,19 @@ export class SiteKeys {
     return row
   }
 
-  /** The id in `names` of a string of the batch, or UNKNOWN if there is no room for it. */
+  /** The id in `names` of a string of the batch, or `NO_ROOM`. */
   private name(id: number): number {
-    let name = this.nameOf[id]
-    if (name !== UNKNOWN) return name
+    const known = this.nameOf[id]
+    if (known !== UNKNOWN) return known
     const bytes = (this.strings as StringTable).view(id)
     const isRoom = this.names.byteLength + bytes.length <= this.bytes
-    name = isRoom ? this.names.intern(bytes) : this.names.find(bytes)
-    if (name === UNKNOWN) this.overflowed = true
-    return (this.nameOf[id] = name)
+    const name = isRoom ? this.names.intern(bytes) : this.names.find(bytes)
+    return (this.nameOf[id] = name < 0 ? NO_ROOM : name)
+  }
+
+  private overflow(): number {
+    this.overflowed = true
+    return OTHERS
   }
 
   /** The row of the key in the first n words of `key`. */
@@ -284,11 +296,7 @@ export class SiteKeys {
   private rowAt(node: number, form: number): number {
     const row = node >= 0 && node < this.rows.length ? this.rows[node] : 0
     if (row !== 0) return row
-    if (node < 0 || this.size - FIRST === this.limit) {
-      this.overflowed = true
-      return OTHERS
-    }
-    return this.add(node, form)
+    return node < 0 || this.size - FIRST === this.limit ? this.overflow() : this.add(node, form)
   }
 
   private add(node: number, form: number): number {

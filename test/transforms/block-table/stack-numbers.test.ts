@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { StringTable } from '../../../lib/event/strings.js'
 import { BlockTable } from '../../../lib/transforms/block-table/block-table.js'
-import { STACK_COLUMNS, StackNumbers } from '../../../lib/transforms/block-table/stack-numbers.js'
+import { STACK_COLUMNS, StackNumbers, type StackLimits } from '../../../lib/transforms/block-table/stack-numbers.js'
 import { blockRows } from '../../support/block-rows.js'
 import { runs } from '../../support/runs.js'
 import { inBatches } from '../events.js'
@@ -66,6 +66,57 @@ describe('numbers of stacks', () => {
       1, 0, 1, 2, 3,
     ])
     expect(short.isFull).toBe(true)
+  })
+
+  test('take room for the stacks that are asked for alone, where a table has a tree of stacks', () => {
+    const node = fc.record({
+      parent: fc.nat(),
+      frames: fc.array(fc.constantFrom('a', 'bc', 'def', 'ghij'), { minLength: 1, maxLength: 3 }),
+      isAsked: fc.boolean(),
+    })
+    fc.assert(
+      fc.property(fc.array(node, { minLength: 1, maxLength: 40 }), (nodes) => {
+        const parents = Uint32Array.of(0, ...nodes.map(({ parent }, i) => parent % (i + 1)))
+        const stacks: string[][] = [[]]
+        nodes.forEach(({ frames }, i) => stacks.push([...frames, ...(stacks[parents[i + 1]!] as string[])]))
+        const strings = new StringTable({ parents, depths: Uint32Array.from(stacks, ({ length }) => length) })
+        const listOf = (stack: readonly string[], i: number) =>
+          strings.addStack(
+            i + 1,
+            Uint32Array.from(stack, (name) => strings.internText(name)),
+            0,
+            0,
+          )
+        const lists = stacks.slice(1).map(listOf)
+        const asked = lists.flatMap((list, i) =>
+          nodes[i]!.isAsked ? [{ list, stack: stacks[i + 1] as string[] }] : [],
+        )
+        fc.pre(asked.length > 0)
+
+        const model = new Map<string, number>()
+        const expected = asked.map(({ stack }) => {
+          const key = stack.join()
+          if (!model.has(key)) model.set(key, model.size + 1)
+          return model.get(key)
+        })
+        const tails = new Set(asked.flatMap(({ stack }) => stack.map((_, i) => stack.slice(i).join())))
+        const names = new Set(asked.flatMap(({ stack }) => stack))
+        const limits = { nodes: 4 + tails.size, bytes: [...names].join('').length }
+        const numbersWith = (some: StackLimits) => {
+          const numbers = new StackNumbers(some)
+          return { found: asked.map(({ list }) => numbers.of(strings, list)), isFull: numbers.isFull }
+        }
+        expect(numbersWith(limits)).toEqual({ found: expected, isFull: false })
+        for (const less of [
+          { ...limits, nodes: limits.nodes - 1 },
+          { ...limits, bytes: limits.bytes - 1 },
+        ]) {
+          const { found, isFull } = numbersWith(less)
+          expect([found.includes(0), isFull]).toEqual([true, true])
+        }
+      }),
+      { numRuns: runs(100) },
+    )
   })
 
   test('are the same for blocks and spans, and name the stack of each row', () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { EventBatch, type TraceEvent } from '../../../lib/event/batch.js'
 import { StringTable } from '../../../lib/event/strings.js'
 import { BoundedKeys, FIRST, NONE, OTHERS } from '../../../lib/blocks/bounded-keys.js'
@@ -129,6 +129,34 @@ describe('sites', () => {
     expect(rowsOf('main', 'long', 'x')).toEqual([FIRST, OTHERS, FIRST + 1])
     expect(rowsOf('x', 'y', 'main')).toEqual([FIRST + 1, OTHERS, FIRST])
     expect(keys.overflowed).toBe(true)
+  })
+
+  test('look for a name for which there is no room once for each batch', () => {
+    const keys = new SiteKeys({ bytes: 5 })
+    const find = vi.spyOn(keys.names, 'find')
+    for (const batches of [1, 2]) {
+      const batch = new EventBatch(9, 0, HEADER, new StringTable())
+      for (let line = 1; line <= 9; line++) batch.push({ kind: 'alloc', function: 'a long name', line })
+      keys.begin(batch)
+      for (let i = 0; i < 9; i++) expect(keys.row(batch, i)).toBe(OTHERS)
+      expect(find).toHaveBeenCalledTimes(batches)
+    }
+  })
+
+  test('are too many only if that of an event has no room, not where another stack of its batch has none', () => {
+    const keys = new SiteKeys({ bytes: 5 })
+    const strings = new StringTable({ parents: Uint32Array.of(0, 0, 0), depths: Uint32Array.of(0, 1, 1) })
+    const lists = ['main', 'long'].map((name, i) =>
+      strings.addStack(i + 1, Uint32Array.of(strings.internText(name)), 0, 0),
+    )
+    const batch = new EventBatch(2, 0, HEADER, strings)
+    for (const list of lists) {
+      batch.push({ kind: 'alloc', stack: [] })
+      batch.stack[batch.count - 1] = list
+    }
+    keys.begin(batch)
+    expect([keys.row(batch, 0), keys.overflowed]).toEqual([FIRST, false])
+    expect([keys.row(batch, 1), keys.overflowed]).toEqual([OTHERS, true])
   })
 
   test('find each other again when the table has grown, and when it is full', () => {
