@@ -12,6 +12,7 @@ import { CHECKED } from '../../lib/kernel/checked.js'
 import { decompress } from '../../lib/streams/decompress.js'
 import { xorshift } from '../support/hostile-calls.js'
 import { LINES, rawFrame, rleFrame, skippable, ZSTD_FILE } from './zstd-bytes.js'
+import { processorTime } from '../support/processor-time.js'
 
 const FILE = readFileSync(ZSTD_FILE)
 
@@ -160,11 +161,11 @@ describe.each(INFLATERS)('with %s', (_, found) => {
 
   it('many small frames take no longer than some seconds', { tags: ['slow'] }, async () => {
     const frames = Buffer.concat(Array.from({ length: 20_000 }, () => rawFrame('1: free 0x10\n')))
-    const begin = performance.now()
+    const begin = processorTime()
     const { bytes, error } = await inflated(frames, inflater, 65_536)
     expect(error).toBeUndefined()
     expect(bytes.length).toBe(20_000 * 13)
-    expect(performance.now() - begin).toBeLessThan(8000)
+    expect(processorTime() - begin).toBeLessThan(8000)
   })
 })
 

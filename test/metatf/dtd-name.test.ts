@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { formatFileHeader } from '../../lib/entry/metatf.js'
 import { announcementOf, dtdFile, isAnnounced, isNameOf, isTelling, lastPart } from '../../lib/metatf/dtd-name.js'
+import { processorTime } from '../support/processor-time.js'
 
 const header = (dtd: string) =>
   formatFileHeader({
@@ -99,9 +100,9 @@ describe('what a trace says of its DTD', () => {
       `##${' '.repeat(65_000)}DTDURL:\n`,
       `## DTDURL:${' \t'.repeat(32_000)}\n`,
     ]) {
-      const start = performance.now()
+      const start = processorTime()
       announcementOf(ascii(`${text}\n1 2\n`))
-      expect(performance.now() - start).toBeLessThan(1000)
+      expect(processorTime() - start).toBeLessThan(1000)
     }
   })
 
