@@ -69,8 +69,14 @@ export function parseJson(text: string): unknown {
   return parser.whole()
 }
 
-const TOKEN =
-  /[ \t\n\r]*(?:([{}[\],:])|("(?:[^"\\]|\\.)*")|(-?(?:0|[1-9]\d*)(?![\d.eE]))|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))/y
+/** Groups: a mark, a string, an integer, another value. */
+const TOKENS = [
+  /([{}[\],:])/,
+  /("(?:[^"\\]|\\.)*")/,
+  /(-?(?:0|[1-9]\d*)(?![\d.eE]))/,
+  /(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)/,
+]
+const TOKEN = new RegExp(`[ \\t\\n\\r]*(?:${TOKENS.map(({ source }) => source).join('|')})`, 'y')
 
 class JsonParser {
   private readonly tokens = new RegExp(TOKEN)

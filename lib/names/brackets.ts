@@ -10,8 +10,10 @@ export interface NamePart {
   readonly start?: boolean
 }
 
-const OPERATOR =
-  /operator(?:\(\)|\[\]|->\*?|<=>|<<=|>>=|<<(?=[<(\s@]|$)|>>|<=|>=|<|>|\s?""|\s(?:new|delete)(?:\s?\[\])?|(?=[\s=+\-*/%^&|~!,]))/y
+/** The operators whose names have brackets, and others, of which only the word is needed. */
+const BRACKETED = /\(\)|\[\]|->\*?|<=>|<<=|>>=|<<(?=[<(\s@]|$)|>>|<=|>=|<|>|\s?""|\s(?:new|delete)(?:\s?\[\])?/.source
+const OTHER_OPERATOR = /(?=[\s=+\-*/%^&|~!,])/.source
+const OPERATOR = new RegExp(`operator(?:${BRACKETED}|${OTHER_OPERATOR})`, 'y')
 const WORD = /[\w$]/
 /** The name of a namespace without one, which has brackets, and no group. */
 export const ANONYMOUS = '(anonymous namespace)'

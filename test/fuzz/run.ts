@@ -1,3 +1,4 @@
+import { stopwatch } from '../support/stopwatch.js'
 import { hashName, Random } from './random.js'
 import type { Input, Target } from './target.js'
 
@@ -39,11 +40,10 @@ export async function tryInput(
   }
   // The clock runs on while others use the processor, so a slow input gets another chance.
   if (message === undefined && performance.now() - start > maxTime) {
-    const before = process.cpuUsage()
+    const time = stopwatch()
     await inputOf(target, seed, run).check()
-    const { user, system } = process.cpuUsage(before)
-    const time = (user + system) / 1000
-    if (time > maxTime) message = `takes ${Math.round(time)} ms`
+    const taken = time()
+    if (taken > maxTime) message = `takes ${Math.round(taken)} ms`
   }
   return message === undefined ? undefined : { target: target.name, run, message }
 }

@@ -1,5 +1,4 @@
 import { recycleChunk } from '../../bytes/chunks.js'
-import { demandOf } from '../../bytes/demand.js'
 import { Input } from '../../bytes/input.js'
 import { BATCH_EVENTS, columnOf, EventBatch, U64Column } from '../../event/batch.js'
 import { limit, malformed, truncated, type TracePosition } from '../../event/error.js'
@@ -21,9 +20,9 @@ import { headerIn, readSchema } from './schema.js'
 const MAX_TOLD = 100
 
 /**
- * An Arrow IPC stream to events. The bytes of a record batch are copied at most once, from the chunks that they come
- * in, and the columns of batches are views of them, if the stream has them as heapflow writes them. The columns of
- * other streams may have other types: integers of any width, names with or without a dictionary, compressed buffers.
+ * An Arrow IPC stream to events. The bytes of a record batch are copied once, from the chunks that they come in, and
+ * the columns of batches are views of them, if the stream has them as heapflow writes them. The columns of other
+ * streams may have other types: integers of any width, names with or without a dictionary, compressed buffers.
  *
  * @throws TraceError with the offset of the message and the number of the first event that it would have given: a
  *   message that is damaged, too large, or not of events; a stream without its end mark
@@ -43,7 +42,6 @@ export class ArrowDecoder implements Decoder {
   private events = 0
 
   feed(chunk: Uint8Array): void {
-    this.messages.demand = demandOf(chunk)
     this.input.feed(chunk)
   }
 

@@ -1,5 +1,4 @@
 import { newChunk } from '../../bytes/chunks.js'
-import type { Demand } from '../../bytes/demand.js'
 import type { Input } from '../../bytes/input.js'
 import { ArrowFault, ArrowLimit } from './fault.js'
 import { FlatReader } from './flatbuffer-read.js'
@@ -17,21 +16,14 @@ export interface ArrowMessage {
 /** Memory for a body larger than this is allocated in steps, because the stated length may be false. */
 const FIRST_BYTES = 1_048_576
 
-/** Fewer bytes are not worth a read of their own. */
-const LEAST_DEMAND = 16_384
-
 /** Finds the messages in a stream. */
 export class MessageReader {
-  /** Takes what is missing of a body. */
-  demand: Demand | undefined
   /** The offset of the message that is being read. */
   offset = 0
   private message: Omit<ArrowMessage, 'body'> | undefined
   private body = new Uint8Array(0)
   private filled = 0
   private bodyLength = 0
-  /** Whether the source was asked for bytes of the body. */
-  private hasAsked = false
   private state: 'before' | 'inside' | 'after' = 'before'
   private isFile = false
 
@@ -126,39 +118,15 @@ export class MessageReader {
     const length = Math.min(input.left, bodyLength - this.filled)
     if (length > 0) {
       if (this.filled + length > this.body.length) this.grow(this.filled + length)
-      if (!this.isInPlace()) input.copyTo(this.body, this.filled, input.pos, input.pos + length)
+      input.copyTo(this.body, this.filled, input.pos, input.pos + length)
       input.skip(length)
       this.filled += length
     }
-    if (this.filled < bodyLength) {
-      this.ask()
-      return undefined
-    }
+    if (this.filled < bodyLength) return undefined
     const { body } = this
     this.message = undefined
     this.body = new Uint8Array(0)
     return { ...message, body: body.length === bodyLength ? body : body.subarray(0, bodyLength) }
-  }
-
-  /** Whether the source has read the next bytes to where they belong. */
-  private isInPlace(): boolean {
-    if (!this.hasAsked) return false
-    this.hasAsked = false
-    const { input, body, filled } = this
-    const { bytes, pos } = input
-    return bytes.buffer === body.buffer && bytes.byteOffset + pos === body.byteOffset + filled
-  }
-
-  /**
-   * Has the source read the rest of the body, except its last byte: a whole body would be recycled as a chunk. That
-   * byte comes with the next message.
-   */
-  private ask(): void {
-    const { demand, body, filled } = this
-    const rest = Math.min(body.length, this.bodyLength) - 1 - filled
-    if (demand === undefined || rest < LEAST_DEMAND) return
-    this.hasAsked = true
-    demand.target = body.subarray(filled, filled + rest)
   }
 
   private grow(least: number): void {

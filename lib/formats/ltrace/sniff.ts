@@ -1,11 +1,20 @@
 import { decodeText } from '../../event/strings.js'
 
+const CALLS =
+  /malloc|free|calloc|realloc|memalign|posix_memalign|aligned_alloc|reallocarray|strdup|_Zn[wa]m|_Zd[la]Pvm?/
 /**
  * Thread, time and return address before a call; the head may end after the call's name. Runs of spaces are short, so
  * that a line of spaces does not take long.
  */
-const LINE =
-  /^(?:\[pid +\d+\](?= )|\d+(?= ))? {0,40}(?:\d\d:\d\d:\d\d(?:\.\d{6})? |\d+\.\d{6} )?(?:\[0x[0-9a-f]+\] )? {0,40}(?:[^\s()"]{1,100}->[\w ]+|\w+@[\w.+-]+|(?:malloc|free|calloc|realloc|memalign|posix_memalign|aligned_alloc|reallocarray|strdup|_Zn[wa]m|_Zd[la]Pvm?))\([^\n]*(?: = |<unfinished|<no return|$)/m
+const LINE = new RegExp(
+  [
+    /^(?:\[pid +\d+\](?= )|\d+(?= ))? {0,40}/.source,
+    /(?:\d\d:\d\d:\d\d(?:\.\d{6})? |\d+\.\d{6} )?(?:\[0x[0-9a-f]+\] )? {0,40}/.source,
+    `(?:[^\\s()"]{1,100}->[\\w ]+|\\w+@[\\w.+-]+|(?:${CALLS.source}))`,
+    /\([^\n]*(?: = |<unfinished|<no return|$)/.source,
+  ].join(''),
+  'm',
+)
 
 /** Whether bytes are the beginning of a log. */
 export function sniff(head: Uint8Array): boolean {

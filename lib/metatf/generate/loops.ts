@@ -28,9 +28,10 @@ function zeros(names: string): Variables {
  */
 function readLoop(records: readonly RecordMapping[], target: Target, little: boolean): Code {
   const { binary, tagWidth } = target
+  const codeOf = (record: RecordMapping) => new ReadCode(record, target, little).code()
   const switched = `
     switch (position) {
-      ${each(records, (record) => `case ${record.position}: {\n${new ReadCode(record, target, little).code()}\nbreak\n}`)}
+      ${each(records, (record) => `case ${record.position}: {\n${codeOf(record)}\nbreak\n}`)}
       default:
       break reading
     }`
@@ -273,7 +274,8 @@ export class Codec {
   private make(g: number, name: LoopName): ReadLoop | WriteLoop {
     const texts: string[] = []
     const code = loopCode(this.dtd, this.groups[g], name, texts)
-    const source = `'use strict'\nconst { ${Object.keys(RUNTIME).join(', ')} } = runtime\nreturn function (run) {\n${code}\n}`
+    const names = Object.keys(RUNTIME).join(', ')
+    const source = `'use strict'\nconst { ${names} } = runtime\nreturn function (run) {\n${code}\n}`
     // oxlint-disable-next-line no-new-func, no-implied-eval
     return (new Function('runtime', 'k', source) as Factory)(RUNTIME, texts)
   }

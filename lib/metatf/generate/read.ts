@@ -135,11 +135,12 @@ export class ReadCode {
   private list(count: number, field: Field, i: number): Code {
     const { maxValues } = this.target
     const [element, value] = this.element(field)
+    const isTooMuch = `++rounds > ${maxValues} || (values += ${leafCount([field])}) > ${maxValues}`
     return `
       let a${i} = ''
       if (v${count} > ${maxValues}) { p = run.tooMany(L); break reading }
       for (let i${i} = v${count}; i${i} > 0; i${i}--) {
-        if (++rounds > ${maxValues} || (values += ${leafCount([field])}) > ${maxValues}) { p = run.tooMany(L); break reading }
+        if (${isTooMuch}) { p = run.tooMany(L); break reading }
         if (a${i}.length > MAX_TEXT) { p = run.tooLong(L); break reading }
         ${element}
         a${i} += a${i} === '' ? ${value} : ',' + ${value}

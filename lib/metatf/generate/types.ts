@@ -56,10 +56,13 @@ export class TypePrinter {
     const predefined = record.predefined ? ', which the language itself defines' : ''
     const doc = `Record \`${record.name}\` ${where}, tag ${record.tag}${predefined}: an event of kind ${KINDS[kind]}.`
     if (!this.isTs) return comment(`@typedef {object} ${name} ${doc}`, ...properties.map(tagOf))
+    const lines = properties.map(
+      (property) => `${property.doc === undefined ? '' : comment(property.doc)}\n${member(property)}`,
+    )
     return `
       ${comment(doc)}
       export interface ${name} {
-      ${each(properties, (property) => `${property.doc === undefined ? '' : comment(property.doc)}\n${member(property)}`)}
+      ${lines.join('\n')}
       }`
   }
 }

@@ -1,8 +1,9 @@
 import { decodeText } from '../../event/strings.js'
 
 /** The complete lines of the head, the empty line, and the available part of a record. */
-const BEGINNING =
-  /^((?:##[ \t]*[^\s:][^\n:]*:[^\n]*\n)*)(?:##[^\n]*$|(?:\r?\n)*(?:(?:[1-9]|10)(?:[ \t]+(?:0x)?[\da-f]+)*[ \t]*(?:\r?\n|$)|$))/i
+const HEAD = /((?:##[ \t]*[^\s:][^\n:]*:[^\n]*\n)*)/.source
+const RECORD = /(?:[1-9]|10)(?:[ \t]+(?:0x)?[\da-f]+)*[ \t]*(?:\r?\n|$)/.source
+const BEGINNING = new RegExp(`^${HEAD}(?:##[^\\n]*$|(?:\\r?\\n)*(?:${RECORD}|$))`, 'i')
 /** The file is a DTD, not a trace. */
 const IS_DTD = /^##[ \t]*(?:DTDname|MetaTF):/im
 /** A trace by this DTD, or one of that name. */

@@ -2,7 +2,6 @@ import { close, open, read, readSync, type Stats } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { cutChunk, newChunk } from '../../bytes/chunks.js'
-import { Demand, state } from '../../bytes/demand.js'
 import { setImmediate } from '../timers.js'
 import { monotonicMs } from './clock.js'
 import { statOf } from './file-status.js'
@@ -57,24 +56,6 @@ function readWaiting(fd: number, chunk: Uint8Array): Promise<number> {
   })
 }
 
-/** Fills memory, unless the input ends or fails before. @returns the number of bytes @throws if there is none */
-function readAll(fd: number, target: Uint8Array): number {
-  let n = 0
-  while (n < target.length) {
-    let more: number
-    try {
-      more = readSync(fd, target, n, target.length - n, null)
-    } catch (error) {
-      // The next read fails, too.
-      if (n > 0) return n
-      throw error
-    }
-    if (more === 0) break
-    n += more
-  }
-  return n
-}
-
 /** Whether standard input is a pipe or a socket. */
 export function isInputPiped(): boolean {
   return isPipe(statOf('-', 0))
@@ -123,27 +104,21 @@ class FileSource implements ByteSource {
 }
 
 /**
- * Reads a pipe or socket while the event loop waits. It does so only where more data is likely, after a full chunk or
- * within what a stage asks for as a whole, so that signals are noticed while the writer has nothing to say.
+ * Reads a pipe or socket while the event loop waits. It does so only where more data is likely, after a full chunk, so
+ * that signals are noticed while the writer has nothing to say.
  */
 class BlockingPipe implements ByteSource {
   bytesRead = 0
-  private readonly demand = new Demand()
 
   constructor(private readonly fd: number) {}
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
-    const { demand } = this
     let turned = monotonicMs()
-    let isFull = false
+    let n = 0
     for (;;) {
-      const { target } = demand
-      demand.target = undefined
-      const chunk = target ?? newChunk(PIPE_BYTES)
-      let n: number
+      const chunk = newChunk(PIPE_BYTES)
       try {
-        if (target !== undefined) n = readAll(this.fd, target)
-        else n = isFull ? readSync(this.fd, chunk) : await readWaiting(this.fd, chunk)
+        n = n === PIPE_BYTES ? readSync(this.fd, chunk) : await readWaiting(this.fd, chunk)
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
         // Another process that has the pipe made it non-blocking.
@@ -156,8 +131,7 @@ class BlockingPipe implements ByteSource {
       }
       if (n === 0) return
       this.bytesRead += n
-      isFull = n === chunk.length
-      yield state(target === undefined ? cutChunk(chunk, n) : chunk.subarray(0, n), demand)
+      yield cutChunk(chunk, n)
       if (monotonicMs() - turned < TURN_MS) continue
       await new Promise(setImmediate)
       turned = monotonicMs()

@@ -3,49 +3,20 @@ import { HI, LO } from '../../bytes/u64.js'
 import { HashIndex } from '../../bytes/hash-index.js'
 import type { EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
-import { parseFrame } from '../../event/frame.js'
-import { decodeText, encodeText, StringTable } from '../../event/strings.js'
+import { decodeText, StringTable } from '../../event/strings.js'
 import { OwnFrames } from '../../names/own-frames.js'
 import { Form, formOf, HAS_SITE, NO_FORM } from '../statistics/site-keys.js'
 import { RowBit } from './columns.js'
+import { KEY, Place, RECORD, setShown, siteText } from './place.js'
 import type { StackNumbers } from './stack-numbers.js'
 
 const { stack: HAS_STACK, function: HAS_FUNCTION, file: HAS_FILE, line: HAS_LINE } = FieldBit
 const { module: HAS_MODULE, callSite: HAS_CALL_SITE, type: HAS_TYPE } = FieldBit
 const KEPT = HAS_SITE | HAS_TYPE
 
-/**
- * The layout of a record. Its key is everything before the text of the site. Then come the frame, and what rows have:
- * the bits of their mask, and function, file, line and module, which are those of the frame where a site has only a
- * stack.
- */
-export const Place = {
-  mask: 0,
-  stack: 1,
-  function: 2,
-  file: 3,
-  line: 4,
-  module: 5,
-  lo: 6,
-  hi: 7,
-  type: 8,
-  site: 9,
-  frame: 10,
-  rowMask: 11,
-  rowFunction: 12,
-  rowFile: 13,
-  rowLine: 14,
-  rowModule: 15,
-} as const
-const KEY = 9
-export const RECORD = 16
-
 /** The number of cached origins, found by the batch's ids of their names: a power of two. */
 const CACHED = 1024
 const CACHE_ENTRY = KEY + 1
-
-/** The text of a site is truncated after this many bytes: a stack may repeat long names. */
-const MAX_SITE_BYTES = 65_536
 
 /** In a record, the number of a stack is this much more, so that it is not taken for a list. */
 const NUMBERED = 0x4000_0000
@@ -63,10 +34,6 @@ const ROW_BITS: readonly (readonly [field: number, row: number])[] = [
   [HAS_CALL_SITE, RowBit.callSite],
   [HAS_TYPE, RowBit.type],
 ]
-
-const PLACE_BITS = RowBit.function | RowBit.file | RowBit.line | RowBit.module
-/** What has both has a frame. */
-const STACKED = RowBit.stack | RowBit.site
 
 /** New numbers during a sweep; 0 or -1 before an item has moved. */
 interface Swept {
@@ -87,9 +54,8 @@ interface Swept {
  * ended. With 819,200 such sites, a process took 130 MB, and 268 MB with them in `SiteKeys`. Memory grows with the
  * number of origins of live blocks: the owner of the blocks moves those in use to a new table when a sweep is due.
  *
- * Record r is `records[r * RECORD ..]`: the fields that the origin has, as bits of a row's mask, ids of names and of
- * the stack, the line, and the words of the call site. Record 0 means no origin. Where whole stacks are not needed, a
- * stack is its number, and takes no memory here; one without a number, because there are too many, is a list.
+ * Record r is `records[r * RECORD ..]`: place.ts has its layout. Record 0 means no origin. Where whole stacks are not
+ * needed, a stack is its number, and takes no memory here; one without a number, because there are too many, is a list.
  */
 export class Origins {
   strings = new StringTable()
@@ -308,37 +274,17 @@ export class Origins {
     if ((key[Place.mask] & RowBit.site) !== 0) {
       const stack = key[Place.stack]
       if ((key[Place.mask] & RowBit.stack) === 0)
-        this.records[at + Place.site] = this.records[at + Place.frame] = this.strings.intern(this.text())
+        this.records[at + Place.site] = this.records[at + Place.frame] = this.strings.intern(
+          siteText(key, this.strings),
+        )
       else {
         this.records[at + Place.frame] = stack >= NUMBERED ? frame() : this.ownFrame(this.strings, stack)
-        if (this.isWhole) this.records[at + Place.site] = this.strings.intern(this.text())
+        if (this.isWhole) this.records[at + Place.site] = this.strings.intern(siteText(key, this.strings))
       }
     }
-    this.setShown(at)
+    setShown(this.records, at, this.strings)
     index.put(record, hash)
     return record
-  }
-
-  /** Sets what rows have of function, file, line and module. */
-  private setShown(at: number): void {
-    const { records, strings } = this
-    const bits = records[at + Place.mask]
-    records[at + Place.rowMask] = bits
-    records[at + Place.rowFunction] = records[at + Place.function]
-    records[at + Place.rowFile] = records[at + Place.file]
-    records[at + Place.rowLine] = records[at + Place.line]
-    records[at + Place.rowModule] = records[at + Place.module]
-    if ((bits & PLACE_BITS) !== 0 || (bits & STACKED) !== STACKED) return
-    const shown = parseFrame(decodeText(strings.view(records[at + Place.frame])))
-    const set = (place: number, bit: number, value: number) => {
-      records[at + place] = value
-      records[at + Place.rowMask] |= bit
-    }
-    if (shown.function !== undefined && shown.function !== '')
-      set(Place.rowFunction, RowBit.function, strings.internText(shown.function))
-    if (shown.file !== undefined) set(Place.rowFile, RowBit.file, strings.internText(shown.file))
-    if (shown.line !== undefined && shown.line !== 0) set(Place.rowLine, RowBit.line, shown.line)
-    if (shown.module !== undefined) set(Place.rowModule, RowBit.module, strings.internText(shown.module))
   }
 
   /** The innermost frame of a stack, which is not empty, that is not a wrapper of allocation. */
@@ -349,45 +295,7 @@ export class Origins {
     }
     return stack[this.own.start(texts())]
   }
-
-  /** The site of the current key in one line: its stack, or function, file and line, or module and call site. */
-  private text(): Uint8Array {
-    const { key, strings } = this
-    const bits = key[Place.mask]
-    const name = (place: number) => strings.view(key[place])
-    const parts: Uint8Array[] = []
-    let length = 0
-    const add = (part: Uint8Array) => {
-      length += part.length
-      parts.push(part)
-    }
-    if ((bits & RowBit.stack) !== 0) {
-      for (const frame of strings.list(key[Place.stack])) {
-        if (length > MAX_SITE_BYTES) break
-        if (length > 0) add(CALLED_BY)
-        add(strings.view(frame))
-      }
-    } else if ((bits & (RowBit.function | RowBit.file | RowBit.line)) === 0) {
-      if ((bits & RowBit.module) !== 0) add(name(Place.module))
-      if ((bits & RowBit.callSite) !== 0) {
-        const address = ((BigInt(key[Place.hi]) << 32n) | BigInt(key[Place.lo])).toString(16)
-        add(encodeText(length > 0 ? ` [0x${address}]` : `0x${address}`))
-      }
-    } else {
-      if ((bits & RowBit.function) !== 0) add(name(Place.function))
-      if ((bits & RowBit.file) !== 0) {
-        if (length > 0) add(AT)
-        add(name(Place.file))
-      }
-      const line = key[Place.line]
-      if (line > 0) add(encodeText((bits & RowBit.file) !== 0 ? `:${line}` : `${length > 0 ? ' at ' : ''}line ${line}`))
-    }
-    return new Uint8Array(Buffer.concat(parts)).subarray(0, MAX_SITE_BYTES)
-  }
 }
-
-const CALLED_BY = encodeText(' < ')
-const AT = encodeText(' at ')
 
 function hashOf(words: Uint32Array, to: number): number {
   let h = to

@@ -4,7 +4,8 @@ import { FieldBit } from '../../event/fields.js'
 import { BlockFate } from '../../blocks/block-fates.js'
 import type { Sum } from '../statistics/sums.js'
 import { ENDINGS, RowBit, type BlockRows } from './columns.js'
-import { Place, RECORD, type Origins } from './origins.js'
+import type { Origins } from './origins.js'
+import { Place, RECORD } from './place.js'
 import {
   ADDRESS,
   API,

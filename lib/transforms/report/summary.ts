@@ -56,8 +56,8 @@ export function notesOf(statistics: Statistics): string[] {
   if (suppressed !== undefined)
     notes.push(
       `Leaks of ${plural(suppressed.blocks, 'block')} with ${plural(Number(suppressed.bytes), 'byte')} are ` +
-        `suppressed, by ${plural(suppressed.rules.length, 'rule')}: the trace, its sites and stacks are shown without them; the ` +
-        'timeline, generations, threads, sizes and addresses with them.',
+        `suppressed, by ${plural(suppressed.rules.length, 'rule')}: the trace, its sites and stacks are shown ` +
+        'without them; the timeline, generations, threads, sizes and addresses with them.',
     )
   if (formats.length > 1) notes.push(`The traces have several formats: ${formats.join(', ')}.`)
   if (!exact) notes.push('Sums of reserved memory are rounded.')

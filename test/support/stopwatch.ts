@@ -1,0 +1,38 @@
+/** The processor time of `work` where a machine of usual speed is not busy, in milliseconds. */
+const USUAL = 15
+
+/**
+ * Starts to count the processor time of this process.
+ * @returns the time since then, as `usualTime` gives it
+ */
+export function stopwatch(): () => number {
+  const start = process.cpuUsage()
+  return () => {
+    const { user, system } = process.cpuUsage(start)
+    return usualTime((user + system) / 1000)
+  }
+}
+
+/**
+ * How long that what took `time` would take on a machine of usual speed, at least if this one is slower: a test of how
+ * long something takes must fail neither because the machine is busy with something else, nor because it is slow.
+ * @param time in milliseconds, of the processor where possible
+ */
+export function usualTime(time: number): number {
+  // The first runs are not compiled yet.
+  const times = Array.from({ length: 5 }, work).toSorted((a, b) => a - b)
+  return time / Math.max(1, times[2] / USUAL)
+}
+
+/** Does what tests do much of: numbers are computed, sorted, and found in a table. @returns the processor time */
+function work(): number {
+  const start = process.cpuUsage()
+  const numbers = new Float64Array(50_000)
+  let state = 1
+  for (let i = 0; i < numbers.length; i++) numbers[i] = state = (Math.imul(state, 0x19660d) + 0x3c6ef35f) >>> 0
+  numbers.sort()
+  const table = new Map<number, number>()
+  for (const number of numbers) table.set(number, (table.get(number ^ 1) ?? 0) + 1)
+  const { user, system } = process.cpuUsage(start)
+  return (user + system) / 1000
+}
