@@ -59,7 +59,7 @@ export class HeaptrackDecoder extends LineDecoder {
     super(NAME, MAX_LINE, options)
   }
 
-  /** Batches shall have infos; those of raw files have addresses. In both, a stack has its frames only once. */
+  /** Batches shall have infos; those of raw files have addresses. In both, a frame of the stacks' tree comes once. */
   giveInfos(): void {
     this.wantsInfos = true
   }

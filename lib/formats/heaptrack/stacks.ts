@@ -11,8 +11,6 @@ const MAX_KEPT = 8 << 20
 /** A batch is closed when its strings and lists take this much memory. */
 const MAX_BATCH = 4 << 20
 
-const NO_FRAMES = new Uint32Array(0)
-
 /** The result of `list` for a stack whose texts are too long. */
 export const TOO_LONG = -1
 /** The result of `list` if a batch that is not empty has no room left. */
@@ -44,9 +42,6 @@ export class Stacks {
   private stack = new Uint32Array(256)
   /** By node, for consumers that know stacks by their nodes: 1 if an earlier list has its frames. */
   private given = new Uint8Array(0)
-  /** By node, the last batch with a list without frames, and that list. */
-  private briefBatch = new Uint32Array(0)
-  private brief = new Uint32Array(0)
   /** The tree of these stacks, for the strings of batches. */
   readonly tree: StackTree
 
@@ -79,14 +74,7 @@ export class Stacks {
       const list = this.cover[node]
       if (this.strings.nodeOf(list) === node) return list
     }
-    return this.isBrief && this.given[node] === 1 ? this.briefList(node) : this.newList(node)
-  }
-
-  /** The list of a stack whose frames an earlier list has. */
-  private briefList(node: number): number {
-    if (this.briefBatch[node] === this.batch) return this.brief[node]
-    this.briefBatch[node] = this.batch
-    return (this.brief[node] = this.strings.addStack(node, NO_FRAMES, 0, 0))
+    return this.newList(node)
   }
 
   /** The texts of the frames of an entry, the innermost first. */
@@ -107,8 +95,6 @@ export class Stacks {
         const given = new Uint8Array(this.cover.length)
         given.set(this.given)
         this.given = given
-        this.briefBatch = grown(this.briefBatch, this.cover.length)
-        this.brief = grown(this.brief, this.cover.length)
       }
     }
     if (tables.entries >= this.entryBatch.length) {
@@ -118,11 +104,11 @@ export class Stacks {
       this.keptCount = grown(this.keptCount, this.entryBatch.length)
     }
     const { nodeEntry, nodeParent } = tables
-    const { batch, coverBatch, cover } = this
+    const { batch, coverBatch, cover, given, isBrief } = this
     let depth = 0
     let bytes = 0
     let at = node
-    for (; at !== 0 && coverBatch[at] !== batch; at = nodeParent[at]) {
+    for (; at !== 0 && (isBrief ? given[at] === 0 : coverBatch[at] !== batch); at = nodeParent[at]) {
       const entry = nodeEntry[at]
       const from = this.entryBatch[entry] === batch ? this.entryIds[entry] : this.newIds(entry)
       if (from < 0) return TOO_LONG
@@ -133,27 +119,29 @@ export class Stacks {
       if (depth + n > this.stack.length) this.stack = grown(this.stack, depth + n)
       for (let i = from + 2; i < from + 2 + n; i++) this.stack[depth++] = ids[i]
     }
-    // The further frames are copied from the list that has them.
     const restDepth = at === 0 ? 0 : this.nodeDepth[at]
     if (at !== 0) bytes += this.nodeBytes[at]
     if (bytes > MAX_STACK_BYTES) return TOO_LONG
-    const list = strings.addStack(node, this.stack.subarray(0, depth), cover[at], restDepth)
+    // The further frames are copied from the list that has them, or were in an earlier one.
+    const list = strings.addStack(node, this.stack.subarray(0, depth), cover[at], isBrief ? 0 : restDepth)
     this.setCover(node, at, list, depth + restDepth, bytes)
-    if (this.isBrief) this.given[node] = 1
     return list
   }
 
   /** Notes the list that has the frames of a node and of its ancestors below `end`, which are in this batch. */
   private setCover(node: number, end: number, list: number, depth: number, bytes: number): void {
-    const { cover, coverBatch, nodeDepth, nodeBytes, batch, ids, entryIds } = this
+    const { cover, coverBatch, nodeDepth, nodeBytes, batch, ids, entryIds, isBrief, given } = this
     const { nodeParent, nodeEntry } = this.tables
     cover[node] = list
     coverBatch[node] = batch
     let left = depth
     let leftBytes = bytes
     for (let at = node; at !== end; at = nodeParent[at]) {
-      cover[at] = list
-      coverBatch[at] = batch
+      if (isBrief) given[at] = 1
+      else {
+        cover[at] = list
+        coverBatch[at] = batch
+      }
       nodeDepth[at] = left
       nodeBytes[at] = leftBytes
       const from = entryIds[nodeEntry[at]]

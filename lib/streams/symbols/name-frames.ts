@@ -111,8 +111,8 @@ interface Depths {
 }
 
 /**
- * A batch whose stacks of a tree have other frames, and the same nodes. Lists of stacks that were in an earlier batch
- * may have no frames, and stay so.
+ * A batch whose stacks of a tree have other frames, and the same nodes. Lists leave out the same outermost frames as
+ * before, which earlier ones had.
  * @param strings those of the batch, without lists, with the names
  */
 function renamedTree(
@@ -132,18 +132,22 @@ function renamedTree(
   for (let list = 0; list < source.listCount; list++) {
     const ids = source.listView(list)
     const node = source.nodeOf(list)
-    const kept = ids.length > MAX_FRAMES
+    const depth = tree.depths[node]
+    const kept = depth > MAX_FRAMES
     const frames: number[] = []
-    // From the outermost frame on, each node adds its own.
+    // From the outermost frame of the list on, each node adds its own.
     const ends = new Map<number, number>()
-    if (ids.length > 0) for (let at = node; at !== 0; at = tree.parents[at]) ends.set(ids.length - tree.depths[at], at)
+    let outer = node
+    for (; outer !== 0 && tree.depths[outer] > depth - ids.length; outer = tree.parents[outer])
+      ends.set(depth - tree.depths[outer], outer)
+    const known = outer === 0 ? 0 : depths.of[outer]
     for (let i = ids.length - 1; i >= 0; i--) {
       const id = ids[i]
       const names = kept ? undefined : replaced.get(id)
       if (names === undefined) frames.push(id)
       else for (let n = names.length - 1; n >= 0; n--) frames.push(names[n])
       const at = ends.get(i)
-      if (at !== undefined) depths.of[at] = frames.length
+      if (at !== undefined) depths.of[at] = known + frames.length
     }
     strings.addStack(node, Uint32Array.from(frames.toReversed()), 0, 0)
   }

@@ -101,7 +101,7 @@ export class SiteKeys {
     this.paths = new Paths(FORMS, nodes)
   }
 
-  /** Prepares for the events of a batch. In later batches, the stacks of its tree may have no frames. */
+  /** Prepares for the events of a batch. The stacks of its tree may leave out frames that earlier lists had. */
   begin({ strings, columns }: EventBatch): void {
     if ((columns & (HAS_STACK | HAS_SOURCE | HAS_MODULE)) === 0) return
     if (this.beginStrings(strings) && strings.tree !== undefined) this.learn(strings, strings.tree)
@@ -213,7 +213,7 @@ export class SiteKeys {
     return row
   }
 
-  /** Looks at the frames of the nodes that are new: later lists of these nodes may have none. */
+  /** Looks at the frames of the nodes that are new: later lists may leave them out. */
   private learn(strings: StringTable, tree: StackTree): void {
     for (let list = 0; list < strings.listCount; list++) {
       const node = strings.nodeOf(list)
@@ -230,9 +230,11 @@ export class SiteKeys {
     let at = node
     for (; at !== 0 && pathOf[at] === 0; at = parents[at]) walked.push(at)
     let path = at === 0 ? Form.stack : pathOf[at] - 1
-    let left = frames.length - (at === 0 ? 0 : depths[at])
+    // A list may leave out outermost frames that earlier ones had.
+    const depth = depths[node]
+    let left = depth - (at === 0 ? 0 : depths[at])
     for (let next = walked.pop(); next !== undefined; next = walked.pop()) {
-      const end = frames.length - depths[next]
+      const end = depth - depths[next]
       while (left > end && path >= 0) {
         const name = this.name(frames[--left])
         path = name === NO_ROOM ? NO_NODE : paths.child(path, name)

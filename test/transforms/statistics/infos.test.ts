@@ -3,6 +3,7 @@ import { describe, expect, it, test } from 'vitest'
 import { unknownFigures } from '../../../lib/cli/report/identity.js'
 import { jsonPieces } from '../../../lib/cli/report/json.js'
 import type { EventBatch, TraceEvent } from '../../../lib/event/batch.js'
+import type { StackTree } from '../../../lib/event/stack-tree.js'
 import { heaptrack } from '../../../lib/formats/heaptrack/index.js'
 import { StatisticsCollector, type CollectorOptions } from '../../../lib/transforms/statistics/collector.js'
 import { decodeAll } from '../../support/drive.js'
@@ -113,6 +114,24 @@ describe('events with infos', () => {
   })
 })
 
+/** The frames of a stack that may leave out outermost ones, from those of nodes before. */
+function wholeStack({ strings }: EventBatch, list: number, stacks: Map<number, readonly string[]>): readonly string[] {
+  const { parents, depths } = strings.tree as StackTree
+  const node = strings.nodeOf(list)
+  const known = stacks.get(node)
+  if (known !== undefined) return known
+  const frames = strings.list(list).map((id) => strings.text(id))
+  let outer = node
+  while (outer !== 0 && depths[outer] > depths[node] - frames.length) outer = parents[outer]
+  const whole = [...frames, ...(stacks.get(outer) ?? [])]
+  expect(whole).toHaveLength(depths[node])
+  for (let at = node; at !== outer; at = parents[at]) {
+    expect(stacks.has(at)).toBe(false)
+    stacks.set(at, whole.slice(whole.length - depths[at]))
+  }
+  return whole
+}
+
 describe('a decoder that gives infos', () => {
   it('gives the same events otherwise: only the first allocation with an info has fields', () => {
     fc.assert(
@@ -123,7 +142,9 @@ describe('a decoder that gives infos', () => {
         const fields = new Map<number, object>()
         const stacks = new Map<number, readonly string[]>()
         let i = 0
+        let listed = 0
         for (const batch of decode(text, true, pieces)) {
+          listed += batch.strings.flat().listed.length
           for (const [row, event] of [...batch].entries()) {
             const { address, ...expected } = plain[i++] as TraceEvent & { address?: bigint }
             const info = batch.infos?.numbers[row] ?? 0
@@ -133,9 +154,7 @@ describe('a decoder that gives infos', () => {
             if (event.kind === 'alloc') {
               const { kind, time, ...own } = event
               if (own.stack !== undefined) {
-                const node = batch.strings.nodeOf(batch.stack[row])
-                if (own.stack.length > 0) stacks.set(node, own.stack)
-                Object.assign(own, { stack: stacks.get(node) })
+                Object.assign(own, { stack: wholeStack(batch, batch.stack[row], stacks) })
               }
               if (fields.has(info)) expect(own).toEqual({})
               else fields.set(info, own)
@@ -148,6 +167,8 @@ describe('a decoder that gives infos', () => {
           }
         }
         expect(i).toBe(plain.length)
+        // Each node has one frame here, which comes once.
+        expect(listed).toBe(stacks.size)
       }),
       { numRuns: runs(500) },
     )
@@ -187,7 +208,7 @@ describe('a decoder that gives infos', () => {
     const stacks = batches.flatMap((batch) =>
       [...batch].flatMap((event) => (event.kind === 'alloc' ? [event.stack] : [])),
     )
-    expect(stacks).toEqual([['[0x20]', '[0x10]'], ['[0x10]'], [], []])
+    expect(stacks).toEqual([['[0x20]', '[0x10]'], [], [], []])
   })
 
   it('has the same sites of raw files, wherever batches end', () => {
