@@ -1,6 +1,7 @@
 // @module-tag slow
 import { describe, expect, it } from 'vitest'
 import { around, compareWithArray, fillMemory, KEYS } from '../support/model.js'
+import { isTestedSize } from '../support/runs.js'
 import { compileModules } from './modules.js'
 import { TABLES } from './tables.js'
 
@@ -27,7 +28,7 @@ describe.each(Object.entries(TABLES))('%s', async (_, table) => {
     it.each(keys)('%s', (name) => {
       for (const n of sizes) if (n > QUICK && n < 1 << 17) compareWithArray(structure(make()), KEYS[name]!, n, isUnique)
     })
-    it.each(growth.filter((n) => n >= 1 << 17).flatMap((n) => [n, n + 1]))('%i', (n) => {
+    it.each(growth.filter((n) => n >= 1 << 17 && isTestedSize(n)).flatMap((n) => [n, n + 1]))('%i', (n) => {
       compareWithArray(structure(make()), KEYS['addresses']!, n, isUnique)
     })
   })

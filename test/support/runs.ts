@@ -30,6 +30,11 @@ export function* someOf(n: number): Generator<number> {
   }
 }
 
+/** Whether a table of so many keys is tested: in `npm run test:slow` all are, and with fewer runs those below 1.5 M. */
+export function isTestedSize(keys: number): boolean {
+  return STRENGTH >= 1 || keys < 1_500_000
+}
+
 /** Whether a file is tested: all are in the slow tests, and those below 500 kB in `npm test`. */
 export function isTested(path: string): boolean {
   return STRENGTH >= 0.1 || statSync(path).size < 500_000

@@ -20,6 +20,7 @@ const MAX_PROCESSES = 0xffff_ffff
 export abstract class Definitions extends RecordReader {
   protected tables = new Tables()
   protected stacks = new Stacks(this.tables, true)
+  private isBrief = false
   protected modules = new Modules(this.tables)
   /** The process of the events that follow; the first one is 1. */
   protected process = 0
@@ -32,10 +33,15 @@ export abstract class Definitions extends RecordReader {
   /** How many of the events were comments, which the end mark does not count. */
   protected comments = 0
 
+  /** Each frame of the tree of stacks shall come once. */
+  giveInfos(): void {
+    this.isBrief = true
+  }
+
   /** Forgets all definitions, for another trace begins. */
   protected beginTrace(): void {
     this.tables = new Tables()
-    this.stacks = new Stacks(this.tables, true)
+    this.stacks = new Stacks(this.tables, true, this.isBrief)
     this.modules = new Modules(this.tables)
     this.process = this.processes = 1
     for (const words of [this.time, this.thread, this.frame]) words.fill(0)

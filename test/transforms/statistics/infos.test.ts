@@ -5,7 +5,9 @@ import { jsonPieces } from '../../../lib/cli/report/json.js'
 import type { EventBatch, TraceEvent } from '../../../lib/event/batch.js'
 import type { StackTree } from '../../../lib/event/stack-tree.js'
 import { heaptrack } from '../../../lib/formats/heaptrack/index.js'
+import { recorder } from '../../../lib/formats/recorder/index.js'
 import { StatisticsCollector, type CollectorOptions } from '../../../lib/transforms/statistics/collector.js'
+import { recordChoices, recordingOf } from '../../formats/recorder/random.js'
 import { decodeAll } from '../../support/drive.js'
 import { runs } from '../../support/runs.js'
 import { HEADER, inBatches } from '../events.js'
@@ -46,10 +48,10 @@ function eventsOf(all: readonly Choice[]): TraceEvent[] {
   )
 }
 
-function decode(text: string, hasInfos: boolean, pieces: number): EventBatch[] {
-  const decoder = heaptrack.decoder()
+function decode(trace: string | Uint8Array, hasInfos: boolean, pieces: number): EventBatch[] {
+  const decoder = (typeof trace === 'string' ? heaptrack : recorder).decoder()
   if (hasInfos) decoder.giveInfos?.()
-  const { batches, error } = decodeAll(decoder, Buffer.from(text), pieces)
+  const { batches, error } = decodeAll(decoder, Buffer.from(trace), pieces)
   if (error !== undefined) throw error
   decoder.dispose?.()
   return batches
@@ -224,6 +226,27 @@ describe('a decoder that gives infos', () => {
         }
         const text = `${[...lines, '+ 1 0 1'].join('\n')}\n`
         expect(known(decode(text, true, pieces))).toEqual(known(decode(text, false, 1000)))
+      }),
+      { numRuns: runs(500) },
+    )
+  })
+
+  it('has the same sites of recordings, wherever batches end, and each frame once', () => {
+    fc.assert(
+      fc.property(recordChoices, fc.integer({ min: 1, max: 400 }), (all, pieces) => {
+        const bytes = recordingOf(all)
+        const brief = decode(bytes, true, pieces)
+        const plain = decode(bytes, false, 1000)
+        expect(known(brief)).toEqual(known(plain))
+        const stacks = new Map<number, readonly string[]>()
+        const stacksOf = (batches: readonly EventBatch[], stackOf: (batch: EventBatch, list: number) => unknown) =>
+          batches.flatMap((batch) =>
+            [...batch].flatMap(({ stack }, i) => (stack === undefined ? [] : [stackOf(batch, batch.stack[i])])),
+          )
+        const texts = ({ strings }: EventBatch, list: number) => strings.list(list).map((id) => strings.text(id))
+        expect(stacksOf(brief, (batch, list) => wholeStack(batch, list, stacks))).toEqual(stacksOf(plain, texts))
+        const listed = brief.reduce((sum, { strings }) => sum + strings.flat().listed.length, 0)
+        expect(listed).toBe(stacks.size)
       }),
       { numRuns: runs(500) },
     )
