@@ -18,7 +18,7 @@ export interface FrameNames {
 export class KnownFrames {
   /** Texts that may be frames without names. */
   private frames = new StringTable()
-  /** The texts in place of them, the innermost frame first: those of frame k are from `first[k]` to before `first[k + 1]`. */
+  /** The texts in place of them, the innermost first; those of frame k are from `first[k]` to before `first[k + 1]`. */
   private names = new StringTable()
   private first = [0]
   /** Of the current table: the strings that may be frames without names, and their numbers in `frames`. */
