@@ -186,13 +186,12 @@ export class RecorderDecoder extends Definitions implements Decoder {
       }
       addDifference(address, numbers, 1)
       if (isBlock || tag === Tag.existing) {
-        const size = sizes.subarray(at, at + 2)
-        size[LO] = numbers[4 + LO]
-        size[HI] = numbers[4 + HI]
+        sizes[at + LO] = numbers[4 + LO]
+        sizes[at + HI] = numbers[4 + HI]
         if (isBlock) {
-          const usable = usables.subarray(at, at + 2)
-          usable.set(size)
-          add(usable, numbers, 3)
+          usables[at + LO] = numbers[4 + LO]
+          usables[at + HI] = numbers[4 + HI]
+          add(usables, numbers, 3, at)
           if (count > 4 + (isSame ? 0 : 1)) fields |= this.extra(batch, at, tag, count - 1)
         } else fields = EXISTING_FIELDS
       }
@@ -217,11 +216,12 @@ export class RecorderDecoder extends Definitions implements Decoder {
     const field = tag === Tag.calloc ? COUNT : tag === Tag.aligned ? ALIGNMENT : OLD
     batch.addColumns(field)
     const column = field === COUNT ? batch.elements : field === ALIGNMENT ? batch.alignment : batch.oldAddress
-    const words = column.words.subarray(at, at + 2)
-    if (field === OLD) {
-      words.set(this.address)
-      addDifference(words, this.numbers, number)
-    } else words.set(this.numbers.subarray(2 * number, 2 * number + 2))
+    const { words } = column
+    const from = field === OLD ? this.address : this.numbers
+    const pair = field === OLD ? 0 : 2 * number
+    words[at + LO] = from[pair + LO]
+    words[at + HI] = from[pair + HI]
+    if (field === OLD) addDifference(words, this.numbers, number, at)
     return field
   }
 
