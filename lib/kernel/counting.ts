@@ -51,7 +51,8 @@ export class CountingKernel<Exports extends KernelExports> extends GrowingKernel
 
   private integerIn(words: Uint32Array, at: number): bigint {
     const hi = words[at + HI]
-    const lo = BigInt(words[at + LO])
+    // Zero is no new object.
+    const lo = words[at + LO] === 0 ? 0n : BigInt(words[at + LO])
     return hi === 0 ? lo : (BigInt(hi) << 32n) | lo
   }
 

@@ -144,14 +144,21 @@ export class SiteTable {
     const { kernel } = this
     const at = this.at(row)
     const overhead = this.overhead(row)
-    return {
-      ...sharesAt(kernel, at),
+    const { allocated, atPeak, leaked, temporary } = sharesAt(kernel, at)
+    const events = kernel.sum(at + Row.S_EVENTS)
+    const figures: SiteFigures = {
+      allocated,
+      atPeak,
+      leaked,
+      temporary,
       ownPeak: { blocks: kernel.number(at + Row.S_MOST_BLOCKS), bytes: kernel.sum(at + Row.S_MOST) },
       foreignFrees: kernel.number(at + Row.S_FOREIGN),
-      lived: { events: kernel.sum(at + Row.S_EVENTS), ...(isTimed && { time: kernel.sum(at + Row.S_TIME) }) },
-      ...(overhead && { overhead }),
-      ...(hasCpus && { crossCpuFrees: kernel.number(at + Row.S_CROSS_CPU) }),
+      lived: isTimed ? { events, time: kernel.sum(at + Row.S_TIME) } : { events },
     }
+    // A spread would take as long as all of the above.
+    if (overhead !== undefined) Object.assign(figures, { overhead })
+    if (hasCpus) Object.assign(figures, { crossCpuFrees: kernel.number(at + Row.S_CROSS_CPU) })
+    return figures
   }
 
   /** Every site with its figures, by bytes allocated. Not for tables that distinguish threads. */
