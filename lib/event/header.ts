@@ -1,3 +1,4 @@
+import { wellFormed } from './message-text.js'
 /**
  * The information about a trace before its events. Every batch refers to the header of the trace that its events belong
  * to; a batch with another header than the one before it begins another trace in the same stream (as a forked child
@@ -44,7 +45,7 @@ export function withMarks(
 /** The command line of the program, where the recording has it. */
 export function commandOf({ layout }: TraceHeader): string | undefined {
   const command = layout?.['command']
-  return typeof command === 'string' && command !== '' ? command.toWellFormed() : undefined
+  return typeof command === 'string' && command !== '' ? wellFormed(command) : undefined
 }
 
 /** Whether the header names the process of the events without one: the first process of a recording. */

@@ -56,6 +56,18 @@ export function escapeOf(code: number): string {
   return code > 0xffff ? `\\u{${digits}}` : `\\u${digits.padStart(4, '0')}`
 }
 
+/**
+ * Text for formats that are UTF-8 as a whole: a byte that is not (`\udc80` to `\udcff`) becomes `\xNN`, so that names
+ * stay apart, and any other unpaired surrogate U+FFFD.
+ */
+export function wellFormed(text: string): string {
+  if (text.isWellFormed()) return text
+  return text.replace(/[\ud800-\udfff]/gu, (unpaired) => {
+    const code = unpaired.charCodeAt(0)
+    return code >= 0xdc80 && code <= 0xdcff ? `\\x${(code & 0xff).toString(16)}` : '\ufffd'
+  })
+}
+
 /** A number with a noun: `1 event`, `2 events`. */
 export function plural(n: number, noun: string): string {
   return `${n} ${noun}${n === 1 ? '' : 's'}`

@@ -26,8 +26,52 @@ const TRACES = [
 const OLD = 'mtrc/small32.mtrc.gz'
 /** A trace with sampled events. */
 const WEIGHTED = 'test/golden/ndjson/groups.jsonl'
-/** A trace that is made, for which a pool saves memory. */
-const POOLED = 'POOLED'
+/** Traces that are made, by the words that stand for their paths. */
+const MADE = {
+  /** A pool saves memory. */
+  POOLED: pooledTrace(),
+  /** No events. */
+  EMPTY: '{"kind":"header","format":"made"}\n{"kind":"end","events":0}\n',
+  /** No end. */
+  CUT: '{"kind":"header","format":"made"}\n',
+  /** Two processes, whose threads have the same numbers, share their sites, and free the blocks of the other thread. */
+  PROCESSES: [
+    '{"kind":"header","format":"made"}',
+    ...[0, 2].flatMap((process) =>
+      [1, 2].flatMap((thread) => [
+        `{"kind":"alloc"${of(process)},"thread":${thread},"address":"0x${thread}000","size":8,"stack":["f"]}`,
+        `{"kind":"free"${of(process)},"thread":${3 - thread},"address":"0x${thread}000"}`,
+        `{"kind":"alloc"${of(process)},"thread":${thread},"address":"0x${thread}000","size":8,"stack":["f"]}`,
+      ]),
+    ),
+    '{"kind":"end","events":12}\n',
+  ].join('\n'),
+  /** Times without a unit; threads that are not known; frees that say how much of the block was resident. */
+  ODD: [
+    '{"kind":"header","format":"made"}',
+    '{"kind":"alloc","time":1,"address":"0x1000","size":8}',
+    '{"kind":"alloc","time":1,"thread":1,"address":"0x2000","size":8}',
+    '{"kind":"free","time":2,"address":"0x2000","present":4}',
+    '{"kind":"end","events":3}\n',
+  ].join('\n'),
+  /** A resident set and a block, without times. */
+  UNTIMED: [
+    '{"kind":"header","format":"recorder"}',
+    '{"kind":"alloc","address":"0x1000","size":8}',
+    '{"kind":"other","code":82,"present":4096}',
+    '{"kind":"end","events":2}\n',
+  ].join('\n'),
+  /** Only what the resident set was, without a time. */
+  RESIDENT: [
+    '{"kind":"header","format":"recorder"}',
+    '{"kind":"other","code":82,"present":4096}',
+    '{"kind":"end","events":1}\n',
+  ].join('\n'),
+}
+const [EMPTY, CUT, PROCESSES, ODD, POOLED] = ['EMPTY', 'CUT', 'PROCESSES', 'ODD', 'POOLED']
+function of(process) {
+  return process === 0 ? '' : `,"process":${process}`
+}
 
 /** Objects whose keys are data, such as the kinds of events: by schema and path. */
 const MAPS = new Set(['stats:kinds', 'stats:apis', 'verify:faults', 'check:runs', 'check:baseline'])
@@ -38,7 +82,11 @@ export const OUTPUTS = [
     name: 'stats',
     title: 'hf-stats --json',
     description: 'The statistics of a trace: docs/statistics.md says what each figure means.',
-    commands: [...TRACES, WEIGHTED].map((trace) => ['hf-stats', '--json', trace]),
+    commands: [...TRACES, WEIGHTED, EMPTY, CUT, PROCESSES, ODD, 'RESIDENT', 'UNTIMED'].map((trace) => [
+      'hf-stats',
+      '--json',
+      trace,
+    ]),
   },
   {
     name: 'diff',
@@ -48,13 +96,16 @@ export const OUTPUTS = [
       ...TRACES.map((trace) => ['hf-diff', '--json', OLD, trace]),
       ['hf-diff', '--json', TRACES[3], 'heaptrack/mtv-small.heaptrack.gz'],
       ['hf-diff', '--json', '--temporary-by', 'memray', OLD, TRACES[0]],
+      ['hf-diff', '--json', EMPTY, EMPTY],
+      ['hf-diff', '--json', EMPTY, PROCESSES],
+      ['hf-diff', '--json', PROCESSES, ODD],
     ],
   },
   {
     name: 'verify',
     title: 'hf-verify --json',
     description: 'What is wrong in a trace: docs/commands/hf-verify.md.',
-    commands: TRACES.map((trace) => ['hf-verify', '--json', trace]),
+    commands: [...TRACES, EMPTY, CUT, PROCESSES, ODD].map((trace) => ['hf-verify', '--json', trace]),
   },
   {
     name: 'simulate',
@@ -66,6 +117,8 @@ export const OUTPUTS = [
       ['hf-simulate', '--json', '--compare', 'all', TRACES[0]],
       ['hf-simulate', '--json', '--compare', 'all', TRACES[6]],
       ['hf-simulate', '--json', '--policy', 'bump', '--predict', POOLED, POOLED],
+      ['hf-simulate', '--json', '--compare', 'all', EMPTY],
+      ['hf-simulate', '--json', '--compare', 'all', PROCESSES],
     ],
   },
   {
@@ -78,18 +131,48 @@ export const OUTPUTS = [
       ['hf-check', '--to', 'json', '--max-peak', '1G', '--max-leaked', '0', '--max-temporary', '20%', TRACES[1]],
       ['hf-check', '--to', 'json', '--baseline', TRACES[1], '--grow', 'peak=5%,allocations=2%', OLD],
       ['hf-check', '--to', 'json', '--at', 'main', '--max-peak', '1', TRACES[3]],
+      ['hf-check', '--to', 'json', '--max-peak', '1', '--each', '*', '--max-peak', '1', PROCESSES],
+      [
+        'hf-check',
+        '--to',
+        'json',
+        '--each',
+        '*',
+        '--max-peak',
+        '1G',
+        '--baseline',
+        TRACES[3],
+        '--grow',
+        'peak=0',
+        TRACES[3],
+      ],
+      ['hf-check', '--to', 'json', '--max-peak', '1', '--max-wasted', '0', '--max-temporary', '1%', TRACES[3]],
+      ['hf-check', '--to', 'json', '--max-leaked', '0', '--suppress-known', TRACES[0]],
+      [
+        'hf-check',
+        '--to',
+        'json',
+        ...[PROCESSES, EMPTY, EMPTY].flatMap((old) => ['--baseline', old]),
+        '--grow',
+        'peak=0',
+        EMPTY,
+        PROCESSES,
+        PROCESSES,
+      ],
+      ['hf-check', '--to', 'json', '--max-peak', '1', EMPTY],
     ],
   },
 ]
 
 /** What a command writes, as JSON. Some end with another status than 0 if they find something. */
 export function outputOf([command, ...args]) {
-  const folder = args.includes(POOLED) ? mkdtempSync(join(tmpdir(), 'heapflow-')) : undefined
-  const pooled = folder === undefined ? POOLED : join(folder, 'pooled.ndjson')
-  if (folder !== undefined) writeFileSync(pooled, pooledTrace())
-  const paths = args.map((arg) =>
-    arg === POOLED ? pooled : /^\w[\w-]*\/[\w.-]+$/.test(arg) ? `${FIXTURES}/${arg}` : arg,
-  )
+  const folder = mkdtempSync(join(tmpdir(), 'heapflow-'))
+  const paths = args.map((arg) => {
+    if (!Object.hasOwn(MADE, arg)) return /^\w[\w-]*\/[\w.-]+$/.test(arg) ? `${FIXTURES}/${arg}` : arg
+    const path = join(folder, `${arg.toLowerCase()}.ndjson`)
+    writeFileSync(path, MADE[arg])
+    return path
+  })
   try {
     const options = { cwd: root, maxBuffer: 2 ** 28, stdio: ['ignore', 'pipe', 'ignore'] }
     return JSON.parse(execFileSync(process.execPath, [`dist/bin/${command}.js`, ...paths], options))
@@ -97,7 +180,7 @@ export function outputOf([command, ...args]) {
     if (error.stdout?.length > 0) return JSON.parse(error.stdout)
     throw error
   } finally {
-    if (folder !== undefined) rmSync(folder, { recursive: true })
+    rmSync(folder, { recursive: true })
   }
 }
 

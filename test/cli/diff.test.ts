@@ -157,6 +157,30 @@ describe('hf-diff', () => {
     expect(stderr).toMatch(message)
   })
 
+  test('names that differ in bytes that are not UTF-8 stay apart, in hf-check and hf-profile, too', async () => {
+    const lines = (sizes: readonly [number, number]) =>
+      ['\\udce9', '\\udce8']
+        .map((e, i) => `{"kind":"alloc","address":"0x${i + 1}000","size":${sizes[i]},"stack":["caf${e}","main"]}\n`)
+        .join('')
+    const [old, now] = [`${scratch()}/old.ndjson`, `${scratch()}/new.ndjson`]
+    writeFileSync(old, lines([100, 1000]))
+    writeFileSync(now, lines([1000, 100]))
+    const { stdout } = await shell(`hf-diff ${old} ${now}`)
+    expect(stdout.toString()).toMatch(/\+900 .*caf\\xe9 < main\n.*-900 .*caf\\xe8 < main\n/)
+    const checked = await shell(`hf-check --each '*' --max-leaked 1000 ${old}`)
+    expect([checked.code, checked.stdout.toString()]).toEqual([
+      0,
+      expect.stringContaining('each * (2 functions)') as string,
+    ])
+    const beyond = await shell(`hf-check --to json --each 'caf*' --max-leaked 500 ${old}`)
+    expect(beyond.stdout.toString()).toContain(String.raw`"function": "caf\\xe8"`)
+    expect((await shell(`hf-profile --to collapsed ${old}`)).stdout.toString().split('\n').toSorted()).toEqual([
+      '',
+      String.raw`main;caf\xe8 1000`,
+      String.raw`main;caf\xe9 100`,
+    ])
+  })
+
   test('a trace that cannot be read is an error that names it', async () => {
     const { code, stderr, stdout } = await shell(`hf-diff ${TRACE} no-such-file`)
     expect({ code, stdout: stdout.length }).toEqual({ code: 1, stdout: 0 })

@@ -1,7 +1,13 @@
 // @module-tag slow
 import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { unknownFigures } from '../../lib/cli/report/identity.js'
+import { jsonPieces } from '../../lib/cli/report/json.js'
+import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
 import { shell } from '../support/commands.js'
+import { runs } from '../support/runs.js'
+import { anyEvent, HEADER, inBatches } from '../transforms/events.js'
 
 /** The part of JSON Schema that the schemas of outputs use. */
 interface Schema {
@@ -66,6 +72,26 @@ test.each([
     const { stdout } = await shell(`${command} test/fixtures/${trace}`)
     expect(faultsOf(schema, JSON.parse(stdout.toString())), trace).toEqual([])
   }
+})
+
+test('docs/stats.schema.json holds for any events', () => {
+  const schema = read('stats')
+  fc.assert(
+    fc.property(fc.array(anyEvent, { maxLength: 60 }), fc.boolean(), (events, isComplete) => {
+      const collector = new StatisticsCollector()
+      try {
+        for (const batch of inBatches(events, 7, HEADER)) collector.add(batch)
+      } catch (error) {
+        // Blocks of several processes at very high addresses.
+        expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT' })
+        return
+      }
+      const result = collector.finish(isComplete)
+      const text = [...jsonPieces(result, unknownFigures(result.identified))].join('')
+      expect(faultsOf(schema, JSON.parse(text))).toEqual([])
+    }),
+    { numRuns: runs(1000) },
+  )
 })
 
 test.each(['', '--pace', '--touch none --order lifetimes'])('docs/replay.schema.json holds for %s', async (flags) => {

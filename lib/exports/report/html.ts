@@ -1,3 +1,4 @@
+import { wellFormed } from '../../event/message-text.js'
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
@@ -11,8 +12,7 @@ const LONGEST = 200
 /** A text for HTML, in elements and in quoted values. Control characters, which HTML does not have, are replaced. */
 export function escaped(text: string): string {
   return (
-    text
-      .toWellFormed()
+    wellFormed(text)
       // oxlint-disable-next-line no-control-regex
       .replace(/[\0-\x08\x0b-\x1f\x7f-\x9f]/g, '\ufffd')
       .replace(/[&<>"']/g, (character) => ENTITIES[character])

@@ -1,7 +1,7 @@
 import { parseFrame } from '../../event/frame.js'
 import type { OwnFrames } from '../../names/own-frames.js'
 import { shortName } from '../../names/short-name.js'
-import { MAX_NAME } from '../profile/frames.js'
+import { boundedName } from '../profile/frames.js'
 import type { BudgetGroup } from './budgets.js'
 
 /** The name of all functions of a group with `at`. */
@@ -54,7 +54,7 @@ const ADDRESS = /(?:\+0x[0-9a-f]+| \[0x[0-9a-f.]+\])$/
 /** The function of a frame, otherwise its file or module, as profiles have names; empty if only an address is known. */
 function nameOfFrame(frame: string): string {
   const { function: name, file, module } = parseFrame(frame)
-  return (name ?? file ?? module ?? '').replace(ADDRESS, '').slice(0, MAX_NAME).toWellFormed()
+  return boundedName((name ?? file ?? module ?? '').replace(ADDRESS, ''))
 }
 
 /** A test of whole names by a pattern in which `*` stands for any characters. */

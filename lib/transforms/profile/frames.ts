@@ -1,4 +1,5 @@
 import { parseFrame } from '../../event/frame.js'
+import { wellFormed } from '../../event/message-text.js'
 import type { Frame } from './profile.js'
 
 /** Longer names are truncated, so that a profile with hostile names remains readable. */
@@ -57,11 +58,16 @@ export function frameText({ name, file, line }: Frame): string {
   return `${name} (${file}${line === undefined ? '' : `:${line}`})`
 }
 
-/**
- * A name that is not empty, not too long, and without unpaired surrogates, which represent bytes that are not UTF-8.
- */
+/** A name that is not empty, not too long, and without unpaired surrogates. */
 function cut(name: string): string {
-  if (name === '') return UNKNOWN_NAME
-  const text = name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}[and ${name.length - MAX_NAME} more]` : name
-  return text.toWellFormed()
+  return name === '' ? UNKNOWN_NAME : boundedName(name)
+}
+
+/** A name of at most some more than `MAX_NAME` characters, without unpaired surrogates. Different ones stay apart. */
+export function boundedName(name: string): string {
+  if (name.length <= MAX_NAME) return wellFormed(name)
+  let hash = 0x811c_9dc5
+  for (let i = MAX_NAME; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x0100_0193)
+  const rest = (hash >>> 0).toString(16).padStart(8, '0')
+  return wellFormed(`${name.slice(0, MAX_NAME)}[and ${name.length - MAX_NAME} more, ${rest}]`)
 }

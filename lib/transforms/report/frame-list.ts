@@ -2,6 +2,7 @@ import { withoutDepth } from '../../names/brackets.js'
 import type { Frame } from '../profile/profile.js'
 import type { StackTree } from '../profile/profile.js'
 import type { StackFrames } from './result.js'
+import { wellFormed } from '../../event/message-text.js'
 
 /** The number of frames of a stack that are shown. */
 const MOST_FRAMES = 40
@@ -57,6 +58,6 @@ export class FrameList {
     this.shortened++
     const text = name.length > MOST_PARSED ? undefined : withoutDepth(name, this.longest)
     if (text !== undefined) return text
-    return `${name.slice(0, this.longest).toWellFormed()}[and ${name.length - this.longest} more]`
+    return `${wellFormed(name.slice(0, this.longest))}[and ${name.length - this.longest} more]`
   }
 }

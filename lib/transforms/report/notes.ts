@@ -4,6 +4,7 @@ import { FieldBit, Kind } from '../../event/fields.js'
 import { commandOf, type TraceHeader } from '../../event/header.js'
 import type { Calendar } from './plain.js'
 import type { ReportData } from './result.js'
+import { wellFormed } from '../../event/message-text.js'
 
 const { comment: COMMENT, lost: LOST } = Kind
 const HAS_TEXT = FieldBit.text
@@ -48,7 +49,7 @@ export class RecorderNotes {
       ],
     ]
     for (const [name, value] of found)
-      if (value !== undefined && value !== '' && !this.origin.has(name)) this.origin.set(name, value.toWellFormed())
+      if (value !== undefined && value !== '' && !this.origin.has(name)) this.origin.set(name, wellFormed(value))
   }
 
   /** Takes events `from` to `to` of a batch. @param before the number of events before event `from` */
@@ -67,7 +68,7 @@ export class RecorderNotes {
       const event = before + i - from + 1
       const text = (fields & HAS_TEXT) !== 0 ? batch.strings.text(batch.text[i]).slice(0, LONGEST) : ''
       const isMark = NO_MARKS.get(batch.header.format)?.test(text) !== true
-      const title = code === LOST ? 'lost events' : isMark ? text.toWellFormed() : ''
+      const title = code === LOST ? 'lost events' : isMark ? wellFormed(text) : ''
       if (title !== '') this.marks.push({ event, time: now, title })
     }
   }
@@ -75,7 +76,7 @@ export class RecorderNotes {
   /** @param longest the maximum number of characters of the command line and the program */
   result(calendar: Calendar, longest: number): Pick<ReportData, 'marks' | 'origin'> {
     const { marks, origin } = this
-    const short = (text: string) => (text.length > longest ? `${text.slice(0, longest).toWellFormed()}…` : text)
+    const short = (text: string) => (text.length > longest ? `${wellFormed(text.slice(0, longest))}…` : text)
     const moments = calendar.moments(
       marks.map(({ event }) => event),
       marks.map(({ time }) => time),

@@ -22,6 +22,7 @@ import { peakSitesOf, SiteRows, sitesOf, type SiteSources } from './sites.js'
 import { notesOf, summaryOf, timelineOf } from './summary.js'
 import { foldTree } from './tree.js'
 import { threadsOf } from './threads.js'
+import { wellFormed } from '../../event/message-text.js'
 
 /** Limits of the parts of a report that grow with the trace. */
 export interface ReportLimits {
@@ -159,7 +160,7 @@ export class Report {
     const comparison = compared && comparisonOf(compared, list, limits.changes)
     return {
       version: 1,
-      name: name.toWellFormed(),
+      name: wellFormed(name),
       isFile,
       generator,
       ...(view !== undefined && { view }),

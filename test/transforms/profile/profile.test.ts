@@ -259,7 +259,8 @@ describe('frames', () => {
     ['at a.c:3', { name: 'a.c:3', file: 'a.c', line: 3 }],
     ['[0x55d0]', { name: '0x55d0', address: 0x55d0n }],
     ['', { name: '[unknown]' }],
-    ['a\udcffb', { name: 'a\ufffdb' }],
+    ['a\udcffb', { name: 'a\\xffb' }],
+    ['a\ud800b', { name: 'a\ufffdb' }],
   ] as const)('of %j', (text, frame) => {
     expect(frameOf(text)).toEqual(frame)
   })
@@ -267,6 +268,9 @@ describe('frames', () => {
   test('long names are cut', () => {
     const { name } = frameOf('x'.repeat(1 << 20))
     expect(name.length).toBeLessThan(5000)
-    expect(name).toMatch(/\[and 1044480 more\]$/)
+    expect(name).toMatch(/\[and 1044480 more, [0-9a-f]{8}\]$/)
+    // Those that differ only in what is cut stay apart.
+    const names = ['a', 'b', 'aa'].map((end) => frameOf('x'.repeat(5000) + end).name)
+    expect(new Set(names).size).toBe(3)
   })
 })

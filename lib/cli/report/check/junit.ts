@@ -1,5 +1,6 @@
 import type { CheckedBudget } from '../../../transforms/check/check.js'
 import { budgetName, finding, siteLines, subject, type CheckOutput } from './words.js'
+import { wellFormed } from '../../../event/message-text.js'
 
 /** The result of a check as JUnit's XML: a test for each budget. A figure that is not known is an error. */
 export function checkJunit({ result: { budgets, temporaryBy }, names }: CheckOutput): string {
@@ -33,8 +34,7 @@ const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', 
 
 /** Text for XML, without characters that XML cannot have. */
 function escaped(text: string): string {
-  return text
-    .toWellFormed()
+  return wellFormed(text)
     .replace(/[\ufffe\uffff]/g, '\ufffd')
     .replace(/[&<>"]/g, (char) => ENTITIES[char])
 }

@@ -8,6 +8,7 @@ import {
 import { visible } from '../columns.js'
 import type { SiteNames } from '../names.js'
 import { finding, siteLines, subject, type CheckOutput } from './words.js'
+import { wellFormed } from '../../../event/message-text.js'
 
 /**
  * The result of a check as SARIF 2.1.0 (OASIS): a result for each budget that is exceeded, at its first site whose
@@ -32,7 +33,7 @@ export function checkSarif({ result, names, status, version, folder }: CheckOutp
         exitCode: status,
         toolExecutionNotifications: unknown.map((row) => ({
           level: 'error',
-          message: { text: messageOf(row, by).toWellFormed() },
+          message: { text: wellFormed(messageOf(row, by)) },
           associatedRule: { id: ruleId(row), index: ids.indexOf(ruleId(row)) },
         })),
       },
@@ -42,7 +43,7 @@ export function checkSarif({ result, names, status, version, folder }: CheckOutp
       ruleId: ruleId(row),
       ruleIndex: ids.indexOf(ruleId(row)),
       level: 'error',
-      message: { text: [messageOf(row, by), ...siteLines(row, names, by)].join('\n').toWellFormed() },
+      message: { text: wellFormed([messageOf(row, by), ...siteLines(row, names, by)].join('\n')) },
       locations: [locationOf(row, result, names, folder)],
     })),
   }
@@ -74,13 +75,13 @@ function locationOf({ sites = [] }: CheckedBudget, { runs }: CheckResult, { own 
       artifactLocation: { uri: uriOf(site?.file ?? runs[0], folder) },
       ...(site?.line !== undefined && site.line > 0 && { region: { startLine: site.line } }),
     },
-    ...(name !== undefined && { logicalLocations: [{ fullyQualifiedName: visible(name).toWellFormed() }] }),
+    ...(name !== undefined && { logicalLocations: [{ fullyQualifiedName: wellFormed(visible(name)) }] }),
   }
 }
 
 /** A path as a URI; one in the folder, or without a root, as a reference that is relative to the folder. */
 function uriOf(path: string, folder: string): string {
   const inside = path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : path
-  const parts = inside.toWellFormed().split('/').map(encodeURIComponent).join('/')
+  const parts = wellFormed(inside).split('/').map(encodeURIComponent).join('/')
   return inside.startsWith('/') ? `file://${parts}` : parts
 }
