@@ -1,3 +1,6 @@
+import { wrongType } from '../lib/event/error.js'
+import { showValue } from '../lib/event/message-text.js'
+
 /** Where a trace comes from in a browser: a file that was chosen or dropped, the body of a response, or bytes. */
 export type BrowserSource = Blob | Uint8Array | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 
@@ -14,6 +17,7 @@ export async function* slicesOf(
 ): AsyncGenerator<Uint8Array> {
   let bytes = 0
   for await (const chunk of chunksOf(source, signal)) {
+    if (!(chunk instanceof Uint8Array)) throw wrongType(`readTrace(): a chunk is not bytes: ${showValue(chunk)}`)
     for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
       signal?.throwIfAborted()
       const slice = chunk.subarray(at, at + SLICE_BYTES)
@@ -58,7 +62,9 @@ interface Chunks {
   close(): Promise<unknown>
 }
 
+/** @throws TypeError if it is no source */
 function open(source: Exclude<BrowserSource, Uint8Array>): Chunks {
+  if (!isSource(source)) throw wrongType(`readTrace(): not a Blob, bytes, or a stream of bytes: ${showValue(source)}`)
   if (!(source instanceof Blob) && !('getReader' in source)) {
     // An array of chunks will do, too, and iterators of users need not give promises.
     const iterable = source as AsyncIterable<Uint8Array> | Iterable<Uint8Array>
@@ -68,6 +74,11 @@ function open(source: Exclude<BrowserSource, Uint8Array>): Chunks {
   // Not every browser has streams that can be iterated.
   const reader = (source instanceof Blob ? source.stream() : source).getReader()
   return { next: () => reader.read() as Promise<Chunk>, close: () => reader.cancel() }
+}
+
+function isSource(source: unknown): boolean {
+  if (typeof source !== 'object' || source === null) return false
+  return source instanceof Blob || 'getReader' in source || Symbol.asyncIterator in source || Symbol.iterator in source
 }
 
 /** Closes a source. After an abort this is not waited for, because a source that is stalled may never answer. */

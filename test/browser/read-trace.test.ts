@@ -48,6 +48,16 @@ async function outcomeOf(batches: AsyncIterable<{ readonly count: number }>): Pr
   return { events }
 }
 
+test.each([
+  [null, 'readTrace(): not a Blob, bytes, or a stream of bytes: null'],
+  [5, 'readTrace(): not a Blob, bytes, or a stream of bytes: 5'],
+  ['a.mtrc', 'readTrace(): not a Blob, bytes, or a stream of bytes: "a.mtrc"'],
+  [['a', 'b'], 'readTrace(): a chunk is not bytes: "a"'],
+])('what is no source is an error that says so: %j', async (source, message) => {
+  const { error } = await outcome(source as unknown as Browser.BrowserSource)
+  expect(error).toMatchObject({ name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE', message })
+})
+
 test('the bundle needs nothing of Node', () => {
   expect(readFileSync(BUNDLE, 'utf8')).not.toMatch(/["']node:/)
 })

@@ -52,7 +52,7 @@ export class NamedTree {
         coverTable[next] = table
         cover[next] = list
       }
-      strings.addStack(node, Uint32Array.from(own.reverse()), cover[at], leftOut > 0 ? 0 : known)
+      strings.addStack(node, Uint32Array.from(own.toReversed()), cover[at], leftOut > 0 ? 0 : known)
     }
     strings.depths = depths
   }
