@@ -45,8 +45,8 @@ const INFLATERS: Inflaters = {
  * @example
  * for await (const batch of readTrace(file)) statistics.add(batch)
  *
- * @throws RangeError for unknown options; while iterating, TypeError for what is no source, TraceError and the errors of
- *   the source, after all events before the fault. Parquet, whose index is at its end, is not read here.
+ * @throws RangeError for unknown options; while iterating, TypeError for what is no source, TraceError and the errors
+ *   of the source, after all events before the fault. Parquet, whose index is at its end, is not read here.
  */
 export async function* readTrace(
   source: BrowserSource,
