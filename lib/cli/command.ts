@@ -17,6 +17,8 @@ export interface Flag {
   readonly values?: readonly string[]
   /** What to do instead for values that are not allowed, but likely to be tried. */
   readonly instead?: Readonly<Record<string, string>>
+  /** The value names a file that is read: an output must be another one. */
+  readonly reads?: true
   /** The heading under which the help lists it; flags without one come first. */
   readonly group?: string
 }
@@ -31,6 +33,8 @@ export interface Arguments {
   has(name: string): boolean
   /** All flags with values, in the order of the command line. */
   readonly order: readonly (readonly [name: string, value: string])[]
+  /** Those of them whose values name files that are read. */
+  readonly reads: readonly (readonly [name: string, file: string])[]
   readonly operands: readonly string[]
 }
 

@@ -14,6 +14,7 @@ export const COMMON_FLAGS: readonly Flag[] = [
 export const FORMAT_MODULE: Flag = {
   name: 'format-module',
   value: 'FILE',
+  reads: true,
   help: 'Read and write the formats, too, that this JavaScript module exports: see docs/formats.md',
   repeat: true,
 }
@@ -129,6 +130,7 @@ export const SUPPRESS_FLAGS: readonly Flag[] = [
   {
     name: 'suppress',
     value: 'FILE',
+    reads: true,
     help: 'Leave leaks out that FILE names: rules of LeakSanitizer, heaptrack or valgrind',
     repeat: true,
   },

@@ -24,7 +24,7 @@ export function outputOf(args: Arguments, inputs: readonly string[], binary: boo
   const compression = compressionOf(args, output)
   if (output === '-' && (binary || compression !== undefined) && isTerminal(1))
     throw new UsageError('refusing to write binary data to a terminal: use -o FILE or redirect')
-  for (const input of inputs) refuseSameFile(input, output)
+  refuseInputs(args, inputs, output)
   return { path: output, compression }
 }
 
@@ -40,6 +40,15 @@ export function compressionOf(args: Arguments, output: string): Compression | un
   const obstacle = compression === 'zstd' ? zstdObstacle() : undefined
   if (obstacle !== undefined) throw new UsageError(`${obstacle}: use gzip (-z), or pipe the output to zstd`)
   return compression
+}
+
+/**
+ * @param inputs the files that are read, or `-`, besides those that flags name
+ * @throws UsageError when the output is one of the files that the command reads
+ */
+export function refuseInputs(args: Arguments, inputs: readonly string[], output: string): void {
+  for (const input of inputs) refuseSameFile(input, output)
+  for (const [flag, file] of args.reads) refuseSameFile(file, output, `the file of --${flag}`)
 }
 
 /**

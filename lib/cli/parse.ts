@@ -25,6 +25,7 @@ export function parseFlags(command: Command, argv: readonly string[]): Arguments
   const given = new Map<string, string[]>()
   const operands: string[] = []
   const order: [name: string, value: string][] = []
+  const reads: [name: string, file: string][] = []
   for (const token of tokens) {
     if (token.kind === 'positional') operands.push(token.value)
     if (token.kind !== 'option') continue
@@ -40,9 +41,10 @@ export function parseFlags(command: Command, argv: readonly string[]): Arguments
     const value = checkedValue(flag, token.value, token.inlineValue === true, flags)
     before.push(value)
     order.push([flag.name, value])
+    if (flag.reads === true) reads.push([flag.name, value])
   }
   const all = (name: string) => given.get(name) ?? []
-  return { all, value: (name) => all(name).at(-1), has: (name) => given.has(name), order, operands }
+  return { all, value: (name) => all(name).at(-1), has: (name) => given.has(name), order, reads, operands }
 }
 
 function unknownFlag(name: string, flags: readonly Flag[]): UsageError {

@@ -65,7 +65,8 @@ export function commandIndex(commands, fileName) {
           'followed, and the permissions of a file that is',
         '  replaced are kept. Pipes and devices are written directly. Two commands that write the same file do ' +
           'not mix; the last one that ends wins.',
-        '- An output that is also an input is refused, standard output (`>> FILE`) included.',
+        '- An output that is also an input is refused, standard output (`>> FILE`) included. Files that flags ' +
+          'name, such as rules, budgets, queries and models, are inputs, too.',
         '- Between commands events travel as [NDJSON](../ndjson.md).',
         '- Fields and events that the target format cannot represent are dropped and counted on standard error; ' +
           'with `--strict` the first one is an error.',

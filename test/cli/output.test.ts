@@ -3,6 +3,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   linkSync,
   mkdirSync,
@@ -339,6 +340,59 @@ describe('an output that is an input', () => {
     expect(readFileSync(join(folder, 'in.ndjson')).equals(text)).toBe(true)
   })
 })
+
+describe('an output that is a file of a flag', () => {
+  const files = {
+    'a.ndjson': '{"kind":"alloc","address":"0x10","size":8,"stack":["f"]}\n',
+    'rules.supp': 'leak:f\n',
+    'heapflow.check.json': '{"budgets":[{"max":{"peak":"1M"}}]}\n',
+    'query.sql': 'select 1\n',
+    'formats.mjs': 'export const formats = []\n',
+  }
+  test.each([
+    ['hf-simulate --policy bump --predict b.ndjson -o b.ndjson a.ndjson', '--predict'],
+    ['hf-simulate --policy bump --predict m.json --to ndjson -o m.json a.ndjson', '--predict'],
+    ['hf-simulate --policy bump --predict m.json -o link.html a.ndjson', '--predict'],
+    ['hf-simulate --policy bump --predict b.ndjson a.ndjson >> b.ndjson', '--predict'],
+    ['hf-simulate --predict b.ndjson --write-model b.ndjson', '--predict'],
+    ['hf-simulate --predict m.json --write-model link.html', '--predict'],
+    ['hf-check --budgets heapflow.check.json -o heapflow.check.json a.ndjson', '--budgets'],
+    ['hf-check --max-peak 1M --suppress rules.supp -o rules.supp a.ndjson', '--suppress'],
+    ['hf-check --max-peak 1M --suppress rules.supp a.ndjson >> rules.supp', '--suppress'],
+    ['hf-report --suppress rules.supp -o rules.supp a.ndjson', '--suppress'],
+    ['hf-stats --suppress rules.supp -o rules.supp a.ndjson', '--suppress'],
+    ['hf-diff --suppress rules.supp -o rules.supp a.ndjson b.ndjson', '--suppress'],
+    ['hf-sql -f query.sql -o query.sql --to csv a.ndjson', '--file'],
+  ])('is refused: %s', async (line, flag) => {
+    const folder = scratch()
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+    copyFileSync(join(folder, 'a.ndjson'), join(folder, 'b.ndjson'))
+    await shell(`cd ${folder} && hf-simulate --predict a.ndjson --write-model m.json`)
+    linkSync(join(folder, 'm.json'), join(folder, 'link.html'))
+    const before = contentsOf(folder)
+    const { code, stderr } = await shell(`cd ${folder} && timeout 20 ${line}`)
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining(` is the file of ${flag} too: write to another file; see hf-`),
+    })
+    expect(contentsOf(folder)).toEqual(before)
+  })
+
+  test('is refused: the budgets that hf-check finds by itself', async () => {
+    const folder = scratch()
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+    const { code, stderr } = await shell(`cd ${folder} && hf-check -o heapflow.check.json a.ndjson`)
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining('heapflow.check.json is the input too'),
+    })
+    expect(contentsOf(folder)['heapflow.check.json']).toBe(files['heapflow.check.json'])
+  })
+})
+
+function contentsOf(folder: string): Record<string, string> {
+  return Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]))
+}
 
 function writeInput(folder: string): string {
   writeFileSync(join(folder, 'in.txt'), DUMP)

@@ -29,7 +29,7 @@ export async function runCheck(args: Arguments): Promise<void> {
   const inputs = [...runs, ...baseline]
   if (inputs.filter((path) => path === '-').length > 1) throw new UsageError('only one trace can be standard input')
   refuseSharedPipe(inputs)
-  const groups = budgetGroups(args)
+  const { groups, unnamed } = budgetGroups(args)
   if (baseline.length === 0 && groups.some(({ budgets }) => budgets.some(({ rule }) => rule === 'grow')))
     throw new UsageError('a budget for growth needs --baseline FILE')
   const top = wholeNumber('top', args.value('top') ?? String(CHECK_SITES))
@@ -40,7 +40,7 @@ export async function runCheck(args: Arguments): Promise<void> {
   const rules = suppressions(args)
   const countsTemporary = groups.some(({ budgets }) => budgets.some(({ figure }) => isTemporary(figure)))
   const by = temporaryBy(args, countsTemporary, 'a budget of temporary allocations, such as --max-temporary 20%')
-  const output = outputOf(args, inputs, false)
+  const output = outputOf(args, [...inputs, ...unnamed], false)
   // Whatever fails from here on, the budgets were not checked.
   process.exitCode = UNREADABLE
   const measured = async (path: string) => {
@@ -76,8 +76,12 @@ const WRITERS = {
   sarif: checkSarif,
 }
 
-/** The budgets of the flags, in which --at and --each begin groups, and of the file. @throws UsageError */
-function budgetGroups(args: Arguments): BudgetGroup[] {
+/**
+ * The budgets of the flags, in which --at and --each begin groups, and of the file; and the name of the file, if no
+ * flag has it.
+ * @throws UsageError
+ */
+function budgetGroups(args: Arguments): { groups: BudgetGroup[]; unnamed: string[] } {
   const groups: (Omit<BudgetGroup, 'budgets'> & { budgets: Budget[] })[] = [{ budgets: [] }]
   for (const [flag, value] of args.order) {
     const { budgets, ...group } = groups.at(-1) as BudgetGroup & { budgets: Budget[] }
@@ -107,7 +111,9 @@ function budgetGroups(args: Arguments): BudgetGroup[] {
     throw new UsageError(`no budget follows --${empty.at === undefined ? 'each' : 'at'} ${empty.at ?? empty.each}`)
   const given = [...(whole.budgets.length > 0 ? [whole] : []), ...others]
   const file = args.value('budgets') ?? (given.length === 0 ? CHECK_FILE : undefined)
-  return file === undefined ? given : [...fileBudgets(file, args.has('budgets')), ...given]
+  if (file === undefined) return { groups: given, unnamed: [] }
+  const isNamed = args.has('budgets')
+  return { groups: [...fileBudgets(file, isNamed), ...given], unnamed: isNamed ? [] : [file] }
 }
 
 /** @throws UsageError */

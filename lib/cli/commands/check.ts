@@ -61,10 +61,11 @@ export const check: Command = {
       repeat: true,
       group: 'Budgets',
     },
-    { name: 'budgets', value: 'FILE', help: 'Read budgets from a JSON file, too', group: 'Budgets' },
+    { name: 'budgets', value: 'FILE', reads: true, help: 'Read budgets from a JSON file, too', group: 'Budgets' },
     {
       name: 'baseline',
       value: 'FILE',
+      reads: true,
       help: 'A trace of an earlier version, for --grow; repeat it for several runs',
       repeat: true,
     },

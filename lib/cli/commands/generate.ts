@@ -24,10 +24,17 @@ export const generate: Command = {
     {
       name: 'like',
       value: 'FILE',
+      reads: true,
       help: 'Make calls with the distributions of this trace, in any format',
       group: WHAT,
     },
-    { name: 'from-model', value: 'FILE', help: 'The same with a model that --write-model wrote', group: WHAT },
+    {
+      name: 'from-model',
+      value: 'FILE',
+      reads: true,
+      help: 'The same with a model that --write-model wrote',
+      group: WHAT,
+    },
     {
       name: 'write-model',
       value: 'FILE',

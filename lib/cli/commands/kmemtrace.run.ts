@@ -11,7 +11,7 @@ import { optionValues, UsageError, wholeNumber, type Arguments } from '../comman
 import { CPU_PLACE } from '../defaults.js'
 import { runMergeJob, windowOption } from '../merging.js'
 import { inputOperand, refuseSharedPipe, traceInput } from '../input.js'
-import { compressionOf, refuseSameFile, writeText } from '../output.js'
+import { compressionOf, refuseInputs, writeText } from '../output.js'
 import { decodedFormat } from '../output-format.js'
 import { reportLosses, runJob } from '../pipeline.js'
 import { bytesOf, mergedInput, runStreams } from '../streaming.js'
@@ -70,7 +70,7 @@ async function writePerCpu(args: Arguments, output: string, encode: KmemtraceEnc
     encoder: (key) => kmemtrace.encoder({ ...encode, cpu: Number(key), strict: args.has('strict') }),
     path: (key) => {
       const path = pattern.replaceAll(CPU_PLACE, key)
-      refuseSameFile(input, path)
+      refuseInputs(args, [input], path)
       return path
     },
   })

@@ -2,14 +2,14 @@ import { extname } from 'node:path'
 import { compileDtd, type Language } from '../../metatf/generate/module.js'
 import { NoDtdError, openDtd } from '../../streams/dtd-files.js'
 import { UsageError, type Arguments } from '../command.js'
-import { refuseSameFile, writeText } from '../output.js'
+import { refuseInputs, refuseSameFile, writeText } from '../output.js'
 
 /** Runs `metatf-compile`. @throws UsageError, and DtdError for a faulty definition */
 export async function runCompile(args: Arguments): Promise<void> {
   const [path, ...others] = args.operands
   if (path === undefined || others.length > 0) throw new UsageError('name one file with a definition')
   const output = args.value('output') ?? '-'
-  refuseSameFile(path, output)
+  refuseInputs(args, [path], output)
   const language = (args.value('language') as Language | undefined) ?? languageOf(output)
   const dtd = open(path)
   refuseSameFile(dtd.file, output, 'the DTD')

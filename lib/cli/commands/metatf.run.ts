@@ -66,8 +66,7 @@ export async function runEncode(args: Arguments): Promise<void> {
 /** The DTD after `--dtd`. */
 function dtdOf(args: Arguments): Dtd {
   const dtd = open(args)
-  const output = args.value('output')
-  if (output !== undefined) refuseSameFile(dtd.file, output, 'the DTD')
+  refuseSameFile(dtd.file, args.value('output') ?? '-', 'the DTD')
   return dtd
 }
 

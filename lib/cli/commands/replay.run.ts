@@ -16,7 +16,7 @@ import { PoolSurvey } from '../drive/pools.js'
 import { Driver } from '../drive/runs.js'
 import { inputOperand, traceInput } from '../input.js'
 import { canReadAgain } from '../lifetime-training.js'
-import { refuseSameFile, writeText } from '../output.js'
+import { refuseInputs, writeText } from '../output.js'
 import { runTrace } from '../pipeline.js'
 import { canMake, compiled } from '../../streams/record/compiled.js'
 import { recordingFolder } from '../../streams/record/folder.js'
@@ -39,7 +39,7 @@ export async function runReplay(args: Arguments): Promise<void> {
   if (process.platform !== 'linux') throw new Error('hf-replay needs Linux: it measures by /proc')
   if (!canMake(REPLAY_DRIVER)) throw new Error('hf-replay needs a C compiler, which is called cc or named in CC')
   const output = args.value('output')
-  if (output !== undefined) refuseSameFile(input, output)
+  if (output !== undefined) refuseInputs(args, [input], output)
   const folder = recordingFolder()
   try {
     const program = compiled(REPLAY_DRIVER, folder)

@@ -11,7 +11,7 @@ import { refuseUnused, writeModel } from '../json-model.js'
 import { canReadAgain, openTraining, readLifetimes, trainOn } from '../lifetime-training.js'
 import { version } from '../main.js'
 import { outputFormat } from '../output-format.js'
-import { outputOf, refuseSameFile, writePieces, writeText, type Output } from '../output.js'
+import { outputOf, refuseInputs, writePieces, writeText, type Output } from '../output.js'
 import { runJob, runTrace } from '../pipeline.js'
 import { SimulationReport } from '../report/simulation.js'
 import { simulate } from './simulate.js'
@@ -54,7 +54,7 @@ export async function runSimulate(args: Arguments): Promise<void> {
   const input = inputOperand(args)
   // A page on a terminal is of no use.
   const output = isPage ? outputOf(args, [input], true) : undefined
-  if (output === undefined) refuseSameFile(input, '-')
+  if (output === undefined) refuseInputs(args, [input], '-')
   const predict = await predictorOf(args, input, compared.includes('all'))
   const simulators =
     policy === undefined ? comparedSimulators(args, compared, predict) : [simulatorOf(args, policy, true, predict)]
@@ -82,7 +82,7 @@ async function writeLearned(args: Arguments, target: string): Promise<void> {
   if (operand !== undefined)
     throw new UsageError(`--write-model simulates nothing, so it needs no trace besides that of --predict: ${operand}`)
   refuseUnused(args, simulate.flags, OF_MODEL)
-  const output = outputOf(args, [training], false, target)
+  const output = outputOf(args, [], false, target)
   const predictor = await predictorOf(args, '', false)
   if (predictor !== undefined) await writeModel(output, lifetimeModel(predictor), MOST_LIFETIME_BYTES)
 }

@@ -124,6 +124,7 @@ export const simulate: Command = {
     {
       name: 'predict',
       value: 'TRAIN',
+      reads: true,
       help:
         'Of bump: blocks that are short-lived in this trace, or by this model, are in arenas, by site and size; ' +
         'others ' +

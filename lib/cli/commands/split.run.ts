@@ -5,7 +5,7 @@ import { PARTITIONS, type Partition } from '../../transforms/option-values.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { KEY_PLACE, MAX_FILES, MAX_OPEN } from '../defaults.js'
 import { inputOperand } from '../input.js'
-import { compressionOf, refuseSameFile } from '../output.js'
+import { compressionOf, refuseInputs } from '../output.js'
 import { outputFormat } from '../output-format.js'
 import { reportLosses } from '../pipeline.js'
 import { bytesOf, runStreams } from '../streaming.js'
@@ -30,7 +30,7 @@ export async function runSplit(args: Arguments): Promise<void> {
     ...options,
     path: (key) => {
       const path = pattern.replaceAll(KEY_PLACE, key)
-      refuseSameFile(input, path)
+      refuseInputs(args, [input], path)
       return path
     },
     encoder: () => to.encoder({ strict: args.has('strict'), window: WINDOW }),

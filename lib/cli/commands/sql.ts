@@ -26,7 +26,13 @@ export const sql: Command = {
     'that of hf-blocks for its tables (with --full-stacks, if the query has stack or site), else constant; and what ' +
     'DuckDB takes, at most 80 % of the memory of the machine.',
   flags: [
-    { name: 'file', short: 'f', value: 'FILE', help: 'Read the query from FILE; all operands are traces then' },
+    {
+      name: 'file',
+      short: 'f',
+      value: 'FILE',
+      reads: true,
+      help: 'Read the query from FILE; all operands are traces then',
+    },
     {
       name: 'to',
       value: 'FORMAT',

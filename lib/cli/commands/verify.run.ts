@@ -10,7 +10,7 @@ import { MAX_SIZE, Verifier } from '../../transforms/verify.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { PLACES, REPAIR_WINDOW } from '../defaults.js'
 import { inputOperand, traceInput } from '../input.js'
-import { refuseSameFile, writeText } from '../output.js'
+import { refuseInputs, writeText } from '../output.js'
 import { outputFormat } from '../output-format.js'
 import { runJob, runTrace } from '../pipeline.js'
 import { say } from '../say.js'
@@ -27,7 +27,7 @@ async function checkTrace(args: Arguments): Promise<void> {
     if (args.has(flag)) throw new UsageError(`--${flag} needs --repair`)
   }
   const input = inputOperand(args)
-  refuseSameFile(input, '-')
+  refuseInputs(args, [input], '-')
   const verifier = new Verifier({
     allow: args.all('allow') as FaultName[],
     maxSize: maxSize(args),
