@@ -194,6 +194,7 @@ int main(int count, char **words) {
   uint64_t wall = clock_ns(CLOCK_MONOTONIC) - started;
   getrusage(RUSAGE_SELF, &usage_after);
   struct resident after = resident();
+  if (options.verify) verify_live(figures);
 
   struct figures all = {0};
   for (uint32_t i = 0; i < threads; i++) {

@@ -51,6 +51,17 @@ static void verify_new(void *block, uint64_t size, uint64_t alignment, uint32_t 
   fill(block, size, seed_of(slot, size));
 }
 
+/* Whether a block has lost what was written to it. */
+static int is_damaged(const void *block, uint32_t slot) {
+  return !is_intact(block, sizes[slot], sizes[slot], seed_of(slot, sizes[slot]));
+}
+
+/* Looks at the blocks that are live when all threads are done. */
+static void verify_live(struct figures *own) {
+  for (uint32_t slot = 0; slot < file.tail->slots; slot++)
+    if (slots[slot] && is_damaged(slots[slot], slot)) own->damaged++;
+}
+
 /* Takes the block of a slot. Only verification expects that another thread may do the same, in a damaged file. */
 static inline __attribute__((always_inline)) void *take(uint32_t slot, const int verify) {
   void *block = verify ? __atomic_exchange_n(&slots[slot], NULL, __ATOMIC_ACQ_REL) : slots[slot];
@@ -131,8 +142,7 @@ static inline __attribute__((always_inline)) void run_chunks(uint32_t me, const 
     }
     case FREE:
       block = value == NONE ? NULL : take(value, verify);
-      if (verify && block && !is_intact(block, sizes[value], sizes[value], seed_of(value, sizes[value])))
-        own->damaged++;
+      if (verify && block && is_damaged(block, value)) own->damaged++;
       TIMED(functions.free(block));
       continue;
     case MORE:

@@ -1,6 +1,7 @@
 // The JSON schema of hf-replay --json, as data: what it writes depends on the machine and on what is installed there.
 const integer = { type: 'integer', minimum: 0 }
 const number = { type: 'number', minimum: 0 }
+const rank = { ...integer, type: ['integer', 'null'] }
 const text = { type: 'string' }
 
 /** An object that has all of these fields, and no others. */
@@ -44,8 +45,11 @@ const allocator = all({
   peak: spread('Resident bytes at their peak.'),
   final: spread('Resident bytes at the end.'),
   pageFaults: spread(),
-  timeRank: { ...integer, description: '1 and the number of allocators that certainly need less.' },
-  peakRank: integer,
+  timeRank: {
+    ...rank,
+    description: '1 and the number of allocators that certainly need less; null if calls failed: it is not compared.',
+  },
+  peakRank: rank,
   percentiles: {
     ...all(each('50 90 99 99.9 100', number), 'Nanoseconds of sampled calls; null without samples.'),
     type: ['object', 'null'],

@@ -1,11 +1,11 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { poolSentence, type PoolGain } from '../../lib/exports/simulation/pools.js'
 import { readOperations } from '../support/operations.js'
 import { scratch, shell } from '../support/commands.js'
 import { fragmented } from '../support/short-lived.js'
-import { BROKEN, canDrive, workFolder } from './drive/programs.js'
+import { BROKEN, canDrive, EMPTY, OVERLAPPING, talking, workFolder } from './drive/programs.js'
 
 const TRACE = [
   '{"kind":"header","format":"x","timeUnit":"ns"}',
@@ -130,6 +130,88 @@ describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
     const broken = await shell(`hf-replay --verify --allocator ${library('broken', BROKEN)}`, TRACE)
     expect(broken.code).toBe(1)
     expect(broken.stdout.toString()).toMatch(/\n {2}broken +[1-9]\d* +[1-9]\d* +0\n$/)
+  })
+
+  test('verifies the blocks that are live at the end', async () => {
+    const blocks = Array.from(
+      { length: 150 },
+      (_, i) => `{"kind":"alloc","address":"0x${(i + 1).toString(16)}000","size":${i + 8}}\n`,
+    ).join('')
+    const flags = `--verify --allocator ${library('overlapping', OVERLAPPING)}`
+    const { code, stdout } = await shell(`hf-replay ${flags}`, blocks)
+    // The last of the blocks at the same address keeps its contents.
+    expect([code, stdout.toString()]).toEqual([1, expect.stringMatching(/\n {2}overlapping +49 +0 +0\n$/)])
+  })
+
+  test('an allocator that gives no memory has no rank, and is not compared', async () => {
+    const empty = library('empty', EMPTY)
+    const sentence = 'Failed: empty gave no memory to 200 of 200 allocations, so it has no rank.'
+    const second = await shell(`hf-replay ${FAST} --allocator ${empty}`, TRACE)
+    const text = second.stdout.toString()
+    expect(text).toMatch(new RegExp(`^${sentence}\nResident set: glibc needs [\\d.]+ MiB at the peak \\(`))
+    expect(text).toMatch(/\n {2}glibc +1 .*\n {2}empty +- /)
+    const first = (await shell(`hf-replay --runs 1 --allocator ${empty} --allocator glibc`, TRACE)).stdout.toString()
+    expect(first.startsWith(`${sentence}\n\n350 calls`)).toBe(true)
+    const json = await shell(`hf-replay ${FAST} --allocator ${empty} --json`, TRACE)
+    const result = JSON.parse(json.stdout.toString()) as { allocators: unknown[]; verdict: string[] }
+    expect(result.allocators).toMatchObject([
+      { name: 'glibc', failed: 0, timeRank: 1, peakRank: 1 },
+      { name: 'empty', failed: 200, timeRank: null, peakRank: null },
+    ])
+    expect(result.verdict[0]).toBe(sentence)
+    const android = await shell(`hf-replay --android --runs 1 --allocator ${empty}`, TRACE)
+    expect(android.stderr).toBe(
+      'hf-replay: warning: empty gave no memory to 200 of 200 allocations, so the figures are not those of the trace\n',
+    )
+    const verified = await shell(`hf-replay --verify --allocator ${empty}`, TRACE)
+    expect([verified.code, verified.stdout.toString()]).toEqual([
+      1,
+      'empty gave no memory to 200 of 200 allocations, so these blocks could not be verified.\n' +
+        'contents of all blocks\n  allocator  damaged  misaligned  failed\n  empty            0           0     200\n',
+    ])
+  })
+
+  test('says that there is nothing to replay', async () => {
+    const trace = '{"kind":"header","format":"x"}\n{"kind":"free","address":"0x10"}\n{"kind":"end"}\n'
+    const nothing = 'Nothing to replay: the trace has no calls that can be made again.'
+    for (const flags of ['', '--verify']) {
+      const { code, stdout, stderr } = await shell(`hf-replay ${FAST} ${flags}`, trace)
+      expect([code, stdout.toString()]).toEqual([0, `${nothing}\n`])
+      expect(stderr).toBe('hf-replay: warning: skipped: 1 frees or reallocs of unknown blocks\n')
+    }
+    const { stdout } = await shell(`hf-replay ${FAST} --json`, trace)
+    expect(JSON.parse(stdout.toString())).toMatchObject({ allocators: [], verdict: [nothing] })
+  })
+
+  test('names an allocator that prints, or ends the process', async () => {
+    const talks = await shell(`hf-replay --runs 1 --allocator ${library('talks', talking(0))}`, TRACE)
+    expect([talks.code, talks.stderr]).toEqual([0, ''])
+    expect(talks.stdout.toString()).toMatch(/^Resident set: talks needs /)
+    const leaves = await shell(`hf-replay --runs 1 --allocator ${library('leaves', talking(9))}`, TRACE)
+    expect([leaves.code, leaves.stderr]).toEqual([
+      1,
+      'hf-replay: the replay with leaves failed: the process ended before all calls were made, after it printed hello\n',
+    ])
+  })
+
+  test.each(['', '-o operations'])('a signal leaves no files of its own: %s', { tags: ['slow'] }, async (flag) => {
+    const signals = { INT: 130, TERM: 143, HUP: 129 }
+    for (const [signal, status] of Object.entries(signals)) {
+      const folder = scratch()
+      writeFileSync(join(folder, 'begin'), TRACE.slice(0, TRACE.indexOf('{"kind":"free"')))
+      mkdirSync(join(folder, 'own'))
+      const line =
+        `cd ${folder}; export TMPDIR=${folder}/own; hf-replay ${flag} <(cat begin; exec sleep 60 2> /dev/null) & P=$!; ` +
+        `until ls own/*/trace.ops operations.* 2> /dev/null | grep -q .; do sleep 0.05; done; ` +
+        `kill -${signal} $P; wait $P; echo $?`
+      const { stderr, stdout } = await shell(line)
+      expect([stdout.toString(), readdirSync(join(folder, 'own'))]).toEqual([`${status}\n`, []])
+      // The shell reports some signals, too.
+      const messages = stderr.split('\n').filter((one) => one.startsWith('hf-replay'))
+      expect(messages).toEqual(flag === '' ? [] : ['hf-replay: the incomplete output is in operations.partial'])
+      const kept = readdirSync(folder).filter((name) => name.startsWith('operations'))
+      expect(kept).toEqual(flag === '' ? [] : ['operations.partial'])
+    }
   })
 
   test('keeps the operations', async () => {

@@ -1,12 +1,12 @@
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { freemem } from 'node:os'
 import { join } from 'node:path'
-import { OutputFile } from '../../streams/io/output-file.js'
+import { setImmediate } from 'node:timers/promises'
 import type { PoolGain } from '../../exports/simulation/pools.js'
 import type { OrderName } from '../../transforms/drive/layout.js'
 import { Preparation } from '../../transforms/drive/preparation.js'
 import type { PreparedReplay } from '../../transforms/drive/result.js'
-import { UsageError, wholeNumber, type Arguments } from '../command.js'
+import { Interrupted, UsageError, wholeNumber, type Arguments } from '../command.js'
 import { REPLAY_LIMIT, REPLAY_RUNS } from '../defaults.js'
 import { allocatorOf, installedAllocators, type Allocator, SYSTEM } from '../drive/allocators.js'
 import { compare } from '../drive/comparison.js'
@@ -17,12 +17,13 @@ import { Driver } from '../drive/runs.js'
 import { inputOperand, traceInput } from '../input.js'
 import { canReadAgain } from '../lifetime-training.js'
 import { refuseInputs, writeText } from '../output.js'
-import { runTrace } from '../pipeline.js'
+import { runTrace, type TraceRun } from '../pipeline.js'
 import { canMake, compiled } from '../../streams/record/compiled.js'
 import { recordingFolder } from '../../streams/record/folder.js'
 import { androidText, replayText, skippedText, verifiedText } from '../report/replay.js'
-import { verdict } from '../report/replay-verdict.js'
+import { callsOf, failure, NOTHING, verdict } from '../report/replay-verdict.js'
 import { say } from '../say.js'
+import { SIGNALS } from '../supervise.js'
 
 /** Flags that exclude each other. */
 const FORMS = ['verify', 'json', 'android'] as const
@@ -39,14 +40,16 @@ export async function runReplay(args: Arguments): Promise<void> {
   if (process.platform !== 'linux') throw new Error('hf-replay needs Linux: it measures by /proc')
   if (!canMake(REPLAY_DRIVER)) throw new Error('hf-replay needs a C compiler, which is called cc or named in CC')
   const output = args.value('output')
+  if (output === '-') throw new UsageError('the operations are no stream: name a file with -o')
   if (output !== undefined) refuseInputs(args, [input], output)
   const folder = recordingFolder()
   try {
-    const program = compiled(REPLAY_DRIVER, folder)
+    const clear = () => rmSync(folder, { recursive: true, force: true })
+    const program = await endedBySignals(clear, () => compiled(REPLAY_DRIVER, folder))
     const operations = output ?? join(folder, 'trace.ops')
     const isMeasured = form === undefined || form === 'json'
     const survey = isMeasured && canReadAgain(input) ? new PoolSurvey() : undefined
-    const { trace, failure } = await prepare(args, input, operations, survey)
+    const { trace, fault } = await prepare(args, input, operations, survey)
     const pools = (await survey?.gain(input)) ?? null
     const skipped = skippedText(trace)
     if (skipped !== undefined) say('hf-replay', `warning: ${skipped}`)
@@ -55,10 +58,14 @@ export async function runReplay(args: Arguments): Promise<void> {
         `the trace has ${trace.peak.bytes} live bytes, more than there is free memory: --touch none does not use it`,
       )
     const driver = new Driver(program, operations, folder, limit)
-    const isFaulty = await endedBySignals(driver, folder, () =>
-      present(args, driver, allocators, trace, touch, runs, pools),
+    const isFaulty = await endedBySignals(
+      () => {
+        driver.stop()
+        clear()
+      },
+      () => present(args, driver, allocators, trace, touch, runs, pools),
     )
-    if (failure !== undefined) throw failure.error
+    if (fault !== undefined) throw fault.error
     if (isFaulty) process.exitCode = 1
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -76,58 +83,64 @@ async function present(
   pools: PoolGain | null,
 ): Promise<boolean> {
   const paced = args.has('pace')
+  const isEmpty = callsOf(trace) === 0
   if (args.has('verify')) {
     const results = []
-    for (const allocator of allocators)
+    for (const allocator of isEmpty ? [] : allocators)
       results.push({ name: allocator.name, run: await driver.run(allocator, ['verify=1']) })
-    await writeText('-', verifiedText(results))
-    return results.some(({ run }) => run.damaged + run.misaligned > 0)
+    await writeText('-', isEmpty ? `${NOTHING}\n` : verifiedText(trace, results))
+    return results.some(({ run }) => run.damaged + run.misaligned + run.failed > 0)
   }
-  const settings = { touch, runs, paced, step: args.has('android') ? 100_000 : 0 }
-  const { empty, all } = await measure(driver, allocators, settings)
+  const isAndroid = args.has('android')
+  const settings = { touch, runs, paced, step: isAndroid ? 100_000 : 0 }
+  const { empty, all } = await measure(driver, isEmpty && !isAndroid ? [] : allocators, settings)
   const options = { order: args.value('order') ?? 'epochs', touch, paced, runs }
   const comparison = compare(trace, options, empty, all)
-  const [first] = all
   if (args.has('json'))
     await writeText('-', `${JSON.stringify({ ...comparison, pools, verdict: verdict(comparison, pools) })}\n`)
-  else if (args.has('android') && first !== undefined)
-    await writeText('-', androidText(inputOperand(args), trace, comparison, first.watched))
-  else await writeText('-', replayText(comparison, pools))
+  else if (isAndroid) {
+    const { name, failed } = comparison.allocators[0]
+    if (failed > 0)
+      say('hf-replay', `warning: ${failure(name, failed, trace, 'the figures are not those of the trace')}`)
+    await writeText('-', androidText(inputOperand(args), trace, comparison, all[0].watched))
+  } else await writeText('-', replayText(comparison, pools))
   return false
 }
 
-/** Writes the operations of a trace. Those before a fault count. @param survey what takes note of the events */
+/**
+ * Writes the operations of a trace. Those before a fault count, unless they are the output. A signal ends it as it ends
+ * other commands that write files.
+ * @param survey what takes note of the events
+ */
 async function prepare(
   args: Arguments,
   input: string,
   path: string,
   survey: PoolSurvey | undefined,
-): Promise<{ trace: PreparedReplay; failure: { error: unknown } | undefined }> {
+): Promise<{ trace: PreparedReplay; fault: { error: unknown } | undefined }> {
   const preparation = new Preparation({
     order: (args.value('order') ?? 'epochs') as OrderName,
     times: args.has('pace'),
   })
-  const file = args.has('output') ? new OutputFile(path) : undefined
-  const fd = file === undefined ? openSync(path, 'wx', 0o600) : file.open()
-  let failure: { error: unknown } | undefined
-  try {
-    await runTrace({
-      command: 'hf-replay',
-      input: traceInput(input),
-      through: survey === undefined ? preparation : survey.before(preparation),
-      output: (chunk) => writeAll(fd, chunk),
-    })
-    file?.commit()
-  } catch (error) {
-    file?.discard()
-    if (file !== undefined || preparation.result().events === 0 || !preparation.isOver) throw error
-    failure = { error }
-  } finally {
-    closeSync(fd)
+  const through = survey === undefined ? preparation : survey.before(preparation)
+  const run = (output: TraceRun['output']) =>
+    runTrace({ command: 'hf-replay', input: traceInput(input), through, output, signals: true })
+  let fault: { error: unknown } | undefined
+  if (args.has('output')) await run({ path, compression: undefined })
+  else {
+    const fd = openSync(path, 'wx', 0o600)
+    try {
+      await run((chunk) => writeAll(fd, chunk))
+    } catch (error) {
+      if (error instanceof Interrupted || preparation.result().events === 0 || !preparation.isOver) throw error
+      fault = { error }
+    } finally {
+      closeSync(fd)
+    }
   }
   const trace = preparation.result()
   if (args.has('pace') && trace.duration === null) throw new UsageError('--pace: the trace has no times')
-  return { trace, failure }
+  return { trace, fault }
 }
 
 function writeAll(fd: number, chunk: Uint8Array): void {
@@ -153,19 +166,23 @@ function positive(args: Arguments, flag: string, by: number, most: number): numb
   return n
 }
 
-/** A signal that ends this process ends the run, too, and removes the folder. */
-async function endedBySignals<Result>(driver: Driver, folder: string, run: () => Promise<Result>): Promise<Result> {
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+/**
+ * Does something, for which a signal that ends this process must put things in order first.
+ * @param clear puts them in order
+ */
+async function endedBySignals<Result>(clear: () => void, run: () => Result | Promise<Result>): Promise<Result> {
   const end = (signal: NodeJS.Signals) => {
-    driver.stop()
-    rmSync(folder, { recursive: true, force: true })
-    for (const one of signals) process.removeListener(one, end)
+    clear()
+    for (const one of SIGNALS) process.removeListener(one, end)
     process.kill(process.pid, signal)
   }
-  for (const signal of signals) process.on(signal, end)
+  for (const signal of SIGNALS) process.on(signal, end)
   try {
-    return await run()
+    const result = await run()
+    // A signal that came while nothing else could run.
+    await setImmediate()
+    return result
   } finally {
-    for (const signal of signals) process.removeListener(signal, end)
+    for (const signal of SIGNALS) process.removeListener(signal, end)
   }
 }

@@ -18,7 +18,8 @@ export const replay: Command = {
     'where CC names a compiler, it is compiled when it is used for the first time. Each ' +
     'thread of the trace is a thread there. Frees of unknown blocks, double frees, failed calls and blocks from ' +
     'before the recording are skipped and counted; a block whose address is allocated again is freed before, and the ' +
-    'blocks of a process are freed when it ends.\n' +
+    'blocks of a process are freed when it ends. An allocator that gives no memory to a call makes other calls than ' +
+    'those of the trace: it has no rank, and is not compared.\n' +
     'The input may be in any format whose events say which block they are about. If it is truncated, the part ' +
     'that was ' +
     'read is replayed before the error.',
@@ -51,13 +52,16 @@ export const replay: Command = {
       values: ORDERS,
     },
     { name: 'pace', help: 'Wait for the times of the trace, for allocators that return memory by the clock' },
-    { name: 'verify', help: 'Instead of measuring, see whether blocks overlap, lose data or are misaligned' },
+    {
+      name: 'verify',
+      help: 'Instead of measuring, see whether blocks overlap, lose data or are misaligned, also those live at the end',
+    },
     { name: 'json', help: 'Write all figures as JSON, also over time' },
     { name: 'android', help: 'Write the figures of one allocator as memory_replay does' },
     { name: 'limit', value: 'SECONDS', help: 'End a run that takes longer (default 600)' },
     { name: 'output', short: 'o', value: 'FILE', help: 'Keep the operations that are executed in FILE' },
   ],
-  exitStatus: { 1: 'bad input or I/O error, an allocator that fails, or a fault that --verify found' },
+  exitStatus: { 1: 'bad input or I/O error, an allocator that fails, or a fault or failed call that --verify found' },
   examples: [
     { command: 'hf-replay app.mtrc', means: 'compare all allocators that are installed' },
     {

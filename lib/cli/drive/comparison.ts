@@ -31,9 +31,12 @@ export interface AllocatorFigures {
   readonly peak: Spread
   readonly final: Spread
   readonly pageFaults: Spread
-  /** 1 and the number of allocators that are certainly better: the quartiles do not overlap. */
-  readonly timeRank: number
-  readonly peakRank: number
+  /**
+   * 1 and the number of allocators that are certainly better: the quartiles do not overlap. Null: calls failed, so it
+   * is not compared.
+   */
+  readonly timeRank: number | null
+  readonly peakRank: number | null
   /** Of sampled calls: so many per cent of them take no longer. Null: there were no samples. */
   readonly percentiles: Readonly<Record<'50' | '90' | '99' | '99.9' | '100', number>> | null
   readonly moments: readonly ResidentMoment[]
@@ -85,14 +88,19 @@ export function compare(
       time,
       resident: KIB * Math.max(0, resident - own),
     })),
-    failed: Math.max(...runs.map(({ failed }) => failed)),
+    failed: Math.max(...[...runs, watched].map(({ failed }) => failed)),
   }))
-  const [times, peaks] = [figures.map(({ time }) => time), figures.map(({ peak }) => peak)]
+  const whole = figures.filter(({ failed }) => failed === 0)
+  const [times, peaks] = [whole.map(({ time }) => time), whole.map(({ peak }) => peak)]
   return {
     trace,
     options,
     driver,
-    allocators: figures.map((one) => ({ ...one, timeRank: rank(one.time, times), peakRank: rank(one.peak, peaks) })),
+    allocators: figures.map((one) => ({
+      ...one,
+      timeRank: one.failed === 0 ? rank(one.time, times) : null,
+      peakRank: one.failed === 0 ? rank(one.peak, peaks) : null,
+    })),
   }
 }
 

@@ -3,6 +3,7 @@ import type { Stage } from '../../event/stage.js'
 import type { PoolGain } from '../../exports/simulation/pools.js'
 import { LifetimeTrainer } from '../../transforms/simulate/lifetimes/trainer.js'
 import { Simulator } from '../../transforms/simulate/simulator.js'
+import { Interrupted } from '../command.js'
 import { traceInput } from '../input.js'
 import { runTrace } from '../pipeline.js'
 import { canGain, poolGain } from '../report/pool-gain.js'
@@ -47,8 +48,10 @@ export class PoolSurvey {
     if (this.isUnfit || alone === undefined || shortSites.length === 0 || !canGain(alone)) return null
     const pooled = new Simulator({ policy: 'bump', predict, general: GENERAL }, true)
     try {
-      await runTrace({ command: 'hf-replay', input: traceInput(input), through: sinkOf(pooled), output: () => {} })
-    } catch {
+      const through = sinkOf(pooled)
+      await runTrace({ command: 'hf-replay', input: traceInput(input), through, output: () => {}, signals: true })
+    } catch (error) {
+      if (error instanceof Interrupted) throw error
       // The replay reports what is wrong with the trace. The events before count.
     }
     const [result] = pooled.results()

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { realpathSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { showText } from '../../event/message-text.js'
 import { isPlainPath } from '../../streams/record/folder.js'
 import type { Allocator } from './allocators.js'
 
@@ -30,6 +31,9 @@ export interface Run {
   /** The file that malloc is in. */
   readonly object: string
 }
+
+/** How the figures of the driver begin. */
+const FIGURES = '{"calls":'
 
 /** More than this of messages is not kept. */
 const MOST_TEXT = 1 << 20
@@ -74,7 +78,12 @@ export class Driver {
       const [reason = ''] = errors.split('\n')
       throw new Error(`the replay with ${name} failed: ${reason || (signal ?? `status ${status}`)}`)
     }
-    const run = JSON.parse(output) as Run
+    const run = runIn(output)
+    if (run === undefined) {
+      const [words = ''] = output.split('\n')
+      const printed = words === '' ? '' : `, after it printed ${showText(words)}`
+      throw new Error(`the replay with ${name} failed: the process ended before all calls were made${printed}`)
+    }
     if (library !== null && !isSame(run.object, library))
       throw new Error(
         `${library} has no malloc that can be preloaded${errors === '' ? '' : `: ${errors.split('\n')[0]}`}`,
@@ -96,7 +105,8 @@ export class Driver {
       this.child = child
       let [output, errors] = ['', '']
       child.stdout.setEncoding('utf8').on('data', (text: string) => {
-        if (output.length < MOST_TEXT) output += text
+        // The figures are at the end.
+        output = (output + text).slice(-MOST_TEXT)
       })
       child.stderr.setEncoding('utf8').on('data', (text: string) => {
         if (errors.length < MOST_TEXT) errors += text
@@ -115,6 +125,17 @@ export class Driver {
     const link = join(this.folder, `allocator-${this.links++}.so`)
     symlinkSync(library, link)
     return link
+  }
+}
+
+/** The figures that the driver wrote, after what the allocator may have printed; undefined if there are none. */
+function runIn(output: string): Run | undefined {
+  const at = output.lastIndexOf(FIGURES)
+  if (at < 0) return undefined
+  try {
+    return JSON.parse(output.slice(at)) as Run
+  } catch {
+    return undefined
   }
 }
 

@@ -1,24 +1,52 @@
 import { poolSentence, type PoolGain } from '../../exports/simulation/pools.js'
+import type { PreparedReplay } from '../../transforms/drive/result.js'
 import type { AllocatorFigures, Comparison } from '../drive/comparison.js'
 import { peakMargin, TIME_MARGIN } from '../drive/margins.js'
-import { grouped, rounded } from './columns.js'
+import { grouped, rounded, visible } from './columns.js'
 
 const MIB = 1024 * 1024
 /** Less than this is not worth a sentence. */
 const NOTABLE = 0.1
+
+/** What there is to say of a trace without calls. */
+export const NOTHING = 'Nothing to replay: the trace has no calls that can be made again.'
+
+/** The number of calls that a trace has. */
+export function callsOf({ calls }: PreparedReplay): number {
+  return Object.values(calls).reduce((sum, n) => sum + n, 0)
+}
+
+/**
+ * What it means that calls failed, as a sentence without its end.
+ * @param name of the allocator
+ * @param failed how many calls got no memory
+ * @param consequence what follows of it
+ */
+export function failure(name: string, failed: number, trace: PreparedReplay, consequence: string): string {
+  const all = callsOf(trace) - trace.calls.free
+  return `${visible(name)} gave no memory to ${grouped(failed)} of ${grouped(all)} allocations, so ${consequence}`
+}
 
 /**
  * The answer in words: which allocator needs less, what is waste, and what would bring more.
  * @param pools what pools save; null if that is little, or not known
  */
 export function verdict({ trace, allocators, options, driver }: Comparison, pools: PoolGain | null = null): string[] {
-  const [present, ...others] = allocators
+  if (callsOf(trace) === 0) return [NOTHING]
+  const [present, ...rest] = allocators
   if (present === undefined) return []
+  const failures = allocators.flatMap(({ name, failed }) =>
+    failed === 0 ? [] : [`Failed: ${failure(name, failed, trace, 'it has no rank')}.`],
+  )
+  const saved = pools === null ? [] : [poolSentence(pools)]
+  if (present.failed > 0) return [...failures, ...saved]
+  const others = rest.filter(({ failed }) => failed === 0)
   return [
+    ...failures,
     memory(present, others, trace.threads, options.paced),
     time(present, others, trace),
     ...(options.touch === 'all' ? waste(present, trace) : []),
-    ...(pools === null ? [] : [poolSentence(pools)]),
+    ...saved,
     ...(present.time.median < driver.median && others.length > 0
       ? ['The calls take less time than the driver itself, so their times are rough.']
       : []),
@@ -55,7 +83,7 @@ function memory(
 }
 
 function time(present: AllocatorFigures, others: readonly AllocatorFigures[], trace: Comparison['trace']): string {
-  const calls = Object.values(trace.calls).reduce((sum, n) => sum + n, 0)
+  const calls = callsOf(trace)
   const of = (figures: AllocatorFigures) => `${rounded(figures.time.median / Math.max(1, calls))} ns a call`
   const promise =
     trace.threads === 1

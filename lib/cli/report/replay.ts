@@ -3,7 +3,7 @@ import type { PreparedReplay } from '../../transforms/drive/result.js'
 import type { Comparison, Spread } from '../drive/comparison.js'
 import type { Run } from '../drive/runs.js'
 import { grouped, rounded, tableLines, visible, wrapped } from './columns.js'
-import { verdict } from './replay-verdict.js'
+import { callsOf, failure, verdict } from './replay-verdict.js'
 
 const KIB = 1024
 const MIB = 1024 * KIB
@@ -11,7 +11,9 @@ const MIB = 1024 * KIB
 /** The report of a comparison: the verdict, and a table. @param pools what pools save, for the verdict */
 export function replayText(comparison: Comparison, pools: PoolGain | null = null): string {
   const { trace, allocators, options, driver } = comparison
+  const answer = verdict(comparison, pools).flatMap(wrapped)
   const calls = callsOf(trace)
+  if (calls === 0) return [...answer, ''].join('\n')
   const perCall = (ns: number) => (calls === 0 ? '-' : rounded(ns / calls))
   const title =
     `${grouped(calls)} calls of ${trace.threads === 1 ? '1 thread' : `${grouped(trace.threads)} threads`}, ` +
@@ -33,16 +35,15 @@ export function replayText(comparison: Comparison, pools: PoolGain | null = null
   ]
   const rows = allocators.map(({ name, time, peak, final, pageFaults, timeRank, peakRank, percentiles }) => [
     visible(name),
-    String(timeRank),
+    timeRank === null ? '-' : String(timeRank),
     perCall(time.median),
     `${perCall(time.low)}-${perCall(time.high)}`,
     kibibytes(peak),
-    String(peakRank),
+    peakRank === null ? '-' : String(peakRank),
     kibibytes(final),
     grouped(Math.round(pageFaults.median)),
     ...(['50', '99', '99.9', '100'] as const).map((key) => (percentiles === null ? '-' : grouped(percentiles[key]))),
   ])
-  const answer = verdict(comparison, pools).flatMap(wrapped)
   return [
     ...answer,
     ...(answer.length > 0 ? [''] : []),
@@ -54,14 +55,21 @@ export function replayText(comparison: Comparison, pools: PoolGain | null = null
 }
 
 /** Faults that verification found, one line for each allocator. */
-export function verifiedText(results: readonly { readonly name: string; readonly run: Run }[]): string {
+export function verifiedText(
+  trace: PreparedReplay,
+  results: readonly { readonly name: string; readonly run: Run }[],
+): string {
   const rows = results.map(({ name, run }) => [
     visible(name),
     grouped(run.damaged),
     grouped(run.misaligned),
     grouped(run.failed),
   ])
+  const failures = results.flatMap(({ name, run: { failed } }) =>
+    failed === 0 ? [] : wrapped(`${failure(name, failed, trace, 'these blocks could not be verified')}.`),
+  )
   return [
+    ...failures,
     ...tableLines({ title: 'contents of all blocks', heads: [' allocator', 'damaged', 'misaligned', 'failed'], rows }),
     '',
   ].join('\n')
@@ -111,10 +119,6 @@ export function skippedText({ skipped, processes }: PreparedReplay): string | un
     ...(processes > 1 ? [`the blocks of ${grouped(processes)} processes are in one heap`] : []),
   ]
   return lines.length === 0 ? undefined : lines.join('; ')
-}
-
-function callsOf({ calls }: PreparedReplay): number {
-  return Object.values(calls).reduce((sum, n) => sum + n, 0)
 }
 
 function kibibytes({ median }: Spread): string {

@@ -87,6 +87,44 @@ void free(void *p) { (void)p; }
 size_t malloc_usable_size(void *p) { (void)p; return 0; }
 `
 
+/** An allocator all of whose blocks after the hundredth are at one address. */
+export const OVERLAPPING = `#include <stddef.h>
+#include <string.h>
+static char memory[1 << 28];
+static size_t next, count;
+void *malloc(size_t n) {
+  size_t at = next;
+  if (++count > 100) return memory + (1 << 27);
+  next += (n + 31) & ~(size_t)15;
+  return memory + at;
+}
+void *calloc(size_t k, size_t n) { return memset(malloc(k * n), 0, k * n); }
+void *memalign(size_t a, size_t n) { (void)a; return malloc(n); }
+void *realloc(void *p, size_t n) { void *q = malloc(n); if (p && n) memcpy(q, p, n); return q; }
+void free(void *p) { (void)p; }
+`
+
+/** An allocator that never has memory. */
+export const EMPTY = `#include <stddef.h>
+void *malloc(size_t n) { (void)n; return NULL; }
+void *calloc(size_t k, size_t n) { (void)k, (void)n; return NULL; }
+void *memalign(size_t a, size_t n) { (void)a, (void)n; return NULL; }
+void *realloc(void *p, size_t n) { (void)p, (void)n; return NULL; }
+void free(void *p) { (void)p; }
+`
+
+/** An allocator that prints before its first block; the process ends at the block with this number. */
+export const talking = (last: number) => `#include <stddef.h>
+#include <unistd.h>
+extern void *__libc_malloc(size_t);
+static int count;
+void *malloc(size_t n) {
+  if (count++ == 0) write(1, "hello\\n", 6);
+  if (count == ${last}) _exit(0);
+  return __libc_malloc(n);
+}
+`
+
 const [source, ...headers] = REPLAY_DRIVER.sources
 /** The sources of the driver. */
 export const SOURCE = fileURLToPath(new URL(`../../../native/${source}`, import.meta.url))
