@@ -52,10 +52,7 @@ export const replay: Command = {
       values: ORDERS,
     },
     { name: 'pace', help: 'Wait for the times of the trace, for allocators that return memory by the clock' },
-    {
-      name: 'verify',
-      help: 'Instead of measuring, see whether blocks overlap, lose data or are misaligned, also those live at the end',
-    },
+    { name: 'verify', help: 'Instead of measuring, see whether blocks overlap, lose data or are misaligned' },
     { name: 'json', help: 'Write all figures as JSON, also over time' },
     { name: 'android', help: 'Write the figures of one allocator as memory_replay does' },
     { name: 'limit', value: 'SECONDS', help: 'End a run that takes longer (default 600)' },
