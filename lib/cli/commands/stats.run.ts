@@ -206,7 +206,7 @@ function reduced(statistics: Statistics, sort: SiteOrder, top?: number, timeline
   return {
     ...statistics,
     sizes: { ...sizes, exact: sizes.exact.slice(0, top) },
-    sites: sortedSites(sites, sort).slice(0, top),
+    sites: sortedSites(sites, sort, top),
     threads: threads.slice(0, top),
     processes: processes.slice(0, top),
     cpus: cpus.slice(0, top),

@@ -13,6 +13,7 @@ import { byOwnFrame, CallerTree, type FrameGroup } from './caller-tree.js'
 import { sumOfShares } from './grouped-sites.js'
 import { amount, siteLabels, threadName, type SiteNames } from './names.js'
 import { actingThreads } from '../../transforms/statistics/thread-table.js'
+import { topOf } from './top-of.js'
 
 /** The figures of a size or a thread. */
 interface NamedShares extends Shares {
@@ -75,7 +76,7 @@ export function temporarySection(
   ]
   const title = `Top ${what} by temporary allocations (${grouped(some.length)} in all)`
   const heads = ['allocations', by, 'of these', other]
-  return holderLines(title, heads, holders, some.toSorted(isLess).slice(0, top), figures, names)
+  return holderLines(title, heads, holders, topOf(some, isLess, top), figures, names)
 }
 
 /** A table of the rows with the largest values of a figure. */
@@ -89,14 +90,7 @@ function holdings(
 ): string[] {
   const members = new Map<Holder, FrameGroup<SiteStatistics>>()
   const all = names.tree === true && holders.what === 'sites' ? treeRows(holders.rows, names, members) : holders.rows
-  const some = all
-    .filter((row) => inclusiveOf(row)[key].blocks > 0)
-    .toSorted(
-      (a, b) =>
-        descending(a[key].bytes, b[key].bytes) ||
-        b[key].blocks - a[key].blocks ||
-        descending(inclusiveOf(a)[key].bytes, inclusiveOf(b)[key].bytes),
-    )
+  const some = all.filter((row) => inclusiveOf(row)[key].blocks > 0)
   if (some.length === 0 || top === 0) return []
   let sum = 0n
   const isGrouped = holders.what === 'functions' || holders.what === 'modules'
@@ -116,7 +110,11 @@ function holdings(
     ]
   }
   const title = `Top ${holders.what} by bytes ${state} (${grouped(some.length)} in all)`
-  const shown = some.slice(0, top)
+  const order = (a: Holder, b: Holder) =>
+    descending(a[key].bytes, b[key].bytes) ||
+    b[key].blocks - a[key].blocks ||
+    descending(inclusiveOf(a)[key].bytes, inclusiveOf(b)[key].bytes)
+  const shown = topOf(some, order, top)
   if (members.size === 0) return holderLines(title, heads, holders, shown, figures, names)
   const sites = holders.rows.filter((row) => isSite(row) && row[key].blocks > 0) as SiteStatistics[]
   const tree = new CallerTree(sites, {

@@ -2,6 +2,7 @@ import type { SiteStatistics, SiteThread, Statistics, Thread } from '../../trans
 import { descending } from '../../transforms/statistics/site-table.js'
 import { bytes, grouped, labelledLines, share } from './columns.js'
 import { blocks, siteLabels, threadName, type SiteNames } from './names.js'
+import { topOf } from './top-of.js'
 
 /** The most pairs of threads that have a line below their site. */
 const PAIRS = 4
@@ -11,7 +12,7 @@ export function siteThreadTable(statistics: Statistics, top: number, names: Site
   const { sites, allocated } = statistics
   const rows = sites.flatMap((site) => (site.threads ?? []).map((thread) => ({ site, thread })))
   if (rows.length === 0 || top === 0 || names.by === 'thread') return []
-  const shown = rows.toSorted((a, b) => descending(a.thread.allocated.bytes, b.thread.allocated.bytes)).slice(0, top)
+  const shown = topOf(rows, (a, b) => descending(a.thread.allocated.bytes, b.thread.allocated.bytes), top)
   const hasProcesses = rows.some(({ thread }) => thread.process !== undefined)
   const { by = 'site' } = names
   const table = {

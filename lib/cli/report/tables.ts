@@ -6,6 +6,7 @@ import { grouped, labelledLines, share, tableLines } from './columns.js'
 import { hasSites } from './holders.js'
 import { UNKNOWN_FIGURE } from './identity.js'
 import { siteLabels, threadName, type SiteNames } from './names.js'
+import { topOf } from './top-of.js'
 
 /** The header of a column with one definition of temporary allocations. */
 const temporaryHead = (by: TemporaryDefinition) => `temporary (${by})`
@@ -34,10 +35,10 @@ const ORDERS: Readonly<Record<SiteOrder, readonly [string, (site: SiteStatistics
   wasted: ['bytes wasted', ({ overhead }) => overhead?.wasted ?? 0n],
 }
 
-/** The sites, the largest of some figure first; equal ones keep their order. */
-export function sortedSites(sites: readonly SiteStatistics[], order: SiteOrder): SiteStatistics[] {
+/** The `top` sites with the most of some figure, the largest first; equal ones keep their order. */
+export function sortedSites(sites: readonly SiteStatistics[], order: SiteOrder, top = Infinity): SiteStatistics[] {
   const [, figure] = ORDERS[order]
-  return sites.toSorted((a, b) => descending(figure(a), figure(b)))
+  return topOf(sites, (a, b) => descending(figure(a), figure(b)), top)
 }
 
 /** All figures of sites. */
@@ -50,7 +51,7 @@ export function siteTable(
 ): string[] {
   const { by = 'site' } = names
   if (top === 0 || by === 'thread' || !hasSites(sites)) return []
-  const shown = sortedSites(sites, order).slice(0, top)
+  const shown = sortedSites(sites, order, top)
   const isGrouped = by !== 'site'
   const table = {
     title: `Top ${by}s by ${ORDERS[order][0]} (${grouped(sites.length)} in all)`,
@@ -83,12 +84,10 @@ export function siteTable(
 /** Bytes that allocations took beyond those requested, by site. */
 export function overheadTable({ sites }: Statistics, top: number, names: SiteNames): string[] {
   if (names.by === 'thread') return []
-  const some = sites
-    .filter((site): site is SiteStatistics & { overhead: Overhead } => site.overhead !== undefined)
-    .toSorted((a, b) => descending(a.overhead.wasted, b.overhead.wasted))
+  const some = sites.filter((site): site is SiteStatistics & { overhead: Overhead } => site.overhead !== undefined)
   if (some.length === 0 || top === 0) return []
   const hasCpus = some[0]?.crossCpuFrees !== undefined
-  const shown = some.slice(0, top)
+  const shown = topOf(some, (a, b) => descending(a.overhead.wasted, b.overhead.wasted), top)
   const table = {
     title: `Top sites by bytes wasted (${grouped(some.length)} in all)`,
     heads: ['requested', 'allocated', 'wasted', 'share', 'hits', ...(hasCpus ? ['cross-CPU'] : [])],

@@ -114,7 +114,7 @@ const SIZES: Columns<Omit<SizeStatistics, 'size'> & { size: Cell }> = {
 export function tsvPieces(statistics: Statistics, { section, top, timeline, sort }: TsvOptions): Iterable<string> {
   if (section === 'timeline') return table(TIMELINE, joinTimeline(statistics.timeline, timeline ?? Infinity))
   const known = <Row>(columns: Columns<Row>) => (statistics.identified ? columns : withoutIdentity(columns))
-  if (section === 'sites') return table(known(SITES), sortedSites(statistics.sites, sort).slice(0, top))
+  if (section === 'sites') return table(known(SITES), sortedSites(statistics.sites, sort, top))
   if (section === 'threads') return table(known(THREADS), statistics.threads.slice(0, top))
   if (section === 'site-threads')
     return table(

@@ -1,0 +1,16 @@
+/**
+ * The first `n` rows in an order, as sorting all of them would give: equal ones stay as they are. Of many rows, few are
+ * compared with more than one other.
+ */
+export function topOf<Row>(rows: readonly Row[], compare: (a: Row, b: Row) => number, n: number): Row[] {
+  if (n * 8 > rows.length) return rows.toSorted(compare).slice(0, n)
+  const top: Row[] = []
+  for (const row of rows) {
+    if (top.length === n && (n === 0 || compare(row, top[n - 1]) >= 0)) continue
+    if (top.length === n) top.pop()
+    let at = top.length
+    while (at > 0 && compare(row, top[at - 1]) < 0) at--
+    top.splice(at, 0, row)
+  }
+  return top
+}
