@@ -1,5 +1,7 @@
 import { statSync } from 'node:fs'
 import type { EventBatch } from '../event/batch.js'
+import { Caveats } from '../event/caveats.js'
+import { chain } from '../event/chain.js'
 import type { LifetimeOptions, LifetimePredictor } from '../transforms/simulate/lifetimes/predictor.js'
 import { MOST_LIFETIME_BYTES } from '../transforms/simulate/lifetimes/model.js'
 import { checkLifetimeModel } from '../transforms/simulate/lifetimes/read-model.js'
@@ -47,13 +49,15 @@ export async function trainOn(
   } catch (error) {
     throw new UsageError(`--${(error as Error).message}`, { cause: error })
   }
-  const through = {
+  const sink = {
     consumes: true,
     feed: (batch: EventBatch) => trainer.add(batch),
     next: () => null,
     end: () => {},
     endTruncated: () => {},
   }
+  // What is wrong with a trace that is read again is said then.
+  const through = isReadAgain ? sink : chain<EventBatch, Uint8Array>(new Caveats(), sink)
   try {
     await runTrace({
       command: 'hf-simulate',

@@ -76,6 +76,13 @@ export class TraceSurvey {
   /** The blocks of processes that ended after the last allocation: when each began, and its kind. */
   private gone: number[] = []
   private header: TraceHeader | undefined
+  /** The blocks whose sizes are too large for a model, which has them with fewer bytes. */
+  limitedSizes = 0
+
+  /** Whether there are more threads than a model has: the last one stands for all further ones. */
+  get hasFurtherThreads(): boolean {
+    return this.threads.overflowed
+  }
 
   /** Takes the next events. @throws RangeError for a trace without identity of blocks */
   add(batch: EventBatch): void {
@@ -176,7 +183,9 @@ export class TraceSurvey {
   private kindOf(batch: EventBatch, i: number, thread: number, isResized: boolean): number {
     const mask = batch.mask[i]
     const { words } = batch.size
-    const hi = (mask & HAS_SIZE) === 0 ? 0 : Math.min(MOST_HI, words[2 * i + HI])
+    const isLimited = (mask & HAS_SIZE) !== 0 && words[2 * i + HI] > MOST_HI
+    if (isLimited) this.limitedSizes++
+    const hi = (mask & HAS_SIZE) === 0 ? 0 : isLimited ? MOST_HI : words[2 * i + HI]
     const lo = (mask & HAS_SIZE) === 0 ? 0 : words[2 * i + LO]
     const site = (mask & HAS_SITE) === 0 ? 0 : Math.max(0, this.sites.row(batch, i) - FIRST + 1)
     const api = isResized ? RESIZE : (mask & HAS_API) === 0 ? -1 : batch.api[i]

@@ -28,7 +28,7 @@ const trace = all({
   events: integer,
   calls: all(each('malloc calloc memalign realloc free', integer)),
   skipped: all(
-    each('unknown again reused left existing failed absurd later', integer),
+    each('unknown again reused left existing failed absurd unaligned later', integer),
     'Events that are not replayed as they are.',
   ),
   ...each('threads processes slots epochs', integer),

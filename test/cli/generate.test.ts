@@ -36,6 +36,25 @@ describe('hf-generate', () => {
     expect([stderr, stdout.toString()]).toEqual(['', 'same\n'])
   })
 
+  test('warns of what a model does not have as it is in the trace', async () => {
+    const events = [
+      ...Array.from({ length: 1100 }, (_, i) => `{"kind":"alloc","thread":${i},"address":"0x${i + 1}0","size":8}`),
+      '{"kind":"alloc","thread":1,"address":"0x2","size":70368744177664}',
+      '{"kind":"free","thread":1,"address":"0x2"}',
+      '{"kind":"alloc","thread":1,"address":"0x4","size":70368744177663}',
+      '',
+    ]
+    const folder = scratch()
+    writeFileSync(`${folder}/a.ndjson`, events.join('\n'))
+    const warnings =
+      'hf-generate: warning: a.ndjson: 1 block of 2^46 bytes or more has fewer in the model\n' +
+      'hf-generate: warning: a.ndjson: a model has at most 1024 threads: the last one is for all further ones\n'
+    for (const flags of ['--like a.ndjson -o b.ndjson', '--like a.ndjson --write-model m.json']) {
+      const { code, stderr } = await shell(`cd ${folder} && hf-generate ${flags}`, '')
+      expect([flags, code, stderr]).toEqual([flags, 0, warnings])
+    }
+  })
+
   test.each([
     ['', 'one of --model, --like and --from-model'],
     ['--model larson --like x', 'one of --model'],

@@ -127,3 +127,44 @@ describe('leakWarning', () => {
     expect(warning(991, 1, 10)).toBe(undefined)
   })
 })
+
+describe('commands that simulate, replay and generate warn of what a trace lacks', () => {
+  const files = {
+    'lost.ndjson': '{"kind":"alloc","address":"0x10","size":8}\n{"kind":"lost","count":5}\n',
+    'removed.ndjson':
+      '{"kind":"header","format":"x","filtered":true}\n{"kind":"alloc","address":"0x10","size":8}\n{"kind":"end"}\n',
+    'sampled.ndjson': '{"kind":"alloc","address":"0x10","size":8,"weight":3}\n',
+    'whole.ndjson': '{"kind":"alloc","address":"0x10","size":8}\n',
+  }
+  const WARNINGS = {
+    'lost.ndjson': ['lost.ndjson: the recorder lost events in 1 place, so every figure may be wrong'],
+    'removed.ndjson': [
+      'removed.ndjson: events were removed from the trace, so blocks that seem to be live may have been freed; ' +
+        'use --lifetimes with hf-filter and hf-split',
+    ],
+    'sampled.ndjson': [
+      'sampled.ndjson: the trace is sampled: 1 event has a weight and stands for several, but figures count every ' +
+        'recorded event once',
+    ],
+    'whole.ndjson': [],
+  }
+  test.each([
+    ...(process.platform === 'linux' ? ['hf-replay --runs 1 --allocator glibc FILE'] : []),
+    'hf-simulate --compare all FILE',
+    'hf-simulate --policy best-fit FILE',
+    'hf-simulate --policy best-fit -o out.ndjson FILE',
+    'hf-simulate --policy bump --predict FILE FILE',
+    'hf-simulate --policy bump --predict FILE whole.ndjson',
+    'hf-simulate --predict FILE --write-model m.json',
+    'hf-generate --like FILE -o out.ndjson',
+    'hf-generate --like FILE --write-model m.json',
+  ])('%s', async (line) => {
+    const folder = scratch()
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+    for (const [name, expected] of Object.entries(WARNINGS)) {
+      const { code, stderr } = await shell(`cd ${folder} && ${line.replaceAll('FILE', name)}`)
+      const warnings = [...stderr.matchAll(/warning: (.*)/g)].map(([, text]) => text)
+      expect({ name, code, warnings }).toEqual({ name, code: 0, warnings: expected })
+    }
+  })
+})

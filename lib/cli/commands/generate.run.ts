@@ -1,8 +1,12 @@
 import type { EventBatch } from '../../event/batch.js'
+import { Caveats } from '../../event/caveats.js'
+import { chain } from '../../event/chain.js'
+import { inputName } from '../../event/error.js'
+import { plural } from '../../event/message-text.js'
 import type { GenerateOptions } from '../../generate/generator.js'
 import type { ModelName } from '../../generate/models/names.js'
 import { TraceSurvey } from '../../generate/survey.js'
-import { checkModel, MOST_MODEL_BYTES, type TraceModel } from '../../generate/trace-model.js'
+import { checkModel, MOST_MODEL_BYTES, MOST_MODEL_THREADS, type TraceModel } from '../../generate/trace-model.js'
 import { generate } from '../../streams/generate.js'
 import { encoderStream } from '../../streams/stage.js'
 import { integer, UsageError, wholeNumber, type Arguments } from '../command.js'
@@ -11,6 +15,7 @@ import { readModel, refuseUnused, writeModel } from '../json-model.js'
 import { outputFormat } from '../output-format.js'
 import { outputOf } from '../output.js'
 import { runJob, runTrace } from '../pipeline.js'
+import { say } from '../say.js'
 import { generate as command } from './generate.js'
 
 const SOURCES = ['model', 'like', 'from-model'] as const
@@ -93,6 +98,22 @@ async function modelOf(path: string): Promise<TraceModel> {
     end: () => {},
     endTruncated: () => {},
   }
-  await runTrace({ command: 'hf-generate', input: traceInput(path), through: stage, output: () => {} })
+  const through = chain<EventBatch, Uint8Array>(new Caveats(), stage)
+  await runTrace({ command: 'hf-generate', input: traceInput(path), through, output: () => {} })
+  for (const change of changesOf(survey)) say('hf-generate', `warning: ${inputName(path)}: ${change}`)
   return survey.finish()
+}
+
+/** What a model does not have as it is in the trace, as warnings. */
+function changesOf({ limitedSizes, hasFurtherThreads }: TraceSurvey): string[] {
+  return [
+    ...(limitedSizes > 0
+      ? [
+          `${plural(limitedSizes, 'block')} of 2^46 bytes or more ${limitedSizes === 1 ? 'has' : 'have'} fewer in the model`,
+        ]
+      : []),
+    ...(hasFurtherThreads
+      ? [`a model has at most ${MOST_MODEL_THREADS} threads: the last one is for all further ones`]
+      : []),
+  ]
 }

@@ -2,6 +2,8 @@ import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { freemem } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import { Caveats } from '../../event/caveats.js'
+import { chain } from '../../event/chain.js'
 import type { PoolGain } from '../../exports/simulation/pools.js'
 import type { OrderName } from '../../transforms/drive/layout.js'
 import { Preparation } from '../../transforms/drive/preparation.js'
@@ -122,7 +124,7 @@ async function prepare(
     order: (args.value('order') ?? 'epochs') as OrderName,
     times: args.has('pace'),
   })
-  const through = survey === undefined ? preparation : survey.before(preparation)
+  const through = chain(new Caveats(), survey === undefined ? preparation : survey.before(preparation))
   const run = (output: TraceRun['output']) =>
     runTrace({ command: 'hf-replay', input: traceInput(input), through, output, signals: true })
   let fault: { error: unknown } | undefined

@@ -1,4 +1,7 @@
 import { basename } from 'node:path'
+import type { EventBatch } from '../../event/batch.js'
+import { Caveats } from '../../event/caveats.js'
+import { chain } from '../../event/chain.js'
 import { CLASS_RULES, POLICIES, type PolicyName, type SimulateOptions } from '../../transforms/simulate/policies.js'
 import { Simulator } from '../../transforms/simulate/simulator.js'
 import { lifetimeModel, MOST_LIFETIME_BYTES } from '../../transforms/simulate/lifetimes/model.js'
@@ -63,7 +66,8 @@ export async function runSimulate(args: Arguments): Promise<void> {
   const report = new SimulationReport(simulators, args.has('json'), isPredicted, predict?.training.shortSites)
   let failure: { error: unknown } | undefined
   try {
-    await runTrace({ command: 'hf-simulate', input: traceInput(input), through: report, output: () => {} })
+    const through = chain<EventBatch, Uint8Array>(new Caveats(), report)
+    await runTrace({ command: 'hf-simulate', input: traceInput(input), through, output: () => {} })
   } catch (error) {
     failure = { error }
   }
@@ -124,7 +128,7 @@ async function simulateTrace(args: Arguments, policy: PolicyName | undefined, ta
   if (args.has('json')) throw new UsageError(`--json and --${target} cannot be combined: --json is for the figures`)
   const to = await outputFormat(args, args.value('output') ?? '-')
   const input = inputOperand(args)
-  const stages = [simulatorOf(args, policy, false, await predictorOf(args, input, false))]
+  const stages = [new Caveats(), simulatorOf(args, policy, false, await predictorOf(args, input, false))]
   await runJob({ command: 'hf-simulate', args, input: traceInput(input), stages, to })
 }
 

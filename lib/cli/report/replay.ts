@@ -102,13 +102,13 @@ export function androidText(file: string, trace: PreparedReplay, comparison: Com
 
 /** What is not replayed as it is in the trace, as one line; undefined if there is nothing. */
 export function skippedText({ skipped, processes }: PreparedReplay): string | undefined {
-  const { unknown, again, reused, left, existing, failed, absurd, later } = skipped
+  const { unknown, again, reused, left, existing, failed, absurd, unaligned, later } = skipped
   const counts: (readonly [number, string])[] = [
     [unknown, 'frees or reallocs of unknown blocks'],
     [again, 'double frees'],
     [existing, 'events of blocks from before the recording'],
     [failed, 'failed calls'],
-    [absurd, 'blocks of absurd sizes'],
+    [absurd, 'allocations of more than 2^46 bytes and calls that end their blocks'],
     [later, 'events of further traces'],
   ]
   const parts = counts.filter(([n]) => n > 0).map(([n, what]) => `${grouped(n)} ${what}`)
@@ -116,6 +116,7 @@ export function skippedText({ skipped, processes }: PreparedReplay): string | un
     ...(parts.length > 0 ? [`skipped: ${parts.join(', ')}`] : []),
     ...(reused > 0 ? [`freed before their address is allocated again: ${grouped(reused)} blocks`] : []),
     ...(left > 0 ? [`freed when their process ended: ${grouped(left)} blocks`] : []),
+    ...(unaligned > 0 ? [`changed: ${grouped(unaligned)} alignments that are no power of two or above 2^30`] : []),
     ...(processes > 1 ? [`the blocks of ${grouped(processes)} processes are in one heap`] : []),
   ]
   return lines.length === 0 ? undefined : lines.join('; ')

@@ -46,6 +46,7 @@ const REASONS: Readonly<Record<keyof SkippedCounts, string>> = {
   existing: 'blocks from before the recording and calls that end them',
   failed: 'calls that failed',
   absurd: 'blocks of more than 2^46 bytes and calls that end them',
+  unaligned: 'alignments that are no power of two or above 2^30',
   later: 'events of further traces',
 }
 

@@ -74,7 +74,17 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
   private sum = NO_SUM
   private events = 0
   private readonly counts = { malloc: 0, calloc: 0, memalign: 0, realloc: 0, free: 0 }
-  private readonly skipped = { unknown: 0, again: 0, reused: 0, left: 0, existing: 0, failed: 0, absurd: 0, later: 0 }
+  private readonly skipped = {
+    unknown: 0,
+    again: 0,
+    reused: 0,
+    left: 0,
+    existing: 0,
+    failed: 0,
+    absurd: 0,
+    unaligned: 0,
+    later: 0,
+  }
   private blocks = 0
   private bytes = 0
   private peakBlocks = 0
@@ -300,8 +310,10 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
       counts.calloc++
     } else {
       const alignment = (mask & HAS_ALIGNMENT) !== 0 ? alignmentOf(batch, i) : PLAIN_ALIGNMENT
+      const power = Math.log2(alignment)
+      if (power > MOST_ALIGNMENT || !Number.isInteger(power)) this.skip('unaligned')
       if (api === Api.memalign || alignment > PLAIN_ALIGNMENT) {
-        list.addAligned(size, Math.min(MOST_ALIGNMENT, Math.max(3, Math.ceil(Math.log2(alignment)))), slot)
+        list.addAligned(size, Math.min(MOST_ALIGNMENT, Math.max(3, Math.ceil(power))), slot)
         counts.memalign++
       } else {
         list.addSized(Op.malloc, size, slot)

@@ -29,6 +29,8 @@ export interface SkippedCounts {
   readonly failed: number
   /** Allocations of more than 2^46 bytes, and calls that end them. */
   readonly absurd: number
+  /** Alignments that are no power of two, or above 2^30: the next power of two, or 2^30, takes their place. */
+  readonly unaligned: number
   /** Events of further traces in the same stream. */
   readonly later: number
 }

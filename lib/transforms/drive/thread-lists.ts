@@ -19,6 +19,8 @@ export class ThreadLists {
   private last: OpList | undefined
   private lastLo = 0
   private lastHi = 0
+  /** An event names no process. */
+  private hasUnnamed = false
   /** The key of a thread. */
   private lo = 0
   private hi = 0
@@ -26,9 +28,9 @@ export class ThreadLists {
   /** @param flush takes a full chunk of operations, and returns where it is in the file */
   constructor(private readonly flush: (words: Uint32Array) => number) {}
 
-  /** The number of processes, of those that events name. */
+  /** The number of processes. Events that name none are of one that no other event names. */
   get processes(): number {
-    return this.processNumbers.size
+    return this.processNumbers.size + (this.hasUnnamed ? 1 : 0)
   }
 
   /**
@@ -37,6 +39,7 @@ export class ThreadLists {
    */
   of(batch: EventBatch, i: number): OpList {
     this.look(batch, i)
+    if ((batch.mask[i] & HAS_PROCESS) === 0) this.hasUnnamed = true
     const { last, lo, hi } = this
     if (last !== undefined && lo === this.lastLo && hi === this.lastHi && !last.isOver) return last
     this.lastLo = lo

@@ -8,7 +8,7 @@ import type { PreparedReplay } from '../../../lib/transforms/drive/result.js'
 const TRACE: PreparedReplay = {
   events: 2_000_000,
   calls: { malloc: 1_000_000, calloc: 0, memalign: 0, realloc: 0, free: 1_000_000 },
-  skipped: { unknown: 0, again: 0, reused: 0, left: 0, existing: 0, failed: 0, absurd: 0, later: 0 },
+  skipped: { unknown: 0, again: 0, reused: 0, left: 0, existing: 0, failed: 0, absurd: 0, unaligned: 0, later: 0 },
   threads: 1,
   processes: 1,
   slots: 10_000,
@@ -161,10 +161,12 @@ describe('the comparison of allocators', () => {
 
   test('says what was skipped', () => {
     expect(skippedText(TRACE)).toBeUndefined()
-    const skipped = { ...TRACE.skipped, unknown: 1200, again: 3, reused: 4 }
+    const skipped = { ...TRACE.skipped, unknown: 1200, again: 3, reused: 4, absurd: 2, unaligned: 1 }
     expect(skippedText({ ...TRACE, skipped, processes: 2 })).toBe(
-      'skipped: 1,200 frees or reallocs of unknown blocks, 3 double frees; ' +
-        'freed before their address is allocated again: 4 blocks; the blocks of 2 processes are in one heap',
+      'skipped: 1,200 frees or reallocs of unknown blocks, 3 double frees, ' +
+        '2 allocations of more than 2^46 bytes and calls that end their blocks; ' +
+        'freed before their address is allocated again: 4 blocks; ' +
+        'changed: 1 alignments that are no power of two or above 2^30; the blocks of 2 processes are in one heap',
     )
   })
 })

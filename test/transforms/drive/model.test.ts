@@ -26,7 +26,17 @@ interface Call {
 function model(events: readonly TraceEvent[]): { threads: Map<string, Call[]>; skipped: PreparedReplay['skipped'] } {
   const { deeds } = blocksByMap(events)
   const threads = new Map<string, Call[]>()
-  const skipped = { unknown: 0, again: 0, reused: 0, left: 0, existing: 0, failed: 0, absurd: 0, later: 0 }
+  const skipped = {
+    unknown: 0,
+    again: 0,
+    reused: 0,
+    left: 0,
+    existing: 0,
+    failed: 0,
+    absurd: 0,
+    unaligned: 0,
+    later: 0,
+  }
   /** Blocks that have no place: from before, or too large. */
   const missing = new Map<number, 'existing' | 'absurd'>()
   const alive = new Map<string, string>()

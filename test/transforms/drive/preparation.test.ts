@@ -40,6 +40,21 @@ describe('Preparation', () => {
     ])
   })
 
+  test('alignments that no address has are changed and counted', () => {
+    const alignments = [3n, 64n, 2n ** 30n, 2n ** 31n, 2n ** 62n, 48n]
+    const { threads, result } = prepare(
+      alignments.map((alignment, i) => alloc(BigInt(i + 1), { api: 'memalign', alignment })),
+    )
+    expect(threads[0]!.map(({ power }) => power)).toEqual([3, 6, 30, 30, 30, 6])
+    expect(result.skipped).toMatchObject({ unaligned: 4, absurd: 0 })
+  })
+
+  test('events without a process are of one of their own', () => {
+    expect(prepare([alloc(1n), alloc(2n)]).result.processes).toBe(1)
+    expect(prepare([alloc(1n), alloc(1n, { process: 2n })]).result.processes).toBe(2)
+    expect(prepare([alloc(1n, { process: 1n }), alloc(1n, { process: 2n })]).result.processes).toBe(2)
+  })
+
   test('a realloc of nothing, to nothing, of an unknown block, and one that failed', () => {
     const { threads, result } = prepare([
       { kind: 'realloc', oldAddress: 0n, address: 1n, size: 5n },

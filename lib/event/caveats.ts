@@ -1,0 +1,49 @@
+import type { EventBatch } from './batch.js'
+import { lacksEvents, type TraceHeader } from './header.js'
+import { lostPlaces, lostWarning } from './lost-events.js'
+import type { BatchTransform } from './stage.js'
+import { weightedEvents, weightNote } from './weights.js'
+
+/** What a trace is without events that were removed. */
+const FILTERED =
+  'events were removed from the trace, so blocks that seem to be live may have been freed; ' +
+  'use --lifetimes with hf-filter and hf-split'
+
+/**
+ * Passes batches on, and warns at the end of what makes results of the trace wrong: events that the recorder lost,
+ * events that were removed, and sampled ones.
+ */
+export class Caveats implements BatchTransform {
+  readonly consumes = true
+  readonly warnings: string[] = []
+  private batch: EventBatch | null = null
+  private header: TraceHeader | undefined
+  private lost = 0
+  private weighted = 0
+  private isFiltered = false
+
+  feed(batch: EventBatch): void {
+    this.batch = batch
+    this.lost += lostPlaces(batch)
+    if (batch.groups !== undefined) this.weighted += weightedEvents(batch.groups, 0, batch.count)
+    if (batch.header === this.header) return
+    this.header = batch.header
+    this.isFiltered ||= lacksEvents(batch.header)
+  }
+
+  next(): EventBatch | null {
+    const { batch } = this
+    this.batch = null
+    return batch
+  }
+
+  end(): void {
+    if (this.lost > 0) this.warnings.push(lostWarning(this.lost))
+    if (this.isFiltered) this.warnings.push(FILTERED)
+    if (this.weighted > 0) this.warnings.push(weightNote(this.weighted))
+  }
+
+  endTruncated(): void {
+    this.end()
+  }
+}
