@@ -9,7 +9,7 @@ import { compressBytes } from '../streams/compress-bytes.js'
 import { EventCounter } from '../streams/event-counter.js'
 import { inflateOnNode } from '../streams/inflate-bytes.js'
 import { ByteWriter } from '../streams/io/byte-writer.js'
-import { readInput, type ByteSource } from '../streams/io/read-input.js'
+import { readInput } from '../streams/io/read-input.js'
 import { UsageError, type Arguments } from './command.js'
 import { refuseTerminal, type StreamInput, type TraceInput } from './input.js'
 import { describe } from './main.js'
@@ -81,8 +81,6 @@ export interface TraceRun extends Supervision {
   readonly output: Output | ((chunk: Uint8Array) => void)
   /** The output is compressed as a whole even if the trace is truncated. */
   readonly isWhole?: boolean
-  /** Called with what reads the input, and counts its bytes. */
-  readonly onSource?: (source: ByteSource) => void
   /** No one else has the chunks of `through`: their memory is reused. Default false. */
   readonly recycle?: boolean
 }
@@ -93,14 +91,13 @@ export interface TraceRun extends Supervision {
  * @throws Incomplete when a file was left incomplete, with the reason; otherwise the reason itself
  */
 export async function runTrace(run: TraceRun): Promise<void> {
-  const { command, input, through, output, isWhole = false, onSource, recycle = false, ...supervision } = run
+  const { command, input, through, output, isWhole = false, recycle = false, ...supervision } = run
   refuseTerminal(input.paths)
   const { path, compression } = typeof output === 'function' ? { path: undefined, compression: undefined } : output
   const writer =
     path === undefined ? undefined : new ByteWriter(path, { recycle: recycle && compression === undefined })
   const { signals = path !== undefined && path !== '-' } = supervision
   const source = input.source ?? readInput(input.paths[0], { blocking: !signals })
-  onSource?.(source)
   const emitter = new EventEmitter()
   const { onTruncated } = input
   const inflated = inflateOnNode(source, onTruncated === undefined ? {} : { onTruncated }, emitter)

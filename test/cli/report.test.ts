@@ -8,7 +8,6 @@ import { plain } from '../../lib/transforms/report/plain.js'
 import type { Plain, ReportData } from '../../lib/transforms/report/result.js'
 import type { Statistics } from '../../lib/transforms/statistics/result.js'
 import { scratch, shell } from '../support/commands.js'
-import { randomOf } from '../support/model.js'
 import { LIMIT, peak } from '../support/peak.js'
 import { COMPARED } from '../../lib/transforms/report/compared.js'
 import { comparedRows, manyStacks } from '../support/compared.js'
@@ -151,28 +150,6 @@ describe('hf-report', () => {
     expect(reportData(none).omitted).toEqual([])
     expect(none.length).toBeLessThan(260_000)
   })
-
-  test(
-    'does not copy a file to the limit whose first part shows that it would not fit',
-    { tags: ['slow'] },
-    async () => {
-      const random = randomOf(7)
-      const line = () =>
-        `{"kind":"alloc","address":"0x${(16 * random(2 ** 28)).toString(16)}","size":${random(2 ** 20)}}\n`
-      const events = `${scratch()}/t.ndjson`
-      writeFileSync(events, Array.from({ length: 300_000 }, line).join(''))
-      const parquet = `${scratch()}/t.parquet`
-      expect((await shell(`hf-convert ${events} ${parquet}`)).code).toBe(0)
-      const reasonOf = async (line: string, input?: Buffer) => reportData(await pageOf(line, input)).omitted[0]
-      expect(await reasonOf(`hf-report --embed 512K ${events}`)).toMatch(
-        /as a compact trace it would have about \d+ KiB, as its first \d+ % show, and the limit is 512 KiB/,
-      )
-      // How much of it was read is not known.
-      for (const line of [`hf-report --embed 512K ${parquet}`, `hf-report --embed 512K --trace 1 ${events}`])
-        expect(await reasonOf(line)).toContain('it has more than 512 KiB')
-      expect(await reasonOf('hf-report --embed 512K', readFileSync(events))).toContain('it has more than 512 KiB')
-    },
-  )
 
   test('has the chosen trace of several in it', async () => {
     const two = Buffer.concat([readFileSync(`${FIXTURES}/mtrc/small32.mtrc.gz`), readFileSync(TRACE)])

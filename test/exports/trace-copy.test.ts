@@ -56,44 +56,6 @@ describe('the copy of a trace', () => {
     expect(copyOf(batches(), 2048).reason).toContain('more than 2 KiB.')
   })
 
-  test('is given up when a part of it shows that the whole one would be far too large', () => {
-    // A block of the format, and one event more, which waits for the end.
-    const batches = inBatches(
-      Array.from({ length: 65_537 }, (_, i) => EVENTS[i % 9000]!),
-      65_537,
-      HEADER,
-    )
-    const { length } = encoded(batches)
-    let share = 0
-    const copyOfPart = (most: number) => {
-      const copy = new TraceCopy(most, () => share)
-      for (const batch of batches) copy.add(batch)
-      const chunks = copy.finish(true)
-      return { length: chunks && Buffer.concat(chunks).length, reason: copy.reason }
-    }
-    // Where so little was read, even a rest of a third of the bytes would exceed the limit.
-    share = 0.02
-    const { reason, length: none } = copyOfPart(4 * length)
-    expect(none).toBe(undefined)
-    const [, about, unit] =
-      /it would have about (\d+) ([KM])iB, as its first 2 % show, and the limit is \d+ bytes\. hf-report --embed/.exec(
-        reason!,
-      )!
-    expect(Number(about) * (unit === 'K' ? 1 : 1024)).toBeCloseTo((50 * length) / 1024, -3)
-    // Here it would not: (1 + 49 / 3) times the length is allowed.
-    expect(copyOfPart(18 * length)).toEqual({ length, reason: undefined })
-    // Before an eighth of the limit, nothing is judged.
-    share = 0.0001
-    expect(copyOfPart(8 * length + 8)).toEqual({ length, reason: undefined })
-    share = 1
-    expect(copyOfPart(length)).toEqual({ length, reason: undefined })
-    // What comes at the end is not judged: a fault may end the trace there.
-    share = 0.0001
-    const short = new TraceCopy(1e6, () => share)
-    for (const batch of inBatches(EVENTS, 4096, HEADER)) short.add(batch)
-    expect([short.finish(false) !== undefined, short.reason]).toEqual([true, undefined])
-  })
-
   test('of a truncated trace is truncated after all events', () => {
     const { bytes } = copyOf(inBatches(EVENTS, 4096, HEADER), 1e6, false)
     const decoder = new CompactDecoder()

@@ -1,9 +1,7 @@
 import { basename } from 'node:path'
 import { MIB } from '../../bytes/units.js'
 import type { EventBatch } from '../../event/batch.js'
-import { MAGIC } from '../../formats/parquet/layout.js'
-import { beginsWith, inputSize } from '../../streams/io/file-status.js'
-import type { ByteSource } from '../../streams/io/read-input.js'
+import { inputSize } from '../../streams/io/file-status.js'
 import { reportPieces } from '../../streams/report.js'
 import { compareProfiles, type ProfileMatch } from '../../transforms/profile/difference.js'
 import type { Profile } from '../../transforms/profile/profile.js'
@@ -92,11 +90,7 @@ export async function writeReport(job: ReportJob, output: TraceRun['output']): P
   const { embed } = job
   const before = old === undefined ? undefined : await profileBefore(job, old)
   const figures = new ReportCollector()
-  let bytes: ByteSource | undefined
-  const size = countedSize(job)
-  const shareRead = () => (size === undefined || bytes === undefined ? undefined : bytes.bytesRead / size)
-  const copying =
-    embed === 0 ? undefined : new (await import('../../exports/report/trace-copy.js')).TraceCopy(embed, shareRead)
+  const copying = embed === 0 ? undefined : new (await import('../../exports/report/trace-copy.js')).TraceCopy(embed)
   const collector = {
     add(batch: EventBatch): void {
       figures.add(batch)
@@ -132,16 +126,7 @@ export async function writeReport(job: ReportJob, output: TraceRun['output']): P
     write,
     ...(trace !== undefined && { trace }),
   })
-  await runTrace({ command, input: source, through: stage, output, onSource: (reader) => (bytes = reader) })
-}
-
-/**
- * The size of an input of which the bytes read tell how much of the trace was read. Undefined for pipes, for one of
- * several traces, and for Parquet, which is read from its end.
- */
-function countedSize({ input, trace }: ReportJob): number | undefined {
-  if (input === '-' || trace !== undefined || beginsWith(input, MAGIC)) return undefined
-  return inputSize(input)
+  await runTrace({ command, input: source, through: stage, output })
 }
 
 /** The profile of the trace that another one is compared with. */

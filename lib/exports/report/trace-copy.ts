@@ -3,15 +3,10 @@ import type { EventBatch } from '../../event/batch.js'
 import { recycle } from '../../event/recycle.js'
 import { CompactEncoder } from '../../formats/compact/encode.js'
 
-/** A copy of this share of the limit shows what the whole one would take. */
-const ENOUGH = 1 / 8
-/** The rest of a trace is expected to take at least this share of what the same part of the input took so far. */
-const LEAST_REST = 1 / 3
-
 /**
  * A copy of a trace in the compact format, for the page of its report, as long as it is small. It is of the fast level:
  * the other one would more than halve the speed of a report. Memory: that of the encoder, and at most the limit; none
- * from when the limit is exceeded, or as good as certain to be.
+ * from when the limit is exceeded.
  */
 export class TraceCopy {
   /** Why there is no copy, as a sentence; undefined if there is one. */
@@ -20,19 +15,12 @@ export class TraceCopy {
   private chunks: Uint8Array[] = []
   private size = 0
 
-  /**
-   * @param most the maximum number of bytes
-   * @param shareRead how much of the input was read, from 0 to 1; undefined if that is not known
-   */
-  constructor(
-    private readonly most: number,
-    private readonly shareRead: () => number | undefined = () => undefined,
-  ) {}
+  /** @param most the maximum number of bytes */
+  constructor(private readonly most: number) {}
 
   /** Takes the events of a batch. If there is no copy any more, does nothing. */
   add(batch: EventBatch): void {
     this.run((encoder) => encoder.feed(batch))
-    if (this.encoder !== undefined && this.size >= ENOUGH * this.most) this.judge(this.shareRead() ?? 1)
   }
 
   /**
@@ -66,19 +54,6 @@ export class TraceCopy {
       // A report does not fail because of the copy.
       this.drop(error instanceof Error ? error.message : String(error))
     }
-  }
-
-  /** Gives up if the whole copy would exceed the limit. @param share how much of the input was read */
-  private judge(share: number): void {
-    const { size, most } = this
-    const rest = (size / share) * (1 - share)
-    if (size + LEAST_REST * rest <= most) return
-    const about = Math.round((size + rest) / KIB)
-    const text = about < 10 * KIB ? `${about} KiB` : `${Math.round(about / KIB)} MiB`
-    this.drop(
-      `as a compact trace it would have about ${text}, as its first ${Math.ceil(100 * share)} % show, and the limit is ` +
-        `${sizeText(most)}. hf-report --embed SIZE sets it`,
-    )
   }
 
   private drop(reason: string): void {
