@@ -17,7 +17,7 @@ export async function* slicesOf(
 ): AsyncGenerator<Uint8Array> {
   let bytes = 0
   for await (const chunk of chunksOf(source, signal)) {
-    if (!(chunk instanceof Uint8Array)) throw wrongType(`readTrace(): a chunk is not bytes: ${showValue(chunk)}`)
+    if (!isBytes(chunk)) throw wrongType(`readTrace(): a chunk is not bytes: ${showValue(chunk)}`)
     for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
       signal?.throwIfAborted()
       const slice = chunk.subarray(at, at + SLICE_BYTES)
@@ -29,7 +29,7 @@ export async function* slicesOf(
 }
 
 async function* chunksOf(source: BrowserSource, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
-  if (source instanceof Uint8Array) return yield source
+  if (isBytes(source)) return yield source
   const { next, close } = open(source)
   // One listener for all chunks: a race with the signal for each of them would hold memory until the end.
   let fail: (reason: unknown) => void = () => {}
@@ -74,6 +74,11 @@ function open(source: Exclude<BrowserSource, Uint8Array>): Chunks {
   // Not every browser has streams that can be iterated.
   const reader = (source instanceof Blob ? source.stream() : source).getReader()
   return { next: () => reader.read() as Promise<Chunk>, close: () => reader.cancel() }
+}
+
+/** Not by `instanceof`: bytes may come from another frame or worker. */
+function isBytes(value: unknown): value is Uint8Array {
+  return Object.prototype.toString.call(value) === '[object Uint8Array]'
 }
 
 function isSource(source: unknown): boolean {

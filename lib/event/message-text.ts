@@ -57,8 +57,8 @@ export function escapeOf(code: number): string {
 }
 
 /**
- * Text for formats that are UTF-8 as a whole: a byte that is not (`\udc80` to `\udcff`) becomes `\xNN`, so that names
- * stay apart, and any other unpaired surrogate U+FFFD.
+ * Text for formats that are UTF-8 as a whole: a byte that is not (`\udc80` to `\udcff`) becomes the four characters
+ * `\xNN`, and any other unpaired surrogate U+FFFD.
  */
 export function wellFormed(text: string): string {
   if (text.isWellFormed()) return text

@@ -35,7 +35,8 @@ export interface Stage<In, Out> {
   /**
    * Whether it takes batches with `EventBatch.infos`, in which events have no addresses and most have no sizes. It does
    * not need to know which block is freed, and gets all events of a trace. It also knows the stacks of a tree by their
-   * nodes (`StringTable.nodeOf`): only the first list of a node in a trace has its frames. Default false.
+   * nodes (`StringTable.nodeOf`): each frame of the tree comes once in a trace, so a list has only the innermost frames
+   * that no earlier list had, perhaps none. It must look at the lists of every batch, in their order. Default false.
    */
   readonly countsInfos?: boolean
   /**

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
+import { runInNewContext } from 'node:vm'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type * as Browser from '../../browser/index.js'
@@ -56,6 +57,18 @@ test.each([
 ])('what is no source is an error that says so: %j', async (source, message) => {
   const { error } = await outcome(source as unknown as Browser.BrowserSource)
   expect(error).toMatchObject({ name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE', message })
+})
+
+test('bytes of another realm are bytes', async () => {
+  const bytes = readFileSync(new URL('test/fixtures/mtrc/small64.mtrc.gz', ROOT))
+  const foreign = (from: Uint8Array) =>
+    runInNewContext('Uint8Array.from(numbers)', { numbers: [...from] }) as Uint8Array
+  const { events } = await outcome(bytes)
+  expect(await outcome(foreign(bytes))).toEqual({ events })
+  async function* pieces() {
+    for (let at = 0; at < bytes.length; at += 1000) yield foreign(bytes.subarray(at, at + 1000))
+  }
+  expect(await outcome(pieces())).toEqual({ events })
 })
 
 test('the bundle needs nothing of Node', () => {

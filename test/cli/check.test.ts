@@ -177,6 +177,12 @@ describe('forms', () => {
     expect([seen['failure']?.length, seen['error']?.length]).toEqual([2, 1])
   })
 
+  test('sarif: a path that is not UTF-8 is that of the same file', async () => {
+    const trace = '{"kind":"alloc","address":"0x1000","size":8,"function":"f","file":"src/b \\udcff.c","line":3}\n'
+    const { stdout } = await shell('hf-check --to sarif --max-peak 1', trace)
+    expect(stdout.toString()).toContain('"uri": "src/b%20%FF.c"')
+  })
+
   test('sarif: the objects and properties that the specification requires', async () => {
     interface Sarif {
       version: string

@@ -30,7 +30,7 @@ export function* someOf(n: number): Generator<number> {
   }
 }
 
-/** Whether a table of so many keys is tested: in `npm run test:slow` all are, and with fewer runs those below 1.5 M. */
+/** Whether a table of so many keys is tested: in `npm run test:slow` all are, with fewer runs those up to 1.5 M. */
 export function isTestedSize(keys: number): boolean {
   return STRENGTH >= 1 || keys < 1_500_000
 }

@@ -1,4 +1,4 @@
-/** The processor time of `work` where a machine of usual speed is not busy, in milliseconds. */
+/** What `work` takes on a machine of usual speed, in milliseconds. */
 const USUAL = 15
 
 /**
@@ -14,7 +14,7 @@ export function stopwatch(): () => number {
 }
 
 /**
- * How long that what took `time` would take on a machine of usual speed, at least if this one is slower: a test of how
+ * The time that the same work would take on a machine of usual speed; on a faster one, `time` itself. A test of how
  * long something takes must fail neither because the machine is busy with something else, nor because it is slow.
  * @param time in milliseconds, of the processor where possible
  */
@@ -24,7 +24,7 @@ export function usualTime(time: number): number {
   return time / Math.max(1, times[2] / USUAL)
 }
 
-/** Does what tests do much of: numbers are computed, sorted, and found in a table. @returns the processor time */
+/** Does what tests do much of: numbers are computed, sorted, and put into a table. @returns the processor time */
 function work(): number {
   const start = process.cpuUsage()
   const numbers = new Float64Array(50_000)

@@ -1,9 +1,9 @@
-/**
- * The first `n` rows in an order, as sorting all of them would give: equal ones stay as they are. Of many rows, few are
- * compared with more than one other.
- */
+/** More rows than this are not kept in order one by one. */
+const FEW = 64
+
+/** The first `n` rows in an order, as sorting all of them would give: equal ones stay as they are. */
 export function topOf<Row>(rows: readonly Row[], compare: (a: Row, b: Row) => number, n: number): Row[] {
-  if (n * 8 > rows.length) return rows.toSorted(compare).slice(0, n)
+  if (n > FEW) return rows.toSorted(compare).slice(0, n)
   const top: Row[] = []
   for (const row of rows) {
     if (top.length === n && (n === 0 || compare(row, top[n - 1]) >= 0)) continue

@@ -24,7 +24,10 @@ export class Stacks {
   private strings!: StringTable
   /** The number of the batch, which shows whether the lists and ids below belong to it. */
   private batch = 0
-  /** By node, the last batch with its frames, and a list there that ends in them, perhaps that of a descendant. */
+  /**
+   * By node, the last batch with its frames, and a list there that ends in them, perhaps that of a descendant. If
+   * frames come once, only the last batch with a list of the node, and that list.
+   */
   private coverBatch = new Uint32Array(0)
   private cover = new Uint32Array(0)
   /** The numbers of frames of nodes, and of bytes in their names. */
@@ -122,13 +125,13 @@ export class Stacks {
     const restDepth = at === 0 ? 0 : this.nodeDepth[at]
     if (at !== 0) bytes += this.nodeBytes[at]
     if (bytes > MAX_STACK_BYTES) return TOO_LONG
-    // The further frames are copied from the list that has them, or were in an earlier one.
+    // The further frames are copied from a list of this batch. If frames come once, they are left out.
     const list = strings.addStack(node, this.stack.subarray(0, depth), cover[at], isBrief ? 0 : restDepth)
     this.setCover(node, at, list, depth + restDepth, bytes)
     return list
   }
 
-  /** Notes the list that has the frames of a node and of its ancestors below `end`, which are in this batch. */
+  /** Notes what a new list has: the frames of a node, and of its ancestors below `end`. */
   private setCover(node: number, end: number, list: number, depth: number, bytes: number): void {
     const { cover, coverBatch, nodeDepth, nodeBytes, batch, ids, entryIds, isBrief, given } = this
     const { nodeParent, nodeEntry } = this.tables

@@ -8,7 +8,10 @@ import type { Symbolizer } from './symbolizer.js'
 const MAX_KEPT = 16 << 20
 const [LETTER_A, LETTER_I, LETTER_N, LETTER_T] = [0x61, 0x69, 0x6e, 0x74]
 
-/** What replaces frames of a table of strings: at `list[at[id]]`, a number of ids and these; `at` is 0 for no names. */
+/**
+ * Names of the strings of a table. `at[id]` is 0 if string `id` has none; otherwise `list[at[id]]` is the number of
+ * frames in its place, and their ids follow, the innermost first.
+ */
 export interface FrameNames {
   readonly at: Uint32Array
   readonly list: readonly number[]
@@ -27,7 +30,7 @@ export class KnownFrames {
 
   /**
    * Looks for the frames of a table that have a module and an offset, and no function.
-   * @param open called before frames are asked for
+   * @param open gives the symbolizer; called only if a frame needs a name
    * @returns whether any of them has a name
    */
   async find(strings: StringTable, open: () => Promise<Symbolizer>): Promise<boolean> {
@@ -53,7 +56,8 @@ export class KnownFrames {
     return { at, list }
   }
 
-  private forget(): void {
+  /** Looks all of them up again: a file at the same path may be another one. */
+  forget(): void {
     this.frames = new StringTable()
     this.names = new StringTable()
     this.first = [0]

@@ -20,6 +20,8 @@ const WITH_LENGTHS = 3
  * - raw heaptrack files: `m NAME BASE (ADDRESS SIZE)*`, with the parts in memory, and without build ids
  */
 export class LoadedModules {
+  /** How often a path came to be that of another module than before. */
+  changes = 0
   private readonly modules = new Map<string, readonly LoadedPart[]>()
   private readonly ids = new Map<string, string>()
 
@@ -47,6 +49,7 @@ export class LoadedModules {
       if (strings.view(text[i])[0] !== LETTER_M || this.ids.size >= MAX_MODULES) continue
       const [, id, path] = WITH_ID.exec(strings.text(text[i])) ?? []
       if (path === undefined) continue
+      if (this.ids.has(path) && this.ids.get(path) !== id) this.changes++
       if (id === undefined) this.ids.delete(path)
       else this.ids.set(path, id)
     }
@@ -61,7 +64,10 @@ export class LoadedModules {
       const module = parse(strings.text(text[i]), Number(version))
       if (module === undefined) continue
       const isExecutable = module.name === EXECUTABLE && typeof executable === 'string'
-      this.modules.set(isExecutable ? executable : module.name, module.parts)
+      const name = isExecutable ? executable : module.name
+      const before = this.modules.get(name)
+      if (before !== undefined && JSON.stringify(before) !== JSON.stringify(module.parts)) this.changes++
+      this.modules.set(name, module.parts)
     }
   }
 }

@@ -8,7 +8,7 @@ import { namedSites, rawCallSites } from './name-call-sites.js'
 import { NamedTree } from './named-tree.js'
 import type { Symbolizer } from './symbolizer.js'
 
-/** Frames of a stack beyond this number are left as they are, so that inlined frames cannot fill the memory. */
+/** Stacks with more frames are left as they are, so that inlined frames cannot fill the memory. */
 const MAX_NAMED = 65_536
 
 /**
@@ -31,7 +31,12 @@ export async function* nameFrames(
   let warned = 0
   try {
     for await (const batch of source) {
+      const { changes } = loaded
       loaded.note(batch)
+      if (loaded.changes > changes) {
+        frames.forget()
+        symbolizer?.forget()
+      }
       const hasNames = (batch.columns & FieldBit.stack) !== 0 && (await frames.find(batch.strings, opened))
       const framed = hasNames ? named(batch, frames, tree) : batch
       const sites = hasCallSites ? rawCallSites(batch) : undefined
@@ -66,8 +71,8 @@ function renamed(batch: EventBatch, strings: StringTable, { at, list: ids }: Fra
     let now = lists.get(list)
     if (now === undefined) {
       const frames: number[] = []
-      strings.listView(list).forEach((id, frame, { length }) => {
-        const place = length - frame <= MAX_NAMED ? at[id] : 0
+      strings.listView(list).forEach((id, _, { length }) => {
+        const place = length <= MAX_NAMED ? at[id] : 0
         if (place === 0) frames.push(id)
         else for (let n = 1; n <= ids[place]; n++) frames.push(ids[place + n])
       })

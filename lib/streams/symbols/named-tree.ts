@@ -6,7 +6,7 @@ const NO_NODES = new Uint32Array(0)
 
 /**
  * The stacks of a tree with names. The frames that a stack shares with others of its batch are named once. Decoders
- * with trees limit the texts of a stack, so its frames, and what was inlined in them, need no other limit.
+ * with trees limit the texts of a stack to 256 KiB, so there is no other limit here.
  */
 export class NamedTree {
   private tree: StackTree | undefined

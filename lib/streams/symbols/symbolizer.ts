@@ -94,7 +94,8 @@ export class Symbolizer {
     this.namers.clear()
   }
 
-  private forget(): void {
+  /** Looks for all modules again. */
+  forget(): void {
     this.modules.clear()
     this.byId.clear()
     this.plain.clear()

@@ -63,7 +63,10 @@ function cut(name: string): string {
   return name === '' ? UNKNOWN_NAME : boundedName(name)
 }
 
-/** A name of at most some more than `MAX_NAME` characters, without unpaired surrogates. Different ones stay apart. */
+/**
+ * A name without unpaired surrogates, of at most `MAX_NAME` characters and a note: the length and a hash of the rest,
+ * so that names that differ there are hardly ever taken for one.
+ */
 export function boundedName(name: string): string {
   if (name.length <= MAX_NAME) return wellFormed(name)
   let hash = 0x811c_9dc5

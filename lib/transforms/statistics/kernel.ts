@@ -47,9 +47,6 @@ interface StatisticsExports extends LiveExports, CallersExports {
   readonly RESIDENT_SET: Global
 }
 
-/** Most sites have nothing at the peak, and leak nothing: one object for all of them. */
-const NOTHING: Amount = Object.freeze({ blocks: 0, bytes: 0n })
-
 /** The kernel of one collector, and the integers in its memory. */
 export class StatisticsKernel extends CountingKernel<StatisticsExports> {
   constructor() {
@@ -63,8 +60,6 @@ export class StatisticsKernel extends CountingKernel<StatisticsExports> {
 
   /** A number of blocks, followed by their bytes. */
   amount(address: number): Amount {
-    const blocks = this.number(address)
-    const bytes = this.sum(address + 8)
-    return blocks === 0 && bytes === 0n ? NOTHING : { blocks, bytes }
+    return { blocks: this.number(address), bytes: this.sum(address + 8) }
   }
 }

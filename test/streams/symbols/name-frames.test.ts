@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { EventBatch } from '../../../lib/event/batch.js'
+import type { EventBatch, TraceEvent } from '../../../lib/event/batch.js'
 import { heaptrack } from '../../../lib/formats/heaptrack/index.js'
 import type { Format } from '../../../lib/event/format.js'
 import { recorder } from '../../../lib/formats/recorder/index.js'
@@ -101,7 +101,29 @@ describe('nameFrames', () => {
     )
   })
 
-  it('leaves frames beyond 65,536 as they are', async () => {
+  it('asks again where a path is another module than before', async () => {
+    // Names by the build id that the trace had given last.
+    let id = ''
+    const names = (_module: string, offsets: Iterable<bigint>) =>
+      Promise.resolve(new Map([...offsets].map((offset) => [offset, [{ function: id }]])))
+    const forget = () => {
+      id = id === '' ? 'aa' : 'bb'
+    }
+    forget()
+    const module = (build: string) => ({ kind: 'comment' as const, text: `module 0x1000 ${build} /b/c` })
+    const block: TraceEvent = { kind: 'alloc', stack: ['in /b/c+0x10'] }
+    const events: TraceEvent[] = [module('aa'), block, module('aa'), block, module('bb'), block]
+    const source = async function* () {
+      yield* inBatches(events, 1, { format: 'recorder' })
+    }
+    const stacks: unknown[] = []
+    const open = () => ({ warnings: [], close: () => undefined, names, forget }) as unknown as Symbolizer
+    for await (const batch of nameFrames(source(), open, expect.unreachable))
+      for (const { stack } of batch) if (stack !== undefined) stacks.push(...stack.map((frame) => frame.slice(0, 2)))
+    expect(stacks).toEqual(['aa', 'aa', 'bb'])
+  })
+
+  it('leaves stacks of more than 65,536 frames as they are', async () => {
     const frameOf = (i: number) => `in /b/c+0x${hex(16 * (1 + (i % 7)))}`
     const stacks = [65_535, 65_536, 65_537, 70_000].map((length) => Array.from({ length }, (_, i) => frameOf(i)))
     const batches = inBatches(
@@ -111,7 +133,7 @@ describe('nameFrames', () => {
     )
     const named = (await withNames(batches)).flatMap((batch) => [...batch])
     expect(named.map(({ stack }) => stack?.map(shortened))).toEqual(
-      stacks.map((stack) => stack.flatMap((frame, i) => (stack.length - i > 65_536 ? [frame] : namesOf(frame)))),
+      stacks.map((stack) => (stack.length > 65_536 ? stack : stack.flatMap(namesOf))),
     )
   })
 })

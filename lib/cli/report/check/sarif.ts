@@ -82,6 +82,14 @@ function locationOf({ sites = [] }: CheckedBudget, { runs }: CheckResult, { own 
 /** A path as a URI; one in the folder, or without a root, as a reference that is relative to the folder. */
 function uriOf(path: string, folder: string): string {
   const inside = path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : path
-  const parts = wellFormed(inside).split('/').map(encodeURIComponent).join('/')
+  const parts = inside.split('/').map(encoded).join('/')
   return inside.startsWith('/') ? `file://${parts}` : parts
+}
+
+/** A part of a path for a URI. A byte that is not UTF-8 is `\xNN` in the names of profiles. */
+function encoded(part: string): string {
+  return encodeURIComponent(wellFormed(part)).replace(
+    /%5Cx([89a-f][0-9a-f])/g,
+    (_, byte: string) => `%${byte.toUpperCase()}`,
+  )
 }
