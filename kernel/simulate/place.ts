@@ -69,6 +69,9 @@ export let freedBefore: u32 = 0
 /** Why not all rows have been done, 0 if all have. */
 export let fault: u32 = 0
 
+/** The number of blocks whose alignments no address has: they are placed as others. */
+export let unaligned: f64 = 0
+
 /** The number of events about blocks that are not live, and of reallocs in place and elsewhere. */
 export let unknowns: f64 = 0
 export let inPlace: f64 = 0
@@ -121,7 +124,7 @@ export function begin(
     newPage,
     trim < 0 ? ~(<u64>0) : <u64>trim,
   )
-  events = unknowns = inPlace = moved = 0
+  events = unknowns = inPlace = moved = unaligned = 0
   fault = 0
   clearSearches()
   clearFigures()
@@ -219,6 +222,14 @@ function makeRoom(): bool {
   return makeNodes(NODES) && makeTrees(2 * NODES) && makeSets(SET_PAGES) && makePages()
 }
 
+/** The alignment of a new block; 0 for that of all blocks. One that no address has is counted. */
+function alignmentOf(row: usize, mask: u32): u64 {
+  const alignment = (mask & HAS_ALIGNMENT) != 0 ? load<u64>(ALIGNMENT + (row << 3)) : 0
+  if (alignment == 0 || (popcnt(alignment) == 1 && alignment <= ROOM)) return alignment
+  unaligned++
+  return 0
+}
+
 function placeRow(row: usize): u32 {
   const effect = <u32>load<u8>(EFFECTS + row)
   let mask = load<u32>(MASK + (row << 2)) & ~HAS_USABLE
@@ -280,7 +291,7 @@ function placeRow(row: usize): u32 {
     } else {
       const room = heapOf(space)
       if (room == 0) return noHeap()
-      const alignment = (mask & HAS_ALIGNMENT) != 0 ? load<u64>(ALIGNMENT + (row << 3)) : 0
+      const alignment = alignmentOf(row, mask)
       const failed = allocate(room, size, alignment, row)
       if (failed != 0) return failed
       enter(row, block, space, addressOf(alignment), size)
@@ -355,12 +366,17 @@ function countRow(row: usize): u32 {
   const block = blockAt(load<u32>(BEGUN + (row << 2)))
   const freed = ends ? load<u64>(blockAt(load<u32>(ENDED + (row << 2))), B_SIZE) : 0
   const replaced = (effect & REUSED) != 0 ? load<u64>(block, B_SIZE) : 0
-  const size = begins && (load<u32>(MASK + (row << 2)) & HAS_SIZE) != 0 ? load<u64>(SIZE + (row << 3)) : 0
+  const mask = load<u32>(MASK + (row << 2))
+  const size = begins && (mask & HAS_SIZE) != 0 ? load<u64>(SIZE + (row << 3)) : 0
   if (size > ROOM || used - freed - replaced + size > ROOM) return TOO_LARGE
   if ((effect & UNKNOWN) != 0) unknowns++
   if (!begins && !ends) return 0
   if (ends) lose(freed, freed)
-  if ((effect & REUSED) != 0) lose(replaced, replaced)
+  if ((effect & REUSED) != 0) {
+    lose(replaced, replaced)
+    freedBefore++
+  }
+  if (begins && !ends) alignmentOf(row, mask)
   addUsed(size - freed - replaced)
   if (begins) {
     store<u64>(block, size, B_SIZE)

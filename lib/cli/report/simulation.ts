@@ -111,7 +111,20 @@ function percent(part: number | null): string {
 
 /** The figures of one policy. @param alone the result without arenas */
 function single(result: SimulationResult, alone?: SimulationResult): string[] {
-  const { settings, events, changes, heaps, unknown, reused, stayed, moved, searches, fragmentation, sizes } = result
+  const {
+    settings,
+    events,
+    changes,
+    heaps,
+    unknown,
+    reused,
+    unaligned,
+    stayed,
+    moved,
+    searches,
+    fragmentation,
+    sizes,
+  } = result
   const pairs: [string, string][] = [
     ['policy', optionsOf(result)],
     ['events', `${grouped(events)}, of which ${grouped(changes)} changed the live set`],
@@ -120,6 +133,8 @@ function single(result: SimulationResult, alone?: SimulationResult): string[] {
   if (stayed + moved > 0) pairs.push(['reallocs', `${grouped(stayed)} in place, ${grouped(moved)} moved`])
   if (unknown > 0) pairs.push(['not live', `${grouped(unknown)} frees or reallocs of blocks that were not live`])
   if (reused > 0) pairs.push(['not freed', `${grouped(reused)} blocks whose address was allocated again`])
+  if (unaligned > 0)
+    pairs.push(['not aligned', `${grouped(unaligned)} blocks whose alignments are no power of two, or above 2^45`])
   if (searches !== null) {
     const { count, mean, longest } = searches
     pairs.push(['searches', `${grouped(count)}, ${rounded(mean)} blocks on average, ${grouped(longest)} at most`])

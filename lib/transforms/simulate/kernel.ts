@@ -35,6 +35,7 @@ interface SimulateExports extends LiveExports {
   readonly OUTCOME: Global
   readonly MASK: Global
   readonly unknowns: Global
+  readonly unaligned: Global
   readonly inPlace: Global
   readonly moved: Global
   readonly heaps: Global
@@ -97,6 +98,7 @@ export class SimulateKernel extends CountingKernel<SimulateExports> {
       heaps: run.heaps.value,
       unknown: run.unknowns.value,
       reused,
+      unaligned: run.unaligned.value,
       stayed: run.inPlace.value,
       moved: run.moved.value,
       mostLive: momentOrNull(mostLive),

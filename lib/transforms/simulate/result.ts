@@ -65,6 +65,8 @@ export interface SimulationResult {
   /** Frees and reallocs of blocks that were not live; and allocations at the address of a live block. */
   readonly unknown: number
   readonly reused: number
+  /** Blocks whose alignments are no power of two, or above 2^45: they are placed as if they had none. */
+  readonly unaligned: number
   /** Reallocs of a block that could stay, and of those that moved. */
   readonly stayed: number
   readonly moved: number

@@ -231,6 +231,22 @@ describe('a simulated heap', () => {
   })
 })
 
+describe('every policy', () => {
+  test.each([...POLICIES])('counts blocks that were not freed, and alignments that no address has: %s', (policy) => {
+    const { result, error } = simulated(
+      [
+        alloc(0x10n, 100n, { alignment: 3n }),
+        alloc(0x10n, 8n, { alignment: 1n << 62n }),
+        alloc(0x20n, 8n, { alignment: 64n }),
+        { kind: 'free', address: 0x30n },
+      ],
+      { policy },
+    )
+    expect(error).toBeUndefined()
+    expect(result).toMatchObject({ unaligned: 2, reused: 1, unknown: 1, changes: 3 })
+  })
+})
+
 describe('options', () => {
   test.each<[object, RegExp]>([
     [{ policy: 'worst-fit' }, /policy must be one of first-fit.*not "worst-fit"/],
