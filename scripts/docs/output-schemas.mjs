@@ -61,6 +61,12 @@ const MADE = {
     '{"kind":"other","code":82,"present":4096}',
     '{"kind":"end","events":2}\n',
   ].join('\n'),
+  /** The recorder lost events. */
+  LOST: [
+    '{"kind":"header","format":"recorder"}',
+    '{"kind":"lost","count":3}',
+    '{"kind":"end","events":1}\n',
+  ].join('\n'),
   /** Only what the resident set was, without a time. */
   RESIDENT: [
     '{"kind":"header","format":"recorder"}',
@@ -82,7 +88,7 @@ export const OUTPUTS = [
     name: 'stats',
     title: 'hf-stats --json',
     description: 'The statistics of a trace: docs/statistics.md says what each figure means.',
-    commands: [...TRACES, WEIGHTED, EMPTY, CUT, PROCESSES, ODD, 'RESIDENT', 'UNTIMED'].map((trace) => [
+    commands: [...TRACES, WEIGHTED, EMPTY, CUT, PROCESSES, ODD, 'LOST', 'RESIDENT', 'UNTIMED'].map((trace) => [
       'hf-stats',
       '--json',
       trace,

@@ -12,6 +12,8 @@ const MANY = 10
 interface LeakFigures {
   /** How many events say that the recorder lost others. */
   readonly lost: number
+  /** How many events it lost, if that is known. */
+  readonly lostEvents?: number | undefined
   /** Whether events were removed from the trace. */
   readonly filtered: boolean
   readonly leaked: Amount
@@ -21,9 +23,10 @@ interface LeakFigures {
 }
 
 /** The warning of `falseLeaks` for these statistics. */
-export function leakWarning({ kinds, filtered, leaked, freed, faults, reallocs }: Statistics): string | undefined {
+export function leakWarning(statistics: Statistics): string | undefined {
+  const { kinds, lost: lostEvents, filtered, leaked, freed, faults, reallocs } = statistics
   const unknown = faults.unknownFrees + faults.doubleFrees + reallocs.unknown
-  return falseLeaks({ lost: kinds.lost ?? 0, filtered, leaked, freed, unknown })
+  return falseLeaks({ lost: kinds.lost ?? 0, lostEvents, filtered, leaked, freed, unknown })
 }
 
 /**
@@ -31,8 +34,8 @@ export function leakWarning({ kinds, filtered, leaked, freed, faults, reallocs }
  * were removed, or more frees and reallocs are of unknown blocks than in a complete trace. Undefined without a reason
  * for one.
  */
-export function falseLeaks({ lost, filtered, leaked, freed, unknown }: LeakFigures): string | undefined {
-  if (lost > 0) return lostWarning(lost)
+export function falseLeaks({ lost, lostEvents, filtered, leaked, freed, unknown }: LeakFigures): string | undefined {
+  if (lost > 0) return lostWarning(lost, undefined, lostEvents)
   const advice = 'use --lifetimes with hf-filter and hf-split'
   if (filtered) {
     if (leaked.blocks === 0 && unknown === 0) return undefined

@@ -1,4 +1,5 @@
 import type { TimeUnit } from '../../event/header.js'
+import { plural } from '../../event/message-text.js'
 import type { Peak, ResidentMoment, Statistics, Suppressed } from '../../transforms/statistics/result.js'
 import { joinTimeline } from '../../transforms/statistics/timeline.js'
 import { bytes, grouped, pairLines, rounded, share, visible } from './columns.js'
@@ -29,6 +30,7 @@ export function summary(statistics: Statistics): string[] {
       `${statistics.traces} (${visible(statistics.formats.join(', '))})${statistics.complete ? '' : ', truncated'}`,
     ],
     ['events', `${grouped(statistics.events)} (block events: ${grouped(statistics.blockEvents)})`],
+    ...lostPair(statistics),
     ...timePairs(statistics),
     ['allocated', amount(allocated)],
     ['freed', amount(freed)],
@@ -61,6 +63,12 @@ export function summary(statistics: Statistics): string[] {
   if (actingThreads(threads).length > 1) pairs.push(['cross-thread frees', blocks(foreign)])
   if (crossCpuFrees !== undefined) pairs.push(['cross-CPU frees', blocks(crossCpuFrees)])
   return pairLines('Summary', pairs)
+}
+
+function lostPair({ kinds, lost = 0 }: Statistics): Pair[] {
+  if (kinds.lost === undefined) return []
+  const where = `in ${plural(kinds.lost, 'place')}`
+  return [['lost by the recorder', lost > 0 ? `${grouped(lost)} ${lost === 1 ? 'event' : 'events'}, ${where}` : where]]
 }
 
 function timePairs({ time }: Statistics): Pair[] {

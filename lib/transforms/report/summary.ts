@@ -1,3 +1,4 @@
+import { lostWarning } from '../../event/lost-events.js'
 import { plural } from '../../event/message-text.js'
 import { weightNote } from '../../event/weights.js'
 import type { Statistics } from '../statistics/result.js'
@@ -42,12 +43,12 @@ export function timelineOf({ timeline, residentSet }: Statistics, calendar: Cale
 
 /** Notes for readers about a trace, as sentences. */
 export function notesOf(statistics: Statistics): string[] {
-  const { complete, filtered, weighted = 0, kinds, exact, traces, full, formats, time, suppressed } = statistics
+  const { complete, filtered, weighted = 0, kinds, lost, exact, traces, full, formats, time, suppressed } = statistics
   const notes: string[] = []
   if (!complete) notes.push('The trace is truncated: the report is of the part that could be read.')
   if (filtered) notes.push('Events were removed from the trace, so blocks that seem to be live may have been freed.')
   if ((kinds.lost ?? 0) > 0) {
-    notes.push(`The recorder lost events in ${plural(kinds.lost ?? 0, 'place')}, so every figure may be wrong.`)
+    notes.push(`T${lostWarning(kinds.lost ?? 0, undefined, lost).slice(1)}.`)
   }
   if (weighted > 0) notes.push(`T${weightNote(weighted).slice(1)}.`)
   if (traces > 1) {

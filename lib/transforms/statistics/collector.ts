@@ -2,6 +2,7 @@ import { HI, LO } from '../../bytes/u64.js'
 import { BATCH_EVENTS, type BatchInfos, type EventBatch } from '../../event/batch.js'
 import { APIS, fieldSet, FieldBit, Kind, KINDS } from '../../event/fields.js'
 import { hasInventedAddresses, lacksEvents, type TraceHeader } from '../../event/header.js'
+import { lostEvents } from '../../event/lost-events.js'
 import { weightedEvents } from '../../event/weights.js'
 import { LiveSet, tooManyBlocks } from '../../blocks/live-set.js'
 import { RESIDENT_PRESENT, RESIDENT_SIZE } from '../../kernel/layouts/totals.js'
@@ -82,6 +83,8 @@ export class StatisticsCollector {
   private isFiltered = false
   /** How many events stand for another number than one. */
   private weighted = 0
+  /** How many events the recorder lost, as far as the trace says it. */
+  private lost = 0
   private isIdentified = true
   private events = 0
   private leakedBlocks = 0
@@ -206,6 +209,7 @@ export class StatisticsCollector {
       events: this.events,
       blockEvents: Number(run.blockEvents.value),
       kinds: named(KINDS, this.kinds),
+      ...(this.lost > 0 && { lost: this.lost }),
       apis: named(APIS, this.apis),
       allocated,
       freed,
@@ -272,7 +276,9 @@ export class StatisticsCollector {
     const { kind, mask, columns, groups } = batch
     if (groups !== undefined) this.weighted += weightedEvents(groups, from, to)
     const { kinds, apis } = this
+    const lostBefore = kinds[Kind.lost]
     for (let i = from; i < to; i++) kinds[kind[i]] = kinds[kind[i]] + 1
+    if (kinds[Kind.lost] > lostBefore) this.lost += lostEvents(batch, from, to)
     if ((columns & HAS_API) !== 0) {
       const { api } = batch
       for (let i = from; i < to; i++) {
