@@ -72,7 +72,7 @@ static int begin_there(struct tracee *t, const struct images *images, const stru
     goto end;
   }
   struct control *control = mmap(NULL, CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, *file, 0);
-  struct region *region = mmap(NULL, HEAD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, *file, CONTROL_BYTES);
+  struct region *region = mmap(NULL, head_bytes(slot_count), PROT_READ | PROT_WRITE, MAP_SHARED, *file, CONTROL_BYTES);
   if (control == MAP_FAILED || region == MAP_FAILED) {
     fail("no shared memory for the recording: %s", strerror(errno));
     goto end;
@@ -81,9 +81,10 @@ static int begin_there(struct tracee *t, const struct images *images, const stru
   control->owners[0] = (uint32_t)t->pid;
   set(control);
   note_process(t, region);
+  region->room = (uint32_t)(in.threads_bytes / in.thread_bytes);
   region->begun = ++control->begun;
   __atomic_store_n(&region->ready, 1, __ATOMIC_SEQ_CST);
-  munmap(region, HEAD_BYTES);
+  munmap(region, head_bytes(slot_count));
   munmap(control, CONTROL_BYTES);
   for (int i = 0; i < HOOKS; i++) redirect(t, images, hook_names[i], in.originals[i], in.hooks[i]);
   replace_words(t, images, in.originals, in.hooks, HOOKS);

@@ -48,7 +48,7 @@ static uint32_t own_pid(void) {
 /* Takes a region that no process has. Returns REGIONS if none is free for a while. */
 static uint32_t take_region(uint32_t pid) {
   for (int tries = 0; tries < 200 && !control->closed; tries++) {
-    for (uint32_t i = 0; i < REGIONS; i++) {
+    for (uint32_t i = 0; i < REGIONS && i < control->regions; i++) {
       uint32_t none = 0;
       if (control->owners[i] != 0) continue;
       if (__atomic_compare_exchange_n(&control->owners[i], &none, pid, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) return i;
@@ -101,9 +101,33 @@ static void note_library(void) {
 }
 
 static void take_settings(void) {
+  ring_words = (uint64_t *)(void *)((char *)region + head_bytes(control->slots));
   max_depth = control->depth < MAX_DEPTH ? control->depth : MAX_DEPTH;
   has_free_stacks = max_depth > 0 && control->free_stacks;
   has_ticks = CAN_TICK && control->has_ticks;
+}
+
+static uint32_t slots_that_fit(void) {
+  struct rlimit space;
+  if (syscall(SYS_prlimit64, 0, RLIMIT_AS, NULL, &space) < 0) space.rlim_cur = RLIM_INFINITY;
+  return slots_within(space.rlim_cur, control->slots, sizeof *threads);
+}
+
+static size_t own_bytes(void) { return head_bytes(control->slots) + slot_count * RING_BYTES; }
+
+/* Maps a region, and what this process has of its threads, for as many slots as there is address space for. */
+static int map_slots(int fd, uint32_t number) {
+  int is_first = threads == NULL;
+  if (is_first) slot_count = slots_that_fit();
+  off_t at = (off_t)file_bytes(number, control->slots);
+  for (; slot_count >= LEAST_SLOTS; slot_count /= 2) {
+    if (is_first) threads = map_private(sizeof *threads * slot_count);
+    region = threads == NULL ? NULL : map(own_bytes(), MAP_SHARED | MAP_NORESERVE, fd, at);
+    if (region != NULL) return 1;
+    if (is_first && threads != NULL) munmap(threads, sizeof *threads * slot_count);
+    if (is_first) threads = NULL;
+  }
+  return 0;
 }
 
 /* parent: the process from which this one was forked, or 0. */
@@ -121,15 +145,17 @@ static int open_region(const char *path, uint32_t parent) {
   if (control == NULL || control->magic != MAGIC || control->closed) goto end;
   if (!control->children && control->pid != pid) goto end;
   uint32_t number = take_region(pid);
-  if (number == REGIONS) goto fail;
-  region = map(REGION_BYTES, MAP_SHARED | MAP_NORESERVE, fd, (off_t)(CONTROL_BYTES + number * REGION_BYTES));
-  if (region == NULL) {
-    say("heapflow: there is no address space for the recording; the program is not recorded\n");
-    __atomic_store_n(&control->owners[number], 0, __ATOMIC_RELEASE);
-    goto fail;
+  if (number == REGIONS) {
+    __atomic_fetch_add(&control->unrecorded, 1, __ATOMIC_RELAXED);
+    goto end;
   }
-  ring_words = (uint64_t *)(void *)((char *)region + HEAD_BYTES);
-  madvise(region, REGION_BYTES, MADV_DONTFORK);
+  if (!map_slots(fd, number)) {
+    __atomic_store_n(&control->owners[number], 0, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&control->unmapped, 1, __ATOMIC_RELAXED);
+    goto end;
+  }
+  madvise(region, own_bytes(), MADV_DONTFORK);
+  region->room = slot_count;
   take_settings();
   has_inherited = parent != 0;
   process_id = region->pid = pid;
@@ -142,9 +168,6 @@ static int open_region(const char *path, uint32_t parent) {
   __atomic_store_n(&region->ready, 1, __ATOMIC_RELEASE);
   ring_bell();
   is_open = 1;
-  goto end;
-fail:
-  __atomic_fetch_add(&control->unrecorded, 1, __ATOMIC_RELAXED);
 end:
   /* No descriptor is kept, so the program may close all of its own. */
   close_file(fd);
@@ -163,7 +186,8 @@ static NOINLINE void begin_child(void) {
   int error = errno;
   lock();
   if (!alive->alive && injected.state == ON) {
-    memset(table, 0, sizeof table);
+    drop_table(table);
+    table = &no_threads;
     table_used = seen_count = 0;
     /* Another thread may have been about to change what is known of modules. */
     generation++;
@@ -195,7 +219,7 @@ static int begin_injected(void) {
   region = (struct region *)in->region;
   alive = (struct alive *)in->alive;
   threads = (struct thread *)in->threads;
-  ring_words = (uint64_t *)(void *)((char *)region + HEAD_BYTES);
+  slot_count = region->room;
   far_at = in->far_at;
   process_id = in->pid;
   memcpy(memory_path, in->path, sizeof memory_path);
@@ -207,8 +231,7 @@ static int begin_injected(void) {
 
 static int begin_loaded(void) {
   struct alive *wiped = map_private(4096);
-  threads = map_private(sizeof *threads * SLOTS);
-  if (wiped == NULL || threads == NULL || madvise(wiped, 4096, MADV_WIPEONFORK) != 0) return 0;
+  if (wiped == NULL || madvise(wiped, 4096, MADV_WIPEONFORK) != 0) return 0;
   alive = wiped;
   if (!read_variable(memory_path, sizeof memory_path) || !open_region(memory_path, 0) ||
       __register_atfork(before_fork, NULL, after_fork, NULL) != 0)

@@ -15,7 +15,7 @@
 static int has_free_stacks;
 
 static const uint64_t *words_of(const struct process *p, uint32_t slot) {
-  return (const uint64_t *)(const void *)((const char *)p->region + HEAD_BYTES + slot * RING_BYTES);
+  return (const uint64_t *)(const void *)((const char *)p->region + head_bytes(slot_count) + slot * RING_BYTES);
 }
 
 static uint64_t head_of(const struct process *p, uint32_t slot) {
@@ -26,7 +26,7 @@ static inline uint64_t word(const struct process *p, uint32_t slot, uint64_t at)
   return words_of(p, slot)[at & (RING_WORDS - 1)];
 }
 
-static uint32_t slots_of(const struct process *p) { return p->region->slots < SLOTS ? p->region->slots : SLOTS; }
+static uint32_t slots_of(const struct process *p) { return p->region->slots < p->room ? p->region->slots : p->room; }
 
 /* Tells the program what was read, and wakes a thread that waits for room. */
 static void give_back(struct process *p, uint32_t slot) {
@@ -51,14 +51,20 @@ static int has_event(struct process *p, uint32_t slot) {
   return p->heads[slot] != p->tails[slot];
 }
 
+/* Whether a ring has the event of the expected number. If its next event is a later one, that is noted. */
 static int is_next(struct process *p, uint32_t slot) {
-  return has_event(p, slot) && word(p, slot, p->tails[slot] + 1) == p->expected;
+  if (!has_event(p, slot)) return 0;
+  uint64_t number = word(p, slot, p->tails[slot] + 1);
+  if (number == p->expected) return 1;
+  p->hints[number & (HINTS - 1)] = slot;
+  return 0;
 }
 
 /* The slot with the event of the expected number. When the process has ended, numbers that no event has are passed. */
 static int next_slot(struct process *p) {
   if (is_next(p, p->last_slot)) return 1;
-  uint32_t slots = slots_of(p);
+  uint32_t slots = slots_of(p), hint = p->hints[p->expected & (HINTS - 1)];
+  if (hint < slots && is_next(p, hint)) return p->last_slot = hint, 1;
   for (uint32_t i = 0; i < slots; i++)
     if (is_next(p, i)) return p->last_slot = i, 1;
   if (!p->is_gone) return 0;
@@ -178,15 +184,21 @@ static void take(struct process *p) {
   if (p->tails[slot] - ring->tail >= RING_WORDS / 8) give_back(p, slot);
 }
 
+/* The events that were lost, for want of slots and for other reasons. */
+static uint64_t lost_without_slot, lost_in_slots;
+
 static void note_losses(struct process *p) {
   for (uint32_t i = 0; i < slots_of(p); i++) {
     uint64_t lost = __atomic_load_n(&p->region->rings[i].lost, __ATOMIC_RELAXED);
     if (lost == p->lost_seen[i]) continue;
     pack_lost(p, p->region->rings[i].tid, lost - p->lost_seen[i]);
+    lost_in_slots += lost - p->lost_seen[i];
     p->lost_seen[i] = lost;
   }
   uint64_t lost = __atomic_load_n(&p->region->lost, __ATOMIC_RELAXED);
-  if (lost != p->region_lost_seen) pack_lost(p, 0, lost - p->region_lost_seen);
+  if (lost == p->region_lost_seen) return;
+  pack_lost(p, 0, lost - p->region_lost_seen);
+  lost_without_slot += lost - p->region_lost_seen;
   p->region_lost_seen = lost;
 }
 

@@ -22,9 +22,9 @@ static int is_quiet(const struct tracee *t, uint64_t base, uint64_t span, const 
     if (ptrace(PTRACE_GETREGS, t->threads[i], NULL, &regs) < 0) return 0;
     if (position_of(&regs) >= base && position_of(&regs) < base + span) return 0;
   }
-  for (uint32_t i = 0; i < SLOTS; i++) {
+  for (uint64_t at = in->busy_at; at < in->threads_bytes; at += in->thread_bytes) {
     int busy;
-    if (!read_memory(t, in->threads + (uint64_t)i * in->thread_bytes + in->busy_at, &busy, sizeof busy) || busy) return 0;
+    if (!read_memory(t, in->threads + at, &busy, sizeof busy) || busy) return 0;
   }
   return 1;
 }

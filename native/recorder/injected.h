@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* Changes with the layout. */
-#define INJECTED_MAGIC 0x31616668u
+#define INJECTED_MAGIC 0x32616668u
 #define INJECTED_NAME "heapflow_injected"
 #define PATH_BYTES 128u
 
@@ -36,6 +36,8 @@ struct injected {
   /* Of what a thread has: how large it is, and where it says that it is busy. */
   uint32_t thread_bytes, busy_at;
   uint64_t control, region, alive, threads;
+  /* How large two of them are. */
+  uint64_t region_bytes, threads_bytes;
   /* Where the library may map memory. */
   uint64_t far_at;
   uint64_t hooks[HOOKS], originals[HOOKS];

@@ -6,6 +6,7 @@
 
 #include <sys/mman.h>
 #include "library.h"
+#include "memory.h"
 #include "shared.h"
 
 /* Where memory of the library is put if it is free there. */
@@ -105,6 +106,13 @@ end:
   return base;
 }
 
+/* How many slots the process has room for. */
+static uint32_t room_there(const struct tracee *t, size_t thread_bytes) {
+  struct rlimit space;
+  if (prlimit(t->pid, RLIMIT_AS, NULL, &space) < 0) space.rlim_cur = RLIM_INFINITY;
+  return slots_within(space.rlim_cur, slot_count, thread_bytes);
+}
+
 /* What is mapped for a recording: the memory file is shared with the reader, `file` here. */
 static int map_memory(struct tracee *t, struct injected *in, const struct injected *earlier, int *file) {
   int64_t there = -1;
@@ -112,23 +120,31 @@ static int map_memory(struct tracee *t, struct injected *in, const struct inject
   const int own = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, both = PROT_READ | PROT_WRITE;
   *file = make_there(t, in->alive, "heapflow", &there);
   if (*file < 0) goto end;
-  if (ftruncate(*file, (off_t)(CONTROL_BYTES + REGIONS * REGION_BYTES)) < 0) {
-    fail("no shared memory for the recording: %s", strerror(errno));
+  const char *fault = size_file(*file);
+  if (fault != NULL) {
+    fail("no shared memory for the recording: %s", fault);
     goto end;
   }
   if (earlier->control != 0) {
     /* Nothing uses what an earlier recording had. */
     call(t, SYS_munmap, earlier->control, CONTROL_BYTES, 0, 0, 0, 0);
-    call(t, SYS_munmap, earlier->region, REGION_BYTES, 0, 0, 0, 0);
-    call(t, SYS_munmap, earlier->threads, (uint64_t)in->thread_bytes * SLOTS, 0, 0, 0, 0);
+    call(t, SYS_munmap, earlier->region, earlier->region_bytes, 0, 0, 0, 0);
+    call(t, SYS_munmap, earlier->threads, earlier->threads_bytes, 0, 0, 0, 0);
     call(t, SYS_munmap, earlier->alive, PAGE, 0, 0, 0, 0);
   }
   in->control = map_there(t, CONTROL_BYTES, both, MAP_SHARED, there, 0);
-  in->region = in->control == 0 ? 0 : map_there(t, REGION_BYTES, both, MAP_SHARED | MAP_NORESERVE, there, CONTROL_BYTES);
-  in->threads = in->region == 0 ? 0 : map_there(t, (uint64_t)in->thread_bytes * SLOTS, both, own, -1, 0);
+  if (in->control == 0) goto end;
+  /* Without memory that is promised before it is used, there is less. */
+  for (uint32_t room = room_there(t, in->thread_bytes); room >= LEAST_SLOTS && in->threads == 0; room /= 2) {
+    in->threads_bytes = (uint64_t)in->thread_bytes * room;
+    in->region_bytes = head_bytes(slot_count) + room * RING_BYTES;
+    in->threads = map_there(t, in->threads_bytes, both, own, -1, 0);
+  }
   if (in->threads == 0) goto end;
+  in->region = map_there(t, in->region_bytes, both, MAP_SHARED | MAP_NORESERVE, there, CONTROL_BYTES);
+  if (in->region == 0) goto end;
   is_whole = call(t, SYS_madvise, in->alive, PAGE, MADV_WIPEONFORK, 0, 0, 0) == 0 &&
-             call(t, SYS_madvise, in->region, REGION_BYTES, MADV_DONTFORK, 0, 0, 0) == 0;
+             call(t, SYS_madvise, in->region, in->region_bytes, MADV_DONTFORK, 0, 0, 0) == 0;
   if (!is_whole) fail("this system is too old for the recorder: it takes Linux 4.14");
 end:
   close_there(t, there);

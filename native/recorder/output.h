@@ -62,6 +62,7 @@ static void begin_compressing(void) {
 static void write_failed(const char *why) {
   out_failed = 1;
   fprintf(stderr, "heapflow: cannot write the recording: %s\n", why);
+  if (whole_fd >= 0) dprintf(whole_fd, "failed %s", why);
 }
 
 static void write_all(const uint8_t *bytes, size_t n) {
@@ -134,7 +135,8 @@ static void put_difference(uint64_t value, uint64_t from) {
 
 /*
  * Opens the file. "-" stands for descriptor 3; the numbers of events, and of bytes before compression, are then written
- * to descriptor 4 when all is written, or the word "unread" if the consumer has gone away.
+ * to descriptor 4 when all is written. Otherwise that gets the word "unread" if the consumer has gone away, or a word
+ * and the reason: "failed" if not all could be written, "unstarted" if the program was not started.
  */
 static int open_output(const char *path, int is_compressed) {
   if (path[0] == '-') {

@@ -9,12 +9,15 @@
 #include "shared.h"
 #include "tables.h"
 
-/* What the reader shares with all recorded programs. */
+/* What the reader shares with all recorded programs, and its size. */
 static struct control *control;
+static uint32_t region_count = REGIONS, slot_count = SLOTS;
 
 /* Frames, and nodes, that are found without the tables, which the processor's cache cannot hold. Powers of two. */
 #define CACHED 4096u
 #define CACHED_NODES 8192u
+/* Events whose rings are known before it is their turn. A power of two. */
+#define HINTS 4096u
 
 /* A module, by its build id and path: `number` and `base` are those of the record, in which it was loaded at `base`. */
 struct known_module {
@@ -48,6 +51,8 @@ struct process {
   uint32_t pid, parent;
   int how;
   struct region *region;
+  /* How many slots the region has. */
+  uint32_t room;
   int pid_fd, statm_fd;
   /* It has ended, or become another program; and the trace says so. */
   int is_gone, is_over;
@@ -63,6 +68,8 @@ struct process {
   uint32_t last_slot;
   /* Of each ring, how far the program has written when that was last looked at, and how far it was read. */
   uint64_t heads[SLOTS], tails[SLOTS];
+  /* By the number of an event, the ring that may have it. */
+  uint32_t hints[HINTS];
   uint64_t lost_seen[SLOTS], region_lost_seen;
   /* The old block of a realloc whose end has not come yet. */
   int is_held, is_split[SLOTS];
@@ -77,6 +84,8 @@ struct process {
   uint32_t depths[SLOTS];
   /* What the threads are called, if not as the process. */
   struct name own_name, names[SLOTS];
+  /* The slot whose name is looked at next. */
+  uint32_t next_named;
   /* Of a forked process, the blocks that it has allocated or freed: all others are its parent's. */
   struct table blocks;
 };

@@ -22,6 +22,8 @@ static int memory_fd;
 /* By region. A region that is taken but not ready is mapped, and has no process yet. */
 static struct process *processes[REGIONS];
 static struct region *regions[REGIONS];
+/* So much of a region is mapped. */
+static size_t mapped_bytes[REGIONS];
 static uint32_t region_end;
 /* The command of the first process. */
 static char first_command[MAX_COMMAND];
@@ -58,10 +60,10 @@ static struct process *process_at(uint32_t pid, uint32_t begun) {
 
 /* Gives the region of a process that has ended to others. */
 static void release_region(uint32_t i) {
-  munmap(regions[i], REGION_BYTES);
+  munmap(regions[i], mapped_bytes[i]);
   regions[i] = NULL;
-  off_t at = (off_t)(CONTROL_BYTES + i * REGION_BYTES);
-  if (fallocate(memory_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, (off_t)REGION_BYTES) < 0) return;
+  off_t at = (off_t)file_bytes(i, slot_count), size = (off_t)region_bytes(slot_count);
+  if (fallocate(memory_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, size) < 0) return;
   __atomic_store_n(&control->owners[i], 0, __ATOMIC_SEQ_CST);
 }
 
@@ -82,14 +84,16 @@ static struct process *before_exec(const struct process *p) {
   return last;
 }
 
+/* How many slots of a region are mapped. */
+static uint32_t room_of(uint32_t i) { return (uint32_t)((mapped_bytes[i] - head_bytes(slot_count)) / RING_BYTES); }
+
 static void begin_process(uint32_t i) {
-  struct process *p = allocate(NULL, sizeof *p);
-  memset(p, 0, sizeof *p);
+  struct process *p = allocate_zeros(sizeof *p);
   char path[64];
   p->region = regions[i];
+  p->room = room_of(i);
   p->pid = p->region->pid;
   p->expected = 1;
-  for (uint32_t slot = 0; slot < SLOTS; slot++) p->heads[slot] = p->tails[slot] = p->region->rings[slot].tail;
   p->pid_fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
   snprintf(path, sizeof path, "/proc/%u/statm", p->pid);
   p->statm_fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -125,7 +129,7 @@ static void forget_process(uint32_t i) {
   if (p->pid_fd >= 0) close(p->pid_fd);
   if (p->maps != NULL) fclose(p->maps);
   if (p->statm_fd >= 0) close(p->statm_fd);
-  for (uint32_t slot = 0; slot < SLOTS; slot++) free(p->stacks[slot]);
+  for (uint32_t slot = 0; slot < p->room; slot++) free(p->stacks[slot]);
   free(p->modules);
   free(p->blocks.entries);
   free(p);
@@ -133,22 +137,31 @@ static void forget_process(uint32_t i) {
   release_region(i);
 }
 
+/* Maps so many bytes of a region. */
+static int map_region(uint32_t i, size_t size) {
+  off_t at = (off_t)file_bytes(i, slot_count);
+  void *region = regions[i] == NULL ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, memory_fd, at)
+                                    : mremap(regions[i], mapped_bytes[i], size, MREMAP_MAYMOVE);
+  if (region == MAP_FAILED) {
+    fprintf(stderr, "heapflow: cannot map the memory of the recording: %s\n", strerror(errno));
+    control->closed = 1;
+    return 0;
+  }
+  regions[i] = region;
+  mapped_bytes[i] = size;
+  if (i >= region_end) region_end = i + 1;
+  return 1;
+}
+
 /* Whether a region has a process that has begun, but was not seen before. Maps it. */
 static int is_new(uint32_t i) {
   uint32_t owner = __atomic_load_n(&control->owners[i], __ATOMIC_ACQUIRE);
-  if (owner == 0 || processes[i] != NULL) return 0;
-  if (regions[i] == NULL) {
-    off_t at = (off_t)(CONTROL_BYTES + i * REGION_BYTES);
-    void *region = mmap(NULL, REGION_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, memory_fd, at);
-    if (region == MAP_FAILED) {
-      fprintf(stderr, "heapflow: cannot map the memory of the recording: %s\n", strerror(errno));
-      control->closed = 1;
-      return 0;
-    }
-    regions[i] = region;
-    if (i >= region_end) region_end = i + 1;
+  if (owner == 0 || processes[i] != NULL || control->closed) return 0;
+  if (regions[i] == NULL && !map_region(i, head_bytes(slot_count))) return 0;
+  if (__atomic_load_n(&regions[i]->ready, __ATOMIC_ACQUIRE)) {
+    uint32_t room = regions[i]->room < slot_count ? regions[i]->room : slot_count;
+    return room_of(i) > 0 || map_region(i, head_bytes(slot_count) + room * RING_BYTES);
   }
-  if (__atomic_load_n(&regions[i]->ready, __ATOMIC_ACQUIRE)) return 1;
   if (syscall(SYS_kill, owner, 0) < 0 && errno == ESRCH) release_region(i);
   return 0;
 }
@@ -159,12 +172,12 @@ static int is_new(uint32_t i) {
  */
 static int find_processes(void) {
   uint32_t last = 0;
-  for (uint32_t i = 0; i < REGIONS; i++)
+  for (uint32_t i = 0; i < region_count; i++)
     if (is_new(i) && regions[i]->begun > last) last = regions[i]->begun;
   int is_any = last > 0;
   while (last > 0) {
     uint32_t next = REGIONS;
-    for (uint32_t i = 0; i < REGIONS; i++)
+    for (uint32_t i = 0; i < region_count; i++)
       if (is_new(i) && regions[i]->begun <= last && (next == REGIONS || regions[i]->begun < regions[next]->begun)) next = i;
     if (next == REGIONS) break;
     begin_process(next);
@@ -281,12 +294,17 @@ static void note_replaced(void) {
   }
 }
 
+/* So many names of a process are looked at in a round: the system is asked for each. */
+#define NAMES 512u
+
 /* Notes what threads are called. Those that end say it themselves. */
 static void note_names(void) {
   for (uint32_t i = 0; i < region_end; i++) {
     struct process *p = processes[i];
     if (p == NULL || p->is_gone) continue;
-    for (uint32_t slot = 0; slot < slots_of(p); slot++) {
+    uint32_t slots = slots_of(p);
+    for (uint32_t n = 0; n < NAMES && n < slots; n++) {
+      uint32_t slot = p->next_named++ % slots;
       const struct ring *ring = &p->region->rings[slot];
       if (__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) != SLOT_USED) continue;
       struct name name = name_of(p->pid, ring->tid);

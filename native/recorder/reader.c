@@ -33,6 +33,7 @@
 #define MFD_CLOEXEC 1u
 #endif
 #include "machine/machine.h"
+#include "memory.h"
 #include "processes.h"
 #if CAN_ATTACH
 #include "attach.h"
@@ -101,23 +102,30 @@ static void set_up(struct control *page) {
   page->free_stacks = strchr(flags, 'f') != NULL && page->depth > 0;
   has_free_stacks = (int)page->free_stacks;
   page->has_ticks = (uint32_t)begin_clock();
+  page->regions = region_count;
+  page->slots = slot_count;
 }
 
-static int share_memory(const char *path) {
+/* Returns NULL, or what is wrong. */
+static const char *share_memory(const char *path) {
   char made[4096];
-  if (is_beside && (size_t)snprintf(made, sizeof made, "%s.new", path) >= sizeof made) return 0;
+  if (is_beside && (size_t)snprintf(made, sizeof made, "%s.new", path) >= sizeof made) return strerror(ENAMETOOLONG);
   memory_fd = is_beside ? make_file(path, made) : (int)syscall(SYS_memfd_create, "heapflow", MFD_CLOEXEC);
-  if (memory_fd < 0 || ftruncate(memory_fd, (off_t)(CONTROL_BYTES + REGIONS * REGION_BYTES)) < 0) return 0;
+  if (memory_fd < 0) return strerror(errno);
+  const char *fault = size_file(memory_fd);
+  if (fault != NULL) return fault;
   control = mmap(NULL, CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, memory_fd, 0);
-  if (control == MAP_FAILED) return 0;
+  if (control == MAP_FAILED) return strerror(errno);
   set_up(control);
-  return !is_beside || rename(made, path) == 0;
+  return !is_beside || rename(made, path) == 0 ? NULL : strerror(errno);
 }
 
 /* Whether nothing more is to come: the program and all recorded processes have ended, or a signal has come since. */
 static int is_finished(uint64_t time) {
   static uint64_t since, idle_since;
   static int is_said;
+  /* What runs on without this process is not recorded in vain. */
+  if (is_beside && out_failed) return 1;
   if (is_beside ? process_count == 0 && !is_stopped : !is_program_over) return 0;
   if (since == 0) since = time;
   if (is_stopped) return 1;
@@ -154,13 +162,23 @@ static void record(int *status) {
         note_replaced();
       }
     }
+    /* A program that is always busy does not keep the recording from ending. */
+    if (is_finished(time)) return;
     if (taken >= MANY) continue;
     pack_flush();
-    if (is_finished(time)) return;
     __atomic_store_n(&control->sleeping, 1, __ATOMIC_SEQ_CST);
     struct timespec timeout = { 0, TICK_NS };
     syscall(SYS_futex, &control->bell, FUTEX_WAIT, bell, &timeout, NULL, 0);
   }
+}
+
+static void report_unrecorded(uint32_t processes, const char *why) {
+  if (processes == 1) fprintf(stderr, "heapflow: 1 process was not recorded: %s\n", why);
+  else if (processes > 1) fprintf(stderr, "heapflow: %u processes were not recorded: %s\n", processes, why);
+}
+
+static void report_lost(uint64_t count, const char *why) {
+  if (count > 0) fprintf(stderr, "heapflow: %llu event%s lost: %s\n", (unsigned long long)count, count == 1 ? " was" : "s were", why);
 }
 
 static void end_recording(int kind, uint64_t value) {
@@ -170,11 +188,12 @@ static void end_recording(int kind, uint64_t value) {
     struct timespec pause = { 0, 1000000 };
     nanosleep(&pause, NULL);
   }
-  if (control->unrecorded > 0)
-    fprintf(stderr, "heapflow: %u processes were not recorded: there were too many at once\n", control->unrecorded);
-  if (control->unopened > 0)
-    fprintf(stderr, "heapflow: %u forked processes were not recorded: they had no free descriptor\n",
-            control->unopened);
+  report_unrecorded(control->unrecorded, "there were too many at once");
+  report_unrecorded(control->unmapped, "there was no address space for it (ulimit -v)");
+  report_unrecorded(control->unopened, "no descriptor was free there (ulimit -n)");
+  report_lost(lost_without_slot, "more threads ran at once than there is room for");
+  if (control->drops) report_lost(lost_in_slots, "they came faster than they could be written (--drop)");
+  else report_lost(lost_in_slots, "a signal came while the recorder was at work");
   pack_end(kind, value);
 }
 
@@ -222,6 +241,13 @@ static int end_as(int status) {
   return 128 + WTERMSIG(status);
 }
 
+/* Says why the program is not started, where no one else does. Returns the exit status. */
+static int cannot_start(const char *what, const char *why) {
+  if (whole_fd >= 0) dprintf(whole_fd, "unstarted %s: %s", what, why);
+  else fprintf(stderr, "heapflow: %s: %s\n", what, why);
+  return 1;
+}
+
 int main(int count, char **words) {
   if (count < 5) return 2;
   depth = words[3];
@@ -231,29 +257,24 @@ int main(int count, char **words) {
   is_beside = count == 5 || is_attached;
   if (!pack_open(words[1], strchr(flags, 'z') != NULL)) {
     fprintf(stderr, "heapflow: %s: %s\n", words[1], strerror(errno));
-    return 2;
+    return 1;
   }
-  if (!is_attached && !share_memory(words[2])) {
-    fprintf(stderr, "heapflow: no shared memory for the recording: %s\n", strerror(errno));
-    return 2;
-  }
+  const char *fault = is_attached ? NULL : share_memory(words[2]);
+  if (fault != NULL) return cannot_start("no shared memory for the recording", fault);
   char path[64];
   snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), memory_fd);
 
   struct sigaction child = { .sa_handler = on_child }, stop = { .sa_handler = on_signal };
   struct sigaction ignored = { .sa_handler = SIG_IGN };
   sigaction(SIGCHLD, &child, NULL);
-  const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGTSTP };
+  const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGTSTP, SIGXFSZ };
   struct sigaction old[sizeof signals / sizeof *signals];
   for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaction(signals[i], i < 4 ? &stop : &ignored, &old[i]);
   if (is_attached) return record_attached(words[2], words[5]);
   if (is_beside) return record_beside(words[2]);
   note_command(words + 5);
   program = fork();
-  if (program < 0) {
-    fprintf(stderr, "heapflow: cannot start a process: %s\n", strerror(errno));
-    return 2;
-  }
+  if (program < 0) return cannot_start("no process for the program", strerror(errno));
   if (program == 0) {
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaction(signals[i], &old[i], NULL);
     start(words + 5, words[2], path);

@@ -38,7 +38,8 @@ static NOINLINE int wait_for_room(struct thread *t, uint64_t words) {
   errno = error;
   return 1;
 drop:
-  __atomic_fetch_add(&t->ring->lost, 1, __ATOMIC_RELAXED);
+  /* What happens after the end of the recording is not lost. */
+  if (!control->closed) __atomic_fetch_add(&t->ring->lost, 1, __ATOMIC_RELAXED);
   errno = error;
   return 0;
 }

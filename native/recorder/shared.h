@@ -1,6 +1,7 @@
 /*
  * What the recorded program and the reader share: a memory file with one page of control, and after it one region for
- * each process that is recorded (exec begins another one). A region has the headers of rings, and the rings.
+ * each process that is recorded (exec begins another one). A region has the headers of rings, and the rings. Only what
+ * is used of the file takes memory. Where the size of files is limited, there are fewer regions, with fewer rings each.
  */
 #ifndef HEAPFLOW_RECORDER_SHARED_H
 #define HEAPFLOW_RECORDER_SHARED_H
@@ -10,9 +11,13 @@
 
 /* The environment variable with the path of the memory file. */
 #define VARIABLE "HEAPFLOW_RECORDER"
-#define MAGIC 0x33636552u
+#define MAGIC 0x34636552u
+/* The most processes at once, and the most threads of a process. */
 #define REGIONS 256u
-#define SLOTS 512u
+#define SLOTS 4096u
+/* Fewer are of no use. */
+#define LEAST_REGIONS 4u
+#define LEAST_SLOTS 8u
 #define RING_BYTES ((size_t)256 << 10)
 #define RING_WORDS (RING_BYTES / 8)
 /* A multiple of the size of a page, which is at most this. */
@@ -38,8 +43,12 @@ struct control {
   uint32_t free_stacks;
   /* The times of events are ticks of the processor, and not ns. */
   uint32_t has_ticks;
-  /* The number of processes for which there was no region. */
+  /* How many regions there are, and how many slots each of them has. */
+  uint32_t regions;
+  uint32_t slots;
+  /* The number of processes for which there was no region, and of those that had no address space for one. */
   uint32_t unrecorded;
+  uint32_t unmapped;
   /* The number of forked processes that had no free descriptor to open it. */
   uint32_t unopened;
   /* How many processes have begun: one has a higher number than its parent, and than what it was before an exec. */
@@ -82,7 +91,8 @@ struct region {
   uint64_t started;
   /* The file of the library, as the list of mappings shows it; 0 if that is not known. */
   uint64_t library_device, library_inode;
-  /* One more than the highest slot that was used. */
+  /* How many slots the process has room for, and one more than the highest one that was used. */
+  uint32_t room;
   uint32_t slots;
   uint32_t command_length;
   /* The number of events that no slot was left for. */
@@ -94,8 +104,24 @@ struct region {
   struct ring rings[SLOTS];
 };
 
-#define HEAD_BYTES ((sizeof(struct region) + LARGEST_PAGE - 1) / LARGEST_PAGE * LARGEST_PAGE)
-#define REGION_BYTES (HEAD_BYTES + SLOTS * RING_BYTES)
+/* The size of the part of a region before its rings, of a region, and of the memory file. */
+static inline size_t head_bytes(uint32_t slots) {
+  return (offsetof(struct region, rings) + slots * sizeof(struct ring) + LARGEST_PAGE - 1) / LARGEST_PAGE * LARGEST_PAGE;
+}
+static inline size_t region_bytes(uint32_t slots) { return head_bytes(slots) + slots * RING_BYTES; }
+static inline size_t file_bytes(uint32_t regions, uint32_t slots) {
+  return CONTROL_BYTES + regions * region_bytes(slots);
+}
+
+/* The part of its address space that a program whose space is limited (ulimit -v) gives to the recorder. */
+#define SPACE_PART 8u
+
+/* How many slots a program has room for. */
+static inline uint32_t slots_within(uint64_t space, uint32_t slots, size_t thread_bytes) {
+  uint64_t most = space / SPACE_PART / (RING_BYTES + thread_bytes);
+  if (most >= slots) return slots;
+  return most > LEAST_SLOTS ? (uint32_t)most : LEAST_SLOTS;
+}
 
 /*
  * Records of words. The first word has the kind in 8 bits, the number of words in 16, how many of the outermost frames

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -56,7 +57,7 @@ extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), voi
 #define RULES 4096u     /* rules that a thread remembers, by program counter; a power of two */
 #define RANGES 16u      /* parts of memory that are known to be stacks of a thread */
 #define MODULES 512u    /* modules that a thread has reported */
-#define THREADS 4096u   /* entries of the table of threads; a power of two */
+#define THREADS 4096u   /* the least entries of the table of threads; a power of two */
 #define EXACT ((uint64_t)1 << 63) /* the program counter is that of an interrupted instruction */
 #define FAR_STEP 0x200000ull
 
@@ -114,11 +115,19 @@ static struct control *control;
 static struct region *region;
 static uint64_t *ring_words;
 static uint32_t max_depth;
+/* One for each slot that this process has room for. */
 static struct thread *threads;
-static struct {
-  uint64_t pointer;
-  struct thread *thread;
-} table[THREADS];
+static uint32_t slot_count;
+/* The threads by their pointers, with open addressing. It is replaced by another one when it is half full. */
+struct thread_table {
+  uint64_t mask;
+  struct {
+    uint64_t pointer;
+    struct thread *thread;
+  } entries[];
+};
+static struct thread_table no_threads = { 0, { { 0, NULL } } };
+static struct thread_table *table = &no_threads;
 static uint32_t table_used;
 static uint32_t generation = 1;
 /* The path of the memory file, this process where the reader is, and whether it had blocks when recording began. */
@@ -167,6 +176,13 @@ static void *map(size_t size, int flags, int fd, off_t offset) {
 }
 
 static void *map_private(size_t size) { return map(size, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0); }
+
+static size_t table_bytes(uint64_t mask) { return sizeof *table + (mask + 1) * sizeof *table->entries; }
+
+/* Gives the memory of a table back. Other threads may still look at it: they find nothing, and look again. */
+static void drop_table(struct thread_table *dropped) {
+  if (dropped != &no_threads) madvise(dropped, table_bytes(dropped->mask), MADV_DONTNEED);
+}
 
 static void lock(void) {
   while (__atomic_exchange_n(&alive->lock, 1, __ATOMIC_ACQUIRE)) sched_yield();

@@ -19,14 +19,16 @@ struct table {
   size_t size, used;
 };
 
-static void *allocate(void *memory, size_t size) {
-  void *result = realloc(memory, size);
-  if (result == NULL) {
+static void *allocated(void *memory) {
+  if (memory == NULL) {
     fprintf(stderr, "heapflow: out of memory for the stacks of the recording\n");
     _exit(1);
   }
-  return result;
+  return memory;
 }
+
+static void *allocate(void *memory, size_t size) { return allocated(realloc(memory, size)); }
+static void *allocate_zeros(size_t size) { return allocated(calloc(1, size)); }
 
 static inline uint64_t hash(uint64_t key, uint32_t parent) {
   uint64_t h = (key ^ (uint64_t)parent * 0xd6e8feb86659fd93ull) * 0x9e3779b97f4a7c15ull;

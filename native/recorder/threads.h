@@ -11,28 +11,53 @@
  * Threads are found by the thread pointer: a variable of each thread would enlarge what pthread_create allocates in the
  * program's heap, and move all later blocks.
  */
-static inline uint32_t place_of(uint64_t pointer) { return (uint32_t)(pointer * 0x9e3779b97f4a7c15ull >> 52); }
+static inline uint64_t place_of(uint64_t pointer) { return pointer * 0x9e3779b97f4a7c15ull >> 40; }
 
-static inline struct thread *find(uint64_t pointer) {
-  for (uint32_t i = place_of(pointer);; i = (i + 1) & (THREADS - 1)) {
-    uint64_t found = __atomic_load_n(&table[i].pointer, __ATOMIC_ACQUIRE);
-    if (likely(found == pointer)) return table[i].thread;
-    if (found == 0) return NULL;
+/* The entry of a pointer, or the one where it would be. */
+static inline uint64_t entry_in(const struct thread_table *in, uint64_t pointer) {
+  uint64_t i = place_of(pointer) & in->mask;
+  for (;; i = (i + 1) & in->mask) {
+    uint64_t found = __atomic_load_n(&in->entries[i].pointer, __ATOMIC_ACQUIRE);
+    if (likely(found == pointer) || found == 0) return i;
   }
 }
 
-static int remember(uint64_t pointer, struct thread *t) {
-  uint32_t i = place_of(pointer);
-  for (; table[i].pointer != 0; i = (i + 1) & (THREADS - 1)) {
-    if (table[i].pointer == pointer) {
-      table[i].thread = t;
-      return 1;
-    }
+static inline struct thread *find(uint64_t pointer) {
+  for (;;) {
+    struct thread_table *now = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+    struct thread *t = now->entries[entry_in(now, pointer)].thread;
+    /* A table that was replaced meanwhile is empty. */
+    if (likely(t != NULL) || now == __atomic_load_n(&table, __ATOMIC_ACQUIRE)) return t;
   }
-  if (table_used >= THREADS / 2) return 0;
-  table_used++;
-  table[i].thread = t;
-  __atomic_store_n(&table[i].pointer, pointer, __ATOMIC_RELEASE);
+}
+
+static void put_thread(struct thread_table *in, uint64_t pointer, struct thread *t) {
+  uint64_t i = entry_in(in, pointer);
+  if (in->entries[i].pointer == 0) table_used++;
+  in->entries[i].thread = t;
+  __atomic_store_n(&in->entries[i].pointer, pointer, __ATOMIC_RELEASE);
+}
+
+/* Makes another table, without the pointers of threads that are gone. Returns 0 if there is no memory for it. */
+static int replace_table(void) {
+  struct thread_table *before = table;
+  uint64_t entries = THREADS;
+  while (entries < 4 * (uint64_t)region->slots) entries *= 2;
+  struct thread_table *made = map_private(table_bytes(entries - 1));
+  if (made == NULL) return 0;
+  made->mask = entries - 1;
+  table_used = 0;
+  for (uint32_t slot = 0; slot < region->slots && slot < slot_count; slot++)
+    if (__atomic_load_n(&region->rings[slot].state, __ATOMIC_ACQUIRE) != SLOT_FREE)
+      put_thread(made, threads[slot].pointer, &threads[slot]);
+  __atomic_store_n(&table, made, __ATOMIC_RELEASE);
+  drop_table(before);
+  return 1;
+}
+
+static int remember(uint64_t pointer, struct thread *t) {
+  if (2 * (uint64_t)table_used >= table->mask && !replace_table()) return 0;
+  put_thread(table, pointer, t);
   return 1;
 }
 
@@ -41,7 +66,7 @@ static int try_attach(uint64_t pointer, struct thread **result) {
   struct thread *t = NULL;
   int is_ending = 0;
   lock();
-  for (uint32_t slot = 0; slot < SLOTS; slot++) {
+  for (uint32_t slot = 0; slot < slot_count; slot++) {
     struct ring *ring = &region->rings[slot];
     uint32_t slot_state = __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE);
     is_ending |= slot_state == SLOT_ENDING;

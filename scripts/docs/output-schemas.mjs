@@ -62,11 +62,9 @@ const MADE = {
     '{"kind":"end","events":2}\n',
   ].join('\n'),
   /** The recorder lost events. */
-  LOST: [
-    '{"kind":"header","format":"recorder"}',
-    '{"kind":"lost","count":3}',
-    '{"kind":"end","events":1}\n',
-  ].join('\n'),
+  LOST: ['{"kind":"header","format":"recorder"}', '{"kind":"lost","count":3}', '{"kind":"end","events":1}\n'].join(
+    '\n',
+  ),
   /** Only what the resident set was, without a time. */
   RESIDENT: [
     '{"kind":"header","format":"recorder"}',

@@ -6,10 +6,13 @@ import { Program } from '../../streams/record/program.js'
 import type { Recorder, Settings } from '../../streams/record/recorders.js'
 import { notStarted } from '../../streams/record/recording.js'
 import type { Readable } from 'node:stream'
+import { Incomplete } from '../command.js'
 import { SignalRelay } from './signals.js'
 
 /** What the recorder reports if the reader of its output has gone away. */
 const UNREAD = 'unread'
+/** What it reports if it could not write all of the output, or not start the program: a word, and the reason. */
+const FAULT = /^(failed|unstarted) (.+)$/s
 
 /** What a recorder that writes its own file did. */
 export interface Recorded {
@@ -26,7 +29,8 @@ export interface Recorded {
  * @param path a file, or `-` for standard output
  * @param folder for temporary files; it is removed
  * @param attachment the program runs already
- * @throws Error when the file cannot be written or the program cannot be started; the exit code is set then
+ * @throws Error when the file cannot be written or the program cannot be started; Incomplete when the file is not
+ *   whole. The exit code is set then
  */
 export async function recordToFile(
   recorder: Recorder,
@@ -58,17 +62,24 @@ export async function recordToFile(
   // Both are missing if not everything was written. The reader of a pipe may have gone away, which is no fault.
   const text = readFileSync(report, 'utf8')
   const isUnread = text === UNREAD
-  const [events = 0, bytes] = isUnread ? [Infinity] : text.split(' ', 2).map(Number)
+  const [, fault, reason = ending.signal && `${ending.signal} ended the recorder`] = FAULT.exec(text) ?? []
+  const [events = 0, bytes] = isUnread ? [Infinity] : fault !== undefined ? [] : text.split(' ', 2).map(Number)
   rmSync(folder, { recursive: true, force: true })
   if (ending.status !== 0) process.exitCode = isTracer ? ending.status : 1
-  const error = ending.error ?? attachment?.failure(ending) ?? notStarted(words[0], ending, bytes ?? 0)
+  const error =
+    ending.error ??
+    (fault === 'unstarted' ? new Error(`the program was not started: ${reason}`) : undefined) ??
+    attachment?.failure(ending) ??
+    notStarted(words[0], ending, bytes ?? 0)
   if (error !== undefined) {
     file?.discard()
     throw error
   }
   if (bytes === undefined && !isUnread) {
-    file?.abandon()
-    throw new Error(`${file === undefined ? 'standard output' : path}: the recording could not be written`)
+    const partial = file?.abandon()
+    const name = file === undefined ? 'standard output' : path
+    const why = new Error(`${name}: the recording could not be written${reason === undefined ? '' : `: ${reason}`}`)
+    throw partial === undefined ? why : new Incomplete(why, [partial])
   }
   file?.commit()
   return { ...ending, events }

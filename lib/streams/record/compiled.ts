@@ -80,6 +80,7 @@ export const RECORDER_READER: Native = {
       'shared',
       'tables',
       'process',
+      'memory',
       'output',
       'pack',
       'clock',

@@ -134,6 +134,7 @@ export class Recording {
     if (recorder.outlives === true) {
       const error = attachment?.failure(ending) ?? notStarted(words[0], ending, this.length)
       if (error !== undefined) throw error
+      if (this.length === 0) throw new Error(`nothing was recorded: ${ending.signal ?? 'a fault'} ended the recorder`)
       return
     }
     if (this.length === 0) {

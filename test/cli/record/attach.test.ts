@@ -81,6 +81,18 @@ const PROGRAMS = {
       return 42;
     }`,
   module: `void *allocate(size_t size) { return malloc(size); }`,
+  /* Threads that are always busy, for half a minute. */
+  busy: String.raw`
+    static void *work(void *x) {
+      for (int i = 0; i < 15000; i++) { for (int k = 0; k < 200; k++) free(malloc(k)); usleep(2000); }
+      return x;
+    }
+    int main(void) {
+      pthread_t t[50];
+      printf("%d\n", getpid()); fflush(stdout);
+      for (int i = 0; i < 50; i++) pthread_create(t + i, NULL, work, NULL);
+      for (int i = 0; i < 50; i++) pthread_join(t[i], NULL);
+    }`,
   silent: String.raw`int main(void) { printf("%d\n", getpid()); fflush(stdout); alarm(60); for (;;) pause(); }`,
   own: String.raw`
     static char heap[1 << 20];
@@ -507,6 +519,26 @@ sys.exit(17)`
       const [code, text] = await (await attach(`hf-record ${line}`)).ended
       expect([code, text]).toEqual([2, expect.stringContaining(message)])
     }
+  })
+
+  test('Ctrl-C ends the recording of a program that is always busy, and so does a file that cannot be written', async () => {
+    const { child, pid } = await start('./busy')
+    for (const [line, status] of [
+      [`hf-record --pid ${pid} -o busy.hfrec`, 0],
+      [`hf-record --pid ${pid} -o /dev/full --to recorder`, 1],
+    ] as const) {
+      const recording = await attach(line)
+      if (status === 0) {
+        await sleep(1000)
+        recording.child.kill('SIGINT')
+      }
+      const [code, text] = await Promise.race([recording.ended, sleep(10_000, [undefined, 'goes on'] as const)])
+      expect(code).toBe(status)
+      if (status !== 0) expect(text).toContain('/dev/full: the recording could not be written: No space left on device')
+    }
+    expect(child.exitCode).toBe(null)
+    child.kill('SIGKILL')
+    expect(recordingBytes(at('busy.hfrec')).length).toBeGreaterThan(100_000)
   })
 
   test('a program that no one reads the events of is no longer recorded', async () => {

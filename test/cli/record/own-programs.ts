@@ -144,6 +144,32 @@ int main(void) {
     }
     return 0;
   }`,
+  /* So many threads at once. */
+  crowd: `static pthread_barrier_t gate;
+  static void *work(void *x) {
+    pthread_barrier_wait(&gate);
+    for (int i = 0; i < 5; i++) free(malloc(777));
+    pthread_barrier_wait(&gate);
+    return x;
+  }
+  int main(int n, char **words) {
+    n = atoi(words[1]);
+    pthread_t *t = calloc(n, sizeof *t);
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 65536);
+    pthread_barrier_init(&gate, NULL, n);
+    for (int i = 0; i < n; i++) if (pthread_create(t + i, &small, work, NULL)) return 1;
+    for (int i = 0; i < n; i++) pthread_join(t[i], NULL);
+    return 0;
+  }`,
+  /* Keeps the reader, which has started it, from reading for a while. */
+  burst: `int main(void) {
+    kill(getppid(), SIGSTOP);
+    for (int i = 0; i < 20000; i++) free(malloc(777));
+    kill(getppid(), SIGCONT);
+    return 0;
+  }`,
   /*
    * Threads that start late, take turns, free each other's blocks, end and are replaced. They end one by one: what
    * glibc does last for a thread comes after the event of its end, and must not be beside the calls of others.

@@ -51,6 +51,8 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
     compile('ends', '-O0')
     compile('threads', '-O1')
     compile('churn', '-O0')
+    compile('crowd', '-O0')
+    compile('burst', '-O0')
     compile('late', '-O1')
     compile('clocked', '-O1')
     compile('forks', '-O0')
@@ -153,6 +155,63 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
     expect(events.filter(({ size }) => size === 777n)).toHaveLength(3600)
     expect(events.filter(({ kind }) => kind === 'thread-destroy')).toHaveLength(1200)
     expect(events.some(({ kind }) => kind === 'lost')).toBe(false)
+  })
+
+  /** How many events a recording has lost, and how many blocks it has of 777 bytes. */
+  const lossesOf = (name: string) => {
+    const { events } = eventsOf(name)
+    const lost = events.reduce((sum, { kind, count = 0n }) => (kind === 'lost' ? sum + count : sum), 0n)
+    return { lost, blocks: events.filter(({ kind, size }) => kind === 'alloc' && size === 777n).length }
+  }
+
+  test('more threads at once than most programs have are recorded', async () => {
+    expect(await run('hf-record -o crowd.hfrec -- ./crowd 1200')).toMatchObject({ code: 0, stderr: '' })
+    expect(lossesOf('crowd.hfrec')).toEqual({ lost: 0n, blocks: 6000 })
+  })
+
+  test('events of threads without a ring, and those that are dropped, are counted', async () => {
+    const crowd = await run("hf-record -o few.hfrec -- sh -c 'ulimit -v 400000; ./crowd 300; exit $?'")
+    const few = lossesOf('few.hfrec')
+    expect(few.blocks).toBeGreaterThan(300)
+    expect(few.lost).toBeGreaterThan(1000)
+    const reason = 'more threads ran at once than there is room for'
+    expect(crowd).toMatchObject({ code: 0, stderr: `heapflow: ${few.lost} events were lost: ${reason}\n` })
+    const { stdout, stderr } = await run('hf-stats --section summary few.hfrec')
+    expect(stdout.toString()).toContain(`${few.lost.toLocaleString('en-US')} events, in `)
+    expect(stderr).toContain(`the recorder lost ${few.lost} events in `)
+    const burst = await run('hf-record --drop -o burst.hfrec -- ./burst')
+    const dropped = lossesOf('burst.hfrec').lost
+    expect(dropped).toBeGreaterThan(1000)
+    expect(burst.stderr).toBe(
+      `heapflow: ${dropped} events were lost: they came faster than they could be written (--drop)\n`,
+    )
+  })
+
+  test('where the size of files and the address space are limited, there are fewer rings', async () => {
+    // The superuser may raise the limit.
+    const drop = process.getuid?.() === 0 ? 'setpriv --bounding-set=-sys_resource --inh-caps=-sys_resource' : ''
+    for (const limit of ['-f 200000', '-S -f 5000'])
+      expect(await run(`${drop} bash -c 'ulimit ${limit}; hf-record -o size.hfrec -- ./threads'`)).toMatchObject({
+        code: 0,
+        stderr: '',
+      })
+    expect(new Set(eventsOf('size.hfrec').events.map(({ thread }) => thread)).size).toBe(25)
+    const words = `${drop} bash -c 'ulimit -f 2000; hf-record`
+    const reason = 'no shared memory for the recording: the limit of the size of files (ulimit -f) is too low\n'
+    expect(await run(`${words} -o small.hfrec -- ./threads'`)).toMatchObject({
+      code: 1,
+      stderr: `hf-record: the program was not started: ${reason}`,
+    })
+    expect(existsSync(at('small.hfrec')) || existsSync(at('small.hfrec.partial'))).toBe(false)
+    expect(await run(`${words} -- ./threads'`)).toMatchObject({
+      code: 1,
+      stderr: `heapflow: ${reason}hf-record: nothing was recorded: a fault ended the recorder\n`,
+    })
+    const space = await run("hf-record -o space.hfrec -- sh -c 'ulimit -v 100000; ./daemon; true'")
+    expect(space).toMatchObject({ code: 0, stderr: '' })
+    expect(eventsOf('space.hfrec').events.map(({ size }) => size)).toContain(5000n)
+    const none = await run("hf-record -o space.hfrec -- sh -c 'ulimit -v 5000; ./daemon; true'")
+    expect(none.stderr).toBe('heapflow: 1 process was not recorded: there was no address space for it (ulimit -v)\n')
   })
 
   test('times are those of the system: each is between those that the program reads before and after', async () => {
@@ -316,7 +375,10 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
 
   test('forked processes without a free descriptor are counted', async () => {
     const { code, stderr } = await run('hf-record -o full.hfrec -- ./full')
-    expect([code, stderr]).toEqual([5, 'heapflow: 2 forked processes were not recorded: they had no free descriptor\n'])
+    expect([code, stderr]).toEqual([
+      5,
+      'heapflow: 2 processes were not recorded: no descriptor was free there (ulimit -n)\n',
+    ])
     expect(eventsOf('full.hfrec').events.map(({ kind, size }) => [kind, size])).toEqual([
       ['alloc', 1111n],
       ['free', undefined],
