@@ -91,15 +91,17 @@ export class Interrupted extends Error {
 
 /** A command failed, and left incomplete files. */
 export class Incomplete extends Error {
+  /** Their names. */
+  readonly files: readonly string[]
+
   /**
-   * @param cause the error
+   * @param cause the error; if that left incomplete files, too, its own cause
    * @param files their names
    */
-  constructor(
-    override readonly cause: unknown,
-    readonly files: readonly string[],
-  ) {
-    super('the output is not complete')
+  constructor(cause: unknown, files: readonly string[]) {
+    const inner = cause instanceof Incomplete ? cause : undefined
+    super('the output is not complete', { cause: inner === undefined ? cause : inner.cause })
+    this.files = [...(inner?.files ?? []), ...files]
   }
 }
 

@@ -4,14 +4,12 @@ import { isBrokenPipe } from '../streams/broken-pipe.js'
 import { Incomplete, Interrupted, UsageError, type Command } from './command.js'
 import { expectLittle } from './expect-little.js'
 import { helpText } from './help/text.js'
+import { nameIncomplete, noteIncomplete } from './incomplete.js'
 import { limitReached } from './limits.js'
 import { formatModules, parseFlags } from './parse.js'
 import { say } from './say.js'
 
 const [DATA_ERROR, USAGE_ERROR, SIGNALLED] = [1, 2, 128]
-
-/** How many files a message names. */
-const MAX_NAMES = 3
 
 /**
  * Runs a command on the process's arguments. Sets `process.exitCode`: 0 success, also if the reader of the output
@@ -51,32 +49,18 @@ export async function main(command: Command, argv: readonly string[] = process.a
       // A command may have set the status that the program had which it ran.
       process.exitCode ||= DATA_ERROR
     }
-    if (thrown instanceof Incomplete)
-      say(name, `the incomplete output is in ${listed(thrown.files)}${adviceOn(thrown)}`)
+    if (thrown instanceof Incomplete) {
+      noteIncomplete(thrown.files)
+      nameIncomplete(name, error)
+    }
   } finally {
     process.removeListener('exit', onExit)
   }
 }
 
-/** What a reader of the incomplete files must know. */
-function adviceOn({ files, cause }: Incomplete): string {
-  // What is written of a truncated trace is whole: a page, or a file with an index. An interrupted command may stop
-  // anywhere.
-  if (!(cause instanceof Interrupted))
-    return files.every((file) => file.endsWith('.html.partial'))
-      ? '; a browser shows it under a name that ends in .html'
-      : ''
-  return files.every((file) => /\.(parquet|pq)\.partial$/.test(file)) ? '; without its index, nothing reads it' : ''
-}
-
 /** Writes to standard output synchronously, so that a closed pipe is an ordinary error. */
 function print(text: string): void {
   writeSync(1, text)
-}
-
-function listed(names: readonly string[]): string {
-  const rest = names.length - MAX_NAMES
-  return names.slice(0, MAX_NAMES).join(', ') + (rest > 0 ? ` and ${rest} more` : '')
 }
 
 /** The version of the package. */

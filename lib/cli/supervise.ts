@@ -4,6 +4,7 @@ import { inputSize } from '../streams/io/file-status.js'
 import { abandonOutputs } from '../streams/io/output-file.js'
 import { isInputPiped } from '../streams/io/read-input.js'
 import { Incomplete, Interrupted } from './command.js'
+import { endBySignal, noteIncomplete } from './incomplete.js'
 import { showProgress, type Work } from './progress.js'
 import { say } from './say.js'
 
@@ -64,10 +65,7 @@ export async function supervise(work: Supervised): Promise<void> {
     interruption ??= new Interrupted(signal)
     interrupt(interruption)
     // A write that waits for a reader cannot be cancelled. By then no one handles the signal.
-    setTimeout(() => {
-      abandonOutputs()
-      process.kill(process.pid, signal)
-    }, GRACE_MS).unref()
+    setTimeout(() => endBySignal(command, signal), GRACE_MS).unref()
   }
   // Ctrl-C ends the programs of a pipe that write into it, and then the input: what it holds is not lost. The second
   // one ends the command.
@@ -81,7 +79,7 @@ export async function supervise(work: Supervised): Promise<void> {
   try {
     await work.run(interrupted)
   } catch (error) {
-    const partial = await Promise.race([work.abandon(), givenUp(interrupted)])
+    const partial = await abandoned(work, interrupted)
     const reason = interruption ?? error
     const [path, ...more] = paths
     if (path !== undefined && more.length === 0) nameInput(reason, path)
@@ -111,9 +109,21 @@ async function nameDecoder(error: unknown, command: string): Promise<void> {
   error.message += `; use ${decoder}`
 }
 
-/** Resolves some time after a signal: an output whose write waits for a reader may never close. */
-function givenUp(interrupted: Promise<never>): Promise<readonly string[]> {
-  return new Promise((resolve) => {
-    interrupted.catch(() => setTimeout(resolve, GRACE_MS / 2, []))
+/**
+ * Abandons the output. An output whose write waits for a reader may never close: some time after a signal, the files are
+ * abandoned as they are.
+ * @returns the names of the files that are not complete
+ */
+async function abandoned(work: Supervised, interrupted: Promise<never>): Promise<readonly string[]> {
+  let isDone = false
+  const late = new Promise<readonly string[]>((resolve) => {
+    const giveUp = () => {
+      if (!isDone) resolve(abandonOutputs())
+    }
+    interrupted.catch(() => setTimeout(giveUp, GRACE_MS / 2))
   })
+  const partial = await Promise.race([work.abandon(), late])
+  isDone = true
+  noteIncomplete(partial)
+  return partial
 }

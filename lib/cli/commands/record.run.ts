@@ -1,7 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { formatNamed } from '../../formats/index.js'
 import { decodeAny } from '../../streams/decode.js'
-import { abandonOutputs } from '../../streams/io/output-file.js'
 import { Attachment } from '../../streams/record/attachment.js'
 import { refuseObstacle } from '../../streams/record/executable.js'
 import { recordingFolder } from '../../streams/record/folder.js'
@@ -16,6 +15,7 @@ import {
 } from '../../streams/record/recorders.js'
 import { Recording } from '../../streams/record/recording.js'
 import { UsageError, type Arguments } from '../command.js'
+import { endBySignal } from '../incomplete.js'
 import { COMPRESSED, outputFormat } from '../output-format.js'
 import { outputOf } from '../output.js'
 import { runJob } from '../pipeline.js'
@@ -76,8 +76,7 @@ export async function runRecord(args: Arguments): Promise<void> {
           relay = new SignalRelay((signal) => {
             if (recording?.stop(signal) === true) return
             relay?.close()
-            abandonOutputs()
-            process.kill(process.pid, signal)
+            endBySignal('hf-record', signal)
           })
           recording = new Recording({ recorder, words, stacks, settings, folder, stdio, env: process.env, attachment })
           relay.relayTo(recording.program)

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { TraceError } from '../../event/error.js'
 import { encodeText } from '../../event/strings.js'
-import { abandonOutputs } from '../../streams/io/output-file.js'
 import { readText } from '../../streams/io/read-text.js'
 import { openInput } from '../../streams/io/stdio.js'
 import { UsageError, type Arguments } from '../command.js'
 import { SQL_FORMATS } from '../defaults.js'
+import { endBySignal } from '../incomplete.js'
 import { refuseSharedPipe, traceInput } from '../input.js'
 import { describe } from '../main.js'
 import { namedInput } from '../named-input.js'
@@ -33,8 +33,7 @@ export async function runSql(args: Arguments): Promise<void> {
   // Neither a query nor a write to a full pipe can be relied on to end.
   const onSignal = (signal: NodeJS.Signals) => {
     clear()
-    abandonOutputs()
-    process.kill(process.pid, signal)
+    endBySignal('hf-sql', signal)
   }
   for (const signal of SIGNALS) process.once(signal, onSignal)
   process.once('exit', clear)

@@ -30,9 +30,12 @@ const NO_NEW_FILE: readonly unknown[] = ['EACCES', 'EPERM', 'EROFS']
 /** Files that are being written: when the process exits, they are abandoned. */
 const unfinished = new Set<OutputFile>()
 
-/** Abandons every file that is still being written. Call it before the process is ended by a signal. */
-export function abandonOutputs(): void {
-  for (const file of unfinished) file.abandon()
+/**
+ * Abandons every file that is still being written. Call it before the process is ended by a signal.
+ * @returns their new names
+ */
+export function abandonOutputs(): string[] {
+  return [...unfinished].flatMap((file) => file.abandon() ?? [])
 }
 
 /**
@@ -47,6 +50,7 @@ export class OutputFile {
   private readonly isInPlace: boolean
   /** Its name while it is being written. */
   private written: string | undefined
+  private isAbandoned = false
 
   /**
    * Changes nothing yet.
@@ -63,6 +67,8 @@ export class OutputFile {
 
   /** Opens it for writing: empty the first time, then at its end. The caller closes the descriptor. */
   open(): number {
+    // What is left of it must not be replaced by what comes later.
+    if (this.isAbandoned) throw new Error(`${this.path}: the file is no longer written`)
     if (this.written !== undefined) return openSync(this.written, 'a')
     if (unfinished.size === 0) process.once('exit', abandonOutputs)
     const fd = this.isInPlace ? openSync(this.target, 'w') : this.create()
@@ -92,6 +98,7 @@ export class OutputFile {
   abandon(): string | undefined {
     const { written, target } = this
     this.forget()
+    this.isAbandoned = true
     if (written === undefined) return undefined
     if (written === target) return this.isInPlace ? undefined : this.path
     const partial = `${target}.partial`
