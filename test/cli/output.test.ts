@@ -87,6 +87,27 @@ describe('the file after -o', () => {
     expect(stderr).toBe(`replay-decode: the incomplete output is in ${out}.partial\n`)
   })
 
+  test('is named where the command is busy when the signal comes', async () => {
+    const folder = scratch()
+    const out = join(folder, 'out.ndjson')
+    const busy = 'const end = performance.now() + 0.4; while (performance.now() < end);'
+    const line = `exec ${commandLine(`hf-map -e '${busy}' -o ${out}`)}`
+    const child = spawn('bash', ['-c', line], { stdio: 'pipe' })
+    child.stdin.on('error', () => {})
+    let stderr = ''
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+    child.stdin.end(lines(40_000))
+    while (readdirSync(folder).length === 0) await sleep(10)
+    const closed = once(child, 'close')
+    child.kill('SIGTERM')
+    expect([
+      [143, null],
+      [null, 'SIGTERM'],
+    ]).toContainEqual(await closed)
+    expect(readdirSync(folder)).toEqual(['out.ndjson.partial'])
+    expect(stderr).toBe(`hf-map: the incomplete output is in ${out}.partial\n`)
+  })
+
   test('of Parquet, interrupted, is said to be of no use', async () => {
     const folder = scratch()
     const out = join(folder, 'out.parquet')
@@ -262,6 +283,22 @@ describe('the file after -o', () => {
 })
 
 describe('several files', () => {
+  test('of hf-blocks, interrupted, are named, with the status of the signal', async () => {
+    const folder = scratch()
+    const line = `cd ${folder}; exec ${commandLine('hf-blocks -o b.csv --stacks s.csv')}`
+    const child = spawn('bash', ['-c', line], { stdio: 'pipe' })
+    child.stdin.on('error', () => {})
+    let stderr = ''
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+    // Rows are written when their blocks have ended.
+    child.stdin.write(lines(20_000) + lines(20_000))
+    while (readdirSync(folder).length === 0) await sleep(10)
+    child.kill('SIGTERM')
+    expect(await once(child, 'close')).toEqual([143, null])
+    expect(readdirSync(folder)).toEqual(['b.csv.partial', 's.csv.partial'])
+    expect(stderr).toContain('hf-blocks: the incomplete output is in b.csv.partial, s.csv.partial\n')
+  })
+
   test.each(['', '.gz'])('parts of hf-split are partial where the input is truncated (%s)', async (ending) => {
     const folder = scratch()
     const both = DUMP.replaceAll('1: malloc 0x20 5', '2: free 0x10')
@@ -297,11 +334,14 @@ describe('several files', () => {
       stdio: 'pipe',
     })
     child.stdin.on('error', () => {})
+    let stderr = ''
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
     child.stdin.write(DUMP)
     while (readdirSync(folder).length === 0) await sleep(10)
     child.kill('SIGTERM')
     expect(await once(child, 'close')).toEqual([143, null])
     expect(readdirSync(folder)).toEqual(['alloc.ndjson.gz.partial'])
+    expect(stderr).toBe(`hf-split: the incomplete output is in ${folder}/alloc.ndjson.gz.partial\n`)
   })
 
   test('files of kmemtrace-encode for each CPU', async () => {
