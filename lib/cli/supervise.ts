@@ -110,7 +110,7 @@ async function nameDecoder(error: unknown, command: string): Promise<void> {
 }
 
 /**
- * Abandons the output. An output whose write waits for a reader may never close: some time after a signal, the files are
+ * Abandons the output. One whose write waits for a reader may never close: some time after a signal, the files are
  * abandoned as they are.
  * @returns the names of the files that are not complete
  */

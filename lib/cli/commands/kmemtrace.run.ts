@@ -1,8 +1,9 @@
-import { mkdir, readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PerCpu, Overruns } from '../../formats/kmemtrace/per-cpu.js'
 import { kmemtrace, type KmemtraceDecodeOptions, type KmemtraceEncodeOptions } from '../../formats/kmemtrace/index.js'
 import { decodeAny } from '../../streams/decode.js'
+import { makeFolder } from '../../streams/io/make-folder.js'
 import { mergeInputs } from '../../streams/merge.js'
 import { ABI_FILE, ABI_VERSION, OVERRUNS_FILE, PER_CPU_FILE, perCpuFiles } from '../../streams/per-cpu.js'
 import { SplitFiles } from '../../streams/split-files.js'
@@ -98,7 +99,7 @@ function cpuOption(args: Arguments): { cpu?: number } {
 
 /** Creates a folder for per-CPU files, or takes one without any: files of two traces would be read as one. */
 async function prepareFolder(path: string): Promise<void> {
-  await mkdir(path, { recursive: true })
+  makeFolder(path)
   const name = (await readdir(path)).find((one) => PER_CPU_FILE.test(one))
   if (name !== undefined) throw new UsageError(`${join(path, name)} is there already: write to another folder`)
 }

@@ -1,19 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import {
-  copyFileSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  type Stats,
-} from 'node:fs'
+import { copyFileSync, existsSync, lstatSync, readFileSync, renameSync, rmSync, symlinkSync, type Stats } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { makeFolder } from '../io/make-folder.js'
 import { isPlainPath, recordingFolder } from './folder.js'
 
 /** Bits of a mode that let others write. */
@@ -239,7 +230,7 @@ function compile(native: Native, target: string): void {
 function keep(file: string, path: string): void {
   const part = `${path}.${process.pid}`
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(path), 0o700)
     try {
       copyFileSync(file, part)
       renameSync(part, path)

@@ -101,6 +101,9 @@ describe('--print-preload', () => {
       `export CC="\${CC:-cc}" XDG_CACHE_HOME='${folder}/a b'; hf-record --print-preload -o a.hfrec`,
     )
     expect([code, stderr]).toEqual([1, expect.stringContaining('name another folder in XDG_CACHE_HOME')])
+    // No folder can be made there.
+    const none = await run(`export CC="\${CC:-cc}" XDG_CACHE_HOME=/proc; hf-record --print-preload -o a.hfrec`)
+    expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('cannot be kept in /proc/heapflow')])
   })
 })
 
