@@ -24,7 +24,7 @@ interface LeakFigures {
 
 /** The warning of `falseLeaks` for these statistics. */
 export function leakWarning(statistics: Statistics): string | undefined {
-  const { kinds, lost: lostEvents, filtered, leaked, freed, faults, reallocs } = statistics
+  const { kinds, lostEvents, filtered, leaked, freed, faults, reallocs } = statistics
   const unknown = faults.unknownFrees + faults.doubleFrees + reallocs.unknown
   return falseLeaks({ lost: kinds.lost ?? 0, lostEvents, filtered, leaked, freed, unknown })
 }

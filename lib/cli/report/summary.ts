@@ -65,7 +65,7 @@ export function summary(statistics: Statistics): string[] {
   return pairLines('Summary', pairs)
 }
 
-function lostPair({ kinds, lost = 0 }: Statistics): Pair[] {
+function lostPair({ kinds, lostEvents: lost = 0 }: Statistics): Pair[] {
   if (kinds.lost === undefined) return []
   const where = `in ${plural(kinds.lost, 'place')}`
   return [['lost by the recorder', lost > 0 ? `${grouped(lost)} ${lost === 1 ? 'event' : 'events'}, ${where}` : where]]

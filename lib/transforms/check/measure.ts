@@ -166,12 +166,15 @@ const OF_EVENTS: ReadonlySet<string> = new Set(['allocated', 'allocations', 'was
 const OF_FREED_BLOCKS: ReadonlySet<string> = new Set(['temporary', 'double-frees', 'unknown-frees', 'overlaps'])
 
 /** The figures, without those that cannot be known of such a trace. */
-function known(measures: Measures, { events, kinds, lost, filtered, identified, formats, apis }: Statistics): Measures {
+function known(
+  measures: Measures,
+  { events, kinds, lostEvents, filtered, identified, formats, apis }: Statistics,
+): Measures {
   const hiding = (what: 'failures' | 'families') =>
     FORMATS.find(({ name, hides }) => formats.includes(name) && hides?.includes(what) === true)?.name
   const reasonFor = (figure: string): string | undefined => {
     if (events === 0) return 'the trace has no events'
-    if (kinds.lost !== undefined) return lostWarning(kinds.lost, undefined, lost)
+    if (kinds.lost !== undefined) return lostWarning(kinds.lost, undefined, lostEvents)
     if (filtered && !OF_EVENTS.has(figure)) return 'events were removed from the trace regardless of blocks'
     if (!identified && OF_FREED_BLOCKS.has(figure)) return 'the trace does not say which block is freed'
     if (figure === 'failed-allocations') return hiddenBy(hiding('failures'), 'calls that failed')

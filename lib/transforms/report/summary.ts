@@ -43,12 +43,24 @@ export function timelineOf({ timeline, residentSet }: Statistics, calendar: Cale
 
 /** Notes for readers about a trace, as sentences. */
 export function notesOf(statistics: Statistics): string[] {
-  const { complete, filtered, weighted = 0, kinds, lost, exact, traces, full, formats, time, suppressed } = statistics
+  const {
+    complete,
+    filtered,
+    weighted = 0,
+    kinds,
+    lostEvents,
+    exact,
+    traces,
+    full,
+    formats,
+    time,
+    suppressed,
+  } = statistics
   const notes: string[] = []
   if (!complete) notes.push('The trace is truncated: the report is of the part that could be read.')
   if (filtered) notes.push('Events were removed from the trace, so blocks that seem to be live may have been freed.')
   if ((kinds.lost ?? 0) > 0) {
-    notes.push(`T${lostWarning(kinds.lost ?? 0, undefined, lost).slice(1)}.`)
+    notes.push(`T${lostWarning(kinds.lost ?? 0, undefined, lostEvents).slice(1)}.`)
   }
   if (weighted > 0) notes.push(`T${weightNote(weighted).slice(1)}.`)
   if (traces > 1) {

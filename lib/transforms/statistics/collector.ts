@@ -209,7 +209,7 @@ export class StatisticsCollector {
       events: this.events,
       blockEvents: Number(run.blockEvents.value),
       kinds: named(KINDS, this.kinds),
-      ...(this.lost > 0 && { lost: this.lost }),
+      ...(this.lost > 0 && { lostEvents: this.lost }),
       apis: named(APIS, this.apis),
       allocated,
       freed,

@@ -319,7 +319,7 @@ export interface Statistics {
   blockEvents: number
   kinds: Partial<Record<KindName, number>>
   /** How many events the recorder lost, as far as `lost` events say it; absent if none does. */
-  lost?: number
+  lostEvents?: number
   apis: Partial<Record<ApiName, number>>
   /** A realloc that resized a block counts as an allocation and a free, as in mpatrol. */
   allocated: Amount
