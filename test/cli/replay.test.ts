@@ -22,6 +22,16 @@ const FAST = '--runs 2 --allocator glibc'
 const { library } = workFolder()
 
 describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
+  test('does not append its report to the trace', async () => {
+    const path = `${scratch()}/t.ndjson`
+    writeFileSync(path, TRACE)
+    for (const flags of ['', '--verify', `-o ${path}.ops`]) {
+      const { code, stderr } = await shell(`hf-replay ${FAST} ${flags} ${path} >> ${path}`)
+      expect([code, stderr]).toEqual([2, expect.stringContaining('standard output is the input too') as string])
+    }
+    expect(readFileSync(path, 'utf8')).toBe(TRACE)
+  })
+
   test('answers in words, then shows a table', async () => {
     const { code, stdout, stderr } = await shell(`hf-replay ${FAST}`, TRACE)
     expect([code, stderr]).toEqual([0, ''])

@@ -43,7 +43,8 @@ export async function runReplay(args: Arguments): Promise<void> {
   if (!canMake(REPLAY_DRIVER)) throw new Error('hf-replay needs a C compiler, which is called cc or named in CC')
   const output = args.value('output')
   if (output === '-') throw new UsageError('the operations are no stream: name a file with -o')
-  if (output !== undefined) refuseInputs(args, [input], output)
+  // The report is on standard output, whatever -o names.
+  for (const path of output === undefined ? ['-'] : ['-', output]) refuseInputs(args, [input], path)
   const folder = recordingFolder()
   try {
     const clear = () => rmSync(folder, { recursive: true, force: true })
@@ -180,11 +181,10 @@ async function endedBySignals<Result>(clear: () => void, run: () => Result | Pro
   }
   for (const signal of SIGNALS) process.on(signal, end)
   try {
-    const result = await run()
-    // A signal that came while nothing else could run.
-    await setImmediate()
-    return result
+    return await run()
   } finally {
+    // A signal that came while nothing else could run, and may have ended what ran.
+    await setImmediate()
     for (const signal of SIGNALS) process.removeListener(signal, end)
   }
 }

@@ -84,7 +84,7 @@ function memory(
 
 function time(present: AllocatorFigures, others: readonly AllocatorFigures[], trace: Comparison['trace']): string {
   const calls = callsOf(trace)
-  const of = (figures: AllocatorFigures) => `${rounded(figures.time.median / Math.max(1, calls))} ns a call`
+  const of = (figures: AllocatorFigures) => `${rounded(figures.time.median / calls)} ns a call`
   const promise =
     trace.threads === 1
       ? `(margin: ${Math.round(100 * TIME_MARGIN)} points of the program's processor time)`

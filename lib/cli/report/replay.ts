@@ -14,7 +14,7 @@ export function replayText(comparison: Comparison, pools: PoolGain | null = null
   const answer = verdict(comparison, pools).flatMap(wrapped)
   const calls = callsOf(trace)
   if (calls === 0) return [...answer, ''].join('\n')
-  const perCall = (ns: number) => (calls === 0 ? '-' : rounded(ns / calls))
+  const perCall = (ns: number) => rounded(ns / calls)
   const title =
     `${grouped(calls)} calls of ${trace.threads === 1 ? '1 thread' : `${grouped(trace.threads)} threads`}, ` +
     `${options.runs} runs each; ${grouped(trace.peak.blocks)} live blocks, ${grouped(trace.peak.bytes)} bytes ` +
