@@ -1,4 +1,3 @@
-import { abandonOutputs } from '../streams/io/output-file.js'
 import { Interrupted } from './command.js'
 import { say } from './say.js'
 
@@ -18,13 +17,6 @@ export function nameIncomplete(command: string, cause: unknown): void {
   const files = [...unnamed]
   unnamed.clear()
   if (files.length > 0) say(command, `the incomplete output is in ${listed(files)}${adviceOn(files, cause)}`)
-}
-
-/** Ends the process by a signal that it no longer handles, when the files that are not complete are named. */
-export function endBySignal(command: string, signal: NodeJS.Signals): void {
-  noteIncomplete(abandonOutputs())
-  nameIncomplete(command, new Interrupted(signal))
-  process.kill(process.pid, signal)
 }
 
 /** What a reader of the incomplete files must know. */

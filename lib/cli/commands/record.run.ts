@@ -15,7 +15,7 @@ import {
 } from '../../streams/record/recorders.js'
 import { Recording } from '../../streams/record/recording.js'
 import { UsageError, type Arguments } from '../command.js'
-import { endBySignal } from '../incomplete.js'
+import { endBySignal } from '../end-by-signal.js'
 import { COMPRESSED, outputFormat } from '../output-format.js'
 import { outputOf } from '../output.js'
 import { runJob } from '../pipeline.js'
