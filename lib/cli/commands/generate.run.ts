@@ -106,14 +106,12 @@ async function modelOf(path: string): Promise<TraceModel> {
 
 /** What a model does not have as it is in the trace, as warnings. */
 function changesOf({ limitedSizes, hasFurtherThreads }: TraceSurvey): string[] {
-  return [
-    ...(limitedSizes > 0
-      ? [
-          `${plural(limitedSizes, 'block')} of 2^46 bytes or more ${limitedSizes === 1 ? 'has' : 'have'} fewer in the model`,
-        ]
-      : []),
-    ...(hasFurtherThreads
-      ? [`a model has at most ${MOST_MODEL_THREADS} threads: the last one is for all further ones`]
-      : []),
-  ]
+  const changes: string[] = []
+  if (limitedSizes > 0) {
+    const blocks = plural(limitedSizes, 'block')
+    changes.push(`${blocks} of 2^46 bytes or more ${limitedSizes === 1 ? 'has' : 'have'} fewer in the model`)
+  }
+  if (hasFurtherThreads)
+    changes.push(`a model has at most ${MOST_MODEL_THREADS} threads: the last one is for all further ones`)
+  return changes
 }
