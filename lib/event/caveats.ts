@@ -1,6 +1,6 @@
 import type { EventBatch } from './batch.js'
 import { lacksEvents, type TraceHeader } from './header.js'
-import { lostPlaces, lostWarning } from './lost-events.js'
+import { LostCount } from './lost-events.js'
 import type { BatchTransform } from './stage.js'
 import { weightedEvents, weightNote } from './weights.js'
 
@@ -18,13 +18,13 @@ export class Caveats implements BatchTransform {
   readonly warnings: string[] = []
   private batch: EventBatch | null = null
   private header: TraceHeader | undefined
-  private lost = 0
+  private readonly lost = new LostCount()
   private weighted = 0
   private isFiltered = false
 
   feed(batch: EventBatch): void {
     this.batch = batch
-    this.lost += lostPlaces(batch)
+    this.lost.add(batch)
     if (batch.groups !== undefined) this.weighted += weightedEvents(batch.groups, 0, batch.count)
     if (batch.header === this.header) return
     this.header = batch.header
@@ -38,7 +38,7 @@ export class Caveats implements BatchTransform {
   }
 
   end(): void {
-    if (this.lost > 0) this.warnings.push(lostWarning(this.lost))
+    this.warnings.push(...this.lost.warnings())
     if (this.isFiltered) this.warnings.push(FILTERED)
     if (this.weighted > 0) this.warnings.push(weightNote(this.weighted))
   }

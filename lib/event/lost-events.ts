@@ -2,11 +2,27 @@ import type { EventBatch } from './batch.js'
 import { FieldBit, Kind } from './fields.js'
 import { plural } from './message-text.js'
 
-/** How many events of a batch say that the recorder lost others. */
-export function lostPlaces({ kind, count }: EventBatch): number {
-  let n = 0
-  for (let at = kind.indexOf(Kind.lost); at >= 0 && at < count; at = kind.indexOf(Kind.lost, at + 1)) n++
-  return n
+/** Counts what the recorder of a trace lost. */
+export class LostCount {
+  /** How many events say that the recorder lost others. */
+  places = 0
+  /** How many it lost, as far as those events have a number. */
+  events = 0
+
+  /** Counts the events of a batch. */
+  add(batch: EventBatch): void {
+    const { kind, count } = batch
+    let places = 0
+    for (let at = kind.indexOf(Kind.lost); at >= 0 && at < count; at = kind.indexOf(Kind.lost, at + 1)) places++
+    if (places === 0) return
+    this.places += places
+    this.events += lostEvents(batch, 0, count)
+  }
+
+  /** The warnings about it: none or one. @param consequence what may be wrong therefore */
+  warnings(consequence?: string): string[] {
+    return this.places > 0 ? [lostWarning(this.places, consequence, this.events)] : []
+  }
 }
 
 /** How many events the recorder lost where the events `from` to `to` of a batch say so with a number. */

@@ -86,6 +86,8 @@ export interface VerifyResult {
   readonly events: number
   /** The number of events that say that the recorder lost others. */
   readonly lost: number
+  /** The number of events that were lost, as far as those events have a number. */
+  readonly lostEvents: number
   /** The number of times each fault was found; faults that were not found are absent. */
   readonly counts: ReadonlyMap<FaultName, number>
   /** The first places of each fault, in the order of the trace. */
@@ -132,7 +134,8 @@ export function verify(options: VerifyOptions = {}): VerifyStream {
   }
   const result = () => ({
     events: verifier.events,
-    lost: verifier.lost,
+    lost: verifier.lost.places,
+    lostEvents: verifier.lost.events,
     counts: new Map(verifier.counts),
     findings: verifier.findings,
   })

@@ -3,7 +3,7 @@ import { HI, LO, WORD } from '../bytes/u64.js'
 import { BATCH_EVENTS, type EventBatch } from '../event/batch.js'
 import { FieldBit, Kind } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
-import { lostPlaces } from '../event/lost-events.js'
+import { LostCount } from '../event/lost-events.js'
 import { showValue } from '../event/message-text.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { didYouMean } from '../event/suggest.js'
@@ -128,8 +128,8 @@ export class Extent {
 export class Verifier {
   /** How many events there were. */
   events = 0
-  /** How many of them say that the recorder lost others, so that faults may be false or hidden. */
-  lost = 0
+  /** What the recorder lost, so that faults may be false or hidden. */
+  readonly lost = new LostCount()
   private readonly liveSet = new LiveSet(2)
   private readonly intervals = new Intervals()
   private readonly extent: Extent
@@ -170,7 +170,7 @@ export class Verifier {
     for (let from = 0; from < batch.count; from += BATCH_EVENTS)
       this.checkRows(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
     this.events += batch.count
-    this.lost += lostPlaces(batch)
+    this.lost.add(batch)
   }
 
   private checkRows(batch: EventBatch, from: number, to: number): void {

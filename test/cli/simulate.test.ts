@@ -203,7 +203,7 @@ describe('hf-simulate', () => {
       expect((await run(line)).stdout.toString()).toMatch(/^150 events, no faults\n$/)
     })
 
-    test('a model stands for the training trace', async () => {
+    test('a model stands for the training trace', { tags: ['slow'] }, async () => {
       const folder = scratch()
       const path = join(folder, 'f.ndjson')
       writeFileSync(path, fragmented())
@@ -276,7 +276,7 @@ describe('hf-simulate', () => {
     const VALUES: Readonly<Record<string, string>> = { to: 'mtrc', classes: 'jemalloc', output: 'x.mtrc' }
     const LEARNING = new Set(['predict', 'write-model', 'threshold', 'frames'])
     const others = simulate.flags.filter(({ name }) => !LEARNING.has(name))
-    test('flags that have no effect on a model are refused', async () => {
+    test('flags that have no effect on a model are refused', { tags: ['slow'] }, async () => {
       expect(others.length).toBeGreaterThan(20)
       for (const { name, value, values } of others) {
         const flag = value === undefined ? `--${name}` : `--${name} ${values?.[0] ?? VALUES[name] ?? 1}`

@@ -33,6 +33,7 @@ describe('hf-verify', () => {
     expect(JSON.parse(json.stdout.toString())).toEqual({
       events: 5,
       lost: 0,
+      lostEvents: 0,
       faults: { 'live-address': 1 },
       places: [
         { fault: 'live-address', event: 2, what: 'alloc of 16 bytes at 0x1000 by thread 2, where a block is live' },

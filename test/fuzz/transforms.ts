@@ -7,7 +7,7 @@ import { ORDER_FIELDS } from '../../lib/order/order-fields.js'
 import { FAULTS, PARTITIONS } from '../../lib/transforms/option-values.js'
 import { Filter, type FilterOptions } from '../../lib/transforms/filter.js'
 import { Mapper, type MapOptions } from '../../lib/transforms/map.js'
-import { lostPlaces } from '../../lib/event/lost-events.js'
+import { LostCount } from '../../lib/event/lost-events.js'
 import { Merger } from '../../lib/transforms/merge.js'
 import { chrome } from '../../lib/exports/chrome.js'
 import { collapsed } from '../../lib/exports/collapsed.js'
@@ -108,9 +108,10 @@ function checkFilter(batches: readonly EventBatch[], random: Random): void {
   const others = checkStage(() => new Filter({ ...options, invert: true }), batches, random)
   const all = countOf(batches)
   // Events that say what the recorder lost may be kept by both.
-  const lost = batches.reduce((sum, batch) => sum + lostPlaces(batch), 0)
+  const lost = new LostCount()
+  for (const batch of batches) lost.add(batch)
   const twice = kept.events + others.events - all
-  if (twice < 0 || twice > lost) throw new Failure(`${kept.events} kept, ${others.events} not, of ${all}`)
+  if (twice < 0 || twice > lost.places) throw new Failure(`${kept.events} kept, ${others.events} not, of ${all}`)
   if (!random.oneIn(4)) return
   checkStage(() => new Filter({ ...options, lifetimes: true }), batches, random)
   if (areSpacesClear(batches)) checkLifetimes(options, batches)

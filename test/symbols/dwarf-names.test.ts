@@ -10,6 +10,7 @@ import { fullNames } from '../../lib/streams/symbols/elf-file.js'
 import { Symbolizer } from '../../lib/streams/symbols/symbolizer.js'
 import { LoadedModules } from '../../lib/streams/symbols/loaded-modules.js'
 import { DEBUG_NAMES, debugSections } from './dwarf-bytes.js'
+import { runs } from '../support/runs.js'
 import { stopwatch } from '../support/stopwatch.js'
 
 const PROGRAM = `#include <stdlib.h>
@@ -107,7 +108,7 @@ describe.skipIf(!has('g++'))('names of functions without linkage names (need g++
           expect(time()).toBeLessThan(2000)
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(1000) },
     )
   })
 })

@@ -1,6 +1,5 @@
 import type { EventBatch } from '../../event/batch.js'
 import { TraceError } from '../../event/error.js'
-import { lostWarning } from '../../event/lost-events.js'
 import type { Stage } from '../../event/stage.js'
 import { plural } from '../../event/message-text.js'
 import { FAULTS, type FaultName } from '../../transforms/option-values.js'
@@ -96,7 +95,7 @@ function maxSize(args: Arguments): bigint {
 
 /** @param error why the trace could not be read to its end */
 function faultsText({ counts, findings, events, lost }: Verifier, error?: string): string {
-  const lines = lost > 0 ? [lostWarning(lost, 'faults may be false or hidden')] : []
+  const lines = lost.warnings('faults may be false or hidden')
   for (const fault of FAULTS) {
     const n = counts.get(fault)
     if (n === undefined) continue
@@ -113,5 +112,6 @@ function faultsText({ counts, findings, events, lost }: Verifier, error?: string
 
 /** @param error why the trace could not be read to its end */
 function faultsJson({ counts, findings, events, lost }: Verifier, error?: string): string {
-  return JSON.stringify({ events, lost, faults: Object.fromEntries(counts), places: findings, error }) + '\n'
+  const found = { faults: Object.fromEntries(counts), places: findings, error }
+  return JSON.stringify({ events, lost: lost.places, lostEvents: lost.events, ...found }) + '\n'
 }

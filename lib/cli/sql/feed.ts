@@ -2,7 +2,7 @@ import { openSync, closeSync, writeSync } from 'node:fs'
 import type { EventBatch } from '../../event/batch.js'
 import { TraceError } from '../../event/error.js'
 import { hasInventedAddresses, UNIDENTIFIED } from '../../event/header.js'
-import { lostPlaces, lostWarning } from '../../event/lost-events.js'
+import { LostCount } from '../../event/lost-events.js'
 import type { Stage } from '../../event/stage.js'
 import type { TableRows } from '../../event/table.js'
 import { TOO_MANY_STACKS } from '../../exports/tables/stack-encoder.js'
@@ -103,7 +103,7 @@ interface TableSink {
 class TableFeed implements Stage<EventBatch, Uint8Array> {
   readonly consumes = true
   readonly warnings: string[] = []
-  private lost = 0
+  private readonly lost = new LostCount()
   private isIdentified = true
 
   /** @param needsIdentity whether a column is wanted that depends on which block is freed */
@@ -113,7 +113,7 @@ class TableFeed implements Stage<EventBatch, Uint8Array> {
   ) {}
 
   feed(batch: EventBatch): void {
-    this.lost += lostPlaces(batch)
+    this.lost.add(batch)
     this.isIdentified &&= !hasInventedAddresses(batch.header)
     for (const { maker, take } of this.sinks) maker.add(batch, take)
   }
@@ -123,7 +123,7 @@ class TableFeed implements Stage<EventBatch, Uint8Array> {
   }
 
   end(): void {
-    if (this.lost > 0) this.warnings.push(lostWarning(this.lost, 'rows may be missing or wrong'))
+    this.warnings.push(...this.lost.warnings('rows may be missing or wrong'))
     if (this.needsIdentity && !this.isIdentified) this.warnings.push(UNIDENTIFIED)
     for (const { maker, take } of this.sinks) maker.end(take)
   }

@@ -1,7 +1,7 @@
 import type { EventBatch } from '../../event/batch.js'
 import { groupFieldNames } from '../../event/fields.js'
 import { hasInventedAddresses, UNIDENTIFIED } from '../../event/header.js'
-import { lostPlaces, lostWarning } from '../../event/lost-events.js'
+import { LostCount } from '../../event/lost-events.js'
 import type { Stage } from '../../event/stage.js'
 import type { TableWriter } from '../../event/table.js'
 import { BlockTable, type BlockTableOptions } from '../../transforms/block-table/block-table.js'
@@ -15,8 +15,7 @@ import { TOO_MANY_STACKS } from './stack-encoder.js'
 export class BlockEncoder implements Stage<EventBatch, Uint8Array> {
   readonly consumes = true
   readonly warnings: string[] = []
-  /** In how many places the recorder lost events. */
-  private lost = 0
+  private readonly lost = new LostCount()
   private isIdentified = true
   /** The set of fields of groups that events have. */
   private groupFields = 0
@@ -37,7 +36,7 @@ export class BlockEncoder implements Stage<EventBatch, Uint8Array> {
   }
 
   feed(batch: EventBatch): void {
-    this.lost += lostPlaces(batch)
+    this.lost.add(batch)
     this.isIdentified &&= !hasInventedAddresses(batch.header)
     if (batch.groups !== undefined) this.groupFields |= batch.groups.used(batch.count)
     this.table.feed(batch)
@@ -62,7 +61,7 @@ export class BlockEncoder implements Stage<EventBatch, Uint8Array> {
   }
 
   private warn(): void {
-    if (this.lost > 0) this.warnings.push(lostWarning(this.lost, 'blocks may be missing or wrong'))
+    this.warnings.push(...this.lost.warnings('blocks may be missing or wrong'))
     if (!this.isIdentified) this.warnings.push(UNIDENTIFIED)
     if (this.stacks.isFull) this.warnings.push(TOO_MANY_STACKS)
     if (this.groupFields === 0) return

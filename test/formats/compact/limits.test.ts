@@ -31,14 +31,18 @@ function deep(count: number): EventBatch[] {
   return [batch]
 }
 
-test.each(LEVELS)('long values of fields of groups end blocks, and come back, at the %s level', (_name, level) => {
-  const arenas = Array.from({ length: 600 }, (_, i) => `${i}${'x'.repeat(140_000)}`)
-  const batch = new EventBatch(arenas.length, 0, HEADER)
-  for (const [i, arena] of arenas.entries()) batch.push({ kind: 'alloc', address: BigInt(4096 + 64 * i), arena })
-  const { events, error } = decodeAll(compact.decoder(), encodeAll(compact.encoder({ level }), [batch]))
-  expect(error).toBeUndefined()
-  expect(events.map(({ arena }) => arena)).toEqual(arenas)
-})
+test.each(LEVELS)(
+  'long values of fields of groups end blocks, and come back, at the %s level',
+  { tags: ['slow'] },
+  (_name, level) => {
+    const arenas = Array.from({ length: 600 }, (_, i) => `${i}${'x'.repeat(140_000)}`)
+    const batch = new EventBatch(arenas.length, 0, HEADER)
+    for (const [i, arena] of arenas.entries()) batch.push({ kind: 'alloc', address: BigInt(4096 + 64 * i), arena })
+    const { events, error } = decodeAll(compact.decoder(), encodeAll(compact.encoder({ level }), [batch]))
+    expect(error).toBeUndefined()
+    expect(events.map(({ arena }) => arena)).toEqual(arenas)
+  },
+)
 
 describe.each(LEVELS)('blocks that are much in memory, at the %s level', (_name, level) => {
   const bytes = encodeAll(compact.encoder({ level }), deep(400))
