@@ -30,6 +30,7 @@ export default defineConfig({
     strictTags: true,
     tags: [
       { name: 'slow', description: 'run by npm run test:slow', skip: true },
+      { name: 'large', description: 'run by npm run test:slow', skip: true },
       { name: 'corpus', description: 'run by npm run test:slow, and need the corpus', skip: true },
     ],
   },

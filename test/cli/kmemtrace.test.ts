@@ -246,7 +246,7 @@ describe('kmemtrace-encode into files per CPU', () => {
 
 test(
   '64 files with 1,000,000 events in all merge to rising numbers in bounded memory',
-  { timeout: 60_000 },
+  { timeout: 60_000, tags: ['large'] },
   async () => {
     const folder = scratch()
     mkdirSync(join(folder, 'k'))

@@ -66,24 +66,28 @@ function relayFiles(folder: string, cpus: number, events: number): string[] {
 }
 
 describe('hf-merge', () => {
-  test('64 files of one million events: strictly rising numbers within the limit of memory', async () => {
-    const folder = scratch()
-    const paths = relayFiles(folder, 64, 1_000_000)
-    const out = join(folder, 'merged.ndjson')
-    expect(await peak(`hf-merge ${paths.join(' ')} -o ${out}`)).toBeLessThan(LIMIT)
-    let last: number | undefined
-    let count = 0
-    for await (const batch of createReadStream(out).pipe(ndjson.decode()) as AsyncIterable<EventBatch>) {
-      for (let i = 0; i < batch.count; i++, count++) {
-        const number = batch.sequence[i]
-        if (last !== undefined && ((number - last) | 0) !== 1) throw new Error(`${number} after ${last}`)
-        last = number
+  test(
+    '64 files of one million events: strictly rising numbers within the limit of memory',
+    { tags: ['large'] },
+    async () => {
+      const folder = scratch()
+      const paths = relayFiles(folder, 64, 1_000_000)
+      const out = join(folder, 'merged.ndjson')
+      expect(await peak(`hf-merge ${paths.join(' ')} -o ${out}`)).toBeLessThan(LIMIT)
+      let last: number | undefined
+      let count = 0
+      for await (const batch of createReadStream(out).pipe(ndjson.decode()) as AsyncIterable<EventBatch>) {
+        for (let i = 0; i < batch.count; i++, count++) {
+          const number = batch.sequence[i]
+          if (last !== undefined && ((number - last) | 0) !== 1) throw new Error(`${number} after ${last}`)
+          last = number
+        }
       }
-    }
-    expect(count).toBe(1_000_000)
-  })
+      expect(count).toBe(1_000_000)
+    },
+  )
 
-  test('400 compact files within 300 MB', { tags: ['slow'] }, async () => {
+  test('400 compact files within 300 MB', { tags: ['large'] }, async () => {
     const folder = scratch()
     writeFileSync(join(folder, 'a.txt'), dump(1, [10, 30, 50]))
     const { code } = await shell(
@@ -136,25 +140,29 @@ describe('hf-merge', () => {
     expect(whole).toEqual(expect.arrayContaining(lines))
   })
 
-  test('call stacks of megabytes stay within a small multiple of what one event takes', async () => {
-    const folder = scratch()
-    const paths = [1, 2].map((thread) => {
-      const path = join(folder, `${thread}.heapmon.gz`)
-      const crawl = (i: number) =>
-        Array.from({ length: 900 }, (_, j) => `f${thread}_${i}_${j}`.padEnd(1000, 'a')).join(' ')
-      writeFileSync(
-        path,
-        Buffer.concat(
-          Array.from({ length: 150 }, (_, i) =>
-            gzipSync(`1-${thread} ${i + 1} 0x${(4096 * (i + 1)).toString(16)} 16 novtbl ${crawl(i)}\n`),
+  test(
+    'call stacks of megabytes stay within a small multiple of what one event takes',
+    { tags: ['large'] },
+    async () => {
+      const folder = scratch()
+      const paths = [1, 2].map((thread) => {
+        const path = join(folder, `${thread}.heapmon.gz`)
+        const crawl = (i: number) =>
+          Array.from({ length: 900 }, (_, j) => `f${thread}_${i}_${j}`.padEnd(1000, 'a')).join(' ')
+        writeFileSync(
+          path,
+          Buffer.concat(
+            Array.from({ length: 150 }, (_, i) =>
+              gzipSync(`1-${thread} ${i + 1} 0x${(4096 * (i + 1)).toString(16)} 16 novtbl ${crawl(i)}\n`),
+            ),
           ),
-        ),
-      )
-      return path
-    })
-    expect(await peak(`hf-merge --by time ${paths.join(' ')}`)).toBeLessThan(3 * LIMIT)
-    expect(await peak(`hf-sort --memory 16M ${paths[0]}`)).toBeLessThan(2 * LIMIT)
-  })
+        )
+        return path
+      })
+      expect(await peak(`hf-merge --by time ${paths.join(' ')}`)).toBeLessThan(3 * LIMIT)
+      expect(await peak(`hf-sort --memory 16M ${paths[0]}`)).toBeLessThan(2 * LIMIT)
+    },
+  )
 
   test('tells all files that are no traces', async () => {
     const folder = scratch()
@@ -309,7 +317,7 @@ describe('hf-sort', () => {
     }
   })
 
-  test('keeps to its limit of memory', async () => {
+  test('keeps to its limit of memory', { tags: ['large'] }, async () => {
     const path = join(scratch(), 'a.txt')
     writeFileSync(path, dump(1, shuffled(1_000_000)))
     expect(await peak('hf-sort --memory 32M', path)).toBeLessThan(LIMIT)

@@ -189,28 +189,32 @@ function makeTrace(path: string, lines: number, line: (i: number) => string): vo
 }
 
 describe('hf-report on large traces', { tags: ['slow'], timeout: 600_000 }, () => {
-  test('1,000,000 distinct stacks, with long names, make a page of no more than 5 MB', async () => {
-    const path = join(scratch(), 'many.ndjson')
-    makeTrace(path, 1_000_000, (i) => {
-      const name = `</script><img src=x onerror=alert(${i})>${(i * 7919).toString(36).repeat(i % 20)}`
-      return (
-        `{"kind":"alloc","address":"0x${(16 * i + 16).toString(16)}","size":${(i % 99) + 1},"stack":["${name}","mid${i % 1000}","main"]}\n` +
-        (i % 3 === 0 ? '' : `{"kind":"free","address":"0x${(16 * i + 16).toString(16)}"}\n`)
-      )
-    })
-    const { stdout, code } = await shell(`hf-report ${path}`)
-    expect(code).toBe(0)
-    expect(stdout.length).toBeLessThanOrEqual(MAX_PAGE_BYTES)
-    const page = stdout.toString()
-    expect(page).not.toContain('<img')
-    const { sites, summary, omitted, notes } = reportData(page)
-    expect(sites.allocatedBlocks.reduce((sum, n) => sum + n, 0)).toBe(1_000_000)
-    expect(summary.allocated.blocks).toBe(1_000_000)
-    expect(omitted.join(' ')).toMatch(/sites, \d+ are listed/)
-    expect(notes.join(' ')).toMatch(/more sites than are distinguished/)
-  })
+  test(
+    '1,000,000 distinct stacks, with long names, make a page of no more than 5 MB',
+    { tags: ['large'] },
+    async () => {
+      const path = join(scratch(), 'many.ndjson')
+      makeTrace(path, 1_000_000, (i) => {
+        const name = `</script><img src=x onerror=alert(${i})>${(i * 7919).toString(36).repeat(i % 20)}`
+        return (
+          `{"kind":"alloc","address":"0x${(16 * i + 16).toString(16)}","size":${(i % 99) + 1},"stack":["${name}","mid${i % 1000}","main"]}\n` +
+          (i % 3 === 0 ? '' : `{"kind":"free","address":"0x${(16 * i + 16).toString(16)}"}\n`)
+        )
+      })
+      const { stdout, code } = await shell(`hf-report ${path}`)
+      expect(code).toBe(0)
+      expect(stdout.length).toBeLessThanOrEqual(MAX_PAGE_BYTES)
+      const page = stdout.toString()
+      expect(page).not.toContain('<img')
+      const { sites, summary, omitted, notes } = reportData(page)
+      expect(sites.allocatedBlocks.reduce((sum, n) => sum + n, 0)).toBe(1_000_000)
+      expect(summary.allocated.blocks).toBe(1_000_000)
+      expect(omitted.join(' ')).toMatch(/sites, \d+ are listed/)
+      expect(notes.join(' ')).toMatch(/more sites than are distinguished/)
+    },
+  )
 
-  test('a copy of 26 MB takes no more memory than that and its encoder', async () => {
+  test('a copy of 26 MB takes no more memory than that and its encoder', { tags: ['large'] }, async () => {
     const path = join(scratch(), 'random.txt')
     let state = 1
     const random = () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0)
@@ -226,7 +230,7 @@ describe('hf-report on large traces', { tags: ['slow'], timeout: 600_000 }, () =
     expect(more).toBeLessThan(size * 0.75 + 65_000_000)
   })
 
-  test('20,000,000 events take as little memory as any command', async () => {
+  test('20,000,000 events take as little memory as any command', { tags: ['large'] }, async () => {
     const path = join(scratch(), 'long.txt')
     makeTrace(path, 10_000_000, (i) => {
       const block = (0x5500_0000 + (i % 1000) * 4096).toString(16)

@@ -200,7 +200,7 @@ describe('live/ended', async () => {
   it.each(Object.entries(KEYS))('remembers the last keys: %s', (_, keyOf) => {
     for (const n of [1, 2047, 2048, 2049, 4097, 10_000]) follow(keyOf, n)
   })
-  it.each(Object.entries(KEYS))('remembers the last of many keys: %s', { tags: ['slow'] }, (_, keyOf) => {
+  it.each(Object.entries(KEYS))('remembers the last of many keys: %s', { tags: ['large'] }, (_, keyOf) => {
     follow(keyOf, 1_200_000)
   })
 

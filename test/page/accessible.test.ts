@@ -6,6 +6,7 @@ import { servePage } from '../../lib/cli/serve.js'
 import { violations } from '../support/axe.js'
 import { CHROMIUM, closeAfterAll, NO_BROWSER, openPage } from '../support/browser.js'
 import { scratch, shell } from '../support/commands.js'
+import { isWhole } from '../support/runs.js'
 import { reportFile } from './report-file.js'
 import { sample } from './sample.js'
 
@@ -117,6 +118,9 @@ const MISSED = `[...document.querySelectorAll('#app :is(a, button, select, input
   .filter((one) => one.tabIndex >= 0 && !one.disabled && one.checkVisibility() && !('reached' in one.dataset))
   .map((one) => one.outerHTML.slice(0, 120))`
 
+/** What a person's system asks for, with which pages of many views are looked at. */
+const SCHEMES = isWhole() ? (['light', 'dark'] as const) : (['dark'] as const)
+
 describe('the page, for everyone', { tags: ['slow'] }, () => {
   beforeEach(({ skip }) => skip(CHROMIUM === undefined, NO_BROWSER))
 
@@ -127,50 +131,44 @@ describe('the page, for everyone', { tags: ['slow'] }, () => {
     expect(await violations(page)).toEqual([])
   })
 
-  test.each(['light', 'dark'] as const)(
-    'axe finds nothing where a real trace is looked at, %s',
-    async (colorScheme) => {
-      const { page } = await openPage(await real(), { colorScheme, viewport: PHONE })
-      expect(await inEachView(page, () => violations(page))).toEqual([])
-      await page.locator('.filter summary').click()
-      expect(await violations(page)).toEqual([])
-      await page.locator('nav a[href="#timeline"]').click()
-      await page.locator('#view-timeline .charts').press('Enter')
-      await page.locator('.moment h3').waitFor()
-      expect(await violations(page)).toEqual([])
-      await page.locator('#view-timeline .charts').press('Shift+Enter')
-      await page.locator('.moment h3', { hasText: 'Between' }).waitFor()
-      expect(await violations(page)).toEqual([])
-      await page.locator('nav a[href="#functions"]').click()
-      await page.locator('#view-functions tbody tr').first().click()
-      await page.locator('#view-functions h3').waitFor()
-      expect(await violations(page)).toEqual([])
-      await page.locator('nav a[href="#flame"]').click()
-      await page.locator('#view-flame .rules summary').click()
-      expect(await violations(page)).toEqual([])
-    },
-  )
+  test.each(SCHEMES)('axe finds nothing where a real trace is looked at, %s', async (colorScheme) => {
+    const { page } = await openPage(await real(), { colorScheme, viewport: PHONE })
+    expect(await inEachView(page, () => violations(page))).toEqual([])
+    await page.locator('.filter summary').click()
+    expect(await violations(page)).toEqual([])
+    await page.locator('nav a[href="#timeline"]').click()
+    await page.locator('#view-timeline .charts').press('Enter')
+    await page.locator('.moment h3').waitFor()
+    expect(await violations(page)).toEqual([])
+    await page.locator('#view-timeline .charts').press('Shift+Enter')
+    await page.locator('.moment h3', { hasText: 'Between' }).waitFor()
+    expect(await violations(page)).toEqual([])
+    await page.locator('nav a[href="#functions"]').click()
+    await page.locator('#view-functions tbody tr').first().click()
+    await page.locator('#view-functions h3').waitFor()
+    expect(await violations(page)).toEqual([])
+    await page.locator('nav a[href="#flame"]').click()
+    await page.locator('#view-flame .rules summary').click()
+    expect(await violations(page)).toEqual([])
+  })
 
-  test.each(['light', 'dark'] as const)(
-    'axe finds nothing without known leaks, and compared, %s',
-    async (colorScheme) => {
-      const html = `${scratch()}/known.html`
-      writeFileSync(`${html}.rules`, 'leak:work*\nleak:main\nleak:^none$\n')
-      const events = '{"kind":"alloc","address":"0x1000","size":8,"stack":["other"]}\n'
-      writeFileSync(`${html}.old`, events)
-      const flags = `--suppress ${html}.rules --suppress-known --compare ${html}.old`
-      const { code, stderr } = await shell(`hf-report ${flags} -o ${html} ${STACKS}`)
-      expect(code, stderr).toBe(0)
-      const { page } = await openPage(pathToFileURL(html).href, { colorScheme, viewport: PHONE })
-      expect(await viewsOf(page)).toContain('comparison')
-      expect(await inEachView(page, () => violations(page))).toEqual([])
-      await expect.poll(() => page.locator('#view-leaks .mark').count()).toBeGreaterThan(0)
-      await page.locator('nav a[href="#timeline"]').click()
-      await page.locator('#view-timeline .charts').press('Enter')
-      await page.locator('.moment h3').waitFor()
-      expect(await violations(page)).toEqual([])
-    },
-  )
+  test.each(SCHEMES)('axe finds nothing without known leaks, and compared, %s', async (colorScheme) => {
+    const html = `${scratch()}/known.html`
+    writeFileSync(`${html}.rules`, 'leak:work*\nleak:main\nleak:^none$\n')
+    const events = '{"kind":"alloc","address":"0x1000","size":8,"stack":["other"]}\n'
+    writeFileSync(`${html}.old`, events)
+    const flags = `--suppress ${html}.rules --suppress-known --compare ${html}.old`
+    const { code, stderr } = await shell(`hf-report ${flags} -o ${html} ${STACKS}`)
+    expect(code, stderr).toBe(0)
+    const { page } = await openPage(pathToFileURL(html).href, { colorScheme, viewport: PHONE })
+    expect(await viewsOf(page)).toContain('comparison')
+    expect(await inEachView(page, () => violations(page))).toEqual([])
+    await expect.poll(() => page.locator('#view-leaks .mark').count()).toBeGreaterThan(0)
+    await page.locator('nav a[href="#timeline"]').click()
+    await page.locator('#view-timeline .charts').press('Enter')
+    await page.locator('.moment h3').waitFor()
+    expect(await violations(page)).toEqual([])
+  })
 
   test.each(['light', 'dark'] as const)('axe finds nothing in the viewer, %s', async (colorScheme) => {
     const served = await servePage(readFileSync('dist/page/viewer.html'))
@@ -244,10 +242,13 @@ describe('the page, for everyone', { tags: ['slow'] }, () => {
     expect(names).toEqual(names.toSorted().toReversed())
   })
 
-  test.each([360, 1000, 1280, 2560])('nothing is clipped and no marks overlap, %i pixels wide', async (width) => {
-    for (const url of [await real(), await longLived(), reportFile(sample(), `width-${width}`)]) {
-      const { page } = await openPage(url, { viewport: { width, height: 800 } })
-      expect(await inEachView(page, () => layoutFaults(page))).toEqual([])
-    }
-  })
+  test.each(isWhole() ? [360, 1000, 1280, 2560] : [360, 1280])(
+    'nothing is clipped and no marks overlap, %i pixels wide',
+    async (width) => {
+      for (const url of [await real(), await longLived(), reportFile(sample(), `width-${width}`)]) {
+        const { page } = await openPage(url, { viewport: { width, height: 800 } })
+        expect(await inEachView(page, () => layoutFaults(page))).toEqual([])
+      }
+    },
+  )
 })

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { CHROMIUM, closeAfterAll, NO_BROWSER, openPage } from '../support/browser.js'
 import { scratch, shell } from '../support/commands.js'
 import { manyStacks } from '../support/compared.js'
+import { isWhole } from '../support/runs.js'
 
 closeAfterAll()
 
@@ -25,15 +26,19 @@ interface Amount {
 }
 
 const TRACES = [
-  'heaptrack/mtv-small.heaptrack.gz',
   'heaptrack/cxx.heaptrack.gz',
   'mtrc/git.mtrc.gz',
-  'mtrc/cxx64.mtrc',
-  'replay/twolf-head.txt',
-  'replay/mstress-head.txt.gz',
   'glibc-mtrace/mt-edge.mtrace',
-  'hatf/espresso-head.hatf',
-  'valgrind/mtv-edge.log',
+  ...(isWhole()
+    ? [
+        'heaptrack/mtv-small.heaptrack.gz',
+        'mtrc/cxx64.mtrc',
+        'replay/twolf-head.txt',
+        'replay/mstress-head.txt.gz',
+        'hatf/espresso-head.hatf',
+        'valgrind/mtv-edge.log',
+      ]
+    : []),
 ]
 /** What happened that must not. That the worker is loaded, which is a part of the page, is no request to anyone. */
 const unwanted = (faults: readonly string[]) => faults.filter((fault) => !/^request: blob:(null|file:)/.test(fault))

@@ -3,6 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { PROFILE_FORMATS } from '../../lib/exports/profile-formats.js'
 import { POLICIES, WHOLE, type PolicyName } from '../../lib/transforms/simulate/policies.js'
 import { reportData } from '../support/report-data.js'
+import { isWhole } from '../support/runs.js'
 import { amount, parse, ShapeFile, type Figures } from './run-commands.js'
 import { shapesOf } from './shape.js'
 
@@ -29,7 +30,9 @@ interface StatsJson {
  * The numbers of blocks. Some five seconds for each of the small ones, and half a minute for 100,000. From about a
  * million on, an output is too long for one string.
  */
-const BLOCKS = (process.env['HEAPFLOW_COMMAND_BLOCKS'] ?? '0,1,12,150,2500,8000').split(',').map(Number)
+const BLOCKS = (process.env['HEAPFLOW_COMMAND_BLOCKS'] ?? (isWhole() ? '0,1,12,150,2500,8000' : '1,2500'))
+  .split(',')
+  .map(Number)
 
 const some = (counts: Iterable<readonly [string, number]>) =>
   Object.fromEntries([...counts].filter(([, count]) => count > 0).toSorted(([a], [b]) => (a < b ? -1 : 1)))

@@ -30,9 +30,14 @@ export function* someOf(n: number): Generator<number> {
   }
 }
 
-/** Whether a table of so many keys is tested: in `npm run test:slow` all are, with fewer runs those up to 1.5 M. */
+/** Whether everything is tested, as in `npm run test:slow`, and not only a part. */
+export function isWhole(): boolean {
+  return STRENGTH >= 1
+}
+
+/** Whether a table of so many keys is tested: in `npm run test:slow` all are, with fewer runs those up to 500,000. */
 export function isTestedSize(keys: number): boolean {
-  return STRENGTH >= 1 || keys < 1_500_000
+  return isWhole() || keys < 500_000
 }
 
 /** Whether a file is tested: all are in the slow tests, and those below 500 kB in `npm test`. */

@@ -425,7 +425,7 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
     expect(events.some(({ size, usable = 0n }) => size === 100n && usable >= 100n && usable <= 200n)).toBe(true)
   })
 
-  test('walks that use the walk before them are those that do not', async () => {
+  test('walks that use the walk before them are those that do not', { tags: ['large'] }, async () => {
     const shared = ['-std=gnu11', '-O2', '-shared', '-fPIC', '-fno-omit-frame-pointer', '-fvisibility=hidden']
     expect(compileRecorder('-O1', '-o', at('reader'), native('reader.c'))).toBe(true)
     const traces: unknown[] = []
@@ -447,7 +447,7 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
     expect((traces[0] as unknown[]).length).toBeGreaterThan(1000)
   })
 
-  test('the reader has no fault that sanitizers find, and the sources no warning', async () => {
+  test('the reader has no fault that sanitizers find, and the sources no warning', { tags: ['large'] }, async () => {
     const strict = ['-std=gnu11', '-O1', '-g', '-Wall', '-Wextra', '-Werror']
     const sanitizers = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all']
     const library = at('strict.so')

@@ -67,7 +67,7 @@ describe.each(LEVELS)('the container at the %s level', (_name, level) => {
     expect(decodeAll(compact.decoder(), bytes, 65_536).events).toEqual(events)
   })
 
-  it('gives all events of the blocks before a fault, wherever it is', { tags: ['slow'] }, () => {
+  it('gives all events of the blocks before a fault, wherever it is', { tags: ['large'] }, () => {
     const before = [0, 0, 65_536, 131_072, 150_000]
     sections.forEach(({ from, to }, i) => {
       for (const at of [from, from + 1, Math.floor((from + to) / 2), to - 1]) {
@@ -144,7 +144,7 @@ describe.each(LEVELS)('the container at the %s level', (_name, level) => {
     expect(countAll(sealed(file, trace)).error?.message).toContain('settings of an allocator that is not known')
   })
 
-  it('takes a payload that says something else for damaged, in bounded time', { tags: ['slow'] }, () => {
+  it('takes a payload that says something else for damaged, in bounded time', { tags: ['large'] }, () => {
     const [, block] = sections as [Section, Section]
     const time = stopwatch()
     for (let i = 0; i < 50; i++) {

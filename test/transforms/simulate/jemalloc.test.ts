@@ -105,7 +105,7 @@ describe.each(SETTINGS.map((options) => [nameOf(options), options] as const))('j
     compare(options, { events: 900, blocks: 30, seed: 4, log: 24 }, 1)
   })
 
-  test('gives them to many blocks', { tags: ['slow'], timeout: 120_000 }, () => {
+  test('gives them to many blocks', { tags: ['large'], timeout: 120_000 }, () => {
     for (let seed = 10; seed < 40; seed++)
       compare(options, { events: 4000, blocks: 20 + 40 * (seed % 7), seed, log: 4 + (seed % 20) }, 1 + (seed % 4))
     compare(options, { events: 20_000, blocks: 5000, seed: 5, log: 9 }, 1)
