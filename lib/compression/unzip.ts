@@ -43,8 +43,9 @@ const NO_BYTES = new Uint8Array(0)
  * data CRC-32 and size would not fit such a place, unless someone made them fit.)
  *
  * `next` throws a TraceError of format `zip`, with the offset in the archive, after all that could be inflated was
- * delivered: the archive is cut, corrupt or encrypted, uses another method, or holds no file or a second one. A second
- * file is an error and not a warning, because its events would be missing from a trace that looks whole.
+ * delivered: the archive is cut, corrupt or encrypted, uses another method, holds no file or a second one, or is
+ * followed by another archive. A second file or archive is an error and not a warning, because its events would be
+ * missing from a trace that looks whole.
  */
 export class Unzip implements Stage<Uint8Array, Uint8Array> {
   readonly warnings: string[] = []
@@ -180,9 +181,13 @@ export class Unzip implements Stage<Uint8Array, Uint8Array> {
     return true
   }
 
+  /** Leaves out what follows the archive, unless that is another one. */
   private trailing(): boolean {
     const { input, warnings } = this
     if (input.left > 0 && warnings.length === 0) {
+      if (input.left < 4 && !this.ended && !this.broken) return false
+      if (input.left >= 4 && u32(input.bytes, input.pos) === LOCAL_HEADER)
+        throw malformed('a second archive follows; the first one was read whole', this.here())
       warnings.push(`${describe(this.here())}: bytes after the end of the archive were left out`)
     }
     input.pos = input.end

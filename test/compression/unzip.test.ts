@@ -132,6 +132,22 @@ describe('inflating a zip', () => {
     expect(warnings).toEqual([`zip: byte ${archive.length}: bytes after the end of the archive were left out`])
   })
 
+  it.each([1, 3, 100, 65_536])('refuses a second archive after all of the first, in chunks of %i bytes', (size) => {
+    const archive = zipSync({ 'dump.txt': TEXT })
+    const { content, error } = unzip(new Uint8Array(Buffer.concat([archive, archive])), size)
+    expect(content).toEqual(TEXT)
+    expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', format: 'zip', offset: archive.length })
+    expect(error?.message).toContain('a second archive follows')
+  })
+
+  it.each([1, 100])('warns of a few bytes after the end that begin like an archive, in chunks of %i bytes', (size) => {
+    const archive = zipSync({ 'dump.txt': TEXT })
+    const { content, error, warnings } = unzip(new Uint8Array(Buffer.concat([archive, bytes('PK\x03')])), size)
+    expect(error).toBeUndefined()
+    expect(content).toEqual(TEXT)
+    expect(warnings).toEqual([`zip: byte ${archive.length}: bytes after the end of the archive were left out`])
+  })
+
   it('reads over comments and what else may follow', () => {
     const archive = zip([member('dump.txt', TEXT)])
     const commented = new Uint8Array(Buffer.concat([archive.subarray(0, -2), Uint8Array.of(4, 0), bytes('note')]))

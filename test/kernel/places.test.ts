@@ -67,7 +67,7 @@ describe('allocators/jemalloc/sets', async () => {
     ] as const)
       follow(n, orders, bases)
   })
-  it.each(Object.entries(KEYS))('are as a sorted list, many: %s', { tags: ['slow'] }, (_, bases) => {
+  it.each(Object.entries(KEYS))('are as a sorted list, many: %s', { tags: ['large'] }, (_, bases) => {
     follow(20_000, 5000, bases)
   })
 })
@@ -127,7 +127,7 @@ describe('allocators/jemalloc/page-map', async () => {
       follow(n, (i) => BigInt(i) << 32n, false)
     }
   })
-  it('is as a map, with many pages', { tags: ['slow'] }, () => {
+  it('is as a map, with many pages', { tags: ['large'] }, () => {
     follow((1 << 17) + 1, (i) => 0x7f000n + BigInt(i), true)
     follow((1 << 17) + 1, below, false)
     follow((1 << 16) + 1, (i) => BigInt(i) << 32n, false)
