@@ -145,7 +145,7 @@ describe('commands that simulate, replay and generate warn of what a trace lacks
     'whole.ndjson': '{"kind":"alloc","address":"0x10","size":8}\n',
   }
   const WARNINGS = {
-    'lost.ndjson': ['lost.ndjson: the recorder lost events in 1 place, so every figure may be wrong'],
+    'lost.ndjson': ['lost.ndjson: the recorder lost 5 events in 1 place, so every figure may be wrong'],
     'removed.ndjson': [
       'removed.ndjson: events were removed from the trace, so blocks that seem to be live may have been freed; ' +
         'use --lifetimes with hf-filter and hf-split',
