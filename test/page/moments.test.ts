@@ -146,7 +146,7 @@ describe('the timeline of a page', () => {
 
   const cases = [
     { trace: TRACES[0]!, moments: FEW_MOMENTS, drags: FEW_DRAGS, tags: [] },
-    ...TRACES.map((trace) => ({ trace, moments: MOMENTS, drags: DRAGS, tags: ['slow'] })),
+    ...TRACES.map((trace, i) => ({ trace, moments: MOMENTS, drags: DRAGS, tags: i === 1 ? ['slow'] : ['large'] })),
   ]
   for (const { trace, moments, drags, tags } of cases) {
     const path = `test/fixtures/${trace}`

@@ -18,12 +18,13 @@ import { Verifier } from '../../lib/transforms/verify.js'
 import { blockRows } from '../support/block-rows.js'
 import { drive } from '../support/drive.js'
 import { formatNamed } from '../support/formats.js'
+import { isWhole } from '../support/runs.js'
 import { expectWhole } from '../transforms/report/whole.js'
 import { eventsOf } from './generate.js'
 import { shapesOf, type Shape } from './shape.js'
 
 /** How many numbers of blocks there are from 20 on, each 1.45 times the last one. The 22nd, 49,000, takes a minute. */
-const SIZES = Number(process.env['HEAPFLOW_FIGURE_SIZES'] ?? 18)
+const SIZES = Number(process.env['HEAPFLOW_FIGURE_SIZES'] ?? (isWhole() ? 18 : 14))
 
 /** Formats that carry all of an event. */
 const FORMATS: readonly [string, object][] = [

@@ -16,14 +16,16 @@ export const CHROMIUM = [
 /** Why tests are skipped that need a browser. */
 export const NO_BROWSER = 'no Chromium is installed'
 
+/** What the tests of the current file use. */
 let browser: Promise<Browser> | undefined
-const folder = mkdtempSync(join(tmpdir(), 'heapflow-page-'))
+let folder: string | undefined
 
 /** Closes the browser of a test file when its tests are over. To be called once in each file that uses one. */
 export function closeAfterAll(): void {
   afterAll(async () => {
     await (await browser)?.close()
-    rmSync(folder, { recursive: true, force: true })
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
+    browser = folder = undefined
   }, 30_000)
 }
 
@@ -60,6 +62,7 @@ export async function openPage(
 
 /** Writes a file that is removed after the tests, and returns its address. */
 export function browserFile(name: string, text: string): string {
+  folder ??= mkdtempSync(join(tmpdir(), 'heapflow-page-'))
   const path = join(folder, name)
   writeFileSync(path, text)
   return pathToFileURL(path).href

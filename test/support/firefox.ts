@@ -26,6 +26,7 @@ let browser: Promise<Browser> | undefined
 export function closeFirefoxAfterAll(): void {
   afterAll(async () => {
     await (await browser)?.close()
+    browser = undefined
   }, 30_000)
 }
 

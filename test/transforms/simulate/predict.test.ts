@@ -164,7 +164,7 @@ describe('arenas for short-lived blocks', () => {
     }
   })
 
-  test('are those of a long trace', { tags: ['slow'], timeout: 120_000 }, () => {
+  test('are those of a long trace', { tags: ['large'], timeout: 120_000 }, () => {
     compare(program(1_000_000, 5), {})
   })
 
