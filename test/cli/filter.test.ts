@@ -123,7 +123,7 @@ describe('hf-filter', () => {
 })
 
 describe('--part', () => {
-  test('parts of a compact trace are all of its events, in order', { tags: ['slow'] }, async () => {
+  test('parts of a compact trace are all of its events, in order', { tags: ['large'] }, async () => {
     const folder = scratch()
     const trace = join(folder, 'a.hfc')
     await shell(`compact-encode --checkpoint 64K ${MTRC} -o ${trace}`)

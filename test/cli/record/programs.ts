@@ -1,6 +1,6 @@
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, test } from 'vitest'
@@ -121,6 +121,8 @@ export const testWith = (name: RecorderName) => test.skipIf(!can(name))
 /** Compiles the programs of these names before the tests of the file, and removes them after those. */
 export function usePrograms(...names: (keyof typeof PROGRAMS)[]): void {
   beforeAll(() => {
+    // Another file of the same process has removed it.
+    mkdirSync(folder, { recursive: true })
     if (!hasCompiler) return
     for (const name of names) compile(name)
   })

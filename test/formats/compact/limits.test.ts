@@ -89,7 +89,7 @@ const LIMITS: readonly [what: string, within: readonly TraceEvent[], beyond: rea
   ],
 ]
 
-describe.each(LIMITS)('the limit of the %s', { tags: ['slow'] }, (_what, within, beyond) => {
+describe.each(LIMITS)('the limit of the %s', { tags: ['large'] }, (_what, within, beyond) => {
   const before: TraceEvent[] = Array.from({ length: 3 }, () => ({ kind: 'comment', text: 'x' }))
 
   test('is read when it is reached', () => {
