@@ -7,6 +7,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { elfFile } from '../../lib/streams/symbols/elf-file.js'
 import { LoadedModules } from '../../lib/streams/symbols/loaded-modules.js'
 import { Symbolizer } from '../../lib/streams/symbols/symbolizer.js'
+import { runs } from '../support/runs.js'
 
 const CPP = `#include <algorithm>
 #include <functional>
@@ -104,7 +105,7 @@ function codeAddresses(path: string): number[] {
   const [, start = '', size = ''] = /\.text +PROGBITS +([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+)/.exec(sections) ?? []
   const from = Number.parseInt(start, 16)
   const address = fc.integer({ min: from, max: from + Number.parseInt(size, 16) - 1 })
-  return [...new Set(fc.sample(address, { numRuns: 10_000, seed: 1 }))]
+  return [...new Set(fc.sample(address, { numRuns: runs(10_000), seed: 1 }))]
 }
 
 const missing = ['addr2line', 'readelf', 'c++filt'].filter((tool) => !has(tool))
@@ -113,7 +114,7 @@ const slow = { tags: ['slow'], timeout: 120_000 }
 describe.skipIf(missing.length > 0)(`names are those of addr2line (needs ${missing.join(' ') || 'no more'})`, () => {
   for (const tool of ['addr2line', 'llvm-symbolizer'] as const)
     for (const [what, compiler, make] of FILES)
-      test.skipIf(!has(tool) || !has(compiler))(`by ${tool}, at 10,000 addresses: ${what}`, slow, async (context) => {
+      test.skipIf(!has(tool) || !has(compiler))(`by ${tool}, at many addresses: ${what}`, slow, async (context) => {
         const path = make()
         if (elfFile(path)?.hasLines !== true) return context.skip('it has no lines')
         const asked = codeAddresses(path)

@@ -142,7 +142,7 @@ describe('traces of all shapes', { timeout: 60_000 }, () => {
 /** Ten thousands of live blocks. 30 of them take half a minute. */
 const MANY = Number(process.env['HEAPFLOW_MANY_BLOCKS'] ?? 15)
 
-describe('many live blocks', { timeout: 300_000 }, () => {
+describe('many live blocks', { tags: ['large'], timeout: 300_000 }, () => {
   test(`${MANY}0,000: no policy makes blocks overlap, or needs less than ideal`, () => {
     const generator = new Generator({ model: 'random', scale: MANY, events: MANY * 27_000 })
     const batches: EventBatch[] = []
