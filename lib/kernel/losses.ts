@@ -15,7 +15,9 @@ import {
   type GroupFieldName,
   type KindName,
 } from '../event/fields.js'
+import type { TimeUnit } from '../event/header.js'
 import type { Carried, Filling, LossCounts } from '../event/losses.js'
+import { UnitLoss } from './unit-loss.js'
 
 /** The exports of kernel/losses.ts, which documents them. */
 interface LossesKernel extends KernelExports {
@@ -76,6 +78,9 @@ export class Losses implements LossCounts {
   private missing = 0
   /** Some kind of event needs some field. */
   private needs = false
+  private carried: Carried
+  /** What is lost of the unit of times; undefined where the format states the unit of each trace. */
+  private unitLoss: UnitLoss | undefined
 
   /**
    * @param format the target format's name, for messages
@@ -91,6 +96,7 @@ export class Losses implements LossCounts {
     filled: readonly Filling[] = [],
     private readonly groups = 0,
   ) {
+    this.carried = carried
     this.use(carried, filled)
   }
 
@@ -99,6 +105,7 @@ export class Losses implements LossCounts {
 
   /** Changes what the format can carry, from the next batch on: another version of the format begins. */
   use(carried: Carried, filled: readonly Filling[] = []): void {
+    this.carried = carried
     this.needed.fill(0)
     for (const { field, kinds, as } of filled) {
       for (const kind of kinds) {
@@ -116,6 +123,14 @@ export class Losses implements LossCounts {
   }
 
   /**
+   * Says, after `use`, that what is written does not state the unit of the trace: all times are in `unit`, or in an
+   * unknown one if that is null. Undefined, as at first: the unit is kept.
+   */
+  useUnit(unit: TimeUnit | null | undefined): void {
+    this.unitLoss = unit === undefined ? undefined : new UnitLoss(unit, this.carried)
+  }
+
+  /**
    * Counts the fields of a batch that the format cannot carry or omit.
    * @returns the number of events to write, from the first: all, except in strict mode up to the first loss
    */
@@ -124,7 +139,7 @@ export class Losses implements LossCounts {
   }
 
   /**
-   * Admits a batch, and counts the fields of groups that the format cannot carry.
+   * Admits a batch, and counts the fields of groups and the units of times that the format cannot carry.
    * @returns the number of events that can be written, whatever fields of the core they lose
    */
   beginBatch(batch: EventBatch): number {
@@ -132,7 +147,15 @@ export class Losses implements LossCounts {
     this.before = this.events
     this.events += count
     this.anywhere |= this.somewhere
-    return groups === undefined || (groups.columns & ~this.groups) === 0 ? count : this.countGroups(batch)
+    const timed = this.unitLoss?.find(batch) === true ? this.countUnit(this.unitLoss) : count
+    const grouped = groups === undefined || (groups.columns & ~this.groups) === 0 ? count : this.countGroups(batch)
+    return Math.min(count, timed, grouped)
+  }
+
+  private countUnit({ reason, count, first }: UnitLoss): number {
+    if (this.strict) return first
+    this.count(reason, count)
+    return Infinity
   }
 
   private countGroups(batch: EventBatch): number {
@@ -233,6 +256,8 @@ export class Losses implements LossCounts {
     const fields: FieldName[] = [...fieldNames(mask & watched & ~needed), ...groupFieldNames(this.lostGroups(batch, i))]
     const [absent] = fieldNames(needed & ~mask)
     if (fields.length === 0 && absent !== undefined) return unencodable(this.filling(code, absent), at)
+    const { unitLoss } = this
+    if (fields.length === 0 && watched !== LEFT_OUT && unitLoss?.first === i) return unencodable(unitLoss.fault, at)
     const what = watched === LEFT_OUT ? `${KINDS[code]} events` : `${fields.join(', ')} of ${KINDS[code]} events`
     return unencodable(`cannot represent ${what}`, at)
   }

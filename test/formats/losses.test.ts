@@ -36,8 +36,6 @@ interface Trial {
   /** Where the format has no way to say how its records are laid out: what is counted when they do not show it. */
   unshown?: RegExp
   headers?: readonly TraceHeader[]
-  /** How many nanoseconds a unit of time is that a header does not name. Absent: times come back as numbers. */
-  nanoseconds?: bigint
   /**
    * Whether a field may come back so, though nothing was counted: what it says is in the record, in other words. Every
    * case here is one that the format's README tells.
@@ -142,10 +140,10 @@ function encode({ format, encode: options }: Trial, strict: boolean, parts: read
 
 const UNITS: Readonly<Record<string, bigint>> = { ns: 1n, us: 1000n }
 
-/** A value to compare: times in nanoseconds, where the format has a unit. */
-function comparable(value: unknown, field: FieldName, header: TraceHeader, { nanoseconds }: Trial): unknown {
-  if (value === undefined || nanoseconds === undefined || (field !== 'time' && field !== 'endTime')) return value
-  return (value as bigint) * (UNITS[header.timeUnit ?? ''] ?? nanoseconds)
+/** A value to compare: times in nanoseconds, or without a unit. */
+function comparable(value: unknown, field: FieldName, { timeUnit }: TraceHeader): unknown {
+  if (value === undefined || (field !== 'time' && field !== 'endTime')) return value
+  return timeUnit === undefined ? `${value as bigint} of no unit` : (value as bigint) * (UNITS[timeUnit] as bigint)
 }
 
 /** The fields of an event that differ from those of another one, and that do not follow from the rest. */
@@ -161,8 +159,8 @@ function differences(
   const fields = new Set([...Object.keys(before), ...Object.keys(after)]) as Set<FieldName | 'kind'>
   fields.delete('kind')
   return ([...fields] as FieldName[]).filter((field) => {
-    const is = comparable(after[field], field, written, trial)
-    const was = comparable(before[field], field, header, trial)
+    const is = comparable(after[field], field, written)
+    const was = comparable(before[field], field, header)
     return !equal(is, was) && trial.follows?.(field, before, after) !== true
   })
 }
@@ -269,21 +267,20 @@ const TRIALS: readonly Trial[] = [
     headers: [{ format: 'mtrc', layout: { version: 10300, wordSize: 4, longSize: 4, byteOrder: 'big' } }],
     follows: followsOfMtrc,
   },
-  { name: 'replay', format: replay, nanoseconds: 1n, follows: followsOfReplay },
+  { name: 'replay', format: replay, follows: followsOfReplay },
   { name: 'glibc-mtrace', format: glibcMtrace, follows: followsOfMtrace },
-  { name: 'heaptrack', format: heaptrack, nanoseconds: 1000n },
+  { name: 'heaptrack', format: heaptrack },
   {
     name: 'heaptrack, its own',
     format: heaptrack,
     carried: OWN_CARRIED,
-    nanoseconds: 1000n,
     headers: [true, false].map((raw) => ({
       format: 'heaptrack',
       timeUnit: 'us',
       layout: { raw, heaptrack: '1.4.0', version: 3 },
     })),
   },
-  { name: 'heapmon', format: heapmon, nanoseconds: 1000n },
+  { name: 'heapmon', format: heapmon },
   ...LAYOUTS.map((layout): Trial => ({
     name: `kmemtrace ${layout.layout}, ${layout.byteOrder}, ${layout.wordSize}`,
     format: kmemtrace,
@@ -293,7 +290,6 @@ const TRIALS: readonly Trial[] = [
     unshown: UNSHOWN,
     carried: carriedBy(layout.layout, false),
     headers: [...FOREIGN, headerOf(layout)],
-    ...(layout.layout === 'ftrace' && { nanoseconds: 1n }),
     follows: followsOfKmemtrace,
   })),
   ...LAYOUTS.map((layout): Trial => ({
@@ -302,7 +298,6 @@ const TRIALS: readonly Trial[] = [
     encode: layout,
     carried: carriedBy(layout.layout, false),
     headers: [...FOREIGN, headerOf(layout)],
-    ...(layout.layout === 'ftrace' && { nanoseconds: 1n }),
     follows: followsOfKmemtrace,
     unshown: UNSHOWN,
   })),

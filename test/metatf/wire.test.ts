@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { TraceEvent } from '../../lib/event/batch.js'
+import type { Encoder } from '../../lib/event/stage.js'
 import { asciiDecoder } from '../../lib/metatf/ascii/decoder.js'
 import { asciiEncoder } from '../../lib/metatf/ascii/encoder.js'
 import { binaryDecoder, binaryEncoder, formatFileHeader } from '../../lib/entry/metatf.js'
@@ -103,6 +104,27 @@ describe('the unit of times', () => {
     expect(encodeEvents(binaryEncoder(dtd), EVENTS, { format: 'unknown' })).toEqual(bytes)
     const without = parseDtd(TIMED.replace(/##.*\n/, ''), 'x.dtd')
     expect(decodeAll(binaryDecoder(without), bytes).headers[0]).not.toHaveProperty('timeUnit')
+  })
+
+  test('is a loss where neither the DTD nor the trace states it, and counted where the DTD gives one', () => {
+    const losses = (encoder: Encoder, timeUnit?: 'ns' | 'us') => {
+      encodeEvents(encoder, EVENTS, { format: 'any', ...(timeUnit && { timeUnit }) })
+      return [...encoder.losses.counts]
+    }
+    const without = TIMED.replace(/##.*\n/, '')
+    const taken = [['times without a unit, taken for microseconds', 1]]
+    expect(losses(binaryEncoder(parseDtd(without, 'x.dtd')), 'ns')).toEqual([['the unit of times', 1]])
+    expect(losses(binaryEncoder(parseDtd(without, 'x.dtd')))).toEqual([])
+    expect(losses(binaryEncoder(parseDtd(TIMED, 'x.dtd')), 'us')).toEqual([])
+    expect(losses(binaryEncoder(parseDtd(TIMED, 'x.dtd')))).toEqual(taken)
+    const ascii = 'int time = none; int address = none;\nfree : { tag, address, time } { tag = 4; }'
+    for (const unit of ['ns', 'us', undefined] as const)
+      expect(losses(asciiEncoder(parseDtd(ascii, 'x.dtd')), unit)).toEqual([])
+    expect(losses(asciiEncoder(parseDtd(`## TimeUnit: us\n${ascii}`, 'x.dtd')))).toEqual(taken)
+    // The lines of a head that was read are kept, so a unit that they do not state is lost.
+    const encoder = asciiEncoder(parseDtd(ascii, 'x.dtd'))
+    encodeEvents(encoder, EVENTS, { format: 'metatf-ascii', timeUnit: 'ns', layout: { head: '## A: b\n\n' } })
+    expect([...encoder.losses.counts]).toEqual([['the unit of times', 1]])
   })
 
   test('is not taken for another', () => {

@@ -78,6 +78,7 @@ export class HeapmonEncoder extends LineEncoder {
     super()
     this.options = options
     this.losses = new AddressedLosses(FieldBit.process, NAME, CARRIED, options.strict, FILLED)
+    this.losses.useUnit('us')
   }
 
   protected override write(batch: EventBatch): void {

@@ -19,13 +19,11 @@ const Loss = {
   far: 'times that are too large, written as the last one',
   same: 'times before an event with the same time',
   none: 'times that are no times',
-  unit: 'times without a unit, taken for microseconds',
 } as const
 
 /** Writes the lines with the time: one before each event whose millisecond differs from that of the last line. */
 export class Clock {
   private perMillisecond: number = PER_MILLISECOND.us
-  private isUnitless = false
   /** Times of other formats are counted from the first event that has one. */
   private base: number | undefined
   private now = 0
@@ -40,7 +38,6 @@ export class Clock {
   /** Begins a trace. */
   begin({ format, timeUnit }: TraceHeader): void {
     this.perMillisecond = PER_MILLISECOND[timeUnit ?? 'us']
-    this.isUnitless = timeUnit === undefined
     this.base = format === NAME ? 0 : undefined
   }
 
@@ -70,14 +67,13 @@ export class Clock {
     const { words } = batch.time
     const time = words[2 * i + HI] * WORD + words[2 * i + LO]
     if (time > MAX_TIME) return this.instead(Loss.far, batch, i)
-    if (this.isUnitless) this.losses.countEvent(Loss.unit, batch, i)
     this.base ??= time
     const since = time - this.base
     const milliseconds = Math.floor(since / this.perMillisecond)
     if (milliseconds > MAX_MILLISECONDS) return this.instead(Loss.far, batch, i)
     if (milliseconds < this.now) return this.instead(Loss.back, batch, i)
     if (this.base !== 0) this.losses.countEvent(Loss.first, batch, i)
-    else if (milliseconds * this.perMillisecond !== since) this.losses.countEvent(Loss.fine, batch, i)
+    if (milliseconds * this.perMillisecond !== since) this.losses.countEvent(Loss.fine, batch, i)
     return milliseconds
   }
 

@@ -113,7 +113,10 @@ export class HeaptrackEncoder extends LineEncoder {
   protected override write(batch: EventBatch): void {
     const { losses } = this
     const isNew = this.header !== batch.header
-    if (isNew) losses.use(batch.header.format === NAME ? OWN_CARRIED : CARRIED, FILLED)
+    if (isNew) {
+      losses.use(batch.header.format === NAME ? OWN_CARRIED : CARRIED, FILLED)
+      losses.useUnit('us')
+    }
     const n = losses.countBatch(batch)
     this.headEnd = this.sink.pos
     if (isNew) this.begin(batch)

@@ -40,6 +40,7 @@ export class ReplayEncoder extends LineEncoder {
     super()
     checkOptions(options, ENCODE_OPTIONS, 'ReplayEncoder')
     this.losses = new AddressedLosses(0, NAME, CARRIED, options.strict, FILLED)
+    this.losses.useUnit('ns')
   }
 
   protected override write(batch: EventBatch): void {

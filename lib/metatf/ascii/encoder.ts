@@ -3,7 +3,7 @@ import { SPACE, ZERO } from '../../text/ascii.js'
 import { HI, LO, writeDecimal, writeHex } from '../../bytes/u64.js'
 import { columnOf, type EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
-import type { TraceHeader } from '../../event/header.js'
+import type { TimeUnit, TraceHeader } from '../../event/header.js'
 import type { Encoder } from '../../event/stage.js'
 import { encodeText } from '../../event/strings.js'
 import { LineEncoder } from '../../text/line-encoder.js'
@@ -14,9 +14,10 @@ import { type Codec, codecOf } from '../generate/loops.js'
 import { type Layout, Mode } from '../layout.js'
 import type { RecordMapping } from '../mapping.js'
 import type { Dtd } from '../model.js'
+import { timeUnitOf } from '../names.js'
 import { addPair, samePair, subtractPair } from '../pairs.js'
 import { Chooser } from '../record-choice.js'
-import { headOf, MAX_LINE, MAX_LINE_VALUES } from './head.js'
+import { headOf, MAX_LINE, MAX_LINE_VALUES, timeUnitIn } from './head.js'
 import { asciiRecords } from './reader.js'
 import { isHex, isStored, writeQuoted } from './tokens.js'
 
@@ -165,6 +166,8 @@ export class AsciiEncoder extends LineEncoder {
   private readonly writer: AsciiWriter
   private readonly head: readonly string[]
   private readonly hasTimes: boolean
+  /** The unit of times that the DTD states. */
+  private readonly unit: TimeUnit | undefined
   private readonly rename: ((name: string | null) => string | null) | undefined
   private header: TraceHeader | null = null
 
@@ -183,19 +186,29 @@ export class AsciiEncoder extends LineEncoder {
     this.rename = rename
     this.losses = losses
     this.writer = writer
+    this.unit = timeUnitOf(dtd).timeUnit
     this.hasTimes = Object.values(mapping.carried).some((fields) => (fields & (FieldBit.time | FieldBit.endTime)) !== 0)
   }
 
   protected override write(batch: EventBatch): void {
     const { losses, writer, codec } = this
+    const isNew = batch.header !== this.header
+    const head = isNew ? this.headFor(batch.header) : ''
     const n = losses.countBatch(batch)
-    if (batch.header !== this.header) this.writeHead(batch)
+    if (isNew) this.writeHead(batch, head)
     writer.write(batch, n, (position) => codec.loop('write', position))
     if (n < batch.count) throw losses.errorFor(batch, n)
   }
 
-  private writeHead(batch: EventBatch): void {
-    const head = headOf(this.name, batch.header, this.head, this.hasTimes, this.rename)
+  /** The lines before the records of a trace. From now on, losses follow what these and the DTD say of the unit. */
+  private headFor(header: TraceHeader): string {
+    const head = headOf(this.name, header, this.head, this.hasTimes, this.rename)
+    const unit = timeUnitIn(head) ?? this.unit
+    this.losses.useUnit(unit === undefined || header.timeUnit === undefined ? (unit ?? null) : undefined)
+    return head
+  }
+
+  private writeHead(batch: EventBatch, head: string): void {
     // A trace without a head cannot be distinguished from the previous one.
     if (this.header !== null && head.trim() === '') this.losses.countEvent('beginning of another trace', batch, 0)
     this.header = batch.header

@@ -27,6 +27,11 @@ export function isHeadLine(line: string): boolean {
   return HEAD_LINE.test(line)
 }
 
+/** The unit of times that a line of a head states. */
+export function timeUnitIn(head: string): TimeUnit | undefined {
+  return TIME_UNIT.exec(head)?.[1] as TimeUnit | undefined
+}
+
 /** The name of the DTD in the lines of a head, or null. */
 export function dtdNameIn(head: string): string | null {
   return DTD_URL.exec(head)?.[1]?.trim() ?? null
@@ -38,7 +43,7 @@ export function dtdNameIn(head: string): string | null {
  */
 export function headerOf(format: string, head: Uint8Array, fallback?: TimeUnit): TraceHeader {
   const text = decodeText(head)
-  const timeUnit = (TIME_UNIT.exec(text)?.[1] as TimeUnit | undefined) ?? fallback
+  const timeUnit = timeUnitIn(text) ?? fallback
   return { format, ...(timeUnit !== undefined && { timeUnit }), layout: { head: text } satisfies AsciiLayout }
 }
 

@@ -110,6 +110,7 @@ export class BinaryEncoder implements Encoder {
       mapping.carried,
       options.strict,
     )
+    this.losses.useUnit(this.unit ?? null)
     this.layouts = new Layouts(this.plan)
     this.atFlush = this.layouts.of(0)
     this.chooser = new Chooser(mapping, this.losses)

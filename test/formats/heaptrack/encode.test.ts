@@ -229,6 +229,7 @@ describe('writing', () => {
     expect(text).toBe(`${HEAD}a 1 0\n+ 0\n+ 0\nc 2\n+ 0\n+ 0\nc 4\n+ 0\n`)
     expect(losses).toMatchObject({
       'times, counted from that of the first event': 4,
+      'times that are not whole milliseconds': 2,
       'times that go back, written as the last one': 1,
     })
   })

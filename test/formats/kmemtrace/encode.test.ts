@@ -242,7 +242,7 @@ describe('layouts', () => {
       bytes: pack(BIG, fields),
       losses: { cpu: 1, time: 1 },
     })
-    expect(encode(events, OWN, { layout: 'ftrace' })).toEqual({
+    expect(encode(events, { ...OWN, timeUnit: 'ns' }, { layout: 'ftrace' })).toEqual({
       bytes: pack({ little: true, word: 8 }, fields),
       losses: {},
     })

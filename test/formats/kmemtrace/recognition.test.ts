@@ -60,7 +60,7 @@ describe('what a reader will not recognise', () => {
     ],
   ])('is not what can be recognised: %s', (_, events, options) => {
     const encoder = new KmemtraceEncoder({ ...options, strict: true })
-    const bytes = encodeEvents(encoder, events, { format: 'kmemtrace' })
+    const bytes = encodeEvents(encoder, events, { format: 'kmemtrace', timeUnit: 'ns' })
     expect(encoder.losses.counts.size).toBe(0)
     expect(decodeAll(new KmemtraceDecoder(), bytes).events).toEqual(events)
   })
