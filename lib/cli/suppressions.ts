@@ -66,11 +66,11 @@ export function sayingSuppressed(
   command: string,
   profile: Profile,
   rules: readonly Suppression[] | undefined,
-  options: { roots?: 0 | 1; name?: string } = {},
+  name?: string,
 ): Profile {
   if (rules === undefined) return profile
-  const { profile: rest, suppressed } = suppressLeaks(profile, rules, options.roots ?? 0)
-  saySuppressed(command, suppressed, options.name)
+  const { profile: rest, suppressed } = suppressLeaks(profile, rules)
+  saySuppressed(command, suppressed, name)
   return rest
 }
 

@@ -41,7 +41,7 @@ export async function runDiff(args: Arguments): Promise<void> {
   const read = async (path: string) => {
     const { input, rules } = withRules(args, namedInput(path, args), given)
     const profile = await profileOf('hf-diff', input, { threadRoot, temporaryBy: by })
-    return sayingSuppressed('hf-diff', profile, rules, { name: path, roots: threadRoot ? 1 : 0 })
+    return sayingSuppressed('hf-diff', profile, rules, path)
   }
   const before = await read(old)
   const difference = compareProfiles(before, await read(next), { match })

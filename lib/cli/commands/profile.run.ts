@@ -46,7 +46,7 @@ export async function runProfile(args: Arguments): Promise<void> {
     collector: new ProfileCollector({ at: momentOf(args), threadRoot, temporaryBy: by }),
     profileOf: (profile) => profile,
     write: (profile) => {
-      const rest = sayingSuppressed('hf-profile', profile, rules, { roots })
+      const rest = sayingSuppressed('hf-profile', profile, rules)
       return write(ownStacks(rest, own, roots), options)
     },
     ...(format.name === 'pprof' && { lossOf: cappedPprof }),

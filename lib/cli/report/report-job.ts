@@ -132,7 +132,7 @@ export async function writeReport(job: ReportJob, output: TraceRun['output']): P
 /** The profile of the trace that another one is compared with. */
 async function profileBefore({ command, read }: ReportJob, path: string): Promise<Profile> {
   const { input, rules } = read(path)
-  return sayingSuppressed(command, await profileOf(command, input), rules, { name: nameOf(path) })
+  return sayingSuppressed(command, await profileOf(command, input), rules, nameOf(path))
 }
 
 /** Shows a report in the browser. If the trace is truncated, what was read of it is shown. */

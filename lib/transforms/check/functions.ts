@@ -1,7 +1,8 @@
-import { parseFrame } from '../../event/frame.js'
+import { formatFrame, parseFrame } from '../../event/frame.js'
 import type { OwnFrames } from '../../names/own-frames.js'
 import { shortName } from '../../names/short-name.js'
 import { boundedName } from '../profile/frames.js'
+import type { Site } from '../statistics/result.js'
 import type { BudgetGroup } from './budgets.js'
 
 /** The name of all functions of a group with `at`. */
@@ -32,6 +33,19 @@ export class GroupNames {
     const frame = stack[this.own.start(stack)]
     return frame !== undefined && this.isMatch(frame) ? nameOfFrame(frame) : ''
   }
+
+  /** The same of a site, which may have no stack: then it is like a stack of one frame. */
+  nameOfSite(site: Site): string {
+    const { rest, stack, function: name, file, module } = site
+    if (rest !== undefined) return ''
+    if (stack !== undefined) return this.nameOf(stack)
+    return this.nameOfPlace(name ? { function: name } : file ? { file } : { ...(module && { module }) })
+  }
+
+  /** The name of what is known of a place only by a function, a file or a module. */
+  nameOfPlace(place: { readonly function: string } | { readonly file: string } | { readonly module?: string }): string {
+    return this.nameOf([formatFrame(place)])
+  }
 }
 
 function kept(test: (name: string) => boolean): (frame: string) => boolean {
@@ -54,7 +68,7 @@ const ADDRESS = /(?:\+0x[0-9a-f]+| \[0x[0-9a-f.]+\])$/
 /** The function of a frame, otherwise its file or module, as profiles have names; empty if only an address is known. */
 function nameOfFrame(frame: string): string {
   const { function: name, file, module } = parseFrame(frame)
-  return boundedName((name ?? file ?? module ?? '').replace(ADDRESS, ''))
+  return boundedName((name || file || module || '').replace(ADDRESS, ''))
 }
 
 /** A test of whole names by a pattern in which `*` stands for any characters. */

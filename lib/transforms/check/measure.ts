@@ -74,7 +74,7 @@ export class CheckCollector {
   finish(complete = true): Measured {
     const all = this.profile.finish(complete)
     const { rules, temporaryBy } = this
-    const { profile, suppressed, stacks } = rules.length === 0 ? { profile: all } : suppressLeaks(all, rules)
+    const { profile, suppressed, sites: leaking } = rules.length === 0 ? { profile: all } : suppressLeaks(all, rules)
     const { statistics } = profile
     return {
       name: this.name,
@@ -84,7 +84,7 @@ export class CheckCollector {
       groups: this.parts.map((part) => {
         const { sites = [], full = [] } = part?.statistics.finish(complete, { sites: true, sizes: 0 }) ?? {}
         if (full.includes('sites')) throw new RangeError('there are more functions than are distinguished')
-        const leaks = part === undefined || stacks === undefined ? undefined : leaksByName(stacks, part.names)
+        const leaks = part === undefined || leaking === undefined ? undefined : leaksByName(leaking, part.names)
         return new Map(
           sites.flatMap((site) => {
             const name = site.function ?? ''
@@ -105,11 +105,11 @@ interface Part {
   readonly statistics: StatisticsCollector
 }
 
-/** What is suppressed, by the names that a group has for stacks. */
-function leaksByName(stacks: SuppressedProfile['stacks'], names: GroupNames): Map<string, Amount> {
+/** What is suppressed, by the names that a group has for sites. */
+function leaksByName(sites: SuppressedProfile['sites'], names: GroupNames): Map<string, Amount> {
   const sums = new Map<string, Amount>()
-  for (const { frames, leaked } of stacks) {
-    const name = names.nameOf(frames)
+  for (const { site, leaked } of sites) {
+    const name = names.nameOfSite(site)
     const { blocks, bytes } = sums.get(name) ?? { blocks: 0, bytes: 0n }
     sums.set(name, { blocks: blocks + leaked.blocks, bytes: bytes + leaked.bytes })
   }

@@ -1,11 +1,10 @@
 import { reviseBatch, type EventBatch } from '../../event/batch.js'
 import { FieldBit, fieldSet } from '../../event/fields.js'
 import { StringTable } from '../../event/strings.js'
-import { HAS_SITE } from '../statistics/site-keys.js'
+import { Form, formOf, HAS_SITE, NO_FORM } from '../statistics/site-keys.js'
 import { TOGETHER, type GroupNames } from './functions.js'
 
-const HAS_STACK = FieldBit.stack
-const HAS_FUNCTION = FieldBit.function
+const { function: HAS_FUNCTION, file: HAS_FILE, line: HAS_LINE, module: HAS_MODULE } = FieldBit
 /** What refers to the strings of the batch, or is a part of a site. */
 const REMOVED = HAS_SITE | fieldSet('type', 'text')
 const UNKNOWN = -1
@@ -18,7 +17,10 @@ export class RenamedSites {
   private source: StringTable | undefined
   private names = new StringTable()
   private byStack = new Int32Array(0)
+  /** Of each string, as the function, the file or the module of a place without a stack. */
   private byFunction = new Int32Array(0)
+  private byFile = new Int32Array(0)
+  private byModule = new Int32Array(0)
   /** Of each string, as the text of a frame: whether it matches. */
   private matches = new Int32Array(0)
 
@@ -27,7 +29,7 @@ export class RenamedSites {
   /** A batch of the same events, which shares columns with the given one. It has no other strings. */
   rename(batch: EventBatch): EventBatch {
     if ((batch.columns & HAS_SITE) === 0) return batch
-    this.begin(batch.strings)
+    this.begin(batch)
     const target = reviseBatch(batch, HAS_FUNCTION, this.names)
     const { mask, function: names } = target
     const none = this.names.internText('')
@@ -38,23 +40,30 @@ export class RenamedSites {
         continue
       }
       mask[i] = (fields & ~REMOVED) | HAS_FUNCTION
-      if ((fields & HAS_STACK) !== 0) names[i] = this.ofStack(batch.stack[i])
-      else names[i] = (fields & HAS_FUNCTION) !== 0 ? this.ofFunction(batch.function[i]) : none
+      const form = formOf(fields, (fields & HAS_LINE) !== 0 ? batch.line[i] : 0)
+      if (form === Form.stack) names[i] = this.ofStack(batch.stack[i])
+      else if (form === Form.source) names[i] = this.ofSource(batch, i, none)
+      else if (form !== NO_FORM && (fields & HAS_MODULE) !== 0) names[i] = this.ofModule(batch.module[i])
+      else names[i] = none
     }
     return target
   }
 
-  private begin(strings: StringTable): void {
+  private begin({ strings, columns }: EventBatch): void {
     if (strings !== this.source) {
       this.source = strings
       this.names = new StringTable()
       this.byStack = new Int32Array(0)
       this.byFunction = new Int32Array(0)
+      this.byFile = new Int32Array(0)
+      this.byModule = new Int32Array(0)
       this.matches = new Int32Array(0)
     }
     // Batches may share a table that grows.
     this.byStack = withRoom(this.byStack, strings.listCount)
     this.byFunction = withRoom(this.byFunction, strings.size)
+    if ((columns & HAS_FILE) !== 0) this.byFile = withRoom(this.byFile, strings.size)
+    if ((columns & HAS_MODULE) !== 0) this.byModule = withRoom(this.byModule, strings.size)
     this.matches = withRoom(this.matches, strings.size)
   }
 
@@ -86,10 +95,36 @@ export class RenamedSites {
     return frames.length === 0 ? '' : group.nameOf([strings.text(frames[start])])
   }
 
+  /** The name of a function, or else of a file. An empty name is none. */
+  private ofSource(batch: EventBatch, i: number, none: number): number {
+    const fields = batch.mask[i]
+    if ((fields & HAS_FUNCTION) !== 0) {
+      const id = batch.function[i]
+      if (this.text(id) !== '') return this.ofFunction(id)
+    }
+    return (fields & HAS_FILE) !== 0 ? this.ofFile(batch.file[i]) : none
+  }
+
   private ofFunction(id: number): number {
     const known = this.byFunction[id]
     if (known !== UNKNOWN) return known
-    return (this.byFunction[id] = this.names.internText(this.group.nameOf([(this.source as StringTable).text(id)])))
+    return (this.byFunction[id] = this.names.internText(this.group.nameOfPlace({ function: this.text(id) })))
+  }
+
+  private ofFile(id: number): number {
+    const known = this.byFile[id]
+    if (known !== UNKNOWN) return known
+    return (this.byFile[id] = this.names.internText(this.group.nameOfPlace({ file: this.text(id) })))
+  }
+
+  private ofModule(id: number): number {
+    const known = this.byModule[id]
+    if (known !== UNKNOWN) return known
+    return (this.byModule[id] = this.names.internText(this.group.nameOfPlace({ module: this.text(id) })))
+  }
+
+  private text(id: number): string {
+    return (this.source as StringTable).text(id)
   }
 }
 

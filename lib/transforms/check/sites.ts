@@ -1,8 +1,8 @@
 import { namedFrameText } from '../../names/named-frame.js'
 import type { OwnFrames } from '../../names/own-frames.js'
 import { BUDGET_FIGURES, type BudgetFigure } from '../option-values.js'
-import { compareProfiles, type ComparedFigures, type ComparedStack } from '../profile/difference.js'
-import type { Profile, Sample } from '../profile/profile.js'
+import { comparedNames, compareParts, type ComparedFigures, type ComparedStack } from '../profile/difference.js'
+import type { Frame, Profile, Sample } from '../profile/profile.js'
 import type { Amount } from '../statistics/result.js'
 import type { BudgetGroup } from './budgets.js'
 import { GroupNames } from './functions.js'
@@ -54,23 +54,24 @@ export function changedSites({ old, next, figure, group, own, top }: Question): 
     if (figure === 'peak' && isOfFunctions) return sample.ownPeak
     return key === 'temporary' ? sample.temporary[next.temporaryBy] : sample[key]
   }
-  const difference = compareProfiles(projected(old ?? next, amountOf), projected(next, amountOf))
+  const names = new GroupNames(group, own)
+  const partOf = isOfFunctions ? ({ site }: Sample) => names.nameOfSite(site()) : () => ''
+  const before = old ?? next
+  const difference = compareParts(projected(before, amountOf), projected(next, amountOf), partOf)
   const bySize = difference.by === 'size'
   if (bySize && key === undefined) return found
   const read = bySize ? (key as keyof ComparedFigures) : 'allocated'
   const unit = BUDGET_FIGURES[figure].unit === 'bytes' ? 'bytes' : 'blocks'
   const changeOf = (one: ComparedStack) =>
     Number(one.new[read][unit]) - (old === undefined ? 0 : Number(one.old[read][unit]))
-  const names = new GroupNames(group, own)
-  const places = placesOf(next)
+  const places = placesOf(next, comparedNames(before, next))
   const changed = difference.stacks.filter((one) => changeOf(one) > 0).toSorted((a, b) => changeOf(b) - changeOf(a))
   for (const one of changed) {
     const stack = one.stack()
-    const frames = stack.map((name) => namedFrameText({ name }))
-    const name = isOfFunctions ? names.nameOf(frames) : ''
-    const sites = found.get(name) ?? []
-    if (sites.length === 0) found.set(name, sites)
+    const sites = found.get(one.part) ?? []
+    if (sites.length === 0) found.set(one.part, sites)
     if (sites.length === top) continue
+    const frames = stack.map((name) => namedFrameText({ name }))
     const place = places.get(stack[own.start(frames)] ?? '')
     sites.push({ stack, ...(old !== undefined && { old: one.old[read] }), new: one.new[read], ...place })
   }
@@ -89,9 +90,14 @@ function projected(profile: Profile, amountOf: (sample: Sample) => Amount | unde
 }
 
 /** The source file of each frame by its name, and the line, as far as all frames of the name agree. */
-function placesOf({ frames }: Profile): Map<string, { file?: string; line?: number }> {
+function placesOf(
+  { frames }: Profile,
+  nameOf: (frame: Frame) => string,
+): Map<string, { file?: string; line?: number }> {
   const places = new Map<string, { file?: string; line?: number }>()
-  for (const { name, file, line } of frames) {
+  for (const frame of frames) {
+    const { file, line } = frame
+    const name = nameOf(frame)
     const known = places.get(name)
     if (known === undefined)
       places.set(name, { ...(file !== undefined && { file }), ...(line !== undefined && { line }) })

@@ -109,7 +109,7 @@ export function finishProfile(
       for (const { row, node } of rows()) {
         const figures = sites.figures(row, hasCpus, isTimed)
         const live = at === 'end' ? figures.leaked : at === 'peak' ? figures.atPeak : sites.keptAt(row)
-        yield { node, ...figures, live }
+        yield { node, ...figures, live, site: () => sites.keys.site(sites.owners(row).site) }
       }
     },
   }

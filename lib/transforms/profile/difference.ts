@@ -58,34 +58,67 @@ export function compareProfiles(
   options: { match?: ProfileMatch } = {},
 ): ProfileDifference {
   checkOptions(options, { match: 'string' }, 'compareProfiles')
-  const { match = 'names' } = options
+  return compareParts(old, next, () => '', options.match)
+}
+
+/** A stack of a part of two traces. */
+export interface PartStack extends ComparedStack {
+  readonly part: string
+}
+
+/**
+ * The same, in which equal stacks of different parts are not one.
+ * @param partOf the part to which the stack of a sample belongs
+ */
+export function compareParts(
+  old: Profile,
+  next: Profile,
+  partOf: (sample: Sample) => string,
+  match: ProfileMatch = 'names',
+): Omit<ProfileDifference, 'stacks'> & { readonly stacks: readonly PartStack[] } {
   const identified = old.statistics.identified && next.statistics.identified
   const { temporaryBy } = next
   const by = identified ? temporaryBy : undefined
   const whole = { old: totals(old.statistics, by), new: totals(next.statistics, by), temporaryBy, identified }
   const isFull = [old, next].some(({ statistics: { full } }) => full.includes('sites'))
-  if (![old, next].some(hasSites)) return { ...whole, by: 'size', ...compareSizes(old.statistics, next.statistics, by) }
+  if (![old, next].some(hasSites)) {
+    const { stacks, full } = compareSizes(old.statistics, next.statistics, by)
+    return { ...whole, by: 'size', stacks: stacks.map((one) => ({ ...one, part: '' })), full }
+  }
   const paths = new Paths(1)
   const names = new Names()
-  const compared = new Map<number, ComparedStack>()
-  const moved = movedModules(old.frames, next.frames)
+  const parts = new Map<string, Map<number, PartStack>>()
+  const stacks: PartStack[] = []
+  let isRoot = false
+  const nameOf = comparedNames(old, next, match)
   const take = (profile: Profile, side: 'old' | 'new') => {
-    const ids = profile.frames.map((frame) => names.id(frameKey(frame, match, moved)))
+    const ids = profile.frames.map((frame) => names.id(nameOf(frame)))
     const nodeOf = placed(profile.tree, ids, paths)
     for (const sample of profile.samples()) {
       const found = nodeOf(sample.node)
       const node = found === NO_NODE ? ROOT : found
+      const part = partOf(sample)
+      let compared = parts.get(part)
+      if (compared === undefined) parts.set(part, (compared = new Map()))
       let one = compared.get(node)
       if (one === undefined) {
+        isRoot ||= node === ROOT
         const stack = () => (node === ROOT ? [OTHERS] : paths.reversed(node).map((id) => names.all[id]))
-        compared.set(node, (one = { old: nothing(), new: nothing(), stack }))
+        compared.set(node, (one = { part, old: nothing(), new: nothing(), stack }))
+        stacks.push(one)
       }
       addFigures(one[side], sample, by)
     }
   }
   take(old, 'old')
   take(next, 'new')
-  return { ...whole, by: 'stack', stacks: [...compared.values()], full: isFull || compared.has(ROOT) }
+  return { ...whole, by: 'stack', stacks, full: isFull || isRoot }
+}
+
+/** What the frames of two profiles are called where these are compared. */
+export function comparedNames(old: Profile, next: Profile, match: ProfileMatch = 'names'): (frame: Frame) => string {
+  const moved = movedModules(old.frames, next.frames)
+  return (frame) => frameKey(frame, match, moved)
 }
 
 /**

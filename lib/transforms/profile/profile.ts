@@ -1,6 +1,6 @@
 import type { Moment } from '../fates/moment.js'
 import type { TemporaryDefinition } from '../option-values.js'
-import type { Amount, Statistics } from '../statistics/result.js'
+import type { Amount, Site, Statistics } from '../statistics/result.js'
 import type { SiteFigures } from '../statistics/site-table.js'
 
 /** A place in the program: a frame of a stack, or a substitute for one. */
@@ -32,6 +32,8 @@ export interface Sample extends SiteFigures {
   readonly node: number
   /** What was live at the requested moment. */
   readonly live: Amount
+  /** What the trace has of the place, as in statistics. The names of frames may stand for what is not known. */
+  site(): Site
 }
 
 /** The origin of a trace's memory, and its fate. */

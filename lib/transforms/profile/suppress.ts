@@ -1,19 +1,17 @@
-import { namedFrameText } from '../../names/named-frame.js'
-import { SuppressionSet } from '../../names/suppression-set.js'
-import type { SuppressibleFrame, Suppression } from '../../names/suppressions.js'
-import type { Amount, Suppressed } from '../statistics/result.js'
-import { suppressedBy } from '../statistics/suppress.js'
-import type { Frame, Profile, Sample } from './profile.js'
+import type { Suppression } from '../../names/suppressions.js'
+import type { Amount, Site, Suppressed } from '../statistics/result.js'
+import { suppressedBy, SuppressedSites } from '../statistics/suppress.js'
+import type { Profile, Sample } from './profile.js'
 
 /** A profile without leaks that rules suppress, and these. */
 export interface SuppressedProfile {
   /** `statistics.suppressed` has what is not in `statistics.leaked`. */
   readonly profile: Profile
   readonly suppressed: Suppressed
-  /** The nodes of these stacks. */
-  readonly nodes: ReadonlySet<number>
-  /** For each stack of them, its frames as text, the innermost first. */
-  readonly stacks: readonly { readonly frames: readonly string[]; readonly leaked: Amount }[]
+  /** The positions of their samples. */
+  readonly samples: ReadonlySet<number>
+  /** Their sites, with what they leak. */
+  readonly sites: readonly { readonly site: Site; readonly leaked: Amount }[]
 }
 
 const NOTHING: Amount = { blocks: 0, bytes: 0n }
@@ -21,25 +19,23 @@ const NOTHING: Amount = { blocks: 0, bytes: 0n }
 /**
  * Takes the leaks that rules suppress from a profile: from its samples, also as their live set at the end,
  * and from their sum. A leak counts for the first rule that it fits. All other figures stay.
- * @param roots the number of outermost frames that are not the program's: 1 if threads are the roots of stacks
  */
-export function suppressLeaks(profile: Profile, rules: readonly Suppression[], roots: 0 | 1 = 0): SuppressedProfile {
-  const { statistics, frames, tree, at } = profile
-  const set = new SuppressionSet(rules)
-  const views = viewsOf(frames)
-  const nodes = new Set<number>()
-  const stacks: { frames: string[]; leaked: Amount }[] = []
+export function suppressLeaks(profile: Profile, rules: readonly Suppression[]): SuppressedProfile {
+  const { statistics, at } = profile
+  const suppressing = new SuppressedSites(rules)
+  const samples = new Set<number>()
+  const sites: { site: Site; leaked: Amount }[] = []
   const amounts = rules.map((): Amount => ({ ...NOTHING }))
   const sum: Amount = { ...NOTHING }
-  for (const { node, leaked } of profile.samples()) {
+  let position = -1
+  for (const { site: siteOf, leaked } of profile.samples()) {
+    position++
     if (leaked.blocks === 0) continue
-    const ids: number[] = []
-    for (let next = node; next > 0; next = tree.parents[next]) ids.push(tree.frames[next])
-    const own = ids.slice(0, ids.length - roots)
-    const rule = amounts[set.find(own.map((id) => views[id]))]
+    const site = siteOf()
+    const rule = amounts[suppressing.find(site)]
     if (rule === undefined) continue
-    nodes.add(node)
-    stacks.push({ frames: own.map((id) => namedFrameText({ name: views[id]?.function as string })), leaked })
+    samples.add(position)
+    sites.push({ site, leaked })
     for (const amount of [rule, sum]) {
       amount.blocks += leaked.blocks
       amount.bytes += leaked.bytes
@@ -57,31 +53,12 @@ export function suppressLeaks(profile: Profile, rules: readonly Suppression[], r
         suppressed,
       },
       *samples(): Generator<Sample> {
-        for (const sample of profile.samples()) yield nodes.has(sample.node) ? { ...sample, ...without } : sample
+        let next = 0
+        for (const sample of profile.samples()) yield samples.has(next++) ? { ...sample, ...without } : sample
       },
     },
     suppressed,
-    nodes,
-    stacks,
+    samples,
+    sites,
   }
-}
-
-/** For each of some stacks, whether rules leave its leaks out. @param stacks of frames, the innermost first */
-export function suppressedStacks(
-  rules: readonly Suppression[],
-  frames: readonly Frame[],
-  stacks: readonly (readonly number[])[],
-): boolean[] {
-  const set = new SuppressionSet(rules)
-  const views = viewsOf(frames)
-  return stacks.map((stack) => set.find(stack.map((frame) => views[frame])) >= 0)
-}
-
-/** Frames as rules look at them. */
-function viewsOf(frames: readonly Frame[]): SuppressibleFrame[] {
-  return frames.map(({ name, file, module }) => ({
-    function: name,
-    ...(file !== undefined && { file }),
-    ...(module !== undefined && { module }),
-  }))
 }

@@ -114,10 +114,10 @@ export class ReportCollector implements RowObserver {
       levels.all.push({ event: collector.count, bytes: collector.sites.levels() })
     }
     const { profile: all, stacks } = finishProfile(collector, 'end', complete, MOST_SIZES)
-    const { profile, nodes } =
-      rules === undefined ? { profile: all, nodes: new Set<number>() } : suppressLeaks(all, rules)
+    const { profile, samples: suppressed } =
+      rules === undefined ? { profile: all, samples: new Set<number>() } : suppressLeaks(all, rules)
     const sources = { collector, kernel, clock, levels, generations, problems, notes, hasInvented, profile, stacks }
-    return new Report({ ...sources, suppressed: nodes })
+    return new Report({ ...sources, suppressed })
   }
 
   /** Keeps the figures at this moment. */

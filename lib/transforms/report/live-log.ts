@@ -11,7 +11,7 @@ import { MAX_STACKS } from '../profile/collector.js'
 import { ownTree } from '../profile/own-stacks.js'
 import type { Frame } from '../profile/profile.js'
 import { stacksOf } from '../profile/stacks.js'
-import { suppressedStacks } from '../profile/suppress.js'
+import { SuppressedSites } from '../statistics/suppress.js'
 import { HAS_SITE, SiteKeys } from '../statistics/site-keys.js'
 
 const { began: BEGAN, ended: ENDED, reused: REUSED } = BlockEffect
@@ -242,8 +242,9 @@ export class LiveLog {
       return stackFrames
     }
     const stacks = rows.map((row) => stack(nodeOf(row)))
+    const suppressing = this.rules && new SuppressedSites(this.rules)
     return {
-      ...(this.rules !== undefined && { suppressed: suppressedStacks(this.rules, frames, stacks) }),
+      ...(suppressing !== undefined && { suppressed: rows.map((row) => suppressing.find(keys.site(row)) >= 0) }),
       frames: frames.map(({ name, file, line }) => ({
         name,
         ...(file !== undefined && { file }),

@@ -94,7 +94,7 @@ export interface ReportSources {
   readonly hasInvented: boolean
   readonly profile: Profile
   readonly stacks: Stacks
-  /** The nodes of stacks whose leaks are suppressed. */
+  /** The positions of the samples whose leaks are suppressed. */
   readonly suppressed: ReadonlySet<number>
 }
 

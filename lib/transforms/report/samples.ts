@@ -30,7 +30,7 @@ export interface SiteExtra {
   sparseBytes: number
 }
 
-/** What of the figures the trace has, and the nodes of stacks whose leaks are suppressed. */
+/** What of the figures the trace has, and the positions of the samples whose leaks are suppressed. */
 interface SampleOptions {
   readonly hasCpus: boolean
   readonly isTimed: boolean
@@ -78,12 +78,12 @@ export class Samples {
   /** The figures of a sample. */
   figures(i: number): SiteFigures {
     const figures = this.allFigures(i)
-    return this.options.suppressed.has(this.nodes[i]) ? { ...figures, leaked: { blocks: 0, bytes: 0n } } : figures
+    return this.options.suppressed.has(i) ? { ...figures, leaked: { blocks: 0, bytes: 0n } } : figures
   }
 
   /** What rules leave out of what a sample leaked. */
   suppressed(i: number): Amount {
-    return this.options.suppressed.has(this.nodes[i]) ? this.allFigures(i).leaked : { blocks: 0, bytes: 0n }
+    return this.options.suppressed.has(i) ? this.allFigures(i).leaked : { blocks: 0, bytes: 0n }
   }
 
   private allFigures(i: number): SiteFigures {

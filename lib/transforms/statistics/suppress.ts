@@ -1,7 +1,25 @@
 import { SuppressionSet } from '../../names/suppression-set.js'
 import { SuppressibleFrames, type Suppression } from '../../names/suppressions.js'
-import type { Amount, Statistics, Suppressed } from './result.js'
+import type { Amount, Site, Statistics, Suppressed } from './result.js'
 import { withFigures } from './site-table.js'
+
+/**
+ * Decides for all views which rule holds for the leaks of a site. Rules look at what the trace has of it: functions,
+ * files and modules, and not the names that views give to places.
+ */
+export class SuppressedSites {
+  private readonly set: SuppressionSet
+  private readonly frames = new SuppressibleFrames()
+
+  constructor(rules: readonly Suppression[]) {
+    this.set = new SuppressionSet(rules)
+  }
+
+  /** The position of the first rule that holds for a site; -1 if none does, as for what is known of no site. */
+  find(site: Site): number {
+    return site.rest === undefined ? this.set.find(this.frames.of(site)) : -1
+  }
+}
 
 /**
  * Statistics without the leaks that rules suppress: `leaked` of the whole and of each site is without them, and
@@ -10,12 +28,11 @@ import { withFigures } from './site-table.js'
  */
 export function suppress(statistics: Statistics, rules: readonly Suppression[]): Statistics {
   const amounts = rules.map((): Amount => ({ blocks: 0, bytes: 0n }))
-  const set = new SuppressionSet(rules)
-  const frames = new SuppressibleFrames()
+  const suppressing = new SuppressedSites(rules)
   const sum: Amount = { blocks: 0, bytes: 0n }
   const sites = statistics.sites.map((site) => {
-    if (site.leaked.blocks === 0 || site.rest !== undefined) return site
-    const rule = amounts[set.find(frames.of(site))]
+    if (site.leaked.blocks === 0) return site
+    const rule = amounts[suppressing.find(site)]
     if (rule === undefined) return site
     for (const amount of [rule, sum]) {
       amount.blocks += site.leaked.blocks

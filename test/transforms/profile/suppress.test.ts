@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { TraceEvent } from '../../../lib/event/batch.js'
 import { parseSuppressions } from '../../../lib/names/suppressions.js'
@@ -5,9 +6,12 @@ import { ProfileCollector } from '../../../lib/transforms/profile/collector.js'
 import type { Profile, ProfileOptions } from '../../../lib/transforms/profile/profile.js'
 import { suppressLeaks } from '../../../lib/transforms/profile/suppress.js'
 import { ReportCollector } from '../../../lib/transforms/report/collector.js'
+import { LiveLog } from '../../../lib/transforms/report/live-log.js'
 import { StatisticsCollector } from '../../../lib/transforms/statistics/collector.js'
 import { suppress } from '../../../lib/transforms/statistics/suppress.js'
+import { runs } from '../../support/runs.js'
 import { HEADER, inBatches } from '../events.js'
+import { placedEvents } from '../places.js'
 
 const STACKS = [
   ['malloc', 'grow at pool.c:3', 'main'],
@@ -49,7 +53,7 @@ test('a profile is without the leaks that statistics are without', () => {
 
 test('the live set at another moment stays, and threads at the root are no frames', () => {
   const before = profileOf({ at: 'peak', threadRoot: true })
-  const { profile, suppressed } = suppressLeaks(before, RULES, 1)
+  const { profile, suppressed } = suppressLeaks(before, RULES)
   expect(suppressed.rules.map(({ name }) => name)).toEqual(['leak:pool.c', 'leak:libother', 'leak:^read$'])
   expect(sum(profile, 'live')).toBe(sum(before, 'live'))
   expect(sum(profile, 'leaked')).toBe(0n)
@@ -72,4 +76,69 @@ test('a report is without them, in its summary, sites and tree, and says so', ()
   expect(rest.notes.join()).toMatch(/^Leaks of 100 blocks with [\d,]+ bytes are suppressed, by 2 rules: /)
   expect(whole.notes).toEqual([])
   expect(whole.summary.suppressed).toBeUndefined()
+})
+
+test.each([
+  ...[
+    'leak:*',
+    'leak:unknown',
+    'leak:0x',
+    'leak:line',
+    'leak:w.c:',
+    'leak:^f$',
+    'leak:main$',
+    'leak:at w',
+    'leak:m.so',
+  ],
+  ...['...', 'fun:f', 'src:w.c', 'obj:m.so', 'fun:*', 'obj:*'].map((frame) => `{\nx\nMemcheck:Leak\n${frame}\n}`),
+])('every view leaves out the same leaks by %j', (rule) => {
+  const rules = parseSuppressions(rule)
+  fc.assert(
+    fc.property(placedEvents, (events) => {
+      const batches = [...inBatches(events, 16, HEADER)]
+      const fed = <Sink extends { add(batch: (typeof batches)[number]): void }>(sink: Sink) => {
+        for (const batch of batches) sink.add(batch)
+        return sink
+      }
+      const { suppressed, leaked } = suppress(fed(new StatisticsCollector()).finish(), rules)
+      for (const threadRoot of [false, true]) {
+        const one = suppressLeaks(fed(new ProfileCollector({ threadRoot })).finish(), rules)
+        expect([one.suppressed, one.profile.statistics.leaked]).toEqual([suppressed, leaked])
+        expect(sum(one.profile, 'leaked')).toBe(leaked.bytes)
+      }
+      const { summary, sites } = fed(new ReportCollector()).finish(true, rules).data()
+      expect([BigInt(summary.suppressed?.bytes ?? 0), BigInt(summary.leaked.bytes)]).toEqual([
+        suppressed?.bytes,
+        leaked.bytes,
+      ])
+      const total = (values: readonly (number | string)[] = []) =>
+        values.reduce((all: number, one) => all + Number(one), 0)
+      expect(total(sites.suppressedBytes)).toBe(Number(suppressed?.bytes))
+      const live = fed(new LiveLog(rules)).at({ event: events.length })
+      expect(total(live.liveBytes.filter((_, row) => live.suppressed?.[row]))).toBe(Number(suppressed?.bytes))
+    }),
+    { numRuns: runs(60) },
+  )
+})
+
+test('names that stand for what is not known fit no rule', () => {
+  const events: TraceEvent[] = [
+    { kind: 'alloc', address: 0x50n, size: 1n },
+    { kind: 'alloc', address: 0x60n, size: 2n, callSite: 0x55d0n },
+    { kind: 'alloc', address: 0x70n, size: 4n, line: 5 },
+    { kind: 'alloc', address: 0x80n, size: 8n, file: 'w.c', line: 88 },
+  ]
+  const suppressedBy = (rule: string) => {
+    const collector = new ProfileCollector()
+    for (const batch of inBatches(events, 4, HEADER)) collector.add(batch)
+    return suppressLeaks(collector.finish(), parseSuppressions(rule)).suppressed.bytes
+  }
+  expect(['*', 'unknown', '0x55d0', 'line', '88', 'w.c'].map((pattern) => suppressedBy(`leak:${pattern}`))).toEqual([
+    8n,
+    0n,
+    0n,
+    0n,
+    0n,
+    8n,
+  ])
 })

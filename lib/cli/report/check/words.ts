@@ -36,7 +36,7 @@ export function subject(
         ? ` of ${at}, with what it calls`
         : each === undefined
           ? ''
-          : ` of each ${each}${functions === undefined ? '' : ` (${grouped(functions)} functions)`}`
+          : ` of each ${each}${functions === undefined ? '' : ` (${grouped(functions)} ${functions === 1 ? 'function' : 'functions'})`}`
   return visible(titleBy(BUDGET_FIGURES[figure].title, figure, by) + of)
 }
 
