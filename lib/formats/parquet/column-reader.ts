@@ -1,11 +1,10 @@
-import { showText } from '../../event/message-text.js'
 import type { StringTable } from '../../event/strings.js'
 import type { TableColumn } from '../../event/table.js'
 import { ParquetFault, ParquetLimit } from './fault.js'
 import { HybridReader } from './hybrid-read.js'
 import type { Chunk } from './index-read.js'
 import { inflate } from './inflate.js'
-import { Encoding, MAX_HELD, PageKind, Physical } from './layout.js'
+import { Encoding, MAX_HELD, PageKind } from './layout.js'
 import type { PageHead } from './page-head.js'
 import type { ColumnShape } from './schema-read.js'
 
@@ -210,19 +209,4 @@ export abstract class ColumnReader {
 
 function levelReader(bytes: Uint8Array, most: number): HybridReader {
   return most === 0 ? NO_LEVELS : new HybridReader(bytes, 32 - Math.clz32(most))
-}
-
-/** @throws ParquetFault when a column does not have the type that its field needs */
-export function checkType({ type }: TableColumn, shape: ColumnShape): void {
-  const { physical, repetition, isOther } = shape
-  const isInteger = type === 'u64' || type === 'u32' || type === 'i32'
-  const isList = type === 'names'
-  const what = isList ? 'lists of strings' : isInteger ? 'integers' : type === 'bytes' ? 'bytes' : 'strings'
-  const types: readonly (number | undefined)[] = isInteger
-    ? [Physical.int32, Physical.int64, Physical.float, Physical.double]
-    : [Physical.byteArray]
-  const fits = physical !== undefined && types.includes(physical) && !isOther && repetition === (isList ? 1 : 0)
-  // A column that is not in a group has one definition level at most.
-  const isNested = !isList && shape.definition > 1
-  if (!fits || isNested) throw new ParquetFault(`the column ${showText(shape.name)} must have ${what}`)
 }

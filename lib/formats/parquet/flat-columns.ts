@@ -7,7 +7,7 @@ import { Encoding } from './layout.js'
 import { TextPages } from './text-pages.js'
 
 /** Reads a column with at most one value in each row. */
-abstract class FlatColumn extends ColumnReader {
+export abstract class FlatColumn extends ColumnReader {
   protected decode(): void {
     const page = this.page as DataPage
     const { has, tail: at } = this

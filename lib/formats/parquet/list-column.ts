@@ -1,8 +1,10 @@
 import type { StringTable } from '../../event/strings.js'
-import { AHEAD, ColumnReader, type DataPage } from './column-reader.js'
+import type { TableColumn } from '../../event/table.js'
+import { AHEAD, ColumnReader, type DataPage, type Held } from './column-reader.js'
 import { ParquetFault, ParquetLimit } from './fault.js'
 import { GrowingWords } from './growing.js'
 import { MAX_FRAMES } from './layout.js'
+import type { ColumnShape } from './schema-read.js'
 import { TextPages } from './text-pages.js'
 
 /** Items of lists that are read ahead, or given to a batch, before there are enough. */
@@ -25,9 +27,21 @@ export class ListColumn extends ColumnReader {
   private readonly definition = new Uint8Array(AHEAD)
   private readonly items = new Uint32Array(AHEAD)
   private late: ParquetFault | undefined
+  /** That fault is in the first item of a row, so the row before it is complete. */
+  private isLateRow = false
   private next = 0
   private end = 0
   private nextItem = 0
+
+  /** @param must the fault of an item, if the items are no strings: then all lists are null or empty */
+  constructor(
+    column: TableColumn,
+    shape: ColumnShape,
+    held: Held,
+    private readonly must?: string,
+  ) {
+    super(column, shape, held)
+  }
 
   prepare(table: StringTable, rows: number): number {
     const { head, has, ids, starts, own, texts } = this
@@ -63,11 +77,11 @@ export class ListColumn extends ColumnReader {
   }
 
   protected setDictionary(bytes: Uint8Array | undefined, count: number): void {
-    this.texts.setDictionary(bytes, count)
+    if (this.must === undefined) this.texts.setDictionary(bytes, count)
   }
 
   protected beginPage({ head, values }: DataPage): void {
-    this.texts.begin(values, head.encoding, head.values)
+    if (this.must === undefined) this.texts.begin(values, head.encoding, head.values)
     this.next = this.end = 0
   }
 
@@ -89,7 +103,10 @@ export class ListColumn extends ColumnReader {
 
   protected decode(): void {
     if (this.next === this.end) {
-      if (this.late !== undefined) throw this.late
+      if (this.late !== undefined) {
+        if (this.isOpen && this.isLateRow) this.close()
+        throw this.late
+      }
       this.readLevels()
     }
     const { repetition, definition, items, ids, shape } = this
@@ -117,19 +134,24 @@ export class ListColumn extends ColumnReader {
     const page = this.page as DataPage
     const count = Math.min(AHEAD, this.left)
     const { repetition, definition, shape } = this
-    let end = this.before(count, () => page.repetition.read(repetition, 0, count))
-    end = this.before(end, () => page.definition.read(definition, 0, end))
+    const begun = this.before(count, () => page.repetition.read(repetition, 0, count))
+    let end = this.before(begun, () => page.definition.read(definition, 0, begun))
     let found = 0
     for (let i = 0; i < end; i++) {
       if (definition[i] > shape.definition) throw new ParquetFault('a level that its column does not have')
       if (definition[i] === shape.definition) found++
     }
-    const read = this.before(found, () => this.texts.read(this.items, 0, found))
+    const read = this.before(found, () => this.readItems(found))
     // The level of the first item that is not there.
     while (read < found) if (definition[--end] === shape.definition) found--
     this.next = this.nextItem = 0
     this.end = end
-    if (end === 0 && this.late !== undefined) throw this.late
+    this.isLateRow = end < begun && repetition[end] === 0
+  }
+
+  private readItems(count: number): void {
+    if (this.must === undefined) this.texts.read(this.items, 0, count)
+    else if (count > 0) throw new ParquetFault(this.must)
   }
 
   /** Notes a fault, which follows the values before it. @returns the number of these */

@@ -3,13 +3,12 @@ import { EventBatch } from '../../event/batch.js'
 import { limit, malformed, truncated, type TraceError, type TracePosition } from '../../event/error.js'
 import { showText, showValue } from '../../event/message-text.js'
 import { noEvents } from '../../event/table.js'
-import { checkType, type ColumnReader, type Held } from '../../formats/parquet/column-reader.js'
+import type { ColumnReader, Held } from '../../formats/parquet/column-reader.js'
 import { ParquetFault, ParquetLimit } from '../../formats/parquet/fault.js'
-import { IntColumn, TextColumn } from '../../formats/parquet/flat-columns.js'
 import { readIndex, type FileIndex, type Group } from '../../formats/parquet/index-read.js'
 import { MAGIC, MAX_INDEX } from '../../formats/parquet/layout.js'
-import { ListColumn } from '../../formats/parquet/list-column.js'
 import { noFile } from '../../formats/parquet/no-file.js'
+import { readerOf } from '../../formats/parquet/reader-of.js'
 import { eventColumn, takeBatch, tracesIn } from '../../formats/parquet/rows.js'
 import { checkNames } from '../../formats/parquet/schema-read.js'
 import type { Warn } from '../../reading/run-stage.js'
@@ -104,10 +103,7 @@ function readersOf({ columns }: FileIndex, warn: Warn): ColumnReader[] {
       warn(`${FORMAT}: the column ${showValue(shape.name)} is not a field of events: left out`)
       return []
     }
-    checkType(column, shape)
-    const { type } = column
-    const Reader = type === 'names' ? ListColumn : ['u64', 'u32', 'i32'].includes(type) ? IntColumn : TextColumn
-    return [new Reader(column, shape, held)]
+    return [readerOf(column, shape, held)]
   })
 }
 
@@ -138,7 +134,12 @@ async function* rowsOf(
   let left = indexAt
   let number = 0
   for (const group of index.groups()) {
-    const pages = await beginGroup(file, ++number, group, readers, indexAt)
+    number++
+    if (group.rows === 0) {
+      checkEmpty(group)
+      continue
+    }
+    const pages = await beginGroup(file, number, group, readers, indexAt)
     for (const { length } of pages) left -= length
     if (left < 0) throw new ParquetFault('row groups that share their bytes')
     for (const groupEnd = row + group.rows; row < groupEnd;) {
@@ -156,6 +157,13 @@ async function* rowsOf(
     }
   }
   if (row !== index.rows) throw new ParquetFault('there are fewer rows than the index says')
+}
+
+/** Checks that a row group without rows has no values. Some writers do not say where its columns are. */
+function checkEmpty({ chunks }: Group): void {
+  const wrong = chunks.find(({ values }) => values !== 0)
+  if (wrong === undefined) return
+  throw new ParquetFault(`column ${showText(wrong.name)}: ${wrong.values} values in a row group of 0 rows`)
 }
 
 /** Begins a row group. @returns the pages of each column */
