@@ -60,18 +60,47 @@ describe('generated documents', () => {
   )
 })
 
+/** Links from a document to others, and in it. Those in code do not count. */
+function linksOf(path: string): string[] {
+  const text = read(path)
+    .replace(/^```.*?^```/gms, '')
+    .replace(/`[^`\n]*`/g, '')
+  return [...text.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, target]) => target as string)
+    .filter((target) => !/^(https?:|mailto:)/.test(target))
+}
+
+/** What links to the headings of a document end in: the words of each in lower case, and a number if it is not new. */
+function anchorsOf(path: string): Set<string> {
+  const anchors = new Set<string>()
+  for (const [, heading] of read(path)
+    .replace(/^```.*?^```/gms, '')
+    .matchAll(/^#+ (.+)$/gm)) {
+    const words = (heading as string).replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase()
+    const anchor = words.replaceAll(/[^\p{L}\p{N}\s_-]/gu, '').replaceAll(' ', '-')
+    let name = anchor
+    for (let n = 1; anchors.has(name); n++) name = `${anchor}-${n}`
+    anchors.add(name)
+  }
+  return anchors
+}
+
 describe('links', () => {
   test.each(documents)('in %s lead to files', (path) => {
-    // Links in code do not count.
-    const text = read(path)
-      .replace(/^```.*?^```/gms, '')
-      .replace(/`[^`\n]*`/g, '')
-    const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)]
-      .map(([, target]) => target as string)
-      .filter((target) => !/^(https?:|mailto:|#)/.test(target))
+    const targets = linksOf(path).filter((target) => !target.startsWith('#'))
     const missing = targets.filter(
       (target) => !existsSync(new URL(target.split('#')[0] as string, new URL(path, root))),
     )
+    expect(missing).toEqual([])
+  })
+
+  test.each(documents)('in %s lead to headings', (path) => {
+    const missing = linksOf(path).filter((target) => {
+      const [file, anchor] = target.split('#') as [string, string?]
+      if (anchor === undefined || !/(^|\.md)$/.test(file)) return false
+      const other = file === '' ? path : new URL(file, new URL(path, 'file:///')).pathname.slice(1)
+      return !anchorsOf(other).has(anchor)
+    })
     expect(missing).toEqual([])
   })
 })

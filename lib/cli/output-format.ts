@@ -18,6 +18,7 @@ export const ENDING = /[^.](\.[a-z][\w-]*)$/i
  */
 export function outputFormat(args: Arguments, output: string): Promise<Target> {
   const named = namedFormat(args)
+  refuseArrow(args, targetOfPath(output)?.name, output)
   const format = named ?? targetOfPath(output)
   if (format !== undefined) return loadWritable(format)
   const ending = ENDING.exec(basename(output).replace(COMPRESSED, ''))?.[1]
@@ -40,6 +41,7 @@ export function advice(ending: string): string {
 /** The format in which a decoder's command writes events: lines of JSON, or Arrow. @throws UsageError */
 export function decodedFormat(args: Arguments): Promise<Target> {
   const output = args.value('output') ?? '-'
+  refuseArrow(args, targetOfPath(output)?.name, output)
   const isArrow = args.has('arrow') || formatOfPath(output) === arrow
   return loadWritable(isArrow ? arrow : wireFormat(output))
 }
@@ -50,6 +52,12 @@ export function namedFormat(args: Arguments): TargetEntry | undefined {
   if (!args.has('arrow')) return targetNamed(to ?? '')
   if (to !== undefined) throw new UsageError('--to and --arrow cannot be combined')
   return arrow
+}
+
+/** @param named the format that the output's name says @throws UsageError when that is another one than `--arrow` */
+export function refuseArrow(args: Arguments, named: string | undefined, output: string): void {
+  if (!args.has('arrow') || named === undefined || named === arrow.name) return
+  throw new UsageError(`--arrow and the name ${output} of a file in the format ${named} cannot be combined`)
 }
 
 /** A format to write. @throws UsageError when it can only be read */

@@ -35,11 +35,23 @@ export function outputOf(args: Arguments, inputs: readonly string[], binary: boo
 export function compressionOf(args: Arguments, output: string): Compression | undefined {
   const [flag, other] = (['gzip', 'zstd'] as const).filter((name) => args.has(name))
   if (other !== undefined) throw new UsageError('--gzip and --zstd cannot be combined')
-  const named = output.endsWith('.gz') ? 'gzip' : output.endsWith('.zst') ? 'zstd' : undefined
+  const name = output.toLowerCase()
+  const named = name.endsWith('.gz') ? 'gzip' : name.endsWith('.zst') ? 'zstd' : undefined
   const compression = flag ?? named
   const obstacle = compression === 'zstd' ? zstdObstacle() : undefined
   if (obstacle !== undefined) throw new UsageError(`${obstacle}: use gzip (-z), or pipe the output to zstd`)
   return compression
+}
+
+/**
+ * Refuses to compress what nothing could read then.
+ * @throws UsageError for Parquet that would be compressed
+ */
+export function refuseCompressed(args: Arguments, format: string, compression: Compression | undefined): void {
+  if (format !== 'parquet' || compression === undefined) return
+  const flag = ['gzip', 'zstd'].find((name) => args.has(name))
+  const what = flag === undefined ? `the ending ${compression === 'gzip' ? '.gz' : '.zst'}` : `--${flag}`
+  throw new UsageError(`Parquet has its pages compressed, and cannot be read from a compressed file: leave out ${what}`)
 }
 
 /**

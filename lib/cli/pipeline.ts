@@ -13,7 +13,7 @@ import { readInput } from '../streams/io/read-input.js'
 import { UsageError, type Arguments } from './command.js'
 import { refuseTerminal, type StreamInput, type TraceInput } from './input.js'
 import { describe } from './main.js'
-import { outputOf, type Output } from './output.js'
+import { outputOf, refuseCompressed, type Output } from './output.js'
 import { say, wipeProgress } from './say.js'
 import { supervise, type Supervision } from './supervise.js'
 
@@ -53,6 +53,7 @@ function aboutFlags(message: string, options: object): string {
 export async function runJob(job: Job): Promise<void> {
   const { command, args, input, stages = [], to, encode, runsProgram } = job
   const output = outputOf(args, input.paths, to.binary, job.output)
+  refuseCompressed(args, to.name, output.compression)
   const encoder = encoderFor(to, { ...encode, strict: args.has('strict') })
   const recycle = 'read' in input
   const through = stages.reduceRight(

@@ -1,13 +1,14 @@
 import { basename } from 'node:path'
 import { TABLE_FORMATS } from '../exports/tables/formats.js'
 import { UsageError, type Arguments } from './command.js'
-import { advice, COMPRESSED, ENDING, isDevice, namedFormat, wireFormat } from './output-format.js'
+import { advice, COMPRESSED, ENDING, isDevice, namedFormat, refuseArrow, wireFormat } from './output-format.js'
 
 /** A format of tables. */
 type TableFormat = (typeof TABLE_FORMATS)[number]
 
 /** The format of a table, chosen as that of events. @throws UsageError */
 export function tableFormat(args: Arguments, output: string): TableFormat {
+  if (args.has('arrow')) refuseArrow(args, formatOfName(output)?.name, output)
   const to = args.has('arrow') ? namedFormat(args)?.name : args.value('to')
   if (to === undefined) return namedTableFormat(output) ?? (formatCalled(wireFormat(output).name) as TableFormat)
   return formatCalled(to) ?? (formatCalled(wireFormat(output).name) as TableFormat)
@@ -19,13 +20,21 @@ export function tableFormat(args: Arguments, output: string): TableFormat {
  * @throws UsageError for another ending
  */
 export function namedTableFormat(output: string, help: (ending: string) => string = advice): TableFormat | undefined {
-  const name = output.replace(COMPRESSED, '').toLowerCase()
-  const format = TABLE_FORMATS.find(({ extensions }) => extensions.some((ending) => name.endsWith(ending)))
+  const format = formatOfName(output)
   if (format !== undefined) return format
-  const ending = ENDING.exec(basename(name))?.[1]
+  const ending = ENDING.exec(basename(plainName(output)))?.[1]
   if (ending === undefined || isDevice(output)) return undefined
   const known = TABLE_FORMATS.flatMap(({ extensions }) => extensions).join(', ')
   throw new UsageError(`no format of tables has names that end in ${ending}, as ${known} do: ${help(ending)}`)
+}
+
+function plainName(output: string): string {
+  return output.replace(COMPRESSED, '').toLowerCase()
+}
+
+function formatOfName(output: string): TableFormat | undefined {
+  const name = plainName(output)
+  return TABLE_FORMATS.find(({ extensions }) => extensions.some((ending) => name.endsWith(ending)))
 }
 
 function formatCalled(name: string): TableFormat | undefined {

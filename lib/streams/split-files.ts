@@ -20,7 +20,7 @@ const PART_BYTES = 16_384
 
 /** How `SplitFiles` names, writes and bounds its files. */
 export interface SplitFilesOptions extends PartitionOptions {
-  /** The file's name for a key. */
+  /** The file's name for a key. If it throws, no files are left. */
   path: (key: string) => string
   /** A new encoder for the file of a key. */
   encoder: (key: string) => Encoder
@@ -78,6 +78,8 @@ export class SplitFiles extends Writable {
   readonly partial: string[] = []
   private readonly intake = new EventIntake('SplitFiles', (batch) => this.writeBatch(batch))
   private working: Promise<void> = Promise.resolve()
+  /** A file cannot have its name: nothing is left of the others. */
+  private isRefused = false
 
   constructor(private readonly options: SplitFilesOptions) {
     super({ objectMode: true, highWaterMark: 1 })
@@ -128,7 +130,7 @@ export class SplitFiles extends Writable {
       .catch((fault: Error) => (error ??= fault))
       .then(() => {
         for (const { file } of this.parts.values()) {
-          const partial = file.abandon()
+          const partial = this.isRefused ? file.discard() : file.abandon()
           if (partial !== undefined) this.partial.push(partial)
         }
         done(error)
@@ -191,7 +193,7 @@ export class SplitFiles extends Writable {
       const { path, encoder, maxFiles = 1000 } = this.options
       if (this.parts.size === maxFiles)
         throw new Error(`more than ${maxFiles} parts: split by something else, or raise --max-files`)
-      const name = path(key)
+      const name = this.nameOf(path, key)
       part = {
         path: name,
         file: new OutputFile(name),
@@ -204,6 +206,15 @@ export class SplitFiles extends Writable {
       this.parts.set(key, part)
     }
     return part
+  }
+
+  private nameOf(path: SplitFilesOptions['path'], key: string): string {
+    try {
+      return path(key)
+    } catch (error) {
+      this.isRefused = true
+      throw error
+    }
   }
 
   private collect(part: Part): void {

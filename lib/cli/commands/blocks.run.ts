@@ -6,7 +6,7 @@ import { STACK_COLUMNS } from '../../transforms/block-table/stack-numbers.js'
 import { UsageError, type Arguments } from '../command.js'
 import { inputOperand } from '../input.js'
 import { namedInput } from '../named-input.js'
-import { outputOf, refuseSameFile, writePieces, type Output } from '../output.js'
+import { outputOf, refuseCompressed, refuseSameFile, writePieces, type Output } from '../output.js'
 import { runTrace } from '../pipeline.js'
 import { namedTableFormat, tableFormat } from '../table-format.js'
 
@@ -15,6 +15,7 @@ export async function runBlocks(args: Arguments): Promise<void> {
   const input = inputOperand(args)
   const format = tableFormat(args, args.value('output') ?? '-')
   const output = outputOf(args, [input], format.binary)
+  refuseCompressed(args, format.name, output.compression)
   const isFull = args.has('full-stacks')
   const writer = await tableWriter(format.name, blockColumns(isFull))
   const through = new BlockEncoder(writer, { spans: args.has('spans') }, isFull)
@@ -24,6 +25,7 @@ export async function runBlocks(args: Arguments): Promise<void> {
   if (isFull) throw new UsageError('--stacks and --full-stacks cannot be combined')
   const stackFormat = namedTableFormat(path, () => 'give it another name') ?? format
   const stacks = stackOutput(args, path, input, output, stackFormat.binary)
+  refuseCompressed(args, stackFormat.name, stacks.compression)
   const stackWriter = await tableWriter(stackFormat.name, STACK_COLUMNS)
   await writePieces(
     stacks,

@@ -4,7 +4,7 @@ import type { FormatInfo, OptionSpec } from '../../event/format.js'
 import { optionFlags, optionValues, UsageError, type Arguments } from '../command.js'
 import { DECODE_OPTIONS, ENCODE_OPTIONS, readOptions } from '../convert-options.js'
 import { traceInput } from '../input.js'
-import { advice, COMPRESSED, ENDING, loadWritable, namedFormat } from '../output-format.js'
+import { advice, COMPRESSED, ENDING, loadWritable, namedFormat, refuseArrow } from '../output-format.js'
 import { runJob } from '../pipeline.js'
 
 /** Runs `hf-convert`. @throws UsageError */
@@ -17,6 +17,7 @@ export async function runConvert(args: Arguments): Promise<void> {
     throw new UsageError(
       'two arguments required: FROM and TO (or -o TO); with -o or --to, they are standard input and output by default',
     )
+  refuseArrow(args, targetOfPath(to)?.name, to)
   const target = named ?? targetOfPath(to)
   if (target === undefined) {
     const ending = ENDING.exec(to.replace(COMPRESSED, ''))?.[1] ?? ''

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { Filter, neededEvents, needsSurvey, type FilterOptions } from '../../transforms/filter.js'
 import { UsageError, type Arguments } from '../command.js'
 import { filterOptions } from '../filter-options.js'
@@ -48,6 +49,8 @@ async function partOptions(args: Arguments, path: string): Promise<FilterOptions
   const [part, parts] = (/^([1-9]\d{0,8})\/([1-9]\d{0,8})$/.exec(text) ?? []).slice(1).map(BigInt)
   if (part === undefined || parts === undefined || part > parts)
     throw new UsageError(`--part needs the number of a part and that of all, such as 2/8, not ${JSON.stringify(text)}`)
+  // A file that is missing is a fault of its own.
+  if (path !== '-') statSync(path)
   const count = (await import('../../streams/io/compact-file.js')).compactEvents(path)
   if (count === undefined)
     throw new UsageError('--part needs a compact trace with checkpoints, named as a file: compact-encode --checkpoint')

@@ -5,7 +5,7 @@ import { PARTITIONS, type Partition } from '../../transforms/option-values.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { KEY_PLACE, MAX_FILES, MAX_OPEN } from '../defaults.js'
 import { inputOperand } from '../input.js'
-import { compressionOf, refuseInputs } from '../output.js'
+import { compressionOf, refuseCompressed, refuseInputs } from '../output.js'
 import { outputFormat } from '../output-format.js'
 import { reportLosses } from '../pipeline.js'
 import { bytesOf, runStreams } from '../streaming.js'
@@ -26,6 +26,7 @@ export async function runSplit(args: Arguments): Promise<void> {
   }
   const input = inputOperand(args)
   const compression = compressionOf(args, pattern)
+  refuseCompressed(args, to.name, compression)
   const sink = new SplitFiles({
     ...options,
     path: (key) => {

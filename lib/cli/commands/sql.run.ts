@@ -12,7 +12,7 @@ import { endBySignal } from '../end-by-signal.js'
 import { refuseSharedPipe, traceInput } from '../input.js'
 import { describe } from '../main.js'
 import { namedInput } from '../named-input.js'
-import { outputOf, writePieces } from '../output.js'
+import { outputOf, refuseCompressed, writePieces } from '../output.js'
 import { say } from '../say.js'
 import { SIGNALS } from '../supervise.js'
 import { fillTables, openDatabase, failure, planOf, writeParquet } from '../sql/database.js'
@@ -26,6 +26,7 @@ export async function runSql(args: Arguments): Promise<void> {
   const isFull = args.has('full')
   if (isFull && to !== 'table') throw new UsageError('--full is for tables to look at: other formats have whole cells')
   const output = outputOf(args, paths, to === 'parquet')
+  refuseCompressed(args, to, output.compression)
   const folder = mkdtempSync(join(tmpdir(), 'heapflow-sql-'))
   let connection: DuckDBConnection | undefined
   let fault: TraceError | undefined

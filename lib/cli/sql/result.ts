@@ -14,7 +14,9 @@ export function resultText(result: DuckDBResult, format: ResultFormat, isFull: b
   const names = result.deduplicatedColumnNames()
   switch (format) {
     case 'csv':
-      return lines(result, names.map(csvField).join(','), (row) => row.map((value) => csvField(cell(value))).join(','))
+      return lines(result, names.map(csvField).join(','), (row) =>
+        row.map((value) => csvField(unescapeText(cell(value, json)))).join(','),
+      )
     case 'ndjson':
       return lines(
         result,
@@ -54,7 +56,7 @@ async function* table(result: DuckDBResult, names: readonly string[], isFull: bo
   }
   for await (const rows of result.yieldRows()) {
     const shown = columns.map((column, c) =>
-      column.show(rows.map((row) => visible(unescapeText(cell(row[c] ?? null))))),
+      column.show(rows.map((row) => visible(unescapeText(cell(row[c] ?? null, shownJson))))),
     )
     const cells = rows.map((_, r) => shown.map((texts) => texts[r]))
     if (widths === undefined) {
@@ -71,10 +73,15 @@ async function* table(result: DuckDBResult, names: readonly string[], isFull: bo
   if (widths === undefined) yield begin()
 }
 
-/** A value as text; null is empty. */
-function cell(value: DuckDBValue): string {
+/** A value as text, a nested one as JSON; null is empty. Names in it are still escaped, except in JSON. */
+function cell(value: DuckDBValue, nested: (value: DuckDBValue) => string): string {
   if (value === null) return ''
-  return typeof value === 'object' && isNested(value) ? json(value) : String(value)
+  return typeof value === 'object' && isNested(value) ? nested(value) : String(value)
+}
+
+/** JSON for a table, in which all names are shown in the same way. */
+function shownJson(value: DuckDBValue): string {
+  return json(value, (text) => text)
 }
 
 function csvField(text: string): string {
@@ -87,21 +94,21 @@ function isNested(value: object): value is Nested {
   return 'items' in value || 'entries' in value
 }
 
-/** A value as JSON: integers with all their digits. */
-function json(value: DuckDBValue): string {
+/** A value as JSON: integers with all their digits. @param name what becomes of a text */
+function json(value: DuckDBValue, name = unescapeText): string {
   if (value === null) return 'null'
   if (typeof value === 'bigint' || typeof value === 'boolean') return String(value)
   if (typeof value === 'number') return Number.isFinite(value) ? String(value) : 'null'
-  if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value === 'string') return JSON.stringify(name(value))
   if ('scale' in value && 'width' in value) return String(value)
-  if (!isNested(value)) return JSON.stringify(String(value))
-  if ('items' in value) return `[${value.items.map(json).join(',')}]`
+  if (!isNested(value)) return JSON.stringify(name(String(value)))
+  if ('items' in value) return `[${value.items.map((item) => json(item, name)).join(',')}]`
   const { entries } = value
   if (Array.isArray(entries)) {
     const pairs = entries as { key: DuckDBValue; value: DuckDBValue }[]
-    return `[${pairs.map(({ key, value: item }) => `[${json(key)},${json(item)}]`).join(',')}]`
+    return `[${pairs.map(({ key, value: item }) => `[${json(key, name)},${json(item, name)}]`).join(',')}]`
   }
   return `{${Object.entries(entries as Record<string, DuckDBValue>)
-    .map(([name, item]) => `${JSON.stringify(name)}:${json(item)}`)
+    .map(([key, item]) => `${JSON.stringify(key)}:${json(item, name)}`)
     .join(',')}}`
 }

@@ -111,7 +111,7 @@ export class OutputFile {
   }
 
   /** Removes the file, in which there is nothing worth keeping. One that is written in place stays. */
-  discard(): void {
+  discard(): undefined {
     const { written, target } = this
     this.forget()
     if (written !== undefined && written !== target) rmSync(written, { force: true })
