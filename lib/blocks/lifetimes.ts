@@ -12,7 +12,12 @@ const { free: FREE, realloc: REALLOC, 'process-end': PROCESS_END } = Kind
 
 /** With the label of a realloc: its block has no label before it, so it is to become an allocation. */
 export const BEGINS_HERE = 0x8000_0000
-const LABEL = 0x7fff_ffff
+/**
+ * With the label of a block that the event ends, because it begins another one at its address: the event itself is not
+ * of that label, and a free is to stand in its place.
+ */
+export const ENDS_HERE = 0x4000_0000
+export const LABEL = 0x3fff_ffff
 
 /**
  * Labels some rows by the keys of their blocks.
@@ -41,6 +46,9 @@ export type LabelByKey = (keys: BlockKeys, labels: Uint32Array, from: number, to
  * With `further`, the end of a process that ends blocks with labels has all of these: the least one as its own, and the
  * others there.
  *
+ * With either, a block with a label also ends where a block without it begins at its address: the label of the block
+ * that ends, with `ENDS_HERE`, is that of the event, if it has none, or is in `further`.
+ *
  * Memory grows with the number of live blocks that have a label, or come of a realloc or of a kernel's function: 35 to
  * 140 bytes for each of the most there were at a time.
  */
@@ -57,9 +65,9 @@ export class Lifetimes {
   private allocatedHi = 0
 
   /**
-   * @param keepsWhole whether frees and reallocs of blocks without a label lose their own; labels are below 2^31
-   * @param further is filled by each `follow` with the other labels of ends of processes: an event of the batch and a
-   * label in turn, in the order of the events
+   * @param keepsWhole whether frees and reallocs of blocks without a label lose their own; labels are below 2^30
+   * @param further is filled by each `follow` with the other labels of ends of processes and of blocks: an event of the
+   * batch and a label in turn, in the order of the events
    */
   constructor(
     private readonly keepsWhole = false,
@@ -155,6 +163,9 @@ export class Lifetimes {
       const next = begun[row]
       const lo = begins[2 * row + LO]
       const hi = begins[2 * row + HI]
+      // What another block that begins there ends without a free; `passOver` has left only that of some events.
+      const over =
+        (effect & REUSED) !== 0 ? words[next] : kind !== REALLOC && next === 0 && block !== 0 ? words[block] : 0
       if (kind === REALLOC) {
         let label = block !== 0 ? words[block] : 0
         if (label === 0 && isByAddress) {
@@ -175,6 +186,7 @@ export class Lifetimes {
         allocatedHi = hi
       }
       if (next !== 0) words[next] = labels[i] & LABEL
+      if (over !== 0 && (labels[i] & LABEL) !== over) this.endOverlapped(labels, i, over)
       // Now that a block begins there, what was freed there is no longer meant by the address.
       if (lo === freedLo && hi === freedHi && isByAddress) freedLabel = 0
     }
@@ -183,6 +195,12 @@ export class Lifetimes {
     this.freedLabel = freedLabel
     this.allocatedLo = allocatedLo
     this.allocatedHi = allocatedHi
+  }
+
+  /** Gives the event that ends a block without a free the label of that block. */
+  private endOverlapped(labels: Uint32Array, event: number, label: number): void {
+    if (this.further !== undefined) this.further.push(event, label | ENDS_HERE)
+    else if (this.keepsWhole && labels[event] === 0) labels[event] = label | ENDS_HERE
   }
 
   /** Gives the end of a process the labels of the blocks that it ends: those of `gone` from `first` to before `end`. */

@@ -20,11 +20,11 @@ import {
   type Predicate,
 } from './predicates/predicates.js'
 import { SpacesError } from '../blocks/address-spaces.js'
-import { BEGINS_HERE, Lifetimes } from '../blocks/lifetimes.js'
+import { BEGINS_HERE, ENDS_HERE, Lifetimes } from '../blocks/lifetimes.js'
 import { hasFates } from './fates/predicate.js'
 import type { Fate, FateOptions } from './fates/survey.js'
 import { MissingFields } from './missing-fields.js'
-import { makeAllocation } from './repair/changes.js'
+import { freeWarnings, makeAllocation, makeFree } from './repair/changes.js'
 import type { NamePattern } from './predicates/match.js'
 import { GROUP_OPTIONS, groupCriteria, type GroupCriteria } from './predicates/group-fields.js'
 import { LostEvents, type Criterion } from './predicates/lost-events.js'
@@ -74,9 +74,10 @@ export interface FilterOptions extends FateOptions, GroupCriteria {
   /**
    * Keep blocks, not events: all later events of every block with an allocation that meets the criteria (with `invert`:
    * the inverted criteria), and no free or realloc of any other block. A realloc that is the first event of its block
-   * to meet the criteria begins it: it becomes an allocation. A free of NULL is of no block, and not kept. Other events
-   * that neither begin nor end a block, such as failed reallocs, are kept if they meet the criteria. Memory grows with
-   * the number of kept blocks that are live.
+   * to meet the criteria begins it: it becomes an allocation. Where another block, which is not kept, begins at the
+   * address of a kept one, that has no free: a free stands in place of the event, and a warning says how many. A free
+   * of NULL is of no block, and not kept. Other events that neither begin nor end a block, such as failed reallocs, are
+   * kept if they meet the criteria. Memory grows with the number of kept blocks that are live.
    */
   readonly lifetimes?: boolean
 }
@@ -152,6 +153,9 @@ export class Filter implements BatchTransform {
   private numbers = new Int32Array(0)
   /** The rows of the result that are reallocs and must become allocations. */
   private begun: number[] = []
+  /** Those that must become frees, and the number of all of them. */
+  private overlapping: number[] = []
+  private overlaps = 0
 
   /**
    * @param fates the results of a first pass over the same events, by a `FateSurvey` with these options
@@ -212,9 +216,12 @@ export class Filter implements BatchTransform {
     const announces = batch.header !== this.header
     if (announces) this.begin(batch.header)
     if (n === 0 && !announces) return null
-    if (n === batch.count && this.marked === batch.header && this.begun.length === 0) return batch
+    const { begun, overlapping } = this
+    if (n === batch.count && this.marked === batch.header && begun.length + overlapping.length === 0) return batch
     const kept = selectRows(batch, this.rows, n, ALL_FIELDS, this.marked)
-    for (const row of this.begun) makeAllocation(kept, row)
+    for (const row of begun) makeAllocation(kept, row)
+    for (const row of overlapping) makeFree(kept, row)
+    this.overlaps += overlapping.length
     return kept
   }
 
@@ -225,7 +232,7 @@ export class Filter implements BatchTransform {
   }
 
   endTruncated(): void {
-    this.warnings.push(...this.lost.warnings())
+    this.warnings.push(...this.lost.warnings(), ...freeWarnings(this.overlaps))
   }
 
   private begin(header: TraceHeader): void {
@@ -266,7 +273,8 @@ export class Filter implements BatchTransform {
       }
     }
     this.begun = []
-    return keepLabelled(rows, labels, end, this.begun)
+    this.overlapping = []
+    return keepLabelled(rows, labels, end, this.begun, this.overlapping)
   }
 
   /** The predicate of `where`. Where it fails, no row from there on is kept. */
@@ -316,14 +324,21 @@ function label(labels: Uint32Array, rows: Int32Array, n: number, value: number):
 /**
  * Puts the rows below `end` that have a label into `rows`.
  * @param begun takes the positions there of events at which blocks begin
+ * @param overlapping takes those of events that end blocks without a free
  * @returns the number of rows
  */
-function keepLabelled(rows: Int32Array, labels: Uint32Array, end: number, begun: number[]): number {
+function keepLabelled(
+  rows: Int32Array,
+  labels: Uint32Array,
+  end: number,
+  begun: number[],
+  overlapping: number[],
+): number {
   let n = 0
   for (let i = 0; i < end; i++) {
     const label = labels[i]
     rows[n] = i
-    if (label >= BEGINS_HERE) begun.push(n)
+    if (label >= ENDS_HERE) (label >= BEGINS_HERE ? begun : overlapping).push(n)
     if (label !== 0) n++
   }
   return n

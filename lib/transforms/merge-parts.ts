@@ -8,7 +8,7 @@ import { NumberKeys } from '../order/number-keys.js'
 import { selectRows } from '../kernel/select.js'
 
 const HAS_SEQUENCE = FieldBit.sequence
-const PROCESS_END = Kind['process-end']
+const { free: FREE, 'process-end': PROCESS_END } = Kind
 
 /**
  * Whether traces are parts of one trace that was split.
@@ -41,7 +41,7 @@ export function dropField(batch: EventBatch, has: number): number {
 /**
  * Merges numbered parts of a trace (see `TracePart`) into the trace that was split, exactly as it was: its headers, all
  * events in their order, and without the numbers. The end of a process, which may be in several parts, is one event
- * again. It is fed like `Merger`.
+ * again, and frees that splitting has written, which have no numbers, are left out. It is fed like `Merger`.
  *
  * Memory: for each input one batch.
  */
@@ -142,14 +142,18 @@ export class PartMerger {
     if (ended || queue.length > 0) interleaver.end(input)
   }
 
-  /** Detects missing and repeated numbers. @returns the batch without repeated ends of processes */
+  /** Detects missing and repeated numbers. @returns the batch without repeated ends of processes, and written frees */
   private check(batch: EventBatch, keys: Uint32Array): EventBatch {
     const { kind, mask, count, header } = batch
     let { last } = this
     const repeated = new Set<number>()
     for (let i = 0; i < count; i++) {
       const number = keys[2 * i + HI] * WORD + keys[2 * i + LO]
-      if ((mask[i] & HAS_SEQUENCE) === 0) continue
+      if ((mask[i] & HAS_SEQUENCE) === 0) {
+        // Splitting has written it where a block of another part begins.
+        if (kind[i] === FREE) repeated.add(i)
+        continue
+      }
       if (number === last && kind[i] === PROCESS_END) {
         repeated.add(i)
         continue

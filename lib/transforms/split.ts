@@ -6,8 +6,9 @@ import { checkNeededOptions, type OptionNames } from '../event/options.js'
 import { PARTITIONS, type Partition } from './option-values.js'
 import { INDEXED } from '../blocks/block-keys.js'
 import { SpacesError } from '../blocks/address-spaces.js'
-import { Lifetimes, type LabelByKey } from '../blocks/lifetimes.js'
+import { ENDS_HERE, LABEL, Lifetimes, type LabelByKey } from '../blocks/lifetimes.js'
 import { MissingFields } from './missing-fields.js'
+import { freeWarnings, makeFree } from './repair/changes.js'
 import { PartHeaders } from './part-headers.js'
 import { ProcessParts } from './process-parts.js'
 
@@ -18,8 +19,9 @@ export interface PartitionOptions {
   readonly shards?: number
   /**
    * Put the later reallocs and the free of a block into the part of its allocation (see `Lifetimes`), regardless of
-   * their own keys. The end of a process goes into each part that has blocks which it ends. Memory grows with the
-   * number of live blocks. Default false, except shards, which always do this.
+   * their own keys. The end of a process goes into each part that has blocks which it ends. Where a block of another
+   * part begins at the address of one, that has no free: a free is written there, and a warning says how many. Memory
+   * grows with the number of live blocks. Default false, except shards, which always do this.
    */
   readonly lifetimes?: boolean
   /**
@@ -83,6 +85,8 @@ export class Partitioner {
   private labels = new Uint32Array(0)
   /** What else goes into further parts: an event of the batch and a label in turn, in the order of the events. */
   private readonly further: number[] = []
+  /** The number of frees that were written where other blocks begin. */
+  private overlaps = 0
   /** Per label, the number of its events in the batch, and then the position of the next one in `rows`. */
   private ends = new Uint32Array(16)
 
@@ -145,7 +149,7 @@ export class Partitioner {
   /** Ends the input: with `number`, gives the last traces without events. */
   *end(): Generator<Part> {
     const consequence = `so all are in the part ${NONE}`
-    this.warnings.push(...this.missing.warnings(consequence, 'divide by', KEY_FIELDS))
+    this.warnings.push(...this.missing.warnings(consequence, 'divide by', KEY_FIELDS), ...freeWarnings(this.overlaps))
     for (const empty of this.headers.takeEmpty()) yield { key: this.lastKey, batch: empty }
   }
 
@@ -161,7 +165,7 @@ export class Partitioner {
     let next = 0
     for (let i = 0; i < count; i++) {
       countOne(labels[i])
-      for (; further[next] === i; next += 2) countOne(further[next + 1])
+      for (; further[next] === i; next += 2) countOne(further[next + 1] & LABEL)
     }
     let start = 0
     for (const label of present) {
@@ -170,21 +174,36 @@ export class Partitioner {
       start += n
     }
     const rows = new Int32Array(start)
-    const put = (label: number, row: number): void => {
+    const put = (label: number, row: number): number => {
       const end = ends[label]
       rows[end] = row
       ends[label] = end + 1
+      return end
     }
+    /** For each label, the positions in `rows` of events in whose place frees are written. */
+    const frees = new Map<number, number[]>()
     next = 0
     for (let i = 0; i < count; i++) {
       put(labels[i], i)
-      for (; further[next] === i; next += 2) put(further[next + 1], i)
+      for (; further[next] === i; next += 2) {
+        const label = further[next + 1] & LABEL
+        const at = put(label, i)
+        if ((further[next + 1] & ENDS_HERE) === 0) continue
+        const written = frees.get(label)
+        if (written === undefined) frees.set(label, [at])
+        else written.push(at)
+      }
     }
     const stops = present.map((label) => ends[label])
     for (const label of present) ends[label] = 0
     for (const [p, label] of present.entries()) {
       const key = this.keyOfLabel(label)
-      yield { key, batch: this.headers.select(batch, key, rows.subarray(stops[p - 1] ?? 0, stops[p])) }
+      const start = stops[p - 1] ?? 0
+      const part = this.headers.select(batch, key, rows.subarray(start, stops[p]))
+      const written = frees.get(label) ?? []
+      for (const at of written) makeFree(part, at - start)
+      this.overlaps += written.length
+      yield { key, batch: part }
     }
   }
 

@@ -70,13 +70,32 @@ export function follow<Label>(
 export function keepWhole(events: readonly TraceEvent[], own: (event: TraceEvent, n: number) => boolean): TraceEvent[] {
   const walked = walk(events, (event, n) => own(event, n) || undefined)
   return events.flatMap((event, i) => {
-    const { result, followed, intent } = walked[i] as Walked<true>
-    if (result === undefined) return []
+    const { result, followed, intent, over } = walked[i] as Walked<true>
+    if (result === undefined) return over === undefined ? [] : [asFree(event)]
     if (event.kind === 'free') return followed === true ? [event] : []
     if (followed === true || event.kind !== 'realloc') return [event]
     if (intent?.begins === undefined) return []
     return [intent.ends.length > 0 ? asAllocation(event) : event]
   })
+}
+
+/** For each event, the label of the block that it ends because another one, of another label, begins there. */
+export function overlapped<Label>(
+  events: readonly TraceEvent[],
+  own: (event: TraceEvent, n: number) => Label | undefined,
+): (Label | undefined)[] {
+  return walk(events, own).map(({ over, result }) => (over === result ? undefined : over))
+}
+
+/** The free that stands for the end of a block where another one begins. */
+export function asFree(event: TraceEvent): TraceEvent {
+  const { process, thread, cpu, node, time, heap, index, address, oldAddress, api } = event as TraceEvent & {
+    oldAddress?: bigint
+  }
+  const place = address ?? (index === undefined ? oldAddress : undefined)
+  const all = { process, thread, cpu, node, time, heap, index, address: place, ...(api === 'pages' && { api }) }
+  const known = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
+  return { kind: 'free', ...known } as TraceEvent
 }
 
 function asAllocation(event: TraceEvent): TraceEvent {
@@ -96,6 +115,8 @@ interface Walked<Label> {
   /** The label of the block before the event. */
   followed: Label | undefined
   intent: Intent | undefined
+  /** The label of another block that was live where one begins. */
+  over?: Label | undefined
 }
 
 function walk<Label>(
@@ -123,9 +144,10 @@ function walk<Label>(
     const result = followed ?? label
     const walked = { result, followed, intent }
     if (begins === undefined) return walked
+    const over = live.get(begins)
     live.set(begins, result)
     if (freed?.at === begins) freed = undefined
     if (event.kind !== 'realloc' && result !== undefined && !isIndexed) allocated = begins
-    return walked
+    return { ...walked, over }
   })
 }

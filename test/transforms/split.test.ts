@@ -4,7 +4,7 @@ import { BATCH_EVENTS, EventBatch, batchesOf, type TraceEvent } from '../../lib/
 import { PARTITIONS } from '../../lib/transforms/option-values.js'
 import { Partitioner, type PartitionOptions } from '../../lib/transforms/split.js'
 import { HEADER, anyEvent, blockEvents, eventsOf, inBatches, placedEvents, spacedEvents } from './events.js'
-import { follow } from './oracle.js'
+import { asFree, follow, overlapped } from './oracle.js'
 
 function parts(options: PartitionOptions, batches: Iterable<EventBatch>): Map<string, TraceEvent[]> {
   const partitioner = new Partitioner(options)
@@ -21,12 +21,18 @@ function parts(options: PartitionOptions, batches: Iterable<EventBatch>): Map<st
   return all
 }
 
-function grouped(
+/** The parts of events, with frees in those whose blocks end where others begin. */
+function partsWithFrees(
   events: readonly TraceEvent[],
-  key: (event: TraceEvent, i: number) => string,
+  keys: readonly (string | undefined)[],
+  over: readonly (string | undefined)[],
 ): Map<string, TraceEvent[]> {
   const groups = new Map<string, TraceEvent[]>()
-  events.forEach((event, i) => groups.set(key(event, i), [...(groups.get(key(event, i)) ?? []), event]))
+  const add = (key: string, event: TraceEvent) => groups.set(key, [...(groups.get(key) ?? []), event])
+  events.forEach((event, i) => {
+    add(keys[i] as string, event)
+    if (over[i] !== undefined) add(over[i], asFree(event))
+  })
   return groups
 }
 
@@ -72,8 +78,9 @@ describe('Partitioner', () => {
     fc.assert(
       fc.property(fc.oneof(blockEvents, spacedEvents), fc.integer({ min: 1, max: 90 }), (events, size) => {
         const keys = follow(events, (event) => keyOf(by, event))
-        const expected = grouped(events, (_, i) => keys[i] as string)
-        expect(parts({ by, lifetimes: true }, inBatches(events, size, HEADER))).toEqual(expected)
+        const over = overlapped(events, (event) => keyOf(by, event))
+        const divided = parts({ by, lifetimes: true }, inBatches(events, size, HEADER))
+        expect(divided).toEqual(partsWithFrees(events, keys, over))
       }),
     )
   })
@@ -115,8 +122,9 @@ describe('Partitioner', () => {
             return batches.flatMap((batch) => [...partitioner.partition(batch)]).at(-1)?.key
           }
           const keys = follow(events, alone)
+          const over = overlapped(events, alone)
           const divided = parts({ by: 'shard', shards }, inBatches(events, size, HEADER))
-          expect(divided).toEqual(grouped(events, (_, i) => keys[i] as string))
+          expect(divided).toEqual(partsWithFrees(events, keys, over))
           for (const key of divided.keys()) expect(key === 'none' || Number(key) < shards).toBe(true)
         },
       ),
@@ -144,7 +152,8 @@ describe('Partitioner', () => {
     }))
     const divided = parts({ by: 'thread' }, batchesOf(events, HEADER))
     expect(divided.size).toBe(5000)
-    expect(divided).toEqual(grouped(events, ({ thread }) => String(thread)))
+    const keys = events.map(({ thread }) => String(thread))
+    expect(divided).toEqual(partsWithFrees(events, keys, []))
   })
 
   it('refuses what it cannot divide by', () => {

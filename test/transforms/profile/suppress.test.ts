@@ -78,19 +78,19 @@ test('a report is without them, in its summary, sites and tree, and says so', ()
   expect(whole.summary.suppressed).toBeUndefined()
 })
 
+const FRAMES = ['...', 'fun:f', 'src:w.c', 'obj:m.so', 'fun:*', 'obj:*']
+
 test.each([
-  ...[
-    'leak:*',
-    'leak:unknown',
-    'leak:0x',
-    'leak:line',
-    'leak:w.c:',
-    'leak:^f$',
-    'leak:main$',
-    'leak:at w',
-    'leak:m.so',
-  ],
-  ...['...', 'fun:f', 'src:w.c', 'obj:m.so', 'fun:*', 'obj:*'].map((frame) => `{\nx\nMemcheck:Leak\n${frame}\n}`),
+  'leak:*',
+  'leak:unknown',
+  'leak:0x',
+  'leak:line',
+  'leak:w.c:',
+  'leak:^f$',
+  'leak:main$',
+  'leak:at w',
+  'leak:m.so',
+  ...FRAMES.map((frame) => `{\nx\nMemcheck:Leak\n${frame}\n}`),
 ])('every view leaves out the same leaks by %j', (rule) => {
   const rules = parseSuppressions(rule)
   fc.assert(
