@@ -36,6 +36,8 @@ export class ArrowDecoder implements Decoder {
   private header: TraceHeader = NO_HEADER
   private delivered: TraceHeader | undefined
   private rows: Rows | undefined
+  /** The fault of the row after `rows`. */
+  private fault: ArrowFault | undefined
   private row = 0
   /** The memory of the columns of `rows`, which may be recycled with them. */
   private body: Uint8Array<ArrayBuffer> | undefined
@@ -60,6 +62,7 @@ export class ArrowDecoder implements Decoder {
   next(): EventBatch | null {
     for (;;) {
       if (this.rows !== undefined) return this.give(this.rows)
+      if (this.fault !== undefined) throw malformed(this.fault.message, this.position(this.messages.offset))
       if (this.header !== this.delivered && this.header !== NO_HEADER) return this.giveHeader()
       if (!this.readMessage()) return null
     }
@@ -107,10 +110,10 @@ export class ArrowDecoder implements Decoder {
     if (this.reader === undefined) throw new ArrowFault('the stream does not begin with a schema')
     if (kind === DICTIONARY_BATCH) this.dictionaries.take(header, body)
     else if (kind === RECORD_BATCH) {
-      const parts = new Parts(header, body)
-      const rows = this.reader.read(parts)
+      const rows = this.reader.read(() => new Parts(header, body))
       this.header = headerIn(metadata) ?? this.header
       if (rows.count > 0) this.rows = rows
+      this.fault = rows.fault
       this.row = 0
       this.body = body
     } else throw new ArrowFault(`a message of the unknown kind ${kind}`)

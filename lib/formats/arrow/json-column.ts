@@ -9,11 +9,11 @@ import { ArrowFault } from './fault.js'
  * The text of named values as events store it: integers, strings, lists and objects of these, without spaces.
  * @throws ArrowFault when it is not JSON, or of other values
  */
-function fieldsJson(text: string): string {
+function fieldsJson(text: string, row: number): string {
   try {
     return fieldsText('fields', fieldFromJson('fields', 'json', parseJson(text)))
   } catch (error) {
-    throw new ArrowFault((error as Error).message, { cause: error })
+    throw new ArrowFault((error as Error).message, { cause: error }, row)
   }
 }
 
@@ -38,7 +38,7 @@ export function checkJson(
     let own = ids.get(id)
     if (own === undefined) {
       const given = decodeText(bytes(id))
-      const text = fieldsJson(given)
+      const text = fieldsJson(given, i)
       isUsual &&= text === given
       ids.set(id, (own = texts.length))
       texts.push(Buffer.from(text))

@@ -13,6 +13,7 @@ import { NameTable } from './name-table.js'
 import { extentOf, type Extent, type Parts } from './parts.js'
 import type { Column } from './schema.js'
 import { hasTexts, readBytes, readNames } from './texts.js'
+import { typeName } from './type-names.js'
 import { codes, indices, narrowed, offsets, wideColumn } from './values.js'
 
 /** All events of a record batch in columns, as many as it has. */
@@ -27,6 +28,8 @@ export interface Rows {
   readonly strings: StringTable
   /** The string table is in the body too, so the body must not be recycled. */
   readonly sharesBody: boolean
+  /** The fault of the row after them. */
+  readonly fault?: ArrowFault | undefined
 }
 
 /** A column that was read: which rows have a value, and the number of rows. */
@@ -76,9 +79,29 @@ export class BatchReader {
     return this.plan.flatMap(({ column, target }) => (target === undefined ? [column.name] : []))
   }
 
-  /** @throws ArrowFault, ArrowLimit */
-  read(parts: Parts): Rows {
-    const { rows } = parts
+  /**
+   * Reads a record batch, up to the first row with a fault.
+   * @param parts gives the parts of the batch, from the first on
+   * @throws ArrowFault, ArrowLimit if there is no row before it
+   */
+  read(parts: () => Parts): Rows {
+    const all = parts()
+    let count = all.rows
+    let fault: ArrowFault | undefined
+    for (let given = all; ; given = parts()) {
+      try {
+        return { ...this.readRows(given, count), fault }
+      } catch (error) {
+        // Another column may have a fault in an earlier row.
+        if (!(error instanceof ArrowFault) || error.row === 0 || error.row >= count) throw error
+        fault = error
+        count = error.row
+      }
+    }
+  }
+
+  /** Reads the first rows of a record batch. */
+  private readRows(parts: Parts, rows: number): Rows {
     this.names.begin()
     this.lists = undefined
     const present: Presence[] = []
@@ -94,8 +117,8 @@ export class BatchReader {
       }
       try {
         const node = parts.nextNode()
-        if (node.rows !== rows) throw new ArrowFault('it has another number of rows than its batch')
-        if (node.nulls === rows || column.type === Type.null) {
+        if (node.rows !== parts.rows) throw new ArrowFault('it has another number of rows than its batch')
+        if (node.nulls === parts.rows || column.type === Type.null) {
           parts.skipBuffers(column)
           continue
         }
@@ -110,11 +133,13 @@ export class BatchReader {
           else grouped.push({ f: target.f - GROUPED, bitmap })
           if (target.f < GROUPED && (target.type === 'names' || target.type === 'bytes')) sharesBody = true
         } else {
-          if (bitmap !== undefined) throw new ArrowFault('an event without a kind')
+          const without = bitmap === undefined ? -1 : firstNull(bitmap, 0, rows)
+          if (without >= 0) throw new ArrowFault('an event without a kind', {}, without)
           kind = values as Uint8Array
         }
       } catch (error) {
-        if (error instanceof ArrowFault) throw new ArrowFault(`the column "${column.name}": ${error.message}`)
+        if (error instanceof ArrowFault)
+          throw new ArrowFault(`the column "${column.name}": ${error.message}`, { cause: error }, error.row)
         throw error
       }
     }
@@ -176,7 +201,7 @@ export class BatchReader {
       const code = map[id]
       if (code === UNKNOWN) {
         const text = Buffer.from(strings.bytes.subarray(strings.starts[id], strings.starts[id + 1])).toString()
-        throw new ArrowFault(`unknown name ${showValue(text)}`)
+        throw new ArrowFault(`unknown name ${showValue(text)}`, {}, i)
       }
       translated[i] = code
     }
@@ -220,17 +245,42 @@ export class BatchReader {
       throw notOf('lists of strings', column)
     const lists = offsets(parts.nextBuffer(), rows, column.type === Type.largeList)
     const items = parts.nextNode()
-    if (lists[rows] > items.rows) throw new ArrowFault('a list is longer than its items')
-    if (items.nulls > 0) throw new ArrowFault('a frame that is null')
-    if (child.type === Type.null) parts.skipBuffers(child)
-    else parts.nextBuffer()
-    const listed =
-      child.type === Type.null
-        ? new Uint32Array(0)
-        : this.ids({ parts, column: child, rows: items.rows, has: () => true })
+    if (lists[rows] > items.rows) throw new ArrowFault('a list is longer than its items', {}, rowOf(lists, items.rows))
+    const used = lists[rows]
+    const isNull = child.type === Type.null
+    if (isNull) parts.skipBuffers(child)
+    const bitmap = isNull ? undefined : parts.nextBuffer()
+    if (isNull || items.nulls > 0) {
+      const at = bitmap === undefined ? (lists[0] < used ? lists[0] : -1) : firstNull(bitmap, lists[0], used)
+      if (at >= 0) throw new ArrowFault('a frame that is null', {}, rowOf(lists, at))
+    }
+    const listed = isNull
+      ? new Uint32Array(used)
+      : this.items({ parts, column: child, rows: used, has: () => true }, lists)
     this.lists = { lists, listed: listed as Uint32Array<ArrayBuffer> }
     return rowNumbers(rows, 0)
   }
+
+  /** The ids of the items of lists. */
+  private items(reading: Reading, lists: Uint32Array): Uint32Array {
+    try {
+      return this.ids(reading)
+    } catch (error) {
+      throw error instanceof ArrowFault && error.row > 0 ? error.in(rowOf(lists, error.row)) : error
+    }
+  }
+}
+
+/** The row of an item of lists: the first whose list ends after it. */
+function rowOf(lists: Uint32Array, item: number): number {
+  return Math.max(0, lists.findIndex((end) => end > item) - 1)
+}
+
+/** The first row from `from` to `to` that has no bit in a bitmap, or -1. @throws ArrowFault if that is too short */
+function firstNull(bitmap: Uint8Array, from: number, to: number): number {
+  if (bitmap.length < to / 8) throw new ArrowFault('its bitmap is too short')
+  for (let i = from; i < to; i++) if (((bitmap[i >> 3] >> (i & 7)) & 1) === 0) return i
+  return -1
 }
 
 const NO_U32 = new Uint32Array(0)
@@ -246,9 +296,8 @@ function textColumn(column: Column): Column {
   return column
 }
 
-function notOf(what: string, { type }: Column): ArrowFault {
-  const name = Object.entries(Type).find(([, code]) => code === type)?.[0] ?? `type ${type}`
-  return new ArrowFault(`it must have ${what}, not ${name}`)
+function notOf(what: string, column: Column): ArrowFault {
+  return new ArrowFault(`it must have ${what}, not ${typeName(column)}`)
 }
 
 /** The distinct texts of a column, and the ids of the rows. */
@@ -266,7 +315,7 @@ function checkIds(ids: Uint32Array | Uint8Array, size: number, has: (row: number
   if (isBelow) return
   // Only events without a name may have any number.
   for (let i = 0; i < ids.length; i++)
-    if (ids[i] >= size && has(i)) throw new ArrowFault('an index that its dictionary does not have')
+    if (ids[i] >= size && has(i)) throw new ArrowFault('an index that its dictionary does not have', {}, i)
 }
 
 /*

@@ -10,6 +10,8 @@ const VIEW_BYTES = 16
 /** Texts of up to this length are stored in the view itself. */
 const SHORT = 12
 
+const OUTSIDE = 'a text is outside of its buffer'
+
 /** Whether a column, or a dictionary, has texts or bytes. */
 export function hasTexts({ type }: Column): boolean {
   return TEXTS.has(type)
@@ -37,7 +39,7 @@ export function readBytes(parts: Parts, { type }: Column, rows: number): Strings
   if (type === Type.utf8View || type === Type.binaryView) return readViews(parts, rows)
   const starts = offsets(parts.nextBuffer(), rows, type === Type.largeUtf8 || type === Type.largeBinary)
   const bytes = parts.nextBuffer()
-  if (starts[rows] > bytes.length) throw new ArrowFault('a text is outside of its buffer')
+  if (starts[rows] > bytes.length) throw new ArrowFault(OUTSIDE, {}, starts.findIndex((end) => end > bytes.length) - 1)
   return { bytes, starts }
 }
 
@@ -58,7 +60,7 @@ function readViews(parts: Parts, rows: number): Strings {
     const length = view.getUint32(at, true)
     const [source, from] =
       length <= SHORT ? [views, at + 4] : [buffers[view.getUint32(at + 8, true)], view.getUint32(at + 12, true)]
-    if (source === undefined || from + length > source.length) throw new ArrowFault('a text is outside of its buffer')
+    if (source === undefined || from + length > source.length) throw new ArrowFault(OUTSIDE, {}, i)
     bytes.set(source.subarray(from, from + length), starts[i])
   }
   return { bytes, starts }

@@ -62,14 +62,14 @@ export function narrowed(
     for (let i = 0; i < rows; i++) {
       const low = (column[i] = pairs[2 * i + LO])
       const high = isSigned && low > 0x7fff_ffff ? 0xffff_ffff : 0
-      if (has(i) && pairs[2 * i + HI] !== high) throw new ArrowFault(UNFIT)
+      if (has(i) && pairs[2 * i + HI] !== high) throw new ArrowFault(UNFIT, {}, i)
     }
     return column
   }
   const source = narrowColumn(bytes, int, rows)
   for (let i = 0; i < rows; i++) {
     column[i] = source[i]
-    if (has(i) && column[i] !== source[i]) throw new ArrowFault(UNFIT)
+    if (has(i) && column[i] !== source[i]) throw new ArrowFault(UNFIT, {}, i)
   }
   return column
 }
@@ -96,7 +96,8 @@ export function offsets(bytes: Bytes, rows: number, isLarge: boolean): Uint32Arr
   // Some programs write no offset if there are no rows.
   if (rows === 0 && bytes.length === 0) return new Uint32Array(1)
   const found = isLarge ? largeOffsets(bytes, rows + 1) : words(bytes, rows + 1)
-  for (let i = 0; i < rows; i++) if (found[i] > found[i + 1]) throw new ArrowFault('offsets that are not in order')
+  for (let i = 0; i < rows; i++)
+    if (found[i] > found[i + 1]) throw new ArrowFault('offsets that are not in order', {}, i)
   return found
 }
 
@@ -104,7 +105,7 @@ function largeOffsets(bytes: Bytes, count: number): Uint32Array<ArrayBuffer> {
   const { words: pairs } = wideColumn(bytes, { bits: 64, isSigned: true }, count)
   const narrow = new Uint32Array(count)
   for (let i = 0; i < count; i++) {
-    if (pairs[2 * i + HI] !== 0) throw new ArrowFault('an offset is out of range')
+    if (pairs[2 * i + HI] !== 0) throw new ArrowFault('an offset is out of range', {}, Math.max(0, i - 1))
     narrow[i] = pairs[2 * i + LO]
   }
   return narrow

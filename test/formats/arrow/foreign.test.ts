@@ -4,6 +4,8 @@ import {
   tableToIPC,
   tableFromArrays,
   vectorFromArray,
+  Dictionary,
+  Int32,
   Table,
   Utf8,
   Float64,
@@ -114,24 +116,29 @@ describe('streams of arrow-js', () => {
 
   test.each<[string, Record<string, Vector>, string]>([
     ['no kinds', { size: vectorFromArray([1n], new Int64()) }, 'there is no column "kind"'],
-    ['a null for a kind', { kind: texts(['alloc', null]) }, 'the column "kind": an event without a kind'],
+    ['a null for a kind', { kind: texts([null, 'alloc']) }, 'the column "kind": an event without a kind'],
     ['nulls for kinds', { kind: texts([null]) }, 'events without a kind'],
-    ['an unknown kind', { kind: texts(['alloc', 'mallloc']) }, 'the column "kind": unknown name "mallloc"'],
+    ['an unknown kind', { kind: texts(['mallloc', 'alloc']) }, 'the column "kind": unknown name "mallloc"'],
     ['an unknown function', { kind: texts(['alloc']), api: texts(['x']) }, 'the column "api": unknown name "x"'],
     [
       'numbers with a point',
       { kind: texts(['alloc']), size: vectorFromArray([1.5], new Float64()) },
-      'the column "size": it must have integers, not type 3',
+      'the column "size": it must have integers, not FloatingPoint',
+    ],
+    [
+      'a dictionary for numbers',
+      { kind: texts(['alloc']), size: vectorFromArray(['1'], new Dictionary(new Utf8(), new Int32())) },
+      'the column "size": it must have integers, not a dictionary of Utf8',
     ],
     [
       'integers for names',
       { kind: texts(['alloc']), function: vectorFromArray([1n], new Int64()) },
-      'the column "function": it must have strings, not int',
+      'the column "function": it must have strings, not Int',
     ],
     [
       'strings for a stack',
       { kind: texts(['alloc']), stack: texts(['main']) },
-      'the column "stack": it must have lists of strings, not utf8',
+      'the column "stack": it must have lists of strings, not Utf8',
     ],
     [
       'a line that is too large',
