@@ -27,6 +27,11 @@ import { merge } from '../lib/streams/merge-sources.js'
 import { ndjson } from '../lib/entry/formats.js'
 import { ProfileCollector } from '../lib/transforms/profile/collector.js'
 import { decodeMetaTf } from '../lib/streams/metatf.js'
+import { parseBudgets, measure } from '../lib/streams/check.js'
+import { traceModel } from '../lib/streams/generate.js'
+import { report } from '../lib/streams/report.js'
+import { stats } from '../lib/streams/stats.js'
+import { check } from '../lib/transforms/check/check.js'
 import { sort } from '../lib/streams/sort.js'
 import { HatfSplitter, joinStream } from '../lib/streams/split-addresses.js'
 import { SplitFiles } from '../lib/streams/split-files.js'
@@ -82,6 +87,9 @@ const TAKERS: Record<string, (options: never) => unknown> = {
   Repair: (options) => new Repair(options),
   Partitioner: (options) => new Partitioner(options),
   Verifier: (options) => new Verifier(options),
+  stats: (options) => stats(options),
+  report: (options) => report(options),
+  traceModel: (options) => traceModel(options),
   ...Object.fromEntries(
     FORMATS.flatMap((format) => [
       [`decoder of ${format.name}`, (options: never) => format.decoder(options)],
@@ -139,6 +147,18 @@ describe('values of a wrong type are refused', () => {
     await expect(once(stream, 'end')).rejects.toThrow(
       new RangeError('format must be a format, such as that of heapflow/mtrc, not "mtrc"'),
     )
+  })
+})
+
+describe('budgets', () => {
+  const groups = parseBudgets({ budgets: [{ max: { peak: '1M' } }] })
+  const HINT = 'the budgets must be an array as parseBudgets() returns it, not'
+
+  test('that are none are refused', () => {
+    expect(() => measure(groups, 'x')).not.toThrow()
+    expect(() => measure({} as never, 'x')).toThrow(`measure: ${HINT} an object of type Object`)
+    expect(() => measure([{ max: 1 }] as never, 'x')).toThrow(`measure: ${HINT} an array of something else`)
+    expect(() => check([{} as never], [], undefined as never)).toThrow(`check: ${HINT} undefined`)
   })
 })
 

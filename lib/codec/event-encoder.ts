@@ -1,9 +1,12 @@
 import { AddressedLosses, spacesTold } from '../blocks/addressed-losses.js'
 import type { EventBatch } from '../event/batch.js'
+import { wrongType } from '../event/error.js'
 import { FieldBit, KINDS, type KindName } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
 import type { Carried, Filling } from '../event/losses.js'
+import { showValue } from '../event/message-text.js'
 import { encodeText } from '../event/strings.js'
+import { isPromise } from '../event/synchronous.js'
 import type { TraceEvent } from '../event/trace-event.js'
 import { Losses } from '../kernel/losses.js'
 import { LineEncoder } from '../text/line-encoder.js'
@@ -38,6 +41,7 @@ export class EventEncoder extends LineEncoder {
   private header: TraceHeader | undefined
   private traces = 0
   private readonly carried: Carried
+  private readonly name: string
 
   constructor(
     { name, carried, filled = [], groups = 0 }: EncoderFacts,
@@ -46,6 +50,7 @@ export class EventEncoder extends LineEncoder {
   ) {
     super()
     this.carried = carried
+    this.name = name
     // Without an index, a reader knows blocks by their addresses.
     const isIndexed = ((carried.alloc ?? 0) & FieldBit.index) !== 0
     this.losses = isIndexed
@@ -61,25 +66,36 @@ export class EventEncoder extends LineEncoder {
       // What it has no record for was counted.
       if (this.carried[KINDS[batch.kind[i] as number] as KindName] === undefined) continue
       const written = writer.event(batch.event(i), (reason) => losses.countEvent(reason, batch, i))
-      if (written !== undefined) this.append(written)
+      if (written !== undefined) this.append(written, 'event')
       else losses.countEvent(`${KINDS[batch.kind[i] as number]} events that the writer left out`, batch, i)
     }
     if (n < batch.count) throw losses.errorFor(batch, n)
   }
 
   override end(): void {
-    if (this.writer.end !== undefined) this.append(this.writer.end())
+    if (this.writer.end !== undefined) this.append(this.writer.end(), 'end')
   }
 
   private begin(batch: EventBatch): void {
     this.header = batch.header
     this.traces++
     if (this.writer.begin !== undefined)
-      this.append(this.writer.begin(batch.header, this.traces, (reason) => this.losses.countTrace(reason)))
+      this.append(
+        this.writer.begin(batch.header, this.traces, (reason) => this.losses.countTrace(reason)),
+        'begin',
+      )
     else if (this.traces > 1) this.losses.countTrace('beginning of another trace')
   }
 
-  private append(written: string | Uint8Array): void {
+  private append(written: string | Uint8Array, from: keyof EventWriter): void {
+    if (typeof written !== 'string' && !(written instanceof Uint8Array)) throw this.unwritable(written, from)
     this.sink.append(typeof written === 'string' ? encodeText(written) : written)
+  }
+
+  private unwritable(written: unknown, from: keyof EventWriter): TypeError {
+    const who = `${from}() of the writer of ${this.name}`
+    if (isPromise(written)) return wrongType(`${who} returned a promise, but it must not be async`)
+    const more = from === 'event' ? ', or undefined to leave the event out' : ''
+    return wrongType(`${who} must return text or bytes (a Uint8Array)${more}, not ${showValue(written)}`)
   }
 }

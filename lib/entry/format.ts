@@ -2,7 +2,8 @@
  * Formats of your own: `heapflow/format`. `defineFormat` makes a format that every function and command takes, as they
  * take heapflow's own. docs/formats.md shows one from bytes to tests; `heapflow/testing` tests it.
  */
-export { defineFormat, type FormatDefinition, type WritableDefinition } from '../codec/define-format.js'
+export { defineFormat } from '../codec/define-format.js'
+export type { FormatDefinition, WritableDefinition } from '../codec/definition.js'
 export { Cursor, type Reading, type ReadingPart } from '../codec/cursor.js'
 export { CursorDecoder } from '../codec/cursor-decoder.js'
 export { EventEncoder, type EncoderFacts, type EventWriter, type Lose } from '../codec/event-encoder.js'

@@ -1,3 +1,6 @@
+import { showValue } from './message-text.js'
+import { didYouMean } from './suggest.js'
+
 /**
  * The event model as data: the kinds of event, the fields an event can have, and how each field is stored and written.
  * The order of FIELDS, and then of GROUP_FIELDS, is the canonical order of keys on the NDJSON wire.
@@ -195,9 +198,9 @@ export function fieldNames(set: number): CoreFieldName[] {
   return FIELDS.filter((_, i) => (set >>> i) & 1).map((field) => field.name)
 }
 
-/** The set of the fields of the core that are named. */
+/** The set of the fields of the core that are named. @throws RangeError for an unknown field */
 export function fieldSet(...names: CoreFieldName[]): number {
-  return names.reduce((set, name) => set | FieldBit[name], 0)
+  return names.reduce((set, name) => set | bitOf(FieldBit, name, 'fieldSet'), 0)
 }
 
 /** The names of the fields of groups in a set, in canonical order. */
@@ -205,9 +208,14 @@ export function groupFieldNames(set: number): GroupFieldName[] {
   return GROUP_FIELDS.filter((_, i) => (set >>> i) & 1).map((field) => field.name)
 }
 
-/** The set of the fields of groups that are named. */
+/** The set of the fields of groups that are named. @throws RangeError for an unknown field */
 export function groupFieldSet(...names: GroupFieldName[]): number {
-  return names.reduce((set, name) => set | GroupBit[name], 0)
+  return names.reduce((set, name) => set | bitOf(GroupBit, name, 'groupFieldSet'), 0)
+}
+
+function bitOf<Name extends string>(bits: Readonly<Record<Name, number>>, name: Name, of: string): number {
+  if (Object.hasOwn(bits, name)) return bits[name]
+  throw new RangeError(`${of}: unknown field ${showValue(name)}${didYouMean(String(name), Object.keys(bits))}`)
 }
 
 /** A set of any fields. */

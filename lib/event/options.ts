@@ -20,6 +20,9 @@ export type OptionNames<Options extends object> = Readonly<{
   [Name in keyof Options]-?: OptionCheck<NonNullable<Options[Name]>>
 }>
 
+/** What a function without options takes in their place. */
+export type NoOptions = Readonly<Record<string, never>>
+
 /**
  * Refuses options that do not exist: otherwise a mistyped name would silently change what a program does. An option
  * whose value is undefined counts, too.

@@ -172,10 +172,15 @@ export const WRITABLE: readonly FormatEntry[] = writable
 /**
  * Adds a format to those that are recognized, read and written by name, in this process. Unknown bytes are tried on it
  * after heapflow's own formats, but before HATF.
- * @throws RangeError if there is a format of that name
+ * @throws RangeError if there is a format of that name, or with a name ending of it
  */
 export function registerFormat(format: Format): void {
   if (formatNamed(format.name) !== undefined) throw new RangeError(`there is a format ${format.name} already`)
+  for (const other of FORMATS) {
+    const ending = other.extensions.find((known) => format.extensions.some((own) => own.toLowerCase() === known))
+    if (ending !== undefined)
+      throw new RangeError(`the format ${format.name} has names that end in ${ending}, as ${other.name} has already`)
+  }
   const entry: FormatEntry = { ...format, sniff: async (head) => format.sniff(head), load: async () => format }
   formats.splice(formats.indexOf(hatf), 0, entry)
   if (format.readOnly !== true) writable.push(entry)

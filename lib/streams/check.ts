@@ -1,4 +1,4 @@
-import { budgetsOf, type BudgetGroup } from '../transforms/check/budgets.js'
+import { budgetsOf, checkGroups, type BudgetGroup } from '../transforms/check/budgets.js'
 import { CheckCollector, type Measured } from '../transforms/check/measure.js'
 import { CollectingSink, type ResultSink } from './result-sink.js'
 
@@ -26,5 +26,6 @@ export function parseBudgets(value: unknown): BudgetGroup[] {
  * const { verdict } = check([await sink.result], [], groups)
  */
 export function measure(groups: readonly BudgetGroup[], name: string): ResultSink<Measured> {
+  checkGroups(groups, 'measure')
   return new CollectingSink('measure()', new CheckCollector(groups, name))
 }

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { EventBatch } from '../event/batch.js'
 import { asError } from '../event/error.js'
+import { checkOptions, type NoOptions } from '../event/options.js'
 import { Generator, type GenerateOptions } from '../generate/generator.js'
 import { TraceSurvey } from '../generate/survey.js'
 import type { TraceModel } from '../generate/trace-model.js'
@@ -51,11 +52,14 @@ export type ModelSink = ResultSink<TraceModel>
  * of which thread, site, function, size, lifetime and ending, by phase. It has no names, addresses and times of day;
  * the sizes are those of the trace. Memory grows with the live blocks.
  *
+ * @throws RangeError for options: there are none
+ *
  * @example
  * const model = traceModel()
  * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), model)
  * console.log(JSON.stringify(await model.result))
  */
-export function traceModel(): ModelSink {
+export function traceModel(options?: NoOptions): ModelSink {
+  checkOptions(options, {}, 'traceModel')
   return new CollectingSink('traceModel()', new TraceSurvey())
 }

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { sniff } from '../formats/compact/sniff.js'
 import { reportPage, type PageOptions } from '../exports/report/page.js'
-import { checkOptions, type OptionNames } from '../event/options.js'
+import { checkOptions, type NoOptions, type OptionNames } from '../event/options.js'
 import { ReportCollector } from '../transforms/report/collector.js'
 import type { Report } from '../transforms/report/report.js'
 import { readPage } from './read-page.js'
@@ -33,12 +33,15 @@ const OPTIONS: OptionNames<ReportPageOptions> = {
  * A Writable that collects the data of a report from the events written to it. Put it at the end of a pipeline. Memory
  * grows with the number of live blocks, and of distinct stacks.
  *
+ * @throws RangeError for options: there are none
+ *
  * @example
  * const sink = report()
  * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), sink)
  * const { summary, sites } = (await sink.result).data()
  */
-export function report(): ReportSink {
+export function report(options?: NoOptions): ReportSink {
+  checkOptions(options, {}, 'report')
   return new CollectingSink('report()', new ReportCollector())
 }
 

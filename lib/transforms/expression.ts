@@ -1,6 +1,7 @@
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch, type TraceEvent } from '../event/batch.js'
 import { expressionError, wrongType, type TraceError } from '../event/error.js'
 import { showValue } from '../event/message-text.js'
+import { synchronous } from '../event/synchronous.js'
 import type { BatchTransform } from '../event/stage.js'
 
 /**
@@ -16,13 +17,6 @@ export type EventFunction = (event: TraceEvent, n: number) => Synchronous
 /** Any result except a promise: events are not held up by functions that take time. */
 export type Synchronous =
   (object & { readonly then?: never }) | string | number | bigint | boolean | symbol | null | undefined | void
-
-/** The result of a function of the caller. @throws TypeError for a promise */
-export function synchronous<Result>(result: Result): Result {
-  if (typeof result === 'object' && result !== null && 'then' in result && typeof result.then === 'function')
-    throw wrongType('the function returned a promise, but it must not be async')
-  return result
-}
 
 /**
  * Compiles a user's code: an expression, such as `event.size *= 2n`, or the body of a function. The code sees `event`

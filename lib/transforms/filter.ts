@@ -1,5 +1,6 @@
 import type { EventBatch, U64FieldName } from '../event/batch.js'
-import { synchronous, type Synchronous } from './expression.js'
+import { synchronous } from '../event/synchronous.js'
+import type { Synchronous } from './expression.js'
 import { selectRows } from '../kernel/select.js'
 import { expressionError, type TraceError } from '../event/error.js'
 import { ALL_FIELDS, EVERY_FIELD, type ApiName, type KindName } from '../event/fields.js'

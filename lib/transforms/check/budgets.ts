@@ -1,3 +1,4 @@
+import { wrongType } from '../../event/error.js'
 import { showText, showValue } from '../../event/message-text.js'
 import { didYouMean } from '../../event/suggest.js'
 import { BUDGET_FIGURES, type BudgetFigure } from '../option-values.js'
@@ -116,4 +117,12 @@ function objectOf(value: unknown, place: string, keys?: readonly string[]): Reco
   if (unknown !== undefined)
     throw new RangeError(`${place} has an unknown key ${showValue(unknown)}${didYouMean(unknown, keys ?? [])}`)
   return value as Record<string, unknown>
+}
+
+/** @param of the function that has the budgets @throws TypeError (code ERR_INVALID_ARG_TYPE) when they are no array */
+export function checkGroups(groups: readonly BudgetGroup[], of: string): void {
+  const isGroup = (group: BudgetGroup | null) => Array.isArray(group?.budgets)
+  if (Array.isArray(groups) && groups.every(isGroup)) return
+  const what = Array.isArray(groups) ? 'an array of something else' : showValue(groups)
+  throw wrongType(`${of}: the budgets must be an array as parseBudgets() returns it, not ${what}`)
 }

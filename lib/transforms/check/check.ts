@@ -1,6 +1,6 @@
 import { OwnFrames } from '../../names/own-frames.js'
 import { TEMPORARY_BY, type BudgetFigure, type TemporaryDefinition } from '../option-values.js'
-import { PERCENT, type Budget, type BudgetGroup } from './budgets.js'
+import { checkGroups, PERCENT, type Budget, type BudgetGroup } from './budgets.js'
 import { TOGETHER } from './functions.js'
 import { descending } from '../statistics/site-table.js'
 import { nothing, type Measure, type Measured, type Measures } from './measure.js'
@@ -75,6 +75,7 @@ export function check(
   groups: readonly BudgetGroup[],
   options: CheckOptions = {},
 ): CheckResult {
+  checkGroups(groups, 'check')
   if (runs.length === 0) throw new RangeError('check: there are no runs')
   const growing = groups.flatMap((group) => group.budgets).find(({ rule }) => rule === 'grow')
   if (growing !== undefined && baseline.length === 0)

@@ -83,7 +83,9 @@ function stream(name: string, make: Column, sizes: readonly number[], wrongAt: n
       Array.from({ length: rows }, (_, row) => BigInt(row)),
       new Int64(),
     )
-    return new Table({ kind: kinds, ...{ [name]: column }, size: numbers })
+    const columns: Record<string, Vector> = { kind: kinds, size: numbers }
+    columns[name] = column
+    return new Table(columns)
   })
   const [first, ...others] = tables
   return new Uint8Array(tableToIPC((first as Table).concat(...others), 'stream'))
