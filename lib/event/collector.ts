@@ -1,8 +1,8 @@
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from './batch.js'
-import { truncated, type TraceError } from './error.js'
+import { malformed, truncated, type TraceError } from './error.js'
 import { NO_HEADER, type TraceHeader } from './header.js'
 import { recordFromJson, type WireRecord } from './json-record.js'
-import { showValue } from './message-text.js'
+import { plural, showValue } from './message-text.js'
 import type { TraceEvent } from './trace-event.js'
 
 /** The capacity of the first batch, small because there may be few events. */
@@ -20,16 +20,22 @@ export class EventCollector {
   private columns = 0
   /** A header record came, and no end record since. */
   private isOpen = false
+  /** An end record came, and no header record since. */
+  private isEnded = false
+  /** The number of events since the last header record. */
+  private sinceHeader = 0
   /** Records came: all events are parsed JSON. */
   private isJson = false
 
   /**
    * @param name the receiver of the events in messages
    * @param header the header of the batches, until another one is set
+   * @param warn receives what is odd
    */
   constructor(
     private readonly name: string,
     public header: TraceHeader = NO_HEADER,
+    private readonly warn: (text: string) => void = () => {},
   ) {}
 
   /** Whether a batch should be taken before the next event. */
@@ -39,9 +45,11 @@ export class EventCollector {
   }
 
   /**
-   * Adds an event. @throws what `EventBatch.push` and `recordFromJson` throw, with the name and the number of the event
+   * Adds an event. @throws what `EventBatch.push` and `recordFromJson` throw, with the name and the number of the
+   * event; TraceError after an end record
    */
   add(event: TraceEvent): void {
+    if (this.isEnded) throw malformed('an event after the end record', { format: this.name, event: this.events + 1 })
     this.batch ??= new EventBatch(this.capacity, this.columns, this.header)
     try {
       this.batch.push(this.isJson || typeof event.address === 'string' ? eventFromJson(event) : event)
@@ -49,6 +57,7 @@ export class EventCollector {
       throw this.placed(error)
     }
     this.events++
+    this.sinceHeader++
   }
 
   /**
@@ -64,14 +73,28 @@ export class EventCollector {
       throw this.placed(error)
     }
     if (given.kind !== 'header') {
-      this.isOpen = false
+      if (given.kind === 'end') this.end(given.events)
       return null
     }
     const unfinished = this.unfinished('a header record where the end record was due')
     if (unfinished !== undefined) throw unfinished
     this.isOpen = true
+    this.isEnded = false
+    this.sinceHeader = 0
     this.header = given.header
     return new EventBatch(0, 0, this.header)
+  }
+
+  /** @param events the number that the end record has */
+  private end(events: number | undefined): void {
+    const { sinceHeader } = this
+    if (this.isOpen && events !== undefined && events !== sinceHeader)
+      this.warn(
+        `${this.name}: the end record says ${plural(events, 'event')}, but ${sinceHeader} arrived: what is in between ` +
+          'added or removed some',
+      )
+    this.isOpen = false
+    this.isEnded = true
   }
 
   /** Why the input is not whole: its end record is missing. Undefined if it is whole. */

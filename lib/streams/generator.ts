@@ -26,7 +26,10 @@ export function eventStream(
   name: string,
   generate: (source: AsyncIterable<EventBatch>, stream: Transform) => AsyncIterable<EventBatch>,
 ): EventStream<'events'> {
-  const stream = generatorStream((source, own) => generate(batchesIn(source, name), own))
+  const stream = generatorStream((source, own) => {
+    const batches = batchesIn(source, name, (text) => own.emit('warning', text))
+    return generate(batches, own)
+  })
   return givesEvents(stream, name) as Duplex as EventStream<'events'>
 }
 

@@ -2,10 +2,12 @@ import { archiveName } from '../compression/magic.js'
 import { isEventBatch, type EventBatch } from '../event/batch.js'
 import { EventCollector } from '../event/collector.js'
 import { asError, wrongType } from '../event/error.js'
+import { NO_HEADER } from '../event/header.js'
 import { isBoundary } from '../event/json-record.js'
 import { showValue } from '../event/message-text.js'
 import type { TraceEvent } from '../event/trace-event.js'
 import { sniffFormat } from '../formats/index.js'
+import type { Warn } from '../reading/run-stage.js'
 import { isFailure } from './failure.js'
 
 /** A chunk written to a stream: bytes (or text), or events, in batches or one at a time. */
@@ -67,10 +69,11 @@ export async function* bytesOf(source: AsyncIterable<unknown>, name: string): As
 /**
  * The chunks of a stream of events as batches; plain events are collected until a batch is full, or something else
  * arrives.
+ * @param warn receives what is odd
  * @throws TypeError for anything else; the error of a `Failure` or of the source, after all events before it
  */
-export async function* batchesIn(source: AsyncIterable<unknown>, name: string): AsyncGenerator<EventBatch> {
-  const collector = new EventCollector(name)
+export async function* batchesIn(source: AsyncIterable<unknown>, name: string, warn: Warn): AsyncGenerator<EventBatch> {
+  const collector = new EventCollector(name, NO_HEADER, warn)
   let fault: Error | undefined
   try {
     for await (const chunk of source) {
@@ -98,12 +101,16 @@ export async function* batchesIn(source: AsyncIterable<unknown>, name: string): 
 export class EventIntake {
   private readonly collector: EventCollector
 
-  /** @param name the name of the sink in messages about a wrong chunk */
+  /**
+   * @param name the name of the sink in messages about a wrong chunk
+   * @param warn receives what is odd
+   */
   constructor(
     private readonly name: string,
     private readonly write: (batch: EventBatch) => void | Promise<void>,
+    warn: Warn,
   ) {
-    this.collector = new EventCollector(name)
+    this.collector = new EventCollector(name, NO_HEADER, warn)
   }
 
   /**

@@ -103,7 +103,7 @@ export function readSource(source: TraceSource, options: ReadSourceOptions = {})
         const inflated = inflateOnNode(bytesOf(all, 'a reader of bytes'), {}, emitter)
         yield* decodeBytes(inflated, reading, emitter, new EventCounter(emitter))
       } else {
-        yield* batchesIn(all, 'a reader of events')
+        yield* batchesIn(all, 'a reader of events', (text) => emitter.emit('warning', text))
       }
     } finally {
       signal?.removeEventListener('abort', abort)

@@ -30,7 +30,11 @@ export class CollectingSink<Result> extends Writable implements ResultSink<Resul
     private readonly collector: Collector<Result>,
   ) {
     super({ objectMode: true, highWaterMark: 1 })
-    this.intake = new EventIntake(name, (batch) => this.collector.add(batch))
+    this.intake = new EventIntake(
+      name,
+      (batch) => this.collector.add(batch),
+      (text) => this.emit('warning', text),
+    )
     this.result = new Promise((resolve, reject) => {
       this.resolve = resolve
       this.reject = reject

@@ -76,7 +76,11 @@ export class SplitFiles extends Writable {
   private readonly open = new Map<Part, number>()
   /** The names of the files that were left incomplete; known when the stream is closed. */
   readonly partial: string[] = []
-  private readonly intake = new EventIntake('SplitFiles', (batch) => this.writeBatch(batch))
+  private readonly intake = new EventIntake(
+    'SplitFiles',
+    (batch) => this.writeBatch(batch),
+    (text) => this.emit('warning', text),
+  )
   private working: Promise<void> = Promise.resolve()
   /** A file cannot have its name: nothing is left of the others. */
   private isRefused = false

@@ -62,7 +62,11 @@ class Splitter extends Writable implements SplitSink {
   private readonly partitioner: Partitioner
   private readonly maxParts: number
   private readonly parts = new Map<string, Part>()
-  private readonly intake = new EventIntake('split()', (batch) => this.writeBatch(batch))
+  private readonly intake = new EventIntake(
+    'split()',
+    (batch) => this.writeBatch(batch),
+    (text) => this.emit('warning', text),
+  )
   /** Called when a part can accept more. */
   private wake: () => void = () => {}
   private isOver = false

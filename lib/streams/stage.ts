@@ -104,7 +104,7 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
   options: StageStreamOptions & { readonly name: string },
 ): Transform {
   const recycles = options.recycle ?? false
-  const collector = new EventCollector(options.name, options.header)
+  const collector = new EventCollector(options.name, options.header, (text) => stream.emit('warning', text))
   /** Loaded before anything is fed. */
   let stage = typeof source === 'function' ? (undefined as never) : source
   /** Collected events are being fed between two chunks; a chunk that arrives meanwhile waits. */

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import * as ndjson from '../../lib/entry/ndjson.js'
 import * as mtrc from '../../lib/entry/mtrc.js'
 import * as compact from '../../lib/entry/compact.js'
-import { compose, filter, map, sort, stats } from '../../lib/entry/index.js'
+import { compose, events, filter, map, sort, stats } from '../../lib/entry/index.js'
 
 const LINES = `${[
   { kind: 'header', format: 'x', timeUnit: 'ns', layout: { version: 3 } },
@@ -78,6 +78,13 @@ describe('faults', () => {
   test.each<[string, readonly object[], RegExp, string?]>([
     ['a missing end record', [header, event], /event 2: truncated: no end record/, 'ERR_TRACE_TRUNCATED'],
     ['a second header', [header, event, header], /truncated: a header record where/, 'ERR_TRACE_TRUNCATED'],
+    [
+      'an event after the end record',
+      [header, event, { kind: 'end', events: 1 }, event],
+      /event 2: malformed: an event after the end record/,
+      'ERR_TRACE_MALFORMED',
+    ],
+    ['an event after an end record alone', [event, { kind: 'end' }, event], /event 2: malformed: an event after/],
     ['a header without a format', [{ kind: 'header' }], /ndjson\.encode\(\): event 1: the header must name a format/],
     ['no address', [header, { kind: 'free', address: 'x' }], /event 1: address must be an integer, not "x"/],
     ['a rounded number', [header, { kind: 'free', time: 2 ** 60 }], /event 1: time must be an integer/],
@@ -86,6 +93,36 @@ describe('faults', () => {
   ])('%s', async (_, records, message, code) => {
     await expect(run(records)).rejects.toThrow(message)
     if (code !== undefined) await expect(run(records)).rejects.toMatchObject({ code })
+  })
+
+  const odd = [header, event, { kind: 'end', events: 2 }]
+  const ODD = /: the end record says 2 events, but 1 arrived: what is in between added or removed some$/
+
+  test('an end record with another number of events is a warning', async () => {
+    for (const make of [() => ndjson.encode(), () => filter({}), () => sort({ by: 'address' })]) {
+      const warnings: string[] = []
+      const stage = make().on('warning', (text: string) => warnings.push(text))
+      await pipeline(Readable.from(odd), stage, async (chunks: AsyncIterable<unknown>) => {
+        for await (const _ of chunks);
+      })
+      expect(warnings).toEqual([expect.stringMatching(ODD)])
+    }
+    const warnings: string[] = []
+    const sink = stats().on('warning', (text: string) => warnings.push(text))
+    await pipeline(Readable.from(odd), sink)
+    const found: unknown[] = []
+    for await (const one of events(odd as never, { onWarning: (text) => warnings.push(text) })) found.push(one)
+    expect(warnings).toEqual([expect.stringMatching(ODD), expect.stringMatching(ODD)])
+    expect(found).toHaveLength(1)
+  })
+
+  test('traces may follow one another, and a number may be missing', async () => {
+    const end = { kind: 'end', events: 1 }
+    const warnings: string[] = []
+    const sink = stats().on('warning', (text: string) => warnings.push(text))
+    await pipeline(Readable.from([header, event, end, header, event, { kind: 'end' }]), sink)
+    expect(warnings).toEqual([])
+    expect((await sink.result).events).toBe(2)
   })
 
   test('sinks report a missing end record, too', async () => {
