@@ -2,12 +2,13 @@ import type { TraceHeader, TracePart } from './header.js'
 import { showJson } from './message-text.js'
 
 /**
- * A header that was read, or that a program gives: only what headers can have, with values that can be written.
+ * A header that was read, or that a program gives: only what headers can have, with values that can be written. A key
+ * that is null counts as absent, as in events.
  * @throws Error that says what is wrong with it
  */
 export function checkHeader(given: unknown): TraceHeader {
   if (typeof given !== 'object' || given === null) throw new Error('the header must be an object')
-  const { format, timeUnit, layout, filtered, part } = given as Record<string, unknown>
+  const { format, timeUnit, layout, filtered, part } = withoutNulls(given)
   if (typeof format !== 'string') throw new Error('the header must name a format')
   if (timeUnit !== undefined && timeUnit !== 'ns' && timeUnit !== 'us')
     throw new Error(`unknown unit of time: ${showJson(timeUnit)}`)
@@ -27,10 +28,15 @@ export function checkHeader(given: unknown): TraceHeader {
 }
 
 function checkPart(value: unknown): TracePart {
-  const { of, trace, whole, first } = (value ?? {}) as Record<string, unknown>
+  const { of, trace, whole, first } = withoutNulls(value as object)
   if (typeof of !== 'string' || !isCount(trace) || (first !== undefined && !isCount(first)))
     throw new Error("the header's part must have an id, the number of its trace, and maybe that of its first event")
   return { of, trace, ...(whole === true && { whole }), ...(first !== undefined && { first }) }
+}
+
+/** The keys of an object that are not null; none of what is not an object. */
+function withoutNulls(given: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
 }
 
 /** Whether a value is a whole number from 1. */

@@ -32,7 +32,7 @@ export function recordFromJson(value: unknown): WireRecord {
     throw new Error('a line must be a JSON object')
   const { kind, events } = value as Record<string, unknown>
   if (kind === HEADER_KIND) return { kind, header: checkHeader(value) }
-  if (kind === END_KIND) return { kind, events: events === undefined ? undefined : Number(events) }
+  if (kind === END_KIND) return { kind, events: events === undefined || events === null ? undefined : Number(events) }
   if (typeof kind !== 'string') throw new Error('a record must have a kind')
   if (!(KINDS as readonly string[]).includes(kind)) throw new Error(`unknown kind of event: ${showJson(kind)}`)
   const event: Record<string, unknown> = { kind }
@@ -103,8 +103,11 @@ function string(name: string, value: unknown): string {
   return value
 }
 
+/** The bytes of base64, with padding or without. */
 function base64(name: string, text: string): Uint8Array {
-  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.length % 4 !== 0)
+  const [whole, digits = ''] = /^([A-Za-z0-9+/]*)={0,2}$/.exec(text) ?? []
+  const isPadded = text.length > digits.length
+  if (whole === undefined || digits.length % 4 === 1 || (isPadded && text.length % 4 !== 0))
     throw new Error(`${name} is not base64: ${showJson(text)}`)
   return Uint8Array.from(Buffer.from(text, 'base64'))
 }

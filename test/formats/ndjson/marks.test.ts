@@ -36,7 +36,7 @@ describe('Marks in a header', () => {
   })
 
   test.each([
-    { part: null },
+    { part: 1 },
     { part: 7 },
     { part: {} },
     { part: { of: 'a' } },

@@ -138,6 +138,35 @@ describe('lines that others rewrote', () => {
     expect(decodeAll(new NdjsonDecoder(), bytes(text)).events).toEqual([{ kind: 'alloc' }, { kind: 'free', time: 7n }])
   })
 
+  test.each([
+    ['', []],
+    ['AQ', [1]],
+    ['AQ==', [1]],
+    ['AQI', [1, 2]],
+    ['AQI=', [1, 2]],
+    ['AQID', [1, 2, 3]],
+  ])('base64 may have no padding: %j', (text, values) => {
+    for (const line of [`{"kind":"alloc","attributes":"${text}"}`, `{ "attributes" : "${text}", "kind": "alloc" }`]) {
+      const [event] = decode(line).events
+      expect([...((event as { attributes?: Uint8Array } | undefined)?.attributes ?? [])]).toEqual(values)
+    }
+  })
+
+  test.each(['A', 'AQIDB', 'AQ=', 'AQID=', 'AQID==', 'A===', 'A=Q='])('%j is not base64', (text) => {
+    expect(decode(`{"kind":"alloc","attributes":"${text}"}`).error?.message).toMatch('attributes is not base64')
+  })
+
+  test('null means absent in the header and the end record, too', () => {
+    const line = '{"kind":"header","format":"mtrc","timeUnit":null,"layout":null,"filtered":null,"part":null}'
+    const { headers, events, error } = decode(line, '{"kind":"alloc"}', '{"kind":"end","events":null}')
+    expect([headers, events.length, error]).toEqual([[{ format: 'mtrc' }], 1, undefined])
+    const part = '"part":{"of":"x","trace":1,"whole":null,"first":null}'
+    expect(decode(`{"kind":"header","format":"mtrc",${part}}`, '{"kind":"end","events":0}').headers).toEqual([
+      { format: 'mtrc', part: { of: 'x', trace: 1 } },
+    ])
+    expect(decode('{"kind":"header","format":null}').error?.message).toMatch('must name a format')
+  })
+
   test.each(['', '\n'])(
     'a missing end record is reported at the end of the input, after a last line with %j',
     (end) => {
