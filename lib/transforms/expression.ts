@@ -3,6 +3,7 @@ import { expressionError, wrongType, type TraceError } from '../event/error.js'
 import { showValue } from '../event/message-text.js'
 import { synchronous } from '../event/synchronous.js'
 import type { BatchTransform } from '../event/stage.js'
+import { RemovalMarks } from './removal-marks.js'
 
 /**
  * Processes an event: called with each event as a plain object and its number, from 1. The return value decides what
@@ -46,7 +47,7 @@ function compile(body: string): EventFunction {
 /**
  * Passes every event through a function as a plain object. This is slow by design, some hundred thousand events per
  * second, because it creates an object per event. Events keep their order, and every batch gives at least one batch,
- * which may be empty.
+ * which may be empty. Headers say that events were dropped, as `RemovalMarks` finds out.
  */
 export class Evaluator implements BatchTransform {
   private input: EventBatch | null = null
@@ -58,17 +59,35 @@ export class Evaluator implements BatchTransform {
   private results: readonly unknown[] = []
   private taken = 0
   private failure: TraceError | undefined
+  private readonly marks = new RemovalMarks()
+  private ready: EventBatch[] = []
 
   constructor(private readonly evaluate: EventFunction) {}
 
+  get warnings(): readonly string[] {
+    return this.marks.warnings
+  }
+
   feed(batch: EventBatch): void {
+    this.ready = this.marks.begin(batch.header)
     this.input = batch
     this.row = 0
   }
 
   /** @throws TraceError (ERR_TRACE_EXPRESSION) once all events before the fault have been delivered */
   next(): EventBatch | null {
-    if (this.failure !== undefined) throw this.failure
+    while (this.ready.length === 0) {
+      if (this.failure !== undefined) throw this.failure
+      const batch = this.evaluateNext()
+      if (batch === null) return null
+      this.ready = this.marks.take(batch)
+      if (this.failure !== undefined) this.ready.push(...this.marks.release())
+    }
+    return this.ready.shift() as EventBatch
+  }
+
+  /** The next events of the input. Where the function fails, those before the fault. */
+  private evaluateNext(): EventBatch | null {
     const source = this.input
     if (source === null) return null
     const left = source.count - this.row + this.results.length - this.taken
@@ -87,9 +106,13 @@ export class Evaluator implements BatchTransform {
     return batch
   }
 
-  end(): void {}
+  end(): void {
+    this.ready = this.marks.end()
+  }
 
-  endTruncated(): void {}
+  endTruncated(): void {
+    this.end()
+  }
 
   private call(event: TraceEvent): void {
     this.seen++
@@ -100,6 +123,7 @@ export class Evaluator implements BatchTransform {
     else if (typeof result !== 'object' || isValueOf(event, result)) this.results = [event]
     else this.results = Array.isArray(result) ? result : [result]
     this.taken = 0
+    this.marks.note(this.results.length)
   }
 }
 

@@ -3,6 +3,7 @@ import { U64Map } from '../bytes/u64-map.js'
 import { EventBatch, reviseBatch, U64Column } from '../event/batch.js'
 import { anyFieldSet, FIELDS, FieldBit, Kind, fieldSet, GROUP_FIELDS, type FieldName } from '../event/fields.js'
 import { GROUP_STRINGS, GroupColumns, positions } from '../event/groups.js'
+import { unencodable, type TraceError } from '../event/error.js'
 import { NO_HEADER, type TraceHeader } from '../event/header.js'
 import { showValue } from '../event/message-text.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
@@ -16,7 +17,10 @@ import { Evaluator, compileExpression, type EventFunction } from './expression.j
 export interface MapOptions {
   /** Code (see `compileExpression`) or a function that every event passes through. Slow; all other options are fast. */
   readonly expression?: string | EventFunction
-  /** Move `address` and `oldAddress` so that `from` becomes `to`, modulo 2^64. The null address does not change. */
+  /**
+   * Move `address` and `oldAddress` so that `from` becomes `to`. The null address does not change, and no other may
+   * become null, or leave the range of addresses: from 1 to 2^64 - 1.
+   */
   readonly rebase?: { readonly from: bigint; readonly to: bigint }
   readonly anonymize?: AnonymizeOptions
   /** Number the threads from 1, in the order of their first events in a trace. Memory grows with their number. */
@@ -64,11 +68,13 @@ const GROUP_ADDRESSES = GROUP_FIELDS.reduce(
 )
 const ADDRESS_FIELDS = ['address', 'oldAddress', 'heap', 'callSite'] as const
 
-/** Changes events, as `MapOptions` says. Every batch yields at least one. Headers change only if names are replaced. */
+/**
+ * Changes events, as `MapOptions` says. Every batch yields at least one. Headers change if names are replaced, and say
+ * that events were removed, where a function drops some of the first 4,096 of a trace; a warning counts later ones.
+ */
 export class Mapper implements BatchTransform {
   private readonly evaluator: Evaluator | undefined
-  private readonly rebaseLo: number
-  private readonly rebaseHi: number
+  private readonly rebase: Move
   private readonly addresses: AddressScrambler | undefined
   private readonly names: NameScrambler | undefined
   private readonly threads: U64Map | undefined
@@ -85,6 +91,10 @@ export class Mapper implements BatchTransform {
   /** The header of the output. */
   private named = NO_HEADER
   private input: EventBatch | null = null
+  /** The number of events of the batches before. */
+  private before = 0
+  /** An address cannot be moved. */
+  private fault: TraceError | undefined
 
   /**
    * @throws TraceError (ERR_TRACE_EXPRESSION) when the expression does not compile; RangeError when an option's value
@@ -103,9 +113,11 @@ export class Mapper implements BatchTransform {
     if (expression !== undefined) {
       this.evaluator = new Evaluator(typeof expression === 'string' ? compileExpression(expression) : expression)
     }
+    if (rebase !== undefined && [rebase.from, rebase.to].some((one) => BigInt.asUintN(64, one) !== one))
+      throw new RangeError('map: rebase needs addresses from 0 to 2^64 - 1')
     const offset = rebase === undefined ? 0n : BigInt.asUintN(64, rebase.to - rebase.from)
-    this.rebaseLo = Number(offset & 0xffff_ffffn)
-    this.rebaseHi = Number(offset >> 32n)
+    const isDown = rebase !== undefined && rebase.to < rebase.from
+    this.rebase = { lo: Number(offset & 0xffff_ffffn), hi: Number(offset >> 32n), isDown }
     if (anonymize?.key === '') throw new RangeError('the key to anonymize with is empty')
     if (anonymize !== undefined && anonymize.addresses !== false) this.addresses = new AddressScrambler(anonymize.key)
     if (anonymize !== undefined && anonymize.names !== false) this.names = new NameScrambler(anonymize.key)
@@ -129,16 +141,31 @@ export class Mapper implements BatchTransform {
     else this.input = batch
   }
 
-  /** @throws TraceError (ERR_TRACE_EXPRESSION) once all events before the fault were delivered */
+  /**
+   * @throws TraceError (ERR_TRACE_EXPRESSION, or ERR_TRACE_UNENCODABLE for an address that cannot be moved) once all
+   *   events before the fault were delivered
+   */
   next(): EventBatch | null {
+    if (this.fault !== undefined) throw this.fault
     const batch = this.evaluator !== undefined ? this.evaluator.next() : this.input
     this.input = null
-    return batch === null ? null : this.revise(batch)
+    if (batch === null) return null
+    const revised = this.revise(batch)
+    this.before += batch.count
+    return revised
   }
 
-  end(): void {}
+  end(): void {
+    this.evaluator?.end()
+  }
 
-  endTruncated(): void {}
+  endTruncated(): void {
+    this.evaluator?.endTruncated()
+  }
+
+  get warnings(): readonly string[] {
+    return this.evaluator?.warnings ?? []
+  }
 
   private revise(source: EventBatch): EventBatch {
     if (source.header !== this.header) {
@@ -196,7 +223,7 @@ export class Mapper implements BatchTransform {
     for (const g of positions(groups.columns & GROUP_ADDRESSES)) {
       const from = groups.at(g) as U64Column
       const to = new U64Column(new ArrayBuffer(8 * count), 0, count)
-      moveAddresses(from, to, { mask: groups.mask, count }, 1 << g, 0, 0, this.addresses)
+      moveAddresses(from, to, { mask: groups.mask, count }, 1 << g, IN_PLACE, this.addresses)
       groups.set(g, to)
     }
   }
@@ -205,11 +232,22 @@ export class Mapper implements BatchTransform {
     for (const field of ADDRESS_FIELDS) {
       const has = FieldBit[field]
       if ((changed & has) === 0) continue
-      const rebased = (REBASED & has) !== 0
-      const addLo = rebased ? this.rebaseLo : 0
-      const addHi = rebased ? this.rebaseHi : 0
-      moveAddresses(source[field], target[field], source, has, addLo, addHi, this.addresses)
+      const by = (REBASED & has) !== 0 ? this.rebase : IN_PLACE
+      const moved = moveAddresses(source[field], target[field], source, has, by, this.addresses)
+      if (moved < target.count) this.stop(source, target, field, moved)
     }
+  }
+
+  /** Ends the result before an event whose address cannot be moved. */
+  private stop(source: EventBatch, target: EventBatch, field: (typeof ADDRESS_FIELDS)[number], row: number): void {
+    target.count = row
+    this.fault = unencodable(
+      `${field} 0x${source[field].values[row].toString(16)} would be moved to 0, or beyond 64 bits: rebase to other addresses`,
+      {
+        format: source.header.format,
+        event: this.before + row + 1,
+      },
+    )
   }
 
   private reviseNames(source: EventBatch, target: EventBatch, changed: number): void {
@@ -283,15 +321,24 @@ export class Mapper implements BatchTransform {
   }
 }
 
+/** What is added to addresses, modulo 2^64, and whether that makes them smaller. */
+interface Move {
+  readonly lo: number
+  readonly hi: number
+  readonly isDown: boolean
+}
+
+const IN_PLACE: Move = { lo: 0, hi: 0, isDown: false }
+
+/** @returns the number of events: up to the first one whose address would become null, or leave 64 bits */
 function moveAddresses(
   from: U64Column,
   to: U64Column,
   { mask, count }: Pick<EventBatch, 'mask' | 'count'>,
   has: number,
-  addLo: number,
-  addHi: number,
+  { lo: addLo, hi: addHi, isDown }: Move,
   scrambler: AddressScrambler | undefined,
-): void {
+): number {
   const source = from.words
   const target = to.words
   for (let i = 0; i < count; i++) {
@@ -300,8 +347,10 @@ function moveAddresses(
     let hi = source[2 * i + HI]
     if ((lo | hi) === 0) continue
     const sum = lo + addLo
+    const high = hi + addHi + (sum > 0xffff_ffff ? 1 : 0)
     lo = sum >>> 0
-    hi = (hi + addHi + (sum > 0xffff_ffff ? 1 : 0)) >>> 0
+    hi = high >>> 0
+    if (high > 0xffff_ffff !== isDown || (lo | hi) === 0) return i
     if (scrambler !== undefined) {
       scrambler.scramble(lo, hi)
       lo = scrambler.lo
@@ -310,4 +359,5 @@ function moveAddresses(
     target[2 * i + LO] = lo
     target[2 * i + HI] = hi
   }
+  return count
 }

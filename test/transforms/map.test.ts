@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { batchesOf, EventBatch, type TraceEvent } from '../../lib/event/batch.js'
+import type { TraceHeader } from '../../lib/event/header.js'
 import { EVERY_FIELD, GROUP_FIELDS, type FieldName } from '../../lib/event/fields.js'
 import { Mapper, type MapOptions } from '../../lib/transforms/map.js'
 import { drive } from '../support/drive.js'
@@ -55,19 +56,123 @@ describe('Mapper', () => {
     expect(() => new Mapper({ set: { api: 'xmalloc' as 'malloc' } })).toThrow(RangeError)
   })
 
-  it('rebases addresses, but not null, callers and heaps', () => {
-    const place = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })
-    fc.assert(
-      fc.property(events, place, place, (list, from, to) => {
-        const move = (address: bigint) => (address === 0n ? 0n : BigInt.asUintN(64, address - from + to))
-        const expected = list.map((event) => ({
-          ...event,
-          ...(event.address !== undefined && { address: move(event.address) }),
-          ...(event.oldAddress !== undefined && { oldAddress: move(event.oldAddress) }),
-        }))
-        expect(mapped({ rebase: { from, to } }, list)).toEqual(expected)
-      }),
-    )
+  describe('rebasing', () => {
+    const MOST = 2n ** 64n - 1n
+    const NEAR = [0n, 1n, 0xffff_ffffn, 0x1_0000_0000n, 0x1000n, MOST - 1n, MOST]
+    const place = fc.oneof(fc.constantFrom(...NEAR), fc.bigInt({ min: 0n, max: MOST }))
+
+    it('moves addresses, but not null, callers and heaps, up to one that would become null or leave 64 bits', () => {
+      const addresses = fc.record({ address: place, oldAddress: place })
+      const some = fc.array(
+        fc
+          .tuple(anyEvent, fc.option(addresses, { nil: undefined }))
+          .map(([event, own]) => ({ ...event, ...own }) as TraceEvent),
+        { maxLength: 25 },
+      )
+      fc.assert(
+        fc.property(some, place, place, fc.integer({ min: 1, max: 9 }), (list, from, to, size) => {
+          const move = (address: bigint) => (address === 0n ? 0n : address - from + to)
+          const isWrong = (address = 0n) => address !== 0n && (move(address) <= 0n || move(address) > MOST)
+          const at = list.findIndex((event) => from !== to && (isWrong(event.address) || isWrong(event.oldAddress)))
+          const expected = (at < 0 ? list : list.slice(0, at)).map((event) => ({
+            ...event,
+            ...(event.address !== undefined && { address: move(event.address) }),
+            ...(event.oldAddress !== undefined && { oldAddress: move(event.oldAddress) }),
+          }))
+          const { out, error } = drive(new Mapper({ rebase: { from, to } }), inBatches(list, size, HEADER))
+          expect(eventsOf(out)).toEqual(expected)
+          if (at < 0) expect(error).toBeUndefined()
+          else expect(error).toMatchObject({ code: 'ERR_TRACE_UNENCODABLE', event: at + 1, format: HEADER.format })
+        }),
+        { numRuns: runs(1000) },
+      )
+    })
+
+    it('says which address cannot be moved', () => {
+      const list: TraceEvent[] = [
+        { kind: 'alloc', address: 0x2000n },
+        { kind: 'realloc', address: 0x3000n, oldAddress: 0x1000n, size: 1n },
+      ]
+      const { out, error } = drive(new Mapper({ rebase: { from: 0x1000n, to: 0n } }), inBatches(list, 2, HEADER))
+      expect(eventsOf(out)).toEqual([{ kind: 'alloc', address: 0x1000n }])
+      expect(error?.message).toBe(
+        'test: event 2: oldAddress 0x1000 would be moved to 0, or beyond 64 bits: rebase to other addresses',
+      )
+    })
+
+    it('does not matter for fields that are dropped or set', () => {
+      const rebase = { from: 0x1000n, to: 0n }
+      const list: TraceEvent[] = [{ kind: 'alloc', address: 0x1000n }]
+      expect(mapped({ rebase, set: { address: 5n } }, list)).toEqual([{ kind: 'alloc', address: 5n }])
+      expect(mapped({ rebase, drop: ['address'] }, list)).toEqual([{ kind: 'alloc' }])
+    })
+
+    it('needs addresses of 64 bits', () => {
+      for (const rebase of [
+        { from: -1n, to: 1n },
+        { from: 1n, to: MOST + 1n },
+      ])
+        expect(() => new Mapper({ rebase })).toThrow('map: rebase needs addresses from 0 to 2^64 - 1')
+    })
+  })
+
+  describe('with a function that drops events', () => {
+    const list = (n: number) => Array.from({ length: n }, (_, i): TraceEvent => ({ kind: 'alloc', size: BigInt(i) }))
+    const run = (at: readonly number[], n: number, size: number, header: TraceHeader = HEADER) => {
+      const mapper = new Mapper({ expression: (_, number) => !at.includes(number) })
+      const { out, error } = drive(mapper, inBatches(list(n), size, header))
+      expect(error).toBeUndefined()
+      expect(eventsOf(out)).toEqual(list(n).filter((_, i) => !at.includes(i + 1)))
+      return { headers: [...new Set(out.map((batch) => batch.header))], warnings: mapper.warnings }
+    }
+
+    it.each([1, 7, 100, 5000])('the header says so, in batches of %i', (size) => {
+      for (const at of [1, 2, 4096]) {
+        const { headers, warnings } = run([at], 5000, size)
+        expect([headers, warnings]).toEqual([[{ ...HEADER, filtered: true }], []])
+      }
+      expect(run([], 5000, size)).toEqual({ headers: [HEADER], warnings: [] })
+    })
+
+    it.each([1, 100, 9000])('a warning says so if the header cannot any more, in batches of %i', (size) => {
+      const { headers, warnings } = run([4097, 6000], 9000, size)
+      expect(headers[0]).toBe(HEADER)
+      expect(headers).toHaveLength(1)
+      expect(warnings).toEqual([
+        '2 events were dropped after the first 4096 of the trace, whose header does not say so: ' +
+          'blocks that seem to be live may have been freed',
+      ])
+      // The header of a filtered trace says it already.
+      expect(run([4097], 5000, size, { ...HEADER, filtered: true }).warnings).toEqual([])
+      expect(run([1, 4097], 5000, size).warnings).toEqual([])
+    })
+
+    it('each trace has its own', () => {
+      const headers: TraceHeader[] = [{ format: 'a' }, { format: 'b' }, { format: 'c' }]
+      const input = headers.flatMap((header) => inBatches(list(3), 2, header))
+      const { out } = drive(new Mapper({ expression: (_, n) => n !== 5 }), input)
+      expect([...new Set(out.map(({ header }) => header))]).toEqual([
+        { format: 'a' },
+        { format: 'b', filtered: true },
+        { format: 'c' },
+      ])
+      expect(eventsOf(out)).toHaveLength(8)
+    })
+
+    it('events before a fault are marked, too', () => {
+      const mapper = new Mapper({
+        expression: (_, n) => {
+          if (n === 3) throw new Error('enough')
+          return n !== 1
+        },
+      })
+      const { out, error } = drive(mapper, inBatches(list(5), 2, HEADER))
+      expect(out.map(({ header, count }) => [header.filtered, count])).toEqual([
+        [true, 1],
+        [true, 0],
+      ])
+      expect(error?.message).toBe('expression: event 3: enough')
+    })
   })
 
   it('numbers threads in the order in which they appear, afresh in another trace', () => {

@@ -6,6 +6,9 @@ import { inputOperand, traceInput } from '../input.js'
 import { outputFormat } from '../output-format.js'
 import { runJob } from '../pipeline.js'
 
+/** The ids that some formats have as signed integers. */
+const SIGNED_IDS: readonly string[] = ['thread', 'process', 'heap']
+
 /** Runs `hf-map`. @throws UsageError */
 export async function runMap(args: Arguments): Promise<void> {
   const to = await outputFormat(args, args.value('output') ?? '-')
@@ -53,6 +56,9 @@ function readSetting(text: string): [string, unknown] {
       `--set needs FIELD=VALUE with one of the fields ${EVERY_FIELD.map(({ name }) => name).join(', ')}`,
     )
   const value = text.slice(at + 1)
+  // As for hf-filter, negative ids are 64-bit two's complement.
+  if (SIGNED_IDS.includes(field.name) && value.startsWith('-'))
+    return [field.name, BigInt.asUintN(64, integer('set', value))]
   try {
     return [field.name, fieldFromJson(field.name, field.type, field.type === 'list' ? value.split('|') : value)]
   } catch (error) {

@@ -14,11 +14,15 @@ export const map: Command = {
     'Anonymizing replaces each address with another of the same alignment, up to 4,096 bytes, and each name with ' +
     'another one, also in the header, such as the command line; every run with the same --key gives the same ' +
     'replacements.\n' +
+    'Rebasing is an error, after the events before, where an address would become 0, which is that of failed calls, ' +
+    'or leave 64 bits; 0 itself stays.\n' +
     'An expression is JavaScript that sees each event as `event` (64-bit fields are BigInt) and its number as `n`; ' +
     'changes to `event` take effect; if the result is false or null, the event is dropped; another object, or an ' +
-    'array of objects, replaces it. The expression runs with all rights of the command. If it ends the process, or ' +
-    'throws after it has returned (from a timer or a promise), the ' +
-    'output is incomplete and the exit status is 1.\n' +
+    'array of objects, replaces it. Where it drops one of the first 4,096 events of a trace, the header says that ' +
+    'events were removed, as that of hf-filter does (the beginning is held back until then); a warning counts those ' +
+    'that are dropped later from a trace whose header does not say so. The expression runs with all rights of the ' +
+    'command. If it ends the process, or throws after it has returned (from a timer or a promise), the output is ' +
+    'incomplete and the exit status is 1.\n' +
     'The input may be in any format; the output is NDJSON unless --to or the name after -o says otherwise.',
   memory: 'constant; --number-threads keeps each thread id.',
   flags: [
