@@ -15,3 +15,8 @@ export function namedFrameText({ name, file, line }: NamedFrame): string {
   const place = { ...(file !== undefined && { file }), ...(line !== undefined && { line }) }
   return formatFrame(file !== undefined && name.startsWith(file) ? place : { function: name, ...place })
 }
+
+/** The text of a frame of a compared stack, for `rowLabels`: a name that begins with a quote is quoted. */
+export function comparedFrameText(name: string): string {
+  return name.startsWith('"') ? JSON.stringify(name) : name
+}

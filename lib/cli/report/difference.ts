@@ -1,3 +1,4 @@
+import { comparedFrameText } from '../../names/named-frame.js'
 import { lineText } from '../../exports/collapsed.js'
 import { textBytes } from '../../event/strings.js'
 import {
@@ -13,7 +14,7 @@ import type { DIFF_ORDERS } from '../defaults.js'
 import { byOwnFrame, CallerTree, type FrameGroup } from './caller-tree.js'
 import { grouped, labelledLines, tableLines } from './columns.js'
 import { jsonPieces } from './json.js'
-import { unknownFigures } from './identity.js'
+import { UNKNOWN_FIGURE, unknownFigures } from './identity.js'
 import { siteLabels, type SiteNames } from './names.js'
 
 /** A figure that is compared, by its flag. */
@@ -89,7 +90,8 @@ export function differenceText(difference: ProfileDifference, order: DiffOrder, 
     return signed(after.bytes - before.bytes)
   }
   const shown = all.slice(0, top)
-  const stacks = shown.map((one) => ({ stack: one.stack() }))
+  // Rows of trees have texts of frames already.
+  const stacks = shown.map((one) => ({ stack: tree === undefined ? one.stack().map(comparedFrameText) : one.stack() }))
   const by = difference.temporaryBy
   const orderTitle = titleBy(FIGURES[order].title, order, by)
   const rows = labelledLines(
@@ -113,7 +115,7 @@ export function differenceText(difference: ProfileDifference, order: DiffOrder, 
 /** Stacks that differ, added up by the program's own innermost frame, and the lines of their callers. */
 function treeOf(stacks: readonly ComparedStack[], order: DiffOrder, names: SiteNames) {
   const { of } = FIGURES[order]
-  const items = stacks.map(({ old, new: next, stack }) => ({ old, new: next, stack: stack() }))
+  const items = stacks.map(({ old, new: next, stack }) => ({ old, new: next, stack: stack().map(comparedFrameText) }))
   const tree = new CallerTree(items, {
     own: names.own,
     full: names.full ?? false,
@@ -211,8 +213,9 @@ function signed(value: bigint): string {
   return value > 0n ? `+${grouped(value)}` : value < 0n ? `-${grouped(-value)}` : '0'
 }
 
-/** How many times as much there is now: `1.50`; `new` or `gone` where one of them is nothing. */
+/** How many times as much there is now: `1.50`; `new` or `gone` where one of them is nothing, `-` where both are. */
 function ratio(before: bigint, after: bigint): string {
+  if (before === 0n && after === 0n) return UNKNOWN_FIGURE
   if (before === after) return '1.00'
   if (before === 0n) return 'new'
   return after === 0n ? 'gone' : (Number(after) / Number(before)).toFixed(2)

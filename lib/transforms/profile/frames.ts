@@ -20,6 +20,10 @@ export function frameOf(text: string): Frame {
     return offset === undefined ? addressFrame(module, address) : offsetFrame(module, offset)
   }
   if (address !== undefined && name === undefined) return addressFrame(undefined, address)
+  if (name !== undefined && text.startsWith('"')) {
+    const quoted = JSON.stringify(name)
+    if (text.startsWith(quoted)) return { name: cut(name + text.slice(quoted.length)) }
+  }
   const open = text.lastIndexOf(' (')
   const colon = text.lastIndexOf(':')
   if (open < 1 || colon < open + 3 || !text.endsWith(')')) return { name: cut(text) }

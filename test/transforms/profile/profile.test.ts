@@ -251,6 +251,9 @@ describe('frames', () => {
     ['next at a.h:7 inlined', { name: 'next', file: 'a.h', line: 7 }],
     ['main in /usr/bin/x [0x10]', { name: 'main', module: '/usr/bin/x' }],
     ['main [0x10]', { name: 'main [0x10]' }],
+    ['"at x"', { name: 'at x' }],
+    ['"\\"q\\"" [0x10]', { name: '"q" [0x10]' }],
+    ['"q', { name: '"q' }],
     [
       'in /usr/bin/x+0x1f0 [0x55d0]',
       { name: '/usr/bin/x+0x1f0', module: '/usr/bin/x', address: 0x1f0n, isOffset: true },

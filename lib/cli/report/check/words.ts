@@ -1,6 +1,7 @@
 import type { ChangedSite } from '../../../transforms/check/sites.js'
 import type { CheckedBudget, CheckResult } from '../../../transforms/check/check.js'
 import { BUDGET_FIGURES, titleBy, type TemporaryDefinition } from '../../../transforms/option-values.js'
+import { comparedFrameText } from '../../../names/named-frame.js'
 import { bytes, grouped, labelledLines, visible } from '../columns.js'
 import { UNKNOWN_FIGURE } from '../identity.js'
 import { amount, siteLabels, type SiteNames } from '../names.js'
@@ -112,7 +113,7 @@ export function siteLines(row: CheckedBudget, names: SiteNames, by: TemporaryDef
   const { sites = [] } = row
   if (sites.length === 0) return []
   const title = `Sites of ${subject(row, by)}, by ${siteOrder(row, by)}`
-  const stacks = sites.map(({ stack }) => ({ stack: [...stack] }))
+  const stacks = sites.map(({ stack }) => ({ stack: stack.map(comparedFrameText) }))
   return labelledLines({ title, ...siteCells(row) }, 'site', names.columns, (width) => siteLabels(stacks, names, width))
 }
 
