@@ -27,7 +27,7 @@ function* dump(events: number): Generator<string> {
 }
 
 describe(`peak memory on ${EVENTS} events`, { tags: ['slow'], timeout: 300_000 }, () => {
-  test('is within the limit for every command', async () => {
+  test('is within the limit for every command', { tags: ['large'] }, async () => {
     const folder = scratch()
     const file = (name: string) => join(folder, name)
     const { replay, mtrc, hatf, heaptrack, ndjson, arrow, decompress, compose } = await import('../lib/entry/index.js')

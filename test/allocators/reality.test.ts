@@ -91,7 +91,7 @@ describe.each([64, 32] as const)('glibc of this machine, %i bit', (bits) => {
   })
 
   const title = `most addresses of ${SEQUENCES} random call sequences`
-  test(title, { tags: ['slow'], timeout: 900_000 }, ({ skip }) => check(SEQUENCES, skip))
+  test(title, { tags: ['large'], timeout: 900_000 }, ({ skip }) => check(SEQUENCES, skip))
 })
 
 describe('jemalloc of this machine', { tags: ['slow'] }, () => {

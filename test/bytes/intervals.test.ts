@@ -118,7 +118,7 @@ describe('does as a plain array of places does', () => {
     followModel(1 << 15, order, 200)
     followModel(1 << 15, order, 1 << 15)
   })
-  test.each(Object.entries(orders))('%s, with a million intervals', { tags: ['slow'] }, (_, order) => {
+  test.each(Object.entries(orders))('%s, with a million intervals', { tags: ['large'] }, (_, order) => {
     followModel(1 << 20, order, 200)
   })
 })

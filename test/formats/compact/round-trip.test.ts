@@ -79,7 +79,7 @@ describe('what any format holds comes back', () => {
 
 test.each(['fast', 'best'])(
   'stacks that are deep, recur and differ in many names come back: %s',
-  { tags: ['slow'] },
+  { tags: ['large'] },
   (level) => {
     const stacks = Array.from({ length: 20 }, (_, s) =>
       Array.from({ length: 5000 }, (_unused, i) => (i % 2 === 0 ? `f${s}_${i}` : `m${i}`)),
