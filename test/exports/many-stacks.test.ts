@@ -25,7 +25,7 @@ function makeTrace(path: string): void {
 }
 
 describe(`${STACKS} distinct stacks`, { tags: ['slow'], timeout: 600_000 }, () => {
-  test('take bounded memory in every format, and nothing is lost', async () => {
+  test('take bounded memory in every format, and nothing is lost', { tags: ['large'] }, async () => {
     const path = join(scratch(), 'many.ndjson')
     makeTrace(path)
     // Blocks of 250,000 stacks take up to 2 KB each, whatever comes after them.

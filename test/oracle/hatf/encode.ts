@@ -62,6 +62,7 @@ export class HatfEncoder implements Encoder {
     this.window = Math.min(planner.window ?? 0, options.window ?? Infinity)
     const carried = this.attributes ? ALL_CARRIED : CARRIED
     this.losses = new AddressedLosses(spacesTold(carried), 'hatf', carried, options.strict)
+    if (!this.attributes) this.losses.useUnit(null)
     this.maker = new RecordMaker(this.losses, this.attributes)
   }
 

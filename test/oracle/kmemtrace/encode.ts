@@ -109,6 +109,7 @@ export class KmemtraceEncoder implements Encoder {
     const layout = layoutFor(header, this.options)
     if (typeof layout === 'string') throw unencodable(layout, { format: FORMAT, event: 1 })
     this.losses.use(carriedBy(layout.layout, cpu !== undefined), filledBy(layout.layout, cpu))
+    this.losses.useUnit('ns')
     this.layout = layout
     this.recognition = new Recognition(layout)
     this.writer = new RecordWriter(layout, cpu ?? 0, this.sink)

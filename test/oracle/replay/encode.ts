@@ -60,6 +60,7 @@ export class ReplayEncoder extends LineEncoder {
   constructor(options: EncodeOptions = {}) {
     super()
     this.losses = new AddressedLosses(0, NAME, CARRIED, options.strict, FILLED)
+    this.losses.useUnit('ns')
   }
 
   protected override write(batch: EventBatch): void {
