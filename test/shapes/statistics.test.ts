@@ -1,9 +1,10 @@
 import { describe, it } from 'vitest'
+import { isWhole } from '../support/runs.js'
 import { checkStatistics as check } from './check.js'
 import { shapesOf, type Shape } from './shape.js'
 
 /** The largest number of blocks. */
-const MOST = Number(process.env['HEAPFLOW_SHAPE_BLOCKS'] ?? 250_000)
+const MOST = Number(process.env['HEAPFLOW_SHAPE_BLOCKS'] ?? (isWhole() ? 250_000 : 40_000))
 
 /** Numbers of blocks from `from` to `to` in steps of 1.3. */
 function steps(from: number, to: number): number[] {

@@ -35,9 +35,9 @@ export function isWhole(): boolean {
   return STRENGTH >= 1
 }
 
-/** Whether a table of so many keys is tested: in `npm run test:slow` all are, with fewer runs those up to 500,000. */
+/** Whether a table of so many keys is tested: in `npm run test:slow` all are, with fewer runs those up to 200,000. */
 export function isTestedSize(keys: number): boolean {
-  return isWhole() || keys < 500_000
+  return isWhole() || keys < 200_000
 }
 
 /** Whether a file is tested: all are in the slow tests, and those below 500 kB in `npm test`. */
