@@ -8,7 +8,7 @@ type TableFormat = (typeof TABLE_FORMATS)[number]
 
 /** The format of a table, chosen as that of events. @throws UsageError */
 export function tableFormat(args: Arguments, output: string): TableFormat {
-  if (args.has('arrow')) refuseArrow(args, formatOfName(output)?.name, output)
+  refuseArrow(args, formatOfName(output)?.name, output)
   const to = args.has('arrow') ? namedFormat(args)?.name : args.value('to')
   if (to === undefined) return namedTableFormat(output) ?? (formatCalled(wireFormat(output).name) as TableFormat)
   return formatCalled(to) ?? (formatCalled(wireFormat(output).name) as TableFormat)

@@ -90,8 +90,8 @@ export class EventCollector {
     const { sinceHeader } = this
     if (this.isOpen && events !== undefined && events !== sinceHeader)
       this.warn(
-        `${this.name}: the end record says ${plural(events, 'event')}, but ${sinceHeader} arrived: what is in between ` +
-          'added or removed some',
+        `${this.name}: the end record says ${plural(events, 'event')}, but ${sinceHeader} arrived: ` +
+          'what is in between added or removed some',
       )
     this.isOpen = false
     this.isEnded = true

@@ -169,8 +169,7 @@ export class SuppressibleFrames {
 
   /** Those of a place, innermost first. */
   of(place: SuppressibleFrame & { readonly stack?: readonly string[] }): SuppressibleFrame[] {
-    const { stack } = place
-    return stack === undefined ? [place] : stack.map((text) => this.frame(text))
+    return place.stack === undefined ? [place] : place.stack.map((text) => this.frame(text))
   }
 
   private frame(text: string): SuppressibleFrame {

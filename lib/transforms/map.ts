@@ -241,13 +241,11 @@ export class Mapper implements BatchTransform {
   /** Ends the result before an event whose address cannot be moved. */
   private stop(source: EventBatch, target: EventBatch, field: (typeof ADDRESS_FIELDS)[number], row: number): void {
     target.count = row
-    this.fault = unencodable(
-      `${field} 0x${source[field].values[row].toString(16)} would be moved to 0, or beyond 64 bits: rebase to other addresses`,
-      {
-        format: source.header.format,
-        event: this.before + row + 1,
-      },
-    )
+    const address = `0x${source[field].values[row].toString(16)}`
+    this.fault = unencodable(`${field} ${address} would be moved to 0, or beyond 64 bits: rebase to other addresses`, {
+      format: source.header.format,
+      event: this.before + row + 1,
+    })
   }
 
   private reviseNames(source: EventBatch, target: EventBatch, changed: number): void {

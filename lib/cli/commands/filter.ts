@@ -84,9 +84,9 @@ export const filter: Command = {
     'With --lifetimes the criteria select blocks: all later events of every block with an allocation that matches ' +
     'are kept, whatever they say themselves, and frees and reallocs of other blocks, or of NULL, are not. A realloc ' +
     'that is the first event of its block to match, such as one that makes it large enough, becomes an alloc event: ' +
-    'its block begins there. With --kind alloc, no block begins with a realloc. Where a block that is not kept begins ' +
-    'at the address of a kept one, the free of that is missing: one is written there, and a warning says how many ' +
-    'there are.\n' +
+    'its block begins there. With --kind alloc, no block begins with a realloc. Where a block that is not kept ' +
+    'begins at the address of a kept one, the free of that is missing: one is written there, and a warning says how ' +
+    'many there are.\n' +
     '--leaked, --temporary and --live-at depend on later events, so the input is read twice. If it is a pipe, it is ' +
     'copied to a temporary file first (in TMPDIR). What leaks, what is temporary and what lives at the peak is the ' +
     'same as in the report of hf-stats.\n' +

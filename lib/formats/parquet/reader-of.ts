@@ -17,7 +17,7 @@ export function readerOf(column: TableColumn, shape: ColumnShape, held: Held): C
   const { physical, repetition, definition } = shape
   const isInteger = column.type === 'u64' || column.type === 'u32' || column.type === 'i32'
   const isList = column.type === 'names'
-  const must = `must have ${isList ? 'lists of strings' : isInteger ? 'integers' : column.type === 'bytes' ? 'bytes' : 'strings'}`
+  const must = `must have ${isInteger ? 'integers' : (VALUES[column.type] ?? 'strings')}`
   const types: readonly number[] = isInteger ? INTEGERS : TEXTS
   const fits = physical !== undefined && types.includes(physical) && !shape.isOther
   // A column that is not in a group has one definition level at most.
@@ -31,5 +31,7 @@ export function readerOf(column: TableColumn, shape: ColumnShape, held: Held): C
   throw new ParquetFault(`the column ${showText(shape.name)} ${must}`)
 }
 
+/** What the values of a column are, by its type; otherwise strings. */
+const VALUES: Readonly<Partial<Record<string, string>>> = { names: 'lists of strings', bytes: 'bytes' }
 const INTEGERS = [Physical.int32, Physical.int64, Physical.float, Physical.double]
 const TEXTS = [Physical.byteArray]

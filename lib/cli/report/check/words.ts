@@ -37,8 +37,12 @@ export function subject(
         ? ` of ${at}, with what it calls`
         : each === undefined
           ? ''
-          : ` of each ${each}${functions === undefined ? '' : ` (${grouped(functions)} ${functions === 1 ? 'function' : 'functions'})`}`
+          : ` of each ${each}${functions === undefined ? '' : ` (${functionCount(functions)})`}`
   return visible(titleBy(BUDGET_FIGURES[figure].title, figure, by) + of)
+}
+
+function functionCount(n: number): string {
+  return `${grouped(n)} ${n === 1 ? 'function' : 'functions'}`
 }
 
 /** A value of the figure of a budget. */
