@@ -24,7 +24,7 @@ import {
   smallest,
   trim,
 } from './settings'
-import { firstFrom, foundRank, insert, lowest, rank, remove, replace, replaceFound, treeCount } from './tree'
+import { firstFrom, insert, lowest, passed, rank, remove, replace, replaceFound, treeCount } from './tree'
 
 /** A heap: its tree of free segments, its last segment, its end, and the end of what it has from the system. */
 const TREE: usize = 0
@@ -230,25 +230,25 @@ function attach(heap: usize, before: u32, at: u64, size: u64): u32 {
 
 function search(heap: usize, size: u64): u32 {
   const tree = load<u32>(heap, TREE)
-  const all = treeCount(tree)
-  let found: u32
   if (policy == BEST_FIT) {
-    noteSearch(all)
+    noteSearch(treeCount(tree))
     return lowest(tree, size, 0)
   }
+  let skipped: u32 = 0
   if (policy == NEXT_FIT) {
     const from = load<u64>(heap, ROVER)
-    const skipped = rank(tree, from)
-    found = firstFrom(tree, from, size)
-    if (found != 0) noteSearch(foundRank - skipped + 1)
-    else {
-      found = firstFrom(tree, 0, size)
-      noteSearch(found == 0 ? all : all - skipped + foundRank + 1)
+    const found = firstFrom(tree, from, size)
+    if (found != 0) {
+      noteSearch(passed + 1)
+      return found
     }
-    return found
+    // The search goes on from the first segment to that where it began.
+    skipped = rank(tree, from)
   }
-  found = firstFrom(tree, 0, size)
-  if (policy == FIRST_FIT) noteSearch(found == 0 ? all : foundRank + 1)
+  const found = firstFrom(tree, 0, size)
+  const all = treeCount(tree)
+  if (policy == NEXT_FIT) noteSearch(found == 0 ? all : all - skipped + passed + 1)
+  else if (policy == FIRST_FIT) noteSearch(found == 0 ? all : passed + 1)
   return found
 }
 

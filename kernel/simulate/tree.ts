@@ -273,8 +273,8 @@ export function replaceFound(tree: u32, size: u64, node: u32, key: u64): void {
   }
 }
 
-/** The number of nodes before the one that `firstFrom` has found. */
-export let foundRank: u32 = 0
+/** The number of nodes from the key on before the one that `firstFrom` has found. */
+export let passed: u32 = 0
 
 /** The first node from a key on that has at least a size; 0 if there is none. @param size not 0 */
 export function firstFrom(page: u32, key: u64, size: u64): u32 {
@@ -289,10 +289,14 @@ export function firstFrom(page: u32, key: u64, size: u64): u32 {
   for (let i = from; i < n; i++) {
     if (mostOf(at, i) < size) continue
     const below = belowOf(at, i)
-    foundRank = 0
-    const found = level == 0 ? below : firstFrom(below, i == from ? key : 0, size)
-    if (found == 0) continue
-    foundRank += level == 0 ? i : countBefore(at, i)
+    let found = below
+    if (level == 0) passed = i - from
+    else {
+      found = firstFrom(below, i == from ? key : 0, size)
+      if (found == 0) continue
+      if (i != from)
+        passed += countBefore(at, i) - countBefore(at, from) - (key == 0 ? 0 : rank(belowOf(at, from), key))
+    }
     const way = WAY + ((<usize>level) << 3)
     store<u32>(way, page)
     store<u32>(way, i, 4)
