@@ -1,6 +1,13 @@
 import type { TraceHeader, TracePart } from './header.js'
 import { showJson } from './message-text.js'
 
+const KEYS: readonly string[] = ['format', 'timeUnit', 'layout', 'filtered', 'part'] satisfies (keyof TraceHeader)[]
+
+/** The keys of an object that no header has. */
+export function unknownKeys(given: object): string[] {
+  return Object.keys(given).filter((key) => !KEYS.includes(key))
+}
+
 /**
  * A header that was read, or that a program gives: only what headers can have, with values that can be written. A key
  * that is null counts as absent, as in events.
@@ -18,6 +25,8 @@ export function checkHeader(given: unknown): TraceHeader {
   ) {
     throw new Error("the header's layout must be an object of strings, numbers and booleans")
   }
+  if (filtered !== undefined && typeof filtered !== 'boolean')
+    throw new Error(`the header's filtered must be true or false, not ${showJson(filtered)}`)
   return {
     format,
     ...(timeUnit !== undefined && { timeUnit }),

@@ -1,6 +1,6 @@
 import { APIS, EVERY_FIELD, KINDS, OUTCOMES, type FieldName, type FieldType } from './fields.js'
 import type { TraceHeader } from './header.js'
-import { checkHeader } from './header-check.js'
+import { checkHeader, unknownKeys } from './header-check.js'
 import type { FieldValue } from './json.js'
 import { showJson, showText } from './message-text.js'
 import type { TraceEvent } from './trace-event.js'
@@ -11,7 +11,8 @@ export const END_KIND = 'end'
 
 /** What one line of NDJSON can be. */
 export type WireRecord =
-  | { readonly kind: 'header'; readonly header: TraceHeader }
+  /** `unknown` are keys that are left out: no header has them. */
+  | { readonly kind: 'header'; readonly header: TraceHeader; readonly unknown: readonly string[] }
   /** `events` is undefined if another program removed it. */
   | { readonly kind: 'end'; readonly events: number | undefined }
   | { readonly kind: 'event'; readonly event: TraceEvent; readonly unknown: readonly string[] }
@@ -31,7 +32,8 @@ export function recordFromJson(value: unknown): WireRecord {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new Error('a line must be a JSON object')
   const { kind, events } = value as Record<string, unknown>
-  if (kind === HEADER_KIND) return { kind, header: checkHeader(value) }
+  if (kind === HEADER_KIND)
+    return { kind, header: checkHeader(value), unknown: unknownKeys(value).filter((key) => key !== 'kind') }
   if (kind === END_KIND) return { kind, events: events === undefined || events === null ? undefined : Number(events) }
   if (typeof kind !== 'string') throw new Error('a record must have a kind')
   if (!(KINDS as readonly string[]).includes(kind)) throw new Error(`unknown kind of event: ${showJson(kind)}`)

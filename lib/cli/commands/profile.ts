@@ -36,7 +36,9 @@ export const profile: Command = {
     {
       name: 'at',
       value: 'MOMENT',
-      help: 'Take the live figures at the end (default), at the peak, after event N (a number), or at time:T',
+      help:
+        'Take the live figures at the end (default), at the peak, after event N (a number), or at time:T (of several ' +
+        'traces, in the first that reaches it)',
     },
     {
       name: 'value',

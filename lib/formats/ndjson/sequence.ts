@@ -50,6 +50,8 @@ export class Sequence {
   accept(record: WireRecord & { kind: 'header' | 'end' }): void {
     if (record.kind === 'header') {
       if (this.state === 'open') throw truncated('a header record where the end record was due', this.here(0))
+      for (const key of record.unknown.slice(0, Math.max(0, MAX_TOLD - this.warnings.length)))
+        this.warnings.push(`ndjson: line ${this.here(0).line}: ${showValue(key)} is not a key of headers: left out`)
       this.header = record.header
       this.sinceHeader = 0
       this.state = 'open'

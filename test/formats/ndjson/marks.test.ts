@@ -35,6 +35,13 @@ describe('Marks in a header', () => {
     })
   })
 
+  test('a mark that is neither true nor false is malformed', () => {
+    expect(decode({ filtered: 'yes' }).error).toMatchObject({
+      code: 'ERR_TRACE_MALFORMED',
+      message: expect.stringContaining('filtered must be true or false, not "yes"') as unknown,
+    })
+  })
+
   test.each([
     { part: 1 },
     { part: 7 },

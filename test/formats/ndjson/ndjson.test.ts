@@ -208,6 +208,20 @@ describe('lines that others rewrote', () => {
     expect(decoder.warnings).toEqual(['ndjson: "note" is not a field of events: left out of 2 events'])
   })
 
+  test('unknown keys of a header are left out, and said', () => {
+    const decoder = new NdjsonDecoder()
+    const keys = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`key${i}`, i]))
+    const header = JSON.stringify({ kind: 'header', format: 'mtrc', timeUnit: null, ...keys })
+    const { headers } = decodeAll(
+      decoder,
+      lines('{"kind":"header","format":"mtrc","note":"x"}', '{"kind":"end"}', header),
+    )
+    expect(headers).toEqual([{ format: 'mtrc' }, { format: 'mtrc' }])
+    expect(decoder.warnings).toHaveLength(100)
+    expect(decoder.warnings[0]).toBe('ndjson: line 1: "note" is not a key of headers: left out')
+    expect(decoder.warnings[1]).toBe('ndjson: line 3: "key0" is not a key of headers: left out')
+  })
+
   test('endlessly many unknown keys are told as others', () => {
     const decoder = new NdjsonDecoder()
     decodeAll(decoder, lines(...Array.from({ length: 1000 }, (_, i) => `{"kind":"alloc","key${i}":1}`)))
