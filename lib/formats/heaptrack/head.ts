@@ -27,8 +27,13 @@ const ORDER = 'xXI'
 /** The number of bytes that are examined to find out whether a trace is raw. */
 const LOOK_AHEAD = 16_384
 
+/** What comes next in a file without the line with the memory. */
+const RECORD = /^(?:[-+tacRi] [0-9a-f]+(?: [0-9a-f]+)*|[sm] .*)$/
+
 const LINE_FEED = 0x0a
 const SPACE = 0x20
+const LETTER_I = 0x49
+const LETTER_X = 0x58
 
 /**
  * Reads the first lines of a trace: `v`, and then `x`, `X` and `I` if present, in this order. A later line of a kind
@@ -49,19 +54,20 @@ export function readHead(bytes: Uint8Array, start: number, end: number, isAll: b
     heaptrack: versionText(parseInt(said[1], 16)),
     ...(version !== undefined && { version }),
   }
-  let lines = 1
   let at = first.end + 1
   let before = -1
-  for (; at < end; lines++) {
-    const line = lineAt(bytes, at, end)
+  while (at < end) {
     const place = ORDER.indexOf(String.fromCharCode(bytes[at]))
     if (place <= before || bytes[at + 1] !== SPACE) break
+    const line = bytes[at] === LETTER_X ? commandAt(bytes, at, end, isAll) : lineAt(bytes, at, end)
+    if (line === undefined) return 'more'
     const part = partOf(bytes, line, version ?? 1)
     if (part === undefined) break
     layout = { ...layout, ...part }
     before = place
     at = line.end + 1
   }
+  const lines = linesIn(bytes.subarray(start, at))
   // The next of these lines may not be available yet.
   if (at >= end && !isAll) return 'more'
   if (layout.raw) return { layout, lines, end: at }
@@ -90,16 +96,47 @@ function partOf(bytes: Uint8Array, line: Span, version: number): Partial<Heaptra
       const path = stringEnd(bytes, text.start, text.end, version, true)
       return path.start < 0 ? undefined : { raw: true, executable: textOf(bytes, path) }
     }
-    case 0x58:
+    case LETTER_X:
       return { command: textOf(bytes, text) }
-    default: {
-      const size = hexAt(bytes, text.start, text.end)
-      const pages = hexAt(bytes, size.next + 1, text.end)
-      const isWhole = bytes[size.next] === SPACE && pages.next === text.end && pages.next > size.next + 1
-      const again = `${size.value.toString(16)} ${pages.value.toString(16)}`
-      return isWhole && textOf(bytes, text) === again ? { pageSize: size.value, pages: pages.value } : undefined
-    }
+    default:
+      return memoryOf(bytes, line)
   }
+}
+
+/**
+ * The lines of a command: heaptrack writes its arguments as they are, and one may have line feeds, such as that of `sh
+ * -c`. They end before the line with the memory; without one, or if a record follows, the command is a line.
+ * @returns undefined if that line may come later
+ */
+function commandAt(bytes: Uint8Array, start: number, end: number, isAll: boolean): Span | undefined {
+  const first = lineAt(bytes, start, end)
+  let last = first
+  while (last.end - start < LOOK_AHEAD) {
+    if (last.end + 1 >= end) return isAll ? first : undefined
+    const line = lineAt(bytes, last.end + 1, end)
+    if (bytes[line.start] === LETTER_I && bytes[line.start + 1] === SPACE && memoryOf(bytes, line) !== undefined)
+      return { start, end: last.end }
+    if (last === first && RECORD.test(textOf(bytes, line))) return first
+    last = line
+  }
+  return first
+}
+
+function linesIn(bytes: Uint8Array): number {
+  let lines = 0
+  for (const byte of bytes) if (byte === LINE_FEED) lines++
+  return lines
+}
+
+/** The meaning of the line with the memory: `I`. */
+function memoryOf(bytes: Uint8Array, line: Span): Partial<HeaptrackLayout> | undefined {
+  const start = line.start + 2
+  const size = hexAt(bytes, start, line.end)
+  const pages = hexAt(bytes, size.next + 1, line.end)
+  const isWhole = bytes[size.next] === SPACE && pages.next === line.end && pages.next > size.next + 1
+  const again = `${size.value.toString(16)} ${pages.value.toString(16)}`
+  const isSame = isWhole && textOf(bytes, { start, end: line.end }) === again
+  return isSame ? { pageSize: size.value, pages: pages.value } : undefined
 }
 
 /** Whether the lines are those of a raw file; the first line that shows it decides. */

@@ -51,7 +51,7 @@ export interface HeaptrackLayout {
   readonly version?: number
   /** The path of the program. */
   readonly executable?: string
-  /** The command line. */
+  /** The command line, of several lines if an argument has line feeds. */
   readonly command?: string
   /** The size of a page in bytes, and the machine's memory in pages. */
   readonly pageSize?: number
@@ -171,19 +171,25 @@ export function layoutOf({ format, layout }: TraceHeader): HeaptrackLayout {
   const { raw, heaptrack, version, executable, command, pageSize, pages } = layout ?? {}
   const isVersion = typeof version === 'number' && Number.isInteger(version) && version >= 0 && version <= NEWEST
   const said = typeof heaptrack === 'string' && versionNumber(heaptrack) !== undefined ? heaptrack : undefined
+  const hasMemory = isNumber(pageSize) && isNumber(pages)
   return {
     raw: raw === true,
     heaptrack: said ?? DEFAULT_LAYOUT.heaptrack,
     ...(isVersion && { version }),
     // This line identifies a raw file.
     ...(raw === true && { executable: isLine(executable) ? executable : '' }),
-    ...(isLine(command) && { command }),
-    ...(isNumber(pageSize) && isNumber(pages) && { pageSize, pages }),
+    ...((isLine(command) || (hasMemory && areLines(command))) && { command }),
+    ...(hasMemory && { pageSize, pages }),
   }
 }
 
 function isLine(value: unknown): value is string {
   return typeof value === 'string' && value.length < MAX_LINE / 4 && !value.includes('\n')
+}
+
+/** Whether a command of several lines can be written: its end is the line with the memory. */
+function areLines(value: unknown): value is string {
+  return typeof value === 'string' && value.length < MAX_LINE / 4 && !/^I [0-9a-f]+ [0-9a-f]+$/m.test(value)
 }
 
 function isNumber(value: unknown): value is number {

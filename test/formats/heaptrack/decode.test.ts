@@ -94,6 +94,28 @@ describe('reading', () => {
     expect(events.length).toBeGreaterThan(8000)
   })
 
+  it('takes the lines of an argument with line feeds for a part of the command', () => {
+    const command = 'sh -c \na = 5\nt 5\nx 1 a\nI am\n\nv 10400 3'
+    for (const head of ['v 10400 3\nx 2 ./\n', 'v 10400 3\n']) {
+      const text = `${head}X ${command}\nI 1000 5\n${head.includes('x') ? '+ 8 0 10\n' : 'a 8 0\n+ 0\n'}`
+      for (const size of [1, 7, 1000]) {
+        const { headers, events, warnings, error } = decode(text, size)
+        expect(error).toBeUndefined()
+        expect(warnings).toEqual([])
+        expect(headers[0]).toMatchObject({ layout: { command, pageSize: 4096, pages: 5 } })
+        expect(events).toHaveLength(1)
+      }
+      const { batches } = decode(text)
+      expect(Buffer.from(encodeAll(heaptrack.encoder(), batches)).toString()).toBe(text)
+    }
+  })
+
+  it('takes a command for one line if no line with the memory follows', () => {
+    const { headers, error } = decode(`${RAW}oops\n+ 8 0 10\n${lines(3000, () => '- 10')}`)
+    expect(headers[0]).toMatchObject({ layout: { command: './a' } })
+    expect(error).toBeUndefined()
+  })
+
   it('gives a batch as soon as its lines are there, and waits for what a trace begins with', () => {
     const decoder = new HeaptrackDecoder()
     const give = (text: string) => {
