@@ -2,35 +2,33 @@ import { AllocatorSurvey, type AllocatorReport } from '../../allocators/survey.j
 import type { JemallocSettings } from '../../allocators/settings.js'
 import type { EventBatch } from '../../event/batch.js'
 import { hasInventedAddresses } from '../../event/header.js'
-import type { Stage } from '../../event/stage.js'
 import { encodeText } from '../../event/strings.js'
 import { jsonText } from './json.js'
 import { UsageError } from '../command.js'
+import { FinalReport } from './final-report.js'
 import { otherTraces } from './mpatrol.js'
-import { TraceChoice } from './trace-choice.js'
 
 /** Options of the report. */
-export interface AllocatorReportOptions {
+interface AllocatorReportOptions {
   readonly json?: boolean
   /** Which trace of the stream to take. Default 1, with a warning if there are more. */
   readonly trace?: number
 }
 
 /** Reports which allocator the addresses of a trace come from, and how many of them its simulation predicts. */
-export class AllocatorReportStage implements Stage<EventBatch, Uint8Array> {
-  readonly warnings: string[] = []
-  readonly consumes = true
+export class AllocatorReportStage extends FinalReport {
   private readonly survey = new AllocatorSurvey()
-  private readonly choice: TraceChoice
-  private ending: 'end' | 'endTruncated' | undefined
 
   constructor(private readonly options: AllocatorReportOptions = {}) {
-    this.choice = new TraceChoice(options.trace ?? 1)
+    super(options.trace ?? 1)
+  }
+
+  dispose(): void {
+    this.survey.dispose()
   }
 
   /** @throws UsageError for a trace whose addresses are not those of the program */
-  feed(batch: EventBatch): void {
-    if (!this.choice.admits(batch.header)) return
+  protected add(batch: EventBatch): void {
     if (hasInventedAddresses(batch.header))
       throw new UsageError(
         '--allocator: an interpreted heaptrack file does not have the addresses of its blocks: use the raw file',
@@ -38,28 +36,11 @@ export class AllocatorReportStage implements Stage<EventBatch, Uint8Array> {
     this.survey.add(batch)
   }
 
-  next(): Uint8Array | null {
-    const { ending, choice, options } = this
-    if (ending === undefined) return null
-    this.ending = undefined
-    if (ending === 'end') choice.check()
-    // If nothing could be read, there is nothing to report.
-    if (ending === 'endTruncated' && !choice.found) return null
-    if (options.trace === undefined && choice.traces > 1) this.warnings.push(otherTraces(choice.traces))
+  protected report(): Uint8Array[] {
+    const { options, traces } = this
+    if (options.trace === undefined && traces > 1) this.warnings.push(otherTraces(traces))
     const report = this.survey.finish()
-    return encodeText(options.json === true ? jsonText(plain(report)) : allocatorText(report))
-  }
-
-  dispose(): void {
-    this.survey.dispose()
-  }
-
-  end(): void {
-    this.ending = 'end'
-  }
-
-  endTruncated(): void {
-    this.ending = 'endTruncated'
+    return [encodeText(options.json === true ? jsonText(plain(report)) : allocatorText(report))]
   }
 }
 
@@ -82,7 +63,7 @@ function plain({ settings, versions, isRecognized, blocks, predicted }: Allocato
 }
 
 /** The report as text. */
-export function allocatorText({ settings, versions, isRecognized, blocks, predicted }: AllocatorReport): string {
+function allocatorText({ settings, versions, isRecognized, blocks, predicted }: AllocatorReport): string {
   if (settings === undefined || versions === undefined) return 'The trace has no blocks with address and size.\n'
   if (settings.allocator === 'jemalloc') return jemallocText(settings, isRecognized, blocks, predicted)
   const [first, last] = versions

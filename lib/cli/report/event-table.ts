@@ -2,15 +2,14 @@ import { Sink } from '../../bytes/sink.js'
 import { HI, LO, MAX_DECIMAL, writeDecimal } from '../../bytes/u64.js'
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { FieldBit, Kind } from '../../event/fields.js'
-import type { Stage } from '../../event/stage.js'
 import { LiveSet, tooManyBlocks } from '../../blocks/live-set.js'
 import { CountingKernel } from '../../kernel/counting.js'
 import type { LiveExports } from '../../kernel/live.js'
 import type { Global } from '../../kernel/load.js'
 import { readKernelTotals } from '../../transforms/statistics/kernel-totals.js'
 import { mpatrolFigures, Reserves } from '../../transforms/statistics/totals.js'
+import { FinalReport } from './final-report.js'
 import { moreTraces, mpatrolText } from './mpatrol.js'
-import { TraceChoice } from './trace-choice.js'
 
 const HAS_ADDRESS = FieldBit.address
 const HAS_SIZE = FieldBit.size
@@ -61,15 +60,12 @@ export interface EventTableOptions {
  * number of their block's allocation as an index; frees and reallocs have the address, size and lifetime of the block
  * that they end. Memory grows with the live blocks: 48 bytes for each, in addition to `LiveSet`.
  */
-export class EventTable implements Stage<EventBatch, Uint8Array> {
-  readonly warnings: string[] = []
-  readonly consumes = true
+export class EventTable extends FinalReport {
   private readonly sink = new Sink()
   private readonly scratch = new Uint8Array(MAX_DECIMAL)
   private readonly kernel = new CountingKernel<EventTableExports>('event-table')
   private readonly liveSet = new LiveSet(0, this.kernel.run)
   private readonly reserves = new Reserves()
-  private readonly choice: TraceChoice
   private readonly isChosen: boolean
   private readonly sources: boolean
   private batch: EventBatch | undefined
@@ -82,39 +78,31 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
   private position = 0
   private digits = 16
   private begun = false
-  /** The statistics are still to be printed; `check` if the input is whole. */
-  private ending: 'check' | 'endTruncated' | undefined
 
   constructor({ sources = false, trace }: EventTableOptions = {}) {
+    super(trace ?? 1)
     this.sources = sources
     this.isChosen = trace !== undefined
-    this.choice = new TraceChoice(trace ?? 1)
   }
 
-  feed(batch: EventBatch): void {
-    if (!this.choice.admits(batch.header)) return
+  override next(): Uint8Array | null {
+    const { batch, sink } = this
+    if (batch === undefined) return super.next()
+    while (sink.pos < PIECE && this.list(batch));
+    if (this.pending === batch.count) this.batch = undefined
+    return sink.pos > 0 ? sink.handOver() : null
+  }
+
+  protected add(batch: EventBatch): void {
     this.batch = batch
     this.from = this.to = this.row = this.pending = 0
     if (!this.begun) this.begin(batch)
   }
 
-  next(): Uint8Array | null {
-    const { batch, sink } = this
-    if (batch !== undefined) {
-      while (sink.pos < PIECE && this.list(batch));
-      if (this.pending === batch.count) this.batch = undefined
-    } else if (this.ending !== undefined) {
-      this.finish(this.ending === 'check')
-    }
-    return sink.pos > 0 ? sink.handOver() : null
-  }
-
-  end(): void {
-    this.ending = 'check'
-  }
-
-  endTruncated(): void {
-    this.ending = 'endTruncated'
+  protected report(): Uint8Array[] {
+    const figures = mpatrolFigures(readKernelTotals(this.kernel), this.reserves)
+    if (!this.isChosen && this.traces > 1) this.warnings.push(moreTraces(this.traces))
+    return [ascii(`\n${mpatrolText(figures)}`)]
   }
 
   private begin({ header }: EventBatch): void {
@@ -127,16 +115,6 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
     this.sink.append(
       ascii(`${titles}------  ------  ------  ${'-'.repeat(this.digits + 2)}  --------  ------  ------  --------\n`),
     )
-  }
-
-  private finish(isWhole: boolean): void {
-    const { choice, isChosen } = this
-    this.ending = undefined
-    if (isWhole) choice.check()
-    if (!this.begun) return
-    const figures = mpatrolFigures(readKernelTotals(this.kernel), this.reserves)
-    this.sink.append(ascii(`\n${mpatrolText(figures)}`))
-    if (!isChosen && choice.traces > 1) this.warnings.push(moreTraces(choice.traces))
   }
 
   /** Adds some rows to the output. @returns whether there may be more in the batch */

@@ -1,13 +1,12 @@
 import type { EventBatch } from '../../event/batch.js'
-import type { Stage } from '../../event/stage.js'
 import { weightNote } from '../../event/weights.js'
 import { encodeText } from '../../event/strings.js'
 import { StatisticsCollector } from '../../transforms/statistics/collector.js'
 import type { Amount } from '../../transforms/statistics/result.js'
 import { bytes, grouped, rounded } from './columns.js'
+import { FinalReport } from './final-report.js'
 import { jsonLine } from './json.js'
 import { blocks } from './names.js'
-import { TraceChoice } from './trace-choice.js'
 
 /** How often figures are shown: after this many events, or when this many milliseconds have passed. */
 export type Interval = { readonly events: number } | { readonly milliseconds: number }
@@ -42,48 +41,35 @@ interface LiveFiguresOptions {
  * Shows the main figures repeatedly while events come, and once more at the end. Figures by time are shown when events
  * come, not while a pipe is silent.
  */
-export class LiveFiguresReport implements Stage<EventBatch, Uint8Array> {
-  readonly warnings: string[] = []
-  readonly consumes = true
+export class LiveFiguresReport extends FinalReport {
   readonly countsInfos = true
   private readonly collector = new StatisticsCollector()
-  private readonly choice: TraceChoice
   private readonly now: () => number
   private readonly start: number
   private last: number
   private batch: EventBatch | undefined
   private position = 0
-  private ending: 'end' | 'endTruncated' | undefined
 
   constructor(private readonly options: LiveFiguresOptions) {
-    this.choice = new TraceChoice(options.trace)
+    super(options.trace)
     this.now = options.now ?? (() => performance.now())
     this.start = this.last = this.now()
   }
 
-  feed(batch: EventBatch): void {
-    if (!this.choice.admits(batch.header)) return
+  override next(): Uint8Array | null {
+    while (this.batch !== undefined) if (this.advance(this.batch)) return this.line()
+    return super.next()
+  }
+
+  protected add(batch: EventBatch): void {
     this.batch = batch
     this.position = 0
   }
 
-  next(): Uint8Array | null {
-    while (this.batch !== undefined) if (this.advance(this.batch)) return this.line()
-    const { ending, choice } = this
-    if (ending === undefined) return null
-    this.ending = undefined
-    if (ending === 'end') choice.check()
+  protected report(isWhole: boolean): Uint8Array[] {
     const { sampled } = this.collector
     if (sampled > 0) this.warnings.push(weightNote(sampled))
-    return ending === 'endTruncated' && !choice.found ? null : this.line(ending === 'end')
-  }
-
-  end(): void {
-    this.ending = 'end'
-  }
-
-  endTruncated(): void {
-    this.ending = 'endTruncated'
+    return [this.line(isWhole)]
   }
 
   /** Takes events until figures are due, or there are no more. @returns whether they are due */

@@ -2,7 +2,6 @@ import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { Kind } from '../../event/fields.js'
 import { weightedEvents, weightNote } from '../../event/weights.js'
 import { lacksEvents } from '../../event/header.js'
-import type { Stage } from '../../event/stage.js'
 import { encodeText } from '../../event/strings.js'
 import { BlockKeys, KEY_FIELDS } from '../../blocks/block-keys.js'
 import { tooManyBlocks } from '../../blocks/live-set.js'
@@ -10,9 +9,9 @@ import { CountingKernel } from '../../kernel/counting.js'
 import type { Global, KernelExports } from '../../kernel/load.js'
 import { readKernelTotals } from '../../transforms/statistics/kernel-totals.js'
 import { mpatrolFigures, Reserves } from '../../transforms/statistics/totals.js'
-import { falseLeaks } from './leak-warning.js'
+import { FinalReport } from './final-report.js'
 import { moreTraces, mpatrolText } from './mpatrol.js'
-import { TraceChoice } from './trace-choice.js'
+import { falseLeaks } from './warnings.js'
 
 /** kernel/tally.ts, which says what each of these is. */
 interface TallyExports extends KernelExports {
@@ -31,40 +30,30 @@ interface TallyExports extends KernelExports {
  * unfreed. Memory grows with the live blocks, and those that ended with a process: 30 to 60 bytes for each.
  * Warns of leaks that may be false.
  */
-export class MpatrolReport implements Stage<EventBatch, Uint8Array> {
-  readonly warnings: string[] = []
-  readonly consumes = true
+export class MpatrolReport extends FinalReport {
   private readonly kernel = new CountingKernel<TallyExports>('tally')
   private readonly keys = new BlockKeys()
   private readonly reserves = new Reserves()
-  private readonly choice: TraceChoice
   private isFiltered = false
   private weighted = 0
-  private ending: 'end' | 'endTruncated' | undefined
 
-  /** @param trace which trace of the stream to take; the first one, with a warning if there are more, if absent */
-  constructor(private readonly trace?: number) {
-    this.choice = new TraceChoice(trace ?? 1)
+  /** @param chosen which trace of the stream to take; the first one, with a warning if there are more, if absent */
+  constructor(private readonly chosen?: number) {
+    super(chosen ?? 1)
     if (this.kernel.run.begin(Math.floor(Math.random() * 2 ** 32)) === 0) throw tooManyBlocks()
     this.kernel.refresh()
   }
 
-  feed(batch: EventBatch): void {
-    if (!this.choice.admits(batch.header)) return
+  protected add(batch: EventBatch): void {
     this.isFiltered = lacksEvents(batch.header)
     if (batch.groups !== undefined) this.weighted += weightedEvents(batch.groups, 0, batch.count)
     for (let from = 0; from < batch.count; from += BATCH_EVENTS)
-      this.add(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
+      this.tally(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
   }
 
-  next(): Uint8Array | null {
-    const { ending, choice, trace, warnings, kernel } = this
-    if (ending === undefined) return null
-    this.ending = undefined
-    if (ending === 'end') choice.check()
-    // If nothing could be read, there is nothing to report.
-    else if (!choice.found) return null
-    if (trace === undefined && choice.traces > 1) warnings.push(moreTraces(choice.traces))
+  protected report(): Uint8Array[] {
+    const { chosen, traces, warnings, kernel } = this
+    if (chosen === undefined && traces > 1) warnings.push(moreTraces(traces))
     const figures = readKernelTotals(kernel)
     const { live: leaked, freed } = figures
     const unknown = Number(kernel.run.unknown.value)
@@ -72,19 +61,11 @@ export class MpatrolReport implements Stage<EventBatch, Uint8Array> {
     const leaks = falseLeaks({ lost, filtered: this.isFiltered, leaked, freed, unknown })
     if (leaks !== undefined) warnings.push(leaks)
     if (this.weighted > 0) warnings.push(weightNote(this.weighted))
-    return encodeText(mpatrolText(mpatrolFigures(figures, this.reserves)))
-  }
-
-  end(): void {
-    this.ending = 'end'
-  }
-
-  endTruncated(): void {
-    this.ending = 'endTruncated'
+    return [encodeText(mpatrolText(mpatrolFigures(figures, this.reserves)))]
   }
 
   /** Counts no more events than the kernel has rows. */
-  private add(batch: EventBatch, from: number, to: number): void {
+  private tally(batch: EventBatch, from: number, to: number): void {
     const { kernel, keys, reserves } = this
     const { run } = kernel
     const rows = to - from

@@ -1,5 +1,21 @@
+import { UNIDENTIFIED } from '../../event/header.js'
 import { lostWarning } from '../../event/lost-events.js'
+import { weightNote } from '../../event/weights.js'
 import type { Amount, Statistics } from '../../transforms/statistics/result.js'
+import { MAX_SIZE } from '../../transforms/verify.js'
+import { bytes } from './columns.js'
+
+/** What makes figures of statistics uncertain or false, as warnings. */
+export function statisticsWarnings(statistics: Statistics): string[] {
+  const { identified, weighted } = statistics
+  const warnings = [
+    identified ? undefined : UNIDENTIFIED,
+    leakWarning(statistics),
+    weighted === undefined ? undefined : weightNote(weighted),
+    sizeWarning(statistics),
+  ]
+  return warnings.filter((warning) => warning !== undefined)
+}
 
 /**
  * A complete trace has hardly any frees and reallocs of unknown blocks. The warning needs this share of all frees, and
@@ -46,5 +62,14 @@ export function falseLeaks({ lost, lostEvents, filtered, leaked, freed, unknown 
   return (
     `${unknown} frees and reallocs are of unknown blocks, so leaks may be false; ` +
     `if the trace was filtered or split, ${advice}`
+  )
+}
+
+/** A warning that sums of bytes are false, because an allocation is larger than any address space. */
+export function sizeWarning({ sizes: { largest } }: Statistics): string | undefined {
+  if (largest <= MAX_SIZE) return undefined
+  return (
+    `an allocation has ${bytes(largest)}, more than any address space, so sums of bytes may be false; ` +
+    'hf-verify finds such allocations, and its --repair drops them'
   )
 }

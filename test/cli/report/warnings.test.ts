@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sizeWarning } from '../../../lib/cli/report/size-warning.js'
+import { sizeWarning } from '../../../lib/cli/report/warnings.js'
 import { StatisticsCollector } from '../../../lib/transforms/statistics/collector.js'
 import { HEADER, inBatches } from '../../transforms/events.js'
 
