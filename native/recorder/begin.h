@@ -211,7 +211,7 @@ static void after_fork(void) {
 
 /*
  * What else the library has that the reader has loaded, when it is called for the first time. That may be in a process
- * that was forked since: `alive` says so, which the reader has set.
+ * that was forked since: `alive` says so, which the reader has set. The region is not there then.
  */
 static int begin_injected(void) {
   struct injected *in = &injected;
@@ -219,7 +219,7 @@ static int begin_injected(void) {
   region = (struct region *)in->region;
   alive = (struct alive *)in->alive;
   threads = (struct thread *)in->threads;
-  slot_count = region->room;
+  slot_count = (uint32_t)(in->threads_bytes / in->thread_bytes);
   far_at = in->far_at;
   process_id = in->pid;
   memcpy(memory_path, in->path, sizeof memory_path);

@@ -82,6 +82,18 @@ const PROGRAMS = {
     }`,
   module: `void *allocate(size_t size) { return malloc(size); }`,
   /* Threads that are always busy, for half a minute. */
+  /* Forks before it calls the allocator. */
+  forks: String.raw`
+    int main(void) {
+      char c;
+      dprintf(1, "%d\n", getpid());
+      if (read(0, &c, 1) != 1) return 9;
+      int status;
+      pid_t child = fork();
+      if (child == 0) { free(malloc(8181)); _exit(5); }
+      waitpid(child, &status, 0);
+      return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
+    }`,
   busy: String.raw`
     static void *work(void *x) {
       for (int i = 0; i < 15000; i++) { for (int k = 0; k < 200; k++) free(malloc(k)); usleep(2000); }
@@ -341,6 +353,15 @@ describe.skipIf(!can('recorder') || process.arch !== 'x64' || !mayTrace())('--pi
     const lines = readFileSync(at('second.ndjson'), 'utf8')
     expect(lines.match(/"size":9292/g)).toHaveLength(1)
     expect(lines).not.toContain('9191')
+  })
+
+  test('the first call after that may be one of a process that is forked', async () => {
+    const target = await start('./forks')
+    const reader = await attach(`hf-record --pid ${target.pid} -o forks.hfrec`)
+    target.go()
+    expect(await target.ended).toEqual([5, null])
+    expect((await reader.ended)[0]).toBe(0)
+    expect(count(eventsOf('forks.hfrec').events, 8181n, 2n)).toBe(1)
   })
 
   test('its calls do not depend on when it is stopped, and no system call of it is interrupted', async () => {
