@@ -7,6 +7,7 @@ import type { ReportSuppression } from '../transforms/report/result.js'
 import type { Statistics, Suppressed } from '../transforms/statistics/result.js'
 import { suppress } from '../transforms/statistics/suppress.js'
 import { UsageError, type Arguments } from './command.js'
+import { withDemangled } from './demangled-rules.js'
 import { withEmbedded } from './embedded-suppressions.js'
 import { SUPPRESS_FLAGS } from './flags.js'
 import type { TraceInput } from './input.js'
@@ -17,10 +18,10 @@ import { say } from './say.js'
 /** The largest file of rules, in characters. */
 const MAX_FILE = 16 << 20
 
-/** The rules of `--suppress` and `--suppress-known`. @throws UsageError */
-export function suppressions(args: Arguments): Suppression[] {
+/** The rules of `--suppress` and `--suppress-known` of a command. @throws UsageError */
+export function suppressions(command: string, args: Arguments): Suppression[] {
   const known = args.has('suppress-known') ? [...KNOWN_SUPPRESSIONS, ...RUNTIME_SUPPRESSIONS] : []
-  return [...args.all('suppress').flatMap(rulesOf), ...known]
+  return [...args.all('suppress').flatMap((path) => rulesOf(command, path)), ...known]
 }
 
 /** The most characters of rules that a page has in it. */
@@ -43,8 +44,8 @@ export function suppressionOf(args: Arguments, rules: readonly Suppression[]): R
 export const SUPPRESSING = SUPPRESS_FLAGS.map(({ name }) => name)
 
 /** The rules of these flags; undefined where none is given. Those of the trace are added later. @throws UsageError */
-export function givenSuppressions(args: Arguments): Suppression[] | undefined {
-  return SUPPRESSING.some((name) => args.has(name)) ? suppressions(args) : undefined
+export function givenSuppressions(command: string, args: Arguments): Suppression[] | undefined {
+  return SUPPRESSING.some((name) => args.has(name)) ? suppressions(command, args) : undefined
 }
 
 /**
@@ -81,10 +82,11 @@ export function saySuppressed(command: string, suppressed: Suppressed, name?: st
 
 /** Leaves leaks out of the statistics of an input, by these rules. @throws UsageError */
 export function suppressing(
+  command: string,
   args: Arguments,
   input: TraceInput,
 ): { input: TraceInput; prepare: (statistics: Statistics) => Statistics } {
-  const { input: read, rules } = withRules(args, input, suppressions(args))
+  const { input: read, rules } = withRules(args, input, suppressions(command, args))
   return { input: read, prepare: (statistics) => suppress(statistics, rules) }
 }
 
@@ -98,7 +100,7 @@ function isReadable(text: string): boolean {
   }
 }
 
-function rulesOf(path: string): Suppression[] {
+function rulesOf(command: string, path: string): Suppression[] {
   let text: string
   try {
     text = readText(path)
@@ -106,8 +108,10 @@ function rulesOf(path: string): Suppression[] {
     throw new UsageError(`the suppressions cannot be read: ${describe(error, path)}`, { cause: error })
   }
   if (text.length > MAX_FILE) throw new UsageError(`${path}: more than ${MAX_FILE} characters of suppressions`)
+  const { text: named, warning } = withDemangled(text)
+  if (warning !== undefined) say(command, `warning: ${path}: ${warning}`)
   try {
-    return parseSuppressions(text)
+    return parseSuppressions(named)
   } catch (error) {
     throw new UsageError(`${path}: ${(error as Error).message}`, { cause: error })
   }

@@ -37,6 +37,27 @@ describe('known leaks', () => {
     expect((await shell(`hf-profile --to dhat ${flags} ${trace}`)).stderr).toBe(`hf-profile: ${SAID}\n`)
   })
 
+  test('are those of a file of valgrind with symbols, also in a page', async () => {
+    const { trace, page } = files()
+    const rules = join(scratch(), 'valgrind.supp')
+    const block = (...lines: string[]) => `{\nname\nMemcheck:Leak\n${lines.map((line) => `${line}\n`).join('')}}\n`
+    writeFileSync(rules, block('fun:_Znwm', 'fun:_ZN3app1fEi', 'fun:main') + block('fun:_Znwm', 'fun:_ZN3app*'))
+    const alloc = (size: number, ...stack: string[]) =>
+      `{"kind":"alloc","address":"0x${size}0","size":${size},"stack":${JSON.stringify(stack)}}\n`
+    const lost = alloc(10, 'app::f(int)', 'main')
+    writeFileSync(trace, `${lost}${alloc(1, 'operator new(unsigned long)', 'app::f(int)', 'main')}{"kind":"end"}\n`)
+    const { stdout, stderr, code } = await shell(`hf-check --max-leaked 0 --suppress ${rules} ${trace}`)
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`hf-check: warning: ${rules}: fun:_ZN3app*: what this`)])
+    expect(stdout.toString()).toContain('bytes leaked: 10 bytes, at most 0 bytes')
+    expect(stdout.toString()).toContain('Suppressed leaks: 1 block, 1 byte.')
+    await shell(`hf-report -o ${page} --suppress ${rules} ${trace}`)
+    expect(reportData(readFileSync(page, 'utf8')).suppression?.rules).toContain('fun:_ZN3app1fEi\tapp::f(int)\n')
+    // What the program allocated without this function is no leak of the rule.
+    writeFileSync(rules, block('fun:_Znwm', '...'))
+    writeFileSync(trace, `${lost}{"kind":"end"}\n`)
+    expect((await shell(`hf-check --max-leaked 0 --suppress ${rules} ${trace}`)).code).toBe(1)
+  })
+
   test('are leaked in neither of two traces', async () => {
     const { trace, flags } = files()
     const { stdout, stderr, code } = await shell(`hf-diff --json ${flags} /dev/null ${trace}`, '')

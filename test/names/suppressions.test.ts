@@ -54,7 +54,7 @@ describe('rules', () => {
       ['grow', 'pool.cc', 'libpool', '^gr*w$', 'main', '/usr/bin/app$'].map((rule) => `leak:${rule}`),
     )
     expect(new SuppressibleFrames().of({ function: 'f', module: '/lib/m.so' })).toEqual([
-      { function: 'f', module: '/lib/m.so' },
+      { function: 'f', module: '/lib/m.so', comparable: 'f' },
     ])
   })
 
@@ -75,6 +75,45 @@ describe('rules', () => {
     expect(matching(text, ...stack)).toEqual(['one', 'obj', 'dots', 'src', 'tools'])
     // Most recorders leave the function of the allocator out.
     expect(matching(text, ...stack.slice(1))).toEqual(['one', 'obj', 'dots', 'src', 'tools'])
+  })
+
+  test('of valgrind that begin with an allocator are about what it allocated', () => {
+    const text = [
+      ['fun:_Znwm', '...'],
+      ['fun:_Znw*', 'fun:f'],
+      ['fun:_Znam', 'fun:f'],
+      ['fun:malloc', '...'],
+      ['fun:malloc', 'fun:_Znwm', 'fun:f'],
+      ['fun:malloc', 'fun:f'],
+      ['fun:calloc', '...'],
+      ['fun:memalign', 'fun:posix_memalign', 'fun:f'],
+      ['fun:*', 'fun:f'],
+    ]
+      .map((lines, i) => block(String(i + 1), 'Memcheck:Leak', ...lines))
+      .join('')
+    const held = (...stack: string[]) => matching(text, ...stack).join('')
+    expect(held('operator new(unsigned long)', 'f', 'main')).toBe('12359')
+    expect(held('malloc', 'operator new(unsigned long)', 'f')).toBe('23459')
+    expect(held('operator new[](unsigned long)', 'f')).toBe('39')
+    expect(held('operator new(unsigned long)', 'operator new[](unsigned long)', 'f')).toBe('139')
+    expect(held('_Znwm', 'f', 'main')).toBe('12359')
+    expect(held('malloc', 'f', 'main')).toBe('469')
+    expect(held('__libc_malloc', 'f', 'main')).toBe('69')
+    expect(held('calloc', 'f')).toBe('79')
+    expect(held('posix_memalign', 'f')).toBe('89')
+    // What has no such function was allocated with one of C.
+    expect(held('f', 'main')).toBe('689')
+    expect(held('main')).toBe('')
+  })
+
+  test('of valgrind may have the other name of a function, which is compared without spaces', () => {
+    const text = block('other', 'Memcheck:Leak', 'fun:_ZN1aIS_IiEE1fEPi\ta<a<int> >::f(int*)', 'fun:main')
+    expect(matching(text, 'a<a<int>>::f(int*)', 'main')).toEqual(['other'])
+    expect(matching(text, 'a<a<int> >::f(int*) [clone .cold]', 'main')).toEqual(['other'])
+    expect(matching(text, '_ZN1aIS_IiEE1fEPi', 'main')).toEqual(['other'])
+    expect(matching(text, 'a<a<int>>::f(int, int)', 'main')).toEqual([])
+    const [rule] = parseSuppressions(text)
+    expect(matching(rule.text, 'a<a<int>>::f(int*)', 'main')).toEqual(['other'])
   })
 
   test('that are none are refused with their line', () => {

@@ -37,7 +37,7 @@ export async function runCheck(args: Arguments): Promise<void> {
   if (form !== 'text' && form !== 'markdown') refuseRowFlags(args, `to ${form}`, true)
   const own = ownFrames(args)
   const names = rowNames(args)
-  const rules = suppressions(args)
+  const rules = suppressions('hf-check', args)
   const countsTemporary = groups.some(({ budgets }) => budgets.some(({ figure }) => isTemporary(figure)))
   const by = temporaryBy(args, countsTemporary, 'a budget of temporary allocations, such as --max-temporary 20%')
   const output = outputOf(args, [...inputs, ...unnamed], false)

@@ -37,7 +37,7 @@ export async function runDiff(args: Arguments): Promise<void> {
   const threadRoot = args.has('thread-root')
   // Text and JSON have all figures.
   const by = temporaryBy(args, !args.has('collapsed') || isTemporary(order), '--sort temporary with --collapsed')
-  const given = givenSuppressions(args)
+  const given = givenSuppressions('hf-diff', args)
   const read = async (path: string) => {
     const { input, rules } = withRules(args, namedInput(path, args), given)
     const profile = await profileOf('hf-diff', input, { threadRoot, temporaryBy: by })
@@ -65,7 +65,7 @@ async function writePage(args: Arguments, old: string, input: string): Promise<v
   if (other !== undefined) throw new UsageError(`--${other} and --to html cannot be combined`)
   refuseRowFlags(args, 'to')
   const match = (args.value('match') ?? 'names') as ProfileMatch
-  const rules = givenSuppressions(args)
+  const rules = givenSuppressions('hf-diff', args)
   const job: ReportJob = {
     command: 'hf-diff',
     input,

@@ -70,7 +70,7 @@ function suppressionsFor(
   format: ProfileFormatName,
   value: ProfileValue = 'allocated-bytes',
 ): ReturnType<typeof givenSuppressions> {
-  const rules = givenSuppressions(args)
+  const rules = givenSuppressions('hf-profile', args)
   if (rules === undefined) return undefined
   if (format === 'massif' || format === 'chrome')
     throw new UsageError(`leaks cannot be suppressed in ${format}, which has no stacks of them`)

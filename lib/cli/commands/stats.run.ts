@@ -43,7 +43,7 @@ export async function runStats(args: Arguments): Promise<void> {
   const path = inputOperand(args)
   const whole = NAMELESS.some((flag) => args.has(flag)) ? traceInput(path) : namedInput(path, args)
   const { input, prepare } = isSuppressing
-    ? (await import('../suppressions.js')).suppressing(args, whole)
+    ? (await import('../suppressions.js')).suppressing('hf-stats', args, whole)
     : { input: whole, prepare: (all: Statistics) => all }
   const stage = reportStage(args, prepare)
   await runTrace({

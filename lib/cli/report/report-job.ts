@@ -53,7 +53,7 @@ export function reportJob(command: string, args: Arguments): ReportJob {
   const trace = text === undefined ? undefined : wholeNumber('trace', text)
   if (trace === 0) throw new UsageError('--trace counts from 1')
   const embed = embedSize(args.value('embed'))
-  const rules = givenSuppressions(args)
+  const rules = givenSuppressions(command, args)
   const read = (path: string) => withRules(args, namedInput(path, args), rules)
   return {
     command,

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { decodeText, encodeText } from '../../event/strings.js'
 import type { Names } from './namer.js'
 import { isInstalled } from './installed.js'
@@ -6,6 +6,9 @@ import { isInstalled } from './installed.js'
 const DEMANGLER = 'c++filt'
 /** What compilers append to the symbol of a part, a copy or a variant of a function. */
 const COPY = /(?:\.(?:isra|part|constprop|cold|lto_priv|llvm)(?:\.[0-9]+)*)+$/
+
+/** The most bytes of an answer that is waited for. */
+const MAX_ANSWER = 256 << 20
 
 /** Whether names can be demangled on this machine. */
 export function canDemangle(): boolean {
@@ -18,7 +21,7 @@ export function canDemangle(): boolean {
  */
 export async function demangled(names: readonly string[], signal: AbortSignal): Promise<string[]> {
   const plain = names.map((name) => name.replace(COPY, ''))
-  if (!plain.some((name) => /^_[ZR]/.test(name))) return plain
+  if (!plain.some(isMangled)) return plain
   return new Promise((resolve) => {
     const child = spawn(DEMANGLER, ['--no-verbose'], {
       stdio: ['pipe', 'pipe', 'ignore'],
@@ -29,12 +32,35 @@ export async function demangled(names: readonly string[], signal: AbortSignal): 
     child.on('error', () => resolve(plain))
     child.stdin.on('error', () => {})
     child.stdout.on('data', (part: Buffer) => parts.push(part))
-    child.on('close', () => {
-      const lines = decodeText(Buffer.concat(parts)).split('\n')
-      resolve(lines.length === plain.length + 1 ? lines.slice(0, -1) : plain)
-    })
-    child.stdin.end(encodeText(plain.map((name) => `${name.replaceAll('\n', ' ')}\n`).join('')))
+    child.on('close', () => resolve(answersOf(Buffer.concat(parts), plain)))
+    child.stdin.end(questions(plain))
   })
+}
+
+/** The same at once, of few names: those of a file of rules. */
+export function demangledNow(names: readonly string[]): string[] {
+  const plain = names.map((name) => name.replace(COPY, ''))
+  if (!plain.some(isMangled)) return plain
+  const { stdout, error } = spawnSync(DEMANGLER, ['--no-verbose'], {
+    input: questions(plain),
+    stdio: ['pipe', 'pipe', 'ignore'],
+    maxBuffer: MAX_ANSWER,
+  })
+  return error === undefined ? answersOf(stdout, plain) : plain
+}
+
+/** Whether a name is a symbol of C++ or Rust. */
+export function isMangled(name: string): boolean {
+  return /^_(?:Z|R[BCIMNXY])/.test(name)
+}
+
+function questions(names: readonly string[]): Uint8Array {
+  return encodeText(names.map((name) => `${name.replaceAll('\n', ' ')}\n`).join(''))
+}
+
+function answersOf(output: Uint8Array, names: string[]): string[] {
+  const lines = decodeText(output).split('\n')
+  return lines.length === names.length + 1 ? lines.slice(0, -1) : names
 }
 
 /** The names at addresses with their functions demangled. */
