@@ -3,7 +3,8 @@ import { chain } from '../event/chain.js'
 import { FieldBit, Kind } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
 import type { BatchTransform } from '../event/stage.js'
-import { parseSuppressions, type Suppression } from '../names/suppressions.js'
+import type { Suppression } from '../names/suppression.js'
+import { parseSuppressions } from '../names/suppressions.js'
 import type { TraceInput } from './input.js'
 
 /** A line of heaptrack with a rule: a comment of its traces. From version 3 on, a string has its length before it. */

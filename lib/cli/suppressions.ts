@@ -1,4 +1,5 @@
-import { KNOWN_SUPPRESSIONS, parseSuppressions, type Suppression } from '../names/suppressions.js'
+import type { Suppression } from '../names/suppression.js'
+import { KNOWN_SUPPRESSIONS, parseSuppressions } from '../names/suppressions.js'
 import { RUNTIME_SUPPRESSIONS } from '../names/runtime-suppressions.js'
 import type { Profile } from '../transforms/profile/profile.js'
 import { readText } from '../streams/io/read-text.js'

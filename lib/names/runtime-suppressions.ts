@@ -1,4 +1,5 @@
-import { parseSuppressions, type Suppression } from './suppressions.js'
+import type { Suppression } from './suppression.js'
+import { parseSuppressions } from './suppressions.js'
 
 /** What prints to standard output alone, or reads standard input alone, by the names that glibc has for it. */
 const OF_STANDARD_STREAMS = [

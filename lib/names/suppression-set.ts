@@ -1,4 +1,4 @@
-import type { FramePattern, SuppressibleFrame, Suppression } from './suppressions.js'
+import type { FramePattern, SuppressibleFrame, Suppression } from './suppression.js'
 
 /** The most words of memory for what frames fit; beyond it, the set begins again. */
 const MAX_WORDS = 4_194_304

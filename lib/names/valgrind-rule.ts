@@ -1,7 +1,7 @@
 import { showValue } from '../event/message-text.js'
 import { canBeAllocator, fitsAllocator, isAllocator, symbolOfAllocator } from './allocator-functions.js'
 import { isGlob } from './patterns.js'
-import type { SuppressibleFrame, Suppression } from './suppressions.js'
+import type { SuppressibleFrame, Suppression } from './suppression.js'
 
 /** The kinds of valgrind's suppressions that are about leaks. */
 const LEAK_KINDS = /^(?:\w+,)*Memcheck(?:,\w+)*:Leak$/

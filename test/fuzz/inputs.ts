@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { parseSuppressions, type SuppressibleFrame } from '../../lib/names/suppressions.js'
+import type { SuppressibleFrame } from '../../lib/names/suppression.js'
+import { parseSuppressions } from '../../lib/names/suppressions.js'
 import { FunctionSymbols, MAX_NAME_BYTES, readElf, type ReadAt } from '../../lib/symbols/elf.js'
 import { budgetsOf } from '../../lib/transforms/check/budgets.js'
 import { elfFile, type ElfShape } from '../symbols/elf-bytes.js'

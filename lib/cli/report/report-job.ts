@@ -7,7 +7,7 @@ import { compareProfiles, type ProfileMatch } from '../../transforms/profile/dif
 import type { Profile } from '../../transforms/profile/profile.js'
 import { ReportCollector } from '../../transforms/report/collector.js'
 import type { Report } from '../../transforms/report/report.js'
-import type { Suppression } from '../../names/suppressions.js'
+import type { Suppression } from '../../names/suppression.js'
 import type { ReportSuppression } from '../../transforms/report/result.js'
 import { byteCount } from '../byte-count.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'

@@ -1,4 +1,4 @@
-import type { Suppression } from '../../names/suppressions.js'
+import type { Suppression } from '../../names/suppression.js'
 import type { Amount, Site, Suppressed } from '../statistics/result.js'
 import { suppressedBy, SuppressedSites } from '../statistics/suppress.js'
 import type { Profile, Sample } from './profile.js'

@@ -1,5 +1,6 @@
 import { SuppressionSet } from '../../names/suppression-set.js'
-import { SuppressibleFrames, type Suppression } from '../../names/suppressions.js'
+import type { Suppression } from '../../names/suppression.js'
+import { SuppressibleFrames } from '../../names/suppressions.js'
 import type { Amount, Site, Statistics, Suppressed } from './result.js'
 import { withFigures } from './site-table.js'
 

@@ -1,0 +1,25 @@
+/** Whether a frame fits a part of a rule. */
+export type FramePattern = (frame: SuppressibleFrame) => boolean
+
+/** What says which leaks are known, and not reported. */
+export interface Suppression {
+  /** The line of the rule, or the name that it has. */
+  readonly name: string
+  /** The rule as files of rules have it. */
+  readonly text: string
+  /** Patterns each of which some frame of a stack fits for which the rule holds. */
+  readonly needs: readonly FramePattern[]
+  /** Whether it holds for every stack with frames that fit `needs`. */
+  readonly isAnyFrame: boolean
+  /** Whether it holds for a stack, innermost frame first. */
+  matches(frames: readonly SuppressibleFrame[]): boolean
+}
+
+/** What rules look at. */
+export interface SuppressibleFrame {
+  readonly function?: string
+  readonly file?: string
+  readonly module?: string
+  /** The function, as it is compared with names that were demangled elsewhere. */
+  readonly comparable?: string
+}
