@@ -107,7 +107,7 @@ export const BUDGET_FIGURES = {
   leaked: { title: 'bytes leaked', unit: 'bytes', ofFunctions: true },
   'leaked-blocks': { title: 'blocks leaked', unit: 'blocks', ofFunctions: true },
   temporary: { title: 'temporary allocations', unit: 'blocks', ofFunctions: true, whole: 'allocations' },
-  wasted: { title: 'bytes wasted', unit: 'bytes', ofFunctions: true, whole: 'bytes taken' },
+  wasted: { title: 'bytes wasted', unit: 'bytes', ofFunctions: true, whole: 'taken' },
   'double-frees': { title: 'double frees', unit: 'events', ofFunctions: false },
   'unknown-frees': { title: 'frees of unknown blocks', unit: 'events', ofFunctions: false },
   overlaps: { title: 'overlaps', unit: 'blocks', ofFunctions: false },

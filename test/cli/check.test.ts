@@ -20,6 +20,13 @@ function hostile(...sizes: number[]): string {
   return sizes.map((size, i) => `${JSON.stringify({ kind: 'alloc', address: 16 * i + 16, size, stack })}\n`).join('')
 }
 
+test('percentages say of what they are', async () => {
+  const line = '{"kind":"alloc","address":16,"size":1500,"usable":2048}\n'
+  const { stdout } = await run('--max-wasted 30% --max-temporary 5%', line)
+  expect(stdout).toContain('bytes wasted: 548 bytes, at most 614 bytes (30% of 2,048 bytes taken)\n')
+  expect(stdout).toContain('temporary allocations: 0, at most 0 (5% of 1 allocation)\n')
+})
+
 describe('the exit status', () => {
   test.each([
     [0, '--max-peak 3M --max-leaked 10K --max-temporary 20%'],
@@ -41,6 +48,14 @@ describe('the exit status', () => {
     const { code, stdout, stderr } = await run(`${TRACE} ${args}`)
     expect([code, stderr.split('\n').length - 1]).toEqual([status, status === 2 ? 1 : 0])
     expect(stdout === '').toBe(status === 2)
+  })
+
+  test('is 3 for samples', async () => {
+    const { code, stdout } = await run('--max-peak 1M --max-leaked 1M', '{"kind":"alloc","size":8,"weight":1000}\n')
+    expect([code, stdout]).toEqual([
+      3,
+      expect.stringContaining('unknown  peak memory: - (not known: the trace is sampled'),
+    ])
   })
 
   test('is that of the leaks that are not suppressed', async () => {

@@ -1,6 +1,7 @@
 import type { EventBatch } from '../../event/batch.js'
 import { FORMATS } from '../../formats/index.js'
 import { lostWarning } from '../../event/lost-events.js'
+import { weightNote } from '../../event/weights.js'
 import { OwnFrames } from '../../names/own-frames.js'
 import type { Suppression } from '../../names/suppression.js'
 import { BUDGET_FIGURES, TEMPORARY_BY, type BudgetFigure, type TemporaryDefinition } from '../option-values.js'
@@ -168,13 +169,14 @@ const OF_FREED_BLOCKS: ReadonlySet<string> = new Set(['temporary', 'double-frees
 /** The figures, without those that cannot be known of such a trace. */
 function known(
   measures: Measures,
-  { events, kinds, lostEvents, filtered, identified, formats, apis }: Statistics,
+  { events, kinds, lostEvents, weighted, filtered, identified, formats, apis }: Statistics,
 ): Measures {
   const hiding = (what: 'failures' | 'families') =>
     FORMATS.find(({ name, hides }) => formats.includes(name) && hides?.includes(what) === true)?.name
   const reasonFor = (figure: string): string | undefined => {
     if (events === 0) return 'the trace has no events'
     if (kinds.lost !== undefined) return lostWarning(kinds.lost, undefined, lostEvents)
+    if (weighted !== undefined) return weightNote(weighted)
     if (filtered && !OF_EVENTS.has(figure)) return 'events were removed from the trace regardless of blocks'
     if (!identified && OF_FREED_BLOCKS.has(figure)) return 'the trace does not say which block is freed'
     if (figure === 'failed-allocations') return hiddenBy(hiding('failures'), 'calls that failed')

@@ -256,6 +256,10 @@ describe('what is not known', () => {
       /matches "\*"/,
     )
     expect(reasonOf([...RUN, { kind: 'lost' }], { max: { peak: '1G' } })).toMatch(/the recorder lost events in 1 place/)
+    const sampled: TraceEvent[] = [...RUN, { kind: 'alloc', address: 1n, size: 1n, weight: 1000n }]
+    for (const figure of ['peak', 'blocks', 'allocated', 'allocations', 'leaked', 'leaked-blocks', 'temporary'])
+      expect(reasonOf(sampled, { max: { [figure]: '1G' } })).toMatch(/^the trace is sampled: 1 event has a weight/)
+    expect(reasonOf(sampled, { at: 'print', max: { peak: '1G' } })).toMatch(/^the trace is sampled/)
     const filtered = { ...HEADER, filtered: true } as const
     for (const figure of ['peak', 'blocks', 'leaked', 'temporary', 'double-frees'])
       expect(reasonOf(RUN, { max: { [figure]: '1G' } }, filtered)).toMatch(/events were removed/)

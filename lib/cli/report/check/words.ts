@@ -57,7 +57,10 @@ export function finding(row: CheckedBudget): string {
   if (value === undefined || most === undefined) return `at most ${limit.text}${rule === 'grow' ? ' more' : ''}`
   const text = (one: bigint) => valueText(row, one)
   const about = BUDGET_FIGURES[figure]
-  const part = whole === undefined || !('whole' in about) ? '' : ` (${limit.text} of ${text(whole)} ${about.whole})`
+  const part =
+    whole === undefined || !('whole' in about)
+      ? ''
+      : ` (${limit.text} of ${text(whole)} ${whole === 1n ? about.whole.replace(/s$/, '') : about.whole})`
   if (rule === 'max') {
     const runs = values.length > 1 ? ` in the worst of ${values.length} runs` : ''
     return `${text(value)}${runs}, at most ${text(most)}${part}`
