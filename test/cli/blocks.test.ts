@@ -1,4 +1,4 @@
-import { readFileSync, existsSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { parquetMetadata } from 'hyparquet'
@@ -110,6 +110,14 @@ describe('hf-blocks', () => {
     const both = (path: string) => [2, expect.stringContaining(`cannot both be written to ${path}`)]
     expect(await refusal('--stacks -')).toEqual(both('-'))
     expect(await refusal(`--stacks ${folder}/a.csv -o ${folder}/a.csv`)).toEqual(both(`${folder}/a.csv`))
+    // However it is named: through another path, a link to its folder, or a link to a file that is not there yet.
+    mkdirSync(join(folder, 'real'))
+    symlinkSync('real', join(folder, 'link'))
+    symlinkSync('real/a.csv', join(folder, 'dangling.csv'))
+    for (const name of ['./real/a.csv', 'link/a.csv', 'dangling.csv'])
+      expect(await refusal(`-o ${folder}/real/a.csv --stacks ${folder}/${name}`)).toEqual(both(`${folder}/${name}`))
+    expect(await refusal(`--stacks ${folder}/real/a.csv > ${folder}/real/a.csv`)).toEqual(both(`${folder}/real/a.csv`))
+    expect(readdirSync(join(folder, 'real'))).toEqual(['a.csv'])
     expect(await refusal(`--stacks ${folder}/a.csv --full-stacks`)).toEqual([
       2,
       expect.stringContaining('--stacks and --full-stacks cannot be combined'),

@@ -87,6 +87,7 @@ describe('hatf-split and hatf-join', () => {
     ['hatf-split', 'name the file of the addresses with -a'],
     ['hatf-split -a same -o ./same', 'each output needs a name of its own'],
     ['hatf-split -a - ', 'each output needs a name of its own'],
+    ['hatf-split -a test/../same -o same', 'each output needs a name of its own'],
     [
       'hatf-split -a a --field size --field colour',
       '--field must be one of size, address, time, thread, heap, attributes, not "colour"',

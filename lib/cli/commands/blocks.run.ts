@@ -3,10 +3,11 @@ import { tableWriter } from '../../exports/tables/index.js'
 import { stackPieces } from '../../exports/tables/stack-encoder.js'
 import { blockColumns } from '../../transforms/block-table/columns.js'
 import { STACK_COLUMNS } from '../../transforms/block-table/stack-numbers.js'
+import { isSameOutput } from '../../streams/io/output-place.js'
 import { UsageError, type Arguments } from '../command.js'
 import { inputOperand } from '../input.js'
 import { namedInput } from '../named-input.js'
-import { outputOf, refuseCompressed, refuseSameFile, writePieces, type Output } from '../output.js'
+import { outputOf, refuseCompressed, writePieces, type Output } from '../output.js'
 import { runTrace } from '../pipeline.js'
 import { namedTableFormat, tableFormat } from '../table-format.js'
 
@@ -37,8 +38,7 @@ export async function runBlocks(args: Arguments): Promise<void> {
 /** Where the stacks go. @throws UsageError when the rows go there, too */
 function stackOutput(args: Arguments, path: string, input: string, rows: Output, binary: boolean): Output {
   const output = outputOf(args, [input], binary, path)
-  if (path === rows.path) throw new UsageError(`--stacks and the rows cannot both be written to ${path}`)
-  if (path !== '-' && rows.path !== '-') refuseSameFile(rows.path, path, 'the output of the rows')
+  if (isSameOutput(path, rows.path)) throw new UsageError(`--stacks and the rows cannot both be written to ${path}`)
   return output
 }
 

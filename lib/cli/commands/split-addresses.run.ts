@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import { pipeline as connect, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { nameInput } from '../../event/error.js'
@@ -6,6 +5,7 @@ import { FIELD_NAMES } from '../../formats/hatf/layout.js'
 import type { HatfField } from '../../formats/hatf/split/tracks.js'
 import { compressor } from '../../streams/compress.js'
 import { isBrokenPipe } from '../../streams/broken-pipe.js'
+import { isSameOutput } from '../../streams/io/output-place.js'
 import { openOutput } from '../../streams/io/stdio.js'
 import { joinStream, splitAddresses } from '../../streams/split-addresses.js'
 import { Incomplete, UsageError, type Arguments } from '../command.js'
@@ -19,7 +19,7 @@ export async function runHatfSplit(args: Arguments): Promise<void> {
   const { fields, paths } = fieldFiles(args)
   const input = inputOperand(args)
   const outputs = [args.value('output') ?? '-', ...paths].map((path) => outputOf(args, [input], true, path))
-  if (new Set(outputs.map(({ path }) => (path === '-' ? '-' : resolve(path)))).size < outputs.length)
+  if (outputs.some(({ path }, i) => outputs.slice(0, i).some((other) => isSameOutput(path, other.path))))
     throw new UsageError('each output needs a name of its own')
   const splitter = splitAddresses({ fields, encoded: args.has('encoded') })
   const sides = [splitter.main, ...splitter.streams.values()]

@@ -6,23 +6,16 @@ import {
   fchownSync,
   fsyncSync,
   openSync,
-  readlinkSync,
-  realpathSync,
   renameSync,
   rmSync,
   statSync,
   type Stats,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-
-/** Names of open descriptors. Their files are written in place. */
-const DESCRIPTOR = /^\/dev\/(fd\/|std(in|out|err)$)|^\/proc\//
+import { DESCRIPTOR, followLinks } from './output-place.js'
 
 /** Most systems limit a name to 255 bytes; this leaves room for a suffix. */
 const MAX_NAME_BYTES = 230
-
-/** As many symbolic links as Linux follows. */
-const MAX_LINKS = 40
 
 /** Error codes of a folder that takes no new file, although a file in it may be writable. */
 const NO_NEW_FILE: readonly unknown[] = ['EACCES', 'EPERM', 'EROFS']
@@ -178,22 +171,6 @@ function keepOwner(fd: number, { uid, gid }: Stats): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error
   }
-}
-
-/** The path that a name stands for, whether a file is there or not. */
-function followLinks(path: string): string {
-  let target = resolve(path)
-  for (let links = 0; links < MAX_LINKS && !DESCRIPTOR.test(target); links++) {
-    let link
-    try {
-      link = readlinkSync(target)
-    } catch {
-      return target
-    }
-    // A link with `..` in it counts from the folder that it is really in.
-    target = resolve(realpathSync(dirname(target)), link)
-  }
-  return target
 }
 
 /** @throws the fault of the folder of a new file, as an error about the file */
