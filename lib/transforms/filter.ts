@@ -175,7 +175,7 @@ export class Filter implements BatchTransform {
     // Predicates that follow blocks must see all rows, so they come first.
     const criteria = criteriaOf(options)
     this.predicates = [
-      ...(fates === undefined ? [] : [hasFates(fates)]),
+      ...(fates === undefined ? [] : [hasFates(fates, options.invert !== true)]),
       ...criteria.map(({ test }) => test),
       ...(options.where === undefined ? [] : [this.meets(options.where)]),
     ]

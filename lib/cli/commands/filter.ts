@@ -55,7 +55,7 @@ const CRITERIA: readonly Flag[] = [
     repeat: true,
   },
   ...GROUP_FIELDS.map(({ name, type }): Flag => ({ name, ...GROUP_HELP[type](name), repeat: true })),
-  { name: 'leaked', help: 'Allocations whose block is never freed, and its reallocs' },
+  { name: 'leaked', help: 'Allocations whose block is never freed, its reallocs, and the end of its process' },
   {
     name: 'temporary',
     help: 'Temporary allocations: those that the next call of the process frees, unless --temporary-by says otherwise',

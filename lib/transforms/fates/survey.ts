@@ -17,7 +17,10 @@ const NO_FATES = new Uint8Array(BATCH_EVENTS)
 
 /** Properties of an allocation that only later events show. They take two passes over the events: see `filterFile`. */
 export interface FateOptions {
-  /** The block is live when its trace ends. Its reallocs count as allocations. */
+  /**
+   * The block is live when its process or its trace ends. Its reallocs count as allocations. The end of a process that
+   * ends such a block has the fate, too.
+   */
   readonly leaked?: boolean
   /** It is temporary: the next call of the process frees the block, unless `temporaryBy` says otherwise. */
   readonly temporary?: boolean

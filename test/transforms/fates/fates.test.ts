@@ -43,8 +43,9 @@ function statisticsOf(traces: readonly Trace[]): Statistics {
 /** The blocks that are live after each event of a trace, by the events that they began with, and how large they are. */
 function levels(events: readonly TraceEvent[]): Map<number, bigint>[] {
   const live = new Map<number, bigint>()
-  return blocksByMap(events).deeds.map(({ did, ended, overwritten }, e) => {
+  return blocksByMap(events).deeds.map(({ did, ended, overwritten, gone = [] }, e) => {
     if (ended !== undefined) live.delete(ended)
+    for (const one of gone) live.delete(one)
     if (overwritten !== undefined) live.delete(overwritten)
     if (did.includes('began')) live.set(ended ?? e + 1, events[e]?.size ?? 0n)
     return new Map(live)
@@ -72,7 +73,9 @@ function expected(
     offset += events.length
     const at = levels(events)
     const sets: number[][] = []
-    if (leaked === true) sets.push(chains(events, at.at(-1)?.keys() ?? [], events.length))
+    const gone = blocksByMap(events).deeds.map((deed) => deed.gone ?? [])
+    if (leaked === true) sets.push(chains(events, [...gone.flat(), ...(at.at(-1)?.keys() ?? [])], events.length))
+    const isEnd = (e: number) => leaked === true && rest.invert !== true && (gone[e]?.length ?? 0) > 0
     if (temporary === true) sets.push(temporaryBy === 'memray' ? memrays(events) : temporaries(events))
     if (liveAt !== undefined) {
       const moment = momentOf(traces, all, liveAt) - start
@@ -81,7 +84,7 @@ function expected(
     }
     return events.filter(
       (event, e) =>
-        (event.kind === 'lost' || sets.every((set) => set.includes(e))) &&
+        (event.kind === 'lost' || isEnd(e) || sets.every((set) => set.includes(e))) &&
         keeps(event, start + e + 1, rest as FilterOptions),
     )
   })
@@ -137,10 +140,20 @@ function memrays(events: readonly TraceEvent[]): number[] {
   return found
 }
 
-/** Headers are compared by identity, and a trace without events has no batch to bring it. */
+/**
+ * Headers are compared by identity, and a trace without events has no batch to bring it. Comments are ends of
+ * processes.
+ */
 const someTraces = anyTraces.map((traces) =>
-  traces.filter(({ events }) => events.length > 0).map(({ header, events }) => ({ header: { ...header }, events })),
+  traces
+    .filter(({ events }) => events.length > 0)
+    .map(({ header, events }) => ({ header: { ...header }, events: events.map(withEnd) })),
 )
+
+function withEnd({ kind, process, time, ...rest }: TraceEvent): TraceEvent {
+  const both = { ...(process !== undefined && { process }), ...(time !== undefined && { time }) }
+  return kind === 'comment' ? { kind: 'process-end', ...both } : { ...rest, kind, ...both }
+}
 
 describe('two passes', () => {
   const anyMoment = fc.oneof(
@@ -193,6 +206,37 @@ describe('two passes', () => {
       }),
       { numRuns: runs(200) },
     )
+  })
+
+  test('keep the end of a process in which blocks leak, so that peaks and leaks are those of these blocks', () => {
+    fc.assert(
+      fc.property(someTraces, (traces) => {
+        const whole = traces.slice(0, 1)
+        const leaks = [{ header: HEADER, events: filtered(whole, { leaked: true }) }]
+        expect(statisticsOf(leaks).peakBytes.bytes <= statisticsOf(whole).peakBytes.bytes).toBe(true)
+        // As whole blocks, the same events are kept.
+        expect(filtered(whole, { leaked: true, lifetimes: true }).length).toBe(leaks[0]?.events.length)
+      }),
+      { numRuns: runs(200) },
+    )
+    const block = (process: bigint, address: bigint): TraceEvent => ({ kind: 'alloc', process, address, size: 100n })
+    const end = (process: bigint): TraceEvent => ({ kind: 'process-end', process })
+    const free: TraceEvent = { kind: 'free', process: 2n, address: 1n }
+    const several = [block(1n, 1n), end(1n), block(2n, 1n), free, end(2n), block(1n, 1n)]
+    const kept = (options: FilterOptions) => filtered([{ header: HEADER, events: several }], options)
+    const leaked = [several[0], several[1], several[5]]
+    expect(kept({ leaked: true })).toEqual(leaked)
+    expect(kept({ leaked: true, lifetimes: true })).toEqual(leaked)
+    expect(kept({ leaked: true, process: 1 })).toEqual(leaked)
+    expect(kept({ leaked: true, liveAt: { event: 1 } })).toEqual(several.slice(0, 2))
+    expect(kept({ leaked: true, kind: 'alloc' })).toEqual([several[0], several[5]])
+    expect(kept({ leaked: true, invert: true })).toEqual([several[1], several[2], several[3], several[4]])
+    expect(kept({ liveAt: { event: 1 } })).toEqual([several[0]])
+    expect(statisticsOf([{ header: HEADER, events: kept({ leaked: true }) }])).toMatchObject({
+      peakBytes: { bytes: 100n },
+      leaked: { bytes: 200n },
+      faults: { overlaps: { blocks: 0 } },
+    })
   })
 
   const events: TraceEvent[] = [
