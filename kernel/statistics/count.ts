@@ -1,6 +1,6 @@
 /** Counts the events about blocks, in order, after the live set has followed them. */
 import { BEGAN, DONE, HIGHEST, REUSED } from '../../lib/kernel/layouts/live'
-import { FATES, judge, judgeProcessEnd, makeCallers, THREADS } from '../live/fates'
+import { FATES, judge, judgeProcessEnd, makeCallers, PROCESSES, THREADS } from '../live/fates'
 import { BEGUN, EFFECTS, ENDED, nextGone, numbers } from '../live/follow'
 import { AHEAD, blockAt, isFar, makeBlocks, readAhead } from '../live/records'
 import { siteOf } from '../live/sites'
@@ -35,7 +35,7 @@ import {
   wasTemporary,
 } from './owners'
 import { leaveMaximum } from './peak'
-import { takeResident } from './resident-set'
+import { endResident, endsResident, takeResident } from './resident-set'
 import {
   handsOff,
   isShared,
@@ -114,10 +114,11 @@ function tick(time: u64): void {
 function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u32): void {
   let others = otherRows
   const readsAhead = isFar(numbers)
+  const used = usedFields(isTimed)
   for (let row = start; row < end; row++) {
     if (readsAhead && row % AHEAD == 0) readAhead(ENDED, row, rows)
-    const mask = load<u32>(MASK + (row << 2))
-    if (isTimed && (mask & HAS_TIME) != 0) tick(load<u64>(TIME + (row << 3)))
+    const mask = load<u32>(MASK + (row << 2)) & used
+    if ((mask & HAS_TIME) != 0) tick(load<u64>(TIME + (row << 3)))
     const threadRow = load<u32>(THREADS + (row << 2))
     const thread = threadAt(threadRow)
     threadActs(thread)
@@ -126,7 +127,7 @@ function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u3
     store<u32>(OTHERS + (others << 2), <u32>row)
     if (kind > KIND_EXISTING) {
       if (kind == KIND_RESERVE) others++
-      else if (kind == KIND_OTHER) countOther(row)
+      else if (kind == KIND_OTHER) countOther(row, processOf(row), mask)
       else if (kind == KIND_PROCESS_END) endProcess(row)
       continue
     }
@@ -202,9 +203,23 @@ function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u3
   otherRows = others
 }
 
+// @ts-ignore: decorator
+@inline
+function processOf(row: usize): u32 {
+  return load<u32>(PROCESSES + (row << 2))
+}
+
+/** The fields that count: all, unless the times of the trace are not used. */
+// @ts-ignore: decorator
+@inline
+export function usedFields(isTimed: bool): u32 {
+  return isTimed ? u32.MAX_VALUE : ~(<u32>HAS_TIME)
+}
+
 /** A process ended: its live blocks, which are those of this row, have leaked. */
 function endProcess(row: usize): void {
   judgeProcessEnd(row)
+  endsResident(processOf(row))
   let isAny = false
   for (let number = nextGone(<u32>row); number != 0; number = nextGone(<u32>row)) {
     const block = blockAt(number)
@@ -224,11 +239,14 @@ function endProcess(row: usize): void {
   if (isAny) noteLevel()
 }
 
-/** Counts an event of a kind that the model does not have: the resident set of the process, if it has that. */
-export function countOther(row: usize): void {
-  const mask = load<u32>(MASK + (row << 2))
+/**
+ * Counts an event of a kind that the model does not have: the resident set of its process, if it has that.
+ * @param process the row of the process
+ * @param mask the fields of the event that count
+ */
+export function countOther(row: usize, process: u32, mask: u32): void {
   if ((mask & HAS_PRESENT) != 0)
-    takeResident(load<u64>(PRESENT + (row << 3)), events + <u64>row + 1, mask, load<u64>(TIME + (row << 3)))
+    takeResident(process, load<u64>(PRESENT + (row << 3)), events + <u64>row + 1, mask, load<u64>(TIME + (row << 3)))
 }
 
 /** A trace ended. @param sites @param threads the numbers of their rows */
@@ -240,8 +258,9 @@ export function endTrace(sites: u32, threads: u32): void {
   endTotals()
 }
 
-/** Another trace begins: its clock is at zero. */
+/** Another trace begins: its clock is at zero, and nothing is resident as far as known. */
 export function beginTrace(): void {
+  endResident()
   hasTime = false
   clock = 0
 }

@@ -7,11 +7,12 @@
  * ends. Until then, rows of sites have the live set, and the maximum of that.
  */
 import { FAILED, NOTHING } from '../../lib/kernel/layouts/live'
+import { NONE } from '../../lib/kernel/layouts/owners'
 import { EFFECTS } from '../live/follow'
 import { SITES } from '../live/sites'
 import { KIND, MASK, SIZE, TIME } from '../shared/columns'
 import { HAS_SIZE, KIND_EXISTING, KIND_FREE, KIND_OTHER, KIND_RESERVE } from '../shared/event'
-import { countOther, endCount, events, OTHERS } from './count'
+import { countOther, endCount, events, OTHERS, usedFields } from './count'
 import { GROWING, GrowingTable } from '../shared/grow'
 import { addBlocks, beginSums, makeRows, siteHolds, siteReturns, threadCounts, threadFreed } from './owners'
 import { leaveMaximum, maxima } from './peak'
@@ -65,6 +66,7 @@ function infoAt(number: u32): usize {
  */
 export function countInfos(rows: u32, sites: u32, threads: u32, most: u32, isTimed: bool): bool {
   if (!makeRows(sites, threads) || !makeSizes() || !makeInfos(most)) return false
+  const used = usedFields(isTimed)
   let others: usize = 0
   let blocks: u64 = 0
   for (let from: usize = 0; from < <usize>rows;) {
@@ -83,7 +85,8 @@ export function countInfos(rows: u32, sites: u32, threads: u32, most: u32, isTim
           store<u32>(OTHERS + (others << 2), <u32>row)
           others++
         } else if (kind == KIND_OTHER) {
-          countOther(row)
+          // Such a trace is of one process.
+          countOther(row, NONE, load<u32>(MASK + (row << 2)) & used)
         }
         continue
       }
@@ -96,7 +99,7 @@ export function countInfos(rows: u32, sites: u32, threads: u32, most: u32, isTim
         siteReturns(load<u32>(info, I_SITE), size)
         freed++
       } else {
-        const mask = load<u32>(MASK + (row << 2))
+        const mask = load<u32>(MASK + (row << 2)) & used
         if ((mask & HAS_SIZE) != 0) introduce(info, load<u64>(SIZE + (row << 3)), load<u32>(SITES + (row << 2)))
         const size = load<u64>(info, I_SIZE)
         allocates(size, events + <u64>row + 1, mask, load<u64>(TIME + (row << 3)))

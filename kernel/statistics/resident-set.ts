@@ -1,4 +1,8 @@
-/** The resident set of the process, of events that concern no block, beside the live bytes of that moment. */
+/**
+ * The resident set of all processes together, of events that concern no block, beside the live bytes of that moment:
+ * for each process what its last event said, until it or its trace ends.
+ */
+import { FIRST, MAX_KEYS } from '../../lib/kernel/layouts/owners'
 import {
   RESIDENT_SET_BYTES,
   RS_AT_PEAK,
@@ -14,28 +18,56 @@ import {
 } from '../../lib/kernel/layouts/resident-set'
 import { AT_EVENT } from '../../lib/kernel/layouts/totals'
 import { HAS_TIME } from '../shared/event'
-import { noteResident } from './timeline'
-import { copySum, count } from './sums'
+import { noteResident, RESIDENT_BYTES } from './timeline'
+import { addTo, copySum, count, raise, takeFrom } from './sums'
 import { LIVE_BYTES, PEAK_BYTES } from './totals'
 
 export const RESIDENT_SET: usize = memory.data(RESIDENT_SET_BYTES)
-/** The number of the event of the peak of live bytes, as of the last event here. */
+/** The number of the event of the peak of live bytes, as of the last event here, or of the end of the last trace. */
 let peak: u64 = 0
+/** By the row of a process (lib/blocks/callers.ts), its resident bytes as far as known. */
+const LEVELS: usize = memory.data((FIRST + MAX_KEYS) * 8)
+/** One past the last row that may have some. */
+let rows: u32 = 0
 
-/** Takes an event with the resident bytes of the process. */
-export function takeResident(bytes: u64, event: u64, mask: u32, time: u64): void {
+/** Takes an event with the resident bytes of a process, which is given by its row. */
+export function takeResident(process: u32, bytes: u64, event: u64, mask: u32, time: u64): void {
   count(RESIDENT_SET + RS_EVENTS)
+  rows = max(rows, process + 1)
+  setLevel(process, bytes)
   const last = RESIDENT_SET + RS_LAST
-  store<u64>(last, bytes, RS_BYTES)
+  copySum(last + RS_BYTES, RESIDENT_BYTES)
   copySum(last + RS_LIVE, LIVE_BYTES)
   store<u64>(last, event, RS_EVENT)
   store<u64>(last, <u64>(mask & HAS_TIME), RS_TIMED)
   store<u64>(last, time, RS_TIME)
   const most = RESIDENT_SET + RS_MOST
-  if (load<u64>(most, RS_EVENT) == 0 || bytes > load<u64>(most, RS_BYTES)) memory.copy(most, last, RS_SAMPLE)
+  if (raise(most + RS_BYTES, RESIDENT_BYTES) || load<u64>(most, RS_EVENT) == 0) memory.copy(most, last, RS_SAMPLE)
   if (peak != load<u64>(PEAK_BYTES, AT_EVENT)) {
     peak = load<u64>(PEAK_BYTES, AT_EVENT)
     memory.copy(RESIDENT_SET + RS_AT_PEAK, last, RS_SAMPLE)
   }
-  noteResident(bytes)
+}
+
+/** A process ends, which is given by its row: none of it is resident. */
+export function endsResident(process: u32): void {
+  if (process < rows) setLevel(process, 0)
+}
+
+/** A trace ends: no process of it is resident, and no later event is of its peak. */
+export function endResident(): void {
+  peak = load<u64>(PEAK_BYTES, AT_EVENT)
+  if (rows == 0) return
+  memory.fill(LEVELS, 0, (<usize>rows) << 3)
+  rows = 0
+  store<u64>(RESIDENT_BYTES, 0)
+  store<u64>(RESIDENT_BYTES, 0, 8)
+}
+
+function setLevel(process: u32, bytes: u64): void {
+  const level = LEVELS + ((<usize>process) << 3)
+  takeFrom(RESIDENT_BYTES, load<u64>(level))
+  addTo(RESIDENT_BYTES, bytes)
+  store<u64>(level, bytes)
+  noteResident()
 }

@@ -19,12 +19,12 @@ import {
 } from '../../lib/kernel/layouts/timeline'
 import { MASK, TIME } from '../shared/columns'
 import { HAS_TIME } from '../shared/event'
-import { addTo, copySum } from './sums'
+import { copySum, raise } from './sums'
 import { ALLOCATED, ALLOCATIONS, FREES, LIVE, LIVE_BYTES } from './totals'
 
 const MOST: u32 = 2000
 
-export const PARTS: usize = memory.data(256000)
+export const PARTS: usize = memory.data(272000)
 export let parts: u32 = 0
 /** The number of events of a part; the last one may have fewer. */
 export let partEvents: u64 = 1
@@ -39,8 +39,9 @@ let mostHigh: u64 = 0
 /** The fewest and the most blocks. */
 let fewest: u64 = 0
 let mostBlocks: u64 = 0
-/** The most resident bytes; 0 if no event has them. */
-let mostResident: u64 = 0
+/** The resident bytes of all processes, and the most of them in the current part; 0 where none are known. */
+export const RESIDENT_BYTES: usize = memory.data(16)
+const MOST_RESIDENT: usize = memory.data(16)
 
 /** Continues the last part, or begins one. @returns the number of further events that it accepts, at most `rows` */
 export function beginPart(rows: usize): usize {
@@ -50,7 +51,7 @@ export function beginPart(rows: usize): usize {
     leastLow = mostLow = load<u64>(LIVE_BYTES)
     leastHigh = mostHigh = load<u64>(LIVE_BYTES, 8)
     fewest = mostBlocks = load<u64>(LIVE)
-    mostResident = 0
+    copySum(MOST_RESIDENT, RESIDENT_BYTES)
   } else {
     // A trace may have ended in between.
     noteLevel()
@@ -76,9 +77,9 @@ export function noteLevel(): void {
   else if (blocks < fewest) fewest = blocks
 }
 
-/** An event has the resident bytes of the process. */
-export function noteResident(bytes: u64): void {
-  mostResident = max(mostResident, bytes)
+/** Resident bytes after they have changed. */
+export function noteResident(): void {
+  raise(MOST_RESIDENT, RESIDENT_BYTES)
 }
 
 /** Saves the part, which has the rows from `from` to `to`. @param isTimed the times of the trace are used */
@@ -92,7 +93,7 @@ export function endPart(from: usize, to: usize, isTimed: bool): void {
   store<u64>(part, mostHigh, HIGHEST + 8)
   store<u64>(part, fewest, FEWEST)
   store<u64>(part, mostBlocks, MOST_BLOCKS)
-  store<u64>(part, mostResident, RESIDENT_MOST)
+  copySum(part + RESIDENT_MOST, MOST_RESIDENT)
   copySum(part + LEVEL, LIVE_BYTES)
   store<u64>(part, load<u64>(LIVE), BLOCKS)
   store<u64>(part, load<u64>(ALLOCATIONS), COUNT)
@@ -123,7 +124,7 @@ function joinParts(): void {
     if (isBelow(second + HIGHEST, first + HIGHEST)) copySum(second + HIGHEST, first + HIGHEST)
     store<u64>(second, min(load<u64>(first, FEWEST), load<u64>(second, FEWEST)), FEWEST)
     store<u64>(second, max(load<u64>(first, MOST_BLOCKS), load<u64>(second, MOST_BLOCKS)), MOST_BLOCKS)
-    store<u64>(second, max(load<u64>(first, RESIDENT_MOST), load<u64>(second, RESIDENT_MOST)), RESIDENT_MOST)
+    raise(second + RESIDENT_MOST, first + RESIDENT_MOST)
     if (load<u64>(second, TIMED) == 0) {
       store<u64>(second, load<u64>(first, CLOCK), CLOCK)
       store<u64>(second, load<u64>(first, TIMED), TIMED)

@@ -200,7 +200,7 @@ function makeCharts(app: App, group: ChartGroup, x: readonly number[], marks: re
         return value === null || value === undefined ? '–' : bytes(value)
       },
     })
-  const title = rss === undefined ? 'Live bytes' : 'Live bytes, and the resident set of the process'
+  const title = rss === undefined ? 'Live bytes' : 'Live bytes, and the resident set of all processes'
   return [
     level(title, [parts.maxBytes, parts.minBytes, parts.liveBytes], 'series-0', true),
     level('Live blocks', [parts.maxBlocks, parts.minBlocks, parts.liveBlocks], 'series-2', false),
@@ -219,10 +219,9 @@ function makeCharts(app: App, group: ChartGroup, x: readonly number[], marks: re
   ].map(({ element }) => element)
 }
 
-/** The most resident bytes in each part of the timeline; where the trace has none, those before it. */
+/** The most resident bytes in each part of the timeline, where they are known. */
 function residentAt({ model }: App): (number | null)[] | undefined {
-  let last: number | null = null
-  return model.data.timeline.resident?.map((most) => (last = most === null ? last : toNumber(most)))
+  return model.data.timeline.resident?.map((most) => (most === null ? null : toNumber(most)))
 }
 
 /** The marks that the trace has. */

@@ -98,35 +98,3 @@ export class Histogram {
     return { count, sum, mean: count === 0 ? 0 : Number(sum) / count, bars }
   }
 }
-
-interface ResidentMoment {
-  readonly bytes: bigint
-  readonly live: bigint
-  readonly event: number
-  readonly time: bigint | undefined
-}
-
-/** The resident set of the process. */
-export class ResidentOracle {
-  private readonly moments: ResidentMoment[] = []
-  private atPeak: ResidentMoment | undefined
-
-  /** @param peak the number of the event of the peak so far, 0 for none */
-  take(moment: ResidentMoment, peak: number): void {
-    this.moments.push(moment)
-    if (peak > (this.atPeak?.event ?? 0)) this.atPeak = moment
-  }
-
-  result(peak: number) {
-    const { moments, atPeak } = this
-    const last = moments.at(-1)
-    if (last === undefined) return undefined
-    const most = moments.reduce((one, other) => (other.bytes > one.bytes ? other : one))
-    return {
-      events: moments.length,
-      most,
-      last,
-      atPeak: atPeak !== undefined && atPeak.event > peak ? atPeak : undefined,
-    }
-  }
-}

@@ -1,7 +1,8 @@
 import type { EventBatch } from '../../lib/event/batch.js'
 import type { TraceHeader } from '../../lib/event/header.js'
 import type { TimelinePart } from '../../lib/transforms/statistics/result.js'
-import { Counts, grow, Histogram, nothing, ResidentOracle, Row, Rows, ThreadRow } from './oracle-rows.js'
+import { ResidentOracle } from '../transforms/statistics/resident-oracle.js'
+import { Counts, grow, Histogram, nothing, Row, Rows, ThreadRow } from './oracle-rows.js'
 import { FAMILIES, isNull, nameOf, threadOf, type Name } from './oracle-names.js'
 import { type PlainEvent, plainEvents } from './plain-events.js'
 
@@ -74,8 +75,6 @@ export class Oracle {
   private time: { first: bigint; last: bigint } | undefined
   private readonly timeline: TimelinePart[] = []
   private part: TimelinePart | undefined
-  /** The part of the current event. */
-  private parted: TimelinePart | undefined
   private event = {} as PlainEvent
 
   /**
@@ -91,6 +90,7 @@ export class Oracle {
     if (batch.header !== this.header) {
       this.endTrace()
       this.traces++
+      this.residentSet.begin(this.peakBytes.event)
       if (this.part !== undefined) Object.assign(this.part, { minBytes: 0n, minBlocks: 0 })
     }
     this.header = batch.header
@@ -102,7 +102,7 @@ export class Oracle {
     this.event = event
     this.events++
     if (this.part === undefined) this.part = this.newPart()
-    this.parted = this.part
+    const { part } = this
     this.kinds.count(event.kind)
     this.apis.count(event.api)
     if (process !== undefined) this.processes.count(String(process))
@@ -127,14 +127,15 @@ export class Oracle {
       grow(event.type === 'internal' ? this.internal : this.reserved, size)
     } else if (event.kind === 'process-end') {
       for (const [name, block] of this.live) if (block.by.process === process) this.leak(name, block)
+      this.residentSet.end(String(process))
     }
     this.level()
     if (event.kind === 'other' && event.present !== undefined) {
       const { events: number, liveBytes: live, peakBytes } = this
-      const [bytes, part] = [event.present, this.parted as TimelinePart]
-      this.residentSet.take({ bytes, live, event: number, time }, peakBytes.event)
-      if (bytes > (part.resident ?? 0n)) part.resident = bytes
+      this.residentSet.take(String(process), { bytes: event.present, live, event: number, time }, peakBytes.event)
     }
+    const { level } = this.residentSet
+    if (level > (part.resident ?? 0n)) part.resident = level
     if (this.events === this.peak) {
       for (const block of this.live.values()) for (const { atPeak } of block.rows) grow(atPeak, block.size)
     }
@@ -332,6 +333,7 @@ export class Oracle {
       maxBlocks: blocks,
       allocated: { blocks: -this.allocated.blocks, bytes: -this.allocated.bytes },
       frees: -this.freed.blocks,
+      ...(this.residentSet.level > 0n && { resident: this.residentSet.level }),
     }
   }
 
@@ -397,7 +399,7 @@ export class Oracle {
       crossCpuFrees: this.crossCpuFrees,
       mismatches: this.mismatches,
       resident: this.resident,
-      residentSet: this.residentSet.result(this.peakBytes.event),
+      residentSet: this.residentSet.result(this.peakBytes.event).residentSet,
       reserved: this.reserved,
       internal: this.internal,
       timeline: this.timeline,

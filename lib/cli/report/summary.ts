@@ -107,7 +107,7 @@ function curve({ timeline, peakBytes }: Statistics): Pair[] {
   return [['live bytes', marks.join('')]]
 }
 
-/** The resident set of the process, and how it differs from live bytes. */
+/** The resident set of all processes, and how it differs from live bytes. */
 function residentPairs({ residentSet, events: all }: Statistics): Pair[] {
   if (residentSet === undefined) return []
   const { most, atPeak, last } = residentSet

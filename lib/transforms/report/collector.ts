@@ -60,7 +60,7 @@ export class ReportCollector implements RowObserver {
       const to = Math.min(batch.count, from + left)
       const before = collector.count
       collector.add(batch, from, to)
-      notes.add(batch, from, to, before, this.time)
+      notes.add(batch, from, to, before, this.time, collector.times.counts)
       this.noteTime(batch, from, to)
       if (to - from === left) this.look()
       from = to

@@ -52,8 +52,13 @@ export class RecorderNotes {
       if (value !== undefined && value !== '' && !this.origin.has(name)) this.origin.set(name, wellFormed(value))
   }
 
-  /** Takes events `from` to `to` of a batch. @param before the number of events before event `from` */
-  add(batch: EventBatch, from: number, to: number, before: number, time: bigint | undefined): void {
+  /**
+   * Takes events `from` to `to` of a batch.
+   * @param before the number of events before event `from`
+   * @param time the last time before it
+   * @param isTimed the times of the trace are used
+   */
+  add(batch: EventBatch, from: number, to: number, before: number, time: bigint | undefined, isTimed: boolean): void {
     const { kind, mask } = batch
     let now = time
     for (let i = from; i < to; i++) {
@@ -61,7 +66,7 @@ export class RecorderNotes {
       if (this.marks.length >= MOST_MARKS) return
       if (code !== COMMENT && code !== LOST) continue
       const fields = mask[i]
-      if ((fields & FieldBit.time) !== 0) {
+      if (isTimed && (fields & FieldBit.time) !== 0) {
         const { words } = batch.time
         now = (BigInt(words[2 * i + HI]) << 32n) | BigInt(words[2 * i + LO])
       }

@@ -57,7 +57,7 @@ export interface ReportTimeline extends Moments {
   allocations: number[]
   allocatedBytes: Integer[]
   frees: number[]
-  /** The most resident bytes of the process in each part, null where none are known; absent if no event has them. */
+  /** The most resident bytes of all processes in each part, null where none are known; absent if no event has any. */
   resident?: (Integer | null)[]
 }
 

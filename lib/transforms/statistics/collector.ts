@@ -184,7 +184,7 @@ export class StatisticsCollector {
     const figures = readKernelTotals(kernel)
     const { allocated, freed } = figures
     const overhead = sites.totalOverhead()
-    const time = this.times.result(this.events, allocated.blocks, allocated.bytes)
+    const time = this.times.result()
     const lifetimeInTime = histogramAt(kernel, run.LIFE_TIME.value)
     const cpuCounts = cpus
       .entries()
@@ -262,11 +262,12 @@ export class StatisticsCollector {
     const { kernel, sites, threads } = this
     this.observer?.endTrace()
     kernel.run.addInfos(sites.size, threads.size)
-    const { blocks, bytes } = readKernelTotals(kernel).live
+    const { live, allocated } = readKernelTotals(kernel)
+    const { blocks, bytes } = live
     this.leakedBlocks += blocks
     this.leakedBytes += bytes
     if (blocks > 0) kernel.run.endTrace(sites.size, threads.size)
-    this.times.endTrace()
+    this.times.endTrace({ events: this.events, allocations: allocated.blocks, bytes: allocated.bytes })
     this.liveSet.clear()
     kernel.refresh()
   }

@@ -13,7 +13,7 @@ import type { StatisticsKernel } from './kernel.js'
 import type { ResidentMoment, ResidentSet } from './result.js'
 
 /**
- * The resident set of the process from the kernel; undefined if no event has it.
+ * The resident set of all processes from the kernel; undefined if no event has it.
  * @param peak the number of the event of the peak of live bytes
  */
 export function residentSetOf(kernel: StatisticsKernel, peak: number): ResidentSet | undefined {
@@ -31,7 +31,7 @@ export function residentSetOf(kernel: StatisticsKernel, peak: number): ResidentS
 
 function momentAt(kernel: StatisticsKernel, at: number): ResidentMoment {
   return {
-    bytes: kernel.integer(at + RS_BYTES),
+    bytes: kernel.sum(at + RS_BYTES),
     live: kernel.sum(at + RS_LIVE),
     event: kernel.number(at + RS_EVENT),
     ...(kernel.number(at + RS_TIMED) > 0 && { time: kernel.integer(at + RS_TIME) }),

@@ -59,11 +59,14 @@ export interface Peak extends Amount {
   event: number
   /** Bytes allocated from the beginning of the stream to that event, inclusive. */
   allocatedBytes: bigint
-  /** The time of that event, in the header's unit. */
+  /** The time of that event, in the header's unit; absent where that is not the unit of the first trace. */
   time?: bigint
 }
 
-/** The resident set of the process at an event, beside the live bytes of that moment. */
+/**
+ * The resident set of all processes at an event, beside the live bytes of that moment: for each process what its last
+ * event until then said, unless it or its trace has ended.
+ */
 export interface ResidentMoment {
   bytes: bigint
   /** Live bytes then. The rest is what the allocator keeps, and memory that is not from it: code, stacks, files. */
@@ -74,13 +77,13 @@ export interface ResidentMoment {
   time?: bigint
 }
 
-/** The resident set of the process over time. */
+/** The resident set of all processes over time. */
 export interface ResidentSet {
-  /** The number of events that have it. */
+  /** The number of events that have that of their process. */
   events: number
   /** Where it was largest, first. */
   most: ResidentMoment
-  /** The first of these events after the peak of live bytes was reached; absent if none came. */
+  /** The first of these events after the peak of live bytes was reached; absent if none came in its trace. */
   atPeak?: ResidentMoment
   last: ResidentMoment
 }
@@ -218,7 +221,10 @@ export interface TimelinePart {
   /** The fewest and the most live blocks. */
   minBlocks: number
   maxBlocks: number
-  /** The most resident bytes of the process; absent if no event of the part has them. */
+  /**
+   * The most resident bytes of all processes, as far as known after these events or before the first; absent where none
+   * are.
+   */
   resident?: bigint
   /** What was allocated in it. */
   allocated: Amount
@@ -284,7 +290,7 @@ export interface TimeStatistics {
   last: bigint
   /** From the earliest to the latest, for all traces together. */
   span: bigint
-  /** Per second; absent without a unit, or where no time passed. */
+  /** Per second, of the traces whose times are in the span; absent without a unit, or where no time passed. */
   rates?: { events: number; allocations: number; bytes: number }
 }
 
@@ -363,7 +369,7 @@ export interface Statistics {
   mismatches: Mismatch[]
   /** Present if frees have the resident size of the block. */
   resident?: { blocks: number; present: bigint; size: bigint }
-  /** Present if events have the resident set of the process. */
+  /** Present if events have the resident set of their process. */
   residentSet?: ResidentSet
   mpatrol: MpatrolStatistics
   /** The tables that were full, so that further keys were counted as others. */

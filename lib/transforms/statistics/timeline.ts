@@ -11,7 +11,7 @@ export function timelineOf(kernel: StatisticsKernel, events: number): TimelinePa
     const at = PARTS.value + part * Part.PART_BYTES
     const [allocationsHere, freesHere] = [kernel.number(at + Part.COUNT), kernel.number(at + Part.FREED)]
     const bytesHere = kernel.sum(at + Part.BYTES)
-    const resident = kernel.integer(at + Part.RESIDENT_MOST)
+    const resident = kernel.sum(at + Part.RESIDENT_MOST)
     timeline.push({
       event: Math.min(events, (part + 1) * Number(partEvents.value)),
       ...(kernel.number(at + Part.TIMED) > 0 && { time: kernel.integer(at + Part.CLOCK) }),

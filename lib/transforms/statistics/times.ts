@@ -9,6 +9,15 @@ const HAS_TIME = FieldBit.time
 /** The number of units in a second. */
 const PER_SECOND: Readonly<Record<TimeUnit, number>> = { ns: 1e9, us: 1e6 }
 
+/** What happened in some time: events, allocations and their bytes. */
+export interface Happened {
+  readonly events: number
+  readonly allocations: number
+  readonly bytes: bigint
+}
+
+const NOTHING: Happened = { events: 0, allocations: 0, bytes: 0n }
+
 /** The earliest and latest time of each trace. Times need not be ordered. */
 export class Times {
   /** Whether the current trace counts, which requires the unit of the first one. */
@@ -23,6 +32,9 @@ export class Times {
   private earliest: bigint | undefined
   private latest = 0n
   private span = 0n
+  /** What happened until the end of the last trace; and in traces whose times are in the span. */
+  private before = NOTHING
+  private timed = NOTHING
 
   /** A trace begins. */
   begin(header: TraceHeader): void {
@@ -53,9 +65,16 @@ export class Times {
     }
   }
 
-  /** The trace ends. */
-  endTrace(): void {
+  /** The trace ends. @param now what has happened since the stream began */
+  endTrace(now: Happened): void {
+    const { before, timed } = this
+    this.before = now
     if (!this.seen) return
+    this.timed = {
+      events: timed.events + now.events - before.events,
+      allocations: timed.allocations + now.allocations - before.allocations,
+      bytes: timed.bytes + now.bytes - before.bytes,
+    }
     const first = wide(this.firstLo, this.firstHi)
     const last = wide(this.lastLo, this.lastHi)
     if (this.earliest === undefined) {
@@ -67,8 +86,9 @@ export class Times {
   }
 
   /** Undefined if no event had a time. */
-  result(events: number, allocations: number, bytes: bigint): TimeStatistics | undefined {
+  result(): TimeStatistics | undefined {
     if (this.earliest === undefined) return undefined
+    const { events, allocations, bytes } = this.timed
     const seconds = this.unit === undefined ? 0 : Number(this.span) / PER_SECOND[this.unit]
     return {
       ...(this.unit !== undefined && { unit: this.unit }),

@@ -12,7 +12,7 @@ import { drive } from '../../support/drive.js'
 import { runs } from '../../support/runs.js'
 import { eventsOf, HEADER, inBatches } from '../events.js'
 import { keeps } from '../oracle.js'
-import { anyTraces } from '../statistics/random.js'
+import { tracesWithEnds } from '../statistics/random.js'
 
 interface Trace {
   header: TraceHeader
@@ -140,20 +140,10 @@ function memrays(events: readonly TraceEvent[]): number[] {
   return found
 }
 
-/**
- * Headers are compared by identity, and a trace without events has no batch to bring it. Comments are ends of
- * processes.
- */
-const someTraces = anyTraces.map((traces) =>
-  traces
-    .filter(({ events }) => events.length > 0)
-    .map(({ header, events }) => ({ header: { ...header }, events: events.map(withEnd) })),
+/** Headers are compared by identity, and a trace without events has no batch to bring it. */
+const someTraces = tracesWithEnds.map((traces) =>
+  traces.filter(({ events }) => events.length > 0).map(({ header, events }) => ({ header: { ...header }, events })),
 )
-
-function withEnd({ kind, process, time, ...rest }: TraceEvent): TraceEvent {
-  const both = { ...(process !== undefined && { process }), ...(time !== undefined && { time }) }
-  return kind === 'comment' ? { kind: 'process-end', ...both } : { ...rest, kind, ...both }
-}
 
 describe('two passes', () => {
   const anyMoment = fc.oneof(

@@ -25,7 +25,15 @@ test.each([
   expect(reportOf(format).marks?.title).toEqual(titles)
 })
 
-test('the timeline has the resident set, once', () => {
+test('the timeline has the resident set from its first event on', () => {
   const { timeline } = reportOf('recorder')
-  expect(timeline.resident?.filter((bytes) => bytes !== null).map(Number)).toEqual([4096, 8192])
+  expect(timeline.resident).toEqual([null, null, null, 4096, 4096, 8192])
+})
+
+test('marks of a trace with another unit have the last time of the first one', () => {
+  const collector = new ReportCollector()
+  const mark = (time: bigint): TraceEvent => ({ kind: 'comment', text: 'here', time })
+  for (const timeUnit of ['ns', 'us'] as const)
+    for (const batch of batchesOf([mark(1000n), mark(2000n)], { format: 'x', timeUnit })) collector.add(batch)
+  expect(collector.finish().data({ name: 'a' }).marks?.time).toEqual([0, 1000, 1000, 1000])
 })

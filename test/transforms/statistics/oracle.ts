@@ -10,6 +10,7 @@ import type {
   Statistics,
 } from '../../../lib/transforms/statistics/result.js'
 import { blocksByMap } from '../../blocks/blocks.js'
+import { ResidentOracle } from './resident-oracle.js'
 import { timelineOf, type Moment } from './timeline-oracle.js'
 
 interface Block {
@@ -116,6 +117,7 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
   const sizes: bigint[] = []
   const lives: { events: bigint[]; bytes: bigint[]; time: bigint[] } = { events: [], bytes: [], time: [] }
   const resident = { blocks: 0, present: 0n, size: 0n }
+  const residentSet = new ResidentOracle()
   let [smallest, crossCpuFrees, number, blockNumber, span] = [0n, 0, 0, 0, 0n]
   const hasCpus = all.some(({ cpu }) => cpu !== undefined)
   const site = (key: string) => {
@@ -143,6 +145,8 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
     return sizesOf.get(size) as SizeStatistics
   }
   const times: bigint[][] = []
+  /** What happened in the traces whose times are used. */
+  const timely = { events: 0, allocations: 0, bytes: 0n }
 
   for (const { header, events } of traces) {
     const { deeds } = blocksByMap(events)
@@ -166,11 +170,21 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
       leave(block)
       return block
     }
+    const numberBefore = number
+    const allocatedBefore = { ...allocated }
+    residentSet.begin(peakBytes.event)
+    const leak = (block: Block) => {
+      const { size, site: at, thread: who } = block
+      leave(block)
+      for (const one of [leaked, site(at).leaked, thread(who).leaked]) add(one, size)
+      sizeOf(size).leaked++
+    }
     times.push(isTimed ? events.flatMap(({ time }) => time ?? []) : [])
     const liveBytes = () => [...blocks.values()].reduce((sum, { size }) => sum + size, 0n)
     events.forEach((event, e) => {
       const before = liveBytes()
       const blocksBefore = blocks.size
+      const residentBefore = residentSet.level
       if (isTimed && event.time !== undefined) {
         clock.first ??= event.time
         clock.latest = clock.latest > event.time ? clock.latest : event.time
@@ -181,6 +195,7 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
         blocksBefore,
         live: { blocks: blocks.size, bytes: liveBytes() },
         time: isTimed ? event.time : undefined,
+        resident: [residentBefore, residentSet.level],
         allocated: { ...allocated },
         frees: freed.blocks,
       })
@@ -193,6 +208,20 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
           ? 'none'
           : `${event.process ?? ''} ${event.thread ?? ''}`
       thread(who).events++
+      if (event.kind === 'process-end') {
+        for (const id of deeds[e]?.gone ?? []) {
+          leak(blocks.get(id) as Block)
+          blocks.delete(id)
+        }
+        lastOf.delete(event.process)
+        residentSet.end(String(event.process))
+      }
+      if (event.kind === 'other' && event.present !== undefined)
+        residentSet.take(
+          String(event.process),
+          { bytes: event.present, live: liveBytes(), event: number, time: isTimed ? event.time : undefined },
+          peakBytes.event,
+        )
       if (event.kind === 'reserve') add(event.type === 'internal' ? internal : reserved, event.size ?? 0n)
       if (!about(event)) return
       blockNumber++
@@ -312,7 +341,7 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
         bytes: live,
         event: number,
         allocatedBytes: allocated.bytes,
-        ...(event.time !== undefined && { time: event.time }),
+        ...(isTimed && event.time !== undefined && { time: event.time }),
       }
       if (live > peakBytes.bytes) {
         peakBytes = now
@@ -320,16 +349,13 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
       }
       if (blocks.size > peakBlocks.blocks) peakBlocks = now
     }
-    for (const block of blocks.values()) {
-      const { size, site: at, thread: who } = block
-      leave(block)
-      add(leaked, size)
-      add(site(at).leaked, size)
-      add(thread(who).leaked, size)
-      sizeOf(size).leaked++
-    }
+    for (const block of blocks.values()) leak(block)
     const seen = times.at(-1) as bigint[]
-    if (seen.length > 0) span += max(seen) - min(seen)
+    if (seen.length === 0) continue
+    span += max(seen) - min(seen)
+    timely.events += number - numberBefore
+    timely.allocations += allocated.blocks - allocatedBefore.blocks
+    timely.bytes += allocated.bytes - allocatedBefore.bytes
   }
 
   for (const { size, site: at, thread: who } of livingAtPeak) {
@@ -394,9 +420,9 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
         span,
         ...(seconds > 0 && {
           rates: {
-            events: number / seconds,
-            allocations: allocated.blocks / seconds,
-            bytes: Number(allocated.bytes) / seconds,
+            events: timely.events / seconds,
+            allocations: timely.allocations / seconds,
+            bytes: Number(timely.bytes) / seconds,
           },
         }),
       },
@@ -445,6 +471,7 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
       return { allocatedBy, freedBy, count }
     }),
     ...(resident.blocks > 0 && { resident }),
+    ...residentSet.result(peakBytes.event),
     mpatrol: {
       allocated,
       freed,

@@ -83,3 +83,20 @@ export const anyTraces = fc
       ),
     })),
   )
+
+/** The same, where some comments are ends of processes, and some say how much of their process is resident. */
+export const tracesWithEnds = anyTraces.map((traces) =>
+  traces.map(({ header: own, events }) => ({ header: own, events: events.map(asEnd) })),
+)
+
+function asEnd(event: TraceEvent): TraceEvent {
+  const { process, time, thread, present } = event
+  if (event.kind !== 'comment' || event.address === 0n) return event
+  const common = {
+    ...(process !== undefined && { process }),
+    ...(thread !== undefined && { thread }),
+    ...(time !== undefined && { time }),
+  }
+  if (event.address === 0x1000n) return { kind: 'process-end', ...common }
+  return { kind: 'other', ...common, code: 82, ...(present !== undefined && { present }) }
+}

@@ -7,6 +7,8 @@ export interface Moment {
   blocksBefore: number
   live: { blocks: number; bytes: bigint }
   time: bigint | undefined
+  /** Resident bytes before the event and after it. */
+  resident: readonly bigint[]
   /** From the beginning of the stream. */
   allocated: { blocks: number; bytes: bigint }
   frees: number
@@ -22,6 +24,7 @@ export function timelineOf(moments: readonly Moment[]): TimelinePart[] {
     const start = moments[part * events - 1] ?? { allocated: { blocks: 0, bytes: 0n }, frees: 0 }
     const levels = here.flatMap(({ before, live }) => [before, live.bytes])
     const counts = here.flatMap(({ blocksBefore, live }) => [blocksBefore, live.blocks])
+    const resident = max(here.flatMap((moment) => moment.resident))
     const time = here.findLast((moment) => moment.time !== undefined)?.time
     return {
       event: part * events + here.length,
@@ -31,6 +34,7 @@ export function timelineOf(moments: readonly Moment[]): TimelinePart[] {
       maxBytes: max(levels),
       minBlocks: Math.min(...counts),
       maxBlocks: Math.max(...counts),
+      ...(resident > 0n && { resident }),
       allocated: {
         blocks: last.allocated.blocks - start.allocated.blocks,
         bytes: last.allocated.bytes - start.allocated.bytes,
