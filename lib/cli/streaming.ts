@@ -2,6 +2,7 @@ import type { Duplex, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { EventBatch } from '../event/batch.js'
 import type { Stage } from '../event/stage.js'
+import { closed } from '../streams/closed.js'
 import { compressor } from '../streams/compress.js'
 import { decodeAny } from '../streams/decode.js'
 import { decompress } from '../streams/decompress.js'
@@ -78,7 +79,7 @@ export async function runStreams(
       return pipeline([source, ...streams, sink] as [Streams[0], ...typeof streams, Sink], { signal: interrupt.signal })
     },
     abandon: async () => {
-      if (!sink.closed) await new Promise((resolve) => sink.once('close', resolve))
+      await closed(sink)
       return [sink.partial ?? []].flat()
     },
   })

@@ -46,6 +46,24 @@ export function allAccept(stream: Readable): boolean {
   return consumersOf(stream).every((consumer) => acceptsFailures in consumer)
 }
 
+/**
+ * Lets a stream end with a failure, which follows everything that is queued: in band if its consumers understand that.
+ * @returns what ends it so
+ */
+export function failing(stream: Readable): (error: Error) => void {
+  let inBand = false
+  const pass: PassesFailures = {
+    [passFailures]() {
+      inBand = true
+    },
+  }
+  Object.assign(stream, pass)
+  return (error) => {
+    if (inBand && allAccept(stream)) stream.push(new Failure(error))
+    else failWhenDrained(stream, error)
+  }
+}
+
 /** The initial and the maximum time to wait before checking again whether consumers are done. */
 const [FIRST_WAIT_MS, MAX_WAIT_MS] = [1, 50]
 

@@ -8,10 +8,11 @@ import { Filter, neededEvents, needsSurvey, type FilterOptions } from '../transf
 import { runStage } from '../reading/run-stage.js'
 import { givesEvents } from './gives-events.js'
 import { TwoPasses } from './io/passes.js'
-import { readTrace, sourceStream, type OpenOptions, type OpenTrace } from './io/open-trace.js'
+import { readTrace, type OpenOptions, type OpenTrace } from './io/open-trace.js'
 import type { CompactPart } from './io/compact-file.js'
 import { openInput } from './io/stdio.js'
 import type { MergedStream } from './merge.js'
+import { sourceStream } from './source-stream.js'
 
 /** How `filterFile` reads its input, and the place for the copy of an input that can be read only once. */
 export interface FilterFileOptions extends Pick<OpenOptions, 'decode' | 'format' | 'signal'> {

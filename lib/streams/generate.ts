@@ -1,13 +1,10 @@
-import { Readable } from 'node:stream'
-import type { EventBatch } from '../event/batch.js'
-import { asError } from '../event/error.js'
 import { checkOptions, type NoOptions } from '../event/options.js'
 import { Generator, type GenerateOptions } from '../generate/generator.js'
 import { TraceSurvey } from '../generate/survey.js'
 import type { TraceModel } from '../generate/trace-model.js'
 import { givesEvents } from './gives-events.js'
 import { CollectingSink, type ResultSink } from './result-sink.js'
-import { QUEUED } from './stage.js'
+import { sourceStream } from './source-stream.js'
 import type { EventReadable } from './types.js'
 
 /**
@@ -27,19 +24,8 @@ import type { EventReadable } from './types.js'
  */
 export function generate(options: GenerateOptions): EventReadable {
   const generator = new Generator(options)
-  const stream = new Readable({
-    objectMode: true,
-    highWaterMark: QUEUED,
-    read() {
-      let batch: EventBatch | null
-      try {
-        batch = generator.next()
-      } catch (error) {
-        this.destroy(asError(error))
-        return
-      }
-      this.push(batch)
-    },
+  const stream = sourceStream(async function* () {
+    for (let batch = generator.next(); batch !== null; batch = generator.next()) yield batch
   })
   return givesEvents(stream, 'generate()') as object as EventReadable
 }

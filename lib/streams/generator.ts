@@ -3,7 +3,7 @@ import { transform as through } from 'through2'
 import type { EventBatch } from '../event/batch.js'
 import { asError } from '../event/error.js'
 import { acceptEncodings, asBuffer } from './as-buffer.js'
-import { acceptFailures, allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
+import { acceptFailures, failing } from './failure.js'
 import { givesEvents } from './gives-events.js'
 import { batchesIn, bytesOf } from './intake.js'
 import { QUEUED } from './stage.js'
@@ -42,7 +42,6 @@ async function* untilClosed(source: AsyncIterable<unknown>, stream: Transform): 
 function generatorStream(
   generate: (source: AsyncIterable<unknown>, stream: Transform) => AsyncIterable<unknown>,
 ): Transform {
-  let inBand = false
   const stream = through({ objectMode: true, highWaterMark: QUEUED }, async function* (source: AsyncIterable<unknown>) {
     // through2 starts the generator while it creates the stream, which `generate` may use.
     await Promise.resolve()
@@ -55,11 +54,11 @@ function generatorStream(
       error = asError(caught)
     }
     if (stream.destroyed) return
-    if (inBand && allAccept(stream)) yield new Failure(error)
-    else failWhenDrained(stream, error)
+    fail(error)
     // The stream must not end as if it were complete; it is destroyed when its consumer has received the error.
     await new Promise<never>(() => {})
-  }) as Transform & PassesFailures
+  }) as Transform
+  const fail = failing(stream)
   // through2 replaces `_read`. Without the Transform's own, a write that waits for the reader would wait forever.
   const wake = stream._read
   const prototype = Object.getPrototypeOf(stream) as Transform
@@ -69,8 +68,5 @@ function generatorStream(
   }
   // through2 drops the encoding of what is written.
   acceptEncodings(stream)
-  stream[passFailures] = () => {
-    inBand = true
-  }
   return acceptFailures(stream)
 }

@@ -73,27 +73,19 @@ export async function* bytesOf(source: AsyncIterable<unknown>, name: string): As
  * @throws TypeError for anything else; the error of a `Failure` or of the source, after all events before it
  */
 export async function* batchesIn(source: AsyncIterable<unknown>, name: string, warn: Warn): AsyncGenerator<EventBatch> {
-  const collector = new EventCollector(name, NO_HEADER, warn)
+  const ready: EventBatch[] = []
+  const intake = new EventIntake(name, (batch) => void ready.push(batch), warn)
   let fault: Error | undefined
   try {
     for await (const chunk of source) {
-      const isOne = isEvent(chunk) && !isBoundary(chunk)
-      if (isOne) collector.add(chunk)
-      if (!isOne || collector.isFull) yield* collector.taken()
-      if (isEventBatch(chunk)) {
-        collector.header = chunk.header
-        yield chunk
-      } else if (isEvent(chunk)) {
-        const header = isOne ? null : collector.begin(chunk)
-        if (header !== null) yield header
-      } else if (isFailure(chunk)) throw chunk.error
-      else throw await wrongChunk(chunk, 'events', name)
+      await intake.take(chunk)
+      if (ready.length > 0) yield* ready.splice(0)
     }
-    fault = collector.unfinished()
+    await intake.finish()
   } catch (error) {
     fault = asError(error)
   }
-  yield* collector.taken()
+  yield* [...ready, ...intake.rest()]
   if (fault !== undefined) throw fault
 }
 
@@ -116,7 +108,7 @@ export class EventIntake {
   /**
    * Takes a chunk.
    * @throws TypeError for a chunk of the wrong kind, or the error of a `Failure`, after all events before it were
-   *   written
+   *   written; the error of an event that is none, with those before it still in `rest`
    */
   async take(chunk: unknown): Promise<void> {
     const { collector } = this
@@ -143,7 +135,11 @@ export class EventIntake {
     if (fault !== undefined) throw fault
   }
 
-  /** Writes the collected events. */
+  /** The events that are collected and not written, after a fault. */
+  rest(): EventBatch[] {
+    return this.collector.taken()
+  }
+
   private async flush(): Promise<void> {
     for (const batch of this.collector.taken()) await this.write(batch)
   }

@@ -10,9 +10,10 @@ import { MAGIC } from '../formats/compact/layout.js'
 import { PartMerger, partsOfOne } from '../transforms/merge-parts.js'
 import { MERGE_ORDERS, type MergeOrder } from '../order/order-check.js'
 import { givesEvents } from './gives-events.js'
-import { openTrace, sourceStream, type OpenOptions, type TraceReader } from './io/open-trace.js'
+import { openTrace, type OpenOptions, type TraceReader } from './io/open-trace.js'
 import { beginsWith, mayWait } from './io/file-status.js'
 import { Spool } from './io/spool.js'
+import { sourceStream } from './source-stream.js'
 import type { EventReadable } from './types.js'
 
 /**

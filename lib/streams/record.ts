@@ -5,13 +5,15 @@ import { showValue } from '../event/message-text.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { formatNamed, type FormatEntry } from '../formats/index.js'
 import { givesEvents } from './gives-events.js'
-import { abortError, readTrace, sourceStream } from './io/open-trace.js'
+import { closed } from './closed.js'
+import { abortError, readTrace } from './io/open-trace.js'
 import { refuseObstacle } from './record/executable.js'
 import { recordingFolder } from './record/folder.js'
 import { MAX_STACK_DEPTH, RECORDER_NAMES, type RecorderName } from './record/names.js'
 import { chooseRecorder, SETTINGS } from './record/recorders.js'
 import type { Descriptor } from './record/program.js'
 import { Recording } from './record/recording.js'
+import { sourceStream } from './source-stream.js'
 import type { EventReadable } from './types.js'
 
 /**
@@ -142,8 +144,7 @@ export function record(command: readonly string[], options: RecordOptions = {}):
     stderr: recording.stream(2) as Readable | null,
     kill: (by: NodeJS.Signals = 'SIGTERM') => recording.program.send(by),
     close: async () => {
-      stream.destroy()
-      if (!stream.closed) await new Promise((resolve) => stream.once('close', resolve))
+      await closed(stream.destroy())
       return ended
     },
   })

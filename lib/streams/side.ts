@@ -1,15 +1,15 @@
 import { Readable } from 'node:stream'
 import type { EventBatch } from '../event/batch.js'
 import { asBuffer } from './as-buffer.js'
-import { allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
+import { failing } from './failure.js'
 import { QUEUED } from './stage.js'
 
 /** One of the readable sides of a sink that divides its input. A failure follows the data queued in it. */
-export class Side extends Readable implements PassesFailures {
+export class Side extends Readable {
   /** Its consumer has not taken the last chunk yet. */
   isFull = false
   private isOver = false
-  private inBand = false
+  private readonly failWith = failing(this)
 
   /**
    * @param onWanted called when it can accept more
@@ -32,10 +32,6 @@ export class Side extends Readable implements PassesFailures {
     if (!this.isOver) this.onClosed(error ?? new Error('a stream was closed before it had ended'))
   }
 
-  [passFailures](): void {
-    this.inBand = true
-  }
-
   give(chunk: Uint8Array | EventBatch): void {
     if (!(chunk instanceof Uint8Array)) this.isFull = !this.push(chunk)
     else if (chunk.length > 0) this.isFull = !this.push(asBuffer(chunk))
@@ -49,7 +45,6 @@ export class Side extends Readable implements PassesFailures {
   fail(error: Error): void {
     if (this.isOver || this.destroyed) return
     this.isOver = true
-    if (this.inBand && allAccept(this)) this.push(new Failure(error))
-    else failWhenDrained(this, error)
+    this.failWith(error)
   }
 }

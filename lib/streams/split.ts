@@ -101,7 +101,10 @@ class Splitter extends Writable implements SplitSink {
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     const reason = error ?? new Error('the trace was closed before it had ended')
-    if (!this.isOver) for (const { side } of this.parts.values()) side.fail(reason)
+    if (!this.isOver) {
+      this.giveRest()
+      for (const { side } of this.parts.values()) side.fail(reason)
+    }
     this.isOver = true
     this.wake()
     // Earlier events must be written before the pipeline ends.
@@ -117,6 +120,16 @@ class Splitter extends Writable implements SplitSink {
     const isBusy = () => !this.isOver && [...this.parts.values()].some(({ side }) => side.isFull)
     for (const { key, batch } of batches) this.part(key).side.give(batch)
     while (isBusy()) await new Promise<void>((resolve) => (this.wake = resolve))
+  }
+
+  /** Passes on the plain events that came before the fault, without waiting. */
+  private giveRest(): void {
+    try {
+      for (const batch of this.intake.rest())
+        for (const { key, batch: events } of this.partitioner.partition(batch)) this.part(key).side.give(events)
+    } catch {
+      // The fault is the one that came first.
+    }
   }
 
   private async finish(): Promise<void> {

@@ -11,15 +11,7 @@ import { recycle } from '../event/recycle.js'
 import type { BatchTransform, Decoder, Encoder, Stage } from '../event/stage.js'
 import type { TraceEvent } from '../event/trace-event.js'
 import { asBuffer } from './as-buffer.js'
-import {
-  acceptFailures,
-  allAccept,
-  Failure,
-  failWhenDrained,
-  isFailure,
-  passFailures,
-  type PassesFailures,
-} from './failure.js'
+import { acceptFailures, failing, isFailure, type Failure } from './failure.js'
 import { givesEvents } from './gives-events.js'
 import { isBytes, isEvent, wrongChunk, type Intake } from './intake.js'
 import { clearImmediate, setImmediate } from './timers.js'
@@ -117,7 +109,6 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
   let resume: (() => void) | undefined
   let pushed = false
   let passedOn = false
-  let inBand = false
   /** What compressed bytes the first chunk begins with, in words; empty for others. */
   let archive: string | undefined
   /** The number of warnings of the stage that were emitted. */
@@ -135,7 +126,9 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
           if (guard(() => stage.end())) drain(() => finish(done))
         })
       }),
-  ) as Transform & PassesFailures
+  ) as Transform
+  /** Stops reading (the transform's callback is never called); the error follows the queued results. */
+  const fail = failing(stream)
 
   /** Continues when the stage is loaded and free. */
   function enter(go: () => void): void {
@@ -311,12 +304,6 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
     while (warned < warnings.length) stream.emit('warning', warnings[warned++])
   }
 
-  /** Stops reading (the transform's callback is never called); the error follows the queued results. */
-  function fail(error: Error): void {
-    if (inBand && allAccept(stream)) stream.push(new Failure(error))
-    else failWhenDrained(stream, error)
-  }
-
   const read = stream._read
   stream._read = (size) => {
     if (resume === undefined) return read.call(stream, size)
@@ -328,8 +315,5 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
     if (!pushed) read.call(stream, size)
   }
   stream.once('close', () => stage?.dispose?.())
-  stream[passFailures] = () => {
-    inBand = true
-  }
   return acceptFailures(stream)
 }

@@ -418,6 +418,27 @@ describe('split', () => {
     }
   })
 
+  test.each([
+    ['of the source', () => Promise.reject(new Error('lost')), 'lost'],
+    ['that is an event', () => ({ kind: 'alloc', size: -1n }), /^split\(\): event 6: /],
+  ])('gives each part the plain events before a fault %s', async (_, next, message) => {
+    const got: TraceEvent[] = []
+    const open = () =>
+      new Writable({
+        objectMode: true,
+        write(batch: EventBatch, _encoding, done) {
+          got.push(...batch)
+          done()
+        },
+      })
+    const source = async function* () {
+      yield* EVENTS.slice(0, 5)
+      yield await next()
+    }
+    await expect(pipeline(source, split({ by: 'kind' }, open))).rejects.toThrow(message)
+    expect(got.toSorted((a, b) => Number(a.time) - Number(b.time))).toEqual(EVENTS.slice(0, 5))
+  })
+
   test('fails with a part that fails, and ends the others', async () => {
     const failing = new Writable({ objectMode: true, write: (_chunk, _encoding, done) => done(new Error('full')) })
     const other = new PassThrough({ objectMode: true }).resume()

@@ -13,6 +13,7 @@ import {
   type TraceModel,
 } from '../../lib/entry/index.js'
 import { batchesOf } from '../../lib/event/batch.js'
+import { Generator } from '../../lib/generate/generator.js'
 import { MODELS } from '../../lib/generate/models/names.js'
 import { TraceSurvey } from '../../lib/generate/survey.js'
 import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
@@ -342,5 +343,28 @@ describe('options and models are checked', () => {
         for await (const _ of source) continue
       }),
     ).rejects.toThrow('do not fit')
+  })
+
+  test('a slow consumer gets the events before such an error', async () => {
+    const large = modelOf(batchesOf([{ kind: 'alloc', address: 16n, size: 2n ** 34n }]))
+    const options = { like: large, scale: 16_384 }
+    let made = 0
+    const generator = new Generator(options)
+    expect(() => {
+      for (let batch = generator.next(); batch !== null; batch = generator.next()) made += batch.count
+    }).toThrow('do not fit')
+    let got = 0
+    const slow = new Writable({
+      objectMode: true,
+      write(batch: EventBatch, _encoding, done) {
+        setTimeout(() => {
+          got += batch.count
+          done()
+        }, 5)
+      },
+    })
+    await expect(pipeline(generate(options), slow)).rejects.toThrow('do not fit')
+    expect(got).toBe(made)
+    expect(got).toBeGreaterThan(0)
   })
 })

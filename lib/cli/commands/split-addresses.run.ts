@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises'
 import { nameInput } from '../../event/error.js'
 import { FIELD_NAMES } from '../../formats/hatf/layout.js'
 import type { HatfField } from '../../formats/hatf/split/tracks.js'
+import { closed } from '../../streams/closed.js'
 import { compressor } from '../../streams/compress.js'
 import { isBrokenPipe } from '../../streams/broken-pipe.js'
 import { isSameOutput } from '../../streams/io/output-place.js'
@@ -95,7 +96,7 @@ async function writeSide(from: Readable, { path, compression }: Output, partial:
   try {
     await (compression ? pipeline(from, compressor(compression), sink) : pipeline(from, sink))
   } catch (error) {
-    if (!sink.closed) await new Promise((done) => sink.once('close', done))
+    await closed(sink)
     if (sink.partial !== undefined) partial.push(sink.partial)
     throw error
   }

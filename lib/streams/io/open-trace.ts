@@ -1,53 +1,13 @@
 import { EventEmitter } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { addAbortSignal, Readable } from 'node:stream'
+import { addAbortSignal, type Readable } from 'node:stream'
 import type { EventBatch } from '../../event/batch.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
+import { closed } from '../closed.js'
 import { EventCounter } from '../event-counter.js'
 import { decodeBytes, type DecodeAnyOptions } from '../decode-bytes.js'
 import { inflateOnNode } from '../inflate-bytes.js'
-import { allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from '../failure.js'
-import { QUEUED } from '../stage.js'
 import { openInput } from './stdio.js'
-
-/**
- * A Readable of the results of an async generator, whose errors come after its results.
- * @param generate is called once, with the stream, on which it may emit
- * @param release is called when the stream is destroyed; it must end whatever the generator waits for. The stream is
- *   closed when the promise that it may return is resolved
- */
-export function sourceStream(
-  generate: (stream: Readable) => AsyncGenerator<object>,
-  release: () => void | Promise<void>,
-): Readable {
-  let inBand = false
-  const fail = (error: Error): void => {
-    if (stream.destroyed) return
-    if (inBand && allAccept(stream)) stream.push(new Failure(error))
-    else failWhenDrained(stream, error)
-  }
-  const stream: Readable & PassesFailures = Object.assign(
-    new Readable({
-      objectMode: true,
-      highWaterMark: QUEUED,
-      read() {
-        results.next().then(({ done, value }) => this.push(done === true ? null : value), fail)
-      },
-      destroy(error, done) {
-        const released = release()
-        if (released === undefined) done(error)
-        else released.then(() => done(error), done)
-      },
-    }),
-    {
-      [passFailures]: () => {
-        inBand = true
-      },
-    },
-  )
-  const results = generate(stream)
-  return stream
-}
 
 /** A source of events. */
 export interface TraceReader {
@@ -145,7 +105,7 @@ export function readTrace(path: string, open: () => Readable, options: Omit<Open
   const close = async (): Promise<void> => {
     isClosed = true
     release()
-    if (input !== undefined) await closed(input)
+    if (input !== undefined) await closed(input.destroy())
   }
   return Object.assign(trace, {
     batches,
@@ -164,10 +124,4 @@ function throwIfAborted(signal: AbortSignal | undefined): void {
 export function abortError(signal: AbortSignal): Error {
   const error = new Error('The operation was aborted', { cause: signal.reason })
   return Object.assign(error, { name: 'AbortError', code: 'ABORT_ERR' })
-}
-
-/** Destroys a stream, and waits until its file is closed. */
-async function closed(stream: Readable): Promise<void> {
-  stream.destroy()
-  if (!stream.closed) await new Promise((resolve) => stream.once('close', resolve))
 }

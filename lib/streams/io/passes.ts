@@ -2,6 +2,7 @@ import { closeSync, fstatSync, statSync, unlinkSync, write } from 'node:fs'
 import { tmpdir } from 'node:os'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
+import { closed } from '../closed.js'
 import { DescriptorSource } from './descriptor-source.js'
 import { openInput } from './stdio.js'
 import { openTemporary, type TemporaryFile } from './temporary-file.js'
@@ -74,7 +75,7 @@ export class TwoPasses {
     const streams = this.input === undefined ? this.passes : [this.input, ...this.passes]
     for (const stream of streams) stream.destroy()
     await this.pending.catch(() => {})
-    for (const pass of this.passes) if (!pass.closed) await new Promise((resolve) => pass.once('close', resolve))
+    for (const pass of this.passes) await closed(pass)
     if (this.copy === undefined) return
     for (const descriptor of this.copy.descriptors) closeSync(descriptor)
     if (this.copy.path !== undefined) unlinkSync(this.copy.path)

@@ -2,7 +2,8 @@ import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { truncated } from '../../event/error.js'
-import { sourceStream } from '../io/open-trace.js'
+import { closed } from '../closed.js'
+import { sourceStream } from '../source-stream.js'
 import type { Attachment } from './attachment.js'
 import { Filter } from './filter.js'
 import { NOT_EXECUTABLE, NOT_FOUND, Program, type Descriptor, type Ending } from './program.js'
@@ -87,8 +88,7 @@ export class Recording {
   async ended(): Promise<Ending> {
     const ending = await this.program.ended
     // The last lines of the log say it.
-    if (this.ending !== undefined && !this.source.closed)
-      await new Promise((resolve) => this.source.once('close', resolve))
+    if (this.ending !== undefined) await closed(this.source)
     return this.ending?.ending ?? ending
   }
 

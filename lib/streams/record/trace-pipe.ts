@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { closeSync, constants, openSync, renameSync, symlinkSync, write } from 'node:fs'
-import { PipeSource } from '../../streams/io/pipe-source.js'
+import { PipeSource } from '../io/pipe-source.js'
 
 /** The system writes so much at once, or not at all. */
 const MARK_BYTES = 64
