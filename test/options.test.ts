@@ -26,7 +26,6 @@ import { concatInputs, mergeInputs } from '../lib/streams/merge.js'
 import { merge } from '../lib/streams/merge-sources.js'
 import { ndjson } from '../lib/entry/formats.js'
 import { ProfileCollector } from '../lib/transforms/profile/collector.js'
-import { decodeMetaTf } from '../lib/streams/metatf.js'
 import { parseBudgets, measure } from '../lib/streams/check.js'
 import { traceModel } from '../lib/streams/generate.js'
 import { report } from '../lib/streams/report.js'
@@ -56,7 +55,6 @@ const TAKERS: Record<string, (options: never) => unknown> = {
   Joiner: (options) => new Joiner(options),
   Separator: (options) => new Separator(options),
   joinStream: (options) => joinStream({}, options),
-  decodeMetaTf: (options) => decodeMetaTf(options),
   HatfSplitter: (options) => new HatfSplitter(options),
   HeapmonDecoder: (options) => new HeapmonDecoder(options),
   HeapmonEncoder: (options) => new HeapmonEncoder(options),

@@ -135,8 +135,13 @@ function dashed(key: string): string {
   return key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }
 
-/** A flag's value as a whole number. */
-export function wholeNumber(flag: string, text: string): number {
+/** The value of a flag as a whole number; undefined if it was not given. @throws UsageError */
+export function numberOf(args: Pick<Arguments, 'value'>, flag: string): number | undefined {
+  const text = args.value(flag)
+  return text === undefined ? undefined : wholeNumber(flag, text)
+}
+
+function wholeNumber(flag: string, text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new UsageError(`--${flag} needs a whole number, not ${JSON.stringify(text)}`)
   return Number(text)
 }
@@ -148,6 +153,21 @@ export function integer(flag: string, text: string): bigint {
   const value = BigInt(text)
   if (value < -(2n ** 63n) || value >= 2n ** 64n) throw new UsageError(`--${flag} does not fit 64 bits: ${text}`)
   return value
+}
+
+/** What `read` gives. @throws UsageError with its message, after a prefix such as `--at: `, where it throws */
+export function orUsageError<T>(read: () => T, prefix = ''): T {
+  try {
+    return read()
+  } catch (error) {
+    throw new UsageError(`${prefix}${(error as Error).message}`, { cause: error })
+  }
+}
+
+/** @throws UsageError when one of some flags was given, and must not be with another one */
+export function refuseWith(args: Pick<Arguments, 'has'>, flags: readonly string[], other: string): void {
+  const flag = flags.find((name) => args.has(name))
+  if (flag !== undefined) throw new UsageError(`--${flag} and --${other} cannot be combined`)
 }
 
 /**

@@ -2,7 +2,7 @@ import type { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
 import { FieldBit, Kind } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
-import type { BatchTransform } from '../event/stage.js'
+import { passOn } from '../event/pass-on.js'
 import type { Suppression } from '../names/suppression.js'
 import { parseSuppressions } from '../names/suppressions.js'
 import type { TraceInput } from './input.js'
@@ -22,26 +22,30 @@ const HAS_TEXT = FieldBit.text
 export function withEmbedded(input: TraceInput, rules: Suppression[]): TraceInput {
   return {
     ...input,
-    read: (bytes, emitter, through) =>
-      input.read(bytes, emitter, chain(new EmbeddedRules(rules, through.countsInfos === true), through)),
+    read: (bytes, emitter, through) => {
+      const embedded = new EmbeddedRules(rules)
+      const { countsInfos } = through
+      return input.read(
+        bytes,
+        emitter,
+        chain(
+          passOn((batch) => embedded.look(batch), { countsInfos }),
+          through,
+        ),
+      )
+    },
   }
 }
 
 /** Finds the rules in the events that pass. */
-class EmbeddedRules implements BatchTransform {
-  readonly warnings: string[] = []
-  private batch: EventBatch | null = null
+class EmbeddedRules {
   private header: TraceHeader | undefined
   private isBefore = false
   private found = 0
 
-  constructor(
-    private readonly rules: Suppression[],
-    readonly countsInfos: boolean,
-  ) {}
+  constructor(private readonly rules: Suppression[]) {}
 
-  feed(batch: EventBatch): void {
-    this.batch = batch
+  look(batch: EventBatch): void {
     if (batch.header !== this.header) {
       this.header = batch.header
       this.isBefore = batch.header.format === 'heaptrack'
@@ -50,20 +54,6 @@ class EmbeddedRules implements BatchTransform {
       if (batch.kind[i] !== Kind.comment) this.isBefore = false
       else if ((batch.mask[i] & HAS_TEXT) !== 0) this.take(batch.strings.text(batch.text[i]))
     }
-  }
-
-  next(): EventBatch | null {
-    const { batch } = this
-    this.batch = null
-    return batch
-  }
-
-  end(): void {
-    // Every batch has passed.
-  }
-
-  endTruncated(): void {
-    // Every batch has passed.
   }
 
   private take(text: string): void {

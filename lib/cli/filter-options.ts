@@ -1,8 +1,8 @@
 import { GROUP_FIELDS, type ApiName, type GroupFieldType, type KindName } from '../event/fields.js'
-import { parseMoment, type Moment } from '../transforms/fates/moment.js'
+import { parseMoment } from '../transforms/fates/moment.js'
 import type { FilterOptions } from '../transforms/filter.js'
 import { parseRange, type Range } from '../transforms/predicates/ranges.js'
-import { integer, refuseList, temporaryBy, UsageError, type Arguments } from './command.js'
+import { integer, orUsageError, refuseList, temporaryBy, type Arguments } from './command.js'
 
 const NUMBERS = ['thread', 'heap'] as const
 const RANGES = ['size', 'address', 'time', 'events'] as const
@@ -34,7 +34,9 @@ export function filterOptions(args: Pick<Arguments, 'all' | 'value' | 'has'>): F
     ...given(['api'], (_, text) => text as ApiName),
     ...(args.has('leaked') && { leaked: true }),
     ...(isTemporary && { temporary: true, temporaryBy: by }),
-    ...(args.has('live-at') && { liveAt: moment(args.value('live-at') as string) }),
+    ...(args.has('live-at') && {
+      liveAt: orUsageError(() => parseMoment(args.value('live-at') as string), '--live-at: '),
+    }),
     invert: args.has('invert'),
     lifetimes: args.has('lifetimes'),
   }
@@ -45,30 +47,13 @@ function oneInteger(flag: string, text: string): bigint {
   return integer(flag, text)
 }
 
-function moment(text: string): Moment {
-  try {
-    return parseMoment(text)
-  } catch (error) {
-    throw new UsageError(`--live-at: ${(error as Error).message}`)
-  }
-}
-
 function rangeValue(flag: string, text: string): Range {
   refuseList(flag, text)
-  try {
-    return parseRange(text)
-  } catch (error) {
-    throw new UsageError(`--${flag}: ${(error as Error).message}`)
-  }
+  return orUsageError(() => parseRange(text), `--${flag}: `)
 }
 
 /** `/source/flags` is a regular expression, anything else the name itself. */
 function namePattern(flag: string, text: string): string | RegExp {
   const parts = /^\/(.*)\/([imsu]*)$/s.exec(text)
-  if (parts === null) return text
-  try {
-    return new RegExp(parts[1], parts[2])
-  } catch (error) {
-    throw new UsageError(`--${flag}: ${(error as Error).message}`)
-  }
+  return parts === null ? text : orUsageError(() => new RegExp(parts[1], parts[2]), `--${flag}: `)
 }

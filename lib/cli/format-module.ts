@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { registerFormat } from '../formats/index.js'
 import type { Format } from '../event/format.js'
-import { UsageError } from './command.js'
+import { orUsageError, UsageError } from './command.js'
 
 /**
  * Loads modules, and registers the formats that they export under any names.
@@ -12,7 +12,7 @@ export async function loadFormatModules(paths: readonly string[]): Promise<void>
   for (const path of paths) {
     const formats = Object.values(await load(path)).filter(isFormat)
     if (formats.length === 0) throw new UsageError(`--format-module ${path} exports no format, made by defineFormat()`)
-    for (const format of new Set(formats)) register(format, path)
+    for (const format of new Set(formats)) orUsageError(() => registerFormat(format), `--format-module ${path}: `)
   }
 }
 
@@ -21,14 +21,6 @@ async function load(path: string): Promise<object> {
     return (await import(pathToFileURL(resolve(path)).href)) as object
   } catch (error) {
     throw new UsageError(`--format-module ${path} cannot be loaded: ${(error as Error).message}`)
-  }
-}
-
-function register(format: Format, path: string): void {
-  try {
-    registerFormat(format)
-  } catch (error) {
-    throw new UsageError(`--format-module ${path}: ${(error as Error).message}`)
   }
 }
 

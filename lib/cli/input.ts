@@ -7,7 +7,7 @@ import { decodeBytes, type DecodeAnyOptions } from '../streams/decode-bytes.js'
 import { sharedSource } from '../streams/io/file-status.js'
 import type { ByteSource } from '../streams/io/read-input.js'
 import { samePipe } from '../streams/io/read-text.js'
-import { UsageError, type Arguments } from './command.js'
+import { numberOf, UsageError, type Arguments } from './command.js'
 import { isTerminal } from './is-terminal.js'
 
 /** A stream that reads, and the streams that its data goes through; the first one may count the bytes that it read. */
@@ -44,6 +44,13 @@ export function inputOperand(args: Arguments): string {
   if (args.operands.length > 1)
     throw new UsageError(`one input at a time, not ${args.operands.length} (hf-merge joins several)`)
   return args.operands[0] ?? '-'
+}
+
+/** Which trace of the input is meant, from 1; undefined if none was chosen. @throws UsageError */
+export function traceNumber(args: Arguments): number | undefined {
+  const trace = numberOf(args, 'trace')
+  if (trace === 0) throw new UsageError('--trace counts from 1')
+  return trace
 }
 
 /**

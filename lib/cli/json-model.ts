@@ -3,7 +3,7 @@ import { limit, malformed, nameInput } from '../event/error.js'
 import { peek } from '../reading/peek.js'
 import { inflateOnNode } from '../streams/inflate-bytes.js'
 import { readInput, type ByteSource } from '../streams/io/read-input.js'
-import { UsageError, type Arguments, type Flag } from './command.js'
+import { refuseWith, type Arguments, type Flag } from './command.js'
 import { writePieces, type Output } from './output.js'
 
 /** How a model begins, of whatever kind: no trace does. */
@@ -98,8 +98,12 @@ export async function writeModel(output: Output, model: object, most: number): P
  * @throws UsageError
  */
 export function refuseUnused(args: Arguments, flags: readonly Flag[], used: readonly string[]): void {
-  const unused = flags.find(({ name }) => args.has(name) && !used.includes(name))
-  if (unused !== undefined) throw new UsageError(`--${unused.name} and --write-model cannot be combined`)
+  const names = flags.map(({ name }) => name)
+  refuseWith(
+    args,
+    names.filter((name) => !used.includes(name)),
+    'write-model',
+  )
 }
 
 function inflated(file: string): AsyncGenerator<Uint8Array> {

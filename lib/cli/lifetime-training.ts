@@ -1,5 +1,4 @@
 import { statSync } from 'node:fs'
-import type { EventBatch } from '../event/batch.js'
 import { Caveats } from '../event/caveats.js'
 import { chain } from '../event/chain.js'
 import type { LifetimeOptions, LifetimePredictor } from '../transforms/simulate/lifetimes/predictor.js'
@@ -7,10 +6,10 @@ import { MOST_LIFETIME_BYTES } from '../transforms/simulate/lifetimes/model.js'
 import { checkLifetimeModel } from '../transforms/simulate/lifetimes/read-model.js'
 import { LifetimeTrainer } from '../transforms/simulate/lifetimes/trainer.js'
 import type { ByteSource } from '../streams/io/read-input.js'
-import { UsageError } from './command.js'
+import { orUsageError } from './command.js'
 import { traceInput } from './input.js'
 import { hasModel, openInputOnce, readModel } from './json-model.js'
-import { runTrace } from './pipeline.js'
+import { runTrace, sink } from './pipeline.js'
 
 /** Whether an input can be read twice. */
 export function canReadAgain(input: string): boolean {
@@ -43,27 +42,15 @@ export async function trainOn(
   isReadAgain: boolean,
   source?: ByteSource,
 ): Promise<LifetimePredictor> {
-  let trainer: LifetimeTrainer
-  try {
-    trainer = new LifetimeTrainer(options)
-  } catch (error) {
-    throw new UsageError(`--${(error as Error).message}`, { cause: error })
-  }
-  const sink = {
-    consumes: true,
-    feed: (batch: EventBatch) => trainer.add(batch),
-    next: () => null,
-    end: () => {},
-    endTruncated: () => {},
-  }
+  const trainer = orUsageError(() => new LifetimeTrainer(options), '--')
+  const training = sink((batch) => trainer.add(batch))
   // What is wrong with a trace that is read again is said then.
-  const through = isReadAgain ? sink : chain<EventBatch, Uint8Array>(new Caveats(), sink)
+  const through = isReadAgain ? training : chain(new Caveats(), training)
   try {
     await runTrace({
       command: 'hf-simulate',
       input: { ...traceInput(path), ...(source !== undefined && { source }) },
       through,
-      output: () => {},
     })
   } catch (error) {
     if (!isReadAgain) throw error

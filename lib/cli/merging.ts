@@ -1,5 +1,5 @@
 import { TraceError } from '../event/error.js'
-import { UsageError, wholeNumber, type Arguments } from './command.js'
+import { numberOf, UsageError, type Arguments } from './command.js'
 import { WINDOW_FLAG } from './flags.js'
 import { runJob, type Job } from './pipeline.js'
 
@@ -7,9 +7,8 @@ const MAX_WINDOW = 65_536
 
 /** The window of `--window`, if given. @throws UsageError */
 export function windowOption(args: Arguments): { window?: number } {
-  const text = args.value(WINDOW_FLAG.name)
-  if (text === undefined) return {}
-  const window = wholeNumber(WINDOW_FLAG.name, text)
+  const window = numberOf(args, WINDOW_FLAG.name)
+  if (window === undefined) return {}
   if (window > MAX_WINDOW) throw new UsageError(`--window must be at most ${MAX_WINDOW}`)
   return { window }
 }

@@ -3,7 +3,7 @@ import type { EventBatch } from '../event/batch.js'
 import { FieldBit } from '../event/fields.js'
 import { runStage, type Warn } from '../reading/run-stage.js'
 import { decodeBytes } from '../streams/decode-bytes.js'
-import { EventCounter } from '../streams/event-counter.js'
+import { eventCounter } from '../streams/event-counter.js'
 import { modifiedAt } from '../streams/io/file-status.js'
 import { warningsOn } from '../streams/warnings-on.js'
 import type { Arguments } from './command.js'
@@ -17,7 +17,7 @@ export function namedInput(path: string, args: Arguments): TraceInput {
   if (args.has('no-symbolize')) return traceInput(path)
   return traceInput(path, {}, (bytes, emitter, through) => {
     // The events are counted by what follows.
-    const uncounted = new EventCounter(new EventEmitter(), through.countsInfos)
+    const uncounted = eventCounter(new EventEmitter(), through.countsInfos)
     const batches = decodeBytes(bytes, { path, recycle: true }, emitter, uncounted)
     const warn = warningsOn(emitter)
     return runStage(through, named(batches, path, warn), warn, true)

@@ -6,7 +6,7 @@ import type { BatchTransform, Encoder, Stage } from '../event/stage.js'
 import { isBrokenPipe } from '../streams/broken-pipe.js'
 import type { Target } from '../exports/targets.js'
 import { compressBytes } from '../streams/compress-bytes.js'
-import { EventCounter } from '../streams/event-counter.js'
+import { eventCounter } from '../streams/event-counter.js'
 import { inflateOnNode } from '../streams/inflate-bytes.js'
 import { ByteWriter } from '../streams/io/byte-writer.js'
 import { readInput } from '../streams/io/read-input.js'
@@ -78,8 +78,8 @@ export interface TraceRun extends Supervision {
   readonly input: TraceInput
   /** The stage that makes the output of the events. */
   readonly through: Stage<EventBatch, Uint8Array>
-  /** Where the output is written, or what takes it. */
-  readonly output: Output | ((chunk: Uint8Array) => void)
+  /** Where the output is written, or what takes it; absent if there is none. */
+  readonly output?: Output | ((chunk: Uint8Array) => void)
   /** The output is compressed as a whole even if the trace is truncated. */
   readonly isWhole?: boolean
   /** No one else has the chunks of `through`: their memory is reused. Default false. */
@@ -92,7 +92,7 @@ export interface TraceRun extends Supervision {
  * @throws Incomplete when a file was left incomplete, with the reason; otherwise the reason itself
  */
 export async function runTrace(run: TraceRun): Promise<void> {
-  const { command, input, through, output, isWhole = false, recycle = false, ...supervision } = run
+  const { command, input, through, output = () => {}, isWhole = false, recycle = false, ...supervision } = run
   refuseTerminal(input.paths)
   const { path, compression } = typeof output === 'function' ? { path: undefined, compression: undefined } : output
   const writer =
@@ -105,7 +105,7 @@ export async function runTrace(run: TraceRun): Promise<void> {
   const results = input.read(
     inflated,
     emitter,
-    chain(new EventCounter(emitter, through.countsInfos), through, { recycle: true }),
+    chain(eventCounter(emitter, through.countsInfos), through, { recycle: true }),
   )
   const chunks = compression === undefined ? results : compressBytes(results, compression, { isAlwaysEnded: isWhole })
   let isOver = false
@@ -135,6 +135,11 @@ export async function runTrace(run: TraceRun): Promise<void> {
       return partial === undefined ? [] : [partial]
     },
   })
+}
+
+/** A stage without results. @param take is called with each batch */
+export function sink(take: (batch: EventBatch) => void): Stage<EventBatch, Uint8Array> {
+  return { consumes: true, feed: take, next: () => null, end() {}, endTruncated() {} }
 }
 
 /** What to say of a flag, not given, with which the format represents all fields of the core. */

@@ -1,5 +1,5 @@
 import { OwnFrames } from '../names/own-frames.js'
-import { UsageError, wholeNumber, type Arguments } from './command.js'
+import { numberOf, orUsageError, refuseWith, UsageError, type Arguments } from './command.js'
 import { isTerminal } from './is-terminal.js'
 import type { SiteNames } from './report/names.js'
 
@@ -28,9 +28,8 @@ export function rowNames(args: Arguments): SiteNames {
  * or else the width of the terminal. @throws UsageError
  */
 function columnsOf(args: Arguments): number {
-  const text = args.value('width')
-  if (text !== undefined) {
-    const width = wholeNumber('width', text)
+  const width = numberOf(args, 'width')
+  if (width !== undefined) {
     if (width < LEAST_COLUMNS || width > MOST_COLUMNS)
       throw new UsageError(`--width needs ${LEAST_COLUMNS} to ${MOST_COLUMNS} columns`)
     return width
@@ -44,7 +43,10 @@ function columnsOf(args: Arguments): number {
 /** Which frames rows do not begin with. @throws UsageError */
 export function ownFrames(args: Arguments): OwnFrames {
   if (args.has('hide') && args.has('show')) throw new UsageError('--hide and --show all cannot be combined')
-  return new OwnFrames({ hide: args.all('hide').map(expression), all: args.has('show') })
+  return new OwnFrames({
+    hide: args.all('hide').map((text) => orUsageError(() => new RegExp(text), '--hide: ')),
+    all: args.has('show'),
+  })
 }
 
 /**
@@ -53,22 +55,12 @@ export function ownFrames(args: Arguments): OwnFrames {
  * @throws UsageError
  */
 export function refuseRowFlags(args: Arguments, form: string, begins = false): void {
-  const flag = [...WRITTEN, ...(begins ? [] : BEGIN)].find((name) => args.has(name))
-  if (flag !== undefined) throw new UsageError(`--${flag} and --${form} cannot be combined`)
-}
-
-function expression(text: string): RegExp {
-  try {
-    return new RegExp(text)
-  } catch (error) {
-    throw new UsageError(`--hide: ${(error as Error).message}`)
-  }
+  refuseWith(args, [...WRITTEN, ...(begins ? [] : BEGIN)], form)
 }
 
 function depthOf(args: Arguments): { depth?: number } {
-  const text = args.value('depth')
-  if (text === undefined) return {}
-  const depth = wholeNumber('depth', text)
+  const depth = numberOf(args, 'depth')
+  if (depth === undefined) return {}
   if (depth === 0) throw new UsageError('--depth needs at least 1 frame')
   return { depth }
 }

@@ -7,7 +7,7 @@ import { suppressLeaks } from '../transforms/profile/suppress.js'
 import type { ReportSuppression } from '../transforms/report/result.js'
 import type { Statistics, Suppressed } from '../transforms/statistics/result.js'
 import { suppress } from '../transforms/statistics/suppress.js'
-import { UsageError, type Arguments } from './command.js'
+import { orUsageError, UsageError, type Arguments } from './command.js'
 import { withDemangled } from './demangled-rules.js'
 import { withEmbedded } from './embedded-suppressions.js'
 import { SUPPRESS_FLAGS } from './flags.js'
@@ -41,12 +41,9 @@ export function suppressionOf(args: Arguments, rules: readonly Suppression[]): R
   return { rules: text, flags: [...files, ...(args.has('suppress-known') ? ['--suppress-known'] : [])] }
 }
 
-/** The flags that leave leaks out. */
-export const SUPPRESSING = SUPPRESS_FLAGS.map(({ name }) => name)
-
 /** The rules of these flags; undefined where none is given. Those of the trace are added later. @throws UsageError */
 export function givenSuppressions(command: string, args: Arguments): Suppression[] | undefined {
-  return SUPPRESSING.some((name) => args.has(name)) ? suppressions(command, args) : undefined
+  return SUPPRESS_FLAGS.some(({ name }) => args.has(name)) ? suppressions(command, args) : undefined
 }
 
 /**
@@ -111,9 +108,5 @@ function rulesOf(command: string, path: string): Suppression[] {
   if (text.length > MAX_FILE) throw new UsageError(`${path}: more than ${MAX_FILE} characters of suppressions`)
   const { text: named, warning } = withDemangled(text)
   if (warning !== undefined) say(command, `warning: ${path}: ${warning}`)
-  try {
-    return parseSuppressions(named)
-  } catch (error) {
-    throw new UsageError(`${path}: ${(error as Error).message}`, { cause: error })
-  }
+  return orUsageError(() => parseSuppressions(named), `${path}: `)
 }

@@ -40,7 +40,7 @@ export async function* inflate(
       yield* tolerateTruncation(unxz(whole), onTruncated)
     } else {
       const foreign = foreignCompression(head)
-      if (foreign !== undefined) throw unread(foreign.name, 'which heapflow does not read', foreign.command)
+      if (foreign !== undefined) throw unread(foreign)
       yield* whole
     }
   } finally {
@@ -49,11 +49,8 @@ export async function* inflate(
   }
 }
 
-/**
- * The error for compression that cannot be inflated here.
- * @param command the command that inflates a file to standard output
- */
-function unread(name: string, why: string, command: string): TraceError {
-  const reason = `compressed with ${name}, ${why}: decompress it first (${command} FILE | ...)`
+/** The error for compression that cannot be inflated here. */
+function unread({ name, command }: NonNullable<ReturnType<typeof foreignCompression>>): TraceError {
+  const reason = `compressed with ${name}, which heapflow does not read: decompress it first (${command} FILE | ...)`
   return new TraceError('ERR_TRACE_UNKNOWN_FORMAT', reason, { format: name, offset: 0 })
 }

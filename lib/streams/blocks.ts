@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url'
 import { nameInput } from '../event/error.js'
 import { checkNeededOptions, checkOptions, type OptionNames } from '../event/options.js'
 import { BlockEncoder } from '../exports/tables/block-encoder.js'
@@ -9,7 +8,7 @@ import { runStage } from '../reading/run-stage.js'
 import { BlockTable, type BlockTableOptions } from '../transforms/block-table/block-table.js'
 import { blockColumns, type BlockRow } from '../transforms/block-table/columns.js'
 import { STACK_COLUMNS } from '../transforms/block-table/stack-numbers.js'
-import { readSource, type ReadSourceOptions, type TraceSource } from './read-source.js'
+import { pathOf, readSource, type ReadSourceOptions, type TraceSource } from './read-source.js'
 import { encoderStream } from './stage.js'
 import type { ByteStream } from './types.js'
 
@@ -39,7 +38,7 @@ export function blocks(
   checkOptions(options, OPTIONS, 'blocks')
   const { spans = false, ...reading } = options
   const { batches } = readSource(source, reading)
-  const path = source instanceof URL ? fileURLToPath(source) : typeof source === 'string' ? source : undefined
+  const path = pathOf(source)
   return (async function* () {
     try {
       // A file opened here has no other consumer of its batches.

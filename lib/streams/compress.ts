@@ -15,14 +15,6 @@ export function gzip(options: { level?: number } = {}): ByteStream<'bytes'> {
 }
 
 /**
- * Compresses to gzip and always ends the gzip member, for output that is complete even if the stream before it fails,
- * such as the profile of a truncated trace.
- */
-export function wholeGzip(): ByteStream<'bytes'> {
-  return byteStream('gzip()', (source) => compressBytes(source, 'gzip', { isAlwaysEnded: true }))
-}
-
-/**
  * Compresses with zstd, at level 3 unless `level` says otherwise. A failure of the stream before it leaves the frame
  * without its end, as in `gzip`.
  * @throws RangeError where Node is older than 22.15

@@ -120,7 +120,10 @@ async function find(first: Peeked, { format, decode, path }: DecodeAnyOptions): 
   // A known format may have an option for what Meta-TF says in text.
   const isKnown = withoutMark(head)[0] === HASH && (await sniffFormat(head)) !== undefined
   if (isKnown || !isAnnounced(head)) return { ...peeked, format: await recognize(peeked), decode }
-  return { ...peeked, ...(await import('./metatf.js')).recognise(head, path === undefined ? {} : { path }, failure) }
+  return {
+    ...peeked,
+    ...(await import('./metatf.js')).recognizeMetaTf(head, path === undefined ? {} : { path }, failure),
+  }
 }
 
 /** @throws RangeError for what is no format, such as the name of one */

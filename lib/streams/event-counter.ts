@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import type { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
+import { passOn } from '../event/pass-on.js'
 import type { BatchTransform, Stage } from '../event/stage.js'
 
 /** Options for the events of a decoding stream. */
@@ -15,37 +16,14 @@ export interface ReadOptions {
 
 /** A stage, preceded by one that emits `events` on `emitter`: the number of events of each batch. */
 export function counted(emitter: EventEmitter, { through, recycle = false }: ReadOptions): Stage<EventBatch, object> {
-  const counter = new EventCounter(emitter, through?.countsInfos)
+  const counter = eventCounter(emitter, through?.countsInfos)
   return through === undefined ? counter : chain(counter, through, { recycle })
 }
 
-/** Passes batches on, and emits `events` with the number of events of each. */
-export class EventCounter implements BatchTransform {
-  readonly consumes = true
-  private batch: EventBatch | null = null
-
-  /** @param countsInfos what follows takes batches with infos */
-  constructor(
-    private readonly emitter: EventEmitter,
-    readonly countsInfos: boolean = false,
-  ) {}
-
-  feed(batch: EventBatch): void {
-    this.batch = batch
-    this.emitter.emit('events', batch.count)
-  }
-
-  next(): EventBatch | null {
-    const { batch } = this
-    this.batch = null
-    return batch
-  }
-
-  end(): void {
-    // Nothing is held back.
-  }
-
-  endTruncated(): void {
-    // Nothing is held back.
-  }
+/**
+ * A stage that passes batches on, and emits `events` with the number of events of each.
+ * @param countsInfos what follows takes batches with infos
+ */
+export function eventCounter(emitter: EventEmitter, countsInfos = false): BatchTransform {
+  return passOn((batch) => emitter.emit('events', batch.count), { countsInfos })
 }

@@ -85,15 +85,9 @@ export function filterFile(path: string, options: FilterOptions = {}, reading: F
       yield* runStage(filter, eventsUntil(part, needed.end), warn)
       return
     }
-    const events = (trace = readTrace(path, open, decoding))
-    events.on('warning', (text: string) => stream.emit('warning', text))
-    const counted = async function* () {
-      for await (const batch of events) {
-        stream.emit('events', batch.count)
-        yield batch
-      }
-    }
-    yield* runStage(filter, counted(), warn)
+    trace = readTrace(path, open, decoding)
+    trace.on('warning', warn).on('events', (count: number) => stream.emit('events', count))
+    yield* runStage(filter, trace.batches, warn)
     await passes.close()
   }
   /** The events of a part, to the batch of the last one that is needed. */

@@ -3,7 +3,7 @@ import { showValue } from '../event/message-text.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { MERGE_ORDERS } from '../order/order-check.js'
 import { concatInputs, mergeInputs, type MergedStream, type MergeInput, type MergeInputsOptions } from './merge.js'
-import { isSource, readSource, type TraceSource } from './read-source.js'
+import { isSource, pathOf, readSource, type TraceSource } from './read-source.js'
 
 /** How `merge` combines traces. */
 export interface MergeSourcesOptions extends MergeInputsOptions {
@@ -51,8 +51,9 @@ export function merge(
 function inputOf(source: TraceSource, i: number, stream: () => MergedStream): MergeInput {
   if (!isSource(source))
     throw wrongType(`merge: input ${i + 1} must be a path, bytes, a stream or an iterable, not ${showValue(source)}`)
-  if (typeof source === 'string') return { path: source }
-  const name = source instanceof URL ? source.pathname : `input ${i + 1}`
+  const path = pathOf(source)
+  if (path !== undefined) return { path }
+  const name = `input ${i + 1}`
   const onWarning = (text: string) => void stream().emit('warning', `${name}: ${text}`)
   return { path: name, reader: readSource(source, { onWarning }) }
 }

@@ -1,11 +1,9 @@
 import type { EventEmitter } from 'node:events'
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
-import type { Duplex } from 'node:stream'
 import type { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
 import { malformed, TraceError } from '../event/error.js'
 import { showText } from '../event/message-text.js'
-import { checkOptions, type OptionNames } from '../event/options.js'
 import type { Format } from '../event/format.js'
 import type { Stage } from '../event/stage.js'
 import { announcementOf, isAnnounced, isTelling, type Announcement } from '../metatf/dtd-name.js'
@@ -14,18 +12,15 @@ import type { BinaryDecodeOptions } from '../metatf/binary/decoder.js'
 import type { ReadAt } from '../metatf/binary/table-section.js'
 import { formatOf } from '../metatf/format.js'
 import type { Dtd } from '../metatf/model.js'
-import { counted, type ReadOptions } from './event-counter.js'
+import type { ReadOptions } from './event-counter.js'
 import { DTD_PATH, findDtd, NoDtdError } from './dtd-files.js'
 import { peek } from '../reading/peek.js'
 import { runStage } from '../reading/run-stage.js'
-import { byteStream } from './generator.js'
-import { givesEvents } from './gives-events.js'
 import { misreading } from './misread.js'
-import type { EventStream } from './types.js'
 import { warningsOn } from './warnings-on.js'
 
 /** How a trace in Meta-TF is read. */
-interface MetaTfOptions extends ReadOptions {
+interface MetaTfOptions extends Pick<ReadOptions, 'recycle'> {
   /**
    * The file that the bytes are from, or `-` for standard input. The DTD may be beside a file, and tables may be read
    * from the file again.
@@ -39,15 +34,6 @@ interface MetaTfOptions extends ReadOptions {
   readonly decode?: BinaryDecodeOptions
 }
 
-const OPTIONS: OptionNames<MetaTfOptions> = {
-  path: 'string',
-  dtd: true,
-  folders: true,
-  decode: true,
-  recycle: 'boolean',
-  through: true,
-}
-
 /** How a trace is read, determined from its first bytes. */
 interface MetaTf {
   readonly format: Format
@@ -58,24 +44,12 @@ interface MetaTf {
 }
 
 /**
- * A Transform from the bytes (inflated) of a Meta-TF trace of any sort to events. The first bytes show whether it is
- * binary with a header, or ASCII with a head. If the DTD is given, the trace may have neither, and the DTD's version
- * determines the form. Emits `events` with the number of events of each batch.
- * @throws TraceError (as the stream's error), or a DtdError
- */
-export function decodeMetaTf(options: MetaTfOptions): EventStream<'bytes'> {
-  checkOptions(options, OPTIONS, 'decodeMetaTf')
-  const name = 'decodeMetaTf()'
-  const all: EventStream<'bytes'> = byteStream(name, (source, stream) =>
-    metaTfBytes(source, options, stream, counted(stream, options)),
-  )
-  return givesEvents(all as Duplex, name) as EventStream<'bytes'>
-}
-
-/**
- * `decodeMetaTf` without a stream around it.
+ * The events of the bytes (inflated) of a Meta-TF trace of any sort. The first bytes show whether it is binary with a
+ * header, or ASCII with a head. If the DTD is given, the trace may have neither, and the DTD's version determines the
+ * form.
  * @param emitter warnings are emitted on it
  * @param last the stage that all events go through
+ * @throws TraceError, or a DtdError
  */
 export async function* metaTfBytes<Out>(
   source: AsyncIterable<Uint8Array>,
@@ -86,7 +60,7 @@ export async function* metaTfBytes<Out>(
   const { head, whole, failure } = await peek(source, isTelling)
   let found: MetaTf
   try {
-    found = recognise(head, options, failure)
+    found = recognizeMetaTf(head, options, failure)
   } catch (error) {
     // With a DTD, bytes of any form may be valid.
     throw options.dtd === undefined && !isAnnounced(head)
@@ -107,7 +81,7 @@ export async function* metaTfBytes<Out>(
  * @param failure the error of the source after these bytes, if any, which is the reason if they do not suffice
  * @throws TraceError when that cannot be determined; DtdError
  */
-export function recognise(head: Uint8Array, options: MetaTfOptions, failure?: unknown): MetaTf {
+export function recognizeMetaTf(head: Uint8Array, options: MetaTfOptions, failure?: unknown): MetaTf {
   try {
     return decide(head, options)
   } catch (error) {
@@ -118,17 +92,11 @@ export function recognise(head: Uint8Array, options: MetaTfOptions, failure?: un
 function decide(head: Uint8Array, options: MetaTfOptions): MetaTf {
   const said = options.decode?.header === false ? null : announcementOf(head)
   const dtd = options.dtd ?? search(head, said, options)
-  if (said?.form === 'binary' && dtd.version !== '1.0') {
-    throw malformed(`the trace is binary, and ${dtd.file}, of Meta-TF ${dtd.version}, describes traces in ASCII`, {
-      format: FORMAT,
-      offset: 0,
-    })
-  }
-  if (said?.form === 'ascii' && dtd.version === '1.0') {
-    throw malformed(`the trace is in ASCII, and ${dtd.file}, of Meta-TF ${dtd.version}, describes binary traces`, {
-      format: FORMAT,
-      offset: 0,
-    })
+  if (said !== null && (said.form === 'binary') !== (dtd.version === '1.0')) {
+    const [is, describes] =
+      said.form === 'binary' ? ['binary', 'describes traces in ASCII'] : ['in ASCII', 'describes binary traces']
+    const reason = `the trace is ${is}, and ${dtd.file}, of Meta-TF ${dtd.version}, ${describes}`
+    throw malformed(reason, { format: FORMAT, offset: 0 })
   }
   const file = said?.form === 'binary' && options.path !== undefined ? readAgain(options.path, head) : undefined
   return {

@@ -6,7 +6,7 @@ import { showValue } from '../event/message-text.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
 import type { TraceEvent } from '../event/trace-event.js'
-import { EventCounter } from './event-counter.js'
+import { eventCounter } from './event-counter.js'
 import { decodeBytes, type DecodeAnyOptions } from './decode-bytes.js'
 import { inflateOnNode } from './inflate-bytes.js'
 import { batchesIn, bytesOf, isBytes } from './intake.js'
@@ -52,7 +52,7 @@ export function events(source: TraceSource, options: ReadSourceOptions = {}): As
   checkOptions(options, OPTIONS, 'events')
   const { batches } = readSource(source, options)
   const { signal } = options
-  const isOurs = typeof source === 'string' || source instanceof URL
+  const path = pathOf(source)
   return (async function* () {
     try {
       for await (const batch of batches) {
@@ -61,10 +61,10 @@ export function events(source: TraceSource, options: ReadSourceOptions = {}): As
           if (signal?.aborted === true) throw abortError(signal)
         }
         // A file opened here has no other consumer of its batches.
-        if (isOurs) recycle(batch)
+        if (path !== undefined) recycle(batch)
       }
     } catch (error) {
-      if (isOurs) nameInput(error, typeof source === 'string' ? source : fileURLToPath(source))
+      if (path !== undefined) nameInput(error, path)
       throw error
     }
   })()
@@ -94,14 +94,14 @@ export function readSource(source: TraceSource, options: ReadSourceOptions = {})
     const input = abortable(chunks, aborter.signal)
     try {
       const first = await input.next()
-      if (first.done === true) return yield* decodeBytes(nothing(), reading, emitter, new EventCounter(emitter))
+      if (first.done === true) return yield* decodeBytes(nothing(), reading, emitter, eventCounter(emitter))
       const all = (async function* () {
         yield first.value
         yield* input
       })()
       if (isBytes(first.value)) {
         const inflated = inflateOnNode(bytesOf(all, 'a reader of bytes'), {}, emitter)
-        yield* decodeBytes(inflated, reading, emitter, new EventCounter(emitter))
+        yield* decodeBytes(inflated, reading, emitter, eventCounter(emitter))
       } else {
         yield* batchesIn(all, 'a reader of events', (text) => emitter.emit('warning', text))
       }
@@ -119,6 +119,11 @@ export function readSource(source: TraceSource, options: ReadSourceOptions = {})
       destroy(chunks, abortError(aborter.signal))
     },
   }
+}
+
+/** The path of a source that is a file; undefined for any other. */
+export function pathOf(source: TraceSource): string | undefined {
+  return source instanceof URL ? fileURLToPath(source) : typeof source === 'string' ? source : undefined
 }
 
 /** Bytes and Blobs as what is iterated; anything else as it is. */

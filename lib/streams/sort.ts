@@ -52,23 +52,30 @@ export function sort(options: SortOptions): EventStream<'events'> {
   return eventStream('sort()', async function* (source, stream) {
     const held = new SortBuffer()
     let sorter: TraceSorter | undefined
-    let failure: unknown
     stream.once('close', () => void sorter?.close().catch(() => {}))
-    const batches = source[Symbol.asyncIterator]()
-    for (let isOpen = true; isOpen;) {
-      const next = await batches.next().catch((error: unknown) => ({ done: true, value: undefined, failure: error }))
-      isOpen = next.done !== true
-      if ('failure' in next) failure = next.failure
-      const batch = next.value as EventBatch | undefined
-      if (sorter !== undefined && batch?.header !== sorter.header) {
-        yield* sorter.sorted()
-        if (sorter.isUnkeyed)
-          stream.emit('warning', `no event has a field ${JSON.stringify(options.by)}; order left unchanged`)
+    const sorted = async function* (done: TraceSorter): AsyncGenerator<EventBatch> {
+      yield* done.sorted()
+      if (done.isUnkeyed)
+        stream.emit('warning', `no event has a field ${JSON.stringify(options.by)}; order left unchanged`)
+    }
+    let fault: { readonly error: unknown } | undefined
+    const batches = async function* (): AsyncGenerator<EventBatch> {
+      try {
+        yield* source
+      } catch (error) {
+        // It comes after the events before it, in order.
+        fault = { error }
+      }
+    }
+    for await (const batch of batches()) {
+      if (sorter !== undefined && batch.header !== sorter.header) {
+        yield* sorted(sorter)
         sorter = undefined
       }
-      if (batch !== undefined) await (sorter ??= new TraceSorter(batch.header, held, options)).add(batch)
+      await (sorter ??= new TraceSorter(batch.header, held, options)).add(batch)
     }
-    if (failure !== undefined) throw failure
+    if (sorter !== undefined) yield* sorted(sorter)
+    if (fault !== undefined) throw fault.error
   })
 }
 

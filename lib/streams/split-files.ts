@@ -155,8 +155,8 @@ export class SplitFiles extends Writable {
         fault ??= inFile(error, this.parts.get(key))
       }
     }
-    if (fault === undefined && this.options.recycle === true) recycle(batch)
     if (fault !== undefined) throw fault
+    if (this.options.recycle === true) recycle(batch)
   }
 
   /** Writes events that have no other consumer. */

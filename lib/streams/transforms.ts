@@ -3,7 +3,7 @@ import { wrongType } from '../event/error.js'
 import { NO_HEADER, type TraceHeader } from '../event/header.js'
 import { checkHeader } from '../event/header-check.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
-import type { BatchTransform } from '../event/stage.js'
+import { passOn } from '../event/pass-on.js'
 import type { FaultName } from '../transforms/option-values.js'
 import type { EventFunction } from '../transforms/expression.js'
 import { Filter, type FilterOptions } from '../transforms/filter.js'
@@ -66,7 +66,10 @@ export function map(changes: MapOptions | EventFunction): EventStream<'events'> 
 export function fromEvents(header: TraceHeader = NO_HEADER): EventStream<'events'> {
   checkOptions(header, HEADER_NAMES, 'fromEvents()')
   try {
-    return transformStream(new PassOn(() => {}), { name: 'fromEvents()', header: checkHeader(header) })
+    return transformStream(
+      passOn(() => {}),
+      { name: 'fromEvents()', header: checkHeader(header) },
+    )
   } catch (error) {
     throw wrongType(`fromEvents(): ${(error as Error).message}`)
   }
@@ -139,7 +142,7 @@ export function verify(options: VerifyOptions = {}): VerifyStream {
     counts: new Map(verifier.counts),
     findings: verifier.findings,
   })
-  const stream = transformStream(new PassOn(look, () => verifier.dispose()), { name: 'verify()' })
+  const stream = transformStream(passOn(look, { dispose: () => verifier.dispose() }), { name: 'verify()' })
   return Object.assign(stream, { result }) as object as VerifyStream
 }
 
@@ -189,38 +192,4 @@ export function simulate(options: SimulateOptions): SimulateStream {
   const stage = new Simulator(options)
   const stream = transformStream(stage, { name: 'simulate()' })
   return Object.assign(stream, { results: () => stage.results() }) as object as SimulateStream
-}
-
-/** Passes batches on after examining them. */
-class PassOn implements BatchTransform {
-  readonly consumes = true
-  private batch: EventBatch | null = null
-
-  /**
-   * @param look examines a batch
-   * @param dispose called when no more batches follow
-   */
-  constructor(
-    private readonly look: (batch: EventBatch) => void,
-    readonly dispose = (): void => {},
-  ) {}
-
-  feed(batch: EventBatch): void {
-    this.look(batch)
-    this.batch = batch
-  }
-
-  next(): EventBatch | null {
-    const { batch } = this
-    this.batch = null
-    return batch
-  }
-
-  end(): void {
-    // Nothing is held back.
-  }
-
-  endTruncated(): void {
-    // Nothing is held back.
-  }
 }

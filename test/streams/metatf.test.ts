@@ -11,7 +11,10 @@ import { binaryEncoder } from '../../lib/entry/metatf.js'
 import { parseDtd } from '../../lib/metatf/index.js'
 import { decodeAny, type DecodeAnyOptions } from '../../lib/streams/decode.js'
 import { decompress } from '../../lib/streams/decompress.js'
-import { decodeMetaTf } from '../../lib/streams/metatf.js'
+import { counted } from '../../lib/streams/event-counter.js'
+import { byteStream } from '../../lib/streams/generator.js'
+import { metaTfBytes } from '../../lib/streams/metatf.js'
+import type { EventStream } from '../../lib/streams/types.js'
 import { encodeEvents } from '../support/drive.js'
 
 const BINARY =
@@ -93,6 +96,11 @@ test('what looks like such a trace at first', async () => {
   await expect(read(Buffer.from(`\x7fELF${'\0'.repeat(100)}`, 'latin1'), 5, {})).rejects.toThrow('unrecognized format')
 })
 
+/** What metatf-decode does, as a stream. */
+function decodeMetaTf(options: Parameters<typeof metaTfBytes>[1]): EventStream<'bytes'> {
+  return byteStream('metatf-decode', (source, stream) => metaTfBytes(source, options, stream, counted(stream, {})))
+}
+
 test('a DTD that is not there', async () => {
   await expect(read(binary, 9, {})).rejects.toMatchObject({
     message: expect.stringMatching(
@@ -129,7 +137,7 @@ test('a trace that is cut: the events before, and the error, or `onTruncated`', 
   expect({ events, cuts }).toEqual({ events: EVENTS.slice(0, 1), cuts: ['ERR_TRACE_TRUNCATED'] })
 })
 
-test('decodeMetaTf with a DTD reads what names none, and counts events', async () => {
+test('a DTD that is given reads what names none, and counts events', async () => {
   const path = join(folder(), 'trace')
   writeFileSync(path, binary.subarray(-10))
   const stage = decodeMetaTf({ path, dtd: parseDtd(BINARY, 'b.dtd') })

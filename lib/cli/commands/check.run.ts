@@ -4,7 +4,7 @@ import { check, type Verdict } from '../../transforms/check/check.js'
 import { budgetsFor, budgetsOf, type Budget, type BudgetGroup } from '../../transforms/check/budgets.js'
 import { isTemporary } from '../../transforms/option-values.js'
 import { CheckCollector } from '../../transforms/check/measure.js'
-import { temporaryBy, UsageError, wholeNumber, type Arguments } from '../command.js'
+import { numberOf, orUsageError, temporaryBy, UsageError, type Arguments } from '../command.js'
 import { CHECK_FILE, CHECK_FORMATS, CHECK_SITES } from '../defaults.js'
 import { refuseSharedPipe, traceInput } from '../input.js'
 import { describe, version } from '../main.js'
@@ -32,7 +32,7 @@ export async function runCheck(args: Arguments): Promise<void> {
   const { groups, unnamed } = budgetGroups(args)
   if (baseline.length === 0 && groups.some(({ budgets }) => budgets.some(({ rule }) => rule === 'grow')))
     throw new UsageError('a budget for growth needs --baseline FILE')
-  const top = wholeNumber('top', args.value('top') ?? String(CHECK_SITES))
+  const top = numberOf(args, 'top') ?? CHECK_SITES
   const form = (args.value('to') ?? CHECK_FORMATS[0]) as (typeof CHECK_FORMATS)[number]
   if (form !== 'text' && form !== 'markdown') refuseRowFlags(args, `to ${form}`, true)
   const own = ownFrames(args)
@@ -86,11 +86,8 @@ function budgetGroups(args: Arguments): { groups: BudgetGroup[]; unnamed: string
   for (const [flag, value] of args.order) {
     const { budgets, ...group } = groups.at(-1) as BudgetGroup & { budgets: Budget[] }
     const take = (name: string, rule: Budget['rule'], text: string) => {
-      try {
-        budgets.push(...budgetsFor(name, rule, text, group.at !== undefined || group.each !== undefined))
-      } catch (error) {
-        throw new UsageError(`--${flag}: ${(error as Error).message}`, { cause: error })
-      }
+      const isOfFunction = group.at !== undefined || group.each !== undefined
+      budgets.push(...orUsageError(() => budgetsFor(name, rule, text, isOfFunction), `--${flag}: `))
     }
     if (flag === 'at' || flag === 'each') {
       if (value === '') throw new UsageError(`--${flag} needs a name or a pattern`)
@@ -128,9 +125,5 @@ function fileBudgets(file: string, isNamed: boolean): BudgetGroup[] {
       })
     throw new UsageError(`the budgets cannot be read: ${describe(error, file)}`, { cause: error })
   }
-  try {
-    return budgetsOf(JSON.parse(text))
-  } catch (error) {
-    throw new UsageError(`${file}: ${(error as Error).message}`, { cause: error })
-  }
+  return orUsageError(() => budgetsOf(JSON.parse(text)), `${file}: `)
 }

@@ -2,7 +2,7 @@ import { UNKNOWN_TEMPORARY } from '../../event/header.js'
 import { textBytes } from '../../event/strings.js'
 import { isTemporary } from '../../transforms/option-values.js'
 import { compareProfiles, type ProfileMatch } from '../../transforms/profile/difference.js'
-import { temporaryBy, UsageError, wholeNumber, type Arguments } from '../command.js'
+import { numberOf, refuseWith, temporaryBy, UsageError, type Arguments } from '../command.js'
 import { DIFF_ORDERS, TOP } from '../defaults.js'
 import { refuseSharedPipe } from '../input.js'
 import { namedInput } from '../named-input.js'
@@ -21,16 +21,14 @@ export async function runDiff(args: Arguments): Promise<void> {
     throw new UsageError(`name two traces, OLD and NEW, not ${operands.length}`)
   if (old === '-' && next === '-') throw new UsageError('only one of the traces can be standard input')
   refuseSharedPipe([old, next])
-  if (args.has('json') && args.has('collapsed')) throw new UsageError('--json and --collapsed cannot be combined')
-  if (args.has('collapsed') && args.has('top')) throw new UsageError('--top and --collapsed cannot be combined')
+  if (args.has('collapsed')) refuseWith(args, ['json', 'top'], 'collapsed')
   if (args.has('to')) {
     await writePage(args, old, next)
     return
   }
   const order = (args.value('sort') ?? DIFF_ORDERS[0]) as DiffOrder
   const match = (args.value('match') ?? 'names') as ProfileMatch
-  const text = args.value('top')
-  const top = text === undefined ? undefined : wholeNumber('top', text)
+  const top = numberOf(args, 'top')
   for (const form of ['json', 'collapsed']) if (args.has(form)) refuseRowFlags(args, form)
   const names = rowNames(args)
   const output = outputOf(args, [old, next], false)
@@ -61,8 +59,7 @@ const NOT_IN_PAGES = ['json', 'collapsed', 'top', 'sort', 'temporary-by', 'threa
 
 /** Writes the page that hf-report --compare writes, without the trace; it begins with the comparison. */
 async function writePage(args: Arguments, old: string, input: string): Promise<void> {
-  const other = NOT_IN_PAGES.find((name) => args.has(name))
-  if (other !== undefined) throw new UsageError(`--${other} and --to html cannot be combined`)
+  refuseWith(args, NOT_IN_PAGES, 'to html')
   refuseRowFlags(args, 'to')
   const match = (args.value('match') ?? 'names') as ProfileMatch
   const rules = givenSuppressions('hf-diff', args)

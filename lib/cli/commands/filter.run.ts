@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { Filter, neededEvents, needsSurvey, type FilterOptions } from '../../transforms/filter.js'
-import { UsageError, type Arguments } from '../command.js'
+import { orUsageError, UsageError, type Arguments } from '../command.js'
 import { filterOptions } from '../filter-options.js'
 import { inputOperand, traceInput, type StreamInput } from '../input.js'
 import { outputFormat } from '../output-format.js'
@@ -12,12 +12,7 @@ export async function runFilter(args: Arguments): Promise<void> {
   const path = inputOperand(args)
   const options = { ...filterOptions(args), ...(await partOptions(args, path)) }
   const hasTwoPasses = needsSurvey(options)
-  let stage: Filter
-  try {
-    stage = new Filter(options, hasTwoPasses ? [] : undefined)
-  } catch (error) {
-    throw new UsageError((error as Error).message, { cause: error })
-  }
+  const stage = orUsageError(() => new Filter(options, hasTwoPasses ? [] : undefined))
   const readsFile = hasTwoPasses || (neededEvents(options) !== undefined && (await isCompact(path)))
   const input = readsFile ? await partInput(path, options) : traceInput(path)
   await runJob({ command: 'hf-filter', args, input, stages: readsFile ? [] : [stage], to })

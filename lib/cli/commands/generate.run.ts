@@ -1,4 +1,3 @@
-import type { EventBatch } from '../../event/batch.js'
 import { Caveats } from '../../event/caveats.js'
 import { chain } from '../../event/chain.js'
 import { inputName } from '../../event/error.js'
@@ -9,12 +8,12 @@ import { TraceSurvey } from '../../generate/survey.js'
 import { checkModel, MOST_MODEL_BYTES, MOST_MODEL_THREADS, type TraceModel } from '../../generate/trace-model.js'
 import { generate } from '../../streams/generate.js'
 import { encoderStream } from '../../streams/stage.js'
-import { integer, UsageError, wholeNumber, type Arguments } from '../command.js'
+import { integer, numberOf, UsageError, type Arguments } from '../command.js'
 import { traceInput, type StreamInput } from '../input.js'
 import { readModel, refuseUnused, writeModel } from '../json-model.js'
 import { outputFormat } from '../output-format.js'
 import { outputOf } from '../output.js'
-import { runJob, runTrace } from '../pipeline.js'
+import { runJob, runTrace, sink } from '../pipeline.js'
 import { say } from '../say.js'
 import { generate as command } from './generate.js'
 
@@ -60,14 +59,14 @@ function optionsOf(args: Arguments): GenerateOptions {
   const events = args.value('events')
   const scale = args.value('scale')
   const seed = args.value('seed')
-  const threads = args.value('threads')
   if (scale !== undefined && !/^\d{1,9}(\.\d{1,9})?$/.test(scale))
     throw new UsageError(`--scale needs a number, not ${JSON.stringify(scale)}`)
+  const threads = numberOf(args, 'threads')
   return {
     ...(events !== undefined && { events: eventCount(events) }),
     ...(scale !== undefined && { scale: Number(scale) }),
     ...(seed !== undefined && { seed: Number(integer('seed', seed)) }),
-    ...(threads !== undefined && { threads: wholeNumber('threads', threads) }),
+    ...(threads !== undefined && { threads }),
     times: args.has('times'),
   }
 }
@@ -91,15 +90,11 @@ async function source(args: Arguments): Promise<Pick<GenerateOptions, 'model' | 
 /** The model of a trace. */
 async function modelOf(path: string): Promise<TraceModel> {
   const survey = new TraceSurvey()
-  const stage = {
-    consumes: true,
-    feed: (batch: EventBatch) => survey.add(batch),
-    next: () => null,
-    end: () => {},
-    endTruncated: () => {},
-  }
-  const through = chain<EventBatch, Uint8Array>(new Caveats(), stage)
-  await runTrace({ command: 'hf-generate', input: traceInput(path), through, output: () => {} })
+  const through = chain(
+    new Caveats(),
+    sink((batch) => survey.add(batch)),
+  )
+  await runTrace({ command: 'hf-generate', input: traceInput(path), through })
   for (const change of changesOf(survey)) say('hf-generate', `warning: ${inputName(path)}: ${change}`)
   return survey.finish()
 }

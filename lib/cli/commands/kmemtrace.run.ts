@@ -8,7 +8,7 @@ import { mergeInputs } from '../../streams/merge.js'
 import { ABI_FILE, ABI_VERSION, OVERRUNS_FILE, PER_CPU_FILE, perCpuFiles } from '../../streams/per-cpu.js'
 import { SplitFiles } from '../../streams/split-files.js'
 import { transformStream } from '../../streams/stage.js'
-import { optionValues, UsageError, wholeNumber, type Arguments } from '../command.js'
+import { numberOf, optionValues, UsageError, type Arguments } from '../command.js'
 import { CPU_PLACE } from '../defaults.js'
 import { runMergeJob, windowOption } from '../merging.js'
 import { inputOperand, refuseSharedPipe, traceInput } from '../input.js'
@@ -93,8 +93,8 @@ async function writePerCpu(args: Arguments, output: string, encode: KmemtraceEnc
 }
 
 function cpuOption(args: Arguments): { cpu?: number } {
-  const text = args.value('cpu')
-  return text === undefined ? {} : { cpu: wholeNumber('cpu', text) }
+  const cpu = numberOf(args, 'cpu')
+  return cpu === undefined ? {} : { cpu }
 }
 
 /** Creates a folder for per-CPU files, or takes one without any: files of two traces would be read as one. */

@@ -1,7 +1,7 @@
 import { EVERY_FIELD, type FieldName } from '../../event/fields.js'
 import { Mapper, type MapOptions } from '../../transforms/map.js'
 import { fieldFromJson } from '../../event/json-record.js'
-import { integer, UsageError, type Arguments } from '../command.js'
+import { integer, orUsageError, UsageError, type Arguments } from '../command.js'
 import { inputOperand, traceInput } from '../input.js'
 import { outputFormat } from '../output-format.js'
 import { runJob } from '../pipeline.js'
@@ -12,12 +12,7 @@ const SIGNED_IDS: readonly string[] = ['thread', 'process', 'heap']
 /** Runs `hf-map`. @throws UsageError */
 export async function runMap(args: Arguments): Promise<void> {
   const to = await outputFormat(args, args.value('output') ?? '-')
-  let stage: Mapper
-  try {
-    stage = new Mapper(mapOptions(args))
-  } catch (error) {
-    throw new UsageError((error as Error).message, { cause: error })
-  }
+  const stage = orUsageError(() => new Mapper(mapOptions(args)))
   await runJob({ command: 'hf-map', args, input: traceInput(inputOperand(args)), stages: [stage], to })
 }
 
@@ -59,9 +54,6 @@ function readSetting(text: string): [string, unknown] {
   // As for hf-filter, negative ids are 64-bit two's complement.
   if (SIGNED_IDS.includes(field.name) && value.startsWith('-'))
     return [field.name, BigInt.asUintN(64, integer('set', value))]
-  try {
-    return [field.name, fieldFromJson(field.name, field.type, field.type === 'list' ? value.split('|') : value)]
-  } catch (error) {
-    throw new UsageError(`--set: ${(error as Error).message}`, { cause: error })
-  }
+  const given = field.type === 'list' ? value.split('|') : value
+  return [field.name, orUsageError(() => fieldFromJson(field.name, field.type, given), '--set: ')]
 }

@@ -8,7 +8,7 @@ import type { Dtd } from '../../metatf/model.js'
 import { NoDtdError, openDtd } from '../../streams/dtd-files.js'
 import { metaTfBytes } from '../../streams/metatf.js'
 import { byteCount } from '../byte-count.js'
-import { UsageError, wholeNumber, type Arguments } from '../command.js'
+import { numberOf, UsageError, type Arguments } from '../command.js'
 import { inputOperand, traceInput } from '../input.js'
 import { refuseSameFile } from '../output.js'
 import { decodedFormat } from '../output-format.js'
@@ -87,17 +87,17 @@ function binaryOptions(args: Arguments, dtd: Dtd): BinaryEncodeOptions {
   const name = args.value('name')
   const order = args.value('byte-order') as ByteOrder | undefined
   const bits = args.value('address-size')
-  const window = args.value('window')
+  const window = numberOf(args, 'window')
   const header = either(args, 'header', 'headerless')
   const contiguous = either(args, 'contiguous', 'interleaved')
-  if (window !== undefined && wholeNumber('window', window) === 0) throw new UsageError('--window must be 1 or more')
+  if (window === 0) throw new UsageError('--window must be 1 or more')
   return {
     ...(name === undefined ? { rename: (given) => ownName(given, dtd) } : { name }),
     ...(header !== undefined && { header }),
     ...(order !== undefined && { byteOrder: order }),
     ...(bits !== undefined && { addressSize: bits === '32' ? 32 : 64 }),
     ...(contiguous !== undefined && { contiguous }),
-    ...(window !== undefined && { window: wholeNumber('window', window) }),
+    ...(window !== undefined && { window }),
     latency: args.has('latency'),
   }
 }

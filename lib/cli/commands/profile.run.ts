@@ -7,8 +7,8 @@ import { ownStacks } from '../../transforms/profile/own-stacks.js'
 import type { Profile, ProfileMoment } from '../../transforms/profile/profile.js'
 import { isTemporary } from '../../transforms/option-values.js'
 import type { ProfileValue } from '../../transforms/profile/values.js'
-import { temporaryBy, UsageError, wholeNumber, type Arguments } from '../command.js'
-import { inputOperand } from '../input.js'
+import { temporaryBy, UsageError, type Arguments } from '../command.js'
+import { inputOperand, traceNumber } from '../input.js'
 import { namedInput } from '../named-input.js'
 import { outputOf } from '../output.js'
 import { runTrace } from '../pipeline.js'
@@ -24,9 +24,7 @@ export async function runProfile(args: Arguments): Promise<void> {
   const { path, compression = isBinary ? 'gzip' : undefined } = outputOf(args, [input], isBinary)
   if (isBinary && compression === 'zstd') throw new UsageError(`${format.name} files are compressed with gzip`)
   const value = args.value('value') as ProfileValue | undefined
-  const trace = args.value('trace')
-  const number = trace === undefined ? undefined : wholeNumber('trace', trace)
-  if (number === 0) throw new UsageError('--trace counts from 1')
+  const trace = traceNumber(args)
   const useless = 'fixed' in format ? ['at', 'value', 'temporary-by'].find((flag) => args.has(flag)) : undefined
   if (useless !== undefined)
     throw new UsageError(`--${useless} does not apply to ${format.name}, whose figures are fixed`)
@@ -50,7 +48,7 @@ export async function runProfile(args: Arguments): Promise<void> {
       return write(ownStacks(rest, own, roots), options)
     },
     ...(format.name === 'pprof' && { lossOf: cappedPprof }),
-    ...(number !== undefined && { trace: number }),
+    ...(trace !== undefined && { trace }),
   })
   await runTrace({
     command: 'hf-profile',

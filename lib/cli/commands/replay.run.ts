@@ -8,7 +8,7 @@ import type { PoolGain } from '../../exports/simulation/pools.js'
 import type { OrderName } from '../../transforms/drive/layout.js'
 import { Preparation } from '../../transforms/drive/preparation.js'
 import type { PreparedReplay } from '../../transforms/drive/result.js'
-import { Interrupted, UsageError, wholeNumber, type Arguments } from '../command.js'
+import { Interrupted, numberOf, orUsageError, UsageError, type Arguments } from '../command.js'
 import { REPLAY_LIMIT, REPLAY_RUNS } from '../defaults.js'
 import { allocatorOf, installedAllocators, type Allocator, SYSTEM } from '../drive/allocators.js'
 import { compare } from '../drive/comparison.js'
@@ -155,16 +155,11 @@ function allocatorsOf(args: Arguments, isOne: boolean): Allocator[] {
   const words = args.all('allocator')
   if (isOne && words.length > 1) throw new UsageError('--android is the report of one allocator')
   if (words.length === 0) return installedAllocators(isOne ? [SYSTEM] : undefined)
-  try {
-    return [...new Set(words)].map(allocatorOf)
-  } catch (error) {
-    throw new UsageError(`--allocator: ${(error as Error).message}`, { cause: error })
-  }
+  return orUsageError(() => [...new Set(words)].map(allocatorOf), '--allocator: ')
 }
 
 function positive(args: Arguments, flag: string, by: number, most: number): number {
-  const text = args.value(flag)
-  const n = text === undefined ? by : wholeNumber(flag, text)
+  const n = numberOf(args, flag) ?? by
   if (n < 1 || n > most) throw new UsageError(`--${flag} must be from 1 to ${most}, not ${n}`)
   return n
 }

@@ -7,7 +7,7 @@ import { Simulator } from '../../transforms/simulate/simulator.js'
 import { lifetimeModel, MOST_LIFETIME_BYTES } from '../../transforms/simulate/lifetimes/model.js'
 import type { LifetimePredictor } from '../../transforms/simulate/lifetimes/predictor.js'
 import { byteCount } from '../byte-count.js'
-import { UsageError, wholeNumber, type Arguments } from '../command.js'
+import { numberOf, UsageError, type Arguments } from '../command.js'
 import { PAGE } from '../defaults.js'
 import { inputOperand, traceInput } from '../input.js'
 import { refuseUnused, writeModel } from '../json-model.js'
@@ -67,7 +67,7 @@ export async function runSimulate(args: Arguments): Promise<void> {
   let failure: { error: unknown } | undefined
   try {
     const through = chain<EventBatch, Uint8Array>(new Caveats(), report)
-    await runTrace({ command: 'hf-simulate', input: traceInput(input), through, output: () => {} })
+    await runTrace({ command: 'hf-simulate', input: traceInput(input), through })
   } catch (error) {
     failure = { error }
   }
@@ -173,9 +173,10 @@ async function predictorOf(args: Arguments, input: string, isTried: boolean): Pr
   }
   const isSame = training === undefined || training === input
   if (training === undefined && !(isTried && canReadAgain(input))) return undefined
+  const frames = numberOf(args, 'frames')
   const options = {
     ...(args.has('threshold') && { threshold: bytesOf('threshold', args.value('threshold') as string) }),
-    ...(args.has('frames') && { frames: wholeNumber('frames', args.value('frames') as string) }),
+    ...(frames !== undefined && { frames }),
   }
   const predictor = await trainOn(training ?? input, options, isSame, source)
   return training === undefined && !predictor.training.hasSites ? undefined : predictor
@@ -191,7 +192,7 @@ function simulatorOf(args: Arguments, policy: PolicyName, isMeasured: boolean, p
   if (args.has('classes')) values['classes'] = classesOf(args.value('classes') as string)
   if (args.has('bits')) values['bits'] = Number(args.value('bits'))
   if (args.has('general')) values['general'] = args.value('general')
-  if (args.has('arenas')) values['arenas'] = wholeNumber('arenas', args.value('arenas') as string)
+  if (args.has('arenas')) values['arenas'] = numberOf(args, 'arenas')
   if (predict === undefined) for (const name of ['general', 'arenas', 'arenaSize']) delete values[name]
   else values['predict'] = predict
   const other = Object.keys(values).find((name) => !OF_COMPARED.has(name))

@@ -2,7 +2,7 @@ import { FORMATS } from '../../formats/index.js'
 import { decodeAny } from '../../streams/decode.js'
 import { SplitFiles } from '../../streams/split-files.js'
 import { PARTITIONS, type Partition } from '../../transforms/option-values.js'
-import { UsageError, wholeNumber, type Arguments } from '../command.js'
+import { numberOf, UsageError, type Arguments } from '../command.js'
 import { KEY_PLACE, MAX_FILES, MAX_OPEN } from '../defaults.js'
 import { inputOperand } from '../input.js'
 import { compressionOf, refuseCompressed, refuseInputs } from '../output.js'
@@ -59,7 +59,7 @@ function splitOptions(args: Arguments) {
     throw new UsageError(`name the files with -o and a pattern with ${KEY_PLACE} in it`)
   if (args.has('shards') && by !== 'shard') throw new UsageError('--shards needs --by shard')
   const number = (flag: string, fallback: number): number => {
-    const n = wholeNumber(flag, args.value(flag) ?? String(fallback))
+    const n = numberOf(args, flag) ?? fallback
     if (n < 1 || n > 65_536) throw new UsageError(`--${flag} must be from 1 to 65536`)
     return n
   }

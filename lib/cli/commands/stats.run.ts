@@ -2,10 +2,10 @@ import type { EventBatch } from '../../event/batch.js'
 import type { Stage } from '../../event/stage.js'
 import type { Statistics } from '../../transforms/statistics/result.js'
 import { joinTimeline } from '../../transforms/statistics/timeline.js'
-import { temporaryBy, UsageError, wholeNumber, type Arguments } from '../command.js'
+import { numberOf, refuseWith, temporaryBy, UsageError, type Arguments } from '../command.js'
 import { MAX_TIMELINE_ROWS, type SITE_GROUPS, TSV_SECTIONS } from '../defaults.js'
 import { SUPPRESS_FLAGS } from '../flags.js'
-import { inputOperand, traceInput } from '../input.js'
+import { inputOperand, traceInput, traceNumber } from '../input.js'
 import { isTerminal } from '../is-terminal.js'
 import { namedInput } from '../named-input.js'
 import { outputOf } from '../output.js'
@@ -30,6 +30,11 @@ const FORMS = ['json', 'tsv', 'mpatrol', 'table'] as const
 
 /** The flags that leave leaks out. */
 const SUPPRESS = SUPPRESS_FLAGS.map(({ name }) => name)
+
+/** The flags that choose and arrange tables of sites, sizes and threads. */
+const OF_TABLES = ['top', 'section', 'sort', 'timeline', 'by', ...SUPPRESS]
+/** The flags that the report on the allocator has no use for. */
+const OF_FIGURES = ['tsv', 'mpatrol', 'table', 'sources', 'top', 'section', 'sort', 'timeline', 'every', 'temporary-by']
 
 /** Runs `hf-stats`. @throws UsageError */
 export async function runStats(args: Arguments): Promise<void> {
@@ -60,8 +65,7 @@ function reportStage(args: Arguments, prepare: (all: Statistics) => Statistics):
   if (args.has('allocator')) return allocatorReport(args)
   const [form, ...others] = FORMS.filter((name) => args.has(name))
   if (others.length > 0) throw new UsageError(`--${form} and --${others[0]} cannot be combined`)
-  const given = (flag: string) => (args.has(flag) ? wholeNumber(flag, args.value(flag) as string) : undefined)
-  const trace = args.has('trace') ? traceNumber(args.value('trace') as string) : undefined
+  const trace = traceNumber(args)
   if (args.has('sources') && form !== 'table') throw new UsageError('--sources needs --table')
   const by = (args.value('by') ?? 'site') as (typeof SITE_GROUPS)[number]
   const isGrouped = by === 'function' || by === 'module'
@@ -69,16 +73,12 @@ function reportStage(args: Arguments, prepare: (all: Statistics) => Statistics):
   const unusual = args.has('every') ? 'every' : form
   if (unusual !== undefined) refuseRowFlags(args, unusual, isGrouped)
   // JSON and TSV have both definitions.
-  if (unusual !== undefined && args.has('temporary-by'))
-    throw new UsageError(`--temporary-by and --${unusual} cannot be combined`)
+  if (unusual !== undefined) refuseWith(args, ['temporary-by'], unusual)
   if (args.has('every')) return liveReport(args, form, trace)
-  if (form === 'mpatrol' || form === 'table') {
-    const unused = ['top', 'section', 'sort', 'timeline', 'by', ...SUPPRESS].find((flag) => args.has(flag))
-    if (unused !== undefined) throw new UsageError(`--${unused} and --${form} cannot be combined`)
-  }
+  if (form === 'mpatrol' || form === 'table') refuseWith(args, OF_TABLES, form)
   if (form === 'table') return new EventTable({ sources: args.has('sources'), ...(trace !== undefined && { trace }) })
   if (form === 'mpatrol') return new MpatrolReport(trace)
-  const print = printer(args, form, given('top'))
+  const print = printer(args, form, numberOf(args, 'top'))
   const own = ownFrames(args)
   return new StatisticsReport({
     print: (all) => {
@@ -89,44 +89,17 @@ function reportStage(args: Arguments, prepare: (all: Statistics) => Statistics):
   })
 }
 
-/** The number of a trace. @throws UsageError */
-function traceNumber(text: string): number {
-  const trace = wholeNumber('trace', text)
-  if (trace === 0) throw new UsageError('--trace counts from 1')
-  return trace
-}
-
 /** The stage that finds out which allocator the trace is of. @throws UsageError */
 function allocatorReport(args: Arguments): AllocatorReportStage {
   refuseRowFlags(args, 'allocator')
-  const others = [
-    'tsv',
-    'mpatrol',
-    'table',
-    'sources',
-    'top',
-    'section',
-    'sort',
-    'timeline',
-    'every',
-    'temporary-by',
-    ...SUPPRESS,
-  ]
-  const flag = others.find((name) => args.has(name))
-  if (flag !== undefined) throw new UsageError(`--${flag} and --allocator cannot be combined`)
-  const trace = args.value('trace')
-  return new AllocatorReportStage({
-    json: args.has('json'),
-    ...(trace !== undefined && { trace: traceNumber(trace) }),
-  })
+  refuseWith(args, [...OF_FIGURES, ...SUPPRESS], 'allocator')
+  const trace = traceNumber(args)
+  return new AllocatorReportStage({ json: args.has('json'), ...(trace !== undefined && { trace }) })
 }
 
 /** The stage that shows the main figures repeatedly. @throws UsageError */
 function liveReport(args: Arguments, form: string | undefined, trace?: number): LiveFiguresReport {
-  const flag = ['tsv', 'mpatrol', 'table', 'top', 'section', 'sort', 'timeline', 'by', ...SUPPRESS].find((name) =>
-    args.has(name),
-  )
-  if (flag !== undefined) throw new UsageError(`--${flag} and --every cannot be combined`)
+  refuseWith(args, ['tsv', 'mpatrol', 'table', ...OF_TABLES], 'every')
   const { path, compression } = outputOf(args, [], false)
   // On a terminal each line takes the place of the one before.
   const isInPlace = path === '-' && compression === undefined && isTerminal(1)
@@ -186,9 +159,8 @@ function printer(args: Arguments, form: 'json' | 'tsv' | undefined, top?: number
 
 /** The number of rows of the timeline, if given. @throws UsageError */
 function timelineRows(args: Arguments): number | undefined {
-  const text = args.value('timeline')
-  if (text === undefined) return undefined
-  const rows = wholeNumber('timeline', text)
+  const rows = numberOf(args, 'timeline')
+  if (rows === undefined) return undefined
   if (rows < 1 || rows > MAX_TIMELINE_ROWS) throw new UsageError(`--timeline needs 1 to ${MAX_TIMELINE_ROWS} rows`)
   const sections = args.all('section')
   if (sections.length > 0 && !sections.includes('timeline'))

@@ -1,17 +1,15 @@
-import type { EventBatch } from '../../event/batch.js'
 import { TraceError } from '../../event/error.js'
-import type { Stage } from '../../event/stage.js'
 import { plural } from '../../event/message-text.js'
 import { FAULTS, type FaultName } from '../../transforms/option-values.js'
 import { MAX_REPAIR_WINDOW, Repair, REPAIRS } from '../../transforms/repair/repair.js'
 import { parseRange } from '../../transforms/predicates/ranges.js'
 import { MAX_SIZE, Verifier } from '../../transforms/verify.js'
-import { UsageError, wholeNumber, type Arguments } from '../command.js'
+import { numberOf, refuseWith, UsageError, type Arguments } from '../command.js'
 import { PLACES, REPAIR_WINDOW } from '../defaults.js'
 import { inputOperand, traceInput } from '../input.js'
 import { refuseInputs, writeText } from '../output.js'
 import { outputFormat } from '../output-format.js'
-import { runJob, runTrace } from '../pipeline.js'
+import { runJob, runTrace, sink } from '../pipeline.js'
 import { say } from '../say.js'
 
 const FAULT_FOUND = 1
@@ -30,19 +28,13 @@ async function checkTrace(args: Arguments): Promise<void> {
   const verifier = new Verifier({
     allow: args.all('allow') as FaultName[],
     maxSize: maxSize(args),
-    places: wholeNumber('places', args.value('places') ?? String(PLACES)),
+    places: numberOf(args, 'places') ?? PLACES,
   })
   const report = args.has('json') ? faultsJson : faultsText
-  const through: Stage<EventBatch, Uint8Array> = {
-    consumes: true,
-    feed: (batch) => verifier.check(batch),
-    next: () => null,
-    end: () => {},
-    endTruncated: () => {},
-  }
+  const through = sink((batch) => verifier.check(batch))
   let cut: string | undefined
   try {
-    await runTrace({ command: 'hf-verify', input: traceInput(input), through, output: () => {} })
+    await runTrace({ command: 'hf-verify', input: traceInput(input), through })
   } catch (error) {
     if (error instanceof TraceError && error.code === 'ERR_TRACE_TRUNCATED') {
       cut = error.message
@@ -62,9 +54,8 @@ async function checkTrace(args: Arguments): Promise<void> {
 async function repairTrace(args: Arguments): Promise<void> {
   const output = args.value('output')
   if (output === undefined) throw new UsageError('--repair needs -o FILE: the file to write')
-  for (const flag of ['places', 'json'])
-    if (args.has(flag)) throw new UsageError(`--${flag} and --repair cannot be combined`)
-  const window = wholeNumber('window', args.value('window') ?? String(REPAIR_WINDOW))
+  refuseWith(args, ['places', 'json'], 'repair')
+  const window = numberOf(args, 'window') ?? REPAIR_WINDOW
   if (window < 1 || window > MAX_REPAIR_WINDOW) throw new UsageError(`--window must be from 1 to ${MAX_REPAIR_WINDOW}`)
   const stage = new Repair({ window, maxSize: maxSize(args), allow: args.all('allow') as FaultName[] })
   let cut: string | undefined

@@ -1,5 +1,5 @@
 import { viewerPage } from '../../streams/report.js'
-import { UsageError, wholeNumber, type Arguments } from '../command.js'
+import { numberOf, UsageError, type Arguments } from '../command.js'
 import { reportJob, showReport } from '../report/report-job.js'
 import { showPage, type ShowOptions } from '../show-page.js'
 
@@ -13,8 +13,7 @@ export async function runView(args: Arguments): Promise<void> {
 }
 
 function portOf(args: Arguments): number {
-  const text = args.value('port')
-  const port = text === undefined ? 0 : wholeNumber('port', text)
+  const port = numberOf(args, 'port') ?? 0
   if (port > MAX_PORT) throw new UsageError(`--port must be at most ${MAX_PORT}, not ${port}`)
   return port
 }

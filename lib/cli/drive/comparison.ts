@@ -1,3 +1,4 @@
+import { KIB } from '../../bytes/units.js'
 import type { PreparedReplay } from '../../transforms/drive/result.js'
 import type { Allocator } from './allocators.js'
 import type { Run } from './runs.js'
@@ -60,8 +61,6 @@ export interface Runs {
   /** The run with samples. */
   readonly watched: Run
 }
-
-const KIB = 1024
 
 /** Makes figures of runs. @param empty those of the empty allocator */
 export function compare(

@@ -5,7 +5,7 @@ import { LifetimeTrainer } from '../../transforms/simulate/lifetimes/trainer.js'
 import { Simulator } from '../../transforms/simulate/simulator.js'
 import { Interrupted } from '../command.js'
 import { traceInput } from '../input.js'
-import { runTrace } from '../pipeline.js'
+import { runTrace, sink } from '../pipeline.js'
 import { canGain, poolGain } from '../report/pool-gain.js'
 
 /** Of the policies that arenas can be before, the one that is most like real allocators. */
@@ -48,8 +48,8 @@ export class PoolSurvey {
     if (this.isUnfit || alone === undefined || shortSites.length === 0 || !canGain(alone)) return null
     const pooled = new Simulator({ policy: 'bump', predict, general: GENERAL }, true)
     try {
-      const through = sinkOf(pooled)
-      await runTrace({ command: 'hf-replay', input: traceInput(input), through, output: () => {}, signals: true })
+      const through = sink((batch) => run(pooled, batch))
+      await runTrace({ command: 'hf-replay', input: traceInput(input), through, signals: true })
     } catch (error) {
       if (error instanceof Interrupted) throw error
       // The replay reports what is wrong with the trace. The events before count.
@@ -67,17 +67,6 @@ export class PoolSurvey {
     } catch {
       this.isUnfit = true
     }
-  }
-}
-
-/** A stage that only simulates. */
-function sinkOf(simulator: Simulator): Stage<EventBatch, Uint8Array> {
-  return {
-    consumes: true,
-    feed: (batch) => run(simulator, batch),
-    next: () => null,
-    end: () => {},
-    endTruncated: () => {},
   }
 }
 

@@ -8,8 +8,7 @@ const EXIT_STATUS: Readonly<Record<string, string>> = {
   '2': 'Usage error.',
   '129, 130, 143':
     'Interrupted by SIGHUP, SIGINT or SIGTERM. Reading a pipe, a command leaves the first SIGINT to the programs ' +
-    'that ' +
-    'write into it, reads to the end and reports; the second one ends it.',
+    'that write into it, reads to the end and reports; the second one ends it.',
 }
 
 /** The name of a command's manual page, without the section. */

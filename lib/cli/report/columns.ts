@@ -63,6 +63,11 @@ export function grouped(n: number | bigint): string {
   return String(n).replace(/\B(?=(\d{3})+$)/g, ',')
 }
 
+/** A difference: `+1,234`, `-1,234`, `0`. */
+export function signed(n: bigint): string {
+  return n > 0n ? `+${grouped(n)}` : grouped(n)
+}
+
 /** A number to about three digits: `0.04`, `12.3`, `1,234`. */
 export function rounded(value: number): string {
   if (value >= 100 || value === 0) return grouped(BigInt(Math.round(value)))

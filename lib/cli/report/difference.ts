@@ -12,7 +12,7 @@ import type { Amount } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
 import type { DIFF_ORDERS } from '../defaults.js'
 import { byOwnFrame, CallerTree, type FrameGroup } from './caller-tree.js'
-import { grouped, labelledLines, tableLines } from './columns.js'
+import { grouped, labelledLines, signed, tableLines } from './columns.js'
 import { jsonPieces } from './json.js'
 import { UNKNOWN_FIGURE, unknownFigures } from './identity.js'
 import { siteLabels, type SiteNames } from './names.js'
@@ -207,10 +207,6 @@ function plus(one: ComparedFigures, other: ComparedFigures): ComparedFigures {
 
 function absolute(value: bigint): bigint {
   return value < 0n ? -value : value
-}
-
-function signed(value: bigint): string {
-  return value > 0n ? `+${grouped(value)}` : value < 0n ? `-${grouped(-value)}` : '0'
 }
 
 /** How many times as much there is now: `1.50`; `new` or `gone` where one of them is nothing, `-` where both are. */

@@ -26,6 +26,6 @@ export async function collected<Result>(
       return []
     },
   })
-  await runTrace({ command, input, through: stage, output: () => {} })
+  await runTrace({ command, input, through: stage })
   return result as Result
 }

@@ -1,10 +1,10 @@
+import { MIB } from '../../bytes/units.js'
 import { poolSentence, type PoolGain } from '../../exports/simulation/pools.js'
 import type { PreparedReplay } from '../../transforms/drive/result.js'
 import type { AllocatorFigures, Comparison } from '../drive/comparison.js'
 import { peakMargin, TIME_MARGIN } from '../drive/margins.js'
 import { grouped, rounded, visible } from './columns.js'
 
-const MIB = 1024 * 1024
 /** Less than this is not worth a sentence. */
 const NOTABLE = 0.1
 
@@ -61,7 +61,7 @@ function memory(
 ): string {
   const marginOf = (...names: readonly string[]) => peakMargin([present.name, ...names], threads, isPaced)
   const within = (...names: readonly string[]) =>
-    `(margin: ${percent(marginOf(...names))} of the program's peak${threads === 1 ? '' : ', with threads'})`
+    `(margin: ${Math.round(100 * marginOf(...names))} % of the program's peak${threads === 1 ? '' : ', with threads'})`
   const own = `${mebibytes(present.peak.median)} at the peak`
   if (others.length === 0) return `Resident set: ${present.name} needs ${own} ${within()}.`
   const candidates = others
@@ -133,7 +133,7 @@ function waste(present: AllocatorFigures, { peak, final }: Comparison['trace']):
 
 /** `12 %`, or with one digit after the point below 10 %. */
 function percent(part: number): string {
-  return `${(100 * part).toFixed(part < 0.095 && part !== 0.03 ? 1 : 0)} %`
+  return `${(100 * part).toFixed(part < 0.095 ? 1 : 0)} %`
 }
 
 function mebibytes(bytes: number): string {

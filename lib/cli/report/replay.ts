@@ -1,12 +1,10 @@
+import { KIB, MIB } from '../../bytes/units.js'
 import type { PoolGain } from '../../exports/simulation/pools.js'
 import type { PreparedReplay } from '../../transforms/drive/result.js'
 import type { Comparison, Spread } from '../drive/comparison.js'
 import type { Run } from '../drive/runs.js'
 import { grouped, rounded, tableLines, visible, wrapped } from './columns.js'
 import { callsOf, failure, verdict } from './replay-verdict.js'
-
-const KIB = 1024
-const MIB = 1024 * KIB
 
 /** The report of a comparison: the verdict, and a table. @param pools what pools save, for the verdict */
 export function replayText(comparison: Comparison, pools: PoolGain | null = null): string {

@@ -10,9 +10,9 @@ import type { Report } from '../../transforms/report/report.js'
 import type { Suppression } from '../../names/suppression.js'
 import type { ReportSuppression } from '../../transforms/report/result.js'
 import { byteCount } from '../byte-count.js'
-import { UsageError, wholeNumber, type Arguments } from '../command.js'
+import { UsageError, type Arguments } from '../command.js'
 import { LARGEST_EMBEDDED, MAX_EMBEDDED } from '../defaults.js'
-import { inputOperand, refuseSharedPipe, type TraceInput } from '../input.js'
+import { inputOperand, refuseSharedPipe, traceNumber, type TraceInput } from '../input.js'
 import { describe, version } from '../main.js'
 import { namedInput } from '../named-input.js'
 import { runTrace, type TraceRun } from '../pipeline.js'
@@ -49,9 +49,7 @@ export function reportJob(command: string, args: Arguments): ReportJob {
   if (old === undefined && args.has('match')) throw new UsageError('--match needs --compare')
   if (old === '-' && input === '-') throw new UsageError('only one of the traces can be standard input')
   if (old !== undefined) refuseSharedPipe([old, input])
-  const text = args.value('trace')
-  const trace = text === undefined ? undefined : wholeNumber('trace', text)
-  if (trace === 0) throw new UsageError('--trace counts from 1')
+  const trace = traceNumber(args)
   const embed = embedSize(args.value('embed'))
   const rules = givenSuppressions(command, args)
   const read = (path: string) => withRules(args, namedInput(path, args), rules)

@@ -35,7 +35,7 @@ export function siteThreadTable(statistics: Statistics, top: number, names: Site
       grouped(thread.allocated.blocks),
       grouped(thread.atPeak.bytes),
       grouped(thread.leaked.bytes),
-      grouped(handedOff(thread).bytes),
+      grouped(handoffsOf([thread]).bytes),
     ]),
   }
   const labels = (width: number) => distinct(shown, names, width)
@@ -45,7 +45,7 @@ export function siteThreadTable(statistics: Statistics, top: number, names: Site
 /** The sites whose blocks another thread freed, with the threads below. */
 export function handoffTable({ sites }: Statistics, top: number, names: SiteNames): string[] {
   const rows = sites
-    .map((site) => ({ site, pairs: pairsOf(site), ...handoffsOf(site) }))
+    .map((site) => ({ site, pairs: pairsOf(site), ...handoffsOf(site.threads) }))
     .filter(({ site, blocks: n }) => n > 0 && site.rest !== 'others')
     .toSorted((a, b) => descending(a.bytes, b.bytes) || b.blocks - a.blocks)
   if (rows.length === 0 || top === 0 || names.by === 'thread') return []
@@ -109,11 +109,8 @@ function threadText(thread: Thread): string {
   return `${process}thread ${threadName(thread)}`
 }
 
-function handedOff({ freedBy = [] }: SiteThread): { bytes: bigint } {
-  return { bytes: freedBy.reduce((sum, { bytes: n }) => sum + n, 0n) }
-}
-
-function handoffsOf({ threads = [] }: SiteStatistics): { blocks: number; bytes: bigint } {
+/** What other threads freed of the blocks of some threads. */
+function handoffsOf(threads: readonly SiteThread[] = []): { blocks: number; bytes: bigint } {
   const all = threads.flatMap(({ freedBy = [] }) => freedBy)
   return { blocks: all.reduce((sum, one) => sum + one.blocks, 0), bytes: all.reduce((sum, one) => sum + one.bytes, 0n) }
 }

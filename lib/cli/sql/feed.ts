@@ -67,7 +67,7 @@ export async function writeTables(
       }))
       try {
         const through = new TableFeed(sinks, needsIdentity(wanted))
-        await runTrace({ command: 'hf-sql', input: inputOf(path), through, output: () => {}, signals: true })
+        await runTrace({ command: 'hf-sql', input: inputOf(path), through, signals: true })
       } catch (error) {
         if (!(error instanceof TraceError)) throw error
         onFault(error)

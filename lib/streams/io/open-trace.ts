@@ -4,7 +4,7 @@ import { addAbortSignal, type Readable } from 'node:stream'
 import type { EventBatch } from '../../event/batch.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import { closed } from '../closed.js'
-import { EventCounter } from '../event-counter.js'
+import { eventCounter } from '../event-counter.js'
 import { decodeBytes, type DecodeAnyOptions } from '../decode-bytes.js'
 import { inflateOnNode } from '../inflate-bytes.js'
 import { openInput } from './stdio.js'
@@ -85,7 +85,7 @@ export function readTrace(path: string, open: () => Readable, options: Omit<Open
         reading.onTruncated ? { onTruncated: reading.onTruncated } : {},
         trace,
       )
-      const counter = new EventCounter(trace)
+      const counter = eventCounter(trace)
       for await (const batch of decodeBytes(inflated, { ...reading, path }, trace, counter, closer.signal)) {
         yield batch
         // There may be more in memory.

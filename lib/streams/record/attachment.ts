@@ -1,8 +1,7 @@
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
-import { compiled, RECORDER_LIBRARY, RECORDER_READER } from './compiled.js'
 import type { Ending } from './program.js'
-import { readerWords, type Recorder } from './recorders.js'
+import { launchReader, type Recorder } from './recorders.js'
 
 /** The exit status of the reader when it cannot attach to the process. */
 const CANNOT_ATTACH = 125
@@ -27,17 +26,7 @@ export class Attachment {
     readonly pid: number,
     private readonly say: (line?: string) => void,
   ) {
-    this.recorder = {
-      ...own,
-      launch: (words, trace, folder, settings, env) => ({
-        words: [
-          compiled(RECORDER_READER, folder),
-          ...readerWords(trace, compiled(RECORDER_LIBRARY, folder), settings, true),
-          ...words,
-        ],
-        env,
-      }),
-    }
+    this.recorder = { ...own, launch: launchReader(true) }
   }
 
   /** What stands for the program and its arguments. */

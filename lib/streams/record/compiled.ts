@@ -30,8 +30,8 @@ export interface Native {
   readonly libraries?: readonly string[]
 }
 
-/** The object that begins glibc's mtrace. */
-const START_OBJECT: Native = {
+/** The shared object that begins glibc's mtrace. */
+export const START_OBJECT: Native = {
   what: 'the start-up object',
   name: 'record',
   ending: '.so',
@@ -138,21 +138,6 @@ export function obstacleToMaking(...natives: readonly Native[]): string | undefi
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-}
-
-/** Whether the start-up object can be made. */
-export function canMakeStartObject(): boolean {
-  return canMake(START_OBJECT)
-}
-
-/**
- * The shared object of `native/record/start.c`, compiled when it is used for the first time.
- * @param folder for temporary files, with a plain path
- * @returns a plain path
- * @throws Error when it cannot be compiled
- */
-export function startObject(folder: string): string {
-  return compiled(START_OBJECT, folder)
 }
 
 /**

@@ -3,13 +3,12 @@ import { inLibraries, preload } from './libraries.js'
 import { STACK_DEPTH, type RecorderName } from './names.js'
 import {
   canMake,
-  canMakeStartObject,
   compiled,
   obstacleToMaking,
   RECORDER_LIBRARY,
   RECORDER_MACHINES,
   RECORDER_READER,
-  startObject,
+  START_OBJECT,
 } from './compiled.js'
 
 /** How a program is started so that it is recorded. */
@@ -43,6 +42,19 @@ export const SETTINGS: Settings = {
   children: true,
   freeStacks: false,
   compresses: false,
+}
+
+/** How heapflow's own recorder is started. @param isAttached it records a process that runs already */
+export function launchReader(isAttached: boolean): Recorder['launch'] {
+  return (words, trace, folder, settings, env) => ({
+    words: [
+      compiled(RECORDER_READER, folder),
+      ...readerWords(trace, compiled(RECORDER_LIBRARY, folder), settings, isAttached),
+      ...words,
+    ],
+    env,
+    isTracer: !isAttached,
+  })
 }
 
 /**
@@ -115,15 +127,7 @@ const RECORDERS: readonly Recorder[] = [
       const obstacle = obstacleToMaking(RECORDER_LIBRARY, RECORDER_READER)
       return obstacle && `a C compiler and glibc 2.17 or later (${obstacle})`
     },
-    launch: (words, trace, folder, settings, env) => ({
-      words: [
-        compiled(RECORDER_READER, folder),
-        ...readerWords(trace, compiled(RECORDER_LIBRARY, folder), settings),
-        ...words,
-      ],
-      env,
-      isTracer: true,
-    }),
+    launch: launchReader(false),
   },
   {
     name: 'heaptrack',
@@ -154,7 +158,7 @@ const RECORDERS: readonly Recorder[] = [
     hasChildren: false,
     missing() {
       if (inLibraries(MALLOC_DEBUG) === undefined) return 'glibc 2.34 or newer, with libc_malloc_debug.so.0'
-      return canMakeStartObject() ? undefined : 'a C compiler (cc)'
+      return canMake(START_OBJECT) ? undefined : 'a C compiler (cc)'
     },
     launch(words, trace, folder, _settings, env) {
       const before = env['LD_PRELOAD']
@@ -163,7 +167,7 @@ const RECORDERS: readonly Recorder[] = [
         env: {
           ...env,
           MALLOC_TRACE: trace,
-          LD_PRELOAD: preload([MALLOC_DEBUG, startObject(folder)], env),
+          LD_PRELOAD: preload([MALLOC_DEBUG, compiled(START_OBJECT, folder)], env),
           ...(before !== undefined && { HEAPFLOW_LD_PRELOAD: before }),
         },
       }

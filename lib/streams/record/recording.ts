@@ -55,7 +55,7 @@ export class Recording {
   private stoppedBy: string | undefined
   private readonly launch: Launch
 
-  /** @throws Error if the recorder cannot be used after all, or if the system has no named pipes */
+  /** @throws Error if the recorder or the program cannot be started, or if the system has no named pipes */
   constructor(private readonly plan: Plan) {
     const { recorder, words, folder, stdio, stacks, settings, env, cwd } = plan
     const [input, output, error] = stdio
@@ -63,15 +63,21 @@ export class Recording {
     const launch = (this.launch = recorder.launch(words, path, folder, settings, env))
     const filter = recorder.filter?.(stacks)
     this.pipe = new TracePipe(path)
-    this.filter = filter && new Filter(filter)
+    try {
+      this.filter = filter && new Filter(filter)
+      this.program = new Program({
+        words: launch.words,
+        env: launch.env,
+        cwd,
+        stdio: launch.writesToOutput === true ? [input, this.pipe.descriptor, error, output] : stdio,
+        isTracer: launch.isTracer === true,
+      })
+    } catch (fault) {
+      this.pipe.close()
+      this.filter?.close()
+      throw fault
+    }
     this.ending = recorder.logsEnding === true ? new TracerEnding() : undefined
-    this.program = new Program({
-      words: launch.words,
-      env: launch.env,
-      cwd,
-      stdio: launch.writesToOutput === true ? [input, this.pipe.descriptor, error, output] : stdio,
-      isTracer: launch.isTracer === true,
-    })
     plan.attachment?.listen(this.program.stream(2) as Readable)
     void this.program.ended.then(() => {
       this.hasForked = existsSync(`${path}.forked`)

@@ -104,9 +104,10 @@ export class AddressProcess implements AddressNamer {
 function named(name: string, place: string): { function?: string; file?: string; line?: number } {
   const [, file, line] = /^(.*):(\d+|\?)(?: \(discriminator \d+\))?$/s.exec(place) ?? []
   const number = Number(line)
+  const isKnown = (text = '') => text !== '' && text !== '??'
   return {
-    ...(name !== '??' && name !== '' && { function: name }),
-    ...(file !== undefined && file !== '??' && file !== '' && { file }),
-    ...(file !== undefined && file !== '??' && file !== '' && number > 0 && number <= 0xffff_ffff && { line: number }),
+    ...(isKnown(name) && { function: name }),
+    ...(isKnown(file) && { file }),
+    ...(isKnown(file) && number > 0 && number <= 0xffff_ffff && { line: number }),
   }
 }

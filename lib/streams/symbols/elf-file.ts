@@ -1,11 +1,19 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { scopedNames } from '../../symbols/dwarf-names.js'
-import { FunctionSymbols, readElf, sectionBytes, type LoadedPart, type ReadAt } from '../../symbols/elf.js'
+import { FunctionSymbols, readElf, sectionBytes, type Elf, type LoadedPart, type ReadAt } from '../../symbols/elf.js'
 import type { AddressNamer, Names } from './namer.js'
 import { demangled } from './demangle.js'
 
-/** A regular file that is open, and how it is read; undefined if a path is not that of one. */
-function openFile(path: string): { read: ReadAt; modified: number; close: () => void } | undefined {
+/** A regular file that is open. */
+interface OpenFile {
+  readonly read: ReadAt
+  /** When it was last changed, in milliseconds since 1970. */
+  readonly modified: number
+  close(): void
+}
+
+/** @returns undefined if a path is not that of a regular file that can be read */
+function openFile(path: string): OpenFile | undefined {
   let file: number
   try {
     // A name in a trace may be that of a pipe, which must not be waited for.
@@ -35,14 +43,12 @@ export interface ElfFile {
   readonly modified: number
 }
 
-/** The file at a path; undefined if it cannot be read or is not an ELF file. */
-export function elfFile(path: string): ElfFile | undefined {
+/** What is read of the ELF file at a path; undefined if it cannot be read or is not an ELF file. */
+function ofElf<Result>(path: string, use: (elf: Elf, file: OpenFile) => Result): Result | undefined {
   const file = openFile(path)
   try {
     const elf = file && readElf(file.read)
-    if (file === undefined || elf === undefined) return undefined
-    const { buildId, hasLines, loaded } = elf
-    return { path, hasLines, loaded, modified: file.modified, ...(buildId !== undefined && { buildId }) }
+    return file && elf && use(elf, file)
   } catch {
     return undefined
   } finally {
@@ -50,16 +56,24 @@ export function elfFile(path: string): ElfFile | undefined {
   }
 }
 
+/** The file at a path; undefined if it cannot be read or is not an ELF file. */
+export function elfFile(path: string): ElfFile | undefined {
+  return ofElf(path, ({ buildId, hasLines, loaded }, { modified }) => ({
+    path,
+    hasLines,
+    loaded,
+    modified,
+    ...(buildId !== undefined && { buildId }),
+  }))
+}
+
 /** Debug information of more bytes is not read. */
 const MAX_DEBUG_BYTES = 64 * 1_048_576
 
 /** The full names of functions of a file, by their short ones: see `scopedNames`. */
 export function fullNames(path: string): ReadonlyMap<string, string> {
-  const file = openFile(path)
-  try {
-    const elf = file && readElf(file.read)
-    if (file === undefined || elf === undefined) return new Map()
-    const bytes = (name: string) => sectionBytes(elf, file.read, name, MAX_DEBUG_BYTES)
+  const found = ofElf(path, (elf, { read }) => {
+    const bytes = (name: string) => sectionBytes(elf, read, name, MAX_DEBUG_BYTES)
     return scopedNames({
       little: elf.little,
       info: bytes('.debug_info'),
@@ -67,16 +81,13 @@ export function fullNames(path: string): ReadonlyMap<string, string> {
       str: bytes('.debug_str'),
       lineStr: bytes('.debug_line_str'),
     })
-  } catch {
-    return new Map()
-  } finally {
-    file?.close()
-  }
+  })
+  return found ?? new Map()
 }
 
 /** Names addresses of one file by its symbol tables: functions only. */
 export class SymbolFile implements AddressNamer {
-  private readonly file: ReturnType<typeof openFile>
+  private readonly file: OpenFile | undefined
   private readonly symbols: FunctionSymbols | undefined
 
   /** @param signal ends the process that demangles the names */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pipeline } from 'node:stream/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import {
   ndjson,
   record,
@@ -216,6 +216,15 @@ describe.skipIf(!can('recorder'))('record() (needs Linux on x86-64 and cc)', () 
       /static is linked statically, so recorder cannot record it/,
     )
     expect(left()).toEqual([])
+  })
+
+  test.each<[string, string[], RecordOptions]>([
+    ['ENOTDIR', [], { cwd: at('leaks.c') }],
+    ['E2BIG', ['x'.repeat(200_000)], {}],
+    ['ERR_INVALID_ARG_VALUE', [], { env: { ...process.env, A: 'a\0' } }],
+  ])('what cannot be started is an error at once, and leaves nothing: %s', async (code, words, options) => {
+    expect(() => record([at('leaks'), ...words], { ...quiet, ...options })).toThrow(expect.objectContaining({ code }))
+    await vi.waitFor(() => expect([left(), descriptors()]).toEqual([[], []]))
   })
 
   test('wrong arguments are errors at once', () => {

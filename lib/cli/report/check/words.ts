@@ -2,7 +2,7 @@ import type { ChangedSite } from '../../../transforms/check/sites.js'
 import type { CheckedBudget, CheckResult } from '../../../transforms/check/check.js'
 import { BUDGET_FIGURES, titleBy, type TemporaryDefinition } from '../../../transforms/option-values.js'
 import { comparedFrameText } from '../../../names/named-frame.js'
-import { bytes, grouped, labelledLines, visible } from '../columns.js'
+import { bytes, grouped, labelledLines, signed, visible } from '../columns.js'
 import { UNKNOWN_FIGURE } from '../identity.js'
 import { amount, siteLabels, type SiteNames } from '../names.js'
 
@@ -46,7 +46,7 @@ function functionCount(n: number): string {
 }
 
 /** A value of the figure of a budget. */
-export function valueText({ figure }: Pick<CheckedBudget, 'figure'>, value: bigint): string {
+function valueText({ figure }: Pick<CheckedBudget, 'figure'>, value: bigint): string {
   return BUDGET_FIGURES[figure].unit === 'bytes' ? bytes(value) : grouped(value)
 }
 
@@ -137,8 +137,4 @@ export function summaryOf({ budgets, runs, baseline, suppressed = [] }: CheckRes
   const compared = baseline.length > 0 ? `, compared with ${of(baseline.length)} of the baseline` : ''
   const leaks = suppressed.length === 0 ? '' : ` Suppressed leaks: ${suppressed.map((one) => amount(one)).join('; ')}.`
   return `${parts.join('; ')} (${of(runs.length)}${compared}).${leaks}`
-}
-
-function signed(value: bigint): string {
-  return value > 0n ? `+${grouped(value)}` : value < 0n ? `-${grouped(-value)}` : '0'
 }
