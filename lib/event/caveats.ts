@@ -1,4 +1,5 @@
 import type { EventBatch } from './batch.js'
+import { earlyEnd, EARLY_END_NOTE } from './early-end.js'
 import { lacksEvents, type TraceHeader } from './header.js'
 import { LostCount } from './lost-events.js'
 import type { BatchTransform } from './stage.js'
@@ -11,7 +12,7 @@ const FILTERED =
 
 /**
  * Passes batches on, and warns at the end of what makes results of the trace wrong: events that the recorder lost,
- * events that were removed, and sampled ones.
+ * events that were removed, sampled ones, and an end before that of the program.
  */
 export class Caveats implements BatchTransform {
   readonly consumes = true
@@ -21,10 +22,12 @@ export class Caveats implements BatchTransform {
   private readonly lost = new LostCount()
   private weighted = 0
   private isFiltered = false
+  private endsEarly = false
 
   feed(batch: EventBatch): void {
     this.batch = batch
     this.lost.add(batch)
+    this.endsEarly ||= earlyEnd(batch, 0, batch.count) >= 0
     if (batch.groups !== undefined) this.weighted += weightedEvents(batch.groups, 0, batch.count)
     if (batch.header === this.header) return
     this.header = batch.header
@@ -40,6 +43,7 @@ export class Caveats implements BatchTransform {
   end(): void {
     this.warnings.push(...this.lost.warnings())
     if (this.isFiltered) this.warnings.push(FILTERED)
+    if (this.endsEarly) this.warnings.push(EARLY_END_NOTE)
     if (this.weighted > 0) this.warnings.push(weightNote(this.weighted))
   }
 

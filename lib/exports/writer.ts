@@ -1,3 +1,4 @@
+import { EARLY_END_NOTE } from '../event/early-end.js'
 import { TEMPORARY_BY } from '../transforms/option-values.js'
 import type { Profile } from '../transforms/profile/profile.js'
 import type { ProfileValue } from '../transforms/profile/values.js'
@@ -20,7 +21,7 @@ export type ProfileWriter = (profile: Profile, options?: ExportOptions) => Itera
 
 /** Notes for readers of a profile, as sentences. */
 export function notesOf({ statistics, at, temporaryBy }: Profile): string[] {
-  const { complete, filtered, full, traces, peakBytes, events, formats } = statistics
+  const { complete, filtered, endsEarly = false, full, traces, peakBytes, events, formats } = statistics
   const moment =
     typeof at === 'string'
       ? at === 'end'
@@ -35,6 +36,7 @@ export function notesOf({ statistics, at, temporaryBy }: Profile): string[] {
     `Live figures are those ${moment}.`,
     ...(temporaryBy === TEMPORARY_BY ? [] : [`Temporary allocations are by ${temporaryBy}'s definition.`]),
     ...(complete ? [] : ['The trace is incomplete: it was truncated.']),
+    ...(endsEarly ? [`T${EARLY_END_NOTE.slice(1)}.`] : []),
     ...(filtered ? ['Events were left out of the trace: blocks that look live may not be.'] : []),
     ...(full.includes('sites') ? ['There are more stacks than are distinguished: the later ones are [others].'] : []),
   ]

@@ -14,7 +14,7 @@ export const leaks: View = {
   title: 'Leaks',
   mount(app) {
     const { summary } = app.model.data
-    const { leaked, allocated, filtered, suppressed } = summary
+    const { leaked, allocated, filtered, endsEarly = false, suppressed } = summary
     const known =
       suppressed === undefined
         ? undefined
@@ -45,6 +45,13 @@ export const leaks: View = {
               'p',
               { class: 'note' },
               'Events were removed from this trace, so some of these blocks may have been freed.',
+            )
+          : undefined,
+        endsEarly
+          ? el(
+              'p',
+              { class: 'note' },
+              'The recording ended while the program ran on, so some of these blocks may have been freed.',
             )
           : undefined,
         el('p', { class: 'lead' }, lead),

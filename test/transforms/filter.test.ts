@@ -110,6 +110,29 @@ describe('Filter', () => {
     }
   })
 
+  it('keeps the event that says that a recording ended before its program, unless a criterion concerns it', () => {
+    const end: TraceEvent = { kind: 'other', code: 69 }
+    const lost: TraceEvent[] = [
+      { kind: 'lost', count: 1n },
+      { kind: 'lost', count: 2n },
+    ]
+    const events: TraceEvent[] = [{ kind: 'alloc', size: 64n }, lost[0]!, end, lost[1]!, { kind: 'other', code: 70 }]
+    const of = (options: FilterOptions, format = 'recorder') => {
+      const filter = new Filter(options)
+      const { out } = drive(filter, inBatches(events, BATCH_EVENTS, { format }))
+      return { kept: eventsOf(out), warnings: filter.warnings }
+    }
+    expect(of({ size: { from: 65n } }).kept).toEqual([lost[0], end, lost[1]])
+    expect(of({ size: { from: 65n }, invert: true }).kept).toEqual([events[0], lost[0], end, lost[1], events[4]])
+    expect(of({ size: { from: 65n }, lifetimes: true }).kept).toEqual([lost[0], end, lost[1]])
+    expect(of({ events: { to: 3n } }).kept).toEqual([events[0], lost[0], end])
+    // Codes are those of the format.
+    expect(of({ size: { from: 65n } }, 'mtrc').kept).toEqual(lost)
+    const { kept, warnings } = of({ kind: 'alloc' })
+    expect(kept).toEqual([events[0]])
+    expect(warnings).toEqual([expect.stringContaining('lost events in 2 places')])
+  })
+
   it('keeps events that say that others were lost, unless a criterion concerns them', () => {
     const lost: TraceEvent[] = [
       { kind: 'lost', count: 3n },

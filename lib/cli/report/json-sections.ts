@@ -43,7 +43,7 @@ const KEYS: Readonly<Record<SectionName, (statistics: Statistics) => readonly Ke
   processes: () => ['processes'],
 }
 /** What says how far all the other figures can be trusted. */
-const ALWAYS: readonly Key[] = ['complete', 'filtered', 'weighted', 'identified', 'exact', 'full']
+const ALWAYS: readonly Key[] = ['complete', 'filtered', 'endsEarly', 'weighted', 'identified', 'exact', 'full']
 
 /** The statistics, or what some sections of the report show of them. */
 export function sectionsOf(statistics: Statistics, sections: readonly SectionName[] | undefined): Partial<Statistics> {

@@ -34,7 +34,7 @@ export function summary(statistics: Statistics): string[] {
     ...timePairs(statistics),
     ['allocated', amount(allocated)],
     ['freed', amount(freed)],
-    ['leaked', `${amount(leaked)} (still live ${statistics.complete ? 'at exit' : 'where the input ends'})`],
+    ['leaked', `${amount(leaked)} (still live ${endOf(statistics)})`],
     ...suppressedPair(statistics),
     ['peak memory', peak(statistics, peakBytes, `${bytes(peakBytes.bytes)} in ${blocks(peakBytes.blocks)}`)],
     ['peak block count', peak(statistics, peakBlocks, amount(peakBlocks))],
@@ -63,6 +63,12 @@ export function summary(statistics: Statistics): string[] {
   if (actingThreads(threads).length > 1) pairs.push(['cross-thread frees', blocks(foreign)])
   if (crossCpuFrees !== undefined) pairs.push(['cross-CPU frees', blocks(crossCpuFrees)])
   return pairLines('Summary', pairs)
+}
+
+/** Where blocks are live that count as leaked. */
+function endOf({ complete, endsEarly = false }: Statistics): string {
+  if (!complete) return 'where the input ends'
+  return endsEarly ? 'when the recording ended' : 'at exit'
 }
 
 function lostPair({ kinds, lostEvents: lost = 0 }: Statistics): Pair[] {

@@ -1,3 +1,4 @@
+import { EARLY_END_NOTE } from '../../event/early-end.js'
 import { UNIDENTIFIED } from '../../event/header.js'
 import { lostWarning } from '../../event/lost-events.js'
 import { weightNote } from '../../event/weights.js'
@@ -11,6 +12,7 @@ export function statisticsWarnings(statistics: Statistics): string[] {
   const warnings = [
     identified ? undefined : UNIDENTIFIED,
     leakWarning(statistics),
+    statistics.endsEarly === true && statistics.leaked.blocks > 0 ? EARLY_END_NOTE : undefined,
     weighted === undefined ? undefined : weightNote(weighted),
     sizeWarning(statistics),
   ]

@@ -1,5 +1,6 @@
 import { HI, LO, WORD } from '../../bytes/u64.js'
 import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
+import { EARLY_END } from '../../event/early-end.js'
 import { limit } from '../../event/error.js'
 import { Api, fieldSet, FieldBit, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
@@ -39,6 +40,16 @@ for (const [tag, shape, kind, api] of [
   SHAPE_OF[tag] = shape
   KIND_OF[tag] = kind
   API_OF[tag] = api
+}
+
+/** The event that says that the program ran on when the recording ended. Other formats keep it. */
+function earlyEndOf(header: TraceHeader): EventBatch {
+  const batch = new EventBatch(1, FieldBit.code, header)
+  batch.kind[0] = other
+  batch.mask[0] = FieldBit.code
+  batch.code[0] = EARLY_END
+  batch.count = 1
+  return batch
 }
 
 /** Decodes the recordings of heapflow's own recorder. */
@@ -120,11 +131,9 @@ export class RecorderDecoder extends Definitions implements Decoder {
       this.warnings.push(
         `${NAME}: the program was ended by ${SIGNALS[value] ? `SIG${SIGNALS[value]}` : `signal ${value}`}`,
       )
-    if (kind === RUNS_ON)
-      this.warnings.push(`${NAME}: the recording ended while the program ran on: its live set is not leaked`)
-    if (this.header !== undefined) return undefined
-    this.header = headerOf(this.version)
-    return new EventBatch(0, 0, this.header)
+    if (this.header !== undefined && kind !== RUNS_ON) return undefined
+    this.header ??= headerOf(this.version)
+    return kind === RUNS_ON ? earlyEndOf(this.header) : new EventBatch(0, 0, this.header)
   }
 
   /** Reads records into a new batch until it is full, or another process or the end mark begins. */

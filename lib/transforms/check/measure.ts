@@ -1,4 +1,5 @@
 import type { EventBatch } from '../../event/batch.js'
+import { EARLY_END_NOTE } from '../../event/early-end.js'
 import { FORMATS } from '../../formats/index.js'
 import { lostWarning } from '../../event/lost-events.js'
 import { weightNote } from '../../event/weights.js'
@@ -163,13 +164,16 @@ function measure(value: number | bigint): Measure {
 /** What is true of a trace from which events were removed regardless of blocks. */
 const OF_EVENTS: ReadonlySet<string> = new Set(['allocated', 'allocations', 'wasted', 'failed-allocations'])
 
+/** What is known only where the trace ends with its program. */
+const OF_END: ReadonlySet<string> = new Set(['leaked', 'leaked-blocks'])
+
 /** What is known only where frees name their blocks. */
 const OF_FREED_BLOCKS: ReadonlySet<string> = new Set(['temporary', 'double-frees', 'unknown-frees', 'overlaps'])
 
 /** The figures, without those that cannot be known of such a trace. */
 function known(
   measures: Measures,
-  { events, kinds, lostEvents, weighted, filtered, identified, formats, apis }: Statistics,
+  { events, kinds, lostEvents, weighted, filtered, endsEarly = false, identified, formats, apis }: Statistics,
 ): Measures {
   const hiding = (what: 'failures' | 'families') =>
     FORMATS.find(({ name, hides }) => formats.includes(name) && hides?.includes(what) === true)?.name
@@ -178,6 +182,7 @@ function known(
     if (kinds.lost !== undefined) return lostWarning(kinds.lost, undefined, lostEvents)
     if (weighted !== undefined) return weightNote(weighted)
     if (filtered && !OF_EVENTS.has(figure)) return 'events were removed from the trace regardless of blocks'
+    if (endsEarly && OF_END.has(figure)) return EARLY_END_NOTE
     if (!identified && OF_FREED_BLOCKS.has(figure)) return 'the trace does not say which block is freed'
     if (figure === 'failed-allocations') return hiddenBy(hiding('failures'), 'calls that failed')
     if (figure !== 'mismatches') return undefined

@@ -1,4 +1,5 @@
 import type { EventBatch } from '../../event/batch.js'
+import { earlyEnd } from '../../event/early-end.js'
 import { FieldBit, Kind } from '../../event/fields.js'
 import { plural } from '../../event/message-text.js'
 import type { Predicate } from './predicates.js'
@@ -23,9 +24,10 @@ const CONCERNED = 1
 const FAILED = 2
 
 /**
- * Selects `lost` events, which say that the recorder lost others. A criterion decides about one only if it has the
- * field: what was lost may have met the others. If none decides, the event is kept. Its size is that of what was lost,
- * and not that of a block. Which kinds to keep is what the caller says; what that drops is counted.
+ * Selects `lost` events, which say that the recorder lost others, and the event that says that a recording ended while
+ * its program ran on. A criterion decides about one only if it has the field: what was lost may have met the others. If
+ * none decides, the event is kept. Its size is that of what was lost, and not that of a block. Which kinds to keep is
+ * what the caller says; how many `lost` events that drops is counted.
  */
 export class LostEvents {
   private readonly criteria: readonly (Criterion & { readonly has: number })[]
@@ -50,16 +52,19 @@ export class LostEvents {
   }
 
   /** Looks for them in a batch. @returns whether it has any */
-  find({ kind, count }: EventBatch): boolean {
+  find(batch: EventBatch): boolean {
+    const { kind, count } = batch
     this.count = 0
-    let at = kind.indexOf(Kind.lost)
-    if (at < 0 || at >= count) return false
+    const end = earlyEnd(batch, 0, count)
+    const lost = kind.indexOf(Kind.lost)
+    if (end < 0 && (lost < 0 || lost >= count)) return false
     if (this.rows.length < count) {
       this.rows = new Int32Array(count)
       this.part = new Int32Array(count)
       this.states = new Uint8Array(count)
     }
-    for (; at < count; at++) if (kind[at] === Kind.lost) this.rows[this.count++] = at
+    for (let at = lost < 0 ? end : end < 0 ? lost : Math.min(lost, end); at < count; at++)
+      if (kind[at] === Kind.lost || at === end) this.rows[this.count++] = at
     return true
   }
 
@@ -76,9 +81,11 @@ export class LostEvents {
         states[row] = CONCERNED | FAILED
         part[n++] = row
       }
+      const isCounted = name === 'kind' && !invert
+      if (isCounted) this.dropped += lostIn(batch, part, n)
       const kept = n === 0 ? 0 : test(batch, part, n, before)
       for (let j = 0; j < kept; j++) states[part[j]] = CONCERNED
-      if (name === 'kind' && !invert) this.dropped += n - kept
+      if (isCounted) this.dropped -= lostIn(batch, part, kept)
     }
     for (let j = 0; j < count; j++) {
       const row = rows[j]
@@ -92,4 +99,11 @@ export class LostEvents {
     if (this.dropped === 0) return []
     return [`the recorder lost events in ${plural(this.dropped, 'place')}, which kind left out: kind lost keeps them`]
   }
+}
+
+/** How many of the first `n` rows are `lost` events. */
+function lostIn({ kind }: EventBatch, rows: Int32Array, n: number): number {
+  let lost = 0
+  for (let j = 0; j < n; j++) if (kind[rows[j]] === Kind.lost) lost++
+  return lost
 }

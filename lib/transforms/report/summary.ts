@@ -1,3 +1,4 @@
+import { EARLY_END_NOTE } from '../../event/early-end.js'
 import { lostWarning } from '../../event/lost-events.js'
 import { plural } from '../../event/message-text.js'
 import { weightNote } from '../../event/weights.js'
@@ -46,6 +47,7 @@ export function notesOf(statistics: Statistics): string[] {
   const {
     complete,
     filtered,
+    endsEarly = false,
     weighted = 0,
     kinds,
     lostEvents,
@@ -59,6 +61,7 @@ export function notesOf(statistics: Statistics): string[] {
   const notes: string[] = []
   if (!complete) notes.push('The trace is truncated: the report is of the part that could be read.')
   if (filtered) notes.push('Events were removed from the trace, so blocks that seem to be live may have been freed.')
+  if (endsEarly) notes.push(`T${EARLY_END_NOTE.slice(1)}.`)
   if ((kinds.lost ?? 0) > 0) {
     notes.push(`T${lostWarning(kinds.lost ?? 0, undefined, lostEvents).slice(1)}.`)
   }

@@ -2,6 +2,7 @@ import { HI, LO } from '../../bytes/u64.js'
 import { BATCH_EVENTS, type BatchInfos, type EventBatch } from '../../event/batch.js'
 import { APIS, fieldSet, FieldBit, Kind, KINDS } from '../../event/fields.js'
 import { hasInventedAddresses, lacksEvents, type TraceHeader } from '../../event/header.js'
+import { earlyEnd } from '../../event/early-end.js'
 import { lostEvents } from '../../event/lost-events.js'
 import { weightedEvents } from '../../event/weights.js'
 import { LiveSet, tooManyBlocks } from '../../blocks/live-set.js'
@@ -81,6 +82,7 @@ export class StatisticsCollector {
   private header: TraceHeader | undefined
   private traces = 0
   private isFiltered = false
+  private endsEarly = false
   /** How many events stand for another number than one. */
   private weighted = 0
   /** How many events the recorder lost, as far as the trace says it. */
@@ -201,6 +203,7 @@ export class StatisticsCollector {
     return {
       complete,
       filtered: this.isFiltered,
+      ...(this.endsEarly && { endsEarly: true }),
       ...(this.weighted > 0 && { weighted: this.weighted }),
       identified: this.isIdentified,
       exact: reserves.isExact,
@@ -278,7 +281,9 @@ export class StatisticsCollector {
     if (groups !== undefined) this.weighted += weightedEvents(groups, from, to)
     const { kinds, apis } = this
     const lostBefore = kinds[Kind.lost]
+    const othersBefore = kinds[Kind.other]
     for (let i = from; i < to; i++) kinds[kind[i]] = kinds[kind[i]] + 1
+    if (kinds[Kind.other] > othersBefore) this.endsEarly ||= earlyEnd(batch, from, to) >= 0
     if (kinds[Kind.lost] > lostBefore) this.lost += lostEvents(batch, from, to)
     if ((columns & HAS_API) !== 0) {
       const { api } = batch

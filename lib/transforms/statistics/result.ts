@@ -300,6 +300,8 @@ export interface Statistics {
   complete: boolean
   /** Events were removed from a trace regardless of blocks (see `lacksEvents`), so leaks may be false. */
   filtered: boolean
+  /** Present if a recording ended while its program ran on: blocks that were live then may have been freed later. */
+  endsEarly?: boolean
   /**
    * How many events have a weight other than 1, if there are any: each was sampled and stands for as many. All other
    * figures count each event once, because what was live or at the peak cannot be known of samples.

@@ -260,6 +260,12 @@ describe('what is not known', () => {
     for (const figure of ['peak', 'blocks', 'allocated', 'allocations', 'leaked', 'leaked-blocks', 'temporary'])
       expect(reasonOf(sampled, { max: { [figure]: '1G' } })).toMatch(/^the trace is sampled: 1 event has a weight/)
     expect(reasonOf(sampled, { at: 'print', max: { peak: '1G' } })).toMatch(/^the trace is sampled/)
+    const early = [...RUN, { kind: 'other', code: 69 } as const]
+    const recorder = { ...HEADER, format: 'recorder' } as const
+    for (const figure of ['leaked', 'leaked-blocks'])
+      expect(reasonOf(early, { max: { [figure]: '1G' } }, recorder)).toMatch(/ended while the program ran on/)
+    const peak = budgets({ max: { peak: '1G' } })
+    expect(check([measured(early, peak, recorder)], [], peak).verdict).toBe('within')
     const filtered = { ...HEADER, filtered: true } as const
     for (const figure of ['peak', 'blocks', 'leaked', 'temporary', 'double-frees'])
       expect(reasonOf(RUN, { max: { [figure]: '1G' } }, filtered)).toMatch(/events were removed/)
