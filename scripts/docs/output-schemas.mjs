@@ -65,6 +65,10 @@ const MADE = {
   LOST: ['{"kind":"header","format":"recorder"}', '{"kind":"lost","count":3}', '{"kind":"end","events":1}\n'].join(
     '\n',
   ),
+  /** The recording ended while the program ran on. */
+  EARLY: ['{"kind":"header","format":"recorder"}', '{"kind":"other","code":69}', '{"kind":"end","events":1}\n'].join(
+    '\n',
+  ),
   /** Only what the resident set was, without a time. */
   RESIDENT: [
     '{"kind":"header","format":"recorder"}',
@@ -86,7 +90,7 @@ export const OUTPUTS = [
     name: 'stats',
     title: 'hf-stats --json',
     description: 'The statistics of a trace: docs/statistics.md says what each figure means.',
-    commands: [...TRACES, WEIGHTED, EMPTY, CUT, PROCESSES, ODD, 'LOST', 'RESIDENT', 'UNTIMED'].map((trace) => [
+    commands: [...TRACES, WEIGHTED, EMPTY, CUT, PROCESSES, ODD, 'LOST', 'EARLY', 'RESIDENT', 'UNTIMED'].map((trace) => [
       'hf-stats',
       '--json',
       trace,
