@@ -28,6 +28,8 @@ static int can_attach(pid_t pid) {
   if (group != pid) return fail("%d is the number of a thread: its process is %lld", pid, group);
   if (read_of(pid, "stat", text, sizeof text) > 0 && strstr(text, ") Z") != NULL)
     return fail("process %d has ended", pid);
+  if (status_number(pid, "VmSize", 10) < 0)
+    return fail("process %d has no program: it is a thread of the kernel, or has ended", pid);
   if (tracer > 0) return fail("process %d is traced by process %lld, such as a debugger: end that first", pid, tracer);
   if (is_elsewhere(pid, "pid"))
     return fail("process %d is in a container: run hf-record there", pid);

@@ -1,7 +1,7 @@
 // @module-tag slow
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -489,6 +489,9 @@ sys.exit(17)`
     }
     expect(await refused(4_194_305)).toBe('no process has the number 4194305')
     expect(await refused(4_194_305, undefined, '-o no.ndjson')).toBe('no process has the number 4194305')
+    // Containers do not have it.
+    if (existsSync('/proc/2/comm') && readFileSync('/proc/2/comm', 'latin1') === 'kthreadd\n')
+      expect(await refused(2)).toBe('process 2 has no program: it is a thread of the kernel, or has ended')
     const own = await start('./own')
     expect(await refused(own.pid)).toBe(
       `process ${own.pid} has the allocator of ${at('own')}, which the recorder cannot replace while it runs: start the program with hf-record`,
