@@ -35,11 +35,11 @@ import {
 } from './records'
 import { BASES, interpretationOf, STRIDES, TOUCHED } from './state'
 
-/** Per occurrence, the index of its record (16 bits), ... */
+/** For each occurrence, the index of its record, in 16 bits. */
 export const RECORD_OF: usize = memory.data(8256)
-/** ... the traits that its layouts depend on (16 bits, see below), ... */
+/** For each occurrence, the traits that its layouts depend on, in 16 bits: see below. */
 export const TRAITS: usize = memory.data(8256)
-/** ... and its value (for attributes, the length) as a 64-bit word. */
+/** For each occurrence, its value as a 64-bit word; for attributes, their length. */
 export const VALUES: usize = memory.data(33024)
 
 /** The lowest bits of the traits: the class of values that fit the same widths (see `widthsOf`). */

@@ -8,7 +8,7 @@ const ADDRESS_SHIFT: u64 = 4
 /** Whether memory for blocks ran out. */
 export let isFull: bool = false
 
-/** The largest index so far. The next block without an index gets the one after it. */
+/** The largest index so far. The next block that has no index gets this one plus 1. */
 export let lastIndex: u64 = 0
 /** The first and the last index that was given to a block without one. */
 let firstAssigned: u64 = u64.MAX_VALUE

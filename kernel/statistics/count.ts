@@ -56,7 +56,7 @@ import { addTemporary, allocates, endTotals, endsUnfreed, frees, HEAPTRACK, MEMR
 
 export { SITES } from '../live/sites'
 
-/** The number of events before the current rows, and of those about blocks. */
+/** The number of events before the current rows, and how many of them are about blocks. */
 export let events: u64 = 0
 export let blockEvents: u64 = 0
 /** Rows that are also, or only, counted elsewhere: reallocs, events without effect on a block, and reserved memory. */
@@ -85,8 +85,9 @@ export function count(rows: u32, sites: u32, threads: u32, isTimed: bool): bool 
 }
 
 /**
- * Ends the count of rows that were counted elsewhere. @param blocks how many are about blocks @param others those in
- * `OTHERS`
+ * Adds rows that were counted elsewhere to the number of events.
+ * @param blocks the number of rows about blocks
+ * @param others the number of rows in `OTHERS`
  */
 export function endCount(rows: u32, blocks: u64, others: usize): void {
   events += <u64>rows

@@ -36,15 +36,17 @@ export type LabelByKey = (keys: BlockKeys, labels: Uint32Array, from: number, to
  * that failed leaves it where it was. Blocks that begin with label 0 give their later events no label. The blocks of
  * one trace are not those of the next: a new header forgets all of them.
  *
- * HATF records the malloc and the free inside a realloc before the realloc itself. So a realloc also continues with the
- * labelled block that was freed last, if it was at the old address, or allocated last, if it is at the new one.
+ * HATF records the malloc and the free inside a realloc before the realloc itself. So a realloc also continues with one
+ * of two labelled blocks: the one that was freed last, if that was at the old address of the realloc, or the one that
+ * was allocated last, if that is at the new address.
  *
- * With `keepsWhole`, nothing is left of a block but what comes after it got a label: frees and reallocs lose their own
- * label if their block has none, as do those of NULL that begin no block, and a realloc whose own label is the first of
- * its block gets `BEGINS_HERE` with it. The end of a process that ends blocks with a label gets that of one of them.
+ * With `keepsWhole`, only those events of a block are left that come after it got a label. Frees and reallocs lose
+ * their own label if their block has none, as do those of NULL that begin no block. A realloc whose own label is the
+ * first of its block gets `BEGINS_HERE` with it. The end of a process that ends blocks with labels gets the label of
+ * one of them.
  *
- * With `further`, the end of a process that ends blocks with labels has all of these: the least one as its own, and the
- * others there.
+ * With `further`, the end of a process that ends blocks with labels has all of these labels: the least one is its own,
+ * and the others are in `further`.
  *
  * With either, a block with a label also ends where a block without it begins at its address: the label of the block
  * that ends, with `ENDS_HERE`, is that of the event, if it has none, or is in `further`.

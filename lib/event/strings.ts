@@ -208,7 +208,7 @@ export class StringTable {
     })
   }
 
-  /** A table with the same strings, whose lists are to be stacks of the same tree. */
+  /** A copy of the strings, without the lists. The lists that are added to it may be stacks of the same tree. */
   copyStrings(): StringTable {
     const { bytes, starts } = this.flat()
     const table = new StringTable(this.tree)

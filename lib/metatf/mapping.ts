@@ -59,8 +59,8 @@ export interface RecordMapping {
   /**
    * The names under which values stand in `fields`, by the part of the record (leaf, composite or repetition) and
    * unique in the object that they belong to. Tags and numbers of repetitions have none. A composite whose name is
-   * empty is no object of its own: its parts belong to the object around it. What is repeated has no name: its elements
-   * are those of the repetition's array.
+   * empty is no object of its own: its parts belong to the object around it. The part that a repetition repeats
+   * has no name: its values are the elements of the repetition's array.
    */
   readonly keys: ReadonlyMap<Field, string>
 }

@@ -222,14 +222,14 @@ function show(events: readonly TraceEvent[]): string {
   return events.map((event) => JSON.stringify({ ...event }, text)).join(', ') || 'nothing'
 }
 
-/** A run without end must be refused, or be read as something that is not kept. */
+/** The same byte again and again, without end, must be refused, or be read without taking more and more memory. */
 function endless(format: Format, byte: number): void {
   const decoder = format.decoder()
   const chunk = new Uint8Array(CHUNK).fill(byte)
   const before = arrayBuffers()
   const end = performance.now() + ENDLESS_MS
   try {
-    // What takes long is read, and not kept.
+    // A slow decoder need not read all of it.
     for (let fed = 0; fed < ENDLESS && performance.now() < end; fed += CHUNK) {
       decoder.feed(chunk)
       while (decoder.next() !== null) continue

@@ -65,7 +65,7 @@ const LEAST_LARGE: u64 = 16_384
 /** Blocks of this size are not predicted, but made where addresses follow from the calls. Larger ones are neither. */
 const MOST_SIZE: u64 = 1 << 43
 
-/** So many cores have as many arenas as are simulated, besides that of the largest blocks (5). */
+/** The cores of a machine with as many arenas as are simulated, not counting the arena of the largest blocks (5). */
 const CORES: u32 = 15
 
 /** The call to be predicted: its thread, its class of sizes and pages, and the predicted block. */

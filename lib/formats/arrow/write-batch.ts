@@ -16,7 +16,9 @@ const IN_NONE = 0
 const IN_SOME = 1
 const IN_ALL = 2
 
-/** A column of the table, and where the batch at hand has its parts. Parts that are missing have 0 bytes. */
+/**
+ * A column of the table, and where its parts are in the batch that is written. A part that is missing has 0 bytes.
+ */
 interface PlacedColumn extends WrittenColumn {
   /** The first of its nodes and of its buffers. */
   readonly node: number

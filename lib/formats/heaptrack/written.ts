@@ -207,7 +207,7 @@ export class Written {
     return this.definitions.tables
   }
 
-  /** The node of an entry whose parent is a node. */
+  /** The node of an entry whose caller has the node `parent`. */
   private child(entry: number, parent: number): number {
     const known = this.nodes.find(entry, parent)
     if (known >= 0) return this.nodes.values[known] as number
@@ -217,7 +217,7 @@ export class Written {
     return this.tables.nodes
   }
 
-  /** The node of a raw file for a frame whose parent is a node. */
+  /** The node, in a raw file, of a frame whose caller has the node `parent`. */
   private rawChild(frame: number, parent: number): number {
     const number = (this.addressByFrame[frame] ??= this.addressOf(frame))
     const known = this.nodes.find(number, parent)

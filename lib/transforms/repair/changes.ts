@@ -26,7 +26,7 @@ function placeInAddress(batch: EventBatch, row: number): void {
   batch.mask[row] = batch.mask[row] | FieldBit.address
 }
 
-/** What remains of an event that stands for the end of a block: who ended which one when. */
+/** The fields that an event keeps when it becomes a free: which block ended, when, and on which thread. */
 const OF_FREE = fieldSet('process', 'thread', 'cpu', 'node', 'time', 'heap', 'index', 'address')
 
 /** Turns an allocation, or a realloc, into a free of the block whose address, or index, it takes. */

@@ -35,10 +35,13 @@ interface Piece {
   readonly time: Float64Array
 }
 
-/** A moment: just after an event, from 1 (0: before the first one); or before the first event later than a time. */
+/**
+ * A moment. `event` is the one after the event with this number, from 1; 0 is before the first event. `time` is the one
+ * before the first event that is later.
+ */
 export type LogMoment = { readonly event: number } | { readonly time: number }
 
-/** Figures by site, at a moment, or between two. Plain data, in columns of equal length. */
+/** Figures by site, at a moment or between two moments, as plain data: columns of equal length. */
 export interface LiveSites {
   /** The number of the last event before the moment, and before the earlier one of two. */
   event: number
@@ -58,7 +61,7 @@ export interface LiveSites {
   /** Live at the earlier moment; zeros if there is none. */
   beforeBytes: number[]
   beforeBlocks: number[]
-  /** Begun and ended between the two. A block that is resized ends and begins. */
+  /** Blocks that began, and that ended, between the two moments. One that was resized counts as both. */
   bornBytes: number[]
   bornBlocks: number[]
   endedBytes: number[]
