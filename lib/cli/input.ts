@@ -14,7 +14,7 @@ import { isTerminal } from './is-terminal.js'
 export type Streams = readonly [Readable & { bytesRead?: number | (() => number) }, ...Duplex[]]
 
 /** What decodes the bytes (inflated) of a trace, and gives the results of the stage that its events go through. */
-export type ReadTrace = <Out>(
+type ReadTrace = <Out>(
   bytes: AsyncIterable<Uint8Array>,
   emitter: EventEmitter,
   through: Stage<EventBatch, Out>,

@@ -20,7 +20,7 @@ export async function hasModel(file: string): Promise<boolean> {
 }
 
 /** An input that can be read once, and whether it has a model in place of a trace. */
-export interface OpenedInput {
+interface OpenedInput {
   readonly isModel: boolean
   /** All of it, decompressed. */
   readonly source: ByteSource

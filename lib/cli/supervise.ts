@@ -24,7 +24,7 @@ export interface Supervision {
 }
 
 /** Work that reads files and writes. */
-export interface Supervised extends Supervision {
+interface Supervised extends Supervision {
   readonly command: string
   /** The files that are read, or `-`. */
   readonly paths: readonly string[]

@@ -65,14 +65,10 @@ export async function runEncode(args: Arguments): Promise<void> {
 
 /** The DTD after `--dtd`. */
 function dtdOf(args: Arguments): Dtd {
-  const dtd = open(args)
-  refuseSameFile(dtd.file, args.value('output') ?? '-', 'the DTD')
-  return dtd
-}
-
-function open(args: Arguments): Dtd {
   try {
-    return openDtd(args.value('dtd') as string, args.all('dtd-path'))
+    const dtd = openDtd(args.value('dtd') as string, args.all('dtd-path'))
+    refuseSameFile(dtd.file, args.value('output') ?? '-', 'the DTD')
+    return dtd
   } catch (error) {
     if (error instanceof NoDtdError) throw new UsageError(`--dtd: ${error.message}`, { cause: error })
     throw error

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
+import { headOf } from '../../streams/io/file-status.js'
 import { LIBRARY_FOLDERS } from '../../streams/record/libraries.js'
 
 /** The allocator of the C library, which needs no preloading. */
@@ -25,7 +26,7 @@ const LIBRARIES: Readonly<Record<string, readonly RegExp[]>> = {
 }
 
 /** The names by which installed allocators are known. */
-export const ALLOCATOR_NAMES = [SYSTEM, ...Object.keys(LIBRARIES)]
+const ALLOCATOR_NAMES = [SYSTEM, ...Object.keys(LIBRARIES)]
 
 /**
  * The allocators that are installed, in the order of their names; that of the C library first.
@@ -87,16 +88,7 @@ function isOurs(file: string): boolean {
 
 /** The class, the byte order and the machine of an ELF file. */
 function machineOf(file: string): string | undefined {
-  const head = Buffer.alloc(20)
-  try {
-    const fd = openSync(file, 'r')
-    try {
-      if (readSync(fd, head, 0, 20, 0) < 20 || head.readUInt32BE(0) !== 0x7f45_4c46) return undefined
-    } finally {
-      closeSync(fd)
-    }
-  } catch {
-    return undefined
-  }
+  const head = headOf(file, 20)
+  if (head.length < 20 || head.readUInt32BE(0) !== 0x7f45_4c46) return undefined
   return head.toString('hex', 4, 6) + head.toString('hex', 18, 20)
 }

@@ -62,7 +62,7 @@ export interface Runs {
   readonly watched: Run
 }
 
-/** Makes figures of runs. @param empty those of the empty allocator */
+/** The figures of runs. @param empty the runs of the empty allocator */
 export function compare(
   trace: PreparedReplay,
   options: Comparison['options'],

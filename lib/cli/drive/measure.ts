@@ -3,7 +3,7 @@ import type { Runs } from './comparison.js'
 import type { Driver, Run } from './runs.js'
 
 /** How to measure. */
-export interface MeasureSettings {
+interface MeasureSettings {
   readonly touch: string
   readonly runs: number
   readonly paced: boolean

@@ -43,7 +43,7 @@ export function byOwnFrame<Item>(
 }
 
 /** What the lines of callers show. */
-export interface CallerOptions<Item> {
+interface CallerOptions<Item> {
   readonly own: OwnFrames
   /** Whole names and paths. */
   readonly full: boolean

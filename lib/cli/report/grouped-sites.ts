@@ -13,7 +13,7 @@ import type {
 import { descending, withFigures } from '../../transforms/statistics/site-table.js'
 
 /** What sites are added up by. */
-export type SiteGroup = 'function' | 'module'
+type SiteGroup = 'function' | 'module'
 
 /** The figures of a function or a module. */
 export interface GroupedSite extends SiteStatistics {

@@ -4,7 +4,7 @@ import { visible } from '../report/columns.js'
 import { ColumnCells } from './cells.js'
 
 /** The formats of results that are text. */
-export type ResultFormat = 'table' | 'csv' | 'ndjson'
+type ResultFormat = 'table' | 'csv' | 'ndjson'
 
 /** A table is as wide as its first rows need: later rows may be wider. */
 const SAMPLE_ROWS = 1000

@@ -10,6 +10,7 @@ import { sniff } from '../../formats/compact/sniff.js'
 import type { EventBatch } from '../../event/batch.js'
 import { runStage, type Warn } from '../../reading/run-stage.js'
 import { DescriptorSource } from './descriptor-source.js'
+import { headOf } from './file-status.js'
 
 /** How many bytes are read at a time: few, because they are thousands of events. */
 const CHUNK_BYTES = 4096
@@ -17,20 +18,9 @@ const CHUNK_BYTES = 4096
 /** Whether there is a compact trace that can be read, not compressed, in a file with this name. */
 export function isCompactFile(path: string): boolean {
   if (path === '-' || statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false
-  let file: number
-  try {
-    file = openSync(path, 'r')
-  } catch {
-    // Reading it will say why.
-    return false
-  }
-  const head = new Uint8Array(HEAD_BYTES)
-  try {
-    // A file of another version is read from its start, which is refused.
-    return readSync(file, head) === HEAD_BYTES && sniff(head) && head[MAGIC.length] === VERSION && head.at(-1) === 0
-  } finally {
-    closeSync(file)
-  }
+  const head = headOf(path, HEAD_BYTES)
+  // A file of another version is read from its start, which is refused.
+  return head.length === HEAD_BYTES && sniff(head) && head[MAGIC.length] === VERSION && head.at(-1) === 0
 }
 
 /**
@@ -42,7 +32,7 @@ export function compactEvents(path: string): number | undefined {
   const file = openSync(path, 'r')
   try {
     const { size } = statSync(path)
-    return countEvents(size, (offset, length) => readAt(file, offset, Math.min(length, Math.max(0, size - offset))))
+    return countEvents(size, (offset, length) => readWithin(file, size, offset, length))
   } catch (error) {
     nameInput(error, path)
     throw error
@@ -51,10 +41,10 @@ export function compactEvents(path: string): number | undefined {
   }
 }
 
-/** Bytes of a file from an offset: as many, or fewer at its end. */
-function readAt(file: number, offset: number, length: number): Uint8Array {
-  const bytes = new Uint8Array(length)
-  return bytes.subarray(0, readSync(file, bytes, 0, length, offset))
+/** Bytes of a file of some size from an offset: fewer at its end. */
+function readWithin(file: number, size: number, offset: number, length: number): Uint8Array {
+  const bytes = new Uint8Array(Math.min(length, Math.max(0, size - offset)))
+  return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, offset))
 }
 
 /** A compact trace from a place on. */
@@ -81,7 +71,7 @@ export function compactPart(path: string, event: number, warn: Warn): CompactPar
   const file = openSync(path, 'r')
   let bytesRead = 0
   const read = (offset: number, length: number): Uint8Array => {
-    const bytes = readAt(file, offset, Math.min(length, Math.max(0, size - offset)))
+    const bytes = readWithin(file, size, offset, length)
     bytesRead += bytes.length
     return bytes
   }

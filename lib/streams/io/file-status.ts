@@ -25,19 +25,22 @@ export function mayWait(path: string): boolean {
 
 /** Whether these are the first bytes of a file; false for pipes, and if reading fails. */
 export function beginsWith(path: string, bytes: Uint8Array): boolean {
-  if (mayWait(path)) return false
-  const head = Buffer.alloc(bytes.length)
+  return !mayWait(path) && headOf(path, bytes.length).equals(bytes)
+}
+
+/** The first bytes of a file: fewer of a shorter one, and none if reading fails. */
+export function headOf(path: string, length: number): Buffer {
+  const head = Buffer.alloc(length)
   try {
     const fd = openSync(path, 'r')
     try {
-      readSync(fd, head)
+      return head.subarray(0, readSync(fd, head, 0, length, 0))
     } finally {
       closeSync(fd)
     }
   } catch {
-    return false
+    return head.subarray(0, 0)
   }
-  return head.equals(bytes)
 }
 
 /**

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { openSync, unlinkSync } from 'node:fs'
+import { closeSync, openSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** A file without a name, if the system allows it, which is removed when it is closed. */
@@ -22,7 +22,13 @@ export function openTemporary(folder: string, readers = 0): TemporaryFile {
   const path = join(folder, `heapflow-${randomUUID()}`)
   // Nothing may happen between opening and removing.
   const descriptors = [openSync(path, 'wx+', 0o600)]
-  for (let i = 0; i < readers; i++) descriptors.push(openSync(path, 'r'))
+  try {
+    for (let i = 0; i < readers; i++) descriptors.push(openSync(path, 'r'))
+  } catch (error) {
+    for (const descriptor of descriptors) closeSync(descriptor)
+    unlinkSync(path)
+    throw error
+  }
   try {
     unlinkSync(path)
     return { descriptors, path: undefined }

@@ -11,7 +11,8 @@ export class Filter {
   private isFed = false
   /** It takes no more. */
   private isGone = false
-  private readonly gone: Promise<unknown>
+  /** Called when it takes more, or will never do so. */
+  private wake: () => void = () => {}
 
   /** @param words the program and its arguments */
   constructor([file, ...args]: readonly [string, ...string[]]) {
@@ -29,8 +30,11 @@ export class Filter {
     const { stdin } = this.child
     // Why it cannot be written to is in the fault.
     stdin.on('error', () => {})
-    this.gone = Promise.race([this.fault, new Promise((resolve) => stdin.once('close', resolve))])
-    void this.gone.then(() => (this.isGone = true))
+    stdin.on('drain', () => this.wake())
+    stdin.on('close', () => {
+      this.isGone = true
+      this.wake()
+    })
   }
 
   /** What it makes of bytes. They are read to their end in any case, for their writer would wait otherwise. */
@@ -52,7 +56,7 @@ export class Filter {
     const { stdin } = this.child
     for await (const chunk of bytes) {
       if (this.isGone || stdin.write(chunk)) continue
-      await Promise.race([new Promise((resolve) => stdin.once('drain', resolve)), this.gone])
+      await new Promise<void>((resolve) => (this.wake = resolve))
     }
     this.isFed = !this.isGone
     stdin.end()

@@ -16,7 +16,7 @@ export type FoundModule =
   { readonly file: ElfFile } | { readonly refused: string; readonly because: 'absent' | 'newer' | 'other' }
 
 /** What is known of a module. */
-export interface WantedModule {
+interface WantedModule {
   /** Its path in the trace. */
   readonly path: string
   /** Its build id, in hexadecimal; files with another one are refused. */
@@ -26,7 +26,7 @@ export interface WantedModule {
 }
 
 /** Where files are looked for. */
-export interface ModulePlaces {
+interface ModulePlaces {
   /** Folders with debug files, and with modules by path or name. */
   readonly folders: readonly string[]
   /** Modules that were changed after this time are refused, in milliseconds since 1970. */

@@ -11,7 +11,7 @@ const HAS_SITE = FieldBit.module | FieldBit.callSite
 const MANGLED = /^_[ZR]/
 
 /** The offsets of call sites, by the string id of the module. */
-export type RawCallSites = ReadonlyMap<number, ReadonlySet<number>>
+type RawCallSites = ReadonlyMap<number, ReadonlySet<number>>
 
 /** The call sites of a batch that have a module and no file; undefined if there are none. */
 export function rawCallSites(batch: EventBatch): RawCallSites | undefined {

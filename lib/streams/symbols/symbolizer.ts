@@ -24,7 +24,7 @@ export interface SymbolizeOptions {
 }
 
 /** How names are looked for where no one asked for them: without waiting for others, and without a guess. */
-export interface CautiousOptions {
+interface CautiousOptions {
   /** When the trace was written, in milliseconds since 1970: modules that were changed later have no names. */
   readonly before: number
 }
