@@ -13,6 +13,8 @@ export interface ProfileFormatInfo {
   readonly binary?: true
   /** The format determines which figures it holds: no moment and no figure can be chosen. */
   readonly fixed?: true
+  /** It has no stacks: no frames can be chosen. */
+  readonly stackless?: true
   /** It is for flame graphs, in which the lines of a function are one frame unless they are asked for. */
   readonly joinsLines?: true
 }
@@ -34,7 +36,7 @@ export const PROFILE_FORMATS = [
   { name: 'speedscope', title: 'speedscope', endings: ['.speedscope.json'], joinsLines: true },
   { name: 'dhat', title: "valgrind's dh_view.html, Firefox", endings: ['.dhat.json', '.dhat'], fixed: true },
   { name: 'massif', title: 'ms_print, massif-visualizer', endings: ['.massif'], fixed: true },
-  { name: 'chrome', title: 'Perfetto, chrome://tracing', endings: ['.trace.json'], fixed: true },
+  { name: 'chrome', title: 'Perfetto, chrome://tracing', endings: ['.trace.json'], fixed: true, stackless: true },
 ] as const satisfies readonly ProfileFormatInfo[]
 
 /** The name of a file for other tools. */

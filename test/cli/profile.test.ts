@@ -69,6 +69,11 @@ describe('hf-profile', () => {
     ['hf-profile --to collapsed --trace 0', /--trace counts from 1/],
     ['hf-profile --to pprof --lines', /--lines does not apply to pprof, which has the lines in any case/],
     ['hf-profile --to dhat --at peak', /--at does not apply to dhat, whose figures are fixed/],
+    ['hf-profile --to collapsed --at peak', /--at needs --value live-bytes or live-blocks with --to collapsed/],
+    ['hf-profile --to collapsed --value peak-bytes --at 5', /--at needs --value live-bytes or live-blocks/],
+    ['hf-profile --to chrome --thread-root', /--thread-root does not apply to chrome, which has no stacks/],
+    ['hf-profile --to chrome --hide x', /--hide does not apply to chrome/],
+    ['hf-profile --to chrome --show all', /--show does not apply to chrome/],
     ['hf-profile --to collapsed a b', /one input at a time/],
   ])('%s is a mistake', async (line, message) => {
     const { code, stderr } = await shell(line)
@@ -95,7 +100,7 @@ describe('hf-profile', () => {
   })
 
   test('a moment beyond the end is an error', async () => {
-    const { code, stderr } = await shell(`hf-profile --to collapsed --at 99999 ${TRACE}`)
+    const { code, stderr } = await shell(`hf-profile --to collapsed --value live-bytes --at 99999 ${TRACE}`)
     expect(code).toBe(1)
     expect(stderr).toMatch(/there is no event 99999: the input has 2798/)
   })

@@ -28,6 +28,11 @@ export async function runProfile(args: Arguments): Promise<void> {
   const useless = 'fixed' in format ? ['at', 'value', 'temporary-by'].find((flag) => args.has(flag)) : undefined
   if (useless !== undefined)
     throw new UsageError(`--${useless} does not apply to ${format.name}, whose figures are fixed`)
+  const at = momentOf(args)
+  const framed = 'stackless' in format ? ['hide', 'show', 'thread-root'].find((flag) => args.has(flag)) : undefined
+  if (framed !== undefined) throw new UsageError(`--${framed} does not apply to ${format.name}, which has no stacks`)
+  if (format.name === 'collapsed' && args.has('at') && value?.startsWith('live-') !== true)
+    throw new UsageError('--at needs --value live-bytes or live-blocks with --to collapsed')
   const lines = args.has('lines')
   if (lines && !('joinsLines' in format))
     throw new UsageError(`--lines does not apply to ${format.name}, which has the lines in any case`)
@@ -41,7 +46,7 @@ export async function runProfile(args: Arguments): Promise<void> {
   const { input: read, rules } = withRules(args, namedInput(input, args), suppressionsFor(args, format.name, value))
   const options = { name: input === '-' ? 'trace' : basename(input), lines, ...(value !== undefined && { value }) }
   const stage = new ProfileReport({
-    collector: new ProfileCollector({ at: momentOf(args), threadRoot, temporaryBy: by }),
+    collector: new ProfileCollector({ at, threadRoot, temporaryBy: by }),
     profileOf: (profile) => profile,
     write: (profile) => {
       const rest = sayingSuppressed('hf-profile', profile, rules)

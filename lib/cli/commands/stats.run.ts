@@ -23,6 +23,7 @@ import { definitionOf, sortedSites, type SiteOrder } from '../report/tables.js'
 import { reportPieces, showsTemporary, WITH_TEMPORARY, type SectionName } from '../report/text.js'
 import { tsvPieces, type TsvSection } from '../report/tsv.js'
 import { ownFrames, refuseRowFlags, rowNames } from '../row-names.js'
+import { refuseUnused } from '../section-flags.js'
 
 /** What is shown with these flags has no stacks. */
 const NAMELESS = ['mpatrol', 'table', 'every', 'allocator']
@@ -34,7 +35,7 @@ const SUPPRESS = SUPPRESS_FLAGS.map(({ name }) => name)
 /** The flags that choose and arrange tables of sites, sizes and threads. */
 const OF_TABLES = ['top', 'section', 'sort', 'timeline', 'by', ...SUPPRESS]
 /** The flags that the report on the allocator has no use for. */
-const OF_FIGURES = ['tsv', 'mpatrol', 'table', 'sources', 'top', 'section', 'sort', 'timeline', 'every', 'temporary-by']
+const OF_FIGURES = ['tsv', 'mpatrol', 'table', 'sources', 'every', 'temporary-by', ...OF_TABLES]
 
 /** Runs `hf-stats`. @throws UsageError */
 export async function runStats(args: Arguments): Promise<void> {
@@ -79,6 +80,7 @@ function reportStage(args: Arguments, prepare: (all: Statistics) => Statistics):
   if (form === 'table') return new EventTable({ sources: args.has('sources'), ...(trace !== undefined && { trace }) })
   if (form === 'mpatrol') return new MpatrolReport(trace)
   const print = printer(args, form, numberOf(args, 'top'))
+  refuseUnused(args, form ?? 'text', args.all('section') as readonly SectionName[], by)
   const own = ownFrames(args)
   return new StatisticsReport({
     print: (all) => {
@@ -92,7 +94,7 @@ function reportStage(args: Arguments, prepare: (all: Statistics) => Statistics):
 /** The stage that finds out which allocator the trace is of. @throws UsageError */
 function allocatorReport(args: Arguments): AllocatorReportStage {
   refuseRowFlags(args, 'allocator')
-  refuseWith(args, [...OF_FIGURES, ...SUPPRESS], 'allocator')
+  refuseWith(args, OF_FIGURES, 'allocator')
   const trace = traceNumber(args)
   return new AllocatorReportStage({ json: args.has('json'), ...(trace !== undefined && { trace }) })
 }

@@ -83,13 +83,14 @@ export function siteTable(
 
 /** Bytes that allocations took beyond those requested, by site. */
 export function overheadTable({ sites }: Statistics, top: number, names: SiteNames): string[] {
-  if (names.by === 'thread') return []
+  const { by = 'site' } = names
+  if (by === 'thread') return []
   const some = sites.filter((site): site is SiteStatistics & { overhead: Overhead } => site.overhead !== undefined)
   if (some.length === 0 || top === 0) return []
   const hasCpus = some[0]?.crossCpuFrees !== undefined
   const shown = topOf(some, (a, b) => descending(a.overhead.wasted, b.overhead.wasted), top)
   const table = {
-    title: `Top sites by bytes wasted (${grouped(some.length)} in all)`,
+    title: `Top ${by}s by bytes wasted (${grouped(some.length)} in all)`,
     heads: ['requested', 'allocated', 'wasted', 'share', 'hits', ...(hasCpus ? ['cross-CPU'] : [])],
     rows: shown.map(({ overhead, crossCpuFrees = 0 }) => [
       grouped(overhead.requested),
@@ -100,7 +101,7 @@ export function overheadTable({ sites }: Statistics, top: number, names: SiteNam
       ...(hasCpus ? [grouped(crossCpuFrees)] : []),
     ]),
   }
-  return labelledLines(table, 'site', names.columns, (width) => siteLabels(shown, names, width))
+  return labelledLines(table, by, names.columns, (width) => siteLabels(shown, names, width))
 }
 
 /** The most frequent sizes. */
