@@ -6,7 +6,7 @@
 import { BEGAN, BY_KERNEL, DONE, INDEXED, LEAVES } from '../lib/kernel/layouts/live'
 import { BEGINS, ENDS, INTENTS, PAGE_BIT, SPACES } from './live/follow'
 import { KIND, MASK, SIZE } from './shared/columns'
-import { HAS_SIZE, KIND_EXISTING, KIND_LOST, KIND_RESERVE } from './shared/event'
+import { HAS_SIZE, KIND_EXISTING, KIND_RESERVE } from './shared/event'
 import { add, clearTable, count, entryAt, find, FIRST, remove, SECOND, seedTable } from './shared/table'
 import {
   clearProcesses,
@@ -29,8 +29,6 @@ const NO_MEMORY: u32 = 0xffff_ffff
 
 /** How many frees and reallocs of an unknown block there were. */
 export let unknown: u64 = 0
-/** How many events say that the recorder lost others. */
-export let lost: u64 = 0
 
 /** Combined with keys that are indices: an index and an address with the same value are different keys. */
 let indexMark: u64 = 0
@@ -52,8 +50,7 @@ export function tally(row: u32, rows: u32): u32 {
     const kind = load<u8>(KIND + <usize>row)
     if (kind == KIND_RESERVE) break
     if (kind > KIND_EXISTING) {
-      if (kind == KIND_LOST) lost++
-      else if (((<u32>load<u8>(INTENTS + <usize>row)) & LEAVES) != 0) {
+      if (((<u32>load<u8>(INTENTS + <usize>row)) & LEAVES) != 0) {
         watchProcesses()
         endsProcess(load<u32>(SPACES + ((<usize>row) << 2)))
       }

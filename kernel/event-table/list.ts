@@ -3,7 +3,7 @@
  * have the number of their block's allocation as an index; frees and reallocs have the address, size and lifetime of
  * the block that they end.
  */
-import { BEGAN, DONE, REUSED } from '../../lib/kernel/layouts/live'
+import { BEGAN, DONE, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
 import { BEGUN, EFFECTS, ENDED, nextGone, numbers } from '../live/follow'
 import { blockAt, makeBlocks } from '../live/records'
 import { ADDRESS, INDEX, KIND, MASK, OLD_ADDRESS, SIZE } from '../shared/columns'
@@ -30,6 +30,8 @@ export const ROW_ENDS: usize = memory.data(16576)
 export let written: u32 = 0
 /** How many events about blocks there were. */
 let events: u64 = 0
+/** How many frees and reallocs of an unknown block there were. */
+export let unknown: u64 = 0
 
 /** What is kept of a live block: the event that allocated it, its address, size and index. */
 const B_BORN: usize = 0
@@ -103,6 +105,7 @@ function event(row: usize, kind: u8, p: usize): usize {
       p = gap(number6(p, events - load<u64>(ended, B_BORN)))
     }
   }
+  if ((effect & UNKNOWN) != 0) unknown++
   if ((effect & BEGAN) != 0) {
     if ((effect & REUSED) != 0) overlaps(load<u64>(begun, B_SIZE))
     allocates(size, events, 0, 0)

@@ -8,6 +8,7 @@ import type { LiveExports } from '../../kernel/live.js'
 import type { Global } from '../../kernel/load.js'
 import { readKernelTotals } from '../../transforms/statistics/kernel-totals.js'
 import { mpatrolFigures, Reserves } from '../../transforms/statistics/totals.js'
+import { BatchWarnings } from './batch-warnings.js'
 import { FinalReport } from './final-report.js'
 import { moreTraces, mpatrolText } from './mpatrol.js'
 
@@ -43,6 +44,7 @@ interface EventTableExports extends LiveExports {
   makeRoom(): number
   list(row: number, rows: number): number
   readonly written: Global
+  readonly unknown: { readonly value: bigint }
   readonly ROW_ENDS: Global
   readonly TOTALS: Global
 }
@@ -66,6 +68,7 @@ export class EventTable extends FinalReport {
   private readonly kernel = new CountingKernel<EventTableExports>('event-table')
   private readonly liveSet = new LiveSet(0, this.kernel.run)
   private readonly reserves = new Reserves()
+  private readonly doubts = new BatchWarnings()
   private readonly isChosen: boolean
   private readonly sources: boolean
   private batch: EventBatch | undefined
@@ -94,15 +97,18 @@ export class EventTable extends FinalReport {
   }
 
   protected add(batch: EventBatch): void {
+    this.doubts.add(batch)
     this.batch = batch
     this.from = this.to = this.row = this.pending = 0
     if (!this.begun) this.begin(batch)
   }
 
   protected report(): Uint8Array[] {
-    const figures = mpatrolFigures(readKernelTotals(this.kernel), this.reserves)
+    const { kernel, reserves, doubts } = this
+    const figures = readKernelTotals(kernel)
     if (!this.isChosen && this.traces > 1) this.warnings.push(moreTraces(this.traces))
-    return [ascii(`\n${mpatrolText(figures)}`)]
+    this.warnings.push(...doubts.result(figures, Number(kernel.run.unknown.value)))
+    return [ascii(`\n${mpatrolText(mpatrolFigures(figures, reserves))}`)]
   }
 
   private begin({ header }: EventBatch): void {

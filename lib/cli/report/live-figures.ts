@@ -1,5 +1,4 @@
 import type { EventBatch } from '../../event/batch.js'
-import { weightNote } from '../../event/weights.js'
 import { encodeText } from '../../event/strings.js'
 import { StatisticsCollector } from '../../transforms/statistics/collector.js'
 import type { Amount } from '../../transforms/statistics/result.js'
@@ -7,6 +6,7 @@ import { bytes, grouped, rounded } from './columns.js'
 import { FinalReport } from './final-report.js'
 import { jsonLine } from './json.js'
 import { blocks } from './names.js'
+import { totalsWarnings } from './warnings.js'
 
 /** How often figures are shown: after this many events, or when this many milliseconds have passed. */
 export type Interval = { readonly events: number } | { readonly milliseconds: number }
@@ -67,9 +67,9 @@ export class LiveFiguresReport extends FinalReport {
   }
 
   protected report(isWhole: boolean): Uint8Array[] {
-    const { sampled } = this.collector
-    if (sampled > 0) this.warnings.push(weightNote(sampled))
-    return [this.line(isWhole)]
+    const line = this.line(isWhole)
+    this.warnings.push(...totalsWarnings(this.collector.finish(isWhole, { sites: false, sizes: 0 })))
+    return [line]
   }
 
   /** Takes events until figures are due, or there are no more. @returns whether they are due */

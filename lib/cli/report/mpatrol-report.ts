@@ -1,7 +1,5 @@
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { Kind } from '../../event/fields.js'
-import { weightedEvents, weightNote } from '../../event/weights.js'
-import { lacksEvents } from '../../event/header.js'
 import { encodeText } from '../../event/strings.js'
 import { BlockKeys, KEY_FIELDS } from '../../blocks/block-keys.js'
 import { tooManyBlocks } from '../../blocks/live-set.js'
@@ -9,9 +7,9 @@ import { CountingKernel } from '../../kernel/counting.js'
 import type { Global, KernelExports } from '../../kernel/load.js'
 import { readKernelTotals } from '../../transforms/statistics/kernel-totals.js'
 import { mpatrolFigures, Reserves } from '../../transforms/statistics/totals.js'
+import { BatchWarnings } from './batch-warnings.js'
 import { FinalReport } from './final-report.js'
 import { moreTraces, mpatrolText } from './mpatrol.js'
-import { falseLeaks } from './warnings.js'
 
 /** kernel/tally.ts, which says what each of these is. */
 interface TallyExports extends KernelExports {
@@ -20,7 +18,6 @@ interface TallyExports extends KernelExports {
   intend(rows: number): void
   tally(row: number, rows: number): number
   readonly unknown: { readonly value: bigint }
-  readonly lost: { readonly value: bigint }
   readonly SPACES: Global
   readonly TOTALS: Global
 }
@@ -28,14 +25,13 @@ interface TallyExports extends KernelExports {
 /**
  * mpatrol's statistics of one trace, as the only result. Blocks of a process that ends are live no more, and stay
  * unfreed. Memory grows with the live blocks, and those that ended with a process: 30 to 60 bytes for each.
- * Warns of leaks that may be false.
+ * Warns of figures that may be false.
  */
 export class MpatrolReport extends FinalReport {
   private readonly kernel = new CountingKernel<TallyExports>('tally')
   private readonly keys = new BlockKeys()
   private readonly reserves = new Reserves()
-  private isFiltered = false
-  private weighted = 0
+  private readonly doubts = new BatchWarnings()
 
   /** @param chosen which trace of the stream to take; the first one, with a warning if there are more, if absent */
   constructor(private readonly chosen?: number) {
@@ -45,8 +41,7 @@ export class MpatrolReport extends FinalReport {
   }
 
   protected add(batch: EventBatch): void {
-    this.isFiltered = lacksEvents(batch.header)
-    if (batch.groups !== undefined) this.weighted += weightedEvents(batch.groups, 0, batch.count)
+    this.doubts.add(batch)
     for (let from = 0; from < batch.count; from += BATCH_EVENTS)
       this.tally(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
   }
@@ -55,12 +50,7 @@ export class MpatrolReport extends FinalReport {
     const { chosen, traces, warnings, kernel } = this
     if (chosen === undefined && traces > 1) warnings.push(moreTraces(traces))
     const figures = readKernelTotals(kernel)
-    const { live: leaked, freed } = figures
-    const unknown = Number(kernel.run.unknown.value)
-    const lost = Number(kernel.run.lost.value)
-    const leaks = falseLeaks({ lost, filtered: this.isFiltered, leaked, freed, unknown })
-    if (leaks !== undefined) warnings.push(leaks)
-    if (this.weighted > 0) warnings.push(weightNote(this.weighted))
+    warnings.push(...this.doubts.result(figures, Number(kernel.run.unknown.value)))
     return [encodeText(mpatrolText(mpatrolFigures(figures, this.reserves)))]
   }
 

@@ -8,13 +8,17 @@ import { bytes } from './columns.js'
 
 /** What makes figures of statistics uncertain or false, as warnings. */
 export function statisticsWarnings(statistics: Statistics): string[] {
-  const { identified, weighted } = statistics
+  return [...(statistics.identified ? [] : [UNIDENTIFIED]), ...totalsWarnings(statistics)]
+}
+
+/** The same for what was allocated, freed and live in all. */
+export function totalsWarnings(statistics: Statistics): string[] {
+  const { weighted } = statistics
   const warnings = [
-    identified ? undefined : UNIDENTIFIED,
     leakWarning(statistics),
     statistics.endsEarly === true && statistics.leaked.blocks > 0 ? EARLY_END_NOTE : undefined,
     weighted === undefined ? undefined : weightNote(weighted),
-    sizeWarning(statistics),
+    sizeWarning(statistics.sizes.largest),
   ]
   return warnings.filter((warning) => warning !== undefined)
 }
@@ -68,7 +72,7 @@ export function falseLeaks({ lost, lostEvents, filtered, leaked, freed, unknown 
 }
 
 /** A warning that sums of bytes are false, because an allocation is larger than any address space. */
-export function sizeWarning({ sizes: { largest } }: Statistics): string | undefined {
+export function sizeWarning(largest: bigint): string | undefined {
   if (largest <= MAX_SIZE) return undefined
   return (
     `an allocation has ${bytes(largest)}, more than any address space, so sums of bytes may be false; ` +

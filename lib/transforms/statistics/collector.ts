@@ -115,11 +115,6 @@ export class StatisticsCollector {
     return this.events
   }
 
-  /** How many of them have a weight other than 1. */
-  get sampled(): number {
-    return this.weighted
-  }
-
   /** The main figures so far. */
   now(): Figures {
     return readKernelTotals(this.kernel)

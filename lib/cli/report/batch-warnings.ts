@@ -1,0 +1,31 @@
+import type { EventBatch } from '../../event/batch.js'
+import { lacksEvents } from '../../event/header.js'
+import { LostCount } from '../../event/lost-events.js'
+import { weightedEvents, weightNote } from '../../event/weights.js'
+import type { Figures } from '../../transforms/statistics/kernel-totals.js'
+import { falseLeaks, sizeWarning } from './warnings.js'
+
+/** What makes mpatrol's statistics uncertain or false, as the warnings of statistics. Takes all batches of the trace. */
+export class BatchWarnings {
+  private readonly lost = new LostCount()
+  private isFiltered = false
+  private weighted = 0
+
+  add(batch: EventBatch): void {
+    this.lost.add(batch)
+    this.isFiltered ||= lacksEvents(batch.header)
+    if (batch.groups !== undefined) this.weighted += weightedEvents(batch.groups, 0, batch.count)
+  }
+
+  /** @param unknown how many frees and reallocs were of unknown blocks */
+  result({ live, unfreed, freed, largest }: Figures, unknown: number): string[] {
+    const { lost, isFiltered: filtered, weighted } = this
+    const leaked = { blocks: live.blocks + unfreed.blocks, bytes: live.bytes + unfreed.bytes }
+    const warnings = [
+      falseLeaks({ lost: lost.places, lostEvents: lost.events, filtered, leaked, freed, unknown }),
+      weighted === 0 ? undefined : weightNote(weighted),
+      sizeWarning(largest),
+    ]
+    return warnings.filter((warning) => warning !== undefined)
+  }
+}
