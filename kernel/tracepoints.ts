@@ -40,7 +40,7 @@ import {
 } from './shared/strings'
 import { fieldsText } from './tracepoints/fields'
 import { readCpu, readHead, setStyle, style } from './tracepoints/head'
-import { api, kind, textAt, timeEnd } from './tracepoints/name'
+import { api, isUntimed, kind, textAt, timeEnd } from './tracepoints/name'
 import { NUMBER, skipSpaces, SLASH } from './tracepoints/scan'
 import { readValues } from './tracepoints/values'
 
@@ -80,6 +80,9 @@ export let fields: u32 = 0
 /** The number of lines that are not events, without headers, and the number of the first. */
 export let skipped: u32 = 0
 export let firstSkipped: u32 = 0
+/** The number of lines with an event in a layout that cannot be told from others, and the number of the first. */
+export let unread: u32 = 0
+export let firstUnread: u32 = 0
 /** The text has no line feed. */
 export let isLong: bool = false
 /** The line after the last that was read has an event and is too long. */
@@ -137,6 +140,7 @@ export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, known
   let read: u32 = 0
   let all: u32 = 0
   skipped = 0
+  unread = 0
   setStyle(knownStyle)
   while (end > p && load<u8>(end - 1) != LF) end--
   isLong = end == p
@@ -146,12 +150,14 @@ export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, known
     const lf = findLf(p)
     const lineEnd = endOfLine(p, lf)
     let set: u32 = 0
+    let isUnclear = false
     if (lineEnd - p < MAX_LINE) {
       const colon = timeEnd(p)
       if (colon != 0) {
         set = readValues(textAt, i, pageSize)
         if (set != 0) {
           const head = readHead(p, colon, i)
+          isUnclear = head == 0
           set = head == 0 ? 0 : set | head
         }
         if (set != 0) {
@@ -166,6 +172,7 @@ export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, known
       } else {
         set = readLost(p, i)
         if (set != 0) store<u8>(KIND + i, KIND_LOST)
+        else isUnclear = isUntimed(p)
       }
     } else if (hasEvent(p, lineEnd)) {
       isRefused = true
@@ -177,8 +184,12 @@ export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, known
       store<u32>(MASK + ((<usize>i) << 2), set)
       all |= set
       i++
-    } else if (!isHeader(p) && skipped++ == 0) {
-      firstSkipped = read
+    } else if (!isHeader(p)) {
+      if (isUnclear) {
+        if (unread++ == 0) firstUnread = read
+      } else if (skipped++ == 0) {
+        firstSkipped = read
+      }
     }
     restoreEnd(lineEnd, lf)
     read++

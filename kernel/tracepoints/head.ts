@@ -20,6 +20,13 @@ import {
   wordBegin,
 } from './scan'
 
+/**
+ * The widths of what perf script writes without one of command and thread: commands in 16 columns, or threads in 5, of
+ * newer versions 7. With both, there is more.
+ */
+const COMMAND_WIDTH: usize = 16
+const THREAD_WIDTH: usize = 7
+
 /** How times are written: as in earlier lines, or as in the first line that has one. */
 export let style: u32 = NO_STYLE
 /** The command that the thread ran; length 0 if unknown. */
@@ -70,14 +77,15 @@ export function readCpu(p: usize, end: usize, i: u32): bool {
 }
 
 /**
- * Reads what comes before the event's name: command, thread, CPU and time.
+ * Reads what comes before the event's name: command, thread, CPU and time, each of which but the time may be missing.
  * @param end the colon after the time
- * @returns the set of fields, or 0 if the text is something else
+ * @returns the set of fields, or 0 if the text is something else, or does not tell whether a number is a thread
  */
 export function readHead(start: usize, end: usize, i: u32): u32 {
   const wide = (<usize>i) << 3
   let set: u32 = 0
   processLength = 0
+  commandLength = 0
   end = skipSpacesBack(end, start)
   // 123us+: the mark shows how long it took since the previous event.
   if (end - start > 3 && load<u16>(end - 3) == 0x7375 && load<u8>(end - 1) < 0x41) end--
@@ -96,7 +104,7 @@ export function readHead(start: usize, end: usize, i: u32): u32 {
 
   end = skipSpacesBack(p, start)
   p = wordBegin(end, start)
-  if (p == end) return 0
+  if (p == end) return set
   if (load<u8>(end - 1) != CLOSING_BRACKET) {
     // Flags, with the CPU before them in the same word or in a separate word; or, without a CPU, the thread.
     const after = decimal(p, NUMBER)
@@ -104,7 +112,7 @@ export function readHead(start: usize, end: usize, i: u32): u32 {
     if (before > start && load<u8>(before - 1) == CLOSING_BRACKET) {
       end = before
       p = wordBegin(end, start)
-    } else if (after != 0 && after < end && load<u8>(after) != SLASH && load<u8>(after) != DASH) {
+    } else if (before > start && after != 0 && after < end && load<u8>(after) != SLASH && load<u8>(after) != DASH) {
       if (readCpu(p, after, i)) set |= HAS_CPU
       end = before
     }
@@ -122,10 +130,18 @@ export function readHead(start: usize, end: usize, i: u32): u32 {
     setProcess(skipSpaces(p + 1), end - 1)
     end = skipSpacesBack(p, start)
   }
+  if (end == start) return set
   p = end
   while (p > start && isDigit(load<u8>(p - 1))) p--
-  if (p == end || p == start || decimal(p, THREAD + wide) != end) return 0
+  if (end - start == COMMAND_WIDTH && load<u8>(start) == SPACE) {
+    // A command without a thread, unless it ends with a word that may be one.
+    const isWord = p < end && load<u8>(p - 1) == SPACE
+    if (isWord && skipSpaces(start) < p) return 0
+    return setCommand(start, end) ? set : 0
+  }
+  if (p == end || decimal(p, THREAD + wide) != end) return 0
   set |= HAS_THREAD
+  if (skipSpaces(start) == p) return p == start || end - start <= THREAD_WIDTH ? set : 0
   const mark = load<u8>(p - 1)
   if (mark == SLASH) {
     end = p - 1
@@ -136,11 +152,17 @@ export function readHead(start: usize, end: usize, i: u32): u32 {
   } else if (mark == DASH) end = p - 1
   else if (mark == SPACE) end = p
   else return 0
-  p = skipSpaces(start)
+  setCommand(start, end)
+  return set
+}
+
+/** Notes the position of the command's name. @returns whether there is one */
+function setCommand(start: usize, end: usize): bool {
+  const p = skipSpaces(start)
   end = skipSpacesBack(end, start)
   command = p
   commandLength = end > p ? <u32>(end - p) : 0
   // <...>: the kernel no longer knew it.
   if (commandLength == 5 && load<u32>(p) == 0x2e2e_2e3c) commandLength = 0
-  return set
+  return end > p
 }

@@ -103,3 +103,16 @@ export function timeEnd(p: usize): usize {
   }
   return 0
 }
+
+/** Whether a line without a time before an event's name has one all the same: `kmem:EVENT:` as a word. */
+export function isUntimed(p: usize): bool {
+  const start = p
+  p = findEither(p, COLON)
+  while (load<u8>(p) != LF) {
+    const word = p - 4
+    if (word >= start && load<u32>(word) == KMEM && (word == start || load<u8>(word - 1) == SPACE) && isEvent(p + 1))
+      return true
+    p = findEither(p + 1, COLON)
+  }
+  return false
+}

@@ -5,6 +5,8 @@ import { LogDecoder } from '../../text/log-decoder.js'
 import { NO_STYLE, TICKS, TIME_WITHIN, tracepointsKernel } from './kernel.js'
 import { DEFAULT_PAGE_SIZE, HEADER, HEADER_OF_TICKS, MAX_LINE, NAME } from './layout.js'
 
+const UNREAD = 'skipped events in a layout that is not read (run perf script without -F, or with comm and tid)'
+
 /** Options of the decoder. */
 export interface TracepointsDecodeOptions extends TextDecodeOptions {
   /** Bytes of a page, a power of two: addresses and sizes of pages are multiples of it. Default 4096. */
@@ -15,6 +17,9 @@ export interface TracepointsDecodeOptions extends TextDecodeOptions {
 export class TracepointsDecoder extends LogDecoder {
   private readonly pageSize: bigint
   private style = NO_STYLE
+  /** How many lines have an event in a layout that is not read, and the number of the first one. */
+  private unread = 0
+  private firstUnread = 0
   /** The least number of bytes with which reading events without a time is tried again. */
   private leastLength = 0
 
@@ -62,6 +67,8 @@ export class TracepointsDecoder extends LogDecoder {
     }
     this.leastLength = 0
     this.skip(run.skipped.value, this.line + run.firstSkipped.value)
+    if (run.unread.value > 0 && this.unread === 0) this.firstUnread = this.line + run.firstUnread.value
+    this.unread += run.unread.value
     this.style = run.style.value
     if (run.isLong.value !== 0) {
       this.skipLong(window.end - from)
@@ -71,5 +78,11 @@ export class TracepointsDecoder extends LogDecoder {
     this.line += run.lines.value
     if (run.isRefused.value !== 0) this.failure = this.tooLong(count)
     return columns.take(count, run.fields.value, this.emptyHeader(), strings.take())
+  }
+  protected override finish(): void {
+    super.finish()
+    if (this.unread === 0) return
+    const first = `the first is line ${this.firstUnread}`
+    this.warnings.push(`${NAME}: ${UNREAD}: ${this.unread}; ${first}`)
   }
 }

@@ -13,6 +13,8 @@ interface TracepointsExports extends StringsExports {
   readonly fields: Global
   readonly skipped: Global
   readonly firstSkipped: Global
+  readonly unread: Global
+  readonly firstUnread: Global
   readonly style: Global
   readonly isLong: Global
   readonly isRefused: Global

@@ -59,6 +59,62 @@ describe('the head of a line', () => {
     expect(event(`  <...>-5 [000] 1.000000: ${FREE}`).fields).toEqual({ offset: '+0x1/0x2' })
   })
 
+  /** What perf script writes with -F: commands in 16 columns, threads in 5 or more; newer versions: 7. */
+  const columns = (comm: string | undefined, tid: number | undefined, cpu: string, width = 5) =>
+    [comm?.padStart(16), tid === undefined ? undefined : String(tid).padStart(width), cpu || undefined]
+      .filter((one) => one !== undefined)
+      .join(' ')
+  const COMMS = ['ls', 'my prog', 'kworker/0:1', 'swapper/0', '4channel', '1234', 'gdbus-12', 'exactly-fifteen']
+
+  it.each([...COMMS, undefined])('the fields that perf script is asked for: comm %s', (comm) => {
+    for (const tid of [7, 1234, 13_556, 1_234_567, undefined]) {
+      for (const cpu of ['', '[001]']) {
+        for (const width of [5, 7]) {
+          const head = columns(comm, tid, cpu, width)
+          expect([head, event(`${head} 49822.823369: kmem:${FREE}`)]).toEqual([
+            head,
+            {
+              kind: 'free',
+              api: 'kfree',
+              address: 16n,
+              function: 'f',
+              time: 49_822_823_369_000n,
+              fields: { offset: '+0x1/0x2', ...(comm !== undefined && { comm }) },
+              ...(tid !== undefined && { thread: BigInt(tid) }),
+              ...(cpu !== '' && { cpu: 1 }),
+            },
+          ])
+        }
+      }
+    }
+  })
+
+  it('layouts that cannot be told apart are counted, and are not other lines', () => {
+    const unread = [
+      `${columns('my prog 12', undefined, '')} 1.000000: kmem:${FREE}`,
+      `${columns('sh', 12, '').trimStart()} kmem:${FREE}`,
+      `kmem:${FREE}`,
+      `command 1.000000: kmem:${FREE}`,
+      `${' '.repeat(8)}12 1.000000: kmem:${FREE}`,
+    ]
+    const others = [
+      `ls-1 [000] 1.000000: kmem:kmalloc: ptr=1`,
+      'some other line',
+      'kmem:kmallocs: x',
+      '# kmem:kfree: x',
+    ]
+    const text = ['some other line', ...unread, ...others, `ls-1 [000] 1.000000: ${FREE}`].join('\n')
+    for (const step of [1, 100, 1_000_000]) {
+      const { events, warnings } = decode(`${text}\n`, step)
+      expect(events).toHaveLength(1)
+      expect(warnings).toEqual([
+        'tracepoints: skipped lines that are no events of the slab or page allocator: 4; the first is line 1',
+        'tracepoints: skipped events in a layout that is not read (run perf script without -F, or with comm and tid): 5; ' +
+          'the first is line 2',
+      ])
+    }
+  })
+
   it('times of a counter have no unit, and a trace has times of one sort', () => {
     const ticks = decode(
       `# entries-in-buffer/entries-written: 1/3 #P:2\nls-1 [000] 77: ${FREE}\nls-1 [000] 7.000000: ${FREE}\n`,
