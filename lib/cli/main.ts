@@ -1,6 +1,7 @@
 import { readFileSync, writeSync } from 'node:fs'
 import { constants } from 'node:os'
 import { isBrokenPipe } from '../streams/broken-pipe.js'
+import { TemporaryFileError } from '../streams/io/temporary-error.js'
 import { Incomplete, Interrupted, UsageError, type Command } from './command.js'
 import { expectLittle } from './expect-little.js'
 import { helpText } from './help/text.js'
@@ -92,6 +93,10 @@ const REASONS: Readonly<Record<string, string>> = {
 /** A failed system call in words, any other error by its message. */
 export function describe(error: unknown, file = 'the input'): string {
   if (!(error instanceof Error)) return String(error)
+  if (error instanceof TemporaryFileError) {
+    const reason = REASONS[error.code ?? ''] ?? error.cause.message
+    return `cannot write a temporary file in ${error.folder}: ${reason}`
+  }
   const limit = limitReached(error)
   if (limit !== undefined) return limit
   const { code, path, syscall } = error as NodeJS.ErrnoException

@@ -13,6 +13,7 @@ import { givesEvents } from './gives-events.js'
 import { openTrace, type OpenOptions, type TraceReader } from './io/open-trace.js'
 import { beginsWith, mayWait } from './io/file-status.js'
 import { Spool } from './io/spool.js'
+import { TemporaryFileError } from './io/temporary-error.js'
 import { sourceStream } from './source-stream.js'
 import type { EventReadable } from './types.js'
 
@@ -231,11 +232,14 @@ async function* interleave(
 /** Errors of inputs. Only one of them can be thrown. */
 class Failures {
   private first: Error | undefined
+  private readonly seen = new Set<Error>()
 
   constructor(private readonly stream: Readable) {}
 
-  /** Records an error. All except the first become warnings immediately. */
+  /** Records an error, which several inputs may have. All except the first become warnings immediately. */
   add(error: Error): void {
+    if (this.seen.has(error)) return
+    this.seen.add(error)
     if (this.first === undefined) this.first = error
     else if (!this.stream.destroyed) this.stream.emit('warning', inWords(error))
   }
@@ -334,8 +338,9 @@ function inWords({ message, path }: NodeJS.ErrnoException): string {
   return path === undefined || message.includes(path) ? message : `${path}: ${message}`
 }
 
-/** An error that names its input. */
+/** An error that names its input, if it is one of the input. */
 function named(error: NodeJS.ErrnoException, name: string): Error {
+  if (error instanceof TemporaryFileError) return error
   // Most errors of failed system calls have the file's name as a property.
   if (error.syscall !== undefined) error.path ??= name
   else if (error instanceof TraceError) nameInput(error, name)

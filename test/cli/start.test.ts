@@ -25,7 +25,7 @@ const DATA = [
   /^lib\/(formats|metatf)\/[a-z-]+\/info\.js$/,
   /^lib\/kernel\/layouts\/hatf\.js$/,
   /^lib\/formats\/hatf\/(layout|plan\/layouts|plan\/strategies)\.js$/,
-  /^lib\/streams\/(broken-pipe|io\/file-status)\.js$/,
+  /^lib\/streams\/(broken-pipe|io\/file-status|io\/temporary-error)\.js$/,
   /^lib\/order\/order-fields\.js$/,
   /^lib\/transforms\/option-values\.js$/,
   /^lib\/transforms\/simulate\/policies\.js$/,

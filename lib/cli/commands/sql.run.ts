@@ -6,6 +6,7 @@ import type { TraceError } from '../../event/error.js'
 import { encodeText } from '../../event/strings.js'
 import { readText } from '../../streams/io/read-text.js'
 import { openInput } from '../../streams/io/stdio.js'
+import { inTemporary } from '../../streams/io/temporary-error.js'
 import { UsageError, type Arguments } from '../command.js'
 import { SQL_FORMATS } from '../defaults.js'
 import { endBySignal } from '../end-by-signal.js'
@@ -27,7 +28,7 @@ export async function runSql(args: Arguments): Promise<void> {
   if (isFull && to !== 'table') throw new UsageError('--full is for tables to look at: other formats have whole cells')
   const output = outputOf(args, paths, to === 'parquet')
   refuseCompressed(args, to, output.compression)
-  const folder = mkdtempSync(join(tmpdir(), 'heapflow-sql-'))
+  const folder = inTemporary(tmpdir(), () => mkdtempSync(join(tmpdir(), 'heapflow-sql-')))
   let connection: DuckDBConnection | undefined
   let fault: TraceError | undefined
   const clear = () => rmSync(folder, { recursive: true, force: true })

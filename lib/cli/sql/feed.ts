@@ -1,4 +1,5 @@
 import { openSync, closeSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { EventBatch } from '../../event/batch.js'
 import { TraceError } from '../../event/error.js'
 import { hasInventedAddresses, UNIDENTIFIED } from '../../event/header.js'
@@ -6,6 +7,7 @@ import { LostCount } from '../../event/lost-events.js'
 import type { Stage } from '../../event/stage.js'
 import type { TableRows } from '../../event/table.js'
 import { TOO_MANY_STACKS } from '../../exports/tables/stack-encoder.js'
+import { inTemporary } from '../../streams/io/temporary-error.js'
 import { StackNumbers } from '../../transforms/block-table/stack-numbers.js'
 import type { TraceInput } from '../input.js'
 import { runTrace } from '../pipeline.js'
@@ -43,15 +45,17 @@ export async function writeTables(
   onFault: (error: TraceError) => void,
 ): Promise<void> {
   const names = paths.map((path) => (path === '-' ? 'standard input' : path))
-  const outputs = [...wanted].map(([table, columns]) => ({
-    table,
-    columns,
-    file: new TableFile(table, columns, names),
-    descriptor: openSync(pathOf(table), 'wx', 0o600),
-  }))
-  const write = ({ file, descriptor }: (typeof outputs)[number]) => {
-    for (let piece = file.next(); piece !== null; piece = file.next())
+  const outputs = [...wanted].map(([table, columns]) => {
+    const path = pathOf(table)
+    const file = new TableFile(table, columns, names)
+    return { table, columns, file, path, descriptor: inTemporary(dirname(path), () => openSync(path, 'wx', 0o600)) }
+  })
+  const write = ({ file, path, descriptor }: (typeof outputs)[number]) => {
+    const writeAll = (piece: Uint8Array) => {
       for (let at = 0; at < piece.length;) at += writeSync(descriptor, piece, at)
+    }
+    for (let piece = file.next(); piece !== null; piece = file.next())
+      inTemporary(dirname(path), writeAll.bind(undefined, piece))
   }
   const numbers = new StackNumbers()
   // The tables of blocks give stacks their numbers.

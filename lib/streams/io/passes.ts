@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { closed } from '../closed.js'
 import { DescriptorSource } from './descriptor-source.js'
 import { openInput } from './stdio.js'
+import { inTemporary } from './temporary-error.js'
 import { openTemporary, type TemporaryFile } from './temporary-file.js'
 
 const CHUNK_BYTES = 262_144
@@ -38,7 +39,7 @@ export class TwoPasses {
     return Math.floor(this.passes.reduce((sum, pass) => sum + of(pass), 0) / 2)
   }
 
-  /** Prepares the first pass: copies an input that can be read only once. @throws the error of reading */
+  /** Prepares the first pass: copies an input that can be read only once. @throws the error of reading, or TemporaryFileError */
   async prepare(): Promise<void> {
     // A directory fails when it is opened. Standard input may begin anywhere in a file.
     const stats = this.path === '-' ? fstatSync(0) : statSync(this.path)
@@ -50,7 +51,8 @@ export class TwoPasses {
     for await (const chunk of this.input as AsyncIterable<Uint8Array>) {
       for (let at = 0; at < chunk.length;) {
         this.checkOpen()
-        const writing = writeTo(descriptor as number, chunk, at, chunk.length - at)
+        const from = at
+        const writing = inTemporary(this.folder, () => writeTo(descriptor as number, chunk, from, chunk.length - from))
         this.pending = writing
         at += (await writing).bytesWritten
       }

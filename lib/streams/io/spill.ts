@@ -10,6 +10,7 @@ import {
   viewColumns,
 } from '../../event/pack.js'
 import type { KeyedBatch } from '../../order/sort-buffer.js'
+import { inTemporary } from './temporary-error.js'
 import { openTemporary } from './temporary-file.js'
 
 /**
@@ -45,20 +46,21 @@ export class SpillFile {
   private readonly path: string | undefined
 
   /** @param folder where to put it */
-  constructor(folder: string) {
+  constructor(private readonly folder: string) {
     const { descriptors, path } = openTemporary(folder)
     this.fd = descriptors[0]
     this.path = path
   }
 
-  /** Writes one run. */
+  /** Writes one run. @throws TemporaryFileError */
   async write(batches: Iterable<KeyedBatch> | AsyncIterable<KeyedBatch>): Promise<Run> {
     const start = this.size
     let largest = 0
     for await (const keyed of batches) {
       const bytes = this.pack(keyed)
       for (let at = 0; at < bytes.length;) {
-        at += (await this.run(() => writeAt(this.fd, bytes, at, bytes.length - at, this.size + at))).bytesWritten
+        const writing = () => writeAt(this.fd, bytes, at, bytes.length - at, this.size + at)
+        at += (await inTemporary(this.folder, () => this.run(writing))).bytesWritten
       }
       this.size += bytes.length
       largest = Math.max(largest, bytes.length)

@@ -2,6 +2,7 @@ import { EventBatch } from '../../event/batch.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { KeyedBatch } from '../../order/sort-buffer.js'
 import { SpillFile, type Run } from './spill.js'
+import { TemporaryFileError } from './temporary-error.js'
 
 const NO_KEYS = new Uint32Array(0)
 
@@ -25,6 +26,8 @@ interface Source {
 export class Spool {
   private file: SpillFile | undefined
   private isClosed = false
+  /** Why nothing more can be written. */
+  private fault: TemporaryFileError | undefined
   private turn: Promise<unknown> = Promise.resolve()
 
   /** @param folder where to put it */
@@ -51,6 +54,8 @@ export class Spool {
   /** Writes the traces of a source to the file, up to its fault if it has one. */
   private async decode({ batches, traces, failures }: Source): Promise<void> {
     try {
+      // The others fail as the first one does, without being read.
+      if (this.fault !== undefined) throw this.fault
       let next = await batches.next()
       while (next.done !== true) {
         const { header } = next.value
@@ -66,6 +71,7 @@ export class Spool {
         traces.push({ header, run: await this.opened().write(trace()) })
       }
     } catch (error) {
+      if (error instanceof TemporaryFileError) this.fault = error
       failures.push(error)
     }
   }

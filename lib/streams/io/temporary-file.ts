@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { closeSync, openSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { inTemporary } from './temporary-error.js'
 
 /** A file without a name, if the system allows it, which is removed when it is closed. */
 export interface TemporaryFile {
@@ -17,13 +18,14 @@ export interface TemporaryFile {
  * when it is closed, however the process ends.
  * @param folder where to put it
  * @param readers how many more descriptors to open, for reading
+ * @throws TemporaryFileError
  */
 export function openTemporary(folder: string, readers = 0): TemporaryFile {
   const path = join(folder, `heapflow-${randomUUID()}`)
   // Nothing may happen between opening and removing.
-  const descriptors = [openSync(path, 'wx+', 0o600)]
+  const descriptors = [inTemporary(folder, () => openSync(path, 'wx+', 0o600))]
   try {
-    for (let i = 0; i < readers; i++) descriptors.push(openSync(path, 'r'))
+    for (let i = 0; i < readers; i++) descriptors.push(inTemporary(folder, () => openSync(path, 'r')))
   } catch (error) {
     for (const descriptor of descriptors) closeSync(descriptor)
     unlinkSync(path)
