@@ -5,7 +5,7 @@ import { weightedEvents, weightNote } from '../../event/weights.js'
 import type { Figures } from '../../transforms/statistics/kernel-totals.js'
 import { falseLeaks, sizeWarning } from './warnings.js'
 
-/** What makes mpatrol's statistics uncertain or false, as the warnings of statistics. Takes all batches of the trace. */
+/** What makes mpatrol's statistics uncertain or false, as warnings. Takes all batches of the trace. */
 export class BatchWarnings {
   private readonly lost = new LostCount()
   private isFiltered = false

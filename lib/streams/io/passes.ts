@@ -39,7 +39,10 @@ export class TwoPasses {
     return Math.floor(this.passes.reduce((sum, pass) => sum + of(pass), 0) / 2)
   }
 
-  /** Prepares the first pass: copies an input that can be read only once. @throws the error of reading, or TemporaryFileError */
+  /**
+   * Prepares the first pass: copies an input that can be read only once.
+   * @throws the error of reading, or TemporaryFileError
+   */
   async prepare(): Promise<void> {
     // A directory fails when it is opened. Standard input may begin anywhere in a file.
     const stats = this.path === '-' ? fstatSync(0) : statSync(this.path)

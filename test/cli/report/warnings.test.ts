@@ -19,12 +19,16 @@ test.each([2n ** 47n, 2n ** 47n + 1n, 2n ** 64n - 1n])('allocations larger than 
 })
 
 const block: TraceEvent = { kind: 'alloc', process: 2n, address: 16n, size: 8n }
-const unknown = Array.from({ length: 12 }, (_, i) => ({
-  kind: i % 2 === 0 ? 'free' : 'realloc',
-  oldAddress: BigInt(i + 1) << 12n,
-  address: BigInt(i + 1) << 12n,
-  size: 1n,
-}) as TraceEvent)
+const unknown = Array.from(
+  { length: 12 },
+  (_, i) =>
+    ({
+      kind: i % 2 === 0 ? 'free' : 'realloc',
+      oldAddress: BigInt(i + 1) << 12n,
+      address: BigInt(i + 1) << 12n,
+      size: 1n,
+    }) as TraceEvent,
+)
 
 test.each<[name: string, events: readonly TraceEvent[], header: TraceHeader, warning: RegExp]>([
   ['events were lost', [{ kind: 'lost', count: 3n }], HEADER, /lost 3 events in 1 place/],

@@ -25,7 +25,7 @@ export class ResidentOracle {
     this.set(process, 0n)
   }
 
-  /** An event has the resident bytes of a process. @param peak the number of the event of the peak so far, 0 for none */
+  /** An event has the resident bytes of a process. @param peak the number of the event of the peak so far */
   take(process: string, { time, ...own }: Untimed, peak: number): void {
     this.set(process, own.bytes)
     const moment = { ...own, bytes: this.level, ...(time !== undefined && { time }) }
