@@ -30,6 +30,9 @@ const RAW = /\.raw(?:\.\w+)?$/
 /** Names of files of heapflow's own recorder. */
 const OWN = /\.hfrec$/i
 
+/** Why heapflow's own recorder has no use for `--stack`. */
+const NAMES_LATER = "heapflow's own recorder leaves the names of functions to hf-stats and hf-symbolize"
+
 /** Runs `hf-record`. @throws UsageError */
 export async function runRecord(args: Arguments): Promise<void> {
   if (args.has('print-preload')) return printPreload(args)
@@ -40,6 +43,8 @@ export async function runRecord(args: Arguments): Promise<void> {
   const stacks = args.has('stack')
   const output = args.value('output') ?? '-'
   const isOwn = isOwnFormat(args, output)
+  if (stacks && args.value('with') === 'recorder')
+    throw new UsageError(`--stack and --with recorder exclude each other: ${NAMES_LATER}`)
   const { recorder, note }: Choice =
     attachment ?? choose(args.value('with') ?? (isOwn ? 'recorder' : undefined), stacks)
   if (note !== undefined) say('hf-record', `note: ${note}`)
@@ -111,7 +116,11 @@ export async function runRecord(args: Arguments): Promise<void> {
 /** Whether the output has the format of heapflow's own recorder. @throws UsageError */
 function isOwnFormat(args: Arguments, output: string): boolean {
   const to = args.value('to')
-  if (to === undefined) return OWN.test(output) && !args.has('arrow')
+  if (to === undefined) {
+    const isOwn = OWN.test(output) && !args.has('arrow')
+    if (isOwn && args.has('stack')) throw new UsageError(`--stack and -o ${output} exclude each other: ${NAMES_LATER}`)
+    return isOwn
+  }
   if (to !== 'recorder') return false
   const other = args.value('with')
   if (args.has('arrow')) throw new UsageError('--to and --arrow cannot be combined')
@@ -129,7 +138,7 @@ function attachmentOf(args: Arguments): Attachment | undefined {
   const pid = /^\d{1,10}$/.test(text) ? Number(text) : 0
   if (pid === 0) throw new UsageError(`--pid must be the number of a process, not ${JSON.stringify(text)}`)
   if (args.operands.length > 0) throw new UsageError('--pid records a process that runs already: name no command')
-  if (args.has('stack')) throw new UsageError('--pid and --stack exclude each other: hf-symbolize gives names later')
+  if (args.has('stack')) throw new UsageError(`--pid and --stack exclude each other: ${NAMES_LATER}`)
   const name = args.value('with') ?? 'recorder'
   if (name !== 'recorder') throw new UsageError(`--pid needs --with recorder, not ${name}`)
   return new Attachment(choose(name, false).recorder, pid, (line) =>

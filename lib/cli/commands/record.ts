@@ -52,7 +52,9 @@ export const record: Command = {
   flags: [
     {
       name: 'stack',
-      help: 'Record call stacks with the names of functions at once: with heaptrack, if it is installed',
+      help:
+        'Record call stacks with the names of functions at once: with heaptrack, if it is installed; not in files ' +
+        "(.hfrec) of heapflow's own recorder",
     },
     {
       name: 'with',

@@ -136,6 +136,8 @@ testWith('heaptrack')('call stacks have the names of functions', async () => {
   expect(block.stack?.some((frame) => frame.includes('main'))).toBe(true)
 })
 
+const NAMES_LATER = "heapflow's own recorder leaves the names of functions to hf-stats and hf-symbolize"
+
 test.each([
   ['hf-record', 'name the program to record: hf-record -- COMMAND'],
   ['hf-record -o a', 'name the program to record: hf-record -- COMMAND'],
@@ -143,6 +145,8 @@ test.each([
     'hf-record --with mtrace -- ls',
     `--with must be one of recorder, heaptrack, glibc, valgrind, ltrace, perf, not "mtrace": glibc's mtrace is called glibc here`,
   ],
+  ['hf-record --stack -o a.hfrec -- ls', `--stack and -o a.hfrec exclude each other: ${NAMES_LATER}`],
+  ['hf-record --stack --with recorder -- ls', `--stack and --with recorder exclude each other: ${NAMES_LATER}`],
   ['hf-record --with valgrind --stack -- ls', 'valgrind records no call stacks; heaptrack and recorder do'],
 ])('%s is a usage error', async (line, message) => {
   expect(await run(line)).toMatchObject({ code: 2, stderr: `hf-record: ${message}; see hf-record --help\n` })
