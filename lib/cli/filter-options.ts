@@ -2,7 +2,7 @@ import { GROUP_FIELDS, type ApiName, type GroupFieldType, type KindName } from '
 import { parseMoment } from '../transforms/fates/moment.js'
 import type { FilterOptions } from '../transforms/filter.js'
 import { parseRange, type Range } from '../transforms/predicates/ranges.js'
-import { integer, orUsageError, refuseList, temporaryBy, type Arguments } from './command.js'
+import { integer, orUsageError, refuseList, temporaryBy, UsageError, type Arguments } from './command.js'
 
 const NUMBERS = ['thread', 'heap'] as const
 const RANGES = ['size', 'address', 'time', 'events'] as const
@@ -23,7 +23,7 @@ export function filterOptions(args: Pick<Arguments, 'all' | 'value' | 'has'>): F
     )
   const isTemporary = args.has('temporary')
   const by = temporaryBy(args, isTemporary, '--temporary')
-  return {
+  const criteria = {
     // Negative thread ids, as in memory_replay, are kept as 64-bit two's complement.
     ...given(NUMBERS, (name, text) => BigInt.asUintN(64, oneInteger(name, text))),
     ...given(['process'], (name, text) => (text === 'none' ? text : BigInt.asUintN(64, oneInteger(name, text)))),
@@ -37,9 +37,10 @@ export function filterOptions(args: Pick<Arguments, 'all' | 'value' | 'has'>): F
     ...(args.has('live-at') && {
       liveAt: orUsageError(() => parseMoment(args.value('live-at') as string), '--live-at: '),
     }),
-    invert: args.has('invert'),
-    lifetimes: args.has('lifetimes'),
   }
+  if (args.has('invert') && Object.keys(criteria).length === 0)
+    throw new UsageError('--invert needs what to invert, such as --kind free')
+  return { ...criteria, invert: args.has('invert'), lifetimes: args.has('lifetimes') }
 }
 
 function oneInteger(flag: string, text: string): bigint {
@@ -52,8 +53,15 @@ function rangeValue(flag: string, text: string): Range {
   return orUsageError(() => parseRange(text), `--${flag}: `)
 }
 
-/** `/source/flags` is a regular expression, anything else the name itself. */
+/** Names that may be paths: `/usr/lib/app` is no regular expression. */
+const PATHS: ReadonlySet<string> = new Set(['file', 'module'])
+
+/** `/source/flags` is a regular expression, anything else the name itself. @throws UsageError for other flags */
 function namePattern(flag: string, text: string): string | RegExp {
-  const parts = /^\/(.*)\/([imsu]*)$/s.exec(text)
-  return parts === null ? text : orUsageError(() => new RegExp(parts[1], parts[2]), `--${flag}: `)
+  const [, source, flags = ''] = /^\/(.*)\/([a-z]*)$/is.exec(text) ?? []
+  if (source === undefined || (PATHS.has(flag) && /[^dgimsuvy]/.test(flags))) return text
+  const other = /[^imsu]/.exec(flags)?.[0]
+  if (other !== undefined)
+    throw new UsageError(`--${flag}: a regular expression may end in /, i, m, s and u, not in ${other}: ${text}`)
+  return orUsageError(() => new RegExp(source, flags), `--${flag}: `)
 }

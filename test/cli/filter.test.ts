@@ -173,3 +173,27 @@ describe('--part', () => {
     )
   })
 })
+
+test.each([
+  ["--function '/f/g'", '--function: a regular expression may end in /, i, m, s and u, not in g: /f/g'],
+  ["--stack '/f/iy'", '--stack: a regular expression may end in /, i, m, s and u, not in y: /f/iy'],
+  ["--type '/f/A'", 'not in A: /f/A'],
+  ["--arena '/f/x'", 'not in x: /f/x'],
+  ["--module '/f/gg'", 'not in g: /f/gg'],
+  ["--file '/f/d'", 'not in d: /f/d'],
+  ["--function '/f/ii'", '--function: Invalid flags'],
+  ['-v', '--invert needs what to invert, such as --kind free'],
+  ['-v --lifetimes', '--invert needs what to invert'],
+])('hf-filter %s is refused', async (flags, message) => {
+  const { code, stdout, stderr } = await shell(`hf-filter ${flags}`)
+  expect([code, stdout.length, stderr]).toEqual([2, 0, expect.stringContaining(message)])
+})
+
+test('names may be absolute paths', async () => {
+  const line = (n: number, rest: string) => `{"kind":"alloc","address":"0x${n}0","size":8,${rest}}\n`
+  const trace = line(1, '"module":"/usr/bin/app"') + line(2, '"file":"/src/main"') + line(3, '"function":"F"')
+  for (const flags of ['--module /usr/bin/app', '--file /src/main', "--function '/^f$/i'"]) {
+    const { code, stdout } = await shell(`hf-filter ${flags}`, trace)
+    expect([code, stdout.toString().match(/"kind":"alloc"/g)]).toEqual([0, ['"kind":"alloc"']])
+  }
+})

@@ -40,7 +40,7 @@ const CRITERIA: readonly Flag[] = [
   {
     name: 'function',
     value: 'NAME',
-    help: 'Events from this function: the whole name, or /a regular expression/',
+    help: 'Events from this function: the whole name, or /a regular expression/, after which i, m, s and u may follow',
     repeat: true,
   },
   { name: 'file', value: 'NAME', help: 'Events from this source file, likewise', repeat: true },
@@ -101,7 +101,7 @@ export const filter: Command = {
     'are kept (at most 2 bytes each).',
   flags: [
     ...CRITERIA,
-    { name: 'invert', short: 'v', help: 'Keep the events that do not match all criteria' },
+    { name: 'invert', short: 'v', help: 'Keep the events that do not match all criteria, of which there must be one' },
     { name: 'lifetimes', help: 'Keep whole blocks: the reallocs and frees of every kept allocation, and no others' },
     ...OUTPUT_FLAGS,
     ...TO_FLAGS,
