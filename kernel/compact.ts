@@ -62,7 +62,7 @@ export let fields: u32 = 0
 /** A block is complete when it has this many bytes of new names, or of payload. */
 const BLOCK_NAMES: u32 = 1_048_576
 const BLOCK_PAYLOAD: u32 = 1_048_576
-/** A decoded batch has no more events when the lists of its events have so many items. */
+/** A decoded batch gets no more events when the lists of its events have this number of items. */
 const BATCH_LISTED: u32 = 1_048_576
 
 /** @param value a random number, so that no trace can contain keys or names chosen to collide */

@@ -46,7 +46,7 @@ const SMALL: u32 = 64
 const FIRST: usize = memory.data(65_536)
 const SECOND: usize = memory.data(65_536)
 const DIRECTIONS: usize = memory.data(16)
-/** The candidate that was last right, by the last two symbols and the class. */
+/** For the last two symbols and the class, the candidate that was right the last time. */
 const WINNERS: usize = memory.data(65_536)
 
 const CANDIDATES: usize = memory.data(32)
@@ -269,7 +269,7 @@ export function ranksBetween(n: u32, from: u32, to: u32): i64 {
   return from <= to ? <i64>countBetween(c.bits, c.room, from, to) : -(<i64>countBetween(c.bits, c.room, to, from))
 }
 
-/** For the best level: the block that is so many ranks after a position, or 0. */
+/** For the best level: the block that is a number of ranks after a position, or 0. */
 export function blockAtRank(n: u32, from: u32, ranks: i64): u32 {
   const c = classAt(n)
   const most = <i64>c.live

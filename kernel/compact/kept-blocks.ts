@@ -25,7 +25,7 @@ const ADDRESS: u32 = 10
 
 /** Blocks of different sizes are of different classes, up to so many; blocks of all other sizes are of one. */
 const MOST_CLASSES: u32 = 4096
-/** Blocks are looked for in so many processes. */
+/** The number of processes in which blocks are looked for. */
 const MOST_PROCESSES: u32 = 64
 
 const WORDS: usize = memory.data(36)

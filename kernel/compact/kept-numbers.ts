@@ -5,7 +5,7 @@ import { folded, pairNumber, unfolded } from './numbers'
 import { giveBack, take } from './room'
 
 const SORT: u32 = 60
-/** A payload of n bytes has at most so many chunks and blocks for each. */
+/** The most chunks and blocks that a payload has for each of its bytes. */
 const THINGS_PER_BYTE: u32 = 4096
 /** How many more there may be. */
 let thingsLeft: u64 = 0

@@ -28,7 +28,7 @@ const ARENA: u32 = 3
 export let arenas: u32 = 0
 let arenaBytes: u64 = 0
 let log: u32 = 0
-/** A block that ends after more than so many bytes were allocated lives longer than predicted. */
+/** A block that ends after more than this number of bytes were allocated lives longer than predicted. */
 let threshold: f64 = 0
 
 /** The bytes that have been requested so far. */

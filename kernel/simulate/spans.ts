@@ -42,7 +42,7 @@ export function startSpans(count: u32): void {
   }
 }
 
-/** The first class that has at least so many bytes; the number of classes if there is none. */
+/** The first class with at least this number of bytes; the number of classes if there is none. */
 function classOf(bytes: u64): u32 {
   let low: u32 = 0
   let high = classes

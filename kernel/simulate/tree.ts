@@ -23,7 +23,7 @@ import {
   setMost,
 } from './tree-pages'
 
-/** A page with fewer entries is joined with its neighbour if both have at most so many. */
+/** A page with fewer entries is joined with its neighbour if both have at most this number. */
 const FEW: u32 = 5
 const JOINED: u32 = 12
 

@@ -7,7 +7,7 @@ import { PTMALLOC_VERSIONS, THREAD_STACK, type AllocatorSettings } from './setti
 /** How many events the trial is made with. */
 export const TRIAL_EVENTS = 65_536
 
-/** A candidate is given up when it has so many more wrong addresses than another one. */
+/** A candidate is given up when it has this number of wrong addresses more than another one. */
 const BEHIND = 16
 
 /** What is replayed if no allocator is recognized. */

@@ -1,6 +1,6 @@
 import { grown } from './lists.js'
 
-/** Each level has so many lists; a list of a level has the moments of all lists of the level below. */
+/** The number of lists of each level; a list of a level has the moments of all lists of the level below. */
 const LISTS = 256
 const LEVELS = 6
 const NONE = -1

@@ -3,7 +3,7 @@ import { codeOf, leastOf, widthOf } from './codes.js'
 import { RowTable, WORDS } from './row-table.js'
 import type { ModelKinds } from './trace-model.js'
 
-/** So many kinds are exact; of more, only the range of the size is known. */
+/** The number of kinds that are exact; of further ones, only the range of the size is known. */
 const EXACT = 65_536
 /** The ranges of sizes: 2^4 to a doubling. */
 const SIZE_BITS = 4

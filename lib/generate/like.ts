@@ -6,9 +6,9 @@ import type { Random } from './random.js'
 import { BY_THREAD, Ending, RESIZE, type TraceModel } from './trace-model.js'
 import { Api } from '../event/fields.js'
 
-/** About so many allocations are put into random order at a time. */
+/** About the number of allocations that are put into random order at a time. */
 const ORDERED = 65_536
-/** So many reallocs wait for blocks that they end; the next ones are reallocs of the null pointer. */
+/** The number of reallocs that may wait for blocks that they end; further ones are reallocs of the null pointer. */
 const MOST_RESIZES = 4 * ORDERED
 /** The calls of a step. */
 const CALLS = 1024
@@ -53,7 +53,7 @@ export class LikeCalls implements CallSource {
 
   /**
    * @param isEndless whether the model is used again after its end; the blocks that stay are freed before
-   * @param scale so many copies of the program, whose calls alternate
+   * @param scale the number of copies of the program, whose calls alternate
    */
   constructor(
     private readonly model: TraceModel,

@@ -48,7 +48,7 @@ export class Random {
     return Math.floor((this.next() / 2 ** 32) * n)
   }
 
-  /** Whether something happens that has a chance of so many percent. */
+  /** Whether something happens that has a chance of `percent`. */
   chance(percent: number): boolean {
     return this.next() < percent * (2 ** 32 / 100)
   }

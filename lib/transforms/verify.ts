@@ -34,7 +34,7 @@ export interface Finding {
 
 /** How to check a trace. */
 export interface VerifyOptions {
-  /** Faults that are none in this trace. */
+  /** What is no fault in this trace. */
   readonly allow?: readonly FaultName[]
   /** Sizes above this many bytes are absurd. Default `MAX_SIZE`. */
   readonly maxSize?: bigint
@@ -263,7 +263,7 @@ export class Verifier {
     }
     if ((mask & HAS_SEQUENCE) !== 0) {
       const sequence = batch.sequence[i]
-      // Serial numbers wrap: what is less than half of the circle ahead comes later.
+      // Serial numbers wrap: of two, the one that is ahead by less than half of all numbers comes later.
       if (this.sequence !== undefined && ((sequence - this.sequence) | 0) < 0) this.note('time-backwards', batch, i)
       this.sequence = sequence
     }

@@ -34,10 +34,10 @@ import { knowsPages, PAGE_LOG } from './rules'
 import { first, firstFrom, insert, isBefore, remove } from './sets'
 
 const ARENAS: u32 = 64
-/** Extents of so many pages and more are not kept as they are when they are freed (5). */
+/** The number of pages from which on extents are not kept as they are when they are freed (5). */
 const OVERSIZE: u32 = 2048
 export const OVERSIZE_ARENA: u32 = 63
-/** Extents of so many pages and more are merged with their neighbors at once (5). */
+/** The number of pages from which on extents are merged with their neighbors at once (5). */
 const MERGED: u32 = 4
 /** So many pages of the first arena are in use when a program begins (5): caches, and a block of the C++ library. */
 const OWN_PAGES: u32 = 29

@@ -53,7 +53,7 @@ function rowOf(base: u64): usize {
   return ROWS + ((<usize>((base & ~VIRTUAL) >> SHIFT)) << 5)
 }
 
-/** A new region of so many bytes. @returns its virtual address, 0 if there are too many or no addresses for it */
+/** A new region. @returns its virtual address, 0 if there are too many or no addresses for it */
 export function addRegion(length: u64): u64 {
   if (count + 1 >= MOST || (areFixed && length >= lowest)) {
     areUsedUp = true

@@ -9,7 +9,7 @@ const GROUP_LOG: u32 = 12
 const GROUP: u32 = 4096
 const ONE: u64 = 1
 
-/** The bytes of the bits and counts for so many positions, a multiple of 16. */
+/** The bytes of the bits and counts for a number of positions, a multiple of 16. */
 function bytesFor(room: u32): u32 {
   return wordBytes(room) + (((room >> GROUP_LOG) + 1) << 2)
 }

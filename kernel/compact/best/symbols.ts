@@ -16,7 +16,7 @@ import { mixedTree } from './numbers'
 import { CANDIDATE, IS_FREE, IS_KNOWN, RARE, WHOLE } from './selectors'
 import { codeTarget } from './targets'
 
-/** From so many matched symbols on, one decision is about the whole event. */
+/** The number of matched symbols from which on one decision is about the whole event. */
 const SURE: u32 = 8
 
 /** The likely descriptors after the last five, three, two and one symbols. */

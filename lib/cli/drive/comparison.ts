@@ -38,7 +38,7 @@ export interface AllocatorFigures {
    */
   readonly timeRank: number | null
   readonly peakRank: number | null
-  /** Of sampled calls: so many per cent of them take no longer. Null: there were no samples. */
+  /** Of sampled calls: the time that this percentage of them does not exceed. Null: there were no samples. */
   readonly percentiles: Readonly<Record<'50' | '90' | '99' | '99.9' | '100', number>> | null
   readonly moments: readonly ResidentMoment[]
   /** Calls that got no memory. */

@@ -24,7 +24,7 @@ export interface Run {
   readonly failed: number
   readonly damaged: number
   readonly misaligned: number
-  /** How many sampled calls took so many ns at least. */
+  /** How many sampled calls took a number of ns at least. */
   readonly times?: readonly (readonly [ns: number, calls: number])[]
   /** The resident set over time. */
   readonly moments?: readonly (readonly [calls: number, ns: number, resident: number, mapped: number])[]

@@ -3,7 +3,7 @@ import { OwnFrames } from '../../names/own-frames.js'
 import type { SiteStatistics, Statistics } from '../../transforms/statistics/result.js'
 import { bytes } from './columns.js'
 
-/** Stacks may be deep, so those of so many sites are looked at, which have the most bytes. */
+/** The number of sites, those with the most bytes, whose stacks are looked at: stacks may be deep. */
 const MOST_STACKS = 1000
 
 const NO_PLACES = 'Most bytes have no call site: hf-record -- COMMAND records whole stacks.'
@@ -52,7 +52,7 @@ export function advice(statistics: Statistics): string[] {
 const POOL = /^in \S*\/libstdc\+\+\.so\S* .*\n(?:call_init |in \S*\/ld-)/
 const LOADER = /^(?:_dl_allocate_tls|__tls_get_addr|_GLOBAL__sub_I_eh_alloc\.cc|dl_open_worker)\b/m
 
-/** They are at so many innermost frames. */
+/** The number of innermost frames among which they are. */
 const MOST_FRAMES = 16
 
 /** What to do if a tenth of what leaks, or more, is known, and was not suppressed. */

@@ -78,7 +78,7 @@ export class CallerTree<Item> {
     this.labels = new FrameLabels(framesOf(items, options.stackOf), options.full)
   }
 
-  /** The lines below a row, in so many columns. */
+  /** The lines below a row. @param width their columns */
   lines({ frame, items }: FrameGroup<Item>, width: number): string[] {
     if (frame === undefined) return []
     const lines: string[] = []

@@ -32,7 +32,7 @@ export interface ReportJob {
   readonly match: ProfileMatch
   /** Which trace of the input it is about, from 1. */
   readonly trace: number | undefined
-  /** The page has the trace in it if that has at most so many bytes in the compact format; 0 leaves it out. */
+  /** The most bytes that the trace may have in the compact format to be in the page; 0 leaves it out. */
   readonly embed: number
   /** How a file is read, and the rules that leave leaks out, which are complete then; undefined if none do. */
   readonly read: (path: string) => { input: TraceInput; rules: readonly Suppression[] | undefined }

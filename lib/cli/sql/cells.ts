@@ -6,7 +6,7 @@ const GAP = '...'
 const HEAD = 40
 /** How much before that difference is shown. */
 const BEFORE = 10
-/** So many long cells of a column are remembered: those that come later may look like others. */
+/** The number of long cells of a column that are remembered: those that come later may look like others. */
 const MAX_KNOWN = 10_000
 
 /**

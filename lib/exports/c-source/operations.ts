@@ -24,7 +24,7 @@ const COMMA = 0x2c
 const LINE_FEED = 0x0a
 const SPACE = 0x20
 const NONE_TEXT = Uint8Array.from('NONE', (char) => char.charCodeAt(0))
-/** A line ends after so many bytes. */
+/** The number of bytes after which a line ends. */
 const LINE_BYTES = 100
 /** The most bytes of an operation with its numbers. */
 const OPERATION_BYTES = 64

@@ -37,7 +37,7 @@ export interface SimulationData {
   readonly traces: readonly SimulatedTrace[]
 }
 
-/** A result with the parts of its moments. */
+/** A result whose moments have their fragmentation, too. */
 export function figuresOf(result: SimulationResult): SimulationFigures {
   const whole = (moment: HeapMoment | null) => (moment === null ? null : { ...moment, ...wasteOf(moment) })
   const { mostLive, largestHeap, mostPages } = result

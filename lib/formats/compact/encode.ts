@@ -78,7 +78,7 @@ export interface CompactEncodeOptions extends EncodeOptions {
   checkpoint?: number | string
 }
 
-/** So many events with fields of groups are written at a time, whose values end the block if they are long. */
+/** The number of events with fields of groups that are written at a time. Long values of theirs end the block. */
 const GROUP_EVENTS = 64
 
 /**

@@ -14,7 +14,7 @@ import { BLOCK_EVENTS } from './layout.js'
 /** The codes of types, by their positions. */
 const TYPES: readonly GroupFieldType[] = ['u64', 'address', 'u32', 'i32', 'string']
 
-/** A block ends at the latest when this section has so many bytes. */
+/** The bytes of this section with which a block ends at the latest. */
 const FULL_BYTES = 1 << 20
 const MAX_U64 = 0xffff_ffff_ffff_ffffn
 /** The most bytes of a number of 64 bits. */

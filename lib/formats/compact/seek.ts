@@ -21,7 +21,7 @@ import {
 import { isMore, parseIndex, totalsAt, traceParts, type CompactStart, type Place, type Totals } from './places.js'
 import { sniff } from './sniff.js'
 
-/** Bytes of a file: so many from an offset, or fewer at its end. */
+/** A number of bytes of a file from an offset; fewer at its end. */
 export type ReadAt = (offset: number, length: number) => Uint8Array
 
 /** Where a reader can begin. */

@@ -7,7 +7,7 @@ import type { Random } from '../random.js'
 const BATCH = 4096
 const BATCH_BYTES = 8 * (1 + BATCH)
 const SIZES = [8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048]
-/** So many full batches may wait for each thread that frees. */
+/** The number of full batches that may wait for each thread that frees. */
 const WAITING = 4
 
 /** A batch of blocks: the last one is the batch itself. */

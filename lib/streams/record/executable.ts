@@ -13,7 +13,7 @@ import { dirname, join, resolve } from 'node:path'
 import { glibcNeeded } from './compiled.js'
 import type { Recorder } from './recorders.js'
 
-/** So many interpreters of interpreters are followed, as Linux does. */
+/** The number of interpreters of interpreters that are followed, as Linux does. */
 const MAX_SCRIPTS = 4
 /** Longer names of interpreters are not looked at. */
 const MAX_NAME = 4096

@@ -11,7 +11,7 @@ import type { Launch, Recorder, Settings } from './recorders.js'
 import { TracePipe } from './trace-pipe.js'
 import { TracerEnding } from './tracer-ending.js'
 
-/** So much of the end of a trace is kept, to see how it ends. */
+/** The bytes of the end of a trace that are kept, to see how it ends. */
 const TAIL_BYTES = 128
 
 /** The bytes of a recording of no program. */

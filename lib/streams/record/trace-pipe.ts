@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, constants, openSync, renameSync, symlinkSync, write } from 'node:fs'
 import { PipeSource } from '../io/pipe-source.js'
 
-/** The system writes so much at once, or not at all. */
+/** The system writes this number of bytes at once, or none of them. */
 const MARK_BYTES = 64
 
 /** A named pipe through which a recorder hands over its trace while the program runs. */

@@ -10,7 +10,7 @@ const MAX_NAMERS = 8
 /** The number of cached addresses and modules; beyond it, the cache begins again. */
 const MAX_CACHED = 1_000_000
 const MAX_MODULES = 65_536
-/** Addresses of one question; so many answers are held at a time. */
+/** The most addresses of one question, and so the most answers that are held at a time. */
 const ASKED = 4096
 
 /** Where names come from. */

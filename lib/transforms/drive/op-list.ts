@@ -1,12 +1,12 @@
 import { KIND_BITS, LOW_BITS, Op } from './layout.js'
 
-/** The operations of a first and of a largest chunk, with the link at the end. */
+/** How many operations the first chunk has, and the largest ones, with the link at the end. */
 const FIRST_OPS = 128
 const LARGEST_OPS = 8192
 /** The most operations that one event adds. */
 const EVENT_OPS = 16
 const LOW_MASK = 2 ** LOW_BITS - 1
-/** Waits for so many other threads are remembered, so that they are not repeated. */
+/** The number of other threads whose waits are remembered, so that they are not repeated. */
 const WAITS = 64
 
 /** The operations of one thread, in chunks that are passed on when they are full. */

@@ -3,9 +3,9 @@ import type { EventBatch } from '../../event/batch.js'
 import { Op, type OrderName } from './layout.js'
 import type { OpList } from './op-list.js'
 
-/** A thread with others publishes after so many operations. */
+/** The number of operations after which a thread, if there are others, publishes how far it is. */
 const PUBLISH_OPS = 64
-/** Operations have times that are so many ns apart. */
+/** The ns between the times that operations have. */
 const TIME_STEP = 200_000
 
 /** When the operations of threads are executed: in which epoch, and how long after the first one. */

@@ -9,7 +9,7 @@ const MOST_SLICES = 32
 /** The maximum number of sites that are followed, for each trace and in total: those with the most live bytes. */
 const FOLLOWED = 200
 const MOST_SITES = 2000
-/** So many sites are shown. */
+/** The number of sites that are shown. */
 const SHOWN = 50
 /** In keys of sites, the slice is below this value. */
 const SITE = 2 ** SLICE_BITS
