@@ -2,6 +2,8 @@ import { ANONYMOUS, nameParts, type NamePart } from './brackets.js'
 
 /** Longer names are not taken apart. */
 const LONGEST = 65_536
+/** How many pointers to functions, each of which returns the next one, a name is looked for in. */
+const POINTERS = 8
 /** How deep groups that begin a name are shown. */
 const DEPTH = 2
 
@@ -13,6 +15,8 @@ const ESCAPE = /\$(?:LT|GT|LP|RP|RF|BP|C|u[0-9a-f]{2,6})\$/g
 const ESCAPED: Readonly<Record<string, string>> = { LT: '<', GT: '>', LP: '(', RP: ')', RF: '&', BP: '*', C: ',' }
 /** What follows the parameters of a function. */
 const QUALIFIERS = /^(?:\s*(?:const|volatile|noexcept|&&?))+/
+/** What is before the name of a function in the type that it returns: a pointer, a reference, or `X::*` to a member. */
+const POINTER = /^(?:(?:[\w$:]|<[^<>()]*>)*::)?[*&]+\s*(?:(?:const|volatile)\b\s*)*/
 /** What compilers and linkers append to a name. */
 const SUFFIXES = /(?:\.(?:part|constprop|isra|cold|llvm|lto_priv|localalias)(?:\.\d+)?|@@?[\w.]+|::h[0-9a-f]{16})+$/
 
@@ -23,7 +27,7 @@ const SUFFIXES = /(?:\.(?:part|constprop|isra|cold|llvm|lto_priv|localalias)(?:\
  */
 export function shortName(name: string): string {
   if (name.length > LONGEST) return name
-  const parts = nameParts(unescaped(name.replace(SUFFIXES, '')).replace(STRING, 'std::string'))
+  const parts = declared(nameParts(unescaped(name.replace(SUFFIXES, '')).replace(STRING, 'std::string')))
   if (parts === undefined) return name
   const text = ownName(withoutParameters(parts.filter((part) => !isNote(part))))
     .map(shortPart)
@@ -60,6 +64,29 @@ function rustModule(name: string): string | undefined {
     at += whole.length + Number(digits)
     words.push(name.slice(at - Number(digits), at))
   }
+}
+
+/**
+ * The parts of the name and the parameters where a function returns a pointer to a function, or a reference to an
+ * array: these are inside of the type, as in `int (*get(char))(int)`. Other parts stay as they are.
+ */
+function declared(parts: readonly NamePart[] | undefined): readonly NamePart[] | undefined {
+  let found = parts
+  for (let i = 0; i < POINTERS && found !== undefined; i++) {
+    const at = found.findIndex(({ kind, start, text }) => kind === '(' && start === true && text !== ANONYMOUS)
+    // What it points to has parameters, or the length of an array.
+    const rest = found.slice(at + 1).filter((part) => !isNote(part))
+    const isType = rest.every(
+      ({ kind, text }) => kind === '(' || kind === '[' || /^\s*(?:const\b|noexcept\b)?\s*$/.test(text),
+    )
+    if (at < 0 || !isType || !rest.some(({ kind }) => kind === '(' || kind === '[')) return found
+    const inside = found[at].text.slice(1, -1)
+    const name = inside.replace(POINTER, '')
+    const next: readonly NamePart[] | undefined = name === inside ? undefined : nameParts(name)
+    if (next?.some(({ kind }) => kind === '(') !== true) return found
+    found = next
+  }
+  return found
 }
 
 function unescaped(name: string): string {

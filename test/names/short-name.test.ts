@@ -44,7 +44,16 @@ describe('the short name of a function', () => {
     ['f<(1>>2)>(int)', 'f<...>'],
     ['f<(((A<1>)0)<(1)), (a<b)>(int)', 'f<...>'],
     ['void f<void (*)(int)>(void (*)(int))', 'f<...>'],
-    ['void (*f(int))(char)', '(*f(int))'],
+    ['void (*f(int))(char)', 'f'],
+    ['int (*app::get<int>(char) const)(int)', 'app::get<...>'],
+    ['int (&app::array<int>()) [3]', 'app::array<...>'],
+    ['void (app::A<int>::*app::member<int>(int))(char)', 'app::member<...>'],
+    ['void (*(*f<int>(int))(int))(char) [clone .cold]', 'f<...>'],
+    ['int (*(anonymous namespace)::get())(int)', '(anonymous namespace)::get'],
+    ['void (*app::A::operator()<int>(int))(int)', 'app::A::operator()<...>'],
+    // No functions.
+    ['void (*pointer)(int)', '(*pointer)'],
+    ['bool (*)(int)', '(*)'],
     ['(anonymous namespace)::parse(int)', '(anonymous namespace)::parse'],
     ['void (anonymous namespace)::f<int>(int)', '(anonymous namespace)::f<...>'],
     ['main(int, char**)::{lambda(int)#1}::operator()(int) const', 'main::{lambda(...)#1}::operator()'],
@@ -86,6 +95,14 @@ describe('the short name of a function', () => {
     )
   })
 
+  test('of many pointers to functions takes no time', () => {
+    const time = stopwatch()
+    expect(plainName(`${'int (*'.repeat(9000)}f()${')()'.repeat(9000)}`)).toContain('f')
+    plainName(`int (${'a<b>::'.repeat(10_000)}*f())()`)
+    plainName(`int (*f())${'()'.repeat(30_000)}`)
+    expect(time()).toBeLessThan(1000)
+  })
+
   test('of brackets without end takes no time', () => {
     for (const unit of [
       '<',
@@ -102,6 +119,7 @@ describe('the short name of a function', () => {
       '$LT$',
       ' const',
       '*&',
+      ' (*',
     ])
       for (const end of ['', '>', ')', '()']) {
         const name = unit.repeat(60_000 / unit.length) + end
