@@ -8,6 +8,7 @@ import type { Compressed } from './compressed.js'
 export const MAX_DICTIONARY = 67_108_864
 
 const LZMA2 = 0x21
+const DELTA = 3
 const FLAGS_BYTES = 2
 const CRC_BYTES = 4
 /** The size in bytes of the check of each type (section 2.1.1.2). */
@@ -65,10 +66,16 @@ export async function blockHeader(input: Compressed, first: number): Promise<Blo
   const uncompressed = (flags & 0x80) !== 0 ? reader.number() : undefined
   const filter = reader.number()
   if ((flags & 3) !== 0 || filter !== LZMA2)
-    throw fault('the xz block uses a filter for programs, which is not read: decompress it first (xz -dc)', offset)
+    throw fault(`the xz block uses ${filterName(filter)}, which is not read: decompress it first (xz -dc)`, offset)
   const size = reader.number() === 1 ? reader.byte() : 64
   if (!reader.restIsZero()) throw fault('the header of an xz block has more than its flags say', offset)
   return { headerBytes, dictionary: dictionaryBytes(size, offset), compressed, uncompressed }
+}
+
+/** What a filter before LZMA2 is for: sections 5.3.2 and 5.3.3. */
+function filterName(id: number): string {
+  if (id === DELTA) return 'the delta filter'
+  return id > DELTA && id < LZMA2 ? 'a filter for programs' : 'filters besides LZMA2'
 }
 
 /** Section 5.3.1. */

@@ -87,19 +87,19 @@ function pointOf(sample: Sample, clock: Clock): Point {
   }
 }
 
-function clockOf({ statistics: { time, peakBytes, blockEvents } }: Profile): Clock {
+function clockOf({ statistics: { time, peakBytes, blockEvents }, elapsed }: Profile): Clock {
   if (time?.unit === undefined) {
     const end = BigInt(blockEvents)
     const peak = BigInt(Math.min(peakBytes.event, blockEvents))
     return { unit: 'events', million: 'Mevents', end, peak, lived: ({ lived }) => lived.events }
   }
   const inMicroseconds = (value: bigint) => (value * NANOSECONDS[time.unit as 'ns' | 'us']) / 1000n
-  const sincePeak = (peakBytes.time ?? time.first) - time.first
+  const { event, time: moment } = peakBytes
   return {
     unit: 'µs',
     million: 's',
     end: inMicroseconds(time.span),
-    peak: inMicroseconds(sincePeak < 0n ? 0n : sincePeak > time.span ? time.span : sincePeak),
+    peak: inMicroseconds(moment === undefined ? 0n : elapsed({ event, time: moment })),
     lived: ({ lived }) => inMicroseconds(lived.time ?? 0n),
   }
 }

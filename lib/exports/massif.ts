@@ -1,5 +1,6 @@
 import { frameText } from '../transforms/profile/frames.js'
 import type { Profile, Sample } from '../transforms/profile/profile.js'
+import type { Peak } from '../transforms/statistics/result.js'
 import { joinTimeline } from '../transforms/statistics/timeline.js'
 import { ownValues } from './tree.js'
 import { textBytes } from '../event/strings.js'
@@ -46,12 +47,12 @@ function* pieces(profile: Profile, { name = 'heap' }: ExportOptions): Generator<
   }
 }
 
-function snapshotsOf({ statistics }: Profile): { unit: 'ms' | 'B'; snapshots: Snapshot[] } {
-  const { time, timeline, peakBytes, leaked } = statistics
+function snapshotsOf(profile: Profile): { unit: 'ms' | 'B'; snapshots: Snapshot[] } {
+  const { time, timeline, peakBytes, leaked } = profile.statistics
   const scale = time?.unit === undefined ? 0n : NANOSECONDS[time.unit]
   const isTimed = time !== undefined && scale * time.span >= SHORT
-  const since = (moment: bigint | undefined) =>
-    moment === undefined || time === undefined ? 0n : ((moment - time.first) * scale) / MILLISECOND
+  const since = ({ event, time: moment }: Pick<Peak, 'event' | 'time'>) =>
+    moment === undefined ? 0n : (profile.elapsed({ event, time: moment }) * scale) / MILLISECOND
   const peakOf = ({ atPeak }: Sample) => atPeak.bytes
   const parts = joinTimeline(timeline, MAX_PARTS)
   let allocated = 0n
@@ -60,12 +61,12 @@ function snapshotsOf({ statistics }: Profile): { unit: 'ms' | 'B'; snapshots: Sn
     const isEnd = p === parts.length - 1 && part.live.bytes === leaked.bytes
     return {
       event: part.event,
-      time: isTimed ? since(part.time) : allocated,
+      time: isTimed ? since(part) : allocated,
       bytes: part.live.bytes,
       ...(isEnd ? { tree: 'detailed', bytesOf: ({ leaked: { bytes } }) => bytes } : { tree: 'empty' }),
     }
   })
-  const peak = { event: peakBytes.event, time: isTimed ? since(peakBytes.time) : peakBytes.allocatedBytes }
+  const peak = { event: peakBytes.event, time: isTimed ? since(peakBytes) : peakBytes.allocatedBytes }
   const before = all.findIndex(({ event }) => event >= peak.event)
   const snapshots: Snapshot[] = [
     { time: 0n, bytes: 0n, tree: 'empty' },
@@ -73,7 +74,7 @@ function snapshotsOf({ statistics }: Profile): { unit: 'ms' | 'B'; snapshots: Sn
     ...(peak.event > 0 ? [{ ...peak, bytes: peakBytes.bytes, tree: 'peak' as const, bytesOf: peakOf }] : []),
     ...all.slice(Math.max(0, before)),
   ]
-  // Clocks of several traces, or of several threads, may go back; those of massif do not.
+  // Clocks of several threads may go back, and some moments have no time; the times of massif only rise.
   let latest = 0n
   return {
     unit: isTimed ? 'ms' : 'B',

@@ -28,7 +28,8 @@ export function explore(
     else dropNode()
     const part = taken && {
       numberOf: (event: number) => numbersOf(taken.numbers, event, event)[0],
-      first: whole.summary.time?.first,
+      // Of several traces, the times of a part count from its beginning.
+      first: whole.summary.traces > 1 ? undefined : whole.summary.time?.first,
     }
     shell(root, new Model(taken?.data ?? whole, part), {
       filter: {

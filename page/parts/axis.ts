@@ -47,7 +47,8 @@ export function atText({ model, axis }: App, x: number, step?: number): string {
 
 /** The position of the peak on the x axis. */
 export function peakPosition({ model, axis }: App): number {
-  const { peakBytes, time } = model.data.summary
-  if (axis === 'event' || peakBytes.time === undefined || time === undefined) return model.eventNumber(peakBytes.event)
-  return Number(BigInt(peakBytes.time) - BigInt(time.first)) + model.timeOffset
+  const { peakBytes, peakTime } = model.data.summary
+  return axis === 'event' || peakTime === undefined
+    ? model.eventNumber(peakBytes.event)
+    : Number(peakTime) + model.timeOffset
 }

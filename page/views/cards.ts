@@ -26,9 +26,7 @@ export function cards(model: Model): Card[] {
   const foreign = threads.foreignFrees.reduce((sum, n) => sum + n, 0)
   const wrong = problemCount(problems)
   const when =
-    s.peakBytes.time === undefined || s.time === undefined
-      ? ''
-      : `, after ${duration(String(BigInt(s.peakBytes.time) - BigInt(s.time.first) + BigInt(model.timeOffset)), unit)}`
+    s.peakTime === undefined ? '' : `, after ${duration(String(BigInt(s.peakTime) + BigInt(model.timeOffset)), unit)}`
   const amount = (figure: string, value: Integer) => ({ figure, value: bytes(value), exact: exactBytes(value) })
   const all: (Card | undefined)[] = [
     {

@@ -1,6 +1,7 @@
 import type { LogMoment } from '../../lib/transforms/report/live-log.js'
 import type { App, Mounted, View } from '../app.js'
 import { axisSwitch, atText, peakPosition, xAxis } from '../parts/axis.js'
+import { eventsBetween } from '../parts/events-between.js'
 import { ChartGroup, type Mark } from '../parts/chart.js'
 import { button, el } from '../parts/dom.js'
 import { bytes, counted, exactBytes, grouped, short, toNumber } from '../parts/format.js'
@@ -239,12 +240,18 @@ function momentAt({ model, axis }: App, x: number): LogMoment {
 
 /** The criterion that a part of the x axis is. */
 function criterionOf({ model, axis }: App, from: number, to: number): Criterion {
+  const { timeline, summary } = model.data
+  // Of several traces, a time of the chart is none of the events.
+  if (axis === 'time' && (summary.traces > 1 || (model.part !== undefined && model.part.first === undefined))) {
+    const [first, last] = eventsBetween(timeline.event, model.positions(timeline, axis), from, to)
+    return ['part', `${model.eventNumber(first)}..${model.eventNumber(last)}`]
+  }
   if (axis === 'time') {
-    const start = BigInt(model.part?.first ?? model.data.summary.time?.first ?? 0)
+    const start = BigInt(model.part?.first ?? summary.time?.first ?? 0)
     const at = (x: number) => start + BigInt(Math.max(0, Math.round(x)))
     return ['part', `time:${at(from)}..${at(to)}`]
   }
-  const end = model.eventNumber(model.data.summary.events)
+  const end = model.eventNumber(summary.events)
   const [first, last] = [Math.max(1, Math.ceil(from)), Math.floor(Math.min(to, end))]
   return ['part', `${first}..${Math.max(first, last)}`]
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { crc32 } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { unxz } from '../../lib/compression/unxz.js'
 import { TraceError } from '../../lib/event/error.js'
@@ -128,6 +129,11 @@ test('a check that is wrong comes after the content', async () => {
 test('filters for programs and large dictionaries are refused with what to do', async () => {
   const bcj = await inflated(readFileSync(new URL('xz/x86.xz', import.meta.url)))
   expect(bcj.error?.message).toContain('uses a filter for programs, which is not read: decompress it first (xz -dc)')
+  // The block's header begins after that of the stream, of 12 bytes, and ends with its checksum.
+  const delta = readFileSync(new URL('xz/x86.xz', import.meta.url))
+  delta[14] = 3
+  delta.writeUInt32LE(crc32(delta.subarray(12, 20)), 20)
+  expect((await inflated(delta)).error?.message).toContain('the xz block uses the delta filter, which is not read')
   const large = await inflated(readFileSync(new URL('xz/dictionary-128m.xz', import.meta.url)))
   expect(large.error).toMatchObject({ code: 'ERR_TRACE_LIMIT', format: 'xz' })
   expect(large.error?.message).toContain('needs a dictionary of 128 MiB; at most 64 are read')

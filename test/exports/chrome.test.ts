@@ -1,10 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import type { TraceEvent } from '../../lib/event/batch.js'
 import type { Profile } from '../../lib/transforms/profile/profile.js'
 import { shell } from '../support/commands.js'
+import { batchesOf, type TraceEvent } from '../../lib/event/batch.js'
+import type { TraceHeader } from '../../lib/event/header.js'
+import { ProfileCollector } from '../../lib/transforms/profile/collector.js'
+import { ReportCollector } from '../../lib/transforms/report/collector.js'
 import { hostileEvents, profileOf, written } from './support.js'
 
 const TRACE = 'test/fixtures/mtrc/small64.mtrc.gz'
+
+const NS: TraceHeader = { format: 'x', timeUnit: 'ns' }
 
 interface Counter {
   ph: string
@@ -47,6 +52,39 @@ describe("counters of Chrome's traces", () => {
     const found = counters(await written('chrome', profile))
     expect(found['live bytes']?.map(({ ts, args }) => [ts, args['bytes']])).toContainEqual([0, 8])
     expect(found['live bytes']?.at(-1)).toMatchObject({ ts: 1.25, args: { bytes: 16 } })
+  })
+
+  test('moments without a time are at the last one before, and traces come one after the other', async () => {
+    const alloc = (address: bigint, time?: bigint): TraceEvent => ({
+      kind: 'alloc',
+      address,
+      size: 8n,
+      ...(time !== undefined && { time }),
+    })
+    const untimed = [alloc(1n, 1000n), alloc(2n, 3000n), alloc(3n), { kind: 'free', address: 3n }, alloc(4n, 2500n)]
+    const found = counters(await written('chrome', profileOf(untimed as TraceEvent[], {}, NS)))
+    expect(found['operations']?.map(({ ts }) => ts)).toEqual([0, 2, 2, 2, 2])
+    expect(found['live bytes']?.map(({ ts, args }) => [ts, args['bytes']])).toContainEqual([2, 24])
+
+    const collector = new ProfileCollector()
+    const traces: [TraceHeader, TraceEvent[]][] = [
+      [{ ...NS }, [alloc(1n), alloc(2n, 5_000_000n), alloc(3n, 9_000_000n)]],
+      [{ format: 'y', timeUnit: 'us' }, [alloc(1n, 1n), alloc(2n, 7n)]],
+      [{ ...NS }, [alloc(1n), alloc(2n, 1000n), alloc(3n, 2000n), alloc(4n, 1_001_000n)]],
+    ]
+    for (const [header, events] of traces) for (const batch of batchesOf(events, header)) collector.add(batch)
+    const profile = collector.finish()
+    expect(profile.statistics.time?.span).toBe(5_000_000n)
+    const later = counters(await written('chrome', profile))
+    expect(later['operations']?.map(({ ts }) => ts)).toEqual([0, 0, 4000, 4000, 4000, 4000, 4000, 4001, 5000])
+    expect(later['live bytes']).toContainEqual(expect.objectContaining({ ts: 5000, args: { bytes: 32 } }))
+    const report = new ReportCollector()
+    for (const [header, events] of traces) for (const batch of batchesOf(events, { ...header })) report.add(batch)
+    const { summary, timeline } = report.finish().data({ name: 'a' })
+    expect(timeline.time).toEqual([null, 0, 4_000_000, null, null, null, 4_000_000, 4_001_000, 5_000_000])
+    expect(summary.peakTime).toBe(5_000_000)
+    const text = (await written('massif', profileOf([alloc(1n, 0n), alloc(2n, 300_000_000n)], {}, NS))).toString()
+    expect(text.match(/^time=\d+/gm)?.at(-1)).toBe('time=300')
   })
 
   test('take any names, and nothing', async () => {

@@ -68,6 +68,7 @@ export function sample(names: readonly string[] = NAMES): ReportData {
       sizes: { smallest: 0, largest: 100_000, histogram: bars(400) },
       lifetimes: { events: bars(378), bytes: bars(378), time: bars(378) },
       time: { unit: 'us', first: 1_000_000, last: 3_000_000, span: 2_000_000 },
+      peakTime: 1_250_000,
       mismatches: [],
       mpatrol: {
         allocated: amount(400, 10_000_000),

@@ -152,5 +152,10 @@ function nameOf(path: string): string {
 }
 
 function comparedWith(before: Profile, name: string, { profile }: Report, match: ProfileMatch) {
-  return { name, difference: compareProfiles(before, profile, { match }), statistics: before.statistics }
+  return {
+    name,
+    difference: compareProfiles(before, profile, { match }),
+    statistics: before.statistics,
+    elapsed: before.elapsed,
+  }
 }

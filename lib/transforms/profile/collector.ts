@@ -93,7 +93,7 @@ export function finishProfile(
   complete: boolean,
   sizes = 0,
 ): { profile: Profile; stacks: Stacks } {
-  const { sites, threads } = collector
+  const { sites, threads, times } = collector
   const statistics = collector.finish(complete, { sites: false, sizes })
   const stacks = stacksOf(sites, threads)
   const { frames, tree, isFull, rows } = stacks
@@ -103,6 +103,7 @@ export function finishProfile(
     statistics,
     at,
     temporaryBy: TEMPORARY_BY,
+    elapsed: ({ event, time }) => times.elapsed(event, time),
     frames,
     tree,
     *samples() {

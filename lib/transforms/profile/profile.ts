@@ -49,6 +49,11 @@ export interface Profile {
   readonly at: ProfileMoment
   /** The definition of temporary allocations where there is room for one only. */
   readonly temporaryBy: TemporaryDefinition
+  /**
+   * The time from the beginning until a moment of the statistics that has a time, where several traces come one after
+   * the other: at most `statistics.time.span`.
+   */
+  elapsed(moment: { readonly event: number; readonly time: bigint }): bigint
   readonly frames: readonly Frame[]
   readonly tree: StackTree
   /**

@@ -4,7 +4,7 @@ import { siteOfBlock, UNNAMED } from '../../blocks/block-sites.js'
 import { LiveSet } from '../../blocks/live-set.js'
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { FieldBit, Kind } from '../../event/fields.js'
-import type { TraceHeader } from '../../event/header.js'
+import type { TimeUnit, TraceHeader } from '../../event/header.js'
 import { OwnFrames } from '../../names/own-frames.js'
 import type { Suppression } from '../../names/suppression.js'
 import { MAX_STACKS } from '../profile/collector.js'
@@ -79,7 +79,11 @@ export class LiveLog {
   private header: TraceHeader | undefined
   private entries = 0
   private highest = 0
+  private unit: TimeUnit | undefined
+  /** Whether the times of the trace are used; the first of them, and the time before it. */
+  private isTimed = true
   private first: bigint | undefined
+  private before = 0
   private latest = 0
   /** The number of events so far. */
   events = 0
@@ -90,8 +94,7 @@ export class LiveLog {
   /** Takes the events of a batch. @throws RangeError if there are too many, or there is no memory */
   add(batch: EventBatch): void {
     if (batch.count === 0) return
-    if (this.header !== undefined && batch.header !== this.header) this.endTrace()
-    this.header = batch.header
+    if (batch.header !== this.header) this.beginTrace(batch.header)
     for (let from = 0; from < batch.count; from += BATCH_EVENTS)
       this.addRows(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
     this.events += batch.count
@@ -103,11 +106,12 @@ export class LiveLog {
     const { effects, ended, begun, gone, words } = liveSet
     let next = 0
     const { mask, kind, size, time } = batch
+    const timed = this.isTimed ? HAS_TIME : 0
     const hasSites = (batch.columns & HAS_SITE) !== 0
     if (hasSites) keys.begin(batch)
     for (let i = from, row = 0; i < to; i++, row++) {
       const fields = mask[i]
-      if ((fields & HAS_TIME) !== 0) this.noteTime(time.words[2 * i + LO], time.words[2 * i + HI])
+      if ((fields & timed) !== 0) this.noteTime(time.words[2 * i + LO], time.words[2 * i + HI])
       const event = this.events + i + 1
       if (kind[i] === PROCESS_END) for (; gone[next] === row; next += 2) this.end(event, words, gone[next + 1] * WIDTH)
       const effect = effects[row]
@@ -128,6 +132,16 @@ export class LiveLog {
     }
   }
 
+  /** Several traces come one after the other; only times in the unit of the first one are used. */
+  private beginTrace(header: TraceHeader): void {
+    if (this.header !== undefined) this.endTrace()
+    else this.unit = header.timeUnit
+    this.header = header
+    this.isTimed = header.timeUnit === this.unit
+    this.first = undefined
+    this.before = this.latest
+  }
+
   /** Notes the end of a block, if it is live. The complement of its site says that it is. */
   private end(event: number, words: Uint32Array, at: number): void {
     const site = ~words[at]
@@ -138,7 +152,7 @@ export class LiveLog {
 
   private noteTime(lo: number, hi: number): void {
     if (this.first === undefined) this.first = (BigInt(hi) << 32n) | BigInt(lo)
-    const since = Number(((BigInt(hi) << 32n) | BigInt(lo)) - this.first)
+    const since = this.before + Number(((BigInt(hi) << 32n) | BigInt(lo)) - this.first)
     if (since > this.latest) this.latest = since
   }
 

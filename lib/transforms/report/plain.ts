@@ -1,3 +1,4 @@
+import type { Profile } from '../profile/profile.js'
 import type { Clock, Moment } from './clock.js'
 import type { Integer, Moments, Plain } from './result.js'
 
@@ -23,14 +24,14 @@ function toPlain(value: unknown): unknown {
   )
 }
 
-/** Moments as numbers of events, and as times since the first. */
+/** Moments as numbers of events, and as times since the beginning. */
 export class Calendar {
   private readonly byEvent: ReadonlyMap<number, Moment>
 
-  /** @param first the earliest time of the trace; absent if no event has a time */
+  /** @param elapsed as of a profile; absent if no event has a time */
   constructor(
     { moments }: Clock,
-    private readonly first: bigint | undefined,
+    private readonly elapsed: Profile['elapsed'] | undefined,
   ) {
     this.byEvent = new Map(moments.map((moment) => [moment.event, moment]))
   }
@@ -40,10 +41,14 @@ export class Calendar {
     return this.byEvent.get(event)
   }
 
+  /** The time from the beginning until a moment, whose last known time this is. */
+  since(event: number, time: bigint | undefined): Integer | undefined {
+    return time === undefined || this.elapsed === undefined ? undefined : integer(this.elapsed({ event, time }))
+  }
+
   /** The moments after these events. @param times their times, by default those of the clock */
   moments(events: readonly number[], times = events.map((event) => this.at(event)?.time)): Moments {
-    const { first } = this
-    if (first === undefined) return { event: [...events] }
-    return { event: [...events], time: times.map((time) => (time === undefined ? null : integer(time - first))) }
+    if (this.elapsed === undefined) return { event: [...events] }
+    return { event: [...events], time: times.map((time, i) => this.since(events[i] as number, time) ?? null) }
   }
 }

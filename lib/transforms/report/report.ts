@@ -114,7 +114,7 @@ export class Report {
     const { collector, clock, profile, stacks, suppressed } = sources
     const { statistics } = profile
     const [hasCpus, isTimed] = [statistics.crossCpuFrees !== undefined, statistics.time !== undefined]
-    this.calendar = new Calendar(clock, statistics.time?.first)
+    this.calendar = new Calendar(clock, isTimed ? profile.elapsed : undefined)
     const options = { hasCpus, isTimed, suppressed }
     this.samples = new Samples(stacks, collector.sites, (row) => this.extra(row), options)
   }
@@ -180,7 +180,7 @@ export class Report {
         ...this.omittedOf(problemRows, addresses),
         ...omitted,
       ],
-      summary: summaryOf(statistics, samples.rows.length),
+      summary: summaryOf(statistics, samples.rows.length, calendar),
       timeline: timelineOf(statistics, calendar),
       ...notes.result(calendar, limits.name),
       tree: folded.tree,

@@ -36,6 +36,8 @@ export type ReportSummary = Plain<
     sizes: Omit<Statistics['sizes'], 'exact' | 'others'>
   }
 > & {
+  /** The time of the peak of live bytes since the beginning, as of moments; absent if it is not known. */
+  peakTime?: Integer
   /** The numbers of stacks, threads, processes and CPUs; 0 if events have none. */
   siteCount: number
   threadCount: number

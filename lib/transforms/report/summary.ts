@@ -9,11 +9,13 @@ import type { ReportSummary, ReportTimeline } from './result.js'
 import { actingThreads } from '../statistics/thread-table.js'
 
 /** The statistics without their tables. @param siteCount the number of stacks */
-export function summaryOf(statistics: Statistics, siteCount: number): ReportSummary {
+export function summaryOf(statistics: Statistics, siteCount: number, calendar: Calendar): ReportSummary {
   const { sites: _sites, threads, processes, cpus, timeline: _timeline, sizes, ...figures } = statistics
   const { exact: _exact, others: _others, ...sizeFigures } = sizes
+  const peakTime = calendar.since(figures.peakBytes.event, figures.peakBytes.time)
   return {
     ...plain({ ...figures, sizes: sizeFigures }),
+    ...(peakTime !== undefined && { peakTime }),
     siteCount,
     threadCount: actingThreads(threads).length,
     processCount: processes.length,

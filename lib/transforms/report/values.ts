@@ -15,8 +15,8 @@ export interface Moments {
   /** The number of the last event of each, from 1. */
   event: number[]
   /**
-   * The time since `summary.time.first`, in the unit of the header; null where it is not known. Absent if events have
-   * no time. Below zero only where time runs backwards, or another trace follows.
+   * The time since the beginning, in the unit of the first header; null where it is not known. Absent if events have no
+   * time. Several traces come one after the other. It falls only where time runs backwards.
    */
   time?: (Integer | null)[]
 }

@@ -103,7 +103,7 @@ export class StatisticsCollector {
    */
   add(batch: EventBatch, from = 0, to = batch.count): void {
     if (batch.header !== this.header) this.beginTrace(batch.header)
-    this.times.add(batch, from, to)
+    this.times.add(batch, from, to, this.events)
     this.countColumns(batch, from, to)
     for (let first = from; first < to; first += BATCH_EVENTS)
       this.addRows(batch, first, Math.min(first + BATCH_EVENTS, to))

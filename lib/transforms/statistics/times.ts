@@ -16,6 +16,16 @@ export interface Happened {
   readonly bytes: bigint
 }
 
+/** A trace with times that are used. */
+interface Timed {
+  /** The number of its first event that has one, in the stream. */
+  readonly event: number
+  /** Its earliest time, and the span of the traces before it. */
+  readonly first: bigint
+  readonly before: bigint
+  readonly span: bigint
+}
+
 const NOTHING: Happened = { events: 0, allocations: 0, bytes: 0n }
 
 /** The earliest and latest time of each trace. Times need not be ordered. */
@@ -25,6 +35,9 @@ export class Times {
   private unit: TimeUnit | undefined
   private traces = 0
   private seen = false
+  /** The number of the first event of the trace that has a time. */
+  private firstEvent = 0
+  private readonly timedTraces: Timed[] = []
   private firstLo = 0
   private firstHi = 0
   private lastLo = 0
@@ -42,8 +55,8 @@ export class Times {
     this.counts = header.timeUnit === this.unit
   }
 
-  /** Looks at the times of events `from` to `to` of a batch. */
-  add(batch: EventBatch, from: number, to: number): void {
+  /** Looks at the times of events `from` to `to` of a batch. @param before how many events came before these */
+  add(batch: EventBatch, from: number, to: number, before: number): void {
     if ((batch.columns & HAS_TIME) === 0 || !this.counts) return
     const { mask } = batch
     const { words } = batch.time
@@ -53,6 +66,7 @@ export class Times {
       const hi = words[2 * i + HI]
       if (!this.seen) {
         this.seen = true
+        this.firstEvent = before + i - from + 1
         this.firstLo = this.lastLo = lo
         this.firstHi = this.lastHi = hi
       } else if (hi > this.lastHi || (hi === this.lastHi && lo > this.lastLo)) {
@@ -81,8 +95,29 @@ export class Times {
       this.earliest = first
       this.latest = last
     }
+    this.timedTraces.push({ event: this.firstEvent, first, before: this.span, span: last - first })
     this.span += last - first
     this.seen = false
+  }
+
+  /**
+   * The time from the beginning until a moment, where traces come one after the other: at most `span`. All traces must
+   * have ended.
+   * @param event the number of the last event until then
+   * @param time the time of the last event until then that has one, where it is used
+   */
+  elapsed(event: number, time: bigint): bigint {
+    const { timedTraces } = this
+    let [from, to] = [0, timedTraces.length]
+    while (to - from > 1) {
+      const middle = (from + to) >> 1
+      if ((timedTraces[middle] as Timed).event <= event) from = middle
+      else to = middle
+    }
+    const trace = timedTraces[from]
+    if (trace === undefined) return 0n
+    const since = time - trace.first
+    return trace.before + (since < 0n ? 0n : since > trace.span ? trace.span : since)
   }
 
   /** Undefined if no event had a time. */

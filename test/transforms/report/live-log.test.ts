@@ -6,7 +6,7 @@ import { LiveLog, type LiveSites } from '../../../lib/transforms/report/live-log
 import { ProfileCollector } from '../../../lib/transforms/profile/collector.js'
 import { StatisticsCollector } from '../../../lib/transforms/statistics/collector.js'
 import type { Frame } from '../../../lib/transforms/profile/profile.js'
-import type { EventBatch } from '../../../lib/event/batch.js'
+import { batchesOf, type EventBatch, type TraceEvent } from '../../../lib/event/batch.js'
 
 const TRACES = [
   'mtrc/small64.mtrc.gz',
@@ -106,4 +106,17 @@ describe('the live set at a moment', () => {
     )
     expect(log.at({ time: -1 }).liveBytes).toEqual([])
   })
+})
+
+test('several traces come one after the other, and times in another unit are not used', () => {
+  const log = new LiveLog()
+  const alloc = (address: bigint, time: bigint): TraceEvent => ({ kind: 'alloc', address, size: 8n, time })
+  for (const [timeUnit, events] of [
+    ['ns', [alloc(16n, 500n), alloc(32n, 900n)]],
+    ['us', [alloc(16n, 1n), alloc(32n, 70_000n)]],
+    ['ns', [alloc(16n, 100n), alloc(32n, 150n)]],
+  ] as const)
+    for (const batch of batchesOf(events, { format: 'x', timeUnit })) log.add(batch)
+  const at = (time: number) => log.at({ time }).event
+  expect([at(0), at(399), at(449), at(450)]).toEqual([1, 1, 5, 6])
 })

@@ -32,8 +32,12 @@ async function compare(path: string): Promise<void> {
   const data = collector.finish().data()
   expectWhole(data)
   const { sites, threads, processes, cpus, timeline, sizes, ...expected } = statistics.finish()
+  const { peakBytes, time } = expected
   const { exact, others: _others, ...sizeFigures } = sizes
-  expect(data.summary).toEqual({
+  const { peakTime, ...summary } = data.summary
+  const since = peakBytes.time === undefined || time === undefined ? undefined : peakBytes.time - time.first
+  expect(peakTime).toEqual(since === undefined ? undefined : Number(since))
+  expect(summary).toEqual({
     ...plain({ ...expected, sizes: sizeFigures }),
     siteCount: sites.length,
     threadCount: threads.filter(({ rest, allocated, frees }) => rest !== 'none' || allocated.blocks + frees > 0).length,
