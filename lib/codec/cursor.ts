@@ -1,7 +1,7 @@
 import { Input } from '../bytes/input.js'
 import { EventBatch } from '../event/batch.js'
 import { EventCollector } from '../event/collector.js'
-import { describe, limit, malformed, truncated, type TraceError, type TracePosition } from '../event/error.js'
+import { describe, FormatFault, limit, malformed, TraceError, truncated, type TracePosition } from '../event/error.js'
 import type { TraceHeader } from '../event/header.js'
 import { decodeText } from '../event/strings.js'
 import type { TraceEvent } from '../event/trace-event.js'
@@ -50,7 +50,8 @@ export class Cursor {
     readonly format: string,
     private readonly takesLastLine = false,
   ) {
-    this.collector = new EventCollector(format, { format })
+    // Where an event is wrong is said by the place in the trace.
+    this.collector = new EventCollector('', { format })
   }
 
   /** Begins a trace: delivers its header, for the events that are emitted from now on. */
@@ -141,6 +142,11 @@ export class Cursor {
   /** The same for what goes beyond a limit. */
   limit(reason: string): TraceError {
     return limit(reason, this.last())
+  }
+
+  /** The error for what a reader threw: with the place of what was read last, unless it has one. */
+  failed(error: unknown): TraceError | FormatFault {
+    return error instanceof TraceError ? error : new FormatFault('reader', error, this.last())
   }
 
   /** Reports what is odd, but can be read, at what was read last. After a hundred reports there are no more. */

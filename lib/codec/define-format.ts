@@ -50,7 +50,13 @@ export function defineFormat<D extends object, E extends object>(
     decoder(options) {
       const { lastLine, ...own } = (options ?? {}) as TextDecodeOptions
       if (read === undefined) return (decoder as NonNullable<typeof decoder>)((options ?? {}) as D)
-      return new CursorDecoder(new Cursor(name, lastLine), (cursor) => read.call(definition, cursor, own as D))
+      return new CursorDecoder(new Cursor(name, lastLine), function* (cursor) {
+        try {
+          yield* read.call(definition, cursor, own as D)
+        } catch (error) {
+          throw cursor.failed(error)
+        }
+      })
     },
   }
   if (!canWrite) return checkedReader(format)

@@ -1,6 +1,6 @@
 import { AddressedLosses, spacesTold } from '../blocks/addressed-losses.js'
 import type { EventBatch } from '../event/batch.js'
-import { wrongType } from '../event/error.js'
+import { FormatFault, TraceError, wrongType } from '../event/error.js'
 import { FieldBit, KINDS, type KindName } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
 import type { Carried, Filling } from '../event/losses.js'
@@ -40,6 +40,8 @@ export class EventEncoder extends LineEncoder {
   readonly losses: Losses
   private header: TraceHeader | undefined
   private traces = 0
+  /** The number of events before the current batch. */
+  private events = 0
   private readonly carried: Carried
   private readonly name: string
 
@@ -59,21 +61,32 @@ export class EventEncoder extends LineEncoder {
   }
 
   protected override write(batch: EventBatch): void {
-    const { losses, writer } = this
+    const { losses } = this
     const n = losses.countBatch(batch)
     if (batch.header !== this.header) this.begin(batch)
     for (let i = 0; i < n; i++) {
       // What it has no record for was counted.
       if (this.carried[KINDS[batch.kind[i] as number] as KindName] === undefined) continue
-      const written = writer.event(batch.event(i), (reason) => losses.countEvent(reason, batch, i))
+      const written = this.written(batch, i)
       if (written !== undefined) this.append(written, 'event')
       else losses.countEvent(`${KINDS[batch.kind[i] as number]} events that the writer left out`, batch, i)
     }
     if (n < batch.count) throw losses.errorFor(batch, n)
+    this.events += n
   }
 
   override end(): void {
     if (this.writer.end !== undefined) this.append(this.writer.end(), 'end')
+  }
+
+  /** What the writer makes of event i. @throws FormatFault with the number of the event, for what is no TraceError */
+  private written(batch: EventBatch, i: number): string | Uint8Array | undefined {
+    try {
+      return this.writer.event(batch.event(i), (reason) => this.losses.countEvent(reason, batch, i))
+    } catch (error) {
+      if (error instanceof TraceError) throw error
+      throw new FormatFault('writer', error, { format: this.name, event: this.events + i + 1 })
+    }
   }
 
   private begin(batch: EventBatch): void {

@@ -28,7 +28,7 @@ export class EventCollector {
   private isJson = false
 
   /**
-   * @param name the receiver of the events in messages
+   * @param name the receiver of the events in messages; if it is empty, they do not say which event is wrong
    * @param header the header of the batches, until another one is set
    * @param warn receives what is odd
    */
@@ -104,7 +104,8 @@ export class EventCollector {
 
   /** An error with the name and the number of the event. */
   private placed(error: unknown): unknown {
-    if (error instanceof Error) error.message = `${this.name}: event ${this.events + 1}: ${error.message}`
+    if (error instanceof Error && this.name !== '')
+      error.message = `${this.name}: event ${this.events + 1}: ${error.message}`
     return error
   }
 

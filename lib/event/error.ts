@@ -75,6 +75,18 @@ export class TraceError extends Error implements Partial<TracePosition> {
   }
 }
 
+/** An own format failed: what its reader or writer threw is the cause. */
+export class FormatFault extends Error {
+  override readonly name = 'FormatFault'
+  /** As of `TraceError`. */
+  readonly file?: string
+
+  constructor(what: 'reader' | 'writer', thrown: unknown, at: TracePosition) {
+    const cause = asError(thrown)
+    super(`${describe(at)}: the ${what} of the format failed: ${cause.message}`, { cause })
+  }
+}
+
 /** The codes of errors in the input. */
 const READING: readonly TraceErrorCode[] = [
   'ERR_TRACE_TRUNCATED',
@@ -84,11 +96,12 @@ const READING: readonly TraceErrorCode[] = [
 ]
 
 /**
- * Adds the file to an error about its contents, once. Other errors are unchanged.
+ * Adds the file to an error about its contents, or of reading them with an own format, once. Other errors are unchanged.
  * @param path the file, or `-` for standard input
  */
 export function nameInput(error: unknown, path: string): void {
-  if (!(error instanceof TraceError) || error.file !== undefined || !READING.includes(error.code)) return
+  if (!(error instanceof TraceError || error instanceof FormatFault) || error.file !== undefined) return
+  if (error instanceof TraceError && !READING.includes(error.code)) return
   const file = inputName(path)
   Object.assign(error, { file, message: `${file}: ${error.message}` })
 }

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { addAbortSignal, type Readable } from 'node:stream'
 import { EventBatch } from '../event/batch.js'
-import { asError, inputName, nameInput, TraceError } from '../event/error.js'
+import { asError, FormatFault, inputName, nameInput, TraceError } from '../event/error.js'
 import { fieldSet, FieldBit, Kind } from '../event/fields.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
@@ -343,7 +343,7 @@ function named(error: NodeJS.ErrnoException, name: string): Error {
   if (error instanceof TemporaryFileError) return error
   // Most errors of failed system calls have the file's name as a property.
   if (error.syscall !== undefined) error.path ??= name
-  else if (error instanceof TraceError) nameInput(error, name)
+  else if (error instanceof TraceError || error instanceof FormatFault) nameInput(error, name)
   else error.message = `${name}: ${error.message}`
   return error
 }

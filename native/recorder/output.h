@@ -61,8 +61,9 @@ static void begin_compressing(void) {
 
 static void write_failed(const char *why) {
   out_failed = 1;
-  fprintf(stderr, "heapflow: cannot write the recording: %s\n", why);
+  /* The command that reads the report says it. */
   if (whole_fd >= 0) dprintf(whole_fd, "failed %s", why);
+  else fprintf(stderr, "heapflow: cannot write the recording: %s\n", why);
 }
 
 static void write_all(const uint8_t *bytes, size_t n) {

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { defineFormat, fieldSet, type Cursor, type TraceEvent, type WritableFormat } from '../../lib/entry/format.js'
+import { batchesOf, type EventBatch } from '../../lib/event/batch.js'
+import { nameInput } from '../../lib/event/error.js'
 import { conformance } from '../../lib/testing/conformance.js'
+import { decodeAll, drive } from '../support/drive.js'
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
@@ -55,6 +58,51 @@ const sizes = {
     }
   },
 }
+
+describe('a failure of an own format', () => {
+  const zz = defineFormat({
+    ...sizes,
+    name: 'zz',
+    *read(cursor: Cursor) {
+      yield* cursor.begin({ format: 'zz' })
+      for (let line; (line = yield* cursor.line()) !== undefined;) {
+        if (line === 'null') cursor.emit((null as unknown as { foo: TraceEvent }).foo)
+        if (line === 'text') throw 'some text'
+        cursor.emit({ kind: line as 'alloc', size: 1n })
+      }
+    },
+    writer: () => ({
+      event({ size }: TraceEvent) {
+        if (size === 2n) throw new Error('two')
+        return `${size}\n`
+      },
+    }),
+  })
+
+  test.each([
+    [
+      'null',
+      "zz: line 3, byte 12, event 3: the reader of the format failed: Cannot read properties of null (reading 'foo')",
+    ],
+    ['text', "zz: line 3, byte 12, event 3: the reader of the format failed: 'some text' was thrown"],
+    ['allok', "zz: line 3, byte 12, event 3: malformed: unknown kind of event: 'allok'"],
+  ])('of its reader has the place, once: %s', (line, message) => {
+    const { events, error } = decodeAll(zz.decoder(), new TextEncoder().encode(`alloc\nalloc\n${line}\n`))
+    expect(events).toHaveLength(2)
+    expect(error?.message.replaceAll('"', "'")).toContain(message)
+    const named = error as unknown as Error
+    nameInput(named, 'a.zz')
+    expect(named.message).toMatch(/^a\.zz: zz: line 3/)
+  })
+
+  test('of its writer has the number of the event, after those before it', () => {
+    const batches = [1n, 1n, 2n, 1n].map((size) => batchesOf([{ kind: 'alloc', size }])[0] as EventBatch)
+    const { out, error } = drive(zz.encoder(), batches)
+    expect(Buffer.concat(out).toString()).toBe('1\n1\n')
+    expect((error as Error | undefined)?.message).toBe('zz: event 3: the writer of the format failed: two')
+  })
+})
+
 const writer = () => ({ event: ({ size }: TraceEvent) => (size === undefined ? undefined : `${size}\n`) })
 const SIZES = { name: 'small', bytes: new TextEncoder().encode('8\n16\n24\n') }
 

@@ -64,7 +64,11 @@ describe.skipIf(!can('recorder'))('hf-record --to recorder (needs Linux on x86-6
 
   test.each([
     ['--to recorder -- ./nosuch | tail -c 0', 127, /no such program/],
-    ['--to recorder -- ./app > /dev/full', 1, /standard output: the recording could not be written/],
+    [
+      '--to recorder -- ./app > /dev/full',
+      1,
+      /^hello\nhf-record: standard output: the recording could not be written: No space left on device\n$/,
+    ],
     ['--to recorder -z -- ./app | cat', 2, /--gzip: .* in its own format/],
     ['--to recorder -o x.hfrec.gz -- ./app', 2, /in its own format/],
     ['--to recorder --with ltrace -- ./app | cat', 2, /is the format of --with recorder, and not of ltrace/],
