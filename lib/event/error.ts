@@ -81,6 +81,11 @@ export class FormatFault extends Error {
   /** As of `TraceError`. */
   readonly file?: string
 
+  /** As of `TraceError`: a module of formats has a copy of the package of its own. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === 'FormatFault'
+  }
+
   constructor(what: 'reader' | 'writer', thrown: unknown, at: TracePosition) {
     const cause = asError(thrown)
     super(`${describe(at)}: the ${what} of the format failed: ${cause.message}`, { cause })
@@ -96,7 +101,7 @@ const READING: readonly TraceErrorCode[] = [
 ]
 
 /**
- * Adds the file to an error about its contents, or of reading them with an own format, once. Other errors are unchanged.
+ * Adds the file to an error about its contents, or of an own format that reads them, once. Other errors are unchanged.
  * @param path the file, or `-` for standard input
  */
 export function nameInput(error: unknown, path: string): void {
