@@ -1,7 +1,7 @@
 /**
  * mpatrol's statistics alone, in one pass. A hash table has the sizes of the live blocks, which takes fewer accesses to
  * memory than the live set, where each block has a number: for 10^6 events, the live set alone takes 1.15 to 1.3 times
- * as long as this with all of its counts. What events are to do is decided in live/keys.ts, as for the live set.
+ * as long as this with all of its counts. As for the live set, live/keys.ts decides what an event does.
  */
 import { BEGAN, BY_KERNEL, DONE, INDEXED, LEAVES } from '../lib/kernel/layouts/live'
 import { BEGINS, ENDS, INTENTS, PAGE_BIT, SPACES } from './live/follow'

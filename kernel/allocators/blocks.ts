@@ -1,7 +1,7 @@
 /**
  * The simulator's numbers of live blocks by address, for callers without their own table. Addresses are in pages of 32
- * places, so that neighbours in the heap are neighbours in the table. A page is 144 bytes and a slot of the table of
- * pages 8, at most half of which are used.
+ * places, so that neighbours in the heap are neighbours in the table. A page takes 144 bytes, a slot of the table of
+ * pages 8; at most half of the slots are used.
  */
 import { giveRoom, takeZeros } from '../live/room'
 import { GROWING, GrowingTable } from '../shared/grow'
@@ -53,7 +53,10 @@ function makeSlots(log: u32): bool {
   return true
 }
 
-/** The lower half of a page's number, which differs as little as these do, under a hash of the upper half. */
+/**
+ * The lower half of a page's number, combined with a hash of the upper half. So neighbouring pages get neighbouring
+ * slots.
+ */
 // @ts-ignore: decorator
 @inline
 function tagOf(page: u64): u32 {

@@ -1,9 +1,9 @@
-/** The hash of the tables by address and by thread, which no one can choose keys for: it is keyed. */
+/** The hash of the tables by address and by thread. It is keyed, so no trace can choose keys that collide. */
 import { mix, newSecret, seedHashes } from '../shared/hash'
 
 let secret: u64 = newSecret()
 
-/** Sets the random seed, before there is anything in a table. */
+/** Sets the random seed. Call this while all tables are empty. */
 export function seed(low: u32, high: u32): void {
   seedHashes(low, high)
   secret = newSecret()

@@ -1,4 +1,4 @@
-/** Numbers from 0 for the threads of a trace, which are known by any 64 bits. */
+/** Numbers the threads of a trace from 0. A trace identifies a thread by an arbitrary value of 64 bits. */
 import { HashTable, TABLE, VALUE } from '../shared/hash-table'
 
 /** The maximum number of threads; further ones share the last number. */

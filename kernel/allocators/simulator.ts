@@ -1,6 +1,6 @@
 /**
- * Simulated allocators: from the calls that a program makes, the addresses that it gets. Kernels import this; it keeps
- * everything in the memory of the kernel, in pieces from live/room.ts.
+ * Simulated allocators: compute the addresses that a program gets from the calls that it makes. Kernels import this; it
+ * keeps everything in the memory of the kernel, in pieces from live/room.ts.
  *
  * From its allocation on, a block is identified by a number, its handle, which `simCall`, `simSettle` and `simRelease`
  * use. The other functions take addresses, and find the handle in a table, which costs time and memory. A kernel uses
@@ -31,7 +31,7 @@ export { CALLOC, MALLOC, MEMALIGN, REALLOC } from './ptmalloc/simulator'
 export let simKind: i32 = NO_ALLOCATOR
 /** The handle of the block allocated by the last call, 0 if none. */
 export let simHandle: u32 = 0
-/** The number of blocks that the table of addresses has no room for. */
+/** The number of blocks for which the table of addresses had no room. */
 export let simUnknown: u32 = 0
 
 /**
@@ -41,9 +41,9 @@ export let simUnknown: u32 = 0
  * @param bits of a word, 32 or 64; of jemalloc 5, 64
  * @param cores of the machine, which limit the number of arenas; 0: no limit
  * @param stack of ptmalloc, the bytes that are mapped for the stack of a new thread, 0: none; of jemalloc, the sizes of
- *   the blocks that the recorder itself makes before a free and, in the upper 16 bits, after another call, 0: none
+ * the blocks that the recorder itself makes before a free and, in the upper 16 bits, after another call, 0: none
  * @param heap of ptmalloc, the start of the main heap; 0: unknown until the first block in it is settled
- * @param mappings of ptmalloc, the upper end of the area for mappings; 0: likewise
+ * @param mappings of ptmalloc, the upper end of the area for mappings; 0: unknown until the first mapping is settled
  * @param learns of ptmalloc, whether the first heap of an arena shows if the version is before or after 2.35
  * @returns false if there is no such allocator, or memory is exhausted
  */

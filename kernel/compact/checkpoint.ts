@@ -1,6 +1,6 @@
 /**
- * Checkpoints: places at which the model forgets all but the threads, the live blocks and the simulated heap. What it
- * keeps is in the file, so a reader can begin there. The same code writes and reads it.
+ * Checkpoints: places at which the model forgets all but the threads, the live blocks and the simulated heap. The file
+ * contains what the model keeps, so a reader can begin there. The same code writes and reads it.
  */
 
 import { PTMALLOC } from '../../lib/kernel/layouts/allocators'

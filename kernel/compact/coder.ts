@@ -122,7 +122,7 @@ export function endWriting(): u32 {
   return <u32>(at - start) - 1
 }
 
-/** Whether so much was read beyond the payload that it is damaged: what follows would be work for nothing. */
+/** Whether the reader is so far beyond the payload that it must be damaged, so that it is useless to go on. */
 // @ts-ignore: decorator
 @inline
 export function isOver(): bool {

@@ -13,7 +13,7 @@ export const DESCRIBED: u32 = 0x53fd_f111
 /** The fields that identify the thread. */
 export const THREAD_FIELDS: u32 = HAS_PROCESS | HAS_THREAD
 
-/** The relation of an event to blocks. Every address is that of a block, or is coded directly. */
+/** The relation of an event to blocks. Every address is a block's, or is coded directly. */
 /** No block that is known. */
 export const PLAIN: u8 = 0
 /** A new block. */
@@ -28,7 +28,7 @@ export const DROPS: u8 = 4
 export const KEEPS: u8 = 5
 export const FORMS: u32 = 6
 
-/** Flags: the size is that of the block that ends; the address, or the old one, is zero. */
+/** Flags: the size equals the size of the block that ends; the address, or the old address, is zero. */
 export const SAME_SIZE: u32 = 1
 export const NULL_ADDRESS: u32 = 2
 export const NULL_OLD: u32 = 4

@@ -23,7 +23,7 @@ const SIZE: u32 = 8
 const INDEX: u32 = 9
 const ADDRESS: u32 = 10
 
-/** Blocks of different sizes are of different classes, up to so many; blocks of all other sizes are of one. */
+/** Up to this number of sizes, each size has its own class; all other sizes share one class. */
 const MOST_CLASSES: u32 = 4096
 /** The number of processes in which blocks are looked for. */
 const MOST_PROCESSES: u32 = 64

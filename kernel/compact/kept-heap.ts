@@ -1,6 +1,6 @@
 /**
  * The simulated heap of a checkpoint: ptmalloc's arenas, regions and chunks, in the order of their addresses, with the
- * live blocks in them. What is read is linked again, so that no payload can make a heap whose lists do not end.
+ * live blocks in them. The reader builds the lists again, so that no payload can make a heap with endless lists.
  */
 
 import {
@@ -309,7 +309,7 @@ function useOf(chunk: u32): u32 {
   return state == CACHED ? IN_CACHE : state == FAST ? IN_FAST : state == BINNED ? IN_BIN : DEAD
 }
 
-/** Codes the chunks that are in no region: mappings, and those of which nothing but the block is known. */
+/** Codes the chunks that are in no region: mappings, and chunks of which only the block is known. */
 function codeOthers(): bool {
   return codeSort(MAPPED) && codeSort(FOREIGN)
 }

@@ -15,7 +15,7 @@ export function beginThings(length: u32): void {
   thingsLeft = 65_536 + <u64>length * THINGS_PER_BYTE
 }
 
-/** Notes that there is another chunk or block. @returns false if the payload is too short for so many */
+/** Counts another chunk or block. @returns false if the payload is too short for that number */
 export function countThing(): bool {
   return isEncoding || (!isOver() && thingsLeft-- != 0)
 }

@@ -16,7 +16,7 @@ export class Entry {
   start: u32
   length: u32
   crc: u32
-  /** Its id in the batch being decoded, if the epoch is that of this batch. */
+  /** Its id in the batch being decoded, if the epoch is this batch's. */
   out: u32
   epoch: u32
 }
@@ -203,7 +203,7 @@ export function beginName(length: u32): usize {
   return pool + poolLength
 }
 
-/** Adds the name whose bytes were written, or are those of a string of the batch. @returns its number */
+/** Adds a name whose bytes were written, or are in a string of the batch. @returns its number */
 export function addName(length: u32, indexes: bool): u32 {
   const piece = grown(names, namesRoom, (nameCount + 1) * BYTES)
   if (piece == 0) return 0

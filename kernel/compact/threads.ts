@@ -66,7 +66,7 @@ const MOST: u32 = 65_536
 let threads: usize = 0
 let room: u32 = 0
 export let threadCount: u32 = 0
-/** The thread of the event, and that of the last event of another thread. */
+/** The thread of the event, and the thread of the last event by another thread. */
 export let current: u32 = 0
 let previous: u32 = 0
 /** Whether the newest events were of the same thread as those before them, as bits. */

@@ -1,6 +1,6 @@
 /**
- * The fates of the blocks of a trace, for views that follow blocks and count nothing: which were temporary, and which
- * events reach a new maximum of live bytes. The decisions are those of the statistics: live/fates.ts and
+ * The fates of a trace's blocks, for views that follow blocks but count nothing: which blocks were temporary, and which
+ * events reach a new maximum of live bytes. The same code decides as for the statistics: live/fates.ts and
  * statistics/totals.ts.
  */
 import { BEGAN, DONE, HIGHEST, REUSED } from '../../lib/kernel/layouts/live'

@@ -138,7 +138,7 @@ function address64(r: u32): u64 {
   return load<u64>(ADDRESS + ((<usize>r) << 3))
 }
 
-/** Gives a realloc without attributes those of a component. */
+/** Gives a realloc without attributes the attributes of a component. */
 function takeOverAttributes(component: u32, row: u32): void {
   if (component == NO_ROW) return
   const set = load<u32>(MASK + ((<usize>row) << 2))

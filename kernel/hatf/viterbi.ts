@@ -140,7 +140,7 @@ function leastOf8(a: v128, b: v128): v128 {
   )
 }
 
-/** The smallest steps where the only step comes from a layout before the window that is none of the states. */
+/** The smallest steps, where the only step comes from a layout before the window that is not among the states. */
 function fromBefore(f: u32): v128 {
   v128.store(BEST, i16x8.replace_lane(i16x8.splat(-1), 0, 0))
   setLane(BEST, 0, slotOf(load<u8>(LAST_WIDTHS + f)), 0)

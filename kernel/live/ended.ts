@@ -1,8 +1,8 @@
 /**
- * The keys of blocks that ended, to tell a double free from a free of an unknown block: those of the last 262,144 ends.
+ * The keys of the last 262,144 blocks that ended, to distinguish a double free from a free of an unknown block.
  *
- * Most traces have few frees of unknown blocks. So an end is only noted in a ring, and a free of an unknown block
- * brings an index up to date, which has the last end of each key. Ends that have left the ring do not count.
+ * Most traces have few frees of unknown blocks. So an end is only noted in a ring. A free of an unknown block updates
+ * an index, which has the last end of each key. Ends that have left the ring do not count.
  *
  * A key whose block begins again stays here: as long as the block is live, no free of it is unknown.
  */
@@ -14,7 +14,7 @@ const FEWEST: u32 = 12
 const MOST: u32 = 18
 const KEY: u32 = 3
 
-/** The ring: end n is at n modulo its length, of which there is the logarithm. */
+/** The ring, and the logarithm of its length: end n is at n modulo the length. */
 const ring = changetype<GrowingTable>(memory.data(GROWING))
 let ringLog: u32 = 0
 let ends: u64 = 0

@@ -1,14 +1,13 @@
 /**
- * What a call makes of the block that it ends, besides its effect on the live set: whether that was temporary. It is
- * decided here only: the statistics call `judge` for each event that they count, and `judgeRows` (../fates/rows.ts)
- * calls it for views that count nothing.
+ * Decides whether the block that a call ends was temporary. This is the only place that does: the statistics call
+ * `judge` for each event that they count, and `judgeRows` (../fates/rows.ts) calls it for views that count nothing.
  *
  * Both definitions of a temporary block treat a realloc as a free and an allocation, and ignore calls without effect,
- * such as the free of the null pointer. A block that was there before is no call.
+ * such as the free of the null pointer. A block that existed before the trace counts as no call.
  *
  * - heaptrack: the call after the allocation, in the same process, frees the block;
- * - memray, with its default threshold: the thread that allocated the block frees it, and has made at most one other
- *   allocation in between.
+ * - - - memray, with its default threshold: the thread that allocated the block frees it, and has made at most one
+ *   other allocation in between.
  */
 import { BEGAN, BY_HEAPTRACK, BY_MEMRAY, DONE, UNKNOWN } from '../../lib/kernel/layouts/live'
 import { FIRST, MAX_KEYS } from '../../lib/kernel/layouts/owners'
@@ -41,8 +40,8 @@ export function makeCallers(threads: u32): bool {
  * Judges the next event about a block, in the order of the trace.
  * @param effect on the live set
  * @param ended the number of the block that it ends
- * @param begun that of the block that it begins
- * @param owner the row of the thread that allocated or resized the block that it ends
+ * @param begun the number of the block that it begins @param owner the row of the thread that allocated or resized the
+ * block that it ends
  * @param isAllocated whether the trace has the event that did so
  * @returns `BY_HEAPTRACK` and `BY_MEMRAY`, if that block was temporary
  */
@@ -58,7 +57,7 @@ export function judge(row: usize, kind: u8, effect: u32, ended: u32, begun: u32,
   const calls = recent.at + ((<usize>thread) << 3)
   let fate: u32 = 0
   if ((effect & DONE) != 0) {
-    // A number alone may be that of an earlier block.
+    // Numbers are reused, so the number alone may mean an earlier block.
     if (isAllocated && load<u64>(last) == blockOf(ended, owner)) fate |= BY_HEAPTRACK
     if (isAllocated && thread == owner && (load<u32>(calls) == ended || load<u32>(calls, 4) == ended)) fate |= BY_MEMRAY
     if ((effect & BEGAN) == 0) store<u64>(last, 0)

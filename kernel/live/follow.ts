@@ -35,7 +35,8 @@ export const BEGINS: usize = memory.data(32960)
 /** Per row, the bits that distinguish the address space of its keys, as `AddressSpaces` gives them. */
 export const SPACES: usize = memory.data(16576)
 /**
- * Per row, the actual effect, and the numbers of these blocks, 0 for none; `ENDED` also has that of a failed realloc.
+ * Per row, the actual effect, and the numbers of these blocks, 0 for none; `ENDED` also has the block of a failed
+ * realloc.
  */
 export const EFFECTS: usize = memory.data(4288)
 export const ENDED: usize = memory.data(16576)
@@ -57,8 +58,8 @@ export function find(low: u32, high: u32, isIndex: bool): u32 {
 export let listed: u32 = 0
 
 /**
- * Fills rows from 0 on with the live blocks in the slots from `slot` on, as blocks to begin: what another live set
- * applies to have them, too.
+ * Fills rows from 0 on with the live blocks in the slots from `slot` on, as blocks to begin. Another live set that
+ * applies these rows has the same blocks.
  * @returns the slot to go on with; 0 if there are no more blocks
  */
 export function list(slot: u32, rows: u32): u32 {
@@ -85,7 +86,7 @@ function readAhead(row: usize, end: usize): void {
     const intent = <u32>load<u8>(INTENTS + row)
     all ^= slotAhead(load<u64>(((intent & DONE) != 0 ? ENDS : BEGINS) + (row << 3)))
   }
-  // What is not used would not be read.
+  // Keeps what was read, because reads without a use would be optimized away.
   store<u32>(READ, all)
 }
 

@@ -1,6 +1,6 @@
 /**
- * Which process each block is of, so that the blocks of a process that ends are found at a cost that only depends on
- * their number. A trace of one process needs none of this: nothing is kept before `watch` is called.
+ * The process of each block, so that finding the blocks of a process that ends costs only as much as their number. A
+ * trace of one process needs none of this: nothing is kept before `watch` is called.
  *
  * The numbers of blocks that a process began are in a list. A number stays there when its block is freed, until another
  * process begins a block with it, or its process ends: so a free costs nothing, and an allocation rarely.
@@ -35,7 +35,7 @@ export let isWatched: bool = false
 /** For each block that ended with its process, in order: the row of the end, and the number of the block. */
 export const gone = changetype<GrowingTable>(memory.data(GROWING))
 export let goneCount: u32 = 0
-/** How many of them `nextGone` gave. */
+/** The number of them that `nextGone` has returned. */
 let goneSeen: u32 = 0
 
 /** The owner of the blocks of an address space. */
@@ -66,7 +66,7 @@ export function clearOwners(): void {
   memory.fill(heads, 0, (<usize>1) << HEADS_LOG)
 }
 
-/** Another batch: no block has gone in it yet. */
+/** Begins a batch, in which no process has ended yet. */
 // @ts-ignore: decorator
 @inline
 export function beginGone(): void {
@@ -84,7 +84,7 @@ export function nextGone(row: u32): u32 {
 }
 
 /**
- * From now on blocks have owners; those that are live are of events without a process.
+ * Gives blocks owners from now on. The blocks that are already live belong to events without a process.
  * @returns whether there is memory
  */
 export function watch(): bool {
@@ -99,7 +99,7 @@ export function watch(): bool {
     store<u64>(at(number), keyIn(slot), KEY)
     store<u32>(at(number), isIndexIn(slot) ? IS_INDEX : IS_ADDRESS, NEXT)
   }
-  // They are in the order of their numbers: that of the slots depends on a random number.
+  // Blocks are in the order of their numbers, because the order of the slots depends on a random number.
   for (let number: u32 = 1; number <= numbers; number++) {
     const sort = load<u32>(at(number), NEXT)
     if (sort != 0) own(number, load<u64>(at(number), KEY), sort == IS_INDEX, 0)
@@ -114,7 +114,7 @@ function makeOwners(most: u32): bool {
   return table.reserve((<u64>most + 1) * BYTES)
 }
 
-/** A block begins, of the process of an address space. @returns whether there is memory */
+/** Begins a block of the process of an address space. @returns whether there is memory */
 export function owns(number: u32, key: u64, isIndex: bool, space: u32): bool {
   if (!makeOwners(number)) return false
   own(number, key, isIndex, space)
@@ -142,7 +142,7 @@ function own(number: u32, key: u64, isIndex: bool, space: u32): void {
   store<u32>(headOf(owner), number)
 }
 
-/** A process ends, that of an address space: its live blocks are gone. @returns whether there is memory */
+/** Ends the process of an address space, and with it its live blocks. @returns whether there is memory */
 export function leaves(row: u32, space: u32): bool {
   const list = headOf(ownerOf(space))
   if (!gone.extend((<u64>goneCount + <u64>live + 1) << 3)) return false

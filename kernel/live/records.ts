@@ -43,7 +43,7 @@ export function readAhead(ended: usize, row: usize, rows: usize): void {
     const block = blockAt(load<u32>(ended + (row << 2)))
     all ^= load<u32>(block) ^ load<u32>(block, BLOCK_BYTES - 4)
   }
-  // What is not used would not be read.
+  // Keeps what was read, because reads without a use would be optimized away.
   store<u32>(READ, all)
 }
 

@@ -41,7 +41,7 @@ export function takeRoom(log: u32): usize {
   return at
 }
 
-/** The same, of zeros. */
+/** The same, filled with zeros. */
 export function takeZeros(log: u32): usize {
   const piece = takeRoom(log)
   if (piece != 0) zeroNew(piece, (<usize>1) << log)
@@ -49,7 +49,7 @@ export function takeZeros(log: u32): usize {
 }
 
 /**
- * Makes bytes of the piece that was taken last zeros. They are not written to new memory: the system would have to
+ * Clears bytes of the piece that was taken last. New memory is already zero. Writing to it would make the system
  * provide all of it, though little may be used.
  */
 export function zeroNew(at: usize, bytes: usize): void {

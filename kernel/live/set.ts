@@ -167,7 +167,7 @@ function beginSlowly(key: u64, index: u32, length: usize): u32 {
   return number
 }
 
-/** The number that was given back last, or a new one. */
+/** The number that was freed last, or a new one. */
 // @ts-ignore: decorator
 @inline
 function newNumber(): u32 {
@@ -242,7 +242,7 @@ export function isIndexIn(slot: u32): bool {
   return (load<u32>(table + ((<usize>slot) << SLOT), NUMBER) & INDEX) != 0
 }
 
-/** Places the entries by the seed from now on. */
+/** Hashes keys with the seed from now on. */
 function suspect(): void {
   if (isSeeded) return
   isSeeded = true

@@ -1,8 +1,7 @@
 /**
- * Which site a live block is of. A block that begins is of the site that its event names, or of none. One that a
- * realloc resizes, moved or not, is of the site that the realloc names; if that names none, the block keeps its site.
- * A realloc that fails, or is of an unknown block, resizes none: a failed one changes no site, and one of an unknown
- * block begins one.
+ * The site of each live block. A block that begins has the site that its event names, or none. A block that a realloc
+ * resizes, moved or not, gets the site that the realloc names; if it names none, the block keeps its site. A realloc
+ * that fails changes no site. A realloc of an unknown block begins a block.
  *
  * lib/blocks/block-sites.ts is the same for views that do not count in kernels.
  */
@@ -10,15 +9,15 @@ import { DONE } from '../../lib/kernel/layouts/live'
 import { NONE } from '../../lib/kernel/layouts/owners'
 
 /**
- * Per row, the row of the site that its event names; -1 for none. After `siteOf`, that of the site of the block that it
- * begins.
+ * Per row, the row of the site that its event names; -1 for none. After `siteOf`, the row of the site of the block that
+ * it begins.
  */
 export const SITES: usize = memory.data(16576)
 
 /**
  * The row of the site of the block that an event begins or resizes.
  * @param effect of the event on the live set
- * @param before where the row of the block that it ends is
+ * @param before the address of the row of the block that it ends
  */
 // @ts-ignore: decorator
 @inline

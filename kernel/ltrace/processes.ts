@@ -77,7 +77,7 @@ export function threadEnded(): void {
   }
 }
 
-/** Whether a name of four letters is that of fork. */
+/** Whether a name of four letters is `fork`. */
 // @ts-ignore: decorator
 @inline
 export function isFork(name: usize): bool {

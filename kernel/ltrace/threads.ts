@@ -12,7 +12,7 @@ export const MAX_DEPTH: u32 = 8
 export const CALL_BYTES: usize = 448
 export const THREAD_BYTES: usize = 3600
 export const THREADS: usize = memory.data(921_600)
-/** The longest name of a module of a call that has not returned: that of a file. */
+/** The longest name of a module of a call that has not returned: the longest file name. */
 export const MAX_MODULE: u32 = 255
 /** The number of places in use. */
 export let open: u32 = 0

@@ -54,7 +54,7 @@ export let assignedNote: u32 = 0
 
 /**
  * Finds the index of an alloc, existing, realloc or free without one. A new block gets the next index. Other events get
- * that of the block at their address.
+ * the index of the block at their address.
  * @returns the type of the record, or 0: the event is dropped, or there is no memory
  */
 export function assign(i: u32, kind: u8, set: u32): u8 {

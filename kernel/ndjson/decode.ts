@@ -29,8 +29,8 @@ import { API_SLOTS, API_TEXTS, FIELD_TEXTS, lengthOf, OUTCOME_SLOTS, OUTCOME_TEX
 import { bytes, list, signed, string } from './values'
 
 /**
- * Per kind and field, the number of the text of the field that followed it last time; at `NO_FIELD`, that of the field
- * that came first.
+ * Per kind and field, the number of the text of the field that followed it last time; at `NO_FIELD`, the number for the
+ * field that came first.
  */
 const FOLLOWERS: usize = memory.data(832)
 

@@ -80,7 +80,7 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
   let all: u32 = 0
   let start = p
   while (end > p && load<u8>(end - 1) != LF) end--
-  // The decoder passes whole lines, or so many bytes of an unfinished line that it is too long.
+  // The decoder passes whole lines, or enough bytes of an unfinished line to show that it is too long.
   fault = end > p ? NOTHING : TOO_LONG
   while (p < end && i < capacity) {
     start = p

@@ -77,7 +77,9 @@ export const HEAT: usize = memory.data(HEAT_SIDE * HEAT_SIDE * 8)
 /** The same by site: the key is the site's row above `CELL_BITS`, plus the cell. */
 export const SITE_HEAT: usize = memory.data(TABLE_BYTES)
 const MOST_HEAT: u32 = 131_072
-/** Blocks that were freed, by the row of the thread that allocated them times 2^32, plus that of the other thread. */
+/**
+ * Blocks that were freed, by the row of the thread that allocated them times 2^32, plus the row of the other thread.
+ */
 export const MATRIX: usize = memory.data(TABLE_BYTES)
 const MOST_MATRIX: u32 = 65_536
 
@@ -106,7 +108,7 @@ let isAtMaximum: bool = false
  * @param rows all rows of the batch
  * @param numbers the highest number of a block.
  * @param sites the number of their rows
- * @param isInvented whether the addresses are not those of the program: then no block has a place
+ * @param isInvented whether the addresses are not the program's, so that no block has a place
  * @returns whether there was memory
  */
 export function observe(from: u32, to: u32, rows: u32, numbers: u32, sites: u32, isInvented: bool): bool {

@@ -117,7 +117,7 @@ export function functionOf(p: usize, length: u32): u32 {
 
 /**
  * Writes the kind, function, sizes and addresses of a call as event `i`.
- * @param values its arguments; those of aligned calls begin with the alignment
+ * @param values its arguments; for aligned calls, the alignment is the first
  * @returns the set of its fields
  */
 export function putCall(i: u32, call: u32, count: u32, values: usize, name: usize, length: u32, result: u64): u32 {

@@ -30,8 +30,8 @@ function eithers(p: usize, byte: u8): i32 {
 }
 
 /**
- * The end of the line from `p` to a line feed. CRs before that become line feeds in the input until `restoreEnd`, so
- * that lines which end in CR LF, as those of terminals, are read as others.
+ * The end of the line from `p` to a line feed. CRs before it become line feeds in the input until `restoreEnd`, so that
+ * lines that end in CR LF, as terminals write them, are read like others.
  */
 // @ts-ignore: decorator
 @inline

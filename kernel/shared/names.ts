@@ -83,7 +83,7 @@ export function intern(from: usize, length: usize): u32 {
   return enter(slot, hash, length)
 }
 
-/** Adds the name whose bytes come after those of the others. */
+/** Adds the name whose bytes follow the last name's. */
 function enter(slot: usize, hash: u64, length: usize): u32 {
   const name = names++
   used += length

@@ -5,7 +5,7 @@
  */
 import { giveRoom as give, takeRoom as take } from '../live/room'
 
-/** The bytes between two rooms, and those of them that are guard words. */
+/** The bytes between two rooms, and how many of them are guard words. */
 export const BETWEEN: usize = 64
 const GUARD: usize = 16
 const GUARD_WORD: u64 = 0x5afe_c0de_5afe_c0de

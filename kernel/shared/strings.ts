@@ -8,7 +8,7 @@ import { MAX_LISTED, MAX_LISTS, MAX_STRINGS, MAX_STRING_BYTES } from '../../lib/
 import { hashBytes, seedHashes } from './hash'
 import { HashTable, TABLE, VALUE } from './hash-table'
 
-/** The bytes of all strings: those of a full batch, plus one more line. */
+/** The maximum bytes of all strings: a full batch, and one more line. */
 export const STRINGS: usize = memory.data(393_248)
 /** Where each string starts in `STRINGS`; the entry after the last one is its end. */
 export const STARTS: usize = memory.data(65_544)

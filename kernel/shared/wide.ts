@@ -1,6 +1,6 @@
 /**
- * Numbers in text, sixteen bytes at a time; otherwise like those of `numbers.ts`. Sixteen bytes must be readable from
- * any position in the text.
+ * Reads numbers in text, sixteen bytes at a time; otherwise like `numbers.ts`. Sixteen bytes must be readable from any
+ * position in the text.
  */
 
 import { decimal, decimalDigits, decimalValue, eightDigits, hex, writeDecimal } from './numbers'

@@ -10,12 +10,12 @@ import { neighboursAhead } from './nodes'
 export const AHEAD: usize = 16
 /** Of these rows, the nodes of the blocks that end. */
 const NODES: usize = memory.data(16 * 8)
-/** What is not used would not be read. */
+/** Keeps what was read, because reads without a use would be optimized away. */
 const READ: usize = memory.data(8)
 
 /**
  * Reads the blocks that end at rows from `row` on to `end`.
- * @param place where a block has the number of its node @param hasNodes whether that is one
+ * @param place the offset of the node's number in a block @param hasNodes whether blocks have nodes
  */
 export function readAhead(row: usize, end: usize, place: usize, hasNodes: bool): void {
   const rows = end - row

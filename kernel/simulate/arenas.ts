@@ -1,25 +1,25 @@
 /**
- * Arenas for blocks that probably end soon, before a heap of another policy: D. Barrett and B. Zorn, "Using Lifetime
- * Predictors to Improve Memory Allocation Performance" (PLDI 1993). In an arena, blocks follow each other; it is used
- * again when none of its blocks is live. Blocks that find no arena are in the heap.
+ * Arenas for blocks that probably end soon, at the start of a heap of another policy: D. Barrett and B. Zorn, "Using
+ * Lifetime Predictors to Improve Memory Allocation Performance" (PLDI 1993). In an arena, blocks follow each other. An
+ * arena is reused when none of its blocks is live. Blocks for which no arena has room are in the heap.
  */
 import { giveRoom, takeZeros } from '../live/room'
 import { addUsed, BASE, give, granule, page, roundUp } from './settings'
 
 /** Per row, whether its block probably ends soon. */
 export const PREDICTED: usize = memory.data(4288)
-/** Marks the place of a block that is in an arena, whose number is the rest of it. */
+/** Marks the place of a block in an arena; the other bits are the arena's number. */
 export const IN_ARENA: u32 = 1 << 31
 /** The arenas of all heaps begin here. */
 const FIRST: u64 = 2 * BASE
 
-/** In a heap of fits.ts: where its arenas are described. */
+/** The offset of the description of the arenas in a heap of fits.ts. */
 const ARENAS: usize = 48
-/** The arena that is filled, the number of arenas with live blocks, and the number of those that have been used. */
+/** The current arena, the number of arenas with live blocks, and the number of arenas used so far. */
 const CURRENT: usize = 0
 const OCCUPIED: usize = 4
 const TOUCHED: usize = 8
-/** Of each arena: its bytes that are used, and the number of its live blocks. */
+/** Per arena: its used bytes, and the number of its live blocks. */
 const FIRST_ARENA: usize = 16
 const COUNT: usize = 4
 const ARENA: u32 = 3
@@ -33,7 +33,10 @@ let threshold: f64 = 0
 
 /** The bytes that have been requested so far. */
 let clock: f64 = 0
-/** Blocks and their requested bytes: all, those that end soon, are predicted to, are in arenas, and end soon in one. */
+/**
+ * Blocks and requested bytes of five groups: all, ending soon, predicted to end soon, in arenas, and ending soon in
+ * arenas.
+ */
 export const PREDICTIONS: usize = memory.data(8 * 10)
 const ALL: usize = PREDICTIONS
 const SHORT: usize = PREDICTIONS + 16
@@ -77,7 +80,7 @@ export function resetArenas(heap: usize): void {
   memory.fill(room, 0, (<usize>1) << log)
 }
 
-/** Where a block would start in an arena; 0 if there is no room. */
+/** The address at which a block would start in an arena; 0 if there is no room. */
 function startIn(room: usize, arena: u32, bytes: u64, alignment: u64): u64 {
   const base = FIRST + <u64>arena * arenaBytes
   let at = base + <u64>load<u32>(room + FIRST_ARENA + ((<usize>arena) << ARENA))
@@ -86,8 +89,7 @@ function startIn(room: usize, arena: u32, bytes: u64, alignment: u64): u64 {
 }
 
 /**
- * Allocates a block in an arena: see `give`.
- * @param alignment 0 for that of all blocks
+ * Allocates a block in an arena: see `give`. @param alignment 0 for the default
  * @returns false if no arena has room
  */
 export function arenaAllocate(heap: usize, size: u64, alignment: u64): bool {
@@ -118,7 +120,7 @@ export function arenaAllocate(heap: usize, size: u64, alignment: u64): bool {
   return give(at, bytes, IN_ARENA | arena)
 }
 
-/** Gives a block another size where it is: see `give`. @returns false if it has to move */
+/** Resizes a block in place: see `give`. @returns false if it has to move */
 export function arenaResize(row: usize, from: u64, bytes: u64, place: u32, size: u64): bool {
   return load<u8>(PREDICTED + row) != 0 && size <= bytes && give(from, bytes, place)
 }

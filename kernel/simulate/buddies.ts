@@ -1,6 +1,6 @@
 /**
- * Buddy systems. An area is a tree of blocks: each divides into a left and a right part in one way only. What the area
- * has not used yet is on a stack of blocks, the lowest on top.
+ * Buddy systems. An area is a tree of blocks, each of which can be divided into a left and a right part in one way. The
+ * unused part of the area is a stack of blocks, the lowest on top.
  */
 import { add as addTo, first, has, remove as removeFrom } from './sets'
 import {
@@ -17,16 +17,16 @@ import {
   WEIGHTED_BUDDY,
 } from './settings'
 
-/** An area: the blocks on its stack, its end, and the end of what it has from the system. */
+/** An area: the number of blocks on its stack, its end, and the end of its memory from the system. */
 const DEPTH: usize = 4
 const TOP: usize = 8
 const LIMIT: usize = 16
-/** The smallest block at the start of the area that has all blocks which were used. */
+/** The smallest block at the start of the area that contains all blocks used so far. */
 const SPINE: usize = 24
 /** The sizes of free blocks, by their logarithms: powers of two, and three times these. */
 const TWOS: usize = 32
 const THREES: usize = 40
-/** The sets of free blocks of each size, by the number of the power of two that is in their addresses. */
+/** The sets of free blocks of each size. A set has addresses divided by the power of two that all of them contain. */
 const TWO_SETS: usize = 48
 const THREE_SETS: usize = TWO_SETS + 46 * 8
 /** The stack: address and size of each block. */
@@ -37,7 +37,7 @@ export const BUDDY_HEAP: u32 = 13
 
 /** The smallest block, a power of two. */
 let unit: u64 = 16
-/** The siblings of a block and of those that contain it: address and size. */
+/** The siblings of a block and of the blocks that contain it: address and size. */
 const PATH: usize = memory.data(2048)
 
 /** Begins a simulation. @param smallest a power of two */
@@ -45,7 +45,7 @@ export function startBuddies(smallest: u64): void {
   unit = max(smallest, granule)
 }
 
-/** Makes a heap of what is zero. */
+/** Makes a heap in zeroed memory. */
 export function makeBuddy(heap: usize): void {
   for (let i: usize = 0; i < 2; i++) {
     const area = heap + i * AREA
@@ -103,7 +103,7 @@ function canHold(size: u64, wanted: u64, i: u32): bool {
   return size == wanted || (size > wanted && isDivisible(size, i))
 }
 
-/** The smallest size of a block that holds so many bytes. @param isAligned whether the block is aligned to its size */
+/** The smallest size of a block that holds these bytes. @param isAligned whether the block is aligned to its size */
 function classOf(bytes: u64, isAligned: bool): u64 {
   const power: u64 = max(unit, (<u64>1) << (64 - clz(bytes - 1)))
   if (policy != DOUBLE_BUDDY && policy != WEIGHTED_BUDDY) return power
@@ -118,14 +118,14 @@ function areaOf(size: u64): u32 {
   return policy == DOUBLE_BUDDY && popcnt(size) != 1 ? 1 : 0
 }
 
-/** The size of the block for so many bytes, a header included. */
+/** The size of the block for these bytes and a header. */
 export function buddySize(bytes: u64): u64 {
   return classOf(max(bytes, 2), false)
 }
 
-/** Allocates a block: see `give`. @param alignment 0 for that of all blocks @returns false if the heap is too large */
+/** Allocates a block: see `give`. @param alignment 0 for the default @returns false if the heap is too large */
 export function buddyAllocate(heap: usize, bytes: u64, alignment: u64): bool {
-  // Without a header, a block is aligned to the power of two that its size has in it.
+  // Without a header, a block is aligned to the largest power of two that divides its size.
   const needed = alignment == 0 ? bytes : header == 0 ? max(bytes, alignment) : bytes + alignment
   const wanted = classOf(max(needed, 2), alignment != 0)
   const i = areaOf(wanted)
@@ -180,7 +180,7 @@ function push(area: usize, at: u64, size: u64): void {
   store<u32>(area, depth + 1, DEPTH)
 }
 
-/** The smallest size from one on of which there is a free block; 0 if there is none. */
+/** The smallest size, from a given one on, with a free block; 0 if there is none. */
 function smallestFree(area: usize, least: u64): u64 {
   const twos = load<u64>(area, TWOS) & (~(<u64>0) << (64 - clz(least - 1)))
   const threes = load<u64>(area, THREES) & (~(<u64>0) << (64 - clz((least + 2) / 3 - 1)))
@@ -189,7 +189,7 @@ function smallestFree(area: usize, least: u64): u64 {
   return twos == 0 ? other : min((<u64>1) << ctz(twos), other)
 }
 
-/** The power of two that is in all addresses of blocks of a size, as a logarithm. */
+/** The largest power of two that divides the addresses of all blocks of a size, as a logarithm. */
 // @ts-ignore: decorator
 @inline
 function logOf(size: u64): u64 {
@@ -209,7 +209,7 @@ function setOf(area: usize, size: u64): usize {
   return area + (isPower(size) ? TWO_SETS : THREE_SETS) + ((<usize>logOf(size)) << 3)
 }
 
-/** The lowest free block of a size of which there is one. */
+/** The lowest free block of a size that has one. */
 // @ts-ignore: decorator
 @inline
 function lowestFree(area: usize, size: u64): u64 {
@@ -257,13 +257,13 @@ export function buddyRelease(heap: usize, from: u64, size: u64, i: u32): void {
   merge(heap + <usize>i * AREA, from - baseOf(i), size)
 }
 
-/** Adds a free block to those that are free, merged with its buddies. */
+/** Adds a free block to its set, merged with its buddies. */
 function merge(area: usize, at: u64, size: u64): void {
   if (policy == WEIGHTED_BUDDY) mergeWeighted(area, at, size)
   else mergeHalves(area, at, size)
 }
 
-/** Where blocks divide into halves, two that are one have neighbouring numbers. */
+/** Where blocks are divided into halves, two buddies have neighbouring numbers. */
 function mergeHalves(area: usize, at: u64, size: u64): void {
   const most = load<u64>(area, SPINE)
   let number = at / size

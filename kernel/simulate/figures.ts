@@ -8,7 +8,9 @@ export let liveBlocks: f64 = 0
 export let liveBytes: f64 = 0
 export let liveGranted: f64 = 0
 
-/** A moment: the number of its event from 1, and live blocks, requested, granted and used bytes, and pages then. */
+/**
+ * A moment: the number of its event, from 1; and the live blocks, requested, granted and used bytes, and pages at it.
+ */
 const MOMENT: usize = 8 * MOMENT_FIGURES
 /** The moments at which most bytes were live, the heap was largest, and most pages had live blocks. */
 export const PEAKS: usize = memory.data(3 * 8 * MOMENT_FIGURES)
@@ -18,7 +20,7 @@ export let changes: f64 = 0
 export let sumLive: f64 = 0
 export let sumUsed: f64 = 0
 
-/** Moments in equal distances, and their number. */
+/** Samples at equal distances, and their number. */
 export const SAMPLES: usize = memory.data(49152)
 export let samples: u32 = 0
 const MOST_SAMPLES: u32 = 1024
@@ -85,7 +87,7 @@ export function noteChange(event: f64): void {
       memory.copy(SAMPLES + i * MOMENT, SAMPLES + (2 * i + 1) * MOMENT, MOMENT)
     samples = MOST_SAMPLES / 2
     distance *= 2
-    // The last sample is half of the new distance back.
+    // The last sample is half of the new distance ago.
     until = distance / 2
     return
   }

@@ -1,5 +1,5 @@
 /**
- * First fit, next fit and best fit: a heap is a row of segments, of which the free ones are in a tree. What follows the
+ * First fit, next fit and best fit: a heap is a row of segments, and a tree has the free ones. The memory after the
  * last segment is taken only if no free segment is large enough.
  */
 import { AT, BITS, CLASS, dropNode, KEY, newNode, NEXT, nodeAt, PREVIOUS, SIZE, STATE } from './nodes'
@@ -26,14 +26,14 @@ import {
 } from './settings'
 import { firstFrom, insert, lowest, passed, rank, remove, replace, replaceFound, treeCount } from './tree'
 
-/** A heap: its tree of free segments, its last segment, its end, and the end of what it has from the system. */
+/** A heap: its tree of free segments, its last segment, its end, and the end of its memory from the system. */
 const TREE: usize = 0
 const LAST: usize = 4
 const TOP: usize = 8
 const LIMIT: usize = 16
 /** Where the next search of next fit begins. */
 const ROVER: usize = 24
-/** The first free segment that waits to be merged with its neighbours, their number, and that of used segments. */
+/** The first free segment that waits to be merged with its neighbours, the number of waiting and of used segments. */
 const WAITING: usize = 32
 const WAITERS: usize = 36
 const BLOCKS: usize = 40
@@ -60,7 +60,7 @@ export function startFits(): void {
   head = policy == SEGREGATED ? 0 : header
 }
 
-/** Makes a heap of what is zero. */
+/** Makes a heap in zeroed memory. */
 export function makeFit(heap: usize): void {
   const base = BASE + ((granule - (head & (granule - 1))) & (granule - 1))
   store<u64>(heap, base, TOP)
@@ -103,7 +103,7 @@ function isByAddress(): bool {
   return policy != BEST_FIT && (policy != FIRST_FIT || order == BY_ADDRESS)
 }
 
-/** A segment takes the place of a free one, of this size, in the tree: no other one is between them. */
+/** Replaces a free segment of this size in the tree by one with no other segment between them. */
 function listInstead(heap: usize, other: u32, size: u64, node: u32, key: u64): void {
   store<u32>(nodeAt(other), 0, STATE)
   store<u32>(nodeAt(node), FREE, STATE)
@@ -125,7 +125,7 @@ function unlist(heap: usize, node: u32): void {
   store<u32>(heap, load<u32>(heap, WAITERS) - 1, WAITERS)
 }
 
-/** A free segment that is in no tree waits to be merged. */
+/** Makes a free segment that is in no tree wait to be merged. */
 function wait(heap: usize, node: u32, key: u64): void {
   const at = nodeAt(node)
   const first = load<u32>(heap, WAITING)
@@ -149,8 +149,8 @@ function mergeWaiting(heap: usize): void {
 }
 
 /**
- * Merges a segment with a free neighbour that has the right place in the tree already.
- * @returns false if it has none, or is the last segment
+ * Merges a segment with a free neighbour whose place in the tree is already right. @returns false if there is no such
+ * neighbour, or the segment is the last one
  */
 function mergeInPlace(heap: usize, node: u32): bool {
   const at = nodeAt(node)
@@ -170,7 +170,7 @@ function mergeInPlace(heap: usize, node: u32): bool {
   return true
 }
 
-/** A segment takes over the free one after it. */
+/** Extends a segment over the free one after it. */
 function absorb(heap: usize, node: u32, after: u32): void {
   const at = nodeAt(node)
   unlist(heap, after)
@@ -178,11 +178,11 @@ function absorb(heap: usize, node: u32, after: u32): void {
   detach(heap, after)
 }
 
-/** A segment in no tree is free: merges it with all free segments before and after it. */
+/** Frees a segment that is in no tree, and merges it with all free segments before and after it. */
 function merge(heap: usize, node: u32): void {
   if (!isDeferred && isByAddress() && mergeInPlace(heap, node)) return
   const at = nodeAt(node)
-  // Where segments wait, those beyond a neighbour may be free, too.
+  // Where segments wait, more than one neighbour on each side may be free.
   let before = load<u32>(at, PREVIOUS)
   while (before != 0 && (load<u32>(nodeAt(before), STATE) & FREE) != 0) {
     unlist(heap, before)
@@ -242,7 +242,7 @@ function search(heap: usize, size: u64): u32 {
       noteSearch(passed + 1)
       return found
     }
-    // The search goes on from the first segment to that where it began.
+    // The search continues from the first segment up to the one where it began.
     skipped = rank(tree, from)
   }
   const found = firstFrom(tree, 0, size)
@@ -260,7 +260,7 @@ function leadOf(at: u64, alignment: u64): u64 {
 
 /**
  * Allocates a segment.
- * @param alignment of the block in it; 0 for that of all blocks
+ * @param alignment of the block in it; 0 for the default
  * @returns 0 if the heap would be too large
  */
 export function fitAllocate(heap: usize, size: u64, alignment: u64): u32 {
@@ -309,7 +309,7 @@ export function fitAllocate(heap: usize, size: u64, alignment: u64): u32 {
   return node
 }
 
-/** Allocates the first part of the free segment that was found; the rest has its place in the tree. */
+/** Allocates the first part of the free segment that was found. The rest keeps its place in the tree. */
 function divide(heap: usize, node: u32, size: u64): u32 {
   const has = load<u64>(nodeAt(node), SIZE)
   const end = load<u64>(nodeAt(node), AT) + size
@@ -344,7 +344,7 @@ export function fitRelease(heap: usize, node: u32): void {
   if (load<u32>(heap, WAITERS) > load<u32>(heap, BLOCKS) + PATIENCE) mergeWaiting(heap)
 }
 
-/** Gives a segment another size where it is. @returns false if it cannot have it */
+/** Resizes a segment in place. @returns false if that is impossible */
 export function fitResize(heap: usize, node: u32, size: u64): bool {
   const at = nodeAt(node)
   const has = load<u64>(at, SIZE)

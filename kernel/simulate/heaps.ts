@@ -17,7 +17,7 @@ function heapLog(): u32 {
   return policy >= BINARY_BUDDY && policy < SEGREGATED ? BUDDY_HEAP : FIT_HEAP
 }
 
-/** Discards all heaps, before the policy is another one. */
+/** Discards all heaps, before the policy changes. */
 export function discardHeaps(): void {
   if (heaps == 0) return
   for (let at = HEAPS; at < HEAPS + 262144; at += 4) {
@@ -57,12 +57,12 @@ export function heapAt(space: u32): usize {
   return <usize>load<u32>(HEAPS + ((<usize>space) << 2))
 }
 
-/** Why there is no heap for an address space. */
+/** The reason why an address space has no heap. */
 export function noHeap(): u32 {
   return isWhole() && heaps > 0 ? SEVERAL : EXHAUSTED
 }
 
-/** Makes the heap of an address space, which has no blocks, as it was at first. @returns whether there was memory */
+/** Resets the heap of an address space without blocks. @returns whether there was memory */
 export function resetHeap(space: u32): bool {
   const heap = heapAt(space)
   if (heap == 0) return true

@@ -1,4 +1,4 @@
-/** jemalloc as a policy: which block it gives to a call, and how much memory it has from the system then. */
+/** jemalloc as a policy: the block that it gives to a call, and the memory that it then has from the system. */
 import { EXHAUSTED, TOO_LARGE, TOO_MANY } from '../../lib/kernel/layouts/simulate'
 import { clearIdentities } from '../allocators/identities'
 import { areTooMany, isExhausted } from '../allocators/jemalloc/extents'
@@ -20,14 +20,14 @@ import {
 import { addUsed, give, ROOM, used } from './settings'
 
 /**
- * Where blocks end without randomization, by the size of a word: the area for mappings ends there, and jemalloc has a
- * table of its own at its end.
+ * The upper end of blocks without randomization, by the size of a word: the area for mappings ends there, after a table
+ * of jemalloc itself.
  */
 const TOP_64: u64 = 0x7fff_f7c0_0000
 const TOP_32: u64 = 0xf7c0_0000
 const PAGE_LOG: u64 = 12
 
-/** Why a block could not be made. */
+/** The reason why a block could not be allocated. */
 export let jeFault: u32 = TOO_LARGE
 
 /**
@@ -51,7 +51,7 @@ export function jeAllocate(thread: i32, size: u64, alignment: u64): bool {
   return made(allocate(alignment == 0 ? MALLOC : MEMALIGN, thread, alignment, 0, size))
 }
 
-/** Gives a block another size: see `give`. @returns false if there is no memory */
+/** Resizes a block: see `give`. @returns false if there is no memory */
 export function jeResize(thread: i32, block: u32, size: u64): bool {
   return made(allocate(REALLOC, thread, 0, block, size))
 }
@@ -68,7 +68,7 @@ function reason(): u32 {
 }
 
 function made(block: u32): bool {
-  // Without an extent for what is left of pages, they would be lost.
+  // Without an extent for the remaining pages, they would be lost.
   if (block != 0 && !areTooMany && !isExhausted) {
     noteUsed()
     const at = blockAt(block)

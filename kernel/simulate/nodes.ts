@@ -15,9 +15,7 @@ export const PREVIOUS: usize = 32
 export const NEXT: usize = 36
 /** Whether it is free, and whether it waits to be merged. */
 export const STATE: usize = 40
-/**
- * Of a span: its class, the number of its blocks, and its map of them. Of one that waits: its neighbours in the queue.
- */
+/** Of a span: its class, the number and the map of its blocks. Of a waiting segment: its neighbours in the queue. */
 export const CLASS: usize = 44
 export const USED: usize = 48
 export const BITS: usize = 52

@@ -1,4 +1,4 @@
-/** The pages in which live blocks are: how many blocks each page has that begin or end in it. */
+/** The pages with live blocks: for each, the number of blocks that begin or end in it. */
 import { HashTable, TABLE, VALUE } from '../shared/hash-table'
 import { page } from './settings'
 
@@ -21,7 +21,7 @@ export function makePages(): bool {
   return table.reserve(4)
 }
 
-/** A block is live. @param heap its number @param bytes at least 1 */
+/** Adds a live block. @param heap the number of its heap @param bytes at least 1 */
 export function addPages(heap: u32, from: u64, bytes: u64): void {
   const first = from >> shift
   const end = (from + bytes - 1) >> shift
@@ -31,7 +31,7 @@ export function addPages(heap: u32, from: u64, bytes: u64): void {
   pages += <f64>(end - first - 1)
 }
 
-/** A block is no longer live. */
+/** Removes a block that is no longer live. */
 export function removePages(heap: u32, from: u64, bytes: u64): void {
   const first = from >> shift
   const end = (from + bytes - 1) >> shift

@@ -61,15 +61,17 @@ const B_PLACE: usize = 36
 /** With arenas, the time when it began. */
 const B_BIRTH: usize = 40
 
-/** Per row, the address of a block that has to be freed before the event, because its own address was used again. */
+/**
+ * Per row, the address of a block that must be freed before the event, because the trace reuses the block's address.
+ */
 export const FREED_BEFORE: usize = memory.data(32960)
 /** The number of such rows. */
 export let freedBefore: u32 = 0
 
-/** Why not all rows have been done, 0 if all have. */
+/** The reason why a row could not be placed, 0 if all were. */
 export let fault: u32 = 0
 
-/** The number of blocks whose alignments no address has: they are placed as others. */
+/** The number of blocks with an impossible alignment, which are placed without it. */
 export let unaligned: f64 = 0
 
 /** The number of events about blocks that are not live, and of reallocs in place and elsewhere. */
@@ -79,21 +81,22 @@ export let moved: f64 = 0
 
 /** The number of events before the current rows. */
 let events: f64 = 0
-/** With more blocks, what rows need is read ahead. */
+/** With more blocks than this, data that rows need is read ahead. */
 const MANY: u32 = 4096
-/** The nodes that one event can need. */
+/** The maximum number of nodes that one event needs. */
 const NODES: u32 = 256
 /**
- * The pages of sets that one event can need. Dividing a block adds two free ones at most each time that its size
- * halves. Where it is a multiple of 2^k, numbers are below 2^(45 - k), and take 12 pages at most for k up to 2, 10 for
- * k up to 8, and so on: these are 456 pages. Freeing a block adds one number, and an event frees two blocks at most.
+ * The maximum number of pages of sets that one event needs. Dividing a block adds two free ones at most each time that
+ * its size halves. Where it is a multiple of 2^k, numbers are below 2^(45 - k), and take 12 pages at most for k up to
+ * 2, 10 for k up to 8, and so on: these are 456 pages. Freeing a block adds one number, and an event frees two blocks
+ * at most.
  */
 const SET_PAGES: u32 = 512
 
 /**
  * Begins a simulation, and discards the previous one.
  * @param classes the number of size classes, which are in `CLASSES`
- * @param version of a whole allocator: the minor one of glibc, or that of jemalloc
+ * @param version of a whole allocator: the minor version of glibc, or jemalloc's version
  * @param bits of a word, and whether threads have caches: of jemalloc
  * @returns false if memory is exhausted
  */
@@ -157,7 +160,7 @@ function enter(row: usize, block: usize, heap: u32, address: u64, size: u64): vo
   if (arenas != 0) store<f64>(block, noteBegin(row, place, size), B_BIRTH)
 }
 
-/** The address of a block. The pages of a kernel are not where its objects are: a free may confuse them. */
+/** The address of a block. A free in a kernel may confuse pages and objects, which are in different places. */
 // @ts-ignore: decorator
 @inline
 function shown(block: usize): u64 {
@@ -180,7 +183,7 @@ function releaseBlock(block: usize): void {
 }
 
 /**
- * Places the rows from 0 on: the columns then have the addresses.
+ * Places the rows from 0 on, and writes their addresses into the columns.
  * @returns the number of rows that have been placed; fewer than there are if there is a `fault`
  */
 export function placeRows(rows: u32): u32 {
@@ -215,14 +218,14 @@ export function placeRows(rows: u32): u32 {
   return rows
 }
 
-/** Makes room for what one event can need. @returns false if memory is exhausted */
+/** Makes room for everything that one event can need. @returns false if memory is exhausted */
 // @ts-ignore: decorator
 @inline
 function makeRoom(): bool {
   return makeNodes(NODES) && makeTrees(2 * NODES) && makeSets(SET_PAGES) && makePages()
 }
 
-/** The alignment of a new block; 0 for that of all blocks. One that no address has is counted. */
+/** The alignment of a new block; 0 for the default. Counts an impossible one. */
 function alignmentOf(row: usize, mask: u32): u64 {
   const alignment = (mask & HAS_ALIGNMENT) != 0 ? load<u64>(ALIGNMENT + (row << 3)) : 0
   if (alignment == 0 || (popcnt(alignment) == 1 && alignment <= ROOM)) return alignment
@@ -263,7 +266,7 @@ function placeRow(row: usize): u32 {
       const node = load<u32>(old, B_PLACE)
       const stayedAt = load<u64>(old, B_ADDRESS)
       leave(old)
-      // An index may say that a block is resized by another process.
+      // By its index, a block may be resized by another process.
       if (isWhole()) {
         if (heap != space) return SEVERAL
         if (size > ROOM || !wholeResize(node, size)) return TOO_LARGE
@@ -277,7 +280,7 @@ function placeRow(row: usize): u32 {
       ) {
         stays = true
         inPlace++
-        // The block may have another number.
+        // The number of the block may have changed.
         enter(row, block, heap, stayedAt, size)
       } else {
         const target = heapOf(space)
@@ -324,7 +327,7 @@ function hasHeap(row: usize): bool {
   return space != NO_SPACE && heapAt((<u32>space) >> 16) != 0
 }
 
-/** A process ends, and with it its live blocks and its heap. @returns whether there was memory */
+/** Ends a process, with its live blocks and its heap. @returns whether there was memory */
 function endProcess(row: usize): bool {
   const space = load<i32>(SPACES + (row << 2))
   if (space == NO_SPACE) return true
@@ -343,7 +346,7 @@ function endProcess(row: usize): bool {
     hasEnded = true
   }
   const heap = (<u32>space) >> 16
-  // Its pages from a kernel's page allocator have a heap of their own.
+  // Pages from a kernel's page allocator have a separate heap.
   if (!resetHeap(heap) || !resetHeap(heap ^ 0x8000)) return false
   if (hasEnded) noteChange(events + <f64>row + 1)
   return true
@@ -356,7 +359,7 @@ function nameOld(row: usize, isRealloc: bool, address: u64): void {
 }
 
 /**
- * Counts a row for the least memory that any policy needs, which moves all blocks together at each event.
+ * Counts a row for the lower bound of all policies: the memory needed if all blocks were compacted at each event.
  * @returns 0 or a fault
  */
 function countRow(row: usize): u32 {

@@ -1,4 +1,4 @@
-/** What the policies do to a heap: allocate, free and resize. */
+/** The operations of the policies on a heap: allocate, free and resize. */
 import { EXHAUSTED, OVERALIGNED, TOO_LARGE } from '../../lib/kernel/layouts/simulate'
 import { arenaAllocate, arenaRelease, arenas, IN_ARENA, PREDICTED } from './arenas'
 import { buddyAllocate, buddyRelease, buddySize } from './buddies'
@@ -23,7 +23,7 @@ import {
 import { spanAllocate, spanRelease, spanResize } from './spans'
 import { isWhole, wholeAllocate, wholeRelease } from './whole'
 
-/** An aligned block is at an address that is a multiple of at most this. */
+/** The maximum alignment of a block. */
 const MOST_ALIGNMENT: u64 = 1 << 32
 
 /** The bytes that a block of a size takes. */
@@ -55,7 +55,7 @@ export function allocate(heap: usize, size: u64, alignment: u64, row: usize): u3
   return bump(heap, gross, wanted)
 }
 
-/** The end of a heap that only grows, and the end of what it has from the system, as in fits.ts. */
+/** The end of a heap that only grows, and the end of its memory from the system, as in fits.ts. */
 const TOP: usize = 8
 const LIMIT: usize = 16
 
@@ -90,8 +90,8 @@ export function release(heap: usize, from: u64, bytes: u64, node: u32): void {
 }
 
 /**
- * Gives a block another size where it is: see `give`.
- * @param address its address: an aligned one begins later in its memory than others
+ * Resizes a block in place: see `give`. @param address its address, which for an aligned block may be after the start
+ * of its memory
  * @returns false if it has to move
  */
 export function resize(heap: usize, from: u64, bytes: u64, node: u32, size: u64, address: u64): bool {

@@ -1,4 +1,6 @@
-/** glibc's allocator as a policy: which chunk it gives to a call, and how much memory it has from the system then. */
+/**
+ * glibc's allocator as a policy: the chunk that it gives to a call, and the memory that it then has from the system.
+ */
 import { EXHAUSTED, OVERALIGNED, TOO_LARGE, UNMAPPED } from '../../lib/kernel/layouts/simulate'
 import { clearIdentities } from '../allocators/identities'
 import { MAIN_ARENA, topOf } from '../allocators/ptmalloc/arenas'
@@ -9,7 +11,7 @@ import { blockAt, offsetOf, threadHeaps } from '../allocators/ptmalloc/regions'
 import { allocate, CALLOC, finish, MALLOC, MEMALIGN, REALLOC, release, start } from '../allocators/ptmalloc/simulator'
 import { addUsed, give, header, ROOM, used } from './settings'
 
-/** Where the main heap of a position-independent program begins, and where the area for mappings ends. */
+/** The start of the main heap of a position-independent program, and the end of the area for mappings. */
 const HEAP: u64 = 0x5555_5555_9000
 const MAPPINGS: u64 = 0x7fff_f7ff_f000
 /** The bytes that are mapped for the stack of a thread. */
@@ -18,7 +20,7 @@ const STACK: u64 = 0x80_1000
 /** The bytes of mapped blocks. */
 let mapped: u64 = 0
 
-/** Why a block could not be made. */
+/** The reason why a block could not be allocated. */
 export let ptFault: u32 = TOO_LARGE
 
 /** Begins a simulation. @param version the minor version of glibc @returns false if memory is exhausted */
@@ -47,11 +49,11 @@ export function ptAllocate(thread: i32, isCalloc: bool, size: u64, alignment: u6
   return made(allocate(isCalloc ? CALLOC : MALLOC, thread, isCalloc ? elements : 0, 0, size), size)
 }
 
-/** Gives a block another size: see `give`. @returns false if there is no memory */
+/** Resizes a block: see `give`. @returns false if there is no memory */
 export function ptResize(thread: i32, chunk: u32, size: u64): bool {
   forget(chunk)
   if (size > 0) return made(allocate(REALLOC, thread, 0, chunk, size), size)
-  // Other allocators than this one return a block of no bytes.
+  // Unlike other allocators, this one returns no block of zero bytes.
   release(thread, chunk)
   return made(allocate(MALLOC, thread, 0, 0, 0), 0)
 }
@@ -64,7 +66,7 @@ export function ptRelease(thread: i32, chunk: u32): void {
 
 function made(chunk: u32, size: u64): bool {
   if (chunk == 0) {
-    // What has not too many bytes fails only where there is no memory for the simulation.
+    // A request that is not too large fails only if the simulation has no memory.
     ptFault = used + size > ROOM ? TOO_LARGE : EXHAUSTED
     return false
   }

@@ -7,7 +7,7 @@ import { GROWING, GrowingTable } from '../shared/grow'
 
 /** The levels of a set, after its page. */
 const HEIGHT: usize = 4
-/** A page has 64 words of bits, or 64 pages below it. Bits of each page say which are not 0. */
+/** A page has 64 words of bits, or 64 child pages. Bits of each page mark the entries that are not 0. */
 const PAGE_LOG: u32 = 9
 const BITS: u64 = 12
 const FANOUT: u64 = 6
@@ -49,7 +49,7 @@ function bitsAt(page: u32): usize {
   return filled.at + ((<usize>page) << 3)
 }
 
-/** The place of a page below another one. */
+/** The place of a child page in a page. */
 // @ts-ignore: decorator
 @inline
 function below(page: u32, i: u64): usize {
@@ -62,7 +62,7 @@ function wordOf(page: u32, number: u64): usize {
   return pageAt(page) + ((<usize>((number >> 6) & 63)) << 3)
 }
 
-/** Which page below one of a level a number is in. */
+/** The index of the child that contains a number, in a page of a level. */
 // @ts-ignore: decorator
 @inline
 function indexOf(number: u64, level: u32): u64 {
@@ -72,7 +72,7 @@ function indexOf(number: u64, level: u32): u64 {
 function newPage(): u32 {
   let page = unused
   if (page != 0) {
-    // An unused page is empty except for this.
+    // Except for this word, an unused page is zero.
     unused = load<u32>(pageAt(page))
     store<u32>(pageAt(page), 0)
   } else {

@@ -1,4 +1,4 @@
-/** What is simulated, and figures that all policies keep. */
+/** Settings of the simulation, and figures that all policies keep. */
 
 /** The policies, as in lib/transforms/simulate/policies.ts. */
 export const FIRST_FIT: i32 = 0

@@ -10,7 +10,7 @@ import { firstFrom, insert, remove } from './tree'
 
 /** The maximum number of classes. */
 export const MOST_CLASSES: u32 = 256
-/** The sizes of the classes, rising; for each, the bytes of its spans and the number of blocks in one. */
+/** The sizes of the classes, in increasing order; for each, the bytes of a span and the number of blocks in it. */
 export const CLASSES: usize = memory.data(2048)
 const BYTES: usize = memory.data(2048)
 const PLACES: usize = memory.data(1024)
@@ -134,7 +134,7 @@ export function spanRelease(heap: usize, from: u64, span: u32): void {
   } else if (isFull) store<u32>(tree, insert(load<u32>(tree), span, load<u64>(at, AT), 0))
 }
 
-/** Gives a block another size where it is; `granted` has the bytes then. @returns false if it cannot have it */
+/** Resizes a block in place; then `granted` has its bytes. @returns false if that is impossible */
 export function spanResize(heap: usize, from: u64, span: u32, bytes: u64): bool {
   const at = nodeAt(span)
   const kind = load<u32>(at, CLASS)

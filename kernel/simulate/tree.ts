@@ -1,6 +1,6 @@
 /**
- * Trees of nodes by their keys: B+ trees, in which each entry knows the number of nodes below it and the largest of
- * their sizes. The keys of a tree differ. A tree is the number of its first page; 0 is an empty tree.
+ * Trees of nodes by their keys: B+ trees in which each entry has the number of nodes below it, and the largest of their
+ * sizes. Keys are unique in a tree. A tree is the number of its first page; 0 is an empty tree.
  */
 import { KEY, KEY2, nodeAt, SIZE } from './nodes'
 import {
@@ -27,12 +27,10 @@ import {
 const FEW: u32 = 5
 const JOINED: u32 = 12
 
-/** By level, the page and the entry on the way to the node that `firstFrom` has found. */
+/** By level, the page and the entry on the path to the node that `firstFrom` found. */
 const WAY: usize = memory.data(8 * 16)
 
-/**
- * The number of entries whose keys are not above these. All keys of a tree are below 2^63, or none.
- */
+/** The number of entries with keys up to these. Either all keys of a tree are below 2^63, or none is. */
 // @ts-ignore: decorator
 @inline
 function upTo(at: usize, key: u64, key2: u64): u32 {
@@ -80,7 +78,7 @@ function fill(at: usize, i: u32, key: u64, key2: u64, most: u64, count: u32, bel
   store<u32>(at + ((<usize>i) << 2), below, BELOWS)
 }
 
-/** Sets an entry to what is in the page below it. */
+/** Updates an entry from the page below it. */
 function describe(at: usize, i: u32, below: u32): void {
   const from = pageAt(below)
   fill(at, i, keyOf(from, 0), load<u64>(from, KEYS2), maxOf(from), countBefore(from, load<u32>(from, ENTRIES)), below)
@@ -99,7 +97,7 @@ function erase(at: usize, i: u32): void {
   store<u32>(at, n, ENTRIES)
 }
 
-/** A new page after the one that has got an entry, 0 if there is none; and where that entry is. */
+/** The new page after the page that received an entry, 0 if there is none; and the position of that entry. */
 let half: u32 = 0
 let gapPage: usize = 0
 let gap: u32 = 0
@@ -125,7 +123,7 @@ function makeGap(page: u32, i: u32): void {
   open(other, gap)
 }
 
-/** @returns a new page after the page, 0 if there is none */
+/** @returns the new page after this one, 0 if there is none */
 function insertInto(page: u32, node: u32, key: u64, key2: u64, size: u64): u32 {
   const at = pageAt(page)
   let i = upTo(at, key, key2)
@@ -182,7 +180,7 @@ function removeFrom(page: u32, key: u64, key2: u64, size: u64): void {
   if (n < FEW) joinPages(at, i + 1 < load<u32>(at, ENTRIES) ? i : i - 1)
 }
 
-/** Corrects the keys of an entry, and its largest size, after a node of a size has gone from the page below. */
+/** Corrects the keys and the largest size of an entry after a node of a size was removed from the page below. */
 // @ts-ignore: decorator
 @inline
 function update(at: usize, i: u32, from: usize, size: u64): void {

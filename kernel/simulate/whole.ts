@@ -1,4 +1,4 @@
-/** Policies that are whole allocators: the thread of each call counts, and all memory is that of one process. */
+/** Policies that are whole allocators: each call has a thread, and all memory belongs to one process. */
 import { numberOf } from '../allocators/identities'
 import { API, ELEMENTS, MASK, THREAD } from '../shared/columns'
 import { API_CALLOC, HAS_API, HAS_COUNT, HAS_THREAD } from '../shared/event'
@@ -6,7 +6,9 @@ import { jeAllocate, jeEnd, jeFault, jeRelease, jeResize, startJemalloc } from '
 import { ptAllocate, ptEnd, ptFault, ptRelease, ptResize, startPtmalloc } from './ptmalloc'
 import { addUsed, granule, JEMALLOC, policy, PTMALLOC, used } from './settings'
 
-/** The version: the minor one of glibc, or that of jemalloc with the bits of a word and whether threads have caches. */
+/**
+ * The version: glibc's minor version, or jemalloc's version with the bits of a word and whether threads have caches.
+ */
 let version: i32 = 0
 let bits: i32 = 64
 let hasCaches: bool = true
@@ -20,7 +22,7 @@ export function isWhole(): bool {
   return policy == PTMALLOC || policy == JEMALLOC
 }
 
-/** Sets what is simulated from now on. @returns false if memory is exhausted */
+/** Chooses the allocator to simulate from now on. @returns false if memory is exhausted */
 export function startWhole(newVersion: i32, newBits: i32, newCaches: bool): bool {
   version = newVersion
   bits = newBits
@@ -38,13 +40,13 @@ export function resetWhole(): bool {
   return start()
 }
 
-/** The calls that follow are those of the thread of a row. */
+/** Attributes the calls that follow to the thread of a row. */
 export function enterThreadOf(row: usize): void {
   const mask = load<u32>(MASK + (row << 2))
   caller = numberOf((mask & HAS_THREAD) != 0 ? load<u64>(THREAD + (row << 3)) : 0)
 }
 
-/** The thread ends that makes the current call. */
+/** Ends the thread of the current call. */
 export function endThread(): void {
   if (policy == JEMALLOC) jeEnd(caller)
   else ptEnd(caller)
@@ -52,7 +54,7 @@ export function endThread(): void {
 
 /**
  * Allocates memory for a block, as the function of the event of a row does: see `give`.
- * @param alignment one that is no power of two is none @returns false if there is no memory
+ * @param alignment ignored unless it is a power of two @returns false if there is no memory
  */
 export function wholeAllocate(row: usize, size: u64, alignment: u64): bool {
   if (popcnt(alignment) != 1) alignment = 0
@@ -64,12 +66,12 @@ export function wholeAllocate(row: usize, size: u64, alignment: u64): bool {
   return ptAllocate(caller, isCalloc, size, alignment, elements)
 }
 
-/** Gives a block another size, there or elsewhere: see `give`. @returns false if there is no memory */
+/** Resizes a block, in place or elsewhere: see `give`. @returns false if there is no memory */
 export function wholeResize(place: u32, size: u64): bool {
   return policy == JEMALLOC ? jeResize(caller, place, size) : ptResize(caller, place, size)
 }
 
-/** Why a block has no memory. */
+/** The reason why a block got no memory. */
 export function wholeFault(): u32 {
   return policy == JEMALLOC ? jeFault : ptFault
 }

@@ -101,7 +101,7 @@ let firstTime: u64 = 0
 let latestTime: u64 = 0
 let hasTime: bool = false
 
-/** The clock at an event with a time. Where time runs backwards, it stands still. */
+/** Advances the clock to an event's time. Where time runs backwards, the clock stands still. */
 function tick(time: u64): void {
   if (!hasTime) {
     hasTime = true
@@ -217,7 +217,7 @@ export function usedFields(isTimed: bool): u32 {
   return isTimed ? u32.MAX_VALUE : ~(<u32>HAS_TIME)
 }
 
-/** A process ended: its live blocks, which are those of this row, have leaked. */
+/** Ends a process: its live blocks, which this row has, have leaked. */
 function endProcess(row: usize): void {
   judgeProcessEnd(row)
   endsResident(processOf(row))
@@ -241,7 +241,7 @@ function endProcess(row: usize): void {
 }
 
 /**
- * Counts an event of a kind that the model does not have: the resident set of its process, if it has that.
+ * Counts an event of an unknown kind: the resident set of its process, if the event has it.
  * @param process the row of the process
  * @param mask the fields of the event that count
  */
@@ -250,7 +250,7 @@ export function countOther(row: usize, process: u32, mask: u32): void {
     takeResident(process, load<u64>(PRESENT + (row << 3)), events + <u64>row + 1, mask, load<u64>(TIME + (row << 3)))
 }
 
-/** A trace ended. @param sites @param threads the numbers of their rows */
+/** Ends a trace. @param sites @param threads the numbers of their rows */
 export function endTrace(sites: u32, threads: u32): void {
   leaveMaximum()
   ownersLeak(sites, threads, blockEvents, clock)
@@ -259,14 +259,14 @@ export function endTrace(sites: u32, threads: u32): void {
   endTotals()
 }
 
-/** Another trace begins: its clock is at zero, and nothing is resident as far as known. */
+/** Begins another trace: its clock is at zero, and no resident size is known. */
 export function beginTrace(): void {
   endResident()
   hasTime = false
   clock = 0
 }
 
-/** The stream ended: completes the figures at the peak. @param sites @param threads as above */
+/** Ends the stream, and completes the figures at the peak. @param sites @param threads as above */
 export function settle(sites: u32, threads: u32): void {
   leaveMaximum()
   settleOwners(sites, threads)

@@ -1,10 +1,9 @@
 /**
- * Counts the events of a trace that does not say which block is freed, but the info of each: what blocks share.
- * Counters for each info take the place of the live set. What depends on the single block, such as its lifetime, is not
- * counted.
+ * Counts the events of a trace whose frees do not identify blocks, but only infos, each of which many blocks share.
+ * Counters for each info replace the live set. Figures of single blocks, such as lifetimes, are not counted.
  *
  * The figures of sites, sizes and threads follow from those of the infos, so they are added up only when the trace
- * ends. Until then, rows of sites have the live set, and the maximum of that.
+ * ends. Until then, rows of sites have only the live figures and their maximum.
  */
 import { FAILED, NOTHING } from '../../lib/kernel/layouts/live'
 import { NONE } from '../../lib/kernel/layouts/owners'
@@ -36,7 +35,7 @@ const INFO_BYTES: u32 = 32
 export const INFOS: usize = memory.data(16576)
 
 const table = changetype<GrowingTable>(memory.data(GROWING))
-/** The infos of the trace are below this number. */
+/** One past the largest number of an info of the trace. */
 let infos: u32 = 0
 /** The number of left maxima when the trace began. */
 let maximaBefore: u64 = 0
@@ -85,7 +84,7 @@ export function countInfos(rows: u32, sites: u32, threads: u32, most: u32, isTim
           store<u32>(OTHERS + (others << 2), <u32>row)
           others++
         } else if (kind == KIND_OTHER) {
-          // Such a trace is of one process.
+          // Such a trace has one process.
           countOther(row, NONE, load<u32>(MASK + (row << 2)) & used)
         }
         continue
@@ -148,7 +147,7 @@ function savePeak(info: usize): void {
 }
 
 /**
- * The trace ended: adds the figures of its infos to those of sites, sizes and threads, and forgets the infos.
+ * Ends the trace: adds the figures of its infos to those of sites, sizes and threads, and forgets the infos.
  * @param sites
  * @param threads the numbers of their rows
  */

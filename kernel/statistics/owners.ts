@@ -65,7 +65,7 @@ export function savePeak(owner: usize): void {
   copySum(owner + PEAK_BYTES, owner + LIVE_BYTES)
 }
 
-/** A block of this size began. */
+/** Counts the start of a block of this size. */
 // @ts-ignore: decorator
 @inline
 export function gains(owner: usize, size: u64): void {
@@ -76,7 +76,7 @@ export function gains(owner: usize, size: u64): void {
   addTo(owner + LIVE_BYTES, size)
 }
 
-/** A block of this size ended. */
+/** Counts the end of a block of this size. */
 // @ts-ignore: decorator
 @inline
 export function loses(owner: usize, size: u64): void {
@@ -85,16 +85,12 @@ export function loses(owner: usize, size: u64): void {
   takeFrom(owner + LIVE_BYTES, size)
 }
 
-/** The block of this size that just ended was temporary, as `fate` says (live/fates.ts). */
+/** Counts the block of this size that just ended as temporary, as `fate` says (live/fates.ts). */
 export function wasTemporary(owner: usize, size: u64, fate: u32): void {
   addTemporary(owner + HEAPTRACK, owner + MEMRAY, size, fate)
 }
 
-/**
- * A trace ended: live blocks have leaked.
- * @param event
- * @param time of the end, as for `siteLoses`
- */
+/** Ends a trace: live blocks have leaked. @param event @param time of the end, as for `siteLoses` */
 export function ownersLeak(sites: u32, threads: u32, event: u64, time: u64): void {
   for (let row: u32 = 0; row < sites; row++) {
     const site = siteAt(row)
@@ -105,7 +101,7 @@ export function ownersLeak(sites: u32, threads: u32, event: u64, time: u64): voi
   for (let row: u32 = 0; row < threads; row++) leak(threadAt(row))
 }
 
-/** The live blocks of a row have leaked. */
+/** Counts the live blocks of a row as leaks. */
 export function leak(owner: usize): void {
   const live = load<u64>(owner, LIVE)
   if (live == 0) return
@@ -117,13 +113,13 @@ export function leak(owner: usize): void {
   store<u64>(owner, 0, LIVE_BYTES + 8)
 }
 
-/** A block of this size, which a row has just lost, has leaked. */
+/** Counts a block of this size, which a row has just lost, as a leak. */
 export function leakOne(owner: usize, size: u64): void {
   count(owner + LEAKS)
   addTo(owner + LEAK_BYTES, size)
 }
 
-/** The stream ended: completes the figures at the peak of all rows. */
+/** Ends the stream: completes the figures at the peak of all rows. */
 export function settleOwners(sites: u32, threads: u32): void {
   for (let row: u32 = 0; row < sites; row++) savePeak(siteAt(row))
   for (let row: u32 = 0; row < threads; row++) savePeak(threadAt(row))
@@ -144,7 +140,7 @@ export function siteGains(site: usize, size: u64, event: u64, time: u64): void {
   takeFrom(site + S_TIME, time)
 }
 
-/** A block of a site ended. The parameters are those of `siteGains`. */
+/** Counts the end of a block of a site. The parameters are as for `siteGains`. */
 // @ts-ignore: decorator
 @inline
 export function siteLoses(site: usize, size: u64, event: u64, time: u64): void {
@@ -153,12 +149,12 @@ export function siteLoses(site: usize, size: u64, event: u64, time: u64): void {
   addTo(site + S_TIME, time)
 }
 
-/** Another thread freed a block of the site. */
+/** Counts a block of the site that another thread freed. */
 export function siteIsForeign(site: usize): void {
   count(site + S_FOREIGN)
 }
 
-/** Adds the bytes that an allocation took, and those that it requested. */
+/** Adds the bytes that an allocation took, and the bytes that it requested. */
 export function siteTook(site: usize, requested: u64, usable: u64): void {
   count(site + S_HITS)
   addTo(site + S_REQUESTED, requested)
@@ -181,7 +177,7 @@ export function threadFrees(thread: usize, isForeign: bool): void {
 }
 
 /**
- * A block of this size began at a site whose other figures are added up when the trace ends.
+ * Counts the start of a block of this size at a site whose other figures are added up when the trace ends.
  * @param row of the site
  */
 // @ts-ignore: decorator
@@ -193,7 +189,7 @@ export function siteHolds(row: u32, size: u64): void {
   if (raise(site + S_MOST, site + LIVE_BYTES)) store<u64>(site, load<u64>(site, LIVE), S_MOST_BLOCKS)
 }
 
-/** A block of such a site ended. */
+/** Counts the end of a block of such a site. */
 // @ts-ignore: decorator
 @inline
 export function siteReturns(row: u32, size: u64): void {
@@ -232,7 +228,7 @@ function beginSum(owner: usize, hasPeak: bool): void {
 }
 
 /**
- * Adds blocks of one size to a site, which has those that are live, and to the row for no thread.
+ * Adds blocks of one size to a site, which already counts the live ones, and to the row for no thread.
  * @param row of the site
  * @param allocations
  * @param peak

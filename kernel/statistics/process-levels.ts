@@ -1,7 +1,7 @@
 /**
- * The live blocks and bytes of each process, so that those of a process that ends are known at once. Blocks have the
- * stamp of their process, which another one takes when the process ends. A trace of one process needs none of this:
- * nothing is kept before `watchProcesses` is called.
+ * The live blocks and bytes of each process, so that they are known at once when the process ends. Blocks have the
+ * stamp of their process. When the process ends, its stamp changes. A trace of one process needs none of this: nothing
+ * is kept before `watchProcesses` is called.
  */
 import { endAllUnfreed, LIVE, LIVE_BYTES } from './totals'
 import { addTo, copySum, takeFrom } from './sums'
@@ -25,7 +25,10 @@ export function clearProcesses(): void {
   isWatched = false
 }
 
-/** From now on blocks have stamps; those that are live have the first one of events without a process, which is 0. */
+/**
+ * Gives blocks stamps from now on. The blocks that are already live have 0, the first stamp of events without a
+ * process.
+ */
 export function watchProcesses(): void {
   if (isWatched) return
   store<u64>(LEVELS, load<u64>(LIVE), BLOCKS)
@@ -59,14 +62,14 @@ export function isLive(stamp: u64): bool {
   return stampOf(<u32>stamp) == stamp
 }
 
-/** A live block with this stamp ends. */
+/** Removes a live block with this stamp. */
 export function leaves(stamp: u64, size: u64): void {
   const level = levelOf(<u32>stamp)
   takeFrom(level, size)
   store<u64>(level, load<u64>(level, BLOCKS) - 1, BLOCKS)
 }
 
-/** The process of an address space ends. */
+/** Ends the process of an address space. */
 export function endsProcess(space: u32): void {
   const level = levelOf(space)
   endAllUnfreed(load<u64>(level, BLOCKS), level)

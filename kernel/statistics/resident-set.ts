@@ -1,6 +1,6 @@
 /**
- * The resident set of all processes together, of events that concern no block, beside the live bytes of that moment:
- * for each process what its last event said, until it or its trace ends.
+ * The resident set of all processes together, by events that concern no block, with the live bytes at that moment. The
+ * resident set of a process is what its last event says, until the process or its trace ends.
  */
 import { FIRST, MAX_KEYS } from '../../lib/kernel/layouts/owners'
 import {
@@ -27,10 +27,10 @@ export const RESIDENT_SET: usize = memory.data(RESIDENT_SET_BYTES)
 let peak: u64 = 0
 /** By the row of a process (lib/blocks/callers.ts), its resident bytes as far as known. */
 const LEVELS: usize = memory.data((FIRST + MAX_KEYS) * 8)
-/** One past the last row that may have some. */
+/** One past the last row that may have resident bytes. */
 let rows: u32 = 0
 
-/** Takes an event with the resident bytes of a process, which is given by its row. */
+/** Takes an event with the resident bytes of the process in a row. */
 export function takeResident(process: u32, bytes: u64, event: u64, mask: u32, time: u64): void {
   count(RESIDENT_SET + RS_EVENTS)
   rows = max(rows, process + 1)
@@ -49,12 +49,12 @@ export function takeResident(process: u32, bytes: u64, event: u64, mask: u32, ti
   }
 }
 
-/** A process ends, which is given by its row: none of it is resident. */
+/** Ends the process in a row, which then has no resident bytes. */
 export function endsResident(process: u32): void {
   if (process < rows) setLevel(process, 0)
 }
 
-/** A trace ends: no process of it is resident, and no later event is of its peak. */
+/** Ends a trace: none of its processes is resident, and no later event belongs to its peak. */
 export function endResident(): void {
   peak = load<u64>(PEAK_BYTES, AT_EVENT)
   if (rows == 0) return

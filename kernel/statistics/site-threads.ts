@@ -1,6 +1,6 @@
 /**
  * The figures of each site and thread, and the blocks of each site that another thread freed. Until a second thread
- * allocates or frees a block, all figures of a site are those of the one thread, so nothing is counted here. Then the
+ * allocates or frees a block, a site and its only thread have the same figures, so nothing is counted here. Then the
  * rows of sites are copied. lib/kernel/layouts/site-threads.ts has the layout.
  */
 import { FIRST, NONE, OTHERS, S_SHARE, S_SHARE_THREAD } from '../../lib/kernel/layouts/owners'
@@ -19,7 +19,7 @@ import { GROWING, GrowingTable } from '../shared/grow'
 import { HashTable, TABLE, VALUE } from '../shared/hash-table'
 import { gains, leak, leakOne, loses, savePeak, siteAt, wasTemporary } from './owners'
 
-/** Rows, from `FIRST`. What has no row is counted in that of `OTHERS`, which no one reads. */
+/** Rows, from `FIRST`. Pairs without a row are counted in the row of `OTHERS`, which no one reads. */
 export const shareTable = changetype<GrowingTable>(memory.data(GROWING))
 /** One past the last row in use. */
 export let shares: u32 = FIRST

@@ -1,4 +1,4 @@
-/** The codes of sequences: what is added to which number, and the probabilities that need no description. */
+/** The codes of sequences: the base and the extra bits of each code, and the predefined probabilities. */
 
 /** By the code of a literals length, the least length, and how many bits more there are (RFC 8878, 3.1.1.3.2.1.1). */
 export const LITERALS_BASE: usize = memory.data<u32>([

@@ -76,7 +76,7 @@ function readWeights(p: usize, end: usize): u32 {
   return n
 }
 
-/** Makes the codes from `count` weights, and that of the last symbol, which follows from the others. */
+/** Makes the codes from `count` weights, and from the weight of the last symbol, which follows from the others. */
 function makeCodes(count: u32): bool {
   memory.fill(COUNTS, 0, 4 * 16)
   let sum: u32 = 0

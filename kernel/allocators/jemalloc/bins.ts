@@ -1,4 +1,4 @@
-/** Bins: the runs of a class in an arena with free regions. Regions are known by their run's number and their own. */
+/** Bins: per arena and class, the runs with free regions. A region is identified by its run's number and its own. */
 import {
   arenaOf,
   baseOf,
@@ -22,11 +22,11 @@ import { trueAddress } from './regions'
 import { firstOf, MOST_CLASSES, pagesOf, regionsOf, sizeOf } from './rules'
 import { first, insert, isBefore as isLower, remove } from './sets'
 
-/** Per arena and class: the run that regions are taken from, and the set of others that have some. */
+/** Per arena and class: the run that regions are taken from, and the set of other runs with free regions. */
 const ARENAS: u32 = 64
 const BINS: usize = memory.data(32768)
 export const REGION_LOG: u32 = 11
-/** So many runs at most are found to have no free regions at once. */
+/** The maximum number of runs that one call marks as having no free regions. */
 const MOST_DRAINED: u32 = 64
 const REGION: u32 = (1 << REGION_LOG) - 1
 
@@ -56,7 +56,7 @@ export function regionOf(handle: u32): u32 {
   return handle & REGION
 }
 
-/** Whether a handle is that of a region, of some class. */
+/** Whether a handle identifies a region, of any class. */
 // @ts-ignore: decorator
 @inline
 export function isRegion(handle: u32): bool {
@@ -64,7 +64,7 @@ export function isRegion(handle: u32): bool {
   return exists(run) && stateOf(run) == RUN && (handle & REGION) < regionsOf(classOfRun(run))
 }
 
-/** The address of a region or large block, 0 if it is not known. */
+/** The address of a region or large block; 0 if unknown. */
 // @ts-ignore: decorator
 @inline
 export function addressOf(handle: u32): u64 {
@@ -99,7 +99,7 @@ export function takeRegion(arena: u32, c: u32): u32 {
 }
 
 /**
- * Takes the next region of a run after one that is free, or with `any` not live.
+ * Takes the next region after a given one that is free or, with `any`, not live.
  * @returns its handle, 0 if there is none
  */
 export function takeAfter(handle: u32, any: bool): u32 {
@@ -113,7 +113,7 @@ export function takeAfter(handle: u32, any: bool): u32 {
   return (run << REGION_LOG) | region
 }
 
-/** Gives a region back to its run. One that is free or in use, or is none any more, is ignored. */
+/** Gives a region back to its run. Ignores a region that is free or in use, or that no longer exists. */
 export function returnRegion(handle: u32): void {
   if (!isRegion(handle)) return
   const run = handle >> REGION_LOG
@@ -129,7 +129,9 @@ export function returnRegion(handle: u32): void {
   } else if (free == 1) lower(bin, run)
 }
 
-/** A run has its first free region: the current run becomes the lower one of both. */
+/**
+ * Called when a full run gets its first free region. The lower of this run and the current one becomes the current one.
+ */
 function lower(bin: usize, run: u32): void {
   const current = load<u32>(bin)
   if (current == run) return
@@ -139,7 +141,7 @@ function lower(bin: usize, run: u32): void {
   } else insert(bin + 4, run)
 }
 
-/** A free region is in use after all. */
+/** Marks a region as used that was wrongly simulated as free. */
 export function claim(run: u32, region: u32): void {
   if (!isFree(run, region)) return
   const bin = binOf(arenaOf(run), classOfRun(run))
@@ -147,12 +149,12 @@ export function claim(run: u32, region: u32): void {
   useRegion(run, region)
 }
 
-/** A region turned out to be the lowest free one: those below it are in use. */
+/** Marks the regions below a region as used, because it turned out to be the lowest free one. */
 export function passOver(run: u32, region: u32): void {
   for (let i = lowestFree(run, 0); i < region; i = lowestFree(run, i + 1)) claim(run, i)
 }
 
-/** Regions are taken from this run from now on. */
+/** Makes a run the current one, from which regions are taken. */
 export function makeCurrent(run: u32): void {
   const bin = binOf(arenaOf(run), classOfRun(run))
   const current = load<u32>(bin)
@@ -162,14 +164,14 @@ export function makeCurrent(run: u32): void {
   store<u32>(bin, run)
 }
 
-/** Removes a run, which had so many free regions before, from its bin. */
+/** Removes a run from its bin. @param free its previous number of free regions */
 export function forgetRun(run: u32, free: u32): void {
   const bin = binOf(arenaOf(run), classOfRun(run))
   if (load<u32>(bin) == run) store<u32>(bin, 0)
   else if (free > 0) remove(bin + 4, run)
 }
 
-/** A run is elsewhere than it was thought to be. */
+/** Moves a run to its actual address, which differs from the assumed one. */
 export function moveRun(run: u32, base: u64): void {
   const bin = binOf(arenaOf(run), classOfRun(run))
   const isInSet = freeOf(run) > 0 && load<u32>(bin) != run
@@ -178,7 +180,10 @@ export function moveRun(run: u32, base: u64): void {
   if (isInSet) insert(bin + 4, run)
 }
 
-/** Regions were taken from this run: those before it have none that are free; if it is new, no other has. */
+/**
+ * Corrects a bin after a region was taken from this run: earlier runs have no free regions; if the run is new, no other
+ * has.
+ */
 export function drain(run: u32, isNew: bool): void {
   const bin = binOf(arenaOf(run), classOfRun(run))
   for (let i: u32 = 0; i < MOST_DRAINED; i++) {

@@ -1,4 +1,4 @@
-/** Caches of threads: for each class a stack of blocks that it freed, or took from a bin at once. */
+/** Caches of threads: per class, a stack of blocks that the thread freed, or that it took from a bin in a batch. */
 import { giveRoom, takeRoom, takeZeros } from '../../live/room'
 import { isRegion, returnRegion, runOf, takeRegion } from './bins'
 import { exists, KEPT, LARGE, stateOf } from './extents'
@@ -10,7 +10,9 @@ const DIRECTORY: usize = memory.data(4096)
 const PIECE: u32 = 10
 export const MOST_THREADS: u32 = 1 << 20
 
-/** A thread: caches in groups of 8 classes; its arena + 1; calls or bytes since a class was looked at; and which. */
+/**
+ * A thread: caches in groups of 8 classes; its arena + 1; calls or bytes since the last check of a class; that class.
+ */
 const THREAD_LOG: u32 = 6
 const ARENA: usize = 32
 const COUNTED: usize = 36
@@ -21,7 +23,7 @@ const OWN: usize = 48
 export const CACHE_PAGES: u32 = 8
 const GROUP_LOG: u32 = 6
 
-/** A cache: how many blocks it has, room for how many, the fewest since it was looked at, and how much it fills. */
+/** A cache: its number of blocks, its capacity, the lowest number since its last check, and how much a fill takes. */
 const COUNT: usize = 0
 const ROOM_LOG: usize = 2
 const DIVIDE: usize = 3
@@ -82,7 +84,7 @@ export function threadAt(number: u32): usize {
     if (thread == 0) return 0
     store<u32>(place, <u32>thread)
     store<u32>(thread, (threads++ % mostArenas) + 1, ARENA)
-    // The first thread's caches are where the program's own memory begins.
+    // The caches of the first thread are at the start of the program's memory.
     if (knowsPages && hasCaches && threads > 1) store<u32>(thread, takePages(0, CACHE_PAGES, 1, LARGE), OWN)
   }
   return thread
@@ -140,7 +142,7 @@ export function setCount(cache: usize, count: u32): void {
   store<u16>(cache, <u16>count, COUNT)
   if (<i32>count < <i32>load<i16>(cache, LOW)) store<i16>(cache, <i16>count, LOW)
 }
-/** How many regions a cache takes from a bin at once. */
+/** The number of regions that a cache takes from a bin at once. */
 export function fillOf(cache: usize, c: u32): u32 {
   return max<u32>(1, slotsOf(c) >> load<u8>(cache, DIVIDE))
 }
@@ -214,13 +216,13 @@ export function flush(cache: usize, c: u32, blocks: u32): void {
   setCount(cache, rest)
 }
 
-/** Gives a block that a cache had back to its arena. */
+/** Returns a cached block to its arena. */
 export function giveBack(handle: u32, c: u32): void {
   if (isSmall(c)) returnRegion(handle)
   else if (isKept(handle)) freePages(runOf(handle))
 }
 
-/** Whether a handle is that of a large block that a cache has. */
+/** Whether a handle identifies a large block in a cache. */
 export function isKept(handle: u32): bool {
   const n = runOf(handle)
   return exists(n) && stateOf(n) == KEPT
@@ -235,7 +237,7 @@ export function freeToCache(thread: usize, c: u32, handle: u32): void {
   push(thread, cache, c, handle)
 }
 
-/** So many calls, or bytes, were made: at times the next class of the thread's cache is looked at. */
+/** Counts calls, or bytes. When the count reaches a limit, the next class of the thread's cache is checked. */
 export function count(thread: usize, amount: u64, isFree: bool): void {
   const counter = thread + (isFree ? COUNTED_FREES : COUNTED)
   const counted = <u64>load<u32>(counter) + amount
@@ -251,7 +253,7 @@ export function count(thread: usize, amount: u64, isFree: bool): void {
   if (cache != 0) look(cache, c)
 }
 
-/** Of what was not used since the last look, three quarters are given back. */
+/** Returns three quarters of the blocks that were not used since the last check. */
 function look(cache: usize, c: u32): void {
   const low = <i32>load<i16>(cache, LOW)
   const divide = load<u8>(cache, DIVIDE)
@@ -265,7 +267,7 @@ function look(cache: usize, c: u32): void {
   store<i16>(cache, <i16>countOf(cache), LOW)
 }
 
-/** A thread ends: all that its caches have goes back. */
+/** Ends a thread: all blocks of its caches are returned. */
 export function endThread(thread: usize): void {
   for (let c: u32 = 0; c < cachedClasses; c++) {
     const group = <usize>load<u32>(thread + ((<usize>(c >> 3)) << 2))
@@ -280,7 +282,7 @@ export function endThread(thread: usize): void {
   if (exists(own) && stateOf(own) == LARGE) freePages(own)
 }
 
-/** The first class of a thread's cache was looked at. */
+/** Notes that the first class of a thread's cache was checked. */
 export function skipFirst(thread: usize): void {
   store<u32>(thread, 1, NEXT)
 }

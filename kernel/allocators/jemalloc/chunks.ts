@@ -1,8 +1,8 @@
 /**
  * Chunks of jemalloc 3 and 4, where all pages are known from the start: they follow from the calls. A chunk begins with
- * pages of its own. Pages that were not used since their chunk was taken are clean, and do not merge with dirty
- * ones. Of the free extents, the smallest one that is large enough is taken, and the lowest of equal ones. A block that
- * is too large for a chunk has whole ones.
+ * pages of its own. Pages that were not used since their chunk was taken are clean, and do not merge with dirty ones.
+ * Of the free extents, the smallest one that is large enough is taken; of equal ones, the lowest. A block that is too
+ * large for one chunk consists of whole chunks.
  */
 import {
   addExtent,
@@ -30,7 +30,7 @@ export function isHuge(n: u32): bool {
   return areFixed && !knowsPages && arenaOf(n) == OVERSIZE_ARENA
 }
 
-/** Whether a free extent is all of a chunk of an arena. */
+/** Whether a free extent covers a whole chunk of an arena. */
 // @ts-ignore: decorator
 @inline
 export function isChunk(n: u32): bool {
@@ -42,7 +42,8 @@ function wholeChunks(pages: u32): u32 {
 }
 
 /**
- * A block of whole chunks has a size: that of its class in version 4, at least a chunk; in version 3 all of its chunks.
+ * The size of a block of whole chunks: in version 4 the size of its class, at least a chunk; in version 3 all of its
+ * chunks.
  */
 export function setHugeSize(n: u32, pages: u32): void {
   setBlockPages(n, hasHeaders ? wholeChunks(pages) : max(pages, chunkPages))
@@ -55,7 +56,7 @@ export function hugePages(has: u32, pages: u32): u32 {
   return hasHeaders && whole != has ? 0 : whole
 }
 
-/** Takes so many pages, aligned to some, for a use. @returns the extent, 0 if memory or addresses are exhausted */
+/** Takes pages with an alignment for a use. @returns the extent, 0 if memory or addresses are exhausted */
 export function takeFixed(arena: u32, pages: u32, alignment: u64, state: u8): u32 {
   const slack: u32 = alignment > PAGE ? <u32>(alignment >> PAGE_LOG) - 1 : 0
   if (pages + slack > chunkPages - headPages) {
@@ -75,7 +76,7 @@ function smallest(arena: u32, pages: u32): u32 {
   return isBefore(dirty, clean) ? dirty : clean
 }
 
-/** Takes whole chunks: free ones, or those below all others. */
+/** Takes whole chunks: free ones, or new ones below all others. */
 function takeHuge(pages: u32, alignment: u64, state: u8): u32 {
   const whole = wholeChunks(pages)
   const aligned = max(alignment, (<u64>chunkPages) << PAGE_LOG)
@@ -90,7 +91,7 @@ function takeHuge(pages: u32, alignment: u64, state: u8): u32 {
   return n
 }
 
-/** Adds a chunk to the free extents of an arena: its spare one, or a clean one. */
+/** Adds a chunk to the free extents of an arena: its spare chunk, or a clean one. */
 function addChunk(arena: u32): bool {
   const spare = load<u32>(spareOf(arena))
   if (spare != 0) {
@@ -109,7 +110,7 @@ function addChunk(arena: u32): bool {
   return true
 }
 
-/** An arena keeps a free chunk as its spare one; the one before is free for others. */
+/** Keeps a free chunk as an arena's spare one. Other arenas may take the previous spare chunk. */
 export function keepChunk(n: u32): void {
   const place = spareOf(arenaOf(n))
   const other = load<u32>(place)

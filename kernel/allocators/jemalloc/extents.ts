@@ -1,11 +1,11 @@
 /**
- * Extents: contiguous pages. One is a run of regions of a class, a large block, or free. They are known by numbers from
- * 1, and have the address of the first page, or 0 as long as that is unknown.
+ * Extents: contiguous pages. An extent is a run of regions of a class, a large block, or free. Extents are numbered
+ * from 1. Each has the address of its first page, or 0 while that is unknown.
  */
 import { giveRoom, takeRoom } from '../../live/room'
 import { PAGE_LOG, regionsOf } from './rules'
 
-/** A record: address, order among extents of equal use, pages, and so on. */
+/** Offsets in a record: address, order among extents of equal use, pages, and so on. */
 const LOG: u32 = 6
 const BASE: usize = 0
 export const ORDER: usize = 8
@@ -13,36 +13,36 @@ const PAGES: usize = 16
 const FREE: usize = 20
 const CLASS: usize = 22
 const STATE: usize = 23
-/** The children in a set; of an unused record, the next one. */
+/** The children in a set. An unused record has the next unused one here. */
 export const LEFT: usize = 24
 export const RIGHT: usize = 28
-/** Where the bits are, if there are more than 64. */
+/** The address of the bits, if there are more than 64. */
 const BITS: usize = 32
 const ARENA: usize = 36
 const INLINE: usize = 40
 /** Whether the address is a guess; and how far from its first page a large block begins. */
 const GUESSED: usize = 56
 const OFFSET: usize = 58
-/** The pages that a block of whole chunks has of them (3, 4). */
+/** The pages that a block of whole chunks uses (3, 4). */
 const BLOCK: usize = 60
 
-/** What an extent is. */
+/** Kinds of extents. */
 export const UNUSED: u8 = 0
 export const RUN: u8 = 1
 export const LARGE: u8 = 2
-/** A free large block, which a cache has. */
+/** A free large block in a cache. */
 export const KEPT: u8 = 3
 export const DIRTY: u8 = 4
 export const RETAINED: u8 = 5
 
-/** The address, in a directory, of each 1024 records. */
+/** The directory: an address for each 1024 records. */
 const DIRECTORY: usize = memory.data(8192)
 const PIECE_LOG: u32 = 10
-/** Numbers are less than this. */
+/** Numbers of extents are less than this. */
 const MOST: u32 = 1 << 21
 let count: u32 = 1
 let unused: u32 = 0
-/** Whether an extent could not be made since all were forgotten: because there were too many, or without memory. */
+/** Whether an extent could not be made since the last reset: there were too many, or memory was exhausted. */
 export let areTooMany: bool = false
 export let isExhausted: bool = false
 
@@ -106,7 +106,7 @@ export function arenaOf(n: u32): u32 {
 export function isGuessed(n: u32): bool {
   return load<u8>(at(n), GUESSED) != 0
 }
-/** An address is a guess: because there is a free extent, or because it is the next one after an extent. */
+/** Sets an address that is a guess: a free extent is there, or another extent ends there. */
 export const FROM_FREE: u8 = 1
 export const FROM_NEXT: u8 = 2
 export function setGuessed(n: u32, from: u8): void {
@@ -149,14 +149,14 @@ export function setState(n: u32, state: u8): void {
   store<u8>(at(n), state, STATE)
 }
 
-/** Whether a number is that of an extent in use. */
+/** Whether a number identifies an extent in use. */
 // @ts-ignore: decorator
 @inline
 export function exists(n: u32): bool {
   return n != 0 && n < count && stateOf(n) != UNUSED
 }
 
-/** A new extent that is no run. @returns 0 if there are too many or memory is exhausted */
+/** Makes an extent that is not a run. @returns 0 if there are too many or memory is exhausted */
 export function addExtent(state: u8, arena: u32, base: u64, pages: u32, order: u64): u32 {
   let n = unused
   if (n != 0) unused = load<u32>(at(n), LEFT)
@@ -187,7 +187,7 @@ export function addExtent(state: u8, arena: u32, base: u64, pages: u32, order: u
   return n
 }
 
-/** The extent is no more. */
+/** Removes an extent. */
 export function dropExtent(n: u32): void {
   if (stateOf(n) == RUN) giveBits(n)
   setState(n, UNUSED)
@@ -195,7 +195,9 @@ export function dropExtent(n: u32): void {
   unused = n
 }
 
-/** Makes an extent a run of a class, all of whose regions from one on are free. @returns false without memory */
+/**
+ * Makes an extent a run of a class whose regions are free from a given one on. @returns false if memory is exhausted
+ */
 export function makeRun(n: u32, c: u32, from: u32): bool {
   const record = at(n)
   const regions = regionsOf(c)
@@ -226,7 +228,7 @@ function bitsLog(words: u32): u32 {
   return 4 + (32 - clz(words - 1))
 }
 
-/** A run is none any more. */
+/** Makes a run a plain extent again. */
 export function dropBits(n: u32): void {
   if (stateOf(n) == RUN) giveBits(n)
   setOffset(n, 0)
@@ -237,7 +239,7 @@ function giveBits(n: u32): void {
   if (words > 1) giveRoom(load<u32>(at(n), BITS), bitsLog(words))
 }
 
-/** Free regions have a bit here; those of live blocks have one in as many words after these. */
+/** The bits of free regions. The same number of words after these has the bits of regions with live blocks. */
 // @ts-ignore: decorator
 @inline
 function bitsOf(n: u32): usize {
@@ -266,7 +268,7 @@ export function isFree(n: u32, region: u32): bool {
   return ((load<u64>(bitsOf(n) + ((<usize>(region >> 6)) << 3)) >> (region & 63)) & 1) != 0
 }
 
-/** A region that was not free is. */
+/** Marks a region as free that was not. */
 // @ts-ignore: decorator
 @inline
 export function freeRegion(n: u32, region: u32): void {
@@ -275,7 +277,7 @@ export function freeRegion(n: u32, region: u32): void {
   store<u16>(at(n), load<u16>(at(n), FREE) + 1, FREE)
 }
 
-/** A free region is in use. */
+/** Marks a free region as used. */
 // @ts-ignore: decorator
 @inline
 export function useRegion(n: u32, region: u32): void {
@@ -299,7 +301,7 @@ export function lowestFree(n: u32, from: u32): u32 {
   return regions
 }
 
-/** No region of a run is free. */
+/** Marks all regions of a run as used. */
 export function useAll(n: u32): void {
   memory.fill(bitsOf(n), 0, (<usize>((regionsOf(classOfRun(n)) + 63) >> 6)) << 3)
   store<u16>(at(n), 0, FREE)

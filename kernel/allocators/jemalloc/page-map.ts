@@ -1,4 +1,6 @@
-/** Which extent begins at a page, and which free one ends before it. What has no place in the table is not found. */
+/**
+ * Finds the extent that begins at a page, and the free extent that ends before it. The table may have no room for some.
+ */
 import { giveRoom, takeZeros } from '../../live/room'
 import { baseOf, endPage, exists } from './extents'
 import { PAGE_LOG } from './rules'
@@ -7,7 +9,7 @@ import { PAGE_LOG } from './rules'
 const SLOT: u32 = 4
 const FEWEST: u32 = 10
 const MOST: u32 = 27
-/** How far a search goes. What has no place within that is forgotten. */
+/** The maximum length of a search. Entries that find no slot within it are dropped. */
 const LONG: u32 = 128
 
 let table: usize = 0
@@ -77,7 +79,7 @@ function drop(key: u64, n: u32): void {
   while (true) {
     i = (i + 1) & last
     const distance = (i - hole) & last
-    // No key is as far from its home as that.
+    // No key is that far from its home slot.
     if (load<u32>(slot(i), 8) == 0 || distance >= LONG) break
     if (((i - home(load<u64>(slot(i)))) & last) < distance) continue
     memory.copy(slot(hole), slot(i), 1 << SLOT)

@@ -1,6 +1,7 @@
 /**
- * Pages of arenas: which of them new runs and large blocks get. In versions 3 and 4 it is the smallest free extent, and
- * of several the lowest; what was free before the trace began is unknown. In version 5 all follows from the calls.
+ * Chooses the pages of arenas for new runs and large blocks. Versions 3 and 4 take the smallest free extent that fits,
+ * the lowest of several; which pages were free before the trace began is unknown. In version 5 everything follows from
+ * the calls.
  */
 import {
   addExtent,
@@ -34,29 +35,29 @@ import { knowsPages, PAGE_LOG } from './rules'
 import { first, firstFrom, insert, isBefore, remove } from './sets'
 
 const ARENAS: u32 = 64
-/** The number of pages from which on extents are not kept as they are when they are freed (5). */
+/** Freed extents with at least this number of pages are not kept as they are (5). */
 const OVERSIZE: u32 = 2048
 export const OVERSIZE_ARENA: u32 = 63
-/** The number of pages from which on extents are merged with their neighbors at once (5). */
+/** Extents with at least this number of pages are merged with their neighbours at once (5). */
 const MERGED: u32 = 4
-/** So many pages of the first arena are in use when a program begins (5): caches, and a block of the C++ library. */
+/** The number of pages of the first arena in use when a program begins (5): caches, and a block of the C++ library. */
 const OWN_PAGES: u32 = 29
 export const POOL_PAGES: u32 = 21
-/** A free extent that is so many times as large as what is needed is not divided (5). */
+/** A free extent that is this many times as large as the request is not split (5). */
 const FIT_LOG: u32 = 6
 
-/** Per arena: sets of free extents by classes of their lengths, those in use lately first. */
+/** Per arena: sets of free extents by classes of their lengths, the most recently used first. */
 const SETS: usize = memory.data(65536)
 const LENGTHS: u32 = 128
 /**
- * Per arena: the page after the last one that was new, and whether the extent there is smaller than those that are
- * known to be free; or the length and order of the next region (5).
+ * Per arena: the page after the last new one, and whether the extent there is smaller than the known free ones; or the
+ * length and order of the next region (5).
  */
 const NEXT: usize = memory.data(1024)
-/** The pages that are in use, or were and have not been returned to the system. */
+/** The pages in use, and the pages that were used and have not been returned to the system. */
 export let heldPages: u64 = 0
 
-/** To which arena chunks of pages belong: the chunk's number + 1, and the arena. */
+/** The arenas of chunks of pages: the chunk's number + 1, and the arena. */
 const CHUNKS: usize = memory.data(65536)
 const CHUNK_LOG: u64 = 18
 const CHUNK_PAGES: u64 = 64
@@ -81,7 +82,9 @@ function nextOf(arena: u32): usize {
   return NEXT + ((<usize>arena) << 4)
 }
 
-/** Lengths have classes of 1 to 4 pages, and then four for each power of two. @returns the last one up to so many */
+/**
+ * Lengths have classes of 1 to 4 pages, and then four for each power of two. @returns the last class that is not longer
+ */
 function lengthClass(pages: u32): u32 {
   if (pages < 4) return max<u32>(pages, 1) - 1
   const log = 29 - clz(pages)
@@ -106,7 +109,7 @@ export function removeFree(n: u32): void {
   dropEnd(endPage(n), n)
 }
 
-/** Takes so many pages, aligned to some, for a use. @returns the extent, 0 if memory is exhausted */
+/** Takes pages with an alignment for a use. @returns the extent, 0 if memory is exhausted */
 export function takePages(arena: u32, pages: u32, alignment: u64, state: u8): u32 {
   if (knowsPages) return takeKnown(pages >= OVERSIZE ? OVERSIZE_ARENA : arena, pages, alignment, state)
   if (areFixed) return takeFixed(arena, pages, alignment, state)
@@ -129,7 +132,7 @@ export function takePages(arena: u32, pages: u32, alignment: u64, state: u8): u3
   return n
 }
 
-/** Takes pages of a free extent, after some that stay free. @returns the extent, 0 if memory is exhausted */
+/** Takes pages from a free extent, after pages that stay free. @returns the extent, 0 if memory is exhausted */
 export function take(free: u32, lead: u32, pages: u32, state: u8): u32 {
   const base = baseOf(free)
   const arena = arenaOf(free)
@@ -178,17 +181,22 @@ function takeKnown(arena: u32, pages: u32, alignment: u64, state: u8): u32 {
   if (arena == 0 && length == lengthClass(512)) takeOwn(n, pages == POOL_PAGES)
   const rest = inUseLately(arena, pages + slack)
   if (rest != 0) return take(rest, leadOf(rest, slack), pages, state)
-  // A prediction that cannot be made is left to the trace.
+  // Without a prediction, the trace decides.
   return areFixed ? takeKnown(arena, pages, alignment, state) : 0
 }
 
-/** What is in use when a program begins comes first in a region. @param isPool whether a block of it is in the trace */
+/**
+ * Takes the pages that are in use when a program begins, at the start of a region. @param isPool whether the trace has
+ * one of their blocks
+ */
 function takeOwn(region: u32, isPool: bool): void {
   const pages = (hasCaches ? OWN_PAGES : POOL_PAGES) - (isPool ? POOL_PAGES : 0)
   if (pages != 0) take(region, 0, pages, LARGE)
 }
 
-/** So many pages of a free extent are before the first aligned one. @param slack the alignment less a page, in pages */
+/**
+ * The number of pages of a free extent before the first aligned one. @param slack the alignment less a page, in pages
+ */
 export function leadOf(n: u32, slack: u32): u32 {
   return (<u32>(0 - (trueAddress(baseOf(n)) >> PAGE_LOG))) & slack
 }
@@ -198,7 +206,7 @@ function inUseLately(arena: u32, pages: u32): u32 {
   return free != 0 ? free : fitting(arena, RETAINED, pages, 31)
 }
 
-/** The oldest, or lowest, free extent that has room. @param most it has no more than so many times the room */
+/** The oldest, or lowest, free extent with enough room. @param most its maximum length, as a shift of `pages` */
 function fitting(arena: u32, state: u8, pages: u32, most: u32): u32 {
   let found: u32 = 0
   let c = lengthClass(pages)
@@ -241,7 +249,7 @@ function resizeExtent(n: u32, pages: u32): bool {
   return true
 }
 
-/** Gives an extent's pages back. */
+/** Frees an extent's pages. */
 export function freePages(n: u32): void {
   if (baseOf(n) == 0 || isGuessed(n)) {
     forgetPages(n)
@@ -256,12 +264,12 @@ export function freePages(n: u32): void {
   else keepChunk(n)
 }
 
-/** Other pages than those of extents are held, or no longer. */
+/** Counts pages outside extents; a negative number when they are released. */
 export function holdPages(pages: u64): void {
   heldPages += pages
 }
 
-/** What an arena has spare. @returns where its number is */
+/** The spare extent of an arena. @returns the address of its number */
 // @ts-ignore: decorator
 @inline
 export function spareOf(arena: u32): usize {
@@ -284,7 +292,7 @@ export function merge(n: u32, state: u8): void {
   }
 }
 
-/** An extent is not what it was thought to be. */
+/** Forgets an extent that was predicted wrongly. */
 export function forgetPages(n: u32): void {
   const base = baseOf(n)
   if (stateOf(n) == DIRTY || stateOf(n) == RETAINED) removeFree(n)
@@ -292,7 +300,7 @@ export function forgetPages(n: u32): void {
   dropExtent(n)
 }
 
-/** Of a free extent, these pages are in use: the others stay free. */
+/** Marks these pages of a free extent as used; the others stay free. */
 export function carve(n: u32, page: u64, pages: u32): void {
   const from = baseOf(n) >> PAGE_LOG
   const to = endPage(n)
@@ -309,7 +317,7 @@ export function carve(n: u32, page: u64, pages: u32): void {
   } else dropExtent(n)
 }
 
-/** An extent in use is elsewhere than it was thought to be. */
+/** Moves an extent in use to its actual address. */
 export function movePages(n: u32, base: u64): void {
   const was = baseOf(n)
   const guessed = guessOf(n)
@@ -318,7 +326,7 @@ export function movePages(n: u32, base: u64): void {
   confirm(n)
   putStart(base >> PAGE_LOG, n)
   noteNew(n)
-  // What it was cut from is smaller than the extents that are known to be free: so is the rest of it.
+  // The extent was split off one that is smaller than the known free extents, so the rest is smaller, too.
   store<u32>(nextOf(arenaOf(n)), guessed == FROM_FREE ? 1 : 0, 8)
   if (guessed != FROM_FREE) return
   const free = addExtent(DIRTY, arenaOf(n), was, extentPages(n), 0)
@@ -327,7 +335,7 @@ export function movePages(n: u32, base: u64): void {
   addFree(free, DIRTY)
 }
 
-/** An extent is where none was known. */
+/** Adds an extent at a place where none was known. */
 export function noteNew(n: u32): void {
   if (knowsPages) return
   store<u64>(nextOf(arenaOf(n)), endPage(n))

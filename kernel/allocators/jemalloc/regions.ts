@@ -1,23 +1,23 @@
 /**
- * Regions of address space that jemalloc 5 maps. Where one is is unknown until the first address in it is seen, so
- * extents have virtual addresses: the highest bit, the number of the region, and the offset in it.
+ * Regions of address space that jemalloc 5 maps. The position of a region is unknown until the first address in it is
+ * seen. So extents have virtual addresses: the highest bit, the number of the region, and the offset in it.
  */
 const SHIFT: u64 = 44
 const OFFSET: u64 = (1 << SHIFT) - 1
 const VIRTUAL: u64 = 1 << 63
-/** There are no more regions than this. */
+/** The maximum number of regions. */
 const MOST: u32 = 2048
 
-/** Per region: where it is, 0 if unknown; its length; and whether it is known or guessed. */
+/** Per region: its address, 0 if unknown; its length; and whether the address is known or guessed. */
 const ROWS: usize = memory.data(65536)
 const LENGTH: usize = 8
 const KNOWN: usize = 16
 let count: u32 = 0
 /** The lowest region that is known: the next one is likely to end there. */
 let lowest: u64 = 0
-/** Whether all places follow from the calls, because no trace shows others. */
+/** Whether all addresses follow from the calls alone, as in a simulation without a trace to compare with. */
 export let areFixed: bool = false
-/** Whether there were no addresses left for what was wanted. */
+/** Whether a request failed because no addresses were left. */
 export let areUsedUp: bool = false
 
 export function clearRegions(): void {
@@ -30,14 +30,14 @@ export function noteNoAddresses(): void {
   areUsedUp = true
 }
 
-/** Each region ends where the one before it begins, and the first one here. */
+/** The end of the first region. Each further region ends where the previous one begins. */
 export function fixRegions(top: u64): void {
   lowest = top
   areFixed = true
 }
 
 /**
- * Takes addresses below all that were taken, where they are fixed. @param alignment of the address, a power of two
+ * Takes addresses below all earlier ones, where addresses are fixed. @param alignment of the address, a power of two
  * @returns 0 if there are none left
  */
 export function takeBelow(length: u64, alignment: u64): u64 {
@@ -68,7 +68,7 @@ export function addRegion(length: u64): u64 {
   return base
 }
 
-/** The true address of a virtual or true one; 0 if it is not known. */
+/** The true address of a virtual or true address; 0 if unknown. */
 // @ts-ignore: decorator
 @inline
 export function trueAddress(base: u64): u64 {
@@ -77,17 +77,17 @@ export function trueAddress(base: u64): u64 {
   return at == 0 ? 0 : at + (base & OFFSET)
 }
 
-/** Whether it is certain where an address is. */
+/** Whether the true address is certain. */
 export function isPlaced(base: u64): bool {
   return base < VIRTUAL || load<u64>(rowOf(base), KNOWN) != 0
 }
 
-/** Whether two addresses are of one region, or neither is virtual. */
+/** Whether two addresses are in one region, or neither is virtual. */
 export function areTogether(one: u64, other: u64): bool {
   return ((one | other) & VIRTUAL) == 0 || one >> SHIFT == other >> SHIFT
 }
 
-/** A virtual address is here. */
+/** Notes the true address of a virtual one. */
 export function placeRegion(base: u64, address: u64): void {
   const at = address - (base & OFFSET)
   store<u64>(rowOf(base), at)
@@ -95,12 +95,12 @@ export function placeRegion(base: u64, address: u64): void {
   lowest = lowest == 0 ? at : min(lowest, at)
 }
 
-/** An address in a region turned out to be right. */
+/** Notes that a predicted address in a region was right. */
 export function confirmRegion(base: u64): void {
   if (base >= VIRTUAL) store<u64>(rowOf(base), 1, KNOWN)
 }
 
-/** The virtual address of what is in a known region; else the address itself. */
+/** The virtual address of an address in a known region; otherwise the address itself. */
 export function virtualAddress(address: u64): u64 {
   for (let region: u32 = 1; region <= count; region++) {
     const row = ROWS + ((<usize>region) << 5)

@@ -1,4 +1,4 @@
-/** What follows from a wrong prediction: where the block is shows which run it is in, or that there is one. */
+/** Corrects the simulation after a wrong prediction. The block's address shows its run, or that there is one. */
 import {
   addressOf,
   claim,
@@ -68,13 +68,13 @@ import {
   wantedPages,
 } from './simulator'
 
-/** So many pages are searched for other extents. */
+/** The number of pages that are searched for other extents. */
 const LONGEST: u64 = 64
-/** Addresses before this one, and from the other one on, are none of a program. */
+/** Programs have addresses from the first up to, but not including, the second. */
 const LEAST_ADDRESS: u64 = 1 << 18
 const MOST_ADDRESS: u64 = 1 << 56
 
-/** The last call's block is here. @returns its handle, 0 if it is none that is simulated */
+/** Sets the address of the last call's block. @returns the block's handle, 0 if such a block is not simulated */
 export function settle(actual: u64): u32 {
   if (!isOpen) return 0
   close()
@@ -92,7 +92,7 @@ export function settle(actual: u64): u32 {
   return handle
 }
 
-/** The predicted block is not the one: it goes back to where it was taken from. */
+/** Returns the predicted block, which was wrong, to where it was taken from. */
 function withdraw(): void {
   if (guess == 0 || !isBlock(guess)) return
   const n = runOf(guess)
@@ -107,7 +107,7 @@ function withdraw(): void {
 }
 
 /**
- * A realloc leaves the block where it is after all: it is taken from the cache again.
+ * Takes a block from the cache again, because realloc left it in place.
  * @returns false if it is not there
  */
 function stays(): bool {
@@ -122,7 +122,7 @@ function stays(): bool {
   return true
 }
 
-/** The predicted block is in pages of which it is not known where they are: there. @returns false if that cannot be */
+/** Sets the address of the predicted block's pages, which was unknown. @returns false if that is impossible */
 function appears(actual: u64): bool {
   const n = runOf(guess)
   const base = baseOf(n)
@@ -147,7 +147,7 @@ function isLarge(n: u32): bool {
   return stateOf(n) == LARGE
 }
 
-/** Whether another extent in use is in the pages at an address. */
+/** Whether another extent in use overlaps the pages at an address. */
 function overlaps(base: u64, n: u32): bool {
   const page = base >> PAGE_LOG
   for (let i: u64 = 0; i < min<u64>(extentPages(n), LONGEST); i++) {
@@ -157,7 +157,7 @@ function overlaps(base: u64, n: u32): bool {
   return false
 }
 
-/** How far a block is from the start of its extent. */
+/** The distance of a block from the start of its extent. */
 function addressIn(handle: u32, actual: u64): u64 {
   if (!isRegion(handle)) return largePad != 0 ? actual & (PAGE - 1) : 0
   const c = classOfRun(runOf(handle))
@@ -196,7 +196,7 @@ function settleRegion(actual: u64): u32 {
   let isUnexpected = false
   if (handle == 0 || !isRegion(handle)) {
     handle = adoptRun(actual)
-    // The first blocks of new runs are the first that are seen of them.
+    // The first block that the trace shows of a new run is the first one of the run.
     isNew = regionOf(handle) <= slotsOf(wantedClass)
   } else {
     passOver(runOf(handle), regionOf(handle))
@@ -209,7 +209,7 @@ function settleRegion(actual: u64): u32 {
   setArena(caller, arenaOf(run))
   makeCurrent(run)
   drain(run, isNew)
-  // The cache was empty, and is filled from there on.
+  // The cache was empty, so it is filled from this block on.
   let next = handle
   for (let i = fillOf(cache, wantedClass); i > 1; i--) {
     next = takeAfter(next, isUnexpected)
@@ -220,7 +220,10 @@ function settleRegion(actual: u64): u32 {
   return handle
 }
 
-/** Takes a block from a cache; newer ones were taken from it before. @returns false if it is not in the cache */
+/**
+ * Takes a block from a cache, and the newer blocks before it, which are given back. @returns false if it is not in the
+ * cache
+ */
 function takeFromCache(cache: usize, handle: u32): bool {
   const count = countOf(cache)
   let i = count
@@ -232,7 +235,7 @@ function takeFromCache(cache: usize, handle: u32): bool {
   return true
 }
 
-/** A run of the wanted class that has a region here. @returns the region, 0 if there cannot be one */
+/** Makes a run of the wanted class with a region here. @returns the region, 0 if that is impossible */
 function adoptRun(actual: u64): u32 {
   const pages = pagesOf(wantedClass)
   const page = actual >> PAGE_LOG
@@ -270,7 +273,9 @@ function settleLarge(actual: u64): u32 {
   return handle
 }
 
-/** An extent that is new to the simulation; what was thought to be there is not. @returns 0 if memory is exhausted */
+/**
+ * Adds an extent that the simulation did not know, and removes what it assumed there. @returns 0 if memory is exhausted
+ */
 function adopt(state: u8, base: u64, pages: u32): u32 {
   const page = base >> PAGE_LOG
   for (let back: u64 = 1; back < LONGEST && back <= page; back++) {
@@ -291,7 +296,7 @@ function adopt(state: u8, base: u64, pages: u32): u32 {
   return n
 }
 
-/** An extent has pages that belong to another one. */
+/** Takes pages from an extent, because they belong to another one. */
 function evict(n: u32, page: u64, pages: u32): void {
   if (stateOf(n) == DIRTY || stateOf(n) == RETAINED) {
     carve(n, page, pages)

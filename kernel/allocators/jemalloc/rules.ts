@@ -1,37 +1,39 @@
 /**
- * Classes of sizes of jemalloc, and what differs between versions 3, 4 and 5 and word sizes. lib/allocators/README.md
- * has the sources. Variables, set once by `setRules`.
+ * Size classes of jemalloc, and the differences between versions 3, 4 and 5 and word sizes. lib/allocators/README.md
+ * names the sources. `setRules` sets these variables.
  */
 
 export const PAGE_LOG: u64 = 12
 export const PAGE: u64 = 4096
-/** There are fewer classes with a cache than this. */
+/** The number of classes with a cache is below this. */
 export const MOST_CLASSES: u32 = 64
-/** A run has no more regions than this. */
+/** The maximum number of regions of a run. */
 export const MOST_REGIONS: u32 = 2048
 
-/** Per class: the size, the pages of a run, its regions, where they begin in it, and how many a cache holds. */
+/**
+ * Per class: the size, the pages of a run, its number of regions, the offset of the first, and the capacity of a cache.
+ */
 const CLASSES: usize = memory.data(1280)
 const ROW: usize = 20
 
-/** The classes of sizes whose blocks are regions of runs, and with the larger ones that caches hold. */
+/** The number of size classes whose blocks are regions of runs; and the number of those that caches hold. */
 export let smallClasses: u32 = 0
 export let cachedClasses: u32 = 0
-/** The largest sizes of both. */
+/** The largest size of each group. */
 let mostSmall: u64 = 0
 let mostCached: u64 = 0
-/** The number of threads' calls, or of bytes, after which a class of a cache is looked at. */
+/** The number of a thread's calls, or bytes, after which a class of its cache is checked. */
 export let isByBytes: bool = false
 export let sweep: u32 = 0
 /** Whether runs begin with a header, and large blocks come in whole pages (3). */
 export let hasHeaders: bool = false
-/** The pages of a chunk, and those that it begins with (3, 4). */
+/** The pages of a chunk, and the number of header pages at its start (3, 4). */
 export let chunkPages: u32 = 1024
 export let headPages: u32 = 3
 let quantumLog: u32 = 4
-/** Pages that a large block has in addition, so that it can begin anywhere in its first one (5). */
+/** The additional pages of a large block, so that it can begin anywhere in its first page (5). */
 export let largePad: u32 = 0
-/** Whether the pages of new runs follow from the calls: the trace has them from the start (5). */
+/** Whether the pages of new runs follow from the calls, because the trace begins with the program (5). */
 export let knowsPages: bool = false
 /** The most arenas that threads are distributed to. */
 export let mostArenas: u32 = 2
@@ -75,7 +77,7 @@ export function isSmall(c: u32): bool {
   return c < smallClasses
 }
 
-/** The class of a size; `cachedClasses` for what no cache holds. */
+/** The class of a size; `cachedClasses` if no cache holds it. */
 // @ts-ignore: decorator
 @inline
 export function classOf(size: u64): u32 {
@@ -89,7 +91,7 @@ export function classOf(size: u64): u32 {
   return ((log - q - 2) << 2) + ((bytes - 1) >> (log - 2)) + tiny
 }
 
-/** The pages of a block that is no region, without the pad. */
+/** The pages of a block that is not a region, without the pad. */
 export function pagesFor(size: u64): u64 {
   if (!hasHeaders) {
     const log = 63 - clz<u64>(max<u64>(size, PAGE) - 1)
@@ -99,7 +101,7 @@ export function pagesFor(size: u64): u64 {
   return (size + PAGE - 1) >> PAGE_LOG
 }
 
-/** @returns false if there are no such rules */
+/** Sets the rules. @returns false if there are none for these parameters */
 export function setRules(version: i32, bits: i32, cores: u32): bool {
   if (version < 3 || version > 5 || (bits != 32 && bits != 64) || (version == 5 && bits != 64)) return false
   hasHeaders = version == 3
@@ -163,14 +165,14 @@ function setRun(c: u32, size: u32, least: u32, head: u32, word: u32): u32 {
   }
 }
 
-/** How many regions there is room for after the header of a run. */
+/** The number of regions that fit after the header of a run. */
 function regionsIn(bytes: u32, size: u32, head: u32, word: u32): u32 {
   let regions = min((bytes - head) / size, MOST_REGIONS)
   while (head + bitmapBytes(regions, word) > bytes - regions * size) regions--
   return regions
 }
 
-/** The bytes of a bitmap and of those above it, of which each bit stands for a word of the one below. */
+/** The bytes of a bitmap and of the levels above it. Each bit of a level stands for a word of the level below. */
 function bitmapBytes(count: u32, word: u32): u32 {
   let words: u32 = 0
   let bits = count

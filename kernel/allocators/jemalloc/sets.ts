@@ -1,6 +1,6 @@
 /**
  * Sets of extents, by their order and then by address. A set is a treap: its root is the number of an extent, whose
- * children are in its record. Their priorities are hashes, so the depth is logarithmic.
+ * record has the children. Priorities are hashes, so the depth is logarithmic.
  */
 import { at, baseOf, LEFT, orderOf, RIGHT } from './extents'
 
@@ -33,7 +33,7 @@ export function insert(root: usize, n: u32): void {
     other = load<u32>(link)
   }
   store<u32>(link, n)
-  // What is below is divided into what comes before and what comes after.
+  // Divides the subtree into the extents before and after the new one.
   let before = at(n) + LEFT
   let after = at(n) + RIGHT
   while (other != 0) {

@@ -1,6 +1,6 @@
 /**
- * jemalloc: which addresses it returns, computed from the calls. A call is made by `allocate`; if its result is wrong,
- * `settle` (repair.ts) makes it right. A block is known by a handle: the number of its extent, and that of its region.
+ * Computes the addresses that jemalloc returns from the calls. `allocate` makes a call; if its result is wrong,
+ * `settle` (repair.ts) corrects it. A handle identifies a block: the number of its extent, and its region's number.
  */
 import { addressOf, clearBins, isRegion, REGION_LOG, regionOf, returnRegion, runOf, takeRegion } from './bins'
 import {
@@ -57,15 +57,18 @@ export const MALLOC: u8 = 0
 export const MEMALIGN: u8 = 2
 export const REALLOC: u8 = 3
 
-/** What the C++ library, which jemalloc 5 needs, allocates when a program begins: it may be in the trace or not. */
+/**
+ * The size that the C++ library, which jemalloc 5 needs, allocates when a program begins. The trace may lack that
+ * block.
+ */
 const POOL: u64 = 72_704
 let isFirst: bool = true
-/** The smallest block that is no region (5). */
+/** The smallest block that is not a region (5). */
 const LEAST_LARGE: u64 = 16_384
-/** Blocks of this size are not predicted, but made where addresses follow from the calls. Larger ones are neither. */
+/** The size from which on blocks are not predicted, but still simulated where addresses follow from the calls. */
 const MOST_SIZE: u64 = 1 << 43
 
-/** The cores of a machine with as many arenas as are simulated, not counting the arena of the largest blocks (5). */
+/** The cores of a machine with the largest simulated number of arenas, without the arena of the largest blocks (5). */
 const CORES: u32 = 15
 
 /** The call to be predicted: its thread, its class of sizes and pages, and the predicted block. */
@@ -73,16 +76,16 @@ export let caller: usize = 0
 export let wantedClass: u32 = 0
 export let wantedPages: u32 = 0
 export let guess: u32 = 0
-/** The block that realloc resizes, 0 for other functions; and whether it was freed already. */
+/** The block that realloc resizes, 0 for other functions; and whether it was already freed. */
 export let resized: u32 = 0
 export let isMoved: bool = false
-/** Whether the last call is one that can be settled. */
+/** Whether the last call can be settled. */
 export let isOpen: bool = false
 
-/** The recorder's own blocks: how large the one is that it makes before a free, and after another call; 0: none. */
+/** The sizes of the recorder's own blocks: before a free, and after another call; 0: none. */
 let beforeFree: u32 = 0
 let afterOthers: u32 = 0
-/** The thread that is about to make the latter. */
+/** The thread that will make the latter block. */
 let recording: usize = 0
 
 /**
@@ -94,7 +97,7 @@ let recording: usize = 0
  * @returns false if there is no such version, or memory is exhausted
  */
 export function start(version: i32, bits: i32, cores: u32, entries: u64): bool {
-  // What was before is cleared by its own rules.
+  // The previous simulation is cleared by its own rules.
   setCaches(true)
   clearCaches()
   clearExtents()
@@ -109,7 +112,7 @@ export function start(version: i32, bits: i32, cores: u32, entries: u64): bool {
 }
 
 /**
- * Begins a simulation in which all addresses follow from the calls, because no trace shows others.
+ * Begins a simulation without a trace to compare with: all addresses follow from the calls.
  * @param version and @param bits as for `start` @param withCaches whether threads have caches
  * @param top the upper end of all addresses
  * @returns false if there is no such version, or memory is exhausted
@@ -121,12 +124,12 @@ export function startFixed(version: i32, bits: i32, withCaches: bool, top: u64):
   return true
 }
 
-/** The call was settled. */
+/** Notes that the call was settled. */
 export function close(): void {
   isOpen = false
 }
 
-/** Ends the last call: if it was not settled, it was right. */
+/** Ends the last call. A call that was not settled was right. */
 function begin(): void {
   if (isOpen && guess != 0 && exists(runOf(guess))) {
     confirm(runOf(guess))
@@ -136,7 +139,7 @@ function begin(): void {
   if (recording != 0) record(recording, afterOthers)
 }
 
-/** Whether a handle is that of a live block. */
+/** Whether a handle identifies a live block. */
 // @ts-ignore: decorator
 @inline
 export function isBlock(handle: u32): bool {
@@ -170,7 +173,7 @@ export function allocate(called: u8, number: u32, more: u64, old: u32, bytes: u6
     } else if (alignment <= PAGE) size = rounded
     else {
       isCachable = false
-      // A block of a few pages that is no region would be taken for one where it is freed.
+      // When it is freed, a block of a few pages that is not a region would be taken for one.
       if (areFixed && !hasHeaders) size = max(size, LEAST_LARGE)
     }
   }
@@ -205,7 +208,7 @@ function tally(bytes: u64, isFree: bool): void {
   else count(caller, 1, false)
 }
 
-/** Whether a block has the wanted class, so that realloc returns it as it is. */
+/** Whether a block has the wanted class, so that realloc returns it unchanged. */
 function hasClass(handle: u32): bool {
   const n = runOf(handle)
   if (isRegion(handle)) return classOfRun(n) == wantedClass
@@ -245,13 +248,13 @@ function takeCached(): u32 {
   return popValid(cache)
 }
 
-/** Takes the newest block of a cache that is still one. */
+/** Takes the newest block of a cache that is still valid. */
 function popValid(cache: usize): u32 {
   for (let handle = pop(cache); handle != 0; handle = pop(cache)) if (isCached(handle, wantedClass)) return handle
   return 0
 }
 
-/** Whether a cache may have this block: it is neither live nor free. */
+/** Whether a cache may hold this block, because it is neither live nor free. */
 export function isCached(handle: u32, c: u32): bool {
   if (!isSmall(c)) return isKept(handle)
   if (!isRegion(handle)) return false
@@ -294,7 +297,7 @@ export function release(number: u32, handle: u32): void {
   tally(bytes, true)
 }
 
-/** The recorder makes a block for itself. */
+/** Allocates a block of the recorder itself. */
 function record(thread: usize, size: u32): void {
   recording = 0
   if (size == 0) return

@@ -37,7 +37,7 @@ const ARENAS: usize = memory.data(262144)
 /** The number of records, and the number of arenas as glibc counts them. */
 const COUNT: usize = memory.data(32)
 export const COUNTED: usize = COUNT + 4
-/** The limit of arenas, 0 while there is none. */
+/** The maximum number of arenas, 0 while there is no limit. */
 export const LIMIT: usize = COUNT + 8
 /** The first arena without threads, and the next one to share. */
 export const IDLE: usize = COUNT + 12
@@ -49,7 +49,7 @@ export const HINT: usize = COUNT + 24
 const LEAST_HEAP: u64 = 32_768
 
 let cores: u32 = 0
-/** Whether the first heap of an arena shows how long the data in it is. */
+/** Whether the first heap of an arena shows the length of the data at its start. */
 export let learnsHeads: bool = false
 
 /** The main arena. */
@@ -85,7 +85,7 @@ export function newRecord(): usize {
   return arena
 }
 
-/** How many arenas there are. */
+/** The number of arenas. */
 export function arenaCount(): u32 {
   return load<u32>(COUNT)
 }
@@ -266,7 +266,7 @@ export function limitArenas(): void {
   if (load<u32>(LIMIT) == 0 && load<u32>(IDLE) == 0) set32(LIMIT, load<u32>(COUNTED))
 }
 
-/** There are more arenas than the assumed limit, so the limit is larger. */
+/** Raises the limit, because there are more arenas than assumed. */
 export function raiseLimit(): void {
   const limit = load<u32>(LIMIT)
   if (limit != 0 && limit < load<u32>(COUNTED)) set32(LIMIT, load<u32>(COUNTED))

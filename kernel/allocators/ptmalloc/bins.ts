@@ -78,7 +78,7 @@ function addLarge(arena: usize, chunk: u32, bytes: u64): void {
   insert(chunk, at)
 }
 
-/** Makes a chunk the first of its size, before that of the next smaller size. */
+/** Makes a chunk the first of its size, before the first chunk of the next smaller size. */
 function joinSizes(chunk: u32, smaller: u32): void {
   const larger = link(smaller, LARGER)
   setLink(chunk, SMALLER, smaller)

@@ -18,9 +18,9 @@ const KEPT: u32 = 8192
 const PAGES_BACK: u64 = 65_536
 const STEPS: u32 = 4096
 const FEWEST: u32 = 12
-/** How far a page may be from its slot before pages count as chosen. */
+/** The maximum distance of a page from its slot. Beyond it, pages count as chosen to collide. */
 const LONG: u32 = 256
-/** In a keyed map: the slot of a page that is not there any more. No chunk has this number. */
+/** In a keyed map: marks the slot of a removed page. No chunk has this number. */
 const GONE: u32 = 1
 
 let table: usize = 0
@@ -34,7 +34,7 @@ let callsLeft: u32 = 0
 let isOdd: bool = false
 export let isKeyed: bool = false
 
-/** Forgets the map, and that its pages were chosen. */
+/** Drops the map, and returns to the hash without a key. */
 export function clearMap(): void {
   dropMap()
   isOdd = isKeyed = false
@@ -148,14 +148,14 @@ function add(chunk: u32): void {
   set32(at(slot), chunk)
 }
 
-/** There is another chunk. */
+/** Adds a chunk. */
 // @ts-ignore: decorator
 @inline
 export function mapAdded(chunk: u32): void {
   if (table != 0) add(chunk)
 }
 
-/** A chunk is about to go. */
+/** Removes a chunk, which still exists. */
 // @ts-ignore: decorator
 @inline
 export function mapRemoved(chunk: u32): void {

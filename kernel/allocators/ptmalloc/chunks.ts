@@ -19,7 +19,8 @@ export const AFTER: usize = 20
 export const NEXT: usize = 24
 export const LAST: usize = 28
 /**
- * In a large bin: the first chunks of the next smaller and the next larger size. 0 for those that are not the first.
+ * In a large bin: the first chunks of the next smaller and the next larger size. 0 for chunks that are not the first of
+ * their size.
  */
 export const SMALLER: usize = 32
 export const LARGER: usize = 36

@@ -38,12 +38,12 @@ function gap(i: u32): usize {
   return GAPS + ((<usize>i) << 4)
 }
 
-/** How many gaps there are. */
+/** The number of gaps. */
 export function gapCount(): u32 {
   return load<u32>(COUNT)
 }
 
-/** Where a gap begins. */
+/** The start of a gap. */
 // @ts-ignore: decorator
 @inline
 export function startOf(i: u32): u64 {

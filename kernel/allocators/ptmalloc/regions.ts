@@ -25,7 +25,7 @@ const FENCE: usize = 24
 const UNUSED: usize = 24
 const OWNER_NONE: u32 = 0xffff_ffff
 
-/** The sum of the lengths of the regions that are not the main heap's; it is right as long as no call is undone. */
+/** The sum of the lengths of all regions except the main heap's. It is correct as long as no call is undone. */
 let threadBytes: u64 = 0
 
 /** The number of regions used so far, and the first unused one. */
@@ -34,7 +34,7 @@ const FREE: usize = COUNT + 4
 
 export const MAIN: u32 = 1
 
-/** Removes all regions except that of the main heap. @param base the start of that one, 0 if unknown */
+/** Removes all regions except the main heap's. @param base the start of the main heap, 0 if unknown */
 export function clearRegions(base: u64): void {
   threadBytes = 0
   store<u32>(COUNT, 1)
@@ -50,7 +50,7 @@ function rowOf(region: u32): usize {
   return ROWS + ((<usize>region) << 5)
 }
 
-/** A new region of an arena. @param earlier that of the arena's heap before @returns 0 if there are too many */
+/** A new region of an arena. @param earlier the region of the arena's previous heap @returns 0 if there are too many */
 export function newRegion(arena: u32, length: u64, earlier: u32, base: u64): u32 {
   let region = load<u32>(FREE)
   if (region != 0) set32(FREE, load<u32>(rowOf(region), UNUSED))
@@ -116,7 +116,7 @@ export function baseOf(region: u32): u64 {
   return load<u64>(rowOf(region), BASE)
 }
 
-/** Says where a region is. */
+/** Sets the address of a region. */
 export function setBase(region: u32, base: u64): void {
   set64(rowOf(region) + BASE, base)
 }

@@ -1,6 +1,6 @@
 /**
- * The differences between word sizes and versions of glibc, 2.23 to 2.43. lib/allocators/README.md has the sources.
- * Variables, set once by `setRules`.
+ * The differences between word sizes and versions of glibc, 2.23 to 2.43. lib/allocators/README.md names the sources.
+ * `setRules` sets these variables.
  */
 
 export const PAGE: u64 = 4096
@@ -31,7 +31,7 @@ export let arenaHead: u64 = 0
 /** The size of a thread's cache, 0 if threads have none, and the number of chunks of one size in it. */
 export let cacheSize: u64 = 0
 export let cacheDepth: u32 = 7
-/** The limit of arenas per core. It does not apply until there are more arenas than those of one core. */
+/** The maximum number of arenas per core. The limit applies once there are more arenas than one core may have. */
 export let arenasPerCore: u32 = 8
 /** calloc takes chunks from the cache (2.41). */
 export let callocUsesCache: bool = false
@@ -96,9 +96,8 @@ export function setRules(version: i32, bits: i32): bool {
 }
 
 /**
- * The data of a heap has another length: versions 2.30 to 2.34 and 2.35 to 2.41 with words of 64 bits may differ in
- * nothing else. Nothing must depend on it yet.
- * @returns false if the version is none of these
+ * Changes the length of the data at the start of a heap: with words of 64 bits, versions 2.30 to 2.34 and 2.35 to 2.41
+ * may differ only in that. Call this before anything depends on it. @returns false for other versions
  */
 export function changeHeapHead(): bool {
   const isOld = heapHead == 0x20 && arenaHead == 0x8c0 && cacheSize == 0x280

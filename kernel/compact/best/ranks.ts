@@ -83,7 +83,10 @@ export function countBetween(bits: usize, room: u32, from: u32, to: u32): u32 {
   return count
 }
 
-/** The position of the block at or after a position before which there are so many others. @returns `end` if none */
+/**
+ * The position of the first block, at or after a position, with this number of other blocks before it. @returns `end`
+ * if none
+ */
 export function findUp(bits: usize, room: u32, from: u32, end: u32, others: u32): u32 {
   while (from < end) {
     if ((from & (GROUP - 1)) == 0) {
@@ -107,7 +110,10 @@ export function findUp(bits: usize, room: u32, from: u32, end: u32, others: u32)
   return end
 }
 
-/** The position of the block before a position after which there are so many others. @returns u32.MAX_VALUE if none */
+/**
+ * The position of the block before a position with this number of other blocks between them. @returns u32.MAX_VALUE if
+ * none
+ */
 export function findDown(bits: usize, room: u32, before: u32, others: u32): u32 {
   while (before > 0) {
     if ((before & (GROUP - 1)) == 0) {

@@ -50,7 +50,7 @@ function expectedBlock(past: Past): u32 {
   return block != 0 && blockAt(block).made == made ? block : 0
 }
 
-/** How far a match can be trusted, 0 to 12; 0 if there is none. */
+/** The confidence in a match, 0 to 12; 0 if there is none. */
 // @ts-ignore: decorator
 @inline
 function trustOf(matched: u32): u32 {

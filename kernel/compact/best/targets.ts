@@ -152,8 +152,8 @@ function codeExpected(y: u32, t: Thread, expected: u32, kind: u32): u32 {
  * Codes which block ends.
  * @param target the block, for the encoder
  * @param expected the block that the match expects, or 0
- * @param isExcluded whether it is known not to be the expected one
- * @param isSure whether the match was right for long
+ * @param isExcluded whether the block is known not to be the expected one @param isSure whether the match has been
+ * right for long
  * @param kind 0 for a free, 1 for a realloc
  * @returns the block; 0 if there is none
  */
