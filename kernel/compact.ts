@@ -56,7 +56,7 @@ export * from './shared/columns'
 
 /** Why `encode` or `decode` stopped early: a fault of kernel/compact/event.ts, or 0 if there is none. */
 export let fault: u32 = 0
-/** The fields of the events that were decoded. */
+/** The union of the fields of the decoded events. */
 export let fields: u32 = 0
 
 /** A block is complete when it has this many bytes of new names, or of payload. */
@@ -206,7 +206,7 @@ export function isSimulated(): bool {
 }
 
 /**
- * Writes the payload of a checkpoint: what is kept when the model forgets the rest, which it must do then.
+ * Writes the payload of a checkpoint: the state that is kept. The caller must then make the model forget the rest.
  * @returns its length; 0 if it cannot be written
  */
 export function save(): u32 {
@@ -219,8 +219,8 @@ export function save(): u32 {
 }
 
 /**
- * Adds what a checkpoint kept to a model that knows nothing else. Its payload is so far from where `reservePayload`
- * said.
+ * Adds the state of a checkpoint to a model that is empty otherwise. The payload is at this distance from the result of
+ * `reservePayload`.
  * @returns false if it is damaged, or memory is exhausted
  */
 export function restore(from: u32, length: u32): bool {

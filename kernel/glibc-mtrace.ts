@@ -78,7 +78,7 @@ import {
 export { ADDRESS, CALL_SITE, FIELDS, FUNCTION, KIND, MASK, MODULE, OLD_ADDRESS, OUTCOME, SIZE, TEXT }
 export { LISTED, listed, LISTS, lists, setSeed, STARTS, stringBytes, STRINGS, strings }
 
-/** Where text is read. Its 262144 bytes are followed by room for what readers examine beyond a line. */
+/** The input buffer: 262144 bytes, followed by room for what readers examine beyond a line. */
 export const INPUT: usize = memory.data(KERNEL_INPUT + 96)
 
 /** `= ` as a word. */
@@ -86,9 +86,9 @@ const EQUALS: u32 = 0x203d
 
 /** The position after the last line that was read. */
 export let position: usize = 0
-/** How many lines were read. */
+/** The number of lines that were read. */
 export let lines: u32 = 0
-/** The fields of all events together. */
+/** The union of the fields of all events. */
 export let fields: u32 = 0
 /** The number of lines that became comments, except `= Start` and `= End`, and the number of the first. */
 export let odd: u32 = 0
@@ -118,8 +118,7 @@ export function begin(): void {
 /**
  * Reads whole lines from `p` to `end` until there are `capacity` events or the lines are used up. A line with the old
  * block of a realloc is only read with the line after it.
- * @param behind what follows these lines
- * @param isCut the last line had no line feed
+ * @param behind whether more text follows these lines @param isCut the last line had no line feed
  * @param takesHalf whether the first of a realloc's two lines may be the last of the trace
  * @returns the number of events read
  */
@@ -206,7 +205,7 @@ export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: 
       } else if (word == BANG) {
         next = pointer(q + 2, OLD_ADDRESS + wide)
         if (next != 0) next = size(next, SIZE + wide)
-        // To nothing no realloc fails.
+        // A realloc to zero bytes never fails.
         if (load<u64>(SIZE + wide) == 0) next = 0
         store<u8>(KIND + i, KIND_REALLOC)
         store<u64>(ADDRESS + wide, 0)

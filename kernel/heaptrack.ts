@@ -13,7 +13,7 @@ export const INPUT: usize = memory.data(KERNEL_INPUT + 96)
 /** The most lines that are read at a time. */
 const ROWS: u32 = 4096
 
-/** Per row, what the line says: one of the operations below. */
+/** Per row, the operation of the line: one of those below. */
 export const OPERATION: usize = memory.data(4096)
 /** Per row, the position after its line feed. */
 export const END: usize = memory.data(16_384)
@@ -32,7 +32,7 @@ export const INFOS: usize = memory.data(16_384)
  */
 const FEWEST_LIVES: u64 = 65_536
 export const lives = changetype<GrowingTable>(memory.data(GROWING))
-/** The number of infos that there is room for. */
+/** The number of infos for which there is room. */
 let infos: u32 = 0
 
 /** `+ ` and so on, as words. */
@@ -44,7 +44,7 @@ const LETTER_C: u32 = 0x2063
 const LETTER_R: u32 = 0x2052
 const SPACE: u8 = 0x20
 
-/** Two numbers, and the line feed. @returns its position, or 0 */
+/** Reads two numbers and the line feed. @returns the position of the line feed, or 0 */
 // @ts-ignore: decorator
 @inline
 function two(p: usize, wide: usize): usize {
@@ -54,7 +54,7 @@ function two(p: usize, wide: usize): usize {
   return p != 0 && load<u8>(p) == LF ? p : 0
 }
 
-/** One number, and the line feed. @returns its position, or 0 */
+/** Reads one number and the line feed. @returns the position of the line feed, or 0 */
 // @ts-ignore: decorator
 @inline
 function one(p: usize, wide: usize): usize {
@@ -62,10 +62,7 @@ function one(p: usize, wide: usize): usize {
   return p != 0 && load<u8>(p) == LF ? p : 0
 }
 
-/**
- * Reads the whole lines from `p` to `end`, as many as there is room for.
- * @returns how many rows there are; none if no line ends
- */
+/** Reads the whole lines from `p` to `end`, as long as there is room. @returns the number of rows; 0 if no line ends */
 export function decode(p: usize, end: usize): u32 {
   while (end > p && load<u8>(end - 1) != LF) end--
   let row: u32 = 0

@@ -119,9 +119,9 @@ const RESUMED: u32 = 0x2e2e_2e3c
 
 /** One past the last line that was read. */
 export let position: usize = 0
-/** How many lines were read. */
+/** The number of lines that were read. */
 export let lines: u32 = 0
-/** The fields of all events together. */
+/** The union of the fields of all events. */
 export let fields: u32 = 0
 /** The number of lines without calls, and the number of the first. */
 export let skipped: u32 = 0
@@ -253,7 +253,9 @@ function resume(p: usize, end: usize, i: u32): i32 {
   return <i32>i + 1
 }
 
-/** A call returns that was not seen, or was forgotten: a line without a call if it may have allocated. */
+/**
+ * The returning call was not seen, or was forgotten. If it may have allocated, the line counts as one without a call.
+ */
 function unknown(name: usize, length: u32, i: u32): i32 {
   const what = functionOf(name, length)
   return what == OTHER || what == FREE || what == DELETE ? <i32>i : -1
@@ -266,7 +268,7 @@ function forked(p: usize, end: usize): void {
   processOf()
   if (readEnd(p, end) != RETURNED) return
   const child = load<u64>(RESULT)
-  // Failures are -1, which is no number here.
+  // Failures return -1, which is not read as a number here.
   isProcess(child == 0 ? load<u64>(LINE_THREAD) : child)
 }
 

@@ -1,6 +1,6 @@
 /**
- * The chunks of LZMA2: their content goes to a dictionary, from which the caller copies it. The input contains one
- * chunk at a time. See lib/compression/unxz.ts.
+ * Decodes the chunks of LZMA2. Their content goes to a dictionary, from which the caller copies it. The input contains
+ * one chunk at a time. See lib/compression/unxz.ts.
  */
 
 import { CHUNK } from '../lib/kernel/layouts/lzma2'
@@ -55,7 +55,7 @@ let pbMask: u32
 /** The number of bytes of a match that have not been copied yet. */
 let pending: u32
 
-/** What `decode` found wrong. */
+/** The fault that `decode` found. */
 export let isCorrupt: bool = false
 
 /**

@@ -5,7 +5,7 @@ import { MASK } from './shared/columns'
 
 export { MASK }
 
-/** Numbers of rows, 4096 at most. */
+/** The numbers of up to 4096 rows. */
 export const ROWS: usize = memory.data(16384)
 /**
  * The column to examine, with 8, 4 or 1 bytes for each row of the batch, followed by the buffer for gathered values.

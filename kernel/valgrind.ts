@@ -75,9 +75,9 @@ const RESULT: u32 = 0x20_3d20
 
 /** One past the last line that was read. */
 export let position: usize = 0
-/** How many lines were read. */
+/** The number of lines that were read. */
 export let lines: u32 = 0
-/** The fields of all events together. */
+/** The union of the fields of all events. */
 export let fields: u32 = 0
 /** The number of lines without calls, and the number of the first. */
 export let skipped: u32 = 0

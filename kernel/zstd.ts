@@ -1,6 +1,6 @@
 /**
- * The blocks of zstd's frames: their content goes to a history, from which the caller copies it. The input contains one
- * block at a time, without its header. See lib/compression/zstd-blocks.ts.
+ * Decodes the blocks of zstd's frames. Their content goes to a history, from which the caller copies it. The input
+ * contains one block at a time, without its header. See lib/compression/zstd-blocks.ts.
  */
 
 import { CORRUPT, NO_MEMORY } from '../lib/kernel/layouts/zstd'

@@ -20,7 +20,7 @@ let startsRoom: u32 = 0
 let listedRoom: u32 = 0
 let listsRoom: u32 = 0
 
-/** A piece for `bytes`, twice as large if it grows, with the contents of the old one. */
+/** A piece with room for `bytes` and the contents of the old one. A piece that grows gets twice the size. */
 function grown(piece: usize, room: u32, used: u32, bytes: u32): usize {
   if (bytes <= room) return piece
   const larger = take(max<u32>(bytes, room << 1))

@@ -13,11 +13,11 @@ import { findHead, linkHead, resetPages } from './pages'
 /** A live block. */
 @unmanaged
 export class Block {
-  /** Its address, mixed with its process. */
+  /** The hash of its address and its process. */
   key: u64
   size: u64
   index: u64
-  /** Its class, and its position in it. */
+  /** Its class, and its position in the class. */
   class: u32
   position: u32
   /** The event that allocated it; 0 if the block is not live. */
@@ -28,7 +28,7 @@ export class Block {
   next: u32
   /** Its handle in the simulation, or 0. */
   handle: u32
-  /** For the best level: its site, and its neighbours among the births there. */
+  /** For the best level: its site, and its neighbours among the births at the site. */
   site: u32
   siteOlder: u32
   siteYounger: u32

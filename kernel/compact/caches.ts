@@ -12,7 +12,7 @@ class Cache {
   /** The last address that it received, and the distance from the one before. */
   last: u64
   step: u64
-  /** The number of its freed addresses, which follow, the newest last. */
+  /** The number of its freed addresses, which are stored after it, the newest last. */
   count: u32
   /** The guesses that were recently right, three bits each. */
   winners: u32
@@ -75,7 +75,7 @@ export function codeByCaches(thread: u32, size: u64, address: u64): u64 {
   let found = false
   let tried: u64 = 0
   for (let i: u32 = 0; i < GUESSES && !found; i++) {
-    // The guess that was last right comes first.
+    // The last right guess comes first.
     const which = i == 0 ? min<u32>(last, 3) : i <= min<u32>(last, 3) ? i - 1 : i
     const one = guess(cache, which)
     if (one == 0 || one == tried) continue

@@ -17,9 +17,10 @@ import { isSimulating } from './simulation'
 const HAS_HEAP: u32 = 50
 
 /**
- * Codes what is kept. It is added to a model that knows nothing but, if there is a heap, the simulation's settings.
+ * Codes the kept state. A reader adds it to an empty model, which only has the simulation's settings if there is a
+ * heap.
  * @param length of the payload, if it is read
- * @returns false if the payload is damaged, memory is exhausted, or what is to be kept cannot be
+ * @returns false if the payload is damaged, memory is exhausted, or the state cannot be represented
  */
 export function codeCheckpoint(length: u32): bool {
   beginThings(length)
@@ -32,7 +33,7 @@ export function codeCheckpoint(length: u32): bool {
 }
 
 function codeHeaps(): bool {
-  // Of other allocators, nothing is kept: they begin again.
+  // Simulations of other allocators are not kept; they begin again.
   const hasHeap = isSimulating && simKind == PTMALLOC
   if (keptNumber(hasHeap ? 1 : 0, HAS_HEAP, 0) != 0) return hasHeap && beginHeap() && codeHeap() && codeLists()
   if (isEncoding) {

@@ -39,7 +39,7 @@ export class Descriptor {
   kind: u8
   form: u8
   flags: u8
-  /** How many values there are. */
+  /** The number of values. */
   count: u8
   /** The event's fields, without thread and process. */
   mask: u32

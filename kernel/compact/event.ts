@@ -149,7 +149,7 @@ export function codeEvent(row: u32): u32 {
   return (symbol & 1) != 0 ? codeEnd(row, t, symbol) : codeOther(row, t, symbol, isSurprise)
 }
 
-/** The event ends the block `target`, by the descriptor `free`. */
+/** Codes an event that ends the block `target`, by the descriptor `free`. */
 function codeEnd(row: u32, t: Thread, symbol: u32): u32 {
   const d = descriptorAt(free)
   const block = blockAt(target)
@@ -179,7 +179,7 @@ function codeOld(t: Thread, d: Descriptor): void {
   oldAddress = (d.flags & NULL_OLD) != 0 ? 0 : codeDifference(oldAddress, t.address, 0)
 }
 
-/** The event begins a block, concerns no block, or is a realloc. */
+/** Codes an event that begins a block, concerns no block, or is a realloc. */
 function codeOther(row: u32, t: Thread, symbol: u32, isSurprise: bool): u32 {
   const n = symbol >> 1
   const d = descriptorAt(n)
@@ -253,7 +253,7 @@ function codeSimulated(t: Thread, d: Descriptor, n: u32, old: u32, isSurprise: b
   newHandle = settle(expected, address)
 }
 
-/** A block is freed. */
+/** Frees a block. */
 function endBlock(size: u64, at: u64, handle: u32): void {
   if (isSimulating) release(current, handle)
   else noteFree(current, size, at)

@@ -58,7 +58,7 @@ function near(value: u64, from: u64, field: u32, context: u32): u64 {
 /**
  * Codes the fields of a set.
  * @param descriptor the number of the event's descriptor
- * @param hasBlock whether it concerns a live block, and `ofBlock` the index of that
+ * @param hasBlock whether it concerns a live block, whose index is `ofBlock`
  * @returns the event's index, or 0
  */
 export function codeExtras(row: u32, mask: u32, t: Thread, descriptor: u32, hasBlock: bool, ofBlock: u64): u64 {

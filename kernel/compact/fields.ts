@@ -23,7 +23,7 @@ export const F_LINE: u32 = 23
 export const F_STACK: u32 = 25
 export const FIELD_COUNT: u32 = 31
 
-/** What a field's values are. */
+/** The kinds of values. */
 export const WIDE: u8 = 0
 export const WORD: u8 = 1
 export const BYTE: u8 = 2

@@ -7,7 +7,7 @@ import { mixed } from './coder'
 import { BEST } from './level'
 import { Thread } from './threads'
 
-/** What is kept of an event. */
+/** A kept event. */
 @unmanaged
 export class Past {
   /** Its symbol. */
@@ -28,17 +28,17 @@ const BYTES: usize = 24
 /** The number of events that are kept: a power of two. */
 export const KEPT: u32 = BEST ? 131_072 : 65_536
 const RING: usize = memory.data(BEST ? 3_145_728 : 1_572_864)
-/** The last event by the upper bits of its hash, and how many bits. */
+/** The last event by the upper bits of its hash, and the number of these bits. */
 const SEEN: usize = memory.data(BEST ? 524_288 : 262_144)
 const SEEN_SHIFT: u32 = BEST ? 15 : 16
 
-/** With at least this many symbols, a match need not be entered each time. */
+/** Matches with at least this many symbols are not entered every time. */
 const LONG: u32 = 32
 
 /** The number of the event, from 1. A realloc takes two numbers. */
 export let sequence: u32 = 0
 
-/** Whether there was a reset. The memory is zeros before the first one, and little of it may be used. */
+/** Whether there was a reset. Before the first one the memory is zero, and much of it may never be used. */
 let wasReset = false
 
 export function resetHistory(): void {

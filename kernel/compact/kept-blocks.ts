@@ -11,7 +11,7 @@ import { addWord, clearWords, countThing, keptNear, keptNumber, wordAt, Words } 
 import { isSimulating } from './simulation'
 import { current, restoreThread, setCurrent, threadAt, threadCount } from './threads'
 
-/** What the numbers are: they choose contexts. */
+/** The kinds of numbers, which choose contexts. */
 const THREADS: u32 = 1
 const THREAD: u32 = 2
 const PROCESS: u32 = 3
@@ -25,11 +25,11 @@ const ADDRESS: u32 = 10
 
 /** Up to this number of sizes, each size has its own class; all other sizes share one class. */
 const MOST_CLASSES: u32 = 4096
-/** The number of processes in which blocks are looked for. */
+/** The maximum number of processes in which a block is searched. */
 const MOST_PROCESSES: u32 = 64
 
 const WORDS: usize = memory.data(36)
-/** For each class its descriptor; for each process its first thread; the blocks that no chunk has. */
+/** The descriptor of each class; the first thread of each process; the blocks without a chunk. */
 const classes = changetype<Words>(WORDS)
 const processes = changetype<Words>(WORDS + 12)
 const others = changetype<Words>(WORDS + 24)
@@ -51,7 +51,7 @@ export function beginKeptBlocks(): void {
   lastIndex = 0
 }
 
-/** Gives back the memory. */
+/** Frees the memory. */
 export function endKeptBlocks(): void {
   classBySize.clear()
   clearWords(classes)
@@ -87,7 +87,7 @@ export function codeThreads(): bool {
   return true
 }
 
-/** A process whose threads are those from here on. */
+/** Adds a process, whose threads begin here. */
 function addProcess(thread: u32): bool {
   if (processes.count == MOST_PROCESSES) return true
   const process = threadAt(thread).process
@@ -108,7 +108,7 @@ export function isBlockAt(n: u32, address: u64): bool {
   return false
 }
 
-/** The process in which a block seems to be: there its address has the form of an address. */
+/** The likely process of a block: the one in which its key decodes to a plausible address. */
 function likelyProcess(n: u32): u32 {
   const key = blockAt(n).key
   for (let i: u32 = 0; i < processes.count; i++) {
@@ -121,7 +121,7 @@ function likelyProcess(n: u32): u32 {
 /**
  * Codes a block at an address, which both sides know.
  * @param n its number, for the encoder
- * @param context what its size depends on
+ * @param context a context for its size
  * @param handle of its chunk, for the decoder
  * @returns false if the payload is damaged, or memory is exhausted
  */
@@ -157,14 +157,14 @@ function codeRest(n: u32, key: u64, context: u32, handle: u32): bool {
   return true
 }
 
-/** The number of a size's class from 1 on; 0 if it is to be a new one. */
+/** The number of a size's class, from 1; 0 if it needs a new class. */
 function classOf(size: u64): u32 {
   const c: u32 = classBySize.log == 0 ? 0 : load<u32>(classBySize.slotOf(size), VALUE)
   if (c == 0) return classes.count < MOST_CLASSES ? 0 : MOST_CLASSES + 1
   return c
 }
 
-/** A class of blocks of one size. The last one has all sizes that come after it, too. */
+/** A class of blocks of one size. The last class also has all further sizes. */
 function addClass(size: u64): bool {
   const c = classes.count
   if (c == MOST_CLASSES) return false
@@ -182,12 +182,12 @@ function addClass(size: u64): bool {
   return addWord(classes, addDraft())
 }
 
-/** Notes that a block is to be coded with its address. @returns false if memory is exhausted */
+/** Adds a block to those that are coded with their addresses. @returns false if memory is exhausted */
 export function leaveBlock(n: u32): bool {
   return addWord(others, n)
 }
 
-/** Codes the blocks that were left, in the order of their addresses. */
+/** Codes the remaining blocks, in the order of their addresses. */
 export function codeOtherBlocks(): bool {
   if (isEncoding) sortOthers()
   const count = keptNumber(others.count, COUNT, 0)
@@ -204,7 +204,7 @@ export function codeOtherBlocks(): bool {
   return true
 }
 
-/** A simulation that begins again learns where the last block is. */
+/** A simulation that begins again gets the address of the last block. */
 function makeAgain(address: u64): void {
   const block = blockAt(newestBlock())
   if (simCall(MALLOC, 0, 0, 0, block.size) != address) simSettle(address)

@@ -74,7 +74,7 @@ import { isEncoding } from './coder'
 import { codeBlock, isBlockAt, leaveBlock } from './kept-blocks'
 import { addWord, clearWords, countThing, keptNear, keptNumber, wordAt, Words } from './kept-numbers'
 
-/** What the numbers are: they choose contexts. */
+/** The kinds of numbers, which choose contexts. */
 const ARENAS: u32 = 20
 const ARENA: u32 = 21
 const REGIONS: u32 = 22
@@ -90,7 +90,7 @@ const LEAD: u32 = 31
 const GAPS: u32 = 32
 const LIMITS: u32 = 33
 
-/** What a chunk is used for; those that are free are put into lists later. */
+/** The uses of a chunk. Free chunks are put into lists later. */
 export const DEAD: u32 = 0
 export const BLOCK: u32 = 1
 export const OWN: u32 = 2
@@ -105,10 +105,10 @@ const MOST_BYTES: u64 = 1 << 46
 const MOST_LEAD: u64 = 1 << 27
 
 const WORDS: usize = memory.data(48)
-/** The chunks in the order in which they are coded, and what each is used for. */
+/** The chunks in the order in which they are coded, and the use of each. */
 export const chunks = changetype<Words>(WORDS)
 const tags = changetype<Words>(WORDS + 12)
-/** For the encoder, by the number of a record: its block, and its place in the order, plus 1. */
+/** For the encoder, by the number of a record: the chunk's block, and its place in the order plus 1. */
 const owners = changetype<Words>(WORDS + 24)
 const orders = changetype<Words>(WORDS + 36)
 
@@ -119,7 +119,7 @@ const MOST_REGIONS: u32 = 4095
 let lastBytes: u64 = 0
 let lastTag: u32 = 0
 
-/** Finds the blocks of chunks; all other ones are left. @returns false if memory is exhausted */
+/** Finds the blocks that have chunks. The others are coded separately. @returns false if memory is exhausted */
 export function beginHeap(): bool {
   endHeap()
   lastBytes = 0
@@ -137,7 +137,7 @@ export function beginHeap(): bool {
   return true
 }
 
-/** Gives back the memory. */
+/** Frees the memory. */
 export function endHeap(): void {
   clearWords(chunks)
   clearWords(tags)
@@ -154,7 +154,7 @@ export function orderOf(chunk: u32): u32 {
   return chunk < endOfRecords() ? wordAt(orders, chunk / RECORD) : 0
 }
 
-/** What the chunk at a place in the order is used for. */
+/** The use of the chunk at a place in the order. */
 export function tagAt(i: u32): u32 {
   return wordAt(tags, i)
 }
@@ -172,14 +172,14 @@ export function codeHeap(): bool {
   return codeShared(<u32>count) && codeOthers() && codeArea()
 }
 
-/** Codes a word of a simulation's memory. @returns whether it is at most so large */
+/** Codes a word of a simulation's memory. @returns whether it is at most the maximum */
 function codeWord(at: usize, context: u32, most: u64): bool {
   const value = keptNumber(isEncoding ? load<u32>(at) : 0, ARENA, context)
   store<u32>(at, <u32>value)
   return value <= most
 }
 
-/** Codes which arena a word says, or none. */
+/** Codes the arena to which a word refers, or none. */
 function codeLink(at: usize, count: u32): bool {
   const arena = isEncoding ? <usize>load<u32>(at) : 0
   const n = keptNumber(arena == 0 ? 0 : numberOf(arena) + 1, ARENA, 1)
@@ -188,13 +188,13 @@ function codeLink(at: usize, count: u32): bool {
   return true
 }
 
-/** Codes which arenas are idle, and which one is shared next. */
+/** Codes the idle arenas, and the arena to share next. */
 function codeShared(count: u32): bool {
   if (!codeWord(COUNTED, 2, 1 << 20) || !codeWord(LIMIT, 3, 1 << 20) || !codeLink(NEXT_SHARED, count)) return false
   if (load<u32>(NEXT_SHARED) == 0) return false
   store<u64>(HINT, keptNumber(load<u64>(HINT), ARENA, 4))
   let at: usize = IDLE
-  // Each is in the list once, so that it ends.
+  // Each arena is in the list only once, so the list ends.
   for (let i: u32 = 0; i <= count; i++) {
     if (!codeLink(at, count)) return false
     const arena = <usize>load<u32>(at)
@@ -202,7 +202,7 @@ function codeShared(count: u32): bool {
     at = arena + NEXT_IDLE
     if (isEncoding) continue
     if (load<u32>(at) != 0) return false
-    // Until the next one is known.
+    // This holds until the next arena is known.
     store<u32>(at, <u32>arena)
   }
   return false
@@ -278,7 +278,7 @@ function codeChunks(arena: usize, region: u32, end: u32, isLast: bool): bool {
   return true
 }
 
-/** Codes what a chunk is used for, and its block. @param known what it is used for if that is known, or 0 */
+/** Codes the use of a chunk, and its block. @param known the use if it is known, otherwise 0 */
 function codeTag(chunk: u32, known: u32): bool {
   const bytes = bytesOf(chunk)
   let tag: u32 = known
@@ -326,7 +326,7 @@ function codeSort(state: u8): bool {
     if (isEncoding)
       do chunk += RECORD
       while (stateOf(chunk) != state || !isLive(chunk))
-    // A mapping may be at a place that is not known.
+    // The address of a mapping may be unknown.
     const isKnown = state == FOREIGN || keptNumber(isEncoding && isPlaced(chunk) ? 1 : 0, PLACE, 9) != 0
     if (isKnown) last = keptNear(isEncoding ? placeOf(chunk) : 0, last, PLACE, state)
     const bytes = keptNumber(isEncoding ? bytesOf(chunk) : 0, BYTES, state)

@@ -19,7 +19,7 @@ import { chunks, IN_BIN, IN_CACHE, IN_FAST, orderOf, OWN, tagAt } from './kept-h
 import { addWord, clearWords, keptNear, keptNumber, wordAt, Words } from './kept-numbers'
 import { threadCount } from './threads'
 
-/** What the numbers are: they choose contexts. */
+/** The kinds of numbers, which choose contexts. */
 const HAS: u32 = 40
 const ARENA: u32 = 41
 const CACHE: u32 = 42
@@ -28,9 +28,9 @@ const COUNT: u32 = 44
 const CHUNK: u32 = 45
 const REMAINING: u32 = 46
 
-/** A list, the chunk that is put into it first at its end. */
+/** A list. The chunk that is put into it first is its end. */
 const list = changetype<Words>(memory.data(12))
-/** Which chunks are in a list already, for the decoder. */
+/** Whether each chunk is already in a list, for the decoder. */
 const taken = changetype<Words>(memory.data(12))
 
 /** Codes all lists. @returns false if the payload is damaged, or memory is exhausted */
@@ -114,7 +114,7 @@ function codeBins(arena: usize): bool {
   return true
 }
 
-/** The first large chunk of a size is put into its bin before the others, each of which then comes after it. */
+/** Of the large chunks of one size, the first is put into its bin first, and the others come after it. */
 function turnSizes(): void {
   for (let i: u32 = 1; i < list.count; i++) {
     const first = wordAt(list, i - 1)
@@ -138,7 +138,7 @@ function codeList(tag: u32, thread: usize, arena: usize, bin: u32): bool {
   return true
 }
 
-/** Puts a chunk first into a list. @returns false if it cannot be there */
+/** Puts a chunk at the front of a list. @returns false if it cannot be there */
 function put(i: u32, tag: u32, thread: usize, arena: usize, bin: u32): bool {
   if (tagAt(i) != tag || wordAt(taken, i) != 0) return false
   store<u32>(taken.at + ((<usize>i) << 2), 1)

@@ -5,9 +5,9 @@ import { folded, pairNumber, unfolded } from './numbers'
 import { giveBack, take } from './room'
 
 const SORT: u32 = 60
-/** The most chunks and blocks that a payload has for each of its bytes. */
+/** The maximum number of chunks and blocks per byte of payload. */
 const THINGS_PER_BYTE: u32 = 4096
-/** How many more there may be. */
+/** The number of further chunks and blocks that are allowed. */
 let thingsLeft: u64 = 0
 
 /** Begins a checkpoint. @param length of the payload, if it is read */
@@ -20,7 +20,7 @@ export function countThing(): bool {
   return isEncoding || (!isOver() && thingsLeft-- != 0)
 }
 
-/** Codes a number. @param what which number it is @param context what it depends on */
+/** Codes a number. @param what its kind @param context what its value depends on */
 // @ts-ignore: decorator
 @inline
 export function keptNumber(value: u64, what: u32, context: u32): u64 {

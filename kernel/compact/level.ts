@@ -1,4 +1,4 @@
-/** Which level a kernel is of. Each level has a kernel of its own, so that neither pays for the other. */
+/** The level of a kernel. Each level has its own kernel, so that neither slows the other down. */
 
 /** Whether it is the best level. kernel/compact-best.ts defines the name. */
 // @ts-ignore: decorator

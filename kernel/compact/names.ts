@@ -52,7 +52,7 @@ export let isExhausted: bool = false
 
 /**
  * For the encoder: numbers plus 1 by a hash, of names and of lists, and the number of each string and list of the
- * batch. Where others have the same hash, it is the first number after the hash that none of them has.
+ * batch. On a collision, the next free slot after the hash is used.
  */
 const nameIndex = changetype<HashTable>(memory.data(TABLE))
 const listIndex = changetype<HashTable>(memory.data(TABLE))
@@ -260,7 +260,7 @@ function enter(index: HashTable, key: u64, n: u32): void {
   store<u64>(index.put(slot, key), <u64>n + 1, VALUE)
 }
 
-/** The representation of a name in the checksum of events: its checksum and its length. */
+/** Represents a name in the checksum of events: its checksum and its length. */
 // @ts-ignore: decorator
 @inline
 export function wordOfName(n: u32): u64 {
@@ -268,7 +268,7 @@ export function wordOfName(n: u32): u64 {
   return ((<u64>name.length) << 32) | name.crc
 }
 
-/** The representation of a list: the checksum of its names' words and its length. */
+/** Represents a list in it: the checksum of its names' words, and its length. */
 // @ts-ignore: decorator
 @inline
 export function wordOfList(n: u32): u64 {
@@ -301,7 +301,7 @@ export function outName(n: u32): u32 {
   return id
 }
 
-/** The same of a list. */
+/** The same for a list. */
 export function outList(n: u32): u32 {
   if (n >= listsCount) {
     isStale = true

@@ -7,7 +7,7 @@ import { bit, freshen, isEncoding, mixed, pairBit, plainBit } from './coder'
 
 /** Contexts of short numbers: 32 groups of 32. Each has 32 counters for the length, one of them for "more than 31". */
 const LENGTHS: usize = memory.data(131_072)
-/** The three bits below the top one, by group, length and the bits before. */
+/** Counters for the three bits below the top one, by group, length and the bits before. */
 const TOPS: usize = memory.data(32_768)
 /** Counters of numbers with two contexts, and of numbers in new descriptors, found by a hash. */
 const FIRST: usize = memory.data(262_144)

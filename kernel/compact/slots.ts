@@ -1,4 +1,4 @@
-/** Two likely symbols after what a hash stands for, with their counts and a check of the hash. */
+/** Slots, by a hash of the context: the two likely next symbols, with their counts, and a check of the hash. */
 @unmanaged
 export class Slot {
   first: u16
@@ -10,7 +10,7 @@ export class Slot {
 
 const MOST_COUNT: u8 = 15
 
-/** The slot of a hash, of which the upper bits are the index. It is empty if it was one of another hash. */
+/** The slot of a hash, of which the upper bits are the index. A slot of another hash is emptied first. */
 // @ts-ignore: decorator
 @inline
 export function slotAt(slots: usize, hash: u32, shift: u32): Slot {

@@ -51,7 +51,7 @@ const CERTAIN: u32 = 24
 /** The block that the coded free ends, and the descriptor of the free. */
 export let target: u32 = 0
 export let free: u32 = 0
-/** What was read cannot be. */
+/** Whether what was read is impossible. */
 export let isWrong: bool = false
 
 export function resetSymbols(): void {

@@ -11,12 +11,12 @@ import { mixedNumber } from './best/numbers'
 import { THREAD_NUMBER } from './best/selectors'
 import { codeGuess, codeSame } from './best/threads'
 
-/** What is known of a thread. */
+/** A thread. */
 @unmanaged
 export class Thread {
   id: u64
   process: u64
-  /** Which of thread and process its events have, as bits of a mask. */
+  /** Which of the fields thread and process its events have, as bits of a mask. */
   fields: u32
   /** The last six symbols, the newest first, and hashes of the newest two, three and six. */
   s1: u32
@@ -41,20 +41,24 @@ export class Thread {
   address: u64
   time: u64
   cpu: u32
-  /** For the best level, from here on: hashes of its newest four and five symbols, and the number of frees in a row. */
+  /**
+   * From here on, for the best level: hashes of its newest four and five symbols, and the number of consecutive frees.
+   */
   h4: u32
   h5: u32
   frees: u32
-  /** Which candidates were right lately, five bits each, and whether the match was wrong about a block, as bits. */
+  /**
+   * The candidates that were recently right, five bits each, and whether the match was wrong about a block, as bits.
+   */
   winners: u32
   wrongBlocks: u32
-  /** Of the block that it freed last: its class, the event that made it, and its neighbours then. */
+  /** Of the block that it freed last: its class, the event that allocated it, and its neighbours at that time. */
   freedClass: u32
   freedMade: u32
   freedYounger: u32
   freedOlder: u32
   freedSiteYounger: u32
-  /** How far apart the births of the blocks were that it freed last, and before. */
+  /** The distance between the births of the last two blocks that it freed, and of the two before. */
   step: u32
   stepBefore: u32
 }
@@ -238,7 +242,7 @@ export function restoreThread(fields: u32, id: u64, process: u64): bool {
 
 /** Adds a thread, and makes it the current one. */
 function append(fields: u32, id: u64, process: u64): bool {
-  // At the fast level, objects are apart by less than they have fields.
+  // At the fast level, objects are shorter than their declared fields.
   if (BYTES * threadCount + <u32>offsetof<Thread>() > room) {
     const size = max<u32>(1024, room << 1)
     const larger = take(size)

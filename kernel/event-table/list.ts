@@ -20,20 +20,20 @@ import {
 import { allocates, endsUnfreed, frees, LIVE, LIVE_BYTES, overlaps } from '../statistics/totals'
 import { gap, number6, number8, pointer, sum8, typeOf } from './text'
 
-/** Where rows are written: there is room for a row that begins before the end of 57344 bytes. */
+/** The output: rows begin within the first 57344 bytes, and there is room to complete the last one. */
 export const OUTPUT: usize = memory.data(57600)
 const LAST: usize = OUTPUT + 57344
-/** Per row of the batch, the position in the output after what was written of it. */
+/** Per row of the batch, the position in the output after its text. */
 export const ROW_ENDS: usize = memory.data(16576)
 
 /** The bytes of output. */
 export let written: u32 = 0
-/** How many events about blocks there were. */
+/** The number of events about blocks. */
 let events: u64 = 0
-/** How many frees and reallocs of an unknown block there were. */
+/** The number of frees and reallocs of an unknown block. */
 export let unknown: u64 = 0
 
-/** What is kept of a live block: the event that allocated it, its address, size and index. */
+/** The data of a live block: the event that allocated it, its address, size and index. */
 const B_BORN: usize = 0
 const B_ADDRESS: usize = 8
 const B_SIZE: usize = 16
@@ -42,10 +42,10 @@ const BLOCK: usize = 32
 
 /** The last index that was given to a block without one. */
 let lastIndex: u64 = 0
-/** The event that freed a block last, if it was by an index, and what was kept of that block. */
+/** The event that last freed a block by an index, and the data of that block. */
 let lastFree: u64 = 0
 const LAST_FREED: usize = memory.data(32)
-/** How many digits addresses have at least. */
+/** The minimum number of digits of addresses. */
 let digits: u32 = 16
 
 /** Begins the table of a trace whose addresses have at least 8 or 16 digits. */
@@ -76,7 +76,7 @@ export function list(row: u32, rows: u32): u32 {
   return row
 }
 
-/** A process ends, and with it its live blocks. */
+/** Ends a process, and with it its live blocks. */
 function endProcess(row: u32): void {
   for (let number = nextGone(row); number != 0; number = nextGone(row)) endsUnfreed(load<u64>(blockAt(number), B_SIZE))
 }
@@ -144,7 +144,7 @@ function spaces(p: usize, n: u32): usize {
   return p + <usize>n
 }
 
-/** Stores what is kept of the block that began. @param goesOn whether it is the one that ended, resized */
+/** Stores the data of the block that began. @param goesOn whether it is the block that ended, resized */
 // @ts-ignore: decorator
 @inline
 function begins(row: usize, mask: u32, goesOn: bool, ended: usize, begun: usize, size: u64): void {

@@ -76,7 +76,7 @@ function wideSum(p: usize, low: u64, high: u64): usize {
   return p + 9
 }
 
-/** An address between two gaps, with all its digits; one that needs more than `digits`, 8 or 16, has 16. */
+/** An address between two gaps, with leading zeros. It has `digits` digits (8 or 16), or 16 if that is too few. */
 // @ts-ignore: decorator
 @inline
 export function pointer(p: usize, value: u64, digits: u32): usize {

@@ -15,7 +15,7 @@ import { allocates, endsUnfreed, frees, overlaps } from '../statistics/totals'
 const B_SIZE: usize = 0
 const B_THREAD: usize = 8
 const BLOCK_LOG: usize = 4
-/** A bit of the thread: no event of the trace allocated or resized the block, which was there before. */
+/** A bit of the thread: no event of the trace allocated or resized the block, which existed before. */
 const UNALLOCATED: u32 = 1 << 31
 
 const table = changetype<GrowingTable>(memory.data(GROWING))

@@ -31,16 +31,16 @@ export const PLACE_FIELDS: usize = memory.data(65_536)
 export const PLACE_SITE: usize = memory.data(131_072)
 /** Marks an examined place in `PLACE_SET`; no field has this bit. */
 export const KNOWN: u32 = 1 << 31
-/** The absence of a place, which counts as one. */
+/** Stands for the absence of a place. */
 export const NO_PLACE: u32 = KNOWN
 
 /** `{"offset":"+0x12"}` */
 const JSON_TEXT: usize = memory.data(64)
 
-/** In `PLACE_SET`: the text is not one of a place. */
+/** In `PLACE_SET`: the text is not a place. */
 export const NOT_A_PLACE: u32 = KNOWN | HAS_TEXT
 
-/** Forgets the places: their string ids are given again. */
+/** Forgets the places, because their string ids will be reused. */
 export function forgetPlaces(): void {
   memory.fill(PLACE_SET, 0, (<usize>strings) << 2)
 }

@@ -74,7 +74,7 @@ export let position: usize = 0
 export let events: u32 = 0
 /** The union of their fields. */
 export let fields: u32 = 0
-/** Where the attributes or the text start for which `decode` stopped. */
+/** The start of the attributes or the text at which `decode` stopped. */
 export let dataFrom: usize = 0
 export let dataTo: usize = 0
 /** The fault, and the field it concerns. */

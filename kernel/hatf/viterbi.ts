@@ -1,7 +1,7 @@
 /**
  * The cheapest sequence of layouts for the occurrences of a field: the shortest path through a lattice with a column
  * for each occurrence and a state for each layout (the Viterbi algorithm). A step costs the bytes of the occurrence,
- * plus those of the metadata where the layout changes.
+ * plus the bytes of metadata if the layout changes.
  *
  * Whether a distance fits depends on how its run began, and the width that an interpretation starts with depends on
  * what came before. Each state keeps these facts for its own best path only, so the result may be a few bytes longer

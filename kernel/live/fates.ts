@@ -40,8 +40,8 @@ export function makeCallers(threads: u32): bool {
  * Judges the next event about a block, in the order of the trace.
  * @param effect on the live set
  * @param ended the number of the block that it ends
- * @param begun the number of the block that it begins @param owner the row of the thread that allocated or resized the
- * block that it ends
+ * @param begun the number of the block that it begins
+ * @param owner the row of the thread that allocated or resized the block that it ends
  * @param isAllocated whether the trace has the event that did so
  * @returns `BY_HEAPTRACK` and `BY_MEMRAY`, if that block was temporary
  */

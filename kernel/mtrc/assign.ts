@@ -31,7 +31,7 @@ import { count, entryAt, find, FIRST, remove, SECOND } from '../shared/table'
 import { addBlock, lastIndex, nextIndex } from './blocks'
 import { A, F, R } from './layout'
 
-/** Per event, what distinguishes its address space, as `AddressSpaces.fill` gives it; used if `hasSpaces`. */
+/** Per event, the bits of its address space, from `AddressSpaces.fill`; used if `hasSpaces`. */
 export const SPACES: usize = memory.data(16576)
 let hasSpaces: bool = false
 /** The bit of an address space that says that a function of a kernel was called. */

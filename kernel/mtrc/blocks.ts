@@ -16,7 +16,7 @@ let lastAssigned: u64 = 0
 /**
  * Distinguishes the two sorts of keys in the table. The key of a block without an index is its address, and the entry
  * has its index and size. The key of a block with an index is the index combined with this mark, and the entry has its
- * address and size. If there are addresses, the mark is one that a trace cannot know; otherwise it is 0.
+ * address and size. If there are addresses, the mark is random, so that no trace can know it; otherwise it is 0.
  */
 export let indexMark: u64 = 0
 let secretMark: u64 = 0

@@ -26,7 +26,10 @@ import { beginNames, fault, FILE_IDS, FUNCTION_IDS, idOf, leb, name, nameBytes, 
 import { addIndexed, findBlock, removeBlock } from './recent'
 import { ENTRIES, FILE_ENTRIES, forget, nextBatch, resolve, sources } from './state'
 
-/** The most bytes from the beginning of a record, or of a name in it, to the end of a record without more names. */
+/**
+ * The maximum number of bytes from the start of a record, or of a name in it, to the end of the record without further
+ * names.
+ */
 const PADDING: usize = 176
 
 const BLOCK: u32 = HAS_INDEX | HAS_ADDRESS | HAS_SIZE

@@ -31,8 +31,8 @@ export const FILE_IDS: usize = FUNCTION_IDS + 132
 const UNKNOWN: u32 = 0xffff_ffff
 
 /**
- * Puts the names of the batch in a row, in the order of their ids: first where each of them starts and the last one
- * ends, then their bytes.
+ * Writes the names of the batch in the order of their ids: first the start of each and the end of the last one, then
+ * their bytes.
  * @returns the address of the first start, until more names are read; 0 if memory is exhausted
  */
 export function layOutNames(): usize {

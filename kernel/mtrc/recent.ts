@@ -11,7 +11,7 @@ import { addBlock, indexMark } from './blocks'
 const PLACES: u64 = 8192
 /** A key and two values, as in an entry of the table. */
 const ENTRY: usize = 24
-/** The entry of the place that an index has. A free place has a key that has another place. */
+/** The entry at the place of an index. A free place has a key that belongs to another place. */
 const RECENT: usize = memory.data(196_608, 64)
 
 /** The largest index that was added. */
@@ -60,7 +60,7 @@ export function addIndexed(index: u64): usize {
   return entry
 }
 
-/** The entry of a block that may be known, or whose place another one may have. */
+/** The entry of a block that may be known, or whose place may be taken. */
 function addSlowly(index: u64): usize {
   const known = findBlock(index)
   if (known != 0) return known

@@ -33,8 +33,8 @@ export function refuse(): void {
 }
 
 /**
- * Where to put all strings of the batch, if they are not wanted one by one: where each of them starts and the last one
- * ends, then their bytes; 0 if there is no memory.
+ * The address for all strings of the batch, if they are not requested one by one: the start of each and the end of the
+ * last one, then their bytes. 0 if memory is exhausted.
  */
 export function roomForAll(count: u32, bytes: u32): usize {
   const at = nameRoom(2 * bytes + 4 * (count + 1))

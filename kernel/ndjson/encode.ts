@@ -47,7 +47,7 @@ export let rest: u32 = 0
 /** The number of bytes of output. */
 export let written: usize = 0
 
-/** The bit of `rest` that says that an event has begun. */
+/** The bit of `rest` for an event that has begun. */
 const BEGUN: u32 = 1 << 31
 
 /** Per string, the address of its text between quotes, and 1 plus the length of the text; zeros if not yet known. */

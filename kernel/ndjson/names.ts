@@ -76,7 +76,7 @@ export function find(p: usize): u32 {
   return spaced != 0 && stands(FIELD_TEXTS + ((<usize>text) << 6), p) ? text : NO_FIELD
 }
 
-/** Where `findLoose` ended. */
+/** The position at which `findLoose` ended. */
 export let looseEnd: usize = 0
 
 /** Like `find`, with any spaces between the parts. */

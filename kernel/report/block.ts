@@ -17,10 +17,10 @@ export const THREAD: usize = 36
 export const RESIZED: usize = 40
 export const FLAGS: usize = 44
 export const IS_LIVE: u32 = 1
-/** The block has an address; its address space is in the bits above these. */
+/** Flags: the block has an address. Its address space is in the bits above the flags. */
 const IS_PLACED: u32 = 2
 const SPACE: u32 = 8
-/** It was there before, so its lifetime is not known. */
+/** The block existed before, so its lifetime is unknown. */
 export const UNBORN: u32 = 4
 
 /** Address spaces from this number on are not followed. */
@@ -57,7 +57,7 @@ export function place(block: usize, address: u64, process: u32, isPages: bool, s
   return IS_LIVE | IS_PLACED | (space << SPACE)
 }
 
-/** A block leaves its place. */
+/** Removes a block from its place. */
 // @ts-ignore: decorator
 @inline
 export function leave(block: usize): void {

@@ -1,4 +1,4 @@
-/** The blocks that are live when a trace ends, or their process. */
+/** The blocks that are live when their trace or their process ends. */
 import { TABLE_BYTES } from '../../lib/kernel/layouts/pairs'
 import { MOST_GONE, SLICE_BITS, SLICE_BLOCKS, SLICE_BYTES, SLICE_SUM } from '../../lib/kernel/layouts/report'
 import { blockAt, makeBlocks } from '../live/records'
@@ -22,14 +22,14 @@ const MOST: u32 = 262_144
 /** The numbers of blocks that end with their process. */
 export const GONE: usize = memory.data(MOST_GONE * 4)
 
-/** Forgets the generations: they have been read. */
+/** Forgets the generations, after they have been read. */
 export function clearGenerations(): void {
   memory.fill(GENERATIONS, 0, SLICE_BYTES << SLICE_BITS)
   clearPairs(SITE_GENERATIONS)
 }
 
 /**
- * A process ends, and with it the first of the blocks in `GONE`.
+ * Ends a process, and with it the first of the blocks in `GONE`.
  * @param shift as for `endTrace`
  * @returns whether there was memory
  */
@@ -44,7 +44,7 @@ export function leaveProcess(blocks: u32, shift: u32): bool {
   return true
 }
 
-/** A block is never freed. */
+/** Counts a block that is never freed. */
 function noteGeneration(block: usize, shift: u32): void {
   const size = load<u64>(block, SIZE)
   const slice = (load<u64>(block, EVENT) - 1) >> (<u64>shift)

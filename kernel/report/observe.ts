@@ -1,7 +1,7 @@
 /**
  * Examines the events about blocks, in order, after the statistics have counted them: their effects on the live set
- * (live/follow.ts), their fates (live/fates.ts) and the rows of their sites and threads are known. It has a memory of
- * its own, because most commands make no report: so sizes and owners of live blocks are in both.
+ * (live/follow.ts), their fates (live/fates.ts) and the rows of their sites and threads are known. It has its own
+ * memory, because most commands make no report. So both kernels have the sizes and owners of live blocks.
  */
 import { AGAIN, BEGAN, DONE, HIGHEST, NOTHING, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
 import { TABLE_BYTES } from '../../lib/kernel/layouts/pairs'
@@ -90,7 +90,7 @@ export const CHAINS: usize = memory.data((LONGEST + 1) * 8)
  * grew and shrank.
  */
 export const RESIZES: usize = memory.data(64)
-/** Allocations of nothing. */
+/** Allocations of zero bytes. */
 export let zeroSizes: u64 = 0
 
 /** The anomalies in the rows of the last call: the row above `PROBLEM_BITS`, plus the kind; at most three per row. */
@@ -129,7 +129,7 @@ export function observe(from: u32, to: u32, rows: u32, numbers: u32, sites: u32,
   return true
 }
 
-/** Notes what ought not to be. */
+/** Notes anomalies. */
 function notice(row: usize, kind: u8, effect: u32): void {
   if ((effect & UNKNOWN) != 0) {
     note(row, kind == KIND_REALLOC ? UNKNOWN_REALLOC : (effect & AGAIN) != 0 ? DOUBLE_FREE : UNKNOWN_FREE)
@@ -209,7 +209,7 @@ function follow(row: usize, effect: u32, isInvented: bool): void {
   store<u32>(block, resized, RESIZED)
 }
 
-/** A block is no longer live. */
+/** Counts a block that is no longer live. */
 // @ts-ignore: decorator
 @inline
 export function ends(block: usize): void {

@@ -21,7 +21,7 @@ export const PEAK_PAGES: usize = memory.data(128)
 export const END_PAGES: usize = memory.data(128)
 const STEP: u32 = STEP_SHIFT
 const STEPS: u32 = COUNTS
-/** How many pages there are. */
+/** The number of pages. */
 export let touched: u64 = 0
 
 /** Makes room for this many more pages. @returns whether there is memory */
@@ -134,7 +134,7 @@ function share(key: u64): void {
   sparseBytes += part * <f64>(<u32>PAGE_BYTES - live)
 }
 
-/** The peak is now. */
+/** Notes that the peak is now. */
 export function keepPages(): void {
   memory.copy(PEAK_PAGES, PAGES, 128)
 }

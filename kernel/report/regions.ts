@@ -135,7 +135,7 @@ export function joinColumns(): void {
   }
 }
 
-/** A trace ended: no block is live. */
+/** Ends a trace: no block is live. */
 export function endRegions(): void {
   memory.fill(LIVE, 0, 8192)
 }

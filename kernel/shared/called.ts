@@ -84,7 +84,7 @@ const W_OPERATOR_DELETE: usize = memory.data<u8>([
 /** The letters after the first five in names such as `_ZnwmSt11align_val_t`. */
 export const W_ALIGNED: usize = memory.data<u8>([0x53, 0x74, 0x31, 0x31, 0x61, 0x6c, 0x69, 0x67, 0x6e])
 
-/** What a function does. */
+/** The effect of a function. */
 export function functionOf(p: usize, length: u32): u32 {
   const word = load<u32>(p)
   if (isWord(p, length, W_FREE, 4)) return FREE

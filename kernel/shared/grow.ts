@@ -14,27 +14,27 @@ export class GrowingTable {
   /** The logarithm of its size in bytes. */
   log: u32
 
-  /** Makes room for this many bytes in all; those that are new are zero. @returns whether there is memory */
+  /** Makes room for this many bytes in total; the new ones are zero. @returns whether there is memory */
   // @ts-ignore: decorator
   @inline
   reserve(bytes: u64): bool {
     return this.has(bytes) || this.grow(bytes, true)
   }
 
-  /** The same, where the new bytes are undefined. */
+  /** The same, but the new bytes are undefined. */
   // @ts-ignore: decorator
   @inline
   extend(bytes: u64): bool {
     return this.has(bytes) || this.grow(bytes, false)
   }
 
-  /** Begins again with undefined content and this size. @returns whether there is memory */
+  /** Makes a new table of this size with undefined content. @returns whether there is memory */
   restart(log: u32): bool {
     this.drop()
     return this.grow((<u64>1) << log, false)
   }
 
-  /** Gives back its memory. */
+  /** Frees its memory. */
   drop(): void {
     if (this.at != 0) giveRoom(this.at, this.log)
     this.at = 0

@@ -1,27 +1,29 @@
 /**
- * The hash table of the kernels: from 64-bit keys to 64-bit values that are not 0, and, where slots are larger, what
- * follows the value. Open addressing with linear probing and backward-shift deletion: a search mostly touches one cache
- * line.
+ * The hash table of the kernels: from 64-bit keys to 64-bit values that are not 0. Larger slots have more data after
+ * the value. Open addressing with linear probing and backward-shift deletion: a search mostly touches one cache line.
  *
- * The hash is keyed, so no trace can contain keys chosen to collide. When a key has to go far nevertheless, the table
- * is filled again under another secret.
+ * The hash is keyed, so no trace can contain keys chosen to collide. If a key is nevertheless far from its own slot,
+ * the table is filled again with another secret.
  */
 import { giveRoom, takeZeros } from '../live/room'
 import { mix, newSecret } from './hash'
 
-/** The offsets in a slot: the key; the value, 0 in an empty slot; and what follows it. */
+/** The offsets in a slot: the key; the value, 0 in an empty slot; and the data after it. */
 export const KEY: usize = 0
 export const VALUE: usize = 8
 export const MORE: usize = 16
 
-/** The logarithms of the fewest slots, and of the most bytes of them. */
+/** The logarithms of the minimum number of slots, and of their maximum size in bytes. */
 const FEWEST: u32 = 8
 const MOST_BYTES: u32 = 31
-/** The logarithm of the size of a slot without more than its value. */
+/** The logarithm of the size of a slot without data after the value. */
 const SLOT: u32 = 4
-/** Up to this logarithm of the number of slots, half of them are used, and otherwise 5/8: then memory matters more. */
+/**
+ * Tables with up to this logarithm of the number of slots use half of them. Larger ones use 5/8, because memory matters
+ * more.
+ */
 const SMALL: u32 = 16
-/** How many slots a key may be from its own before the secret is changed. */
+/** The distance of a key from its own slot, in slots, beyond which the secret is changed. */
 const FAR: usize = 256
 
 /** A table, in `TABLE` bytes of memory that are 0 at first. */
@@ -63,16 +65,16 @@ export class HashTable {
     return slots + at
   }
 
-  /** Has this many slots, whose memory is 0 and stays the caller's. There may be no more than half as many keys. */
+  /** Uses this number of slots in memory of the caller, which must be zero. At most half of the slots may be used. */
   useSlots(slots: usize, log: u32): void {
     this.secret = newSecret()
     this.slots = slots
     this.setSize(log)
-    // The secret cannot be changed: then the keys would have to move.
+    // The secret cannot be changed, because the keys would have to move.
     this.calm = u32.MAX_VALUE
   }
 
-  /** Removes all keys, and gives back the memory. */
+  /** Removes all keys, and frees the memory. */
   clear(): void {
     if (this.log != 0) giveRoom(this.slots, this.log + SLOT + this.extra)
     this.log = 0
@@ -187,7 +189,9 @@ export class HashTable {
     this.most = <u32>mostOf(log)
   }
 
-  /** Moves all keys to this many slots. A secret of 0 is changed. @returns false, with no change, without memory */
+  /**
+   * Moves all keys to this many slots. A secret of 0 is changed. @returns false, with no change, if memory is exhausted
+   */
   make(log: u32): bool {
     const extra = this.extra
     const room = log + SLOT + extra
@@ -215,7 +219,7 @@ export class HashTable {
 /** The size of a table's own fields in bytes. */
 export const TABLE: i32 = 48
 
-/** How many of the slots may be used. */
+/** The number of slots that may be used. */
 function mostOf(log: u32): u64 {
   return log <= SMALL ? (<u64>1) << (log - 1) : (<u64>5) << (log - 3)
 }

@@ -22,7 +22,7 @@ export function newSecret(): u64 {
   return secrets
 }
 
-/** The secret of a process from random bits. It may be 0 only by chance. */
+/** Makes the secret of a process from random bits. It is 0 only by chance. */
 export function secretFrom(low: u32, high: u32): u64 {
   const random = ((<u64>high) << 32) | (<u64>low)
   const h = (random + 0x9e37_79b9_7f4a_7c15) * 0xbf58_476d_1ce4_e5b9
@@ -40,7 +40,7 @@ export function mix(key: u64, secret: u64): u64 {
   return (h ^ (h >> 32)) * (secret | 1)
 }
 
-/** SipHash-1-3 of bytes (Aumasson and Bernstein, 2012), of which nothing after them is read. */
+/** SipHash-1-3 of bytes (Aumasson and Bernstein, 2012). Reads nothing after them. */
 export function hashBytes(from: usize, length: u32): u64 {
   let v0 = key0 ^ 0x736f_6d65_7073_6575
   let v1 = key1 ^ 0x646f_7261_6e64_6f6d

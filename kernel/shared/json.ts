@@ -163,7 +163,7 @@ export const MAX_ESCAPED: u32 = 6
 
 /**
  * Writes a string as `JSON.stringify` does, without quotes, with bytes that are not UTF-8 as lone surrogates, and three
- * bytes for a lone surrogate as that: as `decodeText` of lib/event/strings.ts reads them.
+ * bytes for a lone surrogate as that surrogate. `decodeText` of lib/event/strings.ts reads them in the same way.
  * @returns the position after it
  */
 export function escape(p: usize, length: u32, out: usize): usize {
@@ -199,7 +199,7 @@ export function escape(p: usize, length: u32, out: usize): usize {
   return out
 }
 
-/** Whether three bytes at `p` are a lone surrogate, other than those that are the signs of bytes. */
+/** Whether three bytes at `p` are a lone surrogate that does not stand for a byte. */
 function isHalf(p: usize, end: usize): bool {
   if (end - p < 3 || load<u8>(p) != 0xed || (load<u8>(p + 2) & 0xc0) != 0x80) return false
   const second = load<u8>(p + 1)

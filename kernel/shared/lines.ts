@@ -40,7 +40,7 @@ export function endOfLine(p: usize, lf: usize): usize {
   return lf
 }
 
-/** Makes the input from the end of a line to its line feed what it was: a line may be read again. */
+/** Restores the input from the end of a line to its line feed, because the line may be read again. */
 // @ts-ignore: decorator
 @inline
 export function restoreEnd(end: usize, lf: usize): void {
@@ -50,7 +50,7 @@ export function restoreEnd(end: usize, lf: usize): void {
 /** The byte that `cutLine` replaced. */
 let replaced: u8 = 0
 
-/** Ends a line at `end` for a moment, in which it may be read, until `joinLine` puts the byte back. */
+/** Ends a line at `end`, so that it can be read. `joinLine` restores the byte. */
 export function cutLine(end: usize): void {
   replaced = load<u8>(end)
   store<u8>(end, LF)

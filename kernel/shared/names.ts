@@ -16,7 +16,7 @@ export const MOST_NAMES: u32 = 4096
 const MANY_NAMES: u32 = 2048
 const MANY_BYTES: usize = 262_144
 
-/** The number of each name plus 1, by its hash; or by the first number after it that no other name has. */
+/** The number of each name plus 1, by its hash. On a collision, the next free slot after the hash is used. */
 const byHash = changetype<HashTable>(memory.data(TABLE))
 const SLOTS: usize = memory.data(131_072)
 const SLOTS_LOG: u32 = 13

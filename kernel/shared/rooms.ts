@@ -11,19 +11,19 @@ const GUARD: usize = 16
 const GUARD_WORD: u64 = 0x5afe_c0de_5afe_c0de
 const PATTERN: u8 = 0xa5
 
-/** A bit for every eight bytes of memory: whether they are in a room. */
+/** For every eight bytes of memory, a bit: whether they are in a room. */
 const IN_ROOM: usize = memory.data(1 << 26, 64)
 
 /** The ends of the rooms that never move. */
 const ENDS: usize = memory.data(4096 * 4)
 let ends: u32 = 0
 
-/** Memory that is in a room from now on. */
+/** Opens memory: it is in a room from now on. */
 export function open(at: usize, bytes: usize): void {
   mark(at, bytes, 0xff)
 }
 
-/** Memory that is in no room from now on. */
+/** Closes memory: it is in no room from now on. */
 export function close(at: usize, bytes: usize): void {
   mark(at, bytes, 0)
 }

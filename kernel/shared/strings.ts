@@ -17,7 +17,7 @@ export const LISTED: usize = memory.data(262_160)
 /** Where each list starts in `LISTED`; the entry after the last one is its end. */
 export const LISTS: usize = memory.data(16_392)
 
-/** Ids plus 1 by the hash of strings; where others have the same hash, by the first number after it that none has. */
+/** Ids plus 1 by the hash of strings. On a collision, the next free slot after the hash is used. */
 const byHash = changetype<HashTable>(memory.data(TABLE))
 const SLOTS: usize = memory.data(524_288)
 const SLOTS_LOG: u32 = 15
@@ -28,7 +28,7 @@ const SLOT_OF: usize = memory.data(65_536)
  * each other repeatedly.
  */
 const FOLLOWERS: usize = memory.data(65_536)
-/** The same of lists. */
+/** The same for lists. */
 const listsByHash = changetype<HashTable>(memory.data(TABLE))
 const LIST_SLOTS: usize = memory.data(131_072)
 const LIST_SLOTS_LOG: u32 = 13

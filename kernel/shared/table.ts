@@ -29,7 +29,7 @@ const FREE_PLACES: i32 = 0x7f
 const NONE_PASSED: i32 = 0x80
 /** The bytes of entries in a bucket: a key and two values for each of eight tags, though only seven are used. */
 const ENTRIES: usize = 192
-/** How far a key may travel, in bytes of tags, before the table is rehashed. */
+/** The distance that a key may travel, in bytes of tags, before the table is rehashed. */
 const LONG: usize = TAGS * 32
 /** How far loads may read beyond their data. */
 const SLACK: u64 = 64

@@ -149,8 +149,8 @@ function mergeWaiting(heap: usize): void {
 }
 
 /**
- * Merges a segment with a free neighbour whose place in the tree is already right. @returns false if there is no such
- * neighbour, or the segment is the last one
+ * Merges a segment with a free neighbour whose place in the tree is already right.
+ * @returns false if there is no such neighbour, or the segment is the last one
  */
 function mergeInPlace(heap: usize, node: u32): bool {
   const at = nodeAt(node)

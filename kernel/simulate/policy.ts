@@ -90,8 +90,8 @@ export function release(heap: usize, from: u64, bytes: u64, node: u32): void {
 }
 
 /**
- * Resizes a block in place: see `give`. @param address its address, which for an aligned block may be after the start
- * of its memory
+ * Resizes a block in place: see `give`.
+ * @param address its address, which for an aligned block may be after the start of its memory
  * @returns false if it has to move
  */
 export function resize(heap: usize, from: u64, bytes: u64, node: u32, size: u64, address: u64): bool {

@@ -53,7 +53,7 @@ export function ptAllocate(thread: i32, isCalloc: bool, size: u64, alignment: u6
 export function ptResize(thread: i32, chunk: u32, size: u64): bool {
   forget(chunk)
   if (size > 0) return made(allocate(REALLOC, thread, 0, chunk, size), size)
-  // Unlike other allocators, this one returns no block of zero bytes.
+  // glibc only frees the block here. Other allocators return a block of zero bytes, and so does this policy.
   release(thread, chunk)
   return made(allocate(MALLOC, thread, 0, 0, 0), 0)
 }

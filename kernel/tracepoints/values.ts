@@ -40,7 +40,7 @@ function number(p: usize, to: usize): usize {
   return <u32>load<u16>(p) == 0x7830 ? hex(p + 2, to) : decimal(p, to)
 }
 
-/** Reads a pointer: hex with or without `0x`, or a word in parentheses for null or for a hidden pointer. */
+/** Reads a pointer: hex with or without `0x`, or a word in parentheses for a null or hidden pointer. */
 function pointer(p: usize, to: usize): usize {
   p = skipSpaces(p)
   if (load<u8>(p) == OPEN) {

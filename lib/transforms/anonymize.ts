@@ -35,8 +35,8 @@ export class AddressScrambler {
   scramble(lo: number, hi: number): void {
     this.lo = lo >>> 0
     this.hi = hi >>> 0
-    // Pages that must not change or be reached, such as the first one, are skipped by applying the network again. It
-    // permutes them too, so the walk remains one to one and ends.
+    // Pages that must not change, such as the first one, must not be results either: they are skipped by applying the
+    // network again. It permutes them too, so the mapping remains one to one, and the walk ends.
     if (hi !== 0) {
       do this.permuteHigh()
       while (this.hi === 0)
@@ -89,7 +89,7 @@ const PREFIXES = {
   module: 'module_',
   type: 't_',
   text: 'text_',
-  // Formats with comments take a line that begins so for one.
+  // Formats with comments take a line that begins with this for a comment.
   comment: '# text_',
 } as const
 
@@ -102,7 +102,7 @@ const LONGEST_KEPT = 256
 /** The fields that hold names; `comment` is the text of a comment. */
 export type NamedField = keyof typeof PREFIXES | GroupFieldName
 
-/** A field of a group is its own kind of name. */
+/** Each field of a group is a kind of name. */
 function prefixOf(field: NamedField): string {
   return field in PREFIXES ? PREFIXES[field as keyof typeof PREFIXES] : `${field}_`
 }

@@ -45,7 +45,7 @@ export type OneOrMore<T> = T | readonly T[]
  */
 export interface FilterOptions extends FateOptions, GroupCriteria {
   readonly thread?: OneOrMore<bigint | number>
-  /** `'none'`: events without a process, which are those of the first process of a recording with several. */
+  /** `'none'`: events without a process. In a recording with several processes, these belong to the first. */
   readonly process?: OneOrMore<bigint | number | 'none'>
   readonly heap?: OneOrMore<bigint | number>
   readonly cpu?: OneOrMore<bigint | number>
@@ -77,8 +77,8 @@ export interface FilterOptions extends FateOptions, GroupCriteria {
    * the inverted criteria), and no free or realloc of any other block. A realloc that is the first event of its block
    * to meet the criteria begins it: it becomes an allocation. Where another block, which is not kept, begins at the
    * address of a kept one, that has no free: a free stands in place of the event, and a warning says how many. A free
-   * of NULL is of no block, and not kept. Other events that neither begin nor end a block, such as failed reallocs, are
-   * kept if they meet the criteria. Memory grows with the number of kept blocks that are live.
+   * of NULL concerns no block, and is not kept. Other events that neither begin nor end a block, such as failed
+   * reallocs, are kept if they meet the criteria. Memory grows with the number of kept blocks that are live.
    */
   readonly lifetimes?: boolean
 }
@@ -110,19 +110,19 @@ const OPTIONS: OptionNames<FilterOptions> = {
 }
 
 /**
- * The numbers of the events that a filter needs to see, from 0: others are not kept, and do not change what is.
+ * The numbers, from 0, of the events that a filter needs to see. Others are not kept, and do not affect the result.
  * @returns undefined if it needs all
  */
 export function neededEvents(options: FilterOptions): { readonly first: number; readonly end: number } | undefined {
   if (options.events === undefined || options.invert === true || needsSurvey(options)) return undefined
   const bounds = rangeWords([options.events].flat())
   const first = Number(bounds[0] ?? 1n) - 1
-  // Of kept blocks, later events are kept.
+  // Later events of kept blocks are kept.
   const end = options.lifetimes === true ? Infinity : Number(bounds.at(-1) ?? 0n)
   return { first: Math.max(0, first), end: Number.isSafeInteger(end) ? end : Infinity }
 }
 
-/** Options that leave blocks whole: all events of a block are in one process, and a block that leaks has no free. */
+/** Options that keep blocks whole: all events of a block are in one process, and a leaked block has no free. */
 const KEEPS_BLOCKS: ReadonlySet<keyof FilterOptions> = new Set(['process', 'leaked', 'invert', 'lifetimes'])
 
 /**
@@ -147,22 +147,22 @@ export class Filter implements BatchTransform {
   private marked: TraceHeader = NO_HEADER
   private rows = new Int32Array(0)
   private keptCount = 0
-  /** At this row of the current batch the function of `where` failed, or blocks cannot be told apart. */
+  /** The row of the current batch at which the function of `where` failed, or blocks cannot be distinguished. */
   private fault: { readonly row: number; readonly error: TraceError } | undefined
   private labels = new Uint32Array(0)
   /** The numbers of all rows. */
   private numbers = new Int32Array(0)
   /** The rows of the result that are reallocs and must become allocations. */
   private begun: number[] = []
-  /** Those that must become frees, and the number of all of them. */
+  /** The rows that must become frees, and the number of all such events so far. */
   private overlapping: number[] = []
   private overlaps = 0
 
   /**
    * @param fates the results of a first pass over the same events, by a `FateSurvey` with these options
-   * @param before how many events come before the current batch: at first, before the first one that is fed
+   * @param before the number of events before the first batch that is fed
    * @throws RangeError for an unknown option, for a value that no event can have, such as an unknown kind or an empty
-   *   range, or for too many values
+   * range, or for too many values
    */
   constructor(
     options: FilterOptions = {},
@@ -204,7 +204,7 @@ export class Filter implements BatchTransform {
     this.lifetimes?.dispose()
   }
 
-  /** @throws TraceError when `where` throws, or blocks cannot be told apart, after all events before that one */
+  /** @throws TraceError when `where` throws, or blocks cannot be distinguished, after all events before that one */
   next(): EventBatch | null {
     if (this.fault !== undefined) throw this.fault.error
     const batch = this.input
@@ -314,8 +314,8 @@ function complement(rows: Int32Array, n: number, count: number): number {
   return kept
 }
 
-// The loops over rows are functions of their own, because V8 optimizes a short function sooner than a method with
-// several loops, and only once.
+// The loops over rows are separate functions, because V8 optimizes a short function sooner than a method with several
+// loops, and only once.
 
 /** Labels the events of `rows[0..n)`. */
 function label(labels: Uint32Array, rows: Int32Array, n: number, value: number): void {
@@ -324,8 +324,8 @@ function label(labels: Uint32Array, rows: Int32Array, n: number, value: number):
 
 /**
  * Puts the rows below `end` that have a label into `rows`.
- * @param begun takes the positions there of events at which blocks begin
- * @param overlapping takes those of events that end blocks without a free
+ * @param begun takes the positions in `rows` of events at which blocks begin
+ * @param overlapping takes the positions of events that end blocks without a free
  * @returns the number of rows
  */
 function keepLabelled(

@@ -7,7 +7,7 @@ import type { BatchTransform } from '../event/stage.js'
 const HAS_THREAD = FieldBit.thread
 const HAS_PROCESS = FieldBit.process
 
-/** How to keep the ids of one trace apart from those of other traces. */
+/** Offsets that distinguish the ids of one trace from the ids of other traces. */
 export interface IdOffsetOptions {
   /** Added to every thread id, modulo 2^64. */
   readonly thread?: bigint

@@ -91,9 +91,9 @@ export class Mapper implements BatchTransform {
   /** The header of the output. */
   private named = NO_HEADER
   private input: EventBatch | null = null
-  /** The number of events of the batches before. */
+  /** The number of events in earlier batches. */
   private before = 0
-  /** An address cannot be moved. */
+  /** Whether an address cannot be moved. */
   private fault: TraceError | undefined
 
   /**
@@ -319,7 +319,7 @@ export class Mapper implements BatchTransform {
   }
 }
 
-/** What is added to addresses, modulo 2^64, and whether that makes them smaller. */
+/** The number that is added to addresses, modulo 2^64, and whether it makes them smaller. */
 interface Move {
   readonly lo: number
   readonly hi: number

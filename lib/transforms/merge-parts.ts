@@ -77,7 +77,7 @@ export class PartMerger {
     this.pass(input)
   }
 
-  /** An input is complete. */
+  /** Marks an input as complete. */
   end(input: number): void {
     this.inputs[input].ended = true
     this.pass(input)
@@ -150,7 +150,7 @@ export class PartMerger {
     for (let i = 0; i < count; i++) {
       const number = keys[2 * i + HI] * WORD + keys[2 * i + LO]
       if ((mask[i] & HAS_SEQUENCE) === 0) {
-        // Splitting has written it where a block of another part begins.
+        // Splitting wrote this free, because a block of another part begins there.
         if (kind[i] === FREE) repeated.add(i)
         continue
       }
@@ -166,7 +166,7 @@ export class PartMerger {
       }
       if (number < last) {
         this.late++
-        // It was taken for missing.
+        // Its number was counted as missing.
         this.missing = Math.max(0, this.missing - 1)
         continue
       }

@@ -26,7 +26,7 @@ const WINDOW_BYTES = 16 * BATCH_STRING_BYTES
 const ALL_WINDOW_BYTES = 8 * WINDOW_BYTES
 const LEAST_WINDOW_BYTES = BATCH_STRING_BYTES
 
-/** How to merge. */
+/** Options for merging. */
 export interface MergeOptions {
   /** The field that determines the order. */
   readonly by: MergeOrder
@@ -46,15 +46,15 @@ const TIMES = fieldSet('time', 'endTime')
 
 /**
  * Merges several traces into one by time or sequence number. Equal values keep the order of the inputs. Events without
- * the field stay after their predecessor in their own input; those before any event with the field count as zero. An
- * event that comes later in its input than the window allows is passed on immediately, out of order.
+ * the field stay after their predecessor in their own input; before the first event with the field, they count as zero.
+ * An event that comes later in its input than the window allows is passed on immediately, out of order.
  *
  * The merged trace has one header: format, time unit and layout where the inputs agree, nanoseconds where they do not.
  * mpatrol's indices count the blocks of a single trace, so they are dropped with several inputs, unless all are parts
  * of one trace. Parts that are numbered are put together exactly by `PartMerger`.
  *
  * Not a `Stage`, because it has several inputs: feed or end the input that `wants` names until it is -1, take the
- * results of `next` until it is null, and repeat. At the end both report that there is no more. Memory: for each input
+ * results of `next` until it is null, and repeat. At the end, both report that nothing is left. Memory: for each input
  * one batch and the window, which is smaller for large events.
  */
 export class Merger {
@@ -96,7 +96,7 @@ export class Merger {
     this.audit = new OrderChecker(by)
   }
 
-  /** The results so far: the number of events, and how well they were in order. */
+  /** The results so far: the number of events, and how well they were ordered. */
   get statistics(): Readonly<OrderStatistics> {
     return this.audit.statistics
   }
@@ -116,7 +116,7 @@ export class Merger {
     this.settle()
   }
 
-  /** An input is complete. */
+  /** Marks an input as complete. */
   end(input: number): void {
     const state = this.inputs[input]
     if (state.ended) return
@@ -153,7 +153,7 @@ export class Merger {
     return batch
   }
 
-  /** Decides on the header as soon as those of all inputs are known. */
+  /** Decides on the header as soon as the headers of all inputs are known. */
   private settle(): void {
     if (this.header !== undefined || this.unseen > 0) return
     const headers = this.inputs.flatMap(({ header }) => header ?? [])

@@ -40,16 +40,16 @@ export type FaultName = (typeof FAULTS)[number]
 /** The default number of events by which an event may be late in its input and still be put in order. */
 export const MERGE_WINDOW = 1024
 
-/** The default memory for sorting in bytes, in addition to that for reading and writing. */
+/** The default memory for sorting in bytes, in addition to the memory for reading and writing. */
 export const SORT_MEMORY = 33_554_432
 
 /**
  * Figures of the stacks of a profile, in bytes and in blocks:
  * - `allocated`: everything that was allocated
  * - `peak`: what was live at the peak of live bytes
- * - `live`: what was live at the moment that the profile is about; at the end of the trace, if it is about none
+ * - `live`: what was live at the profile's moment, or at the end of the trace if it has none
  * - `temporary`: what is temporary by the definition of the profile, see `TEMPORARY_DEFINITIONS`
- * - `foreign-frees`: blocks that another thread freed than the one that allocated them
+ * - `foreign-frees`: blocks that were freed by another thread than the one that allocated them
  */
 export const PROFILE_VALUES = [
   'allocated-bytes',
@@ -98,7 +98,7 @@ export const PROFILE_MATCHES = ['names', 'lines', 'all'] as const
  */
 export type FigureUnit = 'bytes' | 'blocks' | 'events'
 
-/** Figures that have budgets: what each is, in words, its unit, and whether functions have it, too. */
+/** Figures that have budgets: their descriptions and units, and whether functions have them, too. */
 export const BUDGET_FIGURES = {
   peak: { title: 'peak memory', unit: 'bytes', ofFunctions: true },
   blocks: { title: 'peak block count', unit: 'blocks', ofFunctions: false },

@@ -25,7 +25,7 @@ interface Place {
 export class PartHeaders {
   private readonly id = globalThis.crypto.randomUUID()
   private readonly places = new Map<string, Place>()
-  /** The header of the current trace as received, and that of its parts unless they are numbered. */
+  /** The header of the current trace as received, and the header of its parts unless they are numbered. */
   private header: TraceHeader | undefined
   private marked: TraceHeader | undefined
   private trace = 0

@@ -8,12 +8,12 @@ const { free: FREE, existing: LAST_OF_BLOCKS, 'process-end': PROCESS_END } = Kin
 const HAS_PROCESS = FieldBit.process
 
 /**
- * In which parts of a trace each process allocates, where blocks are not followed. So the end of a process goes into
- * each part that may have blocks which it ends. Memory grows with the processes, and with the parts of each.
+ * The parts of a trace in which each process allocates, for splitting without following blocks. The end of a process
+ * goes into each part that may have blocks which it ends. Memory grows with the processes, and with the parts of each.
  */
 export class ProcessParts {
   private readonly numbers = new U64Map(1)
-  /** The labels of each process; those of events without a process come first. */
+  /** The labels of each process. The first entry is for events without a process. */
   private readonly parts: Set<number>[] = [new Set()]
   private header: TraceHeader | undefined
 

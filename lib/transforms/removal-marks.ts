@@ -4,27 +4,27 @@ import { plural } from '../event/message-text.js'
 
 /** The number of events at the beginning of a trace that decide about its header. */
 export const DECIDING = 4096
-/** The most bytes of the strings of events that are held back. */
+/** The maximum bytes of the strings of events that are held back. */
 const MOST_BYTES = 16_777_216
 
 /**
  * Marks headers of traces from which a function removes events (`filtered`), although headers come first: the beginning
- * of a trace is held back until an event was removed, or none of the first `DECIDING`. Those that are removed later
- * are counted in a warning. Memory: that of so many events.
+ * of a trace is held back until an event was removed, or until `DECIDING` events have passed. A warning counts the
+ * events that are removed later. Memory is bounded by that number of events.
  */
 export class RemovalMarks {
   readonly warnings: string[] = []
   private header: TraceHeader | undefined
   /** The header of the output. */
   private marked: TraceHeader | undefined
-  /** The number of events, and of what came of them, that may still decide. */
+  /** The number of events that may still decide, and the number of events that they became. */
   private left = 0
   private isRemoved = false
   private late = 0
   private held: EventBatch[] = []
   private bytes = 0
 
-  /** Another trace may begin. @returns what was held back of the one before */
+  /** Notes that another trace may begin. @returns the batches of the previous trace that were held back */
   begin(header: TraceHeader): EventBatch[] {
     if (header === this.header) return []
     const before = this.release()
@@ -35,7 +35,7 @@ export class RemovalMarks {
     return before
   }
 
-  /** Another event was looked at. @param count the number of events that it became */
+  /** Notes that another event was processed. @param count the number of events that it became */
   note(count: number): void {
     if (this.left > 0) {
       this.left -= Math.max(1, count)
@@ -45,14 +45,14 @@ export class RemovalMarks {
     } else if (count === 0 && !this.isRemoved && this.header?.filtered !== true) this.late++
   }
 
-  /** Takes a batch of the current trace. @returns what can be passed on */
+  /** Takes a batch of the current trace. @returns the batches that can be passed on */
   take(batch: EventBatch): EventBatch[] {
     this.held.push(batch)
     this.bytes += batch.strings.byteLength
     return this.left > 0 && this.bytes < MOST_BYTES ? [] : this.release()
   }
 
-  /** Decides, and gives what was held back. */
+  /** Decides, and returns the batches that were held back. */
   release(): EventBatch[] {
     const { held, header } = this
     this.held = []
@@ -62,7 +62,7 @@ export class RemovalMarks {
     return held.map((batch) => reviseBatch(batch, 0, batch.strings, marked))
   }
 
-  /** There are no more events. @returns what was held back */
+  /** Notes that there are no more events. @returns the batches that were held back */
   end(): EventBatch[] {
     const { late } = this
     if (late > 0) {

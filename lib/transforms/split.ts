@@ -12,16 +12,16 @@ import { freeWarnings, makeFree } from './repair/changes.js'
 import { PartHeaders } from './part-headers.js'
 import { ProcessParts } from './process-parts.js'
 
-/** How to divide events. */
+/** Options for dividing events. */
 export interface PartitionOptions {
   readonly by: Partition
   /** The number of shards. Default 2. */
   readonly shards?: number
   /**
    * Put the later reallocs and the free of a block into the part of its allocation (see `Lifetimes`), regardless of
-   * their own keys. The end of a process goes into each part that has blocks which it ends. Where a block of another
-   * part begins at the address of one, that has no free: a free is written there, and a warning says how many. Memory
-   * grows with the number of live blocks. Default false, except shards, which always do this.
+   * their own keys. The end of a process goes into each part that has blocks which it ends. If a block of another part
+   * begins at the address of a live block, whose free is missing, a free is written there, and a warning says how many.
+   * Memory grows with the number of live blocks. Default false, except shards, which always do this.
    */
   readonly lifetimes?: boolean
   /**
@@ -56,7 +56,7 @@ const FIELD_OF = {
   api: 'api',
   'size-class': 'size',
 } as const
-/** All of these. */
+/** All such keys. */
 const KEY_FIELDS = Object.values(FIELD_OF)
 
 /**
@@ -83,7 +83,7 @@ export class Partitioner {
   /** The key of the last event. */
   private lastKey = NONE
   private labels = new Uint32Array(0)
-  /** What else goes into further parts: an event of the batch and a label in turn, in the order of the events. */
+  /** The events that go into further parts: an event of the batch and a label alternate, in the order of the events. */
   private readonly further: number[] = []
   /** The number of frees that were written where other blocks begin. */
   private overlaps = 0
@@ -114,7 +114,7 @@ export class Partitioner {
    *
    * With `number`, traces without events become parts, too: batches without events, under the key of the event that
    * follows.
-   * @throws SpacesError when blocks cannot be told apart, after the parts of the events before that one
+   * @throws SpacesError when blocks cannot be distinguished, after the parts of the events before that one
    * @throws TraceError (ERR_TRACE_UNENCODABLE) when events must be numbered, but already have sequence numbers
    */
   *partition(batch: EventBatch): Generator<Part> {
@@ -217,7 +217,7 @@ export class Partitioner {
     return label
   }
 
-  /** Gives each event the label that it has by itself, if any. */
+  /** Gives each event its own label, if it has one. */
   private label(batch: EventBatch, labels: Uint32Array): void {
     switch (this.by) {
       case 'kind':

@@ -3,7 +3,7 @@ import { FieldBit } from '../event/fields.js'
 import { StringTable } from '../event/strings.js'
 
 /**
- * A batch whose stacks have no more than their innermost frames. It shares its columns with the given one.
+ * A batch whose stacks have only their innermost frames. It shares its columns with the given one.
  * @param depth the maximum number of frames, at least 1
  */
 export function withStackDepth(batch: EventBatch, depth: number): EventBatch {

@@ -28,17 +28,17 @@ export interface Finding {
   readonly fault: FaultName
   /** The number of the event, from 1. */
   readonly event: number
-  /** What is wrong, in words. */
+  /** A description of the fault. */
   readonly what: string
 }
 
-/** How to check a trace. */
+/** Options for checking a trace. */
 export interface VerifyOptions {
-  /** What is no fault in this trace. */
+  /** The faults that are allowed in this trace. */
   readonly allow?: readonly FaultName[]
   /** Sizes above this many bytes are absurd. Default `MAX_SIZE`. */
   readonly maxSize?: bigint
-  /** How many places of each fault are kept. Default 10. */
+  /** The number of places of each fault that are kept. Default 10. */
   readonly places?: number
 }
 
@@ -46,7 +46,7 @@ const OPTIONS: OptionNames<VerifyOptions> = { allow: true, maxSize: 'bigint', pl
 
 /**
  * The faults that are allowed.
- * @throws RangeError for what is no list of their names: otherwise a mistyped one would be reported, or repaired
+ * @throws RangeError unless it is a list of their names: otherwise a mistyped one would be reported, or repaired
  */
 export function allowedFaults(allow: readonly FaultName[] = []): ReadonlySet<FaultName> {
   if (!Array.isArray(allow)) throw new RangeError(`allow must be an array of faults, not ${showValue(allow)}`)
@@ -67,7 +67,7 @@ export class Extent {
   startLo = 0
   endHi = 0
   endLo = 0
-  /** What sets the address space apart, in the high words. */
+  /** The bits that distinguish the address space, in the high words. */
   space = 0
   private readonly maxHi: number
   private readonly maxLo: number
@@ -82,9 +82,7 @@ export class Extent {
 
   /**
    * Takes the block of event i, which begins one.
-   * @param keys tell which block it is
-   * @param row where
-   * @returns the fault of its size, if it has one
+   * @param keys has the key of the block @param row its row there @returns the fault of its size, if it has one
    */
   take(batch: EventBatch, i: number, keys: BlockKeys, row: number): 'zero-size' | 'absurd-size' | undefined {
     const mask = batch.mask[i]
@@ -101,7 +99,7 @@ export class Extent {
     const endHi = hi + sizeHi + (endLo >= WORD ? 1 : 0)
     this.startLo = lo
     this.startHi = (hi ^ space) >>> 0
-    // A block up to the very last address has an end that 64 bits do not hold.
+    // The end of a block that reaches the very last address does not fit 64 bits.
     this.endLo = endHi >= WORD ? WORD - 1 : endLo >>> 0
     this.endHi = ((endHi >= WORD ? WORD - 1 : endHi) ^ space) >>> 0
     if ((mask & HAS_SIZE) === 0) return undefined
@@ -114,7 +112,7 @@ export class Extent {
     return isAbsurd ? 'absurd-size' : undefined
   }
 
-  /** Makes a block of 0 bytes one of 1. */
+  /** Counts a block of 0 bytes as one of 1 byte. */
   grow(): void {
     this.endLo = (this.startLo + 1) >>> 0
     this.endHi = this.endLo === 0 ? this.startHi + 1 : this.startHi
@@ -122,13 +120,13 @@ export class Extent {
 }
 
 /**
- * Checks a trace as it passes: what is wrong with it is counted, and the first places are kept. Memory grows with the
- * number of live blocks: 100 to 200 bytes for each.
+ * Checks a trace as it passes: faults are counted, and the first places of each are kept. Memory grows with the number
+ * of live blocks: 100 to 200 bytes for each.
  */
 export class Verifier {
-  /** How many events there were. */
+  /** The number of events. */
   events = 0
-  /** What the recorder lost, so that faults may be false or hidden. */
+  /** The events that the recorder lost, because of which faults may be false or hidden. */
   readonly lost = new LostCount()
   private readonly liveSet = new LiveSet(2)
   private readonly intervals = new Intervals()
@@ -149,7 +147,7 @@ export class Verifier {
     this.places = options.places ?? 10
   }
 
-  /** How often each fault was found; only those that were. */
+  /** The number of each fault, for the faults that were found. */
   get counts(): ReadonlyMap<FaultName, number> {
     return this.tally
   }
@@ -215,7 +213,10 @@ export class Verifier {
     }
   }
 
-  /** A block is live no more: its words have the start of its interval, if it has one. */
+  /**
+   * Removes the interval of a block that is no longer live. The block's words have the start of the interval, if it has
+   * one.
+   */
   private vacate(block: number): void {
     const { words } = this.liveSet
     const hi = words[2 * block]
@@ -229,8 +230,8 @@ export class Verifier {
   }
 
   /**
-   * Makes room for a block that overlaps others: no two intervals may overlap, or they would hide one another. So the
-   * larger one is kept to compare further blocks with.
+   * Makes room for a block that overlaps others: no two intervals may overlap, because they would hide each other. So
+   * only the larger one is kept for comparison with further blocks.
    * @returns whether that is the new one
    */
   private outgrows(): boolean {

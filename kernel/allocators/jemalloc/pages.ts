@@ -186,8 +186,8 @@ function takeKnown(arena: u32, pages: u32, alignment: u64, state: u8): u32 {
 }
 
 /**
- * Takes the pages that are in use when a program begins, at the start of a region. @param isPool whether the trace has
- * one of their blocks
+ * Takes the pages that are in use when a program begins, at the start of a region.
+ * @param isPool whether the trace has one of their blocks
  */
 function takeOwn(region: u32, isPool: bool): void {
   const pages = (hasCaches ? OWN_PAGES : POOL_PAGES) - (isPool ? POOL_PAGES : 0)

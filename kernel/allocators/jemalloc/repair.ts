@@ -221,8 +221,8 @@ function settleRegion(actual: u64): u32 {
 }
 
 /**
- * Takes a block from a cache, and the newer blocks before it, which are given back. @returns false if it is not in the
- * cache
+ * Takes a block from a cache, and the newer blocks before it, which are given back.
+ * @returns false if it is not in the cache
  */
 function takeFromCache(cache: usize, handle: u32): bool {
   const count = countOf(cache)

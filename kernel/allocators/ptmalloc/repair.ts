@@ -123,8 +123,8 @@ function evict(region: u32, base: u64): bool {
 }
 
 /**
- * Repeats the call in the arena that contains the address, or in a new one. @returns 0 if that does not give the
- * address
+ * Repeats the call in the arena that contains the address, or in a new one.
+ * @returns 0 if that does not give the address
  */
 function inOtherArena(thread: usize, actual: u64): u32 {
   const own = <usize>load<u32>(thread, OWN_ARENA)

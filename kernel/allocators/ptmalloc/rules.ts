@@ -97,7 +97,8 @@ export function setRules(version: i32, bits: i32): bool {
 
 /**
  * Changes the length of the data at the start of a heap: with words of 64 bits, versions 2.30 to 2.34 and 2.35 to 2.41
- * may differ only in that. Call this before anything depends on it. @returns false for other versions
+ * may differ only in that. Call this before anything depends on it.
+ * @returns false for other versions
  */
 export function changeHeapHead(): bool {
   const isOld = heapHead == 0x20 && arenaHead == 0x8c0 && cacheSize == 0x280

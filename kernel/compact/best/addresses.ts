@@ -1,13 +1,13 @@
-/** Whether the simulated allocator is right about an address, for the best level. */
+/** Codes whether the simulated allocator is right about an address, for the best level. */
 
 import { bit, mixed } from '../coder'
 import { Thread } from '../threads'
 import { ask, context, mix } from './mixer'
 import { SURPRISED } from './selectors'
 
-/** Whether it was wrong about the last ones, as bits. */
+/** Whether it was wrong about the last addresses, as bits. */
 let surprises: u32 = 0
-/** A counter for when it was right for long. */
+/** The counter that is used when it has been right for long. */
 const CALM: usize = memory.data(8)
 
 export function resetAddresses(): void {

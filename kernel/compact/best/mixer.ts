@@ -20,18 +20,18 @@ const WEIGHTS: usize = memory.data(131_072)
 const FIRST_WEIGHT: i32 = 22_000
 const MOST_WEIGHT: i32 = 1_000_000
 const LEARNING: i32 = 12
-/** What came of predictions in each of 32 intervals, by selector: probabilities at their 33 bounds. */
+/** The actual outcomes of predictions in 32 intervals, by selector: probabilities at the 33 bounds. */
 const OUTCOMES: usize = memory.data(67_584)
 
 /** The logistic domain, -2047 to 2047. */
 const STRETCHED_MOST: i32 = 2047
-/** The logistic function of each number of it, in 1/65536, and its inverse for 4096 probabilities. */
+/** The logistic function of each number of this domain, in 1/65536, and its inverse for 4096 probabilities. */
 const SQUASHED: usize = memory.data(16_384)
 const STRETCHED: usize = memory.data(8192)
-/** 8192 / (n + 1.6): how fast a slot moves that has seen n decisions. */
+/** 8192 / (n + 1.6): the rate at which a slot adapts after n decisions. */
 const RATES: usize = memory.data(256)
 
-/** The slots of the decision, and what they predict; eight of these are two vectors. */
+/** The slots of the decision, and their predictions; eight of these are two vectors. */
 const PLACES: usize = memory.data(32)
 const INPUTS: usize = memory.data(32, 16)
 let count: u32 = 0
@@ -117,7 +117,7 @@ function corrected(weights: v128, inputs: v128, error: v128): v128 {
   return i32x4.max_s(i32x4.splat(-MOST_WEIGHT), i32x4.min_s(i32x4.splat(MOST_WEIGHT), i32x4.add(weights, step)))
 }
 
-/** Codes the decision. @param selector which weights it has, below `SELECTORS` */
+/** Codes the decision. @param selector the number of its weights, below `SELECTORS` */
 export function mix(y: u32, selector: u32): u32 {
   const weights = WEIGHTS + ((<usize>(selector * 4 + (known << 2) / (count + 1))) << 5)
   const a = v128.load(INPUTS)

@@ -3,17 +3,17 @@
 import { bit, freshen, isEncoding, mixed, plainBit } from '../coder'
 import { ask, context, mix } from './mixer'
 
-/** How many bits below the top one are learned. */
+/** The number of modelled bits below the top one. */
 const LEARNED: u32 = 10
 
-/** Counters of whether a number has more than 31 bits, by what it is. */
+/** Counters for whether a number has more than 31 bits, by its kind. */
 const LONG: usize = memory.data(256)
 
 export function resetMixedNumbers(): void {
   freshen(LONG, 64)
 }
 
-/** A decision by a node and three contexts of it. */
+/** Codes a decision by a node in three contexts. */
 // @ts-ignore: decorator
 @inline
 function nodeBit(y: u32, node: u32, a: u32, b: u32, c: u32, selector: u32): u32 {
@@ -32,7 +32,7 @@ export function mixedTree(value: u32, bits: i32, id: u32, a: u32, b: u32, c: u32
   return node & ((1 << bits) - 1)
 }
 
-/** Codes a number of any length. @param id what it is; `selector` and the next one are its weights */
+/** Codes a number of any length. @param id its kind; `selector` and the next one are its weights */
 export function mixedNumber(value: u64, id: u32, a: u32, b: u32, c: u32, selector: u32): u64 {
   let length: u32 = isEncoding ? 64 - <u32>clz<u64>(value) : 0
   if (bit(length > 31 ? 1 : 0, LONG + ((<usize>(id & 63)) << 2)) == 0)

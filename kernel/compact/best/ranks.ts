@@ -1,6 +1,6 @@
 /**
- * Ranks of live blocks in an array with holes: bits say which positions have one, 64 to a word, and a count of blocks
- * for every 4096 positions lets a long way be counted quickly.
+ * Ranks of live blocks in an array with holes: a bit for each position says whether it has a block. A count of blocks
+ * for every 4096 positions makes long distances quick to count.
  */
 
 import { giveBack, take } from '../room'
@@ -84,8 +84,8 @@ export function countBetween(bits: usize, room: u32, from: u32, to: u32): u32 {
 }
 
 /**
- * The position of the first block, at or after a position, with this number of other blocks before it. @returns `end`
- * if none
+ * The position of the first block, at or after a position, with this number of other blocks before it.
+ * @returns `end` if none
  */
 export function findUp(bits: usize, room: u32, from: u32, end: u32, others: u32): u32 {
   while (from < end) {
@@ -111,8 +111,8 @@ export function findUp(bits: usize, room: u32, from: u32, end: u32, others: u32)
 }
 
 /**
- * The position of the block before a position with this number of other blocks between them. @returns u32.MAX_VALUE if
- * none
+ * The position of the block before a position with this number of other blocks between them.
+ * @returns u32.MAX_VALUE if none
  */
 export function findDown(bits: usize, room: u32, before: u32, others: u32): u32 {
   while (before > 0) {

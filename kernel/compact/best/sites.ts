@@ -5,7 +5,7 @@
 
 import { blockAt } from '../blocks'
 
-/** The newest and the oldest block of each site, by the lower bits of it. */
+/** The newest and the oldest block of each site, by the site's lower bits. */
 const NEWEST: usize = memory.data(262_144)
 const OLDEST: usize = memory.data(262_144)
 

@@ -1,6 +1,7 @@
 /**
- * What happens next, for the best level: whether the match is right about the whole event; whether it is a free; then
- * which block it ends, or which descriptor it has. A realloc has the symbol of its descriptor alone, and a block.
+ * Codes the next event's symbol, for the best level: whether the match is right about the whole event; whether the
+ * event is a free; then the block that it ends, or its descriptor. A realloc has the symbol of its descriptor, and a
+ * block.
  */
 
 import { blockAt } from '../blocks'
@@ -16,7 +17,7 @@ import { mixedTree } from './numbers'
 import { CANDIDATE, IS_FREE, IS_KNOWN, RARE, WHOLE } from './selectors'
 import { codeTarget } from './targets'
 
-/** The number of matched symbols from which on one decision is about the whole event. */
+/** The number of matched symbols from which on one decision covers the whole event. */
 const SURE: u32 = 8
 
 /** The likely descriptors after the last five, three, two and one symbols. */
@@ -33,7 +34,7 @@ const SOURCES: usize = memory.data(64)
 const TRIES: u32 = 6
 let candidates: u32 = 0
 
-/** The block that the symbol ends, and its descriptor, if it is a free's; and whether what was read cannot be. */
+/** For a free: the block that the symbol ends, and its descriptor. And whether what was read is impossible. */
 export let ended: u32 = 0
 export let endedBy: u32 = 0
 export let isImpossible: bool = false
@@ -177,7 +178,7 @@ function findSlots(t: Thread): void {
   }
 }
 
-/** Notes which descriptor came. */
+/** Notes the actual descriptor. */
 export function learnDescriptor(t: Thread, symbol: u32): void {
   findSlots(t)
   for (let i: u32 = 0; i < ORDERS; i++) learn(slotOf(i), <u16>symbol)

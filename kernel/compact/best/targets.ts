@@ -1,7 +1,7 @@
 /**
- * Which block ends, for the best level. Many rules propose a block each; they are decided in turn, those first whose
- * rules were right most often after the rule that was right last. If all are wrong, the class and the place in it
- * follow.
+ * Codes which block ends, for the best level. Many rules propose a block each. The proposals are decided in turn,
+ * beginning with the rules that were right most often after the rule that was right last. If all are wrong, the block's
+ * class and its place there follow.
  */
 
 import { blockAt } from '../blocks'
@@ -34,13 +34,15 @@ const STEP_AFTER_TWO: u32 = 24
 const STEP_AFTER_STEPS: u32 = 25
 const NONE: u32 = 31
 
-/** What was freed last after five, three, two and one symbols, for frees and for reallocs: the class, and the site. */
+/**
+ * The class and the site of the block freed last after five, three, two and one symbols, for frees and for reallocs.
+ */
 const ORDERS: u32 = 4
 const FREED: usize = memory.data(1_048_576)
 const HERE: usize = memory.data(16)
-/** How often each rule was right lately after each rule, in 1/65536. */
+/** The recent share of right proposals of each rule after each rule, in 1/65536. */
 const RATES: usize = memory.data(4096)
-/** The steps between births of blocks that were freed in turn, by what came before. */
+/** The steps between births of blocks that were freed in succession, by the preceding symbols. */
 const STEPS: usize = memory.data(131_072)
 /** The length of the last distance in each class, and the one before. */
 const LENGTHS: usize = memory.data(32_768)
@@ -51,7 +53,7 @@ const MASKS: usize = memory.data(96)
 const SCORES: usize = memory.data(96)
 const RULES: usize = memory.data(96)
 const TRIES: u32 = 8
-/** What two rules are worth that agree. */
+/** The weight of two rules that agree. */
 const AGREED: u32 = 3000
 let candidates: u32 = 0
 
@@ -134,7 +136,7 @@ function collect(t: Thread, expected: u32, excluded: u32, afterTwo: u32, afterSt
   proposeStep(t, word(STEPS, afterSteps), STEP_AFTER_STEPS, excluded)
 }
 
-/** Codes whether the match is right about the block, where it was right for long. */
+/** Codes whether the match is right about the block, if it has been right for long. */
 function codeExpected(y: u32, t: Thread, expected: u32, kind: u32): u32 {
   const block = blockAt(expected)
   ask()
@@ -152,8 +154,8 @@ function codeExpected(y: u32, t: Thread, expected: u32, kind: u32): u32 {
  * Codes which block ends.
  * @param target the block, for the encoder
  * @param expected the block that the match expects, or 0
- * @param isExcluded whether the block is known not to be the expected one @param isSure whether the match has been
- * right for long
+ * @param isExcluded whether the block is known not to be the expected one
+ * @param isSure whether the match has been right for long
  * @param kind 0 for a free, 1 for a realloc
  * @returns the block; 0 if there is none
  */
@@ -294,13 +296,13 @@ function codeMissed(t: Thread, target: u32): u32 {
   return codeDistance(t, c, classAt(c).cursor, isEncoding ? blockAt(target).position : 0)
 }
 
-/** The place among all blocks where the thread freed one last. */
+/** The position, among all blocks, of the block that the thread freed last. */
 function originOf(t: Thread): u32 {
   const younger = t.freedYounger
   return younger != 0 && blockAt(younger).made != 0 ? blockAt(younger).birth : classAt(ALL).cursor
 }
 
-/** Codes how many ranks a position of a class is after another one. @returns the block there, or 0 */
+/** Codes the distance in ranks from one position of a class to another. @returns the block there, or 0 */
 function codeDistance(t: Thread, c: u32, from: u32, position: u32): u32 {
   const lengths = LENGTHS + c
   const length: u32 = load<u8>(lengths)

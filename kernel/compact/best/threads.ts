@@ -1,11 +1,13 @@
-/** Which thread the next event is of, for the best level. */
+/** Codes the thread of the next event, for the best level. */
 
 import { mixed } from '../coder'
 import { Thread } from '../threads'
 import { ask, context, mix } from './mixer'
 import { THREAD_GUESSED, THREAD_SAME } from './selectors'
 
-/** How far the match of the last event's thread can be trusted, and whether its next event was of another thread. */
+/**
+ * The confidence in the match of the last event's thread, and whether the event after the match was of another thread.
+ */
 function trust(t: Thread): u32 {
   const length: u32 = t.match == 0 ? 0 : t.matched < 4 ? 1 : t.matched < 16 ? 2 : 3
   return length * 2 + t.isSwitch
@@ -13,7 +15,7 @@ function trust(t: Thread): u32 {
 
 /**
  * Codes whether the event is of the same thread as the last one.
- * @param switches whether the last events were, as bits
+ * @param switches for each of the last events, a bit for whether it was
  */
 export function codeSame(y: u32, t: Thread, current: u32, switches: u32): u32 {
   const trusted = trust(t)

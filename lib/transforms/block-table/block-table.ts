@@ -60,7 +60,7 @@ const { process: HAS_PROCESS, thread: HAS_THREAD, oldAddress: HAS_OLD_ADDRESS } 
 
 /** Options of the table of blocks. */
 export interface BlockTableOptions {
-  /** Write a row for each size of a block: also when a realloc resizes it. Default false. */
+  /** Write a row for each size of a block, so also when a realloc resizes it. Default false. */
   readonly spans?: boolean
 }
 
@@ -166,7 +166,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
       return true
     }
     if (this.at === this.followed) {
-      // Rows refer to the sites, so there must be no rows.
+      // Rows refer to the sites, so this requires that there are no rows.
       if (this.origins.isDue && this.rows.count > 0) return false
       if (this.origins.isDue) this.sweep()
       this.first = this.at
@@ -270,7 +270,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     return gone[this.gone] !== row
   }
 
-  /** A block has ended or was resized. */
+  /** Handles a block that has ended or was resized. */
   private lose(block: number): void {
     const { words } = this.liveSet
     const at = block * WIDTH
@@ -278,8 +278,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
   }
 
   /**
-   * To be called before a block is resized: keeps its size at the last maximum of live bytes, unless each size has a
-   * row.
+   * Keeps a block's size at the last maximum of live bytes, unless each size has a row. Call this before resizing it.
    */
   private keepPeak(block: number): void {
     const { words } = this.liveSet
@@ -291,7 +290,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     words[at + FLAGS] = words[at + FLAGS] | AT_PEAK
   }
 
-  /** The current event begins a block, or resizes one. @param old the block before, 0 for none */
+  /** Handles an event that begins or resizes a block. @param old the previous block, 0 for none */
   private begins(block: number, old: number, batch: EventBatch): void {
     const { words } = this.liveSet
     const { at: i, moment } = this

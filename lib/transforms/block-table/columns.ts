@@ -8,7 +8,7 @@ import type { TableColumn, TableRows, TableValues } from '../../event/table.js'
 export const ENDINGS = [
   /** A free. */
   'free',
-  /** A realloc to nothing. */
+  /** A realloc to zero bytes. */
   'realloc',
   /** A realloc that resized the block, which remains live. Only in tables with a row for each size. */
   'resize',
@@ -27,7 +27,7 @@ export const UNIT_CODE: Readonly<Record<TimeUnit, number>> = { ns: 0, us: 1 }
 
 /**
  * A row of the table of blocks. Event numbers count all events of the stream from 1, as in hf-stats. The site, the
- * thread and the function are those of the event that gave the block its last size, as in hf-stats.
+ * thread and the function belong to the event that gave the block its last size, as in hf-stats.
  */
 export interface BlockRow {
   /** The number of the trace in the stream, from 1. */
@@ -50,7 +50,7 @@ export interface BlockRow {
   /** Sizes in bytes, as requested: at birth, and the last one. */
   firstSize?: bigint
   size?: bigint
-  /** How often it was resized. */
+  /** The number of times it was resized. */
   reallocs: number
   /** The times of birth, since and until, in the unit of the trace. */
   time?: bigint
@@ -58,7 +58,7 @@ export interface BlockRow {
   endTime?: bigint
   timeUnit?: TimeUnit
   /**
-   * The lifetime of a freed block: in events about blocks, in bytes allocated meanwhile, and in time. Like `temporary`,
+   * The lifetime of a freed block: in events about blocks, in bytes allocated during it, and in time. Like `temporary`,
    * it is absent if the trace does not say which block is freed, as in interpreted heaptrack files.
    */
   lifetimeEvents?: bigint
@@ -75,15 +75,15 @@ export interface BlockRow {
   peakEvent?: bigint
   peakSize?: bigint
   /**
-   * Where the block comes from, shortly: of a stack the innermost frame that is not a wrapper of allocation, as in
-   * hf-stats, else the site.
+   * The origin of the block in short: of a stack, the innermost frame that is not a wrapper of allocation, as in
+   * hf-stats; otherwise the site.
    */
   frame?: string
-  /** The site in one line: the whole stack, else function, file and line, else the call site. */
+  /** The site in one line: the whole stack, otherwise function, file and line, otherwise the call site. */
   site?: string
   /** Innermost frame first. */
   stack?: string[]
-  /** These four are those of the frame if the event has a stack, and none of them. */
+  /** If the event has a stack and none of these four, they are the frame's. */
   function?: string
   file?: string
   line?: number
@@ -131,7 +131,7 @@ export const BLOCK_COLUMNS: readonly TableColumn[] = [
   column('peakEvent', 'u64'),
   column('peakSize', 'u64'),
   column('site', 'name'),
-  // What has a site has a frame.
+  // A row with a site has a frame.
   { name: 'frame', type: 'name', f: bits - 1 },
   column('stack', 'names'),
   column('function', 'name'),
@@ -140,11 +140,11 @@ export const BLOCK_COLUMNS: readonly TableColumn[] = [
   column('module', 'name'),
   column('callSite', 'u64', { isAddress: true }),
   column('type', 'name'),
-  // The last bit, because it is no field of a live block.
+  // This is the last bit, because it is not a field of a live block.
   column('stackId', 'u32'),
 ]
 
-/** The columns of a table of blocks. @param fullStacks also those that repeat a whole stack in each row */
+/** The columns of a table of blocks. @param fullStacks also the columns that repeat a whole stack in each row */
 export function blockColumns(fullStacks: boolean): readonly TableColumn[] {
   return fullStacks ? BLOCK_COLUMNS : BLOCK_COLUMNS.filter(({ name }) => name !== 'site' && name !== 'stack')
 }

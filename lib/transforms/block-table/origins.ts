@@ -18,10 +18,10 @@ const KEPT = HAS_SITE | HAS_TYPE
 const CACHED = 1024
 const CACHE_ENTRY = KEY + 1
 
-/** In a record, the number of a stack is this much more, so that it is not taken for a list. */
+/** In a record, this is added to the number of a stack, to distinguish it from a list. */
 const NUMBERED = 0x4000_0000
 
-/** Memory in addition to twice that of the origins in use at the last sweep, before the next one. */
+/** A sweep is due when the memory exceeds twice the memory of the origins in use at the last sweep, plus this. */
 const SLACK_BYTES = 4_194_304
 
 const UNKNOWN = -1
@@ -46,12 +46,12 @@ interface Swept {
 }
 
 /**
- * The origins of live blocks, each distinct one once: all fields that rows have of the place of an allocation, also
- * those that do not decide which site it is. Which fields are the site is decided in site-keys.ts, and stacks have the
- * numbers of `StackNumbers`. The names outlive the batches.
+ * The origins of live blocks, each distinct one once: all fields of the place of an allocation that rows have,
+ * including those that do not determine its site. site-keys.ts decides which fields are the site, and `StackNumbers`
+ * numbers the stacks. The names outlive the batches.
  *
- * Not in a registry like these, because it keeps everything: memory must not grow with the sites of blocks that have
- * ended. With 819,200 such sites, a process took 130 MB, and 268 MB with them in `SiteKeys`. Memory grows with the
+ * Origins are not in a registry like these, which keeps everything: memory must not grow with the sites of blocks that
+ * have ended. With 819,200 such sites, a process took 130 MB, and 268 MB with them in `SiteKeys`. Memory grows with the
  * number of origins of live blocks: the owner of the blocks moves those in use to a new table when a sweep is due.
  *
  * Record r is `records[r * RECORD ..]`: place.ts has its layout. Record 0 means no origin. Where whole stacks are not
@@ -64,7 +64,7 @@ export class Origins {
   /** The records, and the lists. */
   private index = new HashIndex()
   private lists = new HashIndex()
-  /** The numbers of the stacks that lists are. */
+  /** The numbers of stacks, by list. */
   private stackNumbers = new Uint32Array(64)
   private own = new OwnFrames()
   /** Names and lists of the current batch, by its ids. */
@@ -227,7 +227,7 @@ export class Origins {
     return (this.nameOf[id] = this.strings.intern((this.batch as StringTable).view(id)))
   }
 
-  /** What the records of a stack of the batch have: its number, or a list. */
+  /** The value for a stack of the batch in records: its number, or a list. */
   private stack(id: number): number {
     const known = this.listOf[id]
     if (known !== UNKNOWN) return known
@@ -242,7 +242,7 @@ export class Origins {
       : NUMBERED + number)
   }
 
-  /** @param number that of the stack */
+  /** @param number the number of the stack */
   private internList(names: Uint32Array, number: number): number {
     const { lists } = this
     const hash = hashOf(names, names.length)

@@ -6,8 +6,8 @@ import { RowBit } from './columns.js'
 /**
  * The layout of a record: the fields that the place has, as bits of a row's mask; ids of names and of the stack, the
  * line, and the words of the call site. Its key is everything before the text of the site. Then come the frame, and
- * what rows have: the bits of their mask, and function, file, line and module, which are those of the frame where a
- * site has only a stack.
+ * what rows have: the bits of their mask, and function, file, line and module, which come from the frame if a site has
+ * only a stack.
  */
 export const Place = {
   mask: 0,
@@ -37,7 +37,7 @@ const CALLED_BY = encodeText(' < ')
 const AT = encodeText(' at ')
 
 const PLACE_BITS = RowBit.function | RowBit.file | RowBit.line | RowBit.module
-/** What has both has a frame. */
+/** A place with both has a frame. */
 const STACKED = RowBit.stack | RowBit.site
 
 /** The site of a key in one line: its stack, or function, file and line, or module and call site. */
@@ -74,7 +74,7 @@ export function siteText(key: Uint32Array, strings: StringTable): Uint8Array {
   return new Uint8Array(Buffer.concat(parts)).subarray(0, MAX_SITE_BYTES)
 }
 
-/** Sets what rows have of function, file, line and module. @param at where the record is */
+/** Sets the function, file, line and module of rows. @param at the position of the record */
 export function setShown(records: Uint32Array, at: number, strings: StringTable): void {
   const bits = records[at + Place.mask]
   records[at + Place.rowMask] = bits

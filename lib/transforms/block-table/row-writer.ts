@@ -95,7 +95,7 @@ export class RowWriter {
    * Writes the row of a block.
    * @param words of all live blocks
    * @param ending its code
-   * @param batch the batch whose event i ends the block, this size of it, or its process; none at the end of a trace
+   * @param batch the batch whose event i ends the block, its current size, or its process; none at the end of a trace
    */
   write(words: Uint32Array, block: number, ending: number, batch?: EventBatch, i = 0): void {
     const { rows, origins, moment } = this

@@ -3,43 +3,43 @@ import { StringTable } from '../../event/strings.js'
 import type { TableColumn, TableRows } from '../../event/table.js'
 import { SiteKeys, type SiteLimits } from '../statistics/site-keys.js'
 
-/** The most frames in the tree of all stacks, each of some 45 bytes: what stacks have in common is there once. */
+/** The maximum number of frames in the tree of all stacks, each of some 45 bytes. Stacks share common frames. */
 const MAX_STACK_NODES = 4_194_304
-/** The most bytes of their names. */
+/** The maximum bytes of their names. */
 const MAX_NAME_BYTES = 67_108_864
-/** How many rows the table of stacks has at a time. */
+/** The number of rows of the table of stacks that are written at a time. */
 const STACK_ROWS = 1024
 const HAS_STACK = 0
 
 /** The columns of the table of stacks. */
 export const STACK_COLUMNS: readonly TableColumn[] = [
   { name: 'stackId', type: 'u32', f: -1 },
-  // All rows have one, but lists without a bit are not written.
+  // All rows have a list, but lists without a bit are not written.
   { name: 'stack', type: 'names', f: HAS_STACK },
 ]
 
-/** What there is room for, as in `SiteLimits`. */
+/** The limits, as in `SiteLimits`. */
 export type StackLimits = Required<Pick<SiteLimits, 'nodes' | 'bytes'>>
 
 /**
- * Numbers of stacks, from 1, in the order in which blocks were first allocated with them: those of a registry of sites.
- * The same stack has the same number in all tables and traces that share these numbers. Memory grows with the number of
+ * Numbers stacks from 1, in the order in which blocks were first allocated with them, as a registry of sites does. The
+ * same stack has the same number in all tables and traces that share these numbers. Memory grows with the number of
  * distinct stacks.
  */
 export class StackNumbers {
   private readonly keys: SiteKeys
 
-  /** @param limits the most frames of the tree, and the most bytes of their names */
+  /** @param limits the maximum number of frames of the tree, and of bytes of their names */
   constructor(limits: StackLimits = { nodes: MAX_STACK_NODES, bytes: MAX_NAME_BYTES }) {
     this.keys = new SiteKeys({ ...limits, rows: Infinity })
   }
 
-  /** How many stacks have a number. */
+  /** The number of stacks with a number. */
   get size(): number {
     return this.keys.size - FIRST
   }
 
-  /** Whether there was no room for some stack, which has no number. */
+  /** Whether some stack has no number because there was no room for it. */
   get isFull(): boolean {
     return this.keys.overflowed
   }

@@ -15,7 +15,7 @@ export const WIDTH = 31
 export const ALIVE = 0x8000_0000
 export const TIMED = 0x4000_0000
 export const AT_PEAK = 0x2000_0000
-/** It was there before, so its lifetime is not known. */
+/** The block existed before, so its lifetime is unknown. */
 export const UNBORN = 0x1000_0000
 export const ROW_BITS = 0x0fff_ffff
 /** The fields of a block that a realloc sets or makes unknown. */

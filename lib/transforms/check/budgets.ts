@@ -3,19 +3,19 @@ import { showText, showValue } from '../../event/message-text.js'
 import { didYouMean } from '../../event/suggest.js'
 import { BUDGET_FIGURES, type BudgetFigure } from '../option-values.js'
 
-/** What a figure may be, or by how much it may grow. */
+/** The value that a figure may have, or the amount by which it may grow. */
 export interface Limit {
-  /** As it was given: `200M`, `5%`, `5%+64K`. */
+  /** The text of the limit: `200M`, `5%`, `5%+64K`. */
   readonly text: string
   readonly amount: bigint
-  /** Millionths of a percent, of the figure's whole or of its value in the baseline; added to the amount. */
+  /** Millionths of a percent of the figure's whole, or of its value in the baseline; added to the amount. */
   readonly percent: bigint
 }
 
 /** The limit of one figure. */
 export interface Budget {
   readonly figure: BudgetFigure
-  /** `max`: the value has the limit; `grow`: its growth since the baseline has. */
+  /** `max` limits the value, `grow` its growth since the baseline. */
   readonly rule: 'max' | 'grow'
   readonly limit: Limit
 }
@@ -29,15 +29,15 @@ export interface BudgetGroup {
   readonly budgets: readonly Budget[]
 }
 
-/** What one percent is in `Limit.percent`. */
+/** One percent in `Limit.percent`. */
 export const PERCENT = 1_000_000n
 
 const BYTES: Readonly<Record<string, bigint>> = { '': 1n, K: 1n << 10n, M: 1n << 20n, G: 1n << 30n }
 const COUNTS: Readonly<Record<string, bigint>> = { '': 1n, K: 1000n, M: 1_000_000n, G: 1_000_000_000n }
 
 /**
- * The budgets that a text gives a figure: several for `leaked` of 0, which admits no blocks of 0 bytes either.
- * @throws RangeError for an unknown figure, and a limit that it cannot have
+ * The budgets that a text gives to a figure: several for a `leaked` of 0, which forbids blocks of 0 bytes as well.
+ * @throws RangeError for an unknown figure, and for a limit that it cannot have
  */
 export function budgetsFor(name: string, rule: Budget['rule'], text: string, ofFunctions: boolean): Budget[] {
   if (!Object.hasOwn(BUDGET_FIGURES, name))

@@ -7,13 +7,13 @@ import { nothing, type Measure, type Measured, type Measures } from './measure.j
 import { changedSites, type ChangedSite } from './sites.js'
 import type { Amount } from '../statistics/result.js'
 
-/** Whether a budget holds; `unknown` where its figure cannot be known. */
+/** Whether a budget holds; `unknown` if its figure cannot be known. */
 export type Verdict = 'within' | 'beyond' | 'unknown'
 
 /** One budget, and what was measured. */
 export interface CheckedBudget extends Budget, Pick<BudgetGroup, 'at' | 'each'> {
   readonly verdict: Verdict
-  /** Of `each`: the function that this row is about; absent where one row is about all that are within. */
+  /** For `each`, the function of this row; absent if one row is about all functions that are within. */
   readonly function?: string
   /** The number of functions that it is about. */
   readonly functions?: number
@@ -21,8 +21,8 @@ export interface CheckedBudget extends Budget, Pick<BudgetGroup, 'at' | 'each'> 
   readonly values?: readonly bigint[]
   readonly baseline?: readonly bigint[]
   /**
-   * The value that counts: of `max`, that of the run which is nearest to its limit or farthest beyond it; of `grow`,
-   * the median.
+   * The value that counts: for `max`, the value of the run that is closest to its limit or farthest beyond it; for
+   * `grow`, the median.
    */
   readonly value?: bigint
   /** The median of the baseline. */
@@ -31,17 +31,19 @@ export interface CheckedBudget extends Budget, Pick<BudgetGroup, 'at' | 'each'> 
   readonly whole?: bigint
   /** The largest value that is within. */
   readonly most?: bigint
-  /** The median is beyond the limit, but the runs are not all above those of the baseline: that may be chance. */
+  /** The median is beyond the limit, but not all runs are above all runs of the baseline, so it may be chance. */
   readonly isNoise?: true
-  /** Why the value is not known. */
+  /** The reason why the value is unknown. */
   readonly reason?: string
-  /** Where it comes from, if it is beyond: the sites with the largest change, or without a baseline the largest. */
+  /**
+   * The causes, if the value is beyond: the sites with the largest change or, without a baseline, the largest sites.
+   */
   readonly sites?: readonly ChangedSite[]
 }
 
 /** The result of a check. */
 export interface CheckResult {
-  /** `beyond` if any budget is; otherwise `unknown` if any is. */
+  /** `beyond` if any budget is beyond; otherwise `unknown` if any is unknown. */
   readonly verdict: Verdict
   readonly runs: readonly string[]
   readonly baseline: readonly string[]
@@ -56,17 +58,17 @@ export interface CheckResult {
 export interface CheckOptions {
   /** The number of sites that are named for each budget. Default: 5. */
   readonly sites?: number
-  /** Which frames a function of `each` does not begin with: the same as for the collectors. */
+  /** The frames that are skipped to find a function of `each`: the same as for the collectors. */
   readonly own?: OwnFrames
 }
 
-/** How many sites are named for a budget that is exceeded. */
+/** The number of sites that are named for an exceeded budget. */
 const SITES = 5
 
 /**
- * Compares what was measured with budgets. The rules, and what counts where there are several runs: docs/ci.md.
- * @param runs what was measured of the runs of the program, by a collector for the same groups
- * @param baseline the same of runs of an earlier version; may be empty if no budget is about growth
+ * Compares measurements with budgets. docs/ci.md has the rules, also for several runs.
+ * @param runs the measurements of the runs of the program, by a collector for the same groups
+ * @param baseline the measurements of runs of an earlier version; may be empty if no budget is about growth
  * @throws RangeError without runs, and for a budget of growth without a baseline
  */
 export function check(
@@ -183,7 +185,7 @@ function judge({ figure, rule, limit }: Budget, runs: readonly Measures[], basel
   }
 }
 
-/** The index of the median; of an even number of values, of the lower one in the middle. */
+/** The index of the median; for an even number of values, the index of the lower middle one. */
 function median(values: readonly bigint[]): number {
   const order = [...values.keys()].toSorted((a, b) =>
     values[a]! < values[b]! ? -1 : values[a]! > values[b]! ? 1 : a - b,
@@ -191,7 +193,7 @@ function median(values: readonly bigint[]): number {
   return order[(order.length - 1) >> 1]
 }
 
-/** The run of the baseline to which sites are compared, where the baseline does not count. */
+/** The run of the baseline with which sites are compared, if the baseline does not decide. */
 function middleOf(measures: readonly Measures[], figure: BudgetFigure): number | undefined {
   const values = measures
     .map((one) => one[figure])
@@ -199,7 +201,7 @@ function middleOf(measures: readonly Measures[], figure: BudgetFigure): number |
   return values.length === 0 ? undefined : median(values)
 }
 
-/** The budgets without those that say the same again, as a limit of 0 for `leaked` and one for `leaked-blocks` do. */
+/** The budgets without duplicates, such as a limit of 0 for `leaked` beside one for `leaked-blocks`. */
 function different(budgets: readonly Budget[]): Budget[] {
   const isSame = (a: Budget, b: Budget) =>
     a.figure === b.figure &&

@@ -8,12 +8,12 @@ import type { BudgetGroup } from './budgets.js'
 /** The name of all functions of a group with `at`. */
 export const TOGETHER = 'in'
 
-/** At most this many results are kept. */
+/** The maximum number of results that are kept. */
 const MOST_KEPT = 65_536
 
 /** The names under which stacks count in a group of budgets. */
 export class GroupNames {
-  /** Whether a stack counts if any of its frames matches, under one name. */
+  /** Whether a stack with any matching frame counts, under one name. */
   readonly isTogether: boolean
   /** Whether the text of a frame matches. */
   readonly isMatch: (frame: string) => boolean
@@ -34,7 +34,7 @@ export class GroupNames {
     return frame !== undefined && this.isMatch(frame) ? nameOfFrame(frame) : ''
   }
 
-  /** The same of a site, which may have no stack: then it is like a stack of one frame. */
+  /** The same for a site. A site without a stack is like a stack of one frame. */
   nameOfSite(site: Site): string {
     const { rest, stack, function: name, file, module } = site
     if (rest !== undefined) return ''
@@ -42,7 +42,7 @@ export class GroupNames {
     return this.nameOfPlace(name ? { function: name } : file ? { file } : { ...(module && { module }) })
   }
 
-  /** The name of what is known of a place only by a function, a file or a module. */
+  /** The name of a place of which only a function, a file or a module is known. */
   nameOfPlace(place: { readonly function: string } | { readonly file: string } | { readonly module?: string }): string {
     return this.nameOf([formatFrame(place)])
   }
@@ -65,7 +65,7 @@ function kept(test: (name: string) => boolean): (frame: string) => boolean {
 /** Addresses differ from run to run, and offsets from build to build. */
 const ADDRESS = /(?:\+0x[0-9a-f]+| \[0x[0-9a-f.]+\])$/
 
-/** The function of a frame, otherwise its file or module, as profiles have names; empty if only an address is known. */
+/** The function of a frame, otherwise its file or module, named as in profiles; empty if only an address is known. */
 function nameOfFrame(frame: string): string {
   const { function: name, file, module } = parseFrame(frame)
   return boundedName((name || file || module || '').replace(ADDRESS, ''))

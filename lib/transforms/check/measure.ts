@@ -15,38 +15,38 @@ import { GroupNames } from './functions.js'
 import { RenamedSites } from './renamed-sites.js'
 import { suppressLeaks, type SuppressedProfile } from '../profile/suppress.js'
 
-/** The value of a figure, and what it is a part of; or why it is not known. */
+/** The value of a figure, and the whole of which it is a part; or the reason why it is unknown. */
 export type Measure = { readonly value: bigint; readonly whole?: bigint } | { readonly unknown: string }
 
 /** The figures of the whole trace, or of functions. */
 export type Measures = Readonly<Partial<Record<BudgetFigure, Measure>>>
 
-/** What budgets need of one trace. */
+/** The figures of one trace that budgets need. */
 export interface Measured {
-  /** How messages call the trace: its file. */
+  /** The name of the trace in messages: its file. */
   readonly name: string
   readonly profile: Profile
   readonly whole: Measures
-  /** The leaks that the figures do not have, if any may be suppressed. */
+  /** The leaks that the figures exclude, if any may be suppressed. */
   readonly suppressed?: Amount
   /** For each group of budgets, the figures of its functions by name; nothing for a group of the whole trace. */
   readonly groups: readonly ReadonlyMap<string, Measures>[]
 }
 
 /**
- * Collects what budgets need in one pass over the batches of a trace. Memory: that of a profile, and that of
- * statistics for each group with functions.
+ * Collects the figures that budgets need in one pass over the batches of a trace. It takes the memory of a profile, and
+ * of statistics for each group with functions.
  */
 export class CheckCollector {
-  /** As in `Stage`: the names of groups are those of whole stacks. */
+  /** As in `Stage`. The names of groups need whole stacks. */
   readonly countsInfos: boolean
   private readonly profile: ProfileCollector
   private readonly parts: readonly (Part | undefined)[]
 
   /**
    * @param groups the budgets that the result is for
-   * @param name how messages call the trace
-   * @param own which frames `each` does not begin with
+   * @param name the name of the trace in messages
+   * @param own the frames that `each` skips
    * @param rules the leaks that do not count
    * @param temporaryBy the definition of temporary allocations
    */
@@ -72,7 +72,7 @@ export class CheckCollector {
     for (const part of this.parts) part?.statistics.add(part.renamed.rename(batch))
   }
 
-  /** What was measured. Ends the use of the collector. @param complete whether the input was read to its end */
+  /** The measurements. Ends the use of the collector. @param complete whether the input was read to its end */
   finish(complete = true): Measured {
     const all = this.profile.finish(complete)
     const { rules, temporaryBy } = this
@@ -100,14 +100,14 @@ export class CheckCollector {
   }
 }
 
-/** What is collected for a group of budgets with functions. */
+/** Collects the figures for a group of budgets with functions. */
 interface Part {
   readonly names: GroupNames
   readonly renamed: RenamedSites
   readonly statistics: StatisticsCollector
 }
 
-/** What is suppressed, by the names that a group has for sites. */
+/** The suppressed leaks, by the names that a group has for sites. */
 function leaksByName(sites: SuppressedProfile['sites'], names: GroupNames): Map<string, Amount> {
   const sums = new Map<string, Amount>()
   for (const { site, leaked } of sites) {
@@ -161,16 +161,16 @@ function measure(value: number | bigint): Measure {
   return { value: BigInt(value) }
 }
 
-/** What is true of a trace from which events were removed regardless of blocks. */
+/** The figures that are known of a trace from which events were removed regardless of blocks. */
 const OF_EVENTS: ReadonlySet<string> = new Set(['allocated', 'allocations', 'wasted', 'failed-allocations'])
 
-/** What is known only where the trace ends with its program. */
+/** The figures that are known only if the trace ends with its program. */
 const OF_END: ReadonlySet<string> = new Set(['leaked', 'leaked-blocks'])
 
-/** What is known only where frees name their blocks. */
+/** The figures that are known only if frees identify their blocks. */
 const OF_FREED_BLOCKS: ReadonlySet<string> = new Set(['temporary', 'double-frees', 'unknown-frees', 'overlaps'])
 
-/** The figures, without those that cannot be known of such a trace. */
+/** The figures, except those that cannot be known of the trace. */
 function known(
   measures: Measures,
   { events, kinds, lostEvents, weighted, filtered, endsEarly = false, identified, formats, apis }: Statistics,

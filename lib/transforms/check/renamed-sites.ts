@@ -5,23 +5,23 @@ import { Form, formOf, HAS_SITE, NO_FORM } from '../statistics/site-keys.js'
 import { TOGETHER, type GroupNames } from './functions.js'
 
 const { function: HAS_FUNCTION, file: HAS_FILE, line: HAS_LINE, module: HAS_MODULE } = FieldBit
-/** What refers to the strings of the batch, or is a part of a site. */
+/** The fields that refer to the strings of the batch, or are a part of a site. */
 const REMOVED = HAS_SITE | fieldSet('type', 'text')
 const UNKNOWN = -1
 
 /**
  * Gives the events of a trace other sites: a name for the stack, or the function, of each, as its function. Then the
- * statistics of sites are those of the names: what was live of each at a time, too.
+ * statistics of sites are statistics of the names, including what was live of each at a time.
  */
 export class RenamedSites {
   private source: StringTable | undefined
   private names = new StringTable()
   private byStack = new Int32Array(0)
-  /** Of each string, as the function, the file or the module of a place without a stack. */
+  /** For each string, its name as the function, the file or the module of a place without a stack. */
   private byFunction = new Int32Array(0)
   private byFile = new Int32Array(0)
   private byModule = new Int32Array(0)
-  /** Of each string, as the text of a frame: whether it matches. */
+  /** For each string, whether it matches as the text of a frame. */
   private matches = new Int32Array(0)
 
   constructor(private readonly group: GroupNames) {}
@@ -128,7 +128,7 @@ export class RenamedSites {
   }
 }
 
-/** At least n entries, of which the new ones are unknown. */
+/** At least n entries. New entries are unknown. */
 function withRoom(entries: Int32Array<ArrayBuffer>, n: number): Int32Array<ArrayBuffer> {
   if (n <= entries.length) return entries
   const more = new Int32Array(Math.max(n, 2 * entries.length)).fill(UNKNOWN)

@@ -14,12 +14,12 @@ export interface ChangedSite {
   /** In the baseline, if there is one. */
   readonly old?: Amount
   readonly new: Amount
-  /** The source file of the innermost frame of the program's own, and its line, where they are certain. */
+  /** The source file and the line of the innermost frame of the program itself, if they are certain. */
   readonly file?: string
   readonly line?: number
 }
 
-/** What is looked for. */
+/** The figures to search. */
 interface Question {
   readonly old: Profile | undefined
   readonly next: Profile
@@ -29,7 +29,7 @@ interface Question {
   readonly top: number
 }
 
-/** By sizes, there are these figures only. */
+/** Only these figures are known by size. */
 const OF_SIZES: Partial<Record<BudgetFigure, keyof ComparedFigures>> = {
   peak: 'atPeak',
   blocks: 'atPeak',
@@ -41,8 +41,8 @@ const OF_SIZES: Partial<Record<BudgetFigure, keyof ComparedFigures>> = {
 }
 
 /**
- * The sites in which a figure changed most, or where there is no other trace, those with most of it: of each function
- * of a group by its name, or those of the whole trace under an empty name.
+ * The sites in which a figure changed most or, without another trace, is largest: for each function of a group under
+ * its name, or for the whole trace under an empty name.
  */
 export function changedSites({ old, next, figure, group, own, top }: Question): ReadonlyMap<string, ChangedSite[]> {
   const isOfFunctions = group.at !== undefined || group.each !== undefined
@@ -78,7 +78,7 @@ export function changedSites({ old, next, figure, group, own, top }: Question): 
   return found
 }
 
-/** The profile with one figure of its samples in place of what was allocated. */
+/** The profile with one figure of its samples in place of the allocated amounts. */
 function projected(profile: Profile, amountOf: (sample: Sample) => Amount | undefined): Profile {
   return {
     ...profile,

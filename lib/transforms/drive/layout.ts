@@ -4,13 +4,13 @@
 export const MAGIC = Uint8Array.from([...'HFOPS\r\n\u001a'].map((char) => char.charCodeAt(0)))
 /** The version of the layout. */
 export const VERSION = 1
-/** Bytes of the head, of an entry of each table, and of the tail. */
+/** The sizes of the head, of an entry of each table, and of the tail, in bytes. */
 export const HEAD_BYTES = 16
 export const THREAD_BYTES = 32
 export const CHUNK_BYTES = 16
 export const TAIL_BYTES = 80
 
-/** No slot: the null pointer. No epoch: the last one is over. */
+/** As a slot, the null pointer. As an epoch, the end of the last one. */
 export const NONE = 0xffff_ffff
 /** The bits of an operation's kind; the rest of the word has the low bits of a size. */
 export const KIND_BITS = 4
@@ -18,7 +18,7 @@ export const LOW_BITS = 28
 /** The largest size of a block, and the logarithm of the largest alignment. */
 export const MOST_SIZE = 2 ** 46
 export const MOST_ALIGNMENT = 30
-/** The most threads of a trace. */
+/** The maximum number of threads of a trace. */
 export const MOST_THREADS = 65_536
 
 /** The kinds of operations. */
@@ -39,9 +39,9 @@ export const Op = {
   publish: 13,
 } as const
 
-/** How the order between threads is kept. */
+/** The ways to keep the order between threads. */
 export const ORDERS = ['epochs', 'lifetimes', 'total'] as const
 /** The name of an order. */
 export type OrderName = (typeof ORDERS)[number]
-/** How many events an epoch has by default. */
+/** The default number of events of an epoch. */
 export const EPOCH_EVENTS = 1000

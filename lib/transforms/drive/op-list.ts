@@ -1,9 +1,9 @@
 import { KIND_BITS, LOW_BITS, Op } from './layout.js'
 
-/** How many operations the first chunk has, and the largest ones, with the link at the end. */
+/** The number of operations of the first chunk, and of the largest ones, with the link at the end. */
 const FIRST_OPS = 128
 const LARGEST_OPS = 8192
-/** The most operations that one event adds. */
+/** The maximum number of operations that one event adds. */
 const EVENT_OPS = 16
 const LOW_MASK = 2 ** LOW_BITS - 1
 /** The number of other threads whose waits are remembered, so that they are not repeated. */
@@ -17,13 +17,13 @@ export class OpList {
   calls = 0
   /** The epoch that the thread is in, from 1; 0 for none. */
   epoch = 0
-  /** The operations when the thread last published. */
+  /** The number of operations when the thread last published it. */
   published = 0
   /** The time of the last operation of that kind, in ns. */
   timed = -1
-  /** The end of the thread is in the trace. */
+  /** Whether the end of the thread is in the trace. */
   isOver = false
-  /** Where the chunks are, and how many operations each has. */
+  /** The positions of the chunks, and the number of operations in each. */
   readonly offsets: number[] = []
   readonly sizes: number[] = []
   /** The slots that the thread freed, and their number. */
@@ -34,10 +34,7 @@ export class OpList {
   private readonly waitThreads = new Int32Array(WAITS).fill(-1)
   private readonly waitPositions = new Float64Array(WAITS)
 
-  /**
-   * @param number of the thread, from 0
-   * @param flush takes a full chunk, and returns where it is in the file
-   */
+  /** @param number of the thread, from 0 @param flush takes a full chunk, and returns its position in the file */
   constructor(
     readonly number: number,
     private readonly flush: (words: Uint32Array) => number,
@@ -45,7 +42,7 @@ export class OpList {
     this.words = new Uint32Array(2 * FIRST_OPS)
   }
 
-  /** Makes room for the operations of an event, which are in one chunk. */
+  /** Makes room for the operations of an event, all of which must be in one chunk. */
   reserve(): void {
     if (this.used + 2 * EVENT_OPS > this.words.length) this.endChunk()
   }
@@ -80,7 +77,7 @@ export class OpList {
     this.add(Op.wait, thread, position >>> 0)
   }
 
-  /** The thread knows how far another one is. */
+  /** Notes how many operations of another thread are known to have been executed. */
   knows(thread: number, position: number): void {
     this.waitThreads[thread % WAITS] = thread
     this.waitPositions[thread % WAITS] = position

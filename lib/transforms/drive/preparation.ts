@@ -15,14 +15,14 @@ import { Slots } from './slots.js'
 import { checksum, headWords, NO_SUM, tailWords } from './tables.js'
 import { ThreadLists } from './thread-lists.js'
 
-/** How to prepare a trace. */
+/** Options for the preparation of a trace. */
 export interface PrepareOptions {
   /**
-   * The order that threads keep: `epochs` of 1,000 events (default), which begin when the one before is over; that of
-   * the `lifetimes` of blocks, which are freed after they were allocated; or the `total` order of the trace.
+   * The order that threads keep: `epochs` of 1,000 events (default), each of which begins when the one before is over;
+   * `lifetimes`, so that blocks are freed after they were allocated; or the `total` order of the trace.
    */
   readonly order?: OrderName
-  /** The events of an epoch. Default 1,000. */
+  /** The number of events of an epoch. Default 1,000. */
   readonly epoch?: number
   /** Whether the operations have the times of the trace, so that it can be replayed at its pace. Default false. */
   readonly times?: boolean
@@ -42,15 +42,18 @@ const HAS_TIME = FieldBit.time
 const HAS_ALIGNMENT = FieldBit.alignment
 const { existing: EXISTING, free: FREE, realloc: REALLOC } = Kind
 const { 'thread-destroy': THREAD_DESTROY, 'process-end': PROCESS_END } = Kind
-/** The words of a block: its slot, the thread that made it and after how many operations, its size, and the epoch. */
+/**
+ * The words of a block: its slot, the thread that allocated it, the number of the thread's operations until then, its
+ * size, and the epoch.
+ */
 const [SLOT, THREAD, POSITION, SIZE, EPOCH, WIDTH] = [0, 1, 2, 4, 6, 7]
 /** malloc aligns blocks for any object. */
 const PLAIN_ALIGNMENT = 16
 
 /**
  * Makes operations of events, for the driver that executes them against an allocator: a file of operations, which
- * docs/operations.md describes. Blocks have slots in place of addresses. A slot is of one live block at a time, and
- * there are about as many as blocks live at once.
+ * docs/operations.md describes. Blocks have slots in place of addresses. A slot belongs to one live block at a time,
+ * and there are about as many slots as blocks live at once.
  *
  * Memory grows with the live blocks (50 to 150 bytes for each), and by up to 70 KB for each thread. If the trace is
  * truncated, the file has the operations before the fault, and is complete.
@@ -65,7 +68,7 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
   private header: TraceHeader | undefined
   private batch: EventBatch | undefined
   private error: Error | undefined
-  /** The file is complete. */
+  /** Whether the file is complete. */
   isOver = false
   /** The number of the first event that is not replayed as it is, from 1; 0 if there is none. */
   firstSkipped = 0
@@ -136,7 +139,7 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
     this.live.dispose()
   }
 
-  /** What there was so far. */
+  /** The figures so far. */
   result(): PreparedReplay {
     const { events, counts, skipped, threads, slots, schedule, peakBlocks, peakBytes, blocks, bytes } = this
     return {
@@ -201,7 +204,7 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
 
   /**
    * Frees what was live when a process ended, at the current row.
-   * @param from the first of the blocks that are gone which may be of this row @returns the first that is not
+   * @param from the first of the ended blocks that may belong to this row @returns the first that does not
    */
   private endProcess(from: number): number {
     const { gone, words } = this.live
@@ -287,7 +290,7 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
     if (this.bytes > this.peakBytes) this.peakBytes = this.bytes
   }
 
-  /** Adds the call that makes a block. */
+  /** Adds the call that allocates a block. */
   private call(
     batch: EventBatch,
     i: number,
@@ -334,7 +337,9 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
     return this.schedule.prepare(this.threads.of(batch, i), this.threads.all.length)
   }
 
-  /** A thread is to use a block, so it must be ordered after the call that made it. @returns the size of the block */
+  /**
+   * Orders a thread, which is to use a block, after the call that allocated the block. @returns the size of the block
+   */
   private use(list: OpList, block: number): number {
     const { words } = this.live
     if (words[block + THREAD] !== list.number && words[block + EPOCH] >= list.epoch)
@@ -347,7 +352,7 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
     this.bytes -= size
   }
 
-  /** A block without a slot begins or ends. @param isAbsurd 1 if it is too large */
+  /** Counts a block without a slot that begins or ends. @param isAbsurd 1 if it is too large */
   private skipEnd(isAbsurd: number): void {
     this.skip(isAbsurd === 1 ? 'absurd' : 'existing')
   }

@@ -1,4 +1,4 @@
-/** Calls of each function. */
+/** The number of calls of each function. */
 export interface CallCounts {
   readonly malloc: number
   readonly calloc: number
@@ -17,19 +17,19 @@ export interface LiveAmount {
 export interface SkippedCounts {
   /** Frees and reallocs of blocks that were never live; a realloc then allocates. */
   readonly unknown: number
-  /** The same of blocks that were freed before. */
+  /** The same for blocks that were freed before. */
   readonly again: number
-  /** Allocations at the address of a live block, which is freed before. */
+  /** Allocations at the address of a live block, which is freed first. */
   readonly reused: number
-  /** Blocks that were live when their process ended, which are freed then. */
+  /** Blocks that were live when their process ended, at which point they are freed. */
   readonly left: number
-  /** Blocks that were there before the recording began, and calls that end them. */
+  /** Blocks that existed before the recording began, and calls that end them. */
   readonly existing: number
   /** Calls that failed. */
   readonly failed: number
   /** Allocations of more than 2^46 bytes, and calls that end them. */
   readonly absurd: number
-  /** Alignments that are no power of two, or above 2^30: the next power of two, or 2^30, takes their place. */
+  /** Alignments that are not a power of two, or above 2^30: the next power of two, or 2^30, is used instead. */
   readonly unaligned: number
   /** Events of further traces in the same stream. */
   readonly later: number
@@ -43,7 +43,7 @@ export interface PreparedReplay {
   readonly threads: number
   /** Processes whose blocks are in one heap. */
   readonly processes: number
-  /** Slots: the places where blocks are kept. */
+  /** The number of slots, the places where blocks are kept. */
   readonly slots: number
   readonly epochs: number
   readonly peak: LiveAmount

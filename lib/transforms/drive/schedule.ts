@@ -3,12 +3,12 @@ import type { EventBatch } from '../../event/batch.js'
 import { Op, type OrderName } from './layout.js'
 import type { OpList } from './op-list.js'
 
-/** The number of operations after which a thread, if there are others, publishes how far it is. */
+/** The number of operations after which a thread publishes its progress, if there are other threads. */
 const PUBLISH_OPS = 64
-/** The ns between the times that operations have. */
+/** The minimum distance in ns between the times of operations. */
 const TIME_STEP = 200_000
 
-/** When the operations of threads are executed: in which epoch, and how long after the first one. */
+/** The schedule of the operations of threads: their epochs, and their times since the first operation. */
 export class Schedule {
   /** The number of epochs so far. */
   epoch = 0
@@ -29,7 +29,7 @@ export class Schedule {
     return this.firstTime < 0 ? null : this.lastTime - this.firstTime
   }
 
-  /** The events from this one on have its time. Times that go back count as those before. */
+  /** Sets the time of the events from this one on. A time that goes back counts as the previous time. */
   noteTime(batch: EventBatch, i: number): void {
     const { words } = batch.time
     const unit = batch.header.timeUnit === 'us' ? 1000 : 1
@@ -40,7 +40,7 @@ export class Schedule {
 
   /**
    * Makes room in a list for the operations of an event, in the epoch of the event.
-   * @param threads how many lists there are: one alone has no epochs @returns the list
+   * @param threads the number of lists; a single list has no epochs @returns the list
    */
   prepare(list: OpList, threads: number): OpList {
     list.reserve()

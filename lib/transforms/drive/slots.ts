@@ -1,13 +1,17 @@
 import type { OpList } from './op-list.js'
 
 /**
- * The places where blocks are kept. Each is of one live block at a time, and is used again when the block has ended: by
- * the thread that freed it, or, if that has enough of them, by another one, which then has to be ordered after it.
+ * The places where blocks are kept. Each slot belongs to one live block at a time, and is reused when the block has
+ * ended: by the thread that freed it or, if that thread has enough slots, by another one, which must then be ordered
+ * after it.
  */
 export class Slots {
   /** The number of slots. */
   count = 0
-  /** Where the slot that `take` returned was freed: by which thread, after how many operations, in which epoch. */
+  /**
+   * The origin of the slot that `take` returned: the thread that freed it, after how many operations, and in which
+   * epoch.
+   */
   thread = -1
   position = 0
   epoch = 0
@@ -36,13 +40,13 @@ export class Slots {
     return this.slots[at]
   }
 
-  /** A thread has freed the block of a slot with its last operation. */
+  /** Notes that a thread freed the block of a slot with its last operation. */
   give(list: OpList, slot: number): void {
     if (list.free < list.slots.length && !list.isOver) list.slots[list.free++] = slot
     else this.share(list, slot)
   }
 
-  /** A thread has ended: others take its slots. */
+  /** Gives the slots of a thread that has ended to others. */
   shareAll(list: OpList): void {
     while (list.free > 0) this.share(list, list.slots[--list.free])
   }
@@ -66,7 +70,7 @@ export class Slots {
   }
 }
 
-/** A full ring at the beginning of a larger one. */
+/** Copies a full ring to the beginning of a larger one. */
 function unrolled<Numbers extends Uint32Array | Int32Array | Float64Array>(
   from: Numbers,
   first: number,

@@ -1,7 +1,7 @@
 import { HEAD_BYTES, CHUNK_BYTES, MAGIC, TAIL_BYTES, THREAD_BYTES, VERSION } from './layout.js'
 import type { OpList } from './op-list.js'
 
-/** What the tail of a file has besides the places of its tables. */
+/** The data in the tail of a file, besides the positions of its tables. */
 export interface TailFigures {
   readonly slots: number
   readonly epochs: number
@@ -15,7 +15,7 @@ export function checksum(sum: number, words: Uint32Array): number {
   return sum >>> 0
 }
 
-/** The checksum of nothing. */
+/** The checksum of no bytes. */
 export const NO_SUM = 0x811c_9dc5
 
 /** The first bytes of a file. */
@@ -28,8 +28,7 @@ export function headWords(): Uint32Array {
 
 /**
  * The tables and the tail.
- * @param at where the tables begin in the file
- * @param sum the checksum of all before them
+ * @param at the position of the tables in the file @param sum the checksum of everything before them
  */
 export function tailWords(lists: readonly OpList[], figures: TailFigures, at: number, sum: number): Uint32Array {
   const chunks = lists.reduce((n, { offsets }) => n + offsets.length, 0)

@@ -10,7 +10,7 @@ const HAS_PROCESS = FieldBit.process
 /** Sets the threads of different processes apart. */
 const SPREAD = 0x9e37_79b1
 
-/** The threads of a trace: which list of operations an event belongs to. */
+/** The threads of a trace. Finds the list of operations to which an event belongs. */
 export class ThreadLists {
   readonly all: OpList[] = []
   private readonly numbers = new U64Map(1, 64)
@@ -19,22 +19,22 @@ export class ThreadLists {
   private last: OpList | undefined
   private lastLo = 0
   private lastHi = 0
-  /** An event names no process. */
+  /** Whether some event names no process. */
   private hasUnnamed = false
   /** The key of a thread. */
   private lo = 0
   private hi = 0
 
-  /** @param flush takes a full chunk of operations, and returns where it is in the file */
+  /** @param flush takes a full chunk of operations, and returns its position in the file */
   constructor(private readonly flush: (words: Uint32Array) => number) {}
 
-  /** The number of processes. Events that name none are of one that no other event names. */
+  /** The number of processes. Events that name none count as one further process. */
   get processes(): number {
     return this.processNumbers.size + (this.hasUnnamed ? 1 : 0)
   }
 
   /**
-   * The list of the thread of event i. A thread that is new is begun by the one of the event before. If there are more
+   * The list of the thread of event i. A new thread is started by the thread of the event before. If there are more
    * than 65,536, the first thread makes the calls of the others.
    */
   of(batch: EventBatch, i: number): OpList {
@@ -49,14 +49,14 @@ export class ThreadLists {
     return list
   }
 
-  /** The list of the thread of the last event that `of` was called for, or of the first one if that has ended. */
+  /** The list of the thread of the last event passed to `of`, or of the first thread if that one has ended. */
   get current(): OpList {
     const { last, all } = this
     return last === undefined || last.isOver ? all[0] : last
   }
 
   /**
-   * The thread of event i ends. That of the first thread is the end of the program.
+   * Ends the thread of event i. The end of the first thread is the end of the program.
    * @returns its list, if it was alive
    */
   end(batch: EventBatch, i: number): OpList | undefined {
@@ -74,7 +74,7 @@ export class ThreadLists {
     return list
   }
 
-  /** All threads that are alive end with the trace. */
+  /** Ends all threads that are alive at the end of the trace. */
   close(): void {
     if (this.all.length === 0) this.all.push(new OpList(0, this.flush))
     for (const list of this.all) {
@@ -120,7 +120,7 @@ export class ThreadLists {
     return list
   }
 
-  /** A thread begins in the one of the event before, or, if that has ended, in the first one. */
+  /** Starts a thread from the thread of the event before or, if that has ended, from the first one. */
   private spawn(list: OpList): void {
     const parent = this.current
     parent.reserve()

@@ -1,4 +1,4 @@
-/** How many consecutive event numbers share a group: within it, 16 bits identify an event. */
+/** The number of consecutive event numbers in a group: within it, 16 bits identify an event. */
 const GROUP = 65_536
 /** A group with more events than this has a bit for each of its numbers, which takes as much memory. */
 const MAX_LISTED = GROUP / 16

@@ -7,9 +7,9 @@ import type { Fate } from './survey.js'
 const { 'process-end': PROCESS_END } = Kind
 
 /**
- * The event is an allocation that has all of some fates, or the realloc of a block whose first allocation has. It is
- * for the second of two passes over the same trace, and must see every batch, with all of its rows.
- * @param withEnds it may also be the end of a process in which blocks leak; what else these blocks are is not asked
+ * Selects the allocations that have all of some fates, and the reallocs of blocks whose first allocation has them. It
+ * is for the second of two passes over the same trace, and must see every batch with all of its rows.
+ * @param withEnds also selects the ends of processes in which blocks leak, whatever the other fates of these blocks
  */
 export function hasFates(fates: readonly Fate[], withEnds: boolean): Predicate {
   const leaks = withEnds && fates.some(isLeak)
@@ -44,7 +44,7 @@ export function hasFates(fates: readonly Fate[], withEnds: boolean): Predicate {
   }
 }
 
-/** Whether the fate is that of blocks that are live when their process or their trace ends. */
+/** Whether the fate is to be live when the process or the trace ends. */
 function isLeak({ until }: Fate): boolean {
   return until === Infinity
 }

@@ -38,7 +38,7 @@ export interface Fate {
   readonly until: number
 }
 
-/** The positions in a block's words of the event that began it, and of that which last allocated or resized it. */
+/** The positions in a block's words: of the event that began it, and of the event that last allocated or resized it. */
 const [BIRTH, LAST, WIDTH] = [0, 2, 4]
 
 /**
@@ -188,7 +188,7 @@ export class FateSurvey {
     }
   }
 
-  /** A block ended. */
+  /** Handles a block that ended. */
   private lose(block: number): void {
     const { words } = this.liveSet
     const at = block * WIDTH
@@ -196,7 +196,7 @@ export class FateSurvey {
     setNumber(words, at + BIRTH, 0)
   }
 
-  /** A block ended with its process. */
+  /** Handles a block that ended with its process. */
   private outlast(block: number): void {
     if (this.options.leaked === true) this.leaked.add(numberAt(this.liveSet.words, block * WIDTH + BIRTH))
     this.lose(block)
@@ -210,7 +210,7 @@ export class FateSurvey {
     this.departed[this.departures++] = birth
   }
 
-  /** The moment is just after this event: the current live blocks are those of the moment. */
+  /** Notes that the moment is just after this event: the current live blocks are live at the moment. */
   private settle(event: number): void {
     this.isSettled = true
     this.until = event
@@ -221,7 +221,7 @@ export class FateSurvey {
     }
   }
 
-  /** The live set has leaked. */
+  /** Counts the live set as leaks. */
   private endTrace(): void {
     const { words } = this.liveSet
     for (let block = 1; block <= this.highest; block++) {

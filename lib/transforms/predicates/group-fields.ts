@@ -9,7 +9,7 @@ import { rangeWords, type Range } from './ranges.js'
 
 type GroupField = (typeof GROUP_FIELDS)[number]
 
-/** What a criterion on a field can ask for: ranges of 64-bit integers, 32-bit integers, or names. */
+/** The values that a criterion on a field can have: ranges of 64-bit integers, 32-bit integers, or names. */
 type Wanted<Type extends string> = Type extends 'u64' | 'address'
   ? Range
   : Type extends 'string'

@@ -25,9 +25,9 @@ const FAILED = 2
 
 /**
  * Selects `lost` events, which say that the recorder lost others, and the event that says that a recording ended while
- * its program ran on. A criterion decides about one only if it has the field: what was lost may have met the others. If
- * none decides, the event is kept. Its size is that of what was lost, and not that of a block. Which kinds to keep is
- * what the caller says; how many `lost` events that drops is counted.
+ * its program ran on. A criterion applies to such an event only if the event has the field, because the lost events may
+ * have met the criterion. If no criterion applies, the event is kept. Its size is not the size of a block, but of what
+ * was lost. The caller decides which kinds to keep; the `lost` events that this drops are counted.
  */
 export class LostEvents {
   private readonly criteria: readonly (Criterion & { readonly has: number })[]
@@ -35,7 +35,7 @@ export class LostEvents {
   private part = new Int32Array(0)
   private states = new Uint8Array(0)
   private count = 0
-  /** How many of them the kinds to keep have dropped. */
+  /** The number of these events that the kinds to keep have dropped. */
   private dropped = 0
 
   constructor(
@@ -51,7 +51,7 @@ export class LostEvents {
     this.criteria = [...concerning.filter((one) => !isKind(one)), ...concerning.filter(isKind)]
   }
 
-  /** Looks for them in a batch. @returns whether it has any */
+  /** Searches a batch for them. @returns whether it has any */
   find(batch: EventBatch): boolean {
     const { kind, count } = batch
     this.count = 0
@@ -77,7 +77,7 @@ export class LostEvents {
       for (let j = 0; j < count; j++) {
         const row = rows[j]
         if ((batch.mask[row] & has) !== has || (states[row] & FAILED) !== 0) continue
-        // As long as the test has not kept it.
+        // Until the test has kept it.
         states[row] = CONCERNED | FAILED
         part[n++] = row
       }
@@ -101,7 +101,7 @@ export class LostEvents {
   }
 }
 
-/** How many of the first `n` rows are `lost` events. */
+/** The number of `lost` events among the first `n` rows. */
 function lostIn({ kind }: EventBatch, rows: Int32Array, n: number): number {
   let lost = 0
   for (let j = 0; j < n; j++) if (kind[rows[j]] === Kind.lost) lost++

@@ -28,10 +28,10 @@ export function hasValue(field: U64FieldName, values: readonly (bigint | number)
   )
 }
 
-/** In place of a process: events without one, as those of the first process of a recording. */
+/** In place of a process: events without one, such as the events of the first process of a recording. */
 export const NO_PROCESS = 'none'
 
-/** The event is of one of some processes, or of none. @throws RangeError as `hasValue` */
+/** The event belongs to one of some processes, or to none. @throws RangeError as `hasValue` */
 export function isOfProcess(values: readonly (bigint | number | typeof NO_PROCESS)[]): Predicate {
   const numbers = values.filter((value) => value !== NO_PROCESS)
   const isNumbered = hasValue('process', numbers)

@@ -83,8 +83,8 @@ export class ProfileCollector {
 }
 
 /**
- * The profile from a collector of statistics, which is not used any more, and the rows of its sites.
- * @param at the moment of the live figures: any other than these two is the moment at which the sites were kept
+ * The profile from a collector of statistics, which must not be used afterwards, and the rows of its sites.
+ * @param at the moment of the live figures; if it is neither `end` nor `peak`, the moment at which the sites were kept
  * @param sizes the number of sizes that the statistics list
  */
 export function finishProfile(

@@ -9,12 +9,12 @@ import { UNKNOWN } from './stacks.js'
 /** The parts of a frame that must be equal in both profiles: see `PROFILE_MATCHES`. */
 export type ProfileMatch = (typeof PROFILE_MATCHES)[number]
 
-/** What is compared. */
+/** Options of a comparison. */
 export interface ComparedFigures {
   allocated: Amount
   atPeak: Amount
   leaked: Amount
-  /** By `ProfileDifference.temporaryBy`; nothing where `identified` there is false. */
+  /** By `ProfileDifference.temporaryBy`; zero if its `identified` is false. */
   temporary: Amount
 }
 
@@ -28,16 +28,16 @@ export interface ComparedStack {
 
 /** The differences between two profiles. */
 export interface ProfileDifference {
-  /** The figures of both as a whole. */
+  /** The total figures of both profiles. */
   readonly old: ComparedFigures
   readonly new: ComparedFigures
-  /** The kind of the stacks: they are sizes of blocks (`24 bytes`) if no event of either trace has a site. */
+  /** The kind of the stacks: sizes of blocks (`24 bytes`) if no event of either trace has a site. */
   readonly by: 'stack' | 'size'
   /** Every stack of either profile, in the order of first use, the old profile's first. */
   readonly stacks: readonly ComparedStack[]
-  /** The definition of temporary allocations: that of the new profile. */
+  /** The new profile's definition of temporary allocations. */
   readonly temporaryBy: TemporaryDefinition
-  /** Whether both traces say which block is freed: if not, their temporary blocks are not known. */
+  /** Whether both traces say which block is freed. Otherwise temporary blocks are unknown. */
   readonly identified: boolean
   /** There were too many stacks or sizes for separate rows: the latest are combined as `[others]`. */
   readonly full: boolean
@@ -48,8 +48,8 @@ const UNSET = -2
 const OTHERS = '[others]'
 
 /**
- * Compares two profiles by stack, or by size if they have no sites. Stacks whose frames match are one, in either
- * profile.
+ * Compares two profiles by stack, or by size if they have no sites. Stacks whose frames match count as one, also within
+ * a profile.
  * @throws RangeError for unknown options
  */
 export function compareProfiles(
@@ -67,7 +67,7 @@ export interface PartStack extends ComparedStack {
 }
 
 /**
- * The same, in which equal stacks of different parts are not one.
+ * The same, but equal stacks of different parts remain separate.
  * @param partOf the part to which the stack of a sample belongs
  */
 export function compareParts(
@@ -115,7 +115,7 @@ export function compareParts(
   return { ...whole, by: 'stack', stacks, full: isFull || isRoot }
 }
 
-/** What the frames of two profiles are called where these are compared. */
+/** Names the frames of two profiles for their comparison. */
 export function comparedNames(old: Profile, next: Profile, match: ProfileMatch = 'names'): (frame: Frame) => string {
   const moved = movedModules(old.frames, next.frames)
   return (frame) => frameKey(frame, match, moved)
@@ -123,7 +123,7 @@ export function comparedNames(old: Profile, next: Profile, match: ProfileMatch =
 
 /**
  * Adds the stacks of a tree to paths.
- * @param words what the frames are in paths
+ * @param words the words of the frames in paths
  * @returns the node of paths for a node of the tree; `NO_NODE` if there is no room for it
  */
 function placed({ parents, frames }: StackTree, words: readonly number[], paths: Paths): (node: number) => number {
@@ -179,17 +179,19 @@ function compareSizes(
   return { stacks: [...compared.values()], full: compared.has(OTHERS) }
 }
 
-/** Whether the figures of a stack, or of the whole, are the same in both. */
+/** Whether the figures of a stack, or of the whole, are equal in both profiles. */
 export function isEqual({ old, new: next }: Pick<ComparedStack, 'old' | 'new'>): boolean {
   return (Object.keys(old) as (keyof ComparedFigures)[]).every(
     (figure) => old[figure].blocks === next[figure].blocks && old[figure].bytes === next[figure].bytes,
   )
 }
 
-/** The bits of an address that are the same wherever its module is loaded: modules begin with a page. */
+/**
+ * The bits of an address that do not depend on where its module is loaded, because modules begin at a page boundary.
+ */
 const PAGE_BITS = 12
 
-/** The modules of which no address is in both profiles, because each run loaded them elsewhere. */
+/** The modules without an address common to both profiles, because each run loaded them elsewhere. */
 function movedModules(old: readonly Frame[], next: readonly Frame[]): Set<string | undefined> {
   const known = new Map<string | undefined, Set<bigint | undefined>>()
   for (const { module, address, isOffset } of old) {
@@ -203,7 +205,9 @@ function movedModules(old: readonly Frame[], next: readonly Frame[]): Set<string
   return moved
 }
 
-/** What a frame is known by. @param moved the modules of which only the last bits of addresses can be compared */
+/**
+ * The text that identifies a frame. @param moved the modules of which only the last bits of addresses can be compared
+ */
 function frameKey(frame: Frame, match: ProfileMatch, moved: ReadonlySet<string | undefined>): string {
   const { name, file, module, address, isOffset } = frame
   if (match === 'all') return frameText(frame)

@@ -44,7 +44,7 @@ export function sourceFrame(name: string | undefined, file: string | undefined, 
 /** The frame of an address in a module, of which one may be unknown. */
 export function addressFrame(module: string | undefined, address: bigint | undefined): Frame {
   const known = module === undefined || module === '' ? undefined : cut(module)
-  // A module without a name is a site, too.
+  // A module without a name also counts as a site.
   const unnamed = module === undefined ? UNKNOWN_NAME : '[unnamed module]'
   if (address === undefined) return { name: known ?? unnamed, ...(known !== undefined && { module: known }) }
   const text = `0x${address.toString(16)}`
@@ -69,7 +69,7 @@ function cut(name: string): string {
 
 /**
  * A name without unpaired surrogates, of at most `MAX_NAME` characters and a note: the length and a hash of the rest,
- * so that names that differ there are hardly ever taken for one.
+ * so that different names hardly ever become equal.
  */
 export function boundedName(name: string): string {
   if (name.length <= MAX_NAME) return wellFormed(name)

@@ -23,7 +23,7 @@ function joinedFrames(all: readonly Frame[]): { frames: Frame[]; numbers: Int32A
   const known = new Map<string, number>()
   const numbers = Int32Array.from(all, (frame) => {
     const { name, file, line } = frame
-    // A frame whose function is not known is its place.
+    // A frame without a known function is identified by its place.
     const isFunction = file !== undefined && line !== undefined && !name.startsWith(file)
     const key = isFunction || line === undefined ? `${name}\0${file ?? ''}` : `${name}\0${file ?? ''}\0${line}`
     let number = known.get(key)
@@ -36,7 +36,7 @@ function joinedFrames(all: readonly Frame[]): { frames: Frame[]; numbers: Int32A
   return { frames, numbers }
 }
 
-/** The tree with new numbers of frames, in which no two children of a node have the same, and the new nodes. */
+/** The tree with new numbers of frames, which differ among the children of a node; and the new nodes. */
 function joinedTree(tree: StackTree, numbers: Int32Array, count: number): { tree: StackTree; nodes: Int32Array } {
   const nodes = new Int32Array(tree.parents.length)
   const parents: number[] = [-1]

@@ -3,8 +3,8 @@ import type { OwnFrames } from '../../names/own-frames.js'
 import type { Profile, Sample, StackTree } from './profile.js'
 
 /**
- * A profile whose stacks end with the innermost frame of the program's own, as the rows of tables begin with it: the
- * wrappers of allocation within it are left out. All figures stay; several samples may have the same node then.
+ * A profile whose stacks end with the innermost frame of the program itself, as in the rows of tables: the wrappers of
+ * allocation that it calls are left out. All figures stay; several samples may have the same node then.
  * @param roots the number of outermost frames that are not the program's: 1 if threads are the roots of stacks
  */
 export function ownStacks(profile: Profile, own: OwnFrames, roots: 0 | 1 = 0): Profile {
@@ -24,11 +24,11 @@ export function ownStacks(profile: Profile, own: OwnFrames, roots: 0 | 1 = 0): P
 /** A tree without wrappers of allocation at its ends. */
 interface OwnTree {
   readonly tree: StackTree
-  /** The node in it that represents a node with samples. */
+  /** The node of the new tree that represents a node with samples. */
   readonly nodeOf: (node: number) => number
 }
 
-/** The same for a tree alone. @param nodes those with samples, which may repeat */
+/** The same for a tree alone. @param nodes the nodes with samples, with repetitions */
 export function ownTree(
   { tree, frames }: Pick<Profile, 'tree' | 'frames'>,
   nodes: Iterable<number>,

@@ -32,7 +32,7 @@ export interface Sample extends SiteFigures {
   readonly node: number
   /** What was live at the requested moment. */
   readonly live: Amount
-  /** What the trace has of the place, as in statistics. The names of frames may stand for what is not known. */
+  /** The known data of the place, as in statistics. The names of frames may stand for unknown data. */
   site(): Site
 }
 
@@ -43,11 +43,11 @@ export interface Profile {
    * has a site.
    */
   readonly statistics: Statistics
-  /** The command line of the program, where the trace has it; of several traces, the first one's. */
+  /** The command line of the program, if the trace has it; of several traces, the first one's. */
   readonly command?: string
   /** The moment of `Sample.live`. */
   readonly at: ProfileMoment
-  /** The definition of temporary allocations where there is room for one only. */
+  /** The definition of temporary allocations, for outputs with only one. */
   readonly temporaryBy: TemporaryDefinition
   /**
    * The time from the beginning until a moment of the statistics that has a time, where several traces come one after
@@ -57,8 +57,8 @@ export interface Profile {
   readonly frames: readonly Frame[]
   readonly tree: StackTree
   /**
-   * Every stack with its figures, in the order of first use. The sum of each figure is that in the statistics. Samples
-   * are created while they are read, so even many stacks take little memory.
+   * Every stack with its figures, in the order of first use. The sum of each figure equals the figure in the
+   * statistics. Samples are created while they are read, so even many stacks take little memory.
    */
   samples(): Iterable<Sample>
 }
@@ -72,7 +72,7 @@ export interface ProfileOptions {
   readonly at?: ProfileMoment
   /** The thread that allocated the blocks is the outermost frame. */
   readonly threadRoot?: boolean
-  /** The definition of temporary allocations where there is room for one only; heaptrack's if absent. */
+  /** The definition of temporary allocations, for outputs with only one; heaptrack's if absent. */
   readonly temporaryBy?: TemporaryDefinition
   /** The number of distinct stacks: at most, and by default, 250,000. Further ones are combined as `[others]`. */
   readonly stacks?: number

@@ -21,7 +21,7 @@ const CUT: Frame = { name: '[outer frames left out]' }
 export interface Stacks {
   readonly frames: readonly Frame[]
   readonly tree: StackTree
-  /** Whether some did not fit into the tree. */
+  /** Whether some stacks did not fit into the tree. */
   readonly isFull: boolean
   /** The rows in which a block was allocated, each with the node of its stack. */
   rows(): Iterable<{ row: number; node: number }>
@@ -73,7 +73,7 @@ export function stacksOf(
   }
 }
 
-/** What a thread is called. */
+/** The name of a thread. */
 export function threadName({ rest, process, thread }: ReturnType<ThreadTable['name']>): string {
   if (rest !== undefined) return rest === 'none' ? '[no thread]' : '[other threads]'
   const names = Object.entries({ process, thread }).flatMap(([what, number]) =>

@@ -3,9 +3,9 @@ import type { Amount, Site, Suppressed } from '../statistics/result.js'
 import { suppressedBy, SuppressedSites } from '../statistics/suppress.js'
 import type { Profile, Sample } from './profile.js'
 
-/** A profile without leaks that rules suppress, and these. */
+/** A profile without the leaks that rules suppress, and the suppressed leaks. */
 export interface SuppressedProfile {
-  /** `statistics.suppressed` has what is not in `statistics.leaked`. */
+  /** `statistics.suppressed` has the leaks that are not in `statistics.leaked`. */
   readonly profile: Profile
   readonly suppressed: Suppressed
   /** The positions of their samples. */
@@ -17,8 +17,8 @@ export interface SuppressedProfile {
 const NOTHING: Amount = { blocks: 0, bytes: 0n }
 
 /**
- * Takes the leaks that rules suppress from a profile: from its samples, also as their live set at the end,
- * and from their sum. A leak counts for the first rule that it fits. All other figures stay.
+ * Removes the leaks that rules suppress from a profile: from its samples, also from their live set at the end, and from
+ * the sum. A leak counts for the first rule that matches it. All other figures stay.
  */
 export function suppressLeaks(profile: Profile, rules: readonly Suppression[]): SuppressedProfile {
   const { statistics, at } = profile

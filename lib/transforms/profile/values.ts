@@ -5,12 +5,12 @@ import type { Profile, Sample } from './profile.js'
 /** A figure of a stack. */
 export type ProfileValue = (typeof PROFILE_VALUES)[number]
 
-/** What one of the figures is. */
+/** The description of a figure. */
 export interface ValueSpec {
-  /** For people. */
+  /** The title for readers. */
   readonly title: string
   readonly unit: 'bytes' | 'blocks'
-  /** It is known only where the trace says which block is freed: see `Statistics.identified`. */
+  /** Whether it is known only if the trace says which block is freed: see `Statistics.identified`. */
   readonly needsIdentity?: true
   /** @param by the definition of temporary allocations, as the profile has it */
   of(sample: Sample, by: TemporaryDefinition): number | bigint
@@ -51,7 +51,7 @@ export function knownValue(profile: Profile, value: ProfileValue): ValueSpec {
   return VALUES[value]
 }
 
-/** The names of the figures that are known of a profile. */
+/** The names of the known figures of a profile. */
 export function knownValues({ statistics: { identified } }: Profile): readonly ProfileValue[] {
   return PROFILE_VALUES.filter((value) => identified || VALUES[value].needsIdentity !== true)
 }

@@ -33,14 +33,14 @@ const OF_FREE = fieldSet('process', 'thread', 'cpu', 'node', 'time', 'heap', 'in
 export function makeFree(batch: EventBatch, row: number): void {
   const fields = batch.mask[row]
   placeInAddress(batch, row)
-  // Pages have addresses of their own.
+  // Pages have a separate address space.
   const isOfPages = (fields & FieldBit.api) !== 0 && batch.api[row] === Api.pages
   batch.kind[row] = Kind.free
   batch.mask[row] = batch.mask[row] & (OF_FREE | (isOfPages ? FieldBit.api : 0))
   if (batch.groups !== undefined) batch.groups.mask[row] = 0
 }
 
-/** A sentence about how often a free stands for the end of a block, if ever. */
+/** A sentence about how often a free stands for the end of a block; undefined if never. */
 export function freeWarnings(count: number): string[] {
   if (count === 0) return []
   return [`${plural(count, 'block')} ended without a free, where another one begins: a free is written for each`]

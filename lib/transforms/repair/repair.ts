@@ -40,7 +40,7 @@ export const MAX_REPAIR_WINDOW = 2 ** 24
 
 /** Options of a repair. */
 export interface RepairOptions {
-  /** How many events ahead a late free is searched for, at most 16,777,216. Default 16,384. */
+  /** The number of events ahead in which a late free is searched, at most 16,777,216. Default 16,384. */
   readonly window?: number
   /** Larger allocations, in bytes, are removed. Default `MAX_SIZE`. */
   readonly maxSize?: bigint
@@ -107,7 +107,7 @@ export class Repair implements BatchTransform {
     this.window = new Window(window, this.liveSet)
   }
 
-  /** How often each change was made, without those that were not needed. */
+  /** The number of times that each change was made, without changes that were not needed. */
   get changes(): ReadonlyMap<RepairName, number> {
     return this.tally
   }
@@ -142,7 +142,7 @@ export class Repair implements BatchTransform {
     }
     if (this.count > 0 || (!this.hasAnnounced && this.header !== undefined)) return this.take()
     if (this.waiting === null) return null
-    // The whole trace has been written: the next one begins.
+    // Begins the next trace, after the whole previous one has been written.
     this.begin(this.waiting.header)
     window.feed(this.waiting)
     this.waiting = null
@@ -216,7 +216,7 @@ export class Repair implements BatchTransform {
         this.release(isIndexed, begins[LO], begins[HI], batch, i)
         return true
       }
-      // A block that continues does not obstruct itself.
+      // A realloc's own block does not obstruct it.
       this.vacate(live)
     }
     const { startHi, startLo, endHi, endLo } = extent
@@ -251,7 +251,7 @@ export class Repair implements BatchTransform {
       liveSet.find(isIndexed, beginsLo, beginsHi) === 0 &&
       !this.allowed.has('unknown-free')
     ) {
-      // A realloc that could not become an allocation: there is no block with index 0.
+      // Such a realloc cannot become an allocation, because no block has the index 0.
       this.changed('realloc-dropped')
       return
     }

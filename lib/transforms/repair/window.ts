@@ -43,7 +43,7 @@ export class Window {
   private readonly rowOf: Int32Array
   private readonly isGone: Uint8Array
   private readonly nextNode: Int32Array
-  /** Which blocks the events are about, as `BlockKeys` has it by row. */
+  /** The blocks that the events are about, by row, as in `BlockKeys`. */
   private readonly intents: Uint8Array
   private readonly words: Int32Array
   /** From a block to the first and the last of its nodes. */
@@ -59,7 +59,7 @@ export class Window {
   /** The batch that is entering, and how far it has entered. */
   private incoming: EventBatch | undefined
   private entered = 0
-  /** The keys have those of its events from `firstRead` to `read`, in rows from 0 on. */
+  /** The keys of its events from `firstRead` to `read` are in rows from 0 on. */
   private read = 0
   private firstRead = 0
 
@@ -130,7 +130,7 @@ export class Window {
     return true
   }
 
-  /** Reads which blocks further events of the incoming batch are about. @throws SpacesError when that is not clear */
+  /** Finds the blocks of further events of the incoming batch. @throws SpacesError if blocks cannot be distinguished */
   private readMore(incoming: EventBatch): void {
     const from = this.read
     const to = Math.min(from + BATCH_EVENTS, incoming.count)
@@ -140,7 +140,7 @@ export class Window {
     this.read = unclear?.row ?? to
   }
 
-  /** Keeps which blocks the event at a place is about, which a row of the keys has. */
+  /** Stores the blocks of the event at a place, from a row of the keys. */
   private place(place: number, row: number): void {
     const { words } = this
     const { intents, ends, begins, spaces } = this.liveSet.keys
@@ -156,7 +156,7 @@ export class Window {
   }
 
   /**
-   * Puts what the event at a place is about into row 0 of the keys.
+   * Puts the blocks of the event at a place into row 0 of the keys.
    * @returns its intent, as `BlockEffect` bits
    */
   identify(place: number): number {
@@ -246,7 +246,7 @@ export class Window {
     this.byIndex.clear()
   }
 
-  /** Whether the event at a place is a free by another thread than that of event i. */
+  /** Whether the event at a place is a free by another thread than event i's. */
   private isFreeByAnother(place: number, now: EventBatch, i: number): boolean {
     const batch = this.batch(place)
     if (batch.kind[this.row(place)] !== FREE) return false

@@ -8,7 +8,7 @@ import { largest } from './samples.js'
 
 /** The maximum number of rows of the map. */
 const MOST_ROWS = 256
-/** In keys of regions, their number is below this value. */
+/** In keys of regions, the number of the region is below this value. */
 const SPACE = 2 ** SPACE_BITS
 /** The bytes of a step of live bytes. */
 const STEP = 2 ** STEP_SHIFT
@@ -107,7 +107,7 @@ function mapOf(
   }
 }
 
-/** Any live bytes count as at least one thousandth. */
+/** A row with any live bytes shows at least one thousandth. */
 function thousandths(share: number): number {
   return share === 0 ? 0 : Math.max(1, Math.min(1000, Math.round(1000 * share)))
 }

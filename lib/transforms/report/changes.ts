@@ -28,8 +28,8 @@ interface Row {
 }
 
 /**
- * Stacks that differ as a tree of at most `limit` nodes. If there are more, those remain with the largest share of the
- * growth and shrinkage of any figure.
+ * Stacks that differ as a tree of at most `limit` nodes. If there are more, the nodes with the largest shares of the
+ * growth and shrinkage of any figure remain.
  */
 export function changesOf(stacks: readonly ComparedStack[], list: FrameList, limit: number): ReportChanges {
   const { paths, texts, ends } = pathsOf(stacks)
@@ -119,7 +119,7 @@ function keptNodes(paths: Paths, ends: Int32Array, stacks: readonly ComparedStac
   return kept
 }
 
-/** The kept nodes in the order in which every caller is right before what it calls, and their numbers in it. */
+/** The kept nodes, ordered so that every caller is right before what it calls, and their numbers in that order. */
 function inPreorder(paths: Paths, isKept: Uint8Array): { order: number[]; numbers: Int32Array } {
   const first = new Int32Array(paths.size).fill(DROPPED)
   const next = new Int32Array(paths.size).fill(DROPPED)
@@ -140,7 +140,7 @@ function inPreorder(paths: Paths, isKept: Uint8Array): { order: number[]; number
   return { order, numbers }
 }
 
-/** A row for each stack whose end was kept, and one for all others below the same node, by node. */
+/** The rows by node: one for each stack whose end was kept, and one for all other stacks below the same node. */
 function rowsOf(stacks: readonly ComparedStack[], ends: Int32Array, paths: Paths, numbers: Int32Array): Row[] {
   const rows: Row[] = []
   const groups = new Map<number, Row>()

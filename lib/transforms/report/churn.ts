@@ -14,7 +14,7 @@ import type { ReportKernel } from './kernel.js'
 import { integer } from './plain.js'
 import type { HeatCells, ReportBars, ReportChurn } from './result.js'
 
-/** How many sizes are listed. */
+/** The number of listed sizes. */
 export const MOST_SIZES = 200
 const CELLS = HEAT_SIDE * HEAT_SIDE
 /** In keys of the cells of sites, the cell is below this value. */
@@ -40,7 +40,7 @@ export function cellsOf(counts: Float64Array): HeatCells {
 }
 
 /**
- * The heat maps of the rows of a report; the last one is that of all sites without a row.
+ * The heat maps of the rows of a report; the last one is for all sites without a row.
  * @param rows the number of rows.
  * @param rowOf the row of a site, or -1
  */
@@ -58,7 +58,7 @@ export function siteHeat(kernel: ReportKernel, rows: number, rowOf: (site: numbe
   return [...all.map((cells) => [...cells].toSorted(([a], [b]) => a - b).flat()), cellsOf(rest)]
 }
 
-/** @param sizeCount how many sizes are distinguished */
+/** @param sizeCount the number of distinguished sizes */
 export function churnOf(kernel: ReportKernel, { sizes, allocated }: Statistics, sizeCount: number): ReportChurn {
   const listed = sizes.exact.slice(0, MOST_SIZES)
   const { run } = kernel

@@ -3,7 +3,7 @@ export const MOST_MOMENTS = 512
 
 /** The figures at a moment, since the beginning of the stream, except the live ones. */
 export interface Moment {
-  /** The number of the event that it is after. */
+  /** The number of the last event before it. */
   event: number
   /** The time of the last event that had one until then. */
   time: bigint | undefined

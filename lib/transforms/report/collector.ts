@@ -38,7 +38,7 @@ export class ReportCollector implements RowObserver {
   private readonly notes = new RecorderNotes()
   /** The time of the last event that had one. */
   private time: bigint | undefined
-  /** Whether a trace has addresses that are not those of the program. */
+  /** Whether the addresses of a trace are not the program's. */
   private hasInvented = false
   /** The number of events observed. */
   private observed = 0
@@ -86,7 +86,7 @@ export class ReportCollector implements RowObserver {
     this.takeGenerations()
   }
 
-  /** The kernel is about to note generations in slices of this size. */
+  /** Prepares for generations in slices of this size. */
   private useSlices(shift: number): void {
     if (shift !== this.shift) this.takeGenerations()
     this.shift = shift
@@ -104,7 +104,7 @@ export class ReportCollector implements RowObserver {
   /**
    * The report on everything that was added. Ends the use of the collector.
    * @param complete whether the input was read to its end
-   * @param rules suppress leaks: of the whole, of sites and of the tree of stacks. If absent, none may be
+   * @param rules suppress leaks in the totals, of sites, and in the tree of stacks. If absent, none may be suppressed
    */
   finish(complete = true, rules?: readonly Suppression[]): Report {
     const { collector, kernel, clock, levels, generations, problems, notes, hasInvented } = this

@@ -16,7 +16,8 @@ export type ComparedName = (typeof COMPARED)[number]
 
 /**
  * The stacks that differ, as rows: the nodes of a tree where they end, with their figures before and after. If the tree
- * would be too large, stacks with small differences are folded: those below the same node of the tree are one row.
+ * would be too large, stacks with small differences are folded: folded stacks below the same node of the tree are one
+ * row.
  */
 export interface ReportChanges {
   /**
@@ -26,15 +27,15 @@ export interface ReportChanges {
   depths: number[]
   /** The frame of each node, an index into `frames`; -1 for the root. */
   nodeFrames: number[]
-  /** The node where the stack of a row ends; of folded stacks, the node below which all of them are. */
+  /** The node where the stack of a row ends; of folded stacks, the node above all of them. */
   node: number[]
   /** The number of stacks that are folded in a row; 0 for a row that is a stack. */
   folded: number[]
   before: Record<ComparedName, Integer[]>
   after: Record<ComparedName, Integer[]>
   /**
-   * By how much those of the folded stacks grew that grew, for each row that folds some, in order. What the others
-   * shrank by is this minus the difference of the row.
+   * For each row that folds stacks, in order, the total growth of the folded stacks that grew. The shrinkage of the
+   * others is this minus the difference of the row.
    */
   grown: Record<ComparedName, Integer[]>
 }

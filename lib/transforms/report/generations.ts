@@ -33,7 +33,7 @@ export class Generations {
   private all: Slices = { blocks: [], bytes: [] }
   private readonly sites = new Map<number, Slices>()
 
-  /** Adds the kernel's figures. @param shift that of its slices */
+  /** Adds the kernel's figures. @param shift the logarithm of the size of its slices */
   take(kernel: ReportKernel, shift: number): void {
     const { run } = kernel
     while (this.shift < shift) {
@@ -110,7 +110,7 @@ function add({ blocks, bytes }: Slices, slice: number, moreBlocks: number, moreB
   bytes[slice] = (bytes[slice] ?? 0n) + moreBytes
 }
 
-/** Every two slices as one. */
+/** Joins every two slices. */
 function joined(slices: Slices): Slices {
   const to: Slices = { blocks: [], bytes: [] }
   slices.blocks.forEach((blocks, slice) => add(to, slice >> 1, blocks, slices.bytes[slice]))

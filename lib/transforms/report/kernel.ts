@@ -51,7 +51,7 @@ export interface ReportExports extends KernelExports {
 /** The columns that the kernel reads. */
 const OBSERVED = fieldSet('api', 'address', 'oldAddress', 'size', 'outcome')
 
-/** Columns that this kernel shares with that of the statistics, and the size of each one's values in bytes. */
+/** Columns that this kernel shares with the kernel of the statistics, and the sizes of their values in bytes. */
 const SHARED = [
   ['EFFECTS', 1],
   ['FATES', 1],
@@ -73,7 +73,7 @@ export class ReportKernel extends CountingKernel<ReportExports> {
   /**
    * Observes events `from` to `to` of a batch, which the other kernel has counted.
    * @param sites the number of their rows
-   * @param shift that of the slices of blocks that end with their process
+   * @param shift the logarithm of the size of slices, for blocks that end with their process
    * @returns whether there was memory
    */
   observe(

@@ -7,7 +7,7 @@ const FEWEST = 16
 
 /** Live bytes of all sites at a moment. */
 export interface Level {
-  /** The number of the event that it is after. */
+  /** The number of the last event before it. */
   readonly event: number
   /** Live bytes by row; later rows have none. */
   readonly bytes: Float32Array

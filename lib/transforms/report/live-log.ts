@@ -28,7 +28,7 @@ const WIDTH = 3
 interface Piece {
   count: number
   readonly event: Float64Array
-  /** The row of the site; of an end, its complement. */
+  /** The row of the site; for an end, its complement. */
   readonly site: Int32Array
   readonly size: Float64Array
   /** The latest time until then, since the first one. */
@@ -36,8 +36,8 @@ interface Piece {
 }
 
 /**
- * A moment. `event` is the one after the event with this number, from 1; 0 is before the first event. `time` is the one
- * before the first event that is later.
+ * A moment. `event` means the moment after the event with this number, from 1; 0 is before the first event. `time`
+ * means the moment before the first later event.
  */
 export type LogMoment = { readonly event: number } | { readonly time: number }
 
@@ -50,7 +50,7 @@ export interface LiveSites {
   /** The stacks as a tree whose root is node 0, without wrappers of allocation at the inner ends. */
   parents: number[]
   nodeFrames: number[]
-  /** Whether rules leave the leaks of a site out; absent where there are no rules. */
+  /** Whether rules exclude the leaks of a site; absent without rules. */
   suppressed?: boolean[]
   /** Each site's node, and its whole stack as frames, the innermost first. */
   node: number[]
@@ -61,7 +61,7 @@ export interface LiveSites {
   /** Live at the earlier moment; zeros if there is none. */
   beforeBytes: number[]
   beforeBlocks: number[]
-  /** Blocks that began, and that ended, between the two moments. One that was resized counts as both. */
+  /** Blocks that began, and blocks that ended, between the two moments. A resized block counts as both. */
   bornBytes: number[]
   bornBlocks: number[]
   endedBytes: number[]
@@ -69,7 +69,7 @@ export interface LiveSites {
 }
 
 /**
- * Notes at which site every block of a stream begins and ends, so that the live set at any moment is known without
+ * Records the site of every block's begin and end in a stream, so that the live set at any moment is known without
  * another pass. Memory: 28 bytes for each allocation and each free, and 12 for each live block.
  */
 export class LiveLog {
@@ -88,7 +88,7 @@ export class LiveLog {
   /** The number of events so far. */
   events = 0
 
-  /** @param rules leave leaks out: sites for which they hold are marked */
+  /** @param rules exclude leaks: sites for which they hold are marked */
   constructor(private readonly rules?: readonly Suppression[]) {}
 
   /** Takes the events of a batch. @throws RangeError if there are too many, or there is no memory */

@@ -13,7 +13,7 @@ const HAS_TEXT = FieldBit.text
 const MOST_MARKS = 50
 const LONGEST = 60
 
-/** Comments of recorders that are no moments of the program's: lines about modules and the like. */
+/** Comments of recorders that do not mark a moment of the program, such as lines about modules. */
 const NO_MARKS: ReadonlyMap<string, RegExp> = new Map([
   ['heaptrack', /^/],
   ['recorder', /^module /],
@@ -25,13 +25,13 @@ interface Note {
   readonly title: string
 }
 
-/** What recorders note between the events about blocks: comments, and lost events. */
+/** The notes of recorders between the events about blocks: comments, and lost events. */
 export class RecorderNotes {
   private readonly marks: Note[] = []
   private readonly origin = new Map<string, string>()
   private header: TraceHeader | undefined
 
-  /** Takes what the header of a trace says of its recording; of several traces, the first one's. */
+  /** Takes the data about the recording from the header of a trace; of several traces, from the first one. */
   begin(header: TraceHeader): void {
     if (header === this.header) return
     this.header = header

@@ -2,7 +2,7 @@ import type { Profile } from '../profile/profile.js'
 import type { Clock, Moment } from './clock.js'
 import type { Integer, Moments, Plain } from './result.js'
 
-/** An integer as JSON has it. */
+/** An integer in the form for JSON. */
 export function integer(value: bigint): Integer {
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : value.toString()

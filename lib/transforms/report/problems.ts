@@ -21,7 +21,7 @@ const KIND_OF: Readonly<Record<number, ProblemKind>> = {
   [Layout.UNKNOWN_REALLOC]: 'unknownRealloc',
 }
 
-/** How many are kept. */
+/** The number of problems that are kept. */
 const MOST = 1000
 /** Limits: the frames of their stacks, and the characters of the frames' names. */
 const MOST_FRAMES = 8
@@ -40,7 +40,7 @@ export class Problems {
   private readonly first: Problem[] = []
 
   /**
-   * Adds those that the kernel found in a batch, whose event `from` was its first row.
+   * Adds the problems that the kernel found in a batch, whose event `from` was the kernel's first row.
    * @param before the number of earlier events
    */
   take({ run }: ReportKernel, batch: EventBatch, from: number, before: number): void {
@@ -86,7 +86,7 @@ function valueOf(batch: EventBatch, i: number, field: number, { words }: U64Colu
   return BigInt(words[2 * i + HI]) * BigInt(WORD) + BigInt(words[2 * i + LO])
 }
 
-/** The address of the event; for a realloc without one, that of the old block. */
+/** The address of the event; for a realloc without one, the old block's. */
 function addressOf(batch: EventBatch, i: number): string | null {
   const address =
     valueOf(batch, i, FieldBit.address, batch.address) || valueOf(batch, i, FieldBit.oldAddress, batch.oldAddress)

@@ -29,7 +29,7 @@ export interface ReportLimits {
   /** Nodes of the tree of stacks. */
   readonly nodes: number
   readonly sites: number
-  /** Nodes of the tree of stacks that differ from those of another run. */
+  /** Nodes of the tree of stacks that differ from another run. */
   readonly changes: number
   readonly problems: number
   /** Characters of a name. */
@@ -52,20 +52,23 @@ export const REPORT_LIMITS: readonly [ReportLimits, ...ReportLimits[]] = [
 export interface ReportDataOptions {
   /** The name of the trace; `trace` if absent. */
   readonly name?: string
-  /** Whether the trace is all of a file of this name; true if absent. Else the page shows no commands that read it. */
+  /**
+   * Whether the trace is a complete file with this name; true if absent. Otherwise the page shows no commands that read
+   * it.
+   */
   readonly isFile?: boolean
   /** The program that makes the report, and its version. */
   readonly generator?: string
   /** Another trace that this one is compared with. */
   readonly compared?: Compared
-  /** Which frames the flame graph leaves out at the inner ends of stacks. Default: wrappers of allocation. */
+  /** The frames that the flame graph omits at the inner ends of stacks. Default: wrappers of allocation. */
   readonly own?: OwnFrames
   readonly limits?: ReportLimits
   /** The view that is shown first, if not the overview. */
   readonly view?: 'comparison'
-  /** The rules that left leaks out, if the page has the trace. */
+  /** The rules that excluded leaks, if the page has the trace. */
   readonly suppression?: ReportSuppression
-  /** What else was left out, as sentences. */
+  /** Other omissions, as sentences. */
   readonly omitted?: readonly string[]
 }
 
@@ -90,7 +93,7 @@ export interface ReportSources {
   readonly generations: Generations
   readonly problems: Problems
   readonly notes: RecorderNotes
-  /** Whether a trace has addresses that are not those of the program. */
+  /** Whether the addresses of a trace are not the program's. */
   readonly hasInvented: boolean
   readonly profile: Profile
   readonly stacks: Stacks
@@ -98,7 +101,7 @@ export interface ReportSources {
   readonly suppressed: ReadonlySet<number>
 }
 
-/** What is said of traces whose decoder invented addresses. */
+/** The note about traces whose decoder invented addresses. */
 const INVENTED = [
   'Addresses and pages of interpreted heaptrack files: they have none.',
   'Temporary allocations, lifetimes and generations of interpreted heaptrack files: the files do not say which ' +
@@ -198,7 +201,7 @@ export class Report {
       ...(addresses ? { addresses } : { noAddresses: this.sources.hasInvented ? 'invented' : 'none' }),
       problems: problemRows,
       ...(comparison && { comparison }),
-      // It must be last, because all others may add frames.
+      // The list of frames must come last, because all other parts may add frames.
       frames: list.all,
     }
   }
@@ -237,7 +240,7 @@ export class Report {
   }
 }
 
-/** What the tree of stacks that differ does not have. */
+/** A note about the stacks that the tree of differences omits. */
 function foldedOf(comparison: ReportComparison | undefined): string[] {
   const folded = comparison?.changes.folded.reduce((sum, stacks) => sum + stacks, 0) ?? 0
   if (comparison === undefined || folded === 0) return []

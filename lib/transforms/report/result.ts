@@ -30,7 +30,7 @@ export function heatCell(sizeBits: number, lifetimeBits: number): number {
   return sizeBits * HEAT_SIDE + lifetimeBits
 }
 
-/** The statistics without their tables: names and figures are those of `hf-stats --json`. */
+/** The statistics without their tables, with the names and figures of `hf-stats --json`. */
 export type ReportSummary = Plain<
   Omit<Statistics, 'sites' | 'threads' | 'processes' | 'cpus' | 'timeline' | 'sizes'> & {
     sizes: Omit<Statistics['sizes'], 'exact' | 'others'>
@@ -63,7 +63,7 @@ export interface ReportTimeline extends Moments {
   resident?: (Integer | null)[]
 }
 
-/** What a trace says of its recording. */
+/** The data of a trace about its recording. */
 export interface ReportOrigin {
   /** The command line, and the path of the program. */
   command?: string
@@ -130,7 +130,7 @@ export interface ReportSites {
   /** By memray's definition. */
   memrayBlocks: number[]
   memrayBytes: Integer[]
-  /** Live at the end too, but left out of `endBlocks` and `endBytes` by rules; absent where there are none. */
+  /** Also live at the end, but excluded from `endBlocks` and `endBytes` by rules; absent without rules. */
   suppressedBlocks?: number[]
   suppressedBytes?: Integer[]
   /** Blocks freed by another thread. */
@@ -154,14 +154,14 @@ export interface ReportSites {
 }
 
 /**
- * Slices of the run with the same number of events (the last one may have fewer), at most 32, and what remains live of
- * each.
+ * Slices of the run with the same number of events (the last one may have fewer), at most 32, and the part of each that
+ * remains live.
  */
 export interface ReportGenerations extends Moments {
   /** Blocks allocated or resized in the slice. */
   allocatedBytes: Integer[]
   allocatedBlocks: number[]
-  /** Those of these blocks that were live at the end of their trace. */
+  /** How many of these blocks were live at the end of their trace. */
   endBytes: Integer[]
   endBlocks: number[]
   /**
@@ -188,7 +188,7 @@ export interface ReportBars {
   count: number[]
 }
 
-/** What comes and goes. */
+/** Blocks by size, by lifetime and by reallocs. */
 export interface ReportChurn {
   /**
    * Blocks that were freed, by size and by lifetime in events about blocks, from the first allocation of the block on.
@@ -232,9 +232,9 @@ export interface ReportThreads {
   frees: number[]
   foreignFrees: number[]
   /**
-   * Blocks allocated by the thread of row `from` and freed by that of row `to`. The sum of the counts is the number of
-   * all frees; the sum of those with different rows, plus `othersForeign` of the row of all others, is the number of
-   * all foreign frees.
+   * Blocks allocated by the thread of row `from` and freed by the thread of row `to`. The sum of the counts is the
+   * number of all frees; the sum of those with different rows, plus `othersForeign` of the row of all others, is the
+   * number of all foreign frees.
    */
   matrix: { from: number[]; to: number[]; blocks: number[]; bytes: Integer[] }
   /** Blocks of threads in the row of all others freed by other threads in that row. */
@@ -254,8 +254,8 @@ export interface ReportThreads {
     endBytes: Integer[]
   }
   /**
-   * Blocks of a site that another thread than the allocating one freed, the most bytes first, at most 1,000 rows: rows
-   * of `sites`, and of the threads that allocated and freed them.
+   * Blocks of a site that were freed by another thread than the allocating one, the most bytes first, at most 1,000
+   * rows: rows of `sites`, and of the threads that allocated and freed them.
    */
   handoffs?: { site: number[]; from: number[]; to: number[]; blocks: number[]; bytes: Integer[] }
 }
@@ -302,7 +302,7 @@ export interface ReportAddresses {
 }
 
 /**
- * Kinds of problems, as in `summary.faults` and `summary.reallocs`; and allocations of no bytes. A failed allocation
+ * Kinds of problems, as in `summary.faults` and `summary.reallocs`; and allocations of zero bytes. A failed allocation
  * can be a realloc.
  */
 export const PROBLEM_KINDS = [
@@ -316,9 +316,9 @@ export const PROBLEM_KINDS = [
 /** See `PROBLEM_KINDS`. */
 export type ProblemKind = (typeof PROBLEM_KINDS)[number]
 
-/** What ought not to be. */
+/** Anomalies of the trace. */
 export interface ReportProblems {
-  /** All of each kind. */
+  /** The total number of each kind. */
   counts: Record<ProblemKind, number>
   /** The first 1,000. */
   kind: ProblemKind[]
@@ -330,11 +330,11 @@ export interface ReportProblems {
   stack: StackFrames[]
 }
 
-/** What leaves known leaks out of a report. */
+/** Rules that exclude known leaks from a report. */
 export interface ReportSuppression {
-  /** The rules, as files have them: one after the other, each on lines of its own. */
+  /** The rules as in files: one after the other, each on separate lines. */
   rules: string
-  /** The flags of hf-stats that name these rules; absent where no flags do. */
+  /** The flags of hf-stats that name these rules; absent if there are none. */
   flags?: string[]
 }
 
@@ -343,13 +343,13 @@ export interface ReportData {
   version: 1
   /** The name of the trace. */
   name: string
-  /** Whether the trace is all of a file of this name, so that commands can read it again. */
+  /** Whether the trace is a complete file with this name, so that commands can read it again. */
   isFile: boolean
   /** The program and its version. */
   generator: string
   /** The view that is shown first; the overview if absent. */
   view?: 'comparison'
-  /** Present if the trace is at hand and rules leave leaks out, so that they can be left out of a part of it. */
+  /** Present if the trace is available and rules exclude leaks, so that they can be applied to a part of it. */
   suppression?: ReportSuppression
   /** Notes for readers, as sentences, for example that the trace is truncated. */
   notes: string[]
@@ -371,8 +371,8 @@ export interface ReportData {
   /** Absent if no block has an address of the program. */
   addresses?: ReportAddresses
   /**
-   * Why `addresses` is absent: events have no addresses, or only such as the decoder of interpreted heaptrack files
-   * invents.
+   * Why `addresses` is absent: events have no addresses, or only addresses that the decoder of interpreted heaptrack
+   * files invents.
    */
   noAddresses?: 'none' | 'invented'
   problems: ReportProblems

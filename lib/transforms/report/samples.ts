@@ -7,7 +7,7 @@ import { TREE_METRICS, type TreeMetric } from './result.js'
 const RANKED = [...TREE_METRICS, 'ownPeakBytes', 'reallocs', 'sparseBytes'] as const
 type Ranked = (typeof RANKED)[number]
 
-/** A figure of a site that the tree has, too. */
+/** A figure of a site that the tree also has. */
 export const VALUE_OF: Readonly<Record<TreeMetric, (figures: SiteFigures) => number | bigint>> = {
   allocatedBytes: ({ allocated }) => allocated.bytes,
   allocatedBlocks: ({ allocated }) => allocated.blocks,
@@ -30,7 +30,7 @@ export interface SiteExtra {
   sparseBytes: number
 }
 
-/** What of the figures the trace has, and the positions of the samples whose leaks are suppressed. */
+/** Which of the figures the trace has, and the positions of the samples whose leaks are suppressed. */
 interface SampleOptions {
   readonly hasCpus: boolean
   readonly isTimed: boolean
@@ -81,7 +81,7 @@ export class Samples {
     return this.options.suppressed.has(i) ? { ...figures, leaked: { blocks: 0, bytes: 0n } } : figures
   }
 
-  /** What rules leave out of what a sample leaked. */
+  /** The part of a sample's leaks that rules exclude. */
   suppressed(i: number): Amount {
     return this.options.suppressed.has(i) ? this.allFigures(i).leaked : { blocks: 0, bytes: 0n }
   }

@@ -7,7 +7,7 @@ import type { ReportThreads } from './result.js'
 /** The maximum number of rows of each list. */
 const MOST = 1000
 
-/** Maps rows of the tables of sites and of threads to those of the report, which has rows for all others. */
+/** Maps rows of the tables of sites and of threads to rows of the report, which has rows for all others. */
 export interface ReportRows {
   site(row: number): number
   thread(row: number): number
@@ -79,7 +79,7 @@ class Sums {
     for (let i = 0; i < this.n; i++) sum.values[i] = sum.values[i] + values[i]
   }
 
-  /** Those with the most bytes; of equal ones, those with smaller keys first. */
+  /** The entries with the most bytes; of equal ones, smaller keys come first. */
   top(n: number): Sum[] {
     const [blocks, bytes] = [0, 1]
     const order = (a: Sum, b: Sum, i: number) => Number(b.values[i] - a.values[i])

@@ -122,7 +122,7 @@ export function sitesOf(
   }
 }
 
-/** What rules leave out of the leaks of each site. */
+/** The leaks of each site that rules exclude. */
 function suppressedOf(
   { samples, chosen, hasOthers }: SiteRows,
   { suppressed }: Statistics,

@@ -8,12 +8,12 @@ const ROOT = 0
 const DROPPED = -1
 const OTHER: Frame = { name: '(other)' }
 
-/** A tree of which small nodes were folded. */
+/** A tree whose small nodes were folded. */
 export interface FoldedTree {
   readonly tree: ReportTree
   /** The node that represents a node of the whole tree: itself, or its nearest caller that was kept. */
   readonly nodeOf: (node: number) => number
-  /** How many nodes were folded. */
+  /** The number of folded nodes. */
   readonly folded: number
 }
 

@@ -2,7 +2,7 @@ import type { CLASS_RULES } from './policies.js'
 
 /** The classes of jemalloc 5 for 64 bits end here: larger blocks have pages of their own. */
 const JEMALLOC_LARGEST = 14_336
-/** Those of mimalloc 2 for small and medium pages. */
+/** The largest classes of mimalloc 2 for small and medium pages. */
 const MIMALLOC_LARGEST = 131_072
 /** The largest class of a rule of powers of two. */
 const POWERS_LARGEST = 32_768
@@ -11,7 +11,7 @@ const TCMALLOC_LARGEST = 262_144
 const TCMALLOC_PAGE = 8192
 const TCMALLOC_MOVED = 65_536
 
-/** The sizes of the classes of a rule, in bytes, rising. */
+/** The sizes of the classes of a rule, in bytes, in increasing order. */
 export function classesOf(rule: (typeof CLASS_RULES)[number]): readonly number[] {
   switch (rule) {
     case 'power-of-two':
@@ -27,7 +27,7 @@ export function classesOf(rule: (typeof CLASS_RULES)[number]): readonly number[]
   }
 }
 
-/** Powers of two and, with 2 for each, three halves of them. */
+/** Powers of two; with two classes for each, also three halves of them. */
 function doublings(from: number, to: number, each: 1 | 2): number[] {
   const sizes = []
   for (let size = from; size <= to; size *= 2) {
@@ -47,7 +47,7 @@ function quarters(to: number): number[] {
   return sizes
 }
 
-/** The algorithm of `SizeMap::Init` in gperftools: classes that share the number of pages and of blocks are one. */
+/** The algorithm of `SizeMap::Init` in gperftools: classes with the same numbers of pages and of blocks are merged. */
 function tcmalloc(): number[] {
   const classes: { size: number; pages: number }[] = []
   for (let size = 16, step = 16; size <= TCMALLOC_LARGEST; size += step) {

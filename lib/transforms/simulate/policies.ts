@@ -3,8 +3,8 @@ import type { LifetimePredictor } from './lifetimes/predictor.js'
 /* Policies of allocation and their options, as data: commands show them without loading the simulation. */
 
 /**
- * What is simulated. `ideal` is the least memory that any policy needs: it moves all blocks together at each event, and
- * has no addresses.
+ * The simulated policies. `ideal` is the least memory that any policy needs: it moves all blocks together at each
+ * event, and has no addresses.
  */
 export const POLICIES = [
   'first-fit',
@@ -23,16 +23,16 @@ export const POLICIES = [
 /** The name of a policy. */
 export type PolicyName = (typeof POLICIES)[number]
 
-/** The orders in which first fit looks at free blocks; the number of each in the kernel is its place. */
+/** The orders in which first fit searches free blocks. The position of each is its number in the kernel. */
 export const LIST_ORDERS = ['address', 'lifo', 'fifo'] as const
 
 /** When a free block is merged with its neighbours. */
 export const COALESCING = ['immediate', 'deferred'] as const
 
-/** Names of lists of size classes. */
+/** The names of rules for size classes. */
 export const CLASS_RULES = ['power-of-two', 'two-per-power', 'jemalloc', 'mimalloc', 'tcmalloc'] as const
 
-/** The policies that are whole allocators, each of one process. */
+/** The policies that are whole allocators, each with one process. */
 export const WHOLE: readonly PolicyName[] = ['ptmalloc', 'jemalloc']
 
 /** The policies that have free blocks of any size. */
@@ -42,21 +42,21 @@ export const FITS: readonly PolicyName[] = GENERAL
 /** A policy for the blocks that are not in arenas. */
 export type GeneralPolicy = (typeof GENERAL)[number]
 
-/** The version of glibc whose allocator `ptmalloc` is by default. */
+/** The default version of glibc for `ptmalloc`. */
 export const GLIBC = '2.39'
 
-/** The versions of jemalloc, and which one `jemalloc` is by default; whether its threads have caches. */
+/** The versions of jemalloc, and the default one; whether its threads have caches. */
 export const JEMALLOCS = ['3', '4', '5'] as const
 export const JEMALLOC = '5'
 export const TCACHE = ['on', 'off'] as const
 
-/** The bytes that are allocated during the lifetime of a short-lived block, at most: as Barrett and Zorn have it. */
+/** The maximum bytes allocated during the lifetime of a short-lived block, as in Barrett and Zorn. */
 export const LIFETIME_THRESHOLD = 32_768
-/** The arenas for blocks that are expected to be short-lived, and the bytes of each: the same. */
+/** The number of arenas for blocks that are expected to be short-lived, and the bytes of each, also as there. */
 export const ARENAS = 16
 export const ARENA_SIZE = 4096
 
-/** How a policy is simulated. */
+/** Options of a simulated policy. */
 export interface SimulateOptions {
   readonly policy: PolicyName
   /** Of first fit: the order of the free blocks. Default `address`. */
@@ -71,7 +71,7 @@ export interface SimulateOptions {
   readonly smallest?: number
   /** The size of a page, a power of two from 1024 to 2^24. Default 4096. */
   readonly page?: number
-  /** Of first, next and best fit: so much free memory at the end of the heap is returned. Default: never. */
+  /** Of first, next and best fit: free memory at the end of the heap is returned from this size on. Default: never. */
   readonly trim?: number
   /** Of segregated storage: a rule, or the sizes in bytes. Default `jemalloc`. */
   readonly classes?: (typeof CLASS_RULES)[number] | readonly number[]
@@ -85,7 +85,7 @@ export interface SimulateOptions {
   readonly tcache?: (typeof TCACHE)[number]
   /** Of bump: blocks that this expects to be short-lived are in arenas, others in the heap of another policy. */
   readonly predict?: LifetimePredictor
-  /** With `predict`: that other policy, of which all options apply. Default `first-fit`. */
+  /** With `predict`: the other policy, whose options apply as well. Default `first-fit`. */
   readonly general?: GeneralPolicy
   /** With `predict`: the number of arenas, from 1 to 1024, and the bytes of each, from 64 to 2^20. Default 16, 4096. */
   readonly arenas?: number
@@ -107,16 +107,16 @@ export interface SimulateSettings {
   readonly jemalloc: (typeof JEMALLOCS)[number] | null
   readonly bits: number | null
   readonly tcache: (typeof TCACHE)[number] | null
-  /** Of bump with predicted lifetimes; header, smallest, coalescing and trim are those of the general policy. */
+  /** Of bump with predicted lifetimes. Header, smallest, coalescing and trim apply to the general policy. */
   readonly prediction: PredictionSettings | null
 }
 
-/** How lifetimes are predicted, and what for. */
+/** Options for the prediction of lifetimes. */
 export interface PredictionSettings {
   readonly general: GeneralPolicy
-  /** The most bytes that are allocated during the lifetime of a short-lived block. */
+  /** The maximum bytes allocated during the lifetime of a short-lived block. */
   readonly threshold: number
-  /** The innermost frames of a stack that are the site; null: all. */
+  /** The number of innermost frames of a stack that are the site; null: all. */
   readonly frames: number | null
   readonly arenas: number
   readonly arenaSize: number

@@ -60,7 +60,7 @@ export function settingsOf(options: SimulateOptions): SimulateSettings {
   checkNeededOptions(options, OPTIONS, 'simulate()')
   const policy = oneOf('policy', options.policy, POLICIES)
   const prediction = predictionOf(options)
-  // With arenas before it, the heap is that of the general policy.
+  // With arenas, the rest of the heap belongs to the general policy.
   const heap = prediction?.general ?? policy
   const isFit = FITS.includes(heap)
   const only = (name: keyof SimulateOptions, isAllowed: boolean, owners: string) => {
@@ -104,7 +104,7 @@ function bitsOf({ bits = 64, jemalloc = JEMALLOC }: SimulateOptions): number {
   throw new RangeError(`bits must be ${jemalloc === '5' ? '64 for jemalloc 5' : '32 or 64'}, not ${showValue(bits)}`)
 }
 
-/** The options of arenas. @throws RangeError where there are none, or no predictor */
+/** The options of arenas. @throws RangeError for policies without arenas, and without a predictor */
 function predictionOf(options: SimulateOptions): PredictionSettings | null {
   const { policy, predict, general = 'first-fit', arenas = ARENAS, arenaSize = ARENA_SIZE } = options
   if (predict === undefined) {
@@ -139,7 +139,7 @@ function versionOf(version: string): string {
   throw new RangeError(`glibc must be a version from 2.${first} to 2.${last}, not ${showValue(version)}`)
 }
 
-/** The minor version: 36 of `2.36`; not a number for what is none. */
+/** The minor version: 36 for `2.36`; NaN for anything that is not a version. */
 export function minorOf(version: string): number {
   return Number(/^2\.(\d\d)$/.exec(version)?.[1])
 }
@@ -169,7 +169,7 @@ function oneOf<Name extends string>(name: string, value: Name, values: readonly 
   throw new RangeError(`${name} must be one of ${values.join(', ')}, not ${showValue(value)}${hint}`)
 }
 
-/** @throws RangeError for what is not a whole number in a range */
+/** @throws RangeError unless a value is a whole number in a range */
 export function whole(name: string, value: number, least: number, most: number): number {
   if (Number.isInteger(value) && value >= least && value <= most) return value
   throw new RangeError(`${name} must be a whole number from ${least} to ${most}, not ${showValue(value)}`)

@@ -14,19 +14,19 @@ import type { SimulationResult } from './result.js'
 import { settingsOf } from './settings.js'
 
 const HAS_API = FieldBit.api
-/** What the kernel reads besides the fields that identify blocks. */
+/** The fields that the kernel reads, besides those that identify blocks. */
 const READ = fieldSet('alignment', 'oldAddress', 'outcome', 'address', 'size', 'api', 'thread', 'count')
-/** What a free that is added has of the event before which it is. */
+/** The fields that an added free takes from the event after it. */
 const KEPT = fieldSet('api', 'process', 'thread', 'cpu', 'sequence', 'time', 'index', 'address')
-/** The results that are kept of a stream of several traces. */
+/** The maximum number of results that are kept of a stream of traces. */
 const MOST_RESULTS = 256
 
-/** Why a trace cannot be simulated. */
+/** The reasons why a trace cannot be simulated. */
 export const NO_IDENTITY =
   'an interpreted heaptrack file does not say which block is freed, so no heap can be simulated; recordings with ' +
   'addresses have it, such as those of hf-record without --stack'
 
-/** Why a block has no room. */
+/** The reasons why a block has no room. */
 const NO_HEAP = 'the simulated heap would have more than 2^45 bytes'
 const OVERALIGNED_BLOCK = 'blocks are simulated with alignments of up to 2^32'
 const OVERALIGNED_PTMALLOC = 'ptmalloc is simulated with alignments of up to 2^26'
@@ -40,9 +40,9 @@ const TOO_MANY_EXTENTS =
  * Gives every block the address that it would have under a policy of allocation. Each address space has a heap of its
  * own, and each trace begins with empty heaps.
  *
- * Frees and reallocs of blocks that are not live are counted, and lose the address of that block. An allocation at the
- * address of a live block ends that block: a free of it is added before. Calls that failed stay as they are.
- * Allocations in blocks of zero bytes are blocks of the smallest size. The field `usable` is dropped.
+ * Frees and reallocs of blocks that are not live are counted, and lose the address of the unknown block. An allocation
+ * at the address of a live block ends that block: a free of it is added before the allocation. Calls that failed stay
+ * as they are. Allocations in blocks of zero bytes are blocks of the smallest size. The field `usable` is dropped.
  *
  * Memory grows with the live blocks.
  */
@@ -58,7 +58,7 @@ export class Simulator implements BatchTransform {
   private reused = 0
   private batch: EventBatch | null = null
   private error: Error | undefined
-  /** The trace has several address spaces, and the policy one heap: `next` throws. */
+  /** Whether the trace has several address spaces but the policy only one heap, so that `next` throws. */
   hasSeveralSpaces = false
 
   /**
@@ -160,7 +160,7 @@ export class Simulator implements BatchTransform {
     return placed
   }
 
-  /** Why a row was not placed. */
+  /** The reason why a row was not placed. */
   private faultAt(at: TracePosition): Error {
     const { policy } = this.settings
     const fault = this.kernel.run.fault.value

@@ -28,7 +28,7 @@ const HAS_API = FieldBit.api
 const HAS_PROCESS = FieldBit.process
 const HAS_CPU = FieldBit.cpu
 const { realloc: REALLOC, reserve: RESERVE } = Kind
-/** What the kernel looks at. */
+/** The fields that the kernel reads. */
 const COUNTED = fieldSet('api', 'cpu', 'time', 'size', 'usable', 'present')
 const COUNTED_OF_INFOS = fieldSet('time', 'size', 'present')
 /** The maximum number of formats that are named. */
@@ -41,7 +41,7 @@ export interface RowObserver {
    * the live set, and the rows of their sites, threads and processes.
    */
   observe(batch: EventBatch, from: number, to: number): void
-  /** A trace ends; its blocks are still in the live set. */
+  /** Handles the end of a trace, whose blocks are still in the live set. */
   endTrace(): void
 }
 
@@ -83,9 +83,9 @@ export class StatisticsCollector {
   private traces = 0
   private isFiltered = false
   private endsEarly = false
-  /** How many events stand for another number than one. */
+  /** The number of events with a weight other than one. */
   private weighted = 0
-  /** How many events the recorder lost, as far as the trace says it. */
+  /** The number of events that the recorder lost, as far as the trace says it. */
   private lost = 0
   private isIdentified = true
   private events = 0

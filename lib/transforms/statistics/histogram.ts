@@ -15,7 +15,7 @@ export function barsAt(kernel: StatisticsKernel, address: number): number[] {
   return Array.from(kernel.integers(address, BARS), Number)
 }
 
-/** A histogram with these numbers of values for each number of bits. @param sum that of all values */
+/** A histogram with these numbers of values for each number of bits. @param sum the sum of all values */
 export function histogramOf(counts: readonly number[], sum: bigint): HistogramResult {
   const bars: HistogramBar[] = []
   counts.forEach((count, bits) => {

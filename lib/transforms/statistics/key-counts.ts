@@ -2,7 +2,7 @@ import { BoundedKeys, FIRST, MAX_KEYS, OTHERS } from '../../blocks/bounded-keys.
 import { widened } from '../../bytes/widened.js'
 import type { Statistics } from './result.js'
 
-/** What a table of `Statistics.full` is of, where its name is not that. */
+/** The content of a table of `Statistics.full`, if its name does not say it. */
 export const TABLE_NAMES: Readonly<Partial<Record<Statistics['full'][number], string>>> = {
   siteThreads: 'pairs of a site and a thread',
   handoffs: 'pairs of threads of a site',

@@ -13,7 +13,7 @@ export const MAX_NODES = 1_048_576
  * roots.
  */
 export class Paths {
-  /** How many nodes there are. */
+  /** The number of nodes. */
   size: number
   private readonly children = new U64Map(1)
   private parents = new Int32Array(64)

@@ -36,7 +36,9 @@ export interface Temporary<T> {
   memray: T
 }
 
-/** Figures of a site, a size or a thread. The sum of each over all rows of a table is that of the whole trace. */
+/**
+ * Figures of a site, a size or a thread. Added up over all rows of a table, each equals the figure of the whole trace.
+ */
 export interface Shares {
   /** Allocations and the bytes they asked for. */
   allocated: Amount
@@ -49,7 +51,7 @@ export interface Shares {
 
 /** Leaks that are not reported. */
 export interface Suppressed extends Amount {
-  /** The rules that hold for any, with what each suppresses. */
+  /** The rules that hold for any leak, with what each suppresses. */
   rules: ({ name: string } & Amount)[]
 }
 
@@ -64,12 +66,12 @@ export interface Peak extends Amount {
 }
 
 /**
- * The resident set of all processes at an event, beside the live bytes of that moment: for each process what its last
- * event until then said, unless it or its trace has ended.
+ * The resident set of all processes at an event, with the live bytes at that moment. For each process, it has the value
+ * of the last event until then, unless the process or its trace has ended.
  */
 export interface ResidentMoment {
   bytes: bigint
-  /** Live bytes then. The rest is what the allocator keeps, and memory that is not from it: code, stacks, files. */
+  /** Live bytes then. The rest is memory that the allocator keeps, and memory from elsewhere: code, stacks, files. */
   live: bigint
   /** The number of the event in the stream, from 1. */
   event: number
@@ -79,9 +81,9 @@ export interface ResidentMoment {
 
 /** The resident set of all processes over time. */
 export interface ResidentSet {
-  /** The number of events that have that of their process. */
+  /** The number of events with the resident set of their process. */
   events: number
-  /** Where it was largest, first. */
+  /** The first event at which it was largest. */
   most: ResidentMoment
   /** The first of these events after the peak of live bytes was reached; absent if none came in its trace. */
   atPeak?: ResidentMoment
@@ -92,7 +94,7 @@ export interface ResidentSet {
 export interface MpatrolStatistics {
   allocated: Amount
   freed: Amount
-  /** Allocated less freed. */
+  /** Allocated minus freed. */
   unfreed: Amount
   /** The maxima of live blocks and of live bytes, not necessarily at the same moment. */
   peak: Amount
@@ -117,7 +119,7 @@ export interface Site {
   function?: string
   file?: string
   line?: number
-  /** The program or library of the call site, or of the call where no more is known. */
+  /** The program or library of the call site, or of the call if no more is known. */
   module?: string
   callSite?: bigint
 }
@@ -136,21 +138,21 @@ export interface Thread {
    * `others`: all threads that occurred when the table was full. `none`: events without a thread or a process.
    */
   rest?: 'others' | 'none'
-  /** Absent if events have none. A row without a thread is that of all events of the process without a thread. */
+  /** Absent if events have none. A row without a thread has all events of the process that have no thread. */
   process?: bigint
   thread?: bigint
 }
 
-/** Blocks that a thread freed, and another one allocated. */
+/** Blocks that one thread freed and another one allocated. */
 export interface Handoff extends Thread, Amount {}
 
-/** What a thread allocated at a site. */
+/** The allocations of a thread at a site. */
 export interface SiteThread extends Thread, Shares {
-  /** Those of its blocks that other threads freed, by thread, the most bytes first; absent if there are none. */
+  /** Its blocks that other threads freed, by thread, the most bytes first; absent if there are none. */
   freedBy?: Handoff[]
 }
 
-/** What came from one site. */
+/** The figures of a site. */
 export interface SiteStatistics extends Site, Shares {
   /** The maximum of live bytes from this place, and the number of blocks at that time; not necessarily at the peak. */
   ownPeak: Amount
@@ -164,7 +166,7 @@ export interface SiteStatistics extends Site, Shares {
   threads?: SiteThread[]
   /** The sum of the blocks' lifetimes, for which a realloc ends a block and begins another one. */
   lived: Lived
-  /** Of a function or a module, to which sites were added up: the figures of all sites that have it on their stacks. */
+  /** For a function or a module, to which sites were added up: the figures of all sites with it on their stacks. */
   inclusive?: Shares
   /** Present if allocations have the number of bytes actually allocated. */
   overhead?: Overhead
@@ -174,7 +176,7 @@ export interface SiteStatistics extends Site, Shares {
 
 /** The bytes actually allocated. */
 export interface Overhead {
-  /** Allocations that say so. */
+  /** Allocations with that number. */
   hits: number
   /** Bytes they asked for. */
   requested: bigint
@@ -205,8 +207,8 @@ export interface ThreadStatistics extends Thread, Shares {
 }
 
 /**
- * A part of the timeline: some consecutive events. The levels of live bytes are those after each of these events, and
- * before the first of them.
+ * A part of the timeline: some consecutive events. It has the levels of live bytes before the first of these events,
+ * and after each of them.
  */
 export interface TimelinePart {
   /** The number of its last event, from 1. */
@@ -228,7 +230,7 @@ export interface TimelinePart {
   resident?: bigint
   /** What was allocated in it. */
   allocated: Amount
-  /** How many blocks were freed in it. */
+  /** The number of blocks freed in it. */
   frees: number
 }
 
@@ -250,7 +252,7 @@ export const API_FAMILIES = ['malloc', 'new', 'kmalloc', 'kmem_cache', 'pages'] 
 /** See `API_FAMILIES`. */
 export type ApiFamily = (typeof API_FAMILIES)[number]
 
-/** What reallocs did. */
+/** The outcomes of reallocs. */
 export interface ReallocCounts {
   /** The block stayed in place. */
   inPlace: number
@@ -259,11 +261,11 @@ export interface ReallocCounts {
   resized: number
   /** Of the null pointer: an allocation. */
   allocated: number
-  /** To nothing: a free. */
+  /** To zero bytes: a free. */
   freed: number
   /** Memory was exhausted; the old block remains live. */
   failed: number
-  /** Of the null pointer to nothing. */
+  /** Of the null pointer to zero bytes. */
   nothing: number
   /** The block was not live. */
   unknown: number
@@ -282,7 +284,7 @@ export interface FaultCounts {
   failedAllocations: number
 }
 
-/** When things happened. */
+/** The times of the events. */
 export interface TimeStatistics {
   unit?: TimeUnit
   /** The earliest and latest time of the (first) trace. */
@@ -303,14 +305,14 @@ export interface Statistics {
   /** Present if a recording ended while its program ran on: blocks that were live then may have been freed later. */
   endsEarly?: boolean
   /**
-   * How many events have a weight other than 1, if there are any: each was sampled and stands for as many. All other
-   * figures count each event once, because what was live or at the peak cannot be known of samples.
+   * The number of events with a weight other than 1, if there are any. Each was sampled, and stands for that number of
+   * events. All other figures count each event once, because samples do not show what was live or at the peak.
    */
   weighted?: number
   /**
-   * Whether each event names its block. An interpreted heaptrack file names the size and the stack of a block that is
-   * freed, which many blocks share: which of them are temporary, and how long each one lives, cannot be known then. The
-   * figures `temporary`, `lifetimes` and `lived` take the block that was allocated last, and must not be shown.
+   * Whether each event names its block. An interpreted heaptrack file only gives the size and the stack of a freed
+   * block, which many blocks share. Then temporary blocks and lifetimes are unknown. The figures `temporary`,
+   * `lifetimes` and `lived` take the block that was allocated last, and must not be shown.
    */
   identified: boolean
   /**
@@ -326,7 +328,7 @@ export interface Statistics {
   /** Events about blocks: alloc, free, realloc, existing. */
   blockEvents: number
   kinds: Partial<Record<KindName, number>>
-  /** How many events the recorder lost, as far as `lost` events say it; absent if none does. */
+  /** The number of events that the recorder lost, as far as `lost` events say it; absent without such events. */
   lostEvents?: number
   apis: Partial<Record<ApiName, number>>
   /** A realloc that resized a block counts as an allocation and a free, as in mpatrol. */
@@ -334,7 +336,7 @@ export interface Statistics {
   freed: Amount
   /** Blocks that were live when their trace ended. */
   leaked: Amount
-  /** What `leaked` does not have, because it was suppressed: present if there are rules for that. */
+  /** The leaks that `leaked` excludes because they were suppressed; present if there are rules. */
   suppressed?: Suppressed
   peakBytes: Peak
   peakBlocks: Peak

@@ -21,11 +21,11 @@ export const HAS_SITE = HAS_STACK | HAS_SOURCE | HAS_CALL_SITE | HAS_MODULE
 /** The kinds of keys, which are the roots of the paths of all keys. */
 export const Form = { stack: 0, source: 1, callSite: 2, module: 3 } as const
 const FORMS = 4
-/** The fields of an event name no place. */
+/** Stands for an event without fields that name a place. */
 export const NO_FORM = -1
 
 /**
- * Which of the fields of an event are its site, for all views: one of `Form`. An empty stack names no place, either.
+ * Which fields of an event are its site, for all views: one of `Form`. An empty stack does not name a place.
  * @param mask of the event
  * @param line its line, if it has one: line 0 is no line
  */
@@ -35,13 +35,13 @@ export function formOf(mask: number, line: number): number {
   return (mask & HAS_CALL_SITE) !== 0 ? Form.callSite : (mask & HAS_MODULE) !== 0 ? Form.module : NO_FORM
 }
 
-/** What a registry of sites has room for. */
+/** The limits of a registry of sites. */
 export interface SiteLimits {
   /** The maximum number of sites with their own row. */
   readonly rows?: number
-  /** That of the nodes of their keys, with the four roots: some 45 bytes each. What keys share is there once. */
+  /** The maximum number of nodes of their keys, with the four roots: some 45 bytes each. Keys share common nodes. */
   readonly nodes?: number
-  /** That of the bytes of all names. */
+  /** The maximum number of bytes of all names. */
   readonly bytes?: number
 }
 
@@ -50,7 +50,7 @@ const MAX_NAME_BYTES = 16_777_216
 
 /** In place of a name or a row: not looked up in this batch. */
 const UNKNOWN = -1
-/** In place of a name: the event has none; or there was no room for it. */
+/** In place of a name: the event has no name, or there was no room for it. */
 const NO_NAME = -2
 const NO_ROOM = -3
 /** In place of a node's path, for which there was no room. */
@@ -62,7 +62,7 @@ const [CACHE_FUNCTION, CACHE_FILE, CACHE_LINE, CACHE_ROW, CACHE_ENTRY] = [0, 1, 
 
 /**
  * Assigns rows, from `FIRST`, to the places of allocations. A place is the stack if there is one, otherwise function,
- * file and line, otherwise the call site in its module, of which one may be unknown. Names and keys are kept here
+ * file and line, otherwise the call site in its module, either of which may be unknown. Names and keys are kept here
  * beyond the batches, as many as the limits allow, and the events of a batch are looked up by the batch's ids.
  *
  * The words of a key are the names of a stack's frames from the outermost one on; or function and file, each as the
@@ -127,7 +127,7 @@ export class SiteKeys {
     return true
   }
 
-  /** The row of event i's site, which has a field of `HAS_SITE`. */
+  /** The row of the site of event i, which must have a field of `HAS_SITE`. */
   row(batch: EventBatch, i: number): number {
     const mask = batch.mask[i]
     const line = (mask & HAS_LINE) !== 0 ? batch.line[i] : 0
@@ -160,7 +160,7 @@ export class SiteKeys {
     return this.forms[row]
   }
 
-  /** What a row stands for. */
+  /** The site of a row. */
   site(row: number): Site {
     if (row < FIRST) return { rest: row === NONE ? 'none' : 'others' }
     const { names, paths } = this
@@ -187,7 +187,7 @@ export class SiteKeys {
     }
   }
 
-  /** The row of the empty stack, which is no site, but has a number among stacks. */
+  /** The row of the empty stack, which is not a site but has a number among stacks. */
   emptyStackRow(): number {
     return this.intern(Form.stack, 0)
   }
@@ -213,7 +213,7 @@ export class SiteKeys {
     return row
   }
 
-  /** Looks at the frames of the nodes that are new: later lists may leave them out. */
+  /** Reads the frames of new nodes, because later lists may leave them out. */
   private learn(strings: StringTable, tree: StackTree): void {
     for (let list = 0; list < strings.listCount; list++) {
       const node = strings.nodeOf(list)
@@ -221,7 +221,7 @@ export class SiteKeys {
     }
   }
 
-  /** The path of a stack that is a node of a tree. Only the frames of nodes that are new are looked at. */
+  /** The path of a stack that is a node of a tree. Only the frames of new nodes are read. */
   private path(node: number, frames: Uint32Array, tree: StackTree): number {
     const { parents } = tree
     const depths = this.strings?.depths ?? tree.depths

@@ -9,7 +9,7 @@ import type { ThreadTable } from './thread-table.js'
 
 const THREADS = 2 ** THREAD_BITS
 
-/** The figures of each site and thread, which the kernel has once a second thread has allocated or freed a block. */
+/** The figures of each site and thread. The kernel has them once a second thread has allocated or freed a block. */
 export class SiteThreads {
   constructor(
     private readonly kernel: StatisticsKernel,

@@ -20,13 +20,13 @@ export class SizeTable {
     return this.kernel.number(this.at(FEW) + ALLOCATIONS) > 0
   }
 
-  /** How many sizes have a row. */
+  /** The number of sizes with a row. */
   get listed(): number {
     return this.columns().rows.length
   }
 
   /**
-   * @param largest the largest size, which is known otherwise
+   * @param largest the exact largest size
    * @param whole the figures of all sizes together
    * @param most the maximum number of listed sizes; `others` is present only if all sizes are listed
    */
@@ -51,7 +51,7 @@ export class SizeTable {
     }
   }
 
-  /** The rows with blocks, except that of others. One loop, because there are very many rows. */
+  /** The rows with blocks, except the row of others. This is one loop, because there are very many rows. */
   private columns(): SizeColumns {
     const { kernel } = this
     const { run } = kernel

@@ -5,8 +5,8 @@ import type { Amount, Site, Statistics, Suppressed } from './result.js'
 import { withFigures } from './site-table.js'
 
 /**
- * Decides for all views which rule holds for the leaks of a site. Rules look at what the trace has of it: functions,
- * files and modules, and not the names that views give to places.
+ * Decides for all views which rule holds for the leaks of a site. Rules compare the data of the trace (functions, files
+ * and modules), and not the names that views give to places.
  */
 export class SuppressedSites {
   private readonly set: SuppressionSet
@@ -16,7 +16,7 @@ export class SuppressedSites {
     this.set = new SuppressionSet(rules)
   }
 
-  /** The position of the first rule that holds for a site; -1 if none does, as for what is known of no site. */
+  /** The position of the first rule that holds for a site; -1 if none does, as for allocations without a site. */
   find(site: Site): number {
     return site.rest === undefined ? this.set.find(this.frames.of(site)) : -1
   }
@@ -24,8 +24,8 @@ export class SuppressedSites {
 
 /**
  * Statistics without the leaks that rules suppress: `leaked` of the whole and of each site is without them, and
- * `suppressed` has them, in total and for each rule. A leak counts for the first rule that it fits. All other figures
- * stay, also what leaks by size, thread and process, which no rule can tell.
+ * `suppressed` has them, in total and for each rule. A leak counts for the first rule that matches it. All other
+ * figures stay, also the leaks by size, thread and process, to which rules do not apply.
  */
 export function suppress(statistics: Statistics, rules: readonly Suppression[]): Statistics {
   const amounts = rules.map((): Amount => ({ blocks: 0, bytes: 0n }))
@@ -51,7 +51,9 @@ export function suppress(statistics: Statistics, rules: readonly Suppression[]):
   return Object.fromEntries(entries) as unknown as Statistics
 }
 
-/** What is suppressed, in total and by each rule that holds for any. @param amounts those of the rules */
+/**
+ * The suppressed leaks, in total and by each rule that holds for any. @param amounts the suppressed leaks of each rule
+ */
 export function suppressedBy(rules: readonly Suppression[], amounts: readonly Amount[], sum: Amount): Suppressed {
   return {
     ...sum,

@@ -6,7 +6,10 @@ import type { StatisticsKernel } from './kernel.js'
 import type { ThreadStatistics } from './result.js'
 import { sharesAt } from './shares.js'
 
-/** The rows of threads, and that of events without one if any of them is about a block: others often have no thread. */
+/**
+ * The rows of threads, and the row of events without a thread if any of them is about a block. Other events often have
+ * none.
+ */
 export function actingThreads(threads: readonly ThreadStatistics[]): ThreadStatistics[] {
   return threads.filter(({ rest, allocated, frees }) => rest !== 'none' || allocated.blocks > 0 || frees > 0)
 }
@@ -54,7 +57,7 @@ export class ThreadTable {
     return threads.toSorted((a, b) => b.statistics.events - a.statistics.events)
   }
 
-  /** What a row stands for. */
+  /** The thread of a row. */
   name(row: number): Pick<ThreadStatistics, 'rest' | 'process' | 'thread'> {
     return row < FIRST ? { rest: row === NONE ? 'none' : 'others' } : this.callers.names(row)
   }

@@ -9,7 +9,7 @@ const HAS_TIME = FieldBit.time
 /** The number of units in a second. */
 const PER_SECOND: Readonly<Record<TimeUnit, number>> = { ns: 1e9, us: 1e6 }
 
-/** What happened in some time: events, allocations and their bytes. */
+/** The amounts in a span of time: events, allocations and their bytes. */
 export interface Happened {
   readonly events: number
   readonly allocations: number
@@ -45,11 +45,11 @@ export class Times {
   private earliest: bigint | undefined
   private latest = 0n
   private span = 0n
-  /** What happened until the end of the last trace; and in traces whose times are in the span. */
+  /** The amounts until the end of the last trace, and in the traces whose times are in the span. */
   private before = NOTHING
   private timed = NOTHING
 
-  /** A trace begins. */
+  /** Begins a trace. */
   begin(header: TraceHeader): void {
     if (this.traces++ === 0) this.unit = header.timeUnit
     this.counts = header.timeUnit === this.unit
@@ -79,7 +79,7 @@ export class Times {
     }
   }
 
-  /** The trace ends. @param now what has happened since the stream began */
+  /** Ends the trace. @param now the amounts since the stream began */
   endTrace(now: Happened): void {
     const { before, timed } = this
     this.before = now

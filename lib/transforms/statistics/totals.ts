@@ -34,7 +34,7 @@ export class Reserves {
     }
   }
 
-  /** What was taken for the program, and for the allocator itself. */
+  /** The memory taken for the program, and for the allocator itself. */
   result(): Pick<MpatrolStatistics, 'reserved' | 'internal'> {
     return {
       reserved: { blocks: this.reservations, bytes: this.reserved.value },
@@ -43,7 +43,7 @@ export class Reserves {
   }
 }
 
-/** mpatrol's figures from those that are counted. */
+/** mpatrol's figures, from the counted ones. */
 export function mpatrolFigures(
   {
     allocated,

@@ -12,15 +12,15 @@ import { widened } from '../../../bytes/widened.js'
 const { began: BEGAN } = BlockEffect
 const HAS_SIZE = FieldBit.size
 
-/** The number of kinds that are distinguished. */
+/** The maximum number of kinds that are distinguished. */
 const MOST_KINDS = 1 << 20
 /** Sizes are rounded up to multiples of this. */
 const ROUNDED = 4
 /** The largest size of a kind. */
 export const LARGEST_SIZE = 2 ** 32 - ROUNDED
-/** The number of a site that is a shortened stack: this, and the node of its path. */
+/** The number of a site that is a shortened stack: this plus the node of its path. */
 const SHORT = 1 << 28
-/** An allocation of no kind: its site is not known, there are too many, or its size is above `LARGEST_SIZE`. */
+/** An allocation without a kind: its site is unknown, there are too many kinds, or its size is above `LARGEST_SIZE`. */
 export const NO_KIND = 0
 
 /** A place of allocations, and a size, rounded up to a multiple of 4 bytes. */
@@ -31,22 +31,22 @@ export interface SiteSize {
 
 /**
  * Numbers the kinds of allocations, from `FIRST`: pairs of a site and a size, rounded up to a multiple of 4 bytes. The
- * site is the whole stack, or its innermost frames; without a stack, what else is known of the place. A realloc that
- * has no site is at that of the block. Memory grows with the kinds, up to limits, and with the live blocks.
+ * site is the whole stack, or its innermost frames; without a stack, whatever else is known of the place. A realloc
+ * without a site has the site of the block. Memory grows with the kinds, up to limits, and with the live blocks.
  */
 export class AllocationKinds {
   private readonly sites = new SiteKeys()
   private readonly pairs = new BoundedKeys(MOST_KINDS)
-  /** With a number of frames: by the row of a site, its number, or 0. */
+  /** If sites have a number of frames: by the row of a site, its number, or 0. */
   private numbers = new Int32Array(64)
   private readonly paths = new Paths(1)
   /** By live block, the number of its site. */
   private readonly siteOf = new BlockSites()
   private kinds = new Int32Array(0)
-  /** By the number of a site, a row of it, for its name. */
+  /** By the number of a site, one of its rows, for its name. */
   private readonly rows = new Map<number, number>()
 
-  /** @param frames how many of a stack's innermost frames are the site; null: all */
+  /** @param frames the number of a stack's innermost frames that are the site; null: all */
   constructor(private readonly frames: number | null) {}
 
   /** One past the last kind. */
@@ -90,7 +90,7 @@ export class AllocationKinds {
     return number === NONE ? undefined : number
   }
 
-  /** What a kind stands for. */
+  /** The site and the size of a kind. */
   siteSize(kind: number): SiteSize {
     const number = this.pairs.high(kind)
     const { frames } = this
@@ -117,7 +117,7 @@ export class AllocationKinds {
     return row === OTHERS ? NO_KIND : row
   }
 
-  /** The number of the site that the innermost frames of a row's stack are. */
+  /** The number of the site that consists of the innermost frames of a row's stack. */
   private short(row: number, frames: number): number {
     while (row >= this.numbers.length) this.numbers = widened(this.numbers, new Int32Array(2 * this.numbers.length))
     const known = this.numbers[row]

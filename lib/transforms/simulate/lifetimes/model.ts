@@ -3,10 +3,10 @@ import type { Site } from '../../statistics/result.js'
 import { LARGEST_SIZE } from './kinds.js'
 import type { LifetimePredictor } from './predictor.js'
 
-/** The name and the version of the form of these models. */
+/** The name and the version of the format of these models. */
 export const LIFETIME_FORMAT = 'heapflow-lifetimes'
 export const LIFETIME_VERSION = 1
-/** A file of more bytes is none. */
+/** The maximum size of a file in bytes. */
 export const MOST_LIFETIME_BYTES = 256 << 20
 
 /** Limits of a model. */
@@ -14,22 +14,22 @@ export const MOST_NAMES = 1 << 20
 export const MOST_NODES = 1 << 22
 export const MOST_SITES = 1 << 16
 export const MOST_KINDS = 1 << 20
-/** The frames of all kinds and of the sites in `top` together, each of which takes a microsecond to read. */
+/** The total number of frames of all kinds and of the sites in `top`. Reading takes a microsecond for each. */
 export const MOST_FRAMES = 1 << 22
 
-/** The frames of stacks as a tree, in columns. A stack is a node: its innermost frame, with the callers of that. */
+/** The frames of stacks as a tree, in columns. A stack is a node: its innermost frame, with that frame's callers. */
 export interface ModelStacks {
-  /** The place in the names, from 0. */
+  /** The position in the names, from 0. */
   readonly name: readonly number[]
-  /** The place of the caller, from 1, which comes before; 0 for an outermost frame. */
+  /** The position of the caller, from 1, which comes before; 0 for an outermost frame. */
   readonly caller: readonly number[]
 }
 
-/** A place of allocations: a stack, or else what is known. */
+/** A place of allocations: a stack, or otherwise what is known of it. */
 export interface ModelSite {
-  /** The place of its innermost frame in the stacks, from 1. */
+  /** The position of its innermost frame in the stacks, from 1. */
   readonly stack?: number
-  /** Places in the names, from 0. */
+  /** Positions in the names, from 0. */
   readonly function?: number
   readonly file?: number
   readonly module?: number
@@ -40,7 +40,7 @@ export interface ModelSite {
 
 /** The sites and sizes of short-lived blocks, in columns. */
 export interface ModelSizes {
-  /** The place in the sites, from 1; 0 for allocations without one. */
+  /** The position in the sites, from 1; 0 for allocations without one. */
   readonly site: readonly number[]
   /** Rounded up to a multiple of 4 bytes. */
   readonly size: readonly number[]
@@ -53,7 +53,7 @@ export interface ModelTop {
   readonly bytes: readonly number[]
 }
 
-/** What was learned of a trace about lifetimes, for a file: JSON, whose schema is docs/lifetimes.schema.json. */
+/** Lifetimes learned from a trace, for a file: JSON, whose schema is docs/lifetimes.schema.json. */
 export interface LifetimeModel {
   readonly format: typeof LIFETIME_FORMAT
   readonly version: typeof LIFETIME_VERSION
@@ -70,7 +70,7 @@ export interface LifetimeModel {
   readonly top: ModelTop
 }
 
-/** Columns with the least and the largest value of each. */
+/** Columns, with the smallest and the largest value of each. */
 export const STACK_COLUMNS = { name: [0, MOST_NAMES - 1], caller: [0, MOST_NODES] } as const
 export const KIND_COLUMNS = { site: [0, MOST_SITES], size: [0, LARGEST_SIZE] } as const
 const MOST_SUM = Number.MAX_SAFE_INTEGER
@@ -81,7 +81,7 @@ class ModelWriter {
   readonly names: string[] = []
   readonly stacks = { name: [] as number[], caller: [] as number[] }
   readonly sites: ModelSite[] = []
-  /** By node, the number of frames from it on. */
+  /** By node, the number of frames from the node to the root. */
   readonly depths = [0]
   private readonly nameOf = new Map<string, number>()
   private readonly nodeOf = new Map<number, number>()
@@ -141,9 +141,9 @@ class ModelWriter {
 }
 
 /**
- * What was learned of a trace, as a value for `JSON.stringify`. `checkLifetimeModel` reads it. It has the names of
+ * The model learned from a trace, as a value for `JSON.stringify`. `checkLifetimeModel` reads it. It has the names of
  * functions and files.
- * @throws TraceError (ERR_TRACE_LIMIT) for so many names, frames or sites that it could not be read
+ * @throws TraceError (ERR_TRACE_LIMIT) for more names, frames or sites than can be read
  */
 export function lifetimeModel({ threshold, frames, kinds, training }: LifetimePredictor): LifetimeModel {
   const writer = new ModelWriter()

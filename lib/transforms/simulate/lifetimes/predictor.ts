@@ -4,43 +4,43 @@ import type { TraceEvent } from '../../../event/trace-event.js'
 import type { Site } from '../../statistics/result.js'
 import { AllocationKinds, type SiteSize } from './kinds.js'
 
-/** How a predictor is trained. */
+/** Options for training a predictor. */
 export interface LifetimeOptions {
-  /** A block is short-lived if at most so many bytes are allocated during its lifetime. Default 32,768. */
+  /** A block is short-lived if at most this number of bytes is allocated during its lifetime. Default 32,768. */
   readonly threshold?: number
-  /** The site of a block is so many of its stack's innermost frames. Default: the whole stack. */
+  /** The number of innermost frames of a block's stack that are its site. Default: the whole stack. */
   readonly frames?: number
 }
 
 /** The short-lived blocks of a site. */
 export interface ShortLivedSite {
   readonly site: Site
-  /** The blocks of those sizes that were all short-lived there, and the bytes that were requested for them. */
+  /** The blocks of the sizes whose blocks were all short-lived there, and the bytes requested for them. */
   readonly blocks: number
   readonly bytes: number
 }
 
-/** What was learned of a trace. */
+/** The results of training with a trace. */
 export interface LifetimeTraining {
-  /** Pairs of a site and a size, and those of them whose blocks were all short-lived. */
+  /** The number of pairs of a site and a size, and of the pairs whose blocks were all short-lived. */
   readonly kinds: number
   readonly shortKinds: number
   /** The sites with the most bytes in short-lived blocks, at most 16. None, if kinds are sizes alone. */
   readonly shortSites: readonly ShortLivedSite[]
   /** Whether any allocation had a stack or another place; otherwise kinds are sizes alone. */
   readonly hasSites: boolean
-  /** Whether there were too many sites or kinds: blocks of those beyond the limits are not predicted. */
+  /** Whether there were too many sites or kinds. Blocks of the sites or kinds beyond the limits are not predicted. */
   readonly isLimited: boolean
 }
 
 /**
- * Predicts which blocks are short-lived: those with a site and a size all of whose blocks were short-lived in a trace.
- * A value, which does not change; `LifetimeTrainer` makes it.
+ * Predicts that a block is short-lived if all blocks with its site and size were short-lived in another trace.
+ * `LifetimeTrainer` makes predictors, which do not change.
  */
 export class LifetimePredictor {
   /**
-   * @param threshold the most bytes that are allocated during the lifetime of a short-lived block
-   * @param frames how many innermost frames are the site; null: all
+   * @param threshold the maximum bytes allocated during the lifetime of a short-lived block
+   * @param frames the number of innermost frames that are the site; null: all
    * @param kinds the sites and sizes of short-lived blocks
    */
   constructor(
@@ -59,7 +59,7 @@ export class LifetimePredictor {
 /** Applies a predictor to traces. Memory grows with their live blocks and sites, up to limits. */
 export class LifetimeReader {
   private readonly kinds: AllocationKinds
-  /** Kinds below this are those of the predictor. */
+  /** Kinds below this number are the predictor's. */
   private readonly end: number
 
   constructor({ frames, kinds }: LifetimePredictor) {
@@ -83,7 +83,7 @@ export class LifetimeReader {
   }
 }
 
-/** An event at a site: as the events of a trace, so that it has the same number. */
+/** An event at a site, in the form of the events of a trace, so that the site has the same number. */
 function allocation({ site, size }: SiteSize): TraceEvent {
   const { rest: _, ...place } = site
   return { kind: 'alloc', size: BigInt(size), ...place } as TraceEvent

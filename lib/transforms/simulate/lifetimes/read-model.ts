@@ -94,7 +94,7 @@ export function checkLifetimeModel(value: unknown): LifetimePredictor {
   )
 }
 
-/** A site: the node of its stack, or 0 and what else is known. */
+/** A site: the node of its stack, or 0 and whatever else is known. */
 interface ReadSite {
   readonly stack: number
   readonly place: Site
