@@ -41,7 +41,7 @@ export const compact: FormatEntry = {
   load: async () => (await import('./compact/index.js')).compact,
 }
 
-/** What heapflow's own recorder writes. */
+/** The recordings of heapflow's own recorder. */
 export const recorder: FormatEntry = {
   ...recorderInfo,
   sniff: async (head) => (await import('./recorder/sniff.js')).sniff(head),
@@ -83,14 +83,14 @@ export const replay: FormatEntry = {
   load: async () => (await import('./replay/index.js')).replay,
 }
 
-/** What glibc's mtrace writes. */
+/** The output of glibc's mtrace. */
 export const glibcMtrace: FormatEntry = {
   ...glibcMtraceInfo,
   sniff: async (head) => (await import('./glibc-mtrace/sniff.js')).sniff(head),
   load: async () => (await import('./glibc-mtrace/index.js')).glibcMtrace,
 }
 
-/** What heaptrack records. */
+/** The recordings of heaptrack. */
 export const heaptrack: FormatEntry = {
   ...heaptrackInfo,
   sniff: async (head) => (await import('./heaptrack/sniff.js')).sniff(head),
@@ -166,13 +166,13 @@ export const FORMATS: readonly FormatEntry[] = formats
 
 const writable = formats.filter((entry) => entry.readOnly !== true)
 
-/** Those that can be written. */
+/** The formats that can be written. */
 export const WRITABLE: readonly FormatEntry[] = writable
 
 /**
  * Adds a format to those that are recognized, read and written by name, in this process. Unknown bytes are tried on it
  * after heapflow's own formats, but before HATF.
- * @throws RangeError if there is a format of that name, or with a name ending of it
+ * @throws RangeError if another format has the name, or one of its file name endings
  */
 export function registerFormat(format: Format): void {
   if (formatNamed(format.name) !== undefined) throw new RangeError(`there is a format ${format.name} already`)

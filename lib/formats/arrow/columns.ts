@@ -6,19 +6,19 @@ export interface WrittenColumn extends TableColumn {
   readonly dictionary?: number
 }
 
-/** A table as it is written: its columns, and the dictionaries that they refer to. */
+/** The written form of a table: its columns, and the dictionaries to which they refer. */
 export interface WrittenTable {
   readonly columns: readonly WrittenColumn[]
   /** The dictionaries of codes, which never change. */
   readonly codes: readonly (readonly string[])[]
-  /** The id of the dictionary of all other names; those of codes are below it. */
+  /** The id of the dictionary of all other names; the dictionaries of codes have smaller ids. */
   readonly nameDictionary: number
-  /** How many nodes and buffers a record batch has. */
+  /** The numbers of nodes and buffers of a record batch. */
   readonly nodes: number
   readonly buffers: number
 }
 
-/** How a table with these columns is written. */
+/** The written form of a table with these columns. */
 export function writtenTable(columns: readonly TableColumn[]): WrittenTable {
   const codes = columns.flatMap(({ names }) => (names === undefined ? [] : [names]))
   let code = 0
@@ -30,7 +30,7 @@ export function writtenTable(columns: readonly TableColumn[]): WrittenTable {
   return { columns: written, codes, nameDictionary: codes.length, nodes: sum('nodes'), buffers: sum('buffers') }
 }
 
-/** How many nodes and buffers a column has in a record batch. */
+/** The numbers of nodes and buffers of a column in a record batch. */
 export function partsOf({ type }: TableColumn): { nodes: number; buffers: number } {
   if (type === 'names') return { nodes: 2, buffers: 4 }
   return { nodes: 1, buffers: type === 'bytes' ? 3 : 2 }

@@ -16,16 +16,16 @@ import { Parts } from './parts.js'
 import { BatchReader, type Rows } from './read-batch.js'
 import { headerIn, readSchema } from './schema.js'
 
-/** The most names of unknown columns that are reported. */
+/** The maximum number of names of unknown columns that are reported. */
 const MAX_TOLD = 100
 
 /**
- * An Arrow IPC stream to events. The bytes of a record batch are copied once, from the chunks that they come in, and
- * the columns of batches are views of them, if the stream has them as heapflow writes them. The columns of other
- * streams may have other types: integers of any width, names with or without a dictionary, compressed buffers.
+ * An Arrow IPC stream to events. The bytes of a record batch are copied once, from the input chunks. The columns of
+ * batches are views of them, if the stream has the types that heapflow writes. The columns of other streams may have
+ * other types: integers of any width, names with or without a dictionary, compressed buffers.
  *
  * @throws TraceError with the offset of the message and the number of the first event that it would have given: a
- *   message that is damaged, too large, or not of events; a stream without its end mark
+ * message that is damaged, too large, or not of events; a stream without its end mark
  */
 export class ArrowDecoder implements Decoder {
   readonly warnings: string[] = []
@@ -81,7 +81,7 @@ export class ArrowDecoder implements Decoder {
       const at = this.position(messages.offset)
       if (error instanceof ArrowLimit) throw limit(error.message, at)
       if (error instanceof ArrowFault) throw malformed(error.message, at)
-      // An offset points outside the flatbuffer.
+      // An offset that points outside the flatbuffer.
       if (error instanceof RangeError) throw malformed('the message is damaged', at)
       throw error
     }
@@ -100,7 +100,7 @@ export class ArrowDecoder implements Decoder {
       this.dictionaries = new Dictionaries(schema.columns)
       this.reader = new BatchReader(schema.columns, this.dictionaries)
       const isSame = schema.continues === true && this.header !== NO_HEADER
-      // Another stream is another trace, with or without a header.
+      // Another stream begins another trace, with or without a header.
       if (!isSame)
         this.header = schema.header ?? (this.header === NO_HEADER && this.events === 0 ? NO_HEADER : { ...NO_HEADER })
       for (const name of this.reader.unknown)

@@ -14,13 +14,13 @@ import { codeDictionaries, dictionaryMessage, endMark, schemaMessage } from './w
 /** Options of the Arrow encoder. */
 export interface ArrowEncodeOptions {
   /**
-   * Give the fields of all groups columns from the start. By default a second schema follows if later events have other
-   * groups than the first ones, which few programs read. Default false.
+   * Give the fields of all groups columns from the start. By default, a second schema follows if later events have
+   * other groups than the first ones; few programs read a second schema. Default false.
    */
   groups?: boolean
 }
 
-/** Events as they are written, with the fields of groups in a set. */
+/** The table of events, with the fields of groups in a set. */
 function eventTable(groups: number): WrittenTable {
   return writtenTable([...EVENT_COLUMNS, ...GROUP_COLUMNS.filter(({ f }) => (groups >>> (f - GROUPED)) & 1)])
 }
@@ -28,13 +28,12 @@ function eventTable(groups: number): WrittenTable {
 /** Without fields of groups. */
 const EVENTS = eventTable(0)
 
-/** The most bytes of lists and attributes in one record batch, if it has several events. */
+/** The maximum bytes of lists and attributes in one record batch with several events. */
 const MAX_LISTED_BYTES = 4_194_304
 
 /**
  * Events as an Arrow IPC stream. Each batch becomes a record batch, so a live pipe flows. Its columns are copied once,
- * into the chunk that is given out. A message with a dictionary precedes a batch with names that the one before it does
- * not have.
+ * into the chunk that is given out. A message with a dictionary precedes each batch with new names.
  *
  * The schema has the header of the first trace. The first record batch of each later trace has the header of that
  * trace. The fields of groups have columns from the first batch on in which some event has one. If the schema was
@@ -48,7 +47,7 @@ export class ArrowEncoder implements Encoder {
   private table: WrittenTable
   private names = new Names()
   private writer: BatchWriter
-  /** Whether the schema was written: when the first events come, or the end. */
+  /** Whether the schema was written, which happens at the first events or at the end. */
   private hasBegun = false
   private readonly chunks: Uint8Array[] = []
   private header: TraceHeader | undefined
@@ -78,7 +77,7 @@ export class ArrowEncoder implements Encoder {
     if (batch.count > 0) this.prepare(batch, header)
   }
 
-  /** Sees to it that a schema was written that has the columns of a batch. */
+  /** Makes sure that a schema with the columns of a batch was written. */
   private prepare({ groups, count }: EventBatch, header: TraceHeader): void {
     const wanted = groups === undefined ? 0 : wholeGroups(groups.used(count))
     if ((wanted & ~this.groups) !== 0) {
@@ -87,7 +86,8 @@ export class ArrowEncoder implements Encoder {
       this.names = new Names()
       this.writer = new BatchWriter(this.table, this.names)
       if (this.hasBegun) {
-        // Without an end mark before it: a program that reads one schema must not take the first events for all.
+        // There is no end mark before it: a program that reads one schema must not take the first events for the whole
+        // trace.
         this.begin(header, this.announced === undefined)
         this.announced = undefined
       }
@@ -132,7 +132,7 @@ export class ArrowEncoder implements Encoder {
   }
 }
 
-/** The end of the events that are written together. They may all have the same long stack. */
+/** The end of the events that are written together. All of them may have the same long stack. */
 function lastRow(batch: EventBatch, from: number): number {
   const { count, mask, strings } = batch
   if ((batch.columns & (FieldBit.stack | FieldBit.attributes)) === 0) return count

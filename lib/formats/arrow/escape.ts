@@ -7,7 +7,7 @@ import { decodeText, encodeText } from '../../event/strings.js'
  * written in this way, so every name comes back as it was.
  */
 
-/** The character of byte 0, if it needed one. */
+/** The character that would stand for byte 0. */
 const ESCAPED = 0x10_fe00
 /** The first bytes of all these characters in UTF-8; 0xba or 0xbb follows. */
 const BEGIN = Buffer.from([0xf4, 0x8f])
@@ -28,7 +28,7 @@ export function unescape(strings: Strings): Strings {
   return hasEscapes(strings.bytes) ? mapped(strings, unescapeOne) : strings
 }
 
-/** Whether each string is UTF-8: all of them together are, and none begins within a character. */
+/** Whether each string is UTF-8: the concatenation is, and no string begins within a character. */
 function isWhole({ bytes, starts }: Strings): boolean {
   try {
     strict.decode(bytes)

@@ -1,6 +1,6 @@
 /** A fault of a message, as text; the decoder adds the position. */
 export class ArrowFault extends Error {
-  /** @param row the first row of a record batch with the fault: those before it can be read */
+  /** @param row the first row of a record batch with the fault; earlier rows can be read */
   constructor(
     message: string,
     options?: ErrorOptions,

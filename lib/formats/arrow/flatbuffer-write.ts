@@ -1,10 +1,10 @@
 /*
  * Flatbuffers, as far as the messages of Arrow need them: tables, strings, vectors of tables and vectors of structs. A
  * message is described by nodes and then written from front to back, each child after its parent. So all offsets are
- * positive, except those of the vtables, each of which precedes its table.
+ * positive, except the offsets of vtables, each of which precedes its table.
  */
 
-/** What a field of a table holds: a number, or something else in the same message. */
+/** The value of a field of a table: a number, or another node of the same message. */
 export type FlatNode = FlatNumber | FlatTable | FlatText | FlatTables | FlatStructs
 
 /** A number; once it is written, `at` is its position, so that it can be changed. */
@@ -53,7 +53,7 @@ export function table(fields: Readonly<Record<number, FlatNode | undefined>>): F
   return { is: 'table', fields: given }
 }
 
-/** Zeros for `count` structs of `size` bytes, a multiple of 8. */
+/** Zeroed room for `count` structs of `size` bytes, a multiple of 8. */
 export function structs(count: number, size: number): FlatStructs {
   return { is: 'structs', count, size, at: 0 }
 }

@@ -3,13 +3,13 @@ import { ArrowFault, ArrowLimit } from './fault.js'
 import { LZ4, MAX_BODY, ZSTD } from './layout.js'
 import { unlz4 } from './lz4.js'
 
-/** A compressed buffer begins with its length, 8 bytes; this one says that it is not compressed after all. */
+/** A compressed buffer begins with its length, 8 bytes; this value says that the buffer is not compressed. */
 const PREFIX = 8
 const NOT_COMPRESSED = -1
 
 /** Inflates the buffers of one message. */
 export class Inflater {
-  /** How many more bytes the message may inflate to. */
+  /** The number of bytes to which the rest of the message may inflate. */
   private left = MAX_BODY
 
   /** @param codec as the message names it */

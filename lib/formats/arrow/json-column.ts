@@ -7,7 +7,7 @@ import { ArrowFault } from './fault.js'
 
 /**
  * The text of named values as events store it: integers, strings, lists and objects of these, without spaces.
- * @throws ArrowFault when it is not JSON, or of other values
+ * @throws ArrowFault when it is not JSON, or has other values
  */
 function fieldsJson(text: string, row: number): string {
   try {
@@ -20,8 +20,8 @@ function fieldsJson(text: string, row: number): string {
 /**
  * Checks the texts of a column of JSON.
  * @param bytes the text with an id
- * @returns texts that replace all of them, and the column of their ids from 0; undefined if all of them are as events
- *   store them
+ * @returns texts that replace all of them, and the column of their ids from 0; undefined if all texts already have the
+ * stored form
  */
 export function checkJson(
   column: Uint32Array,

@@ -71,7 +71,10 @@ export const KIND = 'kind'
 export const MAX_METADATA = 4_194_304
 /** A message with a longer body is refused: some million events with all fields. */
 export const MAX_BODY = 268_435_456
-/** The most rows of a batch. A column without values takes no memory, so a few bytes could claim any number. */
+/**
+ * The maximum number of rows of a batch. A column without values takes no memory, so a few bytes could claim any
+ * number.
+ */
 export const MAX_ROWS = 16_777_216
 
 /** Arrow represents everything. */

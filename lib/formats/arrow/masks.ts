@@ -28,7 +28,7 @@ export function masksOf(columns: readonly Presence[], rows: number): Uint32Array
 }
 
 /**
- * Adds fields to the masks of the events that a bitmap has. A function of its own, because V8 optimizes it sooner.
+ * Adds fields to the masks of the events in a bitmap. It is a separate function, because V8 optimizes it sooner.
  * @param all fields that all events get
  * @param kept the bits of the masks that remain
  */

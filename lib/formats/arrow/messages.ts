@@ -29,7 +29,7 @@ export class MessageReader {
 
   constructor(private readonly input: Input) {}
 
-  /** What is missing if the input ends here; undefined if it may end here. */
+  /** The missing part if the input ends here; undefined if it may end here. */
   get missing(): string | undefined {
     if (this.state === 'after' && this.input.left === 0) return undefined
     if (this.message !== undefined || this.input.left > 0) return 'the input ends within a message'

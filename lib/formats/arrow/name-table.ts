@@ -19,7 +19,7 @@ export class NameTable {
     this.size = 0
   }
 
-  /** Adds strings, unless they are there. @returns the id of the first one */
+  /** Adds strings, unless they are already there. @returns the id of the first one */
   add(strings: Strings): number {
     const known = this.parts.indexOf(strings)
     if (known >= 0) return this.bases[known]

@@ -19,9 +19,9 @@ export class Names {
   /** The string table of the current batch and, by its ids, the ids in the dictionary, or -1. */
   private table: StringTable | undefined
   private ids = NO_IDS
-  /** The size of the table when every name of it had the same id in the dictionary. */
+  /** The size of the table up to which every name has the same id in the dictionary. */
   private sameSize = -1
-  /** The number of names that were written of this dictionary; -1 if it was not written yet. */
+  /** The number of names of this dictionary that were written; -1 if it was not written yet. */
   private written = -1
 
   /** Begins with the names of another batch. */
@@ -42,7 +42,7 @@ export class Names {
     this.ids.fill(-1)
   }
 
-  /** Whether the ids of the table are those in the dictionary, so that columns of names need no translation. */
+  /** Whether the table and the dictionary have the same ids, so that columns of names need no translation. */
   get isSame(): boolean {
     return this.table?.size === this.sameSize
   }
@@ -78,8 +78,8 @@ export class Names {
 }
 
 /**
- * The loop of `Names.translate`, from row `i` to the first row whose name has no id yet. V8 optimizes it without what
- * adds a name.
+ * The loop of `Names.translate`, from row `i` to the first row whose name has no id yet. V8 optimizes it better without
+ * the code that adds a name.
  * @returns that row, or the number of rows
  */
 function translateKnown(

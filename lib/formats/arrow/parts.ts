@@ -4,13 +4,13 @@ import { Inflater } from './inflate.js'
 import { Compression, MAX_ROWS, RecordBatch, Type } from './layout.js'
 import type { Column } from './schema.js'
 
-/** How many rows a column has, and how many of these are null. */
+/** The number of rows of a column, and the number of null ones. */
 export interface Node {
   readonly rows: number
   readonly nulls: number
 }
 
-/** How many nodes and buffers a column has, with those of its children. */
+/** The numbers of nodes and buffers of a column and its children. */
 export interface Extent {
   readonly nodes: number
   readonly buffers: number

@@ -1,20 +1,20 @@
 import { ALL_FIELDS } from '../../event/fields.js'
 
-/** Which events have a field: a bit for each event, and how many there are. */
+/** The events that have a field: a bit for each event, and their number. */
 export interface Presence {
   readonly words: Uint32Array
   readonly count: number
 }
 
-/** Fields that the same events have. */
+/** Fields that are present in the same events. */
 interface Group extends Presence {
   readonly fields: number
 }
 
 /**
  * Which events of a batch have which fields. Few batches have more than three different masks, so most fields are in
- * all events, in none, or in the same ones as another field, or in all others; the bits are gathered once for all of
- * these.
+ * all events, in none, in the same events as another field, or in exactly the other ones. The bits are gathered once
+ * for all of these.
  */
 export class Presences {
   /** The fields that some events have. */
@@ -23,7 +23,7 @@ export class Presences {
   all = 0
   private masks: Uint32Array = new Uint32Array(0)
   private groups: Group[] = []
-  /** Memory for words, of one batch after the other. */
+  /** Memory for words, reused for each batch. */
   private readonly spares: Uint32Array[] = []
   private readonly found = new Uint32Array(2)
 
@@ -75,7 +75,7 @@ export class Presences {
   }
 }
 
-/** The fields of any, and of all masks, to `found`. */
+/** Stores in `found` the fields of any mask, and the fields of all masks. */
 function unite(masks: Uint32Array, found: Uint32Array): void {
   let some = 0
   let all = -1
@@ -89,7 +89,7 @@ function unite(masks: Uint32Array, found: Uint32Array): void {
 }
 
 /**
- * Gathers bit `f` of the masks. To `found`: the fields that other events have, and those that all other events have.
+ * Gathers bit `f` of the masks. Stores in `found` the fields of any other event, and the fields of all other events.
  * @returns the number of masks with the bit
  */
 function gatherBits(masks: Uint32Array, f: number, words: Uint32Array, found: Uint32Array): number {
@@ -104,7 +104,7 @@ function gatherBits(masks: Uint32Array, f: number, words: Uint32Array, found: Ui
       const mask = masks[at + j]
       const bit = (mask >>> f) & 1
       word |= bit << j
-      // All bits that are not equal to this one.
+      // Words with all bits opposite to this one.
       const unlike = mask ^ -bit
       others |= unlike
       opposite &= unlike

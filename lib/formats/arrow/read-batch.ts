@@ -16,19 +16,19 @@ import { hasTexts, readBytes, readNames } from './texts.js'
 import { typeName } from './type-names.js'
 import { codes, indices, narrowed, offsets, wideColumn } from './values.js'
 
-/** All events of a record batch in columns, as many as it has. */
+/** The columns of all events of a record batch. */
 export interface Rows {
   readonly count: number
   readonly mask: Uint32Array<ArrayBuffer>
   /** Empty if no event has fields of groups. */
   readonly groupMask: Uint32Array<ArrayBuffer>
   readonly kind: Uint8Array
-  /** The columns that some event has, by the positions of their fields; from `GROUPED` on, those of groups. */
+  /** The columns that some event has, by the positions of their fields; from `GROUPED` on, the columns of groups. */
   readonly columns: ReadonlyMap<number, U64Column | Uint32Array | Int32Array | Uint8Array>
   readonly strings: StringTable
-  /** The string table is in the body too, so the body must not be recycled. */
+  /** Whether the body also contains the string table, so that it must not be recycled. */
   readonly sharesBody: boolean
-  /** The fault of the row after them. */
+  /** The fault of the next row. */
   readonly fault?: ArrowFault | undefined
 }
 
@@ -62,7 +62,7 @@ export class BatchReader {
   /** The stacks of the record batch that is read. */
   private lists: Pick<FlatStrings, 'lists' | 'listed'> | undefined
 
-  /** @throws ArrowFault when the columns are not those of events */
+  /** @throws ArrowFault when these are not columns of events */
   constructor(
     columns: readonly Column[],
     private readonly dictionaries: Dictionaries,
@@ -319,8 +319,8 @@ function checkIds(ids: Uint32Array | Uint8Array, size: number, has: (row: number
 }
 
 /*
- * Two functions, so that V8 knows what they read. The differences and numbers are negative if they are not below 2^31,
- * which no size exceeds; so there is one branch, after the loop.
+ * There are two functions, so that V8 knows the types of their inputs. Differences and numbers from 2^31 on are
+ * negative, and no size reaches that; so one branch after the loop suffices.
  */
 
 function allBelow(ids: Uint8Array, size: number): boolean {

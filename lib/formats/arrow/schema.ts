@@ -19,7 +19,7 @@ export interface Column {
   readonly int?: IntType
   /** The values are indices into this dictionary, which has values of the type. */
   readonly dictionary?: { readonly id: number; readonly index: IntType }
-  /** The number of its buffers, without those of its children and the texts of views. */
+  /** The number of its buffers, without the buffers of its children and of the texts of views. */
   readonly buffers: number
   readonly children: readonly Column[]
 }
@@ -38,16 +38,16 @@ const BUFFERS: ReadonlyMap<number, number> = new Map([
   [Type.largeListView, 3],
 ])
 
-/** What a stream says about itself before its events. */
+/** The data of a stream before its events. */
 export interface StreamSchema {
   readonly columns: readonly Column[]
   /** The header of the first trace, if heapflow or a program that keeps metadata wrote the stream. */
   readonly header?: TraceHeader
-  /** Its events continue the trace before it. */
+  /** Whether its events continue the trace before it. */
   readonly continues?: true
 }
 
-/** Schemas with more columns, those in lists included, or deeper ones are refused. */
+/** The limits of schemas: the number of columns, including those in lists, and the depth. */
 const MAX_COLUMNS = 10_000
 const MAX_DEPTH = 16
 

@@ -26,7 +26,7 @@ const TEXTS: ReadonlySet<number> = new Set([
   Type.binaryView,
 ])
 
-/** Texts with names as heapflow has them. */
+/** Texts with names in heapflow's form. */
 export function readNames(parts: Parts, column: Column, rows: number): Strings {
   return unescape(readBytes(parts, column, rows))
 }

@@ -76,7 +76,7 @@ export function narrowed(
 
 const UNFIT = 'an integer is out of range'
 
-/** Indices into a dictionary. Indices that no dictionary has become large numbers. */
+/** Indices into a dictionary. Impossible indices become large numbers. */
 export function indices(bytes: Bytes, int: IntType, rows: number): Uint32Array {
   if (int.bits === 32) return words(bytes, rows)
   if (int.bits < 32) return Uint32Array.from(narrowColumn(bytes, int, rows))

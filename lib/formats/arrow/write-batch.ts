@@ -11,14 +11,12 @@ const WIDTH = { u64: 8, u32: 4, i32: 4, code: 1, name: 4, names: 4, bytes: 4 } a
 
 const NO_MASKS = new Uint32Array(0)
 
-/** Which rows of a batch have a column. */
+/** The rows of a batch that have a column. */
 const IN_NONE = 0
 const IN_SOME = 1
 const IN_ALL = 2
 
-/**
- * A column of the table, and where its parts are in the batch that is written. A part that is missing has 0 bytes.
- */
+/** A column of the table, and the positions of its parts in the current batch. A missing part has 0 bytes. */
 interface PlacedColumn extends WrittenColumn {
   /** The first of its nodes and of its buffers. */
   readonly node: number
@@ -29,11 +27,11 @@ interface PlacedColumn extends WrittenColumn {
   readonly hasOffsets: boolean
   /** One of `IN_NONE`, `IN_SOME` and `IN_ALL`. */
   state: number
-  /** Which rows have it, if some have. */
+  /** The rows that have it, if some have it. */
   presence: Presence | undefined
   validity: number
   data: number
-  /** The position of ids in lists, or of bytes, and how many bytes they take. */
+  /** The position of ids in lists, or of bytes, and their size in bytes. */
   items: number
   itemBytes: number
 }
@@ -45,9 +43,9 @@ interface PlacedColumn extends WrittenColumn {
 export class BatchWriter {
   private readonly metadata: BatchMetadata
   private readonly columns: readonly PlacedColumn[]
-  /** The columns that some row of the batch at hand has. */
+  /** The columns that some row of the current batch has. */
   private there: readonly PlacedColumn[] = []
-  /** The fields in some and in all rows, and those of groups, for which `there` was found. */
+  /** The fields in some rows, in all rows, and of groups, from which `there` was computed. */
   private fields = [-1, -1, -1, -1]
   private readonly presences = new Presences()
   private readonly groupPresences = new Presences()
@@ -136,7 +134,7 @@ export class BatchWriter {
     // Null if all rows have the column.
     const bits = column.state === IN_ALL ? null : (presence as Presence).words
     if (bits !== null) {
-      // These end within the padding: it is cleared from the last byte with bits on.
+      // The bits end within the padding, which is cleared from the last byte with bits on.
       new Uint32Array(buffer, byteOffset + validity, bits.length).set(bits)
       pad(body, validity + Math.ceil(rows / 8))
     }
@@ -213,7 +211,7 @@ export class BatchWriter {
   }
 }
 
-/** The columns of a table, before they have places. */
+/** The columns of a table, before they have positions. */
 function placed(columns: readonly WrittenColumn[]): PlacedColumn[] {
   let nodes = 0
   let buffers = 0
@@ -230,9 +228,8 @@ function placed(columns: readonly WrittenColumn[]): PlacedColumn[] {
 }
 
 /**
- * Writes the nodes and buffers of all columns.
- * @param zeros the place of the zeros of the columns that no row has
- * @returns how many zeros these need
+ * Writes the nodes and buffers of all columns. @param zeros the position of the zeros of columns that no row has
+ * @returns the number of zeros that these need
  */
 function describe(columns: readonly PlacedColumn[], metadata: BatchMetadata, rows: number, zeros: number): number {
   const bitmap = Math.ceil(rows / 8)
@@ -265,7 +262,7 @@ function describe(columns: readonly PlacedColumn[], metadata: BatchMetadata, row
   return needed
 }
 
-/** Clears what follows a part up to the next one. */
+/** Clears the bytes between a part and the next one. */
 function pad(body: Uint8Array, end: number): void {
   const to = aligned(end)
   for (let i = end; i < to; i++) body[i] = 0
@@ -290,7 +287,7 @@ function clearAbsentPairs(target: Uint32Array, present: Uint32Array, rows: numbe
   }
 }
 
-/** The bits of a word that are off, of the first `left` rows. */
+/** The zero bits of a word, of the first `left` rows. */
 function absentOf(present: Uint32Array, w: number, left: number): number {
   const absent = ~present[w]
   return left < 32 ? absent & ((1 << left) - 1) : absent
@@ -319,7 +316,7 @@ function writeBytes(
   }
 }
 
-/** How many bytes the items of lists, or the bytes of a column, take. */
+/** The size in bytes of the items of lists, or of the bytes of a column. */
 function itemBytes(batch: TableRows, column: WrittenColumn, from: number, to: number): number {
   const { mask, strings } = batch
   const isList = column.type === 'names'

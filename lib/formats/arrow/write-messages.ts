@@ -49,7 +49,7 @@ export function aligned(at: number): number {
 /**
  * The message with the schema.
  * @param header of the first trace, if the rows are events
- * @param continues the events continue the trace before it
+ * @param continues whether the events continue the trace before it
  */
 export function schemaMessage({ columns }: WrittenTable, header?: TraceHeader, continues = false): Uint8Array {
   const schema = table({
@@ -96,7 +96,7 @@ export function endMark(): Uint8Array {
 /** The metadata of a record batch or dictionary, made once and then changed for each. */
 export class BatchMetadata {
   private readonly bytes: Uint8Array<ArrayBuffer>
-  /** The same bytes as words: these are at multiples of 8. */
+  /** The same bytes as words, which are at multiples of 8. */
   private readonly words: Uint32Array
   private readonly rowsAt: number
   private readonly nodesAt: number

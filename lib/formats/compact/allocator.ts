@@ -6,7 +6,7 @@ import type { CompactKernel } from './kernel.js'
 /*
  * The settings of the simulated allocator, in a trace section: empty if none is simulated; otherwise its number, the
  * version, the bits of a word, flags (bit 0: learns), and in 4 bytes each the number of cores and the size of a stack
- * or, of jemalloc, those of the recorder's own blocks.
+ * or, for jemalloc, the sizes of the recorder's own blocks.
  */
 const SETTINGS_BYTES = 12
 const FLAG_LEARNS = 1

@@ -14,17 +14,17 @@ import {
 import { parseIndex } from './places.js'
 import { filesOf, isFile, sectionAt, type ReadAt, type Source } from './seek.js'
 
-/** An input with more sections is not searched for damage, so that this takes bounded time. */
+/** The maximum number of sections that are searched for damage, so that this takes bounded time. */
 const MAX_SECTIONS = 1 << 20
 
 const KNOWN: readonly number[] = Object.values(SECTION)
-/** Sections of which the checksum is not needed here. */
+/** Sections whose checksums are not needed here. */
 const LONG: readonly number[] = [SECTION.trace, SECTION.block, SECTION.checkpoint, SECTION.groups]
 
 const ADVICE = 'its events are not counted, so it has no parts: --events selects from those that can be read'
 
 /**
- * How many events an input has, by the indexes at the ends of its files; undefined if one of them has no index.
+ * The number of events of an input, by the indexes at the ends of its files; undefined if one of them has no index.
  * @param size of the input in bytes
  * @throws TraceError if the input is truncated, or an index or the end of a file is damaged
  */
@@ -41,7 +41,9 @@ export function countEvents(size: number, read: ReadAt): number | undefined {
   }
 }
 
-/** Reads the heads of all sections, and the whole of the others. @throws TraceError where one is damaged */
+/**
+ * Reads only the heads of these sections, and the other sections completely. @throws TraceError where one is damaged
+ */
 function checkSections(size: number, source: Source): void {
   let [events, offset, begins, isOpen] = [0, 0, 0, false]
   for (let n = 0; offset < size || isOpen; n++) {

@@ -43,17 +43,17 @@ import {
 import { lists, parseIndex, totalsAt, traceParts, type CompactStart, type Place, type Totals } from './places.js'
 import { sniff } from './sniff.js'
 
-/** The most memory that the strings of a batch may take. */
+/** The maximum memory for the strings of a batch. */
 const MAX_BATCH_MEMORY = 1 << 27
 
-/** A block of which events are left to decode. */
+/** A block with events that are left to decode. */
 interface OpenBlock {
   readonly header: TraceHeader
   readonly count: number
   left: number
   readonly checksum: number
   readonly groups: BlockGroups | undefined
-  /** Where its section begins. */
+  /** The offset of its section. */
   readonly offset: number
 }
 
@@ -64,15 +64,15 @@ interface OpenBlock {
  */
 export class CompactDecoder implements Decoder {
   private readonly input: Input
-  /** While a file is open. */
+  /** Whether a file is open. */
   private kernel: CompactKernel | undefined
   private header: TraceHeader | undefined
   private headerIsNew = false
   /** The block that is being decoded. */
   private block: OpenBlock | undefined
-  /** The fields of groups of the events of the block that follows. */
+  /** The fields of groups for the events of the next block. */
   private groups: BlockGroups | undefined
-  /** No trace has begun. */
+  /** Whether no trace has begun. */
   private isFirst = true
   /** The batches of the block that was read, which are delivered one by one. */
   private batches: EventBatch[] = []
@@ -85,14 +85,14 @@ export class CompactDecoder implements Decoder {
   private traces = 0
   private blocks = 0
   private events = 0
-  /** Where the file begins, where its trace does, and where readers can begin. */
+  /** The offsets of the file and of its trace, and the places where readers can begin. */
   private fileOffset = 0
   private traceOffset = 0
   private places: Place[] = []
   private wasCut = false
   private fault: Error | undefined
 
-  /** @param start where to begin; the input begins there, too. Default: with a file */
+  /** @param start the place at which the input begins. Default: the start of a file */
   constructor(private readonly start?: CompactStart) {
     this.input = new Input(start?.bytes)
     if (start === undefined) return
@@ -151,7 +151,7 @@ export class CompactDecoder implements Decoder {
     }
   }
 
-  /** @param into the section, or the file's head, in bytes */
+  /** @param into the offset in the section, or in the file's head, in bytes */
   private at(into = 0): TracePosition {
     return place(this.input.offset + into, this.delivered)
   }
@@ -254,12 +254,12 @@ export class CompactDecoder implements Decoder {
     if (resets) this.notePlace()
     this.traces++
     this.headerIsNew = true
-    // Encoders examine the first batch of a later trace, so it must be that of its first block.
+    // Encoders examine the first batch of a later trace, so it must equal the trace's first block.
     if (this.isFirst) this.giveHeader()
     this.isFirst = false
   }
 
-  /** Takes a kernel of a trace's level, and makes it forget what it knew if the trace does not go on from there. */
+  /** Takes a kernel of a trace's level, and resets it unless the trace continues from its state. */
   private setLevel(level: CompactLevel, resets: boolean): void {
     const kernel = this.kernel as CompactKernel
     if (level === kernel.level) {
@@ -293,13 +293,13 @@ export class CompactDecoder implements Decoder {
     this.sinceReset = 0
     if (!simulate(kernel, body.slice(CHECKPOINT_HEAD, payload)))
       throw malformed('settings of an allocator that is not known', this.at())
-    // The section is where reservePayload said.
+    // The section is at the address that reservePayload returned.
     const isFine = body.length === payload || kernel.run.restore(SECTION_HEAD + payload, body.length - payload)
     kernel.refresh()
     if (!isFine) throw malformed('a checkpoint does not contain what it should', this.at())
   }
 
-  /** Compares the index with what was read. */
+  /** Compares the index with the sections that were read. */
   private openIndex(body: Uint8Array): void {
     this.giveHeader()
     const { places, input } = this
@@ -316,7 +316,7 @@ export class CompactDecoder implements Decoder {
     if (this.places.length < MAX_ENTRIES) this.places.push({ offset, trace, traces, blocks, events })
   }
 
-  /** Whether these are the totals so far. */
+  /** Whether these totals equal the totals so far. */
   private hasTotals({ traces, blocks, events }: Totals): boolean {
     return traces === this.traces && blocks === this.blocks && events === this.events
   }
@@ -336,7 +336,7 @@ export class CompactDecoder implements Decoder {
     this.block = { header, count, left: count, checksum: view.getUint32(4, true), groups, offset: this.input.offset }
   }
 
-  /** Decodes the next events of a block. They are given out before the rest is decoded, so memory stays small. */
+  /** Decodes the next events of a block. They are delivered before the rest is decoded, so memory stays small. */
   private readBlock(block: OpenBlock): void {
     const kernel = this.kernel as CompactKernel
     const { run } = kernel

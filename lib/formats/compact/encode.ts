@@ -60,25 +60,25 @@ const OPTIONS: OptionNames<CompactEncodeOptions> = {
 
 const text = new TextEncoder()
 
-/** Fewer allocations do not suffice to recognize the allocator. */
+/** The minimum number of allocations needed to recognize the allocator. */
 const FEW_ALLOCATIONS = 32
 
 /** Options of the compact encoder. */
 export interface CompactEncodeOptions extends EncodeOptions {
-  /** How the model predicts: 1 is fast; 2, which is the default, takes a third fewer bytes and three times as long. */
+  /** The level of the model: 1 is fast; 2, the default, takes a third fewer bytes and three times as long. */
   level?: CompactLevel
   /** The same as level 1. */
   fast?: boolean
   /** The same as level 2. */
   best?: boolean
   /**
-   * Write a checkpoint after so many events, at least 4096, and an index: readers can begin there. A text may end in K
-   * or M, 1024 and 1,048,576 of them. Default: none.
+   * Write a checkpoint after each such number of events, at least 4096, and an index, so that readers can begin there.
+   * A text may end in K or M, for 1024 and 1,048,576 events. Default: none.
    */
   checkpoint?: number | string
 }
 
-/** The number of events with fields of groups that are written at a time. Long values of theirs end the block. */
+/** The number of events with fields of groups that are written at a time. Long values of these fields end the block. */
 const GROUP_EVENTS = 64
 
 /**
@@ -91,7 +91,7 @@ export class CompactEncoder implements Encoder {
   readonly losses: Losses
   readonly consumes = true
   private readonly level: CompactLevel
-  /** From the first header to the end. */
+  /** Whether a file was begun and not ended. */
   private own: CompactKernel | undefined
   private readonly sink = new Sink(4096)
   private header: TraceHeader | undefined
@@ -107,9 +107,9 @@ export class CompactEncoder implements Encoder {
   private traces = 0
   private blocks = 0
   private events = 0
-  /** How many events come between checkpoints; Infinity without any. */
+  /** The number of events between checkpoints; Infinity without checkpoints. */
   private readonly distance: number
-  /** How much of the file was written, where its trace began, and where readers can begin. */
+  /** The number of bytes written, the offset of the trace, and the places where readers can begin. */
   private written = 0
   private traceOffset = 0
   private readonly places: Place[] = []
@@ -160,7 +160,7 @@ export class CompactEncoder implements Encoder {
     this.dispose()
   }
 
-  /** Does what may fail, unless something failed before. What was written is given out before the error. */
+  /** Runs a step that may fail, unless an earlier one failed. Output is delivered before the error. */
   private attempt(write: () => void): void {
     if (this.fault !== undefined) return
     try {
@@ -260,7 +260,7 @@ export class CompactEncoder implements Encoder {
   private refuse(fault: number): never {
     const at = { format: FORMAT, event: this.events + 1 }
     if (fault === NO_MEMORY) throw faultError(fault, at)
-    // Readers ignore what was written of that event.
+    // Readers ignore the bytes that were written of that event.
     this.endBlock()
     const most = `a name has at most ${MAX_NAME} bytes, a stack ${MAX_FRAMES} frames, a block ${MAX_NEW_NAMES} bytes`
     throw limit(`the new names of an event: ${most}`, at)
@@ -299,7 +299,10 @@ export class CompactEncoder implements Encoder {
     if (this.places.length < MAX_ENTRIES) this.places.push({ offset, trace, ...before })
   }
 
-  /** The model forgets all but what is written here. @param batch whose events follow */
+  /**
+   * Writes a checkpoint, after which the model only knows what the checkpoint has.
+   * @param batch the batch whose events follow
+   */
   private checkpoint(batch: EventBatch): void {
     this.endBlock()
     const { kernel } = this
@@ -317,10 +320,7 @@ export class CompactEncoder implements Encoder {
     this.put(batch)
   }
 
-  /**
-   * The model forgets all but what was kept.
-   * @returns false if that cannot be read again: then nothing is to be kept
-   */
+  /** Resets the model to the kept state. @returns false if that state cannot be read: then nothing is kept */
   private forget(settings: Uint8Array, kept: Uint8Array): boolean {
     const { kernel } = this
     kernel.run.reset()

@@ -3,7 +3,7 @@ import { fieldsText } from '../../event/field-value.js'
 import { FieldBit } from '../../event/fields.js'
 import { parseJson } from '../../event/json.js'
 
-/** Why the text of some event's `fields` is invalid, or undefined. Each text is checked once. */
+/** The reason why the text of some event's `fields` is invalid, or undefined. Each text is checked once. */
 export function wrongFields({ count, mask, fields, strings }: EventBatch): string | undefined {
   const seen = new Uint8Array(strings.size)
   for (let i = 0; i < count; i++) {

@@ -7,17 +7,17 @@ import { decodeText, encodeText, StringTable } from '../../event/strings.js'
 import { BLOCK_EVENTS } from './layout.js'
 
 /*
- * The fields of groups that the events of a block have: a section of its own before that of the block, because few
- * traces have any, and the model of the payload knows the fields of the core alone. README.md has the layout.
+ * The fields of groups of a block's events are in a separate section before the block's. Few traces have such fields,
+ * and the model of the payload only knows the fields of the core. README.md has the layout.
  */
 
 /** The codes of types, by their positions. */
 const TYPES: readonly GroupFieldType[] = ['u64', 'address', 'u32', 'i32', 'string']
 
-/** The bytes of this section with which a block ends at the latest. */
+/** The size of this section at which a block must end. */
 const FULL_BYTES = 1 << 20
 const MAX_U64 = 0xffff_ffff_ffff_ffffn
-/** The most bytes of a number of 64 bits. */
+/** The maximum bytes of a number of 64 bits. */
 const MAX_NUMBER = 10
 
 /** Collects the fields of groups of the events of a block. */
@@ -66,18 +66,18 @@ export class GroupWriter {
   }
 }
 
-/** Collects a field: which events have it, and its values. */
+/** Collects a field: the events that have it, and its values. */
 class FieldWriter {
-  /** Lengths of runs of events without and with it, in turn. */
+  /** Lengths of runs of events, alternately without and with it. */
   private readonly runs = new Sink(64)
   private runCount = 0
-  /** Where the last run of events that have it begins and ends. */
+  /** The start and the end of the last run of events that have it. */
   private begin = 0
   private next = 0
   /** The numbers of the values so far, from 1. */
   private readonly numbers = new Map<bigint | number | string, number>()
   private readonly values = new Sink(64)
-  /** The number of the last value, and how often it came in a row. */
+  /** The number of the last value, and how often it was repeated. */
   private last = 0
   private repeated = 0
 
@@ -150,7 +150,7 @@ export function giveGroups({ groups, strings }: BlockGroups, from: number, batch
   batch.groups = part?.translated(strings, batch.strings, batch.count)
 }
 
-/** What is wrong with a section. */
+/** A fault of a section. */
 export class GroupsFault extends Error {}
 
 /** Reads the body of a section. @throws GroupsFault */
@@ -181,7 +181,7 @@ function readField(input: Numbers, groups: GroupColumns, g: number, type: GroupF
     at += length
   }
   const column = groups.add(g)
-  /** By number, an event that has the value. */
+  /** By the number of a value, an event that has it. */
   const firsts: number[] = []
   let last = -1
   for (let r = 0; r < rows.length;) {

@@ -14,7 +14,7 @@ const FEW_EVENTS = 512
 /** Copies of the first events of a trace, until it is known which allocator assigned their addresses. */
 export class HeldEvents {
   batches: EventBatch[] = []
-  /** The number of events, and of those that create blocks. */
+  /** The number of events, and the number of those that create blocks. */
   count = 0
   allocations = 0
   private stringBytes = 0

@@ -64,7 +64,7 @@ const MAX_IDLE = 3
 /** A kernel with more memory is left to the garbage collector. */
 const MAX_IDLE_BYTES = 1 << 26
 
-/** A kernel of a level that knows nothing. */
+/** A reset kernel of a level. */
 export function acquireKernel(level: CompactLevel): CompactKernel {
   const place = idle.findIndex((kernel) => kernel.level === level)
   let kernel = place < 0 ? undefined : idle.splice(place, 1)[0]
@@ -82,7 +82,7 @@ export function releaseKernel(kernel: CompactKernel): void {
     idle.push(kernel)
 }
 
-/** Copies bytes to where `reservePayload` says, and computes their checksum; undefined if memory is exhausted. */
+/** Copies bytes to the result of `reservePayload`, and computes their checksum; undefined if memory is exhausted. */
 export function checksumOf(kernel: CompactKernel, bytes: Uint8Array): number | undefined {
   const at = kernel.run.reservePayload(bytes.length)
   kernel.refresh()

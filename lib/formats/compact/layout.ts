@@ -17,26 +17,26 @@ export const HEAD_BYTES = MAGIC.length + 2
 export const SECTION = { trace: 0x54, groups: 0x47, block: 0x42, checkpoint: 0x43, index: 0x69, end: 0x45 } as const
 export const CAN_BE_SKIPPED = 0x20
 
-/** A section begins with its type and the length of its body; a checksum of all of this follows. */
+/** A section has its type, the length of its body, the body, and a checksum of all of this. */
 export const SECTION_HEAD = 5
 export const CHECKSUM_BYTES = 4
-/** A section's body is no longer than this. */
+/** The maximum length of a section's body. */
 export const MAX_BODY = 1 << 26
-/** The text of a header is no longer than this. */
+/** The maximum length of the text of a header. */
 export const MAX_HEADER = 1 << 22
 
 /**
- * A trace begins with flags, the level of the model, and the length of the allocator's settings. If the model forgets
- * what it knew, the totals follow; then the settings.
+ * A trace begins with flags, the level of the model, and the length of the allocator's settings. If the model is reset,
+ * the totals follow; then the settings.
  */
 export const TRACE_HEAD = 3
-/** The model forgets what it knew. */
+/** The model is reset. */
 export const FLAG_RESET = 1
-/** How the model predicts: quickly, or by all that is known. */
+/** The levels of the model: fast predictions, or the best ones. */
 export const LEVEL = { fast: 1, best: 2 } as const
 export type CompactLevel = (typeof LEVEL)[keyof typeof LEVEL]
 
-/** Whether a number is that of a level. */
+/** Whether a number is a level. */
 export function isLevel(level: unknown): level is CompactLevel {
   return level === LEVEL.fast || level === LEVEL.best
 }
@@ -46,25 +46,30 @@ export const RESET_EVENTS = 4096
 
 /** A block begins with the number of its events and their checksum; the payload follows. */
 export const BLOCK_HEAD = 8
-/** A block has no more events than this. */
+/** The maximum number of events of a block. */
 export const BLOCK_EVENTS = 65_536
 
-/** The number of traces, of blocks and of events so far; 8 bytes each. The end has them, and each place to begin. */
+/**
+ * The totals: the number of traces, of blocks and of events so far; 8 bytes each. The end and each place to begin have
+ * them.
+ */
 export const TOTALS_BYTES = 24
-/** A checkpoint begins with the totals and the length of the allocator's settings; they and the payload follow. */
+/**
+ * A checkpoint begins with the totals and the length of the allocator's settings; the settings and the payload follow.
+ */
 export const CHECKPOINT_HEAD = TOTALS_BYTES + 1
 
 /** An entry of the index: offsets of the place and of its trace section, and the totals before the place. */
 export const ENTRY_BYTES = 40
 /** The index ends with its own offset (8 bytes) and the length of the section (4 bytes). */
 export const INDEX_TAIL = 12
-/** The index has no more entries than this: places after them are not in it. */
+/** The maximum number of entries of the index, which lacks later places. */
 export const MAX_ENTRIES = 65_536
 
 /** Every field of every kind. */
 export const CARRIED: Carried = Object.fromEntries(KINDS.map((kind) => [kind, ALL_FIELDS]))
 
-/** Where a reader or writer is. */
+/** The position of a reader or writer. */
 export function place(offset: number, events: number): TracePosition {
   return { format: FORMAT, offset, event: events + 1 }
 }

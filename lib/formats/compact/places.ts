@@ -11,29 +11,29 @@ import {
   type CompactLevel,
 } from './layout.js'
 
-/** How many traces, blocks and events there are, or come before a place. */
+/** The numbers of traces, blocks and events, in total or before a place. */
 export interface Totals {
   readonly traces: number
   readonly blocks: number
   readonly events: number
 }
 
-/** A place in a file at which a reader can begin: a trace of which nothing before is needed, or a checkpoint. */
+/** A place in a file at which a reader can begin: a trace that needs nothing before it, or a checkpoint. */
 export interface Place extends Totals {
   /** The offset of the section in its file. */
   readonly offset: number
-  /** The offset of the trace section that holds there; the same for a trace. */
+  /** The offset of the trace section that applies there; the same for a trace. */
   readonly trace: number
 }
 
-/** Where a decoder begins that is not fed what comes before. */
+/** The place at which a decoder begins that does not get the input before it. */
 export interface CompactStart {
-  /** The place in its file, and the header that holds there. */
+  /** The place in its file, and the header that applies there. */
   readonly place: Place
   readonly header: TraceHeader
   /** The level of the trace; undefined if it begins there and says so itself. */
   readonly level: CompactLevel | undefined
-  /** How many bytes and events of the input come before the place, also those of earlier files. */
+  /** The numbers of bytes and events of the input before the place, including earlier files. */
   readonly bytes: number
   readonly events: number
 }
@@ -43,7 +43,7 @@ export function totalsBytes({ traces, blocks, events }: Totals): Uint8Array {
   return words([traces, blocks, events])
 }
 
-/** Totals in bytes. */
+/** Reads totals from bytes. */
 export function totalsAt(bytes: Uint8Array, at: number): Totals {
   return { traces: wordAt(bytes, at), blocks: wordAt(bytes, at + 8), events: wordAt(bytes, at + 16) }
 }
@@ -75,17 +75,17 @@ export function parseIndex(body: Uint8Array): { readonly places: Place[]; readon
   return (places.at(-1) as Place).offset < offset ? { places, offset } : undefined
 }
 
-/** Whether a place can be the one after another, or the first one of a file. */
+/** Whether a place can follow another one, or can be the first of a file. */
 function canFollow(last: Place | undefined, place: Place): boolean {
   const { offset, trace, traces, blocks, events } = place
   if (last === undefined) return offset === HEAD_BYTES && trace === offset && traces + blocks + events === 0
-  // Only a checkpoint counts the trace that it is in.
+  // Only the totals of a checkpoint count the trace that contains it.
   const least = last.traces + (last.trace === last.offset ? 1 : 0)
   const isOfTrace = trace === offset || (trace >= last.trace && trace < offset)
   return offset > last.offset && traces >= least && isOfTrace && isMore(last, place)
 }
 
-/** Whether totals can come after others: each block has events, and not more than a block can have. */
+/** Whether totals can follow others: each block has events, up to the maximum. */
 export function isMore(before: Totals, after: Totals): boolean {
   const blocks = after.blocks - before.blocks
   const events = after.events - before.events
@@ -110,7 +110,7 @@ export function lists(index: readonly Place[], found: readonly Place[], from: nu
 export interface TraceParts {
   readonly flags: number
   readonly level: number
-  /** What comes before a trace of which nothing before is needed. */
+  /** The totals before a trace that needs nothing before it. */
   readonly totals: Totals | undefined
   readonly settings: Uint8Array
   readonly header: Uint8Array

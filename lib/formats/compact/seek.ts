@@ -21,14 +21,14 @@ import {
 import { isMore, parseIndex, totalsAt, traceParts, type CompactStart, type Place, type Totals } from './places.js'
 import { sniff } from './sniff.js'
 
-/** A number of bytes of a file from an offset; fewer at its end. */
+/** Reads a number of bytes of a file from an offset; fewer at its end. */
 export type ReadAt = (offset: number, length: number) => Uint8Array
 
-/** Where a reader can begin. */
+/** The place at which a reader can begin. */
 export interface Found {
   /** Undefined if the input has to be read from its start. */
   readonly start?: CompactStart
-  /** Why an index that there is cannot be used. */
+  /** The reason why an existing index cannot be used. */
   readonly problem?: string
 }
 
@@ -37,7 +37,7 @@ interface FileEnd {
   /** The offset at which it begins. */
   readonly offset: number
   readonly totals: Totals
-  /** Where the section of its index begins, and its length. */
+  /** The offset and the length of the section of its index. */
   readonly index: number
   readonly length: number
 }
@@ -47,7 +47,10 @@ const END_SECTION = TOTALS_BYTES + SECTION_MORE
 const MAX_INDEX = MAX_ENTRIES * ENTRY_BYTES + INDEX_TAIL + SECTION_MORE
 /** The longest body of a trace section: the settings have at most 255 bytes. */
 const MAX_TRACE = TRACE_HEAD + TOTALS_BYTES + 255 + MAX_HEADER
-/** An input of more files is read from its start, so that the search takes bounded time and memory. */
+/**
+ * The maximum number of files to search, so that it takes bounded time and memory. With more files, an input is read
+ * from its start.
+ */
 const MAX_FILES = 65_536
 
 /**
@@ -72,7 +75,7 @@ export interface Source {
   readonly kernel: CompactKernel
 }
 
-/** The files of an input, the last one first, or why they cannot be found. */
+/** The files of an input, the last one first, or the reason why they cannot be found. */
 export function filesOf(size: number, source: Source): FileEnd[] | Found {
   const files: FileEnd[] = []
   for (let end = size; end > 0;) {
@@ -114,7 +117,7 @@ function fileBefore(end: number, source: Source): FileEnd | { readonly problem: 
   return { problem: `the index at byte ${index} is ${isWhole ? 'that of another file' : 'damaged'}` }
 }
 
-/** @param before how many events come before the file */
+/** @param before the number of events before the file */
 function startIn({ offset, totals, index, length }: FileEnd, event: number, before: number, source: Source): Found {
   const body = sectionAt(index, SECTION.index, length - SECTION_MORE, source)
   const places = body === undefined ? undefined : parseIndex(body)?.places
@@ -145,7 +148,7 @@ export function sectionAt(
   return view(bytes).getUint32(whole, true) === checksum ? bytes.subarray(SECTION_HEAD, whole) : undefined
 }
 
-/** What holds within a trace. */
+/** The settings that apply within a trace. */
 interface InTrace {
   readonly header: TraceHeader
   readonly level: CompactLevel | undefined
@@ -153,7 +156,7 @@ interface InTrace {
 
 const BEGINS: InTrace = { header: NO_HEADER, level: undefined }
 
-/** What a trace section says. */
+/** The content of a trace section. */
 function traceAt(offset: number, source: Source): InTrace {
   const at = { format: FORMAT, offset }
   const head = source.read(offset, SECTION_HEAD)

@@ -34,9 +34,11 @@ export class MtraceEncoder extends LineEncoder {
   readonly losses: Losses
   private readonly places = new Places()
   private header: TraceHeader | undefined
-  /** The trace was read from this format. */
+  /** Whether the trace was read from this format. */
   private own = false
-  /** The current event is the first of a realloc's two lines, alone; and the last line is such a line. */
+  /**
+   * Whether the current event is the first of a realloc's two lines, alone; and whether the last line is such a line.
+   */
   private isHalf = false
   private endsInHalf = false
 

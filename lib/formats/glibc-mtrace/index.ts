@@ -8,7 +8,7 @@ import { info } from './info.js'
 export { MtraceDecoder } from './decode.js'
 export { MtraceEncoder } from './encode.js'
 
-/** What glibc's mtrace writes to the file that MALLOC_TRACE names. */
+/** The output of glibc's mtrace to the file that MALLOC_TRACE names. */
 export const glibcMtrace: WritableFormat<TextDecodeOptions> = checked({
   ...info,
   carried: CARRIED,

@@ -16,7 +16,7 @@ export const HEADER: TraceHeader = { format: NAME }
 /** The header of a trace without that line. */
 export const HEADER_WITHOUT_START: TraceHeader = { format: NAME, layout: { start: false } }
 
-/** Names that are longer are not written. */
+/** The maximum length of names that are written. */
 export const MAX_NAME = 8192
 
 /** The fields with the origin of a call. */

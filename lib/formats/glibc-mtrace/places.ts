@@ -29,12 +29,12 @@ const ZERO = ascii('[0x0] ')
 const BEGIN = ascii('[0x')
 const END = ascii('] ')
 
-/** A name as written, or why it cannot be written. */
+/** The written form of a name, or the reason why it cannot be written. */
 type Name = Uint8Array | string
 
 /** The origins of calls, which precede the operation of a line. */
 export class Places {
-  /** Why part of the last place is not written. */
+  /** The reason why a part of the last place is not written. */
   reasons: readonly string[] = []
   /** The names of the batch that were examined, by ids of strings. */
   private modules: (Name | undefined)[] = []
@@ -54,7 +54,7 @@ export class Places {
     this.likeOffsets = Array.from({ length: strings.size })
   }
 
-  /** Examines the place of an event, and what cannot be written of it. */
+  /** Examines the place of an event, and notes the parts that cannot be written. */
   look(batch: EventBatch, i: number): void {
     const set = batch.mask[i]
     const { strings } = batch

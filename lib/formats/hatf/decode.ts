@@ -61,7 +61,7 @@ class RecordReader {
   private header: TraceHeader = { format: 'hatf' }
   /** The header found in a comment. */
   private nextHeader: TraceHeader | undefined
-  /** The header has not been delivered yet. If no event follows, an empty batch delivers it at the end. */
+  /** Whether the header has not been delivered yet. If no event follows, an empty batch delivers it at the end. */
   private owesHeader = false
   private hasGiven = false
   /** Events that were read, but may still prove to be part of a later realloc. */
@@ -96,7 +96,7 @@ class RecordReader {
       if (this.fault !== undefined)
         throw this.fault.make(this.fault.reason, { ...cursor.here(), offset: this.fault.offset })
       if (stop === USED_UP) yield* cursor.more()
-      // Only what was held back is still to be given.
+      // Only the events that were held back remain to be delivered.
       if (cursor.isCut) input.skip(input.left)
     }
   }

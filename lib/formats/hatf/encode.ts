@@ -50,7 +50,7 @@ const ALL_CARRIED: Carried = Object.fromEntries(KINDS.map((kind) => [kind, ALL_F
 /** The fields that records can have. */
 const LOWERED = fieldSet('size', 'address', 'oldAddress', 'outcome', 'thread', 'heap', 'time')
 
-/** With this many bytes of attributes and comments a window is complete, however few records it has. */
+/** With this many bytes of attributes and comments, a window is complete even if it has few records. */
 const WINDOW_BYTES = 1 << 20
 
 /** The number of records created before they are written, where no lookahead is needed. */

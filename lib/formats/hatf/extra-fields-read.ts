@@ -22,7 +22,7 @@ const HAS_ATTRIBUTES = FieldBit.attributes
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const ascii = new TextDecoder('latin1')
 
-/** The keys that are not fields, as codes after those of the fields. */
+/** The keys that are not fields. Their codes follow the codes of the fields. */
 const WITHOUT_KEY = FIELDS.length
 const KIND_KEY = FIELDS.length + 1
 const FIELD_KEYS = encodeNames(FIELDS.map(({ name }) => name))
@@ -213,9 +213,7 @@ export class ExtraFieldsReader {
     return small[LO]
   }
 
-  /**
-   * Goes on after a number that ends before `next`. Only the one form that the writer has is taken: no leading zeros.
-   */
+  /** Continues after a number that ends before `next`. Only the writer's form is accepted, without leading zeros. */
   private number(next: number): void {
     const { bytes, pos } = this
     if (next < 0 || (bytes[pos] === ZERO && next > pos + 1)) this.failed = true
@@ -272,7 +270,7 @@ export class ExtraFieldsReader {
     try {
       const json = strict.decode(this.bytes.subarray(start, this.pos))
       const text = JSON.parse(json) as string
-      // The writer has one way to escape a text.
+      // The writer escapes a text in only one way.
       if (JSON.stringify(decodeText(encodeText(text))) !== json) this.failed = true
       return batch.strings.internText(text)
     } catch {

@@ -26,7 +26,7 @@ export { type HatfField, type SplitOptions } from './split/tracks.js'
 
 /** Options of the format's encoder. */
 export interface HatfFormatEncodeOptions extends HatfEncodeOptions {
-  /** Write the single-file form, which stores addresses in a stream of their own. Default false. */
+  /** Write the single-file form, which stores addresses in a separate stream. Default false. */
   splitAddr?: boolean
   /** The deflate level of the streams of the single-file form: 1 to 9, or 0 for no compression. Default 6. */
   splitLevel?: number

@@ -46,7 +46,7 @@ export interface HatfKernel extends KernelExports {
 
 export const hatfKernel = shared<HatfKernel>('hatf')
 
-/** Why the kernel stopped reading. Higher values are faults. */
+/** The reasons why the kernel stops reading. Higher values are faults. */
 export const Stop = { usedUp: Code.USED_UP, full: Code.FULL, comment: Code.COMMENT, data: Code.HAS_DATA } as const
 
 /** What the kernel asks the encoder to do for the event that it converted last. */
@@ -84,7 +84,7 @@ export class KernelState {
 
   /**
    * The state at the start of a stream.
-   * @param configure sets what differs from the default in the kernel's state
+   * @param configure sets the values of the kernel's state that differ from the default
    */
   constructor({ run }: Kernel<HatfKernel>, configure?: (run: HatfKernel) => void) {
     this.bytes = new Uint8Array(run.memory.buffer, run.STATE.value, run.STATE_BYTES.value)

@@ -12,8 +12,8 @@ const HAS_TEXT = FieldBit.text
 const KIND_EXISTING = Kind.existing
 
 /**
- * Creates the attributes and comments of records, and counts what an event has or lacks that only shows there. The
- * kernel creates the records themselves.
+ * Creates the attributes and comments of records, and counts losses and additions that only show there. The kernel
+ * creates the records themselves.
  */
 export class RecordData {
   /** The attributes and comments of all records, concatenated. */

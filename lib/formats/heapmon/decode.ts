@@ -36,10 +36,10 @@ const LETTER_X = 0x78
 const MIN_CAPACITY = 16
 const USUAL_BYTES_PER_EVENT = 128
 
-/** What an empty line is read as. */
+/** The result of reading an empty line. */
 const NO_EVENTS = new EventBatch(0, 0, { format: NAME })
 
-/** Why a line cannot be read. */
+/** The reasons why a line cannot be read. */
 interface BadLine {
   readonly make: typeof malformed
   readonly reason: string
@@ -62,7 +62,7 @@ export class HeapmonDecoder extends LineDecoder {
   private readonly crawls = new StackCrawls(this.names)
   private readonly bad: BadLines | undefined
   private header: TraceHeader | undefined
-  /** The next line is the header row of another file. */
+  /** Whether the next line is the header row of another file. */
   private atHeaderRow = false
 
   constructor(options: HeapmonDecodeOptions = {}) {
@@ -122,7 +122,7 @@ export class HeapmonDecoder extends LineDecoder {
   private newBatch(header: TraceHeader): EventBatch {
     const { input } = this
     const perEvent = this.events === 0 ? USUAL_BYTES_PER_EVENT : input.offset / this.events
-    // Slightly more than the mean, so that the last lines of a chunk rarely need a batch of their own.
+    // Slightly more than the mean, so that the last lines of a chunk rarely need a separate batch.
     const capacity = Math.ceil(((this.linesEnd - input.pos) / perEvent) * 1.1)
     return new EventBatch(Math.min(BATCH_EVENTS, Math.max(MIN_CAPACITY, capacity)), COLUMNS, header)
   }

@@ -157,7 +157,7 @@ export class HeapmonEncoder extends LineEncoder {
     sink.pos = p
   }
 
-  /** Writes one line. It loses nothing: what its columns cannot represent was counted before. */
+  /** Writes one line. It counts no losses: everything that its columns cannot represent was counted before. */
   private writeLine(
     what: number,
     fields: number,

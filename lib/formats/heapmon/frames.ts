@@ -11,7 +11,7 @@ const R = 0x72
  * a separator.
  */
 const CONTINUES = table('|(<>), \t')
-/** 1 for bytes of identifiers, including those of UTF-8. */
+/** 1 for bytes of identifiers, including bytes of UTF-8 sequences. */
 const IDENTIFIER = table('_$', (char) => /\w/.test(String.fromCharCode(char)) || char >= 0x80)
 
 function table(chars: string, also: (char: number) => boolean = () => false): Uint8Array {

@@ -64,7 +64,7 @@ export function layoutOf({ format, layout }: TraceHeader): HeapmonLayout {
 
 const WHO_AND_WHAT = ['process', 'thread', 'address', 'function', 'type', 'stack'] as const
 
-/** What each sort of line can represent. `function` becomes a stack of one frame, which is counted. */
+/** The fields that each sort of line can represent. `function` becomes a stack of one frame, which is counted. */
 export const CARRIED: Carried = {
   alloc: fieldSet(...WHO_AND_WHAT, 'api', 'time', 'size'),
   existing: fieldSet(...WHO_AND_WHAT, 'size'),
@@ -72,7 +72,7 @@ export const CARRIED: Carried = {
   free: fieldSet(...WHO_AND_WHAT, 'api', 'time'),
 }
 
-/** What a line cannot leave out, besides what the encoder itself notes. */
+/** The fields that a line cannot omit, besides those that the encoder itself counts. */
 export const FILLED: readonly Filling[] = [
   { field: 'api', kinds: ['alloc'], as: 'new' },
   { field: 'api', kinds: ['free'], as: 'delete' },

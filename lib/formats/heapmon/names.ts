@@ -8,7 +8,7 @@ import { isNovtbl } from './types.js'
 export interface Name {
   /** Empty for no stack. */
   readonly bytes: Uint8Array
-  /** What had to be changed, for `Losses.countEvent`. */
+  /** The changes that were necessary, for `Losses.countEvent`. */
   readonly loss?: string
 }
 

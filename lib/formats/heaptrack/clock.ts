@@ -21,13 +21,13 @@ const Loss = {
   none: 'times that are no times',
 } as const
 
-/** Writes the lines with the time: one before each event whose millisecond differs from that of the last line. */
+/** Writes the lines with the time: one before each event whose millisecond differs from the last line's. */
 export class Clock {
   private perMillisecond: number = PER_MILLISECOND.us
   /** Times of other formats are counted from the first event that has one. */
   private base: number | undefined
   private now = 0
-  /** The last line that was written is a time without an event. */
+  /** Whether the last line that was written is a time without an event. */
   private isOpen = false
 
   constructor(
@@ -41,7 +41,9 @@ export class Clock {
     this.base = format === NAME ? 0 : undefined
   }
 
-  /** To be called before event i is written: counts a change of its time, and writes a line for a new time. */
+  /**
+   * Counts a change of the time of event i, and writes a line for a new time. Call this before the event is written.
+   */
   at(batch: EventBatch, i: number): void {
     const milliseconds = this.milliseconds(batch, i)
     if (this.isOpen && milliseconds === this.now) this.losses.countEvent(Loss.same, batch, i)

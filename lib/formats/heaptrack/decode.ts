@@ -19,12 +19,12 @@ import { FULL, Stacks } from './stacks.js'
 const { alloc: ALLOC, free: FREE } = Kind
 const COLUMNS = fieldSet('address', 'size', 'time', 'stack')
 const TIME = FieldBit.time
-/** The number of no node. */
+/** The number that stands for no node. */
 const NO_NUMBER = -1
 const NOTHING = new EventBatch(0, 0, headerOf(DEFAULT_LAYOUT))
 const BLOCK = fieldSet('address', 'time')
 const SIZED = fieldSet('address', 'size', 'time')
-/** Of batches with infos. */
+/** The names of batches with infos. */
 const INFO_COLUMNS = fieldSet('size', 'time', 'stack', 'line')
 const INTRODUCED = fieldSet('size', 'time')
 const STACK = FieldBit.stack
@@ -48,7 +48,7 @@ export class HeaptrackDecoder extends LineDecoder {
   private readonly others = new OtherEvents()
   private odd = 0
   private firstOdd = 0
-  /** The least number of bytes with which reading the first lines is tried again. */
+  /** The minimum number of bytes with which reading the first lines is tried again. */
   private headLength = 0
   /** The fault of the row at which reading stopped. */
   private fault: string | undefined
@@ -59,7 +59,10 @@ export class HeaptrackDecoder extends LineDecoder {
     super(NAME, MAX_LINE, options)
   }
 
-  /** Batches shall have infos; those of raw files have addresses. In both, a frame of the stacks' tree comes once. */
+  /**
+   * Makes batches have infos, except those of raw files, which have addresses. In both, each frame of the tree of
+   * stacks comes once.
+   */
   giveInfos(): void {
     this.wantsInfos = true
   }
@@ -253,7 +256,7 @@ export class HeaptrackDecoder extends LineDecoder {
             continue
           }
         }
-        // As with stacks, long comments are left to the next batch.
+        // Like long stacks, long comments are left to the next batch.
         if (i > 0 && batch.strings.byteLength > BATCH_STRING_BYTES) break
         if (op === Operation.time && others.isUnsaid) {
           others.tick(batch, i++)

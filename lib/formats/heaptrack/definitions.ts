@@ -5,7 +5,7 @@ import { Modules } from './modules.js'
 import { Pending } from './pending.js'
 import { Tables } from './tables.js'
 
-/** What can be wrong with a line. */
+/** The faults of lines. */
 export const Fault = {
   numbers: 'the numbers of a line are missing, or are none',
   string: 'the length of a string is not that of its bytes',
@@ -34,7 +34,7 @@ const SPACE = 0x20
 const [LETTER_I, LETTER_M, LETTER_S] = [0x69, 0x6d, 0x73]
 /** First letters of lines that are comments; empty lines and lines that begin with `#` are comments, too. */
 const REMARKS = 'SA'
-/** The most parts of modules that may be loaded at once. */
+/** The maximum number of parts of modules that may be loaded at once. */
 const MAX_SEGMENTS = 65_536
 
 /** The definitions in the lines between events. */
@@ -75,7 +75,7 @@ export class Definitions {
     return !this.raw && (letter === LETTER_S || letter === LETTER_I) && bytes[start + 1] === SPACE
   }
 
-  /** A node of the tree: `t`. @returns its fault */
+  /** Reads a node of the tree: `t`. @returns its fault */
   node(first: Uint32Array, second: Uint32Array, row: number): string | undefined {
     const { tables } = this
     const lo = first[2 * row + LO]
@@ -99,7 +99,7 @@ export class Definitions {
     return undefined
   }
 
-  /** An info, which blocks share: `a`. @returns its fault */
+  /** Reads an info, which blocks share: `a`. @returns its fault */
   info(first: Uint32Array, second: Uint32Array, row: number): string | undefined {
     const node = second[2 * row + LO]
     if (!this.tables.hasNode(node, second[2 * row + HI])) return Fault.node

@@ -50,12 +50,12 @@ const PLUS = 0x2b
 const MINUS = 0x2d
 const HASH = ascii('# ')
 const END = ascii('#\n')
-/** What definitions begin with. */
+/** The first letters of definitions. */
 const DEFINITIONS = new Set(ascii('sita'))
 /** The first letters of the lines at the beginning of a trace. */
 const HEAD = new Set(ascii('xXI'))
 
-/** Why an event is counted as changed. */
+/** The reasons why an event is counted as changed. */
 const Loss = {
   address: 'addresses, which interpreted files do not have',
   unknown: 'frees of blocks that were not allocated',
@@ -77,7 +77,7 @@ const Loss = {
 
 /**
  * Encodes events as heaptrack's text: as interpreted files, which `heaptrack_print` and `heaptrack_gui` open, or as raw
- * files if they were read from such.
+ * files if they were read from raw files.
  */
 export class HeaptrackEncoder extends LineEncoder {
   readonly losses: Losses
@@ -87,7 +87,7 @@ export class HeaptrackEncoder extends LineEncoder {
   /** The position in the sink after the first lines of a trace, if nothing else was written. */
   private isHead = true
   private headEnd = 0
-  /** The trace was read from this format. */
+  /** Whether the trace was read from this format. */
   private own = false
   private written!: Written
   private clock!: Clock
@@ -96,7 +96,7 @@ export class HeaptrackEncoder extends LineEncoder {
    */
   private readonly live = new U64Map(1)
   private readonly blocks = new LiveBlocks()
-  /** The last line is a definition. */
+  /** Whether the last line is a definition. */
   private endsInDefinition = false
   private strings: StringTable | undefined
   /** The node of each list of the batch's strings, as `Written` numbers it; -1 if unknown. */
@@ -186,7 +186,7 @@ export class HeaptrackEncoder extends LineEncoder {
     const { parts, reason } = reallocParts(batch, i)
     this.losses.countEvent(reason, batch, i)
     const mask = batch.mask[i]
-    // A block that stayed where it was may have one address only.
+    // A realloc in place may have only one address.
     const known = (mask & HAS_ADDRESS) !== 0 && !isZero(batch.address, i)
     const oldKnown = (mask & HAS_OLD_ADDRESS) !== 0 && !isZero(batch.oldAddress, i)
     if ((parts & Parts.free) !== 0) this.free(batch, i, oldKnown ? batch.oldAddress : batch.address)
@@ -257,7 +257,7 @@ export class HeaptrackEncoder extends LineEncoder {
     this.sink.bytes[this.sink.pos++] = LF
   }
 
-  /** Counts what changes in the stack or place of an event. */
+  /** Counts the changes in the stack or place of an event. */
   private checkStack(batch: EventBatch, i: number): void {
     const mask = batch.mask[i]
     if ((mask & PLACE) !== 0) this.losses.countEvent((mask & HAS_STACK) !== 0 ? Loss.beside : Loss.place, batch, i)
@@ -298,7 +298,7 @@ export class HeaptrackEncoder extends LineEncoder {
       return false
     }
     if (!isPlain && !this.own) this.losses.countEvent(Loss.comment, batch, i)
-    // Directly after the head, it would be read as part of that.
+    // Directly after the head, it would be read as a part of the head.
     const isOfHead = this.isHead && HEAD.has(text[0]) && text[1] === SPACE
     if (!isPlain && this.own && (isOfHead || !this.written.apply(text))) {
       this.losses.countEvent(Loss.misread, batch, i)

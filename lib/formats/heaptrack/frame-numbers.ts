@@ -21,7 +21,7 @@ export class FrameNumbers {
   /** The number of each string of the batch that was looked up. */
   private known = new Uint32Array(0)
 
-  /** @param isRaw the file is raw, so that texts are read back unchanged */
+  /** @param isRaw whether the file is raw, so that texts are read back unchanged */
   constructor(private readonly isRaw: boolean) {}
 
   /** Begins a batch with these strings. */

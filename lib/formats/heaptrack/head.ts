@@ -11,7 +11,7 @@ import {
   type Span,
 } from './layout.js'
 
-/** What a trace begins with. */
+/** The head of a trace. */
 export interface Head {
   readonly layout: HeaptrackLayout
   /** The number of lines, and the position after them. */
@@ -19,15 +19,15 @@ export interface Head {
   readonly end: number
 }
 
-/** Why there is no head. */
+/** The reasons why there is no head. */
 type NoHead = 'none' | 'newer' | 'more'
 
-/** What may come after the first line, in this order. */
+/** The lines that may follow the first one, in this order. */
 const ORDER = 'xXI'
 /** The number of bytes that are examined to find out whether a trace is raw. */
 const LOOK_AHEAD = 16_384
 
-/** What comes next in a file without the line with the memory. */
+/** The lines that may come next in a file without the line with the memory. */
 const RECORD = /^(?:[-+tacRi] [0-9a-f]+(?: [0-9a-f]+)*|[sm] .*)$/
 
 const LINE_FEED = 0x0a
@@ -39,9 +39,9 @@ const LETTER_X = 0x58
  * Reads the first lines of a trace: `v`, and then `x`, `X` and `I` if present, in this order. A later line of a kind
  * that is present is the beginning of another trace; one of another kind is a comment.
  * @param start the start of the available whole lines, and `end` their end
- * @param isAll no more lines will come
- * @returns the head, or why there is none: it is not the beginning of a trace, it is that of a newer version, or more
- *   is needed
+ * @param isAll whether no more lines will come
+ * @returns the head, or the reason why there is none: this is not the beginning of a trace, its version is newer, or
+ * more input is needed
  */
 export function readHead(bytes: Uint8Array, start: number, end: number, isAll: boolean): Head | NoHead {
   const first = lineAt(bytes, start, end)
@@ -104,8 +104,9 @@ function partOf(bytes: Uint8Array, line: Span, version: number): Partial<Heaptra
 }
 
 /**
- * The lines of a command: heaptrack writes its arguments as they are, and one may have line feeds, such as that of `sh
- * -c`. They end before the line with the memory; without one, or if a record follows, the command is a line.
+ * The lines of a command. heaptrack writes arguments unchanged, and an argument, such as the one of `sh -c`, may have
+ * line feeds. The command ends before the line with the memory; without that line, or if a record follows, the command
+ * is one line.
  * @returns undefined if that line may come later
  */
 function commandAt(bytes: Uint8Array, start: number, end: number, isAll: boolean): Span | undefined {
@@ -139,7 +140,7 @@ function memoryOf(bytes: Uint8Array, line: Span): Partial<HeaptrackLayout> | und
   return isSame ? { pageSize: size.value, pages: pages.value } : undefined
 }
 
-/** Whether the lines are those of a raw file; the first line that shows it decides. */
+/** Whether these are lines of a raw file. The first line that shows it decides. */
 function isRaw(bytes: Uint8Array, start: number, end: number): boolean | undefined {
   for (let at = start; at < end && at < start + LOOK_AHEAD; at = lineAt(bytes, at, end).end + 1) {
     if (bytes[at + 1] !== SPACE) continue

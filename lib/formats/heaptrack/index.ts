@@ -8,7 +8,7 @@ import { info } from './info.js'
 export { HeaptrackDecoder } from './decode.js'
 export { HeaptrackEncoder, type HeaptrackEncodeOptions } from './encode.js'
 
-/** What heaptrack records, raw or interpreted. */
+/** The recordings of heaptrack, raw or interpreted. */
 export const heaptrack: WritableFormat<TextDecodeOptions, HeaptrackEncodeOptions> = checked({
   ...info,
   carried: CARRIED,

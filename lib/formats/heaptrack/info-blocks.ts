@@ -5,14 +5,14 @@ import { releaseKernel, tableAt } from '../../kernel/load.js'
 import { newHeaptrackKernel, viewsOf, type HeaptrackKernel } from './kernel.js'
 
 const TIME = FieldBit.time
-/** The most that `lives` can have. */
+/** The maximum number in `lives`. */
 const MOST_LIVES = 2 ** 32 - 1
-/** So few events are copied one by one: views of arrays take longer. */
+/** Up to this number of events, copying one by one is faster than views of arrays. */
 const FEW = 24
 
 /**
- * The blocks of an interpreted file for consumers that count by info: as `LiveBlocks`, but without addresses. Takes 4
- * bytes for each info, in a kernel of its own, which counts the live blocks of each.
+ * The blocks of an interpreted file for consumers that count by info: like `LiveBlocks`, but without addresses. Takes 4
+ * bytes for each info, in a separate kernel, which counts the live blocks of each.
  */
 export class InfoBlocks {
   private views = newHeaptrackKernel()
@@ -21,7 +21,7 @@ export class InfoBlocks {
   private numbers = new Uint32Array(0)
   private most = 0
 
-  /** The kernel, with room for the infos that one call of `decode` may define, besides those before. */
+  /** The kernel, with room for the infos so far and for those that one call of `decode` may define. */
   kernel(infos: number): HeaptrackKernel {
     const { run } = this.views
     if (run.makeLives(infos + BATCH_EVENTS) === 0) throw new RangeError('there is no memory for the infos of a trace')
@@ -31,7 +31,7 @@ export class InfoBlocks {
     return this.views
   }
 
-  /** Begins a batch. Its numbers are where lines are in others, so that their memory is recycled with it. */
+  /** Begins a batch. The numbers of infos use the column of lines, so that their memory is recycled with the batch. */
   begin(batch: EventBatch): void {
     this.numbers = batch.line.fill(0)
   }

@@ -54,7 +54,7 @@ export function heaptrackKernel(): HeaptrackKernel {
   return (kernel ??= newHeaptrackKernel())
 }
 
-/** A kernel of a decoder's own. */
+/** A kernel for one decoder. */
 export function newHeaptrackKernel(): HeaptrackKernel {
   return viewsOf(loadKernel<HeaptrackExports>('heaptrack'))
 }

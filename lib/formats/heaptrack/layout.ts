@@ -20,7 +20,7 @@ export const MAX_STRING_BYTES = 268_435_456
 export const MAX_STRINGS = 4_194_304
 export const MAX_ENTRIES = 4_194_304
 export const MAX_NODES = 16_777_216
-/** The most names that the entries of all instructions may have together. */
+/** The maximum number of names that the entries of all instructions may have together. */
 export const MAX_NAMES = 2 ** 25
 /**
  * The maximum number of bytes in the texts of a stack's frames. A repeated frame counts each time, because encoders
@@ -37,13 +37,13 @@ export const DEFAULT_PAGE_SIZE = 4096
 export const Code = {
   /** `c`: the time. */
   time: 0x63,
-  /** `R`: how much of the process is resident. */
+  /** `R`: the resident size of the process. */
   resident: 0x52,
 } as const
 
 /** The information before the first event of a file, stored in its header's `layout`. */
 export interface HeaptrackLayout {
-  /** The file is as the preloaded library wrote it; otherwise `heaptrack_interpret` has processed it. */
+  /** Whether the file is the preloaded library's output; otherwise `heaptrack_interpret` has processed it. */
   readonly raw: boolean
   /** heaptrack's version: `1.4.0`. */
   readonly heaptrack: string
@@ -103,7 +103,7 @@ export function stringEnd(bytes: Uint8Array, start: number, end: number, version
   return { start: from, end: to }
 }
 
-/** Where a string is. */
+/** The position of a string. */
 export interface Span {
   readonly start: number
   readonly end: number

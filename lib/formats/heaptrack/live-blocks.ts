@@ -1,11 +1,11 @@
 import { HI, LO, WORD } from '../../bytes/u64.js'
 import { grown } from './tables.js'
 
-/** Where the first block is. */
+/** The address of the first block. */
 const FIRST_ADDRESS = 0x1_0000
 /** Blocks begin at multiples of this. */
 const ALIGNMENT = 16
-/** A block with more bytes than this gets no more room than one of 0 bytes. */
+/** A block with more bytes than this gets the room of a block of 0 bytes. */
 const MAX_ROOM = 2 ** 40
 /** Addresses are below this, so that they can be counted in doubles. */
 const END = 2 ** 53
@@ -24,7 +24,7 @@ export class LiveBlocks {
   /** By block: the words of its address, and the previous block with the same info. */
   private blocks = new Uint32Array(3 * 1024)
   private used = 0
-  /** A block that is no longer live, the first of a chain. */
+  /** The first of a chain of blocks that are no longer live. */
   private spare = 0
 
   /** Whether the next block gets this address. */

@@ -1,6 +1,6 @@
 import { HI, LO, WORD } from '../../bytes/u64.js'
 
-/** Where a loaded part of a module is, and which module it is. */
+/** A loaded part of a module: its address, and its module. */
 interface Segment {
   readonly start: bigint
   readonly end: bigint
@@ -33,7 +33,7 @@ export class Modules {
     return this.segments.length
   }
 
-  /** A part of a module is loaded at an address. */
+  /** Adds a part of a module that is loaded at an address. */
   add(name: number, base: bigint, address: bigint, size: bigint): void {
     const start = BigInt.asUintN(64, base + address)
     this.segments.splice(this.after(start), 0, { start, end: start + size, base, name })

@@ -3,7 +3,7 @@ import { formatFrame, parseFrame } from '../../event/frame.js'
 import { decodeText, encodeText } from '../../event/strings.js'
 import { MAX_LINE } from './layout.js'
 
-/** Longer names are cut. */
+/** Longer names are truncated. */
 const MAX_NAME = MAX_LINE - 64
 
 /** The bytes of a name in a form that can be written: a line feed would end the line. */
@@ -14,7 +14,7 @@ export function nameBytes(name: string): Uint8Array {
 
 /**
  * The maximum number of bytes of a frame's text when it is read again from an interpreted file. It may have fewer,
- * because some positions lose the module, the address, or that it is inlined.
+ * because frames at some positions lose the module, the address, or the mark of inlining.
  */
 export function bytesReadAgain(text: string): number {
   const { function: name, file, line, module, address, inlined } = parseFrame(text)

@@ -11,13 +11,13 @@ const REMARK = fieldSet('time', 'text')
 const TICK = fieldSet('time', 'code')
 const RESIDENT = fieldSet('time', 'code', 'present')
 
-/** The time of a file, and the events of lines that are about no block. */
+/** The time of a file, and the events of lines that do not concern a block. */
 export class OtherEvents {
   /** The size of a page in bytes. */
   pageSize = DEFAULT_PAGE_SIZE
   /** The time in microseconds, as words. */
   readonly time = new Uint32Array(2)
-  /** The time was read, and no event since. */
+  /** Whether the time was read, and no event since. */
   isUnsaid = false
   private milliseconds = 0
 

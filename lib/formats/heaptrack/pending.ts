@@ -2,18 +2,18 @@ import { HI, LO, writeHex } from '../../bytes/u64.js'
 import { SIZED_STRINGS } from './layout.js'
 import { grown, type Tables } from './tables.js'
 
-/** What a line defines. */
+/** The kinds of definitions. */
 export const Definition = { string: 0, entry: 1, node: 2, info: 3 } as const
 
 /**
  * Definitions that were read since the last event. heaptrack writes each just before the event that uses it first, so
- * the encoder knows their place: these are dropped. All others, such as the names of modules that no stack has, are
- * `due`: they become comments, which the encoder writes unchanged.
+ * the encoder knows the place of such definitions, and they are dropped. All others, such as names of modules that are
+ * in no stack, are `due`: they become comments, which the encoder writes unchanged.
  */
 export class Pending {
   private kinds = new Uint8Array(1024)
   private numbers = new Uint32Array(1024)
-  /** How many there are. */
+  /** The number of definitions. */
   size = 0
   /**
    * Indices: of the first definition that is not a comment yet, of the first that is not due, and one past the last.
@@ -30,7 +30,7 @@ export class Pending {
     private readonly version: number,
   ) {}
 
-  /** Some are to become comments. */
+  /** Whether some definitions must become comments. */
   get isDue(): boolean {
     return this.head < this.dueEnd
   }
@@ -86,7 +86,7 @@ export class Pending {
     this.count()
   }
 
-  /** Removes the first definition that is due, and gives its line, which is valid until the next call. */
+  /** Removes the first definition that is due. @returns its line, which is valid until the next call */
   next(): Uint8Array {
     const kind = this.kinds[this.head]
     const number = this.numbers[this.head++]
@@ -136,7 +136,7 @@ export class Pending {
     return last < this.dueEnd || (this.kinds[last] === kind && this.numbers[last] === number)
   }
 
-  /** How many of the last `strings` strings were first used by the last entry, in that order. */
+  /** The number of the last `strings` strings that the last entry was the first to use, in that order. */
   private ownStrings(strings: number): number {
     const { entries, entryNames, names, strings: table } = this.tables
     const first = table.size - strings + 1

@@ -25,8 +25,8 @@ export class Stacks {
   /** The number of the batch, which shows whether the lists and ids below belong to it. */
   private batch = 0
   /**
-   * By node, the last batch with its frames, and a list there that ends in them, perhaps that of a descendant. If
-   * frames come once, only the last batch with a list of the node, and that list.
+   * By node, the last batch with its frames, and a list there that ends in them, perhaps a descendant's. If frames come
+   * once, only the last batch with a list of the node, and that list.
    */
   private coverBatch = new Uint32Array(0)
   private cover = new Uint32Array(0)
@@ -131,7 +131,7 @@ export class Stacks {
     return list
   }
 
-  /** Notes what a new list has: the frames of a node, and of its ancestors below `end`. */
+  /** Notes the content of a new list: the frames of a node, and of its ancestors below `end`. */
   private setCover(node: number, end: number, list: number, depth: number, bytes: number): void {
     const { cover, coverBatch, nodeDepth, nodeBytes, batch, ids, entryIds, isBrief, given } = this
     const { nodeParent, nodeEntry } = this.tables

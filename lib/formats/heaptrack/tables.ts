@@ -15,18 +15,18 @@ export type Fault = 'full' | 'undefined'
 
 /**
  * The definitions in a trace so far: strings, instructions, the nodes of the tree of stacks, and, in interpreted files,
- * infos, which blocks share. Numbers of strings, entries and nodes begin at 1, and 0 is none; those of infos begin at
- * 0. Each takes about as many bytes as its line, within limits.
+ * infos, which blocks share. Numbers of strings, entries and nodes begin at 1, and 0 means none; numbers of infos begin
+ * at 0. Each takes about as many bytes as its line, within limits.
  */
 export class Tables {
   /** String n is `strings.view(n - 1)`. */
   readonly strings = new StringTable()
-  /** Entry n: its address, and where its names begin in `names`; they end where those of the next entry begin. */
+  /** Entry n: its address, and the position of its names in `names`, which end where the next entry's names begin. */
   entryAddress = new Uint32Array(2048)
   entryNames = new Uint32Array(1024)
   /**
    * Of an interpreted file: the module, and function, file and line of each frame. Of a raw file: the string of the
-   * module and where it begins, as two words.
+   * module and the module's address, as two words.
    */
   names = new Uint32Array(1024)
   entries = 0
@@ -42,17 +42,17 @@ export class Tables {
   private byAddress = new U64Map(1)
   private usedNames = 0
 
-  /** How many names there are. */
+  /** The number of names. */
   get nameCount(): number {
     return this.usedNames
   }
 
-  /** Whether a number of two words is that of a node, or 0. */
+  /** Whether a number of two words identifies a node, or is 0. */
   hasNode(lo: number, hi: number): boolean {
     return hi === 0 && lo <= this.nodes
   }
 
-  /** Whether a number of two words is that of an info. */
+  /** Whether a number of two words identifies an info. */
   hasInfo(lo: number, hi: number): boolean {
     return hi === 0 && lo < this.infos
   }

@@ -91,7 +91,7 @@ export class Written {
     return this.layout.raw ? this.rawNode(1) : this.interpretedNode(1)
   }
 
-  /** Of the first `end` of `numbers`. */
+  /** Handles the first `end` of `numbers`. */
   private interpretedNode(end: number): number {
     const { numbers } = this
     const { inlined } = this.frames

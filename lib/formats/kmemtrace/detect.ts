@@ -17,7 +17,7 @@ export const WINDOW = 4096
 /** A multiple of the size of an all-zero record in every layout: this many zero bytes fit all layouts alike. */
 export const ZERO_GROUP = 96
 
-/** What `locateRecords` found. */
+/** The result of `locateRecords`. */
 interface Located {
   readonly found: KmemtraceLayout | 'short' | 'bad'
   /** The position of the first significant bytes; all bytes before them are zero. */
@@ -58,7 +58,7 @@ interface Reading {
   readonly layout: KmemtraceLayout
   /** The position of the first record that is invalid or incomplete. */
   readonly at: number
-  /** It makes no sense. */
+  /** Whether the record there is invalid. */
   readonly failed: boolean
   /** The numbers of records with known event and type ids, and of unusual ones. */
   readonly known: number
@@ -91,7 +91,7 @@ export function detectLayout(
   return found === 'bad' ? decide(read(true), pos, isAll) : found
 }
 
-/** @param isAll no more bytes will be examined */
+/** @param isAll whether no more bytes will be examined */
 function decide(readings: readonly Reading[], pos: number, isAll: boolean): KmemtraceLayout | 'short' | 'bad' {
   const alive = readings.filter((reading) => !reading.failed)
   if (alive.length > 0 && !isAll) {
@@ -112,7 +112,8 @@ export function sniff(head: Uint8Array): boolean {
 }
 
 /**
- * Compares readings: the furthest one is best, then the one with fewer unknown ids, then that of the preferred layout.
+ * Compares readings: the furthest one is best, then the one with fewer unknown ids, then the one of the preferred
+ * layout.
  */
 function bestOf(readings: readonly Reading[]): Reading {
   const reach = (reading: Reading) => (reading.failed ? reading.at : Infinity)

@@ -39,7 +39,7 @@ export class KmemtraceEncoder implements Encoder {
   readonly losses: Losses
   readonly consumes = true
   private header: TraceHeader | undefined
-  /** Another trace has begun, and none of its events has arrived yet. */
+  /** Whether another trace has begun, and none of its events has arrived yet. */
   private beginsAnother = false
   /** Set when the first batch is fed. */
   private recordList: RecordList | undefined

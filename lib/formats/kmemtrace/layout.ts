@@ -64,7 +64,7 @@ export function allocSize(layout: KmemtraceLayout): number {
 
 /** The functions of allocations by type id, as codes of `Api`. */
 export const ALLOC_APIS = Uint8Array.of(Api.kmalloc, Api.kmem_cache_alloc, Api.pages)
-/** The same of a free. */
+/** The same for frees. */
 export const FREE_APIS = Uint8Array.of(Api.kfree, Api.kmem_cache_free, Api.pages)
 /** The number of known type ids. */
 export const TYPES = ALLOC_APIS.length
@@ -76,7 +76,7 @@ export const TYPE_OF_ALLOC = inverse(ALLOC_APIS)
 export const TYPE_OF_FREE = inverse(FREE_APIS)
 /** The function of type 0; all other functions are written as this one. */
 export const DEFAULT_ALLOC: ApiName = 'kmalloc'
-/** The same of frees. */
+/** The same for frees. */
 export const DEFAULT_FREE: ApiName = 'kfree'
 
 function inverse(apis: Uint8Array): Uint8Array {
@@ -85,8 +85,8 @@ function inverse(apis: Uint8Array): Uint8Array {
 
 /**
  * The fields that a stream can represent.
- * @param layout that of its records
- * @param perCpu the stream stands for one CPU, so that the file's name carries it
+ * @param layout the layout of its records
+ * @param perCpu whether the stream stands for one CPU, which the file's name states
  */
 export function carriedBy(layout: KmemtraceLayout['layout'], perCpu: boolean): Carried {
   const cpu = layout === 'ftrace' || perCpu ? fieldSet('cpu') : 0

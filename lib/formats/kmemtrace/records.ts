@@ -38,9 +38,9 @@ let columns: EventBatch | undefined
 export class RecordReader {
   /** The fault of the record at the input's position, if any. Nothing more is read then. */
   fault: string | undefined
-  /** The last batch accepts no more records. */
+  /** Whether the last batch accepts no more records. */
   full = false
-  /** All-zero records there were. */
+  /** The number of all-zero records. */
   allZeros = 0
   /** The offset of the first all-zero record; -1 if there is none. */
   firstZero = -1

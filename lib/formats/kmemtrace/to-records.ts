@@ -56,7 +56,7 @@ const MAX_ZEROS = 4_194_304
 
 /** Finds the records for events, and counts what they cannot represent. The records to write are in typed arrays. */
 export class RecordList {
-  /** How many records there are. */
+  /** The number of records. */
   count = 0
   /** Per record, its event; `-1 - i` means the all-zero records of `lost` event i. */
   rows = new Int32Array(0)
@@ -64,7 +64,7 @@ export class RecordList {
   ids = new Uint16Array(0)
   /** Per record, the fields to write. If they include `oldAddress`, it is written instead of `address`. */
   fields = new Uint32Array(0)
-  /** The last record is an all-zero one, which will be one event together with those that follow. */
+  /** Whether the last record is an all-zero one, which will form one event with those that follow. */
   wasLost = false
   private readonly timed: boolean
 
@@ -97,7 +97,7 @@ export class RecordList {
     }
   }
 
-  /** An event that is one record, or none. */
+  /** Handles an event that becomes one record, or none. */
   private addOne(batch: EventBatch, i: number, kind: number): void {
     const fields = batch.mask[i] & ~HAS_OLD_ADDRESS
     let id: number = kind === KIND_FREE ? FREE : ALLOC
@@ -227,7 +227,7 @@ export function zerosOf({ elements: { words } }: EventBatch, i: number): number 
   return words[2 * i + HI] * WORD + words[2 * i + LO]
 }
 
-/** Whether codes and attributes are those of kmemtrace, which is assumed for events without a header. */
+/** Whether codes and attributes have kmemtrace's meanings, which is assumed for events without a header. */
 function isOwn({ header }: EventBatch): boolean {
   return header.format === FORMAT || header.format === NO_HEADER.format
 }

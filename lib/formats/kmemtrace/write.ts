@@ -42,19 +42,24 @@ export class RecordWriter {
   private readonly wide: boolean
   private readonly callSiteAt: number
   private readonly core: number
-  /** The columns that are of use to the kernel. */
+  /** The columns that the kernel uses. */
   private readonly columns: number
   private readonly watched: number
   /** The position of the next byte. */
   private pos = 0
   private bytes: Uint8Array = NOTHING
   private view: DataView = new DataView(NOTHING.buffer)
-  /** Why an event could not be written, in strict mode, after all events before it were written. */
+  /**
+   * The reason why an event could not be written in strict mode. It is thrown after all earlier events were written.
+   */
   fault: unknown
   /** The next event of the batch to convert, and one past the last. */
   private event = 0
   private events = 0
-  /** The fields that the batch loses have been counted. Until then, the kernel writes only events that lose none. */
+  /**
+   * Whether the fields that the batch loses have been counted. Until then, the kernel only writes events without
+   * losses.
+   */
   private isCounted = false
   /** The next of the converted records. */
   private record = 0

@@ -84,7 +84,10 @@ function* readRecords(cursor: Cursor, kernel: MtrcKernel, header: TraceHeader): 
   }
 }
 
-/** Reads records up to the end of the input, the batch or the trace, or to a fault. @returns why it stopped, too */
+/**
+ * Reads records up to the end of the input, the batch or the trace, or to a fault.
+ * @returns the result, and why it stopped
+ */
 function readBatch(cursor: Cursor, kernel: MtrcKernel, header: TraceHeader): { batch: EventBatch; stop: number } {
   const { input } = cursor
   const { run } = kernel
@@ -92,7 +95,7 @@ function readBatch(cursor: Cursor, kernel: MtrcKernel, header: TraceHeader): { b
   let isWhole = kernel.input.end - from === input.left
   let count = run.decode(from, kernel.input.end, BATCH_EVENTS)
   if (count === 0 && run.stop.value === SHORT && !isWhole) {
-    // The record is a long one, of which the kernel had only the beginning.
+    // The kernel only had the beginning of a long record.
     kernel.refresh()
     from = kernel.input.load(input, input.end, KERNEL_INPUT)
     isWhole = kernel.input.end - from === input.left

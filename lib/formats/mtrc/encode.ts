@@ -19,8 +19,8 @@ const SOURCE = fieldSet('thread', 'function', 'file', 'line')
 const RESERVE = fieldSet('address', 'size', 'type')
 
 /**
- * What traces since 1.4.5 can represent. A free's address and size and a realloc's old address follow from the
- * index.
+ * The fields that traces since 1.4.5 can represent. A free's address and size and a realloc's old address follow from
+ * the index.
  */
 export const CARRIED: Carried = {
   alloc: BLOCK | SOURCE,
@@ -33,7 +33,7 @@ export const CARRIED: Carried = {
 /** The fields that the kernel reads of any event. */
 const CARRIED_BY_ANY = BLOCK | SOURCE | fieldSet('oldAddress', 'outcome', 'type')
 
-/** What traces before 1.4.5 can represent. */
+/** The fields that traces before 1.4.5 can represent. */
 export const CARRIED_WITHOUT_SOURCES: Carried = {
   alloc: BLOCK,
   existing: BLOCK,
@@ -98,10 +98,10 @@ export class MtrcEncoder implements Encoder {
   /** The events of the batch that the kernel has. */
   private first = 0
   private last = 0
-  /** Events in the batches before this one. */
+  /** The number of events in earlier batches. */
   private events = 0
   private fault: unknown
-  /** From the last row on, blocks cannot be told apart. */
+  /** Whether blocks cannot be distinguished from the last row on. */
   private unclear: SpacesError | undefined
 
   constructor(options: EncodeOptions = {}) {
@@ -204,7 +204,7 @@ export class MtrcEncoder implements Encoder {
     }
   }
 
-  /** Gives the kernel what sets addresses apart, up to the first event whose blocks cannot be told apart. */
+  /** Gives the kernel the address spaces, up to the first event whose blocks cannot be distinguished. */
   private readSpaces(batch: EventBatch): void {
     const { run } = this.kernel
     const rows = new Int32Array(run.memory.buffer, run.SPACES.value, KERNEL_EVENTS)
@@ -255,7 +255,7 @@ export class MtrcEncoder implements Encoder {
   private note(notes: number, batch: EventBatch, i: number): void {
     const { run } = this.kernel
     const { written, recordStart } = { written: run.written.value, recordStart: run.recordStart.value }
-    // A loss that is an error leaves no record behind.
+    // An event whose loss is an error leaves no record.
     run.setWritten(recordStart)
     for (; notes !== 0; notes &= notes - 1) {
       const note = notes & -notes

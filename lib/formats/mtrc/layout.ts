@@ -10,7 +10,7 @@ export const FORMAT = info.name
 /** `MTRC`: the header begins with it, and it is the whole end marker. */
 export const MAGIC = Uint8Array.of(0x4d, 0x54, 0x52, 0x43)
 
-/** The first byte of each record: the ASCII letter of its type. `mark` is that of `MAGIC`. */
+/** The first byte of each record: the ASCII letter of its type. `mark` is the first byte of `MAGIC`. */
 export const RECORD = { alloc: 0x41, free: 0x46, reserve: 0x48, internal: 0x49, mark: 0x4d, realloc: 0x52 } as const
 
 /** From this version on (1.4.5) allocation records end with thread, function, file and line. */

@@ -25,8 +25,8 @@ const NO_EVENTS = new EventBatch(0, 0, NO_HEADER)
 export class NdjsonDecoder extends LineDecoder {
   private readonly sequence = new Sequence(this.warnings, (pending) => this.here(pending))
   /**
-   * The number of events in the kernel's columns while `read` runs, and the fields of those that the kernel did not
-   * read.
+   * The number of events in the kernel's columns while `read` runs, and the fields of the events that the kernel did
+   * not read.
    */
   private count = 0
   private fields = 0

@@ -101,7 +101,7 @@ export class NdjsonEncoder implements Encoder {
     if (this.row === batch.count) this.batch = undefined
   }
 
-  /** Adds the end of a line, before which come the fields of groups: the kernel does not write these. */
+  /** Adds the fields of groups, which the kernel does not write, and the end of a line. */
   private giveGroups(end: Uint8Array, { groups, strings }: EventBatch, row: number): number {
     const fields: Partial<Record<FieldName, TraceEvent[FieldName]>> = {}
     groups?.read(row, fields, strings)
@@ -126,8 +126,8 @@ export class NdjsonEncoder implements Encoder {
 }
 
 /**
- * The end of the rows that the kernel writes at once: one that has fields of groups alone, and otherwise those before
- * the next one.
+ * The end of the rows that the kernel writes at once: a row with fields of groups is alone; otherwise they end before
+ * the next such row.
  */
 function endOfLike({ mask }: GroupColumns, row: number, last: number): number {
   if (mask[row] !== 0) return row + 1

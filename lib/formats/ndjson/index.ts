@@ -6,7 +6,7 @@ import { CARRIED } from './layout.js'
 import { sniff } from './sniff.js'
 import { info } from './info.js'
 
-/** Events as lines of JSON: what travels between the commands, and what jq reads and writes. */
+/** Events as lines of JSON, which the commands pass to each other, and which jq reads and writes. */
 export const ndjson: WritableFormat = checked({
   ...info,
   carried: CARRIED,

@@ -127,7 +127,7 @@ export function ndjsonKernel(): NdjsonMemory {
   return (memory ??= new NdjsonMemory(instance()))
 }
 
-/** The end of a line has the place and type after those of fields. */
+/** The end of a line has the position and the type after the last field's. */
 export const END_TEXT = '}\n'
 
 /** Writes all names to the kernel's table. */

@@ -30,7 +30,7 @@ export {
   AS_U64 as U64,
 } from '../../kernel/layouts/ndjson.js'
 
-/** Per field, those of groups after the core, one of the codes above. */
+/** Per field, one of the codes above; fields of groups come after the core. */
 export const FIELD_TYPE = Uint8Array.from(EVERY_FIELD, (field) => TYPES.indexOf(field.type))
 
 const OPENING: Readonly<Record<FieldType, string>> = {

@@ -20,7 +20,7 @@ export class Sequence {
   private readonly unknown = new Map<string, number>()
 
   /**
-   * @param warnings receives what is odd
+   * @param warnings receives the warnings
    * @param here the place of the line being read, after events in the batch that is being filled
    */
   constructor(

@@ -16,7 +16,7 @@ export interface Held {
   bytes: number
 }
 
-/** A data page that is read. */
+/** The current data page. */
 export interface DataPage {
   readonly head: PageHead
   readonly repetition: HybridReader
@@ -36,11 +36,11 @@ export abstract class ColumnReader {
   readonly has = new Uint8Array(AHEAD)
   head = 0
   tail = 0
-  /** Where the page that is read is in the file. */
+  /** The position of the current page in the file. */
   offset = 0
-  /** Rows of the row group that were not read yet. */
+  /** The number of rows of the row group that were not read yet. */
   protected rows = 0
-  /** Values of the current page that were not read yet, and those of the row group after the page. */
+  /** The number of values that were not read yet, in the current page and in the row group after it. */
   protected left = 0
   protected later = 0
   protected page: DataPage | undefined
@@ -107,7 +107,7 @@ export abstract class ColumnReader {
     }
   }
 
-  /** Notes a fault after the rows that were read. @throws the fault when there is no such row */
+  /** Notes a fault after the rows that were read. @throws the fault when no row was read */
   fail(error: unknown): void {
     if (!(error instanceof ParquetFault) || this.tail === this.head) throw error
     this.fault = error
@@ -129,7 +129,7 @@ export abstract class ColumnReader {
   /** Reads some values of the page, at least one. */
   protected abstract decode(): void
 
-  /** The approximate memory besides that of the page. */
+  /** The approximate memory, without the page. */
   protected abstract get memory(): number
 
   /** Whether enough rows were read ahead. */
@@ -137,7 +137,7 @@ export abstract class ColumnReader {
     return this.tail === AHEAD || this.rows === 0
   }
 
-  /** Whether a row was begun that a later page may continue. */
+  /** Whether the last row may continue in a later page. */
   protected get hasOpenRow(): boolean {
     return false
   }

@@ -6,9 +6,9 @@ import { Encoding, Physical } from './layout.js'
 import { hybrid, levels } from './levels.js'
 import { GROUPED, masksOf, type TableColumn, type TableRows } from '../../event/table.js'
 
-/** A column of a row group, as it is stored, not yet compressed. */
+/** The stored form of a column of a row group, not yet compressed. */
 export interface ColumnPages {
-  /** The strings that the data refer to by index, and their number. */
+  /** The strings to which the data refer by index, and their number. */
   readonly dictionary?: { readonly bytes: Uint8Array; readonly count: number }
   readonly data: Uint8Array
   readonly encoding: number
@@ -59,10 +59,7 @@ export class ColumnWriter {
     this.nulls += count
   }
 
-  /**
-   * @param some the columns with a value in some row
-   * @param grouped the same of the fields of groups
-   */
+  /** @param some the columns with a value in some row @param grouped the same for the fields of groups */
   add(rows: TableRows, some: number, grouped: number): void {
     const { f, type } = this.column
     const { count } = rows

@@ -5,12 +5,12 @@ import { ParquetFault } from './fault.js'
 /** A block has a whole number of miniblocks, and a miniblock of packed numbers ends at a byte. */
 const PACKED = 8
 const MAX_VARINT = 10
-/** Numbers that are unpacked at once. */
+/** The number of values that are unpacked at once. */
 const STEP = 1024
 
 /** Reads numbers that are stored as differences (DELTA_BINARY_PACKED). No memory depends on what the page says. */
 export class DeltaReader {
-  /** How many numbers there are in all. */
+  /** The total number of values. */
   readonly count: number
   private at = 0
   private readonly miniblocks: number
@@ -19,9 +19,9 @@ export class DeltaReader {
   private lo: number
   private hi: number
   private isFirst = true
-  /** Numbers that were not begun yet. */
+  /** The number of values in miniblocks that were not begun yet. */
   private rest: number
-  /** The miniblock that is read: how many of its numbers are left, their width, the position of the next one. */
+  /** The current miniblock: the number of its remaining values, their width, and the position of the next one. */
   private left = 0
   private width = 0
   private bits = 0
@@ -99,7 +99,7 @@ export class DeltaReader {
     return this.at
   }
 
-  /** Begins a miniblock. @param good how many numbers were read, for errors */
+  /** Begins a miniblock. @param good the number of values that were read, for errors */
   private begin(good = 0): void {
     if (this.rest === 0) throw new ParquetFault('a page has fewer values than it says').after(good)
     if (this.miniblock === this.miniblocks) {

@@ -10,12 +10,12 @@ export class ColumnDictionary {
   private table: StringTable | undefined
   private ids = NO_IDS
 
-  /** How many strings there are. */
+  /** The number of strings. */
   get size(): number {
     return this.names.size
   }
 
-  /** How many bytes they take. */
+  /** The bytes that they take. */
   get byteLength(): number {
     return this.names.byteLength
   }

@@ -11,13 +11,13 @@ import { ParquetWriter } from './writer.js'
 
 /** Options of the encoder. */
 export interface ParquetEncodeOptions {
-  /** How pages are compressed. Default `snappy`; `zstd` needs Node 22.15 or newer. */
+  /** The compression of pages. Default `snappy`; `zstd` needs Node 22.15 or newer. */
   codec?: CodecName
 }
 
 /**
- * Events as a Parquet file with a column for each field of the core, and for those of groups that some event has. If
- * the trace is truncated, its index says so.
+ * Events as a Parquet file with a column for each field of the core, and for each field of groups that some event has.
+ * If the trace is truncated, its index says so.
  */
 export class ParquetEncoder implements Encoder {
   readonly losses = new Losses('parquet', CARRIED, false, [], ALL_GROUP_FIELDS)
@@ -57,7 +57,7 @@ export class ParquetEncoder implements Encoder {
   }
 
   endTruncated(): void {
-    // Without the index, no reader would get what there is.
+    // Without the index, no reader could read the rows so far.
     this.writer.end({ [TRACES_KEY]: JSON.stringify(this.traces), [TRUNCATED_KEY]: 'true' })
   }
 

@@ -1,6 +1,6 @@
-/** What is wrong with a Parquet file, in words that follow the position. */
+/** A fault of a Parquet file: the words that follow the position in a message. */
 export class ParquetFault extends Error {
-  /** How many of the values that were asked for are before the fault. */
+  /** The number of requested values before the fault. */
   good = 0
 
   /** Sets the number of values before the fault. */
@@ -10,5 +10,5 @@ export class ParquetFault extends Error {
   }
 }
 
-/** A part of a Parquet file that is larger than memory is given for. */
+/** The part of a Parquet file that exceeds a memory limit. */
 export class ParquetLimit extends ParquetFault {}

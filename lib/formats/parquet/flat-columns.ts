@@ -15,7 +15,7 @@ export abstract class FlatColumn extends ColumnReader {
     this.left -= rows
     this.rows -= rows
     let fault: ParquetFault | undefined
-    /** Calls what may have a fault. @returns the number of values before it */
+    /** Calls a function that may throw a fault. @returns the number of values before it */
     const good = (all: number, read: () => void): number => {
       try {
         read()
@@ -34,7 +34,7 @@ export abstract class FlatColumn extends ColumnReader {
       for (let i = at; i < at + rows; i++) count += has[i]
     }
     const read = count === 0 ? 0 : good(count, () => this.read(at, count))
-    // The row of the first value that is not there.
+    // The row of the first missing value.
     if (read < count) {
       let seen = 0
       rows = 0

@@ -15,7 +15,7 @@ export class GrowingBytes {
     return at
   }
 
-  /** What was written, in place. */
+  /** The written part, in place. */
   get used(): Uint8Array<ArrayBuffer> {
     return this.bytes.subarray(0, this.length)
   }
@@ -38,7 +38,7 @@ export class GrowingWords {
     return at
   }
 
-  /** What was written, in place. */
+  /** The written part, in place. */
   get used(): Uint32Array<ArrayBuffer> {
     return this.words.subarray(0, this.length)
   }

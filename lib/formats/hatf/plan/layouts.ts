@@ -13,7 +13,7 @@ export function asIs(...widths: number[]): Layout[] {
   return widths.map((width) => ({ interpretation: Interpretation.none, width }))
 }
 
-/** Nothing stored: for runs of equal values. */
+/** Without stored bytes, for runs of equal values. */
 export const constant: Layout = { interpretation: Interpretation.default, width: 0 }
 
 /** Signed distances from a base, in each of these widths. */
@@ -26,5 +26,5 @@ export function delta(...widths: number[]): Layout[] {
   return widths.map((width) => ({ interpretation: Interpretation.delta, width }))
 }
 
-/** Nothing stored: for runs of equidistant values. */
+/** Without stored bytes, for runs of equidistant values. */
 export const stride: Layout = { interpretation: Interpretation.stride, width: 0 }

@@ -6,7 +6,7 @@ export const PLAIN = 'plain'
 /** A default until the value first changes, without lookahead. */
 export const SINGLE = 'single'
 
-/** The layouts that a field's layout is chosen from, or a strategy that needs no choice. */
+/** The layouts from which a field's layout is chosen, or a strategy that needs no choice. */
 type Strategy = typeof PLAIN | typeof SINGLE | readonly Layout[]
 
 const ANY_WIDTH = asIs(1, 2, 4, 8)

@@ -18,9 +18,9 @@ export class SplitDecoder implements Decoder {
   private joiner = new Joiner()
   /** Reads the joined records. Each header starts a new one. */
   private records: HatfDecoder | undefined
-  /** `records` was ended or truncated, and is dropped once it has delivered what it held back. */
+  /** Whether `records` was ended or truncated. It is dropped once it has delivered the events that it held back. */
   private isClosing = false
-  /** The last block is still being joined. */
+  /** Whether the last block is still being joined. */
   private isJoining = false
   /** Totals of the blocks since the header. */
   private totalRecords = 0
@@ -126,7 +126,7 @@ export class SplitDecoder implements Decoder {
     }
   }
 
-  /** An offset within the joined records would be meaningless in the file, so the place is that of the block. */
+  /** An offset within the joined records would be meaningless in the file, so the error has the block's offset. */
   private fail(reason: string): void {
     const { offset } = this.unpacker
     this.stop((event) => malformed(reason, { format: 'hatf', offset, event }))

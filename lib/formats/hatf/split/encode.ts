@@ -8,12 +8,12 @@ import { Separator } from './separate.js'
 export class SplitEncoder implements Encoder {
   private readonly separator: Separator
   private readonly packer: Packer
-  /** The input is over: how to close the file once all of it has been written. */
+  /** Set when the input is over: the way to close the file once everything has been written. */
   private closing: 'end' | 'endTruncated' | undefined
   private fault: Error | undefined
 
   /**
-   * @param encoder writes the records, always whole ones
+   * @param encoder writes the records, always complete ones
    * @throws RangeError on an invalid level or block size
    */
   constructor(

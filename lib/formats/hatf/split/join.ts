@@ -34,7 +34,7 @@ export class Joiner {
     this.input(track).feed(chunk)
   }
 
-  /** A track is complete. */
+  /** Marks a track as complete. */
   end(track: number): void {
     this.input(track).ended = true
   }
@@ -46,8 +46,8 @@ export class Joiner {
 
   /**
    * The next bytes: whole records.
-   * @throws TraceError when a record is malformed, or the tracks do not end at the same record. The offset is that in
-   *   the faulty track: the main one unless the message names another
+   * @throws TraceError when a record is malformed, or the tracks do not end at the same record. The offset counts in
+   * the faulty track: the main one unless the message names another
    */
   next(): Uint8Array | null {
     if (this.fault === undefined) {

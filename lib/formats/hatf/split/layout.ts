@@ -34,7 +34,7 @@ export const MAX_BLOCK_BYTES = 524_288
 /** The maximum length of a track in a block. */
 export const MAX_TRACK_BYTES = 1_048_576
 
-/** How far before a block its data may refer: the full reach of deflate. */
+/** The distance before a block to which its data may refer: the full window of deflate. */
 export const WINDOW_BYTES = 32_768
 
 /** The form of a HATF file. */

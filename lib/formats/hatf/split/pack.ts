@@ -50,7 +50,7 @@ export class Packer implements Stage<Piece, Uint8Array> {
   /** The CRC-32 of all heads so far. */
   private crc = 0
   private hasHeader = false
-  /** The input is over: the rest is written as a last block. */
+  /** Whether the input is over, so that the rest is written as a last block. */
   private isOver = false
   private owesEnd = false
 

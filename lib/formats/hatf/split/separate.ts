@@ -16,13 +16,13 @@ export interface Piece {
 }
 
 /**
- * Moves the stored bytes of some fields out of the records of a HATF stream, each field into a track of its own. Tags,
+ * Moves the stored bytes of some fields out of the records of a HATF stream, each field into its own track. Tags,
  * metadata, comments, lengths of attributes and all other fields stay in the main track. `Joiner` reverses this.
  */
 export class Separator implements Stage<Uint8Array, Piece> {
   private readonly tracks: Tracks
   private readonly input = new Input()
-  /** Where each track of the next piece is collected; reused for every piece. */
+  /** The tracks of the next piece; reused for every piece. */
   private readonly buffers: Uint8Array[]
   private readonly ends: Int32Array
   /** The number of records before the current piece, and in it. */

@@ -8,7 +8,7 @@ export type HatfField = (typeof FIELD_NAMES)[number]
 
 /** What to separate from the records. */
 export interface SplitOptions {
-  /** The fields whose bytes go into streams of their own. Default: address. */
+  /** The fields whose bytes go into separate streams. Default: address. */
   fields?: readonly HatfField[]
   /** Separate bytes under any interpretation, not only plain values (interpretation none). Default false. */
   encoded?: boolean
@@ -43,7 +43,7 @@ const FIELDS_OF_TAG: readonly (readonly number[])[] = Array.from({ length: LAID_
 })
 
 /**
- * Where the bytes of records belong at one place of a stream: for each tag, runs of bytes that each go to one track.
+ * The tracks of the bytes of records at one place of a stream: for each tag, runs of bytes that each go to one track.
  * Both directions keep one of these and pass the main track's metadata and comments to `other`.
  */
 export class Tracks {

@@ -58,7 +58,7 @@ export class Unpacker {
     this.input.detach()
   }
 
-  /** The input was truncated by an error elsewhere. */
+  /** Notes that the input was truncated by an error elsewhere. */
   endTruncated(): void {
     this.input.pos = this.input.end
     this.input.ended = true
