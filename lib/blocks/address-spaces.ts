@@ -10,22 +10,22 @@ const HAS_API = FieldBit.api
 const HAS_INDEX = FieldBit.index
 const HAS_ADDRESS = FieldBit.address
 const HAS_OLD_ADDRESS = FieldBit.oldAddress
-/** The APIs from `kmalloc` on are those of a kernel. */
+/** The APIs from `kmalloc` on are functions of a kernel. */
 const { kmalloc: KMALLOC, pages: PAGES } = Api
 /** The last of the kinds that are about blocks. */
 const LAST_OF_BLOCKS = Kind.existing
 
-/** The maximum number of processes whose blocks are told apart. */
+/** The maximum number of processes whose blocks are distinguished. */
 export const MAX_PROCESSES = 0x7fff
 
-/** The bit that sets pages apart. */
+/** The bit that distinguishes pages. */
 export const PAGE_BIT = 0x8000_0000 | 0
 
 /**
- * Sets apart equal addresses that mean different memory, by bits for the high word of an address that no address space
- * of today uses for more than a sign: to be combined with it by exclusive or. The same address in two processes is not
- * the same block; nor are the pages of a kernel's page allocator and an object that the kernel placed in them. Events
- * without a process have an address space of their own, so that a part of a trace has the same blocks as the whole.
+ * Distinguishes equal addresses that mean different memory, by bits that are combined with the high word of an address
+ * by exclusive or. Today's address spaces use these bits only for a sign. The same address in two processes means
+ * different blocks, and so do the pages of a kernel's page allocator and an object that the kernel placed in them.
+ * Events without a process have a separate address space, so that a part of a trace has the same blocks as the whole.
  */
 export class AddressSpaces {
   private readonly processes = new U64Map(1, 16)
@@ -33,22 +33,23 @@ export class AddressSpaces {
   private lastLo = 0
   private lastHi = 0
   private lastBits = -1
-  /** The bits from 48 to 62 in which addresses of processes differ, of those whose bit 63 is the same. */
+  /** The bits from 48 to 62 that differ among addresses of processes with the same bit 63. */
   private wide = 0
   /** By bit 63, the bits from 48 on of the first address; -1 before it. */
   private firstLow = -1
   private firstHigh = -1
 
   /**
-   * @param told what separates address spaces: the set of the fields `process` and `api` (for pages), or fewer for a
-   *   format that cannot represent them
+   * @param told the fields that separate address spaces: `process` and `api` (for pages), or fewer for a format that
+   * cannot represent them
    */
   constructor(private readonly told: number = HAS_PROCESS | HAS_API) {}
 
   /**
    * The bits for the addresses of event i, a signed integer; 0 for events without a process, except pages.
-   * @throws SpacesError when the blocks of processes cannot be told apart: there are too many, or addresses differ in
-   *   those bits from 48 on that distinguish the processes (tags in the highest byte do so only from 256 processes on)
+   * @throws SpacesError when the blocks of processes cannot be distinguished: there are too many processes, or
+   * addresses differ in the bits from 48 on that distinguish processes (tags in the highest byte do so only from 256
+   * processes on)
    */
   of(batch: EventBatch, i: number): number {
     const mask = batch.mask[i] & this.told
@@ -59,7 +60,7 @@ export class AddressSpaces {
     const hi = words[2 * i + HI] | 0
     const isLast = this.lastBits >= 0 && lo === this.lastLo && hi === this.lastHi
     let slot = isLast ? 0 : this.processes.find(lo, hi)
-    // What an error says holds for the events before it, too, so nothing of its event is noted.
+    // The error also describes the events before it, so nothing is noted of its event.
     this.check(batch, i, slot < 0)
     if (!isLast) {
       if (slot < 0) slot = this.add(lo, hi)
@@ -75,7 +76,7 @@ export class AddressSpaces {
     return (this.told & HAS_PROCESS) !== 0
   }
 
-  /** As `of` for an event that is about a process: `NO_SPACE` if no event about a block was of that process. */
+  /** As `of`, for an event about a process: `NO_SPACE` if no event about a block belongs to that process. */
   known(batch: EventBatch, i: number): number {
     if (!this.tellsProcesses) return NO_SPACE
     if ((batch.mask[i] & HAS_PROCESS) === 0) return 0
@@ -86,7 +87,7 @@ export class AddressSpaces {
 
   /**
    * The bits of events `from` to `to` of a batch that identify blocks by address, in rows from 0 on. The lowest bit of
-   * a row, which is not one of these, means that a function of a kernel made the event.
+   * a row does not belong to them: it means that a function of a kernel made the event.
    * @returns whether any row is not 0
    */
   fill(batch: EventBatch, from: number, to: number, rows: Int32Array): boolean {
@@ -136,7 +137,7 @@ export class AddressSpaces {
     this.wide = wide
   }
 
-  /** In which bits an address differs from the first one with the same highest bit. */
+  /** The bits in which an address differs from the first one with the same highest bit. */
   private difference(bits: number): number {
     if (bits >= 0x8000) {
       if (this.firstHigh < 0) this.firstHigh = bits
@@ -147,7 +148,7 @@ export class AddressSpaces {
   }
 }
 
-/** The blocks of several processes cannot be told apart from an event on. */
+/** The blocks of several processes cannot be distinguished from an event on. */
 export class SpacesError extends TraceError {
   /**
    * @param whose the blocks

@@ -11,8 +11,8 @@ const { kmalloc: KMALLOC, pages: PAGES } = Api
 
 /**
  * The losses of a format that identifies blocks by their addresses. If it cannot represent processes, blocks of two
- * processes at one address would become one block; likewise a kernel's pages and an object in them. So the first event
- * that a reader would take for one about another block is an error, also without strict mode.
+ * processes at one address would become one block, and so would a kernel's pages and an object in them. So the first
+ * event that a reader would assign to another block is an error, even without strict mode.
  */
 export class AddressedLosses extends Losses {
   private readonly collisions: Collisions

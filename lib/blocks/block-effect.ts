@@ -1,6 +1,6 @@
 import { AGAIN, BEGAN, DONE, FAILED, NOTHING, REUSED, UNKNOWN } from '../kernel/layouts/live.js'
 
-/** What an event did to the live set: a set of these bits. */
+/** The effect of an event on the live set: a set of these bits. */
 export const BlockEffect = {
   /** A block began. */
   began: BEGAN,
@@ -12,7 +12,7 @@ export const BlockEffect = {
   again: AGAIN,
   /** With `began`: a block was live at the address already. It is no longer live. */
   reused: REUSED,
-  /** A free of the null pointer, or a realloc of it to nothing: no effect. */
+  /** A free of the null pointer, or a realloc of it to zero bytes: no effect. */
   nothing: NOTHING,
   /** An allocation without a result, or a realloc that failed: no effect. */
   failed: FAILED,

@@ -12,7 +12,7 @@ interface FatesExports extends LiveExports, CallersExports {
   endLevel(): void
 }
 
-/** What an event means for the block that it ends or begins: a set of these bits. */
+/** The meaning of an event for the block that it ends or begins: a set of these bits. */
 export const BlockFate = {
   /** The block that ends, or the size that it had, was temporary: as heaptrack defines it, and as memray does. */
   byHeaptrack: BY_HEAPTRACK,
@@ -22,8 +22,8 @@ export const BlockFate = {
 } as const
 
 /**
- * The live set of a trace with the fates of its blocks, which are those of the statistics: kernel/live/fates.ts decides
- * for both. It takes 16 bytes more for each block than `LiveSet`, with room for at most twice as many.
+ * The live set of a trace with the fates of its blocks, as in the statistics: kernel/live/fates.ts decides for both. It
+ * takes 16 bytes more for each block than `LiveSet`, with room for at most twice as many.
  */
 export class BlockFates extends LiveSet<FatesExports> {
   /** Per row that begins or ends a block, a set of `BlockFate` bits. */

@@ -14,7 +14,7 @@ export { INDEXED }
 
 /** The fields by which the kernel identifies the blocks of an event. */
 export const KEY_FIELDS = fieldSet('api', 'index', 'address', 'oldAddress', 'size', 'outcome')
-/** What separates address spaces. */
+/** The fields that separate address spaces. */
 const HAS_SPACE = HAS_PROCESS | HAS_API
 
 /**
@@ -25,23 +25,23 @@ const HAS_SPACE = HAS_PROCESS | HAS_API
 export class BlockKeys {
   /**
    * Per row, the intended effect as `BlockEffect` bits (`ended`, `began`, `nothing`, `failed`); 0 for events that do
-   * not concern a block. With some more bits for kernel/live.ts.
+   * not concern a block. There are further bits for kernel/live.ts.
    */
   intents = new Uint8Array(0)
-  /** The keys of the block to be ended and of that which begins, as pairs of words (see `LO` and `HI`). */
+  /** The keys of the block that ends and of the block that begins, as pairs of words (see `LO` and `HI`). */
   ends = new Int32Array(0)
   begins = this.ends
-  /** What sets the address space of the event apart: keys contain it, unless they are indices. */
+  /** The bits of the event's address space. Keys contain them, unless they are indices. */
   spaces = this.ends
-  /** Some of them are not 0. */
+  /** Whether some of them are not 0. */
   private hasSpaces = false
-  /** Some event of this trace has a process. */
+  /** Whether some event of this trace has a process. */
   hasProcesses = false
 
   /** @param addressSpaces distinguish equal addresses */
   constructor(private readonly addressSpaces = new AddressSpaces()) {}
 
-  /** Another trace begins. */
+  /** Begins another trace. */
   clear(): void {
     this.addressSpaces.clear()
     this.hasProcesses = false
@@ -50,7 +50,7 @@ export class BlockKeys {
   /** Finds the address spaces of events `from` to `to` of a batch; kernel/live/keys.ts does the rest. */
   readSpaces(batch: EventBatch, from: number, to: number): void {
     const { spaces, addressSpaces } = this
-    // Where processes are not told apart, no process ends, also not one that has no number.
+    // Where processes are not distinguished, none ends, not even one without a number.
     if ((batch.columns & HAS_SPACE) === 0 && addressSpaces.tellsProcesses) {
       if (this.hasSpaces) spaces.fill(0)
       this.hasSpaces = false

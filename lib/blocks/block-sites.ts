@@ -3,7 +3,7 @@ import { BlockEffect } from './block-effect.js'
 import { NONE } from './bounded-keys.js'
 import type { LiveSet } from './live-set.js'
 
-/** What events did to blocks, as in `LiveSet`. */
+/** The effects of events on blocks, as in `LiveSet`. */
 export type Followed = Readonly<Pick<LiveSet, 'effects' | 'ended' | 'begun'>>
 
 /** The event names no site. */
@@ -11,10 +11,9 @@ export const UNNAMED = -1
 
 /**
  * The number of the site of a block that begins or is resized: kernel/live/sites.ts has the rule for the views that
- * count in kernels, and says what reallocs do that fail or move their block.
+ * count in kernels, and describes reallocs that fail or move their block.
  * @param named the number of the site that the event names, or `UNNAMED`
- * @param isResized whether the event ends a block, too, which goes on
- * @param before the number of that block's site
+ * @param isResized whether the event resizes a block @param before the number of that block's site
  */
 export function siteOfBlock(named: number, isResized: boolean, before: number): number {
   if (named !== UNNAMED) return named

@@ -5,7 +5,7 @@ import { FIRST, MAX_KEYS, NONE, OTHERS } from '../kernel/layouts/owners.js'
 
 export { FIRST, MAX_KEYS, NONE, OTHERS }
 
-/** Numbers 64-bit keys by rows from `FIRST`, in order of first use, and at most this many. */
+/** Numbers 64-bit keys by rows from `FIRST`, in order of first use, up to a limit. */
 export class BoundedKeys {
   /** One past the last row in use. */
   size = FIRST

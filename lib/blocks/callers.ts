@@ -9,21 +9,21 @@ const HAS_PROCESS = FieldBit.process
 const HAS_CALLER = HAS_THREAD | HAS_PROCESS
 
 /**
- * A cache of rows, with one place for each hash of a thread: its words, those of its process, which of the two are
+ * A cache of rows, with one place for each hash of a thread: its words, the words of its process, which of the two are
  * present, its row, and the row of its process.
  */
 const [THREAD, PROCESS, STATE, ROW, PROCESS_ROW, ENTRY] = [0, 2, 4, 5, 6, 8]
 const CACHED_BITS = 6
 
-/** A kernel with kernel/live/fates.ts in it. */
+/** A kernel that contains kernel/live/fates.ts. */
 export interface CallersExports extends KernelExports {
   readonly THREADS: Global
   readonly PROCESSES: Global
 }
 
 /**
- * Numbers who makes events: threads, by their number and process as far as known, and processes. Events of a process
- * without a thread share a row, and events without either have row `NONE`.
+ * Numbers the callers of events: threads, by their number and process as far as known, and processes. Events of a
+ * process without a thread share a row, and events without either have row `NONE`.
  */
 export class Callers {
   private readonly threads = new BoundedKeys()
@@ -95,7 +95,7 @@ export class Callers {
   }
 
   /**
-   * The same, where the rows of threads are those of their processes: for what does not depend on threads.
+   * The same, but threads have the rows of their processes, for results that do not depend on threads.
    * @returns one past the last row in use
    */
   assignProcesses(batch: EventBatch, from: number, to: number, run: CallersExports): number {

@@ -27,15 +27,18 @@ const NO_BLOCK = BlockEffect.nothing | BlockEffect.failed
  * nothing. Memory grows with the number of live blocks that are followed: 60 to 120 bytes for each.
  */
 export class Collisions {
-  /** Why the event that was found last cannot be told from one about another block, unless addresses collide. */
+  /**
+   * The reason why the event that was found last cannot be distinguished from one about another block, unless addresses
+   * collide.
+   */
   unclear: SpacesError | undefined
   private asTheyAre: LiveSet<ListedLiveExports> | undefined
   private asWritten: LiveSet | undefined
   private header: TraceHeader | undefined
   private isFollowing = false
-  /** There were blocks before the first event that was followed. */
+  /** Whether there were blocks before the first event that was followed. */
   private isLate = false
-  /** Events without a process are of one that the header names, so that those before the others are followed, too. */
+  /** Whether events without a process belong to one that the header names, so that the first ones are followed, too. */
   private isFirstKnown = false
   /** The address space of the first process. */
   private firstSpace: number | undefined
@@ -43,7 +46,7 @@ export class Collisions {
   /** @param told the set of the fields `process` and `api` by which the format separates address spaces */
   constructor(private readonly told: number) {}
 
-  /** The first event of the next batch that collides, or may do so; as many as it has if none does. */
+  /** The first event of the next batch that collides, or may do so; the number of events if none does. */
   find(batch: EventBatch): number {
     const { count } = batch
     if (batch.header !== this.header) this.begin(batch.header)
@@ -83,7 +86,7 @@ export class Collisions {
    * The first event of a process or a kernel that the format cannot distinguish; the number of events if there is none.
    */
   private firstOfSpace({ columns, mask, api, kind, count: all }: EventBatch): number {
-    // The first process may end, and another have its addresses.
+    // The first process may end, and another one may reuse its addresses.
     const end = this.isFirstKnown ? kind.subarray(0, all).indexOf(PROCESS_END) : -1
     const count = end < 0 ? all : end
     const lost = columns & ~this.told & (HAS_PROCESS | HAS_API)
@@ -106,10 +109,11 @@ export class Collisions {
       const effect = before.effects[row]
       if (((effect ^ after.effects[row]) & SEEN) !== 0) return row
       const space = spaces[row]
-      // Formats that cannot tell processes apart have no ends of them.
+      // Formats that cannot distinguish processes have no ends of processes.
       if (batch.kind[from + row] === PROCESS_END) continue
       if (!this.isLate || space === after.keys.spaces[row] || (effect & NO_BLOCK) !== 0) continue
-      // It may be about a block that was not followed. Those are taken to be of the first process, as heapmon has them.
+      // It may be about a block that was not followed. Such blocks are assumed to belong to the first process, as in
+      // heapmon.
       if (space >= 0) this.firstSpace ??= space
       if (space !== this.firstSpace) return row
     }

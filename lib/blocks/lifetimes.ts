@@ -10,11 +10,11 @@ import { LiveSet } from './live-set.js'
 const { began: BEGAN, ended: ENDED, reused: REUSED } = BlockEffect
 const { free: FREE, realloc: REALLOC, 'process-end': PROCESS_END } = Kind
 
-/** With the label of a realloc: its block has no label before it, so it is to become an allocation. */
+/** With the label of a realloc: its block had no label before, so the realloc must become an allocation. */
 export const BEGINS_HERE = 0x8000_0000
 /**
- * With the label of a block that the event ends, because it begins another one at its address: the event itself is not
- * of that label, and a free is to stand in its place.
+ * With the label of a block that the event ends because it begins another one at the same address: the event itself
+ * does not have that label, and a free must take its place.
  */
 export const ENDS_HERE = 0x4000_0000
 export const LABEL = 0x3fff_ffff
@@ -22,8 +22,7 @@ export const LABEL = 0x3fff_ffff
 /**
  * Labels some rows by the keys of their blocks.
  * @param keys which blocks the rows from 0 on are about
- * @param labels of all events of the batch; that of row r is `labels[from + r]`
- * @param from the event that row 0 is
+ * @param labels of all events of the batch; row r has `labels[from + r]` @param from the event of row 0
  * @param to one past the last event
  */
 export type LabelByKey = (keys: BlockKeys, labels: Uint32Array, from: number, to: number) => void
@@ -33,17 +32,16 @@ export type LabelByKey = (keys: BlockKeys, labels: Uint32Array, from: number, to
  * little about it: frees carry no size and no site.
  *
  * Which block an event is about is decided by `LiveSet`. A realloc continues with the old block, wherever it moved; one
- * that failed leaves it where it was. Blocks that begin with label 0 give their later events no label. The blocks of
- * one trace are not those of the next: a new header forgets all of them.
+ * that failed leaves it where it was. Blocks that begin with label 0 give their later events no label. Traces do not
+ * share blocks: a new header forgets all of them.
  *
  * HATF records the malloc and the free inside a realloc before the realloc itself. So a realloc also continues with one
  * of two labelled blocks: the one that was freed last, if that was at the old address of the realloc, or the one that
  * was allocated last, if that is at the new address.
  *
- * With `keepsWhole`, only those events of a block are left that come after it got a label. Frees and reallocs lose
- * their own label if their block has none, as do those of NULL that begin no block. A realloc whose own label is the
- * first of its block gets `BEGINS_HERE` with it. The end of a process that ends blocks with labels gets the label of
- * one of them.
+ * With `keepsWhole`, a block only keeps events that come after it got a label. Frees and reallocs lose their own label
+ * if their block has none, or if they are of NULL and begin no block. A realloc whose own label is the first of its
+ * block gets `BEGINS_HERE` with it. The end of a process that ends blocks with labels gets the label of one of them.
  *
  * With `further`, the end of a process that ends blocks with labels has all of these labels: the least one is its own,
  * and the others are in `further`.
@@ -51,8 +49,8 @@ export type LabelByKey = (keys: BlockKeys, labels: Uint32Array, from: number, to
  * With either, a block with a label also ends where a block without it begins at its address: the label of the block
  * that ends, with `ENDS_HERE`, is that of the event, if it has none, or is in `further`.
  *
- * Memory grows with the number of live blocks that have a label, or come of a realloc or of a kernel's function: 35 to
- * 140 bytes for each of the most there were at a time.
+ * Memory grows with the number of live blocks that have a label, or come from a realloc or a kernel's function: 35 to
+ * 140 bytes for each block of the maximum.
  */
 export class Lifetimes {
   /** The one word of each block is its label. */
@@ -69,14 +67,14 @@ export class Lifetimes {
   /**
    * @param keepsWhole whether frees and reallocs of blocks without a label lose their own; labels are below 2^30
    * @param further is filled by each `follow` with the other labels of ends of processes and of blocks: an event of the
-   * batch and a label in turn, in the order of the events
+   * batch and a label alternate, in the order of the events
    */
   constructor(
     private readonly keepsWhole = false,
     private readonly further?: number[],
   ) {}
 
-  /** How many blocks are followed: those live that have a label, and some others. */
+  /** The number of followed blocks: the live ones with a label, and some others. */
   get size(): number {
     return this.liveSet.size
   }
@@ -91,7 +89,7 @@ export class Lifetimes {
    * @param labels each event's own label
    * @param labelByKey is called before some of the events are followed, to label those
    * @throws RangeError when there is no memory for the blocks
-   * @throws SpacesError when blocks cannot be told apart; the events before that one have their labels
+   * @throws SpacesError when blocks cannot be distinguished; the events before that one have their labels
    */
   follow(batch: EventBatch, labels: Uint32Array, labelByKey?: LabelByKey): void {
     if (batch.header !== this.header) this.begin(batch.header)
@@ -117,8 +115,8 @@ export class Lifetimes {
   }
 
   /**
-   * Keeps allocations without a label out of the live set: they only end what was live in their place. Those of a
-   * kernel stay in: where pages and an object have one address, a free must not take one for the other.
+   * Keeps allocations without a label out of the live set: they only end the block that was live in their place.
+   * Allocations of a kernel stay in: where pages and an object have one address, a free must not confuse them.
    */
   private passOver({ kind }: EventBatch, labels: Uint32Array, from: number, to: number): void {
     const { intents } = this.liveSet.keys
@@ -165,7 +163,7 @@ export class Lifetimes {
       const next = begun[row]
       const lo = begins[2 * row + LO]
       const hi = begins[2 * row + HI]
-      // What another block that begins there ends without a free; `passOver` has left only that of some events.
+      // A block that another one at its address ends without a free. For some events, `passOver` has left only this.
       const over =
         (effect & REUSED) !== 0 ? words[next] : kind !== REALLOC && next === 0 && block !== 0 ? words[block] : 0
       if (kind === REALLOC) {
@@ -189,7 +187,7 @@ export class Lifetimes {
       }
       if (next !== 0) words[next] = labels[i] & LABEL
       if (over !== 0 && (labels[i] & LABEL) !== over) this.endOverlapped(labels, i, over)
-      // Now that a block begins there, what was freed there is no longer meant by the address.
+      // Now that a block begins there, the address no longer means the freed block.
       if (lo === freedLo && hi === freedHi && isByAddress) freedLabel = 0
     }
     this.freedLo = freedLo
@@ -205,7 +203,10 @@ export class Lifetimes {
     else if (this.keepsWhole && labels[event] === 0) labels[event] = label | ENDS_HERE
   }
 
-  /** Gives the end of a process the labels of the blocks that it ends: those of `gone` from `first` to before `end`. */
+  /**
+   * Gives the end of a process the labels of the blocks that it ends: the entries of `gone` from `first` to before
+   * `end`.
+   */
   private spread(labels: Uint32Array, event: number, first: number, end: number): void {
     const { gone, words } = this.liveSet
     const found = new Set<number>()

@@ -26,8 +26,8 @@ export class LiveSet<Run extends LiveExports = LiveExports> {
   /** The number of the block that the event ended or, with `failed`, left unchanged; 0 for none. */
   ended = NO_NUMBERS
   /**
-   * The number of the block that the event began, 0 for none. With `reused`, it is that of the block that was live
-   * there, which keeps its words.
+   * The number of the block that the event began, 0 for none. With `reused`, it is the number of the block that was
+   * live there, which keeps its words.
    */
   begun = NO_NUMBERS
   /**
@@ -46,7 +46,7 @@ export class LiveSet<Run extends LiveExports = LiveExports> {
   private room = 64
 
   /**
-   * @param width how many words are kept for each block
+   * @param width the number of words that are kept for each block
    * @param run a kernel that has the live set in it
    * @param keys identify the blocks of the rows
    */
@@ -91,7 +91,7 @@ export class LiveSet<Run extends LiveExports = LiveExports> {
   /**
    * The first half of `follow`: finds out which blocks the events concern, for `keys`.
    * @throws RangeError when there are more events than `BATCH_EVENTS`
-   * @throws SpacesError when blocks cannot be told apart; nothing was read then
+   * @throws SpacesError when blocks cannot be distinguished; nothing was read then
    */
   read(batch: EventBatch, from: number, to: number): void {
     if (to - from > ROWS) throw new RangeError(`${ROWS} events can be followed at a time, not ${to - from}`)
@@ -104,8 +104,8 @@ export class LiveSet<Run extends LiveExports = LiveExports> {
   }
 
   /**
-   * As `read`, but if blocks cannot be told apart, reads the events before that one.
-   * @returns what is wrong with that one
+   * As `read`, but if blocks cannot be distinguished at an event, reads the events before it.
+   * @returns the error for that event
    */
   readClear(batch: EventBatch, from: number, to: number): SpacesError | undefined {
     try {
@@ -131,7 +131,7 @@ export class LiveSet<Run extends LiveExports = LiveExports> {
 
   /**
    * Applies event i of a batch. For many events, `follow` is faster.
-   * @returns what it did, as `effects[0]`; `ended[0]` and `begun[0]` have its blocks
+   * @returns its effect, as `effects[0]`; `ended[0]` and `begun[0]` have its blocks
    * @throws RangeError when there is no memory for the block
    */
   take(batch: EventBatch, i: number): number {

@@ -10,7 +10,7 @@ const HAS_OUTCOME = FieldBit.outcome
 /** The records that replace a realloc in a format without a record for it: a set of these bits. */
 export const Parts = { none: 0, free: 1, alloc: 2, both: 3 } as const
 
-/** What `reallocParts` gives. */
+/** The result of `reallocParts`. */
 interface ReallocParts {
   /** A set of the bits of `Parts`. */
   readonly parts: number

@@ -21,15 +21,15 @@ const OPTIONS: OptionNames<ReadSourceOptions & BlockTableOptions> = {
 }
 
 /**
- * The blocks of a trace, one after the other, as plain objects: each block when it, or the trace, ends. Memory grows
- * with the number of live blocks, and of distinct stacks: those of live blocks take 3 to 4 times the bytes of their
- * texts.
+ * The blocks of a trace, one after the other, as plain objects: each block is given when it, or the trace, ends. Memory
+ * grows with the number of live blocks, and of distinct stacks. The stacks of live blocks take 3 to 4 times the bytes
+ * of their texts.
  *
- * @example
- * for await (const block of blocks('app.mtrc.gz')) if (block.ending === 'live') console.log(block.size, block.frame)
+ * @example for await (const block of blocks('app.mtrc.gz')) if (block.ending === 'live') console.log(block.size,
+ * block.frame)
  *
  * @throws RangeError for unknown options; while iterating, TraceError (with the path of a file) and the errors of the
- *   source, after the blocks before the fault
+ * source, after the blocks before the fault
  */
 export function blocks(
   source: TraceSource,
@@ -89,11 +89,10 @@ export function blockTable(options: BlockStreamOptions): ByteStream<'events'> {
 /**
  * A Transform from events to the table of their stacks in some format, as `hf-blocks --stacks` writes it: the columns
  * `stackId`, which rows of `blockTable` for the same events have, and `stack`, the frames, innermost first. The table
- * follows when the events have ended. Memory is that of `blockTable`.
+ * follows when the events have ended. It takes the memory of `blockTable`.
  *
- * @example
- * const table = stackTable({ to: 'parquet' })
- * await pipeline(createReadStream('app.hfrec'), decodeAny(), table, createWriteStream('s.parquet'))
+ * @example const table = stackTable({ to: 'parquet' }) await pipeline(createReadStream('app.hfrec'), decodeAny(),
+ * table, createWriteStream('s.parquet'))
  *
  * @throws RangeError for unknown options
  */

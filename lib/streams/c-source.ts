@@ -5,15 +5,14 @@ import { encoderStream } from './stage.js'
 import type { ByteStream } from './types.js'
 
 /**
- * Writes C source: events in, and a program out that makes the same calls, with a thread for each of the trace's. It is
- * C11 with POSIX threads. What is not in the program is emitted at the end as `losses`. Memory grows with the number of
- * live blocks and of threads.
+ * Writes C source: from events, a program that makes the same calls, with a thread for each thread of the trace. It is
+ * C11 with POSIX threads. Calls that the program lacks are emitted at the end as `losses`. Memory grows with the number
+ * of live blocks and of threads.
  *
- * @example
- * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), cSource(), createWriteStream('calls.c'))
+ * @example await pipeline(createReadStream('app.mtrc'), mtrc.decode(), cSource(), createWriteStream('calls.c'))
  *
  * @throws RangeError for options that are unknown or out of range. A trace that does not say which blocks its events
- *   are about is an error of the stream.
+ * are about is an error of the stream.
  */
 export function cSource(options: CSourceOptions = {}): ByteStream<'events'> {
   checkEncodeOptions(info, options, 'cSource()')

@@ -14,15 +14,12 @@ export function parseBudgets(value: unknown): BudgetGroup[] {
 }
 
 /**
- * A Writable that measures what budgets need of the events written to it, for `check`. Put it at the end of a pipeline.
- * Memory grows with the number of live blocks, and of distinct stacks.
+ * A Writable that measures the figures that budgets need of the events written to it, for `check`. Put it at the end of
+ * a pipeline. Memory grows with the number of live blocks, and of distinct stacks.
  *
- * @param groups the budgets: `check` takes the same
- * @param name how messages call the trace
+ * @param groups the budgets: `check` takes the same @param name the name of the trace in messages
  *
- * @example
- * const sink = measure(groups, 'app.mtrc')
- * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), sink)
+ * @example const sink = measure(groups, 'app.mtrc') await pipeline(createReadStream('app.mtrc'), mtrc.decode(), sink)
  * const { verdict } = check([await sink.result], [], groups)
  */
 export function measure(groups: readonly BudgetGroup[], name: string): ResultSink<Measured> {

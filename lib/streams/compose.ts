@@ -25,15 +25,15 @@ const HELPERS = [
   'toArray',
 ] as const satisfies readonly (keyof Readable)[]
 
-/** What pumpify has for it: an async iterator that ends early waits for `done`. */
+/** pumpify's method for it: an async iterator that ends early waits for `done`. */
 type Destroy = (this: Pumpify, error?: Error | null, done?: (error: Error | null) => void) => Pumpify
 
 const isStream = (value: Partial<Duplex> | null | undefined) => typeof value?.pipe === 'function'
 
 /**
- * Stages as one Duplex, to be passed around and piped like a single stream: what is written goes into the first, what
- * is read comes out of the last. An error in any stage destroys all of them and is the composed stream's error, after
- * all results before it were read. A stage that closes before it has ended is an error too.
+ * Stages as one Duplex, to be passed around and piped like a single stream: writes go into the first, and reads come
+ * out of the last. An error in any stage destroys all of them and is the composed stream's error, after all results
+ * before it were read. A stage that closes before it has ended is an error too.
  *
  * @param stages two or more streams, each reading what the one before it writes
  * @throws TypeError (code ERR_INVALID_ARG_TYPE) for what is not a stream
@@ -93,7 +93,7 @@ export function compose<const Stages extends readonly [Duplex, Duplex, ...Duplex
   for (const stage of all)
     for (const name of ['warning', 'losses']) stage.on(name, (...values: unknown[]) => composed.emit(name, ...values))
   composed.setPipeline(...all)
-  // pumpify drops the encoding of what is written, and of the last chunk earlier than of others.
+  // pumpify drops the encoding of written text, and drops it earlier for the last chunk than for others.
   acceptEncodings(composed)
   const end = composed.end as (...all: unknown[]) => typeof composed
   composed.end = (chunk?: unknown, encoding?: unknown, done?: unknown): typeof composed =>

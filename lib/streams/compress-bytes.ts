@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module'
 import type zlib from 'node:zlib'
 
-/** How output is compressed. */
+/** The compression of output. */
 export type Compression = 'gzip' | 'zstd'
 
-/** What node:zlib has from Node 22.15 on, which the types of older versions lack. */
+/** The functions of node:zlib from Node 22.15 on, which the types of older versions lack. */
 interface Zstd {
   readonly createZstdCompress?: (options: object) => zlib.Gzip
   readonly zstdCompressSync?: (bytes: Uint8Array) => Buffer
@@ -16,7 +16,7 @@ function loadZlib(): typeof zlib & Zstd {
   return createRequire(import.meta.url)('node:zlib') as typeof zlib & Zstd
 }
 
-/** Why this process cannot write zstd; undefined where it can. */
+/** The reason why this process cannot write zstd; undefined if it can. */
 export function zstdObstacle(): string | undefined {
   if (loadZlib().createZstdCompress !== undefined) return undefined
   return `writing zstd needs Node 22.15 or newer; this is ${process.version}`
@@ -25,7 +25,7 @@ export function zstdObstacle(): string | undefined {
 /**
  * Compresses bytes. If their source fails, everything before the fault is still compressed, but the gzip member or zstd
  * frame stays incomplete, because the format inside may have no end mark.
- * @param isAlwaysEnded it is ended also if the source fails
+ * @param isAlwaysEnded whether it is also completed if the source fails
  * @throws RangeError where this process cannot write it
  */
 export function compressBytes(
@@ -36,7 +36,7 @@ export function compressBytes(
   return deflated(source, compression === 'gzip' ? startGzip(level) : startZstd(level), isAlwaysEnded)
 }
 
-/** Bytes as a gzip member or a zstd frame of their own. @throws RangeError where this process cannot write it */
+/** Bytes as a separate gzip member or zstd frame. @throws RangeError where this process cannot write it */
 export function compressed(bytes: Uint8Array, compression: Compression): Buffer {
   const { gzipSync, zstdCompressSync } = loadZlib()
   if (compression === 'gzip') return gzipSync(bytes)
@@ -44,7 +44,7 @@ export function compressed(bytes: Uint8Array, compression: Compression): Buffer 
   return zstdCompressSync(bytes)
 }
 
-/** A stream of node:zlib, and how it is flushed: it delivers what it holds back, without an end. */
+/** A stream of node:zlib, and the way to flush it: it delivers the output that it holds back, without ending. */
 interface Deflating {
   readonly deflate: zlib.Gzip
   readonly flush: number

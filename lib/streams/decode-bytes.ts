@@ -16,11 +16,11 @@ import { TolerantDecoder, tolerateTruncation } from '../reading/truncation.js'
 import { misreading } from './misread.js'
 import { warningsOn } from './warnings-on.js'
 
-/** What Meta-TF begins with, in ASCII and in binary. */
+/** The first bytes of Meta-TF, in ASCII and in binary. */
 const HASH = 0x23
 const DELETE = 0x7f
 
-/** What a trace without events is in formats without a header. */
+/** An empty trace, in formats without a header. */
 async function* nothing(): AsyncGenerator<EventBatch> {
   yield new EventBatch(0, 0, NO_HEADER)
 }
@@ -32,8 +32,8 @@ export interface DecodeAnyOptions extends ReadOptions {
   /** The format, if known. Default: recognized by the first bytes. */
   format?: Format | FormatEntry
   /**
-   * The file that the bytes come from, or `-` for standard input. A trace in Meta-TF names a DTD, which is looked for
-   * beside it, in the folders of the environment variable HEAPFLOW_DTD_PATH, and among those that come with heapflow.
+   * The file that the bytes come from, or `-` for standard input. A trace in Meta-TF names a DTD, which is searched
+   * beside it, in the folders of the environment variable HEAPFLOW_DTD_PATH, and among heapflow's own DTDs.
    */
   path?: string
   /** Options for the decoder of the format that is found. */
@@ -103,11 +103,11 @@ export async function* decodeBytes<Out>(
   }
 }
 
-/** A stream whose format is known, and how it is read. */
+/** A stream whose format is known, and the stage that reads it. */
 interface Found extends Pick<Peeked, 'head' | 'whole'> {
   readonly format: Format
   readonly decode?: object | undefined
-  /** To be called when it was read. */
+  /** Call this when it was read. */
   close?(): void
 }
 
@@ -117,7 +117,7 @@ async function find(first: Peeked, { format, decode, path }: DecodeAnyOptions): 
   const { isAnnounced, isTelling } = await import('../metatf/dtd-name.js')
   const peeked = await peek(first.whole, isTelling)
   const { head, failure } = peeked
-  // A known format may have an option for what Meta-TF says in text.
+  // A known format may have an option for information that Meta-TF has as text.
   const isKnown = withoutMark(head)[0] === HASH && (await sniffFormat(head)) !== undefined
   if (isKnown || !isAnnounced(head)) return { ...peeked, format: await recognize(peeked), decode }
   return {
@@ -126,7 +126,7 @@ async function find(first: Peeked, { format, decode, path }: DecodeAnyOptions): 
   }
 }
 
-/** @throws RangeError for what is no format, such as the name of one */
+/** @throws RangeError for anything that is not a format, such as the name of one */
 async function loaded(format: unknown): Promise<Format> {
   const given = typeof format === 'object' && format !== null ? (format as Partial<Format & FormatEntry>) : {}
   if (given.load !== undefined) return given.load()
@@ -135,7 +135,7 @@ async function loaded(format: unknown): Promise<Format> {
   return format as Format
 }
 
-/** Whether a stream may be one in Meta-TF that names its DTD. */
+/** Whether a stream may be in Meta-TF and name its DTD. */
 function mayNameDtd(head: Uint8Array): boolean {
   const [first, second] = withoutMark(head)
   return first === DELETE || (first === HASH && second === HASH)

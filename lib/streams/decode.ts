@@ -32,6 +32,6 @@ export function decodeAny(options: DecodeAnyOptions = {}): Duplex {
   const all: Duplex = byteStream(name, (source, stream) =>
     decodeBytes(source, options, stream, counted(stream, options)),
   )
-  // What follows a stage within it may give anything.
+  // With a stage inside, the results may be anything.
   return options.through === undefined ? givesEvents(all, name) : all
 }

@@ -11,11 +11,11 @@ import type { Dtd } from '../metatf/model.js'
 /** The environment variable with the folders to search for DTDs. */
 export const DTD_PATH = 'HEAPFLOW_DTD_PATH'
 
-/** Where to search for DTDs, in addition to those of heapflow. */
+/** The places to search for DTDs, in addition to heapflow's own. */
 interface DtdFolders {
   /** The trace, whose folder is searched first; for `-` (standard input), the current folder. */
   readonly trace?: string
-  /** The folders to search next, before those of the environment. */
+  /** The folders to search next, before the folders of the environment variable. */
   readonly folders?: readonly string[]
 }
 
@@ -23,9 +23,9 @@ interface DtdFolders {
 export class NoDtdError extends Error {}
 
 /**
- * Finds the DTD that a trace names: beside the trace, then in the folders, then among those of heapflow. It searches
- * files only, directly in these folders, and never on the network, whatever the name looks like. Beside the trace it
- * follows no symbolic link, which may have come with the trace.
+ * Finds the DTD that a trace names: beside the trace, then in the folders, then among heapflow's own. It searches files
+ * only, directly in these folders, and never on the network, whatever the name looks like. Beside the trace it follows
+ * no symbolic link, which may have come with the trace.
  * @throws NoDtdError, or a DtdError for an invalid one
  */
 export function findDtd(name: string, { trace, folders = [] }: DtdFolders): Dtd {

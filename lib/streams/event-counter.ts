@@ -22,7 +22,7 @@ export function counted(emitter: EventEmitter, { through, recycle = false }: Rea
 
 /**
  * A stage that passes batches on, and emits `events` with the number of events of each.
- * @param countsInfos what follows takes batches with infos
+ * @param countsInfos whether the next stage takes batches with infos
  */
 export function eventCounter(emitter: EventEmitter, countsInfos = false): BatchTransform {
   return passOn((batch) => emitter.emit('events', batch.count), { countsInfos })

@@ -48,7 +48,7 @@ export function allAccept(stream: Readable): boolean {
 
 /**
  * Lets a stream end with a failure, which follows everything that is queued: in band if its consumers understand that.
- * @returns what ends it so
+ * @returns the function that does so
  */
 export function failing(stream: Readable): (error: Error) => void {
   let inBand = false
@@ -67,10 +67,10 @@ export function failing(stream: Readable): (error: Error) => void {
 /** The initial and the maximum time to wait before checking again whether consumers are done. */
 const [FIRST_WAIT_MS, MAX_WAIT_MS] = [1, 50]
 
-/** Errors that wait for streams to write their input. What they wait for, if anything, keeps the process alive. */
+/** Errors that wait for streams to write their input. The writes that they wait for, if any, keep the process alive. */
 const waiting = new Set<() => void>()
 
-/** The event loop is empty, so what is still queued somewhere will never be written. */
+/** The event loop is empty, so data that is still queued somewhere will never be written. */
 function failAll(): void {
   for (const fail of waiting) fail()
 }

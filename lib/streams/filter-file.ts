@@ -14,7 +14,7 @@ import { openInput } from './io/stdio.js'
 import type { MergedStream } from './merge.js'
 import { sourceStream } from './source-stream.js'
 
-/** How `filterFile` reads its input, and the place for the copy of an input that can be read only once. */
+/** Options for how `filterFile` reads its input, and where it copies an input that can be read only once. */
 export interface FilterFileOptions extends Pick<OpenOptions, 'decode' | 'format' | 'signal'> {
   /** The folder for a temporary file. Default: the system's. */
   folder?: string
@@ -47,7 +47,7 @@ export function filterFile(path: string, options: FilterOptions = {}, reading: F
   const passes = new TwoPasses(path, folder)
   let input: Readable | undefined
   let trace: OpenTrace | undefined
-  /** What was read to find a part of the file. */
+  /** The number of bytes read to find a part of the file. */
   let seekBytes = 0
   const open = () => (input = hasTwoPasses ? passes.open() : openInput(path))
 
@@ -90,7 +90,7 @@ export function filterFile(path: string, options: FilterOptions = {}, reading: F
     yield* runStage(filter, trace.batches, warn)
     await passes.close()
   }
-  /** The events of a part, to the batch of the last one that is needed. */
+  /** The events of a part, up to the batch with the last one that is needed. */
   const eventsUntil = async function* (part: CompactPart, end: number): AsyncGenerator<EventBatch> {
     seekBytes = part.bytesRead
     const source = part.open()

@@ -33,7 +33,7 @@ export function eventStream(
   return givesEvents(stream, name) as Duplex as EventStream<'events'>
 }
 
-/** The chunks of a source. If the stream was closed before their end, an error, because they are not all. */
+/** The chunks of a source. If the stream was closed before their end, it is an error, because some are missing. */
 async function* untilClosed(source: AsyncIterable<unknown>, stream: Transform): AsyncGenerator<unknown> {
   yield* source
   if (stream.destroyed) throw new Error('the stream was closed')

@@ -5,9 +5,9 @@ import { wrongType } from '../event/error.js'
 const EVENTS = Symbol.for('heapflow.givesEvents')
 
 /**
- * Makes a stream fail that gives events and is piped into one that takes bytes only: a file, a socket, zlib. Their
- * `write` would throw, out of reach of every handler of errors.
- * @param name what gives events, in the message
+ * Makes a stream of events fail when it is piped into a stream that only takes bytes: a file, a socket, zlib. Their
+ * `write` would throw where no error handler could catch it.
+ * @param name the name of the source of events, for the message
  * @returns the stream
  */
 export function givesEvents<S extends Readable>(stream: S, name: string): S {

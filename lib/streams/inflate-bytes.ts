@@ -6,7 +6,7 @@ import type { TraceError } from '../event/error.js'
 import { inflate, type Inflaters } from '../reading/inflate.js'
 import { warningsOn } from './warnings-on.js'
 
-/** How gzip is inflated: `zlib-sync` in step with the decoder, or `node:zlib` in the thread pool. */
+/** The ways to inflate gzip: `zlib-sync` in step with the decoder, or `node:zlib` in the thread pool. */
 export type Inflater = 'zlib-sync' | 'node:zlib'
 
 let zlibSync: ZlibSync | null | undefined
@@ -56,7 +56,7 @@ export function inflateOnNode(
   return inflate(source, inflaters, warningsOn(stream), onTruncated)
 }
 
-/** What inflates zstd: Node from 22.15 on, otherwise a kernel. */
+/** The inflater of zstd: Node's from 22.15 on, otherwise a kernel. */
 async function zstdInflater(): Promise<NewFrameInflater> {
   const { kernelInflater, nodeInflater } = await import('../compression/zstd-inflaters.js')
   return nodeInflater ?? kernelInflater()

@@ -69,7 +69,7 @@ export async function* bytesOf(source: AsyncIterable<unknown>, name: string): As
 /**
  * The chunks of a stream of events as batches; plain events are collected until a batch is full, or something else
  * arrives.
- * @param warn receives what is odd
+ * @param warn receives warnings
  * @throws TypeError for anything else; the error of a `Failure` or of the source, after all events before it
  */
 export async function* batchesIn(source: AsyncIterable<unknown>, name: string, warn: Warn): AsyncGenerator<EventBatch> {
@@ -93,10 +93,7 @@ export async function* batchesIn(source: AsyncIterable<unknown>, name: string, w
 export class EventIntake {
   private readonly collector: EventCollector
 
-  /**
-   * @param name the name of the sink in messages about a wrong chunk
-   * @param warn receives what is odd
-   */
+  /** @param name the name of the sink in messages about a wrong chunk @param warn receives warnings */
   constructor(
     private readonly name: string,
     private readonly write: (batch: EventBatch) => void | Promise<void>,
@@ -108,7 +105,7 @@ export class EventIntake {
   /**
    * Takes a chunk.
    * @throws TypeError for a chunk of the wrong kind, or the error of a `Failure`, after all events before it were
-   *   written; the error of an event that is none, with those before it still in `rest`
+   * written; the error of an invalid event, with the events before it still in `rest`
    */
   async take(chunk: unknown): Promise<void> {
     const { collector } = this
@@ -135,7 +132,7 @@ export class EventIntake {
     if (fault !== undefined) throw fault
   }
 
-  /** The events that are collected and not written, after a fault. */
+  /** The events that were collected but not written, after a fault. */
   rest(): EventBatch[] {
     return this.collector.taken()
   }

@@ -5,7 +5,7 @@ import { MERGE_ORDERS } from '../order/order-check.js'
 import { concatInputs, mergeInputs, type MergedStream, type MergeInput, type MergeInputsOptions } from './merge.js'
 import { isSource, pathOf, readSource, type TraceSource } from './read-source.js'
 
-/** How `merge` combines traces. */
+/** Options of `merge`. */
 export interface MergeSourcesOptions extends MergeInputsOptions {
   /** One trace after the other, instead of by time or sequence number. Default false. */
   readonly endToEnd?: boolean

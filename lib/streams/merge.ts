@@ -25,7 +25,8 @@ const MIN_CHUNK_BYTES = 4096
 const MAX_CHUNK_BYTES = 65_536
 
 /**
- * With more compact files, whose decoders take 15 to 25 MB each, all of these are decoded to a temporary file before.
+ * With more compact files than this, all of them are first decoded to a temporary file, because each decoder takes 15
+ * to 25 MB.
  */
 const MAX_COMPACT = 8
 
@@ -33,7 +34,7 @@ const MAX_COMPACT = 8
 export interface MergeInput extends OpenOptions {
   /** The file, or `-` for standard input. */
   readonly path: string
-  /** Read instead of the file; `path` then only names it. It emits its warnings itself. */
+  /** A stream to read instead of the file, which `path` then only names. It emits its warnings itself. */
   readonly reader?: TraceReader
   /** Its name in warnings and errors. Default: the path. */
   readonly name?: string
@@ -41,7 +42,7 @@ export interface MergeInput extends OpenOptions {
   readonly stage?: BatchTransform
 }
 
-/** How `mergeInputs` merges. */
+/** Options of `mergeInputs`. */
 export interface MergeInputsOptions extends Omit<MergeOptions, 'by'> {
   /**
    * The field that determines the order. Default: sequence numbers if the first events of the inputs have them,
@@ -93,7 +94,7 @@ export function concatInputs(
   return merged(inputs, options.signal, concatenate)
 }
 
-/** How the events of several inputs become one stream. */
+/** The way in which the events of several inputs become one stream. */
 type Combine = (sources: readonly Source[], stream: Readable) => AsyncGenerator<EventBatch>
 
 /** An input, opened when it is first read. */
@@ -109,7 +110,7 @@ class Source {
     private readonly spool?: Spool,
   ) {}
 
-  /** What messages call it. */
+  /** Its name in messages. */
   get name(): string {
     return this.input.name ?? inputName(this.input.path)
   }
@@ -144,7 +145,7 @@ class Source {
 
   private open(): TraceReader {
     if (this.trace !== undefined) return this.trace
-    // Nothing else would close it.
+    // Nothing else would close the input.
     if (this.isClosed) throw new Error('the stream is closed')
     const { path, name: _name, stage: _stage, reader, ...options } = this.input
     if (reader !== undefined) return (this.trace = reader)
@@ -254,7 +255,7 @@ class Failures {
 interface Head {
   batches: EventBatch[]
   ended: boolean
-  /** The error after these. */
+  /** The error after these events. */
   error?: Error
 }
 
@@ -300,7 +301,7 @@ async function readHead(source: Source): Promise<Head> {
 
 /**
  * The order of the first events: by sequence number, otherwise by time. Traces may begin with events without a time,
- * such as those of blocks that existed before; then the unit of time decides. Without any events, any order will do.
+ * such as events of blocks that existed before; then the unit of time decides. Without any events, any order is right.
  * @throws TraceError (ERR_TRACE_NO_ORDER)
  */
 function orderOf(heads: readonly Head[], parts: ReturnType<typeof partsOfOne>): MergeOrder {

@@ -19,7 +19,7 @@ import { runStage } from '../reading/run-stage.js'
 import { misreading } from './misread.js'
 import { warningsOn } from './warnings-on.js'
 
-/** How a trace in Meta-TF is read. */
+/** Options for reading a trace in Meta-TF. */
 interface MetaTfOptions extends Pick<ReadOptions, 'recycle'> {
   /**
    * The file that the bytes are from, or `-` for standard input. The DTD may be beside a file, and tables may be read
@@ -34,12 +34,12 @@ interface MetaTfOptions extends Pick<ReadOptions, 'recycle'> {
   readonly decode?: BinaryDecodeOptions
 }
 
-/** How a trace is read, determined from its first bytes. */
+/** The way to read a trace, determined from its first bytes. */
 interface MetaTf {
   readonly format: Format
   /** The options of the format's decoder. */
   readonly decode: object
-  /** Closes the file that the decoder reads tables from. To be called when it is done. */
+  /** Closes the file from which the decoder reads tables. Call this when the decoder is done. */
   close(): void
 }
 

@@ -24,9 +24,9 @@ export interface PerCpuFiles {
 }
 
 /**
- * Finds the per-CPU files that names refer to: files themselves, or a folder laid out as the kernel's (`cpu0`, `cpu1`
- * ..., `abi_version`, `total_overruns`; the latter two may be missing, the files compressed).
- * @param options for the decoder of each; a file's CPU is that of its name
+ * Finds the per-CPU files that names refer to: files themselves, or a folder with the kernel's layout (`cpu0`, `cpu1`
+ * ..., `abi_version`, `total_overruns`; the latter two may be missing, and the files may be compressed).
+ * @param options for the decoder of each; a file's name states its CPU
  * @throws TraceError when a folder has no such files, or is of an unknown ABI version
  */
 export async function perCpuFiles(

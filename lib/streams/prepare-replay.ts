@@ -5,22 +5,21 @@ import type { ByteStream } from './types.js'
 
 /** A stream that makes a file of operations. */
 export interface PrepareReplayStream extends ByteStream<'events'> {
-  /** What there was so far; at the end, in all. */
+  /** The figures so far, which are complete at the end. */
   result(): PreparedReplay
 }
 
 /**
- * Prepares a trace for hf-replay: events in, and a file of operations out, in which blocks have slots in place of
- * addresses and each thread has a list of its own. docs/operations.md describes the file. Memory grows with the number
- * of live blocks and of threads.
+ * Prepares a trace for hf-replay: makes a file of operations from events, in which blocks have slots in place of
+ * addresses, and each thread has its own list. docs/operations.md describes the file. Memory grows with the number of
+ * live blocks and of threads.
  *
- * @example
- * const prepared = prepareReplay({ order: 'lifetimes' })
- * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), prepared, createWriteStream('app.ops'))
- * console.log(prepared.result().calls, prepared.result().peak.bytes)
+ * @example const prepared = prepareReplay({ order: 'lifetimes' }) await pipeline(createReadStream('app.mtrc'),
+ * mtrc.decode(), prepared, createWriteStream('app.ops')) console.log(prepared.result().calls,
+ * prepared.result().peak.bytes)
  *
  * @throws RangeError for options that are unknown or out of range. A trace that does not say which blocks its events
- *   are about is an error of the stream.
+ * are about is an error of the stream.
  */
 export function prepareReplay(options: PrepareOptions = {}): PrepareReplayStream {
   const stage = new Preparation(options)

@@ -16,14 +16,14 @@ import { abortError, openTrace, type TraceReader } from './io/open-trace.js'
 type Chunks = Uint8Array | string | EventBatch | TraceEvent
 
 /**
- * Where events come from: the path or `file:` URL of a file (`-` is standard input), the bytes of a trace, a Blob, or a
+ * A source of events: the path or `file:` URL of a file (`-` is standard input), the bytes of a trace, a Blob, or a
  * stream (of Node or of the web) or any other iterable of bytes, batches or events. Bytes may be of any format,
  * compressed or not.
  */
 export type TraceSource =
   string | URL | Uint8Array | ArrayBuffer | Blob | AsyncIterable<Chunks> | Iterable<Chunks> | NodeJS.ReadableStream
 
-/** How a source is read. */
+/** Options for reading a source. */
 export interface ReadSourceOptions extends Pick<DecodeAnyOptions, 'format' | 'decode'> {
   /** Ends reading with an AbortError, and closes the source. */
   readonly signal?: AbortSignal
@@ -88,7 +88,7 @@ export function readSource(source: TraceSource, options: ReadSourceOptions = {})
   const emitter = new EventEmitter()
   if (onWarning !== undefined) emitter.on('warning', onWarning)
   const batches = async function* (): AsyncGenerator<EventBatch, void, void> {
-    // Here, so that a reader that is never used leaves no listener behind.
+    // The listener is added here, so that a reader that is never used does not leave one.
     if (signal?.aborted === true) abort()
     signal?.addEventListener('abort', abort, { once: true })
     const input = abortable(chunks, aborter.signal)
@@ -126,7 +126,7 @@ export function pathOf(source: TraceSource): string | undefined {
   return source instanceof URL ? fileURLToPath(source) : typeof source === 'string' ? source : undefined
 }
 
-/** Bytes and Blobs as what is iterated; anything else as it is. */
+/** Bytes and Blobs as iterables of chunks; anything else unchanged. */
 function iterableOf(source: unknown): unknown {
   if (source instanceof Uint8Array) return [source]
   if (source instanceof ArrayBuffer) return [new Uint8Array(source)]
@@ -138,7 +138,7 @@ function isIterable(source: unknown): source is AsyncIterable<Chunks> | Iterable
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {
-  // An empty source of bytes, which is of no format.
+  // An empty source of bytes, which has no format.
 }
 
 /** Passes chunks on until a signal is aborted, which also ends a wait for one. Closes the source. */
@@ -148,7 +148,7 @@ async function* abortable<T>(
 ): AsyncGenerator<T, void, void> {
   const chunks =
     Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : (source[Symbol.iterator]() as Iterator<T>)
-  // A promise for each chunk: one that lasts as long as the source would keep all of its chunks in memory.
+  // Each chunk has its own promise. A promise that lasts as long as the source would keep all chunks in memory.
   let abort: (error: Error) => void = () => {}
   const onAbort = () => abort(abortError(signal))
   signal.addEventListener('abort', onAbort, { once: true })

@@ -17,26 +17,25 @@ import { sourceStream } from './source-stream.js'
 import type { EventReadable } from './types.js'
 
 /**
- * What becomes a standard stream of a recorded program: that of this process (`inherit`), nothing, a pipe, or an open
- * descriptor.
+ * A standard stream of a recorded program: this process's stream (`inherit`), nothing, a pipe, or an open descriptor.
  */
 export type StandardStream = 'inherit' | 'ignore' | 'pipe' | number
 
-/** How `record` runs a program, and what it records. */
+/** Options of `record`: how it runs a program, and what it records. */
 export interface RecordOptions {
   /** The recorder. Default: heapflow's own where it can run, otherwise heaptrack or glibc's mtrace. */
   with?: RecorderName
-  /** The most frames of a stack, 0 to 1024; 0 for no stacks. heapflow's own recorder only. Default 512. */
+  /** The maximum number of frames of a stack, 0 to 1024; 0 for no stacks. heapflow's own recorder only. Default 512. */
   stackDepth?: number
   /** Record the stacks of frees, too. heapflow's own recorder only. Default false. */
   freeStacks?: boolean
   /** Record the processes that the program starts. heapflow's own recorder only. Default true. */
   children?: boolean
-  /** Drop and count events that are not read as fast as they come; otherwise the program waits. Default false. */
+  /** Drop and count events that are not read fast enough; otherwise the program waits. Default false. */
   drop?: boolean
-  /** The program's folder. Default: that of this process. */
+  /** The program's folder. Default: this process's. */
   cwd?: string
-  /** The program's environment. Default: that of this process. */
+  /** The program's environment. Default: this process's. */
   env?: NodeJS.ProcessEnv
   /** The program's standard input, output and error. Default: `inherit` for each. */
   stdio?: readonly [StandardStream, StandardStream, StandardStream]
@@ -59,7 +58,7 @@ export interface RecordedProgram extends EventReadable {
    * read, unless `drop` is set.
    */
   readonly ended: Promise<RecordedEnding>
-  /** What was asked for as a pipe; otherwise null. */
+  /** The streams that were requested as pipes; otherwise null. */
   readonly stdin: Writable | null
   readonly stdout: Readable | null
   readonly stderr: Readable | null
@@ -80,7 +79,7 @@ const OPTIONS: OptionNames<RecordOptions> = {
   stdio: true,
   signal: true,
 }
-/** Those that only heapflow's own recorder has. */
+/** The options that only heapflow's own recorder has. */
 const OWN_OPTIONS = ['stackDepth', 'freeStacks', 'children', 'drop'] as const
 
 const INHERIT = ['inherit', 'inherit', 'inherit'] as const
@@ -90,19 +89,16 @@ const INHERIT = ['inherit', 'inherit', 'inherit'] as const
  * when the stream is destroyed or closed, `signal` is aborted, or `for await` is left: it and the processes below it
  * get SIGTERM, and SIGKILL after a second. Then the stream is closed, and nothing is left of the recording.
  *
- * Emits `warning` with a text, and `events` with the number of events of each batch. A trace that is not whole, which
- * other recorders than heapflow's own may leave, ends with a TraceError; so does a program that cannot be started with
- * an Error.
+ * Emits `warning` with a text, and `events` with the number of events of each batch. An incomplete trace, which
+ * recorders other than heapflow's own may leave, ends with a TraceError. If the program cannot be started, the stream
+ * ends with an Error.
  *
  * @param command the program and its arguments
  * @throws TypeError or RangeError for invalid arguments and options; RecorderError if there is no recorder; Error for a
- *   program that cannot be recorded, because it is linked statically, for example; AbortError if `signal` is aborted
+ * program that cannot be recorded, because it is linked statically, for example; AbortError if `signal` is aborted
  *
- * @example
- * const sink = stats()
- * const program = record(['git', 'log'], { stdio: ['inherit', 'ignore', 'inherit'] })
- * await pipeline(program, sink)
- * console.log((await sink.result).leaked.bytes, (await program.ended).status)
+ * @example const sink = stats() const program = record(['git', 'log'], { stdio: ['inherit', 'ignore', 'inherit'] })
+ * await pipeline(program, sink) console.log((await sink.result).leaked.bytes, (await program.ended).status)
  */
 export function record(command: readonly string[], options: RecordOptions = {}): RecordedProgram {
   checkOptions(options, OPTIONS, 'record')

@@ -28,7 +28,7 @@ export interface AsciiDecodeOptions extends TextDecodeOptions {
 
 /**
  * Decodes a trace in ASCII by a DTD of Meta-TF 1.2.
- * @throws DtdError if the DTD is not of 1.2, or asks for what lines cannot say
+ * @throws DtdError if the DTD is not of 1.2, or needs something that lines cannot represent
  */
 export function asciiDecoder(dtd: Dtd, options?: AsciiDecodeOptions): Decoder {
   return new AsciiDecoder(dtd, options)
@@ -115,7 +115,7 @@ export class AsciiDecoder extends LineDecoder {
   private newBatch(header: TraceHeader, linesEnd: number): EventBatch {
     const { input } = this
     const perEvent = this.events === 0 ? USUAL_BYTES_PER_EVENT : input.offset / this.events
-    // A little more than the mean, so that the last lines of a chunk do not need a batch of their own.
+    // Slightly more than the mean, so that the last lines of a chunk rarely need a separate batch.
     const capacity = Math.ceil(((linesEnd - input.pos) / perEvent) * 1.1)
     return new EventBatch(Math.min(BATCH_EVENTS, Math.max(MIN_CAPACITY, capacity)), this.columns, header)
   }

@@ -153,7 +153,7 @@ export interface AsciiEncodeOptions {
 
 /**
  * Encodes events as a trace in ASCII by a DTD of Meta-TF 1.2.
- * @throws DtdError if the DTD is not of 1.2, or asks for what lines cannot say
+ * @throws DtdError if the DTD is not of 1.2, or needs something that lines cannot represent
  */
 export function asciiEncoder(dtd: Dtd, options?: AsciiEncodeOptions): Encoder {
   return new AsciiEncoder(dtd, options)
@@ -200,7 +200,9 @@ export class AsciiEncoder extends LineEncoder {
     if (n < batch.count) throw losses.errorFor(batch, n)
   }
 
-  /** The lines before the records of a trace. From now on, losses follow what these and the DTD say of the unit. */
+  /**
+   * The lines before the records of a trace. From now on, losses depend on the unit that these lines and the DTD state.
+   */
   private headFor(header: TraceHeader): string {
     const head = headOf(this.name, header, this.head, this.hasTimes, this.rename)
     const unit = timeUnitIn(head) ?? this.unit

@@ -24,7 +24,7 @@ const NOTHING = new Uint8Array(0)
  */
 export class AsciiReader {
   bytes: Uint8Array = NOTHING
-  /** Where the next line begins; generated code moves it past what it has read. */
+  /** The start of the next line; generated code moves it past the lines that it has read. */
   pos = 0
   /** One past the last line feed. */
   end = 0
@@ -33,8 +33,8 @@ export class AsciiReader {
   /** The number of the next line. */
   line = 1
   /**
-   * Why generated code stopped: a negative position, or 0 for a line without a record, one that it does not know, or a
-   * full batch.
+   * The reason why generated code stopped: a negative position, or 0 for a line without a record, one that it does not
+   * know, or a full batch.
    */
   stop = 0
   /** The expected text at the position where it stopped. */
@@ -43,7 +43,7 @@ export class AsciiReader {
   excess = ''
   /** The tag that `begin` has read. */
   tag = 0
-  /** The line at `begin` is not a record: it belongs to a head, or is empty. */
+  /** Whether the line at `begin` is not a record: it belongs to a head, or is empty. */
   isHead = false
   isEmpty = false
   readonly value = new Uint32Array(2)
@@ -137,7 +137,7 @@ export class AsciiReader {
     return ~p
   }
 
-  /** The record is whole. */
+  /** Completes the current record. */
   commit(layout: Layout): void {
     layout.commit()
   }
@@ -167,7 +167,7 @@ export class AsciiReader {
 
 /**
  * The layouts of the records of lines by a DTD of 1.2, in whatever section they are defined.
- * @throws DtdError if the DTD is not of 1.2, or asks for what lines cannot say
+ * @throws DtdError if the DTD is not of 1.2, or needs something that lines cannot represent
  */
 export function asciiRecords(dtd: Dtd, mapping: Mapping): SectionLayouts {
   check(dtd)

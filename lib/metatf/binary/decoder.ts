@@ -39,7 +39,7 @@ export interface BinaryDecodeOptions {
    * Default 64 MiB.
    */
   buffer?: number
-  /** What headers and messages call the format. Default `metatf`. */
+  /** The format's name in headers and messages. Default `metatf`. */
   format?: string
 }
 
@@ -49,11 +49,11 @@ const DEFAULT_BUFFER = 64 << 20
 const FULL = 1
 const GO_ON = 0
 
-/** More data records than any trace has between two calls of generated code. */
+/** An upper bound for the data records between two calls of generated code. */
 const MANY = 0x3fff_ffff
 
 const SMALLEST_CAPACITY = 16
-/** Bytes per event assumed until some were read. */
+/** The assumed bytes per event until some were read. */
 const FIRST_MEAN = 9
 
 const EVERYWHERE: Span = { start: 0, end: Infinity, section: 0, listed: false }
@@ -81,7 +81,7 @@ export class BinaryDecoder implements Decoder {
   /** The header, once it was read; null for a trace without one. */
   private file: FileHeader | null | undefined
   private spans: Span[] = [EVERYWHERE]
-  /** Which of the spans is being read. */
+  /** The index of the current span. */
   private at = 0
   /** Tables with their own part of the file. */
   private readonly listed = new Set<number>()
@@ -123,7 +123,7 @@ export class BinaryDecoder implements Decoder {
     this.input.detach()
   }
 
-  /** @throws TraceError when the trace is malformed, too large, or ends before it is whole */
+  /** @throws TraceError when the trace is malformed, too large, or ends before it is complete */
   next(): EventBatch | null {
     for (;;) {
       if (this.fault !== undefined) throw this.fault(this.delivered + 1)
@@ -285,7 +285,7 @@ export class BinaryDecoder implements Decoder {
     return this.fail(this.reader.isLimit ? limit : malformed, this.reader.reason)
   }
 
-  /** Reads an element, a record that is no event, or as many as possible that are. */
+  /** Reads an element, a record that is not an event, or as many events as possible. */
   private record(batch: EventBatch): number {
     const { plan, reader } = this
     const after = reader.next(plan)
@@ -297,7 +297,7 @@ export class BinaryDecoder implements Decoder {
     return GO_ON
   }
 
-  /** Lets generated code read records into the batch. `position` is that of the first one in the mapping. */
+  /** Lets generated code read records into the batch. `position` is the position of the first one in the mapping. */
   private events(position: number, batch: EventBatch): number {
     const { reader, codec, records } = this
     const { said } = reader

@@ -44,11 +44,11 @@ export interface BinaryEncodeOptions extends EncodeOptions {
    * batches.
    */
   latency?: boolean
-  /** What messages call the format. Default `metatf`. */
+  /** The format's name in messages. Default `metatf`. */
   format?: string
 }
 
-/** The most bytes of a trace file, whose header has 32-bit offsets. */
+/** The maximum size of a trace file, whose header has 32-bit offsets. */
 const MAX_FILE = 2 ** 32 - 1
 
 const TIMES = FieldBit.time | FieldBit.endTime
@@ -143,9 +143,7 @@ export class BinaryEncoder implements Encoder {
     else if (this.output?.writer.waits === false) this.flush()
   }
 
-  /**
-   * Times in another unit than that of the DTD would be wrong, and only the caller can decide to convert them.
-   */
+  /** Times in another unit than the DTD's would be wrong, and only the caller can decide to convert them. */
   private checkUnit({ columns, header }: EventBatch): void {
     if (
       (columns & TIMES) === 0 ||
@@ -261,7 +259,7 @@ export class BinaryEncoder implements Encoder {
     else parts.push(bytes)
   }
 
-  /** Delivers the rest. A truncated trace must not look whole, so its header states a larger size of the records. */
+  /** Delivers the rest. A truncated trace must not look complete, so its header states a larger size of the records. */
   private finish(isCut: boolean): void {
     if (this.isEnded || this.output === undefined) return
     this.isEnded = true
@@ -275,7 +273,7 @@ export class BinaryEncoder implements Encoder {
     for (const [table, parts] of tables) at = this.place(table, parts, at, sections)
     const start = at
     const records = this.held.get(0) ?? []
-    // The records of several sections are those of the global one, with section records among them.
+    // The records of several sections are records of the global section, with section records among them.
     const id = writer.used.size === 1 ? [...writer.used][0] : 0
     at = this.place(id, records, at, sections, isCut ? 1 : 0)
     if (at > MAX_FILE) {
@@ -289,7 +287,7 @@ export class BinaryEncoder implements Encoder {
     this.held.clear()
   }
 
-  /** Assigns a part of the file its position, and returns that of the next one. */
+  /** Assigns a position to a part of the file, and returns the position of the next one. */
   private place(
     id: number,
     parts: readonly Uint8Array[],

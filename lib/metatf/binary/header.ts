@@ -10,16 +10,16 @@ export const MAGIC = Uint8Array.of(0x7f, 0x4d, 0x54, 0x46)
 export const HEAD = 28
 export const SECTION_HEAD = 12
 
-/** The most bytes that a DTD's name can have. */
+/** The maximum bytes of a DTD's name. */
 export const MAX_NAME = 255
 
-/** There are no more sections than IDs. */
+/** The maximum number of sections, by the number of IDs. */
 const MAX_SECTIONS = 256
 
-/** The most bytes of one value, such as the data of a vfield. */
+/** The maximum bytes of one value, such as the data of a vfield. */
 export const MAX_BYTES = 1 << 16
 
-/** The most bytes of one record. */
+/** The maximum bytes of one record. */
 export const MAX_RECORD = 1 << 20
 
 /** The maximum number of values of one record, including each repetition, and the maximum number of repetitions. */
@@ -34,7 +34,7 @@ export const FREE_ROUNDS = 1024
 /** The order of bytes in numbers. */
 export type ByteOrder = 'little' | 'big'
 
-/** Where a section is in a trace file. */
+/** The place of a section in a trace file. */
 export interface SectionHeader {
   /** ID of the section; 0 is the global one. */
   readonly id: number
@@ -70,7 +70,7 @@ export function hasMagic(bytes: Uint8Array, pos = 0, end = bytes.length): boolea
  * Reads the header of a trace file, from which the command learns which DTD to look for.
  *
  * @param bytes the first bytes of the file, from `pos` to `end`
- * @param format what messages call it
+ * @param format the format's name in messages
  * @returns null if more bytes are needed
  * @throws TraceError if it is malformed
  */
@@ -153,7 +153,7 @@ export interface Span {
  * The parts of a file: the listed sections and, between and after them, records of the global section (or of the
  * section given by section records), from `start` on.
  *
- * @throws TraceError if sections overlap each other or the header, or are listed twice, or are not those of the DTD
+ * @throws TraceError if sections overlap each other or the header, or are listed twice, or differ from the DTD's
  */
 export function spansOf({ sections, start, length }: FileHeader, known: ReadonlySet<number>, format = FORMAT): Span[] {
   const fail = (reason: string): TraceError => malformed(reason, { format, offset: 0, event: 1 })

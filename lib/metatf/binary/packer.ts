@@ -263,7 +263,7 @@ export class TableWriter {
     for (const [id, { sink }] of this.tables) if (sink.pos > 0) yield { id, sink }
   }
 
-  /** How many bytes these are. */
+  /** The number of bytes of these elements. */
   get pendingBytes(): number {
     let bytes = 0
     for (const { sink } of this.tables.values()) bytes += sink.pos

@@ -14,7 +14,7 @@ export const Metadata = { record: 1, field: 2, property: 3, value: 4 } as const
 
 /** In place of a position: there are not enough bytes. */
 export const INCOMPLETE = -1
-/** In place of a position: the record is wrong. */
+/** In place of a position: the record is invalid. */
 export const FAULT = -2
 
 const NOTHING = new Uint8Array(0)
@@ -31,16 +31,19 @@ export class BinaryReader {
   /** The end of the bytes, or of the section. */
   end = 0
   batch: EventBatch = new EventBatch(0, 0, { format: '' })
-  /** How many events the batch may have at most. */
+  /** The maximum number of events of the batch. */
   limit = 0
   /** The number of data records according to the header, or 0, and the number of them still allowed. */
   said = 0
   left = 0
   /** The layouts of the current section. */
   section!: SectionLayouts
-  /** The layout of what `next` has read. */
+  /** The layout of the element or record that `next` has read. */
   layout!: Layout
-  /** Why generated code stopped: `INCOMPLETE`, `FAULT`, or 0 for a record that it does not know or a full batch. */
+  /**
+   * The reason why generated code stopped: `INCOMPLETE`, `FAULT`, or 0 for a record that it does not know or a full
+   * batch.
+   */
   stop = 0
   /** The fault of the record, and whether it is an exceeded limit. */
   reason = ''
@@ -55,7 +58,7 @@ export class BinaryReader {
     readonly tables: Tables,
   ) {}
 
-  /** Sets the bytes to read: those of an input from `pos` to `end`. */
+  /** Sets the bytes to read: from `pos` to `end` of an input. */
   use(bytes: Uint8Array, pos: number, end: number): void {
     if (bytes !== this.bytes) {
       this.bytes = bytes
@@ -121,7 +124,7 @@ export class BinaryReader {
   /**
    * Reads the element or record at `pos`, unless that is an event, and leaves its layout in `layout`: takes in
    * metadata, and adds elements to their table. Returns the position after it, or a reason to stop.
-   * @param where what messages call the section
+   * @param where the name of the section in messages
    */
   next({ dtd, raw }: Plan, where: string | number = this.section.section.name): number {
     const { pos, section } = this

@@ -9,12 +9,12 @@ import type { Tables } from './tables.js'
  * Reads bytes from the file that is being decoded.
  *
  * @param offset from the beginning of the file
- * @param length how many bytes
+ * @param length the number of bytes
  * @returns these bytes; fewer at the end of the file, or if they arrive in pieces; none after the end
  */
 export type ReadAt = (offset: number, length: number) => Uint8Array
 
-/** How many bytes are read at once. */
+/** The number of bytes to read at once. */
 const PIECE = 65_536
 
 /** Reads a section elsewhere in the file, whose elements other records take. */
@@ -40,7 +40,7 @@ export class TableSection {
     this.reader.section = new Layouts(plan).of(this.id)
   }
 
-  /** Reads some more elements. Returns why it cannot, or an empty string. */
+  /** Reads some more elements. Returns the reason if it cannot, or an empty string. */
   pull(): string {
     const { input, span, id, reader } = this
     if (this.at < span.end) {

@@ -18,7 +18,7 @@ class Table {
   private first = 0
   private words = new Uint32Array(64)
 
-  /** How many bytes the elements take. */
+  /** The bytes that the elements take. */
   get bytes(): number {
     return 8 * Math.max(0, this.count - Math.max(this.first, this.committed))
   }
@@ -62,7 +62,7 @@ class Table {
  * offset into it, which only moves forward, so elements are kept from their arrival until they are taken.
  */
 export class Tables {
-  /** Why `take` had no value. */
+  /** The reason why `take` had no value. */
   reason = ''
   private readonly tables = new Map<number, Table>()
   private readonly taken: Table[] = []

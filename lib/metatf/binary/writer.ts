@@ -20,9 +20,9 @@ const NO_BYTES = new Uint8Array(0)
 
 /** The object that generated code for writing binary records works on. */
 export class BinaryWriter extends EventWriter {
-  /** How many data records were written. */
+  /** The number of data records that were written. */
   records = 0
-  /** The sections that records were written in. */
+  /** The sections in which records were written. */
   readonly used = new Set<number>()
   readonly packer: Packer
   protected readonly maxValues = MAX_VALUES
@@ -59,7 +59,7 @@ export class BinaryWriter extends EventWriter {
     this.packer.section = section
   }
 
-  /** A view of the sink's bytes as they are now. */
+  /** A view of the sink's current bytes. */
   view(): DataView {
     const { bytes } = this.sink
     if (this.latestView.buffer !== bytes.buffer || this.latestView.byteLength !== bytes.length)
@@ -85,7 +85,7 @@ export class BinaryWriter extends EventWriter {
     return this.section.of(tag) as Layout
   }
 
-  /** Writes the record that says which section follows. */
+  /** Writes the record that names the section that follows. */
   switchTo(id: number): void {
     if (this.section.section.id === id) return
     const layout = this.section.of(SECTION_TAG)
@@ -105,7 +105,7 @@ export class BinaryWriter extends EventWriter {
     const { field, silent, leaf } = (layout.mapping as RecordMapping).leaves[p]
     const isNothing = leaf.width?.kind === 'constant' && leaf.width.bytes === 0
     if (silent && layout.touched[p] === 1) this.note(`no ${leaf.name}, written as 0`)
-    // Missing fields of events are counted elsewhere; a field that takes no room is no loss.
+    // Missing fields of events are counted elsewhere; a field that takes no bytes is not a loss.
     else if (!silent && field < 0 && !isNothing) this.note(`no ${leaf.name}, written as 0 or empty`)
     return this.packer.put(layout, p, at, 0, 0, Origin.absent)
   }
@@ -145,7 +145,7 @@ export class BinaryWriter extends EventWriter {
     return false
   }
 
-  /** The record is whole. */
+  /** Completes the current record. */
   commit(layout: Layout): void {
     layout.commit()
     this.tables.commit()

@@ -3,11 +3,11 @@ import { recycleChunk } from '../../bytes/chunks.js'
 import { setTimeout } from '../timers.js'
 import { OutputFile } from './output-file.js'
 
-/** The caller waits when more than this has not been written to a file. */
+/** The number of unwritten bytes of a file beyond which the caller waits. */
 const MAX_HELD_BYTES = 524_288
-/** The most buffers that one call writes on Linux. */
+/** The maximum number of buffers that one call writes on Linux. */
 const MAX_BUFFERS = 1024
-/** How long to wait for a pipe that is full and non-blocking. */
+/** The time to wait for a pipe that is full and non-blocking. */
 const RETRY_MS = 5
 
 /**
@@ -18,15 +18,15 @@ const RETRY_MS = 5
  * A named file gets its name when it is complete (see `OutputFile`).
  */
 export class ByteWriter {
-  /** How many bytes were written. */
+  /** The number of bytes that were written. */
   bytesWritten = 0
   private readonly file: OutputFile | undefined
   private fd: number | undefined
   private blocks = false
-  /** What is not being written yet. */
+  /** The chunks that are not being written yet. */
   private held: Uint8Array[] = []
   private heldBytes = 0
-  /** The write that is under way, with those that follow it at once. It does not fail: see `failure`. */
+  /** The pending write, with the writes that follow it immediately. It does not fail: see `failure`. */
   private writing: Promise<void> | undefined
   private failure: Error | undefined
   private isReported = false
@@ -74,13 +74,13 @@ export class ByteWriter {
     this.file?.commit()
   }
 
-  /** The error of writing that no call has thrown yet: what `abandon` waited for was not written. */
+  /** The error of writing that no call has thrown yet: the data for which `abandon` waited was not written. */
   get unreported(): Error | undefined {
     return this.isReported ? undefined : this.failure
   }
 
   /**
-   * Closes an output that is not complete, when what was given to it is written; see `unreported`.
+   * Closes an incomplete output after everything given to it was written; see `unreported`.
    * @returns the name of an incomplete file
    */
   async abandon(): Promise<string | undefined> {
@@ -118,7 +118,7 @@ export class ByteWriter {
     closeSync(fd)
   }
 
-  /** @returns what a non-blocking pipe did not take */
+  /** @returns the data that a non-blocking pipe did not take */
   private writeNow(fd: number, chunk: Uint8Array): Uint8Array {
     let rest = chunk
     try {
@@ -162,7 +162,7 @@ export class ByteWriter {
   }
 }
 
-/** @returns how many bytes were written; 0 for a pipe that takes none now */
+/** @returns the number of bytes written; 0 for a pipe that takes none now */
 function writeSome(fd: number, chunks: Uint8Array[]): Promise<number> {
   return new Promise((resolve, reject) => {
     writev(fd, chunks, null, (error, n) => {
@@ -173,7 +173,7 @@ function writeSome(fd: number, chunks: Uint8Array[]): Promise<number> {
   })
 }
 
-/** What is left of chunks after their first bytes. */
+/** The rest of chunks after their first bytes. */
 function after(chunks: readonly Uint8Array[], bytes: number): readonly Uint8Array[] {
   let i = 0
   while (i < chunks.length && bytes >= chunks[i].length) bytes -= chunks[i++].length

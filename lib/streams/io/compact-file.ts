@@ -12,7 +12,7 @@ import { runStage, type Warn } from '../../reading/run-stage.js'
 import { DescriptorSource } from './descriptor-source.js'
 import { headOf } from './file-status.js'
 
-/** How many bytes are read at a time: few, because they are thousands of events. */
+/** The number of bytes to read at a time: few, because they hold thousands of events. */
 const CHUNK_BYTES = 4096
 
 /** Whether there is a compact trace that can be read, not compressed, in a file with this name. */
@@ -24,7 +24,7 @@ export function isCompactFile(path: string): boolean {
 }
 
 /**
- * How many events a compact trace has; undefined if this is no such file, or if it has no index.
+ * The number of events of a compact trace; undefined if the file is not one, or has no index.
  * @throws TraceError if it is truncated, or its index is damaged
  */
 export function compactEvents(path: string): number | undefined {
@@ -49,9 +49,9 @@ function readWithin(file: number, size: number, offset: number, length: number):
 
 /** A compact trace from a place on. */
 export interface CompactPart {
-  /** How many events come before the place. */
+  /** The number of events before the place. */
   readonly before: number
-  /** How many bytes were read to find the place. */
+  /** The number of bytes read to find the place. */
   readonly bytesRead: number
   /** Its bytes. */
   open(): Readable & { readonly bytesRead: number }

@@ -6,12 +6,12 @@ import { setTimeout } from '../timers.js'
 import { monotonicMs } from './clock.js'
 import { OutputFile } from './output-file.js'
 
-/** The most that a pipe holds: when more is written, its reader has begun. */
+/** The maximum capacity of a pipe: when more was written, its reader has begun. */
 const MAX_PIPE = 1 << 20
 /** A write that takes longer has waited for a slow reader. */
 const SHORT_MS = 10
 
-/** How a `DescriptorSink` writes. */
+/** Options of a `DescriptorSink`. */
 export interface DescriptorSinkOptions {
   /**
    * Reuse the memory of written chunks from heapflow's own streams, which must have no other consumer. Default false.
@@ -36,15 +36,15 @@ const OPTIONS: OptionNames<DescriptorSinkOptions> = { recycle: 'boolean', blocki
  * as `partial`.
  */
 export class DescriptorSink extends Writable {
-  /** How many bytes were written. */
+  /** The number of bytes that were written. */
   bytesWritten = 0
   /** The name of the incomplete file; known when the sink is closed. */
   partial: string | undefined
   private fd: number | undefined
   private readonly file: OutputFile | undefined
-  /** The event loop may wait for a write. */
+  /** Whether the event loop may wait for a write. */
   private blocks = false
-  /** The reader has taken data, and the last write did not wait long. */
+  /** Whether the reader has taken data, and the last write did not wait long. */
   private trusts = false
   private busy = false
   private idle: (() => void) | undefined

@@ -5,7 +5,7 @@ import { asBuffer } from '../as-buffer.js'
 
 /** Reads a file, in chunks whose memory may be recycled. */
 export class DescriptorSource extends Readable {
-  /** How many bytes were read. */
+  /** The number of bytes that were read. */
   bytesRead = 0
   private fd: number | undefined
   private busy = false
@@ -14,7 +14,7 @@ export class DescriptorSource extends Readable {
   /**
    * @param target an open file descriptor, which is left open, or a file's name
    * @param chunkBytes the number of bytes to read at a time
-   * @param position where to begin. Default: where the descriptor is
+   * @param position the position at which to begin. Default: the descriptor's
    */
   constructor(
     private readonly target: number | string,

@@ -53,7 +53,9 @@ export function isSameFile(input: string, output: string): boolean {
   return from !== undefined && to !== undefined && from.isFile() && from.dev === to.dev && from.ino === to.ino
 }
 
-/** What identifies the pipe or socket that is read; undefined for what each reader reads from its beginning. */
+/**
+ * The identity of the pipe or socket that is read; undefined for inputs that each reader reads from their beginning.
+ */
 export function sharedSource(path: string): string | undefined {
   try {
     const stats = statOf(path, 0)

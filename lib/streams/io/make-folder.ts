@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Makes a folder, and those above it that are missing. Node's own way tries forever where a file system, such as that
- * of /proc, says of a new folder that the one above it is missing.
+ * Makes a folder and its missing parents. Node's own function tries forever if a file system, such as /proc, reports
+ * for a new folder that its parent is missing.
  * @throws the system error
  */
 export function makeFolder(path: string, mode?: number): void {

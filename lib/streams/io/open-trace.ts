@@ -25,9 +25,9 @@ export interface TraceReader {
  */
 export interface OpenTrace extends TraceReader, EventEmitter, AsyncIterable<EventBatch>, AsyncDisposable {}
 
-/** How to read a file with `openTrace`. */
+/** Options of `openTrace`. */
 export interface OpenOptions extends Omit<DecodeAnyOptions, 'path' | 'through'> {
-  /** How many bytes to read at a time. Default 262144. */
+  /** The number of bytes to read at a time. Default 262144. */
   chunkBytes?: number
   /** Closes the file when aborted; pending and later reads get an AbortError. */
   signal?: AbortSignal
@@ -92,7 +92,7 @@ export function readTrace(path: string, open: () => Readable, options: Omit<Open
         throwIfAborted(signal)
       }
     } catch (error) {
-      // What was closed for the signal may fail in another way.
+      // A source that was closed because of the signal may fail in another way.
       throwIfAborted(signal)
       throw error
     } finally {

@@ -60,7 +60,7 @@ export class OutputFile {
 
   /** Opens it for writing: empty the first time, then at its end. The caller closes the descriptor. */
   open(): number {
-    // What is left of it must not be replaced by what comes later.
+    // The incomplete file must not be replaced by later output.
     if (this.isAbandoned) throw new Error(`${this.path}: the file is no longer written`)
     if (this.written !== undefined) return openSync(this.written, 'a')
     if (unfinished.size === 0) process.once('exit', abandonOutputs)
@@ -103,7 +103,7 @@ export class OutputFile {
     return target === resolve(this.path) ? `${this.path}.partial` : partial
   }
 
-  /** Removes the file, in which there is nothing worth keeping. One that is written in place stays. */
+  /** Removes the file, which has nothing worth keeping. A file that is written in place stays. */
   discard(): undefined {
     const { written, target } = this
     this.forget()
@@ -120,7 +120,7 @@ export class OutputFile {
     const { before, target } = this
     const name = basename(target)
     const base = Buffer.byteLength(name) > MAX_NAME_BYTES ? 'output' : name
-    // It need not be secret: a file that is there already is not opened.
+    // The name need not be secret: a file that already exists is not opened.
     const mark = Math.random().toString(16).slice(2, 14).padEnd(12, '0')
     const written = join(dirname(target), `${base}.${mark}.partial`)
     let fd
@@ -173,7 +173,7 @@ function keepOwner(fd: number, { uid, gid }: Stats): void {
   }
 }
 
-/** @throws the fault of the folder of a new file, as an error about the file */
+/** @throws the error of the folder of a new file, as an error about the file */
 function checkFolder(path: string, folder: string): void {
   const stats = statSync(folder, { throwIfNoEntry: false })
   if (stats?.isDirectory() !== true) throw systemError(stats === undefined ? 'ENOENT' : 'ENOTDIR', path)

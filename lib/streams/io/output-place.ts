@@ -5,10 +5,10 @@ import { statOf } from './file-status.js'
 /** Names of open descriptors. Their files are written in place. */
 export const DESCRIPTOR = /^\/dev\/(fd\/|std(in|out|err)$)|^\/proc\//
 
-/** As many symbolic links as Linux follows. */
+/** The number of symbolic links that Linux follows. */
 const MAX_LINKS = 40
 
-/** The path that a name stands for, whether a file is there or not. */
+/** The path to which a name resolves, whether or not the file exists. */
 export function followLinks(path: string): string {
   let target = resolve(path)
   for (let links = 0; links < MAX_LINKS && !DESCRIPTOR.test(target); links++) {
@@ -18,24 +18,24 @@ export function followLinks(path: string): string {
     } catch {
       return target
     }
-    // A link with `..` in it counts from the folder that it is really in.
+    // `..` in a link is relative to the actual folder of the link.
     target = resolve(realpathSync(dirname(target)), link)
   }
   return target
 }
 
 /**
- * Whether two outputs, of which `-` is standard output, are written to the same file, pipe or device, however they are
- * named, and whether it is there yet or not.
+ * Whether two outputs, of which `-` is standard output, are written to the same file, pipe or device, whatever their
+ * names, and whether or not it already exists.
  */
 export function isSameOutput(a: string, b: string): boolean {
   return a === b || placeOf(a) === placeOf(b)
 }
 
-/** What identifies the place that an output is written to. */
+/** The identity of the place to which an output is written. */
 function placeOf(path: string): string {
   const stats = statOf(path, 1)
-  // Of a device, such as the one that discards everything, each name counts as an output of its own.
+  // Each name of a device, such as /dev/null, counts as a separate output.
   if (stats !== undefined && !stats.isCharacterDevice()) return `${stats.dev}:${stats.ino}`
   if (path === '-') return path
   const target = followLinks(path)

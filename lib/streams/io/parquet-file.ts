@@ -16,7 +16,7 @@ import { FileBytes, PagesOf, type ParquetFile } from './parquet-pages.js'
 
 const FORMAT = 'parquet'
 
-/** A row group is read at once unless most of it are columns that are left out. */
+/** A row group is read at once, unless most of its bytes belong to columns that are left out. */
 const MAX_SPREAD = 4
 const LEAST_GROUP = 16_384
 
@@ -26,8 +26,8 @@ const TAIL = 4 + MAGIC.length
 /**
  * The events of a Parquet file, by its index.
  * @param closed when it is aborted, the file is closed, even if no more events are asked for
- * @throws TraceError for a damaged or truncated file, or one without the columns of events; the error `EBADF` of a read
- *   after it was closed
+ * @throws TraceError for a damaged or truncated file, or a file without the columns of events; the error `EBADF` of a
+ * read after it was closed
  */
 export async function* readParquet(path: string, warn: Warn, closed?: AbortSignal): AsyncGenerator<EventBatch> {
   yield* readParquetFile(await open(path), warn, closed)
@@ -58,10 +58,10 @@ function faultAt(error: ParquetFault, at: TracePosition): TraceError {
   return error instanceof ParquetLimit ? limit(error.message, at) : malformed(error.message, at)
 }
 
-/** How far a file was read. */
+/** The position in a file that is read. */
 interface Progress {
   events: number
-  /** The offset of what is read: of the index at the end of the file, or of a page. */
+  /** The offset of the current read: the index at the end of the file, or a page. */
   offset: number
 }
 
@@ -130,7 +130,7 @@ async function* rowsOf(
     }
   }
   yield* begin()
-  // Row groups may not share their bytes, so that what is read is not longer than the file.
+  // Row groups must not share bytes, so that no more is read than the length of the file.
   let left = indexAt
   let number = 0
   for (const group of index.groups()) {

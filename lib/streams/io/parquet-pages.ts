@@ -4,14 +4,14 @@ import { MAX_HELD } from '../../formats/parquet/layout.js'
 import { readPageHead, type PageHead } from '../../formats/parquet/page-head.js'
 import { Incomplete } from '../../formats/parquet/thrift-read.js'
 
-/** The most bytes of a row group that are held in memory. */
+/** The maximum bytes of a row group that are held in memory. */
 const MAX_GROUP = 33_554_432
-/** Bytes that are read at once of a column of a larger row group. */
+/** The number of bytes that are read at once of a column of a larger row group. */
 const STEP = 262_144
-/** A head of a page, with the least and the largest text of the page, has at most this number of bytes. */
+/** The maximum size of the head of a page, with the smallest and the largest text of the page. */
 const MAX_HEAD = 16_777_216
 
-/** What is needed of a file handle. */
+/** The part of a file handle that is used. */
 export interface ParquetFile {
   stat(): Promise<{ readonly size: number }>
   read(range: { buffer: Uint8Array; offset: number; position: number }): Promise<{ readonly bytesRead: number }>
@@ -60,9 +60,9 @@ export class FileBytes {
 export class PagesOf {
   /** The number of bytes of all pages. */
   readonly length: number
-  /** Where the page is that was read last. */
+  /** The position of the page that was read last. */
   offset: number
-  /** Bytes of the column that were read, and where they begin. */
+  /** Bytes of the column that were read, and their position. */
   private bytes: Uint8Array = new Uint8Array(0)
   private bytesFrom: number
 
@@ -76,7 +76,7 @@ export class PagesOf {
     this.length = to - at
   }
 
-  /** The next page as it is stored. @throws ParquetFault when there is none, or it does not have its checksum */
+  /** The next page as it is stored. @throws ParquetFault when there is none, or its checksum is wrong */
   async next(): Promise<[head: PageHead, bytes: Uint8Array]> {
     this.offset = this.at
     if (this.at >= this.to) throw new ParquetFault('it has fewer values than it says')

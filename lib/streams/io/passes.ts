@@ -25,14 +25,14 @@ export class TwoPasses {
 
   /**
    * @param path a file, or `-` for standard input
-   * @param folder where a copy is made
+   * @param folder the folder for a copy
    */
   constructor(
     private readonly path: string,
     private readonly folder = tmpdir(),
   ) {}
 
-  /** Bytes read: the mean of both passes of a file, or the bytes copied. */
+  /** The number of bytes read: the mean of both passes of a file, or the bytes copied. */
   get bytesRead(): number {
     const of = (stream: Readable | undefined) => (stream as { bytesRead?: number } | undefined)?.bytesRead ?? 0
     if (this.input !== undefined) return of(this.input)

@@ -16,7 +16,7 @@ interface ReadingOptions extends SocketConstructorOpts {
  * memory for each.
  */
 export class PipeSource extends Readable {
-  /** How many bytes were read. */
+  /** The number of bytes that were read. */
   bytesRead = 0
   private readonly socket: Socket
 

@@ -7,11 +7,11 @@ import { monotonicMs } from './clock.js'
 import { statOf } from './file-status.js'
 import { refuseDrained } from './read-text.js'
 
-/** How much is read at a time from a file. */
+/** The number of bytes to read at a time from a file. */
 const FILE_BYTES = 262_144
-/** What a pipe holds on Linux by default. */
+/** The default capacity of a pipe on Linux. */
 const PIPE_BYTES = 65_536
-/** How long the event loop may wait while a pipe has data: timers are due, too. */
+/** The maximum time for which the event loop waits while a pipe has data, so that timers run. */
 const TURN_MS = 100
 
 const openFile = promisify(open)
@@ -19,7 +19,7 @@ const closeFile = promisify(close)
 
 /** The bytes of an input, in chunks whose memory may be recycled, without a stream around them. */
 export interface ByteSource extends AsyncIterable<Uint8Array> {
-  /** How many bytes were read. */
+  /** The number of bytes that were read. */
   readonly bytesRead: number
   /** Gives up waiting for a pipe, which otherwise keeps the process alive. */
   close?(): void
@@ -67,7 +67,7 @@ class FileSource implements ByteSource {
 
   /**
    * @param target an open file descriptor, which is left open, or a file's name
-   * @param readsAhead not for a named pipe: a read that waits for its writer would delay the end after a fault
+   * @param readsAhead false for a named pipe: a read that waits for its writer would delay the end after a fault
    */
   constructor(
     private readonly target: number | string,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { showText } from '../../event/message-text.js'
 import { sharedSource } from './file-status.js'
 
-/** The pipes from which texts were read, and by which names: nothing is left in them. */
+/** The pipes from which texts were read, which are empty now, and the names by which they were read. */
 const drained = new Map<string, string>()
 
 /**
@@ -24,7 +24,7 @@ export function refuseDrained(path: string): void {
   if (other !== undefined) throw new Error(samePipe(other, path))
 }
 
-/** What is wrong with two inputs that read the same pipe. */
+/** The message for two inputs that read the same pipe. */
 export function samePipe(one: string, other: string): string {
   return `${showText(one)} and ${showText(other)} are the same pipe, which can be read only once`
 }

@@ -45,7 +45,7 @@ export class SpillFile {
   /** The file's name, if it must keep one. */
   private readonly path: string | undefined
 
-  /** @param folder where to put it */
+  /** @param folder the folder for it */
   constructor(private readonly folder: string) {
     const { descriptors, path } = openTemporary(folder)
     this.fd = descriptors[0]
@@ -70,7 +70,7 @@ export class SpillFile {
 
   /**
    * The batches of a run, with the header of their trace.
-   * @param keeps whether each has memory of its own; otherwise it is valid until the next one is requested
+   * @param keeps whether each batch has its own memory; otherwise it is valid until the next one is requested
    */
   async *read({ start, end, largest }: Run, header: TraceHeader, keeps = false): AsyncGenerator<KeyedBatch> {
     let buffer = new ArrayBuffer(largest + HEAD_BYTES)
@@ -107,7 +107,7 @@ export class SpillFile {
     }
   }
 
-  /** One call at a time, and none after the file is closed, when its descriptor may be another file's. */
+  /** Runs one call at a time, and none after the file is closed, when its descriptor may belong to another file. */
   private run<T>(call: () => Promise<T>): Promise<T> {
     if (this.isClosed) return Promise.reject(new Error('the temporary file is closed'))
     const running = call()

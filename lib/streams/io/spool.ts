@@ -26,11 +26,11 @@ interface Source {
 export class Spool {
   private file: SpillFile | undefined
   private isClosed = false
-  /** Why nothing more can be written. */
+  /** The reason why nothing more can be written. */
   private fault: TemporaryFileError | undefined
   private turn: Promise<unknown> = Promise.resolve()
 
-  /** @param folder where to put it */
+  /** @param folder the folder for it */
   constructor(private readonly folder: string) {}
 
   /** The events of a source, once all of them are decoded; then its error, if it fails. */
@@ -54,7 +54,7 @@ export class Spool {
   /** Writes the traces of a source to the file, up to its fault if it has one. */
   private async decode({ batches, traces, failures }: Source): Promise<void> {
     try {
-      // The others fail as the first one does, without being read.
+      // The other sources fail with the same error, without being read.
       if (this.fault !== undefined) throw this.fault
       let next = await batches.next()
       while (next.done !== true) {

@@ -7,7 +7,7 @@ import { isDirectory } from './read-input.js'
 
 /**
  * Bytes from a file, or from standard input for `-`.
- * @param chunkBytes how many to read at a time from a named file
+ * @param chunkBytes the number of bytes to read at a time from a named file
  */
 export function openInput(path: string, chunkBytes = 262_144): Readable {
   const stats = statOf(path, 0)

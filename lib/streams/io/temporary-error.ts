@@ -1,8 +1,8 @@
-/** A temporary file cannot be made or written: `code` is that of the system error, which is the cause. */
+/** A temporary file cannot be made or written. `code` is the code of the system error, which is the cause. */
 export class TemporaryFileError extends Error {
   readonly code: string | undefined
 
-  /** @param folder where the file is to be, or is */
+  /** @param folder the folder of the file */
   constructor(
     readonly folder: string,
     override readonly cause: NodeJS.ErrnoException,
@@ -12,7 +12,10 @@ export class TemporaryFileError extends Error {
   }
 }
 
-/** Runs what makes or writes a temporary file in a folder. @throws TemporaryFileError where the system refuses it */
+/**
+ * Runs a function that makes or writes a temporary file in a folder.
+ * @throws TemporaryFileError if the system refuses it
+ */
 export function inTemporary<T>(folder: string, run: () => T): T {
   try {
     const result = run()

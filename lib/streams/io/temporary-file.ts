@@ -5,9 +5,7 @@ import { inTemporary } from './temporary-error.js'
 
 /** A file without a name, if the system allows it, which is removed when it is closed. */
 export interface TemporaryFile {
-  /**
-   * Open descriptors, each with a position of its own; the first one for reading and writing, the others for reading.
-   */
+  /** Open descriptors, each with its own position; the first one for reading and writing, the others for reading. */
   readonly descriptors: readonly number[]
   /** The name, if the file must keep one; closing the file removes it. */
   readonly path: string | undefined
@@ -16,8 +14,7 @@ export interface TemporaryFile {
 /**
  * Creates a temporary file. If the system allows it, the file loses its name immediately, so that its space is freed
  * when it is closed, however the process ends.
- * @param folder where to put it
- * @param readers how many more descriptors to open, for reading
+ * @param folder the folder for it @param readers the number of further descriptors to open, for reading
  * @throws TemporaryFileError
  */
 export function openTemporary(folder: string, readers = 0): TemporaryFile {

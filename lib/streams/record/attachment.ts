@@ -8,18 +8,18 @@ const CANNOT_ATTACH = 125
 /** The line that says that it has attached. */
 const ATTACHED = 'attached'
 
-/** The recording of a process that runs already, by heapflow's own recorder. */
+/** The recording of a running process by heapflow's own recorder. */
 export class Attachment {
-  /** The recorder, whose program is the number of the process. */
+  /** The recorder, whose program is given as the number of the process. */
   readonly recorder: Recorder
-  /** What the reader reports before it has attached. */
+  /** The reader's output before it has attached. */
   private readonly lines: string[] = []
   private hasAttached = false
 
   /**
    * @param own heapflow's own recorder
    * @param pid the number of the process
-   * @param say called with lines of the reader, and with nothing when the process is recorded from now on
+   * @param say called with lines of the reader, and without a line when recording has begun
    */
   constructor(
     own: Recorder,
@@ -29,7 +29,7 @@ export class Attachment {
     this.recorder = { ...own, launch: launchReader(true) }
   }
 
-  /** What stands for the program and its arguments. */
+  /** The words that stand for the program and its arguments. */
   get words(): [string] {
     return [String(this.pid)]
   }
@@ -45,7 +45,7 @@ export class Attachment {
     })
   }
 
-  /** Why the process was not recorded, after its reader has ended; undefined if it was. */
+  /** The reason why the process was not recorded, after its reader has ended; undefined if it was. */
   failure({ status, signal }: Ending): Error | undefined {
     if (status === 0 || this.hasAttached) return undefined
     const reason = this.lines.join('; ').replace(/^heapflow: /, '')

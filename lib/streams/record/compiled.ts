@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { makeFolder } from '../io/make-folder.js'
 import { isPlainPath, recordingFolder } from './folder.js'
 
-/** Bits of a mode that let others write. */
+/** Bits of a file's mode that let others write. */
 const WRITABLE_BY_OTHERS = 0o022
 
 /** The first minor version of glibc 2 for which the recorder can be compiled. */
@@ -16,14 +16,14 @@ const LEAST_GLIBC = 17
 /** The exit status of the programs for a wrong use. */
 const USAGE = 2
 
-/** What the package has compiled, or is compiled when it is used for the first time. */
+/** A file that the package has in compiled form, or that is compiled when it is first used. */
 export interface Native {
-  /** What it is, in messages. */
+  /** Its description in messages. */
   readonly what: string
   /** The beginning of its name in the cache, and its ending. */
   readonly name: string
   readonly ending: string
-  /** The sources in `native/`, the first of which is compiled and includes the others. */
+  /** The sources in `native/`. The first one is compiled, and includes the others. */
   readonly sources: readonly [string, ...string[]]
   readonly options: readonly string[]
   /** Options for libraries, which come last. */
@@ -83,19 +83,20 @@ export const RECORDER_READER: Native = {
     ...inRecorder('tracee', 'modules', 'library', 'obstacles', 'earlier', 'loading', 'attach'),
   ],
   options: ['-std=gnu11', '-O2'],
-  // It loads libzstd where that is installed. Before 2.34, glibc has the functions for that in a library of their own.
+  // It loads libzstd if that is installed. Before 2.34, glibc has the functions for loading in a separate library.
   libraries: ['-ldl'],
 }
 
 /**
- * The file of the package, if it has one that was made from these sources and runs here. Whoever names a compiler in CC
- * gets what that makes.
+ * The file of the package, if it has one that was made from these sources and runs here. If CC names a compiler, that
+ * compiler's output is used instead.
  */
 function prebuilt(native: Native): string | undefined {
   if (process.env['CC']) return undefined
   const path = inPackage(`dist/native/${fileName(native)}`)
   if (path === undefined) return undefined
-  // Without arguments, a program shows how it is used, if the system can run it. A library is the recorder's.
+  // Without arguments, a program prints its usage if the system can run it. A library fits if the recorder's program
+  // runs.
   const program = native.ending === '' ? path : inPackage(`dist/native/${fileName(RECORDER_READER)}`)
   return program !== undefined && runs(program) ? path : undefined
 }
@@ -108,13 +109,13 @@ function runs(program: string): boolean {
   return answer
 }
 
-/** The file that there is without compiling: that of the package, or one that was compiled before. */
+/** The file that exists without compiling: the package's, or one that was compiled before. */
 function made(native: Native): string | undefined {
   const path = cached(native)
   return prebuilt(native) ?? (isTrusted(path) ? path : undefined)
 }
 
-/** Whether there is a compiler, or what it would make is there already. */
+/** Whether there is a compiler, or its output already exists. */
 export function canMake(...natives: readonly Native[]): boolean {
   const [program, ...options] = compiler()
   return (
@@ -124,8 +125,8 @@ export function canMake(...natives: readonly Native[]): boolean {
 }
 
 /**
- * Why files cannot be compiled on this machine, in one line; undefined if they can, or are there already. What is
- * compiled to find out is kept.
+ * The reason why files cannot be compiled on this machine, in one line; undefined if they can, or already exist. Files
+ * that are compiled to find out are kept.
  */
 export function obstacleToMaking(...natives: readonly Native[]): string | undefined {
   if (natives.every((native) => made(native) !== undefined)) return undefined
@@ -160,7 +161,7 @@ export function compiled(native: Native, folder: string): string {
 }
 
 /**
- * The same, where it stays for later programs.
+ * The same, in a place where it stays for later programs.
  * @throws Error when it cannot be compiled or kept, or when its path is not plain
  */
 export function kept(native: Native): string {
@@ -180,14 +181,14 @@ export function kept(native: Native): string {
   return path
 }
 
-/** The minor version of the glibc 2 that the recorder's library needs, as it is compiled or would be. */
+/** The minor version of glibc 2 that the recorder's library needs, as it was or would be compiled. */
 export function glibcNeeded(): number {
   const path = made(RECORDER_LIBRARY)
   const names = path === undefined ? [] : readFileSync(path, 'latin1').matchAll(/\bGLIBC_2\.(\d{1,3})\b/g)
   return Math.max(LEAST_GLIBC, ...Array.from(names, ([, minor]) => Number(minor)))
 }
 
-/** The compiler and its first options, as make(1) has them. */
+/** The compiler and its first options, as for make(1). */
 function compiler(): [string, ...string[]] {
   const [program = 'cc', ...options] = (process.env['CC'] ?? '').split(/\s+/).filter(Boolean)
   return [program, ...options]
@@ -211,7 +212,7 @@ function compile(native: Native, target: string): void {
   throw new Error(`${program} cannot compile ${native.what}: ${reason || `status ${status}`}`)
 }
 
-/** Copies a file into the cache, if that is possible. It is never there in part. */
+/** Copies a file into the cache, if that is possible. The cache never has a part of it. */
 function keep(file: string, path: string): void {
   const part = `${path}.${process.pid}`
   try {
@@ -228,7 +229,7 @@ function keep(file: string, path: string): void {
 }
 
 /**
- * Whether no one but this user, or the superuser, can have written a file, which is loaded into programs that this user
+ * Whether only this user or the superuser can have written a file. Such files are loaded into programs that this user
  * runs.
  */
 function isTrusted(path: string): boolean {
@@ -257,7 +258,7 @@ export function fileName({ name, ending, sources, options }: Native, machine: st
   return `${name}-${machine}-${hash.digest('hex').slice(0, 16)}${ending}`
 }
 
-/** As the XDG Base Directory Specification says, which has relative paths ignored. */
+/** Follows the XDG Base Directory Specification, by which relative paths are ignored. */
 function cacheFolder(): string {
   const named = process.env['XDG_CACHE_HOME'] ?? ''
   return join(isAbsolute(named) ? named : join(homedir(), '.cache'), 'heapflow')
@@ -270,7 +271,7 @@ function sourcePath(name: string): string {
   return path
 }
 
-/** The path of a file of the package, if it is there. */
+/** The path of a file of the package, if it exists. */
 function inPackage(name: string): string | undefined {
   // The package has dist/lib and native; tests run from lib.
   const paths = ['../../../..', '../../..'].map((up) => fileURLToPath(new URL(`${up}/${name}`, import.meta.url)))

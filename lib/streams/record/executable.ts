@@ -15,14 +15,14 @@ import type { Recorder } from './recorders.js'
 
 /** The number of interpreters of interpreters that are followed, as Linux does. */
 const MAX_SCRIPTS = 4
-/** Longer names of interpreters are not looked at. */
+/** The maximum length of names of interpreters that are examined. */
 const MAX_NAME = 4096
 /** The number of the program header that names the dynamic linker. */
 const PT_INTERP = 3
 const ELF = 0x464c457f
 const [SET_USER, SET_GROUP] = [0o4000, 0o2000]
 
-/** The numbers of architectures in ELF files, by the name that Node has for them. */
+/** The numbers of architectures in ELF files, by Node's names for them. */
 const MACHINES: Readonly<Record<string, number>> = {
   ia32: 3,
   ppc64: 21,
@@ -35,25 +35,25 @@ const MACHINES: Readonly<Record<string, number>> = {
 }
 /** The dynamic linkers of systems, whose C library the recorder is compiled for. */
 const USUAL_LINKERS = ['/lib64/ld-linux-x86-64.so.2', '/lib/ld-linux-aarch64.so.1']
-/** Larger files are no C library. */
+/** The maximum size of a C library. */
 const MAX_LIBRARY_BYTES = 1 << 25
 
-/** What can be seen of a program before it runs. */
+/** The properties of a program that are known before it runs. */
 interface Executable {
   readonly path: string
-  /** Of its addresses: 64, or 32. */
+  /** The bits of its addresses: 64, or 32. */
   readonly bits: number
   /** The number of its architecture. */
   readonly machine: number
-  /** It runs with the rights of another user or group, so the system loads nothing into it. */
+  /** Whether it runs with the rights of another user or group, so that the system loads nothing into it. */
   readonly isPrivileged: boolean
   /** The dynamic linker that it names; undefined if it is linked statically. */
   readonly linker: string | undefined
 }
 
 /**
- * Looks at the program that a command runs; for a script, at its interpreter.
- * @returns undefined if it is not found, cannot be read, or is no ELF file
+ * Examines the program that a command runs; for a script, its interpreter.
+ * @returns undefined if it is not found, cannot be read, or is not an ELF file
  */
 function executableOf(command: string, place: Place): Executable | undefined {
   try {
@@ -70,7 +70,7 @@ function executableOf(command: string, place: Place): Executable | undefined {
       }
     }
   } catch {
-    // The system says what is wrong when it starts the program.
+    // The system reports the fault when it starts the program.
   }
   return undefined
 }
@@ -105,14 +105,14 @@ function bytesAt(fd: number, offset: number, length: number): Buffer {
   return bytes.subarray(0, readSync(fd, bytes, 0, length, offset))
 }
 
-/** Where a command is started. */
+/** The place where a command is started. */
 export interface Place {
   readonly env: NodeJS.ProcessEnv
-  /** Its folder, if not that of this process. */
+  /** Its folder, if not this process's. */
   readonly cwd?: string | undefined
 }
 
-/** The file of a command: by its path, or by those in PATH. */
+/** The file of a command: by its path, or by the paths in PATH. */
 function pathOf(command: string, { env, cwd = '.' }: Place): string | undefined {
   if (command.includes('/')) return [cwd === '.' ? command : resolve(cwd, command)].find(isProgram)
   const folders = (env['PATH'] ?? '').split(':')
@@ -128,22 +128,22 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** Why a program cannot be recorded, and what to do. */
+/** The reason why a program cannot be recorded, and a remedy. */
 interface Obstacle {
   readonly what: string
   readonly instead: string
 }
 
 /**
- * Why a program cannot be recorded.
- * @param place where the command is started
- * @returns undefined if nothing is known to be in the way
+ * The reason why a program cannot be recorded.
+ * @param place the place where the command is started
+ * @returns undefined if no obstacle is known
  */
 function obstacleTo(command: string, { name, records }: Recorder, place: Place): Obstacle | undefined {
   const program = executableOf(command, place)
   if (program === undefined) return undefined
   const { path, linker, bits, machine, isPrivileged } = program
-  // No recorder finds the functions of an allocator that is in no library.
+  // No recorder finds the functions of an allocator that is not in a library.
   if (linker === undefined)
     return { what: `${path} is linked statically`, instead: 'link it without -static, so that the C library is loaded' }
   if (records !== 'loaded') return undefined
@@ -175,7 +175,7 @@ function obstacleTo(command: string, { name, records }: Recorder, place: Place):
     : undefined
 }
 
-/** The minor version of the glibc 2 in the folder of a dynamic linker, as that library states it. */
+/** The minor version of glibc 2 in the folder of a dynamic linker, as stated by that library. */
 function glibcBeside(linker: string): number | undefined {
   try {
     const path = join(dirname(realpathSync(linker)), 'libc.so.6')

@@ -2,21 +2,21 @@ import { spawn, type ChildProcessByStdio } from 'node:child_process'
 import { basename } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 
-/** A program through which a trace goes, from its standard input to its standard output. */
+/** A program that filters a trace, from its standard input to its standard output. */
 export class Filter {
-  /** Why it did not bring the whole trace, if it did not. Resolves when it has ended. */
+  /** The reason why it did not deliver the whole trace, if it did not. Resolves when it has ended. */
   readonly fault: Promise<string | undefined>
   private readonly child: ChildProcessByStdio<Writable, Readable, null>
-  /** It was given the whole trace. */
+  /** Whether it was given the whole trace. */
   private isFed = false
-  /** It takes no more. */
+  /** Whether it takes no more input. */
   private isGone = false
-  /** Called when it takes more, or will never do so. */
+  /** Called when it takes more input, or will never do so. */
   private wake: () => void = () => {}
 
   /** @param words the program and its arguments */
   constructor([file, ...args]: readonly [string, ...string[]]) {
-    // What it says on standard error are figures of its own. The signals of a terminal are not for it.
+    // Its standard error has only its own figures. It must not receive the signals of a terminal.
     this.child = spawn(file, args, { stdio: ['pipe', 'pipe', 'ignore'], detached: true })
     const name = basename(file)
     this.fault = new Promise((resolve) => {
@@ -28,7 +28,7 @@ export class Filter {
       })
     })
     const { stdin } = this.child
-    // Why it cannot be written to is in the fault.
+    // The fault has the reason why it cannot be written to.
     stdin.on('error', () => {})
     stdin.on('drain', () => this.wake())
     stdin.on('close', () => {
@@ -37,7 +37,7 @@ export class Filter {
     })
   }
 
-  /** What it makes of bytes. They are read to their end in any case, for their writer would wait otherwise. */
+  /** Its output for some bytes. They are read to their end in any case, because their writer would wait otherwise. */
   async *through(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     const fed = this.feed(bytes)
     // It is awaited below, unless reading fails.

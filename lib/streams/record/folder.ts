@@ -2,15 +2,15 @@ import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Names of folders: the number of the process that made it, and what makes it unique. */
+/** Names of folders: the number of the process that made the folder, and a unique ending. */
 const NAME = /^heapflow-record-(\d+)-\w{6}$/
-/** A younger folder may be of a process that this one cannot see, as in another container. */
+/** A younger folder may belong to a process that is invisible here, as in another container. */
 const LEAST_AGE_MS = 60_000
-/** Folders are made here where the name of the folder for temporary files would be misread. */
+/** The place for folders if the path of the folder for temporary files would be misread. */
 const ROOT = '/tmp'
 
 /**
- * Whether recorders take a path as it is: LD_PRELOAD has spaces and colons between its parts and knows `$ORIGIN`,
+ * Whether recorders take a path literally: LD_PRELOAD has spaces and colons between its parts and knows `$ORIGIN`,
  * valgrind replaces what comes after a `%` in names, and heaptrack `$$`.
  */
 export function isPlainPath(path: string): boolean {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 
-/** Where libraries usually are. */
+/** The usual folders of libraries. */
 export const LIBRARY_FOLDERS = [
   '/lib/x86_64-linux-gnu',
   '/lib/aarch64-linux-gnu',

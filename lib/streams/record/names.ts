@@ -4,7 +4,7 @@ export const RECORDER_NAMES = ['recorder', 'heaptrack', 'glibc', 'valgrind', 'lt
 /** The name of a recorder. */
 export type RecorderName = (typeof RECORDER_NAMES)[number]
 
-/** How many frames of a stack heapflow's own recorder keeps if it is not told, and how many it can keep. */
+/** The number of frames of a stack that heapflow's own recorder keeps by default. */
 export const STACK_DEPTH = 512
-/** The most frames of a stack. */
+/** The maximum number of frames of a stack. */
 export const MAX_STACK_DEPTH = 1024

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Where the time of its start is in a process's `stat`, counted after its name. */
+/** The position of the start time in a process's `stat`, counted after its name. */
 const STARTED = 19
 
-/** The processes that one process has started, and those have, where the system has /proc. */
+/** The descendants of a process, if the system has /proc. */
 export class ProcessTree {
-  /** By number, when each of them was started: a number is given again when its process has ended. */
+  /** The start time of each process, by its number: a number may be reused when its process has ended. */
   private readonly members = new Map<number, string>()
 
   /** @param root the number of the process, which is not a member itself */
@@ -18,7 +18,7 @@ export class ProcessTree {
     return this.members.size > 0
   }
 
-  /** Sends a signal to all members that were seen at any time and are still there. */
+  /** Sends a signal to all members that were ever seen and still exist. */
   send(signal: NodeJS.Signals): void {
     this.look()
     for (const [pid, started] of this.members) {
@@ -35,7 +35,7 @@ export class ProcessTree {
   }
 
   private look(): void {
-    // The children of a process that has ended are no longer found from here, so those that were seen are kept.
+    // The children of a process that has ended are no longer found from here, so known ones are kept.
     const parents = [this.root, ...this.members.keys()]
     for (let parent = parents.pop(); parent !== undefined; parent = parents.pop()) {
       for (const pid of childrenOf(parent)) {
@@ -49,7 +49,7 @@ export class ProcessTree {
   }
 }
 
-/** The children of a process, those of its first thread first, where the system has /proc. */
+/** The children of a process, beginning with those of its first thread, if the system has /proc. */
 export function childrenOf(pid: number): number[] {
   try {
     const threads = readdirSync(`/proc/${pid}/task`).map(Number)
