@@ -37,7 +37,7 @@ export class AllocatorKernel extends GrowingKernel<AllocatorExports> {
     this.run.seed(Math.floor(Math.random() * 2 ** 32), Math.floor(Math.random() * 2 ** 32))
   }
 
-  /** Begins a simulation. @returns false if the settings are none that are simulated, or memory is exhausted */
+  /** Begins a simulation. @returns false if these settings cannot be simulated, or memory is exhausted */
   start(settings: AllocatorSettings): boolean {
     const { version, bits, cores = 0 } = settings
     const detail = BigInt(detailOf(settings))

@@ -16,9 +16,9 @@ export const RECOGNIZED = 0.5
 const SHORT = { events: 4096, share: 0.95 }
 
 /**
- * All candidates replay the first events, and those that are left more of them. A candidate is left out if its share of
- * right addresses is below the least one, or if it has more wrong ones than `factor` times those of the best one, and
- * `FEW_WRONG` more. If no one is good, so many are left: their versions hardly matter.
+ * All candidates replay the first events, and the remaining ones replay more of them. A candidate is dropped if its
+ * share of right addresses is below the minimum, or if its wrong addresses exceed `factor` times the best candidate's
+ * by more than `FEW_WRONG`. If no candidate is good, this number remains: their versions hardly matter.
  */
 const ROUNDS: readonly Round[] = [
   { events: 256, least: 0.2, factor: 3, left: Infinity },

@@ -88,10 +88,10 @@ export class AllocatorReplay {
 
   /**
    * Replays the events of a batch.
-   * @param each called for every `BATCH_EVENTS` events or fewer, with what became of their predictions (see
-   *   `Prediction`) and the predicted addresses (0: none), event `from + row` in place `row`. The arrays are valid
-   *   during the call.
-   * @param rows only the first so many. Default: all
+   * @param each called for every `BATCH_EVENTS` events or fewer, with the results of their predictions (see
+   * `Prediction`) and the predicted addresses (0: none), event `from + row` in place `row`. The arrays are valid during
+   * the call.
+   * @param rows the number of events to replay. Default: all
    */
   add(
     batch: EventBatch,

@@ -1,8 +1,6 @@
 import { JEMALLOC, PTMALLOC } from '../kernel/layouts/allocators.js'
 
-/**
- * glibc's allocator as it is on some machine. What differs between machines has to be known to predict addresses.
- */
+/** glibc's allocator on some machine. Predictions need the settings that differ between machines. */
 export interface PtmallocSettings {
   readonly allocator: 'ptmalloc'
   /** The minor version of glibc: 36 for 2.36. From 23 to 43. */
@@ -81,7 +79,9 @@ export function learns(settings: AllocatorSettings): boolean {
   return settings.allocator === 'ptmalloc' && settings.learns === true
 }
 
-/** What the kernel is given besides version, bits and cores: the size of a stack, or those of the recorder's blocks. */
+/**
+ * The kernel's parameters besides version, bits and cores: the size of a stack, or the sizes of the recorder's blocks.
+ */
 export function detailOf(settings: AllocatorSettings): number {
   if (settings.allocator === 'ptmalloc') return settings.stack ?? THREAD_STACK
   const [beforeFree, afterOthers] = settings.entries ?? [0, 0]

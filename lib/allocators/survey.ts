@@ -101,7 +101,7 @@ function bestOf(rivals: readonly AllocatorReplay[]): AllocatorReplay {
   return rivals.reduce((best, rival) => (rival.predicted > best.predicted ? rival : best))
 }
 
-/** The versions around that of the best settings that are as good, none left out. */
+/** The contiguous versions around the best one that are as good. */
 function rangeOf(
   { allocator, version }: AllocatorSettings,
   equal: readonly AllocatorSettings[],

@@ -67,7 +67,7 @@ export class HashIndex {
   }
 }
 
-/** A copy with room for an index, and four times the room. What is not used takes no memory of the machine. */
+/** A copy with room for an index, and four times the room. Unused room takes no memory of the machine. */
 function longer(array: Int32Array<ArrayBuffer>, index: number): Int32Array<ArrayBuffer> {
   const copy = new Int32Array(Math.max(4 * array.length, index + 1))
   copy.set(array)

@@ -19,7 +19,10 @@ interface Chunk {
 /** An inner node of the tree. */
 interface Branch {
   readonly children: (Branch | Chunk)[]
-  /** For each child except the first, high word first: a lower bound of its starts, above those of the child before. */
+  /**
+   * For each child except the first, high word first: a lower bound of its starts, above the starts of the previous
+   * child.
+   */
   readonly bounds: Uint32Array
 }
 

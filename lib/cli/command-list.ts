@@ -110,7 +110,7 @@ export const GROUPS: readonly Group[] = [
 /** Every command that is a program of its own. */
 export const COMMANDS: readonly Command[] = GROUPS.flatMap(({ commands }) => commands)
 
-/** The name of a command in `heapflow`: `stats` for `hf-stats`, and the same name for those of a format. */
+/** The name of a command in `heapflow`: `stats` for `hf-stats`; commands of a format keep their names. */
 export function subcommand({ name }: Command): string {
   return name.replace(/^(hf-|heapflow )/, '')
 }

@@ -51,7 +51,7 @@ export const TSV_SECTIONS = ['timeline', 'sites', 'sizes', 'threads', 'site-thre
 export const TIMELINE_ROWS = 24
 /** `hf-stats --timeline`: the most parts that a timeline has. */
 export const MAX_TIMELINE_ROWS = 2000
-/** `hf-stats --sort`: what tables of sites are sorted by. */
+/** `hf-stats --sort`: the keys by which tables of sites are sorted. */
 export const SITE_ORDERS = [
   'bytes',
   'blocks',
@@ -64,7 +64,7 @@ export const SITE_ORDERS = [
   'wasted',
 ] as const
 
-/** `hf-stats --by`: what has a row of its own, the first one by default. */
+/** `hf-stats --by`: the subjects of rows, the first one by default. */
 export const SITE_GROUPS = ['site', 'function', 'module', 'thread'] as const
 
 /** The shells that `heapflow completion` has a script for. */
@@ -76,7 +76,7 @@ export const PAGE = 'html'
 /** `hf-diff --to`: the forms besides text. */
 export const DIFF_FORMS = [PAGE] as const
 
-/** `hf-diff --sort`: what sites are ordered by, the first one by default. */
+/** `hf-diff --sort`: the keys by which sites are sorted, the first one by default. */
 export const DIFF_ORDERS = ['leaked', 'peak', 'allocated', 'temporary'] as const
 
 /** `hf-report --embed`: the maximum number of bytes of a trace that is put into the page, and the largest limit. */

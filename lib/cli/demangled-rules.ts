@@ -1,15 +1,15 @@
 import { canBeAllocator } from '../names/allocator-functions.js'
 import { canDemangle, demangledNow, isMangled } from '../streams/symbols/demangle.js'
 
-/** A line of a rule of valgrind about a function: what comes before its name, and the name. */
+/** A line of a rule of valgrind about a function: the text before its name, and the name. */
 const FUNCTION = /^(\s*fun:)(\S+)\s*$/
 const HAS_WILDCARD = /[*?]/
 
 /**
- * A file of rules whose functions have the names that traces have, too. valgrind writes symbols of C++ and Rust as they
- * are in modules, where traces have what they stand for: after a tab, as another name of the function. Where that
- * cannot be known, there is none.
- * @returns the text, and what to warn of
+ * A file of rules whose functions also have the names of traces. valgrind writes the mangled symbols of C++ and Rust,
+ * while traces have demangled names. A demangled name is added after a tab, as another name of the function, if it can
+ * be found.
+ * @returns the text, and warnings
  */
 export function withDemangled(text: string): { text: string; warning?: string } {
   const lines = text.split('\n').map((line) => ({ line, name: FUNCTION.exec(line)?.[2] }))

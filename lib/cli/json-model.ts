@@ -46,10 +46,10 @@ function isModelHead(head: Uint8Array): boolean {
 
 /**
  * Reads a model from a file of JSON, compressed or not, or from standard input.
- * @param most its bytes, at most, after decompression
- * @param check what makes it of the value
- * @param source its bytes, decompressed, if it was opened already
- * @throws TraceError for what is none
+ * @param most its maximum bytes after decompression
+ * @param check makes the model from the value
+ * @param source its decompressed bytes, if it was already opened
+ * @throws TraceError for anything that is not a model
  */
 export async function readModel<Model>(
   file: string,
@@ -92,9 +92,9 @@ export async function writeModel(output: Output, model: object, most: number): P
 }
 
 /**
- * Refuses flags that have no effect where a model is written.
- * @param flags those of the command
- * @param used the names of those that have one
+ * Refuses flags that have no effect if a model is written.
+ * @param flags the flags of the command
+ * @param used the names of the flags with an effect
  * @throws UsageError
  */
 export function refuseUnused(args: Arguments, flags: readonly Flag[], used: readonly string[]): void {

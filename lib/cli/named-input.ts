@@ -24,7 +24,7 @@ export function namedInput(path: string, args: Arguments): TraceInput {
   })
 }
 
-/** The batches with names. What finds them is loaded when there are stacks, or text that may name modules. */
+/** The batches with names. The code that finds them is loaded when there are stacks, or text that may name modules. */
 async function* named(batches: AsyncGenerator<EventBatch>, path: string, warn: Warn): AsyncGenerator<EventBatch> {
   for await (const batch of batches) {
     if ((batch.columns & (FieldBit.stack | FieldBit.text)) === 0) {

@@ -10,8 +10,8 @@ const QUICKLY = 5000
  * Opens an address in the user's browser: with the commands in the environment variable BROWSER, otherwise with the
  * system's. Does nothing without such a command, or without a screen.
  *
- * As xdg-open and Python's webbrowser have it, BROWSER is a list with `:` between the commands (`;` on Windows). The
- * first one that can be started, and does not fail, counts. The address takes the place of `%s`, or comes last.
+ * As for xdg-open and Python's webbrowser, BROWSER is a list with `:` between the commands (`;` on Windows). The first
+ * one that can be started, and does not fail, counts. The address takes the place of `%s`, or comes last.
  */
 export function openBrowser(url: string, { env, platform }: Pick<NodeJS.Process, 'env' | 'platform'> = process): void {
   const named = (env['BROWSER'] ?? '').split(platform === 'win32' ? ';' : ':').filter((one) => one.trim() !== '')

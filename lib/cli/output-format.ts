@@ -13,8 +13,8 @@ export const COMPRESSED = /\.(gz|zst)$/i
 export const ENDING = /[^.](\.[a-z][\w-]*)$/i
 
 /**
- * The format to write: `--to` or `--arrow`, else what the output's name says, else that of events between commands.
- * @throws UsageError, also for a name that ends like no format's
+ * The format to write: by `--to` or `--arrow`, otherwise by the output's name, otherwise the format between commands.
+ * @throws UsageError, also for a name with an unknown ending
  */
 export function outputFormat(args: Arguments, output: string): Promise<Target> {
   const named = namedFormat(args)

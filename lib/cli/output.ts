@@ -82,7 +82,7 @@ export function writeText(path: string, text: string): Promise<void> {
   return writePieces({ path, compression: undefined }, [Buffer.from(text)])
 }
 
-/** Writes bytes, as `writeText` does. @param options those of the writer */
+/** Writes bytes, as `writeText` does. @param options the options of the writer */
 export async function writePieces(
   { path, compression }: Output,
   pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,

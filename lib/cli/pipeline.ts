@@ -26,7 +26,7 @@ export interface Job {
   readonly stages?: readonly BatchTransform[]
   readonly to: Target
   readonly encode?: object
-  /** The output, if it is not that of `-o`. */
+  /** The output, if it is not given by `-o`. */
   readonly output?: string
   /** The command runs a program, which has the terminal and the signals: neither ends the job nor is there progress. */
   readonly runsProgram?: boolean
@@ -78,7 +78,7 @@ export interface TraceRun extends Supervision {
   readonly input: TraceInput
   /** The stage that makes the output of the events. */
   readonly through: Stage<EventBatch, Uint8Array>
-  /** Where the output is written, or what takes it; absent if there is none. */
+  /** The place where the output is written, or the object that takes it; absent if there is no output. */
   readonly output?: Output | ((chunk: Uint8Array) => void)
   /** The output is compressed as a whole even if the trace is truncated. */
   readonly isWhole?: boolean
@@ -87,8 +87,8 @@ export interface TraceRun extends Supervision {
 }
 
 /**
- * Reads a trace through a stage and writes the result, without streams between. What is written to standard output is
- * written before more is read, so signals end the process at once; one that writes a file names it first.
+ * Reads a trace through a stage and writes the result, without streams between. Output to standard output is written
+ * before more is read, so signals end the process at once; a process that writes a file names it first.
  * @throws Incomplete when a file was left incomplete, with the reason; otherwise the reason itself
  */
 export async function runTrace(run: TraceRun): Promise<void> {

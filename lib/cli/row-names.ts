@@ -24,8 +24,9 @@ export function rowNames(args: Arguments): SiteNames {
 }
 
 /**
- * The columns that rows may have: those of `--width`; of standard output, what `COLUMNS` says, as for git, ls and ps,
- * or else the width of the terminal. @throws UsageError
+ * The maximum width of rows in columns: `--width`; for standard output, `COLUMNS`, as for git, ls and ps, or otherwise
+ * the width of the terminal.
+ * @throws UsageError
  */
 function columnsOf(args: Arguments): number {
   const width = numberOf(args, 'width')
@@ -50,8 +51,8 @@ export function ownFrames(args: Arguments): OwnFrames {
 }
 
 /**
- * Refuses flags for rows where there are none.
- * @param begins whether there are rows that begin with some frame, though they are not written for people
+ * Refuses flags for rows if there are none.
+ * @param begins whether there are rows that begin with some frame, even if the output is not text for readers
  * @throws UsageError
  */
 export function refuseRowFlags(args: Arguments, form: string, begins = false): void {

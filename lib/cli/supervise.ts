@@ -68,7 +68,7 @@ export async function supervise(work: Supervised): Promise<void> {
     // A write that waits for a reader cannot be cancelled. By then no one handles the signal.
     setTimeout(() => endBySignal(command, signal), GRACE_MS).unref()
   }
-  // Ctrl-C ends the programs of a pipe that write into it, and then the input: what it holds is not lost. The second
+  // Ctrl-C ends the programs that write into a pipe, and then the input: the data in the pipe is not lost. The second
   // one ends the command.
   const isReader = paths.includes('-') && isInputPiped()
   const onFirst = () => {

@@ -29,9 +29,9 @@ export function suppressions(command: string, args: Arguments): Suppression[] {
 const MAX_IN_PAGE = 1 << 20
 
 /**
- * Rules, as the page of a report has them beside the trace: one text, whatever they come from. Undefined if they are
- * too long for it, or too many: the page reads them as one file.
- * @param args those of the command. No command gives the figures of a part by rules that are in the trace
+ * The rules in the page of a report with the trace: one text, whatever their source. Undefined if they are too long or
+ * too many, because the page reads them as one file.
+ * @param args the arguments of the command. No command gives the figures of a part by rules that are in the trace
  */
 export function suppressionOf(args: Arguments, rules: readonly Suppression[]): ReportSuppression | undefined {
   const text = rules.map((rule) => rule.text).join('\n')
@@ -48,7 +48,7 @@ export function givenSuppressions(command: string, args: Arguments): Suppression
 
 /**
  * The input of a command, which adds the rules that its trace has to others.
- * @param rules those of the flags @returns the input, and the rules, which are complete when it was read
+ * @param rules the rules of the flags @returns the input, and the rules, which are complete when it was read
  */
 export function withRules<Rules extends readonly Suppression[] | undefined>(
   args: Arguments,
@@ -88,7 +88,7 @@ export function suppressing(
   return { input: read, prepare: (statistics) => suppress(statistics, rules) }
 }
 
-/** Whether rules can be read as those of one file. */
+/** Whether rules can be read as one file. */
 function isReadable(text: string): boolean {
   try {
     parseSuppressions(text)

@@ -6,7 +6,7 @@ import { advice, COMPRESSED, ENDING, isDevice, namedFormat, refuseArrow, wireFor
 /** A format of tables. */
 type TableFormat = (typeof TABLE_FORMATS)[number]
 
-/** The format of a table, chosen as that of events. @throws UsageError */
+/** The format of a table, chosen like the format of events. @throws UsageError */
 export function tableFormat(args: Arguments, output: string): TableFormat {
   refuseArrow(args, formatOfName(output)?.name, output)
   const to = args.has('arrow') ? namedFormat(args)?.name : args.value('to')

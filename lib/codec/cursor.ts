@@ -20,12 +20,12 @@ const MAX_LINE = 1 << 16
 export type ReadingPart<T> = Generator<EventBatch | null, T, void>
 
 /**
- * Reads a format from beginning to end. What it yields, or gives to `emit`, is delivered before the `TraceError` that
- * it throws. When it returns, the trace is over.
+ * Reads a format from beginning to end. Everything that it yields, or gives to `emit`, is delivered before the
+ * `TraceError` that it throws. When it returns, the trace is over.
  */
 export type Reading = ReadingPart<void>
 
-/** The bytes of a trace, and the place in it: what a decoder that is a generator reads from. */
+/** The bytes of a trace, and the position in it: the input of a decoder that is a generator. */
 export class Cursor {
   readonly input = new Input()
   readonly warnings: string[] = []

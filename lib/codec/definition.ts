@@ -5,7 +5,7 @@ import type { Decoder, Encoder } from '../event/stage.js'
 import type { Cursor, Reading } from './cursor.js'
 import type { EventWriter } from './event-encoder.js'
 
-/** A trace format: what it is, how it is recognized, and how it is read and written. */
+/** A trace format: its description, its recognition, its decoder and its encoder. */
 export interface FormatDefinition<DecodeOptions extends object = object, FormatEncodeOptions extends object = object> {
   /** The name in headers, messages and flags: lower-case letters, digits and hyphens. */
   readonly name: string

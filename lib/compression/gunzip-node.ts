@@ -15,8 +15,8 @@ const SLICE_BYTES = 4096
 const OUTPUT_BYTES = 65_536
 
 /**
- * How many inflaters of zlib-sync a process makes. It never frees zlib's state of one, some 40 KB, and has no way to
- * use it again; what a process that reads many traces gains by it is lost soon.
+ * The maximum number of zlib-sync inflaters in a process. zlib-sync never frees an inflater's state, some 40 KB, and
+ * cannot reuse it, so a process that reads many traces would lose more than it gains.
  */
 const MAX_SYNC = 64
 let syncLeft = MAX_SYNC

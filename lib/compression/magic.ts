@@ -52,7 +52,7 @@ interface Foreign {
 }
 
 const FOREIGN: readonly (Foreign & { readonly magic: readonly number[] })[] = [
-  // `BZh`, the block size, and the mark of a block; in an empty file, that of the end
+  // `BZh`, the block size, and the mark of a block; in an empty file, the mark of the end
   { name: 'bzip2', command: 'bzip2 -dc', magic: [0x42, 0x5a, 0x68, -1, 0x31, 0x41, 0x59, 0x26, 0x53, 0x59] },
   { name: 'bzip2', command: 'bzip2 -dc', magic: [0x42, 0x5a, 0x68, -1, 0x17, 0x72, 0x45, 0x38, 0x50, 0x90] },
   // The LZ4 frame format, section "General structure"

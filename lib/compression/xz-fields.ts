@@ -2,9 +2,9 @@ import { crc32 } from 'node:zlib'
 import { limit, malformed, type TraceError } from '../event/error.js'
 import type { Compressed } from './compressed.js'
 
-// Names and section numbers are those of "The .xz File Format", version 1.2.1.
+// Names and section numbers are from "The .xz File Format", version 1.2.1.
 
-/** The largest dictionary in bytes that is accepted: that of `xz -9`. */
+/** The largest dictionary in bytes that is accepted: the size of `xz -9`. */
 export const MAX_DICTIONARY = 67_108_864
 
 const LZMA2 = 0x21

@@ -27,7 +27,7 @@ export function decodeAscii(dtd: Dtd, options?: AsciiDecodeOptions): EventStream
   return decoderStream(asciiDecoder(dtd, options), { name: 'decodeAscii()' })
 }
 
-/** Events to an ASCII trace by a DTD of Meta-TF 1.2. @throws DtdError likewise */
+/** Events to an ASCII trace by a DTD of Meta-TF 1.2. @throws DtdError as above */
 export function encodeAscii(dtd: Dtd, options?: AsciiEncodeOptions): ByteStream<'events'> {
   return encoderStream(asciiEncoder(dtd, options), { name: 'encodeAscii()' })
 }

@@ -1,7 +1,7 @@
 /**
  * For authors of stages, and programs that work on columns: `heapflow/stages`. It has the columns of batches, the
  * contract of stages and functions that make streams of them, the classes of the streams of `heapflow`, the list of
- * formats, and reading and writing of files. `EventBatch` and `TraceError` are those of `heapflow`.
+ * formats, and reading and writing of files. `EventBatch` and `TraceError` are the same as in `heapflow`.
  */
 export { HI, LO } from '../bytes/u64.js'
 export {

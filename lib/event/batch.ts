@@ -312,7 +312,7 @@ export class EventBatch implements Iterable<TraceEvent> {
 /** A field whose column is a `U64Column`. */
 export type U64FieldName = Extract<(typeof FIELDS)[number], { type: 'u64' | 'address' }>['name']
 
-/** Each field's position among all of them: those of groups come after the core. */
+/** Each field's position among all fields: fields of groups come after the core. */
 const FIELD_OF: ReadonlyMap<string, number> = new Map(EVERY_FIELD.map(({ name }, f) => [name, f]))
 
 /** The prototype of events. An own property would cost more than all of their fields. */
@@ -337,10 +337,10 @@ const NO_COLUMNS = Object.fromEntries(
  * A batch of the same events, to be revised: it has its own kinds and masks, and its own columns of the set `fresh`,
  * which must be filled. It shares the other columns with `source`, which must not be changed.
  * @param strings the string table of the new batch; with another one than the source's, string columns belong in
- *   `fresh`
- * @param header that of the source by default
- * @param groups the fields of groups; null for none. By default those of the source, whose strings are added to another
- *   string table
+ * `fresh`
+ * @param header by default the source's
+ * @param groups the fields of groups; null for none. By default the source's, whose strings are added to another string
+ * table
  */
 export function reviseBatch(
   source: EventBatch,

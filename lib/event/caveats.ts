@@ -11,8 +11,8 @@ const FILTERED =
   'use --lifetimes with hf-filter and hf-split'
 
 /**
- * Passes batches on, and warns at the end of what makes results of the trace wrong: events that the recorder lost,
- * events that were removed, sampled ones, and an end before that of the program.
+ * Passes batches on, and warns at the end of causes of wrong results: events that the recorder lost, events that were
+ * removed, sampled events, and a trace that ends before the program.
  */
 export class Caveats implements BatchTransform {
   readonly consumes = true

@@ -48,7 +48,7 @@ export class TraceError extends Error implements Partial<TracePosition> {
   /** The file that was read, if known; `stdin` for standard input. */
   readonly file?: string
 
-  /** Also true of the errors of another copy of the package, such as that of a module of formats. */
+  /** Also true of errors from another copy of the package, such as the one that a module of formats uses. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return (
       value instanceof Error &&

@@ -29,7 +29,7 @@ export const KINDS = [
   'other',
   /**
    * A process, which `process` names, has ended, or an exec has replaced its program: none of its blocks is live any
-   * more. Without `process`, that of all events without one.
+   * more. Without `process`, this is the process of all events without one.
    */
   'process-end',
 ] as const
@@ -80,8 +80,8 @@ export type OutcomeName = (typeof OUTCOMES)[number]
 export type FieldType = 'u64' | 'address' | 'u32' | 'i32' | 'api' | 'outcome' | 'string' | 'bytes' | 'list' | 'json'
 
 /**
- * The core: every field except `kind`, which every event has, and those of groups. The position is the field's bit in
- * `EventBatch.mask`.
+ * The core: every field except `kind`, which every event has, and the fields of groups. The position is the field's bit
+ * in `EventBatch.mask`.
  */
 export const FIELDS = [
   { name: 'api', type: 'api' },
@@ -138,15 +138,15 @@ export type GroupFieldName = (typeof GROUP_FIELDS)[number]['name']
 /** The name of a field. */
 export type FieldName = CoreFieldName | GroupFieldName
 
-/** All fields, in canonical order. The position is not that of a bit. */
+/** All fields, in canonical order. Positions are not bit numbers. */
 export const EVERY_FIELD: readonly { readonly name: FieldName; readonly type: FieldType }[] = [
   ...FIELDS,
   ...GROUP_FIELDS,
 ]
 
 /**
- * The groups of fields that a format may have besides those of every block. Some have fields of the core, because they
- * are older than the groups.
+ * The groups of fields that a format may have besides the core. Some have fields of the core, because they are older
+ * than the groups.
  */
 export const GROUPS = {
   /** Sampled recordings: an event stands for `weight` events like it. Without the field, for itself alone. */

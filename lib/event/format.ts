@@ -45,7 +45,7 @@ export interface FormatInfo {
   readonly name: string
   /** The name in help and documents: `mpatrol MTRC`. */
   readonly title: string
-  /** File name endings, without that of a compression, the preferred one first: `.mtrc`. */
+  /** File name endings without a compression's, the preferred one first: `.mtrc`. */
   readonly extensions: readonly string[]
   /** It can be read but not written, because no tool reads it. */
   readonly readOnly?: boolean
@@ -58,8 +58,8 @@ export interface FormatInfo {
   /** It must not be written to a terminal. */
   readonly binary: boolean
   /**
-   * What never shows in its traces, although it may have happened: calls that failed (`failures`), or that memory of
-   * one family of functions was given to another, such as that of `new` to `free` (`families`).
+   * Facts that its traces never show: calls that failed (`failures`), or that memory from one family of functions was
+   * passed to another, such as from `new` to `free` (`families`).
    */
   readonly hides?: readonly ('failures' | 'families')[]
   readonly decodeOptions: Readonly<Record<string, OptionSpec>>

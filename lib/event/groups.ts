@@ -32,9 +32,9 @@ export function positions(set: number): number[] {
 }
 
 /**
- * The fields of groups that events of a batch have, in columns, as the batch has those of the core: bit
- * `GroupBit.weight` of `mask[i]` says whether event i has a weight. Most batches have no such fields, and then
- * `EventBatch.groups` is undefined. It does not change after its batch was handed on; batches may share it.
+ * The fields of groups that events of a batch have, in columns like the core's: bit `GroupBit.weight` of `mask[i]` says
+ * whether event i has a weight. Most batches have no such fields, and then `EventBatch.groups` is undefined. It does
+ * not change after its batch was handed on; batches may share it.
  */
 export class GroupColumns {
   /** The set of fields that have storage. */

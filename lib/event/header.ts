@@ -59,17 +59,17 @@ export function lacksEvents({ filtered, part }: TraceHeader): boolean {
 }
 
 /**
- * Whether the addresses of blocks are not those of the program: an interpreted heaptrack file has none, so its decoder
- * numbers the blocks.
+ * Whether the addresses of blocks are not the program's: an interpreted heaptrack file has none, so its decoder numbers
+ * the blocks.
  */
 export function hasInventedAddresses({ format, layout }: TraceHeader): boolean {
   return format === 'heaptrack' && layout?.['raw'] !== true
 }
 
-/** Why they cannot be chosen of such a trace. */
+/** Why temporary allocations cannot be selected in such a trace. */
 export const UNKNOWN_TEMPORARY = 'an interpreted heaptrack file does not say which blocks are temporary'
 
-/** Why temporary allocations and lifetimes are not known of such a trace, and how to know them. */
+/** Why temporary allocations and lifetimes are unknown for such a trace, and how to find them. */
 export const UNIDENTIFIED =
   'an interpreted heaptrack file does not say which block is freed, so temporary allocations and lifetimes are not ' +
   'known; recordings with addresses have them, such as those of hf-record without --stack'

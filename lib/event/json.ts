@@ -8,8 +8,8 @@ import { showValue } from './message-text.js'
 export type FieldValue = bigint | string | readonly FieldValue[] | { readonly [name: string]: FieldValue }
 
 /**
- * The maximum nesting of values, including the event around them: twice that of the records of any DTD, in which each
- * level is at most a list of objects, and not so deep that hostile text could exhaust the stack.
+ * The maximum nesting of values, including the event around them: twice the nesting of the records of any DTD, in which
+ * each level is at most a list of objects. Hostile text cannot exhaust the stack with this depth.
  */
 export const MAX_DEPTH = 128
 

@@ -58,7 +58,7 @@ export function whole(name: string, value: unknown, least: number, most: number)
   throw wrong(`${name} must be a whole number from ${least} to ${most}, not ${showValue(value)}`)
 }
 
-/** The error for a model that is none. */
+/** The error for a value that is not a model. */
 export function wrong(reason: string): Error {
   return malformed(reason, { format: 'model' })
 }

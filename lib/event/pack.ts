@@ -128,8 +128,8 @@ export function packedStringsLength(strings: StringTable): number {
 
 /**
  * Packs a string table into a buffer at `offset`, a multiple of 4. First come words: the number of strings, of lists,
- * and of ids in all lists; where each string starts and the last one ends; the same of the lists; the ids. Then follow
- * the bytes of the strings.
+ * and of ids in all lists; where each string starts and the last one ends; the same for lists; the ids. The bytes of
+ * the strings follow.
  */
 export function packStrings(strings: StringTable, buffer: ArrayBuffer, offset: number): void {
   const { bytes, starts, lists, listed } = strings.flat()

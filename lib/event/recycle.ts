@@ -7,8 +7,8 @@ import { isEventBatch, type EventBatch } from './batch.js'
  * cleared for every batch.
  *
  * Call this once, as the last consumer: never while a transform still holds the batch, or while another consumer reads
- * the same stream. The batch is then empty; a chunk must not be read again. What is not recycled is left to the garbage
- * collector.
+ * the same stream. The batch is then empty; a chunk must not be read again. Batches and chunks that are not recycled
+ * are left to the garbage collector.
  */
 export function recycle(result: EventBatch | Uint8Array): void {
   if (isEventBatch(result)) result.recycle()

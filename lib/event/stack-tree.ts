@@ -5,6 +5,6 @@
 export interface StackTree {
   /** The parent of each node, which has a lower number; 0 for none. */
   readonly parents: Uint32Array
-  /** The number of frames in the whole stack of each node whose stack, or that of a descendant, was in an event. */
+  /** The number of frames in the whole stack of each node whose stack, or a descendant's, was in an event. */
   readonly depths: Uint32Array
 }

@@ -1,6 +1,6 @@
 import { FIELDS, FieldBit, type CoreFieldName } from './fields.js'
 
-/** Marks columns of every copy of this package: those of one pass through the streams of another. */
+/** Marks columns of every copy of this package, because columns of one copy pass through the streams of another. */
 const WIDE = Symbol.for('heapflow.U64Column')
 
 /** A column of 64-bit unsigned integers, seen as values or, without BigInt, as pairs of words (see `LO` and `HI`). */
@@ -65,8 +65,8 @@ export function placeColumns(set: number, capacity: number): NamedColumn[] {
 }
 
 /**
- * Places columns in memory: those of 64 bits from its beginning, the others, those of 32 bits first, from byte `words`
- * on; so all are aligned.
+ * Places columns in memory: 64-bit columns from its beginning, and the others from byte `words` on, 32-bit columns
+ * first. So all are aligned.
  */
 function place(set: number, n: number, memory: ArrayBuffer, words: number): NamedColumn[] {
   const columns: NamedColumn[] = []

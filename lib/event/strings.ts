@@ -32,7 +32,7 @@ export interface FlatStrings {
  */
 export class StringTable {
   private bytes = NOTHING
-  /** `starts[id]` is the start of a string, and the next entry its end; likewise `lists` in `listed`. */
+  /** `starts[id]` is the start of a string, and the next entry its end; `lists` does the same in `listed`. */
   private starts = BEGIN
   private listed = NO_IDS
   private lists = BEGIN
@@ -165,8 +165,9 @@ export class StringTable {
   /**
    * Adds the stack of a node of `tree`, and returns the list's id.
    * @param own the ids of its innermost frames
-   * @param rest a list that ends in its further frames @param depth the number of these; for a consumer with
-   *   `countsInfos` it is 0, and the list may be shorter than the stack
+   * @param rest a list that ends in its further frames
+   * @param depth the number of these; for a consumer with `countsInfos` it is 0, and the list may be shorter than the
+   * stack
    */
   addStack(node: number, own: Uint32Array, rest: number, depth: number): number {
     const id = this.addList(own)
@@ -252,7 +253,7 @@ export class StringTable {
   }
 }
 
-/** A copy with four times the room, and for at least `n` words. What is not used takes no memory of the machine. */
+/** A copy with four times the room, and for at least `n` words. Unused room takes no memory of the machine. */
 function longer(array: Uint32Array<ArrayBuffer>, n = 16): Uint32Array<ArrayBuffer> {
   const copy = new Uint32Array(Math.max(16, array.length * 4, n))
   copy.set(array)
@@ -305,7 +306,7 @@ function halvesEnd(bytes: Uint8Array, i: number): number {
   return end === i && surrogate(bytes, i) > 0 ? i + 3 : end
 }
 
-/** The surrogate encoded in three bytes at `i`; 0 if there is none, or one that is the sign of a byte. */
+/** The surrogate encoded in three bytes at `i`; 0 if there is none, or if it stands for a byte. */
 function surrogate(bytes: Uint8Array, i: number): number {
   const [second = 0, third = 0] = [bytes[i + 1], bytes[i + 2]]
   if (bytes[i] !== 0xed || second < 0xa0 || second > 0xbf || third >> 6 !== 2) return 0

@@ -11,7 +11,7 @@ export function weightedEvents(groups: GroupColumns, from: number, to: number): 
   return count
 }
 
-/** What a reader of figures must know of a trace that has so many such events. */
+/** A note for readers of figures about a trace with this number of such events. */
 export function weightNote(events: number): string {
   const subject = events === 1 ? 'has a weight and stands for several' : 'have weights and stand for several each'
   return `the trace is sampled: ${plural(events, 'event')} ${subject}, but figures count every recorded event once`

@@ -6,7 +6,7 @@ import { ownValues } from './tree.js'
 import { textBytes } from '../event/strings.js'
 import { notesOf, type ExportOptions } from './writer.js'
 
-/** massif itself keeps at most 100 snapshots: one is that of the beginning, and one that of the peak. */
+/** massif itself keeps at most 100 snapshots, including one at the beginning and one at the peak. */
 const MAX_PARTS = 98
 /** Branches of less than a hundredth are left out. */
 const HUNDREDTH = 100n
@@ -23,7 +23,7 @@ interface Snapshot {
   readonly time: bigint
   readonly bytes: bigint
   readonly tree: 'empty' | 'detailed' | 'peak'
-  /** What the tree is of. */
+  /** The moment of the tree. */
   readonly bytesOf?: (sample: Sample) => bigint
 }
 
@@ -89,7 +89,7 @@ interface Branch {
   total: bigint
 }
 
-/** What was live by stack, from the innermost frame outwards. */
+/** The live bytes by stack, from the innermost frame outwards. */
 function heapTree(profile: Profile, bytesOf: (sample: Sample) => bigint, total: bigint): string[] {
   const { tree, frames } = profile
   const least = total / HUNDREDTH

@@ -9,13 +9,13 @@ export interface ProfileFormatInfo {
   readonly title: string
   /** The endings of such files' names. */
   readonly endings: readonly string[]
-  /** It is binary, and always compressed with gzip. */
+  /** Whether it is binary, and always compressed with gzip. */
   readonly binary?: true
-  /** The format determines which figures it holds: no moment and no figure can be chosen. */
+  /** Whether the format determines the figures, so that no moment and no figure can be chosen. */
   readonly fixed?: true
-  /** It has no stacks: no frames can be chosen. */
+  /** Whether it has no stacks, so that no frames can be chosen. */
   readonly stackless?: true
-  /** It is for flame graphs, in which the lines of a function are one frame unless they are asked for. */
+  /** Whether it is for flame graphs, in which the lines of a function are one frame unless lines are requested. */
   readonly joinsLines?: true
 }
 

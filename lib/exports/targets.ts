@@ -3,7 +3,7 @@ import type { Encoder } from '../event/stage.js'
 import { FORMATS, formatNamed, formatOfPath, WRITABLE } from '../formats/index.js'
 import { info as cSourceInfo } from './c-source/info.js'
 
-/** What events can be written as: a format, or a file for another program, which heapflow does not read. */
+/** A target for events: a format, or a file for another program, which heapflow does not read. */
 export interface Target extends FormatInfo {
   encoder(options?: EncodeOptions): Encoder
 }

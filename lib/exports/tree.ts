@@ -1,6 +1,6 @@
 import type { Profile, Sample, StackTree } from '../transforms/profile/profile.js'
 
-/** A figure of each node's own, without those of the nodes below it; absent for zero. */
+/** Each node's own figure, without the nodes below it; absent for zero. */
 export function ownValues(profile: Profile, of: (sample: Sample) => number | bigint): bigint[] {
   const values: bigint[] = []
   for (const sample of profile.samples()) {

@@ -131,7 +131,7 @@ function isOwnFormat(args: Arguments, output: string): boolean {
   return true
 }
 
-/** The recording of a process that runs already, if that is asked for. @throws UsageError */
+/** The recording of a running process, if that is requested. @throws UsageError */
 function attachmentOf(args: Arguments): Attachment | undefined {
   const text = args.value('pid')
   if (text === undefined) return undefined

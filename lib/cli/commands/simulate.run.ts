@@ -97,7 +97,7 @@ function wantsPage(args: Arguments): boolean {
   return PAGE_NAME.test(args.value('output') ?? '')
 }
 
-/** Writes the figures as a page; after a fault, those of the events before it. */
+/** Writes the figures as a page; after a fault, the figures of the events before it. */
 async function writePage(
   output: Output,
   input: string,

@@ -11,7 +11,7 @@ export const SYSTEM = 'glibc'
 export interface Allocator {
   /** Its name in tables. */
   readonly name: string
-  /** The library that is preloaded; null for that of the C library. */
+  /** The library that is preloaded; null for the C library's allocator. */
   readonly library: string | null
 }
 
@@ -29,8 +29,7 @@ const LIBRARIES: Readonly<Record<string, readonly RegExp[]>> = {
 const ALLOCATOR_NAMES = [SYSTEM, ...Object.keys(LIBRARIES)]
 
 /**
- * The allocators that are installed, in the order of their names; that of the C library first.
- * @param names those that are looked for
+ * The installed allocators in the order of their names, the C library's first. @param names the allocators to search
  */
 export function installedAllocators(names: readonly string[] = ALLOCATOR_NAMES): Allocator[] {
   let files: string[] | undefined

@@ -4,7 +4,9 @@ const BY_CLOCK = /jemalloc/
 /** Allocators whose resident set depends on how threads take turns, which a recording changes. */
 const BY_TURNS = /mimalloc/
 
-/** How much the change of a real program's peak may differ from that of its replay, as a part of the program's peak. */
+/**
+ * The difference between the changes of the peak of a real program and of its replay, as a part of the program's peak.
+ */
 const PEAK = { oneThread: 0.03, byClock: 0.25, byClockPaced: 0.1, threads: 0.15, byTurns: 0.7 } as const
 
 /**

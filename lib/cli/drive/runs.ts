@@ -44,8 +44,7 @@ export class Driver {
   private links = 0
 
   /**
-   * @param program the path of the driver
-   * @param operations that of the file of operations
+   * @param program the path of the driver @param operations the path of the file of operations
    * @param folder for temporary files, with a plain path
    * @param limit the seconds that a run may take
    */

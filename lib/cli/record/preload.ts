@@ -7,8 +7,8 @@ import { readerWords, type Settings } from '../../streams/record/recorders.js'
 const MEMORY = '/dev/shm/heapflow-'
 
 /**
- * How to record a program that something else starts, by heapflow's own recorder: what to start beside it, and its
- * environment. Lines that explain begin with `#`.
+ * Instructions for recording a program that something else starts, by heapflow's own recorder: the reader to start
+ * beside it, and its environment. Explanations begin with `#`.
  * @param output the file to write
  * @param words the program and its arguments, as far as they are known
  * @throws Error when the recorder cannot be compiled and kept

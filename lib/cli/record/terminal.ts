@@ -5,8 +5,8 @@ import { isatty } from 'node:tty'
 const [GROUP, SESSION, TERMINAL, FOREGROUND] = [2, 3, 4, 5]
 
 /**
- * What a terminal does with the signals of this process: those of its keys, and that of its end, go to the whole group
- * of processes in the foreground, of which the program that this one runs is a member.
+ * The signals of a terminal: the signals of its keys and of its end go to all processes of the group in the foreground,
+ * including the program that this process runs.
  */
 export class Terminal {
   private readonly before = numbers()

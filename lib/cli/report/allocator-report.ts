@@ -27,7 +27,7 @@ export class AllocatorReportStage extends FinalReport {
     this.survey.dispose()
   }
 
-  /** @throws UsageError for a trace whose addresses are not those of the program */
+  /** @throws UsageError for a trace whose addresses are not the program's */
   protected add(batch: EventBatch): void {
     if (hasInventedAddresses(batch.header))
       throw new UsageError(

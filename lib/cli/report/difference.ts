@@ -54,7 +54,7 @@ export function differing(difference: ProfileDifference, order: DiffOrder): Comp
     .map(({ one }) => one)
 }
 
-/** The difference for people; one sentence where there is none. @param top how many stacks to show */
+/** The difference as text; one sentence if there is none. @param top the number of stacks to show */
 export function differenceText(difference: ProfileDifference, order: DiffOrder, top: number, names: SiteNames): string {
   const stacksThatDiffer = differing(difference, order)
   const tree = names.tree === true && difference.by !== 'size' ? treeOf(stacksThatDiffer, order, names) : undefined

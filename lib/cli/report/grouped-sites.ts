@@ -24,9 +24,9 @@ export interface GroupedSite extends SiteStatistics {
 const NOTHING: Amount = { blocks: 0, bytes: 0n }
 
 /**
- * Sites with the same innermost function of the program's own as one, or with the same module. Sites without one stay
- * as they are. A function that only calls others has inclusive figures only. The most that was live at a time
- * (`ownPeak`) is the most that is certain: that of one of the sites, or of all at the peak.
+ * Combines sites with the same innermost function of the program itself, or with the same module. Sites without one
+ * remain separate. A function that only calls others has inclusive figures only. The maximum of live bytes (`ownPeak`)
+ * is a lower bound: the largest of the sites', or the sum of all at the peak.
  */
 export function groupedSites(sites: readonly SiteStatistics[], own: OwnFrames, by: SiteGroup): GroupedSite[] {
   const groups: Group[] = []

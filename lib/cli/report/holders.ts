@@ -39,7 +39,7 @@ export function peakSections(statistics: Statistics, top: number, names: SiteNam
   )
 }
 
-/** What leaks, likewise. */
+/** The leaks, in the same form. */
 export function leakSections(statistics: Statistics, top: number, names: SiteNames): string[][] {
   const { leaked, suppressed } = statistics
   return holdersOf(statistics, names).map((holders) => {

@@ -60,7 +60,7 @@ export class SimulationReport implements Stage<EventBatch, Uint8Array> {
   }
 
   end(): void {
-    // The text is made when it is asked for.
+    // The text is made when it is requested.
   }
 
   endTruncated(): void {

@@ -108,7 +108,7 @@ const SIZES: Columns<Omit<SizeStatistics, 'size'> & { size: Cell }> = {
 }
 
 /**
- * One table as tab-separated values, under a header row. Numbers are plain integers; what is unknown is empty. It comes
+ * One table as tab-separated values, under a header row. Numbers are plain integers; unknown values are empty. It comes
  * in pieces, because a table may be longer than the longest string.
  */
 export function tsvPieces(statistics: Statistics, { section, top, timeline, sort }: TsvOptions): Iterable<string> {

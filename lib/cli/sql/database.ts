@@ -55,9 +55,9 @@ export function refuseOld(version: string): void {
 }
 
 /**
- * Finds out which tables a query needs, and which columns of them: those that the plan of DuckDB names, or all if the
- * plan is not understood.
- * @param folder that of the database
+ * Finds out which tables a query needs, and which of their columns: those that DuckDB's plan names, or all if the plan
+ * is not understood.
+ * @param folder the folder of the database
  * @throws UsageError with the message of DuckDB in one line, or when it is not a single query
  */
 export async function planOf(connection: DuckDBConnection, query: string, folder: string): Promise<Wanted> {
@@ -132,7 +132,7 @@ export async function fillTables(
 
 /**
  * Writes the result of a query as Parquet to a file in the folder of the database.
- * @throws Error with the message of DuckDB, which counts one more line before those of the query
+ * @throws Error with the message of DuckDB, which counts one additional line before the query
  */
 export async function writeParquet(connection: DuckDBConnection, query: string, path: string): Promise<void> {
   const inner = await withoutEnd(connection, query)
@@ -167,8 +167,8 @@ const text = (value: string) => `'${value.replaceAll("'", "''")}'`
 /**
  * A message of DuckDB about a query that failed while it ran: in one line, with the position in the query or, where
  * DuckDB gives none, the query.
- * @param folder that of the database, which messages do not show
- * @param linesBefore the number of lines that came before the query
+ * @param folder the folder of the database, which messages do not show
+ * @param linesBefore the number of lines before the query
  */
 export function failure(error: Error, query: string, folder: string, linesBefore = 0): string {
   const message = readable(error, query, folder, linesBefore)

@@ -3,7 +3,7 @@ const KNOWN = new Set(['Table', 'Type', 'Projections', 'Estimated Cardinality'])
 
 /**
  * The columns that the scans of a plan name, by table: all columns of a table with a scan that is not understood.
- * @param plan what `explain (format json)` gives, parsed
+ * @param plan the parsed output of `explain (format json)`
  * @param columns the names of all columns of the tables
  */
 export function scannedColumns(

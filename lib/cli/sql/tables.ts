@@ -14,8 +14,8 @@ import { BLOCK_COLUMNS } from '../../transforms/block-table/columns.js'
 import { STACK_COLUMNS, type StackNumbers } from '../../transforms/block-table/stack-numbers.js'
 
 /**
- * The tables of queries. `spans` is that of blocks with a row for each size; `stacks` has the stacks of both, of all
- * traces.
+ * The tables of queries. `spans` is the table of blocks with a row for each size; `stacks` has the stacks of both
+ * tables, for all traces.
  */
 export const TABLES = {
   events: [...EVENT_COLUMNS, ...GROUP_COLUMNS],
@@ -107,8 +107,7 @@ export interface RowMaker {
 }
 
 /**
- * What makes the rows of a table; for `stacks` none, but their numbers.
- * @param numbers those of stacks
+ * The stage that makes the rows of a table; for `stacks` only their numbers. @param numbers the numbers of stacks
  * @param wanted the columns of the rows that are read
  */
 export function rowMaker(table: TableName, numbers: StackNumbers, wanted: ReadonlySet<string>): RowMaker {

@@ -19,8 +19,8 @@ import { programEnd } from './tables.js'
 /** Options of C source. */
 export interface CSourceOptions extends EncodeOptions {
   /**
-   * The order that threads keep: `epochs` of 1,000 events (default), which begin when the one before is over; that of
-   * the `lifetimes` of blocks, which are freed after they were allocated; or the `total` order of the trace.
+   * The order that threads keep: `epochs` of 1,000 events (default), which begin when the one before is over;
+   * `lifetimes`, so that blocks are freed after they were allocated; or the `total` order of the trace.
    */
   order?: OrderName
 }
@@ -51,9 +51,9 @@ const REASONS: Readonly<Record<keyof SkippedCounts, string>> = {
 }
 
 /**
- * Writes a program in C that makes the calls of a trace. Its parts are written while the trace is read: memory is that
- * of `Preparation`, and that of one part. If the trace is truncated, the program has the calls before the fault, and is
- * complete.
+ * Writes a program in C that makes the calls of a trace. Its parts are written while the trace is read: it takes the
+ * memory of `Preparation` and of one part. If the trace is truncated, the program has the calls before the fault, and
+ * is complete.
  */
 export class CSourceEncoder implements Encoder {
   readonly consumes = true

@@ -1,4 +1,4 @@
-/** A page has no more bytes, besides those of a trace in it. */
+/** The maximum size of a page in bytes, without a trace in it. */
 export const MAX_PAGE_BYTES = 5_000_000
 
 /** The markers in the template for title, tables and data, each present once. */

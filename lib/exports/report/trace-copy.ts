@@ -4,12 +4,12 @@ import { recycle } from '../../event/recycle.js'
 import { CompactEncoder } from '../../formats/compact/encode.js'
 
 /**
- * A copy of a trace in the compact format, for the page of its report, as long as it is small. It is of the fast level:
- * the other one would more than halve the speed of a report. Memory: that of the encoder, and at most the limit; none
- * from when the limit is exceeded.
+ * A copy of a trace in the compact format, for the page of its report, as long as it is small. It uses the fast level:
+ * the other one would more than halve the speed of a report. It takes the encoder's memory, and at most the limit; when
+ * the limit is exceeded, all of it is released.
  */
 export class TraceCopy {
-  /** Why there is no copy, as a sentence; undefined if there is one. */
+  /** The reason why there is no copy, as a sentence; undefined if there is one. */
   reason: string | undefined
   private encoder: CompactEncoder | undefined = new CompactEncoder({ fast: true })
   private chunks: Uint8Array[] = []
@@ -18,7 +18,7 @@ export class TraceCopy {
   /** @param most the maximum number of bytes */
   constructor(private readonly most: number) {}
 
-  /** Takes the events of a batch. If there is no copy any more, does nothing. */
+  /** Takes the events of a batch. Does nothing once the copy was given up. */
   add(batch: EventBatch): void {
     this.run((encoder) => encoder.feed(batch))
   }
@@ -68,7 +68,7 @@ export class TraceCopy {
   }
 }
 
-/** A number of bytes as options have it, such as `64K`. */
+/** A number of bytes in the form of options, such as `64K`. */
 function sizeText(bytes: number): string {
   for (const [unit, size] of [
     ['MiB', MIB],

@@ -1,7 +1,7 @@
 import type { HeapMoment, SimulationResult } from '../../transforms/simulate/result.js'
 import type { PoolGain } from './pools.js'
 
-/** A moment with the parts of its memory that fragmentation is; null where there is no memory. */
+/** A moment with its fragmentation; null if there is no memory. */
 export interface WastefulMoment extends HeapMoment {
   /** The part of the granted bytes that was not requested. */
   readonly internal: number | null
@@ -9,7 +9,7 @@ export interface WastefulMoment extends HeapMoment {
   readonly external: number | null
 }
 
-/** The figures of one policy, as `hf-simulate --json` and the page have them. */
+/** The figures of one policy, in the form of `hf-simulate --json` and the page. */
 export interface SimulationFigures extends Omit<SimulationResult, 'mostLive' | 'largestHeap' | 'mostPages'> {
   readonly mostLive: WastefulMoment | null
   readonly largestHeap: WastefulMoment | null
@@ -21,7 +21,7 @@ export interface SimulatedTrace {
   readonly simulations: readonly SimulationFigures[]
   /** The policies that cannot simulate this trace. */
   readonly without: readonly string[]
-  /** What pools for short-lived blocks save; null if that is little, or was not simulated. */
+  /** The savings by pools for short-lived blocks; null if they are small, or were not simulated. */
   readonly pools: PoolGain | null
 }
 
@@ -32,7 +32,7 @@ export interface SimulationData {
   readonly name: string
   /** The program that made the page. */
   readonly generator: string
-  /** What a reader must know, as sentences. */
+  /** Notes for readers, as sentences. */
   readonly notes: readonly string[]
   readonly traces: readonly SimulatedTrace[]
 }
@@ -52,7 +52,7 @@ export function wasteOf({ requested, granted, heap }: HeapMoment): Pick<Wasteful
   }
 }
 
-/** What a policy with arenas is called. */
+/** The name of a policy with arenas. */
 const PREDICTED = 'bump, predicted'
 
 /** The name of a simulated policy. */
@@ -63,11 +63,11 @@ export function policyTitle({ settings }: Pick<SimulationResult, 'settings'>): s
 /** A figure of the table of policies. */
 export interface ComparedColumn {
   readonly title: string
-  /** What it is, for the page. */
+  /** Its description, for the page. */
   readonly help: string
   /** Bytes, a part of 1, or a mean of counts. */
   readonly unit: 'bytes' | 'part' | 'mean'
-  /** Null: it is not known. */
+  /** Null if it is unknown. */
   readonly of: (figures: SimulationFigures) => number | null
 }
 

@@ -7,7 +7,7 @@ import { poolSentence } from './pools.js'
 /** The moments of each curve: if the page would be too large, the next smaller number. */
 const MOMENTS = [1024, 256, 64, 16]
 
-/** What a page is made with. */
+/** Options of a page. */
 export interface SimulationPageOptions {
   /** The page without data: dist/page/simulation.html. */
   readonly template: string
@@ -46,7 +46,7 @@ export function simulationPage(data: SimulationData, options: SimulationPageOpti
   throw new RangeError(`the smallest page has more than ${most} bytes`)
 }
 
-/** Curves of at most so many moments, in equal distances, with the last one. */
+/** Curves with at most this number of moments, at equal distances, including the last one. */
 function thinned({ simulations, ...rest }: SimulatedTrace, moments: number): SimulatedTrace {
   const of = <Moment>(timeline: readonly Moment[]) => {
     const step = Math.ceil(timeline.length / moments)

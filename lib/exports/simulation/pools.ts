@@ -1,20 +1,20 @@
-/* One figure about pools, which reports, JSON, verdicts and pages have in the same words. */
+/* The savings by pools, which reports, JSON, verdicts and pages describe in the same words. */
 
 /** A heap with pools, or without them. */
 export interface PooledHeap {
-  /** The bytes of the pages in which live blocks are, at their maximum. */
+  /** The maximum bytes of pages with live blocks. */
   readonly pages: number
   /** The part of the heap that is not granted, when it is largest; null without a heap. */
   readonly external: number | null
 }
 
-/** What pools for short-lived blocks save: by a simulation with arenas, and one of the same policy without. */
+/** The savings by pools for short-lived blocks, from a simulation with arenas and one of the same policy without. */
 export interface PoolGain {
   /** The policy of the heap. */
   readonly general: string
   /** The names of the sites with the most bytes in short-lived blocks. */
   readonly sites: readonly string[]
-  /** How many bytes of pages are saved, of those without pools. */
+  /** The bytes of pages that are saved, and the bytes without pools. */
   readonly saved: number
   readonly without: PooledHeap
   readonly pooled: PooledHeap

@@ -4,7 +4,7 @@ import type { TableWriter } from '../../event/table.js'
 import { BlockTable } from '../../transforms/block-table/block-table.js'
 import { StackNumbers } from '../../transforms/block-table/stack-numbers.js'
 
-/** What is wrong with tables in which some stacks have no number. */
+/** The warning for tables in which some stacks have no number. */
 export const TOO_MANY_STACKS = 'there are too many distinct stacks: those that came last have no stackId'
 
 /** The table of stacks as bytes. @param writer writes a table with `STACK_COLUMNS` */

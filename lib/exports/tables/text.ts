@@ -7,17 +7,17 @@ import type { TableColumn, TableRows, TableWriter } from '../../event/table.js'
 const LINE_FEED = 10
 const COMMA = 44
 
-/** How a row becomes a line. */
+/** The form of a row as a line. */
 interface Dialect {
-  /** What precedes all rows. */
+  /** The text before all rows. */
   readonly head: Uint8Array
   readonly begin: Uint8Array
   readonly end: Uint8Array
-  /** What precedes the value of each column. */
+  /** The text before the value of each column. */
   readonly keys: readonly Uint8Array[]
   /** Columns without a value are left out. */
   readonly skips: boolean
-  /** What surrounds an address. */
+  /** The text around an address. */
   readonly quote: Uint8Array
   string(bytes: Uint8Array, text: () => string): Uint8Array
   list(items: readonly Uint8Array[], texts: () => string[]): Uint8Array

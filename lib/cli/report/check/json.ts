@@ -2,7 +2,7 @@ import { TEMPORARY_BY } from '../../../transforms/option-values.js'
 import { jsonText } from '../json.js'
 import type { CheckOutput } from './words.js'
 
-/** The result of a check as JSON: see docs/ci.md. What is not known is null. */
+/** The result of a check as JSON: see docs/ci.md. Unknown values are null. */
 export function checkJson({ result, status }: CheckOutput): string {
   const { verdict, runs, baseline, suppressed, temporaryBy, budgets } = result
   return jsonText({
