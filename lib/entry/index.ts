@@ -2,9 +2,11 @@
  * heapflow: streams for heap-allocation traces. Formats, transforms of events, and reading of traces; `heapflow/stages`
  * has everything for authors of stages.
  *
- * @example for await (const event of events('app.mtrc.gz')) console.log(event.kind)
+ * @example
+ * for await (const event of events('app.mtrc.gz')) console.log(event.kind)
  *
- * @example await pipeline(createReadStream('t.mtrc'), mtrc.decode(), filter({ thread: 3n }), hatf.encode(),
+ * @example
+ * await pipeline(createReadStream('t.mtrc'), mtrc.decode(), filter({ thread: 3n }), hatf.encode(),
  * createWriteStream('t.hatf'))
  */
 export {

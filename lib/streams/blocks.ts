@@ -25,8 +25,8 @@ const OPTIONS: OptionNames<ReadSourceOptions & BlockTableOptions> = {
  * grows with the number of live blocks, and of distinct stacks. The stacks of live blocks take 3 to 4 times the bytes
  * of their texts.
  *
- * @example for await (const block of blocks('app.mtrc.gz')) if (block.ending === 'live') console.log(block.size,
- * block.frame)
+ * @example
+ * for await (const block of blocks('app.mtrc.gz')) if (block.ending === 'live') console.log(block.size, block.frame)
  *
  * @throws RangeError for unknown options; while iterating, TraceError (with the path of a file) and the errors of the
  * source, after the blocks before the fault
@@ -91,8 +91,9 @@ export function blockTable(options: BlockStreamOptions): ByteStream<'events'> {
  * `stackId`, which rows of `blockTable` for the same events have, and `stack`, the frames, innermost first. The table
  * follows when the events have ended. It takes the memory of `blockTable`.
  *
- * @example const table = stackTable({ to: 'parquet' }) await pipeline(createReadStream('app.hfrec'), decodeAny(),
- * table, createWriteStream('s.parquet'))
+ * @example
+ * const table = stackTable({ to: 'parquet' })
+ * await pipeline(createReadStream('app.hfrec'), decodeAny(), table, createWriteStream('s.parquet'))
  *
  * @throws RangeError for unknown options
  */

@@ -9,7 +9,8 @@ import type { ByteStream } from './types.js'
  * C11 with POSIX threads. Calls that the program lacks are emitted at the end as `losses`. Memory grows with the number
  * of live blocks and of threads.
  *
- * @example await pipeline(createReadStream('app.mtrc'), mtrc.decode(), cSource(), createWriteStream('calls.c'))
+ * @example
+ * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), cSource(), createWriteStream('calls.c'))
  *
  * @throws RangeError for options that are unknown or out of range. A trace that does not say which blocks its events
  * are about is an error of the stream.

@@ -19,7 +19,9 @@ export function parseBudgets(value: unknown): BudgetGroup[] {
  *
  * @param groups the budgets: `check` takes the same @param name the name of the trace in messages
  *
- * @example const sink = measure(groups, 'app.mtrc') await pipeline(createReadStream('app.mtrc'), mtrc.decode(), sink)
+ * @example
+ * const sink = measure(groups, 'app.mtrc')
+ * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), sink)
  * const { verdict } = check([await sink.result], [], groups)
  */
 export function measure(groups: readonly BudgetGroup[], name: string): ResultSink<Measured> {

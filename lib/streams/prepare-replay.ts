@@ -14,9 +14,10 @@ export interface PrepareReplayStream extends ByteStream<'events'> {
  * addresses, and each thread has its own list. docs/operations.md describes the file. Memory grows with the number of
  * live blocks and of threads.
  *
- * @example const prepared = prepareReplay({ order: 'lifetimes' }) await pipeline(createReadStream('app.mtrc'),
- * mtrc.decode(), prepared, createWriteStream('app.ops')) console.log(prepared.result().calls,
- * prepared.result().peak.bytes)
+ * @example
+ * const prepared = prepareReplay({ order: 'lifetimes' })
+ * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), prepared, createWriteStream('app.ops'))
+ * console.log(prepared.result().calls, prepared.result().peak.bytes)
  *
  * @throws RangeError for options that are unknown or out of range. A trace that does not say which blocks its events
  * are about is an error of the stream.

@@ -14,8 +14,10 @@ export type ProfileSink = ResultSink<Profile>
  * at another moment, and temporary, by the stacks that allocated it. Put it at the end of a pipeline. Memory grows with
  * the number of live blocks, and of distinct stacks.
  *
- * @example const sink = profile({ at: 'peak' }) await pipeline(createReadStream('app.mtrc'), mtrc.decode(), sink) for
- * (const { node, live } of (await sink.result).samples()) console.log(node, live.bytes)
+ * @example
+ * const sink = profile({ at: 'peak' })
+ * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), sink)
+ * for (const { node, live } of (await sink.result).samples()) console.log(node, live.bytes)
  */
 export function profile(options: ProfileOptions = {}): ProfileSink {
   return new CollectingSink('profile()', new ProfileCollector(options))
@@ -25,8 +27,8 @@ export function profile(options: ProfileOptions = {}): ProfileSink {
  * A profile as a file for another tool, in pieces. The profile for pprof is not compressed; readers expect gzip in
  * files.
  *
- * @example await pipeline(await exportProfile(await sink.result, 'pprof'), createGzip(),
- * createWriteStream('app.pb.gz'))
+ * @example
+ * await pipeline(await exportProfile(await sink.result, 'pprof'), createGzip(), createWriteStream('app.pb.gz'))
  */
 export async function exportProfile(
   profile: Profile,

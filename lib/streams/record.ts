@@ -97,8 +97,11 @@ const INHERIT = ['inherit', 'inherit', 'inherit'] as const
  * @throws TypeError or RangeError for invalid arguments and options; RecorderError if there is no recorder; Error for a
  * program that cannot be recorded, because it is linked statically, for example; AbortError if `signal` is aborted
  *
- * @example const sink = stats() const program = record(['git', 'log'], { stdio: ['inherit', 'ignore', 'inherit'] })
- * await pipeline(program, sink) console.log((await sink.result).leaked.bytes, (await program.ended).status)
+ * @example
+ * const sink = stats()
+ * const program = record(['git', 'log'], { stdio: ['inherit', 'ignore', 'inherit'] })
+ * await pipeline(program, sink)
+ * console.log((await sink.result).leaked.bytes, (await program.ended).status)
  */
 export function record(command: readonly string[], options: RecordOptions = {}): RecordedProgram {
   checkOptions(options, OPTIONS, 'record')
