@@ -41,7 +41,7 @@ export let simUnknown: u32 = 0
  * @param bits of a word, 32 or 64; of jemalloc 5, 64
  * @param cores of the machine, which limit the number of arenas; 0: no limit
  * @param stack of ptmalloc, the bytes that are mapped for the stack of a new thread, 0: none; of jemalloc, the sizes of
- * the blocks that the recorder itself makes before a free and, in the upper 16 bits, after another call, 0: none
+ *   the blocks that the recorder itself makes before a free and, in the upper 16 bits, after another call, 0: none
  * @param heap of ptmalloc, the start of the main heap; 0: unknown until the first block in it is settled
  * @param mappings of ptmalloc, the upper end of the area for mappings; 0: unknown until the first mapping is settled
  * @param learns of ptmalloc, whether the first heap of an arena shows if the version is before or after 2.35

@@ -6,7 +6,7 @@
  * such as the free of the null pointer. A block that existed before the trace counts as no call.
  *
  * - heaptrack: the call after the allocation, in the same process, frees the block;
- * - - - memray, with its default threshold: the thread that allocated the block frees it, and has made at most one
+ * - memray, with its default threshold: the thread that allocated the block frees it, and has made at most one
  *   other allocation in between.
  */
 import { BEGAN, BY_HEAPTRACK, BY_MEMRAY, DONE, UNKNOWN } from '../../lib/kernel/layouts/live'

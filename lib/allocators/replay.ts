@@ -89,8 +89,8 @@ export class AllocatorReplay {
   /**
    * Replays the events of a batch.
    * @param each called for every `BATCH_EVENTS` events or fewer, with the results of their predictions (see
-   * `Prediction`) and the predicted addresses (0: none), event `from + row` in place `row`. The arrays are valid during
-   * the call.
+   *   `Prediction`) and the predicted addresses (0: none), event `from + row` in place `row`. The arrays are valid
+   *   during the call.
    * @param rows the number of events to replay. Default: all
    */
   add(

@@ -41,15 +41,15 @@ export class AddressSpaces {
 
   /**
    * @param told the fields that separate address spaces: `process` and `api` (for pages), or fewer for a format that
-   * cannot represent them
+   *   cannot represent them
    */
   constructor(private readonly told: number = HAS_PROCESS | HAS_API) {}
 
   /**
    * The bits for the addresses of event i, a signed integer; 0 for events without a process, except pages.
    * @throws SpacesError when the blocks of processes cannot be distinguished: there are too many processes, or
-   * addresses differ in the bits from 48 on that distinguish processes (tags in the highest byte do so only from 256
-   * processes on)
+   *   addresses differ in the bits from 48 on that distinguish processes (tags in the highest byte do so only from 256
+   *   processes on)
    */
   of(batch: EventBatch, i: number): number {
     const mask = batch.mask[i] & this.told

@@ -67,7 +67,7 @@ export class Lifetimes {
   /**
    * @param keepsWhole whether frees and reallocs of blocks without a label lose their own; labels are below 2^30
    * @param further is filled by each `follow` with the other labels of ends of processes and of blocks: an event of the
-   * batch and a label alternate, in the order of the events
+   *   batch and a label alternate, in the order of the events
    */
   constructor(
     private readonly keepsWhole = false,

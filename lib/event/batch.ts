@@ -337,10 +337,10 @@ const NO_COLUMNS = Object.fromEntries(
  * A batch of the same events, to be revised: it has its own kinds and masks, and its own columns of the set `fresh`,
  * which must be filled. It shares the other columns with `source`, which must not be changed.
  * @param strings the string table of the new batch; with another one than the source's, string columns belong in
- * `fresh`
+ *   `fresh`
  * @param header by default the source's
  * @param groups the fields of groups; null for none. By default the source's, whose strings are added to another string
- * table
+ *   table
  */
 export function reviseBatch(
   source: EventBatch,

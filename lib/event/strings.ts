@@ -167,7 +167,7 @@ export class StringTable {
    * @param own the ids of its innermost frames
    * @param rest a list that ends in its further frames
    * @param depth the number of these; for a consumer with `countsInfos` it is 0, and the list may be shorter than the
-   * stack
+   *   stack
    */
   addStack(node: number, own: Uint32Array, rest: number, depth: number): number {
     const id = this.addList(own)

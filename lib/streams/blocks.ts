@@ -29,7 +29,7 @@ const OPTIONS: OptionNames<ReadSourceOptions & BlockTableOptions> = {
  * for await (const block of blocks('app.mtrc.gz')) if (block.ending === 'live') console.log(block.size, block.frame)
  *
  * @throws RangeError for unknown options; while iterating, TraceError (with the path of a file) and the errors of the
- * source, after the blocks before the fault
+ *   source, after the blocks before the fault
  */
 export function blocks(
   source: TraceSource,

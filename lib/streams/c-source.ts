@@ -13,7 +13,7 @@ import type { ByteStream } from './types.js'
  * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), cSource(), createWriteStream('calls.c'))
  *
  * @throws RangeError for options that are unknown or out of range. A trace that does not say which blocks its events
- * are about is an error of the stream.
+ *   are about is an error of the stream.
  */
 export function cSource(options: CSourceOptions = {}): ByteStream<'events'> {
   checkEncodeOptions(info, options, 'cSource()')

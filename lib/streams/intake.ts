@@ -105,7 +105,7 @@ export class EventIntake {
   /**
    * Takes a chunk.
    * @throws TypeError for a chunk of the wrong kind, or the error of a `Failure`, after all events before it were
-   * written; the error of an invalid event, with the events before it still in `rest`
+   *   written; the error of an invalid event, with the events before it still in `rest`
    */
   async take(chunk: unknown): Promise<void> {
     const { collector } = this

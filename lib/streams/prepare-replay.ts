@@ -20,7 +20,7 @@ export interface PrepareReplayStream extends ByteStream<'events'> {
  * console.log(prepared.result().calls, prepared.result().peak.bytes)
  *
  * @throws RangeError for options that are unknown or out of range. A trace that does not say which blocks its events
- * are about is an error of the stream.
+ *   are about is an error of the stream.
  */
 export function prepareReplay(options: PrepareOptions = {}): PrepareReplayStream {
   const stage = new Preparation(options)

@@ -95,7 +95,7 @@ const INHERIT = ['inherit', 'inherit', 'inherit'] as const
  *
  * @param command the program and its arguments
  * @throws TypeError or RangeError for invalid arguments and options; RecorderError if there is no recorder; Error for a
- * program that cannot be recorded, because it is linked statically, for example; AbortError if `signal` is aborted
+ *   program that cannot be recorded, because it is linked statically, for example; AbortError if `signal` is aborted
  *
  * @example
  * const sink = stats()

@@ -162,7 +162,7 @@ export class Filter implements BatchTransform {
    * @param fates the results of a first pass over the same events, by a `FateSurvey` with these options
    * @param before the number of events before the first batch that is fed
    * @throws RangeError for an unknown option, for a value that no event can have, such as an unknown kind or an empty
-   * range, or for too many values
+   *   range, or for too many values
    */
   constructor(
     options: FilterOptions = {},

@@ -25,7 +25,7 @@ const MAX_TOLD = 100
  * other types: integers of any width, names with or without a dictionary, compressed buffers.
  *
  * @throws TraceError with the offset of the message and the number of the first event that it would have given: a
- * message that is damaged, too large, or not of events; a stream without its end mark
+ *   message that is damaged, too large, or not of events; a stream without its end mark
  */
 export class ArrowDecoder implements Decoder {
   readonly warnings: string[] = []

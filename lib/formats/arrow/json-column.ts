@@ -21,7 +21,7 @@ function fieldsJson(text: string, row: number): string {
  * Checks the texts of a column of JSON.
  * @param bytes the text with an id
  * @returns texts that replace all of them, and the column of their ids from 0; undefined if all texts already have the
- * stored form
+ *   stored form
  */
 export function checkJson(
   column: Uint32Array,

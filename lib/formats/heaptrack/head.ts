@@ -41,7 +41,7 @@ const LETTER_X = 0x58
  * @param start the start of the available whole lines, and `end` their end
  * @param isAll whether no more lines will come
  * @returns the head, or the reason why there is none: this is not the beginning of a trace, its version is newer, or
- * more input is needed
+ *   more input is needed
  */
 export function readHead(bytes: Uint8Array, start: number, end: number, isAll: boolean): Head | NoHead {
   const first = lineAt(bytes, start, end)

@@ -34,7 +34,7 @@ export class ByteWriter {
   /**
    * @param path a file, or `-` for standard output
    * @param options `recycle`: no one else reads the chunks, so the memory of those from heapflow's encoders is reused;
-   * `blocking: false`: signals are noticed while a pipe is full
+   *   `blocking: false`: signals are noticed while a pipe is full
    * @throws the system error if a named file cannot be written
    */
   constructor(

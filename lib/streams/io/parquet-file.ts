@@ -27,7 +27,7 @@ const TAIL = 4 + MAGIC.length
  * The events of a Parquet file, by its index.
  * @param closed when it is aborted, the file is closed, even if no more events are asked for
  * @throws TraceError for a damaged or truncated file, or a file without the columns of events; the error `EBADF` of a
- * read after it was closed
+ *   read after it was closed
  */
 export async function* readParquet(path: string, warn: Warn, closed?: AbortSignal): AsyncGenerator<EventBatch> {
   yield* readParquetFile(await open(path), warn, closed)

@@ -47,7 +47,7 @@ export class Joiner {
   /**
    * The next bytes: whole records.
    * @throws TraceError when a record is malformed, or the tracks do not end at the same record. The offset counts in
-   * the faulty track: the main one unless the message names another
+   *   the faulty track: the main one unless the message names another
    */
   next(): Uint8Array | null {
     if (this.fault === undefined) {
