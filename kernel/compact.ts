@@ -54,7 +54,7 @@ export { endWriting, payloadStart } from './compact/coder'
 export { startSimulation } from './compact/simulation'
 export * from './shared/columns'
 
-/** Why `encode` or `decode` stopped early: a fault of kernel/compact/event.ts, or 0 if there is none. */
+/** The reason why `encode` or `decode` stopped early: a fault of kernel/compact/event.ts, or 0 if there is none. */
 export let fault: u32 = 0
 /** The union of the fields of the decoded events. */
 export let fields: u32 = 0

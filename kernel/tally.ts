@@ -24,10 +24,10 @@ export { ADDRESS, API, INDEX, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE } from './s
 export { watchProcesses } from './statistics/process-levels'
 export { TOTALS } from './statistics/totals'
 
-/** What `tally` returns if memory is exhausted. */
+/** The result of `tally` if memory is exhausted. */
 const NO_MEMORY: u32 = 0xffff_ffff
 
-/** How many frees and reallocs of an unknown block there were. */
+/** The number of frees and reallocs of an unknown block. */
 export let unknown: u64 = 0
 
 /** Combined with keys that are indices: an index and an address with the same value are different keys. */

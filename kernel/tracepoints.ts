@@ -73,7 +73,7 @@ export { style }
 export let position: usize = 0
 /** The start of the line with the first event that was read. */
 export let first: usize = 0
-/** How many lines were read. */
+/** The number of lines that were read. */
 export let lines: u32 = 0
 /** The fields of all events together. */
 export let fields: u32 = 0

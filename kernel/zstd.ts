@@ -18,7 +18,7 @@ export const INPUT: usize = memory.data(131_072 + 64, 16)
 const RAW: u32 = 0
 const REPEATED: u32 = 1
 
-/** Where the content of the last block begins. */
+/** The start of the content of the last block. */
 export let content: usize = 0
 
 /** Begins a frame with a window of this many bytes. */

@@ -6,7 +6,7 @@
 import { freshen, mixed, pairBit } from './coder'
 import { folded, pairNumber, unfolded } from './numbers'
 
-/** What a thread has of a size. */
+/** The data of a thread for a size. */
 @unmanaged
 class Cache {
   /** The last address that it received, and the distance from the one before. */

@@ -39,7 +39,7 @@ const SEEN: usize = memory.data(65_536)
 export let newBytes: u32 = 0
 /** The name that was new last. */
 let newest: u32 = 0
-/** Why a name could not be read: a number or length out of bounds. */
+/** The reason why a name could not be read: a number or length out of bounds. */
 export let isWrong: bool = false
 
 export function resetNameCodes(): void {

@@ -67,7 +67,7 @@ import {
   OUTCOME_NONE,
 } from '../shared/event'
 
-/** How many events before a realloc can be its components. */
+/** The maximum number of events before a realloc that can be its components. */
 const FOLD_WINDOW: u32 = 64
 const NO_ROW: u32 = 0xffff_ffff
 

@@ -50,7 +50,7 @@ import { CARRIED } from './state'
 export let records: u32 = 0
 /** ... and the number before the last event. */
 export let recordsBefore: u32 = 0
-/** What the wrapper has to do for the last event. */
+/** The task of the wrapper for the last event. */
 export let todo: u32 = NOTHING
 /**
  * The fields of the last event that its record cannot represent, including attributes; and the fields that the record
@@ -186,7 +186,7 @@ function add(r: u32, i: u32, tag: u32, size: u64, address: u64, old: u64, option
   addOptional(at, i, optional)
 }
 
-/** What a realloc without an outcome did, as `outcomeOf` in lib/blocks/realloc.ts decides. */
+/** The outcome of a realloc without one, as decided by `outcomeOf` in lib/blocks/realloc.ts. */
 function outcomeOf(given: u32, old: u64, address: u64, size: u64): u32 {
   if ((given & HAS_OLD_ADDRESS) == 0) return OUTCOME_NONE
   if (address == 0) return (given & HAS_SIZE) != 0 && size == 0 && old != 0 ? OUTCOME_FREED : OUTCOME_NONE

@@ -14,8 +14,8 @@ export const HEAD: u32 = 4
 /** The cost of a step starts above these bits. */
 export const COST_SHIFT: u32 = 5
 /**
- * How a step is taken: by staying (first in a tie); with a new interpretation and width; with a new interpretation and
- * the same width; with a new width only.
+ * The kinds of steps: staying (first in a tie); with a new interpretation and width; with a new interpretation and the
+ * same width; with a new width only.
  */
 const FROM_ANY: u32 = 1 << 3
 const FROM_WIDTH: u32 = 2 << 3

@@ -15,8 +15,8 @@ import { GROWING, GrowingTable } from '../shared/grow'
 import { KIND_EXISTING } from '../shared/event'
 
 /**
- * Per row, the rows of its thread and process: lib/blocks/callers.ts assigns them. The rows of threads may be those of
- * their processes where only `BY_HEAPTRACK` counts: blocks of one process have different numbers.
+ * Per row, the rows of its thread and process: lib/blocks/callers.ts assigns them. If only `BY_HEAPTRACK` counts,
+ * threads may have the rows of their processes, because blocks of one process have different numbers.
  */
 export const THREADS: usize = memory.data(16576)
 export const PROCESSES: usize = memory.data(16576)

@@ -5,9 +5,9 @@ import { isPlain } from '../shared/json'
 import { findEither, LF } from '../shared/lines'
 import { SPACE, OPEN, CLOSE, COMMA, GREATER, AT_SIGN, DASH, skipSpaces, value } from './scan'
 
-/** The arguments; those of aligned allocations in the order of `MEMALIGN`. */
+/** The arguments. For aligned allocations they are in the order of `MEMALIGN`. */
 export const ARGUMENTS: usize = memory.data(24)
-/** What the call does, a code of ../shared/called. */
+/** The effect of the call: a code of ../shared/called. */
 export let does: u32 = OTHER
 /** The number of arguments that matter. */
 export let count: u32 = 0

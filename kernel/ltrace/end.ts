@@ -3,7 +3,7 @@
 import { decimal } from '../shared/numbers'
 import { SPACE, DOT, LESS, GREATER, EQUALS, EPOCH, NANOS, NUMBER, fraction, value } from './scan'
 
-/** What follows the arguments. */
+/** The text after the arguments. */
 export const NOWHERE: u32 = 0
 export const RETURNED: u32 = 1
 export const UNFINISHED: u32 = 2

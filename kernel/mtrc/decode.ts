@@ -34,7 +34,7 @@ const PADDING: usize = 176
 
 const BLOCK: u32 = HAS_INDEX | HAS_ADDRESS | HAS_SIZE
 
-/** Why `decode` returned. */
+/** The reason why `decode` returned. */
 export let stop: i32 = SHORT
 /** The first byte that was not read. */
 export let position: usize = 0

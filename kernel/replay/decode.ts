@@ -56,7 +56,7 @@ import { misfit, setMisfit } from '../shared/numbers'
 import { gap, lineEnd, multiply, number, pointer, skipSpaces, threadId } from './read'
 import { CR, LF, TIMES } from './text'
 
-/** What was expected instead of the byte that did not match, or `NOTHING`. */
+/** The expected text in place of the byte that did not match, or `NOTHING`. */
 export let fault: i32 = NOTHING
 /** The byte that did not fit. */
 export let faultAt: usize = 0

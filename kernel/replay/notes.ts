@@ -1,8 +1,8 @@
-/** What `encode` reports of an event. */
+/** The notes of `encode` about an event. */
 
 import { OTHER_API } from '../../lib/kernel/layouts/replay'
 
-/** What could not be represented of the last event: a set, usually empty. */
+/** The losses of the last event: a set, usually empty. */
 export let notes: u32 = 0
 /** The action that the last event was written as: a code of lib/event/fields.ts. */
 export let writtenAs: u8 = 0

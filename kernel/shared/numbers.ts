@@ -14,7 +14,7 @@ export function setMisfit(p: usize): void {
 const ONES: u64 = 0x0101_0101_0101_0101
 const HIGHS: u64 = 0x8080_8080_8080_8080
 
-/** How many of the first bytes of a word are decimal digits: 0 to 8. */
+/** The number of the first bytes of a word that are decimal digits: 0 to 8. */
 // @ts-ignore: decorator
 @inline
 export function decimalDigits(word: u64): u64 {
@@ -104,7 +104,7 @@ function largestDecimal(start: usize, first: usize, to: usize): usize {
   return p + 1
 }
 
-/** How many of the first bytes of a word are hex digits of either case: 0 to 8. */
+/** The number of the first bytes of a word that are hex digits of either case: 0 to 8. */
 // @ts-ignore: decorator
 @inline
 function hexDigits(word: u64): u64 {

@@ -152,7 +152,7 @@ export function noteBegin(row: usize, place: u32, bytes: u64): f64 {
 
 /**
  * Counts a block that ends.
- * @param birth the time when it began @param isFreed whether it did not end with its process
+ * @param birth the time when it began @param isFreed false if it ended with its process
  */
 export function noteEnd(birth: f64, place: u32, bytes: u64, isFreed: bool): void {
   if (!isFreed || clock - birth > threshold) return

@@ -31,7 +31,7 @@ const TREE: usize = 0
 const LAST: usize = 4
 const TOP: usize = 8
 const LIMIT: usize = 16
-/** Where the next search of next fit begins. */
+/** The start of the next search of next fit. */
 const ROVER: usize = 24
 /** The first free segment that waits to be merged with its neighbours, the number of waiting and of used segments. */
 const WAITING: usize = 32

@@ -2,7 +2,7 @@
  * Counts the events of a trace whose frees do not identify blocks, but only infos, each of which many blocks share.
  * Counters for each info replace the live set. Figures of single blocks, such as lifetimes, are not counted.
  *
- * The figures of sites, sizes and threads follow from those of the infos, so they are added up only when the trace
+ * The figures of sites, sizes and threads follow from the figures of infos, so they are added up only when the trace
  * ends. Until then, rows of sites have only the live figures and their maximum.
  */
 import { FAILED, NOTHING } from '../../lib/kernel/layouts/live'

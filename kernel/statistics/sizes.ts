@@ -84,7 +84,7 @@ function countOther(size: u64): void {
   }
 }
 
-/** A block of this row's size ended. */
+/** Counts the end of a block of this row's size. */
 // @ts-ignore: decorator
 @inline
 export function sizeLoses(row: usize): void {

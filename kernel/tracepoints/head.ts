@@ -27,7 +27,7 @@ import {
 const COMMAND_WIDTH: usize = 16
 const THREAD_WIDTH: usize = 7
 
-/** How times are written: as in earlier lines, or as in the first line that has one. */
+/** The form of times: as in earlier lines, or as in the first line with a time. */
 export let style: u32 = NO_STYLE
 /** The command that the thread ran; length 0 if unknown. */
 export let command: usize = 0

@@ -22,9 +22,9 @@ const COMMA: u8 = 0x2c
 /** Receives a number that is read only to be examined. */
 export const NUMBER: usize = memory.data(8)
 
-/** What the call does, a code of ../shared/called. */
+/** The effect of the call: a code of ../shared/called. */
 export let does: u32 = NO_CALL
-/** Its arguments; those of aligned allocations in the order of `MEMALIGN`. */
+/** Its arguments. For aligned allocations they are in the order of `MEMALIGN`. */
 export const ARGUMENTS: usize = memory.data(24)
 export let argumentCount: u32 = 0
 /** The arguments have names, and the size comes first. */

@@ -11,7 +11,7 @@ const RAW: u32 = 0
 const REPEATED: u32 = 1
 const COMPRESSED: u32 = 2
 
-/** Where the literals are, and how many. */
+/** The position of the literals, and their number. */
 export let literals: usize = 0
 export let literalCount: u32 = 0
 

@@ -23,7 +23,7 @@ let literalsLog: u32 = NO_TABLE
 let offsetsLog: u32 = NO_TABLE
 let matchesLog: u32 = NO_TABLE
 
-// How a table is given: otherwise it is described.
+// The ways to give a table; otherwise it is described.
 const KNOWN: u32 = 0
 const CONSTANT: u32 = 1
 const REPEATED: u32 = 3
@@ -33,7 +33,7 @@ let offset0: u32 = 1
 let offset1: u32 = 4
 let offset2: u32 = 8
 
-/** What `execute` returns where the block is invalid. */
+/** The result of `execute` if the block is invalid. */
 export const INVALID: u32 = u32.MAX_VALUE
 
 export function forgetSequences(): void {

@@ -15,7 +15,7 @@ import {
 /** The fields that a replay reads. */
 export const REPLAYED = fieldSet('api', 'thread', 'address', 'oldAddress', 'size', 'count', 'alignment', 'outcome')
 
-/** What became of the prediction of an event's address. */
+/** The result of the prediction of an event's address. */
 export const Prediction = {
   /** The event begins no block. */
   none: NO_BLOCK,
@@ -76,12 +76,12 @@ export class AllocatorReplay {
     this.kernel.dispose()
   }
 
-  /** How many blocks began so far, by events that have address and size. */
+  /** The number of blocks so far, begun by events with address and size. */
   get blocks(): number {
     return this.kernel.run.blocks.value
   }
 
-  /** How many of these were at the predicted address. */
+  /** The number of these that were at the predicted address. */
   get predicted(): number {
     return this.kernel.run.hits.value
   }

@@ -9,7 +9,10 @@ export interface PtmallocSettings {
   readonly bits: 32 | 64
   /** The number of cores, which limits the number of arenas. Default 0: there is no limit. */
   readonly cores?: number
-  /** How many bytes are mapped for the stack of a new thread. Default `THREAD_STACK`; 0: stacks are not simulated. */
+  /**
+   * The number of bytes that are mapped for the stack of a new thread. Default `THREAD_STACK`; 0: stacks are not
+   * simulated.
+   */
   readonly stack?: number
   /**
    * Whether the first address in an arena of a thread shows if the version is before 2.35 or not, where both are
@@ -34,7 +37,7 @@ export interface JemallocSettings {
   readonly entries?: readonly [beforeFree: number, afterOthers: number]
 }
 
-/** What the simulated allocator is. */
+/** The simulated allocator. */
 export type AllocatorSettings = PtmallocSettings | JemallocSettings
 
 /** The bytes that are mapped for a thread's stack by default: 8 MiB and a guard page. */

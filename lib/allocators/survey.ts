@@ -4,16 +4,16 @@ import { recognize, RECOGNIZED } from './recognize.js'
 import { AllocatorReplay, REPLAYED } from './replay.js'
 import { PTMALLOC_VERSIONS, THREAD_STACK, type AllocatorSettings } from './settings.js'
 
-/** How many events the trial is made with. */
+/** The number of events of the trial. */
 export const TRIAL_EVENTS = 65_536
 
 /** A candidate is given up when it has this number of wrong addresses more than another one. */
 const BEHIND = 16
 
-/** What is replayed if no allocator is recognized. */
+/** The settings for the replay if no allocator is recognized. */
 const COMMON: AllocatorSettings = { allocator: 'ptmalloc', version: 36, bits: 64, cores: 0, stack: THREAD_STACK }
 
-/** Which allocator the addresses of a trace come from. */
+/** The allocator from which the addresses of a trace come. */
 export interface AllocatorReport {
   /** The settings that predict most addresses of the first events; undefined if the trace has no blocks. */
   readonly settings: AllocatorSettings | undefined
@@ -21,7 +21,7 @@ export interface AllocatorReport {
   readonly versions: readonly [first: number, last: number] | undefined
   /** Whether these settings predict at least half of the addresses: others are no better than chance. */
   readonly isRecognized: boolean
-  /** How many blocks began, and how many of these were at the predicted address. */
+  /** The number of blocks that began, and how many of them were at the predicted address. */
   readonly blocks: number
   readonly predicted: number
 }
@@ -61,7 +61,7 @@ export class AllocatorSurvey {
     if (this.trialEvents >= TRIAL_EVENTS) this.choose()
   }
 
-  /** What was found. */
+  /** The findings. */
   finish(): AllocatorReport {
     const rivals = this.rivals ?? this.choose()
     const { settings, blocks, predicted } = bestOf(rivals)

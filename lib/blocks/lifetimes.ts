@@ -46,8 +46,8 @@ export type LabelByKey = (keys: BlockKeys, labels: Uint32Array, from: number, to
  * With `further`, the end of a process that ends blocks with labels has all of these labels: the least one is its own,
  * and the others are in `further`.
  *
- * With either, a block with a label also ends where a block without it begins at its address: the label of the block
- * that ends, with `ENDS_HERE`, is that of the event, if it has none, or is in `further`.
+ * With either option, a block with a label also ends when a block without that label begins at its address. The ended
+ * block's label, with `ENDS_HERE`, becomes the event's if the event has none; otherwise it is in `further`.
  *
  * Memory grows with the number of live blocks that have a label, or come from a realloc or a kernel's function: 35 to
  * 140 bytes for each block of the maximum.

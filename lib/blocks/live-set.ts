@@ -13,8 +13,8 @@ const NO_NUMBERS = new Int32Array(0)
  * (see `BlockKeys`), and has a number from 1 while it is live; numbers are reused. The set itself is kernel/live.ts.
  *
  * `follow` takes up to a batch of events, and returns the effect of each in columns. The result for an event is valid
- * at that event: read the words of a block that ended before writing those of a later event's block, which may have the
- * same number. `take` takes a single event.
+ * at that event: read the words of a block that ended before writing the words of a later event's block, which may have
+ * the same number. `take` takes a single event.
  *
  * Memory grows with the number of blocks that are live at once. For each there are 4 * `width` bytes, with room for at
  * most twice as many blocks as there were, and 20 bytes of a table that is 5/16 to 5/8 full (1/8 to 1/4, up to 16,384

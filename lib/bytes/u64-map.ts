@@ -1,7 +1,7 @@
 import { hashWord } from './hash.js'
 import { HI, LO } from './u64.js'
 
-/** How many slots a key may be from its own before the secret is changed. */
+/** The distance of a key from its own slot, in slots, beyond which the secret is changed. */
 const FAR = 256
 
 /**

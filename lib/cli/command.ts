@@ -15,7 +15,7 @@ export interface Flag {
   readonly repeat?: boolean
   /** The allowed values, if they are few. */
   readonly values?: readonly string[]
-  /** What to do instead for values that are not allowed, but likely to be tried. */
+  /** Advice for values that are not allowed, but likely to be tried. */
   readonly instead?: Readonly<Record<string, string>>
   /** The value names a file that is read: an output must be another one. */
   readonly reads?: true
@@ -33,7 +33,7 @@ export interface Arguments {
   has(name: string): boolean
   /** All flags with values, in the order of the command line. */
   readonly order: readonly (readonly [name: string, value: string])[]
-  /** Those of them whose values name files that are read. */
+  /** The flags whose values name files that are read. */
   readonly reads: readonly (readonly [name: string, file: string])[]
   readonly operands: readonly string[]
 }
@@ -51,7 +51,7 @@ export interface Command {
   readonly name: string
   /** One line, begins with a verb, no full stop. */
   readonly summary: string
-  /** What follows the flags, such as `[FILE]`. */
+  /** The arguments after the flags, such as `[FILE]`. */
   readonly operands: string
   /** One or more paragraphs for the help, after the summary. */
   readonly description: string
@@ -155,7 +155,7 @@ export function integer(flag: string, text: string): bigint {
   return value
 }
 
-/** What `read` gives. @throws UsageError with its message, after a prefix such as `--at: `, where it throws */
+/** The result of `read`. @throws UsageError with its message, after a prefix such as `--at: `, where it throws */
 export function orUsageError<T>(read: () => T, prefix = ''): T {
   try {
     return read()

@@ -39,7 +39,7 @@ export const heapflow: Command = {
   },
 }
 
-/** Every command, including those of `heapflow` alone. */
+/** Every command, including commands that only `heapflow` has. */
 export const ALL_COMMANDS: readonly Command[] = [...COMMANDS, heapflow, completion]
 
 function row(command: Command): readonly [string, string] {

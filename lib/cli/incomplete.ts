@@ -1,7 +1,7 @@
 import { Interrupted } from './command.js'
 import { say } from './say.js'
 
-/** How many files a message names. */
+/** The maximum number of files that a message names. */
 const MAX_NAMES = 3
 
 /** Files that are incomplete, and that no message has named yet. */
@@ -19,10 +19,10 @@ export function nameIncomplete(command: string, cause: unknown): void {
   if (files.length > 0) say(command, `the incomplete output is in ${listed(files)}${adviceOn(files, cause)}`)
 }
 
-/** What a reader of the incomplete files must know. */
+/** A note for readers of incomplete files. */
 function adviceOn(files: readonly string[], cause: unknown): string {
-  // What is written of a truncated trace is whole: a page, or a file with an index. An interrupted command may stop
-  // anywhere.
+  // Whether the output for a truncated trace is complete: a page, or a file with an index. An interrupted command may
+  // stop anywhere.
   if (!(cause instanceof Interrupted))
     return files.every((file) => file.endsWith('.html.partial'))
       ? '; a browser shows it under a name that ends in .html'

@@ -16,7 +16,10 @@ export function canReadAgain(input: string): boolean {
   return input !== '-' && statSync(input, { throwIfNoEntry: false })?.isFile() === true
 }
 
-/** What `--predict` names: a model, or a trace to learn from. A pipe, which can be read once, is open then. */
+/**
+ * The input that `--predict` names: a model, or a trace from which to learn. A pipe, which can be read once, is open
+ * then.
+ */
 export async function openTraining(path: string): Promise<{ isModel: boolean; source?: ByteSource }> {
   // A file that is not there is reported when it is read as a trace.
   const stats = statSync(path, { throwIfNoEntry: false })
@@ -44,7 +47,7 @@ export async function trainOn(
 ): Promise<LifetimePredictor> {
   const trainer = orUsageError(() => new LifetimeTrainer(options), '--')
   const training = sink((batch) => trainer.add(batch))
-  // What is wrong with a trace that is read again is said then.
+  // Faults of a trace that is read again are reported then.
   const through = isReadAgain ? training : chain(new Caveats(), training)
   try {
     await runTrace({

@@ -31,7 +31,9 @@ export function outputFormat(args: Arguments, output: string): Promise<Target> {
   return loadWritable(wireFormat(output))
 }
 
-/** What a message advises for an ending that no format to write has: the endings of Arrow's files are those of none. */
+/**
+ * The advice of a message for an ending that no writable format has. The endings of Arrow's files are not such endings.
+ */
 export function advice(ending: string): string {
   return ['.arrow', '.feather'].includes(ending.toLowerCase())
     ? 'Arrow is written as a stream, to a name that ends in .arrows (Arrow files are only read)'

@@ -85,7 +85,7 @@ export async function runStreams(
   })
 }
 
-/** How many bytes of an input were read; process.stdin alone does not count them. */
+/** The number of bytes of an input that were read; process.stdin alone does not count them. */
 function bytesRead(source: Streams[0]): number {
   const read = source.bytesRead ?? 0
   return typeof read === 'number' ? read : read.call(source)

@@ -30,7 +30,7 @@ interface Supervised extends Supervision {
   readonly paths: readonly string[]
   /** They emit `warning` with a text, and `events` with a number of events. */
   readonly emitters: readonly EventEmitter[]
-  /** How many bytes were read so far. */
+  /** The number of bytes that were read so far. */
   bytesRead(): number
   /** @param interrupted fails when a signal comes */
   run(interrupted: Promise<never>): Promise<void>

@@ -41,13 +41,15 @@ export function suppressionOf(args: Arguments, rules: readonly Suppression[]): R
   return { rules: text, flags: [...files, ...(args.has('suppress-known') ? ['--suppress-known'] : [])] }
 }
 
-/** The rules of these flags; undefined where none is given. Those of the trace are added later. @throws UsageError */
+/**
+ * The rules of these flags; undefined where none is given. The rules of the trace are added later. @throws UsageError
+ */
 export function givenSuppressions(command: string, args: Arguments): Suppression[] | undefined {
   return SUPPRESS_FLAGS.some(({ name }) => args.has(name)) ? suppressions(command, args) : undefined
 }
 
 /**
- * The input of a command, which adds the rules that its trace has to others.
+ * The input of a command. The rules in its trace are added to the others.
  * @param rules the rules of the flags @returns the input, and the rules, which are complete when it was read
  */
 export function withRules<Rules extends readonly Suppression[] | undefined>(

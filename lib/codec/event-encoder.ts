@@ -17,17 +17,17 @@ export type Lose = (reason: string) => void
 /** Writes the events of a format one by one, as text or bytes. */
 export interface EventWriter {
   /**
-   * What a trace begins with.
+   * The beginning of a trace.
    * @param trace its number in the stream, from 1. Where there is no `begin`, a later trace is reported as a loss
    */
   begin?(header: TraceHeader, trace: number, lose: Lose): string | Uint8Array
   /** An event; undefined leaves it out, which is reported. It may have fields that the format does not carry. */
   event(event: TraceEvent, lose: Lose): string | Uint8Array | undefined
-  /** What follows the last event, unless the input was truncated. */
+  /** The end of a trace, after the last event, unless the input was truncated. */
   end?(): string | Uint8Array
 }
 
-/** What an encoder must know besides how events are written. */
+/** The properties of an encoder besides the form of events. */
 export interface EncoderFacts {
   readonly name: string
   readonly carried: Carried
@@ -65,7 +65,7 @@ export class EventEncoder extends LineEncoder {
     const n = losses.countBatch(batch)
     if (batch.header !== this.header) this.begin(batch)
     for (let i = 0; i < n; i++) {
-      // What it has no record for was counted.
+      // Events without a record were counted.
       if (this.carried[KINDS[batch.kind[i] as number] as KindName] === undefined) continue
       const written = this.written(batch, i)
       if (written !== undefined) this.append(written, 'event')
@@ -79,7 +79,7 @@ export class EventEncoder extends LineEncoder {
     if (this.writer.end !== undefined) this.append(this.writer.end(), 'end')
   }
 
-  /** What the writer makes of event i. @throws FormatFault with the number of the event, for what is no TraceError */
+  /** The writer's output for event i. @throws FormatFault with the number of the event, for what is no TraceError */
   private written(batch: EventBatch, i: number): string | Uint8Array | undefined {
     try {
       return this.writer.event(batch.event(i), (reason) => this.losses.countEvent(reason, batch, i))

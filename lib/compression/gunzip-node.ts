@@ -36,7 +36,7 @@ export interface ZlibSync {
   Z_BUF_ERROR: number
 }
 
-/** What one slice inflates to. */
+/** The inflated bytes of one slice. */
 interface Step {
   readonly output: readonly Buffer[]
   /** The member's data end in this slice. */
@@ -165,7 +165,7 @@ class InStepInflate implements Inflate {
 
 const NOTHING = Buffer.alloc(0)
 
-/** What a member begins with (RFC 1952, section 2.3.1). */
+/** The first bytes of a member (RFC 1952, section 2.3.1). */
 const MEMBER = Buffer.from([0x1f, 0x8b, 8])
 
 /**

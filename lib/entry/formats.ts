@@ -24,13 +24,13 @@ export const kmemtrace: TraceFormat<KmemtraceDecodeOptions, KmemtraceEncodeOptio
 export const tracepoints: ReadOnlyFormat<TracepointsDecodeOptions> = lazyReader(entries.tracepoints)
 /** The logs of glibc's mtrace. */
 export const glibcMtrace: TraceFormat<object, EncodeOptions> = lazyStreams(entries.glibcMtrace)
-/** What heaptrack records. */
+/** The recordings of heaptrack. */
 export const heaptrack: TraceFormat<object, HeaptrackEncodeOptions> = lazyStreams(entries.heaptrack)
 /** Logs of valgrind's --trace-malloc, which can only be read. */
 export const valgrind: ReadOnlyFormat<object> = lazyReader(entries.valgrind)
 /** Logs of ltrace, which can only be read. */
 export const ltrace: ReadOnlyFormat<LtraceDecodeOptions> = lazyReader(entries.ltrace)
-/** What heapflow's own recorder writes, which can only be read. */
+/** The recordings of heapflow's own recorder, which can only be read. */
 export const recorder: ReadOnlyFormat<object> = lazyReader(entries.recorder)
 /** Taligent's heap monitoring. */
 export const heapmon: TraceFormat<HeapmonDecodeOptions, HeapmonEncodeOptions> = lazyStreams(entries.heapmon)

@@ -1,4 +1,4 @@
-/** What glibc's mtrace writes: `heapflow/glibc-mtrace`. */
+/** The output of glibc's mtrace: `heapflow/glibc-mtrace`. */
 import { glibcMtrace as format } from '../formats/glibc-mtrace/index.js'
 import { formatStreams } from '../streams/format-streams.js'
 

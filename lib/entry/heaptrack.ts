@@ -1,4 +1,4 @@
-/** What heaptrack records: `heapflow/heaptrack`. */
+/** The recordings of heaptrack: `heapflow/heaptrack`. */
 import { heaptrack as format } from '../formats/heaptrack/index.js'
 import { formatStreams } from '../streams/format-streams.js'
 

@@ -65,7 +65,7 @@ export interface BatchInfos {
  * plain `TraceEvent` objects, which is convenient and slow.
  */
 export class EventBatch implements Iterable<TraceEvent> {
-  /** How many events there are. */
+  /** The number of events. */
   count = 0
   /** The set of fields that have storage. */
   columns = 0
@@ -110,7 +110,7 @@ export class EventBatch implements Iterable<TraceEvent> {
   /** The fields of groups; undefined if no event has one. */
   groups: GroupColumns | undefined
 
-  /** What blocks share, where the consumer asked for that in place of their addresses (see `Stage.countsInfos`). */
+  /** The infos that blocks share, if the consumer requested them in place of addresses (see `Stage.countsInfos`). */
   infos: BatchInfos | undefined
 
   /** The memory of the masks, kinds and initial columns, unless other batches share some of it. */

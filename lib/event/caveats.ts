@@ -5,7 +5,7 @@ import { LostCount } from './lost-events.js'
 import type { BatchTransform } from './stage.js'
 import { weightedEvents, weightNote } from './weights.js'
 
-/** What a trace is without events that were removed. */
+/** A note about a trace from which events were removed. */
 const FILTERED =
   'events were removed from the trace, so blocks that seem to be live may have been freed; ' +
   'use --lifetimes with hf-filter and hf-split'

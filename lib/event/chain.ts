@@ -36,7 +36,7 @@ class Chain<In, Out> implements Stage<In, Out> {
   private last: EventBatch | undefined
   /** The second has something to do. */
   private isBusy = false
-  /** How the input ended, if it did. */
+  /** The way in which the input ended, if it did. */
   private ending: 'end' | 'endTruncated' | undefined
   /** The second has been told that the input has ended. */
   private isOver = false

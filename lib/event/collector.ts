@@ -13,7 +13,7 @@ const LEAST_EVENTS = 64
  * NDJSON, too, as `JSON.parse` gives them: their header and end records, and addresses as text.
  */
 export class EventCollector {
-  /** How many events there were. */
+  /** The number of events. */
   events = 0
   private batch: EventBatch | undefined
   private capacity = LEAST_EVENTS
@@ -45,8 +45,9 @@ export class EventCollector {
   }
 
   /**
-   * Adds an event. @throws what `EventBatch.push` and `recordFromJson` throw, with the name and the number of the
-   * event; TraceError after an end record
+   * Adds an event.
+   * @throws what `EventBatch.push` and `recordFromJson` throw, with the name and the number of the event; TraceError
+   *   after an end record
    */
   add(event: TraceEvent): void {
     if (this.isEnded) throw malformed('an event after the end record', { format: this.name, event: this.events + 1 })
@@ -97,7 +98,7 @@ export class EventCollector {
     this.isEnded = true
   }
 
-  /** Why the input is not whole: its end record is missing. Undefined if it is whole. */
+  /** The reason why the input is not whole: its end record is missing. Undefined if it is whole. */
   unfinished(reason = 'no end record: what wrote this failed or was interrupted'): TraceError | undefined {
     return this.isOpen ? truncated(reason, { format: this.name, event: this.events + 1 }) : undefined
   }

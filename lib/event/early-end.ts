@@ -6,7 +6,7 @@ export const EARLY_END = 0x45
 /** The format that has such events. Codes are the own numbers of each format. */
 const FORMAT = 'recorder'
 
-/** What a recording is that ended while its program ran on. */
+/** A note about a recording that ended while its program ran on. */
 export const EARLY_END_NOTE =
   'the recording ended while the program ran on, so blocks that were live then may have been freed'
 

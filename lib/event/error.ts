@@ -1,5 +1,5 @@
 /**
- * Why a trace could not be read, written or processed:
+ * The reason why a trace could not be read, written or processed:
  * - `ERR_TRACE_TRUNCATED`: the input ends before it is whole
  * - `ERR_TRACE_MALFORMED`: the input breaks the rules of its format
  * - `ERR_TRACE_LIMIT`: the input is larger than memory is given for
@@ -111,7 +111,7 @@ export function nameInput(error: unknown, path: string): void {
   Object.assign(error, { file, message: `${file}: ${error.message}` })
 }
 
-/** What messages call an input. */
+/** The name of an input in messages. */
 export function inputName(path: string): string {
   return path === '-' ? 'stdin' : path
 }
@@ -161,7 +161,7 @@ export function wrongType(reason: string): TypeError & { code: 'ERR_INVALID_ARG_
   return Object.assign(new TypeError(reason), { code: 'ERR_INVALID_ARG_TYPE' } as const)
 }
 
-/** What was thrown, as an Error: code of a user may throw anything, even `undefined`. */
+/** The thrown value as an Error: a user's code may throw anything, even `undefined`. */
 export function asError(thrown: unknown): Error {
   // Not by instanceof: errors of other realms are errors, too.
   const isError = typeof thrown === 'object' && thrown !== null && 'message' in thrown

@@ -69,7 +69,7 @@ export const OUTCOMES = [
 export type OutcomeName = (typeof OUTCOMES)[number]
 
 /**
- * How a field is stored in a batch and written on the wire:
+ * The storage of a field in a batch, and its form on the wire:
  * - `u64`, `address`: a 64-bit column; an integer, or a `"0x..."` string
  * - `u32`, `i32`: a 32-bit column; an integer
  * - `api`, `outcome`: a code in one byte; its name
@@ -119,7 +119,7 @@ export const FIELDS = [
 /** The name of a field of the core. */
 export type CoreFieldName = (typeof FIELDS)[number]['name']
 
-/** How a field of a group may be stored. */
+/** The storage types of fields of groups. */
 export type GroupFieldType = Extract<FieldType, 'u64' | 'address' | 'u32' | 'i32' | 'string'>
 
 /**
@@ -155,7 +155,7 @@ export const GROUPS = {
   gpu: ['device', 'stream'],
   /** Programs with several allocators: the name of the one that has the block, or of its arena, pool or zone. */
   arena: ['arena'],
-  /** What an allocator reserves for a block. */
+  /** The number of bytes that an allocator reserves for a block. */
   usable: ['usable'],
   /** Allocations of a kernel. */
   kernel: ['cpu', 'node', 'sequence', 'gfpFlags', 'callSite'],

@@ -70,7 +70,7 @@ export interface FormatInfo {
 
 /** A trace format: everything about it that programs, sniffing and documents need. */
 export interface Format<DecodeOptions extends object = object> extends FormatInfo {
-  /** Which fields it can carry on which kind of event. */
+  /** The fields that it can carry, by kind of event. */
   readonly carried: Carried
   /** The set of fields of groups that it can carry on all of these kinds (`groupFieldSet`); none by default. */
   readonly groups?: number

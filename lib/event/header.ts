@@ -66,7 +66,7 @@ export function hasInventedAddresses({ format, layout }: TraceHeader): boolean {
   return format === 'heaptrack' && layout?.['raw'] !== true
 }
 
-/** Why temporary allocations cannot be selected in such a trace. */
+/** The reason why temporary allocations cannot be selected in such a trace. */
 export const UNKNOWN_TEMPORARY = 'an interpreted heaptrack file does not say which blocks are temporary'
 
 /** Why temporary allocations and lifetimes are unknown for such a trace, and how to find them. */

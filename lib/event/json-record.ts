@@ -9,7 +9,7 @@ import type { TraceEvent } from './trace-event.js'
 export const HEADER_KIND = 'header'
 export const END_KIND = 'end'
 
-/** What one line of NDJSON can be. */
+/** The records that a line of NDJSON can have. */
 export type WireRecord =
   /** `unknown` are keys that are left out: no header has them. */
   | { readonly kind: 'header'; readonly header: TraceHeader; readonly unknown: readonly string[] }

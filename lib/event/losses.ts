@@ -1,8 +1,8 @@
 import type { CoreFieldName, KindName } from './fields.js'
 
 /**
- * What a format can represent: the set of fields of the core of each kind of event. The format has no record for a kind
- * that is missing. A format carries the fields of groups on every kind that it has, or on none (`Format.groups`).
+ * The set of fields of the core that a format can represent, for each kind of event. The format has no record for a
+ * kind that is missing. A format carries the fields of groups on every kind that it has, or on none (`Format.groups`).
  */
 export type Carried = Readonly<Partial<Record<KindName, number>>>
 

@@ -4,9 +4,9 @@ import { plural } from './message-text.js'
 
 /** Counts what the recorder of a trace lost. */
 export class LostCount {
-  /** How many events say that the recorder lost others. */
+  /** The number of events that say that the recorder lost others. */
   places = 0
-  /** How many it lost, as far as those events have a number. */
+  /** The number that it lost, as far as these events state it. */
   events = 0
 
   /** Counts the events of a batch. */

@@ -20,7 +20,7 @@ export type OptionNames<Options extends object> = Readonly<{
   [Name in keyof Options]-?: OptionCheck<NonNullable<Options[Name]>>
 }>
 
-/** What a function without options takes in their place. */
+/** The type of the options of a function without options. */
 export type NoOptions = Readonly<Record<string, never>>
 
 /**
@@ -40,7 +40,7 @@ export function checkOptions<Options extends object>(
 }
 
 /**
- * Refuses options as `checkOptions` does, and their absence: for functions that cannot do without.
+ * Refuses options as `checkOptions` does, and also their absence: for functions that need options.
  *
  * @param of the name, in messages, of the function with these options: `filter`
  * @throws TypeError (code ERR_INVALID_ARG_TYPE) when the options are not an object

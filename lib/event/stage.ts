@@ -59,7 +59,7 @@ export interface Decoder extends Stage<Uint8Array, EventBatch> {
 
 /** Events to bytes. */
 export interface Encoder extends Stage<EventBatch, Uint8Array> {
-  /** What the format could not represent so far. */
+  /** The losses of the format so far. */
   readonly losses: LossCounts
 }
 

@@ -97,7 +97,7 @@ export class Storage {
   readonly mask: Uint32Array
   readonly kind: Uint8Array
   readonly columns: readonly NamedColumn[]
-  /** How many bytes it takes. */
+  /** The bytes that it takes. */
   readonly bytes: number
 
   private constructor(

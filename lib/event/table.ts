@@ -4,7 +4,7 @@ import type { GroupColumns } from './groups.js'
 import type { StringTable } from './strings.js'
 
 /**
- * How a column is stored: integers; `code`, one of few names; `name`, a string; `names`, a list of strings; `bytes`.
+ * The storage of a column: integers; `code`, one of few names; `name`, a string; `names`, a list of strings; `bytes`.
  */
 export type TableType = 'u64' | 'u32' | 'i32' | 'code' | 'name' | 'names' | 'bytes'
 
@@ -79,7 +79,7 @@ export const GROUP_COLUMNS: readonly TableColumn[] = GROUP_FIELDS.map(({ name, t
   ...TYPES[type],
 }))
 
-/** What is wrong with a table that has no column for the kind of events, by the names of its columns. */
+/** The fault of a table without a column for the kind of events, by the names of its columns. */
 export function noEvents(columns: readonly string[]): string {
   // Columns that all rows of the table of blocks have.
   if (['birth', 'since', 'ending', 'reallocs'].every((name) => columns.includes(name)))

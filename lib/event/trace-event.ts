@@ -3,7 +3,7 @@ import type { FieldValue } from './json.js'
 
 /** Every field that an event can have besides its kind. Absent is not the same as zero. */
 export interface EventFields {
-  /** Which function was called. */
+  /** The function that was called. */
   api?: ApiName
   process?: bigint
   thread?: bigint
@@ -38,7 +38,7 @@ export interface EventFields {
   present?: bigint
   gfpFlags?: number
   callSite?: bigint
-  /** What a realloc did. */
+  /** The outcome of a realloc. */
   outcome?: OutcomeName
   function?: string
   file?: string
@@ -57,7 +57,7 @@ export interface EventFields {
   fields?: Readonly<Record<string, FieldValue>>
   /** The program or library that the call came from; `callSite` may be an offset in it. */
   module?: string
-  /** How many events like it a sampled event stands for. Without it, for itself alone. */
+  /** The number of events that a sampled event stands for. Without it, for itself alone. */
   weight?: bigint
   /** The number of the GPU; -1 for the host. */
   device?: number

@@ -7,7 +7,7 @@ export class Message {
   private bytes = new Uint8Array(256)
   /** For lists, which are written after their length. */
   private list: Message | undefined
-  /** How many bytes there are. */
+  /** The number of bytes. */
   length = 0
 
   /** A field with an integer, at most 2^63 - 1: a larger one is capped. Zero is the default, and left out. */

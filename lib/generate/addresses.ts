@@ -1,6 +1,6 @@
 import { NumberList } from './lists.js'
 
-/** Where the first block is; blocks end before `END`. */
+/** The address of the first block; blocks end before `END`. */
 const START = 0x1000_0000_0000
 const END = 0x8000_0000_0000
 /** The alignment of all blocks. */

@@ -9,7 +9,7 @@ import { MODEL_EVENTS, MODELS, MODEL_THREADS, MOST_SCALE, MOST_THREADS, type Mod
 import { Random } from './random.js'
 import { checkModel, type TraceModel } from './trace-model.js'
 
-/** What is generated. */
+/** The options of the generator. */
 export interface GenerateOptions {
   /** A classic benchmark. */
   readonly model?: ModelName
@@ -26,7 +26,7 @@ export interface GenerateOptions {
   readonly seed?: number
   /** The number of threads of a benchmark. The default depends on it. */
   readonly threads?: number
-  /** Events have times, in nanoseconds: those of the trace on average, otherwise one each 100 ns. Default false. */
+  /** Events have times in nanoseconds: on average the trace's, otherwise one every 100 ns. Default false. */
   readonly times?: boolean
 }
 

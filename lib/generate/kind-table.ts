@@ -7,7 +7,7 @@ import type { ModelKinds } from './trace-model.js'
 const EXACT = 65_536
 /** The ranges of sizes: 2^4 to a doubling. */
 const SIZE_BITS = 4
-/** The place of the thread and of the site in the first word, and that of the alignment in the third one. */
+/** The positions of the thread and of the site in the first word, and of the alignment in the third one. */
 const THREAD = 17
 const SITE = 4
 const ALIGNMENT = 16

@@ -41,14 +41,14 @@ const BITS = 3
 const MOST_ALIGNMENT = 2 ** 26
 const MOST_HI = Math.floor(MOST_VALUE / WORD)
 
-/** Why a trace has no model. */
+/** The reason why a trace has no model. */
 const NO_IDENTITY =
   'an interpreted heaptrack file does not say which block is freed, so lifetimes are not known; recordings with ' +
   'addresses have them, such as those of hf-record without --stack'
 
 /**
- * Makes the model of a trace: counts its blocks by phase, thread, site, function, size, lifetime and ending. Of several
- * traces in a stream, the events follow each other as those of one. A model has one process: what lives when a process
+ * Makes the model of a trace: counts its blocks by phase, thread, site, function, size, lifetime and ending. The events
+ * of several traces in a stream follow each other as in one trace. A model has one process: what lives when a process
  * ends is freed then, and stays if nothing is allocated after that.
  *
  * When there are more than 131,072 rows, or 1,024 phases, phases become twice as long, then lifetimes less exact, and

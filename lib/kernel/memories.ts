@@ -12,7 +12,7 @@ const PAGE = 65_536
  * A memory that has grown beyond this is left to the garbage collector: clearing it would take longer than a new one.
  */
 const MAX_MEMORY = 1 << 23
-/** How many unused memories are kept. */
+/** The number of unused memories that are kept. */
 const MAX_IDLE = 8
 
 /**

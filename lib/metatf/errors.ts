@@ -1,7 +1,7 @@
 import { showText } from '../event/message-text.js'
 import type { Place } from './model.js'
 
-/** Why a DTD was refused: it cannot be parsed, it breaks a rule, or it exceeds a limit. */
+/** The reason why a DTD was refused: it cannot be parsed, it breaks a rule, or it exceeds a limit. */
 export type DtdErrorCode = 'ERR_DTD_SYNTAX' | 'ERR_DTD_MEANING' | 'ERR_DTD_LIMIT'
 
 /** A second place that an error refers to. */

@@ -13,7 +13,7 @@ export const Origin = { given: 0, absent: 1, implied: 2 } as const
 
 type Values = Readonly<Record<string, unknown>>
 
-/** Why an event cannot be written as its record. */
+/** The reason why an event cannot be written as its record. */
 export class Unwritable extends Error {}
 
 /**

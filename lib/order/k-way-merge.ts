@@ -29,7 +29,7 @@ interface Source {
   /** Its memory in bytes, and the mean memory of an event's strings. */
   memory: number
   strings: number
-  /** How many of its events remain to be delivered. */
+  /** The number of its events that remain to be delivered. */
   left: number
   /** Its index in the batch being built; -1 if it has none. */
   place: number

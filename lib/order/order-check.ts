@@ -25,7 +25,7 @@ export interface OrderStatistics {
   firstDuplicate?: number
   /** Places where sequence numbers are missing. */
   gaps: number
-  /** How many numbers are missing in total. */
+  /** The total number of missing numbers. */
   missing: number
   /** The first gap: the number before it, and the event after it. */
   firstGap?: { readonly after: number; readonly event: number }

@@ -23,7 +23,7 @@ export class ReorderBuffer {
   pinned = 0
   /** The memory of these batches in bytes. */
   memory = 0
-  /** How many of these bytes are strings of its own events. */
+  /** The number of these bytes that are strings of its own events. */
   strings = 0
 
   constructor(private readonly window: number) {}

@@ -16,11 +16,11 @@ const OPTIONS: OptionNames<SymbolizeOptions> = {
 }
 
 /**
- * A Transform of `EventBatch` objects that names frames: those of stacks that have a module and an offset, and no
- * function, get their function, file, line and inlined callers, from the modules on this machine; call sites with a
- * module get the function, file and line. Everything else is passed on as it is, and so is the order of events. The
- * names come from `llvm-symbolizer`, otherwise from `addr2line`, otherwise, and where there are no line tables, from
- * the module's own symbols, without files and lines. Emits `warning` for each module without names.
+ * A Transform of `EventBatch` objects that names frames by the modules on this machine. Frames of stacks with a module
+ * and an offset but no function get their function, file, line and inlined callers. Call sites with a module get the
+ * function, file and line. Everything else, including the order of events, stays unchanged. The names come from
+ * `llvm-symbolizer`, otherwise from `addr2line`, otherwise, and where there are no line tables, from the module's own
+ * symbols, without files and lines. Emits `warning` for each module without names.
  *
  * @example
  * await pipeline(createReadStream('app.raw.zst'), decodeAny(), symbolize(), ndjson.encode(), process.stdout)

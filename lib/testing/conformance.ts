@@ -31,7 +31,7 @@ export interface Conformance {
   readonly traces?: Iterable<{ readonly header: TraceHeader; readonly events: readonly TraceEvent[] }>
   /** Options under which each record is an event, if the decoder joins records into one by default. */
   readonly raw?: object
-  /** How many bytes and bits of a sample are tried at most, spread over it. Default 4096. */
+  /** The number of bytes and bits of a sample that are tried at most, spread over it. Default 4096. */
   readonly most?: number
 }
 

@@ -18,7 +18,7 @@ export abstract class LineDecoder implements Decoder {
   protected readonly input = new Input()
   /** The number of the next line to read. */
   protected line = 1
-  /** How many events were delivered. */
+  /** The number of events that were delivered. */
   protected events = 0
   /** No more input comes. */
   protected ended = false

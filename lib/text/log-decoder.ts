@@ -22,7 +22,7 @@ export abstract class LogDecoder extends LineDecoder {
   /** Whether there is an event in the line at the input's position, of which only a part may be there. */
   protected abstract hasEvent(): boolean
 
-  /** Whether the line at the input's position is one that such logs have besides events: it is not counted. */
+  /** Whether the line at the input's position is a usual line without events, which is not counted. */
   protected isExpected(): boolean {
     return false
   }

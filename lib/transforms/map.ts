@@ -93,7 +93,7 @@ export class Mapper implements BatchTransform {
   private input: EventBatch | null = null
   /** The number of events in earlier batches. */
   private before = 0
-  /** Whether an address cannot be moved. */
+  /** Whether some address cannot be moved. */
   private fault: TraceError | undefined
 
   /**

@@ -32,8 +32,8 @@ export interface MergeOptions {
   readonly by: MergeOrder
   /**
    * The maximum number of events by which an event may be late in its input and still be put in order. Default
-   * `MERGE_WINDOW`; with more than 16 inputs fewer, down to 64. Fewer also if the names and call stacks of these events
-   * take more than 4 MiB, or 32 MiB for all inputs.
+   * `MERGE_WINDOW`; with more than 16 inputs fewer, down to 64. The number is also lower if the names and call stacks
+   * of these events take more than 4 MiB, or 32 MiB for all inputs.
    */
   readonly window?: number
 }

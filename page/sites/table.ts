@@ -47,7 +47,7 @@ export interface SiteTableOptions {
   /** The sites to show; all, if absent. */
   readonly only?: (site: number) => boolean
   readonly empty: string
-  /** How many rows are shown at first. */
+  /** The number of rows that are shown at first. */
   readonly step?: number
   /** More columns, after the name. */
   readonly more?: readonly Column<SiteRow>[]

@@ -73,7 +73,7 @@ function byDifference({ before, after, node }: ReportChanges, figure: ComparedFi
   return { inBytes, compare }
 }
 
-/** How many stacks rows are. */
+/** The number of stacks that are rows. */
 function stacksOf({ folded }: ReportChanges, rows: Uint32Array): number {
   let sum = 0
   for (let n = 0; n < rows.length; n++) sum += Math.max(1, folded[rows[n]])

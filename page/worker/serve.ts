@@ -10,7 +10,7 @@ import { LiveLog } from '../../lib/transforms/report/live-log.js'
 import type { Answer, Question, Request, Taken } from './messages.js'
 import { partOf } from './part.js'
 
-/** How many milliseconds are between two messages about progress. */
+/** The number of milliseconds between two messages about progress. */
 const PACE = 100
 /** The maximum number of warnings; further ones are only counted. */
 const MAX_WARNINGS = 5

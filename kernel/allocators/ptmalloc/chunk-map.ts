@@ -5,8 +5,8 @@
  *
  * The hash is multiplication by the golden ratio, because most pages are neighbours. If pages were chosen to collide,
  * the map is made again with a keyed hash. Predictions never depend on the key, so that compact traces can be read with
- * another one: what a call adds to the log, which is limited, depends on the layout of the first map, but not on that
- * of a keyed one, in which no page moves.
+ * another one: the data that a call adds to the log, which is limited, depends on the layout of the first map. It does
+ * not depend on the layout of a keyed map, in which no page moves.
  */
 import { giveRoom, takeZeros } from '../../live/room'
 import { hashOf } from '../hash'

@@ -155,7 +155,7 @@ export function link(chunk: u32, which: usize): u32 {
   return load<u32>(records + chunk + which)
 }
 
-/** Where a link of a chunk is. */
+/** The address of a link of a chunk. */
 // @ts-ignore: decorator
 @inline
 export function linkAt(chunk: u32, which: usize): usize {

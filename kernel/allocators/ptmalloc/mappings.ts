@@ -31,7 +31,7 @@ export function trimThreshold(): u64 {
   return load<u64>(TRIM)
 }
 
-/** The address of a mapping at an unknown place: that of a chunk whose block is at address 0. */
+/** The address of a mapping at an unknown place. A chunk with this address has its block at address 0. */
 function unknownPlace(): u64 {
   return 0 - header
 }

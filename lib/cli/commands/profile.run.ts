@@ -84,7 +84,7 @@ function suppressionsFor(
   return rules
 }
 
-/** The warning that a file for pprof does not have all figures in full: no sum is above that of allocated bytes. */
+/** The warning that figures in a file for pprof were capped. No sum is above the sum of allocated bytes. */
 function cappedPprof({ statistics }: Profile): string | undefined {
   return statistics.allocated.bytes > 2n ** 63n - 1n
     ? 'pprof adds up to 2^63 - 1 only: larger sums of bytes are capped, and the figures of some stacks are too small'

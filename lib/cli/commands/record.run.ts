@@ -30,7 +30,7 @@ const RAW = /\.raw(?:\.\w+)?$/
 /** Names of files of heapflow's own recorder. */
 const OWN = /\.hfrec$/i
 
-/** Why heapflow's own recorder has no use for `--stack`. */
+/** The reason why heapflow's own recorder has no use for `--stack`. */
 const NAMES_LATER = "heapflow's own recorder leaves the names of functions to hf-stats and hf-symbolize"
 
 /** Runs `hf-record`. @throws UsageError */

@@ -2,7 +2,7 @@ import type { Allocator } from './allocators.js'
 import type { Runs } from './comparison.js'
 import type { Driver, Run } from './runs.js'
 
-/** How to measure. */
+/** Options of a measurement. */
 interface MeasureSettings {
   readonly touch: string
   readonly runs: number

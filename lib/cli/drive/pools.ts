@@ -37,7 +37,7 @@ export class PoolSurvey {
   }
 
   /**
-   * What pools save; null if that is little, the trace has no sites, or cannot be simulated.
+   * The savings by pools; null if that is little, the trace has no sites, or cannot be simulated.
    * @param input the file whose events were noted
    */
   async gain(input: string): Promise<PoolGain | null> {

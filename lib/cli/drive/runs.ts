@@ -5,7 +5,7 @@ import { showText } from '../../event/message-text.js'
 import { isPlainPath } from '../../streams/record/folder.js'
 import type { Allocator } from './allocators.js'
 
-/** What the driver reports of one run: times in ns, memory in KiB, both as docs/operations.md describes. */
+/** The driver's report on one run: times in ns, memory in KiB, as described in docs/operations.md. */
 export interface Run {
   readonly calls: number
   readonly threads: number
@@ -24,7 +24,7 @@ export interface Run {
   readonly failed: number
   readonly damaged: number
   readonly misaligned: number
-  /** How many sampled calls took a number of ns at least. */
+  /** The number of sampled calls that took at least a number of ns. */
   readonly times?: readonly (readonly [ns: number, calls: number])[]
   /** The resident set over time. */
   readonly moments?: readonly (readonly [calls: number, ns: number, resident: number, mapped: number])[]
@@ -32,7 +32,7 @@ export interface Run {
   readonly object: string
 }
 
-/** How the figures of the driver begin. */
+/** The beginning of the driver's figures. */
 const FIGURES = '{"calls":'
 
 /** More than this of messages is not kept. */

@@ -9,12 +9,12 @@ import type { Readable } from 'node:stream'
 import { Incomplete } from '../command.js'
 import { SignalRelay } from './signals.js'
 
-/** What the recorder reports if the reader of its output has gone away. */
+/** The recorder's report if the reader of its output has gone. */
 const UNREAD = 'unread'
-/** What it reports if it could not write all of the output, or not start the program: a word, and the reason. */
+/** The recorder's report if it could not write all output, or not start the program: a word, and the reason. */
 const FAULT = /^(failed|unstarted) (.+)$/s
 
-/** What a recorder that writes its own file did. */
+/** The result of a recorder that writes its own file. */
 export interface Recorded {
   /** The exit status of the program, or 128 and the number of the signal that ended it. */
   readonly status: number
@@ -50,7 +50,7 @@ export async function recordToFile(
     relay.close()
     process.kill(process.pid, signal)
   })
-  // What the program writes must not be in the trace.
+  // The program's output must not be in the trace.
   const stdio = [0, file === undefined ? 2 : 1, isTracer ? 2 : 'pipe', fd, reportFd] as const
   const program = new Program({ words: launched, env, stdio, isTracer })
   relay.relayTo(program)

@@ -20,7 +20,7 @@ const ENDLESS_PROCESSES =
 /** Recorded where hf-record does not run: in the kernel and on Android. */
 const RECORDED_ELSEWHERE = ['kmemtrace', 'tracepoints', 'replay']
 
-/** What would make the answer better, in sentences; none where nothing would, or nothing was allocated. */
+/** Ways to improve the answer, in sentences; none where nothing would, or nothing was allocated. */
 export function advice(statistics: Statistics): string[] {
   const { sites, threads, processes, events, allocated, formats, kinds } = statistics
   if (allocated.bytes === 0n) return []
@@ -55,7 +55,7 @@ const LOADER = /^(?:_dl_allocate_tls|__tls_get_addr|_GLOBAL__sub_I_eh_alloc\.cc|
 /** The number of innermost frames among which they are. */
 const MOST_FRAMES = 16
 
-/** What to do if a tenth of what leaks, or more, is known, and was not suppressed. */
+/** Advice if at least a tenth of the leaks are known and were not suppressed. */
 function knownLeaks({ sites, leaked, suppressed }: Statistics): string[] {
   if (suppressed !== undefined) return []
   let known = 0n

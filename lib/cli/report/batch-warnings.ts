@@ -5,7 +5,7 @@ import { weightedEvents, weightNote } from '../../event/weights.js'
 import type { Figures } from '../../transforms/statistics/kernel-totals.js'
 import { falseLeaks, sizeWarning } from './warnings.js'
 
-/** What makes mpatrol's statistics uncertain or false, as warnings. Takes all batches of the trace. */
+/** Warnings about causes of uncertain or wrong figures of mpatrol's statistics. Takes all batches of the trace. */
 export class BatchWarnings {
   private readonly lost = new LostCount()
   private isFiltered = false

@@ -6,7 +6,7 @@ import type { Stage } from '../../event/stage.js'
 export abstract class FinalReport implements Stage<EventBatch, Uint8Array> {
   readonly warnings: string[] = []
   readonly consumes = true
-  /** How many traces there were so far: another header begins another one. */
+  /** The number of traces so far: another header begins another one. */
   protected traces = 0
   private header: TraceHeader | undefined
   private ending: 'end' | 'endTruncated' | undefined

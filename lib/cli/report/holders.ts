@@ -31,7 +31,7 @@ interface Holders {
   readonly rows: readonly Holder[]
 }
 
-/** What holds the peak: by site, or by size if no event names its site; and by thread. */
+/** The live memory at the peak: by site, or by size if no event names its site; and by thread. */
 export function peakSections(statistics: Statistics, top: number, names: SiteNames): string[][] {
   const whole = statistics.peakBytes
   return holdersOf(statistics, names).map((holders) =>
@@ -43,7 +43,7 @@ export function peakSections(statistics: Statistics, top: number, names: SiteNam
 export function leakSections(statistics: Statistics, top: number, names: SiteNames): string[][] {
   const { leaked, suppressed } = statistics
   return holdersOf(statistics, names).map((holders) => {
-    // What is suppressed is known by site alone.
+    // Suppressed leaks are only known by site.
     if (suppressed === undefined || suppressed.blocks === 0 || holders.rows.some(isSite))
       return holdings(holders, 'leaked', 'leaked', leaked, top, names)
     const whole = { blocks: leaked.blocks + suppressed.blocks, bytes: leaked.bytes + suppressed.bytes }
@@ -52,7 +52,7 @@ export function leakSections(statistics: Statistics, top: number, names: SiteNam
 }
 
 /**
- * What makes temporary allocations: by site, or by size if no event names its site.
+ * The temporary allocations: by site, or by size if no event names its site.
  * @param by the definition by which those with the most come first; the other one is beside it
  */
 export function temporarySection(

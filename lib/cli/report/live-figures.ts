@@ -8,7 +8,7 @@ import { jsonLine } from './json.js'
 import { blocks } from './names.js'
 import { totalsWarnings } from './warnings.js'
 
-/** How often figures are shown: after this many events, or when this many milliseconds have passed. */
+/** The interval between lines: a number of events, or of milliseconds. */
 export type Interval = { readonly events: number } | { readonly milliseconds: number }
 
 /** The main figures of a trace at some moment. */
@@ -26,7 +26,7 @@ export interface LiveFigures {
   complete?: boolean
 }
 
-/** What figures are shown, when, and how. */
+/** Options of the figures: which, when, and in what form. */
 interface LiveFiguresOptions {
   every: Interval
   /** A line of figures, with what ends it. */
@@ -109,7 +109,7 @@ export function figuresJson({ seconds, ...figures }: LiveFigures): string {
   return `${jsonLine({ ...figures, seconds: Number(seconds.toFixed(3)) })}\n`
 }
 
-/** Figures as a line for people. */
+/** Figures as a line of text. */
 export function figuresText({ events, seconds, allocated, live, peak }: LiveFigures): string {
   const rate = seconds > 0 ? `, ${rounded(events / seconds)} events/s` : ''
   return (

@@ -6,10 +6,10 @@ import { rowLabels, type RowSource } from '../../names/row-labels.js'
 import { FRAMES, type SITE_GROUPS } from '../defaults.js'
 import { bytes, grouped, visible } from './columns.js'
 
-/** How tables name sites. */
+/** The options for names of sites in tables. */
 export interface SiteNames {
   readonly own: OwnFrames
-  /** What has a row. Default: `site`. */
+  /** The subjects of rows. Default: `site`. */
   readonly by?: (typeof SITE_GROUPS)[number]
   /** The number of columns of the output. */
   readonly columns: number

@@ -3,12 +3,12 @@ import type { Profile } from '../../transforms/profile/profile.js'
 import { FinalReport } from './final-report.js'
 import { statisticsWarnings } from './warnings.js'
 
-/** What makes a file of a profile, or of a result that has one, and of what part of the trace. */
+/** The writer of a profile's file, and the part of the trace that it needs. */
 interface ProfileReportOptions<Result> {
   collector: { add(batch: EventBatch): void; finish(complete: boolean): Result; readonly countsInfos?: boolean }
   profileOf: (result: Result) => Profile
   write: (result: Result) => Iterable<Uint8Array>
-  /** What the file does not represent, as a warning. */
+  /** A warning about data that the file does not represent. */
   lossOf?: (result: Result) => string | undefined
   /** Which trace of the stream to take, from 1; all of them if absent. */
   trace?: number

@@ -8,7 +8,7 @@ import { grouped, rounded, visible } from './columns.js'
 /** Less than this is not worth a sentence. */
 const NOTABLE = 0.1
 
-/** What there is to say of a trace without calls. */
+/** The verdict on a trace without calls. */
 export const NOTHING = 'Nothing to replay: the trace has no calls that can be made again.'
 
 /** The number of calls that a trace has. */
@@ -17,7 +17,7 @@ export function callsOf({ calls }: PreparedReplay): number {
 }
 
 /**
- * What it means that calls failed, as a sentence without its end.
+ * The consequence of failed calls, as a sentence without its end.
  * @param name of the allocator
  * @param failed how many calls got no memory
  * @param consequence what follows of it
@@ -105,7 +105,7 @@ function time(present: AllocatorFigures, others: readonly AllocatorFigures[], tr
   )
 }
 
-/** What the present allocator takes beyond what the program asked for, and what would bring more. */
+/** The memory that the present allocator takes beyond the requested bytes, and further possible savings. */
 function waste(present: AllocatorFigures, { peak, final }: Comparison['trace']): string[] {
   const { median } = present.peak
   if (median === 0) return []

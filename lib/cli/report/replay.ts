@@ -73,7 +73,7 @@ export function verifiedText(
   ].join('\n')
 }
 
-/** What memory_replay prints of a dump. */
+/** The output of memory_replay for a dump. */
 export function androidText(file: string, trace: PreparedReplay, comparison: Comparison, watched: Run): string {
   const [figures] = comparison.allocators
   const info = (preamble: string, resident: number, mapped: number) => [
@@ -98,7 +98,7 @@ export function androidText(file: string, trace: PreparedReplay, comparison: Com
   ].join('\n')
 }
 
-/** What is not replayed as it is in the trace, as one line; undefined if there is nothing. */
+/** The calls that are not replayed exactly, as one line; undefined if there is nothing. */
 export function skippedText({ skipped, processes }: PreparedReplay): string | undefined {
   const { unknown, again, reused, left, existing, failed, absurd, unaligned, later } = skipped
   const counts: (readonly [number, string])[] = [

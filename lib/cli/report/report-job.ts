@@ -22,7 +22,7 @@ import { givenSuppressions, sayingSuppressed, saySuppressed, suppressionOf, with
 import { profileOf } from './profile-of.js'
 import { ProfileReport } from './profile-report.js'
 
-/** What a report is made of, as the arguments of a command say. */
+/** The inputs of a report, from the arguments of a command. */
 export interface ReportJob {
   readonly command: string
   /** The trace. */
@@ -30,7 +30,7 @@ export interface ReportJob {
   /** The trace that it is compared with. */
   readonly old: string | undefined
   readonly match: ProfileMatch
-  /** Which trace of the input it is about, from 1. */
+  /** The number of its trace in the input, from 1. */
   readonly trace: number | undefined
   /** The most bytes that the trace may have in the compact format to be in the page; 0 leaves it out. */
   readonly embed: number
@@ -42,7 +42,7 @@ export interface ReportJob {
   readonly isDifference?: boolean
 }
 
-/** What report the arguments ask for. @throws UsageError */
+/** The report that the arguments request. @throws UsageError */
 export function reportJob(command: string, args: Arguments): ReportJob {
   const input = inputOperand(args)
   const old = args.value('compare')
@@ -72,7 +72,7 @@ function embedSize(text: string | undefined): number {
   throw new UsageError(`--embed needs a size of at most ${LARGEST_EMBEDDED / MIB}M, not ${JSON.stringify(text)}`)
 }
 
-/** Why a page has no trace in it where leaks are suppressed by very many rules. */
+/** The reason why a page has no trace in it where leaks are suppressed by very many rules. */
 const NO_COPY = 'The trace itself, because the rules that suppress leaks are too many for the page.'
 
 /** A report, and the copy of the trace that goes with it. */

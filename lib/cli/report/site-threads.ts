@@ -7,7 +7,7 @@ import { topOf } from './top-of.js'
 /** The most pairs of threads that have a line below their site. */
 const PAIRS = 4
 
-/** What each thread allocated at each site: empty where one thread does everything. */
+/** The allocations of each thread at each site; empty if one thread does everything. */
 export function siteThreadTable(statistics: Statistics, top: number, names: SiteNames): string[] {
   const { sites, allocated } = statistics
   const rows = sites.flatMap((site) => (site.threads ?? []).map((thread) => ({ site, thread })))
@@ -109,7 +109,7 @@ function threadText(thread: Thread): string {
   return `${process}thread ${threadName(thread)}`
 }
 
-/** What other threads freed of the blocks of some threads. */
+/** The blocks of some threads that other threads freed. */
 function handoffsOf(threads: readonly SiteThread[] = []): { blocks: number; bytes: bigint } {
   const all = threads.flatMap(({ freedBy = [] }) => freedBy)
   return { blocks: all.reduce((sum, one) => sum + one.blocks, 0), bytes: all.reduce((sum, one) => sum + one.bytes, 0n) }

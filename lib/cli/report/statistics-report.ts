@@ -9,7 +9,7 @@ import { statisticsWarnings } from './warnings.js'
 interface StatisticsReportOptions {
   /** Makes the text of the report, in pieces. */
   print: (statistics: Statistics) => Iterable<string>
-  /** Which trace of the stream to take, from 1; all of them if absent. */
+  /** The number of the trace in the stream to take, from 1; all of them if absent. */
   trace?: number
 }
 

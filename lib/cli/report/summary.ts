@@ -9,7 +9,7 @@ import { actingThreads } from '../../transforms/statistics/thread-table.js'
 
 type Pair = readonly [string, string]
 
-/** How many columns the curve of live bytes has. */
+/** The number of columns of the curve of live bytes. */
 const CURVE = 60
 const LEVELS = '▁▂▃▄▅▆▇█'
 
@@ -129,12 +129,12 @@ function residentPairs({ residentSet, events: all }: Statistics): Pair[] {
   ]
 }
 
-/** What is not reported as leaked, if any may be. */
+/** The suppressed leaks, if any may be suppressed. */
 function suppressedPair({ suppressed }: Statistics): Pair[] {
   return suppressed === undefined ? [] : [['suppressed leaks', suppressedText(suppressed)]]
 }
 
-/** How much is suppressed, and by how many rules. */
+/** The suppressed amount, and the number of rules. */
 export function suppressedText(suppressed: Suppressed): string {
   const rules = suppressed.rules.length
   const by = rules === 0 ? '' : `, by ${rules === 1 ? '1 rule' : `${grouped(rules)} rules`}`

@@ -172,7 +172,7 @@ export function threadTable(
   })
 }
 
-/** How many events the CPUs or processes have. @param events all, also those without a value; by default none are */
+/** The number of events of the CPUs or processes. @param events all, also those without a value; by default none are */
 export function valueTable(
   title: string,
   name: string,

@@ -15,15 +15,15 @@ import { actingThreads } from '../../transforms/statistics/thread-table.js'
 /** A part of the report. */
 export type SectionName = (typeof SECTIONS)[number]
 
-/** What the report shows. */
+/** The contents of the report. */
 interface ReportOptions {
   /** The most rows of each table of sites, sizes and so on. Default: `TOP`, and `FIRST_TOP` where the report begins. */
   top?: number
   /** Only these sections; all of them if absent, without the timeline unless its rows are given. */
   sections?: readonly SectionName[]
-  /** How many rows the timeline has. */
+  /** The number of rows of the timeline. */
   timeline?: number
-  /** How sites are named. */
+  /** The options for names of sites. */
   names: SiteNames
   /** The sort key of the table of sites. Default: `bytes`. */
   sort?: SiteOrder
@@ -31,7 +31,7 @@ interface ReportOptions {
   temporaryBy?: TemporaryDefinition
 }
 
-/** What the whole report begins with, after the summary. */
+/** The sections at the beginning of the whole report, after the summary. */
 const FIRST: readonly SectionName[] = ['peak', 'leaks', 'temporary']
 
 /** The sections with one definition of temporary allocations, or with one before the other. */

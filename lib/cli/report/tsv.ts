@@ -18,12 +18,12 @@ import { sortedSites, type SiteOrder } from './tables.js'
 /** A section that can be written as TSV. */
 export type TsvSection = (typeof TSV_SECTIONS)[number]
 
-/** What `tsvText` writes. */
+/** Options of `tsvText`. */
 interface TsvOptions {
   section: TsvSection
-  /** How many rows of sites, sizes and threads; all of them if absent. */
+  /** The number of rows of sites, sizes and threads; all of them if absent. */
   top?: number
-  /** How many rows of the timeline; all of its parts if absent. */
+  /** The number of rows of the timeline; all of its parts if absent. */
   timeline?: number
   sort: SiteOrder
 }

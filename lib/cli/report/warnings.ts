@@ -6,7 +6,7 @@ import type { Amount, Statistics } from '../../transforms/statistics/result.js'
 import { MAX_SIZE } from '../../transforms/verify.js'
 import { bytes } from './columns.js'
 
-/** What makes figures of statistics uncertain or false, as warnings. */
+/** Warnings about causes of uncertain or wrong figures of statistics. */
 export function statisticsWarnings(statistics: Statistics): string[] {
   return [...(statistics.identified ? [] : [UNIDENTIFIED]), ...totalsWarnings(statistics)]
 }
@@ -30,17 +30,17 @@ export function totalsWarnings(statistics: Statistics): string[] {
 const MANY_PER_FREES = 0.01
 const MANY = 10
 
-/** What the warning depends on. */
+/** The figures on which the warning depends. */
 interface LeakFigures {
-  /** How many events say that the recorder lost others. */
+  /** The number of events that say that the recorder lost others. */
   readonly lost: number
-  /** How many events it lost, if that is known. */
+  /** The number of events that it lost, if known. */
   readonly lostEvents?: number | undefined
   /** Whether events were removed from the trace. */
   readonly filtered: boolean
   readonly leaked: Amount
   readonly freed: Amount
-  /** How many frees and reallocs are of unknown blocks. */
+  /** The number of frees and reallocs that are of unknown blocks. */
   readonly unknown: number
 }
 

@@ -57,7 +57,7 @@ function around(text: string, position: number): string {
   return `${text.slice(0, HEAD)}${GAP}${rest}${from + room < text.length ? GAP : ''}`
 }
 
-/** How many characters two texts begin with that are the same. */
+/** The length of the common beginning of two texts, in characters. */
 function common(a: string, b: string): number {
   let n = 0
   while (n < a.length && a[n] === b[n]) n++

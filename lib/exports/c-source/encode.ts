@@ -37,7 +37,7 @@ const CARRIED: Carried = {
   'process-end': fieldSet('process', 'thread'),
 }
 
-/** Why calls are not in the program. */
+/** The reason why calls are not in the program. */
 const REASONS: Readonly<Record<keyof SkippedCounts, string>> = {
   unknown: 'frees and reallocs of unknown blocks',
   again: 'frees of blocks that were freed before',

@@ -18,7 +18,7 @@ const LETTERS: Readonly<Partial<Record<number, string>>> = {
 }
 const CODES = Uint8Array.from({ length: 16 }, (_, kind) => LETTERS[kind]?.charCodeAt(0) ?? 0)
 const KIND_MASK = 2 ** KIND_BITS - 1
-/** The bits of a size above those of its operation, of which the program wants those above 32. */
+/** The upper bits of a size, beyond those in its operation. The program needs the bits above 32. */
 const MORE_BITS = 32 - LOW_BITS
 const COMMA = 0x2c
 const LINE_FEED = 0x0a

@@ -53,7 +53,7 @@ export class Names {
       target[i] = this.add(column[from + i])
   }
 
-  /** Translates consecutive names, such as those of a list, to `target[at..]`. */
+  /** Translates consecutive names, such as the names of a list, to `target[at..]`. */
   translateAll(target: Uint32Array, at: number, names: Uint32Array): void {
     const { ids } = this
     for (let i = 0; i < names.length; i++) {

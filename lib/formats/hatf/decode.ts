@@ -31,7 +31,7 @@ const STRING_FIELDS = FIELDS.reduce(
   0,
 )
 
-/** Why `fill` stopped. */
+/** The reason why `fill` stopped. */
 const USED_UP = Stop.usedUp
 const FULL = Stop.full
 const NEW_HEADER = 2

@@ -272,7 +272,7 @@ export class MtrcEncoder implements Encoder {
   }
 }
 
-/** Why a name cannot be represented, or undefined. */
+/** The reason why a name cannot be represented, or undefined. */
 function unfitness(name: Uint8Array): string | undefined {
   if (name.length === 0) return 'empty names'
   if (name.length > MAX_NAME) return `names of more than ${MAX_NAME} bytes`

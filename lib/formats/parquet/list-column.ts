@@ -14,7 +14,7 @@ const MANY_ITEMS = 262_144
 export class ListColumn extends ColumnReader {
   private readonly texts = new TextPages(this.column)
   private readonly ids = new GrowingWords()
-  /** Where the items of each row begin; those of the open row follow those of the last one. */
+  /** The start of the items of each row. The items of the open row follow the last row's. */
   private readonly starts = new Uint32Array(AHEAD + 1)
   /** The lists of the rows in the table of the batch. */
   private readonly own = new Uint32Array(AHEAD)

@@ -31,7 +31,7 @@ export function readerOf(column: TableColumn, shape: ColumnShape, held: Held): C
   throw new ParquetFault(`the column ${showText(shape.name)} ${must}`)
 }
 
-/** What the values of a column are, by its type; otherwise strings. */
+/** The kind of values of a column, by its type; otherwise strings. */
 const VALUES: Readonly<Partial<Record<string, string>>> = { names: 'lists of strings', bytes: 'bytes' }
 const INTEGERS = [Physical.int32, Physical.int64, Physical.float, Physical.double]
 const TEXTS = [Physical.byteArray]

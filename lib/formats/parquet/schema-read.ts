@@ -3,7 +3,7 @@ import { ParquetFault, ParquetLimit } from './fault.js'
 import { Converted, MAX_COLUMNS, Repetition } from './layout.js'
 import type { CompactInput } from './thrift-read.js'
 
-/** How the values of a column are stored. */
+/** The storage of the values of a column. */
 export interface ColumnShape {
   readonly name: string
   /** The stored type, as in `Physical`; undefined if the column has more than one kind of value in it. */

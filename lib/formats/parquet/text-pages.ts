@@ -24,7 +24,7 @@ export class TextPages {
   private codes = new Uint8Array(0)
   /** The bytes of the texts that were kept. */
   private kept = 0
-  /** What is wrong with texts. */
+  /** The faults of texts. */
   private readonly faults = new Map<number, string>()
 
   constructor(private readonly column: TableColumn) {}
@@ -89,7 +89,7 @@ export class TextPages {
     return this.faults.size > 0
   }
 
-  /** What is wrong with a text. */
+  /** The fault of a text. */
   faultOf(id: number): string | undefined {
     return this.faults.get(id)
   }

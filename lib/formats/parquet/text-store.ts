@@ -3,8 +3,8 @@ import type { Strings } from '../arrow/escape.js'
 import { GrowingBytes, GrowingWords } from './growing.js'
 
 /**
- * The texts of a column, known by their ids: those of the dictionary, and after them those of pages without one, until
- * they are no longer needed.
+ * The texts of a column, by their ids: first the dictionary's, then the texts of pages without a dictionary, until they
+ * are no longer needed.
  */
 export class TextStore {
   private readonly bytes = new GrowingBytes()

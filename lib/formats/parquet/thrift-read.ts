@@ -8,7 +8,7 @@ const MAX_DEPTH = 16
 /** A list with this number in its head has its length after it. */
 const LONG_LIST = 15
 
-/** Reads values one after the other. What is read is an error if it is not there or has another type. */
+/** Reads values one after the other. It is an error if a value is missing or has another type. */
 export class CompactInput {
   /** @param what the name of the bytes in errors */
   constructor(
@@ -42,7 +42,7 @@ export class CompactInput {
     if (type !== LIST && type !== SET) throw this.fault('has a value of a wrong type')
     const head = this.byte()
     const count = head >>> 4 === LONG_LIST ? this.varint() : head >>> 4
-    // Each item takes a byte, so the number of items is not above that of the bytes.
+    // Each item takes at least a byte, so the number of items is at most the number of bytes.
     this.pass(0, count)
     for (let i = 0; i < count; i++) yield head & 15
   }

@@ -21,7 +21,7 @@ import { binary, i32, i64, list, struct, text, thrift, written, type ThriftNode 
 interface RowGroup {
   readonly at: number
   readonly rows: number
-  /** How many columns it has. */
+  /** Its number of columns. */
   columns: number
   chunks: Uint8Array
   /** The length of its columns before compression, and as they are. */
@@ -55,7 +55,7 @@ export class ParquetWriter implements TableWriter {
     this.compress = compressorOf(codec)
   }
 
-  /** How many rows were added. */
+  /** The number of rows that were added. */
   get count(): number {
     return this.rows + this.groupRows
   }

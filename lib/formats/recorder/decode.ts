@@ -18,7 +18,7 @@ const EXISTING_FIELDS = fieldSet('thread', 'time', 'address', 'size')
 const { stack: STACK, count: COUNT, alignment: ALIGNMENT, oldAddress: OLD } = FieldBit
 
 const { free, existing, alloc, realloc, other } = Kind
-/** What the record of a tag is: no event of a block, or one, or an allocation. */
+/** The kinds of records: not an event of a block, an event of a block, or an allocation. */
 const [RARE, PLAIN, BLOCK] = [0, 1, 2]
 /** By tag: what its record is, and the kind and the function of its event. */
 const SHAPE_OF = new Uint8Array(Tag.resident + 1)

@@ -16,7 +16,9 @@ const RESIDENT_FIELDS = fieldSet('time', 'code', 'present')
 /** Most processes of one trace. */
 const MAX_PROCESSES = 0xffff_ffff
 
-/** What records define for those after them: processes, modules, frames, stacks and threads; and the rare events. */
+/**
+ * The definitions of records for later records: processes, modules, frames, stacks and threads; and the rare events.
+ */
 export abstract class Definitions extends RecordReader {
   protected tables = new Tables()
   protected stacks = new Stacks(this.tables, true)
@@ -28,9 +30,9 @@ export abstract class Definitions extends RecordReader {
   protected readonly time = new Uint32Array(2)
   protected readonly thread = new Uint32Array(2)
   private readonly frame = new Uint32Array(2)
-  /** Reports where a recording is not that of a whole program, and how the program ended, unless it exited. */
+  /** Reports if a recording does not cover a whole program, and how the program ended, unless it exited. */
   readonly warnings: string[] = []
-  /** How many of the events were comments, which the end mark does not count. */
+  /** The number of the events that were comments, which the end mark does not count. */
   protected comments = 0
 
   /** Each frame of the tree of stacks shall come once. */

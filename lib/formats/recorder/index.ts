@@ -6,7 +6,7 @@ import { sniff } from './sniff.js'
 
 export { RecorderDecoder } from './decode.js'
 
-/** What heapflow's own recorder writes. */
+/** The recordings of heapflow's own recorder. */
 export const recorder: Format = checkedReader({
   ...info,
   carried: CARRIED,

@@ -15,7 +15,7 @@ export const MAX_STRING = 65_536
 /** Most modules of one trace. */
 export const MAX_MODULES = 65_536
 
-/** The tags of records. `SAME_STACK` may be added to those of allocations. */
+/** The tags of records. `SAME_STACK` may be added to the tags of allocations. */
 export const Tag = {
   process: 1,
   module: 2,
@@ -41,13 +41,13 @@ export const Tag = {
   switch: 17,
   /** A module that is no longer loaded. */
   unloaded: 18,
-  /** What the current thread is called. */
+  /** The name of the current thread. */
   name: 19,
   /** A block that a forked process has from its parent, and ends now. */
   existing: 20,
   /** A free with a stack. */
   freeStack: 21,
-  /** How much of the process is resident. */
+  /** The resident size of the process. */
   resident: 22,
   /** The current process has ended, or an exec has replaced its program. */
   processEnd: 23,
@@ -61,11 +61,12 @@ export const Tag = {
 export const SAME_STACK = 0x80
 
 /**
- * The number of numbers in each record, by tag; for an allocation, with that of its stack. 0 for records with strings.
+ * The number of numbers in each record, by tag; for an allocation, this includes the number of its stack. 0 for records
+ * with strings.
  */
 export const NUMBERS: readonly number[] = [0, 0, 0, 2, 2, 1, 1, 3, 5, 6, 6, 5, 6, 2, 2, 2, 0, 1, 1, 0, 3, 3, 2, 1, 1, 1]
 
-/** How a process came to be, by its number in the record of the process: the words before that of its parent. */
+/** The origin of a process, by its code in the record of the process: the words before the parent's number. */
 export const ORIGINS: readonly string[] = ['forked by', 'in place of', 'started by']
 
 /** The code of an event that says how much of a process is resident, as in heaptrack's files. */

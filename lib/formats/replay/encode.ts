@@ -11,7 +11,7 @@ import { LineEncoder } from '../../text/line-encoder.js'
 import { replayKernel } from './kernel.js'
 import { CARRIED, FILLED, FORM_FIELDS, NAME } from './layout.js'
 
-/** What the text cannot represent of an event, by the kernel's bits, except those that `reason` describes. */
+/** The losses of an event in the text, by the kernel's bits, except those that `reason` describes. */
 const REASONS: Readonly<Record<number, string>> = {
   [Note.EXISTING_AS_MALLOC]: 'existing blocks, written as malloc',
   [Note.OTHER_OUTCOME]: 'outcome that the addresses do not show',

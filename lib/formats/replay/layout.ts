@@ -13,7 +13,7 @@ export const REPLAY_HEADER: TraceHeader = { format: NAME, timeUnit: 'ns' }
 
 const COMMON = ['api', 'thread', 'time', 'endTime', 'address'] as const
 
-/** What each action can represent. For an allocation it depends on the action: see `FORM_FIELDS`. */
+/** The fields that each action can represent. For an allocation it depends on the action: see `FORM_FIELDS`. */
 export const CARRIED: Carried = {
   alloc: fieldSet(...COMMON, 'size', 'count', 'elementSize', 'alignment'),
   existing: fieldSet(...COMMON, 'size'),

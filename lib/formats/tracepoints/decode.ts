@@ -17,7 +17,7 @@ export interface TracepointsDecodeOptions extends TextDecodeOptions {
 export class TracepointsDecoder extends LogDecoder {
   private readonly pageSize: bigint
   private style = NO_STYLE
-  /** How many lines have an event in a layout that is not read, and the number of the first one. */
+  /** The number of lines that have an event in a layout that is not read, and the number of the first one. */
   private unread = 0
   private firstUnread = 0
   /** The least number of bytes with which reading events without a time is tried again. */

@@ -6,7 +6,7 @@ import { info } from './info.js'
 
 export { ValgrindDecoder } from './decode.js'
 
-/** What valgrind prints with --trace-malloc=yes. */
+/** The output of valgrind with --trace-malloc=yes. */
 export const valgrind: Format<TextDecodeOptions> = checkedReader({
   ...info,
   carried: CARRIED,

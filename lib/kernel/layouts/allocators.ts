@@ -3,7 +3,7 @@ export const NO_ALLOCATOR = 0
 export const PTMALLOC = 1
 export const JEMALLOC = 2
 
-/** What became of a prediction: no block began, the block is at the predicted address, or it is elsewhere. */
+/** The result of a prediction: no block began, the block is at the predicted address, or it is elsewhere. */
 export const NO_BLOCK = 0
 export const HIT = 1
 export const MISS = 2

@@ -1,7 +1,7 @@
-/** Longer lines are refused: the name of a file has up to 4096 bytes, but that of a symbol may have any number. */
+/** Longer lines are refused: the name of a file has up to 4096 bytes, but a symbol's name may have any length. */
 export const MAX_LINE = 32_768
 
-/** What follows the lines passed to `decode`: other lines, none, or possibly one that is too long. */
+/** The text after the lines passed to `decode`: other lines, none, or possibly one that is too long. */
 export const MORE_LINES = 0
 export const NO_LINES = 1
 export const TOO_FAR = 2

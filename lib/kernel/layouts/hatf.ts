@@ -44,8 +44,8 @@ export const DELTA = 3
 export const STRIDE = 4
 
 /**
- * Why `decode` stopped: the input is used up, the batch is full, a comment, whose text is the data, or attributes of
- * the last event, which are the data; or a fault.
+ * The reason why `decode` stopped: the input is used up, the batch is full, a comment, whose text is the data, or
+ * attributes of the last event, which are the data; or a fault.
  */
 export const USED_UP = 0
 export const FULL = 1

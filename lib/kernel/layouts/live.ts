@@ -1,4 +1,4 @@
-/** What an event did to the live set, or is to do: bits of a set; see lib/blocks/block-effect.ts. */
+/** The actual or intended effect of an event on the live set: bits of a set; see lib/blocks/block-effect.ts. */
 export const BEGAN = 1
 export const DONE = 2
 export const UNKNOWN = 4

@@ -5,7 +5,10 @@ export const MAX_NAME = 65_536
 /** The entries of a name cache are numbered from 1 to this. */
 export const NAME_ENTRIES = 32
 
-/** Why `decode` stopped: the input ended, the batch is full, an `M` is in place of a record, or there is a fault. */
+/**
+ * The reason why `decode` stopped: the input ended, the batch is full, an `M` is in place of a record, or there is a
+ * fault.
+ */
 export const SHORT = 0
 export const FULL = 1
 export const MARK = 2

@@ -1,4 +1,7 @@
-/** Why `decode` stopped: the input is used up, the wrapper has to read the next line, or to deliver the batch. */
+/**
+ * The reason why `decode` stopped: the input is used up, the wrapper has to read the next line, or to deliver the
+ * batch.
+ */
 export const USED_UP = 0
 export const RARE = 1
 export const FULL = 2

@@ -1,4 +1,7 @@
-/** The rows of a table: that of events without a key; that of all keys without their own row; the first of one key. */
+/**
+ * The rows of a table: the row of events without a key; the row of all keys without their own; the first row of a
+ * single key.
+ */
 export const NONE = 0
 export const OTHERS = 1
 export const FIRST = 2
@@ -6,9 +9,9 @@ export const FIRST = 2
 export const MAX_KEYS = 65_536
 
 /**
- * Rows of the blocks of sites and threads: the offsets of their figures, in bytes. What every row begins with is the
- * blocks and bytes that were allocated, those that are live, the moment when the figures at the peak were saved, these
- * figures, the leaks, and temporary blocks as heaptrack and as memray count them.
+ * Rows of the blocks of sites and threads: the offsets of their figures, in bytes. Every row begins with the allocated
+ * and the live blocks and bytes, the moment when the figures at the peak were saved, these figures, the leaks, and
+ * temporary blocks by heaptrack's and by memray's definition.
  */
 export const ALLOCATIONS = 0
 export const BYTES = 8

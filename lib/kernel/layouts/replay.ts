@@ -1,7 +1,7 @@
 /** Longer lines are refused. */
 export const MAX_LINE = 65_536
 
-/** What was expected where a line does not fit, or its fault. */
+/** The expected text where a line does not match, or the fault of the line. */
 export const NOTHING = 0
 export const LINE_FEED = 1
 export const THREAD_ID = 2
@@ -18,7 +18,7 @@ export const PRESENT_OR_END = 12
 export const END = 13
 export const TOO_LONG = 14
 
-/** What the text cannot represent of an event that was written or dropped: bits of a set, reported in this order. */
+/** The losses of an event that was written or dropped: bits of a set, reported in this order. */
 export const NO_ADDRESS = 1 << 0
 export const EXISTING_AS_MALLOC = 1 << 1
 export const NOT_THE_FORMS_FIELDS = 1 << 2

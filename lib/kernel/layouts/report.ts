@@ -21,7 +21,7 @@ export const SHRUNK_BYTES = 48
 /** Blocks that were resized this often or more are counted together. */
 export const LONGEST = 255
 
-/** The side of the heat map: sizes and lifetimes have 0 to 64 bits. In keys by site, the cell has so many bits. */
+/** The side of the heat map: sizes and lifetimes have 0 to 64 bits. The number of bits of the cell in keys by site. */
 export const HEAT_SIDE = 65
 export const CELL_BITS = 13
 
@@ -43,7 +43,7 @@ export const STEP_SHIFT = 8
 /** The logarithm of the size of a page. */
 export const PAGE_SHIFT = 12
 
-/** Anomalies: the bits of their kind, with that of the row above it, and the kinds. */
+/** Anomalies: the number of bits of their kind, above which is the row, and the kinds. */
 export const PROBLEM_BITS = 3
 export const UNKNOWN_FREE = 0
 export const DOUBLE_FREE = 1

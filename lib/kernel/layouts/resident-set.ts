@@ -1,6 +1,6 @@
 /**
- * The resident set of all processes: the number of events that have that of one, and the offsets of three of them: the
- * one with the most bytes, the first one after the peak of live bytes was reached, and the last one.
+ * The resident set of all processes: the number of events with the resident set of a process, and the offsets of three
+ * of them: the one with the most bytes, the first one after the peak of live bytes was reached, and the last one.
  */
 export const RS_EVENTS = 0
 export const RS_MOST = 8

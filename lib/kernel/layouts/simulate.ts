@@ -1,6 +1,6 @@
 /**
- * What kernel/simulate.ts and lib/transforms/simulate/ agree about. A moment of a heap is a number of doubles: its
- * event, and live blocks, requested, granted and used bytes, and pages. The figures of a size are allocations, and
+ * The constants that kernel/simulate.ts and lib/transforms/simulate/ share. A moment of a heap is a number of doubles:
+ * its event, and live blocks, requested, granted and used bytes, and pages. The figures of a size are allocations, and
  * requested and granted bytes.
  */
 
@@ -10,7 +10,7 @@ export const SIZE_FIGURES = 3
 /** The number of sizes, by their logarithms. */
 export const SIZE_ROWS = 64
 
-/** Why not all rows were placed: memory is exhausted, a heap would be too large, or see below. */
+/** The reason why not all rows were placed: memory is exhausted, a heap would be too large, or see below. */
 export const EXHAUSTED = 1
 export const TOO_LARGE = 2
 /** The policy has one heap, and the trace several address spaces. */

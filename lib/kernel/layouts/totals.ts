@@ -30,9 +30,11 @@ export const BARS = 97
 export const SUM = 98 * 8
 export const HISTOGRAM = SUM + 16
 
-/** Frees with the resident size of their block: offsets of the sum of these sizes, and of that of the blocks' sizes. */
+/**
+ * Frees with the resident size of their block: offsets of the sum of these sizes, and of the sum of the blocks' sizes.
+ */
 export const RESIDENT_PRESENT = 8
 export const RESIDENT_SIZE = 24
 
-/** Blocks freed by another family of functions: so many bits of the place of a count are the freeing family. */
+/** Blocks freed by another family of functions: the number of bits for the freeing family in the place of a count. */
 export const FAMILY_BITS = 3

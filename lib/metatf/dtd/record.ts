@@ -21,7 +21,7 @@ export class RecordBuilder {
   private total = 0
   /** Leaves of the record at hand. */
   private leaves: Leaf[] = []
-  /** How many brackets and record types are around what is being laid out. */
+  /** The current depth of brackets and record types. */
   private depth = 0
   private readonly reserved: readonly string[]
 

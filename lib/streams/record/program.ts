@@ -10,7 +10,7 @@ export interface Ending {
   readonly status: number
   /** The name of the signal that ended it. */
   readonly signal?: string
-  /** Why it could not be started. */
+  /** The reason why it could not be started. */
   readonly error?: Error
 }
 

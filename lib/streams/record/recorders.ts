@@ -252,7 +252,7 @@ export class RecorderError extends Error {
 /** The recorder to use. */
 export interface Choice {
   readonly recorder: Recorder
-  /** Why it is not heapflow's own, if no other one was named. */
+  /** The reason why it is not heapflow's own, if no other one was named. */
   readonly note?: string
 }
 

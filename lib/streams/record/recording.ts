@@ -151,7 +151,7 @@ export class Recording {
     if (fault !== undefined) throw truncated(fault, { format, offset: this.length })
   }
 
-  /** Why the trace that the recorder wrote is not whole, if it is not. */
+  /** The reason why the trace that the recorder wrote is not whole, if it is not. */
   private faultOf({ signal }: Ending): string | undefined {
     const { recorder } = this.plan
     const tail = this.tail.toString('latin1')
@@ -197,7 +197,7 @@ export class Recording {
 }
 
 /**
- * Why the program of heapflow's own recorder could not be started, if it could not.
+ * The reason why the program of heapflow's own recorder could not be started, if it could not.
  * @param length the number of bytes of its recording: one of a program has more than its beginning and its end
  */
 export function notStarted(command: string, { status, signal }: Ending, length: number): Error | undefined {

@@ -29,7 +29,7 @@ export interface PrepareOptions {
 }
 
 const OPTIONS: OptionNames<PrepareOptions> = { order: 'string', epoch: 'number', times: 'boolean' }
-/** Why a trace cannot be replayed. */
+/** The reason why a trace cannot be replayed. */
 export const NOT_IDENTIFIED =
   'an interpreted heaptrack file does not say which block is freed, so it cannot be replayed; recordings with ' +
   'addresses have it, such as those of hf-record without --stack'

@@ -18,7 +18,7 @@ export interface ValueSpec {
 
 /**
  * The figures by their names.
- * @see knownValue for those that not all traces have
+ * @see knownValue for figures that only some traces have
  */
 export const VALUES: Readonly<Record<ProfileValue, ValueSpec>> = {
   'allocated-bytes': { title: 'allocated bytes', unit: 'bytes', of: ({ allocated }) => allocated.bytes },

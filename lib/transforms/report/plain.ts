@@ -41,7 +41,7 @@ export class Calendar {
     return this.byEvent.get(event)
   }
 
-  /** The time from the beginning until a moment, whose last known time this is. */
+  /** The time from the beginning until a moment. @param time the last known time at the moment */
   since(event: number, time: bigint | undefined): Integer | undefined {
     return time === undefined || this.elapsed === undefined ? undefined : integer(this.elapsed({ event, time }))
   }

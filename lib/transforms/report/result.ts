@@ -161,7 +161,7 @@ export interface ReportGenerations extends Moments {
   /** Blocks allocated or resized in the slice. */
   allocatedBytes: Integer[]
   allocatedBlocks: number[]
-  /** How many of these blocks were live at the end of their trace. */
+  /** The number of these blocks that were live at the end of their trace. */
   endBytes: Integer[]
   endBlocks: number[]
   /**
@@ -371,8 +371,8 @@ export interface ReportData {
   /** Absent if no block has an address of the program. */
   addresses?: ReportAddresses
   /**
-   * Why `addresses` is absent: events have no addresses, or only addresses that the decoder of interpreted heaptrack
-   * files invents.
+   * The reason why `addresses` is absent: events have no addresses, or only addresses that the decoder of interpreted
+   * heaptrack files invents.
    */
   noAddresses?: 'none' | 'invented'
   problems: ReportProblems

@@ -1,6 +1,6 @@
 import { finding, siteLines, subject, summaryOf, type CheckOutput } from './words.js'
 
-/** The result of a check for people: a line for each budget, and the sites of those that are exceeded. */
+/** The result of a check as text: a line for each budget, and the sites of exceeded budgets. */
 export function checkText({ result, names }: CheckOutput): string {
   const lines = result.budgets.map(
     (row) => `${row.verdict.padEnd(7)}  ${subject(row, result.temporaryBy)}: ${finding(row)}`,

@@ -6,10 +6,10 @@ import { bytes, grouped, labelledLines, signed, visible } from '../columns.js'
 import { UNKNOWN_FIGURE } from '../identity.js'
 import { amount, siteLabels, type SiteNames } from '../names.js'
 
-/** What the writers of results take. */
+/** The input of the writers of results. */
 export interface CheckOutput {
   readonly result: CheckResult
-  /** How sites are named, in forms for people. */
+  /** The options for names of sites in text. */
   readonly names: SiteNames
   /** The exit status of the command. */
   readonly status: number
@@ -50,7 +50,7 @@ function valueText({ figure }: Pick<CheckedBudget, 'figure'>, value: bigint): st
   return BUDGET_FIGURES[figure].unit === 'bytes' ? bytes(value) : grouped(value)
 }
 
-/** What was measured, and what is allowed, in a sentence without its subject and its end. */
+/** The measured and the allowed value, as a sentence without its subject and its end. */
 export function finding(row: CheckedBudget): string {
   const { value, old, most, whole, limit, rule, reason, values = [], baseline = [], figure } = row
   if (row.verdict === 'unknown') return `${UNKNOWN_FIGURE} (not known: ${visible(reason ?? '')})`
@@ -82,7 +82,7 @@ function growth(old: bigint, value: bigint): string {
   return ` (${percent > 0 ? '+' : ''}${percent.toFixed(1)} %)`
 }
 
-/** How the amounts of sites are called. */
+/** The names of the amounts of sites. */
 const AMOUNTS: Readonly<Record<string, string>> = {
   peak: 'live at the peak',
   blocks: 'live at the peak',
@@ -94,7 +94,7 @@ const AMOUNTS: Readonly<Record<string, string>> = {
   wasted: 'wasted',
 }
 
-/** What the sites of a budget are ordered by: `change in bytes live at the peak`. @param by as of `subject` */
+/** The key by which the sites of a budget are sorted: `change in bytes live at the peak`. @param by as of `subject` */
 export function siteOrder({ figure, at, each, sites = [] }: CheckedBudget, by: TemporaryDefinition): string {
   const { unit } = BUDGET_FIGURES[figure]
   const own =
@@ -115,7 +115,7 @@ export function siteCells({ sites = [] }: CheckedBudget): { heads: string[]; row
   }
 }
 
-/** The sites of a budget as a table for people. @param by as of `subject` */
+/** The sites of a budget as a text table. @param by as of `subject` */
 export function siteLines(row: CheckedBudget, names: SiteNames, by: TemporaryDefinition): string[] {
   const { sites = [] } = row
   if (sites.length === 0) return []
