@@ -33,7 +33,7 @@ export function listenToKeys(signal: AbortSignal, { views, open, help: showHelp,
 /** A key, and what it does. */
 export type KeyHelp = readonly [key: string, what: string]
 
-/** A dialog that lists the keys of a report. @param titles those of the views, in order */
+/** A dialog that lists the keys of a report. @param titles the titles of the views, in order */
 export function help(titles: readonly string[]): HTMLDialogElement {
   return keyDialog([
     ...titles.slice(0, 10).map((title, n) => [String((n + 1) % 10), title] as const),

@@ -43,7 +43,7 @@ export class Model {
   private readonly texts: string[] = []
   private readonly stackTexts: string[] = []
   private frameLabels: FrameLabels | undefined
-  /** What is added to times of this report, so that they are those of the whole trace. */
+  /** The offset that converts times of this report to times of the whole trace. */
   readonly timeOffset: number
 
   /** @param part where this is the report of a part of a trace */

@@ -234,8 +234,9 @@ function replaceIn(page: u32, node: u32, from: u64, size: u64, key: u64, newSize
 }
 
 /**
- * Puts a node in the place of another one in a tree without second keys. @param size that of the other node
- * @param key no other node's is between it and that of the other node
+ * Replaces a node by another one in a tree without second keys.
+ * @param size the size of the replaced node
+ * @param key the new node's; no third node's key is between the two keys
  */
 export function replace(tree: u32, other: u32, size: u64, node: u32, key: u64): void {
   const from = load<u64>(nodeAt(other), KEY)
@@ -246,8 +247,9 @@ export function replace(tree: u32, other: u32, size: u64, node: u32, key: u64): 
 }
 
 /**
- * Puts a smaller node in the place of the one that `firstFrom` has found last, in a tree that has not changed since.
- * @param size that of the other node @param key no other node's is between it and that of the other node
+ * Replaces the node that `firstFrom` found last by a smaller one, in a tree that has not changed since.
+ * @param size the size of the replaced node
+ * @param key the new node's; no third node's key is between the two keys
  */
 export function replaceFound(tree: u32, size: u64, node: u32, key: u64): void {
   const here = nodeAt(node)

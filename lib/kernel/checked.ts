@@ -6,7 +6,7 @@ import type { WasmMemory } from './memories.js'
  */
 export const CHECKED = globalThis.process?.env['HEAPFLOW_KERNELS'] === 'checked'
 
-/** What a checked kernel exports besides. */
+/** The additional exports of a checked kernel. */
 interface Checked {
   /** Asserts that what lies behind the rooms was not overwritten. */
   checkRooms(): void
@@ -31,7 +31,7 @@ export function withChecks<Exports extends object>(exports: Exports): Exports {
 }
 
 /**
- * What the assertions of a checked kernel call when they fail.
+ * The function that failed assertions of a checked kernel call.
  * @param name of the kernel
  */
 export function failAssertion(name: string, memory: WasmMemory): (...place: number[]) => never {

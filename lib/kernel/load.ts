@@ -15,7 +15,7 @@ export interface Global {
 }
 
 /**
- * What every kernel in `kernel/` exports besides its functions: its memory and, as globals, addresses in it and the
+ * The exports of every kernel in `kernel/` besides its functions: its memory and, as globals, addresses in it and the
  * additional results of functions.
  */
 export interface KernelExports {

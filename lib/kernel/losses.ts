@@ -79,7 +79,7 @@ export class Losses implements LossCounts {
   /** Some kind of event needs some field. */
   private needs = false
   private carried: Carried
-  /** What is lost of the unit of times; undefined where the format states the unit of each trace. */
+  /** The loss of the unit of times; undefined where the format states the unit of each trace. */
   private unitLoss: UnitLoss | undefined
 
   /**

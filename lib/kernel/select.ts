@@ -17,7 +17,7 @@ const FEW = 16
  * @param rows numbers of events of the batch, the first one being 0
  * @param columns the fields of the core to copy (others become absent)
  * @param header the header of the new batch
- * @param groups the fields of groups to copy: by default all if those of the core are, and otherwise none
+ * @param groups the fields of groups to copy: by default all if all fields of the core are copied, otherwise none
  */
 export function selectRows(
   source: EventBatch,

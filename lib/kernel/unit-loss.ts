@@ -13,12 +13,12 @@ export class UnitLoss {
   private readonly times: Int32Array
   /** The trace whose loss was told. */
   private told: TraceHeader | undefined
-  /** What was lost in the last batch: in how many events, and in which one first. */
+  /** The losses in the last batch: the number of events, and the first one. */
   reason = UNIT_LOST
   count = 0
   first = -1
 
-  /** @param unit that of all times of the format, or null if it cannot state one */
+  /** @param unit the unit of all times of the format, or null if it cannot state one */
   constructor(
     private readonly unit: TimeUnit | null,
     carried: Carried,
@@ -26,7 +26,7 @@ export class UnitLoss {
     this.times = Int32Array.from(KINDS, (kind) => (carried[kind] ?? 0) & TIMES)
   }
 
-  /** What is lost, as an error says it. */
+  /** The loss, in the words of an error. */
   get fault(): string {
     return this.unit === null ? `cannot represent ${UNIT_LOST}` : this.reason
   }

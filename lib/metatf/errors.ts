@@ -6,7 +6,7 @@ export type DtdErrorCode = 'ERR_DTD_SYNTAX' | 'ERR_DTD_MEANING' | 'ERR_DTD_LIMIT
 
 /** A second place that an error refers to. */
 export interface RelatedPlace extends Place {
-  /** What is there, as in `first defined`. */
+  /** A description of the place, such as `first defined`. */
   readonly note: string
 }
 
@@ -62,7 +62,7 @@ export function quote(text: string): string {
   return `'${showText(text, 40)}'`
 }
 
-// What a DTD may ask for at most. Real ones are far below; the limits keep hostile ones from taking memory or time.
+// The limits of DTDs. Real ones are far below; the limits keep hostile ones from taking memory or time.
 
 /** Characters of text (bytes, if it is given as bytes). */
 export const MAX_TEXT = 1 << 20
@@ -73,7 +73,7 @@ export const MAX_DEPTH = 32
 /** Record types. */
 export const MAX_RECORDS = 4096
 
-/** Leaves of one record type, those of the record types used in it too. */
+/** Leaves of one record type, including the record types used in it. */
 export const MAX_LEAVES = 10_000
 
 /** Leaves of all record types together. */

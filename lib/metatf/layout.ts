@@ -41,8 +41,8 @@ const WIDEST = 0x7fff_ffff
 const IS_STORED = [false, true, true, true, false, true, false, false]
 
 /**
- * The layout of a record type at one place of a section: that of the DTD, with the changes by metadata records. All
- * arrays go by the positions of leaves, and have pairs of words where they hold 64-bit numbers.
+ * The layout of a record type at one place of a section: the DTD's, with the changes by metadata records. All arrays go
+ * by the positions of leaves, and have pairs of words where they hold 64-bit numbers.
  */
 export class Layout {
   /** 1 for leaves that are bytes or strings, 0 for numbers. */
@@ -58,7 +58,7 @@ export class Layout {
   readonly stride: Uint32Array
   /** The section that sectionOffset and sectionStride are about. */
   readonly section: Uint8Array
-  /** The required value: that of the leaf at this position, or `ANY` or `NUMBER`. */
+  /** The required value: the value of the leaf at this position, or `ANY` or `NUMBER`. */
   readonly fixed: Int32Array
   readonly fixedWords: Uint32Array
   /** 1 for each leaf that a metadata record was about. */
@@ -277,7 +277,7 @@ export class Layouts {
 
   constructor(readonly plan: Plan) {}
 
-  /** Those of one section, which the DTD has. */
+  /** The layouts of one section of the DTD. */
   of(section: number): SectionLayouts {
     let layouts = this.sections.get(section)
     if (layouts === undefined) {

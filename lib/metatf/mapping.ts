@@ -49,7 +49,7 @@ export interface RecordMapping {
   readonly section: string | null
   /** By the leaves' positions. */
   readonly leaves: readonly LeafMapping[]
-  /** The set of all fields that an event of this record can have: `given`, those of the leaves, and `fields`. */
+  /** The set of all fields that an event of this record can have: `given`, the fields of the leaves, and `fields`. */
   readonly carries: number
   /**
    * The set of the fields that the record always has, which are written as 0 or empty if an event lacks them. Fields of
@@ -75,7 +75,7 @@ export interface LeafMapping {
   readonly field: number
   readonly type: FieldType | null
   /**
-   * How the value is determined without the event: `tag` and `fixed` values are constant or those of another leaf;
+   * How the value is determined without the event: `tag` and `fixed` values are constant, or equal another leaf's;
    * `counted` values are numbers of elements or bytes of other fields. They are not in `fields`, except a counted one
    * of bytes that does not agree with their number (metadata can do that).
    */

@@ -87,9 +87,9 @@ export interface RecordType {
   /** The fields in the order of the trace. */
   readonly fields: readonly Field[]
   /**
-   * Every leaf in `fields`, those of nested fields and of record types used as fields too, each once, in the order of
-   * the text. The index is the leaf's `position`, by which metadata records and all references in this model mean it.
-   * They are the same objects as in `fields`.
+   * Every leaf in `fields`, including nested fields and record types used as fields, each once, in the order of the
+   * text. The index is the leaf's `position`, by which metadata records and all references in this model mean it. They
+   * are the same objects as in `fields`.
    */
   readonly leaves: readonly Leaf[]
   readonly at: Place

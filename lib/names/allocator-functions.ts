@@ -13,7 +13,10 @@ const OF_C = [
   'pvalloc',
 ]
 
-/** Those of C++, each with its symbol, which valgrind's rules have. They call those of C, and are in all stacks. */
+/**
+ * The functions of C++, each with its symbol, which valgrind's rules have. They call the functions of C, and are in all
+ * stacks.
+ */
 const SYMBOLS: ReadonlyMap<string, string> = new Map(
   [
     ['operator new', 'w'],
@@ -34,7 +37,7 @@ const SYMBOLS: ReadonlyMap<string, string> = new Map(
 )
 const OF_CPP = [...SYMBOLS].flat()
 const NAMES: ReadonlySet<string> = new Set([...OF_C, ...OF_CPP])
-/** How glibc itself calls its functions. */
+/** glibc's own names of its functions. */
 const INSIDE_GLIBC = /^(?:__GI_)?__libc_/
 
 /** The symbol of a function of C++ that allocates, which has been demangled. */

@@ -51,7 +51,7 @@ export function withoutDepth(name: string, longest: number): string | undefined 
   return text
 }
 
-/** How deep in groups each character is; brackets belong to what is around them. Undefined if one is not closed. */
+/** The depth of groups at each character; brackets belong to what is around them. Undefined if one is not closed. */
 function depthsOf(name: string): Uint32Array | undefined {
   const depths = new Uint32Array(name.length)
   const open: string[] = []

@@ -2,7 +2,7 @@ import { formatFrame, parseFrame, shortFrame } from '../event/frame.js'
 import { shortName } from './short-name.js'
 import { shortPaths } from './short-paths.js'
 
-/** How much of a frame is shown: with a short name; the whole name; the short name and the address; all. */
+/** The forms in which a frame is shown: with a short name; the whole name; the short name and the address; all. */
 export const DETAILS = 4
 
 /** The texts of the frames of one table, in each detail. */
@@ -29,7 +29,7 @@ export class FrameLabels {
         if (module !== undefined) modules.add(module)
       }
     }
-    // A program is often built in another folder than that of its sources.
+    // A program is often built in another folder than its sources'.
     this.files = shortPaths(files)
     this.modules = shortPaths(modules)
   }

@@ -9,7 +9,7 @@ const UNNAMED = 3
 
 type FrameKind = 'own' | 'unnamed' | 'library' | 'allocator'
 
-/** Which frames a row does not begin with. */
+/** The frames with which no row begins. */
 export interface OwnFrameOptions {
   /**
    * Frames that match are hidden, too: the text of the frame, or the function in it, up to `LONGEST_MATCHED`
@@ -49,7 +49,7 @@ export class OwnFrames {
 
   /**
    * The number of frames at the beginning of a stack that are hidden: wrappers of allocation, the standard library, and
-   * frames without a name that an allocator called. Where all are, the outermost one is not.
+   * frames without a name that an allocator called. If all frames are hidden, the outermost one is shown.
    * @param stack the texts of frames, the innermost first; most often only few of them are looked at
    */
   start(stack: Iterable<string>): number {

@@ -1,10 +1,10 @@
 import { DETAILS, FrameLabels } from './frame-labels.js'
 import type { OwnFrames } from './own-frames.js'
 
-/** What a row stands for: a stack, the innermost frame first, or else a text. */
+/** The subject of a row: a stack, the innermost frame first, or otherwise a text. */
 export type RowSource = { readonly stack: readonly string[] } | { readonly text: string }
 
-/** How rows are named. */
+/** Options for the names of rows. */
 export interface RowOptions {
   readonly own: OwnFrames
   /** The number of columns for a label; more are used only by rows that would otherwise be alike. */
@@ -13,7 +13,7 @@ export interface RowOptions {
   readonly frames: number
   /** Whole names and paths. */
   readonly full?: boolean
-  /** What stands between a frame and its caller. Default: ` < `. */
+  /** The text between a frame and its caller. Default: ` < `. */
   readonly next?: string
   /** Makes text safe for where it is shown. */
   readonly escape?: (text: string) => string
@@ -32,7 +32,7 @@ interface Row {
   readonly needed: Map<number, number>
 }
 
-/** What a row shows. */
+/** The label of a row. */
 export interface RowParts {
   /** The frames, the innermost first; `MORE` for those that are left out. */
   readonly frames: readonly string[]
@@ -164,7 +164,7 @@ function plainParts(
   escape: (text: string) => string,
 ): RowParts {
   const first = escape(frames.text(stack[start], 0))
-  /** What a row of the frames before an index takes besides them: a mark, if it is not all of them. */
+  /** The additional length of a row with the frames before an index: a mark, if it is not all frames. */
   const rest = (index: number) => (index < stack.length ? next.length + MORE.length : 0)
   let length = first.length
   if (length + rest(start + 1) > width) {

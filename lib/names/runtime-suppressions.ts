@@ -1,7 +1,7 @@
 import type { Suppression } from './suppression.js'
 import { parseSuppressions } from './suppressions.js'
 
-/** What prints to standard output alone, or reads standard input alone, by the names that glibc has for it. */
+/** The functions that only print to standard output, or only read standard input, by glibc's names. */
 const OF_STANDARD_STREAMS = [
   'printf',
   '_IO_printf',

@@ -2,9 +2,9 @@ import { ANONYMOUS, nameParts, type NamePart } from './brackets.js'
 
 /** Longer names are not taken apart. */
 const LONGEST = 65_536
-/** How many pointers to functions, each of which returns the next one, a name is looked for in. */
+/** The maximum number of nested pointers to functions in which a name is searched. */
 const POINTERS = 8
-/** How deep groups that begin a name are shown. */
+/** The depth to which groups at the start of a name are shown. */
 const DEPTH = 2
 
 const STRING =
@@ -13,11 +13,11 @@ const INLINE_NAMESPACE = /(?<=\w::)(?:__cxx11|__cxx1998|__1|__2|__ndk1|_V2)::/g
 /** Escapes of Rust's older symbols: `Vec$LT$T$GT$`. */
 const ESCAPE = /\$(?:LT|GT|LP|RP|RF|BP|C|u[0-9a-f]{2,6})\$/g
 const ESCAPED: Readonly<Record<string, string>> = { LT: '<', GT: '>', LP: '(', RP: ')', RF: '&', BP: '*', C: ',' }
-/** What follows the parameters of a function. */
+/** The text after the parameters of a function. */
 const QUALIFIERS = /^(?:\s*(?:const|volatile|noexcept|&&?))+/
-/** What is before the name of a function in the type that it returns: a pointer, a reference, or `X::*` to a member. */
+/** The part of a function's return type before its name: a pointer, a reference, or `X::*` to a member. */
 const POINTER = /^(?:(?:[\w$:]|<[^<>()]*>)*::)?[*&]+\s*(?:(?:const|volatile)\b\s*)*/
-/** What compilers and linkers append to a name. */
+/** The suffixes that compilers and linkers append to a name. */
 const SUFFIXES = /(?:\.(?:part|constprop|isra|cold|llvm|lto_priv|localalias)(?:\.\d+)?|@@?[\w.]+|::h[0-9a-f]{16})+$/
 
 /**
@@ -74,7 +74,7 @@ function declared(parts: readonly NamePart[] | undefined): readonly NamePart[] |
   let found = parts
   for (let i = 0; i < POINTERS && found !== undefined; i++) {
     const at = found.findIndex(({ kind, start, text }) => kind === '(' && start === true && text !== ANONYMOUS)
-    // What it points to has parameters, or the length of an array.
+    // The target of the pointer has parameters, or the length of an array.
     const rest = found.slice(at + 1).filter((part) => !isNote(part))
     const isType = rest.every(
       ({ kind, text }) => kind === '(' || kind === '[' || /^\s*(?:const\b|noexcept\b)?\s*$/.test(text),

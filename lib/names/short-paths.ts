@@ -1,11 +1,11 @@
 /** Folders of compilers, libraries and the system, whose files are known by their names. */
 const SYSTEM = /^(?:\/usr\/|\/lib|\/rust\/|\/rustc\/|\/build\/|\.\.?\/)|\/\.cargo\/registry\//
-/** What `-I.` leaves in the paths of headers. */
+/** The trace of `-I.` in the paths of headers. */
 const HERE = /(^|\/)(?:\.\/)+/g
 
 /**
- * Paths as rows show them: those of the program lose the folders that all of them begin with, those of the system all
- * folders. Paths that would become equal keep as many of their last folders as make them different.
+ * Paths in the form of rows: paths of the program lose the folders with which all of them begin, and paths of the
+ * system lose all folders. Paths that would become equal keep enough of their last folders to differ.
  */
 export function shortPaths(paths: Iterable<string>): ReadonlyMap<string, string> {
   const all = [...new Set(paths)]

@@ -13,7 +13,7 @@ export class SuppressionSet {
   private readonly needs: readonly Uint32Array[]
   private readonly patterns: readonly FramePattern[]
   private readonly words: number
-  /** What frames fit: the same frame should be the same object. */
+  /** The results for frames: the same frame should be the same object. */
   private readonly known = new Map<SuppressibleFrame, Uint32Array>()
   private readonly all: Uint32Array
 

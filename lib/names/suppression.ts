@@ -1,13 +1,13 @@
 /** Whether a frame fits a part of a rule. */
 export type FramePattern = (frame: SuppressibleFrame) => boolean
 
-/** What says which leaks are known, and not reported. */
+/** The rules for leaks that are known, and not reported. */
 export interface Suppression {
   /** The line of the rule, or the name that it has. */
   readonly name: string
   /** The rule as files of rules have it. */
   readonly text: string
-  /** Patterns each of which some frame of a stack fits for which the rule holds. */
+  /** The patterns: the rule holds for a stack if each of them matches some frame. */
   readonly needs: readonly FramePattern[]
   /** Whether it holds for every stack with frames that fit `needs`. */
   readonly isAnyFrame: boolean
@@ -15,7 +15,7 @@ export interface Suppression {
   matches(frames: readonly SuppressibleFrame[]): boolean
 }
 
-/** What rules look at. */
+/** The data that rules compare. */
 export interface SuppressibleFrame {
   readonly function?: string
   readonly file?: string

@@ -73,7 +73,7 @@ function leak(pattern: string): Suppression {
 export class SuppressibleFrames {
   private readonly known = new Map<string, SuppressibleFrame>()
 
-  /** Those of a place, innermost first. */
+  /** The names of a place, innermost first. */
   of(place: SuppressibleFrame & { readonly stack?: readonly string[] }): SuppressibleFrame[] {
     return place.stack === undefined ? [withComparable(place)] : place.stack.map((text) => this.frame(text))
   }

@@ -16,11 +16,11 @@ interface FrameLine {
   readonly other?: string
 }
 
-/** What a rule says of the function that allocated, which stacks may not have. */
+/** The lines of a rule about the function that allocated, which stacks may lack. */
 interface AllocatorLines {
   /** The pattern of the function that the program called. */
   readonly called: string
-  /** What follows, of which not all is `...`. */
+  /** The lines that follow, not all of which are `...`. */
   readonly callers: readonly (FrameLine | 'any')[]
 }
 
@@ -62,9 +62,9 @@ function frameLine(line: string): FrameLine | undefined {
 }
 
 /**
- * The lines of a rule about functions that allocate, of which one may call another, apart from those about their
- * callers. Undefined where there are none of the former; or nothing but `...` follows, and only the former tell which
- * stacks it is about.
+ * Separates the lines of a rule about functions that allocate, which may call each other, from the lines about their
+ * callers. Undefined if there are no lines of the first kind, or if only `...` follows, so that they alone determine
+ * the stacks.
  */
 function allocatorLines(lines: readonly (FrameLine | 'any')[]): AllocatorLines | undefined {
   const isOne = (line: FrameLine | 'any', fits: (pattern: string) => boolean) =>
@@ -78,7 +78,7 @@ function allocatorLines(lines: readonly (FrameLine | 'any')[]): AllocatorLines |
     : { called: (lines[count - 1] as FrameLine).pattern, callers }
 }
 
-/** Whether the callers of the function that allocated are those of a rule, and it may be that of the rule. */
+/** Whether the function that allocated and its callers may match those of a rule. */
 function isCalledBy(frames: readonly SuppressibleFrame[], { called, callers }: AllocatorLines): boolean {
   let from = 0
   while (from < frames.length && isAllocator(frames[from].function ?? '')) from++

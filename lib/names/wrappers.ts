@@ -6,7 +6,7 @@
 /** The functions of one language or library that a row does not begin with. */
 export interface WrapperList {
   readonly language: string
-  /** Functions that do nothing but allocate. What they call without a name belongs to them. */
+  /** Functions that do nothing but allocate. Functions without a name that they call belong to them. */
   readonly allocators: readonly string[]
   /** Functions of the standard library, which allocate for what the program does with them. */
   readonly library?: readonly string[]

@@ -291,7 +291,7 @@ export class KWayMerger {
     heap[i] = input
   }
 
-  /** Whether the first event of lane a precedes that of lane b. */
+  /** Whether the first event of lane a precedes lane b's. */
   private isBefore(a: number, b: number): boolean {
     const { headLo, headHi } = this
     return ((headHi[a] as number) - (headHi[b] as number) || (headLo[a] as number) - (headLo[b] as number) || a - b) < 0

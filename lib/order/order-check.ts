@@ -11,7 +11,7 @@ export const MERGE_ORDERS = ['time', 'sequence'] as const
 /** The field by which traces are merged. */
 export type MergeOrder = (typeof MERGE_ORDERS)[number]
 
-/** What was found in a stream of events that should be in order. Events are numbered from 1. */
+/** The findings about a stream of events that should be in order. Events are numbered from 1. */
 export interface OrderStatistics {
   /** The number of events, with or without the field. */
   events: number

@@ -4,7 +4,7 @@ import { FIELDS, FieldBit } from '../event/fields.js'
 import type { OrderField } from './order-fields.js'
 
 const HAS_SEQUENCE = FieldBit.sequence
-/** Maps the order of signed words to that of unsigned ones. */
+/** Maps the order of signed words to the order of unsigned ones. */
 const SIGN = 0x8000_0000
 /** The high word of the first sequence number's key, in the middle of the range. */
 const MIDDLE = 0x8000_0000

@@ -14,7 +14,7 @@ export async function recognize({ head, failure }: Pick<Peeked, 'head' | 'failur
   return entry.load()
 }
 
-/** How files of memray begin, which no format here reads. */
+/** The first bytes of files of memray, which no format here reads. */
 const MEMRAY = 'memray'
 const MEMRAY_REASON =
   'this is a file of memray, which only memray reads (memray stats, memray flamegraph); for heapflow, record the ' +

@@ -44,7 +44,7 @@ export function formatStreams<D extends object, E extends object>(format: Writab
   }
 }
 
-/** What makes the streams that decode a format. */
+/** The functions that make the streams of a format's decoder. */
 export function decoderOf<D extends object>(format: Format<D>): FormatStreams<D, object>['decode'] {
   const name = `${namespaceOf(format.name)}.decode()`
   return (options) => decoderStream(format.decoder(options), { name })

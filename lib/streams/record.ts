@@ -43,7 +43,7 @@ export interface RecordOptions {
   signal?: AbortSignal
 }
 
-/** How a recorded program ended. */
+/** The end of a recorded program. */
 export interface RecordedEnding {
   /** Its exit status; 128 and the number of the signal if a signal ended it, as in shells. */
   readonly status: number

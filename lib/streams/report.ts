@@ -61,7 +61,9 @@ export function exportReport(taken: Report, options: ReportPageOptions = {}): Ui
   return Buffer.concat([...reportPieces(taken, { ...others, ...(trace !== undefined && { trace: [trace] }) })])
 }
 
-/** The same in pieces, each of which is made when it is taken. @param options those of `exportReport`, not checked */
+/**
+ * The same in pieces, each of which is made when it is taken. @param options the options of `exportReport`, not checked
+ */
 export function reportPieces(
   taken: Report,
   options: Omit<PageOptions, 'template' | 'gzip' | 'most'>,

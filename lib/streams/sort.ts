@@ -25,7 +25,7 @@ const MAX_FAN_IN = 64
  */
 const MEMORY_PER_BYTE = 3
 
-/** How to sort. */
+/** Options for sorting. */
 export interface SortOptions {
   /** The field that determines the order. */
   readonly by: OrderField
@@ -163,7 +163,7 @@ class TraceSorter {
     return new SpillFile(this.folder)
   }
 
-  /** How many runs can be merged at a time. */
+  /** The maximum number of runs that can be merged at a time. */
   private fanIn(): number {
     const largest = this.runs.reduce((most, run) => Math.max(most, run.largest), 1)
     return Math.min(MAX_FAN_IN, Math.max(2, Math.floor(this.memory / (MEMORY_PER_BYTE * largest))))

@@ -17,7 +17,7 @@ import { asBuffer } from './as-buffer.js'
  * stream of bytes for each of the fields. It waits until none of its sides is full, so all of them have to be read: a
  * consumer that reads one to its end before it begins with another stalls as soon as that is full.
  *
- * An error, of the trace or of any side, becomes that of all of them, after what was queued in them was read.
+ * An error of the trace or of any side becomes the error of all sides, after everything queued in them was read.
  */
 export class HatfSplitter extends Writable {
   /** The rest of the trace. */

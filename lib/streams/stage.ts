@@ -109,7 +109,7 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
   let resume: (() => void) | undefined
   let pushed = false
   let passedOn = false
-  /** What compressed bytes the first chunk begins with, in words; empty for others. */
+  /** The compression of the first chunk, in words; empty for others. */
   let archive: string | undefined
   /** The number of warnings of the stage that were emitted. */
   let warned = 0
@@ -201,7 +201,7 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
 
   /** Continues after all collected events were fed to the stage. */
   function settle(then: () => void): void {
-    // What is scheduled would keep the stream in memory until the event loop turns.
+    // A scheduled call would keep the stream in memory until the event loop turns.
     clearImmediate(flushes)
     flushes = undefined
     const batch = collector.take()

@@ -97,7 +97,7 @@ export interface VerifyResult {
   readonly findings: readonly Finding[]
 }
 
-/** What `verify` emits besides. */
+/** The additional events of `verify`. */
 interface VerifyEvents extends StreamEvents<EventBatch> {
   finding: [finding: Finding]
 }
@@ -131,7 +131,7 @@ export function verify(options: VerifyOptions = {}): VerifyStream {
     for (const n of verifier.counts.values()) now += n
     if (now === faults) return
     faults = now
-    // The findings of a batch follow those of earlier batches.
+    // The findings of a batch follow the findings of earlier batches.
     const { findings } = verifier
     while (emitted < findings.length) stream.emit('finding', findings[emitted++])
   }

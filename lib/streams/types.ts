@@ -6,10 +6,10 @@ type Flow = 'bytes' | 'events'
 
 /** The input of a stream, for the compiler only: the property does not exist. */
 declare const takes: unique symbol
-/** What a stream gives. */
+/** The output of a stream. */
 declare const gives: unique symbol
 
-/** The events that a stream emits, with their arguments, in addition to those of Node's streams. */
+/** The events that a stream emits in addition to Node's, with their arguments. */
 export interface StreamEvents<Chunk> {
   data: [chunk: Chunk]
   error: [error: Error]

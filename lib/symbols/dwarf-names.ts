@@ -23,7 +23,7 @@ const TABLE_COST = 16
 const MAX_DEPTH = 1024
 const MAX_NAME_BYTES = 8192
 /**
- * The maximum number of bytes of names that are looked at, with those of the scopes of each, and of scopes. A name that
+ * The maximum number of bytes of names that are examined, including the scopes of each name, and of scopes. A name that
  * becomes a string costs more: this also bounds how many are kept.
  */
 const MAX_TEXT_BYTES = 67_108_864
@@ -34,7 +34,7 @@ const MAX_ATTRIBUTES = 134_217_728
 const [DW_AT_NAME, DW_AT_LINKAGE_NAME, DW_AT_MIPS_LINKAGE_NAME] = [0x03, 0x6e, 0x2007]
 const DW_TAG_SUBPROGRAM = 0x2e
 const DW_TAG_NAMESPACE = 0x39
-/** Types and functions, whose names are parts of those of what is in them. */
+/** Types and functions, whose names are parts of the names of their contents. */
 const SCOPES: ReadonlySet<number> = new Set([0x02, 0x04, 0x13, 0x17, DW_TAG_SUBPROGRAM, DW_TAG_NAMESPACE])
 const [TYPE_UNIT, SKELETON_UNIT, SPLIT_COMPILE_UNIT, SPLIT_TYPE_UNIT] = [2, 4, 5, 6]
 const LESS_THAN = 0x3c
@@ -77,7 +77,7 @@ interface Abbreviation {
   readonly attributes: readonly number[]
 }
 
-/** Where a name is. */
+/** The position of a name. */
 interface Place {
   readonly bytes: Uint8Array
   readonly at: number
@@ -92,7 +92,7 @@ interface Scope {
   text?: string
 }
 
-/** What ends the reading. */
+/** The error that ends the reading. */
 class Unreadable extends Error {}
 
 /**
@@ -217,7 +217,7 @@ class NameReader extends Numbers {
       if (scope.name === null) return
       const part = (scope.text ??= this.textOf(scope.tag, scope.name))
       if (part === '') continue
-      // The names of functions repeat those of their scopes.
+      // The names of functions repeat their scopes' names.
       this.spend(part.length)
       parts.push(part)
     }
@@ -238,7 +238,7 @@ class NameReader extends Numbers {
     if (this.textBytes > MAX_TEXT_BYTES) throw new Unreadable()
   }
 
-  /** Where the name is that has a form here; undefined if it is in another file, or is found otherwise. */
+  /** The position of the name with a form here; undefined if it is in another file, or is found otherwise. */
   private place(form: number): Place | undefined {
     const { sections, at } = this
     if (form === DW_FORM_STRING) return { bytes: sections.info, at }

@@ -47,7 +47,7 @@ export interface LoadedPart {
   readonly size: number
 }
 
-/** How fields are read: their width and byte order. */
+/** The layout of fields: their width and byte order. */
 interface Words {
   readonly is64: boolean
   readonly little: boolean
@@ -240,7 +240,7 @@ export class FunctionSymbols {
         found.push({ ...symbol, name: strings.offset + symbol.name, end: strings.offset + strings.size })
       }
     }
-    // Symbols of one address keep their order: those of .symtab that come first win.
+    // Symbols of one address keep their order: the symbols of .symtab, which come first, win.
     found.sort((a, b) => a.address - b.address)
     const column = (of: (symbol: (typeof found)[number]) => number) => Float64Array.from(found, of)
     return new FunctionSymbols(

@@ -23,7 +23,7 @@ export interface Sample {
   readonly encode?: object | false
 }
 
-/** What is tested. */
+/** The subject of the tests. */
 export interface Conformance {
   /** Traces, at least one. Keep them below some kilobytes: each byte and each bit is a test. */
   readonly samples: readonly Sample[]
@@ -42,7 +42,7 @@ export interface Check {
 }
 
 const SIZES = [1, 7, 64, 1 << 20]
-/** What is fed of a single byte, in chunks of `CHUNK`. */
+/** The input of one repeated byte, in chunks of `CHUNK`. */
 const ENDLESS = 48 << 20
 const ENDLESS_MS = 1000
 const CHUNK = 65_536
@@ -58,7 +58,7 @@ export function conformance(format: Format, { samples, traces, raw, most = 4096 
   const check = (name: string, run: Check['run']) => checks.push({ name: `${format.name}: ${name}`, run })
   for (const sample of samples) {
     const { name } = sample
-    // A copy, whose `slice` is one, too: that of a Buffer is not.
+    // A copy, whose `slice` also copies; a Buffer's does not.
     const bytes = new Uint8Array(sample.bytes)
     const records = () => decodeAll(format.decoder(raw), bytes).events
     check(`${name} is recognized by its first bytes`, () => {

@@ -3,13 +3,13 @@ import type { TraceHeader } from '../event/header.js'
 import type { Decoder, Encoder, Stage } from '../event/stage.js'
 import type { TraceEvent } from '../event/trace-event.js'
 
-/** What a stage gave until it ended or failed. */
+/** The results of a stage until it ended or failed. */
 export interface Outcome<Out> {
   out: Out[]
   error?: Error
 }
 
-/** What a decoder made of bytes. */
+/** The result of decoding bytes. */
 export interface Decoded {
   batches: EventBatch[]
   events: TraceEvent[]

@@ -20,7 +20,7 @@ export interface IdOffsetOptions {
 const OPTIONS: OptionNames<IdOffsetOptions> = { thread: 'bigint', process: 'bigint', defaultProcess: 'bigint' }
 
 /**
- * Shifts the thread and process ids of a trace, so that they do not clash with those of the traces it is merged with.
+ * Shifts the thread and process ids of a trace, so that they differ from the ids of the traces with which it is merged.
  */
 export class IdOffset implements BatchTransform {
   private readonly thread: bigint

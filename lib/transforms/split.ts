@@ -109,8 +109,8 @@ export class Partitioner {
 
   /**
    * The parts of a batch, in the order in which their keys first appear; within a part events keep their order. The
-   * header of a part is that of the batch, with a mark (see `TracePart`). A batch without events has no parts, so a
-   * key's stream begins with its first event. Each part is made when it is requested.
+   * header of a part is the batch's, with a mark (see `TracePart`). A batch without events has no parts, so a key's
+   * stream begins with its first event. Each part is made when it is requested.
    *
    * With `number`, traces without events become parts, too: batches without events, under the key of the event that
    * follows.

@@ -47,7 +47,7 @@ export function changedFunctions(model: Model, changes: ReportChanges, figure: C
   return rows
 }
 
-/** The nodes come in preorder, and after them those of folded stacks, which have a function of their own. */
+/** The nodes come in preorder. The nodes of folded stacks, which have a separate function, follow. */
 function functionsOf(model: Model, { parents, frames }: ComparedStacks): Functions {
   const names: string[] = []
   const ids = new Map<string, number>()

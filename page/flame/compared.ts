@@ -5,7 +5,7 @@ import { counted } from '../parts/format.js'
 import { treeOfChanges, type ChangeTree } from './change.js'
 import { numbersOf } from './numbers.js'
 
-/** The stacks that differ from those of another run, as pictures and tables need them. */
+/** The stacks that differ from another run, in the form that pictures and tables need. */
 export interface ComparedStacks {
   /** The tree: its nodes, and after them one for the folded stacks of each row that has some. */
   readonly parents: Int32Array

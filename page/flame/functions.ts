@@ -1,6 +1,6 @@
 import type { FlameTree } from './tree.js'
 
-/** A figure of every function: of its own blocks, and of those of its callees as well. */
+/** A figure of every function: for its own blocks, and including its callees' blocks. */
 export interface FunctionFigures {
   readonly own: Float64Array
   /** A function that calls itself counts once. */

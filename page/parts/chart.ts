@@ -56,7 +56,7 @@ export interface Chart {
   readonly options: ChartOptions
   /** Shows a part of the x axis. */
   zoom(from: number, to: number): void
-  /** Draws further vertical lines, in place of those of the last call. */
+  /** Draws further vertical lines, in place of the last call's. */
   mark(marks: readonly Mark[]): void
 }
 
@@ -79,7 +79,7 @@ export function destroyCharts(): void {
   charts.clear()
 }
 
-/** Lays all charts out for a width in pixels; without one, for that of their boxes. */
+/** Lays all charts out for a width in pixels; without one, for the width of their boxes. */
 export function resizeCharts(width?: number): void {
   for (const { resize } of charts) resize(width)
 }

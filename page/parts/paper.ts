@@ -2,7 +2,7 @@ import { PRINTED } from './canvas.js'
 import { resizeCharts } from './chart.js'
 import { finishAll } from './later.js'
 
-/** The width of pictures on paper, in CSS pixels: that of a page in landscape, of A4 or letter, without its margins. */
+/** The width of pictures on paper, in CSS pixels: a page of A4 or letter in landscape, without its margins. */
 export const PAPER_WIDTH = 950
 
 /** Lays out what has to know its width, and has canvases painted at once: a browser prints what there is now. */

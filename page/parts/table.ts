@@ -20,7 +20,7 @@ export interface Column<Row> {
   readonly isText?: boolean
   /** The cells are pictures, which files do not have. */
   readonly isPicture?: boolean
-  /** The text of the cell in files; the exact value, or else that of the cell, if absent. */
+  /** The text of the cell in files; the exact value, or otherwise the cell's text, if absent. */
   readonly file?: (row: Row) => string
 }
 
@@ -33,7 +33,7 @@ export interface Table<Row> {
   sort(title: string, isDown?: boolean): void
 }
 
-/** What a table can be told. */
+/** Options of a table. */
 export interface TableOptions<Row> {
   /** For screen readers. */
   readonly label: string
@@ -45,7 +45,7 @@ export interface TableOptions<Row> {
   readonly empty: string
   /** The number of rows shown initially, and added at a time; 100 if absent. */
   readonly step?: number
-  /** The rows of files, if they are not those of the table. */
+  /** The rows of files, if they differ from the table's. */
   readonly inFiles?: () => readonly Row[]
 }
 

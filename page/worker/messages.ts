@@ -30,7 +30,7 @@ export interface Taken {
   readonly numbers: EventNumbers
 }
 
-/** A question about the live set at a moment, or its change between two. Numbers of events are those of the log. */
+/** A question about the live set at a moment, or its change between two. Numbers of events count in the log. */
 export interface Question {
   /** Comes back with the answer. */
   readonly question: number

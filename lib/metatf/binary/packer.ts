@@ -229,7 +229,7 @@ class TableOutput {
   /** The number of the next element that a field takes, now and at the last commit. */
   next = 0
   committed = 0
-  /** The number of elements, without those of the current record. */
+  /** The number of elements, without the current record's. */
   count = 0
   /** The elements of the current record, as pairs of words. */
   readonly staged: number[] = []

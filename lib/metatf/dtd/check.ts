@@ -15,7 +15,7 @@ const MAX_TAG_WIDTH = 8n
 export function modelOf(text: string, file: string): Dtd {
   const { version, headers, scopes } = parseSyntax(text, file)
   const [global] = scopes
-  // What is of a predefined type is of that type as the DTD states it.
+  // Fields of a predefined type have that type as the DTD states it.
   const predefined = new Set<string>()
   for (const [name, { scope, restates, predefined: isPredefined }] of global.records) {
     if (!isPredefined && restates === null) continue
@@ -91,7 +91,7 @@ function build(definition: Definition, builder: RecordBuilder): RecordType {
 }
 
 /**
- * What each tag means: what is defined here, then what holds everywhere. Throws where two records have the same one.
+ * The record of each tag: first the section's own, then the global ones. Throws where two records have the same one.
  */
 function tags(
   own: readonly RecordType[],
@@ -117,8 +117,8 @@ function tags(
 }
 
 /**
- * What a section consists of if it is a table: one record type, be it with a tag or the only one without, and in it one
- * value, which is no more than a number.
+ * The element of a section that is a table: a single record type, either with a tag or the only one without, that
+ * consists of one number.
  */
 function elementOf(records: readonly RecordType[]): Element | null {
   const tagged = records.filter(({ tag }) => tag !== null)

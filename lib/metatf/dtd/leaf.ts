@@ -11,7 +11,7 @@ import {
   type Property,
 } from './syntax.js'
 
-/** What holds for all records of a DTD. */
+/** Properties of all records of a DTD. */
 export interface DtdContext {
   readonly version: Version
   /** Bytes of a tag, and where that was set; null in 1.2. */
@@ -31,7 +31,7 @@ const MAX_TAG = 2n ** 32n - 1n
 /** The largest number of elements that sectionStride advances by. */
 const MAX_SECTION_STRIDE = 2n ** 32n - 1n
 
-/** What a field is made of. */
+/** The source of a field. */
 type Representation = Pick<Leaf, 'type' | 'width' | 'interpretation'>
 
 /** Looks up and checks the properties of a field without parts. Throws a DtdError where one is missing or wrong. */
@@ -92,7 +92,8 @@ export class LeafResolver {
       throw meaningError(reason, at, 'the interpretation is defined', how.found.value.at)
     }
     if (kind === 'default' || kind === 'stride' || kind === 'sectionStride') {
-      // A width from further outside is that of other fields of the name; the interpretation here means that it is 0.
+      // A width from further outside belongs to other fields with this name; the interpretation here means that it is
+      // 0.
       if (width !== null && width.depth <= how.depth && !isZero(width.found.value))
         return fail(`a field with interpretation ${kind} has width 0`, width.found.field.at)
       return { type: 'int', width: { kind: 'constant', bytes: 0 }, interpretation }
@@ -152,7 +153,7 @@ export class LeafResolver {
     return value.kind === 'number' ? { kind: 'number', value: value.value } : { kind: 'string', value: value.value }
   }
 
-  /** What says which record it is. */
+  /** The tag, which identifies the record. */
   private tagValue(): Value {
     const { name, names, dtd } = this
     const value = this.find('value')?.value

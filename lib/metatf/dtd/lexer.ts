@@ -25,7 +25,7 @@ const MAX_DIGITS = 64
 export class Lexer {
   private position = 0
   private line = 1
-  /** Where the current line begins. */
+  /** The start of the current line. */
   private lineStart = 0
 
   constructor(
@@ -93,7 +93,7 @@ export function integerOf({ text, at }: Token): bigint {
   return value
 }
 
-/** What a string says, without quotes and escapes. */
+/** The text of a string, without quotes and escapes. */
 export function stringOf({ text }: Token): string {
   return text.slice(1, -1).replace(/\\(.)/g, '$1')
 }

@@ -46,7 +46,7 @@ export class NameScope {
     readonly definition: Definition,
     /** This record type and those it is used in, outermost first. */
     readonly stack: readonly Definition[],
-    /** Where the names of its fields' types are looked up. */
+    /** The scope in which the names of its fields' types are looked up. */
     readonly scope: Scope,
     /** The properties that hold for its fields, the innermost first. */
     private readonly chain: readonly PropertyTable[],

@@ -44,8 +44,8 @@ function predefinedRecords(): ReadonlyMap<string, Definition> {
 }
 
 /**
- * The version of a DTD: that of the header line `## MetaTF: 1.2 ...`, or the one whose specific syntax comes first; 1.0
- * if there is neither.
+ * The version of a DTD: from the header line `## MetaTF: 1.2 ...`, or the version whose specific syntax comes first;
+ * 1.0 if there is neither.
  */
 function detectVersion(text: string, file: string): Version {
   const lexer = new Lexer(text, file)

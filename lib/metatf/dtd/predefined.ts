@@ -33,7 +33,7 @@ metadata : (tag, record, field, property, value) {
 
 /**
  * The meanings of the `property` of a metadata record, by value: a width, or an interpretation; and the number of
- * arguments after it, each as wide as the record's `value` field. Strides are signed. The order is that of the table in
+ * arguments after it, each as wide as the record's `value` field. Strides are signed. The order is as in the table in
  * Appendix B.
  */
 export const METADATA_PROPERTIES: readonly { readonly name: 'width' | InterpretationName; readonly values: number }[] =

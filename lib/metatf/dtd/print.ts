@@ -28,7 +28,7 @@ function printRecord(record: RecordType, { version }: Dtd): string[] {
   return [`${head} {`, ...[...properties].map((line) => `  ${line}`), '}']
 }
 
-/** The leaves with properties in the record, without those of nested record types. */
+/** The leaves with properties in the record, without leaves of nested record types. */
 function ownLeaves(fields: readonly Field[]): Leaf[] {
   return fields.flatMap((field) => {
     if (field.kind === 'leaf') return field

@@ -197,12 +197,12 @@ function checkProperties({ name, properties }: Definition, names: NameScope): vo
   }
 }
 
-/** Where the first property of a field stands. */
+/** The place of the first property of a field. */
 export function placeOf(entry: object): Name {
   return (Object.values(entry)[0] as { field: Name }).field
 }
 
-/** What is taken for a field is a record type. */
+/** The name that was taken for a field is a record type. */
 export function propertiesOfRecord(field: string, at: Place, note: string, other: Place): Error {
   const reason = `${quote(field)} is a record type, which has no properties of its own`
   return meaningError(reason, at, note, other)

@@ -41,7 +41,8 @@ export type SimpleFieldSyntax =
   | { readonly kind: 'composite'; readonly fields: readonly FieldSyntax[]; readonly at: Place }
 
 /**
- * What one scope or record gives to the fields of a name. `int field = none;` of 1.2 is a type and an interpretation.
+ * The properties that one scope or record gives to the fields of a name. `int field = none;` of 1.2 is a type and an
+ * interpretation.
  */
 export interface FieldProperties {
   readonly width?: Property<Expression>

@@ -6,7 +6,7 @@ import type { Field, Leaf } from '../model.js'
 /** Lines of code, of which `indent` makes what is printed. Indentation and empty lines mean nothing. */
 export type Code = string
 
-/** What generated code is for. */
+/** The purpose of generated code. */
 export interface Target {
   /** Binary traces, or lines in ASCII. */
   readonly binary: boolean
@@ -164,7 +164,7 @@ export function isPlain({ position, value }: Leaf, { counts, values }: Reference
   return value === null && !values.has(position) && !counts.has(position)
 }
 
-/** The widths for which code reads or writes a number inline: that of the DTD, and those that metadata may set. */
+/** The widths for which code reads or writes a number inline: the DTD's, and the widths that metadata may set. */
 export function widthsInPlace({ leaf, role, field }: LeafMapping): number[] {
   const { width, interpretation: how } = leaf
   if (how.kind === 'default') return field >= 0 ? [4, 8] : []

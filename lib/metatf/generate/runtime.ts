@@ -9,7 +9,7 @@ import { getNumber } from '../pairs.js'
 import { INCOMPLETE } from '../binary/reader.js'
 import { list, object, own } from '../event-writer.js'
 
-/** Adds `"name":value` to those of an object. */
+/** Adds `"name":value` to an object. */
 function member(members: string, added: string): string {
   return members === '' ? added : `${members},${added}`
 }

@@ -149,7 +149,7 @@ function leafType({ type }: Leaf): string {
   return type === 'int' ? 'bigint' : 'string'
 }
 
-/** What a leaf is in the trace: `size, 4 bytes`. */
+/** A description of a leaf in the trace: `size, 4 bytes`. */
 function describe({ name, width, interpretation, type }: Leaf, leaves: readonly Leaf[]): string {
   const how = describeInterpretation(interpretation, leaves)
   let bytes = type === 'int' ? 'a number' : 'a string in quotes'

@@ -32,7 +32,7 @@ const REFRESH: Code = 'bytes = sink.bytes\nview = run.view()'
 interface Scope {
   readonly object: string | null
   readonly known: string
-  /** Whether it is that of the event, and not inside of a repetition. */
+  /** Whether it belongs to the event, and not to a repetition. */
   readonly once: boolean
   /** The room that is needed for all of its numbers. */
   readonly room: number
@@ -303,7 +303,7 @@ export class WriteCode {
     const general = `${own}\np = run.length(L, ${p}, p, v, ${counted})`
     const isByte = width?.kind === 'constant' && width.bytes === 1
     if (!this.target.inline || counts.has(p) || values.has(p) || !isByte) return general
-    // What refers to the length finds it among the latest values.
+    // References to the length find it among the latest values.
     return `
       if (${object === null ? '' : `${object} === undefined && `}H[${p}] === 1 && ${counted} < 256) {
         L.latest[${2 * p} + LO] = ${counted}

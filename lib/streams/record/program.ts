@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream'
 import { setTimeout } from '../timers.js'
 import { childrenOf, ProcessTree } from './process-tree.js'
 
-/** How a program ended. */
+/** The end of a program. */
 export interface Ending {
   /** Its exit status; 128 and the signal's number if a signal ended it. */
   readonly status: number
@@ -17,12 +17,12 @@ export interface Ending {
 /** A descriptor that becomes one of the program; or a new pipe to it, or nothing. */
 export type Descriptor = number | 'pipe' | 'ignore'
 
-/** How to start a program. */
+/** Options for starting a program. */
 export interface Start {
   /** The program and its arguments. */
   readonly words: readonly string[]
   readonly env: NodeJS.ProcessEnv
-  /** Its folder, if not that of this process. */
+  /** Its folder, if not this process's. */
   readonly cwd?: string | undefined
   /** Its standard input, output and error, and further ones from number 3 on. */
   readonly stdio: readonly Descriptor[]
@@ -33,7 +33,7 @@ export interface Start {
 /** Exit statuses of shells for a program that cannot be started. */
 export const [NOT_EXECUTABLE, NOT_FOUND] = [126, 127]
 
-/** How often to look whether a program has ended that is being ended. */
+/** The interval at which to check whether a program that is being ended has ended. */
 const LOOK_MS = 20
 /** After these times, a program that is being ended gets SIGKILL, and its tracer SIGTERM and SIGKILL. */
 const [PATIENCE_MS, TRACER_PATIENCE_MS] = [1000, 3000]

@@ -11,7 +11,7 @@ import {
   START_OBJECT,
 } from './compiled.js'
 
-/** How a program is started so that it is recorded. */
+/** The way to start a program so that it is recorded. */
 export interface Launch {
   readonly words: readonly string[]
   readonly env: NodeJS.ProcessEnv
@@ -21,17 +21,17 @@ export interface Launch {
   readonly writesToOutput?: boolean
 }
 
-/** What heapflow's own recorder can be told. */
+/** Options of heapflow's own recorder. */
 export interface Settings {
   /** The most frames of a stack; 0 for no stacks. */
   readonly depth: number
   /** Events are dropped, and counted, when they cannot be written as fast as they come; otherwise the program waits. */
   readonly drops: boolean
-  /** The processes that the program starts are recorded, too. */
+  /** Whether the processes that the program starts are recorded, too. */
   readonly children: boolean
-  /** Frees have stacks, too. */
+  /** Whether frees have stacks, too. */
   readonly freeStacks: boolean
-  /** What it writes is compressed with zstd, if the machine has libzstd. */
+  /** Whether its output is compressed with zstd, if the machine has libzstd. */
   readonly compresses: boolean
 }
 
@@ -44,7 +44,7 @@ export const SETTINGS: Settings = {
   compresses: false,
 }
 
-/** How heapflow's own recorder is started. @param isAttached it records a process that runs already */
+/** The way to start heapflow's own recorder. @param isAttached it records a process that runs already */
 export function launchReader(isAttached: boolean): Recorder['launch'] {
   return (words, trace, folder, settings, env) => ({
     words: [
@@ -77,7 +77,7 @@ export interface Recorder {
   readonly stacks: boolean
   /** Whether it can be chosen without being requested by name. */
   readonly isDefault: boolean
-  /** What it records: a program, into which it is loaded as a library or not, or the kernel. */
+  /** The subject of the recording: a program, into which the recorder may be loaded as a library, or the kernel. */
   readonly records: 'loaded' | 'program' | 'kernel'
   /** Processes started by the program write to the same trace, even after the program's end. */
   readonly hasChildren: boolean
@@ -89,7 +89,7 @@ export interface Recorder {
   readonly beginning?: RegExp
   /** The program that the trace has to go through, and its arguments. */
   filter?(stacks: boolean): [string, ...string[]] | undefined
-  /** What to install; undefined if it can be used. */
+  /** The packages to install; undefined if it can be used. */
   missing(): string | undefined
   /**
    * @param words the program and its arguments
@@ -108,7 +108,7 @@ const MALLOC_DEBUG = 'libc_malloc_debug.so.0'
 
 const heaptrackLibrary = (): string | undefined => inLibraries('heaptrack/libheaptrack_preload.so')
 
-/** The functions whose calls ltrace logs: those of the allocator, and those that distinguish processes from threads. */
+/** The functions whose calls ltrace logs: the allocator's, and functions that distinguish processes from threads. */
 const LTRACE_CALLS = ['malloc', 'free', 'calloc', 'realloc', 'fork', 'pthread_create']
 
 /** In the order in which they are tried. */

@@ -17,7 +17,7 @@ const TAIL_BYTES = 128
 /** The bytes of a recording of no program. */
 const EMPTY_BYTES = 12
 
-/** What to record, and how. */
+/** Options of a recording. */
 export interface Plan {
   readonly recorder: Recorder
   /** The program and its arguments. */
@@ -26,10 +26,10 @@ export interface Plan {
   readonly settings: Settings
   /** For temporary files; it is removed when the program has ended. */
   readonly folder: string
-  /** What become the program's standard input, output and error. */
+  /** The program's standard input, output and error. */
   readonly stdio: readonly [Descriptor, Descriptor, Descriptor]
   readonly env: NodeJS.ProcessEnv
-  /** The program's folder, if not that of this process. */
+  /** The program's folder, if not this process's. */
   readonly cwd?: string | undefined
   /** The program runs already; its number is the only word. */
   readonly attachment?: Attachment | undefined
@@ -39,7 +39,7 @@ export interface Plan {
 export class Recording {
   /** The bytes of its trace. An error comes after them if the trace is not whole. */
   readonly source: Readable
-  /** The program forked processes that were not recorded, as far as the recorder says so. */
+  /** Whether the program forked processes that were not recorded, as far as the recorder says so. */
   hasForked = false
   private readonly pipe: TracePipe
   private readonly filter: Filter | undefined
@@ -49,7 +49,7 @@ export class Recording {
   /** The last bytes that the recorder wrote, and how many there were. */
   private tail: Buffer = Buffer.alloc(0)
   private length = 0
-  /** What comes is of the program, and not of another one. */
+  /** The input belongs to this program, and not to another one. */
   private isOwn = true
   /** The signal that ended the recording after the program had ended. */
   private stoppedBy: string | undefined
@@ -165,7 +165,7 @@ export class Recording {
     return undefined
   }
 
-  /** What the recorder writes. */
+  /** The output of the recorder. */
   private async *ownBytes(): AsyncGenerator<Buffer> {
     for await (const chunk of this.pipe.bytes()) {
       // Those that open the pipe from now on are other programs, which got the environment of this one.

@@ -8,10 +8,10 @@ const MARK_BYTES = 64
 
 /** A named pipe through which a recorder hands over its trace while the program runs. */
 export class TracePipe {
-  /** What comes last in the pipe if the processes that have it open do not count. */
+  /** The mark that ends the pipe if the processes that have it open do not count. */
   private readonly mark = randomBytes(MARK_BYTES)
   private readonly source: PipeSource
-  /** What reads the pipe: the source, or what discards the rest. */
+  /** The reader of the pipe: the source, or a stream that discards the rest. */
   private reader: PipeSource
   /** Keeps a recorder from being killed by SIGPIPE when the source is closed early. */
   private readonly spare: number
@@ -21,7 +21,7 @@ export class TracePipe {
   /** Marks that are being written. */
   private pending = 0
   private isClosed = false
-  /** What was read that may be the beginning of the mark. */
+  /** The bytes that were read and may be the beginning of the mark. */
   private held = Buffer.alloc(0)
   /** Everything was read. */
   private isOver = false
@@ -64,7 +64,7 @@ export class TracePipe {
     else this.putMark()
   }
 
-  /** What is written to the path by those that open it from now on goes nowhere. */
+  /** Data written to the path by processes that open it from now on is lost. */
   detach(): void {
     const nowhere = `${this.path}.nowhere`
     try {

@@ -9,7 +9,7 @@ const LONG = '~'
 
 /** Reads in a log of ltrace how the program ended: ltrace's own exit status is 0 whatever the program's is. */
 export class TracerEnding {
-  /** How the program ended, when that has been read. */
+  /** The end of the program, once it has been read. */
   ending: Ending | undefined
   private pid: number | undefined
   private rest = ''
@@ -20,7 +20,7 @@ export class TracerEnding {
    */
   read(chunk: Buffer, pid: number | undefined): void {
     const text = this.rest + chunk.toString('latin1')
-    // The first line is that of the program, for it has not started another one before.
+    // The first line is the program's, because it has not started another program before.
     this.pid ??= pid ?? (/^(\d+) /.test(text) ? parseInt(text, 10) : undefined)
     if (text.includes('+++')) {
       for (const [, process, status, signal] of text.matchAll(END)) {

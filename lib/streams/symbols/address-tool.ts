@@ -30,7 +30,7 @@ export class AddressProcess implements AddressNamer {
   private readonly lines: AsyncIterator<string>
   private failure: Error | undefined
 
-  /** Its names are mangled, and what demangles those of all tools alike is there. */
+  /** Its names are mangled, and the demangler for all tools is available. */
   private readonly isMangled: boolean
 
   /**
@@ -100,7 +100,7 @@ export class AddressProcess implements AddressNamer {
   }
 }
 
-/** What the two lines of an answer say: `name` and `file:line`, with question marks for what is not known. */
+/** The two lines of an answer: `name` and `file:line`, with question marks for unknown parts. */
 function named(name: string, place: string): { function?: string; file?: string; line?: number } {
   const [, file, line] = /^(.*):(\d+|\?)(?: \(discriminator \d+\))?$/s.exec(place) ?? []
   const number = Number(line)

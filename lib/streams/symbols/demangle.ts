@@ -4,7 +4,7 @@ import type { Names } from './namer.js'
 import { isInstalled } from './installed.js'
 
 const DEMANGLER = 'c++filt'
-/** What compilers append to the symbol of a part, a copy or a variant of a function. */
+/** The suffixes that compilers append to the symbol of a part, a copy or a variant of a function. */
 const COPY = /(?:\.(?:isra|part|constprop|cold|lto_priv|llvm)(?:\.[0-9]+)*)+$/
 
 /** The most bytes of an answer that is waited for. */
@@ -37,7 +37,7 @@ export async function demangled(names: readonly string[], signal: AbortSignal): 
   })
 }
 
-/** The same at once, of few names: those of a file of rules. */
+/** The same, synchronously, for a few names, such as those in a file of rules. */
 export function demangledNow(names: readonly string[]): string[] {
   const plain = names.map((name) => name.replace(COPY, ''))
   if (!plain.some(isMangled)) return plain

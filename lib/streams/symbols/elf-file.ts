@@ -12,11 +12,11 @@ interface OpenFile {
   close(): void
 }
 
-/** @returns undefined if a path is not that of a regular file that can be read */
+/** @returns undefined if the path does not name a readable regular file */
 function openFile(path: string): OpenFile | undefined {
   let file: number
   try {
-    // A name in a trace may be that of a pipe, which must not be waited for.
+    // A name in a trace may refer to a pipe, for which the process must not wait.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch {
     return undefined
@@ -32,7 +32,7 @@ function openFile(path: string): OpenFile | undefined {
   return undefined
 }
 
-/** What is known of an ELF file by its headers. */
+/** The data in the headers of an ELF file. */
 export interface ElfFile {
   readonly path: string
   readonly buildId?: string
@@ -43,7 +43,7 @@ export interface ElfFile {
   readonly modified: number
 }
 
-/** What is read of the ELF file at a path; undefined if it cannot be read or is not an ELF file. */
+/** The data of the ELF file at a path; undefined if it cannot be read or is not an ELF file. */
 function ofElf<Result>(path: string, use: (elf: Elf, file: OpenFile) => Result): Result | undefined {
   const file = openFile(path)
   try {

@@ -5,17 +5,17 @@ import { elfFile, type ElfFile } from './elf-file.js'
 
 /** The folder of the system's separate debug files. */
 const SYSTEM_DEBUG = '/usr/lib/debug'
-/** How long debuginfod may take for a file, in milliseconds. */
+/** The time limit of debuginfod for a file, in milliseconds. */
 const DEBUGINFOD_MS = 60_000
 
 /**
- * Where the names of a module are: a file, or why there is none: it is not there, it was changed after the trace was
- * written, or it is another file.
+ * The file with the names of a module, or the reason why there is none: it does not exist, it was changed after the
+ * trace was written, or it is another file.
  */
 export type FoundModule =
   { readonly file: ElfFile } | { readonly refused: string; readonly because: 'absent' | 'newer' | 'other' }
 
-/** What is known of a module. */
+/** The known data of a module. */
 interface WantedModule {
   /** Its path in the trace. */
   readonly path: string

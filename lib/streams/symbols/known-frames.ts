@@ -17,11 +17,13 @@ export interface FrameNames {
   readonly list: readonly number[]
 }
 
-/** The frames of batches, and their names. A frame is asked for once, unless there are very many. */
+/** The frames of batches, and their names. The name of a frame is requested once, unless there are very many frames. */
 export class KnownFrames {
   /** Texts that may be frames without names. */
   private frames = new StringTable()
-  /** The texts in place of them, the innermost first; those of frame k are from `first[k]` to before `first[k + 1]`. */
+  /**
+   * The texts in place of them, the innermost first; frame k has the texts from `first[k]` to before `first[k + 1]`.
+   */
   private names = new StringTable()
   private first = [0]
   /** Of the current table: the strings that may be frames without names, and their numbers in `frames`. */

@@ -15,12 +15,12 @@ const SPACE = 0x20
 const WITH_LENGTHS = 3
 
 /**
- * What traces say of modules, in comments. It tells a module from another file at its path:
+ * The data of traces about modules, in comments. It tells a module from another file at its path:
  * - heapflow's recorder: `module BASE BUILD-ID PATH`
  * - raw heaptrack files: `m NAME BASE (ADDRESS SIZE)*`, with the parts in memory, and without build ids
  */
 export class LoadedModules {
-  /** How often a path came to be that of another module than before. */
+  /** The number of times that a path became another module's. */
   changes = 0
   private readonly modules = new Map<string, readonly LoadedPart[]>()
   private readonly ids = new Map<string, string>()

@@ -13,7 +13,7 @@ const MAX_MODULES = 65_536
 /** The most addresses of one question, and so the most answers that are held at a time. */
 const ASKED = 4096
 
-/** Where names come from. */
+/** The sources of names. */
 export interface SymbolizeOptions {
   /** Folders with separate debug files (`.build-id/xx/yyy.debug`), and with modules by path or name. */
   readonly debugDirs?: readonly string[]
@@ -23,7 +23,7 @@ export interface SymbolizeOptions {
   readonly tool?: AddressTool | 'none'
 }
 
-/** How names are looked for where no one asked for them: without waiting for others, and without a guess. */
+/** Options for finding names that no one requested: without waiting for servers, and without guesses. */
 interface CautiousOptions {
   /** When the trace was written, in milliseconds since 1970: modules that were changed later have no names. */
   readonly before: number
@@ -38,12 +38,12 @@ interface KnownModule {
 
 /** Gives addresses of modules their names. */
 export class Symbolizer {
-  /** What was refused or went wrong, in its order: at most one sentence for each module. */
+  /** Refusals and faults, in order: at most one sentence for each module. */
   readonly warnings: string[] = []
   private readonly modules = new Map<string, KnownModule>()
   /** The modules by their build ids: several paths may be the same module. */
   private readonly byId = new Map<string, KnownModule>()
-  /** What names the addresses of each file. */
+  /** The tool that names the addresses of each file. */
   private readonly namers = new Map<string, AddressNamer>()
   /**
    * The files whose own symbols are read: the tool failed, or they have no line tables. There addr2line would name
@@ -61,7 +61,7 @@ export class Symbolizer {
   /**
    * @param loaded what the trace says of modules
    * @param cautious if given, modules are not looked for elsewhere, and those that are not there, or not the same, are
-   * no reason to warn; of those that were changed later, or have another build id, there is one warning each
+   *   no reason to warn; of those that were changed later, or have another build id, there is one warning each
    */
   constructor(
     private readonly options: SymbolizeOptions,
@@ -112,7 +112,7 @@ export class Symbolizer {
       before: cautious?.before ?? Infinity,
       remote: cautious === undefined,
     }
-    // A relative path is that of another file in each folder.
+    // A relative path means another file in each folder.
     const found: FoundModule =
       cautious !== undefined && !isAbsolute(module)
         ? { refused: `${module} is a relative path`, because: 'absent' }
@@ -138,7 +138,7 @@ export class Symbolizer {
     this.warnings.push(`no names: ${refused}${more}`)
   }
 
-  /** The names at offsets in a file: those of the tool, and of the file's own symbols where it knows none. */
+  /** The names at offsets in a file: the tool's, or the names of the file's own symbols if the tool has none. */
   private async ask(path: string, offsets: readonly bigint[]): Promise<Names[]> {
     const answers = ((await this.askTool(path, offsets)) ?? offsets.map((): Names => [])).map((names) =>
       this.withScopes(path, names),
@@ -157,8 +157,8 @@ export class Symbolizer {
   }
 
   /**
-   * Names whose inlined functions have their namespaces and classes where llvm-symbolizer leaves them out. Those of
-   * addr2line stay as they are: it may give another function for what was inlined.
+   * Names whose inlined functions have their namespaces and classes where llvm-symbolizer leaves them out. The names of
+   * addr2line stay unchanged, because it may give another function for inlined code.
    */
   private withScopes(path: string, names: Names): Names {
     if (this.tool !== 'llvm-symbolizer' || !names.some(isShort)) return names

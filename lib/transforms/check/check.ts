@@ -27,7 +27,7 @@ export interface CheckedBudget extends Budget, Pick<BudgetGroup, 'at' | 'each'> 
   readonly value?: bigint
   /** The median of the baseline. */
   readonly old?: bigint
-  /** What the value is a part of. */
+  /** The whole of which the value is a part. */
   readonly whole?: bigint
   /** The largest value that is within. */
   readonly most?: bigint

@@ -35,7 +35,7 @@ export interface SkippedCounts {
   readonly later: number
 }
 
-/** What `prepareReplay` found. All sizes are in bytes. */
+/** The results of `prepareReplay`. All sizes are in bytes. */
 export interface PreparedReplay {
   readonly events: number
   readonly calls: CallCounts

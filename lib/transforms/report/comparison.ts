@@ -13,7 +13,7 @@ export interface Compared {
   readonly difference: ProfileDifference
   /** The statistics of the old trace, for its live bytes over time. */
   readonly statistics?: Pick<Statistics, 'timeline' | 'time' | 'events'>
-  /** That of its profile, if there may be several traces. */
+  /** The definition of its profile, if there may be several traces. */
   readonly elapsed?: Profile['elapsed']
 }
 
