@@ -132,7 +132,9 @@ export class Model {
     return this.data.timeline.time !== undefined && Number(this.data.summary.time?.span ?? 0) > 0
   }
 
-  /** Whether times tell most moments apart. Some recorders write the time so rarely that short runs have one or two. */
+  /**
+   * Whether times distinguish most moments. Some recorders write the time so rarely that short runs have one or two.
+   */
   get isFinelyTimed(): boolean {
     const { time = [] } = this.data.timeline
     return new Set(time).size >= Math.min(FEW_TIMES, time.length / 2)

@@ -125,7 +125,7 @@ export function arenaResize(row: usize, from: u64, bytes: u64, place: u32, size:
   return load<u8>(PREDICTED + row) != 0 && size <= bytes && give(from, bytes, place)
 }
 
-/** Frees a block. @param place its arena, marked */
+/** Frees a block. @param place the number of its arena, with the mark */
 export function arenaRelease(heap: usize, place: u32): void {
   const room = <usize>load<u32>(heap, ARENAS)
   const at = room + FIRST_ARENA + ((<usize>(place & ~IN_ARENA)) << ARENA) + COUNT

@@ -79,7 +79,7 @@ export function readCpu(p: usize, end: usize, i: u32): bool {
 /**
  * Reads what comes before the event's name: command, thread, CPU and time, each of which but the time may be missing.
  * @param end the colon after the time
- * @returns the set of fields, or 0 if the text is something else, or does not tell whether a number is a thread
+ * @returns the set of fields, or 0 if the text is something else, or does not show whether a number is a thread
  */
 export function readHead(start: usize, end: usize, i: u32): u32 {
   const wide = (<usize>i) << 3

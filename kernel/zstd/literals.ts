@@ -24,7 +24,7 @@ export function readLiterals(p: usize, end: usize): usize {
   return type < COMPRESSED ? readPlain(p, end, word, type, format) : readCoded(p, end, word, type, format)
 }
 
-/** Literals as they are, or one that is repeated. */
+/** Uncompressed literals, or one that is repeated. */
 function readPlain(p: usize, end: usize, word: u64, type: u32, format: u32): usize {
   const bytes: u32 = format == 1 ? 2 : format == 3 ? 3 : 1
   literalCount = ((<u32>word) & ((1 << (8 * bytes)) - 1)) >> (bytes == 1 ? 3 : 4)

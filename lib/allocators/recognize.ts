@@ -40,7 +40,8 @@ const POOR = 0.1
 const GOOD = 1 / 4000
 
 /**
- * So many wrong addresses do not tell candidates apart: the places of the heap and of the area for mappings are random.
+ * The number of wrong addresses that do not distinguish candidates: the places of the heap and of the area for mappings
+ * are random.
  */
 const FEW_WRONG = 2
 
@@ -97,7 +98,7 @@ function recognizeBy(trial: Trial, batches: readonly EventBatch[], isThorough: b
     const more = best.flatMap(({ settings }) => (settings.allocator === 'ptmalloc' ? variants(settings) : []))
     best = trial.final(more, isDone, best)
   }
-  // Where no arena of a thread was seen, its version is not known.
+  // If no arena of a thread was seen, the version is unknown.
   if (!isThorough && !hasThreads(batches)) best = best.map(learning)
   const least = !isThorough && trial.events < SHORT.events ? SHORT.share : RECOGNIZED
   return best.filter(({ right, wrong }) => right > 0 && right >= least * (right + wrong))

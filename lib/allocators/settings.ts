@@ -21,7 +21,7 @@ export interface PtmallocSettings {
   readonly learns?: boolean
 }
 
-/** jemalloc as it is on some machine: versions 3 and 4 as Android has them, 5 as distributions of Linux do. */
+/** jemalloc on some machine: versions 3 and 4 as on Android, 5 as in Linux distributions. */
 export interface JemallocSettings {
   readonly allocator: 'jemalloc'
   /** The major version: 3, 4 or 5. */

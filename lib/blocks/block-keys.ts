@@ -88,7 +88,7 @@ export class BlockKeys {
     this.hasSpaces ||= space !== 0
   }
 
-  /** Sets row 0 to a free, in the address space that it is of. */
+  /** Sets row 0 to a free in its address space. */
   setFree(isIndexed: boolean, lo: number, hi: number): void {
     const intent = (lo | hi) === 0 ? BlockEffect.nothing : BlockEffect.ended
     this.set(isIndexed ? intent | INDEXED : intent, lo, hi, lo, hi, this.spaces[0])

@@ -12,7 +12,7 @@ export const FRAMES = 6
 
 /** `hf-verify --places`: how many places of each fault are listed. */
 export const PLACES = 10
-/** `hf-verify --window`: among how many events a late free is looked for. */
+/** `hf-verify --window`: the number of events among which a late free is searched. */
 export const REPAIR_WINDOW = 16_384
 
 /** Stands for the key in the names of the files that `hf-split` and `hatf-split` write. */

@@ -1,10 +1,10 @@
 import { statOf } from '../streams/io/file-status.js'
 import type { Arguments, Command } from './command.js'
 
-/** Inputs of no more bytes together are small, compressed or not. */
+/** Inputs with at most this total size are small, compressed or not. */
 const LITTLE = 65_536
 
-/** What scripts/load-chunk.cjs offers where it gains something: V8 compiles less in this process from now on. */
+/** The function that scripts/load-chunk.cjs offers if it helps: V8 compiles less in this process from now on. */
 const EXPECT_LITTLE = Symbol.for('heapflow.expectLittle')
 
 /** Has V8 compile less if all inputs of a command are files, and small. Pipes may have any length. */

@@ -13,7 +13,7 @@ import { isTerminal } from './is-terminal.js'
 /** A stream that reads, and the streams that its data goes through; the first one may count the bytes that it read. */
 export type Streams = readonly [Readable & { bytesRead?: number | (() => number) }, ...Duplex[]]
 
-/** What decodes the bytes (inflated) of a trace, and gives the results of the stage that its events go through. */
+/** The decoder of the (inflated) bytes of a trace, which gives the results of the stage that its events go through. */
 type ReadTrace = <Out>(
   bytes: AsyncIterable<Uint8Array>,
   emitter: EventEmitter,
@@ -46,7 +46,7 @@ export function inputOperand(args: Arguments): string {
   return args.operands[0] ?? '-'
 }
 
-/** Which trace of the input is meant, from 1; undefined if none was chosen. @throws UsageError */
+/** The number of the selected trace in the input, from 1; undefined if none was chosen. @throws UsageError */
 export function traceNumber(args: Arguments): number | undefined {
   const trace = numberOf(args, 'trace')
   if (trace === 0) throw new UsageError('--trace counts from 1')

@@ -2,8 +2,8 @@ import { fstatSync, statSync, type Stats } from 'node:fs'
 import { devNull } from 'node:os'
 
 /**
- * Whether a file descriptor is of a terminal. Loads `node:tty`, which takes some time, only if it is of a device other
- * than the null device.
+ * Whether a file descriptor refers to a terminal. Loads `node:tty`, which takes some time, only for devices other than
+ * the null device.
  */
 export function isTerminal(fd: number): boolean {
   try {

@@ -6,7 +6,7 @@ import { readInput, type ByteSource } from '../streams/io/read-input.js'
 import { refuseWith, type Arguments, type Flag } from './command.js'
 import { writePieces, type Output } from './output.js'
 
-/** How a model begins, of whatever kind: no trace does. */
+/** The first bytes of models of all kinds, with which no trace begins. */
 const MODEL = /^\s*\{\s*"format"\s*:\s*"heapflow-/
 const HEAD_BYTES = 256
 const NEWLINE = Buffer.from('\n')

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 
-/** What opens an address in the browser that the user prefers. */
+/** The commands that open an address in the user's preferred browser. */
 const OPENERS: Partial<Record<NodeJS.Platform, string>> = { darwin: 'open', win32: 'explorer.exe' }
 
 /** A command that fails later than this, in milliseconds, had opened the browser. */

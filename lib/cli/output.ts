@@ -4,11 +4,11 @@ import { isSameFile } from '../streams/io/file-status.js'
 import { Incomplete, UsageError, type Arguments } from './command.js'
 import { isTerminal } from './is-terminal.js'
 
-/** Where a command writes one stream. */
+/** The place to which a command writes one stream. */
 export interface Output {
   /** A file, or `-` for standard output. */
   readonly path: string
-  /** How to compress it, by a flag or the file's name. */
+  /** Its compression, by a flag or the file's name. */
   readonly compression: Compression | undefined
 }
 

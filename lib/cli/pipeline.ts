@@ -142,7 +142,7 @@ export function sink(take: (batch: EventBatch) => void): Stage<EventBatch, Uint8
   return { consumes: true, feed: take, next: () => null, end() {}, endTruncated() {} }
 }
 
-/** What to say of a flag, not given, with which the format represents all fields of the core. */
+/** The advice about a missing flag with which the format represents all fields of the core. */
 function keepers(to: Target, encode: object | undefined, counts: ReadonlyMap<string, number>): string {
   if (encode === undefined || !('attributes' in to.encodeOptions) || 'attributes' in encode) return ''
   const groups = [...counts.keys()].filter((what) => GROUP_FIELDS.some(({ name }) => name === what))

@@ -11,7 +11,7 @@ const COLUMNS = 100
 const LEAST_COLUMNS = 40
 const MOST_COLUMNS = 10_000
 
-/** How the rows of tables are named, as the arguments say. @throws UsageError */
+/** The options for names of rows, from the arguments. @throws UsageError */
 export function rowNames(args: Arguments): SiteNames {
   if (args.has('tree') && args.has('depth')) throw new UsageError('--tree and --depth cannot be combined')
   return {
@@ -41,7 +41,7 @@ function columnsOf(args: Arguments): number {
   return Math.min(MOST_COLUMNS, Math.max(LEAST_COLUMNS, columns || COLUMNS))
 }
 
-/** Which frames rows do not begin with. @throws UsageError */
+/** The frames with which no row begins. @throws UsageError */
 export function ownFrames(args: Arguments): OwnFrames {
   if (args.has('hide') && args.has('show')) throw new UsageError('--hide and --show all cannot be combined')
   return new OwnFrames({

@@ -6,7 +6,7 @@ import type { SectionName } from './report/text.js'
 type Sections = readonly SectionName[]
 type By = (typeof SITE_GROUPS)[number]
 
-/** What statistics are written as. */
+/** The output forms of statistics. */
 export type StatisticsForm = 'text' | 'json' | 'tsv'
 
 /** Sections whose rows are sites, or what sites are added up by. */
@@ -15,7 +15,7 @@ const OF_SITES = ['sites', 'overhead', 'site-threads', 'handoffs'] as const
 const OF_HOLDERS = ['peak', 'leaks', 'temporary'] as const
 const NAMED: Sections = [...OF_HOLDERS, ...OF_SITES]
 const COUNTED: Sections = ['sizes', 'threads', 'cpus', 'processes']
-/** What of JSON has sites in it. */
+/** The parts of JSON with sites. */
 const WITH_SITES: Sections = NAMED.filter((name) => name !== 'overhead')
 
 /** The flags of rows that have names. */

@@ -4,16 +4,16 @@ import type { AddressInfo } from 'node:net'
 
 const LOOPBACK = '127.0.0.1'
 const TOKEN_BYTES = 16
-/** How long a connection may take to end, in milliseconds. */
+/** The time limit for a connection to end, in milliseconds. */
 const GRACE_MS = 500
 
 /** A page that is served. */
 export interface ServedPage {
-  /** Where the page is: on this machine alone, under a token that no one can guess. */
+  /** The address of the page: on this machine alone, under a token that no one can guess. */
   readonly url: string
   /**
-   * Another address, which leads to the page once, for the arguments of a browser: other users see what programs are
-   * started with, but too late, unless they are faster than the browser.
+   * Another address, which works only once, for the command line of a browser. Other users can see command lines, but
+   * the browser has usually used the address by then.
    */
   readonly once: string
   /** Resolves when the page was delivered for the first time. */

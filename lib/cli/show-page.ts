@@ -6,7 +6,7 @@ import { servePage } from './serve.js'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** How a page is shown. */
+/** Options for showing a page. */
 export interface ShowOptions {
   /** The port to serve it on; any that is free if absent. */
   readonly port?: number

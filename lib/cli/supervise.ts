@@ -9,13 +9,13 @@ import { noteIncomplete } from './incomplete.js'
 import { showProgress, type Work } from './progress.js'
 import { say } from './say.js'
 
-/** How long pending writes may take after the command was interrupted. */
+/** The time limit of pending writes after the command was interrupted. */
 const GRACE_MS = 1000
 
 /** The signals that end a command after it has put its files in order. */
 export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** What of it a command has. Both are on by default. */
+/** The parts of it that a command has. Both are on by default. */
 export interface Supervision {
   /** Shows progress. */
   readonly progress?: boolean

@@ -50,7 +50,7 @@ export class Cursor {
     readonly format: string,
     private readonly takesLastLine = false,
   ) {
-    // Where an event is wrong is said by the place in the trace.
+    // The position in the trace shows where an event is wrong.
     this.collector = new EventCollector('', { format })
   }
 
@@ -149,7 +149,7 @@ export class Cursor {
     return error instanceof TraceError ? error : new FormatFault('reader', error, this.last())
   }
 
-  /** Reports what is odd, but can be read, at what was read last. After a hundred reports there are no more. */
+  /** Reports what is odd, but can be read, at what was read last. At most a hundred reports are made. */
   warn(text: string, at: TracePosition = this.last()): void {
     const { warnings } = this
     if (warnings.length >= MAX_WARNINGS) return

@@ -15,7 +15,7 @@ export function eventToJson(event: TraceEvent): string {
   return `${text}}`
 }
 
-/** A field of an event as it is written there, after a comma. */
+/** The JSON form of a field of an event, after a comma. */
 export function fieldToJson(name: FieldName, type: FieldType, value: NonNullable<TraceEvent[FieldName]>): string {
   return `,"${name}":${jsonText(type, value)}`
 }

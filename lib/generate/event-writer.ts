@@ -26,7 +26,7 @@ FREED_BY[Api.kmem_cache_alloc] = Api.kmem_cache_free
 FREED_BY[Api.pages] = Api.pages
 FREED_BY[NO_API] = NO_API
 
-/** What the batches of a writer have. */
+/** The contents of the batches of a writer. */
 export interface WriterOptions {
   /** The number of events after which no more are written. */
   readonly events: number
@@ -194,7 +194,7 @@ function setWords(words: Uint32Array, i: number, value: number): void {
   words[2 * i + HI] = Math.floor(value / WORD)
 }
 
-/** What makes calls. */
+/** A source of calls. */
 export interface CallSource {
   /** Writes some calls, a bounded number. @returns false when there are no more */
   step(writer: EventWriter): boolean

@@ -3,7 +3,7 @@ import { showValue } from '../event/message-text.js'
 import { columns, formOf, whole, wrong } from '../event/model-checks.js'
 import { FINEST } from './codes.js'
 
-/* A model of a trace: how many allocations there are of which kind, when, and how long they live; no names. */
+/* A model of a trace: the numbers, kinds, times and lifetimes of its allocations; no names. */
 
 /** The version of the form of models. */
 export const MODEL_VERSION = 1
@@ -22,7 +22,9 @@ export const MOST_CODE = 4096
 /** A file of more bytes is none. */
 export const MOST_MODEL_BYTES = 64 << 20
 
-/** How a block ends: it stays, a realloc ends it, or its own thread frees it; `BY_THREAD` + n: thread n frees it. */
+/**
+ * The ending of a block: it stays, a realloc ends it, or its own thread frees it; `BY_THREAD` + n: thread n frees it.
+ */
 export const Ending = { stays: 0, realloc: 1, free: 2 } as const
 export const BY_THREAD = 3
 

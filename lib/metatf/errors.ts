@@ -37,7 +37,7 @@ function showPlace({ file, line, column }: Place): string {
   return `${file}:${line}:${column}`
 }
 
-/** The error for text that is not of the language. */
+/** The error for text that breaks the grammar of the language. */
 export function syntaxError(reason: string, at: Place): DtdError {
   return new DtdError('ERR_DTD_SYNTAX', reason, at)
 }

@@ -131,7 +131,7 @@ function isNote({ kind, text }: NamePart): boolean {
   return kind === '[' && /^\[(?:abi:|clone )/.test(text)
 }
 
-/** The parts without the type that a function returns, which is there only before parameters. */
+/** The parts without the return type of a function, which is present only before parameters. */
 function ownName({ parts, isFunction }: { parts: NamePart[]; isFunction: boolean }): NamePart[] {
   if (!isFunction) return parts
   // The name of a conversion operator contains spaces.

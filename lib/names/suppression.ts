@@ -20,6 +20,6 @@ export interface SuppressibleFrame {
   readonly function?: string
   readonly file?: string
   readonly module?: string
-  /** The function, as it is compared with names that were demangled elsewhere. */
+  /** The form of the function that is compared with names that were demangled elsewhere. */
   readonly comparable?: string
 }

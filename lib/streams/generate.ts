@@ -34,9 +34,9 @@ export function generate(options: GenerateOptions): EventReadable {
 export type ModelSink = ResultSink<TraceModel>
 
 /**
- * A Writable that makes an anonymous model of the events written to it, for `generate`: how many allocations there are
- * of which thread, site, function, size, lifetime and ending, by phase. It has no names, addresses and times of day;
- * the sizes are the same as in the trace. Memory grows with the live blocks.
+ * A Writable that makes an anonymous model of the events written to it, for `generate`: the numbers of allocations by
+ * thread, site, function, size, lifetime and ending, for each phase. It has no names, addresses and times of day; the
+ * sizes are the same as in the trace. Memory grows with the live blocks.
  *
  * @throws RangeError for options: there are none
  *

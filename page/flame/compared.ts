@@ -46,7 +46,7 @@ function make(model: Model, changes: ReportChanges): ComparedStacks {
   const { node, folded, nodeFrames } = changes
   const own = new OwnFrames()
   const tree = parentsOf(changes)
-  /** What is known of frames at the inner ends of stacks, so that most stacks are not looked at. */
+  /** The known data of frames at the inner ends of stacks, so that most stacks need not be examined. */
   const kinds = new Uint8Array(model.data.frames.length)
   const isOwn = (frame: number) => {
     if (kinds[frame] === 0) kinds[frame] = own.start([model.stackText(frame), ...WRAPPED]) === 0 ? FITS : FAILS
@@ -63,7 +63,7 @@ function make(model: Model, changes: ReportChanges): ComparedStacks {
     ends[row] = tree.length + n
   })
   const stack = (row: number) => stackOfNode(tree, changes, node[row])
-  // Of deep stacks, only few frames are looked at.
+  // Only a few frames of deep stacks are examined.
   const stackTexts = function* (row: number) {
     for (let at = node[row]; at > 0; at = tree[at]) yield model.stackText(nodeFrames[at])
   }

@@ -6,7 +6,7 @@ export interface Later {
   cancel(): void
 }
 
-/** Work that is asked for and not done. */
+/** Work that was requested and not done. */
 const pending = new Map<Later, () => void>()
 
 /** @param work does a piece, and asks for the next one; or does everything that is left */

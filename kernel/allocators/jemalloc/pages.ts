@@ -35,7 +35,7 @@ import { knowsPages, PAGE_LOG } from './rules'
 import { first, firstFrom, insert, isBefore, remove } from './sets'
 
 const ARENAS: u32 = 64
-/** Freed extents with at least this number of pages are not kept as they are (5). */
+/** Freed extents with at least this number of pages are not kept unchanged (5). */
 const OVERSIZE: u32 = 2048
 export const OVERSIZE_ARENA: u32 = 63
 /** Extents with at least this number of pages are merged with their neighbours at once (5). */

@@ -1,4 +1,4 @@
-/** Corrects the simulation after a wrong prediction. The block's address shows its run, or that there is one. */
+/** Corrects the simulation after a wrong prediction. The block's address shows in which run it is, known or new. */
 import {
   addressOf,
   claim,

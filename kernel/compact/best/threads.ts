@@ -31,7 +31,7 @@ export function codeSame(y: u32, t: Thread, current: u32, switches: u32): u32 {
 }
 
 /**
- * Codes whether the event is of a thread.
+ * Codes whether the event belongs to a thread.
  * @param which 0 for the one that followed last, 1 for the one before
  */
 export function codeGuess(y: u32, t: Thread, current: u32, guess: u32, switches: u32, which: u32): u32 {

@@ -73,6 +73,6 @@ async function writePage(args: Arguments, old: string, input: string): Promise<v
     read: (path) => withRules(args, namedInput(path, args), rules),
     isDifference: true,
   }
-  // A page on a terminal is of no use.
+  // A page on a terminal is useless.
   await writeReport(job, outputOf(args, [old, input], true))
 }

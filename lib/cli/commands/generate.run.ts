@@ -99,7 +99,7 @@ async function modelOf(path: string): Promise<TraceModel> {
   return survey.finish()
 }
 
-/** What a model does not have as it is in the trace, as warnings. */
+/** Warnings about properties of the trace that a model does not represent exactly. */
 function changesOf({ limitedSizes, hasFurtherThreads }: TraceSurvey): string[] {
   const changes: string[] = []
   if (limitedSizes > 0) {

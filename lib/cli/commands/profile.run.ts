@@ -91,7 +91,7 @@ function cappedPprof({ statistics }: Profile): string | undefined {
     : undefined
 }
 
-/** The format to write. @throws UsageError when nothing says which */
+/** The format to write. @throws UsageError if none is specified */
 function formatOf(args: Arguments): (typeof PROFILE_FORMATS)[number] {
   const name = args.value('to')
   const output = (args.value('output') ?? '').replace(/(?<!\.pb)\.(gz|zst)$/, '')

@@ -14,6 +14,6 @@ export async function runReport(args: Arguments): Promise<void> {
     return
   }
   const { input, old } = job
-  // A page on a terminal is of no use.
+  // A page on a terminal is useless.
   await writeReport(job, outputOf(args, old === undefined ? [input] : [old, input], true))
 }

@@ -55,7 +55,7 @@ export async function runSimulate(args: Arguments): Promise<void> {
       isPage ? `--${unused} is not for a page` : `--${unused} needs -o, --to or --arrow: the output is a trace then`,
     )
   const input = inputOperand(args)
-  // A page on a terminal is of no use.
+  // A page on a terminal is useless.
   const output = isPage ? outputOf(args, [input], true) : undefined
   if (output === undefined) refuseInputs(args, [input], '-')
   const predict = await predictorOf(args, input, compared.includes('all'))

@@ -25,7 +25,7 @@ import { tsvPieces, type TsvSection } from '../report/tsv.js'
 import { ownFrames, refuseRowFlags, rowNames } from '../row-names.js'
 import { refuseUnused } from '../section-flags.js'
 
-/** What is shown with these flags has no stacks. */
+/** The output with these flags has no stacks. */
 const NAMELESS = ['mpatrol', 'table', 'every', 'allocator']
 const FORMS = ['json', 'tsv', 'mpatrol', 'table'] as const
 
@@ -39,7 +39,7 @@ const OF_FIGURES = ['tsv', 'mpatrol', 'table', 'sources', 'every', 'temporary-by
 
 /** Runs `hf-stats`. @throws UsageError */
 export async function runStats(args: Arguments): Promise<void> {
-  // Most reports are of all leaks.
+  // Most reports cover all leaks.
   const isSuppressing = SUPPRESS.some((flag) => args.has(flag))
   const { operands } = args
   if (operands.length > 1) {
@@ -91,7 +91,7 @@ function reportStage(args: Arguments, prepare: (all: Statistics) => Statistics):
   })
 }
 
-/** The stage that finds out which allocator the trace is of. @throws UsageError */
+/** The stage that recognizes the allocator of the trace. @throws UsageError */
 function allocatorReport(args: Arguments): AllocatorReportStage {
   refuseRowFlags(args, 'allocator')
   refuseWith(args, OF_FIGURES, 'allocator')
@@ -103,7 +103,7 @@ function allocatorReport(args: Arguments): AllocatorReportStage {
 function liveReport(args: Arguments, form: string | undefined, trace?: number): LiveFiguresReport {
   refuseWith(args, ['tsv', 'mpatrol', 'table', ...OF_TABLES], 'every')
   const { path, compression } = outputOf(args, [], false)
-  // On a terminal each line takes the place of the one before.
+  // On a terminal, each line replaces the one before.
   const isInPlace = path === '-' && compression === undefined && isTerminal(1)
   const start = isInPlace ? '\r\u001b[K' : ''
   const width = isInPlace ? (process.stdout.columns || 80) - 1 : Infinity

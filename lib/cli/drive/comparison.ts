@@ -45,7 +45,7 @@ export interface AllocatorFigures {
   readonly failed: number
 }
 
-/** What replaying a trace with several allocators shows. */
+/** The results of replaying a trace with several allocators. */
 export interface Comparison {
   readonly trace: PreparedReplay
   readonly options: { readonly order: string; readonly touch: string; readonly paced: boolean; readonly runs: number }

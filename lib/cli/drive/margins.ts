@@ -10,7 +10,7 @@ const BY_TURNS = /mimalloc/
 const PEAK = { oneThread: 0.03, byClock: 0.25, byClockPaced: 0.1, threads: 0.15, byTurns: 0.7 } as const
 
 /**
- * How well a replay agrees with real programs, as docs/allocators.md measures it ("Does the replay predict?"): for the
+ * The agreement of a replay with real programs, as measured in docs/allocators.md ("Does the replay predict?"): for the
  * change of processor time of a program with one thread, as a part of its processor time.
  */
 export const TIME_MARGIN = 0.1

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { kept, RECORDER_LIBRARY, RECORDER_READER } from '../../streams/record/compiled.js'
 import { readerWords, type Settings } from '../../streams/record/recorders.js'
 
-/** Where the memory file is: on a file system in memory, which every Linux has. */
+/** The folder of the memory file: a file system in memory, which every Linux has. */
 const MEMORY = '/dev/shm/heapflow-'
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isatty } from 'node:tty'
 
-/** Where the fields of /proc/self/stat are, counted after the program's name. */
+/** The positions of the fields of /proc/self/stat, counted after the program's name. */
 const [GROUP, SESSION, TERMINAL, FOREGROUND] = [2, 3, 4, 5]
 
 /**

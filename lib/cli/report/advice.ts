@@ -3,7 +3,7 @@ import { OwnFrames } from '../../names/own-frames.js'
 import type { SiteStatistics, Statistics } from '../../transforms/statistics/result.js'
 import { bytes } from './columns.js'
 
-/** The number of sites, those with the most bytes, whose stacks are looked at: stacks may be deep. */
+/** The number of sites whose stacks are examined, the most bytes first, because stacks may be deep. */
 const MOST_STACKS = 1000
 
 const NO_PLACES = 'Most bytes have no call site: hf-record -- COMMAND records whole stacks.'
@@ -68,7 +68,7 @@ function knownLeaks({ sites, leaked, suppressed }: Statistics): string[] {
   return [`${bytes(known)} of the leaks, or more, are what libraries keep until the end: see --suppress-known.`]
 }
 
-/** Whether no more than the module is known of the frame that the site's row begins with. */
+/** Whether only the module is known of the frame with which the site's row begins. */
 function isUnnamed({ stack = [] }: SiteStatistics, own: OwnFrames): boolean {
   if (stack.length === 0) return false
   const frame = parseFrame(stack[own.start(stack)])

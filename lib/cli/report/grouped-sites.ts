@@ -12,12 +12,12 @@ import type {
 } from '../../transforms/statistics/result.js'
 import { descending, withFigures } from '../../transforms/statistics/site-table.js'
 
-/** What sites are added up by. */
+/** The subjects by which sites are added up. */
 type SiteGroup = 'function' | 'module'
 
 /** The figures of a function or a module. */
 export interface GroupedSite extends SiteStatistics {
-  /** Of all sites that have it on their stacks, each once, however often it is there; hidden frames do not count. */
+  /** The figures of all sites with it on their stacks, each counted once; hidden frames do not count. */
   readonly inclusive: Shares
 }
 
@@ -148,7 +148,7 @@ function sum(one: SiteStatistics, other: SiteStatistics): SiteStatistics {
   }
 }
 
-/** What each thread allocated at either site. */
+/** The allocations of each thread at either site. */
 function threads(one?: readonly SiteThread[], other?: readonly SiteThread[]): { threads?: SiteThread[] } {
   if (one === undefined || other === undefined) {
     const only = one ?? other

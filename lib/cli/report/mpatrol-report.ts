@@ -23,9 +23,9 @@ interface TallyExports extends KernelExports {
 }
 
 /**
- * mpatrol's statistics of one trace, as the only result. Blocks of a process that ends are live no more, and stay
- * unfreed. Memory grows with the live blocks, and those that ended with a process: 30 to 60 bytes for each.
- * Warns of figures that may be false.
+ * mpatrol's statistics of one trace, as the only result. Blocks of a process that ends are no longer live, and count as
+ * unfreed. Memory grows with the live blocks, and those that ended with a process: 30 to 60 bytes for each. Warns of
+ * figures that may be false.
  */
 export class MpatrolReport extends FinalReport {
   private readonly kernel = new CountingKernel<TallyExports>('tally')

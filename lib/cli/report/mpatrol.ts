@@ -28,7 +28,7 @@ export function moreTraces(traces: number): string {
   return otherTraces(traces, ", as mpatrol's reader has it")
 }
 
-/** The warning that a report is of the first trace of several. @param why it is, after a comma */
+/** The warning that a report covers only the first of several traces. @param why it is, after a comma */
 export function otherTraces(traces: number, why = ''): string {
   return `the input has ${traces} traces, and this is the first alone${why}: choose with --trace`
 }

@@ -12,9 +12,9 @@ const SITES = 3
 const WIDTH = 60
 
 /**
- * Which pools would save memory, and how much: by a simulation with arenas for short-lived blocks, and one of the same
- * policy without. Null if there are not both, or the pages with live blocks, at their maximum, would be less than a
- * tenth fewer.
+ * The pools that would save memory, and the savings: by a simulation with arenas for short-lived blocks, and one of the
+ * same policy without. Null if there are not both, or the pages with live blocks, at their maximum, would be less than
+ * a tenth fewer.
  * @param sites those with the most bytes in short-lived blocks, first
  */
 export function poolGain(results: readonly SimulationResult[], sites: readonly ShortLivedSite[]): PoolGain | null {
@@ -40,8 +40,8 @@ export function poolGain(results: readonly SimulationResult[], sites: readonly S
 }
 
 /**
- * Whether pools could save enough for a sentence, by what is known without a simulation of them: pages have no more
- * bytes of live blocks than they have room for.
+ * Whether pools could save enough for a sentence, by an estimate without simulating them: pages cannot have more bytes
+ * of live blocks than their size.
  * @param alone the result without pools
  */
 export function canGain({ mostLive, mostPages }: SimulationResult): boolean {

@@ -1,7 +1,7 @@
 /** More rows than this are not kept in order one by one. */
 const FEW = 64
 
-/** The first `n` rows in an order, as sorting all of them would give: equal ones stay as they are. */
+/** The first `n` rows in an order, with the same result as sorting all of them; equal rows keep their order. */
 export function topOf<Row>(rows: readonly Row[], compare: (a: Row, b: Row) => number, n: number): Row[] {
   if (n > FEW) return rows.toSorted(compare).slice(0, n)
   const top: Row[] = []

@@ -1,10 +1,10 @@
 /** Wider cells of a table are truncated. */
 const MAX_CELL = 120
-/** What stands for omitted text. */
+/** The mark of omitted text. */
 const GAP = '...'
-/** How much of the beginning of a cell is left where its difference from another one comes later. */
+/** The length of the beginning of a cell that is kept if its difference from another cell comes later. */
 const HEAD = 40
-/** How much before that difference is shown. */
+/** The length of the text that is shown before that difference. */
 const BEFORE = 10
 /** The number of long cells of a column that are remembered: those that come later may look like others. */
 const MAX_KNOWN = 10_000

@@ -24,7 +24,7 @@ const NAMES = ['site', 'frame', 'stack', 'function', 'sourceFile', 'line', 'modu
 export interface Traces {
   /** Their names, or `-`. */
   readonly paths: readonly string[]
-  /** What reads one of them. */
+  /** The reader of one of them. */
   inputOf(path: string): TraceInput
 }
 
@@ -97,7 +97,7 @@ function needsIdentity(wanted: Wanted): boolean {
   return [...wanted.values()].some((columns) => [...columns].some((name) => /^(temporary|lifetime)/.test(name)))
 }
 
-/** What takes the rows of a table. */
+/** The receiver of the rows of a table. */
 interface TableSink {
   readonly maker: RowMaker
   take(rows: TableRows): void

@@ -1,4 +1,4 @@
-/** What a scan of a table in a plan has. With anything else, it may need columns that it does not name. */
+/** The data of a scan of a table in a plan. With anything else, it may need columns that it does not name. */
 const KNOWN = new Set(['Table', 'Type', 'Projections', 'Estimated Cardinality'])
 
 /**

@@ -28,7 +28,7 @@ class TextTableWriter implements TableWriter {
   private readonly sink = new Sink()
   /** The strings of codes, by column. */
   private readonly codes: readonly (readonly Uint8Array[])[]
-  /** The strings of the rows in hand as they are written, by their ids; and the lists. */
+  /** The written form of the strings of the current rows, by their ids; and the lists. */
   private table: StringTable | undefined
   private strings: Uint8Array[] = []
   private lists: Uint8Array[] = []

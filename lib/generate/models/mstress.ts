@@ -12,7 +12,7 @@ const KEPT_SHIFTS = 7
 const WORD = 8
 /** The places of the buffer in which threads exchange blocks. */
 const TRANSFERS = 1000
-/** How often the array of blocks grows, and the rounds after which the exchanged blocks are freed. */
+/** The number of times that the array of blocks grows, and the rounds after which the exchanged blocks are freed. */
 const ARRAY_STEP = 100_000
 const ROUNDS = 10
 

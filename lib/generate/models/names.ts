@@ -1,6 +1,6 @@
 /* Models of classic benchmarks and their options, as data: commands show them without loading the models. */
 
-/** What can be generated: classic benchmarks of allocators. */
+/** The models of traces: classic benchmarks of allocators. */
 export const MODELS = ['mstress', 'larson', 'random', 'sh6bench', 'xmalloc'] as const
 
 /** The name of a model. */

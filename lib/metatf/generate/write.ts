@@ -170,7 +170,7 @@ export class WriteCode {
       const length =
         field.kind === 'repetition' ? field.count : field.width?.kind === 'reference' && field.width.position
       const before = typeof length === 'number' ? this.measured.get(length) : ''
-      // The number of elements must be right; the number of bytes may be another.
+      // The number of elements must be right; the number of bytes may differ.
       if (
         typeof length === 'number' &&
         (before === undefined || (before.startsWith('b') && field.kind === 'repetition'))

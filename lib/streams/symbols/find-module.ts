@@ -25,13 +25,13 @@ interface WantedModule {
   readonly loaded?: readonly LoadedPart[] | undefined
 }
 
-/** Where files are looked for. */
+/** The places in which files are searched. */
 interface ModulePlaces {
   /** Folders with debug files, and with modules by path or name. */
   readonly folders: readonly string[]
-  /** Modules that were changed after this time are refused, in milliseconds since 1970. */
+  /** A time, in milliseconds since 1970. Modules that were changed later are refused. */
   readonly before: number
-  /** Whether debuginfod may be asked. */
+  /** Whether debuginfod may be queried. */
   readonly remote: boolean
 }
 

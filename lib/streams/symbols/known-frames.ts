@@ -58,7 +58,7 @@ export class KnownFrames {
     return { at, list }
   }
 
-  /** Looks all of them up again: a file at the same path may be another one. */
+  /** Looks all of them up again, because another file may now have the same path. */
   forget(): void {
     this.frames = new StringTable()
     this.names = new StringTable()

@@ -12,8 +12,7 @@ import type { Symbolizer } from './symbolizer.js'
 const MAX_NAMED = 65_536
 
 /**
- * Names the frames of batches, and their call sites, too. Those without one that lacks a name are passed on as they
- * are.
+ * Names the frames of batches, and their call sites, too. Stacks whose frames all have names are passed on unchanged.
  * @param open called at the first one that lacks a name, with what the trace says of its modules
  * @param hasCallSites whether call sites get names: nothing in a trace tells their modules from other builds of them
  */

@@ -17,7 +17,7 @@ const ASKED = 4096
 export interface SymbolizeOptions {
   /** Folders with separate debug files (`.build-id/xx/yyy.debug`), and with modules by path or name. */
   readonly debugDirs?: readonly string[]
-  /** The build ids of modules, in hexadecimal, by their paths in the trace. A file with another one is refused. */
+  /** The build ids of modules, in hexadecimal, by their paths in the trace. A file with another build id is refused. */
   readonly buildIds?: Readonly<Record<string, string>>
   /** The tool; `none` reads the symbol tables of modules only. Default: the best one that this machine has. */
   readonly tool?: AddressTool | 'none'
@@ -60,8 +60,8 @@ export class Symbolizer {
 
   /**
    * @param loaded what the trace says of modules
-   * @param cautious if given, modules are not looked for elsewhere, and those that are not there, or not the same, are
-   *   no reason to warn; of those that were changed later, or have another build id, there is one warning each
+   * @param cautious if given, modules are not searched elsewhere, and missing or different ones cause no warning; of
+   *   those that were changed later, or have another build id, there is one warning each
    */
   constructor(
     private readonly options: SymbolizeOptions,

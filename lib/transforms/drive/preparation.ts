@@ -70,7 +70,7 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
   private error: Error | undefined
   /** Whether the file is complete. */
   isOver = false
-  /** The number of the first event that is not replayed as it is, from 1; 0 if there is none. */
+  /** The number of the first event that is not replayed exactly, from 1; 0 if there is none. */
   firstSkipped = 0
   private row = 0
   private at = HEAD_BYTES

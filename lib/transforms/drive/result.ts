@@ -13,7 +13,7 @@ export interface LiveAmount {
   readonly bytes: number
 }
 
-/** Events that are not replayed as they are. */
+/** Events that are not replayed exactly. */
 export interface SkippedCounts {
   /** Frees and reallocs of blocks that were never live; a realloc then allocates. */
   readonly unknown: number

@@ -57,7 +57,7 @@ export class FateSurvey {
   private living = new EventSet()
   private readonly temporaryBit: number
   private readonly liveAt: Moment | undefined
-  /** Whether blocks must be live at a time, and the time as words. */
+  /** Whether blocks must be live at some time, and that time as words. */
   private readonly isTimed: boolean
   private readonly timeLo: number
   private readonly timeHi: number

@@ -108,8 +108,8 @@ export class SiteKeys {
   }
 
   /**
-   * Prepares for the strings and lists of a table with whole stacks, unlike `begin`. Only the stacks that `stackRow` is
-   * asked for take room.
+   * Prepares for the strings and lists of a table with whole stacks, unlike `begin`. Only the stacks for which
+   * `stackRow` is called take room.
    * @returns whether the table is another one, or has grown
    */
   beginStrings(strings: StringTable): boolean {
