@@ -10,7 +10,7 @@ import { hex } from './shared/numbers'
 /** The input buffer. It is followed by room for what readers look at beyond a line. */
 export const INPUT: usize = memory.data(KERNEL_INPUT + 96)
 
-/** The most lines that are read at a time. */
+/** The maximum number of lines that are read at a time. */
 const ROWS: u32 = 4096
 
 /** Per row, the operation of the line: one of those below. */

@@ -128,7 +128,10 @@ export function nextPlace(): u32 {
   return place
 }
 
-/** Copies bytes of a chunk that is not compressed, from the input on. @returns how many, up to the dictionary's end */
+/**
+ * Copies bytes of a chunk that is not compressed, from the input on.
+ * @returns the number of bytes, up to the dictionary's end
+ */
 export function copy(from: u32, bytes: u32): u32 {
   const n = min(bytes, size - nextPlace())
   memory.copy(dictionary + place, INPUT + from, n)

@@ -87,7 +87,7 @@ export function findBlock(key: u64): u32 {
 
 /**
  * Adds a block. A block with the same key ends.
- * @param site where it is born, for the best level
+ * @param site the site of its birth, for the best level
  * @returns its number, or 0 if memory is exhausted
  */
 export function addBlock(key: u64, size: u64, inClass: u32, site: u32): u32 {

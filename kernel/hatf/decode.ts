@@ -246,7 +246,7 @@ function isQuick(optional: u32): bool {
   return (optional & HAS_HEAP) == 0 && widthOf(F_ATTRIBUTES) == 0
 }
 
-/** Folds the last of `count` events if it is a realloc. @returns how many events are left */
+/** Folds the last of `count` events if it is a realloc. @returns the number of events that are left */
 export function settle(count: u32, all: u32): u32 {
   return load<u8>(KIND + count - 1) == KIND_REALLOC ? foldRealloc(count, all) : count
 }

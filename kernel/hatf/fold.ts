@@ -73,7 +73,7 @@ const NO_ROW: u32 = 0xffff_ffff
 
 /**
  * Removes the components of the realloc that is the last of `count` events, if all of them are present.
- * @returns how many events are left
+ * @returns the number of events that are left
  */
 export function foldRealloc(count: u32, fields: u32): u32 {
   const row = count - 1

@@ -37,7 +37,10 @@ const CLOCK_TOP: u64 = 0xffff
 
 /** The family of each API, from 1. */
 export const FAMILIES: usize = memory.data(256)
-/** Blocks that were freed by another family: at the allocating family above `FAMILY_BITS`, plus the freeing family. */
+/**
+ * Counts of blocks that were freed by another family. The index has the allocating family above `FAMILY_BITS`, and the
+ * freeing family below.
+ */
 export const MISMATCHES: usize = memory.data(512)
 export const LIFE_EVENTS: usize = memory.data(HISTOGRAM)
 export const LIFE_BYTES: usize = memory.data(HISTOGRAM)

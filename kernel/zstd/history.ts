@@ -12,7 +12,7 @@ const LEAST_PAGES: i32 = 16
 
 let first: usize = 0
 let size: usize = 0
-/** The most content of a block of this frame. */
+/** The maximum length of a block's content in this frame. */
 export let most: u32 = 0
 
 /** The address of the next byte. */

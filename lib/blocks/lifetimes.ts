@@ -21,7 +21,7 @@ export const LABEL = 0x3fff_ffff
 
 /**
  * Labels some rows by the keys of their blocks.
- * @param keys which blocks the rows from 0 on are about
+ * @param keys the keys of the blocks of the rows from 0 on
  * @param labels of all events of the batch; row r has `labels[from + r]` @param from the event of row 0
  * @param to one past the last event
  */

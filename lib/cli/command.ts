@@ -187,7 +187,7 @@ export function refuseList(flag: string, text: string, values?: readonly string[
  * The definition of temporary allocations, by `TEMPORARY_FLAG` or the default. It is here, not with the flag, because
  * pages have it, too.
  * @param isUsed whether the output depends on it
- * @param needed what the output lacks if not, after "needs"
+ * @param needed the missing property of the output, after "needs"
  * @throws UsageError when the flag is given and changes nothing
  */
 export function temporaryBy(

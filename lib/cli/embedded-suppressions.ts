@@ -11,7 +11,7 @@ import type { TraceInput } from './input.js'
 const LINE = /^S (.*)$/s
 const SIZED = /^S [0-9a-f]+ (.*)$/s
 const SIZED_VERSION = 3
-/** The most rules of a trace. */
+/** The maximum number of rules of a trace. */
 const MOST = 1000
 const HAS_TEXT = FieldBit.text
 

@@ -55,7 +55,7 @@ export function traceNumber(args: Arguments): number | undefined {
 
 /**
  * The events of one file.
- * @param read what decodes it, if not as `options` say
+ * @param read the decoder, if not given by `options`
  */
 export function traceInput(
   path: string,

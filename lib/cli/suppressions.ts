@@ -25,7 +25,7 @@ export function suppressions(command: string, args: Arguments): Suppression[] {
   return [...args.all('suppress').flatMap((path) => rulesOf(command, path)), ...known]
 }
 
-/** The most characters of rules that a page has in it. */
+/** The maximum number of characters of the rules in a page. */
 const MAX_IN_PAGE = 1 << 20
 
 /**

@@ -16,7 +16,7 @@ export function tableFormat(args: Arguments, output: string): TableFormat {
 
 /**
  * The format that the name of a file says; undefined for one without an ending, standard output and devices.
- * @param help what to do about another ending
+ * @param help the advice for another ending
  * @throws UsageError for another ending
  */
 export function namedTableFormat(output: string, help: (ending: string) => string = advice): TableFormat | undefined {

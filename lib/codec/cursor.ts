@@ -107,7 +107,7 @@ export class Cursor {
 
   /**
    * Adds an event after those so far.
-   * @throws TraceError at what was read last, if the event has a field that does not exist or a value out of range
+   * @throws TraceError with the position of the last read, if the event has an unknown field or a value out of range
    */
   emit(event: TraceEvent): void {
     try {

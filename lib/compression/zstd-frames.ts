@@ -75,7 +75,7 @@ function fieldsOf(descriptor: number) {
 
 /**
  * A frame by its header.
- * @param rest what comes after the descriptor
+ * @param rest the bytes after the descriptor
  * @param offset of the frame, for errors
  * @throws TraceError for a frame that is malformed, or needs a dictionary or too large a window
  */

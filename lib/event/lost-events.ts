@@ -33,7 +33,7 @@ export function lostEvents({ kind, mask, elements }: EventBatch, from: number, t
   return n
 }
 
-/** The words for both. @param events how many were lost, as far as that is known */
+/** The words for both. @param events the number that was lost, as far as known */
 export function lostText(places: number, events = 0): string {
   return `the recorder lost ${events > 0 ? plural(events, 'event') : 'events'} in ${plural(places, 'place')}`
 }

@@ -5,7 +5,7 @@ import { showValue } from './message-text.js'
 
 /**
  * Checks an object of known properties, all of which it must have.
- * @param of what it is, for messages
+ * @param of its description, for messages
  * @throws TraceError (ERR_TRACE_MALFORMED), as all functions here
  */
 export function properties(of: string, value: unknown, known: readonly string[]): Record<string, unknown> {

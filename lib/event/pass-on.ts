@@ -4,7 +4,7 @@ import type { BatchTransform } from './stage.js'
 /**
  * A stage that passes batches on as they are.
  * @param look is called with each of them
- * @param more what else the stage has, such as `dispose`
+ * @param more further methods of the stage, such as `dispose`
  */
 export function passOn(look: (batch: EventBatch) => void, more: Partial<BatchTransform> = {}): BatchTransform {
   let held: EventBatch | null = null

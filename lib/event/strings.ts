@@ -46,7 +46,7 @@ export class StringTable {
   /** In place of `tree.depths`, where frames were added to stacks. */
   depths: Uint32Array | undefined
 
-  /** @param tree where the lists are stacks of a tree that the decoder has, that tree */
+  /** @param tree the decoder's tree of stacks, if the lists are stacks of one */
   constructor(readonly tree?: StackTree) {}
 
   /** A table of existing strings and lists. Takes over the arrays: do not change them. */

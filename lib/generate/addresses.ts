@@ -44,7 +44,7 @@ export class Addresses {
     return address
   }
 
-  /** Returns an address. @param list that to which it belongs */
+  /** Returns an address. @param list the list to which it belongs */
   give(address: number, list: number): void {
     ;(this.free[list] ??= new NumberList()).push(address)
   }

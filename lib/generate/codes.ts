@@ -1,6 +1,6 @@
 /* Codes of numbers: small ones are exact, larger ones have ranges, each so many to a doubling. */
 
-/** The most exact codes: 2^5 ranges to a doubling, and exact numbers up to 2^7. */
+/** The maximum number of exact codes: 2^5 ranges to a doubling, and exact numbers up to 2^7. */
 export const FINEST = 5
 
 /**

@@ -20,7 +20,7 @@ export class KindTable {
 
   /**
    * The number of a kind.
-   * @param api a place in `APIS`, `RESIZE`, or -1
+   * @param api an index into `APIS`, or `RESIZE`, or -1
    * @param lo the words of the size, which is below 2^46
    * @param alignment a power of two up to 2^26, or 0
    */

@@ -224,7 +224,7 @@ export class TraceSurvey {
     if (this.allocations >= MOST_PHASES * this.phaseLength) this.halve()
   }
 
-  /** @param thread that which frees the block, -1 for a realloc */
+  /** @param thread the thread that frees the block, -1 for a realloc */
   private end(block: number, thread: number): void {
     const birth = this.births[block] ?? 0
     if (birth === 0) return

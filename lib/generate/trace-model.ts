@@ -99,7 +99,7 @@ export const MODEL_NUMBERS = {
 
 /**
  * Checks what was read as a model.
- * @param value what `JSON.parse` made of a file
+ * @param value the result of `JSON.parse` for a file
  * @throws TraceError (ERR_TRACE_MALFORMED) for anything that is not a model of this version
  */
 export function checkModel(value: unknown): TraceModel {

@@ -29,7 +29,7 @@ export class KernelInput {
   /**
    * Ensures that the unread bytes of an input, or the first `least` of them, are in memory.
    * @param end the position after the last byte needed, as an index like `input.pos`
-   * @param least how many unread bytes make a call worthwhile
+   * @param least the number of unread bytes that makes a call worthwhile
    * @returns the address of the first unread byte
    */
   load(input: Input, end = input.end, least = KERNEL_INPUT / 4): number {

@@ -84,7 +84,7 @@ export class Losses implements LossCounts {
 
   /**
    * @param format the target format's name, for messages
-   * @param carried what the format can represent
+   * @param carried the fields that the format can represent
    * @param strict makes the first loss an error
    * @param filled the fields that the format always has, so that an event without them comes back with them
    * @param groups the set of fields of groups that it can represent

@@ -129,7 +129,7 @@ export function timeUnitOf({ headers }: Dtd): Pick<TraceHeader, 'timeUnit'> {
  *
  * @param taken the names that are taken, each with the last number that was tried after it, so that many equal names
  *   take no longer
- * @param separator what stands between name and number
+ * @param separator the text between name and number
  */
 export function takeName(name: string, taken: Map<string, number>, separator: string): string {
   const last = taken.get(name)

@@ -4,7 +4,7 @@ import { WRAPPERS } from './wrappers.js'
 
 /** Expressions of the caller see at most this many characters of a frame, because they may backtrack. */
 export const LONGEST_MATCHED = 1000
-/** The most frames without a name that are taken for parts of an allocator which called them. */
+/** The maximum number of frames without a name that are taken for parts of an allocator which called them. */
 const UNNAMED = 3
 
 type FrameKind = 'own' | 'unnamed' | 'library' | 'allocator'

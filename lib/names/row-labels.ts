@@ -9,7 +9,7 @@ export interface RowOptions {
   readonly own: OwnFrames
   /** The number of columns for a label; more are used only by rows that would otherwise be alike. */
   readonly width: number
-  /** The most frames of a row. */
+  /** The maximum number of frames of a row. */
   readonly frames: number
   /** Whole names and paths. */
   readonly full?: boolean

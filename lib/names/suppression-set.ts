@@ -1,6 +1,6 @@
 import type { FramePattern, SuppressibleFrame, Suppression } from './suppression.js'
 
-/** The most words of memory for what frames fit; beyond it, the set begins again. */
+/** The maximum memory for the results for frames, in words; beyond it, the set begins again. */
 const MAX_WORDS = 4_194_304
 
 /**

@@ -18,7 +18,7 @@ export const KNOWN_SUPPRESSIONS: readonly Suppression[] = [
   'g_thread_self',
 ].map((pattern) => leak(pattern))
 
-/** The most patterns of all rules of a file. */
+/** The maximum number of patterns of all rules of a file. */
 const MAX_PATTERNS = 10_000
 
 /**

@@ -26,7 +26,7 @@ interface AllocatorLines {
 
 /**
  * A rule of valgrind; undefined if it is not about leaks.
- * @param lines those between the braces @param before the number of the line of the brace
+ * @param lines the lines between the braces @param before the number of the line with the brace
  * @throws RangeError
  */
 export function valgrindRule(lines: readonly string[], before: number): Suppression | undefined {

@@ -204,7 +204,7 @@ class NameReader extends Numbers {
     }
   }
 
-  /** Notes a function. @param scopes what it is in, from the unit on */
+  /** Notes a function. @param scopes its scopes, from the unit on */
   private note(place: Place, scopes: readonly Scope[]): void {
     const bytes = nameAt(place)
     this.spend((bytes?.length ?? MAX_NAME_BYTES) + scopes.length)

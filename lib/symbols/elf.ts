@@ -84,7 +84,7 @@ function viewOf(bytes: Uint8Array): DataView {
 
 /**
  * Reads the headers of a file. @returns undefined if it is not an ELF file
- * @param read what reads the file
+ * @param read the function that reads the file
  */
 export function readElf(read: ReadAt): Elf | undefined {
   const header = read(0, 64)

@@ -220,7 +220,7 @@ function makeCharts(app: App, group: ChartGroup, x: readonly number[], marks: re
   ].map(({ element }) => element)
 }
 
-/** The most resident bytes in each part of the timeline, where they are known. */
+/** The maximum number of resident bytes in each part of the timeline, where they are known. */
 function residentAt({ model }: App): (number | null)[] | undefined {
   return model.data.timeline.resident?.map((most) => (most === null ? null : toNumber(most)))
 }

@@ -35,7 +35,7 @@ let quantumLog: u32 = 4
 export let largePad: u32 = 0
 /** Whether the pages of new runs follow from the calls, because the trace begins with the program (5). */
 export let knowsPages: bool = false
-/** The most arenas that threads are distributed to. */
+/** The maximum number of arenas that threads are distributed to. */
 export let mostArenas: u32 = 2
 
 // @ts-ignore: decorator

@@ -23,7 +23,7 @@ export function isBefore(one: u32, other: u32): bool {
   return c != d ? c < d : one < other
 }
 
-/** Adds an extent. @param root where the root is */
+/** Adds an extent. @param root the address of the root */
 export function insert(root: usize, n: u32): void {
   let link = root
   let other = load<u32>(link)

@@ -92,7 +92,7 @@ let recording: usize = 0
  * Begins a simulation.
  * @param version of jemalloc: 3, 4 or 5
  * @param bits of a word, 32 or 64
- * @param cores how many the machine has, which limits the number of arenas
+ * @param cores the number of the machine's cores, which limits the number of arenas
  * @param entries the size of the block that the recorder makes before a free and, times 65536, after another call
  * @returns false if there is no such version, or memory is exhausted
  */

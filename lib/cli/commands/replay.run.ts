@@ -113,7 +113,7 @@ async function present(
 /**
  * Writes the operations of a trace. Those before a fault count, unless they are the output. A signal ends it as it ends
  * other commands that write files.
- * @param survey what takes note of the events
+ * @param survey the stage that examines the events
  */
 async function prepare(
   args: Arguments,

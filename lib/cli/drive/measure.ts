@@ -13,7 +13,7 @@ interface MeasureSettings {
 
 /**
  * Runs each allocator and the empty one in turn, so that what else the machine does concerns all of them alike. Samples
- * are taken in runs of their own.
+ * are taken in separate runs.
  * @throws what `Driver.run` throws
  */
 export async function measure(

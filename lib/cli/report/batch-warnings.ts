@@ -17,7 +17,7 @@ export class BatchWarnings {
     if (batch.groups !== undefined) this.weighted += weightedEvents(batch.groups, 0, batch.count)
   }
 
-  /** @param unknown how many frees and reallocs were of unknown blocks */
+  /** @param unknown the number of frees and reallocs of unknown blocks */
   result({ live, unfreed, freed, largest }: Figures, unknown: number): string[] {
     const { lost, isFiltered: filtered, weighted } = this
     const leaked = { blocks: live.blocks + unfreed.blocks, bytes: live.bytes + unfreed.bytes }

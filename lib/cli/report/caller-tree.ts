@@ -5,7 +5,10 @@ import type { Amount } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
 import { visible } from './columns.js'
 
-/** The most callers of a frame that have lines of their own, how often callers divide, and the most lines of a row. */
+/**
+ * The maximum number of callers of a frame with separate lines, of levels at which callers divide, and of lines of a
+ * row.
+ */
 const CALLERS = 4
 const LEVELS = 6
 const LINES = 16

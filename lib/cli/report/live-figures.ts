@@ -20,7 +20,7 @@ export interface LiveFigures {
   allocated: Amount
   freed: Amount
   live: Amount
-  /** The most blocks, and the most bytes, that were live; not at the same moment. */
+  /** The maximum of live blocks and the maximum of live bytes, not at the same moment. */
   peak: Amount
   /** Of the last line: whether the input was read to its end. */
   complete?: boolean

@@ -33,7 +33,7 @@ export class MpatrolReport extends FinalReport {
   private readonly reserves = new Reserves()
   private readonly doubts = new BatchWarnings()
 
-  /** @param chosen which trace of the stream to take; the first one, with a warning if there are more, if absent */
+  /** @param chosen the number of the trace to take; the first one, with a warning if there are more, if absent */
   constructor(private readonly chosen?: number) {
     super(chosen ?? 1)
     if (this.kernel.run.begin(Math.floor(Math.random() * 2 ** 32)) === 0) throw tooManyBlocks()

@@ -15,7 +15,7 @@ const WIDTH = 60
  * The pools that would save memory, and the savings: by a simulation with arenas for short-lived blocks, and one of the
  * same policy without. Null if there are not both, or the pages with live blocks, at their maximum, would be less than
  * a tenth fewer.
- * @param sites those with the most bytes in short-lived blocks, first
+ * @param sites the sites, those with the most bytes in short-lived blocks first
  */
 export function poolGain(results: readonly SimulationResult[], sites: readonly ShortLivedSite[]): PoolGain | null {
   const pooled = results.find(({ settings }) => settings.prediction !== null)

@@ -5,7 +5,7 @@ import { ProfileReport } from './profile-report.js'
 import type { TraceInput } from '../input.js'
 import { runTrace } from '../pipeline.js'
 
-/** The profile of a file. @param command what reads it, for messages */
+/** The profile of a file. @param command the command that reads it, for messages */
 export function profileOf(command: string, input: TraceInput, options: ProfileOptions = {}): Promise<Profile> {
   return collected(command, input, new ProfileCollector(options), (profile) => profile)
 }

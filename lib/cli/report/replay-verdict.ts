@@ -19,8 +19,8 @@ export function callsOf({ calls }: PreparedReplay): number {
 /**
  * The consequence of failed calls, as a sentence without its end.
  * @param name of the allocator
- * @param failed how many calls got no memory
- * @param consequence what follows of it
+ * @param failed the number of calls that got no memory
+ * @param consequence the consequence of that
  */
 export function failure(name: string, failed: number, trace: PreparedReplay, consequence: string): string {
   const all = callsOf(trace) - trace.calls.free
@@ -29,7 +29,7 @@ export function failure(name: string, failed: number, trace: PreparedReplay, con
 
 /**
  * The answer in words: which allocator needs less, what is waste, and what would bring more.
- * @param pools what pools save; null if that is little, or not known
+ * @param pools the savings by pools; null if that is little, or not known
  */
 export function verdict({ trace, allocators, options, driver }: Comparison, pools: PoolGain | null = null): string[] {
   if (callsOf(trace) === 0) return [NOTHING]

@@ -6,7 +6,7 @@ import type { Run } from '../drive/runs.js'
 import { grouped, rounded, tableLines, visible, wrapped } from './columns.js'
 import { callsOf, failure, verdict } from './replay-verdict.js'
 
-/** The report of a comparison: the verdict, and a table. @param pools what pools save, for the verdict */
+/** The report of a comparison: the verdict, and a table. @param pools the savings by pools, for the verdict */
 export function replayText(comparison: Comparison, pools: PoolGain | null = null): string {
   const { trace, allocators, options, driver } = comparison
   const answer = verdict(comparison, pools).flatMap(wrapped)

@@ -32,7 +32,7 @@ export interface ReportJob {
   readonly match: ProfileMatch
   /** The number of its trace in the input, from 1. */
   readonly trace: number | undefined
-  /** The most bytes that the trace may have in the compact format to be in the page; 0 leaves it out. */
+  /** The maximum number of bytes that the trace may have in the compact format to be in the page; 0 leaves it out. */
   readonly embed: number
   /** How a file is read, and the rules that leave leaks out, which are complete then; undefined if none do. */
   readonly read: (path: string) => { input: TraceInput; rules: readonly Suppression[] | undefined }
@@ -81,7 +81,7 @@ interface Taken {
   readonly copy: readonly Uint8Array[] | undefined
 }
 
-/** Writes a report as a page. @param output where, or what takes it */
+/** Writes a report as a page. @param output the place for it, or the object that takes it */
 export async function writeReport(job: ReportJob, output: TraceRun['output']): Promise<void> {
   const { command, input, old, match, trace, isDifference } = job
   const { input: source, rules } = job.read(input)

@@ -26,7 +26,7 @@ export class SimulationReport implements Stage<EventBatch, Uint8Array> {
 
   /**
    * @param isAgainst whether the report is about the first of two, and the second is what it is compared with
-   * @param shortSites what was predicted, for a sentence about pools
+   * @param shortSites the predicted sites, for a sentence about pools
    */
   constructor(
     private readonly simulators: readonly Simulator[],

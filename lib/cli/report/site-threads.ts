@@ -4,7 +4,7 @@ import { bytes, grouped, labelledLines, share } from './columns.js'
 import { blocks, siteLabels, threadName, type SiteNames } from './names.js'
 import { topOf } from './top-of.js'
 
-/** The most pairs of threads that have a line below their site. */
+/** The maximum number of pairs of threads that have a line below their site. */
 const PAIRS = 4
 
 /** The allocations of each thread at each site; empty if one thread does everything. */

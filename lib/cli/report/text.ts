@@ -17,7 +17,10 @@ export type SectionName = (typeof SECTIONS)[number]
 
 /** The contents of the report. */
 interface ReportOptions {
-  /** The most rows of each table of sites, sizes and so on. Default: `TOP`, and `FIRST_TOP` where the report begins. */
+  /**
+   * The maximum number of rows of each table of sites, sizes and so on. Default: `TOP`, and `FIRST_TOP` where the
+   * report begins.
+   */
   top?: number
   /** Only these sections; all of them if absent, without the timeline unless its rows are given. */
   sections?: readonly SectionName[]

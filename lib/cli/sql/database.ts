@@ -13,7 +13,7 @@ const EXTRACTING = 'Failed to extract statements: '
 
 /**
  * A database in memory with tables that have no rows. No query can use the network, or a file elsewhere.
- * @param folder where it may read and write files, also for what does not fit in memory
+ * @param folder the folder in which it may read and write files, also for data that does not fit in memory
  * @throws Error that says how to install DuckDB, if it is not there
  */
 export async function openDatabase(folder: string): Promise<DuckDBConnection> {
@@ -111,7 +111,7 @@ async function explain(connection: DuckDBConnection, query: string): Promise<unk
 /**
  * Fills the tables. A query that needs a column or a table which is not wanted fails: it never takes it for null or
  * empty.
- * @param pathOf where the file of a table is
+ * @param pathOf the path of a table's file
  */
 export async function fillTables(
   connection: DuckDBConnection,

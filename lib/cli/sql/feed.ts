@@ -35,7 +35,7 @@ export function hasNames(wanted: Wanted): boolean {
 
 /**
  * Writes the tables that a query needs to files. A damaged trace gives the rows before the fault.
- * @param pathOf where the file of a table is to be
+ * @param pathOf the path for a table's file
  * @param onFault called with the fault of a trace
  */
 export async function writeTables(

@@ -94,7 +94,7 @@ function isNested(value: object): value is Nested {
   return 'items' in value || 'entries' in value
 }
 
-/** A value as JSON: integers with all their digits. @param name what becomes of a text */
+/** A value as JSON: integers with all their digits. @param name converts a text */
 function json(value: DuckDBValue, name = unescapeText): string {
   if (value === null) return 'null'
   if (typeof value === 'bigint' || typeof value === 'boolean') return String(value)

@@ -26,7 +26,7 @@ const SPACE = 0x20
 const NONE_TEXT = Uint8Array.from('NONE', (char) => char.charCodeAt(0))
 /** The number of bytes after which a line ends. */
 const LINE_BYTES = 100
-/** The most bytes of an operation with its numbers. */
+/** The maximum number of bytes of an operation with its numbers. */
 const OPERATION_BYTES = 64
 
 /**

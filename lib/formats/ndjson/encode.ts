@@ -18,7 +18,7 @@ const CHUNK_BYTES = 262_144
 /** Smaller pieces are combined. */
 const LEAST_CHUNK = 4096
 
-/** The most bytes made from a batch at once. All of its events may have the same long string. */
+/** The maximum number of bytes made from a batch at once. All of its events may have the same long string. */
 const MAX_WAITING = 4 * CHUNK_BYTES
 
 /**

@@ -4,7 +4,7 @@ import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import { plural, showValue } from '../../event/message-text.js'
 import type { WireRecord } from '../../event/json-record.js'
 
-/** The most warnings and unknown names that are reported. A hostile stream could contain any number. */
+/** The maximum number of warnings and unknown names that are reported. A hostile stream could contain any number. */
 const MAX_TOLD = 100
 
 /**

@@ -52,5 +52,5 @@ export const FAILED = 3
 export const ZERO_SIZE = 4
 export const UNKNOWN_REALLOC = 5
 
-/** The most blocks of a process that ends at a time. */
+/** The maximum number of blocks of a process that ends at a time. */
 export const MOST_GONE = 4096

@@ -1,4 +1,4 @@
-/** The most bytes of a line with an event. Others are skipped, however long. */
+/** The maximum number of bytes of a line with an event. Others are skipped, however long. */
 export const MAX_LINE = 8192
 
 /** How the times of a trace are written: no line has had one yet; in seconds; as ticks of some clock. */

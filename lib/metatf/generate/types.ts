@@ -182,7 +182,7 @@ function describeInterpretation(how: Interpretation, leaves: readonly Leaf[]): s
   }
 }
 
-/** The most columns of a line of a comment. */
+/** The maximum number of columns of a line of a comment. */
 const COLUMNS = 110
 
 /** A documentation comment with these paragraphs, wrapped. */

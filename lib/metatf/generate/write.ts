@@ -19,7 +19,7 @@ import {
   type Target,
 } from './code.js'
 
-/** The most bytes of a number: in binary, and in a line with the space before it. */
+/** The maximum number of bytes of a number: in binary, and in a line with the space before it. */
 const NUMBER_BYTES = 8
 const WORD_BYTES = 24
 

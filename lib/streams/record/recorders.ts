@@ -23,7 +23,7 @@ export interface Launch {
 
 /** Options of heapflow's own recorder. */
 export interface Settings {
-  /** The most frames of a stack; 0 for no stacks. */
+  /** The maximum number of frames of a stack; 0 for no stacks. */
   readonly depth: number
   /** Events are dropped, and counted, when they cannot be written as fast as they come; otherwise the program waits. */
   readonly drops: boolean

@@ -29,7 +29,7 @@ export class TracePipe {
   private discarded: Promise<void> | undefined
 
   /**
-   * @param path where to make it
+   * @param path the path at which to make it
    * @throws Error where the system has no named pipes
    */
   constructor(private readonly path: string) {

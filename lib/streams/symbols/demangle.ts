@@ -7,7 +7,7 @@ const DEMANGLER = 'c++filt'
 /** The suffixes that compilers append to the symbol of a part, a copy or a variant of a function. */
 const COPY = /(?:\.(?:isra|part|constprop|cold|lto_priv|llvm)(?:\.[0-9]+)*)+$/
 
-/** The most bytes of an answer that is waited for. */
+/** The maximum number of bytes of an answer that is waited for. */
 const MAX_ANSWER = 256 << 20
 
 /** Whether names can be demangled on this machine. */

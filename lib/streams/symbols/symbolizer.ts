@@ -10,7 +10,7 @@ const MAX_NAMERS = 8
 /** The number of cached addresses and modules; beyond it, the cache begins again. */
 const MAX_CACHED = 1_000_000
 const MAX_MODULES = 65_536
-/** The most addresses of one question, and so the most answers that are held at a time. */
+/** The maximum number of addresses in one query, and so of answers that are held at a time. */
 const ASKED = 4096
 
 /** The sources of names. */
@@ -59,7 +59,7 @@ export class Symbolizer {
   private readonly told = new Set<string>()
 
   /**
-   * @param loaded what the trace says of modules
+   * @param loaded the trace's data about modules
    * @param cautious if given, modules are not searched elsewhere, and missing or different ones cause no warning; of
    *   those that were changed later, or have another build id, there is one warning each
    */

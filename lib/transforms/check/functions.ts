@@ -18,7 +18,7 @@ export class GroupNames {
   /** Whether the text of a frame matches. */
   readonly isMatch: (frame: string) => boolean
 
-  /** @param own which frames begin rows */
+  /** @param own the frames that begin rows */
   constructor(
     { at, each }: Pick<BudgetGroup, 'at' | 'each'>,
     readonly own: OwnFrames,

@@ -59,7 +59,10 @@ export interface ReportTimeline extends Moments {
   allocations: number[]
   allocatedBytes: Integer[]
   frees: number[]
-  /** The most resident bytes of all processes in each part, null where none are known; absent if no event has any. */
+  /**
+   * The maximum number of resident bytes of all processes in each part, null where none are known; absent if no event
+   * has any.
+   */
   resident?: (Integer | null)[]
 }
 

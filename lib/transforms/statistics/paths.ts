@@ -62,7 +62,7 @@ export class Paths {
     return this.words[node]
   }
 
-  /** The words of a node's path, the last one first. @param most how many of them */
+  /** The words of a node's path, the last one first. @param most their maximum number */
   reversed(node: number, most = Infinity): number[] {
     const words: number[] = []
     for (; !this.isRoot(node) && words.length < most; node = this.parent(node)) words.push(this.word(node))

@@ -224,8 +224,8 @@ export interface TimelinePart {
   minBlocks: number
   maxBlocks: number
   /**
-   * The most resident bytes of all processes, as far as known after these events or before the first; absent where none
-   * are.
+   * The maximum number of resident bytes of all processes, as far as known after these events or before the first;
+   * absent where none are.
    */
   resident?: bigint
   /** What was allocated in it. */
@@ -362,7 +362,7 @@ export interface Statistics {
     time?: HistogramResult
   }
   time?: TimeStatistics
-  /** The most bytes allocated first. */
+  /** The sites, those with the most allocated bytes first. */
   sites: SiteStatistics[]
   threads: ThreadStatistics[]
   processes: ValueCount[]

@@ -55,7 +55,7 @@ export class Times {
     this.counts = header.timeUnit === this.unit
   }
 
-  /** Looks at the times of events `from` to `to` of a batch. @param before how many events came before these */
+  /** Looks at the times of events `from` to `to` of a batch. @param before the number of events before these */
   add(batch: EventBatch, from: number, to: number, before: number): void {
     if ((batch.columns & HAS_TIME) === 0 || !this.counts) return
     const { mask } = batch

@@ -37,7 +37,7 @@ const MOST_LINE = 2 ** 32 - 1
 
 /**
  * Reads a model that `lifetimeModel` made.
- * @param value what `JSON.parse` made of a file
+ * @param value the result of `JSON.parse` for a file
  * @throws TraceError (ERR_TRACE_MALFORMED) for anything that is not a model of this version
  */
 export function checkLifetimeModel(value: unknown): LifetimePredictor {
