@@ -134,7 +134,7 @@ export function readHead(start: usize, end: usize, i: u32): u32 {
   p = end
   while (p > start && isDigit(load<u8>(p - 1))) p--
   if (end - start == COMMAND_WIDTH && load<u8>(start) == SPACE) {
-    // A command without a thread, unless it ends with a word that may be one.
+    // A command without a thread, unless its last word may be a thread.
     const isWord = p < end && load<u8>(p - 1) == SPACE
     if (isWord && skipSpaces(start) < p) return 0
     return setCommand(start, end) ? set : 0

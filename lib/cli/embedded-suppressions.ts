@@ -7,7 +7,10 @@ import type { Suppression } from '../names/suppression.js'
 import { parseSuppressions } from '../names/suppressions.js'
 import type { TraceInput } from './input.js'
 
-/** A line of heaptrack with a rule: a comment of its traces. From version 3 on, a string has its length before it. */
+/**
+ * A line of heaptrack with a rule, which is a comment in its traces. From version 3 on, a string has its length before
+ * it.
+ */
 const LINE = /^S (.*)$/s
 const SIZED = /^S [0-9a-f]+ (.*)$/s
 const SIZED_VERSION = 3

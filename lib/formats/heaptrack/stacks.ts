@@ -25,8 +25,8 @@ export class Stacks {
   /** The number of the batch, which shows whether the lists and ids below belong to it. */
   private batch = 0
   /**
-   * By node, the last batch with its frames, and a list there that ends in them, perhaps a descendant's. If frames come
-   * once, only the last batch with a list of the node, and that list.
+   * By node, the last batch with its frames, and a list in that batch that ends with them, possibly the list of a
+   * descendant. If frames come once, this is the last batch with a list of the node, and that list.
    */
   private coverBatch = new Uint32Array(0)
   private cover = new Uint32Array(0)

@@ -185,7 +185,7 @@ function withTag(fields: readonly FieldSyntax[], chain: readonly PropertyTable[]
   return [{ kind: 'name', name: tag.field, type: null }, ...fields]
 }
 
-/** Every property in a record must be about a field of its own. */
+/** Every property in a record must concern one of the record's fields. */
 function checkProperties({ name, properties }: Definition, names: NameScope): void {
   for (const [field, entry] of properties) {
     const { at } = placeOf(entry)

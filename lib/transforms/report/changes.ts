@@ -28,8 +28,8 @@ interface Row {
 }
 
 /**
- * Stacks that differ as a tree of at most `limit` nodes. If there are more, the nodes with the largest shares of the
- * growth and shrinkage of any figure remain.
+ * Makes a tree of at most `limit` nodes from the stacks that differ. If there are more, the nodes with the largest
+ * shares of the growth and shrinkage of any figure remain.
  */
 export function changesOf(stacks: readonly ComparedStack[], list: FrameList, limit: number): ReportChanges {
   const { paths, texts, ends } = pathsOf(stacks)
