@@ -1,11 +1,15 @@
 import { HI, LO } from '../bytes/u64.js'
 import { reviseBatch, type EventBatch } from '../event/batch.js'
-import { FieldBit } from '../event/fields.js'
+import { malformed } from '../event/error.js'
+import { FieldBit, Kind } from '../event/fields.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
+import type { ProcessNumbers } from './process-numbers.js'
 
 const HAS_THREAD = FieldBit.thread
 const HAS_PROCESS = FieldBit.process
+/** Kinds, as bits, of events that say nothing of a process's memory, so that they may lack its number. */
+const ASIDE = (1 << Kind.comment) | (1 << Kind.lost) | (1 << Kind.other)
 
 /** Offsets that distinguish the ids of one trace from the ids of other traces. */
 export interface IdOffsetOptions {
@@ -13,11 +17,18 @@ export interface IdOffsetOptions {
   readonly thread?: bigint
   /** Added to every process id, modulo 2^64. */
   readonly process?: bigint
-  /** The process of events that have none. */
+  /** The process of events that have none, to which `process` is added, too. */
   readonly defaultProcess?: bigint
+  /** Shared by the traces that are merged: finds events whose process is that of events without one. */
+  readonly numbers?: ProcessNumbers
 }
 
-const OPTIONS: OptionNames<IdOffsetOptions> = { thread: 'bigint', process: 'bigint', defaultProcess: 'bigint' }
+const OPTIONS: OptionNames<IdOffsetOptions> = {
+  thread: 'bigint',
+  process: 'bigint',
+  defaultProcess: 'bigint',
+  numbers: true,
+}
 
 /**
  * Shifts the thread and process ids of a trace, so that they differ from the ids of the traces with which it is merged.
@@ -26,24 +37,38 @@ export class IdOffset implements BatchTransform {
   private readonly thread: bigint
   private readonly process: bigint
   private readonly defaultProcess: bigint | undefined
+  private readonly numbers: ProcessNumbers | undefined
   private batch: EventBatch | null = null
+  /** The events of earlier batches. */
+  private events = 0
+  /** Whether an event has got the default process. */
+  private isGiven = false
+  /** The process that was checked last. */
+  private lastLo = 0
+  private lastHi = 0
+  private isChecked = false
 
   constructor(options: IdOffsetOptions) {
     checkOptions(options, OPTIONS, 'IdOffset')
-    const { thread = 0n, process = 0n, defaultProcess } = options
+    const { thread = 0n, process = 0n, defaultProcess, numbers } = options
     this.thread = BigInt.asUintN(64, thread)
     this.process = BigInt.asUintN(64, process)
-    this.defaultProcess = defaultProcess === undefined ? undefined : BigInt.asUintN(64, defaultProcess)
+    this.defaultProcess = defaultProcess === undefined ? undefined : BigInt.asUintN(64, defaultProcess + process)
+    this.numbers = numbers
   }
 
   feed(batch: EventBatch): void {
     this.batch = batch
   }
 
+  /** @throws TraceError for an event with the process that events without one have, in any of the traces */
   next(): EventBatch | null {
     const source = this.batch
     this.batch = null
-    return source === null ? null : this.move(source)
+    if (source === null) return null
+    const target = this.move(source)
+    this.events += source.count
+    return target
   }
 
   end(): void {}
@@ -61,20 +86,49 @@ export class IdOffset implements BatchTransform {
     if ((fresh & HAS_PROCESS) === 0) return target
     if ((source.columns & HAS_PROCESS) !== 0)
       addTo(source.process.words, target.process.words, source, HAS_PROCESS, process)
-    if (defaultProcess !== undefined) {
-      const { words } = target.process
-      const lo = Number(defaultProcess & 0xffff_ffffn)
-      const hi = Number(defaultProcess >> 32n)
-      for (let i = 0; i < target.count; i++) {
-        const mask = target.mask[i]
-        if ((mask & HAS_PROCESS) !== 0) continue
-        target.mask[i] = mask | HAS_PROCESS
-        words[2 * i + LO] = lo
-        words[2 * i + HI] = hi
-      }
-    }
+    if (defaultProcess !== undefined) this.complete(target, defaultProcess)
     return target
   }
+
+  /** Gives events without a process the default one. */
+  private complete(target: EventBatch, process: bigint): void {
+    const { kind, process: column } = target
+    const { words } = column
+    const lo = Number(process & 0xffff_ffffn)
+    const hi = Number(process >> 32n)
+    for (let i = 0; i < target.count; i++) {
+      const mask = target.mask[i]
+      const counts = ((ASIDE >>> kind[i]) & 1) === 0
+      if ((mask & HAS_PROCESS) !== 0) {
+        if (counts && this.numbers !== undefined) this.check(target, i, this.numbers)
+        continue
+      }
+      if (counts && !this.isGiven) this.give(target, i, process)
+      target.mask[i] = mask | HAS_PROCESS
+      words[2 * i + LO] = lo
+      words[2 * i + HI] = hi
+    }
+  }
+
+  private give({ header }: EventBatch, i: number, process: bigint): void {
+    this.isGiven = true
+    if (this.numbers?.take(process) === false) throw clash(header.format, this.events + i + 1, process)
+  }
+
+  private check({ header, process: { words } }: EventBatch, i: number, numbers: ProcessNumbers): void {
+    const lo = words[2 * i + LO]
+    const hi = words[2 * i + HI]
+    if (lo === this.lastLo && hi === this.lastHi && this.isChecked) return
+    this.lastLo = lo
+    this.lastHi = hi
+    this.isChecked = true
+    if (!numbers.find(lo, hi)) throw clash(header.format, this.events + i + 1, (BigInt(hi) << 32n) | BigInt(lo))
+  }
+}
+
+function clash(format: string, event: number, process: bigint): Error {
+  const reason = `process ${process} is also the number of events without a process: give processes a larger offset`
+  return malformed(reason, { format, event })
 }
 
 function addTo(from: Uint32Array, to: Uint32Array, { mask, count }: EventBatch, has: number, offset: bigint): void {

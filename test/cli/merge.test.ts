@@ -116,6 +116,46 @@ describe('hf-merge', () => {
     if ((await shell('command -v jq')).code === 0) expect(numbered.stdout.toString()).toMatch(/1 2 1 2 2 1/)
   })
 
+  test('keeps the processes of two recordings apart, or fails', async () => {
+    const folder = scratch()
+    const lines = (...records: object[]) => records.map((one) => `${JSON.stringify(one)}\n`).join('')
+    const header = { kind: 'header', format: 'recorder', timeUnit: 'ns' }
+    const block = { thread: 1, address: '0x1000' }
+    writeFileSync(
+      join(folder, 'a.ndjson'),
+      lines(
+        header,
+        { kind: 'alloc', thread: 1, time: 1, address: '0x9000', size: 1 },
+        { kind: 'alloc', process: 2, ...block, time: 2, size: 100 },
+        { kind: 'process-end', process: 2, time: 8 },
+        { kind: 'end', events: 3 },
+      ),
+    )
+    writeFileSync(
+      join(folder, 'b.ndjson'),
+      lines(
+        header,
+        { kind: 'alloc', ...block, time: 3, size: 20 },
+        { kind: 'free', ...block, time: 9 },
+        { kind: 'end', events: 2 },
+      ),
+    )
+    const merge = (flags: string) => shell(`cd ${folder}; hf-merge --number-processes ${flags} a.ndjson b.ndjson`)
+    const { code, stderr } = await merge('--by time')
+    expect(code).toBe(1)
+    expect(stderr).toContain('ndjson: recorder: event 1: malformed: process 2 is also')
+    expect((await merge('--end-to-end')).code).toBe(0)
+    const apart = await merge('--by time --process-offset 1000')
+    expect({ code: apart.code, stderr: apart.stderr }).toEqual({ code: 0, stderr: '' })
+    expect(apart.stdout.toString().match(/(?<="process":)\d+/g)).toEqual(['1', '2', '1001', '2', '1001'])
+    const stats = (await shell('hf-stats --json', apart.stdout)).stdout.toString()
+    expect(JSON.parse(stats)).toMatchObject({
+      freed: { bytes: 20 },
+      leaked: { bytes: 101 },
+      faults: { unknownFrees: 0 },
+    })
+  })
+
   test('tells what is missing', async () => {
     const folder = scratch()
     const paths = relayFiles(folder, 4, 1000)

@@ -7,6 +7,7 @@ import type { TraceHeader } from '../../lib/event/header.js'
 import { KWayMerger } from '../../lib/order/k-way-merge.js'
 import { mergeHeaders, Merger, type MergeOptions } from '../../lib/transforms/merge.js'
 import { IdOffset } from '../../lib/transforms/id-offset.js'
+import { ProcessNumbers } from '../../lib/transforms/process-numbers.js'
 import { OrderChecker, orderWarnings } from '../../lib/order/order-check.js'
 import { SortKeys } from '../../lib/order/sort-keys.js'
 import { NaturalMergeSort } from '../../lib/order/natural-merge-sort.js'
@@ -559,9 +560,52 @@ describe('IdOffset', () => {
   test('gives events a process that have none', () => {
     expect(moved({ process: 100n, defaultProcess: 7n })).toEqual([
       { kind: 'alloc', thread: 2n ** 64n - 1n, process: 103n },
-      { kind: 'free', thread: 5n, process: 7n },
-      { kind: 'free', process: 7n },
+      { kind: 'free', thread: 5n, process: 107n },
+      { kind: 'free', process: 107n },
     ])
+  })
+
+  describe('with process numbers', () => {
+    const run = (options: ConstructorParameters<typeof IdOffset>[0], own: TraceEvent[]) =>
+      drive(new IdOffset(options), inBatches(own, 2, HEADER))
+    const first: TraceEvent[] = [{ kind: 'alloc' }, { kind: 'free' }, { kind: 'alloc', process: 2n }]
+    const second: TraceEvent[] = [{ kind: 'alloc' }]
+
+    test('refuses an event with the number of the first process of another trace, in either order', () => {
+      const numbers = new ProcessNumbers([1n, 2n])
+      run({ defaultProcess: 2n, numbers }, second)
+      expect(run({ defaultProcess: 1n, numbers }, first).error?.message).toMatch(
+        /^test: event 3: malformed: process 2 is also/,
+      )
+      const others = new ProcessNumbers([1n, 2n])
+      run({ defaultProcess: 1n, numbers: others }, first)
+      expect(run({ defaultProcess: 2n, numbers: others }, second).error?.message).toMatch(
+        /^test: event 1: .*process 2 is also/,
+      )
+    })
+
+    test('keeps traces apart by an offset', () => {
+      const numbers = new ProcessNumbers([1n, 1001n])
+      const moves = [0n, 1000n].map((process) =>
+        eventsOf(run({ process, defaultProcess: 1n, numbers }, first).out).map((event) => event.process),
+      )
+      expect(moves).toEqual([
+        [1n, 1n, 2n],
+        [1001n, 1001n, 1002n],
+      ])
+    })
+
+    test('passes on numbers that no event has got, and comments', () => {
+      const numbers = new ProcessNumbers([1n, 2n, 2n ** 63n + 1n])
+      const own: TraceEvent[] = [{ kind: 'comment' }, { kind: 'alloc', process: 2n ** 63n }]
+      expect(run({ defaultProcess: 2n ** 63n + 1n, numbers }, [...own, ...second]).error).toBeUndefined()
+      const processes: TraceEvent[] = [
+        { kind: 'comment' },
+        { kind: 'alloc', process: 1n },
+        { kind: 'alloc', process: 2n },
+      ]
+      expect(run({ defaultProcess: 1n, numbers }, processes).error).toBeUndefined()
+    })
   })
 
   test('passes on what it need not change', () => {

@@ -2,6 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import { formatNamed } from '../../formats/index.js'
 import { concatInputs, mergeInputs, type MergeInput } from '../../streams/merge.js'
 import { IdOffset } from '../../transforms/id-offset.js'
+import { ProcessNumbers } from '../../transforms/process-numbers.js'
 import type { MergeOrder } from '../../order/order-check.js'
 import { integer, UsageError, type Arguments } from '../command.js'
 import { runMergeJob, windowOption } from '../merging.js'
@@ -42,13 +43,21 @@ async function mergeInputsOf(args: Arguments): Promise<MergeInput[]> {
   const threads = integer('thread-offset', args.value('thread-offset') ?? '0')
   const processes = integer('process-offset', args.value('process-offset') ?? '0')
   const format = await formatNamed(args.value('from') ?? '')?.load()
+  // With an offset, the first process has the same number in each file before that is added.
+  const firsts = args.operands.map((_, i) => (processes === 0n ? BigInt(i + 1) : 1n))
+  const given = firsts.map((first, i) => first + processes * BigInt(i))
+  const all = new ProcessNumbers(given)
   return args.operands.map((path, i) => ({
     path,
     ...(format && { format }),
     stage: new IdOffset({
       thread: threads * BigInt(i),
       process: processes * BigInt(i),
-      ...(args.has('number-processes') && { defaultProcess: BigInt(i + 1) }),
+      ...(args.has('number-processes') && {
+        defaultProcess: firsts[i],
+        // Of traces one after the other, no two have a process in common.
+        numbers: args.has('end-to-end') ? new ProcessNumbers(given.slice(i, i + 1)) : all,
+      }),
     }),
   }))
 }
