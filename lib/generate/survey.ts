@@ -48,8 +48,8 @@ const NO_IDENTITY =
 
 /**
  * Makes the model of a trace: counts its blocks by phase, thread, site, function, size, lifetime and ending. The events
- * of several traces in a stream follow each other as in one trace. A model has one process: what lives when a process
- * ends is freed then, and stays if nothing is allocated after that.
+ * of several traces in a stream follow each other as in one trace. A model has one process: the live blocks of a
+ * process or a trace that ends are freed then, and stay if nothing is allocated after that.
  *
  * When there are more than 131,072 rows, or 1,024 phases, phases become twice as long, then lifetimes less exact, and
  * at last threads and sites are given up. So memory grows with the live blocks only: 16 bytes for each, and what
@@ -73,7 +73,7 @@ export class TraceSurvey {
   /** By live block: when it began, and its kind. */
   private births = new Float64Array(64)
   private kind = new Int32Array(64)
-  /** The blocks of processes that ended after the last allocation: when each began, and its kind. */
+  /** The blocks of processes and traces that ended after the last allocation: when each began, and its kind. */
   private gone: number[] = []
   private header: TraceHeader | undefined
   /** The blocks whose sizes are too large for a model, which has them with fewer bytes. */
@@ -93,7 +93,7 @@ export class TraceSurvey {
 
   /** The model of what was added. */
   finish(): TraceModel {
-    this.endTrace()
+    this.settle()
     this.live.dispose()
     const { words, counts, size } = this.rows
     const order = Array.from({ length: size }, (_, row) => row).toSorted(
@@ -127,8 +127,14 @@ export class TraceSurvey {
     this.header = header
   }
 
-  /** The blocks that are still live stay. */
+  /** The blocks that are still live end with their trace. */
   private endTrace(): void {
+    for (let block = 1; block < this.births.length; block++) this.part(block)
+    this.live.clear()
+  }
+
+  /** Nothing follows: the blocks that are still live stay. */
+  private settle(): void {
     for (let block = 1; block < this.births.length; block++) {
       const birth = this.births[block]
       if (birth > 0) this.note(birth, this.kind[block], 0, Ending.stays)
@@ -194,7 +200,7 @@ export class TraceSurvey {
     return this.kinds.kind(thread, site, api, lo, hi, isPower ? alignment : 0)
   }
 
-  /** The process of a block has ended. */
+  /** The process or the trace of a block has ended. */
   private part(block: number): void {
     const birth = this.births[block] ?? 0
     if (birth === 0) return
@@ -202,7 +208,7 @@ export class TraceSurvey {
     this.gone.push(birth, this.kind[block])
   }
 
-  /** Notes the blocks of processes that have ended. */
+  /** Notes the blocks of processes and traces that have ended. */
   private leave(ending: typeof Ending.stays | typeof Ending.free): void {
     const { gone } = this
     for (let at = 0; at < gone.length; at += 2) {

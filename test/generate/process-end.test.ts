@@ -4,11 +4,14 @@ import type { TraceEvent } from '../../lib/event/trace-event.js'
 import { TraceSurvey } from '../../lib/generate/survey.js'
 import { Ending, type TraceModel } from '../../lib/generate/trace-model.js'
 
-function modelOf(events: readonly TraceEvent[]): TraceModel {
-  const batch = new EventBatch(events.length, 0, { format: 'ndjson' })
-  for (const event of events) batch.push(event)
+/** The model of traces in one stream. */
+function modelOf(...traces: readonly (readonly TraceEvent[])[]): TraceModel {
   const survey = new TraceSurvey()
-  survey.add(batch)
+  for (const events of traces) {
+    const batch = new EventBatch(events.length, 0, { format: 'ndjson' })
+    for (const event of events) batch.push(event)
+    survey.add(batch)
+  }
   return survey.finish()
 }
 
@@ -47,4 +50,17 @@ test('what lives when the last process ends stays', () => {
     { kind: 'process-end', process: 1n },
   ])
   expect(endings(model)).toEqual({ [Ending.stays]: 39, [Ending.free]: 1 })
+})
+
+test('a model frees the blocks of a trace where another one allocates', () => {
+  const model = modelOf(allocations(1n, 40), allocations(1n, 30))
+  expect(endings(model)).toEqual({ [Ending.stays]: 30, [Ending.free]: 40 })
+  expect(Math.max(...model.rows.lifetime)).toBe(39)
+})
+
+test('what lives when the last trace with allocations ends stays', () => {
+  const free: TraceEvent = { kind: 'free', process: 1n, thread: 1n, address: 4096n }
+  const ended: TraceEvent[] = [...allocations(1n, 40), { kind: 'process-end', process: 1n }]
+  expect(endings(modelOf(ended, [free], [free]))).toEqual({ [Ending.stays]: 40 })
+  expect(endings(modelOf(allocations(1n, 40), [free]))).toEqual({ [Ending.stays]: 40 })
 })
