@@ -10,6 +10,7 @@ import type {
   SiteThread,
   Thread,
 } from '../../transforms/statistics/result.js'
+import { largerPeak } from '../../transforms/statistics/peak-bound.js'
 import { descending, withFigures } from '../../transforms/statistics/site-table.js'
 
 /** The subjects by which sites are added up. */
@@ -139,7 +140,7 @@ function sum(one: SiteStatistics, other: SiteStatistics): SiteStatistics {
   return {
     ...one,
     ...sumOfShares(one, other),
-    ownPeak: largest([one.ownPeak, other.ownPeak, plus(one.atPeak, other.atPeak)]),
+    ownPeak: largerPeak(largerPeak(one.ownPeak, other.ownPeak), plus(one.atPeak, other.atPeak)),
     foreignFrees: one.foreignFrees + other.foreignFrees,
     ...threads(one.threads, other.threads),
     lived: lived(one.lived, other.lived),
@@ -183,10 +184,6 @@ function keyOf({ rest, process, thread }: Thread): string {
 
 function plus(one: Amount, other: Amount): Amount {
   return { blocks: one.blocks + other.blocks, bytes: one.bytes + other.bytes }
-}
-
-function largest(amounts: readonly Amount[]): Amount {
-  return amounts.reduce((most, one) => (one.bytes > most.bytes ? one : most))
 }
 
 function lived(one: Lived, other: Lived): Lived {

@@ -1,8 +1,16 @@
 import { namedFrameText } from '../../names/named-frame.js'
 import type { OwnFrames } from '../../names/own-frames.js'
 import { BUDGET_FIGURES, type BudgetFigure } from '../option-values.js'
-import { comparedNames, compareParts, type ComparedFigures, type ComparedStack } from '../profile/difference.js'
+import {
+  addAmount,
+  comparedNames,
+  compareParts,
+  type AddFigures,
+  type ComparedFigures,
+  type ComparedStack,
+} from '../profile/difference.js'
 import type { Frame, Profile, Sample } from '../profile/profile.js'
+import { largerPeak } from '../statistics/peak-bound.js'
 import type { Amount } from '../statistics/result.js'
 import type { BudgetGroup } from './budgets.js'
 import { GroupNames } from './functions.js'
@@ -51,13 +59,15 @@ export function changedSites({ old, next, figure, group, own, top }: Question): 
   if (key === undefined && figure !== 'wasted') return found
   const amountOf = (sample: Sample): Amount => {
     if (key === undefined) return { blocks: sample.overhead?.hits ?? 0, bytes: sample.overhead?.wasted ?? 0n }
-    if (figure === 'peak' && isOfFunctions) return sample.ownPeak
     return key === 'temporary' ? sample.temporary[next.temporaryBy] : sample[key]
   }
+  // The amount that counts takes the place of what was allocated.
+  const add: AddFigures =
+    figure === 'peak' && isOfFunctions ? addOwnPeak : (to, sample) => addAmount(to.allocated, amountOf(sample))
   const names = new GroupNames(group, own)
   const partOf = isOfFunctions ? ({ site }: Sample) => names.nameOfSite(site()) : () => ''
   const before = old ?? next
-  const difference = compareParts(projected(before, amountOf), projected(next, amountOf), partOf)
+  const difference = compareParts(before, next, partOf, 'names', add)
   const bySize = difference.by === 'size'
   if (bySize && key === undefined) return found
   const read = bySize ? (key as keyof ComparedFigures) : 'allocated'
@@ -78,15 +88,13 @@ export function changedSites({ old, next, figure, group, own, top }: Question): 
   return found
 }
 
-/** The profile with one figure of its samples in place of the allocated amounts. */
-function projected(profile: Profile, amountOf: (sample: Sample) => Amount | undefined): Profile {
-  return {
-    ...profile,
-    *samples() {
-      for (const sample of profile.samples())
-        yield { ...sample, allocated: amountOf(sample) ?? { blocks: 0, bytes: 0n } }
-    },
-  }
+/**
+ * Own peaks of stacks with equal names are of different moments: the maximum for all of them is at least the largest,
+ * and at least their live bytes at the peak of the whole trace.
+ */
+function addOwnPeak(to: ComparedFigures, { ownPeak, atPeak }: Sample): void {
+  addAmount(to.atPeak, atPeak)
+  to.allocated = { ...largerPeak(largerPeak(to.allocated, ownPeak), to.atPeak) }
 }
 
 /** The source file of each frame by its name, and the line, as far as all frames of the name agree. */

@@ -66,15 +66,20 @@ export interface PartStack extends ComparedStack {
   readonly part: string
 }
 
+/** Adds the figures of a sample to those of its stack. @param by as in `addFigures` */
+export type AddFigures = (to: ComparedFigures, sample: Sample, by: TemporaryDefinition | undefined) => void
+
 /**
  * The same, but equal stacks of different parts remain separate.
  * @param partOf the part to which the stack of a sample belongs
+ * @param add adds up the figures of stacks, but not those of sizes
  */
 export function compareParts(
   old: Profile,
   next: Profile,
   partOf: (sample: Sample) => string,
   match: ProfileMatch = 'names',
+  add: AddFigures = addFigures,
 ): Omit<ProfileDifference, 'stacks'> & { readonly stacks: readonly PartStack[] } {
   const identified = old.statistics.identified && next.statistics.identified
   const { temporaryBy } = next
@@ -107,7 +112,7 @@ export function compareParts(
         compared.set(node, (one = { part, old: nothing(), new: nothing(), stack }))
         stacks.push(one)
       }
-      addFigures(one[side], sample, by)
+      add(one[side], sample, by)
     }
   }
   take(old, 'old')
@@ -239,10 +244,14 @@ function addFigures(
   by: TemporaryDefinition | undefined,
 ): void {
   const figures = { allocated, atPeak, leaked, temporary: by === undefined ? NO_BLOCKS : temporary[by] }
-  for (const [figure, { blocks, bytes }] of Object.entries(figures) as [keyof ComparedFigures, Amount][]) {
-    to[figure].blocks += blocks
-    to[figure].bytes += bytes
-  }
+  for (const [figure, amount] of Object.entries(figures) as [keyof ComparedFigures, Amount][])
+    addAmount(to[figure], amount)
+}
+
+/** Adds an amount to a sum, in place. */
+export function addAmount(to: Amount, { blocks, bytes }: Amount): void {
+  to.blocks += blocks
+  to.bytes += bytes
 }
 
 function totals(

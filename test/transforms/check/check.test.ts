@@ -198,6 +198,35 @@ describe('functions', () => {
     expect(temporary.map(({ function: name }) => name)).toEqual(['print'])
   })
 
+  test('own peaks of stacks with equal names are not added up', () => {
+    const events = (first: bigint, second: bigint): TraceEvent[] => [
+      { kind: 'alloc', address: 16n, size: first, stack: ['f at a.c:1', 'main at m.c:1'] },
+      { kind: 'free', address: 16n },
+      { kind: 'alloc', address: 16n, size: second, stack: ['f at a.c:2', 'main at m.c:1'] },
+      { kind: 'free', address: 16n },
+    ]
+    for (const group of [{ at: 'f' }, { each: '*' }]) {
+      const [row] = checked([events(100n, 60n)], [], [{ ...group, max: { peak: 1 } }]).budgets
+      expect([row?.value, row?.sites]).toEqual([
+        100n,
+        [{ stack: ['f', 'main'], new: { blocks: 1, bytes: 100n }, file: 'a.c' }],
+      ])
+      const [grown] = checked([events(100n, 60n)], [events(50n, 50n)], [{ ...group, grow: { peak: 1 } }]).budgets
+      expect(grown?.sites).toMatchObject([{ old: { blocks: 1, bytes: 50n }, new: { blocks: 1, bytes: 100n } }])
+    }
+  })
+
+  test('the own peak of equal names is at least what they have at the peak', () => {
+    const events: TraceEvent[] = [1n, 2n, 3n].map((line) => ({
+      kind: 'alloc',
+      address: 16n * line,
+      size: 10n,
+      stack: [`f at a.c:${line}`],
+    }))
+    const [row] = checked([events], [], [{ each: '*', max: { peak: 1 } }]).budgets
+    expect(row?.sites).toMatchObject([{ new: { blocks: 3, bytes: 30n } }])
+  })
+
   test('each has one row if all are within', () => {
     const [row, ...others] = checked([RUN], [], [{ each: '*', max: { peak: '1G' } }]).budgets
     expect([row?.verdict, row?.functions, others]).toEqual(['within', 4, []])
