@@ -1,4 +1,5 @@
 import type { Frame, Profile, Sample } from '../transforms/profile/profile.js'
+import { hasLifetimes } from '../transforms/statistics/times.js'
 import { textBytes } from '../event/strings.js'
 import type { ExportOptions } from './writer.js'
 
@@ -8,7 +9,7 @@ const SHORT_LIVED = 10
 /** Nanoseconds in a unit of time. */
 const NANOSECONDS = { ns: 1n, us: 1000n } as const
 
-/** The unit of moments: microseconds if the trace states its time unit, otherwise block events. */
+/** The unit of moments: microseconds if the trace states its time unit and all blocks have times, or block events. */
 interface Clock {
   readonly unit: string
   /** The name of a million units. */
@@ -67,9 +68,21 @@ function* pointsOf(profile: Profile, clock: Clock): Generator<readonly [node: nu
     const point = pointOf(sample, clock)
     const sum = shared.get(sample.node)
     if (sum === undefined) yield [sample.node, point]
-    else for (const key of Object.keys(point) as (keyof Point)[]) sum[key] += point[key]
+    else addPoint(sum, point)
   }
   yield* shared
+}
+
+/**
+ * Adds the figures of a point with the same stack. Maxima of live bytes are of different moments: that of the sum is at
+ * least the largest, and at least the live bytes at the peak of the whole trace.
+ */
+function addPoint(sum: Point, point: Point): void {
+  const { mb, mbk } = point.mb > sum.mb ? point : sum
+  for (const key of Object.keys(point) as (keyof Point)[]) sum[key] += point[key]
+  const [most, blocks] = sum.gb > mb ? [sum.gb, sum.gbk] : [mb, mbk]
+  sum.mb = most
+  sum.mbk = blocks
 }
 
 function pointOf(sample: Sample, clock: Clock): Point {
@@ -87,8 +100,9 @@ function pointOf(sample: Sample, clock: Clock): Point {
   }
 }
 
-function clockOf({ statistics: { time, peakBytes, blockEvents }, elapsed }: Profile): Clock {
-  if (time?.unit === undefined) {
+function clockOf({ statistics, elapsed }: Profile): Clock {
+  const { time, peakBytes, blockEvents } = statistics
+  if (time?.unit === undefined || !hasLifetimes(statistics)) {
     const end = BigInt(blockEvents)
     const peak = BigInt(Math.min(peakBytes.event, blockEvents))
     return { unit: 'events', million: 'Mevents', end, peak, lived: ({ lived }) => lived.events }

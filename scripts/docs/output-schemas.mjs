@@ -54,6 +54,15 @@ const MADE = {
     '{"kind":"free","time":2,"address":"0x2000","present":4}',
     '{"kind":"end","events":3}\n',
   ].join('\n'),
+  /** A trace with times, and one without. */
+  PARTIAL: [
+    '{"kind":"header","format":"made","timeUnit":"us"}',
+    '{"kind":"alloc","time":1,"address":"0x1000","size":8}',
+    '{"kind":"end","events":1}',
+    '{"kind":"header","format":"made"}',
+    '{"kind":"alloc","address":"0x1000","size":8}',
+    '{"kind":"end","events":1}\n',
+  ].join('\n'),
   /** A resident set and a block, without times. */
   UNTIMED: [
     '{"kind":"header","format":"recorder"}',
@@ -90,11 +99,9 @@ export const OUTPUTS = [
     name: 'stats',
     title: 'hf-stats --json',
     description: 'The statistics of a trace: docs/statistics.md says what each figure means.',
-    commands: [...TRACES, WEIGHTED, EMPTY, CUT, PROCESSES, ODD, 'LOST', 'EARLY', 'RESIDENT', 'UNTIMED'].map((trace) => [
-      'hf-stats',
-      '--json',
-      trace,
-    ]),
+    commands: [...TRACES, WEIGHTED, EMPTY, CUT, PROCESSES, ODD, 'LOST', 'EARLY', 'RESIDENT', 'UNTIMED', 'PARTIAL'].map(
+      (trace) => ['hf-stats', '--json', trace],
+    ),
   },
   {
     name: 'diff',

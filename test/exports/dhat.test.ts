@@ -4,6 +4,8 @@ import { describe, expect, test } from 'vitest'
 import type { TraceEvent } from '../../lib/event/batch.js'
 import type { Profile } from '../../lib/transforms/profile/profile.js'
 import { shell } from '../support/commands.js'
+import { ProfileCollector } from '../../lib/transforms/profile/collector.js'
+import { inBatches } from '../transforms/events.js'
 import { hostileEvents, profileOf, written } from './support.js'
 
 const VIEWER = ['/usr/libexec/valgrind/dh_view.js', '/usr/lib/valgrind/dh_view.js'].find((path) => existsSync(path))
@@ -132,4 +134,40 @@ describe.skipIf(VIEWER === undefined)("DHAT's own viewer (needs valgrind)", () =
     expect(shown.text).toContain('</script><img src=x onerror=alert(1)>')
     expect(view(await written('dhat', profileOf([])))).toMatchObject({ totalBytes: 0, atPeak: 0 })
   })
+})
+
+test('own peaks of one stack are not added up', async () => {
+  // A place and a stack of one frame are two sites.
+  const profile = profileOf(
+    [
+      { kind: 'alloc', address: 16n, size: 100n, stack: ['f (f.c:3)'] },
+      { kind: 'free', address: 16n },
+      { kind: 'alloc', address: 16n, size: 60n, function: 'f', file: 'f.c', line: 3 },
+      { kind: 'free', address: 16n },
+    ],
+    { threadRoot: false },
+  )
+  const { pps } = JSON.parse(Buffer.from(await written('dhat', profile)).toString()) as { pps: object[] }
+  expect(pps).toMatchObject([{ tb: 160, tbk: 2, mb: 100, mbk: 1 }])
+})
+
+test('lifetimes are in block events where some traces have no times', async () => {
+  const block = { address: 16n, size: 100n, stack: ['f'] }
+  const timed: TraceEvent[] = [
+    { kind: 'alloc', ...block, time: 0n },
+    { kind: 'free', address: 16n, time: 200_000n },
+  ]
+  const timeless: TraceEvent[] = [
+    { kind: 'alloc', ...block },
+    { kind: 'free', address: 16n },
+  ]
+  const dhatOf = async (...traces: readonly TraceEvent[][]) => {
+    const collector = new ProfileCollector()
+    for (const [i, events] of traces.entries())
+      for (const batch of inBatches(events, 9, { format: 'ndjson', ...(i === 0 && { timeUnit: 'us' }) }))
+        collector.add(batch)
+    return JSON.parse(Buffer.from(await written('dhat', collector.finish())).toString()) as object
+  }
+  expect(await dhatOf(timed)).toMatchObject({ tu: 'µs', te: 200_000, pps: [{ tbk: 1, tl: 200_000 }] })
+  expect(await dhatOf(timed, timeless)).toMatchObject({ tu: 'events', te: 4, pps: [{ tbk: 2, tl: 2 }] })
 })

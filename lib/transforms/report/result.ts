@@ -138,7 +138,10 @@ export interface ReportSites {
   suppressedBytes?: Integer[]
   /** Blocks freed by another thread. */
   foreignFrees: number[]
-  /** The average lifetime of blocks, in events about blocks and, if events have times, in the unit of time. */
+  /**
+   * The average lifetime of blocks, in events about blocks and, if all traces with blocks have times, in the unit of
+   * time.
+   */
   meanEvents: number[]
   meanTime?: number[]
   /** The difference between allocated and requested bytes; absent unless allocations have the former. */

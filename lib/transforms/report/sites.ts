@@ -1,4 +1,5 @@
 import type { Statistics } from '../statistics/result.js'
+import { hasLifetimes } from '../statistics/times.js'
 import type { SiteFigures } from '../statistics/site-table.js'
 import { siteHeat } from './churn.js'
 import type { ReportKernel } from './kernel.js'
@@ -110,7 +111,7 @@ export function sitesOf(
     memrayBytes: bytes((one) => one.temporary.memray.bytes, temporary.memray.bytes),
     foreignFrees: counts((one) => one.foreignFrees, whole.foreignFrees),
     meanEvents: means((one) => one.lived.events, whole.events),
-    ...(statistics.time && { meanTime: means((one) => one.lived.time ?? 0n, whole.time) }),
+    ...(hasLifetimes(statistics) && { meanTime: means((one) => one.lived.time ?? 0n, whole.time) }),
     ...(overhead && { wastedBytes: bytes((one) => one.overhead?.wasted ?? 0n, overhead.wasted) }),
     reallocs: extras(({ reallocs }) => reallocs, whole.reallocs),
     grown: extras(({ grown }) => grown, whole.grown),

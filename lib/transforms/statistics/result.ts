@@ -128,7 +128,10 @@ export interface Site {
 export interface Lived {
   /** In events about blocks. */
   events: bigint
-  /** In the unit of the (first) header; absent if no event has a time. */
+  /**
+   * In the unit of the (first) header; absent if no event has a time. It is the sum of all blocks unless
+   * `TimeStatistics.partial` is there.
+   */
   time?: bigint
 }
 
@@ -292,6 +295,11 @@ export interface TimeStatistics {
   last: bigint
   /** From the earliest to the latest, for all traces together. */
   span: bigint
+  /**
+   * Present if blocks were allocated in traces without times, or with times in another unit: the lifetimes in time
+   * (`Lived.time`) then lack these blocks.
+   */
+  partial?: true
   /** Per second, of the traces whose times are in the span; absent without a unit, or where no time passed. */
   rates?: { events: number; allocations: number; bytes: number }
 }

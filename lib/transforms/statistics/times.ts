@@ -2,7 +2,7 @@ import { HI, LO } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
 import type { TimeUnit, TraceHeader } from '../../event/header.js'
-import type { TimeStatistics } from './result.js'
+import type { Statistics, TimeStatistics } from './result.js'
 import { wide } from './totals.js'
 
 const HAS_TIME = FieldBit.time
@@ -120,7 +120,7 @@ export class Times {
     return trace.before + (since < 0n ? 0n : since > trace.span ? trace.span : since)
   }
 
-  /** Undefined if no event had a time. */
+  /** Undefined if no event had a time. All traces must have ended. */
   result(): TimeStatistics | undefined {
     if (this.earliest === undefined) return undefined
     const { events, allocations, bytes } = this.timed
@@ -130,9 +130,15 @@ export class Times {
       first: this.earliest,
       last: this.latest,
       span: this.span,
+      ...(allocations < this.before.allocations && { partial: true as const }),
       ...(seconds > 0 && {
         rates: { events: events / seconds, allocations: allocations / seconds, bytes: Number(bytes) / seconds },
       }),
     }
   }
+}
+
+/** Whether the lifetimes of all blocks are known in time. Otherwise a mean would count blocks without one as zero. */
+export function hasLifetimes({ time }: Pick<Statistics, 'time'>): boolean {
+  return time !== undefined && time.partial !== true
 }

@@ -45,6 +45,27 @@ const some = (traces: readonly Trace[]): Trace[] =>
 const byCell = (cells: readonly number[]) =>
   Object.fromEntries(pairs(cells).map(([cell, n]) => [`${Math.floor(cell / HEAT_SIDE)} ${cell % HEAT_SIDE}`, n]))
 
+test('mean lifetimes are in time only if all traces with blocks have times', () => {
+  const block = { address: 0x1000n, size: 100n, function: 'f' }
+  const timed: Trace = {
+    header: { format: 'ndjson', timeUnit: 'us' },
+    events: [
+      { kind: 'alloc', ...block, time: 0n },
+      { kind: 'free', address: 0x1000n, time: 200_000n },
+    ],
+  }
+  const timeless: Trace = {
+    header: { format: 'ndjson' },
+    events: [
+      { kind: 'alloc', ...block },
+      { kind: 'free', address: 0x1000n },
+    ],
+  }
+  expect(reportOf([timed]).data().sites).toMatchObject({ meanTime: [200_000], meanEvents: [1] })
+  const { sites } = reportOf([timed, timeless]).data()
+  expect([sites.meanTime, sites.meanEvents]).toEqual([undefined, [1]])
+})
+
 describe('ReportCollector', () => {
   it('has the figures of the statistics, and of plain arithmetic', () => {
     fc.assert(

@@ -418,6 +418,7 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
         first: min(firstTimes),
         last: max(firstTimes),
         span,
+        ...(timely.allocations < allocated.blocks && { partial: true }),
         ...(seconds > 0 && {
           rates: {
             events: timely.events / seconds,

@@ -83,6 +83,7 @@ test('times in another unit are of no moment, and of no rate', () => {
     first: 1000n,
     last: 3000n,
     span: 2000n,
+    partial: true,
     rates: { events: 1_000_000, allocations: 1_000_000, bytes: 1_500_000 },
   })
   expect(peakBytes).toEqual({ blocks: 2, bytes: 7n, event: 4, allocatedBytes: 10n })
@@ -93,5 +94,8 @@ test('times in another unit are of no moment, and of no rate', () => {
 test('a trace without times is in no rate', () => {
   const timeless = Array.from({ length: 50 }, (_, i) => alloc(undefined, BigInt(i + 1) << 12n, 1n))
   const timed = [alloc(undefined, 0x1000n, 1n, 0n), alloc(undefined, 0x2000n, 1n, 1_000_000_000n)]
-  expect(statisticsOf([NS, timeless], [NS, timed]).time?.rates).toEqual({ events: 2, allocations: 2, bytes: 2 })
+  const { time } = statisticsOf([NS, timeless], [NS, timed])
+  expect(time?.rates).toEqual({ events: 2, allocations: 2, bytes: 2 })
+  expect(time?.partial).toBe(true)
+  expect(statisticsOf([NS, timed], [NS, timed], [NS, []]).time?.partial).toBeUndefined()
 })
