@@ -78,7 +78,9 @@ export class RecorderDecoder extends Definitions implements Decoder {
         if (batch !== undefined) return batch
       } else if (tag === Tag.end) {
         const batch = this.readEnd()
-        if (batch !== undefined) return batch
+        if (batch === undefined) continue
+        this.delivered += batch.count
+        return batch
       } else if (this.header === undefined) {
         this.malformed('a record before that of the process', 0)
       } else {

@@ -147,6 +147,13 @@ test('a recording of a part of a program says so', () => {
   ])
 })
 
+test('what follows the end of such a recording has the number of the next event', () => {
+  const bytes = recording(PROCESS, r('thread', n(7)), r('free', n(0), d(0x1000)), r('end', n(2), n(0), n(1)))
+  const { events, error } = decodeAll(new RecorderDecoder(), Buffer.concat([bytes, Buffer.from([0])]))
+  expect(events).toHaveLength(2)
+  expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', event: 3 })
+})
+
 test('a program that could not be started is a trace without events', () => {
   const { batches, error } = read(recording(r('end', n(0), n(127), n(0))))
   expect(error).toBeUndefined()
