@@ -38,11 +38,15 @@ const NOT_PROSE = [
 /** Words that are names in programs, or quotations, by file. */
 const ALLOWED = [{ file: /^CHANGELOG\.md$/, words: /what is live/ }]
 
+/** Sources whose code may not have long lines either: Prettier divides no string. */
+const SHORT = /^(lib|kernel|bin)\/.*\.ts$/
+
 /**
- * Lines that may be longer: tables and code of documents; and code of programs, which Prettier divides where it can.
- * Comments may not be.
+ * Lines that may be longer: tables and code of documents; and code of programs, which Prettier divides where it can,
+ * except the sources of the package. Comments may not be.
  */
 function mayBeLong(path, line, isCode) {
+  if (SHORT.test(path)) return false
   if (path.endsWith('.md')) return isCode || /^(\s*\|| {4})/.test(line)
   return !/^\s*(\*|\/\/|\/\*|#(?!define))/.test(line) || /\S{60,}/.test(line)
 }

@@ -19,6 +19,7 @@ test.each([
   ['a.md', 'all but for one', 'a.md:1: "but for": see "but for" in the table of CONTRIBUTING.md'],
   ['a.ts', `const a = 1\n// ${'word '.repeat(25)}`, 'a.ts:2: 128 columns, more than 120'],
   ['a.md', 'word '.repeat(25), 'a.md:1: 125 columns, more than 120'],
+  ['lib/a.ts', `const a = '${'word '.repeat(25)}'`, 'lib/a.ts:1: 137 columns, more than 120'],
 ])('of %s, %j is refused', (path, text, fault) => {
   expect(faultsOf(path, text)).toEqual([fault])
 })

@@ -35,7 +35,7 @@ function warningOf([first, ...others]: readonly string[]): string {
   const which = others.length === 0 ? first : `${first} and ${others.length} more`
   const why = canDemangle() ? '' : ', because there is no c++filt'
   return (
-    `fun:${which}: what ${others.length === 0 ? 'this symbol stands' : 'these symbols stand'} for is not known${why}, ` +
-    'and traces with names do not fit; a rule may have names as the trace has them, such as fun:app::*'
+    `fun:${which} cannot be demangled${why}, and fits only traces with mangled names; ` +
+    'a rule may have names as the trace has them, such as fun:app::*'
   )
 }

@@ -141,8 +141,8 @@ export const SUPPRESS_FLAGS: readonly Flag[] = [
 /** The sentence of their help about it. */
 export const SUPPRESS_HELP =
   'Rules of --suppress are lines leak:PATTERN, which hold for stacks with such a function, file or module, and ' +
-  "valgrind's blocks for Memcheck:Leak, whose symbols c++filt demangles. Those of --suppress-embedded are in files of " +
-  'heaptrack, where the program has __lsan_default_suppressions().'
+  "valgrind's blocks for Memcheck:Leak, whose symbols c++filt demangles. Those of --suppress-embedded are in files " +
+  'of heaptrack, where the program has __lsan_default_suppressions().'
 
 /** The same of commands that make a page. */
 export const PAGE_SUPPRESS_HELP =

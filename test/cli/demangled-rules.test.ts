@@ -42,11 +42,11 @@ describe.skipIf(!isInstalled('c++filt'))('rules with symbols', () => {
     const { text: named, warning } = withDemangled(text)
     expect(named).toBe(rule('_ZN3app*', '_ZN3app1fEi\tapp::f(int)', 'main'))
     expect(warning).toBe(
-      'fun:_ZN3app*: what this symbol stands for is not known, and traces with names do not fit; ' +
+      'fun:_ZN3app* cannot be demangled, and fits only traces with mangled names; ' +
         'a rule may have names as the trace has them, such as fun:app::*',
     )
     expect(withDemangled(rule('_ZN3app?', '_Z-', '_ZN3app?')).warning).toContain(
-      'fun:_ZN3app? and 1 more: what these symbols stand for is not known',
+      'fun:_ZN3app? and 1 more cannot be demangled',
     )
   })
 })
@@ -58,7 +58,7 @@ test('rules with symbols are warned of where there is no c++filt', () => {
     const text = rule('_Znwm', '_ZN3app1fEi')
     expect(withDemangled(text)).toEqual({
       text,
-      warning: expect.stringContaining('is not known, because there is no c++filt,') as unknown,
+      warning: expect.stringContaining('cannot be demangled, because there is no c++filt,') as unknown,
     })
   } finally {
     process.env['PATH'] = PATH

@@ -66,8 +66,8 @@ const CRITERIA: readonly Flag[] = [
     value: 'MOMENT',
     help:
       'Allocations whose block is live at this moment, and its reallocs until then: just after an event (its ' +
-      "number), at a time (time:T, in the trace's unit; of several traces, the first that reaches it counts), or at the " +
-      'peak of live bytes (peak)',
+      "number), at a time (time:T, in the trace's unit; of several traces, the first that reaches it counts), or at " +
+      'the peak of live bytes (peak)',
   },
 ]
 
