@@ -47,7 +47,10 @@ describe('known leaks', () => {
     const lost = alloc(10, 'app::f(int)', 'main')
     writeFileSync(trace, `${lost}${alloc(1, 'operator new(unsigned long)', 'app::f(int)', 'main')}{"kind":"end"}\n`)
     const { stdout, stderr, code } = await shell(`hf-check --max-leaked 0 --suppress ${rules} ${trace}`)
-    expect([code, stderr]).toEqual([1, expect.stringContaining(`hf-check: warning: ${rules}: fun:_ZN3app* cannot be demangled`)])
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining(`hf-check: warning: ${rules}: fun:_ZN3app* cannot be demangled`),
+    ])
     expect(stdout.toString()).toContain('bytes leaked: 10 bytes, at most 0 bytes')
     expect(stdout.toString()).toContain('Suppressed leaks: 1 block, 1 byte.')
     await shell(`hf-report -o ${page} --suppress ${rules} ${trace}`)
