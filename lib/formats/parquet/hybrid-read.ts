@@ -1,3 +1,4 @@
+import { plural } from '../../event/message-text.js'
 import { unpack } from './bits.js'
 import { ParquetFault } from './fault.js'
 
@@ -27,7 +28,10 @@ export class HybridReader {
     }
     const first = from
     for (const end = from + count; from < end;) {
-      while (this.left === 0) if (!this.begin()) throw new ParquetFault(SHORT).after(from - first)
+      while (this.left === 0) {
+        const fault = this.begin()
+        if (fault !== undefined) throw new ParquetFault(fault).after(from - first)
+      }
       const n = Math.min(this.left, end - from)
       if (this.isPacked) {
         unpack(this.bytes, this.bits, this.width, target, from, n)
@@ -38,12 +42,12 @@ export class HybridReader {
     }
   }
 
-  /** Begins a run or packed numbers. @returns whether there is one */
-  private begin(): boolean {
+  /** Begins a run or packed numbers. @returns the reason why there is none */
+  private begin(): string | undefined {
     let head = 0
     for (let shift = 0; ; shift += 7) {
       const byte = this.bytes[this.at++]
-      if (byte === undefined || shift > MAX_SHIFT) return false
+      if (byte === undefined || shift > MAX_SHIFT) return SHORT
       head += (byte & 0x7f) * 2 ** shift
       if (byte < 0x80) break
     }
@@ -55,16 +59,17 @@ export class HybridReader {
       this.left = Math.min(8 * count, room)
       this.bits = 8 * this.at
       this.at = Math.min(this.at + count * this.width, this.bytes.length)
-      return this.left > 0 || count === 0
+      return this.left > 0 || count === 0 ? undefined : SHORT
     }
     this.left = count
     this.value = 0
     for (let shift = 0; shift < this.width; shift += 8) {
       const byte = this.bytes[this.at++]
-      if (byte === undefined) return false
+      if (byte === undefined) return SHORT
       this.value = (this.value | (byte << shift)) >>> 0
     }
-    return true
+    if (this.value < 2 ** this.width) return undefined
+    return `a page has a number of more than ${plural(this.width, 'bit')}`
   }
 }
 

@@ -156,6 +156,28 @@ describe('counts that the bytes do not have', () => {
   })
 })
 
+describe('a run of a number that has more bits than the others', () => {
+  /** A column `size` whose only row has a definition level, and that number of values. */
+  const size = (level: number): Column => {
+    const values = Buffer.from(new BigUint64Array(level).fill(7n).buffer)
+    return {
+      schema: [struct({ 1: i32(2), 3: i32(1), 4: text('size') })],
+      path: ['size'],
+      values: 1,
+      pages: [{ kind: 0, count: 1, bytes: Buffer.concat([levels(run(1, level)), values]) }],
+    }
+  }
+
+  test('as a level, it gives an event no field', async () => {
+    expect((await read(fileOf(1, [kinds(1), size(1)]))).events).toEqual([{ kind: 'free', size: 7n }])
+    for (const level of [2, 5, 255]) {
+      const { error, events } = await read(fileOf(1, [kinds(1), size(level)]))
+      expect(error?.message).toContain('column size: a page has a number of more than 1 bit')
+      expect([error?.event, events.length]).toEqual([1, 0])
+    }
+  })
+})
+
 describe('limits', () => {
   test('of the list of traces', async () => {
     const list = (length: number) => {
