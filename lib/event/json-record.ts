@@ -1,7 +1,8 @@
+import { fieldsText } from './field-value.js'
 import { APIS, EVERY_FIELD, KINDS, OUTCOMES, type FieldName, type FieldType } from './fields.js'
 import type { TraceHeader } from './header.js'
 import { checkHeader, unknownKeys } from './header-check.js'
-import type { FieldValue } from './json.js'
+import { parseJson, type FieldValue } from './json.js'
 import { showJson, showText } from './message-text.js'
 import type { TraceEvent } from './trace-event.js'
 
@@ -73,6 +74,11 @@ export function fieldFromJson(name: FieldName, type: FieldType, value: unknown):
       if (typeof value !== 'object' || Array.isArray(value)) throw new Error(`${name} must be an object`)
       return checkFields(name, value)
   }
+}
+
+/** JSON in any form as the text of `fields` that events have. @throws Error that says what is wrong */
+export function fieldsFromJson(text: string): string {
+  return fieldsText('fields', fieldFromJson('fields', 'json', parseJson(text)))
 }
 
 /** An integer as a JSON number, or as a string in decimal or hex. */

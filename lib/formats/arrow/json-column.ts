@@ -1,7 +1,5 @@
-import { fieldsText } from '../../event/field-value.js'
-import { parseJson } from '../../event/json.js'
 import { decodeText } from '../../event/strings.js'
-import { fieldFromJson } from '../../event/json-record.js'
+import { fieldsFromJson } from '../../event/json-record.js'
 import type { Strings } from './escape.js'
 import { ArrowFault } from './fault.js'
 
@@ -11,7 +9,7 @@ import { ArrowFault } from './fault.js'
  */
 function fieldsJson(text: string, row: number): string {
   try {
-    return fieldsText('fields', fieldFromJson('fields', 'json', parseJson(text)))
+    return fieldsFromJson(text)
   } catch (error) {
     throw new ArrowFault((error as Error).message, { cause: error }, row)
   }

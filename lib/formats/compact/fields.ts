@@ -1,7 +1,6 @@
 import type { EventBatch } from '../../event/batch.js'
-import { fieldsText } from '../../event/field-value.js'
 import { FieldBit } from '../../event/fields.js'
-import { parseJson } from '../../event/json.js'
+import { fieldsFromJson } from '../../event/json-record.js'
 
 /** The reason why the text of some event's `fields` is invalid, or undefined. Each text is checked once. */
 export function wrongFields({ count, mask, fields, strings }: EventBatch): string | undefined {
@@ -11,7 +10,8 @@ export function wrongFields({ count, mask, fields, strings }: EventBatch): strin
     if ((mask[i] & FieldBit.fields) === 0 || seen[id] === 1) continue
     seen[id] = 1
     try {
-      fieldsText('fields', parseJson(strings.text(id)))
+      const text = strings.text(id)
+      if (fieldsFromJson(text) !== text) return 'their text is not that of an event'
     } catch (error) {
       return (error as Error).message
     }

@@ -1,7 +1,7 @@
 import { HI, LO } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { ALL_FIELDS, APIS, FIELDS, FieldBit, KINDS, Kind, OUTCOMES } from '../../event/fields.js'
-import { parseJson } from '../../event/json.js'
+import { fieldsFromJson } from '../../event/json-record.js'
 import { decodeText, encodeText } from '../../event/strings.js'
 import { COLON, MINUS, ZERO } from '../../text/ascii.js'
 import { decimal, hex } from '../../text/numbers.js'
@@ -143,7 +143,7 @@ export class ExtraFieldsReader {
         break
       case 'json':
         batch.fields[i] = this.string(batch)
-        if (!this.failed && !isObject(batch.strings.text(batch.fields[i]))) this.failed = true
+        if (!this.failed && !isFields(batch.strings.text(batch.fields[i]))) this.failed = true
         break
       case 'list':
         batch.stack[i] = batch.strings.addList(this.list(batch))
@@ -291,10 +291,10 @@ export class ExtraFieldsReader {
   }
 }
 
-/** Whether a text is a JSON object. */
-function isObject(text: string): boolean {
+/** Whether a text is one that events have as `fields`. */
+function isFields(text: string): boolean {
   try {
-    return text.startsWith('{') && parseJson(text) !== null
+    return fieldsFromJson(text) === text
   } catch {
     return false
   }

@@ -1,5 +1,5 @@
 import { BATCH_STRING_BYTES, EventBatch, type TraceEvent } from '../../event/batch.js'
-import { malformed, truncated, type TraceError, type TracePosition } from '../../event/error.js'
+import { limit, malformed, truncated, type TraceError, type TracePosition } from '../../event/error.js'
 import { NO_HEADER } from '../../event/header.js'
 import { decodeText } from '../../event/strings.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
@@ -177,18 +177,26 @@ export class NdjsonDecoder extends LineDecoder {
 
   /** Adds an event to the kernel's columns. @returns false if there is no room beside the events so far */
   private add({ events }: NdjsonMemory, event: TraceEvent): boolean {
-    try {
-      events.count = this.count
-      events.push(event)
+    events.count = this.count
+    if (this.push(events, event)) {
       this.fields |= events.mask[this.count]
       this.count++
       return true
-    } catch (error) {
-      if (!(error instanceof NoRoom)) throw error
-      if (this.count > 0) return false
-      this.alone = new EventBatch(1, 0, this.sequence.header)
-      this.alone.push(event)
+    }
+    if (this.count > 0) return false
+    this.alone = new EventBatch(1, 0, this.sequence.header)
+    return this.push(this.alone, event)
+  }
+
+  /** Adds an event to a batch. @returns whether there was room for its strings. @throws TraceError for a limit */
+  private push(batch: EventBatch, event: TraceEvent): boolean {
+    try {
+      batch.push(event)
       return true
+    } catch (error) {
+      if (error instanceof NoRoom) return false
+      // Everything else about it was checked before.
+      throw limit((error as Error).message, this.here(this.count))
     }
   }
 }

@@ -1,11 +1,9 @@
 import { BATCH_STRING_BYTES } from '../../event/batch.js'
-import { fieldsText } from '../../event/field-value.js'
-import { parseJson } from '../../event/json.js'
 import { showValue } from '../../event/message-text.js'
 import { decodeText, encodeText, type StringTable } from '../../event/strings.js'
 import type { TableColumn } from '../../event/table.js'
 import { unescape, type Strings } from '../arrow/escape.js'
-import { fieldFromJson } from '../../event/json-record.js'
+import { fieldsFromJson } from '../../event/json-record.js'
 import { ParquetFault, ParquetLimit } from './fault.js'
 import { Indices } from './int-source.js'
 import { Encoding, MAX_TEXT } from './layout.js'
@@ -148,8 +146,7 @@ const NO_TEXTS = new Consecutive(0, 0, undefined)
 function fieldsOf({ bytes, starts }: Strings, faults: Map<number, string>): Strings {
   const texts = Array.from({ length: starts.length - 1 }, (_, i) => {
     try {
-      const text = decodeText(bytes.subarray(starts[i], starts[i + 1]))
-      return encodeText(fieldsText('fields', fieldFromJson('fields', 'json', parseJson(text))))
+      return encodeText(fieldsFromJson(decodeText(bytes.subarray(starts[i], starts[i + 1]))))
     } catch (error) {
       faults.set(i, (error as Error).message)
       return new Uint8Array(0)

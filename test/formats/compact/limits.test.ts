@@ -44,6 +44,18 @@ test.each(LEVELS)(
   },
 )
 
+test.each(LEVELS)('a text that events do not have as fields is malformed, at the %s level', (_name, level) => {
+  for (const text of ['{"a":1}', '{\n}', '{"a": 1}', '{"a":1.5}', '[]']) {
+    const batch = new EventBatch(1, FieldBit.fields, HEADER)
+    batch.push({ kind: 'other' })
+    batch.mask[0] = FieldBit.fields
+    batch.fields[0] = batch.strings.internText(text)
+    const { error } = decodeAll(compact.decoder(), encodeAll(compact.encoder({ level }), [batch]))
+    if (text === '{"a":1}') expect(error).toBeUndefined()
+    else expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', event: 1 })
+  }
+})
+
 describe.each(LEVELS)('blocks that are much in memory, at the %s level', (_name, level) => {
   const bytes = encodeAll(compact.encoder({ level }), deep(400))
 

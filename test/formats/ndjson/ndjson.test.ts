@@ -300,6 +300,16 @@ describe('faults', () => {
     expect(time()).toBeLessThan(1500)
   })
 
+  test('fields that are too long are an error with its place, after the events before it', () => {
+    // The kernel has no room for the text.
+    for (const more of ['', `"text":"${'x'.repeat(100_000)}",`]) {
+      const bad = `{"kind":"other",${more}"fields":{"a":"${'x'.repeat(3_000_001)}"}}`
+      const { events, error } = decodeAll(new NdjsonDecoder(), lines('{"kind":"free","address":"0x1"}', bad))
+      expect(events).toHaveLength(1)
+      expect(error).toMatchObject({ name: 'TraceError', code: 'ERR_TRACE_LIMIT', line: 2, offset: 32, event: 2 })
+    }
+  })
+
   test('names of unknown fields are shown as far as they are short', () => {
     const decoder = new NdjsonDecoder()
     decodeAll(decoder, lines(`{"kind":"alloc","${'x'.repeat(1_000_000)}":1,"a\\u001b":1}`))
