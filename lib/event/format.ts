@@ -110,6 +110,17 @@ export function isWritable(format: Format): format is WritableFormat {
   return 'encoder' in format
 }
 
+/**
+ * The number of records that an encoder may hold back.
+ * @param most the number by default, and at most
+ * @throws RangeError when the option is not a whole number
+ */
+export function windowOf(options: EncodeOptions, most: number): number {
+  const { window = most } = options
+  if (Number.isInteger(window) && window >= 0) return Math.min(window, most)
+  throw new RangeError(`the window must be a whole number of records, not ${window}`)
+}
+
 /** The names of the options that every encoder has. */
 export const ENCODE_OPTIONS: OptionNames<EncodeOptions> = { strict: 'boolean', window: 'number' }
 

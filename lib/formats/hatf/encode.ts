@@ -7,7 +7,7 @@ import type { Losses } from '../../kernel/losses.js'
 import type { EventBatch } from '../../event/batch.js'
 import type { Encoder } from '../../event/stage.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
-import type { EncodeOptions } from '../../event/format.js'
+import { windowOf, type EncodeOptions } from '../../event/format.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import { RecordData } from './record-data.js'
 import { headerComment } from './extra-fields.js'
@@ -75,12 +75,12 @@ export class HatfEncoder implements Encoder {
   private hasWritten = false
   private fault: Error | undefined
 
-  /** @throws RangeError when the options name an unknown preset or strategy */
+  /** @throws RangeError when the options name an unknown preset or strategy, or the window is not a whole number */
   constructor(options: HatfEncodeOptions = {}) {
     checkOptions(options, OPTIONS, 'HatfEncoder')
     const strategies = strategiesOf(options)
     this.state = new KernelState(this.kernel, (run) => configure(run, strategies))
-    const window = Math.min(WINDOW_RECORDS, options.window ?? WINDOW_RECORDS)
+    const window = windowOf(options, WINDOW_RECORDS)
     this.looksAhead = looksAhead(strategies)
     this.full = !this.looksAhead ? BLOCK_RECORDS : window === 0 ? WINDOW_RECORDS : window
     this.live = !this.looksAhead || window === 0 || (options.latency ?? false)
@@ -108,14 +108,14 @@ export class HatfEncoder implements Encoder {
     this.state.take()
   }
 
-  /**
-   * The bytes of the records that could be written.
-   * @throws TraceError when an event or field cannot be written in strict mode
-   */
   dispose(): void {
     this.losses.dispose()
   }
 
+  /**
+   * The bytes of the records that could be written.
+   * @throws TraceError when an event or field cannot be written in strict mode
+   */
   next(): Uint8Array | null {
     if (this.sink.pos > 0) return this.sink.handOver()
     if (this.fault !== undefined) throw this.fault

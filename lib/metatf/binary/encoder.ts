@@ -5,8 +5,8 @@ import type { TimeUnit, TraceHeader } from '../../event/header.js'
 import { AddressedLosses, spacesTold } from '../../blocks/addressed-losses.js'
 import type { Losses } from '../../kernel/losses.js'
 import type { Encoder } from '../../event/stage.js'
-import type { EncodeOptions } from '../../event/format.js'
-import { BinaryWriter } from './writer.js'
+import { windowOf, type EncodeOptions } from '../../event/format.js'
+import { BinaryWriter, WINDOW } from './writer.js'
 import { Chooser } from '../record-choice.js'
 import { lastPart } from '../dtd-name.js'
 import { FORMAT, formatFileHeader, headerLength, type ByteOrder, type SectionHeader } from './header.js'
@@ -86,6 +86,7 @@ export class BinaryEncoder implements Encoder {
   private readonly layouts: Layouts
   private readonly mappings: readonly RecordMapping[]
   private readonly chooser: Chooser
+  private readonly window: number
   private readonly ready: Uint8Array[] = []
   /** Output that is held until the end, if sections are contiguous: the records under 0, and tables by ID. */
   private readonly held = new Map<number, Uint8Array[]>()
@@ -116,6 +117,7 @@ export class BinaryEncoder implements Encoder {
     this.chooser = new Chooser(mapping, this.losses)
     this.mappings = mapping.records.map(withoutOptional)
     // Errors in the options are thrown immediately.
+    this.window = windowOf(options, WINDOW)
     this.checkForm(this.formOf(undefined))
   }
 
@@ -189,7 +191,7 @@ export class BinaryEncoder implements Encoder {
     const tables = new TableWriter(this.layouts, little)
     const { mappings, chooser, losses, layouts, options } = this
     const waits = this.plan.tables.size > 0 && options.latency !== true
-    const writer = new BinaryWriter(mappings, chooser, losses, layouts, little, tables, waits, options.window)
+    const writer = new BinaryWriter(mappings, chooser, losses, layouts, little, tables, waits, this.window)
     this.output = { form, tables, writer }
     if (form.header && !form.contiguous) this.ready.push(fileHeader(form, 0, []))
     return this.output

@@ -13,7 +13,7 @@ import { MAX_CHANGES, Packer, SECTION_TAG, type TableWriter } from './packer.js'
 /**
  * The maximum number of records that wait if there are tables, and the maximum size of these records and of the tables.
  */
-const WINDOW = 4096
+export const WINDOW = 4096
 const WINDOW_BYTES = 65_536
 
 const NO_BYTES = new Uint8Array(0)
@@ -27,7 +27,6 @@ export class BinaryWriter extends EventWriter {
   readonly packer: Packer
   protected readonly maxValues = MAX_VALUES
   private waiting = 0
-  private readonly window: number
   /** The state before the section was entered for the event in that row. */
   private entered: { row: number; section: SectionLayouts; pos: number; used: number } | undefined
   private latestView = new DataView(new ArrayBuffer(0))
@@ -44,10 +43,9 @@ export class BinaryWriter extends EventWriter {
     readonly little: boolean,
     readonly tables: TableWriter,
     readonly waits: boolean,
-    window = WINDOW,
+    private readonly window: number,
   ) {
     super(mappings, chooser, losses)
-    this.window = Math.min(WINDOW, window)
     this.packer = new Packer(layouts.of(0), this.sink, little, tables)
   }
 

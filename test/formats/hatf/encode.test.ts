@@ -213,3 +213,7 @@ describe('what has no place', () => {
     expect(back.map(({ kind }) => kind)).toEqual(['alloc', 'free'])
   })
 })
+
+it.each([-1, 0.5, NaN, Infinity])('a window of %s records is refused', (window) => {
+  expect(() => new HatfEncoder({ window })).toThrow(RangeError)
+})

@@ -255,3 +255,7 @@ describe('fields', () => {
     })
   })
 })
+
+test.each([-1, 0.5, NaN, Infinity])('a window of %s records is refused', (window) => {
+  expect(() => binaryEncoder(HATF10, { window })).toThrow(RangeError)
+})
