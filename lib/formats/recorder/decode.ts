@@ -1,5 +1,5 @@
 import { HI, LO, WORD } from '../../bytes/u64.js'
-import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
+import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../event/batch.js'
 import { EARLY_END } from '../../event/early-end.js'
 import { limit } from '../../event/error.js'
 import { Api, fieldSet, FieldBit, Kind } from '../../event/fields.js'
@@ -164,6 +164,7 @@ export class RecorderDecoder extends Definitions implements Decoder {
         const events = this.define(first, batch, i)
         if (events < 0) break
         i += events
+        if (batch.strings.byteLength > BATCH_STRING_BYTES) break
         continue
       }
       const count = NUMBERS[tag] - (isSame ? 1 : 0)

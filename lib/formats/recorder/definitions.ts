@@ -2,7 +2,7 @@ import { HI, LO } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { limit } from '../../event/error.js'
 import { FieldBit, fieldSet, Kind } from '../../event/fields.js'
-import { decodeText } from '../../event/strings.js'
+import { decodeText, type StringTable } from '../../event/strings.js'
 import { Stacks } from '../heaptrack/stacks.js'
 import { Tables, type Fault } from '../heaptrack/tables.js'
 import { NAME, NUMBERS, OLD_VERSION, ORIGINS, RESIDENT, Tag } from './layout.js'
@@ -30,6 +30,9 @@ export abstract class Definitions extends RecordReader {
   protected readonly time = new Uint32Array(2)
   protected readonly thread = new Uint32Array(2)
   private readonly frame = new Uint32Array(2)
+  /** By module, the text of the comment that it is unloaded, in a table of strings. */
+  private readonly unloaded = new Map<number, number>()
+  private unloadedIn: StringTable | undefined
   /** Reports if a recording does not cover a whole program, and how the program ended, unless it exited. */
   readonly warnings: string[] = []
   /** The number of the events that were comments, which the end mark does not count. */
@@ -196,18 +199,29 @@ export abstract class Definitions extends RecordReader {
   }
 
   private unload(batch: EventBatch, i: number, next: number): number {
-    const path = this.modules.pathOf(this.small(0))
-    if (path !== undefined) return this.comment(batch, i, `unloaded ${path}`, next)
-    this.malformed('a record that refers to what was not defined', i)
-    return -1
+    const module = this.small(0)
+    const { strings } = batch
+    if (strings !== this.unloadedIn) this.unloaded.clear()
+    this.unloadedIn = strings
+    // Records of two bytes could stand for long paths.
+    let text = this.unloaded.get(module)
+    if (text === undefined) {
+      const path = this.modules.pathOf(module)
+      if (path === undefined) {
+        this.malformed('a record that refers to what was not defined', i)
+        return -1
+      }
+      this.unloaded.set(module, (text = strings.internText(`unloaded ${path}`)))
+    }
+    return this.comment(batch, i, text, next)
   }
 
-  /** Stores a comment as event i, and goes on at `next`. */
-  private comment(batch: EventBatch, i: number, text: string, next: number): number {
+  /** Stores a comment as event i, and goes on at `next`. @param text itself, or its id in the batch */
+  private comment(batch: EventBatch, i: number, text: string | number, next: number): number {
     batch.addColumns(TEXT)
     batch.kind[i] = Kind.comment
     batch.mask[i] = TEXT | this.ofProcess(batch, i)
-    batch.text[i] = batch.strings.internText(text)
+    batch.text[i] = typeof text === 'string' ? batch.strings.internText(text) : text
     this.comments++
     this.input.pos = next
     return 1

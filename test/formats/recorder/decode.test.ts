@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { BATCH_STRING_BYTES } from '../../../lib/event/limits.js'
 import { RecorderDecoder } from '../../../lib/formats/recorder/decode.js'
 import { MAX_STRING, Tag } from '../../../lib/formats/recorder/layout.js'
 import { decodeAll } from '../../support/drive.js'
+import { stopwatch } from '../../support/stopwatch.js'
 import { BEGINNING, difference as d, end, number as n, PROCESS, record as r, recording, string } from './bytes.js'
 
 const ONE = r('malloc', n(5), d(0x1000), n(10), n(14), d(0))
@@ -237,6 +239,32 @@ test('processes, what they have from their parents, and stacks of frees', () => 
       { kind: 'other', process: 3n, time: 9n, present: 4096n, code: 0x52 },
     ])
   }
+})
+
+test('modules with long paths that are unloaded again and again take no time', () => {
+  const path = 'x'.repeat(MAX_STRING)
+  const times = 10_000
+  const unloaded = Array.from({ length: times }, (_, i) => r('unloaded', n(1 + (i & 1))))
+  const time = stopwatch()
+  const { batches, error } = read(
+    recording(PROCESS, ...['a', 'b'].map((id) => r('module', n(0), string(id), string(path))), ...unloaded, end(0)),
+    65_536,
+  )
+  expect(error).toBeUndefined()
+  expect(time()).toBeLessThan(500)
+  let comments = 0
+  for (const { count, strings, text } of batches) {
+    for (let i = 0; i < count; i++) if (strings.view(text[i]).length === 'unloaded '.length + MAX_STRING) comments++
+    expect(strings.byteLength).toBeLessThan(BATCH_STRING_BYTES + 2 * MAX_STRING)
+  }
+  expect(comments).toBe(times)
+})
+
+test('a batch ends where its comments are long', () => {
+  const names = Array.from({ length: 50 }, (_, i) => string(`${i}`.padEnd(MAX_STRING, 'x')))
+  const { batches, events } = read(recording(PROCESS, ...names.map((name) => r('name', name)), end(0)), 10_000_000)
+  expect(events).toHaveLength(50)
+  for (const { strings } of batches) expect(strings.byteLength).toBeLessThan(BATCH_STRING_BYTES + 2 * MAX_STRING)
 })
 
 test('modules are comments with their build ids, which the end mark does not count', () => {
