@@ -41,6 +41,8 @@ export class Cursor {
   private lineNumber = 0
   /** There is no line feed before this offset in the stream. */
   private searched = 0
+  /** The last line had no line feed; one was appended. */
+  private isUnterminated = false
 
   /**
    * @param format the format's name, for headers and messages
@@ -99,8 +101,10 @@ export class Cursor {
         return decodeText(bytes.subarray(pos, feed > pos && bytes[feed - 1] === CR ? feed - 1 : feed))
       }
       this.searched = input.offset + input.left
-      if (input.ended && input.left > 0 && this.takesLastLine) input.feed(NEWLINE)
-      else if (!(yield* this.more(input.left > 0 ? 'the last line does not end with a line feed' : undefined)))
+      if (input.ended && input.left > 0 && this.takesLastLine) {
+        this.isUnterminated = true
+        input.feed(NEWLINE)
+      } else if (!(yield* this.more(input.left > 0 ? 'the last line does not end with a line feed' : undefined)))
         return undefined
     }
   }
@@ -161,7 +165,9 @@ export class Cursor {
   here(): TracePosition {
     const { format, input, lineNumber } = this
     const event = this.delivered + this.pending + 1
-    return { format, offset: input.offset, ...(lineNumber > 0 && { line: lineNumber }), event }
+    // An appended line feed is no part of the input.
+    const offset = input.offset - (this.isUnterminated && input.left === 0 ? 1 : 0)
+    return { format, offset, ...(lineNumber > 0 && { line: lineNumber }), event }
   }
 
   private last(): TracePosition {

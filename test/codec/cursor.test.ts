@@ -65,6 +65,17 @@ describe.each([1, 2, 3, 7, 1000])('in chunks of %i, a decoder that is a generato
     expect(sizes(lines('1\n23', size, true))).toEqual([1n, 23n])
   })
 
+  test('says where the input ends, with and without a line feed that it lacks', () => {
+    const read = function* (cursor: Cursor): Reading {
+      while ((yield* cursor.line()) !== undefined);
+      yield* cursor.more('the end is missing')
+    }
+    for (const text of ['1\n23', '1\n23\n']) {
+      const { error } = decodeAll(new CursorDecoder(new Cursor(FORMAT, true), read), encodeText(text), size)
+      expect(error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED', offset: text.length, line: 3, event: 1 })
+    }
+  })
+
   test('refuses long lines, with and without an end', () => {
     for (const text of [`1\n${'9'.repeat(21)}\n`, `1\n${'9'.repeat(2000)}`])
       expect(lines(text, size).error).toMatchObject({ code: 'ERR_TRACE_LIMIT', offset: 2, line: 2, event: 2 })
