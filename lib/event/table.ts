@@ -1,6 +1,5 @@
-import { columnOf, type EventBatch, type U64Column } from './batch.js'
+import type { U64Column } from './batch.js'
 import { APIS, FIELDS, GROUP_FIELDS, KINDS, OUTCOMES, type FieldType } from './fields.js'
-import type { GroupColumns } from './groups.js'
 import type { StringTable } from './strings.js'
 
 /**
@@ -85,17 +84,6 @@ export function noEvents(columns: readonly string[]): string {
   if (['birth', 'since', 'ending', 'reallocs'].every((name) => columns.includes(name)))
     return 'a table of blocks, as hf-blocks writes it, and not of events: query it with SQL, or read the trace itself'
   return 'there is no column "kind", which each event has'
-}
-
-/** The events of a batch as rows of a table with columns of `EVENT_COLUMNS`. */
-export function eventRows(batch: EventBatch): TableRows {
-  const { count, mask, strings } = batch
-  const { groups } = batch
-  const values = ({ f }: TableColumn): TableValues => {
-    if (f < 0) return batch.kind
-    return f < GROUPED ? batch[columnOf(f)] : (groups as GroupColumns).at(f - GROUPED)
-  }
-  return { count, mask, groupMask: groups?.mask, strings, values }
 }
 
 /** The masks of rows that have the bit of a column. */

@@ -1,8 +1,8 @@
 import type { EventBatch } from '../../event/batch.js'
+import { eventRows } from '../../codec/event-rows.js'
 import {
   EVENT_COLUMNS,
   GROUP_COLUMNS,
-  eventRows,
   type TableColumn,
   type TableRows,
   type TableType,
@@ -114,7 +114,7 @@ export function rowMaker(table: TableName, numbers: StackNumbers, wanted: Readon
   if (table === 'events')
     return {
       add(batch, take) {
-        if (batch.count > 0) take(eventRows(batch))
+        for (const rows of eventRows(batch)) take(rows)
       },
       end() {},
     }

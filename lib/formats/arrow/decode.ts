@@ -1,12 +1,13 @@
 import { recycleChunk } from '../../bytes/chunks.js'
 import { Input } from '../../bytes/input.js'
-import { BATCH_EVENTS, columnOf, EventBatch, U64Column } from '../../event/batch.js'
+import { BATCH_EVENTS, columnOf, EventBatch } from '../../event/batch.js'
 import { limit, malformed, truncated, type TracePosition } from '../../event/error.js'
+import { partOf } from '../../codec/event-rows.js'
 import { GroupColumns, type GroupColumn } from '../../event/groups.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import { showValue } from '../../event/message-text.js'
 import type { Decoder } from '../../event/stage.js'
-import type { Column, Storage } from '../../event/storage.js'
+import type { Storage } from '../../event/storage.js'
 import { GROUPED } from '../../event/table.js'
 import { Dictionaries } from './dictionaries.js'
 import { ArrowFault, ArrowLimit } from './fault.js'
@@ -180,11 +181,4 @@ function batchOf(rows: Rows, from: number, to: number, header: TraceHeader, recy
   batch.groups = groups
   batch.count = count
   return batch
-}
-
-/** `count` values from `from` on. */
-function partOf(column: Column, from: number, count: number): Column {
-  return column instanceof U64Column
-    ? new U64Column(column.words.buffer as ArrayBuffer, column.words.byteOffset + 8 * from, count)
-    : column.subarray(from, from + count)
 }

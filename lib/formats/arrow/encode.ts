@@ -1,10 +1,11 @@
 import type { EventBatch } from '../../event/batch.js'
-import { ALL_GROUP_FIELDS, FieldBit } from '../../event/fields.js'
+import { eventRowsFrom } from '../../codec/event-rows.js'
+import { ALL_GROUP_FIELDS } from '../../event/fields.js'
 import { wholeGroups } from '../../event/groups.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import type { Encoder } from '../../event/stage.js'
 import { Losses } from '../../kernel/losses.js'
-import { EVENT_COLUMNS, eventRows, GROUP_COLUMNS, GROUPED } from '../../event/table.js'
+import { EVENT_COLUMNS, GROUP_COLUMNS, GROUPED } from '../../event/table.js'
 import { writtenTable, type WrittenTable } from './columns.js'
 import { BatchWriter } from './write-batch.js'
 import { CARRIED } from './layout.js'
@@ -27,9 +28,6 @@ function eventTable(groups: number): WrittenTable {
 
 /** Without fields of groups. */
 const EVENTS = eventTable(0)
-
-/** The maximum bytes of lists and attributes in one record batch with several events. */
-const MAX_LISTED_BYTES = 4_194_304
 
 /**
  * Events as an Arrow IPC stream. Each batch becomes a record batch, so a live pipe flows. Its columns are copied once,
@@ -118,38 +116,15 @@ export class ArrowEncoder implements Encoder {
   }
 
   private writeRows(batch: EventBatch): void {
-    const from = this.row
-    if (from < batch.count || this.announced !== undefined) {
-      const to = lastRow(batch, from)
-      const record = this.writer.write(eventRows(batch), from, to, this.announced)
+    if (this.row < batch.count || this.announced !== undefined) {
+      const rows = eventRowsFrom(batch, this.row)
+      const record = this.writer.write(rows, this.announced)
       const names = this.names.takeChanged()
       if (names !== undefined) this.chunks.push(dictionaryMessage(this.table.nameDictionary, names))
       this.chunks.push(record)
       this.announced = undefined
-      this.row = to
+      this.row += rows.count
     }
     if (this.row === batch.count) this.batch = undefined
   }
-}
-
-/** The end of the events that are written together. All of them may have the same long stack. */
-function lastRow(batch: EventBatch, from: number): number {
-  const { count, mask, strings } = batch
-  if ((batch.columns & (FieldBit.stack | FieldBit.attributes)) === 0) return count
-  const { lists, starts } = strings.flat()
-  const { stack, attributes } = batch
-  let bytes = 0
-  for (let i = from; i < count; i++) {
-    const fields = mask[i]
-    if ((fields & FieldBit.stack) !== 0) {
-      const list = stack[i]
-      bytes += 4 * (lists[list + 1] - lists[list])
-    }
-    if ((fields & FieldBit.attributes) !== 0) {
-      const id = attributes[i]
-      bytes += starts[id + 1] - starts[id]
-    }
-    if (bytes > MAX_LISTED_BYTES && i > from) return i
-  }
-  return count
 }

@@ -48,9 +48,9 @@ export class Names {
   }
 
   /** Translates a column of names. Rows without bit `f` in their mask have no name, and get 0. */
-  translate(target: Uint32Array, column: Uint32Array, mask: Uint32Array, f: number, from: number): void {
-    for (let i = 0; (i = translateKnown(target, column, mask, f, from, this.ids, i)) < target.length; i++)
-      target[i] = this.add(column[from + i])
+  translate(target: Uint32Array, column: Uint32Array, mask: Uint32Array, f: number): void {
+    for (let i = 0; (i = translateKnown(target, column, mask, f, this.ids, i)) < target.length; i++)
+      target[i] = this.add(column[i])
   }
 
   /** Translates consecutive names, such as the names of a list, to `target[at..]`. */
@@ -87,14 +87,13 @@ function translateKnown(
   column: Uint32Array,
   mask: Uint32Array,
   f: number,
-  from: number,
   ids: Int32Array,
   i: number,
 ): number {
   for (; i < target.length; i++) {
     // All bits or none, instead of a branch, because which rows have a name is unpredictable.
-    const has = -((mask[from + i] >>> f) & 1)
-    const name = column[from + i] & has
+    const has = -((mask[i] >>> f) & 1)
+    const name = column[i] & has
     const id = ids[name] & has
     if (id < 0) return i
     target[i] = id

@@ -18,7 +18,7 @@ export class ArrowTableWriter implements TableWriter {
   }
 
   add(rows: TableRows): void {
-    const record = this.writer.write(rows, 0, rows.count)
+    const record = this.writer.write(rows)
     const names = this.names.takeChanged()
     if (names !== undefined) this.pieces.push(dictionaryMessage(this.table.nameDictionary, names))
     this.pieces.push(record)

@@ -60,17 +60,17 @@ export class BatchWriter {
   }
 
   /**
-   * The message with rows `from` to `to`.
+   * The message with some rows.
    * @param header of the trace that begins here, if it must be written
    */
-  write(batch: TableRows, from: number, to: number, header?: TraceHeader): Uint8Array {
+  write(batch: TableRows, header?: TraceHeader): Uint8Array {
     const metadata =
       header === undefined ? this.metadata : new BatchMetadata(this.table.nodes, this.table.buffers, header)
-    const rows = to - from
-    this.presences.read(batch.mask.subarray(from, to))
-    this.groupPresences.read(batch.groupMask?.subarray(from, to) ?? NO_MASKS)
+    const rows = batch.count
+    this.presences.read(batch.mask.subarray(0, rows))
+    this.groupPresences.read(batch.groupMask?.subarray(0, rows) ?? NO_MASKS)
     this.select()
-    const zeros = this.place(batch, from, to)
+    const zeros = this.place(batch)
     metadata.rows(rows)
     const length = aligned(zeros + describe(this.columns, metadata, rows, zeros))
     const chunk = metadata.chunk(length)
@@ -79,7 +79,7 @@ export class BatchWriter {
     // Padding must not contain earlier contents of the memory.
     body.fill(0, zeros)
     const { there } = this
-    for (let c = 0; c < there.length; c++) this.fill(body, batch, there[c], from, to)
+    for (let c = 0; c < there.length; c++) this.fill(body, batch, there[c])
     return chunk
   }
 
@@ -104,8 +104,8 @@ export class BatchWriter {
   }
 
   /** Assigns the positions of all parts. @returns the place of the shared zeros after them */
-  private place(batch: TableRows, from: number, to: number): number {
-    const rows = to - from
+  private place(batch: TableRows): number {
+    const rows = batch.count
     const { there } = this
     const bitmap = Math.ceil(rows / 8)
     let at = 0
@@ -121,15 +121,15 @@ export class BatchWriter {
       at = aligned(at + column.width * (hasOffsets ? rows + 1 : rows))
       column.items = at
       if (!hasOffsets) continue
-      column.itemBytes = itemBytes(batch, column, from, to)
+      column.itemBytes = itemBytes(batch, column)
       at = aligned(at + column.itemBytes)
     }
     return at
   }
 
-  private fill(body: Uint8Array<ArrayBuffer>, batch: TableRows, column: PlacedColumn, from: number, to: number): void {
+  private fill(body: Uint8Array<ArrayBuffer>, batch: TableRows, column: PlacedColumn): void {
     const { type, validity, data, items, itemBytes: length, presence } = column
-    const rows = to - from
+    const rows = batch.count
     const { buffer, byteOffset } = body
     // Null if all rows have the column.
     const bits = column.state === IN_ALL ? null : (presence as Presence).words
@@ -141,7 +141,7 @@ export class BatchWriter {
     const source = batch.values(column)
     if (source instanceof U64Column) {
       const target = new Uint32Array(buffer, byteOffset + data, 2 * rows)
-      target.set(source.words.subarray(2 * from, 2 * to))
+      target.set(source.words.subarray(0, 2 * rows))
       if (bits !== null) clearAbsentPairs(target, bits, rows)
       pad(body, data + 8 * rows)
       return
@@ -149,7 +149,7 @@ export class BatchWriter {
     switch (type) {
       case 'code': {
         const target = body.subarray(data, data + rows)
-        target.set(source.subarray(from, to))
+        target.set(source.subarray(0, rows))
         if (bits !== null) clearAbsent(target, bits, rows)
         pad(body, data + rows)
         return
@@ -157,25 +157,25 @@ export class BatchWriter {
       case 'name': {
         const target = new Uint32Array(buffer, byteOffset + data, rows)
         if (this.names.isSame) {
-          target.set(source.subarray(from, to))
+          target.set(source.subarray(0, rows))
           if (bits !== null) clearAbsent(target, bits, rows)
-        } else this.names.translate(target, source as Uint32Array, masksOf(batch, column), column.f % GROUPED, from)
+        } else this.names.translate(target, source as Uint32Array, masksOf(batch, column), column.f % GROUPED)
         pad(body, data + 4 * rows)
         return
       }
       case 'names': {
         const ids = new Uint32Array(buffer, byteOffset + items, length / 4)
-        this.writeLists(new Uint32Array(buffer, byteOffset + data, rows + 1), ids, batch, column, from)
+        this.writeLists(new Uint32Array(buffer, byteOffset + data, rows + 1), ids, batch, column)
         break
       }
       case 'bytes': {
         const offsets = new Uint32Array(buffer, byteOffset + data, rows + 1)
-        writeBytes(offsets, body.subarray(items, items + length), batch, column, from)
+        writeBytes(offsets, body.subarray(items, items + length), batch, column)
         break
       }
       default: {
         const target = new Uint32Array(buffer, byteOffset + data, rows)
-        target.set((source as Uint32Array).subarray(from, to))
+        target.set((source as Uint32Array).subarray(0, rows))
         if (bits !== null) clearAbsent(target, bits, rows)
         pad(body, data + 4 * rows)
         return
@@ -185,13 +185,7 @@ export class BatchWriter {
     pad(body, items + length)
   }
 
-  private writeLists(
-    offsets: Uint32Array,
-    ids: Uint32Array,
-    batch: TableRows,
-    column: WrittenColumn,
-    from: number,
-  ): void {
+  private writeLists(offsets: Uint32Array, ids: Uint32Array, batch: TableRows, column: WrittenColumn): void {
     const { mask, strings } = batch
     const { lists, listed } = strings.flat()
     const values = batch.values(column) as Uint32Array
@@ -199,9 +193,8 @@ export class BatchWriter {
     let end = 0
     offsets[0] = 0
     for (let i = 1; i < offsets.length; i++) {
-      const row = from + i - 1
-      if ((mask[row] & bit) !== 0) {
-        const list = values[row]
+      if ((mask[i - 1] & bit) !== 0) {
+        const list = values[i - 1]
         const names = listed.subarray(lists[list], lists[list + 1])
         this.names.translateAll(ids, end, names)
         end += names.length
@@ -293,22 +286,15 @@ function absentOf(present: Uint32Array, w: number, left: number): number {
   return left < 32 ? absent & ((1 << left) - 1) : absent
 }
 
-function writeBytes(
-  offsets: Uint32Array,
-  target: Uint8Array,
-  batch: TableRows,
-  column: WrittenColumn,
-  from: number,
-): void {
+function writeBytes(offsets: Uint32Array, target: Uint8Array, batch: TableRows, column: WrittenColumn): void {
   const { mask, strings } = batch
   const values = batch.values(column) as Uint32Array
   const bit = 1 << column.f
   let end = 0
   offsets[0] = 0
   for (let i = 1; i < offsets.length; i++) {
-    const row = from + i - 1
-    if ((mask[row] & bit) !== 0) {
-      const bytes = strings.view(values[row])
+    if ((mask[i - 1] & bit) !== 0) {
+      const bytes = strings.view(values[i - 1])
       target.set(bytes, end)
       end += bytes.length
     }
@@ -317,14 +303,14 @@ function writeBytes(
 }
 
 /** The size in bytes of the items of lists, or of the bytes of a column. */
-function itemBytes(batch: TableRows, column: WrittenColumn, from: number, to: number): number {
-  const { mask, strings } = batch
+function itemBytes(batch: TableRows, column: WrittenColumn): number {
+  const { mask, strings, count: rows } = batch
   const isList = column.type === 'names'
   const values = batch.values(column) as Uint32Array
   const starts = isList ? strings.flat().lists : strings.flat().starts
   const bit = 1 << column.f
   let count = 0
-  for (let i = from; i < to; i++) {
+  for (let i = 0; i < rows; i++) {
     if ((mask[i] & bit) === 0) continue
     const id = values[i]
     count += starts[id + 1] - starts[id]

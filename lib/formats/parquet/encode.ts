@@ -1,12 +1,14 @@
 import type { EventBatch } from '../../event/batch.js'
+import { limit, type TraceError } from '../../event/error.js'
+import { eventRows } from '../../codec/event-rows.js'
 import { ALL_GROUP_FIELDS } from '../../event/fields.js'
 import { wholeGroups } from '../../event/groups.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { Encoder } from '../../event/stage.js'
-import { EVENT_COLUMNS, eventRows, GROUP_COLUMNS, GROUPED } from '../../event/table.js'
+import { EVENT_COLUMNS, GROUP_COLUMNS, GROUPED } from '../../event/table.js'
 import { Losses } from '../../kernel/losses.js'
 import { CARRIED } from '../arrow/layout.js'
-import { TRACES_KEY, TRUNCATED_KEY, type CodecName } from './layout.js'
+import { MAX_TRACES, TRACES_KEY, TRUNCATED_KEY, type CodecName } from './layout.js'
 import { ParquetWriter } from './writer.js'
 
 /** Options of the encoder. */
@@ -26,6 +28,9 @@ export class ParquetEncoder implements Encoder {
   /** The first row of each trace, and its header. */
   private readonly traces: [row: number, header: TraceHeader][] = []
   private header: TraceHeader | undefined
+  /** The bytes of the list of traces in the index. */
+  private listed = 2
+  private fault: TraceError | undefined
   /** The set of fields of groups that have columns. */
   private groups = 0
 
@@ -38,10 +43,20 @@ export class ParquetEncoder implements Encoder {
     this.losses.countBatch(batch)
     if (batch.header !== this.header) {
       this.header = batch.header
-      this.traces.push([this.writer.count, batch.header])
+      this.addTrace([this.writer.count, batch.header])
     }
     if (batch.groups !== undefined) this.addColumns(wholeGroups(batch.groups.used(batch.count)))
-    if (batch.count > 0) this.writer.add(eventRows(batch))
+    for (const rows of eventRows(batch)) this.writer.add(rows)
+  }
+
+  private addTrace(trace: [row: number, header: TraceHeader]): void {
+    this.listed += Buffer.byteLength(JSON.stringify(trace)) + 1
+    if (this.listed <= MAX_TRACES) this.traces.push(trace)
+    else
+      this.fault ??= limit(`a list of traces of more than ${MAX_TRACES} bytes`, {
+        format: 'parquet',
+        event: trace[0] + 1,
+      })
   }
 
   /** Adds columns for fields of groups that have none yet. */
@@ -61,7 +76,10 @@ export class ParquetEncoder implements Encoder {
     this.writer.end({ [TRACES_KEY]: JSON.stringify(this.traces), [TRUNCATED_KEY]: 'true' })
   }
 
+  /** @throws TraceError for more traces than a reader takes */
   next(): Uint8Array | null {
-    return this.writer.next()
+    const piece = this.writer.next()
+    if (piece === null && this.fault !== undefined) throw this.fault
+    return piece
   }
 }

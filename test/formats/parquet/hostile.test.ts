@@ -2,11 +2,15 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { KINDS } from '../../../lib/event/fields.js'
+import { EventBatch } from '../../../lib/event/batch.js'
+import { FieldBit, KINDS } from '../../../lib/event/fields.js'
+import { ParquetEncoder } from '../../../lib/formats/parquet/encode.js'
+import { readIndex } from '../../../lib/formats/parquet/index-read.js'
 import { MAGIC, MAX_COLUMNS, MAX_FRAMES, MAX_HELD, MAX_TRACES } from '../../../lib/formats/parquet/layout.js'
 import { i32, i64, list, struct, text, thrift, varint, type ThriftNode } from '../../../lib/formats/parquet/thrift.js'
 import { readParquet } from '../../../lib/streams/io/parquet-file.js'
 import { scratch } from '../../support/commands.js'
+import { drive, encodeAll } from '../../support/drive.js'
 import { readEvents } from './support.js'
 
 const [PLAIN, RLE, INDEXED] = [0, 3, 8]
@@ -221,6 +225,35 @@ describe('limits', () => {
       expect((await read(file(length))).events[0]?.function).toHaveLength(length)
     expect((await read(file(4_194_305))).error).toMatchObject({ code: 'ERR_TRACE_LIMIT', event: 1 })
   })
+})
+
+test('events that share a long stack are written in row groups that are not much in memory', async () => {
+  const [count, depth] = [60, 200_000]
+  const batch = new EventBatch(count, FieldBit.stack, { format: 'x' })
+  const frame = batch.strings.internText('main')
+  const list = batch.strings.addList(new Uint32Array(depth).fill(frame))
+  batch.mask.fill(FieldBit.stack)
+  batch.stack.fill(list)
+  batch.count = count
+  const bytes = encodeAll(new ParquetEncoder({ codec: 'none' }), [batch])
+  const index = new DataView(bytes.buffer, bytes.byteOffset).getUint32(bytes.length - 8, true)
+  const groups = [...readIndex(bytes.subarray(bytes.length - 8 - index, bytes.length - 8)).groups()]
+  for (const { chunks } of groups) for (const { values } of chunks) expect(values).toBeLessThan(4_000_000)
+  let read = 0
+  for await (const { count: rows, strings, stack: lists } of readParquet(write(bytes), () => {})) {
+    for (let i = 0; i < rows; i++) expect(strings.listView(lists[i]).length).toBe(depth)
+    read += rows
+  }
+  expect(read).toBe(count)
+})
+
+test('more traces than a reader takes are refused when they are written', () => {
+  const header = { format: 'x'.repeat(1000) }
+  const encoder = new ParquetEncoder()
+  const few = Array.from({ length: 4000 }, () => new EventBatch(0, 0, { ...header }))
+  expect(drive(encoder, few).error).toBeUndefined()
+  const { error } = drive(new ParquetEncoder(), [...few, ...few])
+  expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', format: 'parquet', event: 1 })
 })
 
 test('very many rows of few bytes take no memory', async () => {

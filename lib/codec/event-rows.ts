@@ -1,0 +1,67 @@
+import { columnOf, U64Column, type EventBatch } from '../event/batch.js'
+import { FieldBit } from '../event/fields.js'
+import type { GroupColumns } from '../event/groups.js'
+import { GROUPED, type TableColumn, type TableRows, type TableValues } from '../event/table.js'
+
+/** The events of a batch as rows of a table with columns of `EVENT_COLUMNS`, those of `eventRowsFrom` at a time. */
+export function* eventRows(batch: EventBatch): Generator<TableRows> {
+  for (let from = 0; from < batch.count;) {
+    const rows = eventRowsFrom(batch, from)
+    yield rows
+    from += rows.count
+  }
+}
+
+/**
+ * The events from event `from` on: all of them, unless their lists and bytes are very long together. All events may
+ * have the same long stack.
+ */
+export function eventRowsFrom(batch: EventBatch, from: number): TableRows {
+  const { groups, strings } = batch
+  const to = lastRow(batch, from)
+  const isWhole = from === 0 && to === batch.count
+  const values = ({ f }: TableColumn): TableValues => {
+    const column = f < 0 ? batch.kind : f < GROUPED ? batch[columnOf(f)] : (groups as GroupColumns).at(f - GROUPED)
+    return isWhole ? column : partOf(column, from, to - from)
+  }
+  return {
+    count: to - from,
+    mask: batch.mask.subarray(from, to),
+    groupMask: groups?.mask.subarray(from, to),
+    strings,
+    values,
+  }
+}
+
+/** The maximum bytes of lists and attributes of several rows that are written together. */
+const MAX_LISTED_BYTES = 4_194_304
+
+/** The end of the events that are written together. */
+function lastRow(batch: EventBatch, from: number): number {
+  const { count, mask, strings } = batch
+  if ((batch.columns & (FieldBit.stack | FieldBit.attributes)) === 0) return count
+  const { lists, starts } = strings.flat()
+  const { stack, attributes } = batch
+  let bytes = 0
+  for (let i = from; i < count; i++) {
+    const fields = mask[i]
+    if ((fields & FieldBit.stack) !== 0) {
+      const list = stack[i]
+      bytes += 4 * (lists[list + 1] - lists[list])
+    }
+    if ((fields & FieldBit.attributes) !== 0) {
+      const id = attributes[i]
+      bytes += starts[id + 1] - starts[id]
+    }
+    if (bytes > MAX_LISTED_BYTES && i > from) return i
+  }
+  return count
+}
+
+/** `count` values from `from` on, in place. */
+export function partOf<Column extends TableValues>(column: Column, from: number, count: number): Column
+export function partOf(column: TableValues, from: number, count: number): TableValues {
+  return column instanceof U64Column
+    ? new U64Column(column.words.buffer as ArrayBuffer, column.words.byteOffset + 8 * from, count)
+    : column.subarray(from, from + count)
+}
