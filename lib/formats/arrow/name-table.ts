@@ -4,13 +4,14 @@ import type { Strings } from './escape.js'
 
 /**
  * Collects the strings of a record batch: dictionaries, and the texts of columns without one. If one dictionary has all
- * of them, they are not copied, and batches that need no lists share one table.
+ * of them, they are not copied. Batches with the strings of the batch before use its copy of them, and, if they need no
+ * lists, its table.
  */
 export class NameTable {
   private parts: Strings[] = []
   private bases: number[] = []
   private size = 0
-  private last: { readonly of: Strings; readonly table: StringTable } | undefined
+  private last: { readonly of: readonly Strings[]; readonly strings: Strings; table?: StringTable } | undefined
 
   /** Begins another record batch. */
   begin(): void {
@@ -41,10 +42,12 @@ export class NameTable {
 
   /** The table of all strings, with these lists of them if there are any. @throws ArrowLimit when they are too long */
   table(lists: Pick<FlatStrings, 'lists' | 'listed'> | undefined): StringTable {
-    if (this.parts.length === 0 && lists === undefined) return new StringTable()
-    const strings = this.parts.length === 1 ? this.parts[0] : joined(this.parts)
-    if (lists !== undefined) return StringTable.of({ ...strings, ...lists })
-    if (this.last?.of !== strings) this.last = { of: strings, table: StringTable.of(strings) }
-    return this.last.table
+    const { parts } = this
+    if (parts.length === 0 && lists === undefined) return new StringTable()
+    let { last } = this
+    if (last?.of.length !== parts.length || parts.some((part, i) => part !== last?.of[i]))
+      this.last = last = { of: parts, strings: parts.length === 1 ? parts[0] : joined(parts) }
+    if (lists !== undefined) return StringTable.of({ ...last.strings, ...lists })
+    return (last.table ??= StringTable.of(last.strings))
   }
 }
