@@ -60,23 +60,10 @@ import {
 } from './glibc-mtrace/places'
 import { findLf, LF } from './shared/lines'
 import { hex } from './shared/numbers'
-import {
-  clearStrings,
-  intern,
-  LISTED,
-  listed,
-  LISTS,
-  lists,
-  setSeed,
-  STARTS,
-  stringBytes,
-  STRINGS,
-  strings,
-  stringsFull,
-} from './shared/strings'
+import { clearStrings, intern, stringsFull } from './shared/strings'
 
 export { ADDRESS, CALL_SITE, FIELDS, FUNCTION, KIND, MASK, MODULE, OLD_ADDRESS, OUTCOME, SIZE, TEXT }
-export { LISTED, listed, LISTS, lists, setSeed, STARTS, stringBytes, STRINGS, strings }
+export { LISTED, listed, LISTS, lists, setSeed, STARTS, stringBytes, STRINGS, strings } from './shared/strings'
 
 /** The input buffer: 262144 bytes, followed by room for what readers examine beyond a line. */
 export const INPUT: usize = memory.data(KERNEL_INPUT + 96)

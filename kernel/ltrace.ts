@@ -27,20 +27,7 @@ import {
 import { DELETE, FREE, functionOf, MEMALIGN, OTHER, putCall } from './shared/called'
 import { HAS_ADDRESS, HAS_END_TIME, HAS_MODULE, HAS_PROCESS, HAS_THREAD, HAS_TIME } from './shared/event'
 import { cutLine, endOfLine, findLf, joinLine, LF, restoreEnd } from './shared/lines'
-import {
-  clearStrings,
-  intern,
-  LISTED,
-  listed,
-  LISTS,
-  lists,
-  setSeed,
-  STARTS,
-  stringBytes,
-  STRINGS,
-  strings,
-  stringsFull,
-} from './shared/strings'
+import { clearStrings, intern, stringsFull } from './shared/strings'
 import { GREATER } from './ltrace/scan'
 import { LINE_THREAD, LINE_TIME, LINE_SITE, head, resetClock, readHead } from './ltrace/head'
 import {
@@ -109,7 +96,7 @@ export {
   THREAD,
   TIME,
 }
-export { LISTED, listed, LISTS, lists, setSeed, STARTS, stringBytes, STRINGS, strings }
+export { LISTED, listed, LISTS, lists, setSeed, STARTS, stringBytes, STRINGS, strings } from './shared/strings'
 
 /** The text to read: 262144 bytes, followed by room for what readers examine beyond a line. */
 export const INPUT: usize = memory.data(KERNEL_INPUT + 96)

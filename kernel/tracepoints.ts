@@ -25,19 +25,7 @@ import {
 import { HAS_COUNT, HAS_CPU, HAS_FIELDS, KIND_LOST } from './shared/event'
 import { cutLine, endOfLine, findLf, joinLine, LF, restoreEnd } from './shared/lines'
 import { decimal } from './shared/numbers'
-import {
-  clearStrings,
-  LISTED,
-  listed,
-  LISTS,
-  lists,
-  setSeed,
-  STARTS,
-  stringBytes,
-  STRINGS,
-  strings,
-  stringsFull,
-} from './shared/strings'
+import { clearStrings, stringsFull } from './shared/strings'
 import { fieldsText } from './tracepoints/fields'
 import { readCpu, readHead, setStyle, style } from './tracepoints/head'
 import { api, isUntimed, kind, textAt, timeEnd } from './tracepoints/name'
@@ -63,7 +51,7 @@ export {
   TYPE,
   USABLE,
 }
-export { LISTED, listed, LISTS, lists, setSeed, STARTS, stringBytes, STRINGS, strings }
+export { LISTED, listed, LISTS, lists, setSeed, STARTS, stringBytes, STRINGS, strings } from './shared/strings'
 
 /** The text to read: 262144 bytes, followed by room for what readers examine beyond a line. */
 export const INPUT: usize = memory.data(KERNEL_INPUT + 96)

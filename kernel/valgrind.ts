@@ -23,19 +23,7 @@ import {
 import { HAS_PROCESS, HAS_SIZE, HAS_TIME } from './shared/event'
 import { DELETE, FREE, MALLOC, OTHER, putCall, REALLOC, W_VALLOC } from './shared/called'
 import { cutLine, endOfLine, findLf, joinLine, LF, restoreEnd } from './shared/lines'
-import {
-  clearStrings,
-  LISTED,
-  listed,
-  LISTS,
-  lists,
-  setSeed,
-  STARTS,
-  stringBytes,
-  STRINGS,
-  strings,
-  stringsFull,
-} from './shared/strings'
+import { clearStrings, stringsFull } from './shared/strings'
 import {
   ARGUMENTS,
   argumentCount,
@@ -65,7 +53,7 @@ import {
 
 export { ADDRESS, ALIGNMENT, API, ELEMENT_SIZE, ELEMENTS, FIELDS, KIND, MASK, OLD_ADDRESS, PROCESS, SIZE, TIME }
 export { begin } from './valgrind/pending'
-export { LISTED, listed, LISTS, lists, setSeed, STARTS, stringBytes, STRINGS, strings }
+export { LISTED, listed, LISTS, lists, setSeed, STARTS, stringBytes, STRINGS, strings } from './shared/strings'
 
 /** The text to read: 262144 bytes, followed by room for what readers examine beyond a line. */
 export const INPUT: usize = memory.data(KERNEL_INPUT + 96)

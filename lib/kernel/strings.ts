@@ -1,6 +1,7 @@
-import { StringTable } from '../event/strings.js'
+import { instantiate, type Kernel } from './instance.js'
 import { MAX_LISTED, MAX_LISTS, MAX_STRING_BYTES, MAX_STRINGS } from './layouts/strings.js'
 import type { Global, KernelExports } from './load.js'
+import { StringTable } from '../event/strings.js'
 
 /** The exports of kernel/shared/strings.ts, which documents them. */
 export interface StringsExports extends KernelExports {
@@ -53,4 +54,15 @@ export class KernelStrings {
           lists: this.lists.slice(0, run.lists.value + 1),
         })
   }
+}
+
+/** A kernel and the strings in its memory. */
+export interface StringsKernel<Exports extends StringsExports> extends Kernel<Exports> {
+  readonly strings: KernelStrings
+}
+
+/** A new instance of a kernel with strings. */
+export function withStrings<Exports extends StringsExports>(name: string): StringsKernel<Exports> {
+  const kernel = instantiate<Exports>(name)
+  return { ...kernel, strings: new KernelStrings(kernel.run) }
 }

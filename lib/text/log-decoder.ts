@@ -1,9 +1,25 @@
-import type { TextDecodeOptions } from '../event/format.js'
 import { LineDecoder } from './line-decoder.js'
+import { EventBatch } from '../event/batch.js'
+import type { TextDecodeOptions } from '../event/format.js'
+import type { TraceHeader } from '../event/header.js'
+import type { Global } from '../kernel/load.js'
+import type { StringsExports, StringsKernel } from '../kernel/strings.js'
+
+/** What the kernels of logs export, as kernel/ltrace.ts documents it. */
+export interface LogExports extends StringsExports {
+  readonly position: Global
+  readonly lines: Global
+  readonly fields: Global
+  readonly skipped: Global
+  readonly firstSkipped: Global
+  readonly isLong: Global
+  readonly isRefused: Global
+  hasEvent(from: number, end: number): number
+}
 
 /**
- * The base of decoders for logs with other lines between the events. Such lines are skipped and counted, however long
- * they are. An event in a line over the limit is an error.
+ * The base of decoders for logs with other lines between the events, which a kernel reads. Such lines are skipped and
+ * counted, however long they are. An event in a line over the limit is an error.
  */
 export abstract class LogDecoder extends LineDecoder {
   private skipped = 0
@@ -19,8 +35,13 @@ export abstract class LogDecoder extends LineDecoder {
     super(name, maxLine, options)
   }
 
-  /** Whether there is an event in the line at the input's position, of which only a part may be there. */
-  protected abstract hasEvent(): boolean
+  /** The kernel, for this call. */
+  protected abstract get kernel(): StringsKernel<LogExports>
+
+  protected abstract override emptyHeader(): TraceHeader
+
+  /** Has the kernel read the lines in its memory. @returns the number of events, or undefined to wait for more lines */
+  protected abstract decode(from: number, end: number): number | undefined
 
   /** Whether the line at the input's position is a usual line without events, which is not counted. */
   protected isExpected(): boolean {
@@ -28,14 +49,37 @@ export abstract class LogDecoder extends LineDecoder {
   }
 
   /** Counts skipped lines. `first` is the number of the first one. */
-  protected skip(lines: number, first: number): void {
+  private skip(lines: number, first: number): void {
     if (lines > 0 && this.skipped === 0) this.firstSkipped = first
     this.skipped += lines
   }
 
-  /** @throws TraceError if the line has an event */
+  protected override read(): EventBatch {
+    const { input } = this
+    const { run, columns, input: window, strings } = this.kernel
+    const from = window.load(input, this.linesEnd)
+    const count = this.decode(from, window.end)
+    if (count === undefined) return this.nothing()
+    this.skip(run.skipped.value, this.line + run.firstSkipped.value)
+    if (run.isLong.value !== 0) {
+      this.skipLong(window.end - from)
+      return this.nothing()
+    }
+    input.skip(run.position.value - from)
+    this.line += run.lines.value
+    if (run.isRefused.value !== 0) this.failure = this.tooLong(count)
+    return columns.take(count, run.fields.value, this.emptyHeader(), strings.take())
+  }
+
+  protected nothing(): EventBatch {
+    return new EventBatch(0, 0, this.emptyHeader())
+  }
+
+  /** @throws TraceError if the line has an event, of which only a part may be there */
   protected override refuseLine(): void {
-    if (this.hasEvent()) throw this.tooLong()
+    const { run, input: window } = this.kernel
+    const from = window.load(this.input)
+    if (run.hasEvent(from, window.end) !== 0) throw this.tooLong()
     if (!this.isExpected()) this.skip(1, this.line)
   }
 

@@ -1,6 +1,5 @@
-import { instantiate, type Kernel } from '../../kernel/instance.js'
 import type { Global } from '../../kernel/load.js'
-import { KernelStrings, type StringsExports } from '../../kernel/strings.js'
+import { withStrings, type StringsExports, type StringsKernel } from '../../kernel/strings.js'
 
 export { CUT, MORE_LINES, NO_LINES, TOO_FAR, TOO_LONG } from '../../kernel/layouts/glibc-mtrace.js'
 
@@ -18,14 +17,11 @@ interface MtraceExports extends StringsExports {
 }
 
 /** The kernel and the strings in its memory. */
-export interface MtraceKernel extends Kernel<MtraceExports> {
-  readonly strings: KernelStrings
-}
+export type MtraceKernel = StringsKernel<MtraceExports>
 
 /** A new instance of the kernel. */
 export function newMtraceKernel(): MtraceKernel {
-  const kernel = instantiate<MtraceExports>('glibc-mtrace')
-  return { ...kernel, strings: new KernelStrings(kernel.run) }
+  return withStrings('glibc-mtrace')
 }
 
 let kernel: MtraceKernel | undefined

@@ -1,4 +1,4 @@
-import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
+import { BATCH_EVENTS } from '../../event/batch.js'
 import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
@@ -17,8 +17,7 @@ const OPTIONS: OptionNames<LtraceDecodeOptions> = { inner: 'boolean', lastLine: 
 
 /** Decodes the logs of ltrace. */
 export class LtraceDecoder extends LogDecoder {
-  private kernel: LtraceKernel | undefined
-
+  private own: LtraceKernel | undefined
   private readonly inner: boolean
 
   constructor(options?: LtraceDecodeOptions) {
@@ -28,36 +27,18 @@ export class LtraceDecoder extends LogDecoder {
   }
 
   dispose(): void {
-    if (this.kernel !== undefined) releaseKernel(this.kernel.run)
+    if (this.own !== undefined) releaseKernel(this.own.run)
   }
 
   protected override emptyHeader(): TraceHeader {
     return HEADER
   }
 
-  private nothing(): EventBatch {
-    return new EventBatch(0, 0, HEADER)
+  protected override get kernel(): LtraceKernel {
+    return (this.own ??= ltraceKernel(this.inner))
   }
 
-  protected override hasEvent(): boolean {
-    const { run, input: window } = (this.kernel ??= ltraceKernel(this.inner))
-    const from = window.load(this.input)
-    return run.hasEvent(from, window.end) !== 0
-  }
-
-  protected override read(): EventBatch {
-    const { input } = this
-    const { run, columns, input: window, strings } = (this.kernel ??= ltraceKernel(this.inner))
-    const from = window.load(input, this.linesEnd)
-    const count = run.decode(from, window.end, BATCH_EVENTS)
-    if (run.isLong.value !== 0) {
-      this.skipLong(window.end - from)
-      return this.nothing()
-    }
-    this.skip(run.skipped.value, this.line + run.firstSkipped.value)
-    input.skip(run.position.value - from)
-    this.line += run.lines.value
-    if (run.isRefused.value !== 0) this.failure = this.tooLong(count)
-    return columns.take(count, run.fields.value, HEADER, strings.take())
+  protected override decode(from: number, end: number): number {
+    return this.kernel.run.decode(from, end, BATCH_EVENTS)
   }
 }

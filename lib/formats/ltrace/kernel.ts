@@ -1,32 +1,21 @@
-import { instantiate, type Kernel } from '../../kernel/instance.js'
-import type { Global } from '../../kernel/load.js'
-import { KernelStrings, type StringsExports } from '../../kernel/strings.js'
+import { withStrings, type StringsKernel } from '../../kernel/strings.js'
+import type { LogExports } from '../../text/log-decoder.js'
 
 /** The exports of kernel/ltrace.ts, which documents them. */
-interface LtraceExports extends StringsExports {
+interface LtraceExports extends LogExports {
   begin(inner: boolean): void
   decode(from: number, end: number, capacity: number): number
-  readonly position: Global
-  readonly lines: Global
-  readonly fields: Global
-  readonly skipped: Global
-  readonly firstSkipped: Global
-  readonly isLong: Global
-  readonly isRefused: Global
-  hasEvent(from: number, end: number): number
 }
 
 /** The kernel and the strings in its memory. */
-export interface LtraceKernel extends Kernel<LtraceExports> {
-  readonly strings: KernelStrings
-}
+export type LtraceKernel = StringsKernel<LtraceExports>
 
 /**
  * A kernel for one decoder: it keeps the calls that have not returned yet.
  * @param inner calls during a call are events, too
  */
 export function ltraceKernel(inner: boolean): LtraceKernel {
-  const kernel = instantiate<LtraceExports>('ltrace')
+  const kernel = withStrings<LtraceExports>('ltrace')
   kernel.run.begin(inner)
-  return { ...kernel, strings: new KernelStrings(kernel.run) }
+  return kernel
 }

@@ -1,4 +1,4 @@
-import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
+import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
 import { LogDecoder } from '../../text/log-decoder.js'
@@ -35,50 +35,38 @@ export class TracepointsDecoder extends LogDecoder {
     return this.style === TICKS ? HEADER_OF_TICKS : HEADER
   }
 
-  private nothing(): EventBatch {
-    return new EventBatch(0, 0, this.emptyHeader())
+  protected override get kernel(): ReturnType<typeof tracepointsKernel> {
+    return tracepointsKernel()
   }
 
   /** Lines of a report's header, and remarks. */
   protected override isExpected(): boolean {
-    const { run, input: window } = tracepointsKernel()
+    const { run, input: window } = this.kernel
     return run.isHeader(window.load(this.input)) !== 0
   }
 
-  protected override hasEvent(): boolean {
-    const { run, input: window } = tracepointsKernel()
-    const from = window.load(this.input)
-    return run.hasEvent(from, window.end) !== 0
+  protected override read(): EventBatch {
+    return this.linesEnd - this.input.pos < this.leastLength && !this.mustRead ? this.nothing() : super.read()
   }
 
-  protected override read(): EventBatch {
-    const { input } = this
-    const length = this.linesEnd - input.pos
-    if (length < this.leastLength && !this.mustRead) return this.nothing()
-    const { run, columns, input: window, strings } = tracepointsKernel()
-    const from = window.load(input, this.linesEnd)
-    const count = run.decode(from, window.end, BATCH_EVENTS, this.pageSize, this.style)
+  protected override decode(from: number, end: number): number | undefined {
+    const { run } = this.kernel
+    const count = run.decode(from, end, BATCH_EVENTS, this.pageSize, this.style)
     // The header depends on how times are written, so a limited number of earlier events waits for the first time.
-    const isLast = this.mustRead || window.end - run.first.value >= TIME_WITHIN || run.isRefused.value !== 0
+    const isLast = this.mustRead || end - run.first.value >= TIME_WITHIN || run.isRefused.value !== 0
     if (count > 0 && run.style.value === NO_STYLE && !isLast) {
       // Reading them again for every line would take quadratic time.
+      const length = this.linesEnd - this.input.pos
       this.leastLength = length + (length >> 3) + 1
-      return this.nothing()
+      return undefined
     }
     this.leastLength = 0
-    this.skip(run.skipped.value, this.line + run.firstSkipped.value)
     if (run.unread.value > 0 && this.unread === 0) this.firstUnread = this.line + run.firstUnread.value
     this.unread += run.unread.value
     this.style = run.style.value
-    if (run.isLong.value !== 0) {
-      this.skipLong(window.end - from)
-      return this.nothing()
-    }
-    input.skip(run.position.value - from)
-    this.line += run.lines.value
-    if (run.isRefused.value !== 0) this.failure = this.tooLong(count)
-    return columns.take(count, run.fields.value, this.emptyHeader(), strings.take())
+    return count
   }
+
   protected override finish(): void {
     super.finish()
     if (this.unread === 0) return

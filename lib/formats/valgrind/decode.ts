@@ -1,4 +1,4 @@
-import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
+import { BATCH_EVENTS } from '../../event/batch.js'
 import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
 import { releaseKernel } from '../../kernel/load.js'
@@ -12,22 +12,22 @@ const ASTERISK = 0x2a
 
 /** Decodes what valgrind prints with --trace-malloc=yes. */
 export class ValgrindDecoder extends LogDecoder {
-  private kernel: ValgrindKernel | undefined
+  private own: ValgrindKernel | undefined
 
   constructor(options?: TextDecodeOptions) {
     super(NAME, MAX_LINE, "calls of an allocator or valgrind's own messages", options)
   }
 
   dispose(): void {
-    if (this.kernel !== undefined) releaseKernel(this.kernel.run)
+    if (this.own !== undefined) releaseKernel(this.own.run)
   }
 
   protected override emptyHeader(): TraceHeader {
     return HEADER
   }
 
-  private nothing(): EventBatch {
-    return new EventBatch(0, 0, HEADER)
+  protected override get kernel(): ValgrindKernel {
+    return (this.own ??= valgrindKernel())
   }
 
   /** valgrind's own messages. */
@@ -36,25 +36,7 @@ export class ValgrindDecoder extends LogDecoder {
     return bytes[pos] === bytes[pos + 1] && (bytes[pos] === EQUALS || bytes[pos] === ASTERISK)
   }
 
-  protected override hasEvent(): boolean {
-    const { run, input: window } = (this.kernel ??= valgrindKernel())
-    const from = window.load(this.input)
-    return run.hasEvent(from, window.end) !== 0
-  }
-
-  protected override read(): EventBatch {
-    const { input } = this
-    const { run, columns, input: window, strings } = (this.kernel ??= valgrindKernel())
-    const from = window.load(input, this.linesEnd)
-    const count = run.decode(from, window.end, BATCH_EVENTS - MAX_CALLS)
-    if (run.isLong.value !== 0) {
-      this.skipLong(window.end - from)
-      return this.nothing()
-    }
-    this.skip(run.skipped.value, this.line + run.firstSkipped.value)
-    input.skip(run.position.value - from)
-    this.line += run.lines.value
-    if (run.isRefused.value !== 0) this.failure = this.tooLong(count)
-    return columns.take(count, run.fields.value, HEADER, strings.take())
+  protected override decode(from: number, end: number): number {
+    return this.kernel.run.decode(from, end, BATCH_EVENTS - MAX_CALLS)
   }
 }

@@ -1,29 +1,18 @@
-import { instantiate, type Kernel } from '../../kernel/instance.js'
-import type { Global } from '../../kernel/load.js'
-import { KernelStrings, type StringsExports } from '../../kernel/strings.js'
+import { withStrings, type StringsKernel } from '../../kernel/strings.js'
+import type { LogExports } from '../../text/log-decoder.js'
 
 /** The exports of kernel/valgrind.ts, which documents them. */
-export interface ValgrindExports extends StringsExports {
+interface ValgrindExports extends LogExports {
   begin(): void
   decode(from: number, end: number, capacity: number): number
-  readonly position: Global
-  readonly lines: Global
-  readonly fields: Global
-  readonly skipped: Global
-  readonly firstSkipped: Global
-  readonly isLong: Global
-  readonly isRefused: Global
-  hasEvent(from: number, end: number): number
 }
 
 /** The kernel and the strings in its memory. */
-export interface ValgrindKernel extends Kernel<ValgrindExports> {
-  readonly strings: KernelStrings
-}
+export type ValgrindKernel = StringsKernel<ValgrindExports>
 
 /** A kernel for one decoder: it keeps the calls that have no result yet. */
 export function valgrindKernel(): ValgrindKernel {
-  const kernel = instantiate<ValgrindExports>('valgrind')
+  const kernel = withStrings<ValgrindExports>('valgrind')
   kernel.run.begin()
-  return { ...kernel, strings: new KernelStrings(kernel.run) }
+  return kernel
 }
