@@ -1,4 +1,4 @@
-import { HI, LO } from '../bytes/u64.js'
+import { HI, isZero, LO } from '../bytes/u64.js'
 import type { EventBatch } from '../event/batch.js'
 import { FieldBit, Outcome } from '../event/fields.js'
 
@@ -72,8 +72,4 @@ export function outcomeOf(batch: EventBatch, i: number): number {
   }
   if (isOldNull) return Outcome.allocated
   return old[lo] === newLo && old[hi] === newHi ? Outcome.none : Outcome.moved
-}
-
-function isZero(words: Uint32Array, i: number): boolean {
-  return words[2 * i + LO] === 0 && words[2 * i + HI] === 0
 }

@@ -5,6 +5,11 @@
 export const LO: 0 | 1 = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1 ? 0 : 1
 export const HI: 0 | 1 = LO === 0 ? 1 : 0
 
+/** Whether integer `i` of a column is 0. */
+export function isZero(words: Uint32Array, i: number): boolean {
+  return words[2 * i + LO] === 0 && words[2 * i + HI] === 0
+}
+
 /** 2^32, the weight of the high word. */
 export const WORD = 0x1_0000_0000
 

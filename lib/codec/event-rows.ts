@@ -1,7 +1,31 @@
 import { columnOf, U64Column, type EventBatch } from '../event/batch.js'
 import { FieldBit } from '../event/fields.js'
 import type { GroupColumns } from '../event/groups.js'
-import { GROUPED, type TableColumn, type TableRows, type TableValues } from '../event/table.js'
+import {
+  EVENT_COLUMNS,
+  GROUP_COLUMNS,
+  GROUPED,
+  type TableColumn,
+  type TableRows,
+  type TableValues,
+} from '../event/table.js'
+
+const TARGETS: ReadonlyMap<string, TableColumn> = new Map(
+  [...EVENT_COLUMNS, ...GROUP_COLUMNS].map((target) => [target.name, target]),
+)
+
+/** The field of events, or their kind, that a column is; undefined if it is none. */
+export function eventColumn(name: string): TableColumn | undefined {
+  return TARGETS.get(name)
+}
+
+/** The fault of a table without a column for the kind of events, by the names of its columns. */
+export function noEvents(columns: readonly string[]): string {
+  // Columns that all rows of the table of blocks have.
+  if (['birth', 'since', 'ending', 'reallocs'].every((name) => columns.includes(name)))
+    return 'a table of blocks, as hf-blocks writes it, and not of events: query it with SQL, or read the trace itself'
+  return 'there is no column "kind", which each event has'
+}
 
 /** The events of a batch as rows of a table with columns of `EVENT_COLUMNS`, those of `eventRowsFrom` at a time. */
 export function* eventRows(batch: EventBatch): Generator<TableRows> {

@@ -78,14 +78,6 @@ export const GROUP_COLUMNS: readonly TableColumn[] = GROUP_FIELDS.map(({ name, t
   ...TYPES[type],
 }))
 
-/** The fault of a table without a column for the kind of events, by the names of its columns. */
-export function noEvents(columns: readonly string[]): string {
-  // Columns that all rows of the table of blocks have.
-  if (['birth', 'since', 'ending', 'reallocs'].every((name) => columns.includes(name)))
-    return 'a table of blocks, as hf-blocks writes it, and not of events: query it with SQL, or read the trace itself'
-  return 'there is no column "kind", which each event has'
-}
-
 /** The masks of rows that have the bit of a column. */
 export function masksOf({ mask, groupMask }: TableRows, { f }: TableColumn): Uint32Array {
   return f < GROUPED ? mask : (groupMask as Uint32Array)

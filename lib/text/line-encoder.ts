@@ -46,3 +46,11 @@ export abstract class LineEncoder implements Encoder {
     return null
   }
 }
+
+/** Copies a word or name. A loop is faster than `set` for short ones. @returns the position after it */
+export function put(out: Uint8Array, p: number, bytes: Uint8Array): number {
+  const { length } = bytes
+  if (length < 32) for (let i = 0; i < length; i++) out[p + i] = bytes[i]
+  else out.set(bytes, p)
+  return p + length
+}

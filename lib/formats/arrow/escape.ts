@@ -46,11 +46,17 @@ function hasEscapes(bytes: Uint8Array): boolean {
   return false
 }
 
-function mapped({ bytes, starts }: Strings, change: (bytes: Uint8Array) => Uint8Array): Strings {
-  const parts = Array.from({ length: starts.length - 1 }, (_, i) => change(bytes.subarray(starts[i], starts[i + 1])))
-  const ends = new Uint32Array(starts.length)
-  parts.forEach(({ length }, i) => (ends[i + 1] = ends[i] + length))
-  return { bytes: new Uint8Array(Buffer.concat(parts)), starts: ends }
+/** The strings that `change` makes of them, by their ids. */
+export function mapped({ bytes, starts }: Strings, change: (bytes: Uint8Array, id: number) => Uint8Array): Strings {
+  const one = (_: unknown, i: number) => change(bytes.subarray(starts[i], starts[i + 1]), i)
+  return stringsOf(Array.from({ length: starts.length - 1 }, one))
+}
+
+/** Texts one after the other. */
+export function stringsOf(texts: readonly Uint8Array[]): Strings {
+  const starts = new Uint32Array(texts.length + 1)
+  texts.forEach(({ length }, i) => (starts[i + 1] = starts[i] + length))
+  return { bytes: new Uint8Array(Buffer.concat(texts)), starts }
 }
 
 function escapeOne(bytes: Uint8Array): Uint8Array {

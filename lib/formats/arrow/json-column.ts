@@ -1,6 +1,6 @@
 import { decodeText } from '../../event/strings.js'
 import { fieldsFromJson } from '../../event/json-record.js'
-import type { Strings } from './escape.js'
+import { stringsOf, type Strings } from './escape.js'
 import { ArrowFault } from './fault.js'
 
 /**
@@ -44,7 +44,5 @@ export function checkJson(
     checked[i] = own
   }
   if (isUsual) return undefined
-  const starts = new Uint32Array(texts.length + 1)
-  texts.forEach(({ length }, i) => (starts[i + 1] = starts[i] + length))
-  return { strings: { bytes: new Uint8Array(Buffer.concat(texts)), starts }, column: checked }
+  return { strings: stringsOf(texts), column: checked }
 }

@@ -1,10 +1,10 @@
 import type { U64Column } from '../../event/batch.js'
 import { showValue } from '../../event/message-text.js'
 import { StringTable, type FlatStrings } from '../../event/strings.js'
-import { EVENT_COLUMNS, GROUP_COLUMNS, GROUPED, type TableColumn } from '../../event/table.js'
+import { eventColumn, noEvents } from '../../codec/event-rows.js'
+import { GROUPED, type TableColumn } from '../../event/table.js'
 import type { Dictionaries } from './dictionaries.js'
 import type { Strings } from './escape.js'
-import { noEvents } from '../../event/table.js'
 import { ArrowFault } from './fault.js'
 import { checkJson } from './json-column.js'
 import { KIND, Type } from './layout.js'
@@ -40,9 +40,6 @@ interface Reading {
   has(row: number): boolean
 }
 
-const TARGETS: ReadonlyMap<string, TableColumn> = new Map(
-  [...EVENT_COLUMNS, ...GROUP_COLUMNS].map((target) => [target.name, target]),
-)
 /** The code for an unknown name. */
 const UNKNOWN = 0xff
 
@@ -67,7 +64,7 @@ export class BatchReader {
     columns: readonly Column[],
     private readonly dictionaries: Dictionaries,
   ) {
-    this.plan = columns.map((column) => ({ column, target: TARGETS.get(column.name), extent: extentOf(column) }))
+    this.plan = columns.map((column) => ({ column, target: eventColumn(column.name), extent: extentOf(column) }))
     const known = this.plan.flatMap(({ target }) => (target === undefined ? [] : [target.name]))
     if (!known.includes(KIND)) throw new ArrowFault(noEvents(columns.map(({ name }) => name)))
     const twice = known.find((name, i) => known.indexOf(name) < i)

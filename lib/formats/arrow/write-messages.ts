@@ -17,8 +17,9 @@ import {
 } from './layout.js'
 import { newChunk } from '../../bytes/chunks.js'
 import type { TraceHeader } from '../../event/header.js'
+import { encodeText } from '../../event/strings.js'
 import type { WrittenColumn, WrittenTable } from './columns.js'
-import type { Strings } from './escape.js'
+import { stringsOf, type Strings } from './escape.js'
 import {
   flatbuffer,
   i16,
@@ -62,15 +63,11 @@ export function schemaMessage({ columns }: WrittenTable, header?: TraceHeader, c
 
 /** The messages with the dictionaries that never change. */
 export function codeDictionaries({ codes }: WrittenTable): Uint8Array[] {
-  return codes.map((names, id) => {
-    const starts = new Uint32Array(names.length + 1)
-    names.forEach(({ length }, i) => (starts[i + 1] = starts[i] + length))
-    return dictionaryMessage(id, { bytes: Buffer.from(names.join('')), starts })
-  })
+  return codes.map((names, id) => dictionaryMessage(id, stringsOf(names.map(encodeText))))
 }
 
 /** A message with a dictionary of strings. It replaces the one of the same id. */
-export function dictionaryMessage(id: number, { bytes, starts }: Strings | { bytes: Uint8Array; starts: Uint32Array }) {
+export function dictionaryMessage(id: number, { bytes, starts }: Strings): Uint8Array {
   const offsets = { at: 0, length: 4 * starts.length }
   const data = { at: aligned(offsets.length), length: bytes.length }
   const batch = new BatchMetadata(1, 3, undefined, id)

@@ -1,5 +1,5 @@
 import { ascii, LF, SPACE } from '../../text/ascii.js'
-import { HI, LO, writeHex } from '../../bytes/u64.js'
+import { HI, isZero, LO, writeHex } from '../../bytes/u64.js'
 import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
 import type { EventBatch, U64Column } from '../../event/batch.js'
 import { FieldBit, Kind, Outcome } from '../../event/fields.js'
@@ -7,7 +7,7 @@ import type { TraceHeader } from '../../event/header.js'
 import { checkOptions } from '../../event/options.js'
 import { AddressedLosses } from '../../blocks/addressed-losses.js'
 import type { Losses } from '../../kernel/losses.js'
-import { LineEncoder } from '../../text/line-encoder.js'
+import { LineEncoder, put } from '../../text/line-encoder.js'
 import { Parts, reallocParts } from '../../blocks/realloc.js'
 import { isComment } from './comments.js'
 import { CARRIED, HEADER, HEADER_WITHOUT_START, NAME, START } from './layout.js'
@@ -89,7 +89,7 @@ export class MtraceEncoder extends LineEncoder {
         this.losses.countEvent(`${kind === FREE ? 'frees' : 'allocations'} without an address`, batch, i)
         return
       }
-      if (kind === FREE && !this.own && isZero(batch.address, i)) {
+      if (kind === FREE && !this.own && isZero(batch.address.words, i)) {
         // glibc does not record these, and its script reports one as a free of a block that was never allocated.
         this.losses.countEvent('frees of null', batch, i)
         return
@@ -107,8 +107,8 @@ export class MtraceEncoder extends LineEncoder {
     const { address, oldAddress, size } = batch
     const known = (fields & HAS_ADDRESS) !== 0
     const oldKnown = (fields & HAS_OLD_ADDRESS) !== 0
-    const something = known && !isZero(address, i)
-    const somethingOld = oldKnown && !isZero(oldAddress, i)
+    const something = known && !isZero(address.words, i)
+    const somethingOld = oldKnown && !isZero(oldAddress.words, i)
     const outcome = (fields & HAS_OUTCOME) !== 0 ? batch.outcome[i] : undefined
     const sized = (fields & HAS_SIZE) !== 0
     // Halves of reallocs occur only in traces with lost or repeated lines. A half with more fields than its line has
@@ -120,7 +120,7 @@ export class MtraceEncoder extends LineEncoder {
     } else if (this.own && outcome === Outcome.allocated && something && !oldKnown) {
       this.note(batch, i, true)
       this.line(batch, i, OPERATION.new, address, true)
-    } else if (known && !something && sized && !isZero(size, i)) {
+    } else if (known && !something && sized && !isZero(size.words, i)) {
       if (outcome !== undefined) this.noteOutcome(batch, i)
       this.note(batch, i, true)
       if (!oldKnown) this.losses.countEvent('no oldAddress, written as null', batch, i)
@@ -144,8 +144,8 @@ export class MtraceEncoder extends LineEncoder {
       const stayed = !known || !oldKnown || areEqual(batch, i)
       if (outcome !== undefined && (outcome === Outcome.none) !== stayed) this.noteOutcome(batch, i)
       // If the block stayed in place, either address may be missing or null.
-      this.line(batch, i, OPERATION.old, oldKnown && !isZero(oldAddress, i) ? oldAddress : address)
-      this.line(batch, i, OPERATION.new, known && !isZero(address, i) ? address : oldAddress, true)
+      this.line(batch, i, OPERATION.old, oldKnown && !isZero(oldAddress.words, i) ? oldAddress : address)
+      this.line(batch, i, OPERATION.new, known && !isZero(address.words, i) ? address : oldAddress, true)
     }
   }
 
@@ -184,10 +184,10 @@ export class MtraceEncoder extends LineEncoder {
     let p = sink.pos
     bytes[p++] = operation
     bytes[p++] = SPACE
-    p = isZero(pointer, i) ? put(bytes, p, NIL) : putHex(bytes, p, pointer, i)
+    p = isZero(pointer.words, i) ? put(bytes, p, NIL) : putHex(bytes, p, pointer, i)
     if (sized) {
       bytes[p++] = SPACE
-      if ((batch.mask[i] & HAS_SIZE) === 0 || isZero(batch.size, i)) bytes[p++] = ZERO
+      if ((batch.mask[i] & HAS_SIZE) === 0 || isZero(batch.size.words, i)) bytes[p++] = ZERO
       else p = putHex(bytes, p, batch.size, i)
     }
     bytes[p++] = LF
@@ -199,15 +199,6 @@ function putHex(bytes: Uint8Array, p: number, { words }: U64Column, i: number): 
   bytes[p++] = ZERO
   bytes[p++] = LETTER_X
   return writeHex(bytes, p, words[2 * i + LO], words[2 * i + HI])
-}
-
-function put(bytes: Uint8Array, p: number, text: Uint8Array): number {
-  bytes.set(text, p)
-  return p + text.length
-}
-
-function isZero({ words }: U64Column, i: number): boolean {
-  return words[2 * i + LO] === 0 && words[2 * i + HI] === 0
 }
 
 /** Whether a realloc's addresses are the same. */

@@ -1,4 +1,5 @@
 import { ascii } from '../../text/ascii.js'
+import { put } from '../../text/line-encoder.js'
 import type { Sink } from '../../bytes/sink.js'
 import { HI, LO, writeHex } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
@@ -138,11 +139,4 @@ function functionName(bytes: Uint8Array, text: string): Name {
 function offsetText(text: string): Name {
   const offset = OFFSET.exec(text)?.[1]
   return offset === undefined ? 'fields other than an offset' : ascii(offset)
-}
-
-function put(bytes: Uint8Array, p: number, text: Uint8Array): number {
-  const { length } = text
-  if (length < 32) for (let i = 0; i < length; i++) bytes[p + i] = text[i]
-  else bytes.set(text, p)
-  return p + length
 }

@@ -1,5 +1,5 @@
 import { LF, MINUS, SPACE, TAB, ZERO, ascii } from '../../text/ascii.js'
-import { HI, LO, WORD, writeDecimal, writeHex } from '../../bytes/u64.js'
+import { HI, isZero, LO, WORD, writeDecimal, writeHex } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { Api, APIS, FieldBit, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
@@ -7,7 +7,7 @@ import { AddressedLosses } from '../../blocks/addressed-losses.js'
 import type { Losses } from '../../kernel/losses.js'
 import type { EncodeOptions } from '../../event/format.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
-import { LineEncoder } from '../../text/line-encoder.js'
+import { LineEncoder, put } from '../../text/line-encoder.js'
 import { Parts, reallocParts } from '../../blocks/realloc.js'
 import {
   CARRIED,
@@ -285,16 +285,4 @@ export class HeapmonEncoder extends LineEncoder {
     this.timeHi = upper
     if (rest !== lower * 1000) this.losses.countEvent('times between microseconds, rounded down', batch, i)
   }
-}
-
-function isZero(words: Uint32Array, i: number): boolean {
-  return words[2 * i] === 0 && words[2 * i + 1] === 0
-}
-
-/** Copies a word or name. A loop is faster than `set` for short ones. */
-function put(out: Uint8Array, p: number, bytes: Uint8Array): number {
-  const { length } = bytes
-  if (length < 32) for (let i = 0; i < length; i++) out[p + i] = bytes[i]
-  else out.set(bytes, p)
-  return p + length
 }

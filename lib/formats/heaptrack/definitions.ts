@@ -3,7 +3,7 @@ import { encodeText } from '../../event/strings.js'
 import { hexAt, MAX_STACK_BYTES, NO_SPAN, stringEnd, type HeaptrackLayout, type Span } from './layout.js'
 import { Modules } from './modules.js'
 import { Pending } from './pending.js'
-import { Tables } from './tables.js'
+import { grown, Tables } from './tables.js'
 
 /** The faults of lines. */
 export const Fault = {
@@ -131,7 +131,7 @@ export class Definitions {
     while (p < end && bytes[p] === SPACE) {
       const { value, next } = hexAt(bytes, p + 1, end)
       if (next === p + 1) break
-      if (n + 2 >= this.numbers.length) this.numbers = longer(this.numbers)
+      if (n + 2 >= this.numbers.length) this.numbers = grown(this.numbers, n + 3)
       this.numbers[n++] = value
       p = next
     }
@@ -217,10 +217,4 @@ function wideHex(bytes: Uint8Array, p: number, end: number): { lo: number; hi: n
 
 function isEqual(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, i) => byte === b[i])
-}
-
-function longer(array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
-  const copy = new Uint32Array(2 * array.length)
-  copy.set(array)
-  return copy
 }

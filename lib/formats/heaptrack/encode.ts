@@ -1,5 +1,5 @@
 import { ascii, LF, SPACE } from '../../text/ascii.js'
-import { HI, LO, writeHex } from '../../bytes/u64.js'
+import { HI, isZero, LO, writeHex } from '../../bytes/u64.js'
 import { U64Map } from '../../bytes/u64-map.js'
 import { AddressedLosses } from '../../blocks/addressed-losses.js'
 import type { EventBatch, U64Column } from '../../event/batch.js'
@@ -187,8 +187,8 @@ export class HeaptrackEncoder extends LineEncoder {
     this.losses.countEvent(reason, batch, i)
     const mask = batch.mask[i]
     // A realloc in place may have only one address.
-    const known = (mask & HAS_ADDRESS) !== 0 && !isZero(batch.address, i)
-    const oldKnown = (mask & HAS_OLD_ADDRESS) !== 0 && !isZero(batch.oldAddress, i)
+    const known = (mask & HAS_ADDRESS) !== 0 && !isZero(batch.address.words, i)
+    const oldKnown = (mask & HAS_OLD_ADDRESS) !== 0 && !isZero(batch.oldAddress.words, i)
     if ((parts & Parts.free) !== 0) this.free(batch, i, oldKnown ? batch.oldAddress : batch.address)
     if ((parts & Parts.alloc) !== 0) {
       if ((mask & HAS_SIZE) === 0) this.losses.countEvent('no size, written as 0', batch, i)
@@ -341,8 +341,4 @@ export class HeaptrackEncoder extends LineEncoder {
     sink.bytes[sink.pos++] = SPACE
     sink.pos = writeHex(sink.bytes, sink.pos, lo, hi)
   }
-}
-
-function isZero({ words }: U64Column, i: number): boolean {
-  return words[2 * i + LO] === 0 && words[2 * i + HI] === 0
 }

@@ -4,6 +4,8 @@ import { ColumnDictionary, plainStrings } from './dictionary.js'
 import { GrowingBytes, GrowingWords } from './growing.js'
 import { Encoding, Physical } from './layout.js'
 import { hybrid, levels } from './levels.js'
+import { stringsOf } from '../arrow/escape.js'
+import { encodeText } from '../../event/strings.js'
 import { GROUPED, masksOf, type TableColumn, type TableRows } from '../../event/table.js'
 
 /** The stored form of a column of a row group, not yet compressed. */
@@ -101,7 +103,7 @@ export class ColumnWriter {
         if (!has(i)) continue
         const bytes = strings.view(values[i])
         const at = this.bytes.extend(4 + bytes.length)
-        this.bytes.bytes.set(plainStrings(bytes, Uint32Array.of(0, bytes.length)), at)
+        this.bytes.bytes.set(plainStrings({ bytes, starts: Uint32Array.of(0, bytes.length) }), at)
       }
     } else {
       let at = this.words.extend(present)
@@ -146,7 +148,7 @@ export class ColumnWriter {
     const isList = column.type === 'names'
     const count = isList ? this.definition.length : rows
     const hasValues = nulls < count
-    const names = column.names === undefined ? undefined : stringsOf(column.names)
+    const names = column.names === undefined ? undefined : plainStrings(stringsOf(column.names.map(encodeText)))
     const entries = column.names?.length ?? dictionary.size
     const isIndexed = hasValues && (column.type === 'name' || isList || names !== undefined)
     const parts = [
@@ -186,12 +188,6 @@ export function physicalType({ type }: TableColumn): number {
 function indices(used: Uint32Array, entries: number): Uint8Array[] {
   const width = Math.max(1, 32 - Math.clz32(entries - 1))
   return [Uint8Array.of(width), hybrid(used, width)]
-}
-
-function stringsOf(names: readonly string[]): Uint8Array {
-  const starts = new Uint32Array(names.length + 1)
-  names.forEach(({ length }, i) => (starts[i + 1] = starts[i] + length))
-  return plainStrings(Buffer.from(names.join('')), starts)
 }
 
 function rangeOf({ type }: TableColumn, words: Uint32Array): readonly [Uint8Array, Uint8Array] | undefined {

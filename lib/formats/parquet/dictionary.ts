@@ -39,8 +39,7 @@ export class ColumnDictionary {
 
   /** Removes all strings, and gives them as Parquet stores them: each after its length. */
   take(): Uint8Array {
-    const { bytes, starts } = escape(this.names.flat())
-    const out = plainStrings(bytes, starts)
+    const out = plainStrings(escape(this.names.flat()))
     this.names = new StringTable()
     this.table = undefined
     return out
@@ -48,7 +47,7 @@ export class ColumnDictionary {
 }
 
 /** Strings, each after its length. */
-export function plainStrings(bytes: Uint8Array, starts: Uint32Array): Uint8Array {
+export function plainStrings({ bytes, starts }: { bytes: Uint8Array; starts: Uint32Array }): Uint8Array {
   const count = starts.length - 1
   const out = new Uint8Array(bytes.length + 4 * count)
   const view = new DataView(out.buffer)

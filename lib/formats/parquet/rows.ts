@@ -3,18 +3,9 @@ import { GroupColumns } from '../../event/groups.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import { checkHeader } from '../../event/header-check.js'
 import { StringTable } from '../../event/strings.js'
-import { EVENT_COLUMNS, GROUP_COLUMNS, GROUPED, type TableColumn } from '../../event/table.js'
+import { GROUPED } from '../../event/table.js'
 import type { ColumnReader } from './column-reader.js'
 import { ParquetFault } from './fault.js'
-
-const TARGETS: ReadonlyMap<string, TableColumn> = new Map(
-  [...EVENT_COLUMNS, ...GROUP_COLUMNS].map((target) => [target.name, target]),
-)
-
-/** The field of events, or their kind, that a column is; undefined if it is none. */
-export function eventColumn(name: string): TableColumn | undefined {
-  return TARGETS.get(name)
-}
 
 /** The headers of all traces and the rows at which they begin. @throws ParquetFault that says what is wrong */
 export function tracesIn(text: string | undefined): [row: number, header: TraceHeader][] {

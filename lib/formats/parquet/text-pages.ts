@@ -2,7 +2,7 @@ import { BATCH_STRING_BYTES } from '../../event/batch.js'
 import { showValue } from '../../event/message-text.js'
 import { decodeText, encodeText, type StringTable } from '../../event/strings.js'
 import type { TableColumn } from '../../event/table.js'
-import { unescape, type Strings } from '../arrow/escape.js'
+import { mapped, unescape, type Strings } from '../arrow/escape.js'
 import { fieldsFromJson } from '../../event/json-record.js'
 import { ParquetFault, ParquetLimit } from './fault.js'
 import { Indices } from './int-source.js'
@@ -143,16 +143,13 @@ class Consecutive {
 const NO_TEXTS = new Consecutive(0, 0, undefined)
 
 /** Named values in JSON as events store them. @param faults gets what is wrong with texts, by their position */
-function fieldsOf({ bytes, starts }: Strings, faults: Map<number, string>): Strings {
-  const texts = Array.from({ length: starts.length - 1 }, (_, i) => {
+function fieldsOf(strings: Strings, faults: Map<number, string>): Strings {
+  return mapped(strings, (bytes, i) => {
     try {
-      return encodeText(fieldsFromJson(decodeText(bytes.subarray(starts[i], starts[i + 1]))))
+      return encodeText(fieldsFromJson(decodeText(bytes)))
     } catch (error) {
       faults.set(i, (error as Error).message)
       return new Uint8Array(0)
     }
   })
-  const ends = new Uint32Array(starts.length)
-  texts.forEach(({ length }, i) => (ends[i + 1] = ends[i] + length))
-  return { bytes: new Uint8Array(Buffer.concat(texts)), starts: ends }
 }
