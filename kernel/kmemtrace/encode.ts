@@ -37,6 +37,12 @@ export let written: usize = 0
 /** The last number of a record that was written. */
 export let sequence: u32 = 0
 
+/** Arguments of `encode`, for all of its loops. */
+let ownCpu: u32 = 0
+let watchedFields: u32 = 0
+let inMicros: bool = false
+let wholeOnly: bool = false
+
 /**
  * Writes the records of events. Stops at the end of the events or of the room, or at an unusual event.
  * @param form the layout of the records
@@ -64,12 +70,17 @@ export function encode(
   micros: bool,
   onlyWhole: bool,
 ): u32 {
-  if (form == 0) return writeRelay(i, rows, out, end, number, cpu, watched, micros, onlyWhole)
-  if (form == BIG) return writeRelayBig(i, rows, out, end, number, cpu, watched, micros, onlyWhole)
-  if (form == TIMED) return writeFtrace(i, rows, out, end, number, cpu, watched, micros, onlyWhole)
-  if (form == (TIMED | BIG)) return writeFtraceBig(i, rows, out, end, number, cpu, watched, micros, onlyWhole)
-  if (form == (TIMED | NARROW)) return writeFtrace32(i, rows, out, end, number, cpu, watched, micros, onlyWhole)
-  return writeFtrace32Big(i, rows, out, end, number, cpu, watched, micros, onlyWhole)
+  sequence = number
+  ownCpu = cpu
+  watchedFields = watched
+  inMicros = micros
+  wholeOnly = onlyWhole
+  if (form == 0) return writeRelay(i, rows, out, end)
+  if (form == BIG) return writeRelayBig(i, rows, out, end)
+  if (form == TIMED) return writeFtrace(i, rows, out, end)
+  if (form == (TIMED | BIG)) return writeFtraceBig(i, rows, out, end)
+  if (form == (TIMED | NARROW)) return writeFtrace32(i, rows, out, end)
+  return writeFtrace32Big(i, rows, out, end)
 }
 
 /** Fields that make an event unusual. */
@@ -94,104 +105,37 @@ function store64(form: u32, p: usize, first: u32, second: u32): void {
 
 // Each layout has a loop in a function of its own. The compiler would merge loops in one function into one loop that
 // checks the layout.
-function writeRelay(
-  i: u32,
-  rows: u32,
-  out: usize,
-  end: usize,
-  number: u32,
-  cpu: u32,
-  watched: u32,
-  micros: bool,
-  onlyWhole: bool,
-): u32 {
-  return write(0, i, rows, out, end, number, cpu, watched, micros, onlyWhole)
+function writeRelay(i: u32, rows: u32, out: usize, end: usize): u32 {
+  return write(0, i, rows, out, end)
 }
-function writeRelayBig(
-  i: u32,
-  rows: u32,
-  out: usize,
-  end: usize,
-  number: u32,
-  cpu: u32,
-  watched: u32,
-  micros: bool,
-  onlyWhole: bool,
-): u32 {
-  return write(BIG, i, rows, out, end, number, cpu, watched, micros, onlyWhole)
+function writeRelayBig(i: u32, rows: u32, out: usize, end: usize): u32 {
+  return write(BIG, i, rows, out, end)
 }
-function writeFtrace(
-  i: u32,
-  rows: u32,
-  out: usize,
-  end: usize,
-  number: u32,
-  cpu: u32,
-  watched: u32,
-  micros: bool,
-  onlyWhole: bool,
-): u32 {
-  return write(TIMED, i, rows, out, end, number, cpu, watched, micros, onlyWhole)
+function writeFtrace(i: u32, rows: u32, out: usize, end: usize): u32 {
+  return write(TIMED, i, rows, out, end)
 }
-function writeFtraceBig(
-  i: u32,
-  rows: u32,
-  out: usize,
-  end: usize,
-  number: u32,
-  cpu: u32,
-  watched: u32,
-  micros: bool,
-  onlyWhole: bool,
-): u32 {
-  return write(TIMED | BIG, i, rows, out, end, number, cpu, watched, micros, onlyWhole)
+function writeFtraceBig(i: u32, rows: u32, out: usize, end: usize): u32 {
+  return write(TIMED | BIG, i, rows, out, end)
 }
-function writeFtrace32(
-  i: u32,
-  rows: u32,
-  out: usize,
-  end: usize,
-  number: u32,
-  cpu: u32,
-  watched: u32,
-  micros: bool,
-  onlyWhole: bool,
-): u32 {
-  return write(TIMED | NARROW, i, rows, out, end, number, cpu, watched, micros, onlyWhole)
+function writeFtrace32(i: u32, rows: u32, out: usize, end: usize): u32 {
+  return write(TIMED | NARROW, i, rows, out, end)
 }
-function writeFtrace32Big(
-  i: u32,
-  rows: u32,
-  out: usize,
-  end: usize,
-  number: u32,
-  cpu: u32,
-  watched: u32,
-  micros: bool,
-  onlyWhole: bool,
-): u32 {
-  return write(TIMED | NARROW | BIG, i, rows, out, end, number, cpu, watched, micros, onlyWhole)
+function writeFtrace32Big(i: u32, rows: u32, out: usize, end: usize): u32 {
+  return write(TIMED | NARROW | BIG, i, rows, out, end)
 }
 
 // @ts-ignore: decorator
 @inline
-function write(
-  form: u32,
-  i: u32,
-  rows: u32,
-  out: usize,
-  end: usize,
-  number: u32,
-  cpu: u32,
-  watched: u32,
-  micros: bool,
-  onlyWhole: bool,
-): u32 {
+function write(form: u32, i: u32, rows: u32, out: usize, end: usize): u32 {
+  let number = sequence
+  const cpu = ownCpu
+  const watched = watchedFields
+  const onlyWhole = wholeOnly
   const core = coreSize(form)
   const alloc = allocSize(form)
   const allocHead = headOf(form, ALLOC, alloc)
   const freeHead = headOf(form, FREE, core)
-  const scale: u64 = micros ? 1000 : 1
+  const scale: u64 = inMicros ? 1000 : 1
   const longest = u64.MAX_VALUE / scale
   const freeFields =
     HAS_API | HAS_ADDRESS | HAS_CALL_SITE | (form & TIMED ? HAS_CPU | HAS_TIME : HAS_SEQUENCE) | watched

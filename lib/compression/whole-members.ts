@@ -1,12 +1,11 @@
 import { constants, crc32, inflateRawSync } from 'node:zlib'
 import type { Compressed } from './compressed.js'
+import { TRAILER_BYTES } from './gunzip.js'
 import { headerLength } from './gzip-header.js'
 
 /** Members with more deflated data than this, or with more output than `MAX_OUTPUT`, are not inflated here. */
 const MAX_INPUT = 32_768
 const MAX_OUTPUT = 262_144
-
-const TRAILER_BYTES = 8
 
 const OPTIONS = {
   // Node's types lack `info`, which has the number of bytes used.

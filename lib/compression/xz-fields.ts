@@ -5,7 +5,7 @@ import type { Compressed } from './compressed.js'
 // Names and section numbers are from "The .xz File Format", version 1.2.1.
 
 /** The largest dictionary in bytes that is accepted: the size of `xz -9`. */
-export const MAX_DICTIONARY = 67_108_864
+const MAX_DICTIONARY = 67_108_864
 
 const LZMA2 = 0x21
 const DELTA = 3
@@ -26,7 +26,6 @@ export interface StreamFlags {
 
 /** A block, as its header describes it. */
 export interface BlockHeader {
-  readonly headerBytes: number
   readonly dictionary: number
   readonly compressed: number | undefined
   readonly uncompressed: number | undefined
@@ -56,8 +55,7 @@ export function wordAt(bytes: Uint8Array, at: number): number {
 /** The header of a block whose first byte, not 0, was read (section 3.1). */
 export async function blockHeader(input: Compressed, first: number): Promise<BlockHeader> {
   const offset = input.offset - 1
-  const headerBytes = 4 * (first + 1)
-  const bytes = Buffer.concat([Buffer.from([first]), await input.take(headerBytes - 1)])
+  const bytes = Buffer.concat([Buffer.from([first]), await input.take(4 * first + 3)])
   checkCrc(bytes, 'the header of an xz block', offset)
   const reader = new Fields(bytes.subarray(0, -CRC_BYTES), 2, offset)
   const flags = bytes[1]
@@ -69,7 +67,7 @@ export async function blockHeader(input: Compressed, first: number): Promise<Blo
     throw fault(`the xz block uses ${filterName(filter)}, which is not read: decompress it first (xz -dc)`, offset)
   const size = reader.number() === 1 ? reader.byte() : 64
   if (!reader.restIsZero()) throw fault('the header of an xz block has more than its flags say', offset)
-  return { headerBytes, dictionary: dictionaryBytes(size, offset), compressed, uncompressed }
+  return { dictionary: dictionaryBytes(size, offset), compressed, uncompressed }
 }
 
 /** What a filter before LZMA2 is for: sections 5.3.2 and 5.3.3. */

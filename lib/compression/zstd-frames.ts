@@ -10,8 +10,8 @@ export { MAX_BLOCK }
  */
 export const MAX_WINDOW = 33_554_432
 
-const MAGIC_BYTES = 4
-const BLOCK_HEADER_BYTES = 3
+export const MAGIC_BYTES = 4
+export const BLOCK_HEADER_BYTES = 3
 const CHECKSUM_BYTES = 4
 
 const [RLE_BLOCK, RESERVED_BLOCK] = [1, 3]
@@ -116,13 +116,22 @@ function windowSize(descriptor: number): number {
 export async function nextBlock(input: Compressed): Promise<ZstdBlock> {
   const { offset } = input
   const header = await input.take(BLOCK_HEADER_BYTES)
+  const { size, isLast } = describeBlock(header, offset)
+  return { bytes: Buffer.concat([header, await input.take(size)]), isLast }
+}
+
+/**
+ * A block by its header: the bytes after it, and whether it is the last one of its frame.
+ * @param offset of the block, for errors
+ * @throws TraceError for a block that is too large, or of no known type
+ */
+export function describeBlock(header: Uint8Array, offset: number): { size: number; isLast: boolean } {
   const word = header[0] | (header[1] << 8) | (header[2] << 16)
   const type = (word >> 1) & 3
   const size = word >> 3
   if (type === RESERVED_BLOCK) throw malformed('a zstd block is of no known type', at(offset))
   if (size > MAX_BLOCK) throw malformed('a zstd block is too large', at(offset))
-  const content = await input.take(type === RLE_BLOCK ? 1 : size)
-  return { bytes: Buffer.concat([header, content]), isLast: (word & 1) !== 0 }
+  return { size: type === RLE_BLOCK ? 1 : size, isLast: (word & 1) !== 0 }
 }
 
 function at(offset: number) {

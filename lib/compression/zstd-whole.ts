@@ -2,12 +2,17 @@ import type { TraceError } from '../event/error.js'
 import { isSkippable, ZSTD_MAGIC } from './magic.js'
 import { Xxh64 } from './xxh64.js'
 import { ZstdBlocks, ZstdFault } from './zstd-blocks.js'
-import { describeFrame, MAX_BLOCK, MAX_WINDOW, restBytes, type ZstdFrame } from './zstd-frames.js'
+import {
+  BLOCK_HEADER_BYTES,
+  describeBlock,
+  describeFrame,
+  MAGIC_BYTES,
+  MAX_BLOCK,
+  MAX_WINDOW,
+  restBytes,
+} from './zstd-frames.js'
 
-const MAGIC_BYTES = 4
-const BLOCK_HEADER_BYTES = 3
 const LEAST_BLOCK = 4
-const [REPEATED, RESERVED] = [1, 3]
 
 let blocks: ZstdBlocks | undefined
 let hash: Xxh64 | undefined
@@ -30,23 +35,21 @@ export function unzstdWhole(bytes: Uint8Array, length: number): Uint8Array {
   }
   const inflateFrame = (): void => {
     const descriptor = take(1)[0]
-    const { window, checksumBytes, content } = frameOf(descriptor, take(restBytes(descriptor)))
+    const rest = take(restBytes(descriptor))
+    const { window, checksumBytes, content } = described(() => describeFrame(descriptor, rest, 0))
     const begin = written
     blocks ??= new ZstdBlocks()
     blocks.begin(window)
     for (let isLast = false; !isLast;) {
       const start = at
-      const [low, middle, high] = take(BLOCK_HEADER_BYTES) as unknown as [number, number, number]
-      const word = low | (middle << 8) | (high << 16)
-      const type = (word >> 1) & 3
-      const size = word >> 3
-      if (type === RESERVED || size > MAX_BLOCK) throw new ZstdFault()
-      take(type === REPEATED ? 1 : size)
+      const header = take(BLOCK_HEADER_BYTES)
+      const block = described(() => describeBlock(header, 0))
+      take(block.size)
       const part = blocks.decode(bytes.subarray(start, at))
       if (written + part.length > out.length) throw new ZstdFault()
       out.set(part, written)
       written += part.length
-      isLast = (word & 1) !== 0
+      ;({ isLast } = block)
     }
     if (written - begin !== (content ?? written - begin)) throw new ZstdFault()
     const checksum = take(checksumBytes)
@@ -67,10 +70,10 @@ export function unzstdWhole(bytes: Uint8Array, length: number): Uint8Array {
   return out.subarray(0, written)
 }
 
-/** A frame by its header. Only the caller knows the place of a fault. */
-function frameOf(descriptor: number, rest: Uint8Array): ZstdFrame {
+/** What a header says. Only the caller knows the place of a fault. */
+function described<Header>(read: () => Header): Header {
   try {
-    return describeFrame(descriptor, rest, 0)
+    return read()
   } catch (error) {
     if ((error as TraceError).code !== 'ERR_TRACE_LIMIT') throw new ZstdFault(undefined, error)
     throw new RangeError(`a zstd frame needs a window of more than ${MAX_WINDOW / 1_048_576} MiB`, { cause: error })
