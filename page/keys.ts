@@ -1,4 +1,4 @@
-import { button, el } from './parts/dom.js'
+import { button, el, isForBrowser } from './parts/dom.js'
 import { switchTheme } from './parts/theme.js'
 import type { ViewName } from './app.js'
 
@@ -16,7 +16,7 @@ export interface KeyActions {
 export function listenToKeys(signal: AbortSignal, { views, open, help: showHelp, search }: KeyActions): void {
   const listen = (event: KeyboardEvent) => {
     const target = event.target as HTMLElement
-    if (event.ctrlKey || event.metaKey || event.altKey) return
+    if (isForBrowser(event)) return
     if (target.matches('input, select, textarea') || document.querySelector('dialog[open]') !== null) return
     const digit = /^\d$/.test(event.key) ? (Number(event.key) + 9) % 10 : -1
     const view = views[digit]

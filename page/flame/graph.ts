@@ -1,5 +1,5 @@
 import { canvas, PRINTED, showTip } from '../parts/canvas.js'
-import { el } from '../parts/dom.js'
+import { el, isForBrowser } from '../parts/dom.js'
 import type { Brush } from '../parts/svg-context.js'
 import { takeAway } from '../parts/take.js'
 import { PAPER_WIDTH } from '../parts/paper.js'
@@ -169,6 +169,7 @@ export function graph({ name, label, place, amount, lines, selected, fill: fillO
   })
   surface.addEventListener('pointerleave', () => showTip(undefined))
   surface.addEventListener('keydown', (event) => {
+    if (isForBrowser(event)) return
     if (event.key.startsWith('Arrow')) select(neighbour(tree, rows, current, event.key), false)
     else if (event.key === 'Enter' || event.key === ' ') select(current, true)
     else if (event.key === 'Escape' || event.key === 'Home') select(0, true)

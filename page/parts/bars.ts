@@ -1,5 +1,5 @@
 import { barPicture } from './chart-picture.js'
-import { el } from './dom.js'
+import { el, isForBrowser } from './dom.js'
 import { takeAway } from './take.js'
 import { showTip } from './canvas.js'
 import { ticks, type Quantity } from './ticks.js'
@@ -77,6 +77,7 @@ export function bars(
   )
   const list = el('div', { class: 'bars', attributes: { role: 'list', 'aria-label': label } }, ...columns)
   list.addEventListener('keydown', (event) => {
+    if (isForBrowser(event)) return
     const from = columns.indexOf(event.target as HTMLDivElement)
     const to = columns[from + (event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0)]
     if (from < 0 || to === undefined || to === columns[from]) return

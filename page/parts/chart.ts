@@ -52,11 +52,9 @@ export interface Mark {
 /** A chart, which fills the width of its parent. */
 export interface Chart {
   readonly element: HTMLElement
-  readonly plot: uPlot
-  readonly options: ChartOptions
   /** Shows a part of the x axis. */
   zoom(from: number, to: number): void
-  /** Draws further vertical lines, in place of the last call's. */
+  /** Draws further vertical lines, in place of the last call's. What is between two is shaded. */
   mark(marks: readonly Mark[]): void
 }
 
@@ -86,7 +84,7 @@ export function resizeCharts(width?: number): void {
 
 /** Charts that have the same x axis: they zoom together, and show the values at the same place. */
 export class ChartGroup {
-  readonly charts: Chart[] = []
+  private readonly charts: Chart[] = []
   private isBusy = false
   private readonly key = `group-${Math.random()}`
 
@@ -113,6 +111,9 @@ export class ChartGroup {
     for (const one of this.charts) one.mark(marks)
   }
 }
+
+/** By how many pixels a pointer moves at least for a drag; less is a click of a hand that trembles. */
+const LEAST_DRAG = 4
 
 /** Widths of the space for one mark on the axes, in pixels. */
 const X_SPACE = 110
@@ -153,10 +154,12 @@ function chart(options: ChartOptions, key: string, { zoomed, picked, selected }:
       scales: { x: { time: false }, y: { range: (_, __, most) => [0, Math.max(1, most ?? 1) * 1.04] } },
       cursor: {
         sync: { key, setSeries: false },
-        drag: { x: true, y: false, setScale: selected === undefined },
+        // uPlot keeps clicks to itself that are at another place than the press: a page that scrolled is enough.
+        drag: { x: true, y: false, setScale: selected === undefined, dist: LEAST_DRAG, click: () => {} },
         points: { size: 6 },
         bind: {
           mousedown: (_, __, handler) => (event) => {
+            if (event.button !== 0) return null
             downAt = event.clientX
             return handler(event)
           },
@@ -192,14 +195,17 @@ function chart(options: ChartOptions, key: string, { zoomed, picked, selected }:
         setScale: [
           (self, scale) => {
             const { min, max } = self.scales['x'] as uPlot.Scale
-            if (scale === 'x' && min !== undefined && max !== undefined && min !== null && max !== null)
-              zoomed(min, max)
+            if (scale !== 'x' || min === undefined || max === undefined || min === null || max === null) return
+            shade(self, more)
+            zoomed(min, max)
           },
         ],
         setSelect: [
           (self) => {
             const { left, width } = self.select
-            if (selected === undefined || width < 4) return
+            // The other charts of the group follow the one with the pointer.
+            const isHere = self.cursor.event instanceof MouseEvent
+            if (selected === undefined || !isHere || width < LEAST_DRAG) return
             selected(self.posToVal(left, 'x'), self.posToVal(left + width, 'x'))
           },
         ],
@@ -219,7 +225,7 @@ function chart(options: ChartOptions, key: string, { zoomed, picked, selected }:
   if (picked !== undefined)
     plot.over.addEventListener('click', (event) => {
       const { left } = plot.over.getBoundingClientRect()
-      if (Math.abs(event.clientX - downAt) < 4) picked(plot.posToVal(event.clientX - left, 'x'))
+      if (Math.abs(event.clientX - downAt) < LEAST_DRAG) picked(plot.posToVal(event.clientX - left, 'x'))
     })
   plot.over.addEventListener(
     'wheel',
@@ -257,14 +263,21 @@ function chart(options: ChartOptions, key: string, { zoomed, picked, selected }:
   element.append(takeAway(() => chartPicture(options, part(), more)))
   return {
     element,
-    plot,
-    options,
     zoom: (min, max) => plot.setScale('x', { min, max }),
     mark(next) {
       more = next
+      shade(plot, more)
       plot.redraw(false, true)
     },
   }
+}
+
+/** Shades what is between two marks, wherever that is now. */
+function shade({ over, valToPos, setSelect }: uPlot, marks: readonly Mark[]): void {
+  const { clientWidth: width, clientHeight: height } = over
+  const inside = (x: number) => Math.max(0, Math.min(width, valToPos(x, 'x')))
+  const [left = 0, right = 0] = marks.length < 2 ? [] : marks.map(({ x }) => inside(x)).toSorted((a, b) => a - b)
+  setSelect({ left, top: 0, width: right - left, height }, false)
 }
 
 function paddingOf(element: HTMLElement): number {

@@ -57,6 +57,11 @@ export function button(label: string, action: () => void, properties: Properties
   )
 }
 
+/** Whether a key is the browser's: with Ctrl, + makes the page larger, and with Alt, an arrow leaves it. */
+export function isForBrowser({ ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
+  return ctrlKey || metaKey || altKey
+}
+
 /** A list of choices with a label. @param changed is called with the choice */
 export function choice<Value extends string>(
   label: string,

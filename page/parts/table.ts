@@ -1,4 +1,4 @@
-import { button, el, type Child } from './dom.js'
+import { button, el, isForBrowser, type Child } from './dom.js'
 import { counted, grouped } from './format.js'
 import { csv, fileName, fileNumber } from './csv.js'
 import { copy, save } from './save.js'
@@ -9,7 +9,7 @@ import { action } from './take.js'
 export interface Column<Row> {
   readonly title: string
   /** A longer description of the column. */
-  readonly help?: string
+  readonly help?: string | undefined
   /** The sort key of rows; a column without it cannot be sorted. */
   readonly key?: (row: Row) => number | string
   /** The contents of a cell: text, or an element. */
@@ -207,9 +207,10 @@ export function table<Row>(columns: readonly Column<Row>[], options: TableOption
   }
 
   function move(event: KeyboardEvent): void {
+    if (isForBrowser(event)) return
     const at = (event.target as HTMLElement).closest('tr')
     const row = at === null ? undefined : shown[at.sectionRowIndex]
-    if (event.key === 'c' && !event.ctrlKey && !event.metaKey && row !== undefined) {
+    if (event.key === 'c' && row !== undefined) {
       void copy(
         fileRows([row])
           .map((cells) => cells.join('\t'))

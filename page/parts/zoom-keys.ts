@@ -16,9 +16,11 @@ export const ZOOM_KEYS: Readonly<Record<string, ZoomStep>> = {
   ArrowRight: { zoom: 1, move: 0.25 },
 }
 
-/** What is shown after a key. @param whole what can be shown */
+/** What is shown after a key: at the ends of what can be shown, it keeps its width. */
 export function moved([min, max]: Part, { zoom, move }: ZoomStep, [first, last]: Part): Part {
   const width = (max - min) / zoom
+  if (width >= last - first) return [first, last]
   const middle = (min + max) / 2 + (max - min) * move
-  return [Math.max(first, middle - width / 2), Math.min(last, middle + width / 2)]
+  const from = Math.max(first, Math.min(last - width, middle - width / 2))
+  return [from, from + width]
 }

@@ -1,6 +1,6 @@
 import type { HeapMoment } from '../../lib/transforms/simulate/result.js'
 import { ChartGroup, destroyCharts } from '../parts/chart.js'
-import { button, el } from '../parts/dom.js'
+import { button, el, isForBrowser } from '../parts/dom.js'
 import { bytes, exactBytes, grouped } from '../parts/format.js'
 import { moved, ZOOM_KEYS, type Part } from '../parts/zoom-keys.js'
 import type { Line } from './lines.js'
@@ -37,7 +37,7 @@ export function curvesOf(all: readonly Line[]): Curves {
 
   function key(event: KeyboardEvent): void {
     const step = ZOOM_KEYS[event.key]
-    if (event.target !== area || event.ctrlKey || event.metaKey || event.altKey) return
+    if (event.target !== area || isForBrowser(event)) return
     if (event.key === '0' || event.key === 'Escape') group.zoom(...whole)
     else if (step === undefined) return
     else group.zoom(...moved(zoomed, step, whole))

@@ -1,7 +1,7 @@
 import { HEAT_SIDE, heatCell, type HeatCells } from '../../lib/transforms/report/result.js'
 import { shades } from '../parts/bars.js'
 import { canvas, showTip } from '../parts/canvas.js'
-import { el } from '../parts/dom.js'
+import { el, isForBrowser } from '../parts/dom.js'
 import { counted, grouped, short } from '../parts/format.js'
 import { takeAway } from '../parts/take.js'
 import { colour } from '../parts/theme.js'
@@ -130,6 +130,7 @@ export function heatMap(heat: HeatCells, chosen: (cell: Cell | undefined) => voi
   surface.addEventListener('blur', picture.redraw)
   surface.addEventListener('click', (event) => choose(under(event)))
   surface.addEventListener('keydown', (event) => {
+    if (isForBrowser(event)) return
     const { size, lifetime } = cursor
     if (event.key === 'Enter' || event.key === ' ') choose(cellAt(size, lifetime))
     else if (event.key === 'Escape') choose(undefined)

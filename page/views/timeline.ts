@@ -3,7 +3,7 @@ import type { App, Mounted, View } from '../app.js'
 import { axisSwitch, atText, peakPosition, xAxis } from '../parts/axis.js'
 import { eventsBetween } from '../parts/events-between.js'
 import { ChartGroup, type Mark } from '../parts/chart.js'
-import { button, el } from '../parts/dom.js'
+import { button, el, isForBrowser } from '../parts/dom.js'
 import { bytes, counted, exactBytes, grouped, short, toNumber } from '../parts/format.js'
 import { moved, ZOOM_KEYS, type Part } from '../parts/zoom-keys.js'
 import type { Criterion } from '../worker/messages.js'
@@ -110,6 +110,7 @@ export const timeline: View = {
       if (filter !== undefined) void ask(peakAt)
     }
     area.addEventListener('keydown', (event) => {
+      if (event.target !== area || isForBrowser(event)) return
       const [min, max] = zoomed
       const step = ZOOM_KEYS[event.key]
       if (event.key === '0' || event.key === 'Escape') all()
