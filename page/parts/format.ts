@@ -1,5 +1,4 @@
-/** An integer of the report: beyond 2^53 it is text. */
-export type Integer = number | string
+import type { Integer } from '../../lib/transforms/report/result.js'
 
 const PREFIXES = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB', 'ZiB', 'YiB']
 
@@ -26,7 +25,8 @@ export function bytes(value: Integer | bigint): string {
   let size = Math.abs(exact)
   if (size < 1024) return `${rounded(exact)} B`
   let prefix = -1
-  while (prefix < PREFIXES.length - 1 && size >= 1023.95) {
+  // From 100 on there are no digits after the point.
+  while (prefix < PREFIXES.length - 1 && size >= 1023.5) {
     size /= 1024
     prefix++
   }
@@ -49,7 +49,7 @@ export function short(value: Integer | bigint): string {
     [1e9, 'G'],
     [1e6, 'M'],
   ] as const)
-    if (size >= limit) return `${trimmed(exact / limit)} ${unit}`
+    if (size >= limit * 0.9995) return `${trimmed(exact / limit)} ${unit}`
   return `${trimmed(exact / 1000)} k`
 }
 
@@ -79,11 +79,17 @@ export function duration(value: Integer, unit: string | undefined, step = Infini
   const seconds = Number(value) * scale
   const size = Math.abs(seconds)
   if (step * scale < size / 100) return precise(seconds, step * scale)
-  if (size >= 3600) return `${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min`
-  if (size >= 120) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`
+  if (size >= 3599.5) return inTwo(seconds / 60, 'h', 'min')
+  if (size >= 120) return inTwo(seconds, 'min', 's')
   if (size >= 1 || size === 0) return `${rounded(seconds)} s`
   if (size >= 1e-3) return `${rounded(seconds * 1e3)} ms`
   return size >= 1e-6 ? `${rounded(seconds * 1e6)} µs` : `${rounded(seconds * 1e9)} ns`
+}
+
+/** A number of small units, of which a large one has 60. */
+function inTwo(value: number, large: string, small: string): string {
+  const size = Math.round(Math.abs(value))
+  return `${value < 0 ? '-' : ''}${Math.floor(size / 60)} ${large} ${size % 60} ${small}`
 }
 
 /** Seconds in the largest fitting unit, with as many digits as a step needs. */

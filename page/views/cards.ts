@@ -1,7 +1,7 @@
-import type { ReportData } from '../../lib/transforms/report/result.js'
+import type { Integer, ReportData } from '../../lib/transforms/report/result.js'
 import type { ViewName } from '../app.js'
 import type { Model } from '../model.js'
-import { bytes, counted, duration, exactBytes, grouped, rounded, share, short, type Integer } from '../parts/format.js'
+import { bytes, counted, duration, exactBytes, grouped, rounded, share, short } from '../parts/format.js'
 import { problemCount } from './problems.js'
 import { hasThreads } from './threads.js'
 

@@ -1,19 +1,9 @@
-import type { ReportSummary } from '../../lib/transforms/report/result.js'
+import type { Integer, ReportSummary } from '../../lib/transforms/report/result.js'
 import type { App, View } from '../app.js'
 import { bars, block, none } from '../parts/bars.js'
+import { bytesColumn, countColumn } from '../parts/columns.js'
 import { button, el } from '../parts/dom.js'
-import {
-  bytes,
-  counted,
-  duration,
-  exactBytes,
-  grouped,
-  rounded,
-  share,
-  short,
-  toNumber,
-  type Integer,
-} from '../parts/format.js'
+import { bytes, counted, duration, grouped, rounded, share, short } from '../parts/format.js'
 import { table } from '../parts/table.js'
 import { siteTable } from '../sites/table.js'
 import { bitsText, heatMap } from './heat-map.js'
@@ -108,27 +98,15 @@ function lead({ model }: App): string {
 function sizesBlock({ model }: App): HTMLElement {
   const { sizes } = model.data.churn
   const all = model.data.summary.allocated.blocks
+  const count = (title: string, values: readonly number[]) => countColumn<number>(title, (n) => values[n] ?? 0)
   const list = table<number>(
     [
-      {
-        title: 'Size',
-        key: (n) => toNumber(sizes.size[n]),
-        cell: (n) => bytes(sizes.size[n] ?? 0),
-        exact: (n) => exactBytes(sizes.size[n] ?? 0),
-      },
-      { title: 'Allocations', key: (n) => sizes.count[n] ?? 0, cell: (n) => grouped(sizes.count[n] ?? 0) },
+      bytesColumn('Size', (n) => sizes.size[n] ?? 0),
+      count('Allocations', sizes.count),
       { title: 'Share', cell: (n) => share(sizes.count[n] ?? 0, all) },
-      ...(model.isKnown('temporaryBlocks')
-        ? [
-            {
-              title: 'Temporary',
-              key: (n: number) => sizes.temporaryBlocks[n] ?? 0,
-              cell: (n: number) => grouped(sizes.temporaryBlocks[n] ?? 0),
-            },
-          ]
-        : []),
-      { title: 'At peak', key: (n) => sizes.peakBlocks[n] ?? 0, cell: (n) => grouped(sizes.peakBlocks[n] ?? 0) },
-      { title: 'At end', key: (n) => sizes.endBlocks[n] ?? 0, cell: (n) => grouped(sizes.endBlocks[n] ?? 0) },
+      ...(model.isKnown('temporaryBlocks') ? [count('Temporary', sizes.temporaryBlocks)] : []),
+      count('At peak', sizes.peakBlocks),
+      count('At end', sizes.endBlocks),
     ],
     { label: 'sizes', sortBy: 'Allocations', empty: 'Nothing was allocated.', step: 200 },
   )

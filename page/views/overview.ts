@@ -1,6 +1,7 @@
+import type { Integer } from '../../lib/transforms/report/result.js'
 import type { App, View, ViewName } from '../app.js'
 import { button, el } from '../parts/dom.js'
-import { bytes, exactBytes, toNumber, type Integer } from '../parts/format.js'
+import { bytes, exactBytes, toNumber } from '../parts/format.js'
 import { chartOfLive } from '../parts/live-chart.js'
 import { siteName } from '../sites/name.js'
 import { siteRows, type SiteRow } from '../sites/rows.js'

@@ -1,9 +1,10 @@
-import type { ReportData } from '../../lib/transforms/report/result.js'
+import type { Integer, ReportData } from '../../lib/transforms/report/result.js'
 import type { App, View } from '../app.js'
 import { block, none } from '../parts/bars.js'
+import { bytesColumn, countColumn } from '../parts/columns.js'
 import { button, choice, el } from '../parts/dom.js'
-import { bytes, counted, exactBytes, grouped, share, short, toNumber, type Integer } from '../parts/format.js'
-import { table, type Column } from '../parts/table.js'
+import { bytes, counted, exactBytes, grouped, share, short } from '../parts/format.js'
+import { table } from '../parts/table.js'
 import { siteTable } from '../sites/table.js'
 import type { Criterion } from '../worker/messages.js'
 
@@ -62,17 +63,8 @@ function nameOf(app: App, row: number): string {
 
 function threadTable(app: App): HTMLElement {
   const { threads: t } = app.model.data
-  const count = (title: string, values: readonly number[]): Column<number> => ({
-    title,
-    key: (n) => values[n] ?? 0,
-    cell: (n) => grouped(values[n] ?? 0),
-  })
-  const size = (title: string, values: readonly Integer[]): Column<number> => ({
-    title,
-    key: (n) => toNumber(values[n]),
-    cell: (n) => bytes(values[n] ?? 0),
-    exact: (n) => exactBytes(values[n] ?? 0),
-  })
+  const count = (title: string, values: readonly number[]) => countColumn<number>(title, (n) => values[n] ?? 0)
+  const size = (title: string, values: readonly Integer[]) => bytesColumn<number>(title, (n) => values[n] ?? 0)
   const list = table<number>(
     [
       { title: 'Thread', isText: true, key: (n) => nameOf(app, n), cell: (n) => nameOf(app, n) },

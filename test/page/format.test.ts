@@ -12,6 +12,7 @@ test('bytes are in binary units, and in full', () => {
     '1 MiB',
     '102 MiB',
   ])
+  expect([1_048_063, 1_048_064].map((n) => bytes(n))).toEqual(['1023 KiB', '1 MiB'])
   expect(bytes('18446744073709551615')).toBe('16 EiB')
   expect(bytes(-2048n)).toBe('-2 KiB')
   expect(exactBytes('18446744073709551615')).toBe('18,446,744,073,709,551,615 bytes')
@@ -19,11 +20,13 @@ test('bytes are in binary units, and in full', () => {
 })
 
 test('counts are short, rounded or in full', () => {
-  expect([0, 9999, 12_345, 12_000, 1_500_000, 2e12].map((n) => short(n))).toEqual([
+  expect([0, 9999, 12_345, 12_000, 999_499, 999_500, 1_500_000, 2e12].map((n) => short(n))).toEqual([
     '0',
     '9,999',
     '12.3 k',
     '12 k',
+    '999 k',
+    '1 M',
     '1.5 M',
     '2 T',
   ])
@@ -44,6 +47,13 @@ test('durations are in a fitting unit', () => {
   expect(duration(250, 'ns')).toBe('250 ns')
   expect(duration('90000000000', 'us')).toBe('25 h 0 min')
   expect(duration(150_000_000, 'us')).toBe('2 min 30 s')
+  expect([179_400, 179_700, 3_599_400, 3_599_700, 7_199_000].map((ms) => duration(ms, 'ms'))).toEqual([
+    '2 min 59 s',
+    '3 min 0 s',
+    '59 min 59 s',
+    '1 h 0 min',
+    '2 h 0 min',
+  ])
   expect(duration(12_345, undefined)).toBe('12.3 k')
 })
 
