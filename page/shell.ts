@@ -14,7 +14,7 @@ import { prepareViews } from './prepare.js'
 import { titleBar } from './parts/title-bar.js'
 import { ALL_VIEWS } from './views/index.js'
 
-/** What listens to the window for the report that is shown; it ends when another one is. */
+/** What listens to the window for the report that is shown. */
 let shown = new AbortController()
 /** The unit of the x axis that the reader chose, which remains for the next report. */
 let chosenAxis: Axis | undefined
@@ -26,18 +26,17 @@ export interface ShellOptions {
   readonly filter?: TraceFilter
 }
 
-/** Puts the navigation and the views of a report into an element, and shows what the page's address names. */
-export function shell(root: HTMLElement, model: Model, { another, filter }: ShellOptions = {}): void {
+/** Ends the report that is shown, before something else is. */
+export function leave(): void {
   shown.abort()
   destroyCharts()
+}
+
+/** Puts the navigation and the views of a report into an element, and shows what the page's address names. */
+export function shell(root: HTMLElement, model: Model, { another, filter }: ShellOptions = {}): void {
+  leave()
   shown = new AbortController()
   const { signal } = shown
-  const leave =
-    another &&
-    (() => {
-      shown.abort()
-      another()
-    })
   const names = VIEWS.filter((name) => ALL_VIEWS[name].has?.(model) ?? true)
   const mounted = new Map<ViewName, Mounted>()
   const main = el('main', { attributes: { tabindex: '-1' } })
@@ -105,7 +104,7 @@ export function shell(root: HTMLElement, model: Model, { another, filter }: Shel
   }
 
   root.replaceChildren(
-    header(model, () => keys.showModal(), leave),
+    header(model, () => keys.showModal(), another),
     ...(filter === undefined ? [] : [el('section', { attributes: { 'aria-label': 'filter' } }, filter.element)]),
     navigation(links.values()),
     main,

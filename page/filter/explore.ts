@@ -1,9 +1,9 @@
 import type { ReportData } from '../../lib/transforms/report/result.js'
 import { addressOf, filterOf, parseAddress, setFilter } from '../address.js'
 import { Model } from '../model.js'
-import { shell } from '../shell.js'
+import { leave, shell } from '../shell.js'
 import { VIEWS } from '../target.js'
-import { numbersOf } from '../worker/event-numbers.js'
+import { numberOf } from '../worker/event-numbers.js'
 import { liveAnswers, type LiveAnswers } from '../worker/log.js'
 import type { Criterion, Taken } from '../worker/messages.js'
 import { filterPanel, type Source } from './panel.js'
@@ -11,13 +11,14 @@ import { filterPanel, type Source } from './panel.js'
 /**
  * Shows a report whose trace is at hand: the reader can filter it, and all views show the part that is left.
  * @param another lets the reader open another trace, where the page can
+ * @returns ends it, before something else is shown
  */
 export function explore(
   root: HTMLElement,
   whole: ReportData,
   source: Source,
   { another, old }: { another?: () => void; old?: File | undefined } = {},
-): void {
+): () => void {
   let live: LiveAnswers | undefined
   let isFirst = true
   const show = (taken?: Taken, criteria: readonly Criterion[] = []) => {
@@ -27,7 +28,7 @@ export function explore(
     if (isFirst) isFirst = false
     else dropNode()
     const part = taken && {
-      numberOf: (event: number) => numbersOf(taken.numbers, event, event)[0],
+      numberOf: (event: number) => numberOf(taken.numbers, event),
       // Of several traces, the times of a part count from its beginning.
       first: whole.summary.traces > 1 ? undefined : whole.summary.time?.first,
     }
@@ -48,26 +49,18 @@ export function explore(
           }))
         },
       },
-      ...(another !== undefined && {
-        another() {
-          panel.cancel()
-          live?.end()
-          another()
-        },
-      }),
+      ...(another !== undefined && { another }),
     })
   }
   const panel = filterPanel(source, whole, show)
   const asked = filterOf(location.hash)
-  if (old !== undefined) {
-    show()
-    panel.compare(old)
-    return
-  }
-  if (asked.length === 0) show()
-  else {
-    show()
-    panel.restore(asked)
+  show()
+  if (old !== undefined) panel.compare(old)
+  else if (asked.length > 0) panel.restore(asked)
+  return () => {
+    panel.cancel()
+    live?.end()
+    leave()
   }
 }
 

@@ -13,12 +13,12 @@ export interface Viewer {
  * The page without a report: it takes a trace, which a worker reads. Nothing leaves the machine.
  * @param code gives that of the worker
  * @param generator the program and its version
- * @param show is called with the report, and the trace
+ * @param show shows the report of a trace, and returns what ends that
  */
 export function viewer(
   root: HTMLElement,
   { code, generator }: { code: () => Promise<string>; generator: string },
-  show: (data: ReportData, file: File, old?: File) => void,
+  show: (data: ReportData, file: File, old?: File) => () => void,
 ): Viewer {
   const input = el('input', {
     class: 'file',
@@ -46,6 +46,7 @@ export function viewer(
     fault,
   )
   let stopJob: (() => void) | undefined
+  let endReport: (() => void) | undefined
   /** The number of traces that were taken: what was begun for an earlier one is not continued. */
   let taken = 0
 
@@ -98,12 +99,14 @@ export function viewer(
       failed,
       done({ data }) {
         cancel()
-        show(data, file, old)
+        endReport = show(data, file, old)
       },
     })
   }
 
   function open(): void {
+    endReport?.()
+    endReport = undefined
     root.replaceChildren(place)
   }
 

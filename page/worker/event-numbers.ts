@@ -1,21 +1,25 @@
-/** The maximum number of events whose numbers are kept. */
+/** The maximum number of runs whose numbers are kept. */
 const MAX_KEPT = 65_536
 
-/** The numbers that the events of a part have in the whole trace: of every event, or of each n-th. Plain data. */
+/**
+ * The numbers that the events of a part have in the whole trace, as runs: events that come one after the other in both.
+ * Of more runs than can be kept, each n-th is there. Plain data.
+ */
 export interface EventNumbers {
-  /** The distance between the events whose numbers are kept, the first of them being the first of the part. */
-  readonly step: number
-  readonly kept: readonly number[]
-  /** That of the last event. */
-  readonly last: number
+  /** The number in the part of the first event of each run, from 1. */
+  readonly part: readonly number[]
+  /** The number of that event in the whole trace. */
+  readonly whole: readonly number[]
 }
 
 /** Notes which events of a trace are in a part of it. */
 export class EventNumberList {
+  private part: number[] = []
+  private whole: number[] = []
   private step = 1
-  private kept: number[] = []
+  private runs = 0
   private count = 0
-  private last = 0
+  private next = 0
 
   /**
    * Takes the next events of the part.
@@ -23,30 +27,37 @@ export class EventNumberList {
    * @param rows those of the batch that are in the part, in order
    */
   add(before: number, rows: ArrayLike<number>): void {
-    const n = rows.length
-    if (n === 0) return
-    for (let i = (this.step - (this.count % this.step)) % this.step; i < n; i += this.step)
-      this.kept.push(before + rows[i] + 1)
-    this.count += n
-    this.last = before + rows[n - 1] + 1
-    while (this.kept.length > MAX_KEPT) {
-      this.kept = this.kept.filter((_, i) => i % 2 === 0)
+    for (let i = 0; i < rows.length; i++) {
+      const number = before + rows[i] + 1
+      this.count++
+      if (number !== this.next && this.runs++ % this.step === 0) {
+        this.part.push(this.count)
+        this.whole.push(number)
+      }
+      this.next = number + 1
+    }
+    while (this.part.length > MAX_KEPT) {
+      this.part = this.part.filter((_, i) => i % 2 === 0)
+      this.whole = this.whole.filter((_, i) => i % 2 === 0)
       this.step *= 2
     }
   }
 
   get result(): EventNumbers {
-    return { step: this.step, kept: this.kept, last: this.last }
+    return { part: this.part, whole: this.whole }
   }
 }
 
 /**
- * The first and the last number, in the whole trace, of some events of a part: at least these, and at most `step` - 1
- * more on each side.
- * @param from the number of the first of them in the part, from 1
- * @param to that of the last
+ * The number in the whole trace of an event of a part; at least so much where not all runs are kept.
+ * @param event its number in the part, from 1
  */
-export function numbersOf({ step, kept, last }: EventNumbers, from: number, to: number): [number, number] {
-  const first = kept[Math.min(kept.length - 1, Math.floor(Math.max(0, from - 1) / step))] ?? 1
-  return [first, Math.max(first, kept[Math.ceil(Math.max(0, to - 1) / step)] ?? last)]
+export function numberOf({ part, whole }: EventNumbers, event: number): number {
+  let [low, high] = [0, part.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (part[middle] > event) high = middle
+    else low = middle + 1
+  }
+  return low === 0 ? event : whole[low - 1] + event - part[low - 1]
 }

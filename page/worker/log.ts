@@ -15,7 +15,9 @@ export function liveAnswers(code: Promise<string>, request: Omit<Request, 'task'
   let asked = 0
   let hasEnded = false
   let worker: Worker | undefined
+  let refuse: (error: Error) => void = () => {}
   const fail = (error: Error) => {
+    refuse(error)
     for (const { reject } of open.values()) reject(error)
     open.clear()
   }
@@ -24,6 +26,10 @@ export function liveAnswers(code: Promise<string>, request: Omit<Request, 'task'
       new Promise<Worker>((resolve, reject) => {
         if (hasEnded) throw new Error('cancelled')
         const address = URL.createObjectURL(new Blob([text], { type: 'text/javascript' }))
+        refuse = (error) => {
+          URL.revokeObjectURL(address)
+          reject(error)
+        }
         const made = (worker = new Worker(address))
         made.addEventListener('message', ({ data }: MessageEvent<Answer>) => {
           if (data.kind === 'log') {
@@ -32,15 +38,9 @@ export function liveAnswers(code: Promise<string>, request: Omit<Request, 'task'
           } else if (data.kind === 'live') {
             open.get(data.question)?.resolve(data.sites)
             open.delete(data.question)
-          } else if (data.kind === 'error') {
-            reject(new Error(data.message))
-            fail(new Error(data.message))
-          }
+          } else if (data.kind === 'error') fail(new Error(data.message))
         })
-        made.addEventListener('error', ({ message }) => {
-          reject(new Error(message))
-          fail(new Error(message))
-        })
+        made.addEventListener('error', ({ message }) => fail(new Error(message)))
         made.postMessage({ ...request, task: 'log' } satisfies Request)
       }),
   )

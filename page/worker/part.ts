@@ -1,11 +1,11 @@
 import { filterOptions } from '../../lib/cli/filter-options.js'
 import type { EventBatch } from '../../lib/event/batch.js'
 import { recycle } from '../../lib/event/recycle.js'
-import { TraceError } from '../../lib/event/error.js'
-import { FateSurvey, type Fate } from '../../lib/transforms/fates/survey.js'
+import { FateSurvey } from '../../lib/transforms/fates/survey.js'
 import { Filter, needsSurvey } from '../../lib/transforms/filter.js'
 import { withStackDepth } from '../../lib/transforms/stack-depth.js'
 import { EventNumberList } from './event-numbers.js'
+import { fatesOf } from './fates.js'
 import type { Criterion } from './messages.js'
 import { parseWindow, windowOf } from './window.js'
 
@@ -80,26 +80,6 @@ export function partOf(
         filter.warnings.forEach(warn)
       }
     },
-  }
-}
-
-/** The result of the first of two passes. A fault in the trace is found by the second, after everything before it. */
-async function fatesOf(survey: FateSurvey, read: () => AsyncIterable<EventBatch>): Promise<Fate[]> {
-  let fault: TraceError | undefined
-  try {
-    for await (const batch of read()) {
-      survey.add(batch)
-      recycle(batch)
-      if (survey.isDone) break
-    }
-  } catch (error) {
-    if (!(error instanceof TraceError)) throw error
-    fault = error
-  }
-  try {
-    return survey.finish()
-  } catch (error) {
-    throw fault ?? error
   }
 }
 

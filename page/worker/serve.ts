@@ -68,7 +68,7 @@ async function profileOf({ file, criteria, rules }: Request, read: Read): Promis
 }
 
 /** The log of the live set of a trace, or of a part of it, up to where it can be read. */
-export async function takeLog(request: Request, read: Read, answer: (message: Answer) => void): Promise<LiveLog> {
+async function takeLog(request: Request, read: Read, answer: (message: Answer) => void): Promise<LiveLog> {
   const { rules } = request
   const log = new LiveLog(rules === undefined ? undefined : parseSuppressions(rules))
   let [bytes, format, next] = [0, '', 0]

@@ -6,6 +6,7 @@ import { FateSurvey } from '../../lib/transforms/fates/survey.js'
 import type { Moment } from '../../lib/transforms/fates/moment.js'
 import { Filter } from '../../lib/transforms/filter.js'
 import { parseRange, type Range } from '../../lib/transforms/predicates/ranges.js'
+import { fatesOf } from './fates.js'
 
 /** A part of the run: the live set when it begins, and all events in it. */
 export interface Window {
@@ -44,8 +45,9 @@ function momentBefore({ range, isTime }: Window): Moment | undefined {
 export async function* windowOf(window: Window, read: () => AsyncIterable<EventBatch>): AsyncGenerator<NumberedBatch> {
   const { range, isTime } = window
   const inside = new Filter(isTime ? { time: range } : { events: range })
-  const moment = momentBefore(window)
-  const living = moment === undefined ? undefined : await livingAt(moment, read)
+  const liveAt = momentBefore(window)
+  const living =
+    liveAt === undefined ? undefined : new Filter({ liveAt }, await fatesOf(new FateSurvey({ liveAt }), read))
   let before = 0
   let isOver = false
   for await (const batch of read()) {
@@ -66,17 +68,6 @@ export async function* windowOf(window: Window, read: () => AsyncIterable<EventB
 }
 
 const NO_ROWS = new Int32Array(0)
-
-/** A filter that keeps the live set at a moment. */
-async function livingAt(liveAt: Moment, read: () => AsyncIterable<EventBatch>): Promise<Filter> {
-  const survey = new FateSurvey({ liveAt })
-  for await (const batch of read()) {
-    survey.add(batch)
-    recycle(batch)
-    if (survey.isDone) break
-  }
-  return new Filter({ liveAt }, survey.finish())
-}
 
 function keptBy(filter: Filter, batch: EventBatch): Int32Array {
   filter.feed(batch)

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { commandOf } from '../../page/filter/command.js'
 import { patternOf } from '../../page/filter/fields.js'
-import { EventNumberList, numbersOf } from '../../page/worker/event-numbers.js'
+import { EventNumberList, numberOf } from '../../page/worker/event-numbers.js'
 import type { Answer, Criterion, Taken } from '../../page/worker/messages.js'
 import { takeReport } from '../../page/worker/serve.js'
 import { readTrace } from '../../browser/read-trace.js'
@@ -108,8 +108,8 @@ describe('the report of a part of a trace', () => {
         n++
         if ((event.size ?? 0n) >= 1000n) expected.push(n)
       }
-    expect(numbers).toEqual({ step: 1, kept: expected, last: expected.at(-1) })
     expect(data.summary.events).toBe(expected.length)
+    expect(expected.map((_, i) => numberOf(numbers, i + 1))).toEqual(expected)
   })
 
   test.each([THREADS, SMALL, STACKS])('%s: a part of the run keeps the live set when it begins', async (path) => {
@@ -128,7 +128,7 @@ describe('the report of a part of a trace', () => {
       const older = from === 1 ? { blocks: 0, bytes: 0 } : await live(from - 1)
       expect(data.summary.events).toBeGreaterThanOrEqual(inside.summary.events + older.blocks)
       expect(data.summary.filtered).toBe(false)
-      expect(numbersOf(numbers, data.summary.events, data.summary.events)[1]).toBe(to)
+      expect(numberOf(numbers, data.summary.events)).toBe(to)
       // The peak of the part is that of the whole run if it is in the part.
       if (whole.summary.peakBytes.event >= from && whole.summary.peakBytes.event <= to)
         expect(data.summary.peakBytes.bytes).toEqual(whole.summary.peakBytes.bytes)
@@ -141,6 +141,19 @@ describe('the report of a part of a trace', () => {
     const { data } = await ofBytes(Buffer.concat(copy.finish(false)!), [])
     expect(data.summary).toMatchObject({ complete: false, events: 2798 })
     expect(data.notes.join('\n')).toMatch(/^The trace is truncated.*\n.*compact: .*truncated/)
+  })
+
+  test('of a truncated trace, a part of the run by time has what was read of it', async () => {
+    const copy = new TraceCopy(1e7)
+    const events = [
+      { kind: 'alloc', address: 16n, size: 1n, time: 1n },
+      { kind: 'alloc', address: 32n, size: 20n, time: 5n },
+      { kind: 'free', address: 16n, time: 7n },
+    ] as const
+    for (const batch of batchesOf(events)) copy.add(batch)
+    const { data, numbers } = await ofBytes(Buffer.concat(copy.finish(false)!), [['part', 'time:8..100']])
+    expect(data.summary).toMatchObject({ complete: false, events: 1, leaked: { blocks: 1, bytes: 20 } })
+    expect(numberOf(numbers, 1)).toBe(2)
   })
 
   test.each([true, false])('what the criteria leave out is reported, complete: %j', async (complete) => {
@@ -187,12 +200,12 @@ describe('the report of a part of a trace', () => {
 })
 
 describe('event numbers', () => {
-  test('are exact, or no more than a step away', () => {
+  test('are exact in up to 65,536 runs, and at least so much in more', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.nat(300_000), fc.integer({ min: 1, max: 7 })), { minLength: 1, maxLength: 4 }),
-        fc.array(fc.tuple(fc.nat(), fc.nat()), { minLength: 5, maxLength: 5 }),
-        (batches, ranges) => {
+        fc.array(fc.nat(), { minLength: 5, maxLength: 5 }),
+        (batches, chosen) => {
           const list = new EventNumberList()
           const all: number[] = []
           let before = 0
@@ -203,18 +216,16 @@ describe('event numbers', () => {
             before += count
           }
           const { result } = list
-          expect(result.kept.length).toBeLessThanOrEqual(65_536)
-          for (const [a, b] of ranges) {
+          expect(result.part.length).toBeLessThanOrEqual(65_536)
+          const runs = all.filter((number, i) => i === 0 || number !== all[i - 1]! + 1).length
+          const step = 2 ** Math.max(0, Math.ceil(Math.log2(runs / 65_536)))
+          for (const n of chosen) {
             if (all.length === 0) break
-            const [from, to] = [1 + (a % all.length), 1 + (b % all.length)].toSorted((x, y) => x - y) as [
-              number,
-              number,
-            ]
-            const [first, last] = numbersOf(result, from, to)
-            expect(all.indexOf(first)).toBeLessThanOrEqual(from - 1)
-            expect(all.indexOf(first)).toBeGreaterThan(from - 1 - result.step)
-            expect(all.indexOf(last)).toBeGreaterThanOrEqual(to - 1)
-            expect(all.indexOf(last)).toBeLessThan(to - 1 + result.step)
+            const at = n % all.length
+            const missing = all[at]! - numberOf(result, at + 1)
+            expect(missing).toBeGreaterThanOrEqual(0)
+            // At most 6 events lie between two runs.
+            expect(missing).toBeLessThanOrEqual(6 * (step - 1))
           }
         },
       ),
@@ -222,8 +233,19 @@ describe('event numbers', () => {
     )
   })
 
+  test('of a part of the run are exact, however many', () => {
+    const list = new EventNumberList()
+    list.add(0, [3, 7])
+    for (let before = 100; before < 1_000_000; before += 4096)
+      list.add(
+        before,
+        Array.from({ length: 4096 }, (_, i) => i),
+      )
+    expect([1, 2, 3, 900_000].map((event) => numberOf(list.result, event))).toEqual([4, 8, 101, 900_098])
+  })
+
   test('of nothing are of the whole', () => {
-    expect(numbersOf(new EventNumberList().result, 1, 1)).toEqual([1, 1])
+    expect(numberOf(new EventNumberList().result, 1)).toBe(1)
   })
 })
 

@@ -56,8 +56,8 @@ async function drop({ page }: Watched, path: string): Promise<void> {
     const transfer = new DataTransfer()
     transfer.items.add(dropped.files[0])
     const at = { bubbles: true, cancelable: true, dataTransfer: transfer }
-    document.querySelector('.drop').dispatchEvent(new DragEvent('dragover', at))
-    document.querySelector('.drop').dispatchEvent(new DragEvent('drop', at))
+    document.body.dispatchEvent(new DragEvent('dragover', at))
+    document.body.dispatchEvent(new DragEvent('drop', at))
     dropped.remove()
   }`)
 }
@@ -137,6 +137,22 @@ describe('the viewer', { tags: ['slow'] }, () => {
     await page.locator('header h1', { hasText: 'small64.mtrc.gz' }).waitFor()
     await page.keyboard.press('1')
     await expect.poll(() => figures(watched)).toEqual(await expected('test/fixtures/mtrc/small64.mtrc.gz'))
+    expect(faultsOf(watched)).toEqual([])
+  })
+
+  test('ends a report when another trace is dropped on it', async () => {
+    const watched = await viewer()
+    const { page } = watched
+    await page.locator('input[type=file]').setInputFiles('test/fixtures/mtrc/cxx64.mtrc')
+    await figures(watched)
+    await page.keyboard.press('2')
+    await page.locator('#view-timeline').waitFor({ state: 'visible' })
+    await expect.poll(() => page.workers().length).toBe(1)
+    await page.keyboard.press('1')
+    await drop(watched, 'test/fixtures/mtrc/small64.mtrc.gz')
+    await page.locator('header h1', { hasText: 'small64.mtrc.gz' }).waitFor()
+    await expect.poll(() => page.workers().length).toBe(0)
+    expect(await figures(watched)).toEqual(await expected('test/fixtures/mtrc/small64.mtrc.gz'))
     expect(faultsOf(watched)).toEqual([])
   })
 
