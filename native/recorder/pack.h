@@ -206,11 +206,11 @@ static uint32_t node_at(struct process *p, uint64_t pc, uint32_t parent) {
   return entry->number;
 }
 
-/* Brings the stack of a slot up to date. Returns its node. */
+/* Brings the stack of a slot up to date. Returns its node. The program may have written over what the ring says. */
 static uint32_t pack_stack(struct process *p, uint32_t slot, uint32_t same, const uint64_t *fresh, uint32_t count) {
-  if (same + count > MAX_DEPTH + 1) count = MAX_DEPTH + 1 - same;
   if (p->stacks[slot] == NULL) p->stacks[slot] = allocate(NULL, (MAX_DEPTH + 1) * sizeof **p->stacks);
   uint32_t depth = same < p->depths[slot] ? same : p->depths[slot];
+  if (count > MAX_DEPTH + 1 - depth) count = MAX_DEPTH + 1 - depth;
   for (uint32_t i = 0; i < count; i++, depth++) {
     p->stacks[slot][depth] = node_at(p, fresh[i], depth == 0 ? 0 : p->stacks[slot][depth - 1]);
   }

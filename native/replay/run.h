@@ -16,7 +16,7 @@ static uint32_t *addresses_at;
 static struct {
   int touch, verify, watch;
   double pace;
-  uint64_t *addresses; /* of each allocation, in order */
+  uint64_t *addresses; /* of each allocation, in order; NULL for a block that there is not */
 } options;
 static struct figures *figures;
 static _Atomic uint32_t running, all_over;
@@ -118,6 +118,7 @@ static inline __attribute__((always_inline)) void run_chunks(uint32_t me, const 
       uint64_t old_size = verify && value != NONE ? sizes[value] : 0;
       uint32_t to_slot;
       TIMED(block = functions.realloc(old, size));
+      if (options.addresses) options.addresses[(*addresses_at)++] = (uintptr_t)block;
       more = 0;
       if ((++op)->word % 16 == MORE) more = (op++)->word >> KIND_BITS;
       to_slot = op->value;
@@ -137,7 +138,6 @@ static inline __attribute__((always_inline)) void run_chunks(uint32_t me, const 
       if (verify) verify_new(block, size, alignment_of(size), to_slot, own);
       else touch(block, old_size, size, how);
       put(to_slot, block, verify);
-      if (options.addresses) options.addresses[(*addresses_at)++] = (uintptr_t)block;
       continue;
     }
     case FREE:

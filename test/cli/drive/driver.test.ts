@@ -103,6 +103,18 @@ describe.skipIf(!canDrive)('the driver of replays (needs Linux and cc)', () => {
     }
   })
 
+  test('writes an address for each call, also for one that gives no block', () => {
+    const events = [
+      { kind: 'alloc', address: 16n, size: 100n },
+      { kind: 'realloc', oldAddress: 16n, address: 32n, size: 0n },
+      { kind: 'alloc', address: 48n, size: 10n },
+    ] as const
+    const { run: result } = run('driver', [write('t.ops', operationsOf(events)), `addresses=${at('addresses')}`])
+    if (result?.object.includes('libc.so') !== true) return
+    const bytes = readFileSync(at('addresses'))
+    expect([0, 1, 2].map((n) => bytes.readBigUInt64LE(8 * n) > 0n)).toEqual([true, false, true])
+  })
+
   test.each(SAME_GLIBC)('has the distances of %s under the same glibc', { tags: ['corpus'] }, async (name) => {
     const batches = await batchesOfFile(corpusPath(name))
     const { run: result } = run('driver', [write('t.ops', operationsOf(batches)), `addresses=${at('addresses')}`])

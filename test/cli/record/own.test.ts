@@ -425,6 +425,26 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
     expect(events.some(({ size, usable = 0n }) => size === 100n && usable >= 100n && usable <= 200n)).toBe(true)
   })
 
+  test('what a program writes over its ring is no stack that the reader has no room for', () => {
+    writeFileSync(
+      at('ring.c'),
+      `#define _GNU_SOURCE
+      #include "${native('pack.h')}"
+      int main(void) {
+        static struct process p;
+        static const uint64_t fresh[MAX_DEPTH] = { 1, 2, 3 };
+        if (!pack_open("/dev/null", 0)) return 1;
+        pack_stack(&p, 0, 0, fresh, 2);
+        pack_stack(&p, 0, 65535, fresh, 3);
+        if (p.depths[0] != 5) return 2;
+        pack_stack(&p, 0, 65535, fresh, MAX_DEPTH);
+        return p.depths[0] == MAX_DEPTH + 1 ? 0 : 3;
+      }`,
+    )
+    expect(compileRecorder('-w', '-O1', '-o', at('ring'), at('ring.c'))).toBe(true)
+    expect(spawnSync(at('ring'), { timeout: 10_000 }).status).toBe(0)
+  })
+
   test('walks that use the walk before them are those that do not', { tags: ['large'] }, async () => {
     const shared = ['-std=gnu11', '-O2', '-shared', '-fPIC', '-fno-omit-frame-pointer', '-fvisibility=hidden']
     expect(compileRecorder('-O1', '-o', at('reader'), native('reader.c'))).toBe(true)
