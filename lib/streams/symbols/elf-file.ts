@@ -96,8 +96,13 @@ export class SymbolFile implements AddressNamer {
     private readonly signal: AbortSignal,
   ) {
     this.file = openFile(path)
-    const elf = this.file && readElf(this.file.read)
-    this.symbols = this.file && elf && FunctionSymbols.of(elf, this.file.read)
+    try {
+      const elf = this.file && readElf(this.file.read)
+      this.symbols = this.file && elf && FunctionSymbols.of(elf, this.file.read)
+    } catch (error) {
+      this.close()
+      throw error
+    }
   }
 
   async ask(addresses: readonly bigint[]): Promise<Names[]> {
