@@ -23,21 +23,25 @@ export interface CompiledPair<DecodeOptions, EncodeOptions> {
 /** The pair of a DTD of 1.0. @throws Error if another version of heapflow made the loops */
 export function binaryPair(dtd: Dtd, printed: PrintedLoops): CompiledPair<BinaryDecodeOptions, BinaryEncodeOptions> {
   const codec = Codec.of(dtd, printed)
-  const decoder = (options?: BinaryDecodeOptions) => new BinaryDecoder(dtd, options, codec)
-  const encoder = (options?: BinaryEncodeOptions) => new BinaryEncoder(dtd, options, codec)
-  return {
-    decoder,
-    encoder,
-    decode: (options) => decoderStream(decoder(options)),
-    encode: (options) => encoderStream(encoder(options)),
-  }
+  return pairOf(
+    (options) => new BinaryDecoder(dtd, options, codec),
+    (options) => new BinaryEncoder(dtd, options, codec),
+  )
 }
 
 /** The pair of a DTD of 1.2. @throws Error if another version of heapflow made the loops */
 export function asciiPair(dtd: Dtd, printed: PrintedLoops): CompiledPair<AsciiDecodeOptions, AsciiEncodeOptions> {
   const codec = Codec.of(dtd, printed)
-  const decoder = (options?: AsciiDecodeOptions) => new AsciiDecoder(dtd, options, codec)
-  const encoder = (options?: AsciiEncodeOptions) => new AsciiEncoder(dtd, options, codec)
+  return pairOf(
+    (options) => new AsciiDecoder(dtd, options, codec),
+    (options) => new AsciiEncoder(dtd, options, codec),
+  )
+}
+
+function pairOf<DecodeOptions, EncodeOptions>(
+  decoder: (options?: DecodeOptions) => Decoder,
+  encoder: (options?: EncodeOptions) => Encoder,
+): CompiledPair<DecodeOptions, EncodeOptions> {
   return {
     decoder,
     encoder,

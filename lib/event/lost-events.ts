@@ -34,7 +34,7 @@ export function lostEvents({ kind, mask, elements }: EventBatch, from: number, t
 }
 
 /** The words for both. @param events the number that was lost, as far as known */
-export function lostText(places: number, events = 0): string {
+function lostText(places: number, events = 0): string {
   return `the recorder lost ${events > 0 ? plural(events, 'event') : 'events'} in ${plural(places, 'place')}`
 }
 

@@ -1,7 +1,8 @@
-import { columnOf, EventBatch, U64Column, U64_FIELDS, type ColumnName } from './batch.js'
-import { FIELDS, fieldSet } from './fields.js'
+import { EventBatch } from './batch.js'
+import { FIELDS } from './fields.js'
 import { GROUP_WIDE, GroupColumns, newColumn, positions } from './groups.js'
 import type { TraceHeader } from './header.js'
+import { BYTE_FIELDS, bytesPerEvent, columnOf, countBits, U64Column, U64_FIELDS, type ColumnName } from './storage.js'
 import { StringTable } from './strings.js'
 
 /*
@@ -23,14 +24,11 @@ const ALIGN = 8
 const GROUPED = 0x8000_0000
 /** The words before a table of strings: how many strings, lists, and ids in all lists. */
 const STRINGS_HEAD = 3
-const BYTE_FIELDS = fieldSet('api', 'outcome')
 const WORD_FIELDS = ~(U64_FIELDS | BYTE_FIELDS)
 
 /** The bytes that an event takes in columns of the core and of groups, including its kind and masks. */
 export function rowLength(columns: number, groups = 0): number {
-  const words = 2 * countBits(columns & U64_FIELDS) + 1 + countBits(columns & WORD_FIELDS)
-  const grouped = groups === 0 ? 0 : groupWords(groups)
-  return 4 * (words + grouped) + 1 + countBits(columns & BYTE_FIELDS)
+  return 5 + bytesPerEvent(columns) + (groups === 0 ? 0 : 4 * groupWords(groups))
 }
 
 /** The packed size of a batch's columns: a multiple of 8. */
@@ -159,10 +157,4 @@ function columnsOf(set: number): ColumnName[] {
   const names: ColumnName[] = []
   for (let f = 0; f < FIELDS.length; f++) if ((set >>> f) & 1) names.push(columnOf(f))
   return names
-}
-
-function countBits(set: number): number {
-  let n = 0
-  for (; set !== 0; set &= set - 1) n++
-  return n
 }

@@ -38,7 +38,8 @@ export function columnOf(f: number): ColumnName {
 
 /** The set of fields with 64-bit columns. */
 export const U64_FIELDS = setOf('u64', 'address')
-const BYTE_FIELDS = setOf('api', 'outcome')
+/** The set of fields with columns of bytes; those of all others have 32 bits. */
+export const BYTE_FIELDS = setOf('api', 'outcome')
 const I32_FIELDS = setOf('i32')
 
 function setOf(...types: string[]): number {
@@ -155,13 +156,14 @@ const MIN_SPARE = 64
 const spares: Storage[] = []
 
 /** The size in bytes of the columns of a set for each event. */
-function bytesPerEvent(set: number): number {
+export function bytesPerEvent(set: number): number {
   return (
     8 * countBits(set & U64_FIELDS) + countBits(set & BYTE_FIELDS) + 4 * countBits(set & ~(U64_FIELDS | BYTE_FIELDS))
   )
 }
 
-function countBits(set: number): number {
+/** The number of fields in a set. */
+export function countBits(set: number): number {
   let n = 0
   for (; set !== 0; set &= set - 1) n++
   return n

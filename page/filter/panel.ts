@@ -2,6 +2,7 @@ import { TRACE_NOTE } from '../../lib/exports/report/trace-note.js'
 import type { ReportData } from '../../lib/transforms/report/result.js'
 import { button, el } from '../parts/dom.js'
 import { counted, grouped } from '../parts/format.js'
+import { save as saveFile } from '../parts/save.js'
 import { visible } from '../parts/text.js'
 import { startJob } from '../worker/job.js'
 import type { Criterion, Taken } from '../worker/messages.js'
@@ -137,10 +138,7 @@ export function filterPanel(
   function save(): void {
     fault.hidden = true
     try {
-      const address = URL.createObjectURL(source.file())
-      const download = name.endsWith('.hfc') ? name : `${name}.hfc`
-      el('a', { attributes: { href: address, download } }).click()
-      setTimeout(() => URL.revokeObjectURL(address), SAVE_MS)
+      saveFile(name.endsWith('.hfc') ? name : `${name}.hfc`, source.file())
     } catch (error) {
       fail(error)
     }
@@ -203,6 +201,3 @@ export function filterPanel(
     cancel,
   }
 }
-
-/** How long a browser may take to begin a download, in milliseconds. */
-const SAVE_MS = 60_000

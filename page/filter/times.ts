@@ -20,8 +20,7 @@ const SECONDS: Readonly<Record<string, number>> = {
  */
 export function inNumbers(flag: string, value: string, time: ReportSummary['time']): string {
   if (flag !== 'time' && flag !== 'part' && flag !== 'live-at') return value
-  const hasUnit = new RegExp(TIME).test(value)
-  if (!hasUnit) return value
+  if (value.search(TIME) < 0) return value
   const seconds = secondsOf(time?.unit)
   if (time === undefined || seconds === undefined)
     throw new RangeError(`the unit of the trace's times is not known, so there is no ${JSON.stringify(value)}`)

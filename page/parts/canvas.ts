@@ -59,12 +59,17 @@ export function canvas(label: string, draw: (context: Brush, width: number, heig
 /** A box with text beside the pointer. There is one for the page. */
 const tip = el('div', { class: 'tip', attributes: { role: 'tooltip', hidden: '' } })
 
+/** An element for each line, the first of which is strong. */
+export function elementsOf(tag: 'div' | 'span', lines: readonly string[]): HTMLElement[] {
+  return lines.map((line, n) => el(tag, n === 0 ? { class: 'strong' } : {}, line))
+}
+
 /** Shows lines of text beside a point of the window, or hides the box if there are none. */
 export function showTip(lines: readonly string[] | undefined, x = 0, y = 0): void {
   if (!tip.isConnected) document.body.append(tip)
   tip.hidden = lines === undefined
   if (lines === undefined) return
-  tip.replaceChildren(...lines.map((line, n) => el('div', n === 0 ? { class: 'strong' } : {}, line)))
+  tip.replaceChildren(...elementsOf('div', lines))
   const { offsetWidth: width, offsetHeight: height } = tip
   tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - width - 4))}px`
   tip.style.top = `${y + 18 + height > innerHeight ? Math.max(4, y - height - 10) : y + 18}px`

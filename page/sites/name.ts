@@ -1,5 +1,15 @@
 import { el } from '../parts/dom.js'
+import type { Column } from '../parts/table.js'
 import type { NamedStack } from './rows.js'
+
+/** The column of sites; files have their whole stacks. */
+export const SITE: Column<NamedStack> = {
+  title: 'Site',
+  isText: true,
+  key: ({ name }) => name,
+  cell: siteName,
+  file: ({ stack, name }) => (stack.length === 0 ? name : stack.join(' < ')),
+}
 
 const SUPPRESSED = 'what it leaks is known: rules leave it out of the leaks'
 

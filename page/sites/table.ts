@@ -1,9 +1,10 @@
 import type { Integer } from '../../lib/transforms/report/result.js'
 import type { App } from '../app.js'
 import { el } from '../parts/dom.js'
-import { bytes, counted, duration, exactBytes, grouped, share, short, toNumber } from '../parts/format.js'
+import { bytesColumn, countColumn } from '../parts/columns.js'
+import { counted, duration, grouped, share, short, toNumber } from '../parts/format.js'
 import { table, type Column, type Table } from '../parts/table.js'
-import { siteName } from './name.js'
+import { SITE } from './name.js'
 import { siteRows, type SiteFigure, type SiteRow } from './rows.js'
 import { search } from './search.js'
 import { spark } from './spark.js'
@@ -67,8 +68,8 @@ export function siteTable(app: App, options: SiteTableOptions): SiteTable {
   const rows = siteRows(app.model)
   let chosen = options.only
   let expression: RegExp | undefined
-  const columns = [
-    nameColumn(),
+  const columns: Column<SiteRow>[] = [
+    { ...SITE, help: 'the function that allocated, and its callers' },
     ...(options.more ?? []),
     ...options.columns.filter((one) => app.model.isKnown(one)).flatMap((one) => column(app, one, options)),
   ]
@@ -106,19 +107,8 @@ export function siteTable(app: App, options: SiteTableOptions): SiteTable {
 }
 
 /** The text of a figure's header. */
-export function titleOf(figure: SiteFigure): string {
+function titleOf(figure: SiteFigure): string {
   return (BYTES[figure] ?? BLOCKS[figure] ?? [figure])[0]
-}
-
-function nameColumn(): Column<SiteRow> {
-  return {
-    title: 'Site',
-    isText: true,
-    help: 'the function that allocated, and its callers',
-    key: ({ name }) => name,
-    cell: siteName,
-    file: ({ stack, name }) => (stack.length === 0 ? name : stack.join(' < ')),
-  }
 }
 
 function column(app: App, name: SiteColumn, { by, whole = 0 }: SiteTableOptions): Column<SiteRow>[] {
@@ -146,10 +136,7 @@ function column(app: App, name: SiteColumn, { by, whole = 0 }: SiteTableOptions)
   if (values === undefined) return []
   const [title, help] = BYTES[name] ?? BLOCKS[name] ?? [name, name]
   const of = ({ site }: SiteRow) => values[site] ?? 0
-  const key = (row: SiteRow) => toNumber(of(row))
-  if (BYTES[name] !== undefined)
-    return [{ title, help, key, cell: (row) => bytes(of(row)), exact: (row) => exactBytes(of(row)) }]
-  return [{ title, help, key, cell: (row) => grouped(of(row)) }]
+  return [BYTES[name] === undefined ? countColumn(title, of, help) : bytesColumn(title, of, help)]
 }
 
 function lifetimeColumn({ model }: App): Column<SiteRow> {

@@ -3,8 +3,9 @@ import type { App, View } from '../app.js'
 import { axisSwitch, xAxis } from '../parts/axis.js'
 import { bars, block, none } from '../parts/bars.js'
 import { ChartGroup } from '../parts/chart.js'
+import { bytesColumn } from '../parts/columns.js'
 import { el } from '../parts/dom.js'
-import { bytes, counted, exactBytes, grouped, share, short, toNumber } from '../parts/format.js'
+import { bytes, counted, grouped, share, short, toNumber } from '../parts/format.js'
 import { table } from '../parts/table.js'
 import { siteName } from '../sites/name.js'
 import { siteRows } from '../sites/rows.js'
@@ -108,13 +109,7 @@ function sparseBlock(app: App, { sparse }: ReportAddresses): HTMLElement {
         key: (n) => sparse.pages[n] ?? 0,
         cell: (n) => short(sparse.pages[n] ?? 0),
       },
-      {
-        title: 'Not live',
-        help: 'bytes of these pages that are not live',
-        key: (n) => sparse.bytes[n] ?? 0,
-        cell: (n) => bytes(sparse.bytes[n] ?? 0),
-        exact: (n) => exactBytes(sparse.bytes[n] ?? 0),
-      },
+      bytesColumn('Not live', (n) => sparse.bytes[n] ?? 0, 'bytes of these pages that are not live'),
     ],
     {
       label: 'sites on sparse pages',

@@ -2,10 +2,11 @@ import type { Integer, ReportChanges } from '../../lib/transforms/report/result.
 import { comparedStacks, type ComparedStacks } from '../flame/compared.js'
 import { firstRows, numbersOf, rowsWhere, sumOf } from '../flame/numbers.js'
 import type { Model } from '../model.js'
+import { bytesColumn } from '../parts/columns.js'
 import { el } from '../parts/dom.js'
 import { bytes, counted, exactBytes, grouped, share } from '../parts/format.js'
 import { table, type Table } from '../parts/table.js'
-import { siteName } from '../sites/name.js'
+import { SITE } from '../sites/name.js'
 import { namedStacks, type NamedStack } from '../sites/rows.js'
 
 /** A figure that both runs have. */
@@ -126,25 +127,9 @@ function sitesTable(inFiles: () => readonly Row[]): Table<Row> {
   const change = ({ before, after }: Row) => difference(before, after)
   return table<Row>(
     [
-      {
-        title: 'Site',
-        isText: true,
-        key: ({ name }) => name,
-        cell: siteName,
-        file: ({ stack, name }) => (stack.length === 0 ? name : stack.join(' < ')),
-      },
-      {
-        title: 'Before',
-        key: ({ before }) => Number(before),
-        cell: ({ before }) => bytes(before),
-        exact: ({ before }) => exactBytes(before),
-      },
-      {
-        title: 'After',
-        key: ({ after }) => Number(after),
-        cell: ({ after }) => bytes(after),
-        exact: ({ after }) => exactBytes(after),
-      },
+      SITE,
+      bytesColumn('Before', ({ before }) => before),
+      bytesColumn('After', ({ after }) => after),
       {
         title: 'Difference',
         key: (row) => Math.abs(Number(change(row))),

@@ -15,6 +15,7 @@ const FIGURES = [
   ['allocated', 'Allocated'],
   ['temporary', 'Temporary'],
 ] as const
+
 /** The differences from another run. */
 export const comparison: View = {
   title: 'Comparison',

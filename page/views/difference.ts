@@ -6,7 +6,9 @@ import { changedFunctions, type ChangedFunction } from '../flame/changed-functio
 import { graph } from '../flame/graph.js'
 import { layOut } from '../flame/tree.js'
 import type { Model } from '../model.js'
+import { elementsOf } from '../parts/canvas.js'
 import { ChartGroup } from '../parts/chart.js'
+import { bytesColumn } from '../parts/columns.js'
 import { el } from '../parts/dom.js'
 import { bytes, counted, exactBytes, grouped, secondsOf, toNumber } from '../parts/format.js'
 import { table, type Column } from '../parts/table.js'
@@ -39,8 +41,7 @@ export function changeGraph(model: Model, changes: ReportChanges): ChangeGraph {
     amount: (node) => signedText(tree.net[node] ?? 0, show),
     lines,
     fill: (node, isDark) => changeColour(tree.net[node] ?? 0, tree.totals[node] ?? 0, isDark),
-    selected: (node) =>
-      state.replaceChildren(...lines(node).map((line, n) => el('span', n === 0 ? { class: 'strong' } : {}, line))),
+    selected: (node) => state.replaceChildren(...elementsOf('span', lines(node))),
   })
   const folded = changes.folded.reduce((sum, count) => sum + count, 0)
   const others = folded === 0 ? '' : ` ${counted(folded, 'stack')} with small differences are in boxes called (other).`
@@ -71,13 +72,6 @@ export function changeGraph(model: Model, changes: ReportChanges): ChangeGraph {
 
 /** The functions of the stacks that differ. */
 export function functionTable(model: Model, changes: ReportChanges, figure: ComparedFigure): HTMLElement {
-  const amount = (title: string, help: string, of: (row: ChangedFunction) => number): Column<ChangedFunction> => ({
-    title,
-    help,
-    key: of,
-    cell: (row) => bytes(of(row)),
-    exact: (row) => exactBytes(of(row)),
-  })
   const change = (title: string, help: string, of: (row: ChangedFunction) => number): Column<ChangedFunction> => ({
     title,
     help,
@@ -99,8 +93,8 @@ export function functionTable(model: Model, changes: ReportChanges, figure: Comp
         'of the blocks that it allocates itself',
         ({ ownBefore, ownAfter }) => ownAfter - ownBefore,
       ),
-      amount('Before', 'in the stacks that differ', ({ before }) => before),
-      amount('After', 'in the stacks that differ', ({ after }) => after),
+      bytesColumn('Before', ({ before }) => before, 'in the stacks that differ'),
+      bytesColumn('After', ({ after }) => after, 'in the stacks that differ'),
     ],
     { label: 'functions that differ', sortBy: 'Change, own', empty: 'No function differs.', step: 20 },
   )

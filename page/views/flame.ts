@@ -4,6 +4,7 @@ import { withRules, type FrameRules, type RuledTree } from '../flame/change-fram
 import { graph } from '../flame/graph.js'
 import { bottomUp, pathTo, type FlameTree } from '../flame/tree.js'
 import { METRICS } from '../model.js'
+import { elementsOf } from '../parts/canvas.js'
 import { button, choice, el } from '../parts/dom.js'
 import { copyButton } from '../parts/save.js'
 import { bytes, exactBytes, grouped, share } from '../parts/format.js'
@@ -57,7 +58,7 @@ export const flame: View = {
       lines,
       selected(node, next) {
         ;[selected, focus] = [node, next]
-        state.replaceChildren(...lines(node).map((line, n) => el('span', n === 0 ? { class: 'strong' } : {}, line)))
+        state.replaceChildren(...elementsOf('span', lines(node)))
         out.disabled = only.disabled = next === 0
         rules.select(node === 0 ? undefined : name(node))
         if (isShown) app.note('flame', target())

@@ -5,8 +5,9 @@ import { groupings, groupsOf, type FrameGroups } from '../flame/groups.js'
 import { METRICS, type Model } from '../model.js'
 import type { By } from '../target.js'
 import { block } from '../parts/bars.js'
+import { bytesColumn, countColumn } from '../parts/columns.js'
 import { button, choice, el } from '../parts/dom.js'
-import { bytes, counted, exactBytes, grouped, share } from '../parts/format.js'
+import { bytes, counted, grouped, share } from '../parts/format.js'
 import { table, type Column } from '../parts/table.js'
 import { search } from '../sites/search.js'
 import { literal } from '../parts/text.js'
@@ -143,14 +144,8 @@ function groupName({ names, label, place: placeOf }: FrameGroups, n: number): HT
 }
 
 function figureColumns(metric: TreeMetric, title: string, { own, inclusive }: FunctionFigures): Column<number>[] {
-  const isBytes = METRICS[metric].unit === 'bytes'
-  const column = (head: string, help: string, values: Float64Array): Column<number> => ({
-    title: head,
-    help,
-    key: (n) => values[n] ?? 0,
-    cell: (n) => (isBytes ? bytes(values[n] ?? 0) : grouped(values[n] ?? 0)),
-    ...(isBytes && { exact: (n: number) => exactBytes(values[n] ?? 0) }),
-  })
+  const amount = METRICS[metric].unit === 'bytes' ? bytesColumn<number> : countColumn<number>
+  const column = (head: string, help: string, values: Float64Array) => amount(head, (n) => values[n] ?? 0, help)
   const what = METRICS[metric].title.toLowerCase()
   return [
     column(title, `${what}, with those of all functions that it calls`, inclusive),

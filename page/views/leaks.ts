@@ -1,5 +1,6 @@
 import type { App, View } from '../app.js'
 import { bars, block, none } from '../parts/bars.js'
+import { bytesColumn, countColumn } from '../parts/columns.js'
 import { button, el } from '../parts/dom.js'
 import { xAxis } from '../parts/axis.js'
 import { bytes, counted, exactBytes, grouped, share, toNumber } from '../parts/format.js'
@@ -78,13 +79,8 @@ function suppressedBlock(app: App): HTMLElement | undefined {
   const rules = table<(typeof suppressed.rules)[number]>(
     [
       { title: 'Rule', isText: true, key: ({ name }) => name, cell: ({ name }) => el('bdi', {}, name) },
-      {
-        title: 'Suppressed',
-        key: (rule) => toNumber(rule.bytes),
-        cell: (rule) => bytes(rule.bytes),
-        exact: (rule) => exactBytes(rule.bytes),
-      },
-      { title: 'Blocks', key: ({ blocks }) => blocks, cell: ({ blocks }) => grouped(blocks) },
+      bytesColumn('Suppressed', (rule) => rule.bytes),
+      countColumn('Blocks', ({ blocks }) => blocks),
     ],
     { label: 'rules that suppress leaks', sortBy: 'Suppressed', empty: '', step: 20 },
   )

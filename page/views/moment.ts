@@ -2,12 +2,13 @@ import type { LiveSites } from '../../lib/transforms/report/live-log.js'
 import type { App } from '../app.js'
 import { changeColour, changeTree, signedText } from '../flame/change.js'
 import { graph } from '../flame/graph.js'
-import { topDown } from '../flame/tree.js'
 import { Model } from '../model.js'
+import { elementsOf } from '../parts/canvas.js'
+import { bytesColumn, countColumn } from '../parts/columns.js'
 import { el } from '../parts/dom.js'
 import { bytes, counted, exactBytes, grouped, share } from '../parts/format.js'
 import { table, type Column } from '../parts/table.js'
-import { siteName } from '../sites/name.js'
+import { SITE } from '../sites/name.js'
 import { namedStacks, type NamedStack } from '../sites/rows.js'
 
 /** A site in the table. */
@@ -99,16 +100,13 @@ function picture(model: Model, sites: LiveSites): HTMLElement {
   const { parents, nodeFrames, node, liveBytes, beforeBytes, fromEvent } = sites
   const isChange = fromEvent !== undefined
   const changes = node.map((at, n) => [at, (liveBytes[n] ?? 0) - (isChange ? (beforeBytes[n] ?? 0) : 0)] as const)
-  const own = new Float64Array(parents.length)
-  for (const [at, change] of changes) own[at] = own[at] + change
-  const changed = changeTree(parents, nodeFrames, changes)
-  const tree = isChange ? changed : topDown(parents, nodeFrames, own)
+  const tree = changeTree(parents, nodeFrames, changes)
   const state = el('output', { class: 'detail', attributes: { 'aria-live': 'polite' } })
   const name = (at: number) => model.name(tree.frames[at] ?? -1)
   const lines = (at: number) => [
     name(at),
     isChange
-      ? `change: ${signedText(changed.net[at] ?? 0, bytes)}`
+      ? `change: ${signedText(tree.net[at] ?? 0, bytes)}`
       : `live: ${bytes(tree.totals[at] ?? 0)}, ${share(tree.totals[at] ?? 0, tree.totals[0] ?? 0)}`,
   ]
   const flame = graph({
@@ -117,11 +115,10 @@ function picture(model: Model, sites: LiveSites): HTMLElement {
     place: (at) => model.briefPlace(tree.frames[at] ?? -1),
     lines,
     ...(isChange && {
-      amount: (at: number) => signedText(changed.net[at] ?? 0, bytes),
-      fill: (at: number, isDark: boolean) => changeColour(changed.net[at] ?? 0, tree.totals[at] ?? 0, isDark),
+      amount: (at: number) => signedText(tree.net[at] ?? 0, bytes),
+      fill: (at: number, isDark: boolean) => changeColour(tree.net[at] ?? 0, tree.totals[at] ?? 0, isDark),
     }),
-    selected: (at) =>
-      state.replaceChildren(...lines(at).map((line, n) => el('span', n === 0 ? { class: 'strong' } : {}, line))),
+    selected: (at) => state.replaceChildren(...elementsOf('span', lines(at))),
   })
   flame.set(tree)
   const explain = 'Widths are growth plus shrinkage: ▲ and red grew, ▼ and blue shrank.'
@@ -134,22 +131,12 @@ function picture(model: Model, sites: LiveSites): HTMLElement {
   )
 }
 
-const SITE: Column<Row> = {
-  title: 'Site',
-  isText: true,
-  key: ({ name }) => name,
-  cell: siteName,
-  file: ({ stack, name }) => (stack.length === 0 ? name : stack.join(' < ')),
-}
-
 function amount(title: string, values: readonly number[], help: string): Column<Row> {
-  const of = ({ n }: Row) => values[n] ?? 0
-  return { title, help, key: of, cell: (row) => bytes(of(row)), exact: (row) => exactBytes(of(row)) }
+  return bytesColumn(title, ({ n }) => values[n] ?? 0, help)
 }
 
 function count(title: string, values: readonly number[], help: string): Column<Row> {
-  const of = ({ n }: Row) => values[n] ?? 0
-  return { title, help, key: of, cell: (row) => grouped(of(row)) }
+  return countColumn(title, ({ n }) => values[n] ?? 0, help)
 }
 
 function liveColumns({ liveBytes, liveBlocks }: LiveSites): Column<Row>[] {

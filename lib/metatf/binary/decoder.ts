@@ -56,7 +56,7 @@ const SMALLEST_CAPACITY = 16
 /** The assumed bytes per event until some were read. */
 const FIRST_MEAN = 9
 
-const EVERYWHERE: Span = { start: 0, end: Infinity, section: 0, listed: false }
+const EVERYWHERE: Span = { start: 0, end: Infinity, section: 0 }
 
 /**
  * A pure decoder for the binary traces of a DTD.

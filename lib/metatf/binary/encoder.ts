@@ -159,13 +159,13 @@ export class BinaryEncoder implements Encoder {
     })
   }
 
-  /**
-   * @throws TraceError when an event or field cannot be written in strict mode, or contiguous sections become too large
-   */
   dispose(): void {
     this.losses.dispose()
   }
 
+  /**
+   * @throws TraceError when an event or field cannot be written in strict mode, or contiguous sections become too large
+   */
   next(): Uint8Array | null {
     const bytes = this.ready.shift()
     if (bytes !== undefined) return bytes

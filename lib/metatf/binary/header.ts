@@ -145,8 +145,6 @@ export interface Span {
   readonly end: number
   /** The section in which it begins, or null if nothing in it is read. */
   readonly section: number | null
-  /** Whether the header lists it. */
-  readonly listed: boolean
 }
 
 /**
@@ -159,8 +157,8 @@ export function spansOf({ sections, start, length }: FileHeader, known: Readonly
   const fail = (reason: string): TraceError => malformed(reason, { format, offset: 0, event: 1 })
   const spans: Span[] = []
   const gap = (from: number, to: number) => {
-    if (from < Math.min(start, to)) spans.push({ start: from, end: Math.min(start, to), section: null, listed: false })
-    if (Math.max(from, start) < to) spans.push({ start: Math.max(from, start), end: to, section: 0, listed: false })
+    if (from < Math.min(start, to)) spans.push({ start: from, end: Math.min(start, to), section: null })
+    if (Math.max(from, start) < to) spans.push({ start: Math.max(from, start), end: to, section: 0 })
   }
   let at = length
   const seen = new Set<number>()
@@ -171,7 +169,7 @@ export function spansOf({ sections, start, length }: FileHeader, known: Readonly
     if (from < at) throw fail(`section ${id} begins at byte ${from}, inside of what comes before it`)
     gap(at, from)
     at = from + size
-    spans.push({ start: from, end: at, section: id, listed: true })
+    spans.push({ start: from, end: at, section: id })
   }
   gap(at, Infinity)
   return spans
