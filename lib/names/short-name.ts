@@ -17,8 +17,9 @@ const ESCAPED: Readonly<Record<string, string>> = { LT: '<', GT: '>', LP: '(', R
 const QUALIFIERS = /^(?:\s*(?:const|volatile|noexcept|&&?))+/
 /** The part of a function's return type before its name: a pointer, a reference, or `X::*` to a member. */
 const POINTER = /^(?:(?:[\w$:]|<[^<>()]*>)*::)?[*&]+\s*(?:(?:const|volatile)\b\s*)*/
-/** The suffixes that compilers and linkers append to a name. */
+/** The suffixes that compilers and linkers append to a name, and the number of characters in which they are searched. */
 const SUFFIXES = /(?:\.(?:part|constprop|isra|cold|llvm|lto_priv|localalias)(?:\.\d+)?|@@?[\w.]+|::h[0-9a-f]{16})+$/
+const SUFFIXED = 256
 
 /**
  * The name of a function without return type, parameters and template arguments: `std::map<...>::operator[]`,
@@ -27,7 +28,7 @@ const SUFFIXES = /(?:\.(?:part|constprop|isra|cold|llvm|lto_priv|localalias)(?:\
  */
 export function shortName(name: string): string {
   if (name.length > LONGEST) return name
-  const parts = declared(nameParts(unescaped(name.replace(SUFFIXES, '')).replace(STRING, 'std::string')))
+  const parts = declared(nameParts(unescaped(withoutSuffixes(name)).replace(STRING, 'std::string')))
   if (parts === undefined) return name
   const text = ownName(withoutParameters(parts.filter((part) => !isNote(part))))
     .map(shortPart)
@@ -35,6 +36,11 @@ export function shortName(name: string): string {
     .replace(INLINE_NAMESPACE, '')
     .trim()
   return text === '' ? name : text
+}
+
+function withoutSuffixes(name: string): string {
+  const end = name.slice(-SUFFIXED)
+  return name.slice(0, name.length - end.length) + end.replace(SUFFIXES, '')
 }
 
 /** The name by which a function is looked up in lists: without arguments, and without the trait of Rust's methods. */
@@ -53,7 +59,7 @@ export function plainName(name: string): string {
  * `_RNvMs4_NtCslNYArtu3iFV_5alloc7raw_vecNtB5_11RawVecInner11finish_grow`; undefined for others.
  */
 function rustModule(name: string): string | undefined {
-  const crate = name.startsWith('_R') ? /Cs[0-9A-Za-z]+_(?=[1-9])/.exec(name) : null
+  const crate = name.startsWith('_R') ? /Cs[0-9A-Za-z]{1,11}_(?=[1-9])/.exec(name) : null
   if (crate === null) return undefined
   const words: string[] = []
   const word = /([1-9]\d?)_?/y

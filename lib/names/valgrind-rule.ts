@@ -114,5 +114,5 @@ function fitsFrame(frame: SuppressibleFrame, { kind, pattern, other }: FrameLine
 
 /** The name of a function without what programs that demangle names write differently: spaces and notes of copies. */
 export function comparable(name: string): string {
-  return name.replace(/ ?\[clone [^\]]*\]/g, '').replace(/ (?=\W)|(?<=\W) /g, '')
+  return name.replace(/ ?\[clone [^[\]]*\]/g, '').replace(/ (?=\W)|(?<=\W) /g, '')
 }

@@ -103,6 +103,15 @@ describe('the short name of a function', () => {
     expect(time()).toBeLessThan(1000)
   })
 
+  test('of suffixes without end takes no time', () => {
+    const time = stopwatch()
+    for (const unit of ['.part', '@a', '::h0123456789abcdef'])
+      expect(shortName(`f${unit.repeat(60_000 / unit.length)}!`)).toContain('f')
+    expect(plainName(`_R${'Cs'.repeat(500_000)}`)).toContain('_R')
+    expect(time()).toBeLessThan(1000)
+    expect(shortName(`f${'.part.0'.repeat(30)}@@GLIBC_2.2.5`)).toBe('f')
+  })
+
   test('of brackets without end takes no time', () => {
     for (const unit of [
       '<',

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { isGlob, isTemplate } from '../../lib/names/patterns.js'
 import { KNOWN_SUPPRESSIONS, parseSuppressions, SuppressibleFrames } from '../../lib/names/suppressions.js'
 import { runs } from '../support/runs.js'
+import { stopwatch } from '../support/stopwatch.js'
 
 const escaped = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 
@@ -114,6 +115,13 @@ describe('rules', () => {
     expect(matching(text, 'a<a<int>>::f(int, int)', 'main')).toEqual([])
     const [rule] = parseSuppressions(text)
     expect(matching(rule.text, 'a<a<int>>::f(int*)', 'main')).toEqual(['other'])
+  })
+
+  test('of valgrind take linear time on names with many brackets', () => {
+    const [rule] = parseSuppressions('{\nx\nMemcheck:Leak\nfun:f\tg\n}')
+    const time = stopwatch()
+    expect(rule?.matches(new SuppressibleFrames().of({ stack: ['[clone '.repeat(140_000)] }))).toBe(false)
+    expect(time()).toBeLessThan(1000)
   })
 
   test('that are none are refused with their line', () => {
