@@ -150,6 +150,11 @@ export class AddressSpaces {
 
 /** The blocks of several processes cannot be distinguished from an event on. */
 export class SpacesError extends TraceError {
+  /** Not only an error with a code, as any `TraceError` is. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return super[Symbol.hasInstance](value) && 'whose' in (value as TraceError)
+  }
+
   /**
    * @param whose the blocks
    * @param row the place of the event in its batch

@@ -2,6 +2,7 @@ import type { EventBatch } from '../event/batch.js'
 import { BY_HEAPTRACK, BY_MEMRAY, HIGHEST } from '../kernel/layouts/live.js'
 import type { LiveExports } from '../kernel/live.js'
 import { loadKernel, type Global } from '../kernel/load.js'
+import type { SpacesError } from './address-spaces.js'
 import { Callers, type CallersExports } from './callers.js'
 import { LiveSet, tooManyBlocks } from './live-set.js'
 
@@ -49,13 +50,15 @@ export class BlockFates extends LiveSet<FatesExports> {
     this.run.endLevel()
   }
 
-  override follow(batch: EventBatch, from = 0, to = batch.count): void {
-    super.follow(batch, from, to)
+  override followClear(batch: EventBatch, from: number, to: number): SpacesError | undefined {
+    const unclear = super.followClear(batch, from, to)
+    const end = unclear?.row ?? to
     const { run } = this
-    const isDone = run.judgeRows(to - from, this.assignCallers(batch, from, to), this.isLeveled)
+    const isDone = run.judgeRows(end - from, this.assignCallers(batch, from, end), this.isLeveled)
     this.lookAfter()
     if (isDone === 0) throw tooManyBlocks()
-    this.fates = new Uint8Array(run.memory.buffer, run.FATES.value, to - from)
+    this.fates = new Uint8Array(run.memory.buffer, run.FATES.value, end - from)
+    return unclear
   }
 
   /** @returns one past the last row of a thread */

@@ -82,14 +82,48 @@ export class LiveSet<Run extends LiveExports = LiveExports> {
    * Applies events `from` to `to` of a batch, at most `BATCH_EVENTS`: rows from 0 on of the columns then have the
    * effect of each.
    * @throws RangeError when there are more events, or there is no memory for the blocks
+   * @throws SpacesError when blocks cannot be distinguished; the events before that one were applied
    */
   follow(batch: EventBatch, from = 0, to = batch.count): void {
-    this.read(batch, from, to)
-    this.apply(to - from)
+    const unclear = this.followClear(batch, from, to)
+    if (unclear !== undefined) throw unclear
   }
 
   /**
-   * The first half of `follow`: finds out which blocks the events concern, for `keys`.
+   * As `follow`, but if blocks cannot be distinguished at an event, applies the events before it.
+   * @returns the error for that event
+   */
+  followClear(batch: EventBatch, from: number, to: number): SpacesError | undefined {
+    const unclear = this.readClear(batch, from, to)
+    this.apply((unclear?.row ?? to) - from)
+    return unclear
+  }
+
+  /**
+   * Applies the events `from` to `to` of a batch in parts of at most `BATCH_EVENTS`.
+   * @param before the number of events before event `from`, for the error
+   * @param take takes the events of a part, to which rows from 0 on belong
+   * @throws RangeError when there is no memory for the blocks
+   * @throws SpacesError with the number of the event at which blocks cannot be distinguished, after those before it
+   */
+  followParts(
+    batch: EventBatch,
+    before: number,
+    take: (from: number, to: number) => void,
+    from = 0,
+    to = batch.count,
+  ): void {
+    for (let first = from; first < to; first += ROWS) {
+      const last = Math.min(first + ROWS, to)
+      const unclear = this.followClear(batch, first, last)
+      const end = unclear?.row ?? last
+      take(first, end)
+      if (unclear !== undefined) throw unclear.at({ format: batch.header.format, event: before + end - from + 1 })
+    }
+  }
+
+  /**
+   * The first half: finds out which blocks the events concern, for `keys`.
    * @throws RangeError when there are more events than `BATCH_EVENTS`
    * @throws SpacesError when blocks cannot be distinguished; nothing was read then
    */

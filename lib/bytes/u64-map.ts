@@ -3,11 +3,14 @@ import { HI, LO } from './u64.js'
 
 /** The distance of a key from its own slot, in slots, beyond which the secret is changed. */
 const FAR = 256
+/** The number of slots of a table, unless another one is given. */
+const SLOTS = 1024
+const NONE = new Uint8Array(0)
 
 /**
  * A hash table from 64-bit keys to a fixed number of 32-bit words. Open addressing with linear probing and
  * backward-shift deletion in two typed arrays: 12 + 4 * `width` bytes per slot, and no object per entry. It grows at a
- * load of 5/8 and never shrinks. When a key has to go far, the table is filled again under another secret.
+ * load of 5/8, and shrinks only when few entries are cleared. When a key has to go far, the table is filled again under another secret.
  */
 export class U64Map {
   /** The number of entries. */
@@ -24,7 +27,7 @@ export class U64Map {
   /** @param width 32-bit words of value per entry (may be 0, for a set) */
   constructor(
     readonly width: number,
-    slots = 1024,
+    slots = SLOTS,
   ) {
     this.slotMask = slots - 1
     this.keys = new Uint32Array(slots * 2)
@@ -82,10 +85,16 @@ export class U64Map {
     this.size--
   }
 
-  /** Removes all entries. */
+  /** Removes all entries, at a cost that their number bounds. */
   clear(): void {
-    this.used.fill(0)
+    const { size, used } = this
+    if (size === 0) return
     this.size = this.calm = 0
+    if (used.length <= SLOTS || 64 * size > used.length) used.fill(0)
+    else {
+      this.used = NONE
+      this.refill(SLOTS)
+    }
   }
 
   /** Calls `visit` with the slot of every entry, in no particular order. `visit` must not change the map. */

@@ -141,10 +141,15 @@ export class LikeCalls implements CallSource {
 
   /** Ends a block, or has the next realloc end it. */
   private end(writer: EventWriter, block: number): void {
+    if (this.ending[this.rowOf[block]] === Ending.realloc) this.resizable.push(block)
+    else this.free(writer, block)
+  }
+
+  /** Frees a block, by its own thread unless it is known that another one does. */
+  private free(writer: EventWriter, block: number): void {
     const row = this.rowOf[block]
     const ending = this.ending[row]
-    if (ending === Ending.realloc) this.resizable.push(block)
-    else writer.free(ending > BY_THREAD ? ending - BY_THREAD : this.thread[this.kind[row]], block)
+    writer.free(ending > BY_THREAD ? ending - BY_THREAD : this.thread[this.kind[row]], block)
   }
 
   /** Puts the allocations of the next round into random order. @returns false if there is none */
@@ -221,7 +226,7 @@ export class LikeCalls implements CallSource {
         this.phase = this.round = 0
         return this.isEndless && this.model.rows.count.length > 0
       }
-      writer.free(this.thread[this.kind[this.rowOf[block]]], block)
+      this.free(writer, block)
     }
     return true
   }

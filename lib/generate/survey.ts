@@ -1,7 +1,7 @@
 import { HI, LO, WORD } from '../bytes/u64.js'
 import { BlockEffect } from '../blocks/block-effect.js'
 import { LiveSet } from '../blocks/live-set.js'
-import { BATCH_EVENTS, type EventBatch } from '../event/batch.js'
+import type { EventBatch } from '../event/batch.js'
 import { FieldBit, Kind } from '../event/fields.js'
 import { hasInventedAddresses, type TraceHeader } from '../event/header.js'
 import { BoundedKeys, FIRST, OTHERS } from '../blocks/bounded-keys.js'
@@ -64,6 +64,7 @@ export class TraceSurvey {
   private phaseLength = PHASE
   private lifetimeBits = FINEST
   private isRough = false
+  private events = 0
   /** The number of allocations so far. */
   private allocations = 0
   /** The time at the beginning of each phase, and the last one, in nanoseconds. */
@@ -73,6 +74,8 @@ export class TraceSurvey {
   /** By live block: when it began, and its kind. */
   private births = new Float64Array(64)
   private kind = new Int32Array(64)
+  /** The highest number of a block in this trace. */
+  private highest = 0
   /** The blocks of processes and traces that ended after the last allocation: when each began, and its kind. */
   private gone: number[] = []
   private header: TraceHeader | undefined
@@ -87,8 +90,8 @@ export class TraceSurvey {
   /** Takes the next events. @throws RangeError for a trace without identity of blocks */
   add(batch: EventBatch): void {
     if (batch.header !== this.header) this.begin(batch.header)
-    for (let from = 0; from < batch.count; from += BATCH_EVENTS)
-      this.addRows(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
+    this.live.followParts(batch, this.events, (from, to) => this.addRows(batch, from, to))
+    this.events += batch.count
   }
 
   /** The model of what was added. */
@@ -129,24 +132,23 @@ export class TraceSurvey {
 
   /** The blocks that are still live end with their trace. */
   private endTrace(): void {
-    for (let block = 1; block < this.births.length; block++) this.part(block)
+    for (let block = 1; block <= this.highest; block++) this.part(block)
+    this.highest = 0
     this.live.clear()
   }
 
   /** Nothing follows: the blocks that are still live stay. */
   private settle(): void {
-    for (let block = 1; block < this.births.length; block++) {
+    for (let block = 1; block <= this.highest; block++) {
       const birth = this.births[block]
       if (birth > 0) this.note(birth, this.kind[block], 0, Ending.stays)
     }
-    this.births.fill(0)
     this.leave(Ending.stays)
     this.live.clear()
   }
 
   private addRows(batch: EventBatch, from: number, to: number): void {
     const { live } = this
-    live.follow(batch, from, to)
     if ((batch.columns & HAS_SITE) !== 0) this.sites.begin(batch)
     const { effects, ended, begun, gone } = live
     const { kind, mask } = batch
@@ -225,6 +227,7 @@ export class TraceSurvey {
       this.births = grown(this.births, 2 * this.births.length)
       this.kind = grown(this.kind, 2 * this.kind.length)
     }
+    this.highest = Math.max(this.highest, block)
     this.births[block] = ++this.allocations
     this.kind[block] = kind
     if (this.allocations >= MOST_PHASES * this.phaseLength) this.halve()

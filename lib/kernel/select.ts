@@ -43,6 +43,15 @@ export function selectRows(
   return target
 }
 
+/** The first `n` events of a batch. */
+export function firstRows(source: EventBatch, n: number): EventBatch {
+  return selectRows(
+    source,
+    Int32Array.from({ length: n }, (_, row) => row),
+    n,
+  )
+}
+
 /** Gathers the values of the rows that are in the kernel's memory. */
 function gatherByKernel(from: Column, to: Column, count: number, n: number): void {
   const { run, source, gathered } = selectMemory()

@@ -100,8 +100,8 @@ function alike(labels: readonly string[]): number[][] {
 function distinguish(rows: readonly Row[], frames: FrameLabels): boolean {
   const [first] = rows
   if (first === undefined || rows.length < 2) return false
-  const longest = Math.max(...rows.map(({ stack, start }) => stack.length - start))
-  const deepest = Math.max(...rows.map(({ start }) => start))
+  const longest = rows.reduce((most, { stack, start }) => Math.max(most, stack.length - start), 0)
+  const deepest = rows.reduce((most, { start }) => Math.max(most, start), 0)
   // From the first visible frame outwards, and then the hidden ones inwards.
   const places = [...Array.from({ length: longest }, (_, i) => i), ...Array.from({ length: deepest }, (_, i) => -1 - i)]
   for (let detail = 0; detail < DETAILS; detail++) {

@@ -1,7 +1,7 @@
 import type { EventBatch, U64FieldName } from '../event/batch.js'
 import { synchronous } from '../event/synchronous.js'
 import type { Synchronous } from './expression.js'
-import { selectRows } from '../kernel/select.js'
+import { firstRows, selectRows } from '../kernel/select.js'
 import { expressionError, type TraceError } from '../event/error.js'
 import { ALL_FIELDS, EVERY_FIELD, type ApiName, type KindName } from '../event/fields.js'
 import { NO_HEADER, withMarks, type TraceHeader } from '../event/header.js'
@@ -149,6 +149,8 @@ export class Filter implements BatchTransform {
   private keptCount = 0
   /** The row of the current batch at which the function of `where` failed, or blocks cannot be distinguished. */
   private fault: { readonly row: number; readonly error: TraceError } | undefined
+  /** The fault of the first pass. */
+  private readonly unclear: SpacesError | undefined
   private labels = new Uint32Array(0)
   /** The numbers of all rows. */
   private numbers = new Int32Array(0)
@@ -174,6 +176,7 @@ export class Filter implements BatchTransform {
       throw new RangeError('leaked, temporary and liveAt need two passes over the events: use filterFile()')
     // Predicates that follow blocks must see all rows, so they come first.
     const criteria = criteriaOf(options)
+    this.unclear = fates?.[0]?.unclear
     this.predicates = [
       ...(fates === undefined ? [] : [hasFates(fates, options.invert !== true)]),
       ...criteria.map(({ test }) => test),
@@ -207,9 +210,12 @@ export class Filter implements BatchTransform {
   /** @throws TraceError when `where` throws, or blocks cannot be distinguished, after all events before that one */
   next(): EventBatch | null {
     if (this.fault !== undefined) throw this.fault.error
-    const batch = this.input
-    if (batch === null) return null
+    const { input, unclear } = this
+    if (input === null) return null
     this.input = null
+    const end = unclear?.event === undefined ? Infinity : unclear.event - 1 - this.before
+    const batch = end < input.count ? firstRows(input, end) : input
+    if (unclear !== undefined && batch !== input) this.fault = { row: end, error: unclear }
     this.missing.look(batch)
     const n = this.select(batch)
     this.keptCount = n

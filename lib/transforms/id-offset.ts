@@ -1,6 +1,6 @@
 import { HI, LO } from '../bytes/u64.js'
 import { reviseBatch, type EventBatch } from '../event/batch.js'
-import { malformed } from '../event/error.js'
+import { malformed, type TraceError } from '../event/error.js'
 import { FieldBit, Kind } from '../event/fields.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
@@ -47,6 +47,7 @@ export class IdOffset implements BatchTransform {
   private lastLo = 0
   private lastHi = 0
   private isChecked = false
+  private fault: TraceError | undefined
 
   constructor(options: IdOffsetOptions) {
     checkOptions(options, OPTIONS, 'IdOffset')
@@ -61,8 +62,12 @@ export class IdOffset implements BatchTransform {
     this.batch = batch
   }
 
-  /** @throws TraceError for an event with the process that events without one have, in any of the traces */
+  /**
+   * @throws TraceError for an event with the process that events without one have, in any of the traces, after the events
+   *   before that one
+   */
   next(): EventBatch | null {
+    if (this.fault !== undefined) throw this.fault
     const source = this.batch
     this.batch = null
     if (source === null) return null
@@ -90,13 +95,13 @@ export class IdOffset implements BatchTransform {
     return target
   }
 
-  /** Gives events without a process the default one. */
+  /** Gives events without a process the default one, up to an event that has the same one already. */
   private complete(target: EventBatch, process: bigint): void {
     const { kind, process: column } = target
     const { words } = column
     const lo = Number(process & 0xffff_ffffn)
     const hi = Number(process >> 32n)
-    for (let i = 0; i < target.count; i++) {
+    for (let i = 0; i < target.count && this.fault === undefined; i++) {
       const mask = target.mask[i]
       const counts = ((ASIDE >>> kind[i]) & 1) === 0
       if ((mask & HAS_PROCESS) !== 0) {
@@ -110,25 +115,28 @@ export class IdOffset implements BatchTransform {
     }
   }
 
-  private give({ header }: EventBatch, i: number, process: bigint): void {
+  private give(target: EventBatch, i: number, process: bigint): void {
     this.isGiven = true
-    if (this.numbers?.take(process) === false) throw clash(header.format, this.events + i + 1, process)
+    if (this.numbers?.take(process) === false) this.stop(target, i, process)
   }
 
-  private check({ header, process: { words } }: EventBatch, i: number, numbers: ProcessNumbers): void {
+  private check(target: EventBatch, i: number, numbers: ProcessNumbers): void {
+    const { words } = target.process
     const lo = words[2 * i + LO]
     const hi = words[2 * i + HI]
     if (lo === this.lastLo && hi === this.lastHi && this.isChecked) return
     this.lastLo = lo
     this.lastHi = hi
     this.isChecked = true
-    if (!numbers.find(lo, hi)) throw clash(header.format, this.events + i + 1, (BigInt(hi) << 32n) | BigInt(lo))
+    if (!numbers.find(lo, hi)) this.stop(target, i, (BigInt(hi) << 32n) | BigInt(lo))
   }
-}
 
-function clash(format: string, event: number, process: bigint): Error {
-  const reason = `process ${process} is also the number of events without a process: give processes a larger offset`
-  return malformed(reason, { format, event })
+  /** Ends the result before an event whose process would be that of others. */
+  private stop(target: EventBatch, i: number, process: bigint): void {
+    const reason = `process ${process} is also the number of events without a process: give processes a larger offset`
+    this.fault = malformed(reason, { format: target.header.format, event: this.events + i + 1 })
+    target.count = i
+  }
 }
 
 function addTo(from: Uint32Array, to: Uint32Array, { mask, count }: EventBatch, has: number, offset: bigint): void {

@@ -108,6 +108,7 @@ export class Mapper implements BatchTransform {
     if (!Array.isArray(drop)) throw new RangeError(`map: drop must be an array of fields, not ${showValue(drop)}`)
     if (typeof set !== 'object' || set === null)
       throw new RangeError(`map: set must be an object, not ${showValue(set)}`)
+    if ('kind' in set) throw new RangeError('map: set cannot change the kind of events')
     if (rebase !== undefined && (rebase.from === undefined || rebase.to === undefined))
       throw new RangeError('map: rebase needs `from` and `to`')
     if (expression !== undefined) {

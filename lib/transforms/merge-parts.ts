@@ -1,6 +1,6 @@
 import { HI, LO, WORD } from '../bytes/u64.js'
 import { EventBatch } from '../event/batch.js'
-import { malformed } from '../event/error.js'
+import { malformed, type TraceError } from '../event/error.js'
 import { ALL_FIELDS, FieldBit, Kind } from '../event/fields.js'
 import { withMarks, type TraceHeader } from '../event/header.js'
 import { KWayMerger } from '../order/k-way-merge.js'
@@ -61,6 +61,7 @@ export class PartMerger {
   private missing = 0
   private firstMissing = 0
   private late = 0
+  private fault: TraceError | undefined
 
   /** @param names of the inputs, for messages */
   constructor(names: readonly string[]) {
@@ -90,9 +91,10 @@ export class PartMerger {
 
   /**
    * The next events; null when an input is wanted, or at the end. A trace without events becomes one empty batch.
-   * @throws TraceError when two events have the same number
+   * @throws TraceError when two events have the same number, after the events before the second one
    */
   next(): EventBatch | null {
+    if (this.fault !== undefined) throw this.fault
     while (this.interleaver !== undefined || this.beginTrace()) {
       const interleaver = this.interleaver as KWayMerger
       const header = this.header as TraceHeader
@@ -102,6 +104,7 @@ export class PartMerger {
         const merged = this.check(batch, interleaver.keys)
         dropField(merged, HAS_SEQUENCE)
         if (merged.count > 0) return merged
+        if (this.fault !== undefined) throw this.fault
         continue
       }
       if (interleaver.wants() >= 0) return null
@@ -159,10 +162,12 @@ export class PartMerger {
         continue
       }
       if (number === last) {
-        throw malformed(`event ${number} of the trace that was split comes twice: give each part once`, {
+        this.fault = malformed(`event ${number} of the trace that was split comes twice: give each part once`, {
           format: header.format,
-          event: this.events + i + 1,
+          event: this.events + i - repeated.size + 1,
         })
+        batch.count = i
+        break
       }
       if (number < last) {
         this.late++
@@ -177,9 +182,9 @@ export class PartMerger {
       last = number
     }
     this.last = last
-    this.events += count - repeated.size
+    this.events += batch.count - repeated.size
     if (repeated.size === 0) return batch
-    const rows = Int32Array.from({ length: count }, (_, row) => row).filter((row) => !repeated.has(row))
+    const rows = Int32Array.from({ length: batch.count }, (_, row) => row).filter((row) => !repeated.has(row))
     return selectRows(batch, rows, rows.length, ALL_FIELDS, header)
   }
 

@@ -1,5 +1,5 @@
 import { EventBatch } from '../event/batch.js'
-import { unencodable } from '../event/error.js'
+import type { TracePosition } from '../event/error.js'
 import { ALL_FIELDS, FieldBit } from '../event/fields.js'
 import { withMarks, type TraceHeader, type TracePart } from '../event/header.js'
 import { selectRows } from '../kernel/select.js'
@@ -47,22 +47,21 @@ export class PartHeaders {
 
   /**
    * Notes a batch that will be divided.
-   * @throws TraceError (ERR_TRACE_UNENCODABLE) when its events must be numbered, but already have sequence numbers
+   * @returns the first event that must be numbered, but already has a sequence number; the number of events if none does
    */
-  begin(batch: EventBatch): void {
+  begin(batch: EventBatch): number {
     this.before += this.count
     this.count = batch.count
     if (batch.header !== this.header) this.beginTrace(batch.header)
     if (batch.count > 0 && this.empty.at(-1) === this.marked) this.empty.pop()
-    if (!this.isNumbering || (batch.columns & HAS_SEQUENCE) === 0) return
-    for (let i = 0; i < batch.count; i++) {
-      if ((batch.mask[i] & HAS_SEQUENCE) !== 0) {
-        throw unencodable('it has a sequence number already: merge the parts by these, and do not number them', {
-          format: batch.header.format,
-          event: this.before + i + 1,
-        })
-      }
-    }
+    if (!this.isNumbering || (batch.columns & HAS_SEQUENCE) === 0) return batch.count
+    const numbered = batch.mask.subarray(0, batch.count).findIndex((fields) => (fields & HAS_SEQUENCE) !== 0)
+    return numbered < 0 ? batch.count : numbered
+  }
+
+  /** The position of event i of the batch in the trace, for errors. */
+  placeOf({ header }: EventBatch, i: number): TracePosition {
+    return { format: header.format, event: this.before + i + 1 }
   }
 
   /**

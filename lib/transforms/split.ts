@@ -1,6 +1,7 @@
 import { HI, LO } from '../bytes/u64.js'
 import { U64Map } from '../bytes/u64-map.js'
 import type { EventBatch } from '../event/batch.js'
+import { unencodable } from '../event/error.js'
 import { APIS, FieldBit, KINDS } from '../event/fields.js'
 import { checkNeededOptions, type OptionNames } from '../event/options.js'
 import { PARTITIONS, type Partition } from './option-values.js'
@@ -46,6 +47,7 @@ export interface Part {
 }
 
 const NONE = 'none'
+const NUMBERED = 'it has a sequence number already: merge the parts by these, and do not number them'
 const U64_KEYS = ['thread', 'process', 'heap'] as const
 /** The field that determines the key. */
 const FIELD_OF = {
@@ -115,11 +117,12 @@ export class Partitioner {
    * With `number`, traces without events become parts, too: batches without events, under the key of the event that
    * follows.
    * @throws SpacesError when blocks cannot be distinguished, after the parts of the events before that one
-   * @throws TraceError (ERR_TRACE_UNENCODABLE) when events must be numbered, but already have sequence numbers
+   * @throws TraceError (ERR_TRACE_UNENCODABLE) when events must be numbered, but one has a sequence number already, in
+   *   the same way
    */
   *partition(batch: EventBatch): Generator<Part> {
     const { count } = batch
-    this.headers.begin(batch)
+    const numbered = this.headers.begin(batch)
     if (count === 0) return
     this.missing.look(batch)
     if (this.labels.length < count) this.labels = new Uint32Array(count)
@@ -130,20 +133,23 @@ export class Partitioner {
       for (let i = 0; i < count; i++) if (labels[i] === 0) labels[i] = this.labelOf(NONE)
     }
     this.processes?.follow(batch, labels)
-    let unclear: SpacesError | undefined
+    let end = numbered
+    let fault = end < count ? unencodable(NUMBERED, this.headers.placeOf(batch, end)) : undefined
     try {
       this.lifetimes?.follow(batch, labels, isByBlock ? this.labelShards : undefined)
     } catch (error) {
       if (!(error instanceof SpacesError)) throw error
-      if (error.row === 0) throw error
-      unclear = error
+      if (error.row < end) {
+        end = error.row
+        fault = error.at(this.headers.placeOf(batch, end))
+      }
     }
-    const end = unclear?.row ?? count
+    if (end === 0 && fault !== undefined) throw fault
     const first = this.keyOfLabel(labels[0])
     for (const empty of this.headers.takeEmpty()) yield { key: first, batch: empty }
     this.lastKey = this.keyOfLabel(labels[end - 1])
     yield* this.gather(batch, labels, end)
-    if (unclear !== undefined) throw unclear
+    if (fault !== undefined) throw fault
   }
 
   /** Ends the input: with `number`, gives the last traces without events. */

@@ -1,6 +1,6 @@
 import { Intervals } from '../bytes/intervals.js'
 import { HI, LO, WORD } from '../bytes/u64.js'
-import { BATCH_EVENTS, type EventBatch } from '../event/batch.js'
+import type { EventBatch } from '../event/batch.js'
 import { FieldBit, Kind } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
 import { LostCount } from '../event/lost-events.js'
@@ -136,6 +136,8 @@ export class Verifier {
   private readonly tally = new Map<FaultName, number>()
   private readonly found = new Map<FaultName, Finding[]>()
   private header: TraceHeader | undefined
+  /** The number of events before the current batch. */
+  private before = 0
   private timeHi = 0
   private timeLo = 0
   private sequence: number | undefined
@@ -162,19 +164,20 @@ export class Verifier {
     this.liveSet.dispose()
   }
 
-  /** Checks the next events. */
+  /** Checks the next events. @throws SpacesError when blocks cannot be distinguished, after the events before that one */
   check(batch: EventBatch): void {
     if (batch.header !== this.header) this.begin(batch.header)
-    for (let from = 0; from < batch.count; from += BATCH_EVENTS)
-      this.checkRows(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
-    this.events += batch.count
     this.lost.add(batch)
+    this.before = this.events
+    this.liveSet.followParts(batch, this.before, (from, to) => {
+      this.checkRows(batch, from, to)
+      this.events = this.before + to
+    })
   }
 
   private checkRows(batch: EventBatch, from: number, to: number): void {
     const { liveSet, extent, intervals } = this
     const { mask } = batch
-    liveSet.follow(batch, from, to)
     const { effects, ended, begun, gone, words, keys } = liveSet
     let next = 0
     for (let i = from; i < to; i++) {
@@ -258,20 +261,26 @@ export class Verifier {
     if ((mask & HAS_TIME) !== 0) {
       const hi = batch.time.words[2 * i + HI]
       const lo = batch.time.words[2 * i + LO]
-      if (hi < this.timeHi || (hi === this.timeHi && lo < this.timeLo)) this.note('time-backwards', batch, i)
+      if (hi < this.timeHi || (hi === this.timeHi && lo < this.timeLo))
+        this.noteBackwards(i, `time ${batch.time.values[i]}`)
       this.timeHi = hi
       this.timeLo = lo
     }
     if ((mask & HAS_SEQUENCE) !== 0) {
       const sequence = batch.sequence[i]
       // Serial numbers wrap: of two, the one that is ahead by less than half of all numbers comes later.
-      if (this.sequence !== undefined && ((sequence - this.sequence) | 0) < 0) this.note('time-backwards', batch, i)
+      if (this.sequence !== undefined && ((sequence - this.sequence) | 0) < 0)
+        this.noteBackwards(i, `sequence number ${sequence}`)
       this.sequence = sequence
     }
   }
 
   private note(fault: FaultName, batch: EventBatch, i: number, more = ''): void {
-    this.add(fault, this.events + i + 1, () => describe(fault, batch, i) + more)
+    this.add(fault, this.before + i + 1, () => describe(fault, batch, i) + more)
+  }
+
+  private noteBackwards(i: number, what: string): void {
+    this.add('time-backwards', this.before + i + 1, () => `${what} is before that of the event before`)
   }
 
   private add(fault: FaultName, event: number, what: () => string): void {
@@ -299,22 +308,18 @@ function describe(fault: FaultName, batch: EventBatch, i: number): string {
       : `index ${event.index}`
   const begun = event.address === undefined ? `index ${event.index}` : `0x${event.address.toString(16)}`
   const by = (mask & HAS_THREAD) !== 0 ? ` by thread ${event.thread}` : ''
-  const size = `${event.size} bytes`
+  const sized = event.size === undefined ? event.kind : `${event.kind} of ${event.size} bytes`
   switch (fault) {
     case 'unknown-free':
       return `${event.kind} of ${block}${by}: the block is not live`
     case 'double-free':
       return `${event.kind} of ${block}${by}: the block was freed before`
     case 'live-address':
-      return `${event.kind} of ${size} at ${begun}${by}, where a block is live`
+      return `${sized} at ${begun}${by}, where a block is live`
     case 'overlap':
-      return `${event.kind} of ${size} at ${begun}${by} runs into another block`
-    case 'time-backwards':
-      return event.time !== undefined
-        ? `time ${event.time} is before that of the event before`
-        : `sequence number ${event.sequence} is before that of the event before`
+      return `${sized} at ${begun}${by} runs into another block`
     default:
-      return `${event.kind} of ${size} at ${begun}${by}`
+      return `${sized} at ${begun}${by}`
   }
 }
 

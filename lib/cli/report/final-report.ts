@@ -1,3 +1,4 @@
+import { SpacesError } from '../../blocks/address-spaces.js'
 import type { EventBatch } from '../../event/batch.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { Stage } from '../../event/stage.js'
@@ -10,6 +11,7 @@ export abstract class FinalReport implements Stage<EventBatch, Uint8Array> {
   protected traces = 0
   private header: TraceHeader | undefined
   private ending: 'end' | 'endTruncated' | undefined
+  private failure: SpacesError | undefined
   private pieces: Iterator<Uint8Array> | undefined
 
   /** @param trace the number of the trace, from 1; undefined for all */
@@ -26,13 +28,25 @@ export abstract class FinalReport implements Stage<EventBatch, Uint8Array> {
       this.header = batch.header
       this.traces++
     }
-    if (this.trace === undefined || this.traces === this.trace) this.add(batch)
+    if (this.trace !== undefined && this.traces !== this.trace) return
+    try {
+      this.add(batch)
+    } catch (error) {
+      if (!(error instanceof SpacesError)) throw error
+      this.failure = error
+      this.endTruncated()
+    }
   }
 
-  /** @throws Error when the stream has ended without the trace that was chosen */
+  /**
+   * @throws Error when the stream has ended without the trace that was chosen
+   * @throws SpacesError when blocks cannot be distinguished, after the report on the events before that one
+   */
   next(): Uint8Array | null {
     this.pieces ??= this.piecesAtEnd()
-    return this.pieces?.next().value ?? null
+    const piece = this.pieces?.next().value
+    if (piece === undefined && this.failure !== undefined) throw this.failure
+    return piece ?? null
   }
 
   end(): void {

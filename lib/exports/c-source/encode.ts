@@ -7,7 +7,7 @@ import type { Carried, LossCounts } from '../../event/losses.js'
 import type { Encoder } from '../../event/stage.js'
 import { encodeText } from '../../event/strings.js'
 import { Losses } from '../../kernel/losses.js'
-import { selectRows } from '../../kernel/select.js'
+import { firstRows } from '../../kernel/select.js'
 import { HEAD_BYTES, Op, type OrderName } from '../../transforms/drive/layout.js'
 import { Preparation } from '../../transforms/drive/preparation.js'
 import type { SkippedCounts } from '../../transforms/drive/result.js'
@@ -133,12 +133,4 @@ export class CSourceEncoder implements Encoder {
 
 function skippedCounts(preparation: Preparation): [keyof SkippedCounts, number][] {
   return Object.entries(preparation.result().skipped) as [keyof SkippedCounts, number][]
-}
-
-function firstRows(batch: EventBatch, n: number): EventBatch {
-  return selectRows(
-    batch,
-    Int32Array.from({ length: n }, (_, i) => i),
-    n,
-  )
 }

@@ -1,3 +1,4 @@
+import type { SpacesError } from '../../blocks/address-spaces.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
 import { BlockFate, BlockFates } from '../../blocks/block-fates.js'
 import { siteOfBlock, UNNAMED } from '../../blocks/block-sites.js'
@@ -93,6 +94,8 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
   private events = 0
   /** The highest number of a block in this trace. */
   private highest = 0
+  /** The reason why no more events can be followed, once those before have their rows. */
+  private failure: SpacesError | undefined
   /** At the end of a trace, the next block to examine; 0 before. */
   private leaving = 0
   private isOver = false
@@ -143,12 +146,15 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     this.liveSet.dispose()
   }
 
+  /** @throws SpacesError when blocks cannot be distinguished, after the rows of the events before that one */
   next(): BlockRows | null {
     const { rows } = this
     rows.count = 0
     while (rows.count < BLOCK_ROWS - 1 && this.goOn()) continue
     rows.strings = this.origins.strings
-    return rows.count > 0 ? rows : null
+    if (rows.count > 0) return rows
+    if (this.failure !== undefined && this.at === this.followed) throw this.failure
+    return null
   }
 
   /** Takes the next step. @returns false if there is nothing to do, or no room for the rows of another event */
@@ -166,12 +172,15 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
       return true
     }
     if (this.at === this.followed) {
+      if (this.failure !== undefined) return false
       // Rows refer to the sites, so this requires that there are no rows.
       if (this.origins.isDue && this.rows.count > 0) return false
       if (this.origins.isDue) this.sweep()
       this.first = this.at
-      this.followed = Math.min(this.at + BATCH_EVENTS, batch.count)
-      this.liveSet.follow(batch, this.first, this.followed)
+      const end = Math.min(this.at + BATCH_EVENTS, batch.count)
+      const unclear = this.liveSet.followClear(batch, this.first, end)
+      this.followed = unclear?.row ?? end
+      this.failure = unclear?.at({ format: batch.header.format, event: this.events + this.followed + 1 })
       this.gone = 0
       this.origins.begin(batch)
     }

@@ -8,8 +8,9 @@ import type { BudgetGroup } from './budgets.js'
 /** The name of all functions of a group with `at`. */
 export const TOGETHER = 'in'
 
-/** The maximum number of results that are kept. */
+/** The maximum number of results that are kept, and the length of their frames. */
 const MOST_KEPT = 65_536
+const LONGEST_KEPT = 1024
 
 /** The names under which stacks count in a group of budgets. */
 export class GroupNames {
@@ -56,7 +57,7 @@ function kept(test: (name: string) => boolean): (frame: string) => boolean {
       const name = nameOfFrame(frame)
       result = name !== '' && (test(name) || test(shortName(name)))
       if (known.size === MOST_KEPT) known.clear()
-      known.set(frame, result)
+      if (frame.length <= LONGEST_KEPT) known.set(frame, result)
     }
     return result
   }

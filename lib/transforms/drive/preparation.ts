@@ -64,7 +64,9 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
   private readonly slots = new Slots()
   private readonly threads = new ThreadLists((words) => this.flush(words))
   private readonly schedule: Schedule
+  /** What is finished; the first `taken` were given out. */
   private readonly chunks: Uint8Array[] = []
+  private taken = 0
   private header: TraceHeader | undefined
   private batch: EventBatch | undefined
   private error: Error | undefined
@@ -116,8 +118,12 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
     const { batch } = this
     this.batch = undefined
     if (batch !== undefined) this.take(batch)
-    const chunk = this.chunks.shift()
-    if (chunk !== undefined) return chunk
+    const chunk = this.chunks[this.taken]
+    if (chunk !== undefined) {
+      this.taken++
+      return chunk
+    }
+    this.chunks.length = this.taken = 0
     if (this.error !== undefined) throw this.error
     return null
   }

@@ -1,18 +1,19 @@
-import { HI, LO, WORD } from '../../bytes/u64.js'
+import { WORD } from '../../bytes/u64.js'
 import { widened } from '../../bytes/widened.js'
+import { SpacesError } from '../../blocks/address-spaces.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
 import { BlockFate, BlockFates } from '../../blocks/block-fates.js'
 import { LiveSet } from '../../blocks/live-set.js'
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
-import { FieldBit, Kind } from '../../event/fields.js'
+import { Kind } from '../../event/fields.js'
 import { hasInventedAddresses, UNKNOWN_TEMPORARY, type TraceHeader } from '../../event/header.js'
 import { EventSet } from './event-set.js'
 import { checkDefinition, TEMPORARY_BY, type TemporaryDefinition } from '../option-values.js'
-import { checkMoment, type Moment } from './moment.js'
+import type { Moment } from './moment.js'
+import { MomentSearch } from './moment-search.js'
 
 const { began: BEGAN, ended: ENDED, reused: REUSED } = BlockEffect
 const { 'process-end': PROCESS_END } = Kind
-const HAS_TIME = FieldBit.time
 const NO_FATES = new Uint8Array(BATCH_EVENTS)
 
 /** Properties of an allocation that only later events show. They take two passes over the events: see `filterFile`. */
@@ -36,6 +37,8 @@ export interface Fate {
   readonly events: EventSet
   /** The last event until which the reallocs of these blocks belong to them; 0 for none. */
   readonly until: number
+  /** The reason why the events from one on were not surveyed. */
+  readonly unclear?: SpacesError | undefined
 }
 
 /** The positions in a block's words: of the event that began it, and of the event that last allocated or resized it. */
@@ -56,18 +59,17 @@ export class FateSurvey {
   private readonly temporary = new EventSet()
   private living = new EventSet()
   private readonly temporaryBit: number
-  private readonly liveAt: Moment | undefined
-  /** Whether blocks must be live at some time, and that time as words. */
-  private readonly isTimed: boolean
-  private readonly timeLo: number
-  private readonly timeHi: number
-  private hasTimes = false
-  /** The moment has been reached; and the last event until which reallocs of the live blocks belong to them. */
+  private readonly isAtPeak: boolean
+  /** Finds the moment if it is not the peak, and whether it has been reached. */
+  private readonly search: MomentSearch | undefined
   private isSettled = false
+  /** The last event until which reallocs of the blocks that are live at the moment belong to them. */
   private until = 0
   private header: TraceHeader | undefined
-  /** The number of events before the current batch. */
+  /** The number of events so far, and before the current batch. */
   private events = 0
+  private before = 0
+  private unclear: SpacesError | undefined
   /** The highest number of a block in this trace. */
   private highest = 0
   /** The event that reached the maximum of live bytes so far. */
@@ -81,14 +83,10 @@ export class FateSurvey {
     const { liveAt, temporary, temporaryBy = TEMPORARY_BY } = options
     this.temporaryBit = checkDefinition(temporaryBy) === 'memray' ? BlockFate.byMemray : BlockFate.byHeaptrack
     const hasThreads = temporary === true && this.temporaryBit === BlockFate.byMemray
-    if (liveAt === 'peak' || temporary === true) this.fated = new BlockFates(WIDTH, liveAt === 'peak', hasThreads)
+    this.isAtPeak = liveAt === 'peak'
+    if (liveAt !== undefined && liveAt !== 'peak') this.search = new MomentSearch(liveAt)
+    if (this.isAtPeak || temporary === true) this.fated = new BlockFates(WIDTH, this.isAtPeak, hasThreads)
     this.liveSet = this.fated ?? new LiveSet(WIDTH)
-    if (liveAt !== undefined) checkMoment(liveAt)
-    this.liveAt = liveAt
-    this.isTimed = typeof liveAt === 'object' && 'time' in liveAt
-    const time = typeof liveAt === 'object' && 'time' in liveAt ? liveAt.time : 0n
-    this.timeLo = Number(BigInt.asUintN(32, time))
-    this.timeHi = Number(time >> 32n)
   }
 
   /** Whether later events cannot change the result. */
@@ -101,19 +99,29 @@ export class FateSurvey {
    * Takes the events of a batch.
    * @throws RangeError when there is no memory for the blocks, and for temporary blocks of a trace that does not say
    *   which block is freed
+   * @throws SpacesError with the number of the event at which blocks cannot be distinguished, after those before it
    */
   add(batch: EventBatch): void {
     if (batch.count === 0) return
+    const moment = this.search?.find(batch)
+    // The moment may be the end of the previous trace.
+    if (moment === 0) this.settle(this.events)
     if (batch.header !== this.header) {
-      // The moment may be the end of the previous trace.
-      if (this.isTimed && !this.isSettled && this.isLater(batch, 0)) this.settle(this.events)
       if (this.header !== undefined) this.endTrace()
       this.header = batch.header
       if (this.options.temporary === true && hasInventedAddresses(batch.header)) throw new RangeError(UNKNOWN_TEMPORARY)
     }
-    for (let from = 0; from < batch.count; from += BATCH_EVENTS)
-      this.addRows(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
-    this.events += batch.count
+    this.before = this.events
+    try {
+      this.liveSet.followParts(batch, this.before, (from, to) => {
+        this.addRows(batch, from, to, moment)
+        this.events = this.before + to
+      })
+    } catch (error) {
+      if (error instanceof SpacesError) this.unclear = error
+      throw error
+    }
+    if (moment === batch.count) this.settle(this.events)
   }
 
   /**
@@ -121,47 +129,36 @@ export class FateSurvey {
    * @throws Error when the trace has no such event, or no times
    */
   finish(): Fate[] {
-    const { options, liveAt } = this
-    if (typeof liveAt === 'object' && !this.isSettled) {
-      if ('event' in liveAt) throw new Error(`there is no event ${liveAt.event}: the input has ${this.events}`)
-      if (!this.hasTimes) throw new Error('no event has a time: give the number of an event')
+    const { options, search, unclear } = this
+    if (search !== undefined && !this.isSettled) {
+      search.check()
       this.settle(this.events)
     }
     this.endTrace()
-    if (liveAt === 'peak') {
+    if (this.isAtPeak) {
       for (let d = 0; d < this.departures; d++) this.living.add(this.departed[d])
       this.until = this.peak
     }
     return [
-      ...(options.leaked === true ? [{ events: this.leaked, until: Infinity }] : []),
-      ...(options.temporary === true ? [{ events: this.temporary, until: 0 }] : []),
-      ...(liveAt === undefined ? [] : [{ events: this.living, until: this.until }]),
+      ...(options.leaked === true ? [{ events: this.leaked, until: Infinity, unclear }] : []),
+      ...(options.temporary === true ? [{ events: this.temporary, until: 0, unclear }] : []),
+      ...(options.liveAt === undefined ? [] : [{ events: this.living, until: this.until, unclear }]),
     ]
   }
 
-  private addRows(batch: EventBatch, from: number, to: number): void {
-    const { liveSet, liveAt } = this
-    liveSet.follow(batch, from, to)
+  /** @param moment the number of events of the batch before the moment */
+  private addRows(batch: EventBatch, from: number, to: number, moment: number | undefined): void {
+    const { liveSet } = this
     const { effects, ended, begun, gone } = liveSet
     const fates = this.fated?.fates ?? NO_FATES
     let next = 0
-    const moment = typeof liveAt === 'object' && 'event' in liveAt ? liveAt.event : 0
     for (let i = from, row = 0; i < to; i++, row++) {
-      const number = this.events + i + 1
-      if (this.isTimed && !this.isSettled && this.isLater(batch, i)) this.settle(number - 1)
+      const number = this.before + i + 1
+      if (i === moment && i > 0) this.settle(number - 1)
       const effect = effects[row]
       if (batch.kind[i] === PROCESS_END) for (; gone[next] === row; next += 2) this.outlast(gone[next + 1])
       if ((effect & (BEGAN | ENDED)) !== 0) this.take(number, effect, fates[row], ended[row], begun[row])
-      if (number === moment) this.settle(number)
     }
-  }
-
-  /** Whether an event's time is after the given one. */
-  private isLater({ mask, time }: EventBatch, i: number): boolean {
-    if ((mask[i] & HAS_TIME) === 0) return false
-    this.hasTimes = true
-    const hi = time.words[2 * i + HI]
-    return hi > this.timeHi || (hi === this.timeHi && time.words[2 * i + LO] > this.timeLo)
   }
 
   /** Processes an event that affected a block. */
@@ -204,7 +201,7 @@ export class FateSurvey {
 
   /** Remembers a block that ended if it was live at the peak. */
   private depart(birth: number): void {
-    if (birth > this.peak || this.liveAt !== 'peak') return
+    if (birth > this.peak || !this.isAtPeak) return
     if (this.departures === this.departed.length)
       this.departed = widened(this.departed, new Float64Array(2 * this.departures))
     this.departed[this.departures++] = birth

@@ -129,18 +129,20 @@ export class Repair implements BatchTransform {
     this.liveSet.dispose()
   }
 
+  /** @throws SpacesError when blocks cannot be distinguished, after the events before that one */
   next(): EventBatch | null {
     const { window } = this
     this.admit()
     while (this.count < BATCH_EVENTS) {
       const isAllIn = window.enter()
-      const isOver = isAllIn && (this.isEnding || this.waiting !== null)
+      const isOver = window.unclear !== undefined || (isAllIn && (this.isEnding || this.waiting !== null))
       if (!isOver && !window.isFull) break
       const place = window.first()
       if (place < 0) break
       this.step(place)
     }
     if (this.count > 0 || (!this.hasAnnounced && this.header !== undefined)) return this.take()
+    if (window.unclear !== undefined) throw window.unclear
     if (this.waiting === null) return null
     // Begins the next trace, after the whole previous one has been written.
     this.begin(this.waiting.header)

@@ -3,6 +3,7 @@ import { U64Map } from '../../bytes/u64-map.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, type EventBatch } from '../../event/batch.js'
 import { FieldBit, Kind } from '../../event/fields.js'
 import { gatherRows } from '../../event/gather.js'
+import type { SpacesError } from '../../blocks/address-spaces.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
 import { INDEXED } from '../../blocks/block-keys.js'
 import type { LiveSet } from '../../blocks/live-set.js'
@@ -62,6 +63,8 @@ export class Window {
   /** The keys of its events from `firstRead` to `read` are in rows from 0 on. */
   private read = 0
   private firstRead = 0
+  /** The reason why no more events can enter. */
+  unclear: SpacesError | undefined
 
   /**
    * @param capacity the maximum number of events
@@ -107,6 +110,7 @@ export class Window {
   enter(): boolean {
     const { incoming, capacity } = this
     if (incoming === undefined) return true
+    if (this.unclear !== undefined) return false
     if (this.entered === 0) {
       if (this.isFull) return false
       this.held.push({ batch: incoming, events: 0 })
@@ -114,8 +118,8 @@ export class Window {
     }
     const held = this.held[this.held.length - 1]
     while (this.entered < incoming.count && this.tail - this.head < capacity) {
+      if (this.entered === this.read && !this.readMore(incoming)) return false
       const i = this.entered++
-      if (i === this.read) this.readMore(incoming)
       const place = this.tail++ % capacity
       held.events++
       this.batchOf[place] = this.base + this.held.length - 1
@@ -130,14 +134,19 @@ export class Window {
     return true
   }
 
-  /** Finds the blocks of further events of the incoming batch. @throws SpacesError if blocks cannot be distinguished */
-  private readMore(incoming: EventBatch): void {
+  /**
+   * Finds the blocks of further events of the incoming batch.
+   * @returns false if those of the next event cannot be distinguished
+   */
+  private readMore(incoming: EventBatch): boolean {
     const from = this.read
     const to = Math.min(from + BATCH_EVENTS, incoming.count)
     const unclear = this.liveSet.readClear(incoming, from, to)
-    if (unclear?.row === from) throw unclear
     this.firstRead = from
     this.read = unclear?.row ?? to
+    if (this.read > from) return true
+    this.unclear = unclear?.at({ format: incoming.header.format, event: this.tail + 1 })
+    return false
   }
 
   /** Stores the blocks of the event at a place, from a row of the keys. */

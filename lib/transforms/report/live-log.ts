@@ -2,7 +2,7 @@ import { HI, LO, WORD } from '../../bytes/u64.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
 import { siteOfBlock, UNNAMED } from '../../blocks/block-sites.js'
 import { LiveSet } from '../../blocks/live-set.js'
-import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
+import type { EventBatch } from '../../event/batch.js'
 import { FieldBit, Kind } from '../../event/fields.js'
 import type { TimeUnit, TraceHeader } from '../../event/header.js'
 import { OwnFrames } from '../../names/own-frames.js'
@@ -95,14 +95,12 @@ export class LiveLog {
   add(batch: EventBatch): void {
     if (batch.count === 0) return
     if (batch.header !== this.header) this.beginTrace(batch.header)
-    for (let from = 0; from < batch.count; from += BATCH_EVENTS)
-      this.addRows(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
+    this.liveSet.followParts(batch, this.events, (from, to) => this.addRows(batch, from, to))
     this.events += batch.count
   }
 
   private addRows(batch: EventBatch, from: number, to: number): void {
     const { liveSet, keys } = this
-    liveSet.follow(batch, from, to)
     const { effects, ended, begun, gone, words } = liveSet
     let next = 0
     const { mask, kind, size, time } = batch

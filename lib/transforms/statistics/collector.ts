@@ -100,14 +100,18 @@ export class StatisticsCollector {
   /**
    * Takes the events of a batch, or those from `from` to `to`. A batch with another header begins another trace: no
    * block outlives its trace.
+   * @throws RangeError when there is no memory for the blocks
+   * @throws SpacesError with the number of the event at which blocks cannot be distinguished: those before it count
    */
   add(batch: EventBatch, from = 0, to = batch.count): void {
+    const { infos } = batch
     if (batch.header !== this.header) this.beginTrace(batch.header)
-    this.times.add(batch, from, to, this.events)
-    this.countColumns(batch, from, to)
+    if (infos === undefined) {
+      this.liveSet.followParts(batch, this.events, (first, end) => this.addRows(batch, first, end), from, to)
+      return
+    }
     for (let first = from; first < to; first += BATCH_EVENTS)
-      this.addRows(batch, first, Math.min(first + BATCH_EVENTS, to))
-    this.events += to - from
+      this.addInfoRows(batch, infos, first, Math.min(first + BATCH_EVENTS, to))
   }
 
   /** The number of events so far. */
@@ -120,21 +124,16 @@ export class StatisticsCollector {
     return readKernelTotals(this.kernel)
   }
 
-  /** Processes no more events than the kernel has rows. */
+  /** Counts the events of which the kernel has the rows. */
   private addRows(batch: EventBatch, from: number, to: number): void {
     const { kernel, liveSet, sites, threads } = this
-    if (batch.infos !== undefined) {
-      this.addInfoRows(batch, batch.infos, from, to)
-      return
-    }
-    liveSet.follow(batch, from, to)
     kernel.refresh()
     sites.assign(batch, from, to, liveSet, threads.assign(batch, from, to))
     kernel.columns.put(batch, from, to, COUNTED)
     const isDone = kernel.run.count(to - from, sites.size, threads.size, this.times.counts)
     kernel.refresh()
     if (isDone === 0) throw tooManyBlocks()
-    this.takeOthers(batch, from)
+    this.takeOthers(batch, from, to)
     this.observer?.observe(batch, from, to)
   }
 
@@ -148,11 +147,14 @@ export class StatisticsCollector {
     const isDone = run.countInfos(to - from, sites.size, threads.size, most, this.times.counts)
     kernel.refresh()
     if (isDone === 0) throw tooManyBlocks()
-    this.takeOthers(batch, from)
+    this.takeOthers(batch, from, to)
   }
 
-  /** Processes the events that are also, or only, counted outside the kernel. */
-  private takeOthers(batch: EventBatch, from: number): void {
+  /** Processes what is counted outside the kernel. */
+  private takeOthers(batch: EventBatch, from: number, to: number): void {
+    this.times.add(batch, from, to, this.events)
+    this.countColumns(batch, from, to)
+    this.events += to - from
     const { run } = this.kernel
     const { outcomes, reserves } = this
     const n = run.otherRows.value

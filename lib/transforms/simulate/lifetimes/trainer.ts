@@ -1,7 +1,7 @@
 import { BlockEffect } from '../../../blocks/block-effect.js'
 import { LiveSet } from '../../../blocks/live-set.js'
 import { HI, LO, WORD } from '../../../bytes/u64.js'
-import { BATCH_EVENTS, type EventBatch } from '../../../event/batch.js'
+import type { EventBatch } from '../../../event/batch.js'
 import { FieldBit, Kind } from '../../../event/fields.js'
 import { hasInventedAddresses, type TraceHeader } from '../../../event/header.js'
 import { checkOptions } from '../../../event/options.js'
@@ -38,11 +38,14 @@ export class LifetimeTrainer {
   private readonly kinds: AllocationKinds
   private header: TraceHeader | undefined
   private hasSites = false
+  private events = 0
   /** The bytes allocated so far. */
   private clock = 0
   /** By live block, its kind, and the time when it began. */
   private kindOf = new Int32Array(64)
   private births = new Float64Array(64)
+  /** The highest number of a block in this trace. */
+  private highest = 0
   /** By kind, 1 if one of its blocks was not short-lived. */
   private longs = new Uint8Array(64)
   /** By kind, its blocks and the bytes that were requested for them. */
@@ -60,8 +63,8 @@ export class LifetimeTrainer {
   /** Takes the next events. @throws RangeError for a trace without identity of blocks */
   add(batch: EventBatch): void {
     if (batch.header !== this.header) this.begin(batch.header)
-    for (let from = 0; from < batch.count; from += BATCH_EVENTS)
-      this.addRows(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
+    this.live.followParts(batch, this.events, (from, to) => this.addRows(batch, from, to))
+    this.events += batch.count
   }
 
   /** The predictor by what was added. */
@@ -105,20 +108,17 @@ export class LifetimeTrainer {
 
   /** The blocks that are still live are not short-lived. */
   private endTrace(): void {
-    for (const kind of this.kindOf) this.longs[kind] = 1
-    this.kindOf.fill(NO_KIND)
+    for (let block = 1; block <= this.highest; block++) this.end(block, false)
+    this.highest = 0
     this.live.clear()
   }
 
   private addRows(batch: EventBatch, from: number, to: number): void {
     const { live } = this
-    live.follow(batch, from, to)
     const kinds = this.kinds.assign(batch, from, to, live)
-    if (kinds.length > 0 && this.longs.length < this.kinds.size) {
+    if (this.longs.length < this.kinds.size) {
       const size = 2 * this.kinds.size
-      const longs = new Uint8Array(size)
-      longs.set(this.longs)
-      this.longs = longs
+      this.longs = widened(this.longs, new Uint8Array(size))
       this.blocks = widened(this.blocks, new Float64Array(size))
       this.bytes = widened(this.bytes, new Float64Array(size))
     }
@@ -151,6 +151,7 @@ export class LifetimeTrainer {
       this.births = widened(this.births, new Float64Array(2 * this.births.length))
       this.kindOf = widened(this.kindOf, new Int32Array(this.births.length))
     }
+    this.highest = Math.max(this.highest, block)
     this.kindOf[block] = kind
     this.births[block] = this.clock
   }
