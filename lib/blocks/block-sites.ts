@@ -33,7 +33,7 @@ export class BlockSites {
   begin(named: number, { effects, ended, begun }: Followed, row: number): number {
     const site = siteOfBlock(named, (effects[row] & BlockEffect.ended) !== 0, this.sites[ended[row]])
     const block = begun[row]
-    if (block >= this.sites.length) this.sites = widened(this.sites, new Int32Array(2 * block))
+    if (block >= this.sites.length) this.sites = widened(this.sites, 2 * block)
     return (this.sites[block] = site)
   }
 }

@@ -49,7 +49,7 @@ export class BoundedKeys {
   private add(lo: number, hi: number): number {
     if (this.size - FIRST === this.limit) return this.overflow()
     const row = this.size++
-    if (2 * row >= this.keys.length) this.keys = widened(this.keys, new Uint32Array(2 * this.keys.length))
+    if (2 * row >= this.keys.length) this.keys = widened(this.keys, 2 * this.keys.length)
     this.keys[2 * row + LO] = lo
     this.keys[2 * row + HI] = hi
     const slot = this.rows.add(lo, hi)

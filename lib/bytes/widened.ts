@@ -1,5 +1,10 @@
-/** A larger array that begins with an array's values. */
-export function widened<A extends Uint8Array | Int32Array | Uint32Array | Float64Array>(values: A, larger: A): A {
-  larger.set(values)
-  return larger
+/** An array of a length that begins with the values of a shorter one. */
+export function widened<Values extends Uint8Array | Int32Array | Uint32Array | Float64Array>(
+  values: Values,
+  length: number,
+): Values {
+  const Type = values.constructor as new (length: number) => Values
+  const wider = new Type(length)
+  wider.set(values)
+  return wider
 }

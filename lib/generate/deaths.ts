@@ -1,4 +1,4 @@
-import { grown } from './lists.js'
+import { widened } from '../bytes/widened.js'
 
 /** The number of lists of each level; a list of a level has the moments of all lists of the level below. */
 const LISTS = 256
@@ -23,8 +23,8 @@ export class Deaths {
   add(block: number, moment: number): void {
     if (block >= this.following.length) {
       const room = 2 ** (32 - Math.clz32(block))
-      this.following = grown(this.following, room)
-      this.moments = grown(this.moments, room)
+      this.following = widened(this.following, room)
+      this.moments = widened(this.moments, room)
     }
     this.moments[block] = moment
     this.size++

@@ -1,10 +1,11 @@
 import { HI, LO, WORD } from '../bytes/u64.js'
+import { widened } from '../bytes/widened.js'
 import { BATCH_EVENTS, EventBatch } from '../event/batch.js'
 import { Api, FieldBit, fieldSet, Kind } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
 import { StringTable } from '../event/strings.js'
 import { Addresses } from './addresses.js'
-import { grown, NumberList } from './lists.js'
+import { NumberList } from './lists.js'
 
 /** The code of an allocation whose function is not known. */
 export const NO_API = 255
@@ -182,9 +183,9 @@ export class EventWriter {
 
   private grow(): void {
     const room = 2 * this.address.length
-    this.address = grown(this.address, room)
-    this.list = grown(this.list, room)
-    this.api = grown(this.api, room)
+    this.address = widened(this.address, room)
+    this.list = widened(this.list, room)
+    this.api = widened(this.api, room)
   }
 }
 

@@ -1,7 +1,8 @@
+import { widened } from '../bytes/widened.js'
 import { leastOf, widthOf } from './codes.js'
 import { Deaths } from './deaths.js'
 import { NO_API, type CallSource, type EventWriter } from './event-writer.js'
-import { grown, NumberList } from './lists.js'
+import { NumberList } from './lists.js'
 import type { Random } from './random.js'
 import { BY_THREAD, Ending, RESIZE, type TraceModel } from './trace-model.js'
 import { Api } from '../event/fields.js'
@@ -124,7 +125,7 @@ export class LikeCalls implements CallSource {
       block = resized
       writer.realloc(thread, block, size, site)
     }
-    if (block >= this.rowOf.length) this.rowOf = grown(this.rowOf, 2 ** (32 - Math.clz32(block)))
+    if (block >= this.rowOf.length) this.rowOf = widened(this.rowOf, 2 ** (32 - Math.clz32(block)))
     this.rowOf[block] = row
     if (this.ending[row] === Ending.stays) this.staying.push(block)
     else this.deaths.add(block, this.deaths.now + this.lives(row))
@@ -197,7 +198,7 @@ export class LikeCalls implements CallSource {
       const blocks = fractions[group] + (this.count[row] * scale) / rounds
       const times = Math.floor(blocks)
       fractions[group] = blocks - times
-      if (n + times > this.order.length) this.order = grown(this.order, 2 * (n + times))
+      if (n + times > this.order.length) this.order = widened(this.order, 2 * (n + times))
       this.order.fill(row, n, n + times)
       n += times
     }

@@ -29,11 +29,3 @@ export class NumberList {
     return value
   }
 }
-
-/** The same values in larger memory. */
-export function grown<Values extends Float64Array | Int32Array | Uint32Array>(values: Values, length: number): Values {
-  const Type = values.constructor as new (length: number) => Values
-  const more = new Type(length)
-  more.set(values)
-  return more
-}

@@ -1,6 +1,6 @@
 import { hashWord } from '../bytes/hash.js'
 import { HashIndex } from '../bytes/hash-index.js'
-import { grown } from './lists.js'
+import { widened } from '../bytes/widened.js'
 
 /** The words of a row. */
 export const WORDS = 4
@@ -31,8 +31,8 @@ export class RowTable {
     const row = this.size++
     index.put(row, hash)
     if (row === this.counts.length) {
-      this.words = grown(words, 2 * words.length)
-      this.counts = grown(this.counts, 2 * row)
+      this.words = widened(words, 2 * words.length)
+      this.counts = widened(this.counts, 2 * row)
     }
     const at = WORDS * row
     this.words[at] = a

@@ -1,4 +1,5 @@
 import { HI, LO, WORD } from '../bytes/u64.js'
+import { widened } from '../bytes/widened.js'
 import { BlockEffect } from '../blocks/block-effect.js'
 import { LiveSet } from '../blocks/live-set.js'
 import type { EventBatch } from '../event/batch.js'
@@ -8,7 +9,7 @@ import { BoundedKeys, FIRST, OTHERS } from '../blocks/bounded-keys.js'
 import { HAS_SITE, SiteKeys } from '../transforms/statistics/site-keys.js'
 import { codeOf, coarser, FINEST } from './codes.js'
 import { KindTable } from './kind-table.js'
-import { grown, NumberList } from './lists.js'
+import { NumberList } from './lists.js'
 import { RowTable, WORDS } from './row-table.js'
 import {
   BY_THREAD,
@@ -224,8 +225,8 @@ export class TraceSurvey {
     if (this.gone.length > 0) this.leave(Ending.free)
     if (this.allocations === this.starts.length * this.phaseLength) this.starts.push(this.time)
     while (block >= this.births.length) {
-      this.births = grown(this.births, 2 * this.births.length)
-      this.kind = grown(this.kind, 2 * this.kind.length)
+      this.births = widened(this.births, 2 * this.births.length)
+      this.kind = widened(this.kind, 2 * this.kind.length)
     }
     this.highest = Math.max(this.highest, block)
     this.births[block] = ++this.allocations

@@ -1,6 +1,7 @@
 import { hashWord } from '../../bytes/hash.js'
 import { HI, LO } from '../../bytes/u64.js'
 import { HashIndex } from '../../bytes/hash-index.js'
+import { widened } from '../../bytes/widened.js'
 import type { EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
 import { decodeText, StringTable } from '../../event/strings.js'
@@ -252,7 +253,7 @@ export class Origins {
     }
     const list = this.strings.addList(names)
     lists.put(list, hash)
-    if (list >= this.stackNumbers.length) this.stackNumbers = longer(this.stackNumbers)
+    if (list >= this.stackNumbers.length) this.stackNumbers = widened(this.stackNumbers, 2 * list)
     this.stackNumbers[list] = number
     return list
   }
@@ -269,7 +270,7 @@ export class Origins {
     }
     const record = this.size++
     const at = record * RECORD
-    if (at + RECORD > this.records.length) this.records = longer(this.records)
+    if (at + RECORD > this.records.length) this.records = widened(this.records, 2 * at)
     this.records.set(key, at)
     if ((key[Place.mask] & RowBit.site) !== 0) {
       const stack = key[Place.stack]
@@ -301,10 +302,4 @@ function hashOf(words: Uint32Array, to: number): number {
   let h = to
   for (let at = 0; at < to; at++) h = hashWord(h, words[at])
   return h
-}
-
-function longer(words: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
-  const copy = new Uint32Array(2 * words.length)
-  copy.set(words)
-  return copy
 }

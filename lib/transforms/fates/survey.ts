@@ -203,7 +203,7 @@ export class FateSurvey {
   private depart(birth: number): void {
     if (birth > this.peak || !this.isAtPeak) return
     if (this.departures === this.departed.length)
-      this.departed = widened(this.departed, new Float64Array(2 * this.departures))
+      this.departed = widened(this.departed, 2 * this.departures)
     this.departed[this.departures++] = birth
   }
 

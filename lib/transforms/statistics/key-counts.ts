@@ -25,7 +25,7 @@ export class KeyCounts {
 
   add(lo: number, hi: number): void {
     const row = this.keys.row(lo, hi)
-    if (row >= this.counts.length) this.counts = widened(this.counts, new Float64Array(2 * this.counts.length))
+    if (row >= this.counts.length) this.counts = widened(this.counts, 2 * this.counts.length)
     this.counts[row] = this.counts[row] + 1
   }
 

@@ -33,7 +33,7 @@ export class Paths {
 
   /** The node of a path: the first n of `words`. `NO_NODE` if there is no room for it. */
   find(root: number, words: Uint32Array, n: number): number {
-    if (n >= this.path.length) this.path = widened(this.path, new Int32Array(2 * n))
+    if (n >= this.path.length) this.path = widened(this.path, 2 * n)
     const { path } = this
     // Consecutive stacks usually begin alike.
     let at = 0
@@ -82,8 +82,8 @@ export class Paths {
     if (this.size === this.limit) return NO_NODE
     const node = this.size++
     if (node === this.parents.length) {
-      this.parents = widened(this.parents, new Int32Array(2 * node))
-      this.words = widened(this.words, new Uint32Array(2 * node))
+      this.parents = widened(this.parents, 2 * node)
+      this.words = widened(this.words, 2 * node)
     }
     this.parents[node] = parent
     this.words[node] = word

@@ -225,7 +225,7 @@ export class SiteKeys {
   private path(node: number, frames: Uint32Array, tree: StackTree): number {
     const { parents } = tree
     const depths = this.strings?.depths ?? tree.depths
-    if (parents.length > this.pathOf.length) this.pathOf = widened(this.pathOf, new Int32Array(parents.length))
+    if (parents.length > this.pathOf.length) this.pathOf = widened(this.pathOf, parents.length)
     const { pathOf, walked, paths } = this
     let at = node
     for (; at !== 0 && pathOf[at] === 0; at = parents[at]) walked.push(at)
@@ -303,10 +303,10 @@ export class SiteKeys {
 
   private add(node: number, form: number): number {
     const row = this.size++
-    while (node >= this.rows.length) this.rows = widened(this.rows, new Int32Array(2 * this.rows.length))
+    while (node >= this.rows.length) this.rows = widened(this.rows, 2 * this.rows.length)
     if (row === this.nodes.length) {
-      this.nodes = widened(this.nodes, new Int32Array(2 * row))
-      this.forms = widened(this.forms, new Uint8Array(2 * row))
+      this.nodes = widened(this.nodes, 2 * row)
+      this.forms = widened(this.forms, 2 * row)
     }
     this.rows[node] = row
     this.nodes[row] = node

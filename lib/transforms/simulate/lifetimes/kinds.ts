@@ -119,7 +119,7 @@ export class AllocationKinds {
 
   /** The number of the site that consists of the innermost frames of a row's stack. */
   private short(row: number, frames: number): number {
-    while (row >= this.numbers.length) this.numbers = widened(this.numbers, new Int32Array(2 * this.numbers.length))
+    while (row >= this.numbers.length) this.numbers = widened(this.numbers, 2 * this.numbers.length)
     const known = this.numbers[row]
     if (known !== 0) return known
     const { sites, paths } = this

@@ -118,9 +118,9 @@ export class LifetimeTrainer {
     const kinds = this.kinds.assign(batch, from, to, live)
     if (this.longs.length < this.kinds.size) {
       const size = 2 * this.kinds.size
-      this.longs = widened(this.longs, new Uint8Array(size))
-      this.blocks = widened(this.blocks, new Float64Array(size))
-      this.bytes = widened(this.bytes, new Float64Array(size))
+      this.longs = widened(this.longs, size)
+      this.blocks = widened(this.blocks, size)
+      this.bytes = widened(this.bytes, size)
     }
     const { effects, ended, begun, gone } = live
     const { kind, mask } = batch
@@ -148,8 +148,8 @@ export class LifetimeTrainer {
     }
     this.blocks[kind]++
     while (block >= this.births.length) {
-      this.births = widened(this.births, new Float64Array(2 * this.births.length))
-      this.kindOf = widened(this.kindOf, new Int32Array(this.births.length))
+      this.births = widened(this.births, 2 * this.births.length)
+      this.kindOf = widened(this.kindOf, this.births.length)
     }
     this.highest = Math.max(this.highest, block)
     this.kindOf[block] = kind
