@@ -44,7 +44,7 @@ export class GroupNames {
   }
 
   /** The name of a place of which only a function, a file or a module is known. */
-  nameOfPlace(place: { readonly function: string } | { readonly file: string } | { readonly module?: string }): string {
+  nameOfPlace(place: Partial<Record<'function' | 'file' | 'module', string>>): string {
     return this.nameOf([formatFrame(place)])
   }
 }

@@ -4,10 +4,14 @@ import { StringTable } from '../../event/strings.js'
 import { Form, formOf, HAS_SITE, NO_FORM } from '../statistics/site-keys.js'
 import { TOGETHER, type GroupNames } from './functions.js'
 
-const { function: HAS_FUNCTION, file: HAS_FILE, line: HAS_LINE, module: HAS_MODULE } = FieldBit
+const { function: HAS_FUNCTION, line: HAS_LINE, module: HAS_MODULE } = FieldBit
 /** The fields that refer to the strings of the batch, or are a part of a site. */
 const REMOVED = HAS_SITE | fieldSet('type', 'text')
 const UNKNOWN = -1
+const NONE = new Int32Array(0)
+
+/** A field that may name a place without a stack. */
+type PlaceField = 'function' | 'file' | 'module'
 
 /**
  * Gives the events of a trace other sites: a name for the stack, or the function, of each, as its function. Then the
@@ -16,13 +20,11 @@ const UNKNOWN = -1
 export class RenamedSites {
   private source: StringTable | undefined
   private names = new StringTable()
-  private byStack = new Int32Array(0)
+  private byStack = NONE
   /** For each string, its name as the function, the file or the module of a place without a stack. */
-  private byFunction = new Int32Array(0)
-  private byFile = new Int32Array(0)
-  private byModule = new Int32Array(0)
+  private byPlace = { function: NONE, file: NONE, module: NONE }
   /** For each string, whether it matches as the text of a frame. */
-  private matches = new Int32Array(0)
+  private matches = NONE
 
   constructor(private readonly group: GroupNames) {}
 
@@ -43,7 +45,7 @@ export class RenamedSites {
       const form = formOf(fields, (fields & HAS_LINE) !== 0 ? batch.line[i] : 0)
       if (form === Form.stack) names[i] = this.ofStack(batch.stack[i])
       else if (form === Form.source) names[i] = this.ofSource(batch, i, none)
-      else if (form !== NO_FORM && (fields & HAS_MODULE) !== 0) names[i] = this.ofModule(batch.module[i])
+      else if (form !== NO_FORM && (fields & HAS_MODULE) !== 0) names[i] = this.ofPlace('module', batch.module[i])
       else names[i] = none
     }
     return target
@@ -53,17 +55,13 @@ export class RenamedSites {
     if (strings !== this.source) {
       this.source = strings
       this.names = new StringTable()
-      this.byStack = new Int32Array(0)
-      this.byFunction = new Int32Array(0)
-      this.byFile = new Int32Array(0)
-      this.byModule = new Int32Array(0)
-      this.matches = new Int32Array(0)
+      this.byStack = this.matches = NONE
+      this.byPlace = { function: NONE, file: NONE, module: NONE }
     }
     // Batches may share a table that grows.
     this.byStack = withRoom(this.byStack, strings.listCount)
-    this.byFunction = withRoom(this.byFunction, strings.size)
-    if ((columns & HAS_FILE) !== 0) this.byFile = withRoom(this.byFile, strings.size)
-    if ((columns & HAS_MODULE) !== 0) this.byModule = withRoom(this.byModule, strings.size)
+    for (const field of ['function', 'file', 'module'] as const)
+      if ((columns & FieldBit[field]) !== 0) this.byPlace[field] = withRoom(this.byPlace[field], strings.size)
     this.matches = withRoom(this.matches, strings.size)
   }
 
@@ -98,33 +96,19 @@ export class RenamedSites {
   /** The name of a function, or else of a file. An empty name is none. */
   private ofSource(batch: EventBatch, i: number, none: number): number {
     const fields = batch.mask[i]
-    if ((fields & HAS_FUNCTION) !== 0) {
-      const id = batch.function[i]
-      if (this.text(id) !== '') return this.ofFunction(id)
+    const strings = this.source as StringTable
+    if ((fields & HAS_FUNCTION) !== 0 && strings.text(batch.function[i]) !== '')
+      return this.ofPlace('function', batch.function[i])
+    return (fields & FieldBit.file) !== 0 ? this.ofPlace('file', batch.file[i]) : none
+  }
+
+  private ofPlace(field: PlaceField, id: number): number {
+    const known = this.byPlace[field]
+    if (known[id] === UNKNOWN) {
+      const text = (this.source as StringTable).text(id)
+      known[id] = this.names.internText(this.group.nameOfPlace({ [field]: text }))
     }
-    return (fields & HAS_FILE) !== 0 ? this.ofFile(batch.file[i]) : none
-  }
-
-  private ofFunction(id: number): number {
-    const known = this.byFunction[id]
-    if (known !== UNKNOWN) return known
-    return (this.byFunction[id] = this.names.internText(this.group.nameOfPlace({ function: this.text(id) })))
-  }
-
-  private ofFile(id: number): number {
-    const known = this.byFile[id]
-    if (known !== UNKNOWN) return known
-    return (this.byFile[id] = this.names.internText(this.group.nameOfPlace({ file: this.text(id) })))
-  }
-
-  private ofModule(id: number): number {
-    const known = this.byModule[id]
-    if (known !== UNKNOWN) return known
-    return (this.byModule[id] = this.names.internText(this.group.nameOfPlace({ module: this.text(id) })))
-  }
-
-  private text(id: number): string {
-    return (this.source as StringTable).text(id)
+    return known[id]
   }
 }
 

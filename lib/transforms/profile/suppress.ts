@@ -1,6 +1,6 @@
 import type { Suppression } from '../../names/suppression.js'
 import type { Amount, Site, Suppressed } from '../statistics/result.js'
-import { suppressedBy, SuppressedSites } from '../statistics/suppress.js'
+import { SuppressedLeaks } from '../statistics/suppress.js'
 import type { Profile, Sample } from './profile.js'
 
 /** A profile without the leaks that rules suppress, and the suppressed leaks. */
@@ -22,36 +22,24 @@ const NOTHING: Amount = { blocks: 0, bytes: 0n }
  */
 export function suppressLeaks(profile: Profile, rules: readonly Suppression[]): SuppressedProfile {
   const { statistics, at } = profile
-  const suppressing = new SuppressedSites(rules)
+  const leaks = new SuppressedLeaks(rules)
   const samples = new Set<number>()
   const sites: { site: Site; leaked: Amount }[] = []
-  const amounts = rules.map((): Amount => ({ ...NOTHING }))
-  const sum: Amount = { ...NOTHING }
   let position = -1
   for (const { site: siteOf, leaked } of profile.samples()) {
     position++
     if (leaked.blocks === 0) continue
     const site = siteOf()
-    const rule = amounts[suppressing.find(site)]
-    if (rule === undefined) continue
+    if (!leaks.take(site, leaked)) continue
     samples.add(position)
     sites.push({ site, leaked })
-    for (const amount of [rule, sum]) {
-      amount.blocks += leaked.blocks
-      amount.bytes += leaked.bytes
-    }
   }
-  const { blocks, bytes } = statistics.leaked
-  const suppressed = suppressedBy(rules, amounts, sum)
+  const { leaked, suppressed } = leaks.result(statistics.leaked)
   const without = at === 'end' ? { leaked: NOTHING, live: NOTHING } : { leaked: NOTHING }
   return {
     profile: {
       ...profile,
-      statistics: {
-        ...statistics,
-        leaked: { blocks: blocks - sum.blocks, bytes: bytes - sum.bytes },
-        suppressed,
-      },
+      statistics: { ...statistics, leaked, suppressed },
       *samples(): Generator<Sample> {
         let next = 0
         for (const sample of profile.samples()) yield samples.has(next++) ? { ...sample, ...without } : sample

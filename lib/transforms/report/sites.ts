@@ -70,28 +70,18 @@ export function sitesOf(
   const figures = chosen.map((sample) => samples.figures(sample))
   const nodes = chosen.map((sample) => samples.nodes[sample])
   const { allocated, peakBytes, leaked, temporary, overhead } = statistics
-  const counts = (of: (figures: SiteFigures) => number, total: number) => {
+  const withRest = (column: number[], total: number) => (hasOthers ? [...column, total - sum(column)] : column)
+  const sums = (of: (figures: SiteFigures) => bigint, total: bigint) => {
     const column = figures.map(of)
-    if (hasOthers) column.push(total - column.reduce((sum, value) => sum + value, 0))
-    return column
+    return hasOthers ? [...column, column.reduce((rest, value) => rest - value, total)] : column
   }
-  const bytes = (of: (figures: SiteFigures) => bigint, total: bigint) => {
-    const column = figures.map(of)
-    if (hasOthers) column.push(total - column.reduce((sum, value) => sum + value, 0n))
-    return column.map(integer)
-  }
+  const counts = (of: (figures: SiteFigures) => number, total: number) => withRest(figures.map(of), total)
+  const bytes = (...of: Parameters<typeof sums>) => sums(...of).map(integer)
   const { whole } = samples
-  const extras = (of: (extra: SiteExtra) => number, total: number) => {
-    const column = chosen.map((_, row) => of(rows.extra(row)))
-    if (hasOthers) column.push(total - column.reduce((sum, value) => sum + value, 0))
-    return column
-  }
+  const extra = chosen.map((_, row) => rows.extra(row))
+  const extras = (of: (extra: SiteExtra) => number, total: number) => withRest(extra.map(of), total)
   const blocks = counts((one) => one.allocated.blocks, allocated.blocks)
-  const means = (of: (figures: SiteFigures) => bigint, total: bigint) => {
-    const column = figures.map(of)
-    if (hasOthers) column.push(total - column.reduce((sum, value) => sum + value, 0n))
-    return column.map((sum, row) => round(Number(sum) / blocks[row]))
-  }
+  const means = (...of: Parameters<typeof sums>) => sums(...of).map((lived, row) => round(Number(lived) / blocks[row]))
   const { moments, spark } = sparksOf(rows, levels, calendar)
   return {
     node: [...nodes.map(nodeOf), ...(hasOthers ? [0] : [])],

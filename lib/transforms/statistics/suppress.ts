@@ -22,41 +22,56 @@ export class SuppressedSites {
   }
 }
 
-/**
- * Statistics without the leaks that rules suppress: `leaked` of the whole and of each site is without them, and
- * `suppressed` has them, in total and for each rule. A leak counts for the first rule that matches it. All other
- * figures stay, also the leaks by size, thread and process, to which rules do not apply.
- */
-export function suppress(statistics: Statistics, rules: readonly Suppression[]): Statistics {
-  const amounts = rules.map((): Amount => ({ blocks: 0, bytes: 0n }))
-  const suppressing = new SuppressedSites(rules)
-  const sum: Amount = { blocks: 0, bytes: 0n }
-  const sites = statistics.sites.map((site) => {
-    if (site.leaked.blocks === 0) return site
-    const rule = amounts[suppressing.find(site)]
-    if (rule === undefined) return site
-    for (const amount of [rule, sum]) {
-      amount.blocks += site.leaked.blocks
-      amount.bytes += site.leaked.bytes
+/** Adds up the leaks that rules suppress. A leak counts for the first rule that matches it. */
+export class SuppressedLeaks {
+  private readonly sites: SuppressedSites
+  private readonly amounts: readonly Amount[]
+  private readonly sum: Amount = { blocks: 0, bytes: 0n }
+
+  constructor(private readonly rules: readonly Suppression[]) {
+    this.sites = new SuppressedSites(rules)
+    this.amounts = rules.map(() => ({ blocks: 0, bytes: 0n }))
+  }
+
+  /** Takes the leaks of a site. @returns whether they are suppressed */
+  take(site: Site, leaked: Amount): boolean {
+    const rule = this.amounts[this.sites.find(site)]
+    if (rule === undefined) return false
+    for (const amount of [rule, this.sum]) {
+      amount.blocks += leaked.blocks
+      amount.bytes += leaked.bytes
     }
-    return withFigures(site, { leaked: { blocks: 0, bytes: 0n } })
-  })
-  const { blocks, bytes } = statistics.leaked
-  const suppressed = suppressedBy(rules, amounts, sum)
-  const entries = Object.entries({ ...statistics, sites }).flatMap(([key, value]) =>
-    key === 'leaked'
-      ? [[key, { blocks: blocks - sum.blocks, bytes: bytes - sum.bytes }] as const, ['suppressed', suppressed] as const]
-      : [[key, value] as const],
-  )
-  return Object.fromEntries(entries) as unknown as Statistics
+    return true
+  }
+
+  /** The suppressed leaks, in total and by each rule that holds for any, and the others. @param all both together */
+  result({ blocks, bytes }: Amount): { leaked: Amount; suppressed: Suppressed } {
+    const { rules, amounts, sum } = this
+    return {
+      leaked: { blocks: blocks - sum.blocks, bytes: bytes - sum.bytes },
+      suppressed: {
+        ...sum,
+        rules: rules.flatMap(({ name }, i) => (amounts[i].blocks === 0 ? [] : [{ name, ...amounts[i] }])),
+      },
+    }
+  }
 }
 
 /**
- * The suppressed leaks, in total and by each rule that holds for any. @param amounts the suppressed leaks of each rule
+ * Statistics without the leaks that rules suppress: `leaked` of the whole and of each site is without them, and
+ * `suppressed` has them, in total and for each rule. All other figures stay, also the leaks by size, thread and process,
+ * to which rules do not apply.
  */
-export function suppressedBy(rules: readonly Suppression[], amounts: readonly Amount[], sum: Amount): Suppressed {
-  return {
-    ...sum,
-    rules: rules.flatMap(({ name }, i) => (amounts[i].blocks === 0 ? [] : [{ name, ...amounts[i] }])),
-  }
+export function suppress(statistics: Statistics, rules: readonly Suppression[]): Statistics {
+  const leaks = new SuppressedLeaks(rules)
+  const sites = statistics.sites.map((site) =>
+    site.leaked.blocks > 0 && leaks.take(site, site.leaked)
+      ? withFigures(site, { leaked: { blocks: 0, bytes: 0n } })
+      : site,
+  )
+  const result = leaks.result(statistics.leaked)
+  const entries = Object.entries({ ...statistics, sites }).flatMap(([key, value]) =>
+    key === 'leaked' ? Object.entries(result) : [[key, value] as const],
+  )
+  return Object.fromEntries(entries) as unknown as Statistics
 }
