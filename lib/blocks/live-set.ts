@@ -14,7 +14,7 @@ const NO_NUMBERS = new Int32Array(0)
  *
  * `follow` takes up to a batch of events, and returns the effect of each in columns. The result for an event is valid
  * at that event: read the words of a block that ended before writing the words of a later event's block, which may have
- * the same number. `take` takes a single event.
+ * the same number.
  *
  * Memory grows with the number of blocks that are live at once. For each there are 4 * `width` bytes, with room for at
  * most twice as many blocks as there were, and 20 bytes of a table that is 5/16 to 5/8 full (1/8 to 1/4, up to 16,384
@@ -161,16 +161,6 @@ export class LiveSet<Run extends LiveExports = LiveExports> {
     if (done < rows) throw tooManyBlocks()
     const numbers = run.numbers.value
     if (numbers >= this.room) this.widen(numbers + 1)
-  }
-
-  /**
-   * Applies event i of a batch. For many events, `follow` is faster.
-   * @returns its effect, as `effects[0]`; `ended[0]` and `begun[0]` have its blocks
-   * @throws RangeError when there is no memory for the block
-   */
-  take(batch: EventBatch, i: number): number {
-    this.follow(batch, i, i + 1)
-    return this.effects[0]
   }
 
   /** The number of a live block by its key, 0 if it is not live. */

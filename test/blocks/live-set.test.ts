@@ -11,6 +11,12 @@ import { runs } from '../support/runs.js'
 
 const NAMES = Object.entries(BlockEffect)
 
+/** Applies event i of a batch. @returns its effect */
+function take(liveSet: LiveSet, batch: EventBatch, i: number): number {
+  liveSet.follow(batch, i, i + 1)
+  return liveSet.effects[0] as number
+}
+
 /**
  * The live set's account: each block has the number of its first event as its one word. Batches are followed as a
  * whole, or event by event.
@@ -25,7 +31,7 @@ function byLiveSet(
   for (const batch of inBatches(events, batchSize, HEADER)) {
     if (isWhole) liveSet.follow(batch)
     for (let i = 0; i < batch.count; i++) {
-      if (!isWhole) liveSet.take(batch, i)
+      if (!isWhole) take(liveSet, batch, i)
       const { effects, ended, begun, words } = liveSet
       const row = isWhole ? i : 0
       const effect = effects[row]
@@ -82,7 +88,7 @@ describe('LiveSet', () => {
       3,
       HEADER,
     )
-    expect([0, 1, 2].map((i) => liveSet.take(batch!, i))).toEqual([
+    expect([0, 1, 2].map((i) => take(liveSet, batch!, i))).toEqual([
       BlockEffect.began,
       BlockEffect.ended,
       BlockEffect.began,
@@ -90,7 +96,7 @@ describe('LiveSet', () => {
     expect(liveSet.size).toBe(1)
     liveSet.clear()
     expect(liveSet.size).toBe(0)
-    expect(liveSet.take(batch!, 1)).toBe(BlockEffect.unknown)
+    expect(take(liveSet, batch!, 1)).toBe(BlockEffect.unknown)
   })
 
   test('a hundred thousand blocks keep their words while the table grows', { tags: ['slow'] }, () => {
@@ -101,7 +107,7 @@ describe('LiveSet', () => {
     let number = 0
     for (const batch of inBatches(events('alloc'), 4096, HEADER)) {
       for (let i = 0; i < batch.count; i++) {
-        liveSet.take(batch, i)
+        take(liveSet, batch, i)
         liveSet.words.set([++number, number * 2, number * 3], 3 * liveSet.begun[0])
       }
     }
@@ -109,7 +115,7 @@ describe('LiveSet', () => {
     number = 0
     for (const batch of inBatches(events('free'), 4096, HEADER)) {
       for (let i = 0; i < batch.count; i++) {
-        if (liveSet.take(batch, i) !== BlockEffect.ended) throw new Error(`block ${number + 1} is not there`)
+        if (take(liveSet, batch, i) !== BlockEffect.ended) throw new Error(`block ${number + 1} is not there`)
         const at = 3 * liveSet.ended[0]
         if (liveSet.words[at] !== ++number || liveSet.words[at + 2] !== number * 3)
           throw new Error(`block ${number} has other words`)

@@ -203,7 +203,10 @@ describe('values', () => {
     ].join('\n')
     const { batches } = decode(`${text}\n`)
     const liveSet = new LiveSet(0)
-    const effects = batches.flatMap((batch) => Array.from({ length: batch.count }, (_, i) => liveSet.take(batch, i)))
+    const effects = batches.flatMap((batch) => {
+      liveSet.follow(batch)
+      return [...liveSet.effects.subarray(0, batch.count)]
+    })
     expect(effects).toEqual([BlockEffect.began, BlockEffect.began, BlockEffect.ended])
   })
 })
