@@ -1,11 +1,21 @@
 import { describe, expect, test } from 'vitest'
-import { AddressSpaces, MAX_PROCESSES } from '../../lib/blocks/address-spaces.js'
+import { AddressSpaces, MAX_PROCESSES, SpacesError } from '../../lib/blocks/address-spaces.js'
 import { LiveSet } from '../../lib/blocks/live-set.js'
-import type { TraceEvent } from '../../lib/event/batch.js'
+import { StatisticsReport } from '../../lib/cli/report/statistics-report.js'
+import type { EventBatch, TraceEvent } from '../../lib/event/batch.js'
+import { TraceError } from '../../lib/event/error.js'
 import { isWritable } from '../../lib/event/format.js'
-import { Filter } from '../../lib/transforms/filter.js'
+import { TraceSurvey } from '../../lib/generate/survey.js'
+import { BlockTable } from '../../lib/transforms/block-table/block-table.js'
+import { FateSurvey } from '../../lib/transforms/fates/survey.js'
+import { Filter, type FilterOptions } from '../../lib/transforms/filter.js'
+import { Repair } from '../../lib/transforms/repair/repair.js'
+import { LiveLog } from '../../lib/transforms/report/live-log.js'
+import { LifetimeTrainer } from '../../lib/transforms/simulate/lifetimes/trainer.js'
 import { Simulator } from '../../lib/transforms/simulate/simulator.js'
 import { Partitioner } from '../../lib/transforms/split.js'
+import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
+import { Verifier } from '../../lib/transforms/verify.js'
 import { decodeAll, drive } from '../support/drive.js'
 import { formatNamed } from '../support/formats.js'
 import { HEADER, inBatches } from '../transforms/events.js'
@@ -117,8 +127,12 @@ describe('the events before blocks that cannot be told apart are passed on', () 
   events[at] = { ...events[at], address: WIDE } as TraceEvent
 
   test.each([1, 3, 100])('in batches of %i', (batchSize) => {
-    const stages = [new Filter({ kind: 'alloc', lifetimes: true }), new Simulator({ policy: 'first-fit' })]
-    for (const stage of stages) {
+    for (const stage of [
+      new Filter({ kind: 'alloc', lifetimes: true }),
+      new Simulator({ policy: 'first-fit' }),
+      new Repair(),
+      new Repair({ window: 3 }),
+    ]) {
       const { out, error } = drive(stage, inBatches(events, batchSize, HEADER))
       expect(error).toEqual(CANNOT)
       expect(error).toMatchObject({ event: at + 1 })
@@ -129,7 +143,75 @@ describe('the events before blocks that cannot be told apart are passed on', () 
     expect(() => {
       for (const batch of inBatches(events, batchSize, HEADER))
         for (const part of partitioner.partition(batch)) count += part.batch.count
-    }).toThrow(CANNOT)
+    }).toThrow(expect.objectContaining({ event: at + 1 }))
     expect(count).toBe(at)
+  })
+
+  test.each([1, 3, 100])('and counted, in batches of %i', (batchSize) => {
+    const batches = [...inBatches(events, batchSize, HEADER)]
+    const faultOf = (add: (batch: EventBatch) => void) => {
+      expect(() => batches.forEach(add)).toThrow(expect.objectContaining({ code: 'ERR_TRACE_LIMIT', event: at + 1 }))
+    }
+    const statistics = new StatisticsCollector()
+    faultOf((batch) => statistics.add(batch))
+    expect(statistics.finish(false)).toMatchObject({ events: at, kinds: { alloc: at }, allocated: { blocks: at } })
+    const verifier = new Verifier()
+    faultOf((batch) => verifier.check(batch))
+    expect(verifier.events).toBe(at)
+    const [trainer, survey, log] = [new LifetimeTrainer(), new TraceSurvey(), new LiveLog()]
+    faultOf((batch) => trainer.add(batch))
+    faultOf((batch) => survey.add(batch))
+    faultOf((batch) => log.add(batch))
+    expect(survey.finish().rows.count).toEqual([at])
+    expect(log.at({ event: 100 }).liveBlocks).toEqual([at])
+  })
+
+  test.each([1, 3, 100])('and reported, in batches of %i', (batchSize) => {
+    const report = new StatisticsReport({ print: ({ events: n, complete }) => [`${n} ${complete}`] })
+    const { out, error } = drive(report, inBatches(events, batchSize, HEADER))
+    expect(Buffer.concat(out).toString()).toBe(`${at} false`)
+    expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', event: at + 1 })
+  })
+
+  const pairs = events.flatMap((event): TraceEvent[] => [event, { ...event, kind: 'free', size: undefined } as never])
+
+  test.each([1, 3, 100])('and have rows in the table of blocks, in batches of %i', (batchSize) => {
+    const table = new BlockTable()
+    let rows = 0
+    const feed = () => {
+      for (const batch of inBatches(pairs, batchSize, HEADER)) {
+        table.feed(batch)
+        for (let some = table.next(); some !== null; some = table.next()) rows += some.count
+      }
+    }
+    expect(feed).toThrow(expect.objectContaining({ code: 'ERR_TRACE_LIMIT', event: 2 * at + 1 }))
+    expect(rows).toBe(at)
+  })
+
+  test.each<[FilterOptions, number]>([
+    [{ temporary: true }, at],
+    [{ liveAt: 'peak' }, 1],
+    [{ liveAt: { event: 5 } }, 1],
+    [{ leaked: true }, 0],
+    [{ leaked: true, invert: true }, 2 * at],
+  ])('and filtered by fate, with the error: %j', (options, kept) => {
+    for (const batchSize of [1, 3, 100]) {
+      const survey = new FateSurvey(options)
+      const batches = [...inBatches(pairs, batchSize, HEADER)]
+      try {
+        for (const batch of batches) if (!survey.isDone) survey.add(batch)
+      } catch (fault) {
+        expect(fault).toMatchObject({ event: 2 * at + 1 })
+      }
+      const { out, error } = drive(new Filter(options, survey.finish()), batches)
+      expect(out.reduce((sum, { count }) => sum + count, 0)).toBe(kept)
+      if (!survey.isDone) expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', event: 2 * at + 1 })
+    }
+  })
+
+  test('by an error that others are not', () => {
+    expect(new SpacesError('x', 1, { format: 'test' })).toBeInstanceOf(SpacesError)
+    expect(new SpacesError('x', 1, { format: 'test' })).toBeInstanceOf(TraceError)
+    expect(new TraceError('ERR_TRACE_LIMIT', 'x')).not.toBeInstanceOf(SpacesError)
   })
 })

@@ -41,6 +41,20 @@ describe('keys that are chosen', () => {
   })
 })
 
+test('clearing takes no longer than the entries did', () => {
+  const map = new U64Map(1)
+  for (let n = 0; n < N; n++) map.add(n, n)
+  const start = process.cpuUsage()
+  for (let n = 0; n < N; n++) {
+    map.clear()
+    expect(map.size).toBe(0)
+    if (n % 2 === 0) map.values[map.add(n, 7)] = n
+    if (n % 2 === 0 && map.values[map.find(n, 7)] !== n) throw new Error(`${n} is not there`)
+  }
+  const { user } = process.cpuUsage(start)
+  expect(user).toBeLessThan(20 * random + 200_000)
+})
+
 test('keys that collide under a secret are spread under another, with their values', () => {
   const keys: [number, number][] = []
   for (let n = 0; keys.length < 500; n++) {

@@ -7,7 +7,7 @@ import {
   generate,
   ndjson,
   traceModel,
-  type EventBatch,
+  EventBatch,
   type GenerateOptions,
   type TraceEvent,
   type TraceModel,
@@ -16,9 +16,11 @@ import { batchesOf } from '../../lib/event/batch.js'
 import { Generator } from '../../lib/generate/generator.js'
 import { MODELS } from '../../lib/generate/models/names.js'
 import { TraceSurvey } from '../../lib/generate/survey.js'
+import { LifetimeTrainer } from '../../lib/transforms/simulate/lifetimes/trainer.js'
 import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
 import { Verifier } from '../../lib/transforms/verify.js'
 import { conforms, type Schema } from '../support/schema.js'
+import { stopwatch } from '../support/stopwatch.js'
 import { distance, generated, Lives, critical } from './support.js'
 
 const events = (options: GenerateOptions) => [...generated(options)].flatMap((batch) => [...batch])
@@ -180,6 +182,36 @@ describe('a trace like another one', () => {
       expect(Math.abs(is[i]!.allocations / allocations - 1)).toBeLessThan(0.02)
       expect(Math.abs(is[i]!.foreign - foreign)).toBeLessThan(0.02 * allocations)
     }
+  })
+
+  test('has frees by other threads after the last allocation, too', () => {
+    const addresses = Array.from({ length: 10 }, (_, i) => BigInt(0x1000 * (i + 1)))
+    const model = modelOf(
+      batchesOf([
+        ...addresses.map((address): TraceEvent => ({ kind: 'alloc', thread: 1n, address, size: 8n })),
+        ...addresses.map((address): TraceEvent => ({ kind: 'free', thread: 2n, address })),
+      ]),
+    )
+    const frees = events({ like: model }).filter(({ kind }) => kind === 'free')
+    expect(frees.map(({ thread }) => thread)).toEqual(addresses.map(() => 2n))
+  })
+
+  test('of many small traces after a large one takes no time', () => {
+    const header = { format: 'test' }
+    const large = batchesOf(
+      Array.from({ length: 300_000 }, (_, i): TraceEvent => ({ kind: 'alloc', address: BigInt(16 * (i + 1)), size: 8n })),
+      header,
+    )
+    const [survey, trainer] = [new TraceSurvey(), new LifetimeTrainer()]
+    const time = stopwatch()
+    for (const batch of large) for (const one of [survey, trainer]) one.add(batch)
+    for (let i = 0; i < 20_000; i++) {
+      const batch = new EventBatch(0, 0, { ...header })
+      for (const one of [survey, trainer]) one.add(batch)
+    }
+    expect(time()).toBeLessThan(3000)
+    expect(survey.finish().rows.count.reduce((sum, n) => sum + n, 0)).toBe(300_000)
+    expect(trainer.finish().kinds).toEqual([])
   })
 
   test('has its times on average', () => {

@@ -54,6 +54,7 @@ describe('Mapper', () => {
   it('refuses constants that do not fit', () => {
     expect(() => new Mapper({ set: { size: -1n } })).toThrow('size is not a 64-bit unsigned integer: -1')
     expect(() => new Mapper({ set: { api: 'xmalloc' as 'malloc' } })).toThrow(RangeError)
+    expect(() => new Mapper({ set: { kind: 'free' } as never })).toThrow('set cannot change the kind of events')
   })
 
   describe('rebasing', () => {

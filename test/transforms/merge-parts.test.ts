@@ -138,6 +138,25 @@ describe('Numbered parts', () => {
     expect(() => split(inBatches(some, 5, HEADER), { by: 'thread' })).toThrow(
       'test: event 13: it has a sequence number already: merge the parts by these, and do not number them',
     )
+    const partitioner = new Partitioner({ by: 'thread', number: true })
+    const parts: EventBatch[] = []
+    const divide = () => {
+      for (const batch of inBatches(some, 5, HEADER))
+        for (const part of partitioner.partition(batch)) parts.push(part.batch)
+    }
+    expect(divide).toThrow('event 13')
+    expect(eventsOf(parts)).toHaveLength(12)
+  })
+
+  it('that are given twice are put together as far as they can be', () => {
+    const [first, second] = split(inBatches(events(50), 50, HEADER), { by: 'thread' }) as [EventBatch[], EventBatch[]]
+    const merger = new PartMerger(['a', 'b', 'c'])
+    for (const [input, part] of [first, second, second].entries()) {
+      for (const batch of part) merger.feed(input, batch)
+      merger.end(input)
+    }
+    expect(eventsOf([merger.next() as EventBatch]).map(({ index }) => index)).toEqual([1n, 2n])
+    expect(() => merger.next()).toThrow('test: event 3: malformed: event 2 of the trace that was split comes twice')
   })
 })
 
