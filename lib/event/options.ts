@@ -63,6 +63,12 @@ export function checkNeededOptions<Options extends object>(
   }
 }
 
+/** @throws RangeError unless the value of an option is a whole number in a range */
+export function whole(name: string, value: number, least: number, most: number): number {
+  if (Number.isInteger(value) && value >= least && value <= most) return value
+  throw new RangeError(`${name} must be a whole number from ${least} to ${most}, not ${showValue(value)}`)
+}
+
 function unknownOption(name: string, names: object, of: string): RangeError {
   const known = Object.keys(names)
   const hint =

@@ -1,13 +1,10 @@
 import type { Frame, Profile, Sample } from '../transforms/profile/profile.js'
 import { hasLifetimes } from '../transforms/statistics/times.js'
 import { textBytes } from '../event/strings.js'
-import type { ExportOptions } from './writer.js'
+import { NANOSECONDS, type ExportOptions } from './writer.js'
 
 /** Blocks that live shorter than this many units are short-lived to the viewer. */
 const SHORT_LIVED = 10
-
-/** Nanoseconds in a unit of time. */
-const NANOSECONDS = { ns: 1n, us: 1000n } as const
 
 /** The unit of moments: microseconds if the trace states its time unit and all blocks have times, or block events. */
 interface Clock {

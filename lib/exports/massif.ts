@@ -4,7 +4,7 @@ import type { Peak } from '../transforms/statistics/result.js'
 import { joinTimeline } from '../transforms/statistics/timeline.js'
 import { ownValues } from './tree.js'
 import { textBytes } from '../event/strings.js'
-import { notesOf, type ExportOptions } from './writer.js'
+import { NANOSECONDS, notesOf, type ExportOptions } from './writer.js'
 
 /** massif itself keeps at most 100 snapshots, including one at the beginning and one at the peak. */
 const MAX_PARTS = 98
@@ -12,8 +12,6 @@ const MAX_PARTS = 98
 const HUNDREDTH = 100n
 const ROOT_TEXT = '(heap allocation functions) malloc/new/new[], --alloc-fns, etc.'
 
-/** Nanoseconds in a unit of time. */
-const NANOSECONDS = { ns: 1n, us: 1000n } as const
 const MILLISECOND = 1_000_000n
 /** Shorter traces are shown over the bytes that were allocated: milliseconds are too coarse for them. */
 const SHORT = 100n * MILLISECOND

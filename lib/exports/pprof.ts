@@ -1,7 +1,7 @@
 import type { Profile } from '../transforms/profile/profile.js'
 import { knownValue, knownValues, VALUES, type ProfileValue } from '../transforms/profile/values.js'
 import { Message } from './protobuf.js'
-import { notesOf, type ExportOptions } from './writer.js'
+import { NANOSECONDS, notesOf, type ExportOptions } from './writer.js'
 
 /** Fields of the messages, by github.com/google/pprof/proto/profile.proto. */
 const PROFILE = {
@@ -41,8 +41,6 @@ const TYPES: readonly (readonly [type: string, value: ProfileValue])[] = [
 ]
 
 const CAPPED = 'Figures whose sum would be beyond 2^63 - 1 are capped.'
-/** Nanoseconds in a unit of time. */
-const NANOSECONDS = { ns: 1n, us: 1000n } as const
 /** Readers add up figures as signed integers of 64 bits. */
 const MOST = 2n ** 63n - 1n
 /** A piece of output is about this long. */

@@ -3,6 +3,9 @@ import { TEMPORARY_BY } from '../transforms/option-values.js'
 import type { Profile } from '../transforms/profile/profile.js'
 import type { ProfileValue } from '../transforms/profile/values.js'
 
+/** Nanoseconds in a unit of time. */
+export const NANOSECONDS = { ns: 1n, us: 1000n } as const
+
 /** Options of a profile writer. */
 export interface ExportOptions {
   /** The figure to write if the format holds only one, and to show first if it holds several. */

@@ -1,5 +1,5 @@
 import type { EventBatch } from '../event/batch.js'
-import { checkNeededOptions, type OptionNames } from '../event/options.js'
+import { checkNeededOptions, whole, type OptionNames } from '../event/options.js'
 import { showValue } from '../event/message-text.js'
 import { didYouMean } from '../event/suggest.js'
 import { EventWriter, type CallSource } from './event-writer.js'
@@ -54,15 +54,15 @@ export class Generator {
     checkNeededOptions(options, OPTIONS, 'generate()')
     const { model, like, threads, times = false } = options
     if ((model === undefined) === (like === undefined)) throw new RangeError('either model or like is needed')
-    const events = whole('events', options.events, 0, Number.MAX_SAFE_INTEGER)
-    const random = new Random(whole('seed', options.seed, 0, Number.MAX_SAFE_INTEGER) ?? 1)
-    const scale = options.scale ?? 1
+    const { events, seed = 1, scale = 1 } = options
+    if (events !== undefined) whole('events', events, 0, Number.MAX_SAFE_INTEGER)
+    const random = new Random(whole('seed', seed, 0, Number.MAX_SAFE_INTEGER))
     if (!(scale > 0 && scale <= MOST_SCALE))
       throw new RangeError(`scale must be above 0 and at most ${MOST_SCALE}, not ${showValue(scale)}`)
     if (model !== undefined) {
       if (!MODELS.includes(model))
         throw new RangeError(`there is no model ${showValue(model)}${didYouMean(String(model), MODELS)}`)
-      const most = whole('threads', threads, 1, MOST_THREADS) ?? MODEL_THREADS[model]
+      const most = whole('threads', threads ?? MODEL_THREADS[model], 1, MOST_THREADS)
       this.calls = callsOf(model, random, most, scale)
       this.writer = new EventWriter({ events: events ?? MODEL_EVENTS, sites: 0, isTimed: times, isAligned: false })
       this.writer.gap = GAP
@@ -88,9 +88,4 @@ export class Generator {
       if (writer.isDone || !this.calls.step(writer)) this.isOver = true
     }
   }
-}
-
-function whole(name: string, value: number | undefined, least: number, most: number): number | undefined {
-  if (value === undefined || (Number.isInteger(value) && value >= least && value <= most)) return value
-  throw new RangeError(`${name} must be a whole number from ${least} to ${most}, not ${showValue(value)}`)
 }

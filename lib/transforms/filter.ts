@@ -1,4 +1,4 @@
-import type { EventBatch, U64FieldName } from '../event/batch.js'
+import type { EventBatch } from '../event/batch.js'
 import { synchronous } from '../event/synchronous.js'
 import type { Synchronous } from './expression.js'
 import { firstRows, selectRows } from '../kernel/select.js'
@@ -9,7 +9,6 @@ import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
 import type { TraceEvent } from '../event/trace-event.js'
 import {
-  hasFrame,
   hasValue,
   isApi,
   isKind,
@@ -367,22 +366,16 @@ function criteriaOf(options: FilterOptions): Criterion[] {
     if (option === undefined) return
     criteria.push({ name, test: make(Array.isArray(option) ? (option as readonly T[]) : [option as T]) })
   }
-  const value = (field: U64FieldName) => (values: readonly (bigint | number)[]) => hasValue(field, values)
-  const range = (field: U64FieldName) => (ranges: readonly Range[]) => byRanges(field, ranges)
   add('events', options.events, isNumbered)
   add('kind', options.kind, isKind)
   add('api', options.api, isApi)
   add('cpu', options.cpu, onCpu)
-  add('thread', options.thread, value('thread'))
+  for (const field of ['thread', 'heap'] as const)
+    add(field, options[field], (values: readonly (bigint | number)[]) => hasValue(field, values))
   add('process', options.process, isOfProcess)
-  add('heap', options.heap, value('heap'))
-  add('size', options.size, range('size'))
-  add('address', options.address, range('address'))
-  add('time', options.time, range('time'))
-  add('function', options.function, (patterns: readonly NamePattern[]) => isNamed('function', patterns))
-  add('file', options.file, (patterns: readonly NamePattern[]) => isNamed('file', patterns))
-  add('module', options.module, (patterns: readonly NamePattern[]) => isNamed('module', patterns))
-  add('type', options.type, (patterns: readonly NamePattern[]) => isNamed('type', patterns))
-  add('stack', options.stack, hasFrame)
+  for (const field of ['size', 'address', 'time'] as const)
+    add(field, options[field], (ranges: readonly Range[]) => byRanges(field, ranges))
+  for (const field of ['function', 'file', 'module', 'type', 'stack'] as const)
+    add(field, options[field], (patterns: readonly NamePattern[]) => isNamed(field, patterns))
   return [...criteria, ...groupCriteria(options)]
 }

@@ -20,9 +20,9 @@ export function microsToNanos(source: EventBatch): Converted {
   if (fields === 0) return { batch: source, overflows: 0 }
   const batch = reviseBatch(source, fields)
   let overflows = 0
-  if ((fields & FieldBit.time) !== 0) overflows += scale(source.time.words, batch.time.words, source, FieldBit.time)
-  if ((fields & FieldBit.endTime) !== 0)
-    overflows += scale(source.endTime.words, batch.endTime.words, source, FieldBit.endTime)
+  for (const field of ['time', 'endTime'] as const)
+    if ((fields & FieldBit[field]) !== 0)
+      overflows += scale(source[field].words, batch[field].words, source, FieldBit[field])
   return { batch, overflows }
 }
 

@@ -199,7 +199,11 @@ describe('a trace like another one', () => {
   test('of many small traces after a large one takes no time', () => {
     const header = { format: 'test' }
     const large = batchesOf(
-      Array.from({ length: 300_000 }, (_, i): TraceEvent => ({ kind: 'alloc', address: BigInt(16 * (i + 1)), size: 8n })),
+      Array.from({ length: 300_000 }, (_, i): TraceEvent => ({
+        kind: 'alloc',
+        address: BigInt(16 * (i + 1)),
+        size: 8n,
+      })),
       header,
     )
     const [survey, trainer] = [new TraceSurvey(), new LifetimeTrainer()]
@@ -319,6 +323,8 @@ describe('options and models are checked', () => {
     [{ model: 'larson', events: -1 }, 'events must be'],
     [{ model: 'larson', scale: 0 }, 'scale must be'],
     [{ model: 'larson', scale: Number.NaN }, 'scale must be'],
+    [{ model: 'larson', scale: 1e6 }, 'scale must be smaller: of 40000000000 live blocks, there may be 268435456'],
+    [{ model: 'sh6bench', scale: 1e6 }, 'scale must be smaller'],
     [{ model: 'larson', threads: 0 }, 'threads must be'],
     [{ model: 'larson', seed: 0.5 }, 'seed must be'],
     [{ like: good, threads: 2 }, 'a model has its own'],

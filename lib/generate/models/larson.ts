@@ -1,6 +1,7 @@
 import { Api } from '../../event/fields.js'
 import type { CallSource, EventWriter } from '../event-writer.js'
 import type { Random } from '../random.js'
+import { checkBlocks } from './names.js'
 
 /** The blocks of each thread, their sizes, and how often a thread replaces so many before it ends. */
 const BLOCKS = 5000
@@ -29,7 +30,7 @@ export class Larson implements CallSource {
     scale: number,
   ) {
     this.each = Math.max(1, Math.round(BLOCKS * scale))
-    this.blocks = new Int32Array(this.each * threads)
+    this.blocks = new Int32Array(checkBlocks(this.each * threads))
     this.thread = Float64Array.from({ length: threads }, (_, i) => i + 2)
     this.left = new Float64Array(threads).fill(ROUNDS * this.each)
     this.lastThread = threads + 1

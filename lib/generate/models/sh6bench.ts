@@ -1,6 +1,7 @@
 import { Api } from '../../event/fields.js'
 import type { CallSource, EventWriter } from '../event-writer.js'
 import type { Random } from '../random.js'
+import { checkBlocks } from './names.js'
 
 /** The places for blocks of each thread, and the largest block. */
 const PLACES = 16_384
@@ -31,6 +32,7 @@ export class Sh6bench implements CallSource {
     scale: number,
   ) {
     const places = Math.max(10, Math.round(PLACES * scale))
+    checkBlocks(threads * places)
     this.runs = Array.from({ length: threads }, (_, i) => new Pass(i + 1, places))
   }
 

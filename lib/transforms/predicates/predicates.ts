@@ -14,7 +14,6 @@ export type Predicate = (batch: EventBatch, rows: Int32Array, n: number, before:
 
 const HAS_CPU = FieldBit.cpu
 const HAS_PROCESS = FieldBit.process
-const HAS_STACK = FieldBit.stack
 
 /**
  * The field has one of some values. A negative value is taken modulo 2^64, as decoders treat the signed ids of some
@@ -122,10 +121,14 @@ export function onCpu(cpus: readonly (bigint | number)[]): Predicate {
   }
 }
 
-/** The field matches one of some patterns. */
-export function isNamed(field: 'function' | 'file' | 'module' | 'type', patterns: readonly NamePattern[]): Predicate {
+/** A field with names. */
+export type NamedField = 'function' | 'file' | 'module' | 'type' | 'stack'
+
+/** The field, or some frame of the stack, matches one of some patterns. */
+export function isNamed(field: NamedField, patterns: readonly NamePattern[]): Predicate {
   const test = new NameTest(patterns)
   const has = FieldBit[field]
+  const isList = field === 'stack'
   return (batch, rows, n) => {
     if ((batch.columns & has) === 0) return 0
     test.begin(batch.strings)
@@ -135,24 +138,7 @@ export function isNamed(field: 'function' | 'file' | 'module' | 'type', patterns
     for (let j = 0; j < n; j++) {
       const i = rows[j]
       rows[kept] = i
-      if ((mask[i] & has) !== 0 && test.name(column[i])) kept++
-    }
-    return kept
-  }
-}
-
-/** A frame of the stack matches one of some patterns. */
-export function hasFrame(patterns: readonly NamePattern[]): Predicate {
-  const test = new NameTest(patterns)
-  return (batch, rows, n) => {
-    if ((batch.columns & HAS_STACK) === 0) return 0
-    test.begin(batch.strings)
-    const { mask, stack } = batch
-    let kept = 0
-    for (let j = 0; j < n; j++) {
-      const i = rows[j]
-      rows[kept] = i
-      if ((mask[i] & HAS_STACK) !== 0 && test.list(stack[i])) kept++
+      if ((mask[i] & has) !== 0 && (isList ? test.list(column[i]) : test.name(column[i]))) kept++
     }
     return kept
   }

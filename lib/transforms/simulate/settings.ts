@@ -1,5 +1,5 @@
 import { PTMALLOC_VERSIONS } from '../../allocators/settings.js'
-import { checkNeededOptions, type OptionNames } from '../../event/options.js'
+import { checkNeededOptions, whole, type OptionNames } from '../../event/options.js'
 import { showValue } from '../../event/message-text.js'
 import { didYouMean } from '../../event/suggest.js'
 import { classesOf } from './classes.js'
@@ -167,12 +167,6 @@ function oneOf<Name extends string>(name: string, value: Name, values: readonly 
   if (values.includes(value)) return value
   const hint = typeof value === 'string' ? didYouMean(value, values) : ''
   throw new RangeError(`${name} must be one of ${values.join(', ')}, not ${showValue(value)}${hint}`)
-}
-
-/** @throws RangeError unless a value is a whole number in a range */
-export function whole(name: string, value: number, least: number, most: number): number {
-  if (Number.isInteger(value) && value >= least && value <= most) return value
-  throw new RangeError(`${name} must be a whole number from ${least} to ${most}, not ${showValue(value)}`)
 }
 
 function power(name: string, value: number, least: number, most: number): number {
