@@ -100,9 +100,8 @@ export class Collisions {
 
   private findRow(batch: EventBatch, from: number, to: number): number {
     const { before, after } = this
-    const unclear = before.readClear(batch, from, to)
+    const unclear = before.followClear(batch, from, to)
     const rows = (unclear?.row ?? to) - from
-    before.apply(rows)
     after.follow(batch, from, from + rows)
     const { spaces } = before.keys
     for (let row = 0; row < rows; row++) {

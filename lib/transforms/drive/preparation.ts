@@ -183,9 +183,8 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
     const { live } = this
     for (let from = 0; from < batch.count && this.error === undefined; from += BATCH_EVENTS) {
       const to = Math.min(from + BATCH_EVENTS, batch.count)
-      const unclear = live.readClear(batch, from, to)
+      const unclear = live.followClear(batch, from, to)
       const end = unclear?.row ?? to
-      live.apply(end - from)
       this.follow(batch, from, end)
       this.events += end - from
       if (unclear !== undefined) this.error = unclear.at({ format: batch.header.format, event: this.events + 1 })

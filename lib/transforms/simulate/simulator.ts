@@ -145,9 +145,8 @@ export class Simulator implements BatchTransform {
   /** @returns the number of rows that were placed */
   private placeRows(source: EventBatch, from: number, to: number): number {
     const { kernel, live } = this
-    const unclear = live.readClear(source, from, to)
+    const unclear = live.followClear(source, from, to)
     const rows = (unclear?.row ?? to) - from
-    live.apply(rows)
     kernel.refresh()
     if (this.predictor !== undefined)
       this.predictor.predict(source, from, from + rows, live, kernel.bytes(kernel.run.PREDICTED.value, rows))
