@@ -127,7 +127,7 @@ export class LiveSet<Run extends LiveExports = LiveExports> {
    * @throws RangeError when there are more events than `BATCH_EVENTS`
    * @throws SpacesError when blocks cannot be distinguished; nothing was read then
    */
-  read(batch: EventBatch, from: number, to: number): void {
+  private read(batch: EventBatch, from: number, to: number): void {
     if (to - from > ROWS) throw new RangeError(`${ROWS} events can be followed at a time, not ${to - from}`)
     // Memory may have grown for other data of the kernel.
     this.look()

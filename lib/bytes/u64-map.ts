@@ -10,7 +10,8 @@ const NONE = new Uint8Array(0)
 /**
  * A hash table from 64-bit keys to a fixed number of 32-bit words. Open addressing with linear probing and
  * backward-shift deletion in two typed arrays: 12 + 4 * `width` bytes per slot, and no object per entry. It grows at a
- * load of 5/8, and shrinks only when few entries are cleared. When a key has to go far, the table is filled again under another secret.
+ * load of 5/8, and shrinks only when it is cleared of few entries. When a key has to go far, the table is filled again
+ * under another secret.
  */
 export class U64Map {
   /** The number of entries. */

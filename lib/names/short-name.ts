@@ -17,7 +17,7 @@ const ESCAPED: Readonly<Record<string, string>> = { LT: '<', GT: '>', LP: '(', R
 const QUALIFIERS = /^(?:\s*(?:const|volatile|noexcept|&&?))+/
 /** The part of a function's return type before its name: a pointer, a reference, or `X::*` to a member. */
 const POINTER = /^(?:(?:[\w$:]|<[^<>()]*>)*::)?[*&]+\s*(?:(?:const|volatile)\b\s*)*/
-/** The suffixes that compilers and linkers append to a name, and the number of characters in which they are searched. */
+/** The suffixes that compilers and linkers append to a name, and the number of characters in which they are. */
 const SUFFIXES = /(?:\.(?:part|constprop|isra|cold|llvm|lto_priv|localalias)(?:\.\d+)?|@@?[\w.]+|::h[0-9a-f]{16})+$/
 const SUFFIXED = 256
 

@@ -47,7 +47,7 @@ export class PartHeaders {
 
   /**
    * Notes a batch that will be divided.
-   * @returns the first event that must be numbered, but already has a sequence number; the number of events if none does
+   * @returns the first event that must be numbered, but has a sequence number already; the number of events if none has
    */
   begin(batch: EventBatch): number {
     this.before += this.count

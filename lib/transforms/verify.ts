@@ -164,7 +164,10 @@ export class Verifier {
     this.liveSet.dispose()
   }
 
-  /** Checks the next events. @throws SpacesError when blocks cannot be distinguished, after the events before that one */
+  /**
+   * Checks the next events.
+   * @throws SpacesError when blocks cannot be distinguished, after the events before that one
+   */
   check(batch: EventBatch): void {
     if (batch.header !== this.header) this.begin(batch.header)
     this.lost.add(batch)

@@ -59,8 +59,8 @@ export class SuppressedLeaks {
 
 /**
  * Statistics without the leaks that rules suppress: `leaked` of the whole and of each site is without them, and
- * `suppressed` has them, in total and for each rule. All other figures stay, also the leaks by size, thread and process,
- * to which rules do not apply.
+ * `suppressed` has them, in total and for each rule. All other figures stay, also the leaks by size, thread and
+ * process, to which rules do not apply.
  */
 export function suppress(statistics: Statistics, rules: readonly Suppression[]): Statistics {
   const leaks = new SuppressedLeaks(rules)
