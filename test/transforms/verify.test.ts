@@ -71,11 +71,7 @@ describe('Verifier', () => {
       [alloc(A, 8n, { sequence: 5, time: 1n }), free(A, { sequence: 3, time: 2n })],
       'sequence number 3 is before that of the event before',
     ],
-    [
-      'live-address',
-      [alloc(A, 8n), { kind: 'existing', address: A }],
-      'existing at 0x1000, where a block is live',
-    ],
+    ['live-address', [alloc(A, 8n), { kind: 'existing', address: A }], 'existing at 0x1000, where a block is live'],
   ])('finds %s', (fault, events, what) => {
     const { counts, findings } = verify(events, {
       allow: ['zero-size', 'live-address'].filter((name) => name !== fault) as FaultName[],

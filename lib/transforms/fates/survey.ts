@@ -202,8 +202,7 @@ export class FateSurvey {
   /** Remembers a block that ended if it was live at the peak. */
   private depart(birth: number): void {
     if (birth > this.peak || !this.isAtPeak) return
-    if (this.departures === this.departed.length)
-      this.departed = widened(this.departed, 2 * this.departures)
+    if (this.departures === this.departed.length) this.departed = widened(this.departed, 2 * this.departures)
     this.departed[this.departures++] = birth
   }
 
