@@ -226,8 +226,7 @@ describe.skipIf(process.platform !== 'linux')('temporary files', () => {
     stream.resume()
     while (openFiles(path) === 0) await sleep(1)
     stream.destroy()
-    await sleep(50)
-    expect(openFiles(path)).toBe(0)
+    await expect.poll(() => openFiles(path)).toBe(0)
   })
 
   test('that cannot be made are an error', async () => {
