@@ -96,12 +96,6 @@ function size(p: usize, to: usize): usize {
   return p + 2
 }
 
-/** Begins a batch. */
-export function begin(): void {
-  forgetPlaces()
-  clearStrings()
-}
-
 /**
  * Reads whole lines from `p` to `end` until there are `capacity` events or the lines are used up. A line with the old
  * block of a realloc is only read with the line after it.
@@ -110,7 +104,8 @@ export function begin(): void {
  * @returns the number of events read
  */
 export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: bool, takesHalf: bool): u32 {
-  begin()
+  forgetPlaces()
+  clearStrings()
   let i: u32 = 0
   let read: u32 = 0
   let all: u32 = 0

@@ -254,9 +254,9 @@ export class MtrcEncoder implements Encoder {
 
   private note(notes: number, batch: EventBatch, i: number): void {
     const { run } = this.kernel
-    const { written, recordStart } = { written: run.written.value, recordStart: run.recordStart.value }
+    const written = run.written.value
     // An event whose loss is an error leaves no record.
-    run.setWritten(recordStart)
+    run.setWritten(run.recordStart.value)
     for (; notes !== 0; notes &= notes - 1) {
       const note = notes & -notes
       const reason =

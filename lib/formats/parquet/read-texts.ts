@@ -9,7 +9,7 @@ import { Encoding, MAX_HELD } from './layout.js'
 const STEP = 1024
 
 /** The texts of a page before its fault, if it has one. */
-export interface PageTexts {
+interface PageTexts {
   readonly strings: Strings
   readonly fault?: ParquetFault | undefined
 }
