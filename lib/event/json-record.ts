@@ -18,6 +18,8 @@ export type WireRecord =
   | { readonly kind: 'end'; readonly events: number | undefined }
   | { readonly kind: 'event'; readonly event: TraceEvent; readonly unknown: readonly string[] }
 
+const MAX_U64 = 0xffff_ffff_ffff_ffffn
+
 const TYPE_OF: ReadonlyMap<string, FieldType> = new Map(EVERY_FIELD.map(({ name, type }) => [name, type]))
 
 /** Whether an object is a header or end record, not an event. */
@@ -35,7 +37,10 @@ export function recordFromJson(value: unknown): WireRecord {
   const { kind, events } = value as Record<string, unknown>
   if (kind === HEADER_KIND)
     return { kind, header: checkHeader(value), unknown: unknownKeys(value).filter((key) => key !== 'kind') }
-  if (kind === END_KIND) return { kind, events: events === undefined || events === null ? undefined : Number(events) }
+  if (kind === END_KIND) {
+    const isCounted = events !== undefined && events !== null
+    return { kind, events: isCounted ? Number(integer('events', events, 0n, MAX_U64)) : undefined }
+  }
   if (typeof kind !== 'string') throw new Error('a record must have a kind')
   if (!(KINDS as readonly string[]).includes(kind)) throw new Error(`unknown kind of event: ${showJson(kind)}`)
   const event: Record<string, unknown> = { kind }
@@ -54,7 +59,7 @@ export function fieldFromJson(name: FieldName, type: FieldType, value: unknown):
   switch (type) {
     case 'u64':
     case 'address':
-      return integer(name, value, 0n, 0xffff_ffff_ffff_ffffn)
+      return integer(name, value, 0n, MAX_U64)
     case 'u32':
       return Number(integer(name, value, 0n, 0xffff_ffffn))
     case 'i32':

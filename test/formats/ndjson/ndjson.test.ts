@@ -268,6 +268,7 @@ describe('faults', () => {
     ['no list', '{"kind":"alloc","stack":"a"}', /stack must be an array/],
     ['no base64', '{"kind":"alloc","attributes":"!!!not base64"}', /attributes is not base64/],
     ['bad header', '{"kind":"header"}', /must name a format/],
+    ['no count of events', '{"kind":"end","events":"many"}', /events must be an integer, not "many"/],
     ['event after the end', '{"kind":"end","events":1}\n{"kind":"alloc"}', /after the end record/],
   ])('%s', (_, bad, message) => {
     const result = code('{"kind":"free","address":"0x1"}', bad, '{"kind":"alloc"}')
