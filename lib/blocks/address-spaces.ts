@@ -15,8 +15,13 @@ const { kmalloc: KMALLOC, pages: PAGES } = Api
 /** The last of the kinds that are about blocks. */
 const LAST_OF_BLOCKS = Kind.existing
 
-/** The maximum number of processes whose blocks are distinguished. */
+/** The maximum number of processes whose blocks are distinguished at the same time. */
 export const MAX_PROCESSES = 0x7fff
+/** The number of a process is above these bits, and this bit of them is set when the process has ended. */
+const NUMBER_SHIFT = 16
+const ENDED = 1
+/** The number of the first process. */
+const FIRST = 1
 
 /** The bit that distinguishes pages. */
 export const PAGE_BIT = 0x8000_0000 | 0
@@ -26,9 +31,13 @@ export const PAGE_BIT = 0x8000_0000 | 0
  * by exclusive or. Today's address spaces use these bits only for a sign. The same address in two processes means
  * different blocks, and so do the pages of a kernel's page allocator and an object that the kernel placed in them.
  * Events without a process have a separate address space, so that a part of a trace has the same blocks as the whole.
+ *
+ * A process that has ended keeps its bits until they are needed for another one. The first process keeps them for ever.
  */
 export class AddressSpaces {
   private readonly processes = new U64Map(1, 16)
+  /** Processes that have ended, in this order, except those with later events. */
+  private readonly ended = new Set<bigint>()
   /** The process of the previous event, which is often the same, and its bits; -1 before the first. */
   private lastLo = 0
   private lastHi = 0
@@ -47,7 +56,7 @@ export class AddressSpaces {
 
   /**
    * The bits for the addresses of event i, a signed integer; 0 for events without a process, except pages.
-   * @throws SpacesError when the blocks of processes cannot be distinguished: there are too many processes, or
+   * @throws SpacesError when the blocks of processes cannot be distinguished: too many processes have not ended, or
    *   addresses differ in the bits from 48 on that distinguish processes (tags in the highest byte do so only from 256
    *   processes on)
    */
@@ -64,6 +73,7 @@ export class AddressSpaces {
     this.check(batch, i, slot < 0)
     if (!isLast) {
       if (slot < 0) slot = this.add(lo, hi)
+      else if ((this.processes.values[slot] & ENDED) !== 0) this.goesOn(slot, batch.process.values[i])
       this.lastBits = this.processes.values[slot]
       this.lastLo = lo
       this.lastHi = hi
@@ -82,7 +92,18 @@ export class AddressSpaces {
     if ((batch.mask[i] & HAS_PROCESS) === 0) return 0
     const { words } = batch.process
     const slot = this.processes.find(words[2 * i + LO] | 0, words[2 * i + HI] | 0)
-    return slot < 0 ? NO_SPACE : this.processes.values[slot]
+    return slot < 0 ? NO_SPACE : this.processes.values[slot] & ~ENDED
+  }
+
+  /** As `known`, for the end of a process. Only where all ends are told may bits be given to another process. */
+  end(batch: EventBatch, i: number): number {
+    const bits = this.known(batch, i)
+    if (bits <= FIRST << NUMBER_SHIFT) return bits
+    const { words } = batch.process
+    this.processes.values[this.processes.find(words[2 * i + LO] | 0, words[2 * i + HI] | 0)] = bits | ENDED
+    this.ended.add(batch.process.values[i])
+    this.lastBits = -1
+    return bits
   }
 
   /**
@@ -109,6 +130,7 @@ export class AddressSpaces {
 
   clear(): void {
     this.processes.clear()
+    this.ended.clear()
     this.lastBits = -1
     this.wide = 0
     this.firstLow = this.firstHigh = -1
@@ -116,16 +138,36 @@ export class AddressSpaces {
 
   private add(lo: number, hi: number): number {
     const { processes } = this
+    const bits = processes.size < MAX_PROCESSES ? (processes.size + 1) << NUMBER_SHIFT : this.takeBits()
     const slot = processes.add(lo, hi)
-    processes.values[slot] = processes.size << 16
+    processes.values[slot] = bits
     return slot
+  }
+
+  /** The bits of the process that ended first, which is forgotten. */
+  private takeBits(): number {
+    const { ended, processes } = this
+    const [process] = ended
+    ended.delete(process)
+    const slot = processes.find(Number(process & 0xffff_ffffn) | 0, Number(process >> 32n) | 0)
+    const bits = processes.values[slot] & ~ENDED
+    processes.remove(slot)
+    return bits
+  }
+
+  /** Notes that there is an event of a process after its end. */
+  private goesOn(slot: number, process: bigint): void {
+    this.processes.values[slot] = this.processes.values[slot] & ~ENDED
+    this.ended.delete(process)
   }
 
   /** Looks at the process and the addresses that identify the blocks of event i. @throws SpacesError */
   private check(batch: EventBatch, i: number, isNew: boolean): void {
     const mask = batch.mask[i]
-    const count = this.processes.size + (isNew ? 1 : 0)
-    if (count > MAX_PROCESSES) throw new SpacesError(`more than ${MAX_PROCESSES} processes`, i, batch.header)
+    const all = this.processes.size + (isNew ? 1 : 0)
+    if (all > MAX_PROCESSES && this.ended.size === 0)
+      throw new SpacesError(`more than ${MAX_PROCESSES} processes`, i, batch.header)
+    const count = Math.min(all, MAX_PROCESSES)
     let { wide } = this
     if ((mask & HAS_INDEX) === 0) {
       if ((mask & HAS_ADDRESS) !== 0) wide |= this.difference(batch.address.words[2 * i + HI] >>> 16)

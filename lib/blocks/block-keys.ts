@@ -2,7 +2,7 @@ import { HI, LO } from '../bytes/u64.js'
 import type { EventBatch } from '../event/batch.js'
 import { Api, FieldBit, fieldSet, Kind } from '../event/fields.js'
 import { INDEXED } from '../kernel/layouts/live.js'
-import { AddressSpaces, PAGE_BIT } from './address-spaces.js'
+import { AddressSpaces, PAGE_BIT, SpacesError } from './address-spaces.js'
 import { BlockEffect } from './block-effect.js'
 
 const HAS_API = FieldBit.api
@@ -47,33 +47,41 @@ export class BlockKeys {
     this.hasProcesses = false
   }
 
-  /** Finds the address spaces of events `from` to `to` of a batch; kernel/live/keys.ts does the rest. */
-  readSpaces(batch: EventBatch, from: number, to: number): void {
+  /**
+   * Finds the address spaces of events `from` to `to` of a batch; kernel/live/keys.ts does the rest.
+   * @returns the error for the first event whose blocks cannot be distinguished
+   */
+  readSpaces(batch: EventBatch, from: number, to: number): SpacesError | undefined {
     const { spaces, addressSpaces } = this
     // Where processes are not distinguished, none ends, not even one without a number.
     if ((batch.columns & HAS_SPACE) === 0 && addressSpaces.tellsProcesses) {
       if (this.hasSpaces) spaces.fill(0)
       this.hasSpaces = false
-      return
+      return undefined
     }
     const { kind, mask, api } = batch
+    let unclear: SpacesError | undefined
     let all = 0
     let ofThreads = 0
-    for (let i = from, row = 0; i < to; i++, row++) {
-      const fields = mask[i]
-      const isSet =
-        ((fields & HAS_PROCESS) !== 0 || ((fields & HAS_API) !== 0 && api[i] === PAGES)) &&
-        // Events that are about no block must not number a process.
-        kind[i] <= EXISTING
-      const isThreads = kind[i] === THREAD_END
-      const isEnd = isThreads || kind[i] === PROCESS_END
-      const space = isSet ? addressSpaces.of(batch, i) : isEnd ? addressSpaces.known(batch, i) : 0
-      spaces[row] = space
-      if (isThreads) ofThreads |= space
-      else all |= space
+    try {
+      for (let i = from, row = 0; i < to; i++, row++) {
+        const fields = mask[i]
+        const isSet =
+          ((fields & HAS_PROCESS) !== 0 || ((fields & HAS_API) !== 0 && api[i] === PAGES)) &&
+          // Events that are about no block must not number a process.
+          kind[i] <= EXISTING
+        if (isSet) all |= spaces[row] = addressSpaces.of(batch, i)
+        else if (kind[i] === THREAD_END) ofThreads |= spaces[row] = addressSpaces.known(batch, i)
+        else if (kind[i] === PROCESS_END) all |= spaces[row] = addressSpaces.end(batch, i)
+        else spaces[row] = 0
+      }
+    } catch (error) {
+      if (!(error instanceof SpacesError)) throw error
+      unclear = error
     }
     this.hasSpaces ||= (all | ofThreads) !== 0
     this.hasProcesses ||= (all & ~PAGE_BIT) !== 0
+    return unclear
   }
 
   /** Sets row 0, as the rows of `read` were before. */

@@ -1,7 +1,7 @@
 import { BATCH_EVENTS as ROWS, type EventBatch } from '../event/batch.js'
 import { KernelColumns } from '../kernel/instance.js'
 import { loadKernel, releaseKernel, tableAt } from '../kernel/load.js'
-import { SpacesError } from './address-spaces.js'
+import type { SpacesError } from './address-spaces.js'
 import { BlockKeys, KEY_FIELDS } from './block-keys.js'
 import type { ListedLiveExports, LiveExports } from '../kernel/live.js'
 
@@ -124,32 +124,19 @@ export class LiveSet<Run extends LiveExports = LiveExports> {
 
   /**
    * The first half: finds out which blocks the events concern, for `keys`.
+   * @returns the error for the first event whose blocks cannot be distinguished; those before it were read
    * @throws RangeError when there are more events than `BATCH_EVENTS`
-   * @throws SpacesError when blocks cannot be distinguished; nothing was read then
    */
-  private read(batch: EventBatch, from: number, to: number): void {
+  readClear(batch: EventBatch, from: number, to: number): SpacesError | undefined {
     if (to - from > ROWS) throw new RangeError(`${ROWS} events can be followed at a time, not ${to - from}`)
     // Memory may have grown for other data of the kernel.
     this.look()
-    this.keys.readSpaces(batch, from, to)
+    const unclear = this.keys.readSpaces(batch, from, to)
+    const end = unclear?.row ?? to
     this.columns ??= new KernelColumns(this.run)
-    this.columns.put(batch, from, to, KEY_FIELDS)
-    this.run.intend(to - from)
-  }
-
-  /**
-   * As `read`, but if blocks cannot be distinguished at an event, reads the events before it.
-   * @returns the error for that event
-   */
-  readClear(batch: EventBatch, from: number, to: number): SpacesError | undefined {
-    try {
-      this.read(batch, from, to)
-      return undefined
-    } catch (error) {
-      if (!(error instanceof SpacesError)) throw error
-      this.read(batch, from, error.row)
-      return error
-    }
+    this.columns.put(batch, from, end, KEY_FIELDS)
+    this.run.intend(end - from)
+    return unclear
   }
 
   /** The second half: applies the rows that were read. @throws RangeError when there is no memory for the blocks */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { AddressSpaces, MAX_PROCESSES, SpacesError } from '../../lib/blocks/address-spaces.js'
+import { BlockEffect } from '../../lib/blocks/block-effect.js'
 import { LiveSet } from '../../lib/blocks/live-set.js'
 import { StatisticsReport } from '../../lib/cli/report/statistics-report.js'
 import type { EventBatch, TraceEvent } from '../../lib/event/batch.js'
@@ -18,6 +19,7 @@ import { StatisticsCollector } from '../../lib/transforms/statistics/collector.j
 import { Verifier } from '../../lib/transforms/verify.js'
 import { decodeAll, drive } from '../support/drive.js'
 import { formatNamed } from '../support/formats.js'
+import { randomOf } from '../support/model.js'
 import { HEADER, inBatches } from '../transforms/events.js'
 
 const alloc = (process: number, address: bigint, index?: bigint): TraceEvent => ({
@@ -81,6 +83,48 @@ describe('blocks at one address in several processes', () => {
     const processes = Array.from({ length: MAX_PROCESSES }, (_, i) => alloc(i + 1, 0x1000n))
     expect(live(processes)).toBe(MAX_PROCESSES)
     expect(() => live([...processes, alloc(0, 0x1000n)])).toThrow(CANNOT)
+    const end: TraceEvent = { kind: 'process-end', process: 7n }
+    expect(live([...processes, end, alloc(0, 0x1000n)])).toBe(MAX_PROCESSES + 1)
+    expect(() => live([...processes, end, alloc(7, 0x1000n), alloc(0, 0x1000n)])).toThrow(CANNOT)
+    expect(() => live([...processes, end, alloc(0, 0x1000n), alloc(7, 0x1000n)])).toThrow(CANNOT)
+  })
+
+  test('processes that have ended make room for others', () => {
+    const random = randomOf(4)
+    const set = new LiveSet(0)
+    // By process and address, whether the block is live: a plain model.
+    const model = new Map<number, Set<bigint>>()
+    const events: TraceEvent[] = []
+    let last = 0
+    let wrong = 0
+    for (let n = 0; n < 300_000; n++) {
+      const process = random(8) === 0 ? ++last : Math.max(1, last - random(20_000))
+      if (process === last && last > 20_000) events.push({ kind: 'process-end', process: BigInt(last - 20_000) })
+      const address = 0x1000n * BigInt(1 + random(3))
+      const choice = random(8)
+      if (choice < 5) events.push(alloc(process, address))
+      else if (choice < 7) events.push({ kind: 'free', process: BigInt(process), address })
+      else events.push({ kind: 'process-end', process: BigInt(process) })
+    }
+    expect(last).toBeGreaterThan(MAX_PROCESSES)
+    for (const batch of inBatches(events, 4096, HEADER)) {
+      set.follow(batch)
+      for (let row = 0; row < batch.count; row++) {
+        const { kind, process, address = 0n } = batch.event(row)
+        const blocks = model.get(Number(process)) ?? new Set()
+        model.set(Number(process), blocks)
+        if (kind === 'process-end') blocks.clear()
+        else {
+          const effect = set.effects[row]!
+          const wasLive = (effect & (kind === 'free' ? BlockEffect.ended : BlockEffect.reused)) !== 0
+          if (wasLive !== blocks.has(address)) wrong++
+          if (kind === 'alloc') blocks.add(address)
+          else blocks.delete(address)
+        }
+      }
+    }
+    expect(wrong).toBe(0)
+    expect(set.size).toBe([...model.values()].reduce((n, blocks) => n + blocks.size, 0))
   })
 
   test('another trace begins without them', () => {

@@ -99,3 +99,40 @@ test('Pages and objects of a kernel at one address are two blocks', async () => 
   expect(await figures(filter('pages'), kernel)).toEqual([2, 0, 0])
   expect(await figures(filter('kmalloc'), kernel)).toEqual([2, 0, 0])
 })
+
+describe('Blocks that cannot be told apart', () => {
+  /** The last event is in another process, at an address that uses the bits of processes. */
+  const unclear = lines(
+    header,
+    ...Array.from({ length: 5 }, (_, i) => ({
+      kind: 'alloc',
+      process: 1,
+      address: `0x${i + 1}000`,
+      size: 10,
+      stack: ['f'],
+    })),
+    { kind: 'free', process: 1, address: '0x1000' },
+    { kind: 'alloc', process: 2, address: '0x1000000001000', size: 10 },
+    { kind: 'end', events: 7 },
+  )
+
+  test.each([
+    ['hf-stats --json', '"events":6,"'],
+    ['hf-stats', 'bytes leaked'],
+    ['hf-stats --mpatrol', 'allocation total:       5'],
+    ['hf-stats --table', 'free'],
+    ['hf-verify --json', '"events":6,'],
+    ['hf-profile --to collapsed', 'f 50'],
+    ['hf-blocks --to csv', '0x1000'],
+    ['hf-report', 'replay'],
+    ['hf-filter --leaked', '0x2000'],
+    ['hf-diff --json /dev/null -', '"events":6'],
+  ])('have an event number in %s, after what came before', async (line, before) => {
+    const { code, stdout, stderr } = await shell(line, unclear)
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining('replay: event 7: over the limit: blocks of several processes at') as unknown,
+    })
+    expect(stdout.toString()).toContain(before)
+  })
+})

@@ -76,6 +76,10 @@ export class EventTable extends FinalReport {
   private from = 0
   private to = 0
   private row = 0
+  /** The number of events of the batch, or of those before the first whose block cannot be distinguished. */
+  private last = 0
+  /** The number of events before the batch. */
+  private events = 0
   /** With sources, the first row that is in the kernel's output only, and where it begins there. */
   private pending = 0
   private position = 0
@@ -92,13 +96,17 @@ export class EventTable extends FinalReport {
     const { batch, sink } = this
     if (batch === undefined) return super.next()
     while (sink.pos < PIECE && this.list(batch));
-    if (this.pending === batch.count) this.batch = undefined
-    return sink.pos > 0 ? sink.handOver() : null
+    if (this.pending === this.last) {
+      this.batch = undefined
+      this.events += this.last
+    }
+    return sink.pos > 0 ? sink.handOver() : super.next()
   }
 
   protected add(batch: EventBatch): void {
     this.doubts.add(batch)
     this.batch = batch
+    this.last = batch.count
     this.from = this.to = this.row = this.pending = 0
     if (!this.begun) this.begin(batch)
   }
@@ -142,9 +150,14 @@ export class EventTable extends FinalReport {
   private follow(batch: EventBatch): boolean {
     const { kernel, liveSet } = this
     this.from = this.to
-    this.to = Math.min(batch.count, this.from + BATCH_EVENTS)
+    this.to = Math.min(this.last, this.from + BATCH_EVENTS)
     if (this.from === this.to) return false
-    liveSet.follow(batch, this.from, this.to)
+    const unclear = liveSet.followClear(batch, this.from, this.to)
+    if (unclear !== undefined) {
+      this.to = this.last = unclear.row
+      this.fail(unclear.at({ format: batch.header.format, event: this.events + unclear.row + 1 }))
+      if (this.from === this.to) return false
+    }
     const hasRoom = kernel.run.makeRoom()
     kernel.refresh()
     if (hasRoom === 0) throw tooManyBlocks()

@@ -33,9 +33,14 @@ export abstract class FinalReport implements Stage<EventBatch, Uint8Array> {
       this.add(batch)
     } catch (error) {
       if (!(error instanceof SpacesError)) throw error
-      this.failure = error
-      this.endTruncated()
+      this.fail(error)
     }
+  }
+
+  /** Ends the trace at an error, which follows the report. */
+  protected fail(error: SpacesError): void {
+    this.failure = error
+    this.endTruncated()
   }
 
   /**

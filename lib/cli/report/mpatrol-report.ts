@@ -32,6 +32,7 @@ export class MpatrolReport extends FinalReport {
   private readonly keys = new BlockKeys()
   private readonly reserves = new Reserves()
   private readonly doubts = new BatchWarnings()
+  private events = 0
 
   /** @param chosen the number of the trace to take; the first one, with a warning if there are more, if absent */
   constructor(private readonly chosen?: number) {
@@ -44,6 +45,7 @@ export class MpatrolReport extends FinalReport {
     this.doubts.add(batch)
     for (let from = 0; from < batch.count; from += BATCH_EVENTS)
       this.tally(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
+    this.events += batch.count
   }
 
   protected report(): Uint8Array[] {
@@ -58,11 +60,11 @@ export class MpatrolReport extends FinalReport {
   private tally(batch: EventBatch, from: number, to: number): void {
     const { kernel, keys, reserves } = this
     const { run } = kernel
-    const rows = to - from
     keys.spaces = new Int32Array(run.memory.buffer, run.SPACES.value, BATCH_EVENTS)
-    keys.readSpaces(batch, from, to)
+    const unclear = keys.readSpaces(batch, from, to)
+    const rows = (unclear?.row ?? to) - from
     if (keys.hasProcesses) run.watchProcesses()
-    kernel.columns.put(batch, from, to, KEY_FIELDS)
+    kernel.columns.put(batch, from, from + rows, KEY_FIELDS)
     run.intend(rows)
     for (let row = 0; row < rows; row++) {
       row = run.tally(row, rows) >>> 0
@@ -71,5 +73,6 @@ export class MpatrolReport extends FinalReport {
       // The kernel leaves reserved memory here: its type is a string.
       if (row < rows && batch.kind[from + row] === Kind.reserve) reserves.take(batch, from + row)
     }
+    if (unclear !== undefined) throw unclear.at({ format: batch.header.format, event: this.events + unclear.row + 1 })
   }
 }

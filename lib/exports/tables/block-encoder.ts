@@ -1,3 +1,4 @@
+import { SpacesError } from '../../blocks/address-spaces.js'
 import type { EventBatch } from '../../event/batch.js'
 import { groupFieldNames } from '../../event/fields.js'
 import { hasInventedAddresses, UNIDENTIFIED } from '../../event/header.js'
@@ -5,6 +6,7 @@ import { LostCount } from '../../event/lost-events.js'
 import type { Stage } from '../../event/stage.js'
 import type { TableWriter } from '../../event/table.js'
 import { BlockTable, type BlockTableOptions } from '../../transforms/block-table/block-table.js'
+import type { BlockRows } from '../../transforms/block-table/columns.js'
 import { StackNumbers } from '../../transforms/block-table/stack-numbers.js'
 import { TOO_MANY_STACKS } from './stack-encoder.js'
 
@@ -20,6 +22,7 @@ export class BlockEncoder implements Stage<EventBatch, Uint8Array> {
   /** The set of fields of groups that events have. */
   private groupFields = 0
   private readonly table: BlockTable
+  private fault: SpacesError | undefined
   /** The end is still to be written. */
   private ending: 'end' | 'endTruncated' | undefined
 
@@ -73,20 +76,36 @@ export class BlockEncoder implements Stage<EventBatch, Uint8Array> {
     this.table.dispose()
   }
 
-  /** @throws RangeError when there is no memory for the blocks */
+  /**
+   * @throws RangeError when there is no memory for the blocks
+   * @throws SpacesError when blocks cannot be distinguished, after the table of the events before that one
+   */
   next(): Uint8Array | null {
     for (;;) {
       const piece = this.writer.next()
       if (piece !== null) return piece
-      const rows = this.table.next()
+      const rows = this.rows()
       if (rows !== null) {
         this.writer.add(rows)
         continue
       }
       const { ending } = this
-      if (ending === undefined) return null
-      this.ending = undefined
-      this.writer[ending]?.()
+      if (ending !== undefined) {
+        this.ending = undefined
+        this.writer[ending]?.()
+      } else if (this.fault === undefined) return null
+      else throw this.fault
+    }
+  }
+
+  private rows(): BlockRows | null {
+    try {
+      return this.table.next()
+    } catch (error) {
+      if (!(error instanceof SpacesError)) throw error
+      if (this.fault === undefined) this.endTruncated()
+      this.fault = error
+      return null
     }
   }
 }

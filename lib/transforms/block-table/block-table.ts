@@ -153,7 +153,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     while (rows.count < BLOCK_ROWS - 1 && this.goOn()) continue
     rows.strings = this.origins.strings
     if (rows.count > 0) return rows
-    if (this.failure !== undefined && this.at === this.followed) throw this.failure
+    if (this.failure !== undefined) throw this.failure
     return null
   }
 
@@ -172,7 +172,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
       return true
     }
     if (this.at === this.followed) {
-      if (this.failure !== undefined) return false
+      if (this.failure !== undefined) return this.stop()
       // Rows refer to the sites, so this requires that there are no rows.
       if (this.origins.isDue && this.rows.count > 0) return false
       if (this.origins.isDue) this.sweep()
@@ -185,6 +185,13 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
       this.origins.begin(batch)
     }
     this.take(batch)
+    return true
+  }
+
+  /** Ends the trace before the event that cannot be followed, as a truncated one. */
+  private stop(): true {
+    this.batch = undefined
+    this.isOver = true
     return true
   }
 

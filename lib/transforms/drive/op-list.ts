@@ -34,9 +34,15 @@ export class OpList {
   private readonly waitThreads = new Int32Array(WAITS).fill(-1)
   private readonly waitPositions = new Float64Array(WAITS)
 
-  /** @param number of the thread, from 0 @param flush takes a full chunk, and returns its position in the file */
+  /**
+   * @param number of the thread, from 0
+   * @param keyLo with `keyHi`, the key of the thread
+   * @param flush takes a full chunk, and returns its position in the file
+   */
   constructor(
     readonly number: number,
+    readonly keyLo: number,
+    readonly keyHi: number,
     private readonly flush: (words: Uint32Array) => number,
   ) {
     this.words = new Uint32Array(2 * FIRST_OPS)

@@ -203,7 +203,10 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
       else if (kind[i] === THREAD_DESTROY) {
         const list = this.threads.end(batch, i)
         if (list !== undefined) this.slots.shareAll(list)
-      } else if (kind[i] === PROCESS_END) gone = this.endProcess(gone)
+      } else if (kind[i] === PROCESS_END) {
+        gone = this.endProcess(gone)
+        for (const list of this.threads.endProcess(batch, i)) this.slots.shareAll(list)
+      }
     }
   }
 

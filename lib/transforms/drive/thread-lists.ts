@@ -7,6 +7,8 @@ import { OpList } from './op-list.js'
 
 const HAS_THREAD = FieldBit.thread
 const HAS_PROCESS = FieldBit.process
+/** In place of the number of a process, where the trace has none. */
+const NO_PROCESS = 0
 /** Sets the threads of different processes apart. */
 const SPREAD = 0x9e37_79b1
 
@@ -21,9 +23,12 @@ export class ThreadLists {
   private lastHi = 0
   /** Whether some event names no process. */
   private hasUnnamed = false
-  /** The key of a thread. */
+  /** The key of a thread, and the number of its process. */
   private lo = 0
   private hi = 0
+  private process = NO_PROCESS
+  /** The threads of each process, by its number, with those that have ended. */
+  private readonly listsOf = new Map<number, OpList[]>()
 
   /** @param flush takes a full chunk of operations, and returns its position in the file */
   constructor(private readonly flush: (words: Uint32Array) => number) {}
@@ -60,12 +65,28 @@ export class ThreadLists {
    * @returns its list, if it was alive
    */
   end(batch: EventBatch, i: number): OpList | undefined {
-    const { numbers } = this
     this.look(batch, i)
-    const at = numbers.find(this.lo, this.hi)
-    const list = at < 0 ? undefined : this.all[numbers.values[at]]
-    if (list === undefined || list.number === 0) return undefined
-    numbers.remove(at)
+    const at = this.numbers.find(this.lo, this.hi)
+    return at < 0 ? undefined : this.exit(this.all[this.numbers.values[at]])
+  }
+
+  /** Ends the threads of the process of event i, except the first thread of all. @returns their lists */
+  endProcess(batch: EventBatch, i: number): OpList[] {
+    const { process, mask } = batch
+    const isNamed = (mask[i] & HAS_PROCESS) !== 0
+    const at = isNamed ? this.processNumbers.find(process.words[2 * i + LO] | 0, process.words[2 * i + HI] | 0) : -1
+    // An end of a process without a call counts no further process.
+    if (isNamed && at < 0) return []
+    const number = isNamed ? this.processNumbers.values[at] : NO_PROCESS
+    const lists = this.listsOf.get(number) ?? []
+    this.listsOf.delete(number)
+    return lists.map((list) => this.exit(list)).filter((list) => list !== undefined)
+  }
+
+  /** Ends a thread, unless it is the first one. @returns its list, if it was alive */
+  private exit(list: OpList): OpList | undefined {
+    if (list.number === 0 || list.isOver) return undefined
+    this.numbers.remove(this.numbers.find(list.keyLo, list.keyHi))
     list.reserve()
     this.leave(list)
     list.add(Op.exit, 0, 0)
@@ -76,7 +97,7 @@ export class ThreadLists {
 
   /** Ends all threads that are alive at the end of the trace. */
   close(): void {
-    if (this.all.length === 0) this.all.push(new OpList(0, this.flush))
+    if (this.all.length === 0) this.all.push(new OpList(0, 0, 0, this.flush))
     for (const list of this.all) {
       if (list.isOver) continue
       list.reserve()
@@ -91,19 +112,20 @@ export class ThreadLists {
     const hasThread = (mask & HAS_THREAD) !== 0
     this.lo = hasThread ? batch.thread.words[2 * i + LO] | 0 : 0
     this.hi = hasThread ? batch.thread.words[2 * i + HI] | 0 : 0
-    if ((mask & HAS_PROCESS) !== 0) this.hi ^= this.spread(batch, i)
+    this.process = (mask & HAS_PROCESS) === 0 ? NO_PROCESS : this.processNumber(batch, i)
+    if (this.process !== NO_PROCESS) this.hi ^= Math.imul(this.process, SPREAD)
   }
 
   private leave(list: OpList): void {
     if (list.epoch > 0) list.add(Op.epoch, 0, NONE)
   }
 
-  private spread(batch: EventBatch, i: number): number {
+  private processNumber(batch: EventBatch, i: number): number {
     const words = batch.process.words
     const at = this.processNumbers.add(words[2 * i + LO], words[2 * i + HI])
     const { values, size } = this.processNumbers
     if (values[at] === 0) values[at] = size
-    return Math.imul(values[at], SPREAD)
+    return values[at]
   }
 
   private find(lo: number, hi: number): OpList {
@@ -111,7 +133,10 @@ export class ThreadLists {
     const at = numbers.find(lo, hi)
     if (at >= 0) return all[numbers.values[at]]
     if (all.length >= MOST_THREADS) return all[0]
-    const list = new OpList(all.length, this.flush)
+    const list = new OpList(all.length, lo, hi, this.flush)
+    const others = this.listsOf.get(this.process)
+    if (others === undefined) this.listsOf.set(this.process, [list])
+    else others.push(list)
     if (all.length > 0) this.spawn(list)
     // Adding may replace the values.
     const added = numbers.add(lo, hi)

@@ -55,6 +55,12 @@ function model(events: readonly TraceEvent[]): { threads: Map<string, Call[]>; s
     const isLast = last !== undefined && [...alive.values()].includes(last)
     for (const block of among) threads.get(isLast ? last! : [...threads.keys()][0]!)!.push({ op: 'free', block, among })
     skipped.left += among.size
+    if (event.kind === 'process-end')
+      for (const [own, name] of alive) {
+        if (!own.startsWith(`${event.process ?? 'none'} `) || [...threads.keys()].indexOf(name) === 0) continue
+        alive.delete(own)
+        ended++
+      }
     if (did.length === 0) continue
     if (has('failed')) skipped.failed++
     if (has('failed') || (has('nothing') && event.kind !== 'free')) continue

@@ -55,6 +55,18 @@ describe('Preparation', () => {
     expect(prepare([alloc(1n, { process: 1n }), alloc(1n, { process: 2n })]).result.processes).toBe(2)
   })
 
+  test('the threads of a process end with it', () => {
+    const events = Array.from({ length: 1000 }, (_, i): TraceEvent[] => [
+      alloc(1n, { process: BigInt(i), thread: 1n }),
+      alloc(2n, { process: BigInt(i), thread: 2n }),
+      { kind: 'process-end', process: BigInt(i) },
+    ]).flat()
+    const { threads, result } = prepare([...events, { kind: 'process-end', process: 5000n }])
+    expect(result).toMatchObject({ threads: 2000, processes: 1000, skipped: { left: 2000 } })
+    expect(threads.map((list) => list.at(-1)!.op)).toEqual([threads[0]!.at(-1)!.op, ...Array(1999).fill('exit')])
+    expect(threads[0]!.at(-1)!.op).not.toBe('exit')
+  })
+
   test('a realloc of nothing, to nothing, of an unknown block, and one that failed', () => {
     const { threads, result } = prepare([
       { kind: 'realloc', oldAddress: 0n, address: 1n, size: 5n },
