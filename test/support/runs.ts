@@ -42,5 +42,5 @@ export function isTestedSize(keys: number): boolean {
 
 /** Whether a file is tested: all are in the slow tests, and those below 500 kB in `npm test`. */
 export function isTested(path: string): boolean {
-  return STRENGTH >= 0.1 || statSync(path).size < 500_000
+  return STRENGTH >= 0.05 || statSync(path).size < 500_000
 }
