@@ -567,7 +567,7 @@ describe('IdOffset', () => {
 
   describe('with process numbers', () => {
     const run = (options: ConstructorParameters<typeof IdOffset>[0], own: TraceEvent[]) =>
-      drive(new IdOffset(options), inBatches(own, 2, HEADER))
+      drive(new IdOffset(options), inBatches(own, 4, HEADER))
     const first: TraceEvent[] = [{ kind: 'alloc' }, { kind: 'free' }, { kind: 'alloc', process: 2n }]
     const second: TraceEvent[] = [{ kind: 'alloc' }]
 
