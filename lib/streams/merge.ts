@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
 import { addAbortSignal, type Readable } from 'node:stream'
-import { EventBatch } from '../event/batch.js'
+import type { EventBatch } from '../event/batch.js'
 import { asError, FormatFault, inputName, nameInput, TraceError } from '../event/error.js'
 import { fieldSet, FieldBit, Kind } from '../event/fields.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
@@ -9,6 +9,7 @@ import { Merger, type MergeOptions } from '../transforms/merge.js'
 import { MAGIC } from '../formats/compact/layout.js'
 import { PartMerger, partsOfOne } from '../transforms/merge-parts.js'
 import { MERGE_ORDERS, type MergeOrder } from '../order/order-check.js'
+import { runStage } from '../reading/run-stage.js'
 import { givesEvents } from './gives-events.js'
 import { openTrace, type OpenOptions, type TraceReader } from './io/open-trace.js'
 import { beginsWith, mayWait } from './io/file-status.js'
@@ -38,7 +39,7 @@ export interface MergeInput extends OpenOptions {
   readonly reader?: TraceReader
   /** Its name in warnings and errors. Default: the path. */
   readonly name?: string
-  /** A stage for its events before they are merged; each batch must give at most one. */
+  /** A stage for its events before they are merged. */
   readonly stage?: BatchTransform
 }
 
@@ -100,7 +101,7 @@ type Combine = (sources: readonly Source[], stream: Readable) => AsyncGenerator<
 /** An input, opened when it is first read. */
 class Source {
   private trace: TraceReader | undefined
-  private batches: TraceReader['batches'] | undefined
+  private batches: AsyncIterator<EventBatch> | undefined
   private isClosed = false
 
   constructor(
@@ -126,13 +127,10 @@ class Source {
 
   /** The next batch; undefined at the end. @throws the input's error, with its name */
   async read(): Promise<EventBatch | undefined> {
-    const { stage } = this.input
     try {
-      this.batches ??= this.spool?.through(this.open().batches) ?? this.open().batches
+      this.batches ??= this.start()
       const { done, value } = await this.batches.next()
-      if (done === true || stage === undefined) return value as EventBatch | undefined
-      stage.feed(value)
-      return stage.next() ?? new EventBatch(0, 0, value.header)
+      return done === true ? undefined : value
     } catch (error) {
       throw named(asError(error), this.name)
     }
@@ -143,6 +141,17 @@ class Source {
     void (this.trace ?? this.input.reader)?.close()
   }
 
+  private start(): AsyncIterator<EventBatch> {
+    const { stage } = this.input
+    const { batches } = this.open()
+    const read = this.spool?.through(batches) ?? batches
+    return stage === undefined ? read : runStage(stage, read, (text) => this.warn(text))
+  }
+
+  private warn(text: string): void {
+    this.stream().emit('warning', `${this.name}: ${text}`)
+  }
+
   private open(): TraceReader {
     if (this.trace !== undefined) return this.trace
     // Nothing else would close the input.
@@ -150,7 +159,7 @@ class Source {
     const { path, name: _name, stage: _stage, reader, ...options } = this.input
     if (reader !== undefined) return (this.trace = reader)
     const trace = openTrace(path, { chunkBytes: this.chunkBytes, ...options })
-    trace.on('warning', (text: string) => this.stream().emit('warning', `${this.name}: ${text}`))
+    trace.on('warning', (text: string) => this.warn(text))
     return (this.trace = trace)
   }
 }
