@@ -68,5 +68,5 @@ function megabytes(bytes: number): string {
 }
 
 function millions(n: number): string {
-  return n < 1e6 ? `${(n / 1e3).toFixed(0)} k` : `${(n / 1e6).toFixed(1)} M`
+  return n < 999_500 ? `${(n / 1e3).toFixed(0)} k` : `${(n / 1e6).toFixed(1)} M`
 }

@@ -87,7 +87,8 @@ export function bytes(n: bigint): string {
   if (n < 1_048_576n) return full
   let value = Number(n) / 1024
   let prefix = 0
-  for (; value >= 1024 && prefix < PREFIXES.length - 1; prefix++) value /= 1024
+  // No value is rounded to 1024.0.
+  for (; value >= 1023.95 && prefix < PREFIXES.length - 1; prefix++) value /= 1024
   return `${full} (${value.toFixed(1)} ${PREFIXES[prefix]})`
 }
 
