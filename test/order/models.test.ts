@@ -58,7 +58,7 @@ describe.each(Object.entries(ORDERS))('keys that are %s', (_, keyOf) => {
       expect([...sort.of(wordsOf(keysOf(n)), n)]).toEqual(sorted(keysOf(n)))
   })
 
-  it('are sorted as an array is, a million of them', { tags: ['slow'] }, () => {
+  it('are sorted as an array is, a million of them', { tags: ['slow', 'large'] }, () => {
     const keys = keysOf(1 << 20)
     const order = new NaturalMergeSort().of(wordsOf(keys), keys.length)
     expect(Buffer.from(Int32Array.from(sorted(keys)).buffer).equals(Buffer.from(order.slice().buffer))).toBe(true)
