@@ -5,7 +5,7 @@ import type { Compressed } from './compressed.js'
 // Names and section numbers are from "The .xz File Format", version 1.2.1.
 
 /** The largest dictionary in bytes that is accepted: the size of `xz -9`. */
-const MAX_DICTIONARY = 67_108_864
+export const MAX_DICTIONARY = 67_108_864
 
 const LZMA2 = 0x21
 const DELTA = 3
