@@ -38,6 +38,8 @@ export class AddressSpaces {
   private readonly processes = new U64Map(1, 16)
   /** Processes that have ended, in this order, except those with later events. */
   private readonly ended = new Set<bigint>()
+  /** Gives them in this order. From the beginning of the set, it would take time to pass over what was removed. */
+  private oldest = this.ended.values()
   /** The process of the previous event, which is often the same, and its bits; -1 before the first. */
   private lastLo = 0
   private lastHi = 0
@@ -131,6 +133,7 @@ export class AddressSpaces {
   clear(): void {
     this.processes.clear()
     this.ended.clear()
+    this.oldest = this.ended.values()
     this.lastBits = -1
     this.wide = 0
     this.firstLow = this.firstHigh = -1
@@ -147,7 +150,7 @@ export class AddressSpaces {
   /** The bits of the process that ended first, which is forgotten. */
   private takeBits(): number {
     const { ended, processes } = this
-    const [process] = ended
+    const process = this.oldest.next().value as bigint
     ended.delete(process)
     const slot = processes.find(Number(process & 0xffff_ffffn) | 0, Number(process >> 32n) | 0)
     const bits = processes.values[slot] & ~ENDED
