@@ -199,8 +199,10 @@ function install(): void {
   const target = join(folder, 'node_modules', 'heapflow')
   mkdirSync(target, { recursive: true })
   try {
-    for (const project of ['tsconfig.json', 'tsconfig.types.json'])
-      execFileSync(TSC, ['-p', join(ROOT, project), '--outDir', join(target, 'dist')], { stdio: 'pipe' })
+    for (const project of ['tsconfig.json', 'tsconfig.types.json']) {
+      const to = ['--outDir', join(target, 'dist'), '--tsBuildInfoFile', join(target, `${project}.tsbuildinfo`)]
+      execFileSync(TSC, ['-p', join(ROOT, project), ...to], { stdio: 'pipe' })
+    }
   } catch {
     // What is wrong with lib is for other tests to find.
   }
