@@ -14,6 +14,8 @@ from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "test" / "fixtures"
+# How often each trace is there. 28 make more than 200 traces.
+COPIES = int(os.environ.get("HEAPFLOW_SPARK_COPIES", "28"))
 
 
 @pytest.fixture(scope="session")
@@ -53,7 +55,7 @@ def spark(commands: Path):
 
 @pytest.fixture(scope="session")
 def traces(commands: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """More than 200 traces of several formats: fixtures, repeated and split.
+    """Traces of several formats: fixtures, repeated and split.
 
     The names of equal ones are the same after the first `-`.
     """
@@ -62,7 +64,7 @@ def traces(commands: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "mtrc/small64.mtrc.gz", "mtrc/small32.mtrc.gz", "mtrc/cxx64.mtrc", "heaptrack/cxx.heaptrack.gz",
         "glibc-mtrace/cxx-small.mtrace", "valgrind/cxx.log", "tracepoints/perf-ns-pidtid.txt.gz",
     ]  # fmt: skip
-    for n in range(28):
+    for n in range(COPIES):
         for source in sources:
             path = FIXTURES / source
             shutil.copyfile(path, folder / f"{n:03}-{path.name}")

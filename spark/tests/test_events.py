@@ -58,8 +58,7 @@ def test_no_bit_of_an_address_is_lost(spark, tmp_path):
     ]
 
 
-def test_counts_of_all_kinds_over_200_traces(spark, traces, statistics):
-    assert len(statistics) >= 200
+def test_counts_of_all_kinds_over_many_traces(spark, traces, statistics):
     events = load(spark, traces, partitionBytes=200_000)
     found = {str(path): {} for path in statistics}
     for row in events.groupBy("file", "kind").count().collect():
