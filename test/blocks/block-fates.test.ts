@@ -4,6 +4,7 @@ import { BlockFate, BlockFates } from '../../lib/blocks/block-fates.js'
 import { BATCH_EVENTS, EventBatch } from '../../lib/event/batch.js'
 import type { TraceEvent } from '../../lib/event/trace-event.js'
 import { HEADER } from '../transforms/events.js'
+import { isTestedSize } from '../support/runs.js'
 import { SEED } from '../support/seed.js'
 
 const [PROCESSES, THREADS] = [3, 400]
@@ -91,7 +92,7 @@ function* calls(live: number, count: number): Generator<Fields> {
   }
 }
 
-test.each([10, 3000, 100_000, 1_000_000])(
+test.each([10, 3000, 100_000, 1_000_000].filter(isTestedSize))(
   'fates are those of plain maps, with %i live blocks',
   (live) => {
     const [plain, fates, threadless] = [new Plain(), new BlockFates(0), new BlockFates(0, true, false)]

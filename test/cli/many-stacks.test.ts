@@ -42,7 +42,7 @@ describe('many deep stacks', () => {
     expect([sqlCode, sqlBytes > 20]).toEqual([0, true])
   })
 
-  test('tables that are longer than the longest string are written whole', async () => {
+  test('tables that are longer than the longest string are written whole', { tags: ['large'] }, async () => {
     const path = join(scratch(), 'long.heaptrack')
     const [stacks, frames, name] = [2400, 800, 300]
     writeFileSync(path, trace(stacks, frames, name))

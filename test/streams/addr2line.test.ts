@@ -109,12 +109,12 @@ function codeAddresses(path: string): number[] {
 }
 
 const missing = ['addr2line', 'readelf', 'c++filt'].filter((tool) => !has(tool))
-const slow = { tags: ['slow'], timeout: 120_000 }
 
 describe.skipIf(missing.length > 0)(`names are those of addr2line (needs ${missing.join(' ') || 'no more'})`, () => {
   for (const tool of ['addr2line', 'llvm-symbolizer'] as const)
-    for (const [what, compiler, make] of FILES)
-      test.skipIf(!has(tool) || !has(compiler))(`by ${tool}, at many addresses: ${what}`, slow, async (context) => {
+    for (const [what, compiler, make] of FILES) {
+      const options = { tags: [what === 'C++ without' ? 'large' : 'slow'], timeout: 120_000 }
+      test.skipIf(!has(tool) || !has(compiler))(`by ${tool}, at many addresses: ${what}`, options, async (context) => {
         const path = make()
         if (elfFile(path)?.hasLines !== true) return context.skip('it has no lines')
         const asked = codeAddresses(path)
@@ -146,4 +146,5 @@ describe.skipIf(missing.length > 0)(`names are those of addr2line (needs ${missi
         const most = tool === 'addr2line' ? 0 : compared / 100
         expect(others.length, JSON.stringify(others.slice(0, 5), null, 1)).toBeLessThanOrEqual(most)
       })
+    }
 })

@@ -361,7 +361,7 @@ describe('a merge', () => {
       expect(held).toBeLessThan(24 * MB)
     })
 
-    test('and where they are long lists of few strings', { tags: ['slow'] }, () => {
+    test('and where they are long lists of few strings', { tags: ['large'] }, () => {
       const lists = function* (): Generator<EventBatch> {
         for (let b = 0; b < 60; b++)
           yield* inBatches(

@@ -6,7 +6,9 @@ import { seeded } from '../shapes/shape.js'
 
 const PROCESSES = 1000
 
-test('700,000 live blocks of 1,000 processes that end are those of a plain Map', { timeout: 300_000 }, () => {
+const title = '700,000 live blocks of 1,000 processes that end are those of a plain Map'
+
+test(title, { tags: ['large'], timeout: 300_000 }, () => {
   const random = seeded(7)
   const live = new Map<number, Map<number, number>>()
   const now = { blocks: 0, bytes: 0 }

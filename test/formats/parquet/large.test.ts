@@ -34,7 +34,9 @@ interface Figures {
   readonly threads: readonly { readonly thread: number; readonly allocated: { readonly bytes: number } }[]
 }
 
-test(`${EVENTS} events within ${LIMIT} bytes: DuckDB has the figures of hf-stats`, { timeout: 600_000 }, async () => {
+const title = `${EVENTS} events within ${LIMIT} bytes: DuckDB has the figures of hf-stats`
+
+test(title, { tags: ['large'], timeout: 600_000 }, async () => {
   const folder = scratch()
   const [trace, file] = [join(folder, 't.txt.gz'), join(folder, 't.parquet')]
   await pipeline(Readable.from(dump()), createGzip({ level: 1 }), createWriteStream(trace))
