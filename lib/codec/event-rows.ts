@@ -27,10 +27,13 @@ export function noEvents(columns: readonly string[]): string {
   return 'there is no column "kind", which each event has'
 }
 
-/** The events of a batch as rows of a table with columns of `EVENT_COLUMNS`, those of `eventRowsFrom` at a time. */
-export function* eventRows(batch: EventBatch): Generator<TableRows> {
-  for (let from = 0; from < batch.count;) {
-    const rows = eventRowsFrom(batch, from)
+/**
+ * The events of a batch as rows of a table with columns of `EVENT_COLUMNS`, those of `eventRowsFrom` at a time.
+ * @param end one past the last event
+ */
+export function* eventRows(batch: EventBatch, end = batch.count): Generator<TableRows> {
+  for (let from = 0; from < end;) {
+    const rows = eventRowsFrom(batch, from, end)
     yield rows
     from += rows.count
   }
@@ -40,9 +43,9 @@ export function* eventRows(batch: EventBatch): Generator<TableRows> {
  * The events from event `from` on: all of them, unless their lists and bytes are very long together. All events may
  * have the same long stack.
  */
-export function eventRowsFrom(batch: EventBatch, from: number): TableRows {
+export function eventRowsFrom(batch: EventBatch, from: number, end = batch.count): TableRows {
   const { groups, strings } = batch
-  const to = lastRow(batch, from)
+  const to = lastRow(batch, from, end)
   const isWhole = from === 0 && to === batch.count
   const values = ({ f }: TableColumn): TableValues => {
     const column = f < 0 ? batch.kind : f < GROUPED ? batch[columnOf(f)] : (groups as GroupColumns).at(f - GROUPED)
@@ -61,13 +64,13 @@ export function eventRowsFrom(batch: EventBatch, from: number): TableRows {
 const MAX_LISTED_BYTES = 4_194_304
 
 /** The end of the events that are written together. */
-function lastRow(batch: EventBatch, from: number): number {
-  const { count, mask, strings } = batch
-  if ((batch.columns & (FieldBit.stack | FieldBit.attributes)) === 0) return count
+function lastRow(batch: EventBatch, from: number, end: number): number {
+  const { mask, strings } = batch
+  if ((batch.columns & (FieldBit.stack | FieldBit.attributes)) === 0) return end
   const { lists, starts } = strings.flat()
   const { stack, attributes } = batch
   let bytes = 0
-  for (let i = from; i < count; i++) {
+  for (let i = from; i < end; i++) {
     const fields = mask[i]
     if ((fields & FieldBit.stack) !== 0) {
       const list = stack[i]
@@ -79,7 +82,7 @@ function lastRow(batch: EventBatch, from: number): number {
     }
     if (bytes > MAX_LISTED_BYTES && i > from) return i
   }
-  return count
+  return end
 }
 
 /** `count` values from `from` on, in place. */

@@ -1,7 +1,9 @@
 import { chunkOf } from '../../bytes/chunks.js'
 import { Sink } from '../../bytes/sink.js'
+import { eventsBefore, mostTexts, type TextSizes } from '../../codec/text-sizes.js'
 import { columnOf, type EventBatch, type TraceEvent } from '../../event/batch.js'
-import { fieldToJson } from '../../event/event-json.js'
+import { limit, type TraceError } from '../../event/error.js'
+import { eventToJson, fieldToJson } from '../../event/event-json.js'
 import { ALL_GROUP_FIELDS, GROUP_FIELDS, type FieldName } from '../../event/fields.js'
 import type { GroupColumns } from '../../event/groups.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
@@ -10,7 +12,7 @@ import type { Encoder } from '../../event/stage.js'
 import type { StringTable } from '../../event/strings.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
 import { END_TEXT, ndjsonKernel, NO_FIELD } from './kernel.js'
-import { BYTES, CARRIED, FIELD_TYPE, JSON_OBJECT, LIST } from './layout.js'
+import { BYTES, CARRIED, FIELD_TYPE, JSON_OBJECT, LIST, MAX_LINE_BYTES } from './layout.js'
 
 /** The approximate size of a chunk: several times what a pipe takes, so that writing one overlaps making the next. */
 const CHUNK_BYTES = 262_144
@@ -21,6 +23,11 @@ const LEAST_CHUNK = 4096
 /** The maximum number of bytes made from a batch at once. All of its events may have the same long string. */
 const MAX_WAITING = 4 * CHUNK_BYTES
 
+/** A byte of a string becomes at most so many: `\u0000`. So do the quotes and the comma of an item of a list. */
+const MOST_ESCAPED = 6
+/** The names of all fields of an event, and its numbers, take less. */
+const MOST_OTHERS = 2048
+
 /**
  * Events as NDJSON lines in the canonical form: keys in the order of `FIELDS`, no spaces. A header record comes first
  * (and again when the header changes), an end record last unless the input was cut.
@@ -30,6 +37,8 @@ export class NdjsonEncoder implements Encoder {
   readonly consumes = true
   private batch: EventBatch | undefined
   private row = 0
+  /** The number of events of the batch that readers take. */
+  private writable = 0
   /** What the kernel continues with if it stopped within event `row`. */
   private rest = 0
   /** The chunks that are ready, then the pieces of the next one. */
@@ -37,6 +46,9 @@ export class NdjsonEncoder implements Encoder {
   private readonly out = new Sink(0)
   private header: TraceHeader | undefined
   private events = 0
+  /** The number of events of the batches before, of all traces. */
+  private before = 0
+  private fault: TraceError | undefined
 
   feed(batch: EventBatch): void {
     this.losses.countBatch(batch)
@@ -46,6 +58,13 @@ export class NdjsonEncoder implements Encoder {
     }
     this.batch = batch
     this.row = 0
+    this.writable = writableEvents(batch)
+    if (this.writable < batch.count)
+      this.fault = limit(`a line of more than ${MAX_LINE_BYTES} bytes`, {
+        format: 'ndjson',
+        event: this.before + this.writable + 1,
+      })
+    this.before += batch.count
   }
 
   end(): void {
@@ -57,11 +76,14 @@ export class NdjsonEncoder implements Encoder {
     // Everything has been delivered, and there is no end record.
   }
 
+  /** @throws TraceError for an event whose line readers would not take */
   next(): Uint8Array | null {
     const { batch, chunks, out } = this
     if (batch !== undefined && chunks.length === 0) this.writeRows(batch)
     if (chunks.length > 0) return chunks.shift() as Uint8Array
-    return out.pos > 0 ? out.take() : null
+    if (out.pos > 0) return out.take()
+    if (this.fault !== undefined) throw this.fault
+    return null
   }
 
   private writeHeader(header: TraceHeader): void {
@@ -79,11 +101,12 @@ export class NdjsonEncoder implements Encoder {
     const memory = ndjsonKernel()
     const { run, kernel } = memory
     const { groups } = batch
+    const { writable } = this
     memory.putStrings(batch.strings)
     let made = 0
-    while (this.row < batch.count && made < MAX_WAITING) {
+    while (this.row < writable && made < MAX_WAITING) {
       const first = this.row
-      const last = Math.min(batch.count, first + KERNEL_EVENTS)
+      const last = Math.min(writable, first + KERNEL_EVENTS)
       kernel.columns.put(batch, first, last)
       while (this.row < last && made < MAX_WAITING) {
         const { row } = this
@@ -98,7 +121,7 @@ export class NdjsonEncoder implements Encoder {
       }
       this.events += this.row - first
     }
-    if (this.row === batch.count) this.batch = undefined
+    if (this.row === writable) this.batch = undefined
   }
 
   /** Adds the fields of groups, which the kernel does not write, and the end of a line. */
@@ -123,6 +146,19 @@ export class NdjsonEncoder implements Encoder {
     }
     return bytes.length
   }
+}
+
+/** The number of events before the first one whose line is too long. */
+function writableEvents(batch: EventBatch): number {
+  if (mostBytes(mostTexts(batch)) <= MAX_LINE_BYTES) return batch.count
+  const isLong = (sizes: TextSizes, i: number) =>
+    sizes.bytes > MAX_LINE_BYTES ||
+    (mostBytes(sizes) > MAX_LINE_BYTES && Buffer.byteLength(eventToJson(batch.event(i))) > MAX_LINE_BYTES)
+  return eventsBefore(batch, isLong)
+}
+
+function mostBytes({ bytes }: TextSizes): number {
+  return MOST_OTHERS + MOST_ESCAPED * bytes
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { EventBatch } from '../../event/batch.js'
 import { limit, type TraceError } from '../../event/error.js'
 import { eventRows } from '../../codec/event-rows.js'
+import { eventsBefore, mostTexts, type TextSizes } from '../../codec/text-sizes.js'
 import { ALL_GROUP_FIELDS } from '../../event/fields.js'
 import { wholeGroups } from '../../event/groups.js'
 import type { TraceHeader } from '../../event/header.js'
@@ -8,7 +9,7 @@ import type { Encoder } from '../../event/stage.js'
 import { EVENT_COLUMNS, GROUP_COLUMNS, GROUPED } from '../../event/table.js'
 import { Losses } from '../../kernel/losses.js'
 import { CARRIED } from '../arrow/layout.js'
-import { MAX_TRACES, TRACES_KEY, TRUNCATED_KEY, type CodecName } from './layout.js'
+import { MAX_FRAMES, MAX_TEXT, MAX_TRACES, TRACES_KEY, TRUNCATED_KEY, type CodecName } from './layout.js'
 import { ParquetWriter } from './writer.js'
 
 /** Options of the encoder. */
@@ -41,22 +42,29 @@ export class ParquetEncoder implements Encoder {
 
   feed(batch: EventBatch): void {
     this.losses.countBatch(batch)
-    if (batch.header !== this.header) {
-      this.header = batch.header
-      this.addTrace([this.writer.count, batch.header])
-    }
+    if (batch.header !== this.header && !this.addTrace(batch.header))
+      return this.refuse(`a list of traces of more than ${MAX_TRACES} bytes`)
     if (batch.groups !== undefined) this.addColumns(wholeGroups(batch.groups.used(batch.count)))
-    for (const rows of eventRows(batch)) this.writer.add(rows)
+    const writable = isLarge(mostTexts(batch)) ? eventsBefore(batch, isLarge) : batch.count
+    for (const rows of eventRows(batch, writable)) this.writer.add(rows)
+    if (writable < batch.count)
+      this.refuse(`a string of more than ${MAX_TEXT} bytes, or a stack of more than ${MAX_FRAMES} frames`)
   }
 
-  private addTrace(trace: [row: number, header: TraceHeader]): void {
+  /** @returns whether readers take so long a list */
+  private addTrace(header: TraceHeader): boolean {
+    this.header = header
+    const trace: [row: number, header: TraceHeader] = [this.writer.count, header]
     this.listed += Buffer.byteLength(JSON.stringify(trace)) + 1
-    if (this.listed <= MAX_TRACES) this.traces.push(trace)
-    else
-      this.fault ??= limit(`a list of traces of more than ${MAX_TRACES} bytes`, {
-        format: 'parquet',
-        event: trace[0] + 1,
-      })
+    if (this.listed > MAX_TRACES) return false
+    this.traces.push(trace)
+    return true
+  }
+
+  /** Ends the file before an event that readers would not take. */
+  private refuse(reason: string): void {
+    this.fault = limit(reason, { format: 'parquet', event: this.writer.count + 1 })
+    this.endTruncated()
   }
 
   /** Adds columns for fields of groups that have none yet. */
@@ -76,10 +84,15 @@ export class ParquetEncoder implements Encoder {
     this.writer.end({ [TRACES_KEY]: JSON.stringify(this.traces), [TRUNCATED_KEY]: 'true' })
   }
 
-  /** @throws TraceError for more traces than a reader takes */
+  /** @throws TraceError for more traces, or longer strings or stacks, than a reader takes */
   next(): Uint8Array | null {
     const piece = this.writer.next()
     if (piece === null && this.fault !== undefined) throw this.fault
     return piece
   }
+}
+
+/** Whether readers do not take an event with these strings. */
+function isLarge({ longest, items }: TextSizes): boolean {
+  return longest > MAX_TEXT || items > MAX_FRAMES
 }

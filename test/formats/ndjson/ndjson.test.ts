@@ -6,7 +6,7 @@ import { NO_HEADER, type TraceHeader } from '../../../lib/event/header.js'
 import { NdjsonDecoder } from '../../../lib/formats/ndjson/decode.js'
 import { NdjsonEncoder } from '../../../lib/formats/ndjson/encode.js'
 import { MAX_LINE_BYTES } from '../../../lib/formats/ndjson/layout.js'
-import { decodeAll, encodeEvents } from '../../support/drive.js'
+import { decodeAll, drive, encodeEvents } from '../../support/drive.js'
 import { anyEvent } from '../../support/random-event.js'
 import { stopwatch } from '../../support/stopwatch.js'
 
@@ -354,5 +354,43 @@ describe('faults', () => {
     const endless = Buffer.alloc(MAX_LINE_BYTES + 200_000, 'x')
     const { error } = decodeAll(new NdjsonDecoder(), endless, 65_536)
     expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', line: 1, event: 1 })
+  })
+
+  test('of the longest line is read, and a longer one is not written', () => {
+    const head = '{"kind":"comment","text":"'
+    const texts = (length: number) => [
+      'x'.repeat(length - head.length - 2),
+      `${'\0'.repeat(1000)}${'x'.repeat(length - head.length - 2 - 6000)}`,
+    ]
+    const comment = (text: string): TraceEvent => ({ kind: 'comment', text })
+    for (const length of [MAX_LINE_BYTES - 1, MAX_LINE_BYTES])
+      for (const text of texts(length)) {
+        const events = [comment(text), comment('next')]
+        const { events: back, error } = decodeAll(
+          new NdjsonDecoder(),
+          encodeEvents(new NdjsonEncoder(), events, HEADER),
+        )
+        expect(error).toBeUndefined()
+        expect(back.map((event) => event.text?.length)).toEqual([text.length, 4])
+      }
+    for (const text of texts(MAX_LINE_BYTES + 1)) {
+      const { out, error } = drive(new NdjsonEncoder(), [
+        ...batchesOf([comment('a')], HEADER),
+        ...batchesOf([comment('b'), comment(text), comment('c')], HEADER),
+      ])
+      expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', format: 'ndjson', event: 3 })
+      const { events: back } = decodeAll(new NdjsonDecoder(), new Uint8Array(Buffer.concat(out)))
+      expect(back).toEqual([comment('a'), comment('b')])
+    }
+  })
+
+  test('of a stack is written if it is short, however many frames of however many bytes others have', () => {
+    const long = ['y'.repeat(300_000), ...Array.from({ length: 40 }, () => 'f'.repeat(100))]
+    const endless = Array.from({ length: 60_000 }, () => 'g'.repeat(100))
+    const event = (stack: string[]): TraceEvent => ({ kind: 'alloc', address: 16n, stack })
+    const events = [event(long), event(['main']), event(endless.slice(0, 40_000))]
+    const { out, error } = drive(new NdjsonEncoder(), batchesOf([...events, event(endless)], HEADER))
+    expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', event: 4 })
+    expect(decodeAll(new NdjsonDecoder(), new Uint8Array(Buffer.concat(out))).events).toEqual(events)
   })
 })

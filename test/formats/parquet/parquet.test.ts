@@ -12,7 +12,7 @@ import type { TraceHeader } from '../../../lib/event/header.js'
 import { NdjsonDecoder } from '../../../lib/formats/ndjson/decode.js'
 import { ParquetEncoder, type ParquetEncodeOptions } from '../../../lib/formats/parquet/encode.js'
 import { parquet } from '../../../lib/formats/parquet/index.js'
-import { GROUP_ROWS, MAGIC } from '../../../lib/formats/parquet/layout.js'
+import { GROUP_ROWS, MAGIC, MAX_TEXT } from '../../../lib/formats/parquet/layout.js'
 import { hybrid } from '../../../lib/formats/parquet/levels.js'
 import { readPageHead } from '../../../lib/formats/parquet/page-head.js'
 import { snappy } from '../../../lib/formats/parquet/snappy.js'
@@ -51,6 +51,20 @@ describe('files', () => {
     const batches = [...batchesOf(events, HEADER), ...batchesOf([], other), ...batchesOf(events.slice(0, 2), last)]
     const found = await read(encode(batches, { codec }))
     expect(found).toEqual({ events: [...events, ...events.slice(0, 2)], headers: [HEADER, other, last], warnings: [] })
+  })
+
+  test('have the longest string that is read, and end before a longer one', async () => {
+    const comment = (text: string): TraceEvent => ({ kind: 'comment', text })
+    const longest = [comment('a'), comment('x'.repeat(MAX_TEXT))]
+    expect((await read(encode(batchesOf(longest, HEADER)))).events).toEqual(longest)
+    const { out, error } = drive(
+      new ParquetEncoder(),
+      batchesOf([...longest, comment('y'.repeat(MAX_TEXT + 1))], HEADER),
+    )
+    expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', format: 'parquet', event: 3 })
+    const found = await read(new Uint8Array(Buffer.concat(out)))
+    expect(found.events).toEqual(longest)
+    expect(found.error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED' })
   })
 
   test('with any events come back', async () => {
