@@ -198,9 +198,7 @@ export class TraceSurvey {
     const lo = (mask & HAS_SIZE) === 0 ? 0 : words[2 * i + LO]
     const site = (mask & HAS_SITE) === 0 ? 0 : Math.max(0, this.sites.row(batch, i) - FIRST + 1)
     const api = isResized ? RESIZE : (mask & HAS_API) === 0 ? -1 : batch.api[i]
-    const alignment = (mask & HAS_ALIGNMENT) === 0 ? 0 : batch.alignment.words[2 * i + LO]
-    const isPower = alignment > 0 && alignment <= MOST_ALIGNMENT && Number.isInteger(Math.log2(alignment))
-    return this.kinds.kind(thread, site, api, lo, hi, isPower ? alignment : 0)
+    return this.kinds.kind(thread, site, api, lo, hi, alignmentOf(batch, i))
   }
 
   /** The process or the trace of a block has ended. */
@@ -304,4 +302,11 @@ export class TraceSurvey {
       return Math.min(MOST_VALUE, span / (isLast ? allocations - phase * phaseLength : phaseLength))
     })
   }
+}
+
+/** The alignment that an event asks for, if it is a power of two that is kept; otherwise 0. */
+function alignmentOf({ mask, alignment: { words } }: EventBatch, i: number): number {
+  if ((mask[i] & HAS_ALIGNMENT) === 0 || words[2 * i + HI] !== 0) return 0
+  const alignment = words[2 * i + LO]
+  return alignment > 0 && alignment <= MOST_ALIGNMENT && Number.isInteger(Math.log2(alignment)) ? alignment : 0
 }
