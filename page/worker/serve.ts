@@ -53,8 +53,12 @@ export function serve(read: Read): void {
   scope.addEventListener('message', ({ data }) => void run(data))
 }
 
-/** The profile of another trace. @throws TraceError if it is not whole */
-async function profileOf({ file, criteria, rules }: Request, read: Read): Promise<Profile> {
+/** The profile of another trace, up to where it can be read. @param warn is called with why that is not its end */
+async function profileOf(
+  { file, name, criteria, rules }: Request,
+  read: Read,
+  warn: (text: string) => void,
+): Promise<Profile> {
   const collector = new ProfileCollector()
   const listener: Listener = { onFormat: () => {}, onWarning: () => {}, onProgress: () => {} }
   const part = partOf(
@@ -62,8 +66,18 @@ async function profileOf({ file, criteria, rules }: Request, read: Read): Promis
     () => read(file, listener),
     () => {},
   )
-  for await (const batch of part.batches()) collector.add(batch)
-  const profile = collector.finish()
+  let [events, isComplete] = [0, true]
+  try {
+    for await (const batch of part.batches()) {
+      collector.add(batch)
+      events += batch.count
+    }
+  } catch (error) {
+    if (!(error instanceof TraceError) || events === 0) throw error
+    isComplete = false
+    warn(`${name}: ${error.message}`)
+  }
+  const profile = collector.finish(isComplete)
   return rules === undefined ? profile : suppressLeaks(profile, parseSuppressions(rules)).profile
 }
 
@@ -102,10 +116,10 @@ async function takeLog(request: Request, read: Read, answer: (message: Answer) =
  */
 export async function takeReport(request: Request, read: Read, answer: (message: Answer) => void): Promise<Taken> {
   const { file, name, generator, criteria, old, rules } = request
-  const before = old === undefined ? undefined : await profileOf({ ...request, ...old }, read)
-  const collector = new ReportCollector()
   const warnings = new Set<string>()
   const warn = (text: string) => void warnings.add(text)
+  const before = old === undefined ? undefined : await profileOf({ ...request, ...old }, read, warn)
+  const collector = new ReportCollector()
   let [bytes, events, format, next, found, isComplete] = [0, 0, '', 0, false, true]
   const listener: Listener = {
     onFormat: ({ title }) => (format = title),

@@ -143,6 +143,28 @@ describe('the report of a part of a trace', () => {
     expect(data.notes.join('\n')).toMatch(/^The trace is truncated.*\n.*compact: .*truncated/)
   })
 
+  test('is compared with a truncated trace as far as that was read, which is noted', async () => {
+    const copy = new TraceCopy(1e7)
+    for await (const batch of openTrace(SMALL).batches) copy.add(batch)
+    const bytes = Buffer.concat(copy.finish(false)!)
+    const ofOlder = (older: Uint8Array) =>
+      takeReport(
+        {
+          file: new Blob([bytes]),
+          name: 'new',
+          generator: 'heapflow',
+          criteria: [],
+          old: { file: new Blob([older as Uint8Array<ArrayBuffer>]), name: 'old.hfc' },
+        },
+        readTrace,
+        () => {},
+      )
+    const { data } = await ofOlder(bytes)
+    expect(data.comparison).toBeDefined()
+    expect(data.notes.join('\n')).toMatch(/^old\.hfc: compact: .*truncated/m)
+    await expect(ofOlder(bytes.subarray(0, 60))).rejects.toThrow(/^compact: .*truncated/)
+  })
+
   test('of a truncated trace, a part of the run by time has what was read of it', async () => {
     const copy = new TraceCopy(1e7)
     const events = [
