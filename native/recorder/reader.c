@@ -208,12 +208,17 @@ static int record_beside(const char *path) {
 /* The process goes on as it was. */
 static int record_attached(const char *library, const char *word) {
 #if CAN_ATTACH
-  if (!attach((pid_t)strtol(word, NULL, 10), library, &memory_fd, set_up)) {
+  pid_t pid = (pid_t)strtol(word, NULL, 10);
+  if (!attach(pid, library, &memory_fd, set_up)) {
     fprintf(stderr, "%s\n", failure);
     return CANNOT_ATTACH;
   }
   control = mmap(NULL, CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, memory_fd, 0);
-  if (control == MAP_FAILED) return 2;
+  if (control == MAP_FAILED) {
+    fprintf(stderr, "no address space for the recording: %s\n", strerror(errno));
+    detach(pid, library);
+    return CANNOT_ATTACH;
+  }
   fprintf(stderr, "attached\n");
   record(NULL);
   static uint32_t running[REGIONS];
