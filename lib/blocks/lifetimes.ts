@@ -116,7 +116,8 @@ export class Lifetimes {
 
   /**
    * Keeps allocations without a label out of the live set: they only end the block that was live in their place.
-   * Allocations of a kernel stay in: where pages and an object have one address, a free must not confuse them.
+   * Allocations of a kernel stay in: where pages and an object have one address, a free must not confuse them. That a
+   * kernel frees what a program allocated at the address of pages is not expected: no trace of a process has both.
    */
   private passOver({ kind }: EventBatch, labels: Uint32Array, from: number, to: number): void {
     const { intents } = this.liveSet.keys
