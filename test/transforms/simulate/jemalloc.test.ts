@@ -179,7 +179,7 @@ describe('jemalloc as a policy', () => {
   })
 
   // Each block that is no region is an extent.
-  test('has a limit of extents, which its error names', { tags: ['slow'], timeout: 120_000 }, () => {
+  test('has a limit of extents, which its error names', { tags: ['large'], timeout: 120_000 }, () => {
     const simulator = new Simulator({ policy: 'jemalloc' }, true)
     try {
       expect(() => {

@@ -28,7 +28,7 @@ test.each([
   expect(result.faults.doubleFrees).toBe(n)
 })
 
-test('double frees and unknown frees are those of a plain map', { tags: ['slow'] }, () => {
+test('double frees and unknown frees are those of a plain map', { tags: ['large'] }, () => {
   const random = xorshift(7)
   const live = new Set<number>()
   const ends = new Map<number, number>()
