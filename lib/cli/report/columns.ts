@@ -9,7 +9,7 @@ export interface Table {
 
 /** A table as lines: numbers right-aligned, columns whose header begins with a space left-aligned. */
 export function tableLines({ title, heads, rows }: Table): string[] {
-  const widths = heads.map((_, c) => Math.max(...[heads, ...rows].map((cells) => cells[c].trim().length)))
+  const widths = heads.map((_, c) => longest([heads, ...rows].map((cells) => cells[c].trim())))
   const isText = heads.map((head) => head.startsWith(' '))
   const pad = (cell: string, c: number) =>
     isText[c] === true ? cell.trim().padEnd(widths[c]) : cell.padStart(widths[c])
@@ -36,7 +36,7 @@ export function labelledLines(
   below: (row: number, width: number) => readonly string[] = () => [],
 ): string[] {
   const figures = tableLines({ title: '', heads, rows })
-  const free = columns - Math.max(...figures.map(({ length }) => length)) - 2
+  const free = columns - longest(figures) - 2
   const indent = ' '.repeat(6)
   const names = labels(free >= LEAST_LABEL ? free : columns - indent.length)
   const under = (row: number) => below(row, columns - indent.length - 2).map((line) => `${indent}  ${line}`)
@@ -50,6 +50,11 @@ export function labelledLines(
   }
   const [, head, ...lines] = figures
   return [title, `${head}  ${label}`, ...lines.flatMap((line, i) => [line, `${indent}${names[i]}`, ...under(i)])]
+}
+
+/** The length of the longest of some texts, of which there may be too many for `Math.max` at once. */
+function longest(texts: readonly string[]): number {
+  return texts.reduce((most, { length }) => Math.max(most, length), 0)
 }
 
 /** Names and values in two columns, under a title. */

@@ -8,27 +8,28 @@ import type {
 } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
 import type { TemporaryDefinition } from '../../transforms/option-values.js'
-import { grouped, labelledLines, share, tableLines } from './columns.js'
+import { grouped, share, tableLines } from './columns.js'
 import { byOwnFrame, CallerTree, type FrameGroup } from './caller-tree.js'
 import { sumOfShares } from './grouped-sites.js'
-import { amount, siteLabels, threadName, type SiteNames } from './names.js'
+import { amount, labelledSites, threadColumns, type SiteNames } from './names.js'
 import { actingThreads } from '../../transforms/statistics/thread-table.js'
 import { topOf } from './top-of.js'
 
-/** The figures of a size or a thread. */
-interface NamedShares extends Shares {
-  /** The cells that name it. */
-  readonly names: readonly string[]
+/** The figures of a size; of all others without one. */
+interface SizeShares extends Shares {
+  readonly size?: bigint
 }
 
-/** One row of a table. A site has no names: its label depends on the other rows. */
-type Holder = NamedShares | SiteStatistics
+/** One row of a table. */
+type Holder = SiteStatistics | ThreadStatistics | SizeShares
 
-/** Rows of one kind, and the headers of the columns that name them. */
+/** Rows of one kind, and the columns that name them. Sites have none: their labels depend on the other rows. */
 interface Holders {
   readonly what: 'sites' | 'functions' | 'modules' | 'sizes' | 'threads'
   readonly heads: readonly string[]
   readonly rows: readonly Holder[]
+  /** The cells of those columns. They are made for the rows that are shown only: there may be many threads. */
+  readonly cells: (row: Holder) => readonly string[]
 }
 
 /** The live memory at the peak: by site, or by size if no event names its site; and by thread. */
@@ -158,41 +159,28 @@ function holderLines(
   below?: (row: number, width: number) => string[],
 ): string[] {
   const sites = rows.filter(isSite)
-  if (sites.length > 0) {
-    const table = { title, heads, rows: rows.map(figures) }
-    const labels = (width: number) => siteLabels(sites, names, width)
-    return labelledLines(table, holders.what.slice(0, -1), names.columns, labels, below)
-  }
+  if (sites.length > 0) return labelledSites({ title, heads, rows: rows.map(figures) }, sites, names, below)
   return tableLines({
     title,
     heads: [...holders.heads, ...heads],
-    rows: rows.map((row) => [...(isSite(row) ? [] : row.names), ...figures(row)]),
+    rows: rows.map((row) => [...holders.cells(row), ...figures(row)]),
   })
 }
 
 /** The keys of the tables: sites or otherwise sizes, and threads if there are several. */
 function holdersOf({ sites, sizes, threads }: Statistics, { by = 'site' }: SiteNames): [Holders, ...Holders[]] {
   const first: Holders = hasSites(sites)
-    ? {
-        what: by === 'thread' ? 'sites' : `${by}s`,
-        heads: [],
-        rows: sites,
-      }
-    : { what: 'sizes', heads: ['size'], rows: sizeHolders(sizes) }
-  const acting = actingThreads(threads)
-  if (acting.length < (by === 'thread' ? 1 : 2)) return [first]
-  const hasProcesses = acting.some(({ process }) => process !== undefined)
-  const names = (thread: ThreadStatistics) => [
-    threadName(thread),
-    ...(hasProcesses ? [String(thread.process ?? '')] : []),
-  ]
-  const rows = acting.map((thread) => ({ ...sharesOf(thread), names: names(thread) }))
-  const second: Holders = { what: 'threads', heads: [' thread', ...(hasProcesses ? ['process'] : [])], rows }
+    ? { what: by === 'thread' ? 'sites' : `${by}s`, heads: [], rows: sites, cells: () => [] }
+    : { what: 'sizes', heads: ['size'], rows: sizeHolders(sizes), cells: sizeCells }
+  const rows = actingThreads(threads)
+  if (rows.length < (by === 'thread' ? 1 : 2)) return [first]
+  const [heads, cells] = threadColumns(rows)
+  const second: Holders = { what: 'threads', heads, rows, cells: (row) => cells(row as ThreadStatistics) }
   return by === 'thread' ? [second] : [first, second]
 }
 
 function isSite(row: Holder): row is SiteStatistics {
-  return !('names' in row)
+  return 'ownPeak' in row
 }
 
 /** The figures of all that a row stands for, with what it calls. */
@@ -205,18 +193,23 @@ export function hasSites(sites: readonly Site[]): boolean {
   return sites.some(({ rest }) => rest !== 'none')
 }
 
-function sizeHolders({ exact, others }: Statistics['sizes']): NamedShares[] {
-  const rows = exact.map(({ size, count, atPeak, leaked, temporary }): NamedShares => {
+function sizeHolders({ exact, others }: Statistics['sizes']): SizeShares[] {
+  const rows = exact.map(({ size, count, atPeak, leaked, temporary }): SizeShares => {
     const amountOf = (blocks: number): Amount => ({ blocks, bytes: size * BigInt(blocks) })
     return {
-      names: [grouped(size)],
+      size,
       allocated: amountOf(count),
       atPeak: amountOf(atPeak),
       leaked: amountOf(leaked),
       temporary: { heaptrack: amountOf(temporary.heaptrack), memray: amountOf(temporary.memray) },
     }
   })
-  return others === undefined ? rows : [...rows, { ...others, names: ['(others)'] }]
+  return others === undefined ? rows : [...rows, others]
+}
+
+function sizeCells(row: Holder): string[] {
+  const { size } = row as SizeShares
+  return [size === undefined ? '(others)' : grouped(size)]
 }
 
 function sharesOf({ allocated, atPeak, leaked, temporary }: Shares): Shares {

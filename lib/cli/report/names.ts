@@ -1,10 +1,10 @@
 import { formatFrame, shortFrame } from '../../event/frame.js'
 import type { TimeUnit } from '../../event/header.js'
-import type { Amount, Site, ThreadStatistics } from '../../transforms/statistics/result.js'
+import type { Amount, Site, Thread } from '../../transforms/statistics/result.js'
 import type { OwnFrames } from '../../names/own-frames.js'
 import { rowLabels, type RowSource } from '../../names/row-labels.js'
 import { FRAMES, type SITE_GROUPS } from '../defaults.js'
-import { bytes, grouped, visible } from './columns.js'
+import { bytes, grouped, labelledLines, visible, type Table } from './columns.js'
 
 /** The options for names of sites in tables. */
 export interface SiteNames {
@@ -14,7 +14,7 @@ export interface SiteNames {
   /** The number of columns of the output. */
   readonly columns: number
   /** The number of frames of a stack that are shown, whether they fit or not. */
-  readonly depth?: number
+  readonly depth?: number | undefined
   /** Whole names and paths, whether they fit or not. */
   readonly full?: boolean
   /** A row is a frame, with its callers below. */
@@ -38,6 +38,18 @@ export function siteLabels(sites: readonly Site[], names: SiteNames, width: numb
   return rowLabels(sites.map(rowOf), { ...options, width: full || depth !== undefined ? Infinity : width })
 }
 
+/** A table whose last column names sites. @param below makes the lines below a row, for a width */
+export function labelledSites(
+  table: Table,
+  sites: readonly Site[],
+  names: SiteNames,
+  below?: (row: number, width: number) => readonly string[],
+): string[] {
+  const { by = 'site', columns } = names
+  const label = by === 'thread' ? 'site' : by
+  return labelledLines(table, label, columns, (width) => siteLabels(sites, names, width), below)
+}
+
 function rowOf(site: Site): RowSource {
   const { rest, callSite, module, stack, function: name = '', file, line } = site
   // What sites were added up by may be a place.
@@ -58,9 +70,15 @@ function rowOf(site: Site): RowSource {
 }
 
 /** A thread's number, as the signed integer that some formats use. */
-export function threadName({ rest, thread }: Pick<ThreadStatistics, 'rest' | 'thread'>): string {
+export function threadName({ rest, thread }: Pick<Thread, 'rest' | 'thread'>): string {
   if (rest !== undefined) return restName(rest)
   return thread === undefined ? restName('none') : String(BigInt.asIntN(64, thread))
+}
+
+/** The columns that name threads, with their processes if any has one: the headers, and what makes the cells. */
+export function threadColumns(threads: readonly Thread[]): [heads: string[], cells: (thread: Thread) => string[]] {
+  if (threads.every(({ process }) => process === undefined)) return [[' thread'], (thread) => [threadName(thread)]]
+  return [[' thread', 'process'], (thread) => [threadName(thread), String(thread.process ?? '')]]
 }
 
 /** The names of rows that are not a single site or thread. */

@@ -1,7 +1,7 @@
 import type { SiteStatistics, SiteThread, Statistics, Thread } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
 import { bytes, grouped, labelledLines, share } from './columns.js'
-import { blocks, siteLabels, threadName, type SiteNames } from './names.js'
+import { blocks, siteLabels, labelledSites, threadColumns, threadName, type SiteNames } from './names.js'
 import { topOf } from './top-of.js'
 
 /** The maximum number of pairs of threads that have a line below their site. */
@@ -13,23 +13,13 @@ export function siteThreadTable(statistics: Statistics, top: number, names: Site
   const rows = sites.flatMap((site) => (site.threads ?? []).map((thread) => ({ site, thread })))
   if (rows.length === 0 || top === 0 || names.by === 'thread') return []
   const shown = topOf(rows, (a, b) => descending(a.thread.allocated.bytes, b.thread.allocated.bytes), top)
-  const hasProcesses = rows.some(({ thread }) => thread.process !== undefined)
+  const [threadHeads, threadCells] = threadColumns(rows.map(({ thread }) => thread))
   const { by = 'site' } = names
   const table = {
     title: `Top ${by}s and threads by bytes allocated (${grouped(rows.length)} in all)`,
-    heads: [
-      ' thread',
-      ...(hasProcesses ? ['process'] : []),
-      'bytes',
-      'share',
-      'allocations',
-      'at peak',
-      'leaked',
-      'freed by others',
-    ],
+    heads: [...threadHeads, 'bytes', 'share', 'allocations', 'at peak', 'leaked', 'freed by others'],
     rows: shown.map(({ thread }) => [
-      threadName(thread),
-      ...(hasProcesses ? [String(thread.process ?? '')] : []),
+      ...threadCells(thread),
       grouped(thread.allocated.bytes),
       share(thread.allocated.bytes, allocated.bytes),
       grouped(thread.allocated.blocks),
@@ -56,18 +46,8 @@ export function handoffTable({ sites }: Statistics, top: number, names: SiteName
     heads: ['bytes', 'blocks', 'of allocations'],
     rows: shown.map(({ site, bytes: sum, blocks: n }) => [grouped(sum), grouped(n), share(n, site.allocated.blocks)]),
   }
-  return labelledLines(
-    table,
-    by,
-    names.columns,
-    (width) =>
-      siteLabels(
-        shown.map(({ site }) => site),
-        names,
-        width,
-      ),
-    (row) => pairLines(shown[row]?.pairs ?? []),
-  )
+  const named = shown.map(({ site }) => site)
+  return labelledSites(table, named, names, (row) => pairLines(shown[row]?.pairs ?? []))
 }
 
 /** Blocks of a site that one thread allocated and another one freed. */

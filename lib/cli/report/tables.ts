@@ -2,10 +2,10 @@ import type { Overhead, SiteStatistics, Statistics } from '../../transforms/stat
 import { descending } from '../../transforms/statistics/site-table.js'
 import { TEMPORARY_DEFINITIONS, type TemporaryDefinition } from '../../transforms/option-values.js'
 import type { SITE_ORDERS } from '../defaults.js'
-import { grouped, labelledLines, share, tableLines } from './columns.js'
+import { grouped, share, tableLines } from './columns.js'
 import { hasSites } from './holders.js'
 import { UNKNOWN_FIGURE } from './identity.js'
-import { siteLabels, threadName, type SiteNames } from './names.js'
+import { labelledSites, threadColumns, type SiteNames } from './names.js'
 import { topOf } from './top-of.js'
 
 /** The header of a column with one definition of temporary allocations. */
@@ -78,7 +78,7 @@ export function siteTable(
       identified ? grouped(site.temporary[temporaryBy].blocks) : UNKNOWN_FIGURE,
     ]),
   }
-  return labelledLines(table, by, names.columns, (width) => siteLabels(shown, names, width))
+  return labelledSites(table, shown, names)
 }
 
 /** Bytes that allocations took beyond those requested, by site. */
@@ -101,7 +101,7 @@ export function overheadTable({ sites }: Statistics, top: number, names: SiteNam
       ...(hasCpus ? [grouped(crossCpuFrees)] : []),
     ]),
   }
-  return labelledLines(table, by, names.columns, (width) => siteLabels(shown, names, width))
+  return labelledSites(table, shown, names)
 }
 
 /** The most frequent sizes. */
@@ -138,12 +138,11 @@ export function threadTable(
   temporaryBy: TemporaryDefinition,
 ): string[] {
   if (all.length === 0 || top === 0) return []
-  const hasProcesses = all.some(({ process }) => process !== undefined)
+  const [threadHeads, threadCells] = threadColumns(all)
   return tableLines({
     title: `Top threads by events (${grouped(all.length)} in all)`,
     heads: [
-      ' thread',
-      ...(hasProcesses ? ['process'] : []),
+      ...threadHeads,
       'events',
       'share',
       'allocations',
@@ -157,8 +156,7 @@ export function threadTable(
     rows: all
       .slice(0, top)
       .map((thread) => [
-        threadName(thread),
-        ...(hasProcesses ? [String(thread.process ?? '')] : []),
+        ...threadCells(thread),
         grouped(thread.events),
         share(thread.events, events),
         grouped(thread.allocated.blocks),

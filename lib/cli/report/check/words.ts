@@ -2,9 +2,9 @@ import type { ChangedSite } from '../../../transforms/check/sites.js'
 import type { CheckedBudget, CheckResult } from '../../../transforms/check/check.js'
 import { BUDGET_FIGURES, titleBy, type TemporaryDefinition } from '../../../transforms/option-values.js'
 import { comparedFrameText } from '../../../names/named-frame.js'
-import { bytes, grouped, labelledLines, signed, visible } from '../columns.js'
+import { bytes, grouped, signed, visible } from '../columns.js'
 import { UNKNOWN_FIGURE } from '../identity.js'
-import { amount, siteLabels, type SiteNames } from '../names.js'
+import { amount, labelledSites, type SiteNames } from '../names.js'
 
 /** The input of the writers of results. */
 export interface CheckOutput {
@@ -121,7 +121,7 @@ export function siteLines(row: CheckedBudget, names: SiteNames, by: TemporaryDef
   if (sites.length === 0) return []
   const title = `Sites of ${subject(row, by)}, by ${siteOrder(row, by)}`
   const stacks = sites.map(({ stack }) => ({ stack: stack.map(comparedFrameText) }))
-  return labelledLines({ title, ...siteCells(row) }, 'site', names.columns, (width) => siteLabels(stacks, names, width))
+  return labelledSites({ title, ...siteCells(row) }, stacks, names)
 }
 
 /** `1 of 3 budgets is exceeded`. */
