@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { AddressSpaces, MAX_PROCESSES, SpacesError } from '../../lib/blocks/address-spaces.js'
 import { BlockEffect } from '../../lib/blocks/block-effect.js'
 import { LiveSet } from '../../lib/blocks/live-set.js'
+import { LiveFiguresReport, type LiveFigures } from '../../lib/cli/report/live-figures.js'
 import { StatisticsReport } from '../../lib/cli/report/statistics-report.js'
 import type { EventBatch, TraceEvent } from '../../lib/event/batch.js'
 import { TraceError } from '../../lib/event/error.js'
@@ -216,6 +217,17 @@ describe('the events before blocks that cannot be told apart are passed on', () 
     expect(Buffer.concat(out).toString()).toBe(`${at} false`)
     expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', event: at + 1 })
   })
+
+  test.each([1, 3, 100])(
+    'and are the last figures of those that are shown repeatedly, in batches of %i',
+    (batchSize) => {
+      const print = ({ events: n, complete }: LiveFigures) => `${n} ${complete}`
+      const report = new LiveFiguresReport({ every: { events: 1000 }, print })
+      const { out, error } = drive(report, inBatches(events, batchSize, HEADER))
+      expect(Buffer.concat(out).toString()).toBe(`${at} false`)
+      expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', event: at + 1 })
+    },
+  )
 
   const pairs = events.flatMap((event): TraceEvent[] => [event, { ...event, kind: 'free', size: undefined } as never])
 

@@ -32,13 +32,13 @@ export abstract class FinalReport implements Stage<EventBatch, Uint8Array> {
     try {
       this.add(batch)
     } catch (error) {
-      if (!(error instanceof SpacesError)) throw error
       this.fail(error)
     }
   }
 
-  /** Ends the trace at an error, which follows the report. */
-  protected fail(error: SpacesError): void {
+  /** Ends the trace at blocks that look alike: that error follows the report. @throws any other error */
+  protected fail(error: unknown): void {
+    if (!(error instanceof SpacesError)) throw error
     this.failure = error
     this.endTruncated()
   }

@@ -32,7 +32,7 @@ interface LiveFiguresOptions {
   /** A line of figures, with what ends it. */
   print: (figures: LiveFigures) => string
   /** Which trace of the stream to take, from 1; all of them if absent. */
-  trace?: number
+  trace?: number | undefined
   /** The clock, in milliseconds. */
   now?: () => number
 }
@@ -57,7 +57,12 @@ export class LiveFiguresReport extends FinalReport {
   }
 
   override next(): Uint8Array | null {
-    while (this.batch !== undefined) if (this.advance(this.batch)) return this.line()
+    try {
+      while (this.batch !== undefined) if (this.advance(this.batch)) return this.line()
+    } catch (error) {
+      this.batch = undefined
+      this.fail(error)
+    }
     return super.next()
   }
 
