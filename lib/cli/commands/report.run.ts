@@ -13,7 +13,6 @@ export async function runReport(args: Arguments): Promise<void> {
     await showReport(job)
     return
   }
-  const { input, old } = job
   // A page on a terminal is useless.
-  await writeReport(job, outputOf(args, old === undefined ? [input] : [old, input], true))
+  await writeReport(job, outputOf(args, [job.input], true))
 }

@@ -29,7 +29,7 @@ export const report: Command = {
     'with --compare, with the stacks of both traces. While the trace is encoded for the page, 25 MB, 90 to 280 ' +
     'bytes for each live block, and the limit of --embed more; with --open, also twice the page.',
   flags: [
-    { name: 'compare', value: 'OLD', help: 'Compare with the trace OLD, by site' },
+    { name: 'compare', value: 'OLD', reads: true, help: 'Compare with the trace OLD, by site' },
     {
       name: 'match',
       value: 'HOW',

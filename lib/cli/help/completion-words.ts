@@ -35,10 +35,10 @@ export const COMPLETED: readonly Completed[] = [
 export const SUBCOMMANDS: readonly string[] = COMPLETED.map((one) => one.subcommand)
 
 /** The possible values of a flag; undefined for a switch. */
-export function valueOf({ value, values }: Flag): Words | undefined {
+export function valueOf({ value, values, reads }: Flag): Words | undefined {
   if (value === undefined) return undefined
   if (values !== undefined) return { kind: 'values', values }
-  if (FILES.includes(value)) return { kind: 'files' }
+  if (reads === true || FILES.includes(value)) return { kind: 'files' }
   return { kind: value === 'DIR' ? 'folders' : 'text' }
 }
 
