@@ -20,9 +20,11 @@ const RETRY_MS = 5
 export class ByteWriter {
   /** The number of bytes that were written. */
   bytesWritten = 0
+  /** Whether the event loop may wait for a target that is not a file. */
+  blocking: boolean
   private readonly file: OutputFile | undefined
   private fd: number | undefined
-  private blocks = false
+  private isFile = true
   /** The chunks that are not being written yet. */
   private held: Uint8Array[] = []
   private heldBytes = 0
@@ -32,16 +34,17 @@ export class ByteWriter {
   private isReported = false
 
   /**
-   * @param path a file, or `-` for standard output
+   * @param target a file, `-` for standard output, or an open descriptor, which is left open
    * @param options `recycle`: no one else reads the chunks, so the memory of those from heapflow's encoders is reused;
    *   `blocking: false`: signals are noticed while a pipe is full
    * @throws the system error if a named file cannot be written
    */
   constructor(
-    path: string,
+    private readonly target: number | string,
     private readonly options: { recycle?: boolean; blocking?: boolean } = {},
   ) {
-    this.file = path === '-' ? undefined : new OutputFile(path)
+    this.file = typeof target === 'number' || target === '-' ? undefined : new OutputFile(target)
+    this.blocking = options.blocking !== false && this.file === undefined
   }
 
   /**
@@ -52,7 +55,8 @@ export class ByteWriter {
   write(chunk: Uint8Array): Promise<void> | undefined {
     this.check()
     const fd = this.open()
-    if (this.blocks && this.writing === undefined) {
+    const blocks = this.blocking && !this.isFile
+    if (blocks && this.writing === undefined) {
       const rest = this.writeNow(fd, chunk)
       if (rest.length === 0) {
         this.done(chunk)
@@ -63,7 +67,7 @@ export class ByteWriter {
     this.held.push(chunk)
     this.heldBytes += chunk.length
     this.writing ??= this.writeHeld(fd)
-    return this.blocks || this.heldBytes > MAX_HELD_BYTES ? this.settled() : undefined
+    return blocks || this.heldBytes > MAX_HELD_BYTES ? this.settled() : undefined
   }
 
   /** Gives a named file its name when everything is written. @throws the error of writing */
@@ -93,7 +97,8 @@ export class ByteWriter {
     return this.file?.abandon()
   }
 
-  private async settled(): Promise<void> {
+  /** Waits until everything is written. @throws the error of writing */
+  async settled(): Promise<void> {
     await this.writing
     this.check()
   }
@@ -106,8 +111,8 @@ export class ByteWriter {
 
   private open(): number {
     if (this.fd !== undefined) return this.fd
-    this.fd = this.file === undefined ? 1 : this.file.open()
-    this.blocks = this.options.blocking !== false && this.file === undefined && !fstatSync(this.fd).isFile()
+    this.fd = this.file?.open() ?? (typeof this.target === 'number' ? this.target : 1)
+    this.isFile = fstatSync(this.fd).isFile()
     return this.fd
   }
 

@@ -1,10 +1,7 @@
-import { closeSync, fstatSync, write, writeSync } from 'node:fs'
 import { Writable } from 'node:stream'
-import { recycleChunk } from '../../bytes/chunks.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
-import { setTimeout } from '../timers.js'
+import { ByteWriter } from './byte-writer.js'
 import { monotonicMs } from './clock.js'
-import { OutputFile } from './output-file.js'
 
 /** The maximum capacity of a pipe: when more was written, its reader has begun. */
 const MAX_PIPE = 1 << 20
@@ -36,120 +33,49 @@ const OPTIONS: OptionNames<DescriptorSinkOptions> = { recycle: 'boolean', blocki
  * as `partial`.
  */
 export class DescriptorSink extends Writable {
-  /** The number of bytes that were written. */
-  bytesWritten = 0
   /** The name of the incomplete file; known when the sink is closed. */
   partial: string | undefined
-  private fd: number | undefined
-  private readonly file: OutputFile | undefined
-  /** Whether the event loop may wait for a write. */
-  private blocks = false
-  /** Whether the reader has taken data, and the last write did not wait long. */
-  private trusts = false
-  private busy = false
-  private idle: (() => void) | undefined
+  private readonly writer: ByteWriter
+  private readonly mayBlock: boolean
 
   /**
    * @param target an open file descriptor, which is left open (a pipe may be in non-blocking mode), or a file's name
    * @throws the system error if a named file cannot be written
    */
-  constructor(
-    private readonly target: number | string,
-    private readonly options: DescriptorSinkOptions = {},
-  ) {
+  constructor(target: number | string, options: DescriptorSinkOptions = {}) {
     // With a mark of 1 the producer pauses after each chunk, so that only the chunk in hand is ever queued here.
     super({ highWaterMark: 1, decodeStrings: true })
     checkOptions(options, OPTIONS, 'DescriptorSink')
-    this.file = typeof target === 'string' ? new OutputFile(target) : undefined
+    const { recycle = false, blocking = false } = options
+    this.mayBlock = blocking
+    this.writer = new ByteWriter(target, { recycle, blocking: false })
+  }
+
+  /** The number of bytes that were written. */
+  get bytesWritten(): number {
+    return this.writer.bytesWritten
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    try {
-      this.open()
-    } catch (error) {
-      done(error as Error)
-      return
-    }
-    this.busy = true
-    const write = this.blocks && this.trusts ? this.writeNow : this.writeAll
-    const start = monotonicMs()
-    write.call(this, chunk, (error) => {
-      this.busy = false
-      this.trusts = this.bytesWritten > MAX_PIPE && monotonicMs() - start < SHORT_MS
-      if (this.options.recycle === true) recycleChunk(chunk)
-      done(error)
-      this.idle?.()
-    })
+    this.writeChunk(chunk).then(() => done(), done)
   }
 
   override _final(done: (error?: Error | null) => void): void {
-    try {
-      this.open()
-      this.close()
-      this.file?.commit()
-      done()
-    } catch (error) {
-      done(error as Error)
-    }
+    this.writer.finish().then(() => done(), done)
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    const finish = () => {
-      try {
-        this.close()
-      } catch (fault) {
-        error ??= fault as Error
-      }
-      this.partial = this.file?.abandon()
-      done(error)
-    }
-    if (this.busy) this.idle = finish
-    else finish()
-  }
-
-  private open(): number {
-    if (this.fd !== undefined) return this.fd
-    this.fd = this.file === undefined ? (this.target as number) : this.file.open()
-    this.blocks = this.options.blocking === true && !fstatSync(this.fd).isFile()
-    return this.fd
-  }
-
-  private close(): void {
-    const { fd } = this
-    if (fd === undefined || this.file === undefined) return
-    this.fd = undefined
-    closeSync(fd)
-  }
-
-  /** Writes a chunk while the event loop waits. */
-  private writeNow(chunk: Buffer, done: (error?: Error | null) => void): void {
-    let rest = chunk
-    try {
-      while (rest.length > 0) {
-        const n = writeSync(this.fd as number, rest)
-        this.bytesWritten += n
-        rest = rest.subarray(n)
-      }
-    } catch (error) {
-      // Another process that has the pipe made it non-blocking.
-      if ((error as NodeJS.ErrnoException).code === 'EAGAIN') this.writeAll(rest, done)
-      else done(error as Error)
-      return
-    }
-    done()
-  }
-
-  private writeAll(chunk: Buffer, done: (error?: Error | null) => void): void {
-    write(this.open(), chunk, 0, chunk.length, null, (error, n) => {
-      if (error !== null && error.code === 'EAGAIN') {
-        // Another process that has the pipe made it non-blocking.
-        setTimeout(() => this.writeAll(chunk, done), 5)
-        return
-      }
-      if (error !== null) return done(error)
-      this.bytesWritten += n
-      if (n < chunk.length) this.writeAll(chunk.subarray(n), done)
-      else done()
+    void this.writer.abandon().then((partial) => {
+      this.partial = partial
+      done(error ?? this.writer.unreported)
     })
+  }
+
+  private async writeChunk(chunk: Buffer): Promise<void> {
+    const { writer } = this
+    const start = monotonicMs()
+    await (writer.write(chunk) ?? writer.settled())
+    // The reader has taken data, and the last write did not wait long.
+    writer.blocking = this.mayBlock && writer.bytesWritten > MAX_PIPE && monotonicMs() - start < SHORT_MS
   }
 }

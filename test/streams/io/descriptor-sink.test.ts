@@ -17,7 +17,7 @@ it.skipIf(process.platform === 'win32')(
     vi.spyOn(Date, 'now').mockImplementation(() => (now -= 1000))
     try {
       const sink = new DescriptorSink(fd, { blocking: true })
-      const blocking = vi.spyOn(sink as unknown as { writeNow: () => void }, 'writeNow')
+      const blocking = vi.spyOn((sink as unknown as { writer: { writeNow: () => void } }).writer, 'writeNow')
       const part = Buffer.alloc(50_000)
       const write = async (length: number) => {
         let isWritten = false
