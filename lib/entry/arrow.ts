@@ -2,12 +2,8 @@
 import { arrow as format } from '../formats/arrow/index.js'
 import { formatStreams } from '../streams/format-streams.js'
 
-export const {
-  /** A stream, or an Arrow file, to events; see `FormatStreams`. */
-  decode,
-  /** Events to a stream; see `FormatStreams`. */
-  encode,
-} = formatStreams(format)
+/** A stream, or an Arrow file, to events, and events to a stream; see `FormatStreams`. */
+export const { decode, encode } = formatStreams(format)
 
 export { format }
 export type { ArrowEncodeOptions } from '../formats/arrow/index.js'

@@ -2,12 +2,8 @@
 import { compact as format } from '../formats/compact/index.js'
 import { formatStreams } from '../streams/format-streams.js'
 
-export const {
-  /** Bytes to events; see `FormatStreams`. */
-  decode,
-  /** Events to bytes; see `FormatStreams`. */
-  encode,
-} = formatStreams(format)
+/** Bytes to events, and events to bytes; see `FormatStreams`. */
+export const { decode, encode } = formatStreams(format)
 
 export { format }
 export * from '../formats/compact/index.js'

@@ -2,14 +2,10 @@
 import { ndjson as format } from '../formats/ndjson/index.js'
 import { formatStreams } from '../streams/format-streams.js'
 
-export const {
-  /**
-   * Lines to events: as heapflow writes them, or as jq and people rewrite them. A header record without its end record
-   * is an error, because the writer failed.
-   */
-  decode,
-  /** Events to lines; see `FormatStreams`. */
-  encode,
-} = formatStreams(format)
+/**
+ * Lines to events, as heapflow writes them or as jq and people rewrite them, and events to lines; see `FormatStreams`.
+ * A header record without its end record is an error, because the writer failed.
+ */
+export const { decode, encode } = formatStreams(format)
 
 export { format }

@@ -2,10 +2,8 @@
 import { parquet as format } from '../formats/parquet/index.js'
 import { formatStreams } from '../streams/format-streams.js'
 
-export const {
-  /** Events to a file; see `FormatStreams`. */
-  encode,
-} = formatStreams(format)
+/** Events to a file; see `FormatStreams`. */
+export const { encode } = formatStreams(format)
 
 export { format }
 export type { ParquetEncodeOptions } from '../formats/parquet/index.js'

@@ -1,4 +1,5 @@
 import { BUDGET_FIGURES } from '../../dist/lib/transforms/option-values.js'
+import { schemaText } from './json-schema.mjs'
 
 const NUMBER = '[0-9]{1,15}[KMGkmg]?'
 const PERCENT = '[0-9]{1,6}(\\.[0-9]{1,6})?%'
@@ -35,10 +36,7 @@ export function checkSchema() {
     additionalProperties: false,
   })
   const text = (pattern) => ({ oneOf: [WHOLE, { type: 'string', pattern: `^(${pattern})$` }] })
-  const schema = {
-    $schema: 'https://json-schema.org/draft/2020-12/schema',
-    title: 'heapflow.check.json',
-    description: 'Budgets of hf-check: see ci.md.',
+  return schemaText('heapflow.check.json', 'Budgets of hf-check: see ci.md.', {
     type: 'object',
     properties: {
       $schema: { type: 'string' },
@@ -58,6 +56,5 @@ export function checkSchema() {
       share: text(`${NUMBER}|${PERCENT}`),
       growth: text(`${NUMBER}|${PERCENT}(\\+${NUMBER})?`),
     },
-  }
-  return `${JSON.stringify(schema, null, 2)}\n`
+  })
 }

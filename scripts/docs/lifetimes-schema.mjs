@@ -5,24 +5,9 @@ import {
   STACK_COLUMNS,
   TOP_COLUMNS,
 } from '../../dist/lib/transforms/simulate/lifetimes/model.js'
+import { all, schemaText, table } from './json-schema.mjs'
 
 const PLACE = { type: 'integer', minimum: 0 }
-
-/** Columns of whole numbers of the same length. */
-function table(description, columns, about) {
-  return {
-    type: 'object',
-    description,
-    properties: Object.fromEntries(
-      Object.entries(columns).map(([name, [minimum, maximum]]) => [
-        name,
-        { type: 'array', description: about[name], items: { type: 'integer', minimum, maximum } },
-      ]),
-    ),
-    required: Object.keys(columns),
-    additionalProperties: false,
-  }
-}
 
 /** The JSON Schema of the models of hf-simulate. */
 export function lifetimesSchema() {
@@ -74,14 +59,9 @@ export function lifetimesSchema() {
       bytes: 'The bytes that were requested for them.',
     }),
   }
-  const schema = {
-    $schema: 'https://json-schema.org/draft/2020-12/schema',
-    title: 'Model of lifetimes',
-    description: 'What hf-simulate --predict TRAIN --write-model writes: see allocators.md.',
-    type: 'object',
-    properties,
-    required: Object.keys(properties),
-    additionalProperties: false,
-  }
-  return `${JSON.stringify(schema, null, 2)}\n`
+  return schemaText(
+    'Model of lifetimes',
+    'What hf-simulate --predict TRAIN --write-model writes: see allocators.md.',
+    all(properties),
+  )
 }

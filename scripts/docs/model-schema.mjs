@@ -5,6 +5,7 @@ import {
   MODEL_VERSION,
   ROW_COLUMNS,
 } from '../../dist/lib/generate/trace-model.js'
+import { all, schemaText, table } from './json-schema.mjs'
 
 const ABOUT = {
   phaseLength: 'The number of allocations of each phase, but the last one.',
@@ -27,18 +28,6 @@ const ABOUT = {
 /** The JSON Schema of the models of hf-generate. */
 export function modelSchema() {
   const whole = ([name, [minimum, maximum]]) => [name, { type: 'integer', minimum, maximum, description: ABOUT[name] }]
-  const table = (columns, description) => ({
-    type: 'object',
-    description,
-    properties: Object.fromEntries(
-      Object.entries(columns).map(([name, [minimum, maximum]]) => [
-        name,
-        { type: 'array', description: ABOUT[name], items: { type: 'integer', minimum, maximum } },
-      ]),
-    ),
-    required: Object.keys(columns),
-    additionalProperties: false,
-  })
   const properties = {
     format: { const: MODEL_FORMAT },
     version: { const: MODEL_VERSION },
@@ -48,17 +37,12 @@ export function modelSchema() {
       description: 'The mean time between allocations in each phase, in nanoseconds; empty if there were no times.',
       items: { type: 'number', minimum: 0 },
     },
-    kinds: table(KIND_COLUMNS, 'Kinds of allocation, in columns of the same length.'),
-    rows: table(ROW_COLUMNS, 'Blocks of the same phase, kind, lifetime and ending, in columns of the same length.'),
+    kinds: table('Kinds of allocation, in columns of the same length.', KIND_COLUMNS, ABOUT),
+    rows: table(
+      'Blocks of the same phase, kind, lifetime and ending, in columns of the same length.',
+      ROW_COLUMNS,
+      ABOUT,
+    ),
   }
-  const schema = {
-    $schema: 'https://json-schema.org/draft/2020-12/schema',
-    title: 'Model of a trace',
-    description: 'What hf-generate --write-model writes: see allocators.md.',
-    type: 'object',
-    properties,
-    required: Object.keys(properties),
-    additionalProperties: false,
-  }
-  return `${JSON.stringify(schema, null, 2)}\n`
+  return schemaText('Model of a trace', 'What hf-generate --write-model writes: see allocators.md.', all(properties))
 }

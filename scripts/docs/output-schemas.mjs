@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { schemaText } from './json-schema.mjs'
 import { pooledTrace } from './pooled-trace.mjs'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -85,7 +86,6 @@ const MADE = {
     '{"kind":"end","events":1}\n',
   ].join('\n'),
 }
-const [EMPTY, CUT, PROCESSES, ODD, POOLED] = ['EMPTY', 'CUT', 'PROCESSES', 'ODD', 'POOLED']
 function of(process) {
   return process === 0 ? '' : `,"process":${process}`
 }
@@ -99,8 +99,8 @@ export const OUTPUTS = [
     name: 'stats',
     title: 'hf-stats --json',
     description: 'The statistics of a trace: docs/statistics.md says what each figure means.',
-    commands: [...TRACES, WEIGHTED, EMPTY, CUT, PROCESSES, ODD, 'LOST', 'EARLY', 'RESIDENT', 'UNTIMED', 'PARTIAL'].map(
-      (trace) => ['hf-stats', '--json', trace],
+    commands: [...TRACES, WEIGHTED, ...'EMPTY CUT PROCESSES ODD LOST EARLY RESIDENT UNTIMED PARTIAL'.split(' ')].map(
+      (trace) => `hf-stats --json ${trace}`,
     ),
   },
   {
@@ -108,32 +108,32 @@ export const OUTPUTS = [
     title: 'hf-diff --json',
     description: 'Two traces compared by stack, or by size: docs/commands/hf-diff.md.',
     commands: [
-      ...TRACES.map((trace) => ['hf-diff', '--json', OLD, trace]),
-      ['hf-diff', '--json', TRACES[3], 'heaptrack/mtv-small.heaptrack.gz'],
-      ['hf-diff', '--json', '--temporary-by', 'memray', OLD, TRACES[0]],
-      ['hf-diff', '--json', EMPTY, EMPTY],
-      ['hf-diff', '--json', EMPTY, PROCESSES],
-      ['hf-diff', '--json', PROCESSES, ODD],
+      ...TRACES.map((trace) => `hf-diff --json ${OLD} ${trace}`),
+      `hf-diff --json ${TRACES[3]} heaptrack/mtv-small.heaptrack.gz`,
+      `hf-diff --json --temporary-by memray ${OLD} ${TRACES[0]}`,
+      'hf-diff --json EMPTY EMPTY',
+      'hf-diff --json EMPTY PROCESSES',
+      'hf-diff --json PROCESSES ODD',
     ],
   },
   {
     name: 'verify',
     title: 'hf-verify --json',
     description: 'What is wrong in a trace: docs/commands/hf-verify.md.',
-    commands: [...TRACES, EMPTY, CUT, PROCESSES, ODD].map((trace) => ['hf-verify', '--json', trace]),
+    commands: [...TRACES, 'EMPTY', 'CUT', 'PROCESSES', 'ODD'].map((trace) => `hf-verify --json ${trace}`),
   },
   {
     name: 'simulate',
     title: 'hf-simulate --json',
     description: 'The heap of a trace under other policies of allocation: docs/commands/hf-simulate.md.',
     commands: [
-      ['hf-simulate', '--json', '--policy', 'first-fit', TRACES[1]],
-      ['hf-simulate', '--json', '--policy', 'best-fit', TRACES[0]],
-      ['hf-simulate', '--json', '--compare', 'all', TRACES[0]],
-      ['hf-simulate', '--json', '--compare', 'all', TRACES[6]],
-      ['hf-simulate', '--json', '--policy', 'bump', '--predict', POOLED, POOLED],
-      ['hf-simulate', '--json', '--compare', 'all', EMPTY],
-      ['hf-simulate', '--json', '--compare', 'all', PROCESSES],
+      `hf-simulate --json --policy first-fit ${TRACES[1]}`,
+      `hf-simulate --json --policy best-fit ${TRACES[0]}`,
+      `hf-simulate --json --compare all ${TRACES[0]}`,
+      `hf-simulate --json --compare all ${TRACES[6]}`,
+      'hf-simulate --json --policy bump --predict POOLED POOLED',
+      'hf-simulate --json --compare all EMPTY',
+      'hf-simulate --json --compare all PROCESSES',
     ],
   },
   {
@@ -141,46 +141,24 @@ export const OUTPUTS = [
     title: 'hf-check --to json',
     description: 'The result of budgets: docs/ci.md.',
     commands: [
-      ['hf-check', '--to', 'json', '--max-peak', '1K', TRACES[0]],
-      ['hf-check', '--to', 'json', '--max-temporary', '0', '--temporary-by', 'memray', TRACES[0]],
-      ['hf-check', '--to', 'json', '--max-peak', '1G', '--max-leaked', '0', '--max-temporary', '20%', TRACES[1]],
-      ['hf-check', '--to', 'json', '--baseline', TRACES[1], '--grow', 'peak=5%,allocations=2%', OLD],
-      ['hf-check', '--to', 'json', '--at', 'main', '--max-peak', '1', TRACES[3]],
-      ['hf-check', '--to', 'json', '--max-peak', '1', '--each', '*', '--max-peak', '1', PROCESSES],
-      [
-        'hf-check',
-        '--to',
-        'json',
-        '--each',
-        '*',
-        '--max-peak',
-        '1G',
-        '--baseline',
-        TRACES[3],
-        '--grow',
-        'peak=0',
-        TRACES[3],
-      ],
-      ['hf-check', '--to', 'json', '--max-peak', '1', '--max-wasted', '0', '--max-temporary', '1%', TRACES[3]],
-      ['hf-check', '--to', 'json', '--max-leaked', '0', '--suppress-known', TRACES[0]],
-      [
-        'hf-check',
-        '--to',
-        'json',
-        ...[PROCESSES, EMPTY, EMPTY].flatMap((old) => ['--baseline', old]),
-        '--grow',
-        'peak=0',
-        EMPTY,
-        PROCESSES,
-        PROCESSES,
-      ],
-      ['hf-check', '--to', 'json', '--max-peak', '1', EMPTY],
-    ],
+      `--max-peak 1K ${TRACES[0]}`,
+      `--max-temporary 0 --temporary-by memray ${TRACES[0]}`,
+      `--max-peak 1G --max-leaked 0 --max-temporary 20% ${TRACES[1]}`,
+      `--baseline ${TRACES[1]} --grow peak=5%,allocations=2% ${OLD}`,
+      `--at main --max-peak 1 ${TRACES[3]}`,
+      '--max-peak 1 --each * --max-peak 1 PROCESSES',
+      `--each * --max-peak 1G --baseline ${TRACES[3]} --grow peak=0 ${TRACES[3]}`,
+      `--max-peak 1 --max-wasted 0 --max-temporary 1% ${TRACES[3]}`,
+      `--max-leaked 0 --suppress-known ${TRACES[0]}`,
+      '--baseline PROCESSES --baseline EMPTY --baseline EMPTY --grow peak=0 EMPTY PROCESSES PROCESSES',
+      '--max-peak 1 EMPTY',
+    ].map((words) => `hf-check --to json ${words}`),
   },
 ]
 
 /** What a command writes, as JSON. Some end with another status than 0 if they find something. */
-export function outputOf([command, ...args]) {
+function outputOf(line) {
+  const [command, ...args] = line.split(' ')
   const folder = mkdtempSync(join(tmpdir(), 'heapflow-'))
   const paths = args.map((arg) => {
     if (!Object.hasOwn(MADE, arg)) return /^\w[\w-]*\/[\w.-]+$/.test(arg) ? `${FIXTURES}/${arg}` : arg
@@ -202,13 +180,7 @@ export function outputOf([command, ...args]) {
 /** The text of a schema. */
 export function outputSchema({ name, title, description, commands }) {
   const seen = commands.map((command) => shapeOf(outputOf(command)))
-  const schema = {
-    $schema: 'https://json-schema.org/draft/2020-12/schema',
-    title,
-    description,
-    ...schemaOf(seen.reduce(joined), name, ''),
-  }
-  return `${JSON.stringify(schema, null, 2)}\n`
+  return schemaText(title, description, schemaOf(seen.reduce(joined), name, ''))
 }
 
 /** What types a value has, and those of what is in it. */

@@ -1,19 +1,10 @@
 // The JSON schema of hf-replay --json, as data: what it writes depends on the machine and on what is installed there.
+import { all, schemaText } from './json-schema.mjs'
+
 const integer = { type: 'integer', minimum: 0 }
 const number = { type: 'number', minimum: 0 }
 const rank = { ...integer, type: ['integer', 'null'] }
 const text = { type: 'string' }
-
-/** An object that has all of these fields, and no others. */
-function all(properties, description) {
-  return {
-    type: 'object',
-    ...(description !== undefined && { description }),
-    properties,
-    required: Object.keys(properties),
-    additionalProperties: false,
-  }
-}
 
 /** Fields of the same kind. */
 function each(names, schema) {
@@ -68,11 +59,10 @@ const pools = {
 
 /** The text of the schema. */
 export function replaySchema() {
-  const schema = {
-    $schema: 'https://json-schema.org/draft/2020-12/schema',
-    title: 'hf-replay --json',
-    description: 'Real allocators with the calls of a trace: docs/commands/hf-replay.md.',
-    ...all({
+  return schemaText(
+    'hf-replay --json',
+    'Real allocators with the calls of a trace: docs/commands/hf-replay.md.',
+    all({
       trace,
       options: all({ order: text, touch: text, paced: { type: 'boolean' }, runs: integer }),
       driver: spread('The processor time of the driver itself, which is subtracted.'),
@@ -80,6 +70,5 @@ export function replaySchema() {
       pools,
       verdict: { type: 'array', items: text, description: 'The result in sentences.' },
     }),
-  }
-  return `${JSON.stringify(schema, null, 2)}\n`
+  )
 }

@@ -1,5 +1,6 @@
 import { APIS, EVERY_FIELD, KINDS, OUTCOMES } from '../../dist/lib/event/fields.js'
 import { MEANINGS } from './fields.mjs'
+import { all, schemaText } from './json-schema.mjs'
 
 /** Stands for the largest 64-bit integer, which a double and so `JSON.stringify` would round. */
 const MAX_U64 = '@u64@'
@@ -23,10 +24,8 @@ const DEFINITIONS = {
 
 /** The JSON Schema of one line of NDJSON as heapflow writes it. */
 export function wireSchema() {
-  const schema = {
-    $schema: 'https://json-schema.org/draft/2020-12/schema',
-    title: 'heapflow NDJSON',
-    description: 'One line of the stream as heapflow writes it. A decoder accepts more: see ndjson.md.',
+  const about = 'One line of the stream as heapflow writes it. A decoder accepts more: see ndjson.md.'
+  const schema = schemaText('heapflow NDJSON', about, {
     oneOf: [{ $ref: '#/$defs/header' }, { $ref: '#/$defs/event' }, { $ref: '#/$defs/end' }],
     $defs: {
       header: {
@@ -69,18 +68,15 @@ export function wireSchema() {
         required: ['kind'],
         additionalProperties: false,
       },
-      end: {
-        type: 'object',
-        description: 'The last record of a trace.',
-        properties: {
+      end: all(
+        {
           kind: { const: 'end' },
           events: { type: 'integer', minimum: 0, description: 'How many events came since the header.' },
         },
-        required: ['kind', 'events'],
-        additionalProperties: false,
-      },
+        'The last record of a trace.',
+      ),
       ...DEFINITIONS,
     },
-  }
-  return `${JSON.stringify(schema, null, 2).replace(`"${MAX_U64}"`, '18446744073709551615')}\n`
+  })
+  return schema.replace(`"${MAX_U64}"`, '18446744073709551615')
 }

@@ -79,18 +79,15 @@ ${withValue.map((flag) => `        ${dashed([flag]).join(' | ')}) ${complete(val
       ;;`.replace('in\n\n', 'in\n')
 }
 
+const ACTIONS = {
+  files: '_heapflow_paths -f',
+  command: '_heapflow_paths -f',
+  folders: '_heapflow_paths -d',
+  text: 'return',
+} as const
+
 function complete(words: Words): string {
-  switch (words.kind) {
-    case 'values':
-      return `_heapflow_words ${quoted(words.values.join(' '))}`
-    case 'files':
-    case 'command':
-      return '_heapflow_paths -f'
-    case 'folders':
-      return '_heapflow_paths -d'
-    case 'text':
-      return 'return'
-  }
+  return words.kind === 'values' ? `_heapflow_words ${quoted(words.values.join(' '))}` : ACTIONS[words.kind]
 }
 
 function dashed(flags: readonly Flag[]): string[] {

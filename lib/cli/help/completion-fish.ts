@@ -38,20 +38,16 @@ function option(flag: Flag): string {
   return `${names}${takes(words)} -d ${quoted(help)}`
 }
 
+const TAKES = {
+  files: '-r -F',
+  command: '-r -F',
+  folders: "-x -a '(__fish_complete_directories)'",
+  text: '-x',
+} as const
+
 function takes(words: ReturnType<typeof valueOf>): string {
-  switch (words?.kind) {
-    case undefined:
-      return ''
-    case 'values':
-      return ` -x -a ${quoted(words.values.join(' '))}`
-    case 'files':
-    case 'command':
-      return ' -r -F'
-    case 'folders':
-      return " -x -a '(__fish_complete_directories)'"
-    case 'text':
-      return ' -x'
-  }
+  if (words === undefined) return ''
+  return ` ${words.kind === 'values' ? `-x -a ${quoted(words.values.join(' '))}` : TAKES[words.kind]}`
 }
 
 /** In single quotes fish knows two escapes: of the quote, and of the backslash. */

@@ -65,16 +65,8 @@ function argument(flag: Flag): string {
   return repeat ? `'*'${names}${what}` : `'(-${short} --${name})'${names}${what}`
 }
 
+const ACTIONS = { files: '_files', command: '_files', folders: '_files -/', text: ' ' } as const
+
 function action(words: Words): string {
-  switch (words.kind) {
-    case 'values':
-      return `(${words.values.join(' ')})`
-    case 'files':
-    case 'command':
-      return '_files'
-    case 'folders':
-      return '_files -/'
-    case 'text':
-      return ' '
-  }
+  return words.kind === 'values' ? `(${words.values.join(' ')})` : ACTIONS[words.kind]
 }

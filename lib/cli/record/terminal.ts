@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { isatty } from 'node:tty'
+import { statFields } from '../../streams/record/process-tree.js'
 
 /** The positions of the fields of /proc/self/stat, counted after the program's name. */
 const [GROUP, SESSION, TERMINAL, FOREGROUND] = [2, 3, 4, 5]
@@ -29,14 +29,5 @@ export class Terminal {
 }
 
 function numbers(): number[] | undefined {
-  try {
-    const text = readFileSync('/proc/self/stat', 'latin1')
-    // The name may have any characters.
-    return text
-      .slice(text.lastIndexOf(')') + 2)
-      .split(' ')
-      .map(Number)
-  } catch {
-    return undefined
-  }
+  return statFields(process.pid)?.map(Number)
 }

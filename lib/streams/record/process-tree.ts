@@ -70,11 +70,16 @@ function childrenOfThread(pid: number, thread: number): number[] {
 
 /** When a process was started, in ticks; undefined if there is none. */
 function startOf(pid: number): string | undefined {
+  const fields = statFields(pid)
+  return fields?.[0] === 'Z' ? undefined : fields?.[STARTED]
+}
+
+/** The fields of a process's `stat`, from that after its name on; undefined if there is none. */
+export function statFields(pid: number): string[] | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
     // The name may have any characters.
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-    return fields[0] === 'Z' ? undefined : fields[STARTED]
+    return text.slice(text.lastIndexOf(')') + 2).split(' ')
   } catch {
     return undefined
   }

@@ -110,6 +110,13 @@ const heaptrackLibrary = (): string | undefined => inLibraries('heaptrack/libhea
 
 /** The functions whose calls ltrace logs: the allocator's, and functions that distinguish processes from threads. */
 const LTRACE_CALLS = ['malloc', 'free', 'calloc', 'realloc', 'fork', 'pthread_create']
+  .map((name) => `${name}@libc.so.6`)
+  .join('+')
+
+/** The tracepoints that perf records. */
+const PERF_EVENTS = ['kmalloc', 'kfree', 'kmem_cache_alloc', 'kmem_cache_free']
+  .map((name) => `-e kmem:${name}`)
+  .join(' ')
 
 /** In the order in which they are tried. */
 const RECORDERS: readonly Recorder[] = [
@@ -197,17 +204,7 @@ const RECORDERS: readonly Recorder[] = [
     logsEnding: true,
     missing: () => missingProgram('ltrace'),
     launch: (words, trace, _folder, _settings, env) => ({
-      words: [
-        'ltrace',
-        '-f',
-        '-ttt',
-        '-x',
-        LTRACE_CALLS.map((name) => `${name}@libc.so.6`).join('+'),
-        '-L',
-        '-o',
-        trace,
-        ...words,
-      ],
+      words: [...`ltrace -f -ttt -x ${LTRACE_CALLS} -L -o`.split(' '), trace, ...words],
       env,
       isTracer: true,
     }),
@@ -222,21 +219,7 @@ const RECORDERS: readonly Recorder[] = [
     filter: () => ['perf', 'script', '-i', '-'],
     missing: () => missingProgram('perf'),
     launch: (words, _trace, _folder, _settings, env) => ({
-      words: [
-        'perf',
-        'record',
-        '-q',
-        '-a',
-        ...['kmalloc', 'kfree', 'kmem_cache_alloc', 'kmem_cache_free'].flatMap((name) => ['-e', `kmem:${name}`]),
-        '-o',
-        '-',
-        '--',
-        'sh',
-        '-c',
-        'exec "$@" >&3 3>&-',
-        'sh',
-        ...words,
-      ],
+      words: [...`perf record -q -a ${PERF_EVENTS} -o - -- sh -c`.split(' '), 'exec "$@" >&3 3>&-', 'sh', ...words],
       env,
       isTracer: true,
       writesToOutput: true,
