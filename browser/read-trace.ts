@@ -1,7 +1,7 @@
 import { kernelInflater } from '../lib/compression/zstd-inflaters.js'
 import type { EventBatch } from '../lib/event/batch.js'
 import type { Format } from '../lib/event/format.js'
-import { checkOptions, type OptionNames } from '../lib/event/options.js'
+import { checkOptions, SIGNAL, type OptionNames } from '../lib/event/options.js'
 import { inflate, type Inflaters } from '../lib/reading/inflate.js'
 import { peek } from '../lib/reading/peek.js'
 import { HEAD_BYTES, recognize } from '../lib/reading/recognize.js'
@@ -27,7 +27,7 @@ export interface ReadTraceOptions {
 
 const OPTIONS: OptionNames<ReadTraceOptions> = {
   format: true,
-  signal: true,
+  signal: SIGNAL,
   onFormat: 'function',
   onWarning: 'function',
   onProgress: 'function',

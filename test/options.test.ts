@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { expect, describe, test } from 'vitest'
 import { chain } from '../lib/event/chain.js'
 import { isWritable } from '../lib/event/format.js'
@@ -13,7 +14,7 @@ import {
 } from '../lib/formats/hatf/index.js'
 import { HeapmonDecoder, HeapmonEncoder } from '../lib/formats/heapmon/index.js'
 import { KmemtraceDecoder, KmemtraceEncoder } from '../lib/formats/kmemtrace/index.js'
-import { MtrcDecoder, MtrcEncoder } from '../lib/formats/mtrc/index.js'
+import { mtrc, MtrcDecoder, MtrcEncoder } from '../lib/formats/mtrc/index.js'
 import { NdjsonDecoder } from '../lib/formats/ndjson/decode.js'
 import { NdjsonEncoder } from '../lib/formats/ndjson/encode.js'
 import { ReplayEncoder } from '../lib/formats/replay/encode.js'
@@ -43,9 +44,50 @@ import { Repair } from '../lib/transforms/repair/repair.js'
 import { Partitioner } from '../lib/transforms/split.js'
 import { Verifier } from '../lib/transforms/verify.js'
 import { FORMATS } from './support/formats.js'
+import { asciiDecoder } from '../lib/metatf/ascii/decoder.js'
+import { asciiEncoder } from '../lib/metatf/ascii/encoder.js'
+import { binaryDecoder } from '../lib/metatf/binary/decoder.js'
+import { binaryEncoder } from '../lib/metatf/binary/encoder.js'
+import { compileDtd } from '../lib/metatf/generate/module.js'
+import { HATF_12 } from '../lib/metatf/hatf-ascii/index.js'
+import { parseDtd } from '../lib/metatf/index.js'
+import { HeaptrackDecoder } from '../lib/formats/heaptrack/index.js'
+import { LtraceDecoder } from '../lib/formats/ltrace/index.js'
+import { MtraceDecoder } from '../lib/formats/glibc-mtrace/index.js'
+import { ReplayDecoder } from '../lib/formats/replay/index.js'
+import { TracepointsDecoder } from '../lib/formats/tracepoints/index.js'
+import { ValgrindDecoder } from '../lib/formats/valgrind/index.js'
+import { StatisticsCollector } from '../lib/transforms/statistics/collector.js'
+import { StackNumbers } from '../lib/transforms/block-table/stack-numbers.js'
+import { OwnFrames } from '../lib/names/own-frames.js'
+import { conformance } from '../lib/testing/conformance.js'
+import { perCpuFiles } from '../lib/streams/per-cpu.js'
+import { blockTable } from '../lib/streams/blocks.js'
+import { symbolize } from '../lib/streams/symbolize.js'
+import { split } from '../lib/streams/split.js'
+
+const DTD = parseDtd(readFileSync('examples/hatf10.dtd'))
 
 /** Whatever takes options, as a function of its options. */
 const TAKERS: Record<string, (options: never) => unknown> = {
+  AsciiDecoder: (options) => asciiDecoder(HATF_12, options),
+  AsciiEncoder: (options) => asciiEncoder(HATF_12, options),
+  BinaryDecoder: (options) => binaryDecoder(DTD, options),
+  BinaryEncoder: (options) => binaryEncoder(DTD, options),
+  compileDtd: (options) => compileDtd(DTD, options),
+  HeaptrackDecoder: (options) => new HeaptrackDecoder(options),
+  LtraceDecoder: (options) => new LtraceDecoder(options),
+  MtraceDecoder: (options) => new MtraceDecoder(options),
+  ReplayDecoder: (options) => new ReplayDecoder(options),
+  TracepointsDecoder: (options) => new TracepointsDecoder(options),
+  ValgrindDecoder: (options) => new ValgrindDecoder(options),
+  StatisticsCollector: (options) => new StatisticsCollector(options),
+  StackNumbers: (options) => new StackNumbers(options),
+  OwnFrames: (options) => new OwnFrames(options),
+  check: (options) => check([], [], [], options),
+  conformance: (options) => conformance(mtrc, options),
+  'mergeInputs, an input': (options) => mergeInputs([options]),
+  'concatInputs, an input': (options) => concatInputs([options]),
   chain: (options) => chain(new MtrcDecoder(), new MtrcEncoder(), options),
   HatfDecoder: (options) => new HatfDecoder(options),
   EitherDecoder: (options) => new EitherDecoder(options),
@@ -110,6 +152,7 @@ describe.each(Object.entries(TAKERS))('%s', (_, take) => {
 })
 
 describe('values of a wrong type are refused', () => {
+  const WHOLE = `a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`
   const merged = (options: object) => merge('a.mtrc', 'b.mtrc', options as object)
   const named = (format: unknown) => decodeAny({ format } as never)
   test.each<[string, () => unknown, string]>([
@@ -129,6 +172,57 @@ describe('values of a wrong type are refused', () => {
       'a moment',
       () => new ProfileCollector({ at: null } as never),
       "not a moment, such as { event: 5 }, { time: 5n } or 'peak'",
+    ],
+    ['a window', () => merged({ window: NaN }), `merge: window must be ${WHOLE}, not NaN`],
+    ['a negative window', () => new Merger([], { by: 'time', window: -1 }), `merge: window must be ${WHOLE}, not -1`],
+    ['a part of a window', () => mergeInputs([], { window: 1.5 }), `mergeInputs: window must be ${WHOLE}, not 1.5`],
+    ['a level of gzip', () => gzip({ level: 99 }), 'gzip: level must be a whole number from -1 to 9, not 99'],
+    [
+      'an inflater',
+      () => decompress({ inflater: 'zlib' } as never),
+      'decompress: inflater must be zlib-sync or node:zlib, not "zlib"',
+    ],
+    [
+      'a compression',
+      () =>
+        new SplitFiles({ by: 'thread', path: String, encoder: () => new MtrcEncoder(), compression: 'xz' as never }),
+      'SplitFiles: compression must be gzip or zstd, not "xz"',
+    ],
+    [
+      'a format of tables',
+      () => blockTable({ to: 'xml' as never }),
+      'blockTable: to must be ndjson, arrow, parquet or csv, not "xml"',
+    ],
+    [
+      'a number of bytes',
+      () => openTrace('-', { chunkBytes: -5 }),
+      'openTrace: chunkBytes must be a whole number from 1 to 1073741824, not -5',
+    ],
+    [
+      'a number that is none',
+      () => split({ by: 'thread', maxParts: NaN }, () => ({}) as never),
+      'split: maxParts must be a number, not NaN',
+    ],
+    [
+      'folders',
+      () => symbolize({ debugDirs: '/usr' } as never),
+      'symbolize(): debugDirs must be an array of strings, not "/usr"',
+    ],
+    ['a signal', () => openTrace('-', { signal: 5 } as never), 'openTrace: signal must be an AbortSignal, not 5'],
+    [
+      'expressions',
+      () => new OwnFrames({ hide: ['x'] } as never),
+      'OwnFrames: hide must be an array of regular expressions, not an array',
+    ],
+    [
+      'a CPU of 32 bits',
+      () => new KmemtraceDecoder({ cpu: 2 ** 31 }),
+      'KmemtraceDecoder: cpu must be a whole number from 0 to 2147483647, not 2147483648',
+    ],
+    [
+      'a CPU to write',
+      () => new KmemtraceEncoder({ cpu: -1 }),
+      'KmemtraceEncoder: cpu must be a whole number from 0 to 2147483647, not -1',
     ],
     [
       'a flag of every encoder',
@@ -165,17 +259,17 @@ describe('options of a format', () => {
 
   test.each<[string, () => unknown, RegExp]>([
     ['a mistyped name', () => named('mtrc').decoder({ reslove: false } as object), /did you mean "resolve"\?/],
-    [
-      'no boolean',
-      () => named('mtrc').decoder({ resolve: 'no' } as object),
-      /"resolve" must be true or false, not "no"/,
-    ],
+    ['no boolean', () => named('mtrc').decoder({ resolve: 'no' } as object), /: resolve must be a boolean, not "no"/],
     [
       'no such layout',
       () => named('kmemtrace').decoder({ layout: 'x' } as object),
-      /"layout" must be \w+, \w+, not "x"/,
+      /: layout must be relay or ftrace, not "x"/,
     ],
   ])('%s is refused', (_, make, message) => expect(make).toThrow(message))
+
+  test('of per-CPU files are refused before these are looked for', async () => {
+    await expect(perCpuFiles(['missing'], { nonsense: 1 } as object)).rejects.toThrow(/unknown option "nonsense"/)
+  })
 
   test('that programs set are taken', () => {
     expect(() => named('kmemtrace').decoder({ cpu: 3 } as object)).not.toThrow()

@@ -1,7 +1,6 @@
 import { fieldNames, groupFieldNames, type FieldName, type KindName } from './fields.js'
-import { showValue } from './message-text.js'
 import type { Carried } from './losses.js'
-import { checkOptions, type OptionNames } from './options.js'
+import { checkOptions, oneOf, wholeNumber, type OptionNames, type ValueCheck } from './options.js'
 import type { Decoder, Encoder } from './stage.js'
 
 /** An option of a decoder or encoder, from which commands derive flags. */
@@ -110,19 +109,11 @@ export function isWritable(format: Format): format is WritableFormat {
   return 'encoder' in format
 }
 
-/**
- * The number of records that an encoder may hold back.
- * @param most the number by default, and at most
- * @throws RangeError when the option is not a whole number
- */
-export function windowOf(options: EncodeOptions, most: number): number {
-  const { window = most } = options
-  if (Number.isInteger(window) && window >= 0) return Math.min(window, most)
-  throw new RangeError(`the window must be a whole number of records, not ${window}`)
-}
+/** The options that every decoder of text has. */
+export const TEXT_OPTIONS: OptionNames<TextDecodeOptions> = { lastLine: 'boolean' }
 
-/** The names of the options that every encoder has. */
-export const ENCODE_OPTIONS: OptionNames<EncodeOptions> = { strict: 'boolean', window: 'number' }
+/** The options that every encoder has. */
+export const ENCODE_OPTIONS: OptionNames<EncodeOptions> = { strict: 'boolean', window: wholeNumber() }
 
 /**
  * Checks options for the decoder of a format, without loading it.
@@ -146,18 +137,13 @@ function checkSpecs(
   options: object | undefined,
   of: string,
 ): void {
-  checkOptions<object>(options, { ...specs, ...more }, of)
-  for (const [name, value] of Object.entries(options ?? {})) {
-    const spec = specs[name]
-    if (spec === undefined || value === undefined) continue
-    const isKnown =
-      spec.value === undefined ? typeof value === 'boolean' : (spec.values?.includes(String(value)) ?? true)
-    if (!isKnown)
-      throw new RangeError(
-        `${of}: the option ${JSON.stringify(name)} must be ${spec.values?.join(', ') ?? 'true or false'}, ` +
-          `not ${showValue(value)}`,
-      )
-  }
+  checkOptions<object>(options, { ...Object.fromEntries(Object.entries(specs).map(checkOf)), ...more }, of)
+}
+
+/** What the values of a format's option may be. */
+function checkOf([name, { value, values }]: [string, OptionSpec]): [string, 'boolean' | true | ValueCheck] {
+  if (value === undefined) return [name, 'boolean']
+  return [name, values === undefined || { what: oneOf(values), is: (given) => values.includes(String(given)) }]
 }
 
 /** A format whose decoder and encoder refuse options that do not exist. */

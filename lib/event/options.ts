@@ -2,18 +2,42 @@ import { wrongType } from './error.js'
 import { showValue } from './message-text.js'
 import { didYouMean } from './suggest.js'
 
-/** How the value of an option is checked: by `typeof`, or by a list of values; `true` where its function does that. */
+/** What an option may be, where neither `typeof` nor a list of values can say it. */
+export interface ValueCheck {
+  /** In messages: `an array` */
+  readonly what: string
+  is(value: unknown): boolean
+}
+
+/** How the value of an option is checked; `true` where its function does that. */
 type OptionCheck<Value> = [Value] extends [boolean]
   ? 'boolean'
   : [Value] extends [number]
-    ? 'number'
+    ? 'number' | readonly Value[] | ValueCheck
     : [Value] extends [bigint]
       ? 'bigint'
       : [Value] extends [(...args: never) => unknown]
         ? 'function'
         : [Value] extends [string]
           ? 'string' | readonly Value[]
-          : true
+          : true | ValueCheck
+
+/** A list of texts. */
+export const TEXTS: ValueCheck = {
+  what: 'an array of strings',
+  is: (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
+}
+
+/** A signal that ends something. */
+export const SIGNAL: ValueCheck = { what: 'an AbortSignal', is: (value) => value instanceof AbortSignal }
+
+/** A whole number in a range, by default from 0 on. */
+export function wholeNumber(least = 0, most: number = Number.MAX_SAFE_INTEGER): ValueCheck {
+  return {
+    what: `a whole number from ${least} to ${most}`,
+    is: (value) => Number.isInteger(value) && (value as number) >= least && (value as number) <= most,
+  }
+}
 
 /** The names of all options of a type, checked by the compiler for missing and unknown ones, with what they may be. */
 export type OptionNames<Options extends object> = Readonly<{
@@ -55,18 +79,29 @@ export function checkNeededOptions<Options extends object>(
     throw wrongType(`${of}: the options must be an object, not ${showValue(options)}`)
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(names, name)) throw unknownOption(name, names, of)
-    const check: unknown = names[name as keyof Options]
-    if (value === undefined) continue
-    if (typeof check === 'string' ? typeof value === check : !Array.isArray(check) || check.includes(value)) continue
-    const hint = typeof check === 'string' ? `a ${check}` : (check as unknown[]).join(' or ')
-    throw new RangeError(`${of}: ${name} must be ${hint}, not ${showValue(value)}`)
+    const check = valueCheck(names[name as keyof Options])
+    if (value === undefined || check === undefined || check.is(value)) continue
+    throw new RangeError(`${of}: ${name} must be ${check.what}, not ${showValue(value)}`)
   }
 }
 
 /** @throws RangeError unless the value of an option is a whole number in a range */
 export function whole(name: string, value: number, least: number, most: number): number {
-  if (Number.isInteger(value) && value >= least && value <= most) return value
-  throw new RangeError(`${name} must be a whole number from ${least} to ${most}, not ${showValue(value)}`)
+  const { what, is } = wholeNumber(least, most)
+  if (is(value)) return value
+  throw new RangeError(`${name} must be ${what}, not ${showValue(value)}`)
+}
+
+/** Values for messages: `a, b or c`. */
+export function oneOf(values: readonly unknown[]): string {
+  return [...(values.length > 1 ? [values.slice(0, -1).join(', ')] : []), values.at(-1)].join(' or ')
+}
+
+function valueCheck(check: unknown): ValueCheck | undefined {
+  if (check === true) return undefined
+  if (typeof check === 'string')
+    return { what: `a ${check}`, is: (value) => typeof value === check && !Number.isNaN(value) }
+  return Array.isArray(check) ? { what: oneOf(check), is: (value) => check.includes(value) } : (check as ValueCheck)
 }
 
 function unknownOption(name: string, names: object, of: string): RangeError {

@@ -1,7 +1,6 @@
 import type { EventBatch } from '../event/batch.js'
-import { checkNeededOptions, whole, type OptionNames } from '../event/options.js'
+import { checkNeededOptions, whole, wholeNumber, type OptionNames } from '../event/options.js'
 import { showValue } from '../event/message-text.js'
-import { didYouMean } from '../event/suggest.js'
 import { EventWriter, type CallSource } from './event-writer.js'
 import { LikeCalls } from './like.js'
 import { callsOf } from './models/index.js'
@@ -33,9 +32,9 @@ export interface GenerateOptions {
 const OPTIONS: OptionNames<GenerateOptions> = {
   model: MODELS,
   like: true,
-  events: 'number',
+  events: wholeNumber(),
   scale: 'number',
-  seed: 'number',
+  seed: wholeNumber(),
   threads: 'number',
   times: 'boolean',
 }
@@ -55,13 +54,10 @@ export class Generator {
     const { model, like, threads, times = false } = options
     if ((model === undefined) === (like === undefined)) throw new RangeError('either model or like is needed')
     const { events, seed = 1, scale = 1 } = options
-    if (events !== undefined) whole('events', events, 0, Number.MAX_SAFE_INTEGER)
-    const random = new Random(whole('seed', seed, 0, Number.MAX_SAFE_INTEGER))
+    const random = new Random(seed)
     if (!(scale > 0 && scale <= MOST_SCALE))
       throw new RangeError(`scale must be above 0 and at most ${MOST_SCALE}, not ${showValue(scale)}`)
     if (model !== undefined) {
-      if (!MODELS.includes(model))
-        throw new RangeError(`there is no model ${showValue(model)}${didYouMean(String(model), MODELS)}`)
       const most = whole('threads', threads ?? MODEL_THREADS[model], 1, MOST_THREADS)
       this.calls = callsOf(model, random, most, scale)
       this.writer = new EventWriter({ events: events ?? MODEL_EVENTS, sites: 0, isTimed: times, isAligned: false })

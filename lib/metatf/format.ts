@@ -1,4 +1,4 @@
-import type { EncodeOptions, WritableFormat } from '../event/format.js'
+import type { WritableFormat } from '../event/format.js'
 import { LAST_LINE } from '../text/last-line.js'
 import { AsciiDecoder, type AsciiDecodeOptions } from './ascii/decoder.js'
 import { AsciiEncoder, type AsciiEncodeOptions } from './ascii/encoder.js'
@@ -13,8 +13,7 @@ import type { Dtd } from './model.js'
  * in the list of formats, because each DTD is a format.
  */
 export type MetaTfFormat =
-  | WritableFormat<BinaryDecodeOptions, BinaryEncodeOptions>
-  | WritableFormat<AsciiDecodeOptions, AsciiEncodeOptions & EncodeOptions>
+  WritableFormat<BinaryDecodeOptions, BinaryEncodeOptions> | WritableFormat<AsciiDecodeOptions, AsciiEncodeOptions>
 
 /** The format that a DTD defines. Its decoder and encoder throw a DtdError if the DTD asks for what they cannot say. */
 export function formatOf(dtd: Dtd): MetaTfFormat {

@@ -1,4 +1,5 @@
 import { parseFrame } from '../event/frame.js'
+import { checkOptions, type OptionNames } from '../event/options.js'
 import { plainName } from './short-name.js'
 import { WRAPPERS } from './wrappers.js'
 
@@ -37,12 +38,21 @@ for (const { allocators, library = [] } of WRAPPERS) {
 prefixes.sort(([, a], [, b]) => Number(a === 'library') - Number(b === 'library'))
 const files = WRAPPERS.flatMap((list) => list.files ?? [])
 
+const OPTIONS: OptionNames<OwnFrameOptions> = {
+  hide: {
+    what: 'an array of regular expressions',
+    is: (value) => Array.isArray(value) && value.every((item) => item instanceof RegExp),
+  },
+  all: 'boolean',
+}
+
 /** Finds the innermost frame of the program's own in stacks: the one that is not a wrapper of allocation. */
 export class OwnFrames {
   private readonly known = new Map<string, FrameKind>()
   private readonly hide: readonly RegExp[]
 
   constructor(private readonly options: OwnFrameOptions = {}) {
+    checkOptions(options, OPTIONS, 'OwnFrames')
     // Copies, because a test moves the lastIndex of expressions with the flags g and y.
     this.hide = (options.hide ?? []).map((pattern) => new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, '')))
   }

@@ -1,24 +1,18 @@
 import { nameInput } from '../event/error.js'
 import { checkNeededOptions, checkOptions, type OptionNames } from '../event/options.js'
 import { BlockEncoder } from '../exports/tables/block-encoder.js'
-import type { TableFormatName } from '../exports/tables/formats.js'
+import { TABLE_FORMATS, type TableFormatName } from '../exports/tables/formats.js'
 import { tableWriter, type TableWriterOptions } from '../exports/tables/index.js'
 import { StackEncoder } from '../exports/tables/stack-encoder.js'
 import { runStage } from '../reading/run-stage.js'
 import { BlockTable, type BlockTableOptions } from '../transforms/block-table/block-table.js'
 import { blockColumns, type BlockRow } from '../transforms/block-table/columns.js'
 import { STACK_COLUMNS } from '../transforms/block-table/stack-numbers.js'
-import { pathOf, readSource, type ReadSourceOptions, type TraceSource } from './read-source.js'
+import { pathOf, READ_SOURCE_OPTIONS, readSource, type ReadSourceOptions, type TraceSource } from './read-source.js'
 import { encoderStream } from './stage.js'
 import type { ByteStream } from './types.js'
 
-const OPTIONS: OptionNames<ReadSourceOptions & BlockTableOptions> = {
-  format: true,
-  decode: true,
-  signal: true,
-  onWarning: 'function',
-  spans: 'boolean',
-}
+const OPTIONS: OptionNames<ReadSourceOptions & BlockTableOptions> = { ...READ_SOURCE_OPTIONS, spans: 'boolean' }
 
 /**
  * The blocks of a trace, one after the other, as plain objects: each block is given when it, or the trace, ends. Memory
@@ -57,6 +51,11 @@ export interface StackTableOptions extends TableWriterOptions {
   readonly to: TableFormatName
 }
 
+const TABLE: OptionNames<StackTableOptions> = {
+  to: TABLE_FORMATS.map(({ name }) => name),
+  codec: ['snappy', 'zstd', 'none'],
+}
+
 /** Options of `blockTable`. */
 export interface BlockStreamOptions extends BlockTableOptions, StackTableOptions {
   /** Write the whole stack in each row, in the columns `stack` and `site`; default false: only `stackId`, `frame`. */
@@ -73,7 +72,7 @@ export interface BlockStreamOptions extends BlockTableOptions, StackTableOptions
  * @throws RangeError for unknown options
  */
 export function blockTable(options: BlockStreamOptions): ByteStream<'events'> {
-  checkNeededOptions(options, { to: 'string', spans: 'boolean', codec: 'string', fullStacks: 'boolean' }, 'blockTable')
+  checkNeededOptions(options, { ...TABLE, spans: 'boolean', fullStacks: 'boolean' }, 'blockTable')
   const { to, spans = false, codec, fullStacks = false } = options
   return encoderStream(
     async () =>
@@ -98,7 +97,7 @@ export function blockTable(options: BlockStreamOptions): ByteStream<'events'> {
  * @throws RangeError for unknown options
  */
 export function stackTable(options: StackTableOptions): ByteStream<'events'> {
-  checkNeededOptions(options, { to: 'string', codec: 'string' }, 'stackTable')
+  checkNeededOptions(options, TABLE, 'stackTable')
   const { to, codec } = options
   return encoderStream(
     async () => new StackEncoder(await tableWriter(to, STACK_COLUMNS, { ...(codec && { codec }) })),

@@ -1,4 +1,4 @@
-import { checkOptions } from '../event/options.js'
+import { checkOptions, wholeNumber } from '../event/options.js'
 import { compressBytes, compressed, zstdObstacle, type Compression } from './compress-bytes.js'
 import { byteStream } from './generator.js'
 import type { ByteStream } from './types.js'
@@ -10,7 +10,7 @@ export { compressed, zstdObstacle, type Compression }
  * stays incomplete, because the format inside may have no end mark.
  */
 export function gzip(options: { level?: number } = {}): ByteStream<'bytes'> {
-  checkOptions(options, { level: 'number' }, 'gzip')
+  checkOptions(options, { level: wholeNumber(-1, 9) }, 'gzip')
   return byteStream('gzip()', (source) => compressBytes(source, 'gzip', options))
 }
 
@@ -20,7 +20,7 @@ export function gzip(options: { level?: number } = {}): ByteStream<'bytes'> {
  * @throws RangeError where Node is older than 22.15
  */
 export function zstd(options: { level?: number } = {}): ByteStream<'bytes'> {
-  checkOptions(options, { level: 'number' }, 'zstd')
+  checkOptions(options, { level: wholeNumber(-131_072, 22) }, 'zstd')
   const obstacle = zstdObstacle()
   if (obstacle !== undefined) throw new RangeError(obstacle)
   return byteStream('zstd()', (source) => compressBytes(source, 'zstd', options))

@@ -5,7 +5,7 @@ import type { ByteStream } from './types.js'
 
 export { defaultInflater, type DecompressOptions, type Inflater }
 
-const OPTIONS: OptionNames<DecompressOptions> = { inflater: 'string', onTruncated: 'function' }
+const OPTIONS: OptionNames<DecompressOptions> = { inflater: ['zlib-sync', 'node:zlib'], onTruncated: 'function' }
 
 /**
  * Inflates gzip (any number of members), zstd (any number of frames), xz (any number of streams) and zip (the first

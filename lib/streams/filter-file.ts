@@ -1,7 +1,7 @@
 import { addAbortSignal, type Readable } from 'node:stream'
 import type { EventBatch } from '../event/batch.js'
 import { TraceError } from '../event/error.js'
-import { checkOptions, type OptionNames } from '../event/options.js'
+import { checkOptions, SIGNAL, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
 import { FateSurvey, type Fate } from '../transforms/fates/survey.js'
 import { Filter, neededEvents, needsSurvey, type FilterOptions } from '../transforms/filter.js'
@@ -20,7 +20,7 @@ export interface FilterFileOptions extends Pick<OpenOptions, 'decode' | 'format'
   folder?: string
 }
 
-const OPTIONS: OptionNames<FilterFileOptions> = { decode: true, folder: 'string', format: true, signal: true }
+const OPTIONS: OptionNames<FilterFileOptions> = { decode: true, folder: 'string', format: true, signal: SIGNAL }
 
 /**
  * A Readable of `EventBatch` objects: those events of a file, of any format, that meet some criteria. It accepts all

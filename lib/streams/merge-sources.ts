@@ -1,8 +1,14 @@
 import { wrongType } from '../event/error.js'
 import { showValue } from '../event/message-text.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
-import { MERGE_ORDERS } from '../order/order-check.js'
-import { concatInputs, mergeInputs, type MergedStream, type MergeInput, type MergeInputsOptions } from './merge.js'
+import {
+  concatInputs,
+  MERGE_INPUTS_OPTIONS,
+  mergeInputs,
+  type MergedStream,
+  type MergeInput,
+  type MergeInputsOptions,
+} from './merge.js'
 import { isSource, pathOf, readSource, type TraceSource } from './read-source.js'
 
 /** Options of `merge`. */
@@ -11,12 +17,7 @@ export interface MergeSourcesOptions extends MergeInputsOptions {
   readonly endToEnd?: boolean
 }
 
-const OPTIONS: OptionNames<MergeSourcesOptions> = {
-  by: MERGE_ORDERS,
-  window: 'number',
-  signal: true,
-  endToEnd: 'boolean',
-}
+const OPTIONS: OptionNames<MergeSourcesOptions> = { ...MERGE_INPUTS_OPTIONS, endToEnd: 'boolean' }
 
 /**
  * Several traces as one: a Readable of batches. They are ordered by sequence number or time, or concatenated with

@@ -3,15 +3,15 @@ import { addAbortSignal, type Readable } from 'node:stream'
 import type { EventBatch } from '../event/batch.js'
 import { asError, FormatFault, inputName, nameInput, TraceError } from '../event/error.js'
 import { fieldSet, FieldBit, Kind } from '../event/fields.js'
-import { checkOptions, type OptionNames } from '../event/options.js'
+import { checkNeededOptions, checkOptions, SIGNAL, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
-import { Merger, type MergeOptions } from '../transforms/merge.js'
+import { MERGE_OPTIONS, Merger, type MergeOptions } from '../transforms/merge.js'
 import { MAGIC } from '../formats/compact/layout.js'
 import { PartMerger, partsOfOne } from '../transforms/merge-parts.js'
-import { MERGE_ORDERS, type MergeOrder } from '../order/order-check.js'
+import type { MergeOrder } from '../order/order-check.js'
 import { runStage } from '../reading/run-stage.js'
 import { givesEvents } from './gives-events.js'
-import { openTrace, type OpenOptions, type TraceReader } from './io/open-trace.js'
+import { OPEN_OPTIONS, openTrace, type OpenOptions, type TraceReader } from './io/open-trace.js'
 import { beginsWith, mayWait } from './io/file-status.js'
 import { Spool } from './io/spool.js'
 import { TemporaryFileError } from './io/temporary-error.js'
@@ -54,7 +54,10 @@ export interface MergeInputsOptions extends Omit<MergeOptions, 'by'> {
   readonly signal?: AbortSignal
 }
 
-const OPTIONS: OptionNames<MergeInputsOptions> = { by: MERGE_ORDERS, window: 'number', signal: true }
+/** What these may be. */
+export const MERGE_INPUTS_OPTIONS: OptionNames<MergeInputsOptions> = { ...MERGE_OPTIONS, signal: SIGNAL }
+
+const INPUT: OptionNames<MergeInput> = { ...OPEN_OPTIONS, path: 'string', reader: true, name: 'string', stage: true }
 
 /** A stream of the events of several files. */
 export interface MergedStream extends EventReadable {
@@ -73,7 +76,8 @@ export interface MergedStream extends EventReadable {
  * files can be open at once.
  */
 export function mergeInputs(inputs: readonly MergeInput[], options: MergeInputsOptions = {}): MergedStream {
-  checkOptions(options, OPTIONS, 'mergeInputs')
+  checkOptions(options, MERGE_INPUTS_OPTIONS, 'mergeInputs')
+  checkInputs(inputs, 'mergeInputs')
   const run: Combine = (sources, stream) => interleave(sources, options, stream)
   const compact = inputs.filter(isCompact)
   if (compact.length <= MAX_COMPACT) return merged(inputs, options.signal, run)
@@ -91,8 +95,13 @@ export function concatInputs(
   inputs: readonly MergeInput[],
   options: Pick<MergeInputsOptions, 'signal'> = {},
 ): MergedStream {
-  checkOptions(options, { signal: true }, 'concatInputs')
+  checkOptions(options, { signal: SIGNAL }, 'concatInputs')
+  checkInputs(inputs, 'concatInputs')
   return merged(inputs, options.signal, concatenate)
+}
+
+function checkInputs(inputs: readonly MergeInput[], of: string): void {
+  for (const [i, input] of inputs.entries()) checkNeededOptions(input, INPUT, `${of}: input ${i + 1}`)
 }
 
 /** The way in which the events of several inputs become one stream. */

@@ -101,7 +101,8 @@ function decide(head: Uint8Array, options: MetaTfOptions): MetaTf {
   const file = said?.form === 'binary' && options.path !== undefined ? readAgain(options.path, head) : undefined
   return {
     format: formatOf(dtd),
-    decode: { ...options.decode, ...(file && { read: file.read }) },
+    // Those of binary traces have no effect on others.
+    decode: dtd.version === '1.0' ? { ...options.decode, ...(file && { read: file.read }) } : {},
     close: () => file?.close(),
   }
 }

@@ -1,8 +1,9 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { malformed } from '../event/error.js'
+import { checkOptions } from '../event/options.js'
 import { kmemtrace, type KmemtraceDecodeOptions } from '../formats/kmemtrace/index.js'
-import { FORMAT } from '../formats/kmemtrace/layout.js'
+import { FORMAT, LAYOUT_OPTIONS } from '../formats/kmemtrace/layout.js'
 import { cpuOfPath } from '../formats/kmemtrace/per-cpu.js'
 import type { MergeInput } from './merge.js'
 
@@ -33,6 +34,7 @@ export async function perCpuFiles(
   paths: readonly string[],
   options: KmemtraceDecodeOptions = {},
 ): Promise<PerCpuFiles> {
+  checkOptions(options, LAYOUT_OPTIONS, 'perCpuFiles')
   const files: string[] = []
   let overruns: bigint | undefined
   for (const path of paths) {

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { EventBatch } from '../event/batch.js'
 import { nameInput, wrongType } from '../event/error.js'
 import { showValue } from '../event/message-text.js'
-import { checkOptions, type OptionNames } from '../event/options.js'
+import { checkOptions, SIGNAL, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
 import type { TraceEvent } from '../event/trace-event.js'
 import { eventCounter } from './event-counter.js'
@@ -36,7 +36,13 @@ export function isSource(value: unknown): value is TraceSource {
   return typeof value === 'string' || value instanceof URL || isIterable(iterableOf(value))
 }
 
-const OPTIONS: OptionNames<ReadSourceOptions> = { format: true, decode: true, signal: true, onWarning: 'function' }
+/** What the options may be. */
+export const READ_SOURCE_OPTIONS: OptionNames<ReadSourceOptions> = {
+  format: true,
+  decode: true,
+  signal: SIGNAL,
+  onWarning: 'function',
+}
 
 /**
  * The events of a trace, one after the other, as plain objects: the simple way to read a trace. The source is closed at
@@ -49,7 +55,7 @@ const OPTIONS: OptionNames<ReadSourceOptions> = { format: true, decode: true, si
  *   source, after all events before the fault
  */
 export function events(source: TraceSource, options: ReadSourceOptions = {}): AsyncGenerator<TraceEvent, void, void> {
-  checkOptions(options, OPTIONS, 'events')
+  checkOptions(options, READ_SOURCE_OPTIONS, 'events')
   const { batches } = readSource(source, options)
   const { signal } = options
   const path = pathOf(source)

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { addAbortSignal, type Readable, type Writable } from 'node:stream'
 import { wrongType } from '../event/error.js'
 import { showValue } from '../event/message-text.js'
-import { checkOptions, type OptionNames } from '../event/options.js'
+import { checkOptions, SIGNAL, type OptionNames } from '../event/options.js'
 import { formatNamed, type FormatEntry } from '../formats/index.js'
 import { givesEvents } from './gives-events.js'
 import { closed } from './closed.js'
@@ -77,7 +77,7 @@ const OPTIONS: OptionNames<RecordOptions> = {
   cwd: 'string',
   env: true,
   stdio: true,
-  signal: true,
+  signal: SIGNAL,
 }
 /** The options that only heapflow's own recorder has. */
 const OWN_OPTIONS = ['stackDepth', 'freeStacks', 'children', 'drop'] as const

@@ -35,7 +35,11 @@ export interface SortOptions {
   readonly folder?: string
 }
 
-const OPTIONS: OptionNames<SortOptions> = { by: 'string', memory: 'number', folder: 'string' }
+const OPTIONS: OptionNames<SortOptions> = {
+  by: 'string',
+  memory: { what: 'a number of bytes', is: (value) => typeof value === 'number' && value >= 0 },
+  folder: 'string',
+}
 
 /**
  * A Transform of `EventBatch` objects that puts the events of each trace in the order of a field: an external merge
@@ -82,13 +86,11 @@ export function sort(options: SortOptions): EventStream<'events'> {
 function checkSortOptions(options: SortOptions): void {
   checkOptions(options, OPTIONS, 'sort')
   // Untyped programs may leave the options out.
-  const { by, memory = SORT_MEMORY }: Partial<SortOptions> = options ?? {}
+  const { by }: Partial<SortOptions> = options ?? {}
   if (!(ORDER_FIELDS as readonly unknown[]).includes(by)) {
     const hint = typeof by === 'string' ? didYouMean(by, ORDER_FIELDS) : ''
     throw new RangeError(`sort: events cannot be sorted by ${showValue(by)}${hint}`)
   }
-  if (!(typeof memory === 'number' && memory >= 0))
-    throw new RangeError(`sort: memory must be a number of bytes, not ${showValue(memory)}`)
 }
 
 /** Sorts the events of one trace. */

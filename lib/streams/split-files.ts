@@ -3,13 +3,13 @@ import { Writable } from 'node:stream'
 import { promisify } from 'node:util'
 import type { EventBatch } from '../event/batch.js'
 import { TraceError } from '../event/error.js'
-import { checkOptions, type OptionNames } from '../event/options.js'
+import { checkOptions, wholeNumber, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
 import type { Encoder } from '../event/stage.js'
 import type { TraceEvent } from '../event/trace-event.js'
 import { compressed, type Compression } from './compress.js'
 import { EventIntake } from './intake.js'
-import { Partitioner, type PartitionOptions } from '../transforms/split.js'
+import { PARTITION_OPTIONS, Partitioner, type PartitionOptions } from '../transforms/split.js'
 import { OutputFile } from './io/output-file.js'
 
 const writeTo = promisify(write)
@@ -41,14 +41,11 @@ export interface SplitFilesOptions extends PartitionOptions {
 }
 
 const OPTIONS: OptionNames<SplitFilesOptions> = {
-  by: 'string',
-  shards: 'number',
-  lifetimes: 'boolean',
-  number: 'boolean',
+  ...PARTITION_OPTIONS,
   path: 'function',
   encoder: 'function',
-  compression: 'string',
-  maxOpen: 'number',
+  compression: ['gzip', 'zstd'],
+  maxOpen: wholeNumber(1),
   maxFiles: 'number',
   recycle: 'boolean',
 }
@@ -195,7 +192,7 @@ export class SplitFiles extends Writable {
     let part = this.parts.get(key)
     if (part === undefined) {
       const { path, encoder, maxFiles = 1000 } = this.options
-      if (this.parts.size === maxFiles)
+      if (this.parts.size >= maxFiles)
         throw new Error(`more than ${maxFiles} parts: split by something else, or raise --max-files`)
       const name = this.nameOf(path, key)
       part = {

@@ -3,7 +3,7 @@ import type { EventBatch } from '../event/batch.js'
 import { wrongType } from '../event/error.js'
 import { checkNeededOptions, type OptionNames } from '../event/options.js'
 import type { TraceEvent } from '../event/trace-event.js'
-import { Partitioner, type PartitionOptions } from '../transforms/split.js'
+import { PARTITION_OPTIONS, Partitioner, type PartitionOptions } from '../transforms/split.js'
 import { acceptFailures } from './failure.js'
 import { EventIntake } from './intake.js'
 import { Side } from './side.js'
@@ -50,13 +50,7 @@ interface Part {
 }
 
 const MAX_PARTS = 1000
-const OPTIONS: OptionNames<SplitOptions> = {
-  by: 'string',
-  shards: 'number',
-  lifetimes: 'boolean',
-  number: 'boolean',
-  maxParts: 'number',
-}
+const OPTIONS: OptionNames<SplitOptions> = { ...PARTITION_OPTIONS, maxParts: 'number' }
 
 class Splitter extends Writable implements SplitSink {
   private readonly partitioner: Partitioner
@@ -144,7 +138,7 @@ class Splitter extends Writable implements SplitSink {
   private part(key: string): Part {
     const known = this.parts.get(key)
     if (known !== undefined) return known
-    if (this.parts.size === this.maxParts)
+    if (this.parts.size >= this.maxParts)
       throw new RangeError(`more than ${this.maxParts} parts: divide otherwise, or allow more (maxParts)`)
     const target = this.open(key)
     const targets = Array.isArray(target) ? (target as NodeJS.WritableStream[]) : [target as NodeJS.WritableStream]

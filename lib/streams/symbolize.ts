@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from '../event/options.js'
+import { checkOptions, TEXTS, type OptionNames } from '../event/options.js'
 import { eventStream } from './generator.js'
 import { ADDRESS_TOOLS } from './symbols/address-tool.js'
 import type { LoadedModules } from './symbols/loaded-modules.js'
@@ -10,7 +10,7 @@ import { warningsOn } from './warnings-on.js'
 export type { SymbolizeOptions } from './symbols/symbolizer.js'
 
 const OPTIONS: OptionNames<SymbolizeOptions> = {
-  debugDirs: true,
+  debugDirs: TEXTS,
   buildIds: true,
   tool: [...ADDRESS_TOOLS, 'none'],
 }

@@ -6,6 +6,7 @@ import type { EventBatch } from '../event/batch.js'
 import { TraceError } from '../event/error.js'
 import { EVERY_FIELD, KINDS } from '../event/fields.js'
 import { carriedFields, isWritable, type Format, type WritableFormat } from '../event/format.js'
+import { checkNeededOptions } from '../event/options.js'
 import type { TraceHeader } from '../event/header.js'
 import type { Encoder } from '../event/stage.js'
 import type { TraceEvent } from '../event/trace-event.js'
@@ -53,7 +54,9 @@ const CHUNK = 65_536
  * @example
  * for (const { name, run } of conformance(format, { samples: [{ name: 'small', bytes }] })) test(name, run)
  */
-export function conformance(format: Format, { samples, traces, raw, most = 4096 }: Conformance): Check[] {
+export function conformance(format: Format, options: Conformance): Check[] {
+  checkNeededOptions(options, { samples: true, traces: true, raw: true, most: 'number' }, 'conformance')
+  const { samples, traces, raw, most = 4096 } = options
   const checks: Check[] = []
   const check = (name: string, run: Check['run']) => checks.push({ name: `${format.name}: ${name}`, run })
   for (const sample of samples) {

@@ -3,8 +3,9 @@ import { skipMark } from './byte-order-mark.js'
 import { Input } from '../bytes/input.js'
 import { EventBatch } from '../event/batch.js'
 import { limit, truncated, type TraceError, type TracePosition } from '../event/error.js'
-import type { TextDecodeOptions } from '../event/format.js'
+import { TEXT_OPTIONS, type TextDecodeOptions } from '../event/format.js'
 import type { TraceHeader } from '../event/header.js'
+import { checkOptions } from '../event/options.js'
 import type { Decoder } from '../event/stage.js'
 
 const NEWLINE = ascii('\n')
@@ -45,13 +46,16 @@ export abstract class LineDecoder implements Decoder {
    * @param name the format's, for messages
    * @param maxLine longer lines are refused
    * @param options of the decoder
+   * @param own what options other than those of every decoder of text may be, as `OptionNames`
    */
   constructor(
     protected readonly name: string,
     protected readonly maxLine: number,
-    { lastLine = false }: TextDecodeOptions = {},
+    options: TextDecodeOptions = {},
+    own: object = {},
   ) {
-    this.takesLastLine = lastLine
+    checkOptions<object>(options, { ...TEXT_OPTIONS, ...own }, `the decoder of ${name}`)
+    this.takesLastLine = options.lastLine ?? false
   }
 
   /**

@@ -31,8 +31,9 @@ export abstract class LogDecoder extends LineDecoder {
     maxLine: number,
     private readonly eventsAre: string,
     options?: TextDecodeOptions,
+    own?: object,
   ) {
-    super(name, maxLine, options)
+    super(name, maxLine, options, own)
   }
 
   /** The kernel, for this call. */

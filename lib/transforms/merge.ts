@@ -2,7 +2,7 @@ import { BATCH_STRING_BYTES, EventBatch } from '../event/batch.js'
 import { malformed } from '../event/error.js'
 import { fieldSet, FieldBit } from '../event/fields.js'
 import { lacksEvents, NO_HEADER, withMarks, type TraceHeader } from '../event/header.js'
-import { checkOptions, type OptionNames } from '../event/options.js'
+import { checkOptions, wholeNumber, type OptionNames } from '../event/options.js'
 import { plural } from '../event/message-text.js'
 import { MERGE_WINDOW } from './option-values.js'
 import { KWayMerger } from '../order/k-way-merge.js'
@@ -38,7 +38,8 @@ export interface MergeOptions {
   readonly window?: number
 }
 
-const OPTIONS: OptionNames<MergeOptions> = { by: MERGE_ORDERS, window: 'number' }
+/** What these may be. */
+export const MERGE_OPTIONS: OptionNames<MergeOptions> = { by: MERGE_ORDERS, window: wholeNumber() }
 
 const HAS_INDEX = FieldBit.index
 const HAS_SEQUENCE = FieldBit.sequence
@@ -80,7 +81,7 @@ export class Merger {
    * @param options `by` is the field that determines the order
    */
   constructor(names: readonly string[], options: MergeOptions) {
-    checkOptions(options, OPTIONS, 'merge')
+    checkOptions(options, MERGE_OPTIONS, 'merge')
     const { by, window } = options
     const origin: SequenceOrigin = {}
     this.inputs = names.map((name) => ({

@@ -32,7 +32,8 @@ export interface PartitionOptions {
   readonly number?: boolean
 }
 
-const OPTIONS: OptionNames<PartitionOptions> = {
+/** What these may be. */
+export const PARTITION_OPTIONS: OptionNames<PartitionOptions> = {
   by: 'string',
   shards: 'number',
   lifetimes: 'boolean',
@@ -94,7 +95,7 @@ export class Partitioner {
 
   /** @throws RangeError on an unknown way to divide, or a number of shards that is not from 1 to 65536 */
   constructor(options: PartitionOptions) {
-    checkNeededOptions(options, OPTIONS, 'split')
+    checkNeededOptions(options, PARTITION_OPTIONS, 'split')
     const { by, shards = 2, lifetimes = false, number = false } = options
     if (!PARTITIONS.includes(by)) throw new RangeError(`cannot divide by '${by}' (but by ${PARTITIONS.join(', ')})`)
     if (!Number.isInteger(shards) || shards < 1 || shards > 65_536) {

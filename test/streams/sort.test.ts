@@ -161,7 +161,7 @@ describe('sort', () => {
     [/^sort: events cannot be sorted by "function"$/, { by: 'function' }],
     [/^sort: events cannot be sorted by "tiem" \(did you mean "time"\?\)$/, { by: 'tiem' }],
     [/^sort: memory must be a number of bytes, not NaN$/, { by: 'time', memory: NaN }],
-    [/^sort: memory must be a number, not "5M"$/, { by: 'time', memory: '5M' }],
+    [/^sort: memory must be a number of bytes, not "5M"$/, { by: 'time', memory: '5M' }],
     [/^sort: memory must be a number of bytes, not -1$/, { by: 'time', memory: -1 }],
   ])('refuses at once: %s', (message, options) => expect(() => sort(options as SortOptions)).toThrow(message))
 

@@ -7,7 +7,7 @@ import type { Losses } from '../../kernel/losses.js'
 import type { EventBatch } from '../../event/batch.js'
 import type { Encoder } from '../../event/stage.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
-import { windowOf, type EncodeOptions } from '../../event/format.js'
+import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import { RecordData } from './record-data.js'
 import { headerComment } from './extra-fields.js'
@@ -32,8 +32,7 @@ export interface HatfEncodeOptions extends EncodeOptions, StrategyOptions {
 }
 
 const OPTIONS: OptionNames<HatfEncodeOptions> = {
-  strict: 'boolean',
-  window: 'number',
+  ...ENCODE_OPTIONS,
   preset: 'string',
   sizeEncoding: 'string',
   addressEncoding: 'string',
@@ -80,7 +79,7 @@ export class HatfEncoder implements Encoder {
     checkOptions(options, OPTIONS, 'HatfEncoder')
     const strategies = strategiesOf(options)
     this.state = new KernelState(this.kernel, (run) => configure(run, strategies))
-    const window = windowOf(options, WINDOW_RECORDS)
+    const window = Math.min(options.window ?? WINDOW_RECORDS, WINDOW_RECORDS)
     this.looksAhead = looksAhead(strategies)
     this.full = !this.looksAhead ? BLOCK_RECORDS : window === 0 ? WINDOW_RECORDS : window
     this.live = !this.looksAhead || window === 0 || (options.latency ?? false)

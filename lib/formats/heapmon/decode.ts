@@ -5,7 +5,6 @@ import { limit, malformed, truncated, type TracePosition } from '../../event/err
 import { Api, fieldSet, FieldBit, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { TextDecodeOptions } from '../../event/format.js'
-import { checkOptions, type OptionNames } from '../../event/options.js'
 import { LineDecoder } from '../../text/line-decoder.js'
 import { BadLines } from './bad-lines.js'
 import { StackCrawls } from './stack-crawls.js'
@@ -54,8 +53,6 @@ export interface HeapmonDecodeOptions extends TextDecodeOptions {
   skipBad?: boolean
 }
 
-const OPTIONS: OptionNames<HeapmonDecodeOptions> = { lastLine: 'boolean', skipBad: 'boolean' }
-
 /** Decodes heap monitoring files. */
 export class HeapmonDecoder extends LineDecoder {
   private readonly names = new KnownNames()
@@ -66,8 +63,7 @@ export class HeapmonDecoder extends LineDecoder {
   private atHeaderRow = false
 
   constructor(options: HeapmonDecodeOptions = {}) {
-    checkOptions(options, OPTIONS, 'HeapmonDecoder')
-    super(NAME, MAX_LINE, options)
+    super(NAME, MAX_LINE, options, { skipBad: 'boolean' })
     if (options.skipBad === true) this.bad = new BadLines(this.warnings)
   }
 

@@ -5,7 +5,7 @@ import { Api, APIS, FieldBit, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import { AddressedLosses } from '../../blocks/addressed-losses.js'
 import type { Losses } from '../../kernel/losses.js'
-import type { EncodeOptions } from '../../event/format.js'
+import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import { LineEncoder, put } from '../../text/line-encoder.js'
 import { Parts, reallocParts } from '../../blocks/realloc.js'
@@ -55,10 +55,9 @@ export interface HeapmonEncodeOptions extends EncodeOptions {
 }
 
 const OPTIONS: OptionNames<HeapmonEncodeOptions> = {
-  strict: 'boolean',
-  window: 'number',
+  ...ENCODE_OPTIONS,
   headerRow: 'boolean',
-  separator: 'string',
+  separator: ['tab', 'spaces'],
 }
 
 /** Encodes events as heap monitoring text in canonical form. */

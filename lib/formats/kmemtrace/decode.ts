@@ -1,9 +1,9 @@
 import { Cursor, type Reading, type ReadingPart } from '../../codec/cursor.js'
 import { CursorDecoder } from '../../codec/cursor-decoder.js'
 import { malformed, truncated } from '../../event/error.js'
-import { checkOptions, type OptionNames } from '../../event/options.js'
+import { checkOptions } from '../../event/options.js'
 import { locateRecords } from './detect.js'
-import { FORMAT, LAYOUTS, coreSize, headerOf, type KmemtraceLayout } from './layout.js'
+import { FORMAT, LAYOUTS, LAYOUT_OPTIONS, coreSize, headerOf, type KmemtraceLayout } from './layout.js'
 import { RecordReader } from './records.js'
 
 /** Options of the decoder. */
@@ -18,13 +18,6 @@ export interface KmemtraceDecodeOptions {
   cpu?: number
 }
 
-const OPTIONS: OptionNames<KmemtraceDecodeOptions> = {
-  layout: 'string',
-  byteOrder: 'string',
-  wordSize: 'number',
-  cpu: 'number',
-}
-
 /** kmemtrace's binary records to events: one per-CPU file, or several concatenated. */
 export class KmemtraceDecoder extends CursorDecoder {
   /**
@@ -32,7 +25,7 @@ export class KmemtraceDecoder extends CursorDecoder {
    * that are not features.
    */
   constructor(options: KmemtraceDecodeOptions = {}) {
-    checkOptions(options, OPTIONS, 'KmemtraceDecoder')
+    checkOptions(options, LAYOUT_OPTIONS, 'KmemtraceDecoder')
     const { layout, byteOrder, wordSize, cpu } = options
     const layouts = LAYOUTS.filter(
       (one) =>

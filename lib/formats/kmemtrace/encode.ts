@@ -4,9 +4,17 @@ import type { TraceHeader } from '../../event/header.js'
 import { AddressedLosses, spacesTold } from '../../blocks/addressed-losses.js'
 import type { Losses } from '../../kernel/losses.js'
 import type { Encoder } from '../../event/stage.js'
-import type { EncodeOptions } from '../../event/format.js'
+import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
-import { DEFAULT_LAYOUT, FORMAT, carriedBy, filledBy, layoutFor, type KmemtraceLayout } from './layout.js'
+import {
+  DEFAULT_LAYOUT,
+  FORMAT,
+  LAYOUT_OPTIONS,
+  carriedBy,
+  filledBy,
+  layoutFor,
+  type KmemtraceLayout,
+} from './layout.js'
 import { RecordList } from './to-records.js'
 import { Recognition } from './recognition.js'
 import { RecordWriter } from './write.js'
@@ -26,12 +34,8 @@ export interface KmemtraceEncodeOptions extends EncodeOptions {
 const NOTHING = new Uint8Array(0)
 
 const OPTIONS: OptionNames<KmemtraceEncodeOptions> = {
-  strict: 'boolean',
-  window: 'number',
-  layout: 'string',
-  byteOrder: 'string',
-  wordSize: 'number',
-  cpu: 'number',
+  ...ENCODE_OPTIONS,
+  ...LAYOUT_OPTIONS,
 }
 
 /** Events to kmemtrace's binary records: one stream, such as one per-CPU file. */

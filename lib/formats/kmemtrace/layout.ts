@@ -2,6 +2,7 @@ import { APIS, Api, fieldSet, type ApiName } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { Carried, Filling } from '../../event/losses.js'
 import { showJson } from '../../event/message-text.js'
+import { wholeNumber, type OptionNames } from '../../event/options.js'
 import { info } from './info.js'
 
 /** The format's name, in headers and messages. */
@@ -16,6 +17,9 @@ export const HEAD = 4
 /** The largest size that a record can state. */
 export const MAX_RECORD = 0xffff
 
+/** The largest number of a CPU. */
+export const MAX_CPU = 0x7fff_ffff
+
 /** The layout of a stream's records. */
 export interface KmemtraceLayout {
   /** The byte order of the recording machine. */
@@ -26,6 +30,14 @@ export interface KmemtraceLayout {
   readonly layout: 'relay' | 'ftrace'
   /** Bytes of call site, pointer and sizes: always 8 in `relay`, a native `long` in `ftrace`. */
   readonly wordSize: 4 | 8
+}
+
+/** A stream's layout and CPU, as options of the decoder and the encoder. */
+export const LAYOUT_OPTIONS: OptionNames<KmemtraceLayout & { cpu: number }> = {
+  layout: ['relay', 'ftrace'],
+  byteOrder: ['little', 'big'],
+  wordSize: [4, 8],
+  cpu: wholeNumber(0, MAX_CPU),
 }
 
 /** The layout of new traces. */

@@ -1,7 +1,6 @@
 import { BATCH_EVENTS } from '../../event/batch.js'
 import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
-import { checkOptions, type OptionNames } from '../../event/options.js'
 import { releaseKernel } from '../../kernel/load.js'
 import { LogDecoder } from '../../text/log-decoder.js'
 import { ltraceKernel, type LtraceKernel } from './kernel.js'
@@ -13,16 +12,13 @@ export interface LtraceDecodeOptions extends TextDecodeOptions {
   inner?: boolean
 }
 
-const OPTIONS: OptionNames<LtraceDecodeOptions> = { inner: 'boolean', lastLine: 'boolean' }
-
 /** Decodes the logs of ltrace. */
 export class LtraceDecoder extends LogDecoder {
   private own: LtraceKernel | undefined
   private readonly inner: boolean
 
   constructor(options?: LtraceDecodeOptions) {
-    checkOptions(options, OPTIONS, 'LtraceDecoder')
-    super(NAME, MAX_LINE, "whole calls of an allocator's functions", options)
+    super(NAME, MAX_LINE, "whole calls of an allocator's functions", options, { inner: 'boolean' })
     this.inner = options?.inner ?? false
   }
 

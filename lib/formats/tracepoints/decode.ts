@@ -24,8 +24,9 @@ export class TracepointsDecoder extends LogDecoder {
   private leastLength = 0
 
   /** @throws RangeError if the page size is invalid */
-  constructor({ pageSize = DEFAULT_PAGE_SIZE, ...options }: TracepointsDecodeOptions = {}) {
-    super(NAME, MAX_LINE, 'events of the slab or page allocator', options)
+  constructor(options: TracepointsDecodeOptions = {}) {
+    super(NAME, MAX_LINE, 'events of the slab or page allocator', options, { pageSize: 'number' })
+    const { pageSize = DEFAULT_PAGE_SIZE } = options
     if (!Number.isInteger(Math.log2(pageSize)) || pageSize < 1 || pageSize > 2 ** 30)
       throw new RangeError(`a page cannot have ${pageSize} bytes: give a power of two`)
     this.pageSize = BigInt(pageSize)

@@ -44,10 +44,10 @@ export class AsciiDecoder extends LineDecoder {
 
   constructor(
     dtd: Dtd,
-    { name = 'metatf-ascii', ...options }: AsciiDecodeOptions = {},
+    options: AsciiDecodeOptions = {},
     private readonly codec: Codec = codecOf(dtd),
   ) {
-    super(name, MAX_LINE, options)
+    super(options.name ?? 'metatf-ascii', MAX_LINE, options, { name: 'string' })
     this.timeUnit = timeUnitOf(dtd).timeUnit
     this.reader = new AsciiReader(asciiRecords(dtd, codec.mapping))
   }

@@ -3,7 +3,9 @@ import { SPACE, ZERO } from '../../text/ascii.js'
 import { HI, LO, writeDecimal, writeHex } from '../../bytes/u64.js'
 import { columnOf, type EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
+import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
 import type { TimeUnit, TraceHeader } from '../../event/header.js'
+import { checkOptions, TEXTS, type OptionNames } from '../../event/options.js'
 import type { Encoder } from '../../event/stage.js'
 import { encodeText } from '../../event/strings.js'
 import { LineEncoder } from '../../text/line-encoder.js'
@@ -135,11 +137,9 @@ export class AsciiWriter extends EventWriter {
 }
 
 /** Options of the encoder. */
-export interface AsciiEncodeOptions {
+export interface AsciiEncodeOptions extends EncodeOptions {
   /** The format's name in headers and messages. Default `metatf-ascii`. */
   name?: string
-  /** Make the first loss an error. Default false. */
-  strict?: boolean
   /**
    * The first lines of a trace that was not read from this format, without `##`: `Key: value`. Default: the DTD's name
    * as `DTDURL`.
@@ -150,6 +150,8 @@ export interface AsciiEncodeOptions {
    */
   rename?: (name: string | null) => string | null
 }
+
+const OPTIONS: OptionNames<AsciiEncodeOptions> = { ...ENCODE_OPTIONS, name: 'string', head: TEXTS, rename: 'function' }
 
 /**
  * Encodes events as a trace in ASCII by a DTD of Meta-TF 1.2.
@@ -173,9 +175,11 @@ export class AsciiEncoder extends LineEncoder {
 
   constructor(
     dtd: Dtd,
-    { name = 'metatf-ascii', strict, head = [`DTDURL: ${lastPart(dtd.file)}`], rename }: AsciiEncodeOptions = {},
+    options: AsciiEncodeOptions = {},
     private readonly codec: Codec = codecOf(dtd),
   ) {
+    checkOptions(options, OPTIONS, 'asciiEncoder')
+    const { name = 'metatf-ascii', strict, head = [`DTDURL: ${lastPart(dtd.file)}`], rename } = options
     const { mapping } = codec
     const losses = new AddressedLosses(spacesTold(mapping.carried), name, mapping.carried, strict)
     const { byPosition } = asciiRecords(dtd, mapping)

@@ -2,6 +2,7 @@ import { Input } from '../../bytes/input.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../event/batch.js'
 import { describe, limit, malformed, truncated } from '../../event/error.js'
 import type { TraceHeader } from '../../event/header.js'
+import { checkOptions, wholeNumber, type OptionNames } from '../../event/options.js'
 import type { Decoder } from '../../event/stage.js'
 import {
   FORMAT,
@@ -41,6 +42,14 @@ export interface BinaryDecodeOptions {
   buffer?: number
   /** The format's name in headers and messages. Default `metatf`. */
   format?: string
+}
+
+const OPTIONS: OptionNames<BinaryDecodeOptions> = {
+  header: 'boolean',
+  byteOrder: ['big', 'little'],
+  read: 'function',
+  buffer: wholeNumber(),
+  format: 'string',
 }
 
 const DEFAULT_BUFFER = 64 << 20
@@ -100,6 +109,7 @@ export class BinaryDecoder implements Decoder {
     private readonly options: BinaryDecodeOptions = {},
     private readonly codec: Codec = codecOf(dtd),
   ) {
+    checkOptions(options, OPTIONS, 'binaryDecoder')
     this.format = options.format ?? FORMAT
     this.plan = binaryPlan(dtd, codec.mapping.of)
     this.layouts = new Layouts(this.plan)

@@ -5,7 +5,8 @@ import type { TimeUnit, TraceHeader } from '../../event/header.js'
 import { AddressedLosses, spacesTold } from '../../blocks/addressed-losses.js'
 import type { Losses } from '../../kernel/losses.js'
 import type { Encoder } from '../../event/stage.js'
-import { windowOf, type EncodeOptions } from '../../event/format.js'
+import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
+import { checkOptions, type OptionNames } from '../../event/options.js'
 import { BinaryWriter, WINDOW } from './writer.js'
 import { Chooser } from '../record-choice.js'
 import { lastPart } from '../dtd-name.js'
@@ -46,6 +47,18 @@ export interface BinaryEncodeOptions extends EncodeOptions {
   latency?: boolean
   /** The format's name in messages. Default `metatf`. */
   format?: string
+}
+
+const OPTIONS: OptionNames<BinaryEncodeOptions> = {
+  ...ENCODE_OPTIONS,
+  header: 'boolean',
+  name: 'string',
+  rename: 'function',
+  byteOrder: ['big', 'little'],
+  addressSize: [32, 64],
+  contiguous: 'boolean',
+  latency: 'boolean',
+  format: 'string',
 }
 
 /** The maximum size of a trace file, whose header has 32-bit offsets. */
@@ -102,6 +115,7 @@ export class BinaryEncoder implements Encoder {
     private readonly options: BinaryEncodeOptions = {},
     private readonly codec: Codec = codecOf(dtd),
   ) {
+    checkOptions(options, OPTIONS, 'binaryEncoder')
     const { mapping } = codec
     this.plan = binaryPlan(dtd, mapping.of)
     this.unit = timeUnitOf(dtd).timeUnit
@@ -117,7 +131,7 @@ export class BinaryEncoder implements Encoder {
     this.chooser = new Chooser(mapping, this.losses)
     this.mappings = mapping.records.map(withoutOptional)
     // Errors in the options are thrown immediately.
-    this.window = windowOf(options, WINDOW)
+    this.window = Math.min(options.window ?? WINDOW, WINDOW)
     this.checkForm(this.formOf(undefined))
   }
 

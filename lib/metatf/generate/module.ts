@@ -1,3 +1,4 @@
+import { checkOptions } from '../../event/options.js'
 import { asciiRecords } from '../ascii/reader.js'
 import { lastPart } from '../dtd-name.js'
 import { printDtd } from '../dtd/print.js'
@@ -21,12 +22,13 @@ export interface CompileOptions {
  *
  * @throws DtdError if the DTD is of 1.2 and asks for what lines cannot say
  */
-export function compileDtd(dtd: Dtd, { language = 'ts' }: CompileOptions = {}): string {
+export function compileDtd(dtd: Dtd, options: CompileOptions = {}): string {
+  checkOptions(options, { language: ['ts', 'js'] }, 'compileDtd')
   // Without the folder, which is private and which readers and writers do not need.
   const file = lastPart(dtd.file)
   const mapping = mappingOf(dtd)
   if (dtd.version === '1.2') asciiRecords(dtd, mapping)
-  const isTs = language === 'ts'
+  const isTs = options.language !== 'js'
   const { functions, texts, groups } = loopFunctions(dtd, mapping, isTs)
   const used = Object.keys(RUNTIME).filter((name) =>
     new RegExp(`(?<![.\\w])${name}\\b`).test(withoutComments(functions.join('\n'))),

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { addAbortSignal, type Readable } from 'node:stream'
 import type { EventBatch } from '../../event/batch.js'
-import { checkOptions, type OptionNames } from '../../event/options.js'
+import { checkOptions, SIGNAL, wholeNumber, type OptionNames } from '../../event/options.js'
 import { closed } from '../closed.js'
 import { eventCounter } from '../event-counter.js'
 import { decodeBytes, type DecodeAnyOptions } from '../decode-bytes.js'
@@ -19,6 +19,9 @@ export interface TraceReader {
   close(): Promise<void>
 }
 
+/** The largest number of bytes to read at a time. */
+const MAX_CHUNK = 1 << 30
+
 /**
  * A file of events that is being read: an async iterable of its batches. The file is opened when the first batch is
  * requested, and closed at the end, by `break`, by a fault, by `close` and by `signal`.
@@ -33,14 +36,15 @@ export interface OpenOptions extends Omit<DecodeAnyOptions, 'path' | 'through'> 
   signal?: AbortSignal
 }
 
-const OPTIONS: OptionNames<OpenOptions> = {
-  chunkBytes: 'number',
+/** What the options may be. */
+export const OPEN_OPTIONS: OptionNames<OpenOptions> = {
+  chunkBytes: wholeNumber(1, MAX_CHUNK),
   decode: true,
   format: true,
   onTruncated: 'function',
   onFormat: 'function',
   recycle: 'boolean',
-  signal: true,
+  signal: SIGNAL,
 }
 
 /**
@@ -52,7 +56,7 @@ const OPTIONS: OptionNames<OpenOptions> = {
  * @throws RangeError for unknown options. Faults of the file are thrown by the iteration
  */
 export function openTrace(file: string | URL, options: OpenOptions = {}): OpenTrace {
-  checkOptions(options, OPTIONS, 'openTrace')
+  checkOptions(options, OPEN_OPTIONS, 'openTrace')
   const path = file instanceof URL ? fileURLToPath(file) : file
   const { chunkBytes, ...reading } = options
   return readTrace(path, () => openInput(path, chunkBytes), reading)

@@ -1,4 +1,5 @@
 import { FIRST, NONE, OTHERS } from '../../blocks/bounded-keys.js'
+import { checkOptions } from '../../event/options.js'
 import { StringTable } from '../../event/strings.js'
 import type { TableColumn, TableRows } from '../../event/table.js'
 import { SiteKeys, type SiteLimits } from '../statistics/site-keys.js'
@@ -31,6 +32,7 @@ export class StackNumbers {
 
   /** @param limits the maximum number of frames of the tree, and of bytes of their names */
   constructor(limits: StackLimits = { nodes: MAX_STACK_NODES, bytes: MAX_NAME_BYTES }) {
+    checkOptions(limits, { nodes: 'number', bytes: 'number' }, 'StackNumbers')
     this.keys = new SiteKeys({ ...limits, rows: Infinity })
   }
 

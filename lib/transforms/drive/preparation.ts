@@ -4,8 +4,7 @@ import { LiveSet } from '../../blocks/live-set.js'
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { Api, FieldBit, Kind } from '../../event/fields.js'
 import { hasInventedAddresses, type TraceHeader } from '../../event/header.js'
-import { checkOptions, type OptionNames } from '../../event/options.js'
-import { showValue } from '../../event/message-text.js'
+import { checkOptions, wholeNumber, type OptionNames } from '../../event/options.js'
 import type { Stage } from '../../event/stage.js'
 import { EPOCH_EVENTS, HEAD_BYTES, MOST_ALIGNMENT, MOST_SIZE, NONE, Op, ORDERS, type OrderName } from './layout.js'
 import type { OpList } from './op-list.js'
@@ -28,7 +27,7 @@ export interface PrepareOptions {
   readonly times?: boolean
 }
 
-const OPTIONS: OptionNames<PrepareOptions> = { order: 'string', epoch: 'number', times: 'boolean' }
+const OPTIONS: OptionNames<PrepareOptions> = { order: ORDERS, epoch: wholeNumber(1), times: 'boolean' }
 /** The reason why a trace cannot be replayed. */
 export const NOT_IDENTIFIED =
   'an interpreted heaptrack file does not say which block is freed, so it cannot be replayed; recordings with ' +
@@ -99,10 +98,6 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
   constructor(options: PrepareOptions = {}) {
     checkOptions(options, OPTIONS, 'prepareReplay()')
     const { order = 'epochs', epoch = EPOCH_EVENTS, times = false } = options
-    if (!ORDERS.includes(order))
-      throw new RangeError(`order must be one of ${ORDERS.join(', ')}, not ${showValue(order)}`)
-    if (!Number.isSafeInteger(epoch) || epoch < 1)
-      throw new RangeError(`epoch must be a whole number from 1 on, not ${showValue(epoch)}`)
     this.schedule = new Schedule(order, epoch, times)
     const head = headWords()
     this.sum = checksum(this.sum, head)

@@ -1,5 +1,5 @@
 import { checkOptions } from '../../event/options.js'
-import type { PROFILE_MATCHES, TemporaryDefinition } from '../option-values.js'
+import { PROFILE_MATCHES, type TemporaryDefinition } from '../option-values.js'
 import { NO_NODE, Paths } from '../statistics/paths.js'
 import type { Amount, Statistics } from '../statistics/result.js'
 import { frameText } from './frames.js'
@@ -57,7 +57,7 @@ export function compareProfiles(
   next: Profile,
   options: { match?: ProfileMatch } = {},
 ): ProfileDifference {
-  checkOptions(options, { match: 'string' }, 'compareProfiles')
+  checkOptions(options, { match: PROFILE_MATCHES }, 'compareProfiles')
   return compareParts(old, next, () => '', options.match)
 }
 

@@ -4,7 +4,7 @@ import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
 import { FieldBit, Kind } from '../../event/fields.js'
 import { gatherRows } from '../../event/gather.js'
 import type { TraceHeader } from '../../event/header.js'
-import { checkOptions, type OptionNames } from '../../event/options.js'
+import { checkOptions, wholeNumber, type OptionNames } from '../../event/options.js'
 import type { BatchTransform } from '../../event/stage.js'
 import type { FaultName } from '../option-values.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
@@ -48,7 +48,11 @@ export interface RepairOptions {
   readonly allow?: readonly FaultName[]
 }
 
-const OPTIONS: OptionNames<RepairOptions> = { window: 'number', maxSize: 'bigint', allow: true }
+const OPTIONS: OptionNames<RepairOptions> = {
+  window: wholeNumber(1, MAX_REPAIR_WINDOW),
+  maxSize: 'bigint',
+  allow: true,
+}
 
 /** The words kept for each block: its start, the thread that allocated it, and whether that thread is known. */
 const [START_HI, START_LO, THREAD_HI, THREAD_LO, HAS_ALLOCATOR, WORDS] = [0, 1, 2, 3, 4, 5]
@@ -100,8 +104,6 @@ export class Repair implements BatchTransform {
   constructor(options: RepairOptions = {}) {
     checkOptions(options, OPTIONS, 'repair')
     const { window = 16_384, maxSize = MAX_SIZE, allow } = options
-    if (!Number.isInteger(window) || window < 1 || window > MAX_REPAIR_WINDOW)
-      throw new RangeError(`the window must be a whole number from 1 to ${MAX_REPAIR_WINDOW}, not ${window}`)
     this.allowed = allowedFaults(allow)
     this.extent = new Extent(maxSize)
     this.window = new Window(window, this.liveSet)

@@ -2,6 +2,7 @@ import { HI, LO } from '../../bytes/u64.js'
 import { BATCH_EVENTS, type BatchInfos, type EventBatch } from '../../event/batch.js'
 import { APIS, fieldSet, FieldBit, Kind, KINDS } from '../../event/fields.js'
 import { hasInventedAddresses, lacksEvents, type TraceHeader } from '../../event/header.js'
+import { checkOptions } from '../../event/options.js'
 import { earlyEnd } from '../../event/early-end.js'
 import { lostEvents } from '../../event/lost-events.js'
 import { weightedEvents } from '../../event/weights.js'
@@ -92,8 +93,9 @@ export class StatisticsCollector {
   private leakedBlocks = 0
   private leakedBytes = 0n
 
-  constructor({ sites, byThread }: CollectorOptions = {}) {
-    this.sites = new SiteTable(this.kernel, sites, byThread)
+  constructor(options: CollectorOptions = {}) {
+    checkOptions(options, { sites: 'number', byThread: 'boolean' }, 'StatisticsCollector')
+    this.sites = new SiteTable(this.kernel, options.sites, options.byThread)
     setFamilies(this.kernel)
   }
 

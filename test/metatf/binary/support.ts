@@ -27,10 +27,10 @@ export function hex(text: string): Uint8Array {
 export function decode(
   dtd: Dtd | string,
   bytes: Uint8Array | string,
-  options: BinaryDecodeOptions & { size?: number } = {},
+  { size, ...options }: BinaryDecodeOptions & { size?: number } = {},
 ): Decoded {
   const model = typeof dtd === 'string' ? parseDtd(dtd, 'x.dtd') : dtd
-  return decodeAll(binaryDecoder(model, options), typeof bytes === 'string' ? hex(bytes) : bytes, options.size)
+  return decodeAll(binaryDecoder(model, options), typeof bytes === 'string' ? hex(bytes) : bytes, size)
 }
 
 /** Encodes events, and says what was lost. */

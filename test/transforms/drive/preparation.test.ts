@@ -133,9 +133,11 @@ describe('Preparation', () => {
 
   test('refuses what it cannot do', () => {
     expect(() => new Preparation({ order: 'none' as 'total' })).toThrow(
-      new RangeError('order must be one of epochs, lifetimes, total, not "none"'),
+      new RangeError('prepareReplay(): order must be epochs, lifetimes or total, not "none"'),
     )
-    expect(() => new Preparation({ epoch: 0 })).toThrow(/^epoch must be a whole number from 1 on, not 0$/)
+    expect(() => new Preparation({ epoch: 0 })).toThrow(
+      /: epoch must be a whole number from 1 to 9007199254740991, not 0$/,
+    )
     expect(() => new Preparation({ epochs: 2 } as object)).toThrow(/unknown option "epochs"/)
     const interpreted = batchesOf([alloc(1n)], { format: 'heaptrack' })
     expect(drive(new Preparation(), interpreted).error?.message).toMatch(/^an interpreted heaptrack file /)
