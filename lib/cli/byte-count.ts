@@ -1,4 +1,5 @@
 import { KIB, MIB } from '../bytes/units.js'
+import { UsageError, type Arguments } from './command.js'
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, K: KIB, M: MIB, G: KIB * MIB }
 
@@ -6,4 +7,20 @@ const UNITS: Readonly<Record<string, number>> = { '': 1, K: KIB, M: MIB, G: KIB 
 export function byteCount(text: string): number {
   const [, digits, unit = ''] = /^(\d{1,15})([KMG]?)$/i.exec(text) ?? []
   return digits === undefined ? NaN : Number(digits) * UNITS[unit.toUpperCase()]
+}
+
+/** The value of a flag as a number of bytes in a range; undefined if it was not given. @throws UsageError */
+export function sizeOf(
+  args: Pick<Arguments, 'value'>,
+  flag: string,
+  least = 0,
+  most = Number.MAX_SAFE_INTEGER,
+): number | undefined {
+  const text = args.value(flag)
+  if (text === undefined) return undefined
+  const size = byteCount(text)
+  if (size >= least && size <= most) return size
+  const range =
+    most < Number.MAX_SAFE_INTEGER ? `, at most ${most / MIB}M` : least > 0 ? `, at least ${least / MIB}M` : ''
+  throw new UsageError(`--${flag} needs a number of bytes such as 4096 or 64M${range}, not ${JSON.stringify(text)}`)
 }

@@ -126,7 +126,7 @@ export function optionValues(
     if (spec.default === true && args.has(`no-${dashed(key)}`)) values[key] = false
     else if (spec.default === false && args.has(dashed(key))) values[key] = true
     else if (given !== undefined && spec.value !== undefined)
-      values[key] = typeof spec.default === 'number' ? wholeNumber(dashed(key), given) : given
+      values[key] = typeof spec.default === 'number' ? (numberOf(args, dashed(key)) as number) : given
   }
   return values
 }
@@ -135,15 +135,19 @@ function dashed(key: string): string {
   return key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }
 
-/** The value of a flag as a whole number; undefined if it was not given. @throws UsageError */
-export function numberOf(args: Pick<Arguments, 'value'>, flag: string): number | undefined {
+/** The value of a flag as a whole number in a range; undefined if it was not given. @throws UsageError */
+export function numberOf(
+  args: Pick<Arguments, 'value'>,
+  flag: string,
+  least = 0,
+  most = Number.MAX_SAFE_INTEGER,
+): number | undefined {
   const text = args.value(flag)
-  return text === undefined ? undefined : wholeNumber(flag, text)
-}
-
-function wholeNumber(flag: string, text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new UsageError(`--${flag} needs a whole number, not ${JSON.stringify(text)}`)
-  return Number(text)
+  if (text === undefined) return undefined
+  const number = /^\d{1,15}$/.test(text) ? Number(text) : NaN
+  if (number >= least && number <= most) return number
+  const range = most < Number.MAX_SAFE_INTEGER ? ` from ${least} to ${most}` : least > 0 ? ` from ${least} on` : ''
+  throw new UsageError(`--${flag} needs a whole number${range}, not ${JSON.stringify(text)}`)
 }
 
 /** A flag's value as an integer in decimal or, with `0x`, in hex. */
@@ -168,6 +172,12 @@ export function orUsageError<T>(read: () => T, prefix = ''): T {
 export function refuseWith(args: Pick<Arguments, 'has'>, flags: readonly string[], other: string): void {
   const flag = flags.find((name) => args.has(name))
   if (flag !== undefined) throw new UsageError(`--${flag} and --${other} cannot be combined`)
+}
+
+/** @throws UsageError when one of some flags was given, which need something else */
+export function refuseWithout(args: Pick<Arguments, 'has'>, flags: readonly string[], needed: string): void {
+  const flag = flags.find((name) => args.has(name))
+  if (flag !== undefined) throw new UsageError(`--${flag} needs ${needed}`)
 }
 
 /**

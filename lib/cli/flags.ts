@@ -72,6 +72,9 @@ export const TO_FLAGS: readonly Flag[] = [
   ARROW_FLAG,
 ]
 
+/** The flags of commands that write events in any format. */
+export const EVENT_FLAGS: readonly Flag[] = [...OUTPUT_FLAGS, ...TO_FLAGS, STRICT_FLAG]
+
 /** The flag of commands that have one figure of temporary allocations. */
 export const TEMPORARY_FLAG: Flag = {
   name: 'temporary-by',

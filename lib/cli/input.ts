@@ -48,9 +48,7 @@ export function inputOperand(args: Arguments): string {
 
 /** The number of the selected trace in the input, from 1; undefined if none was chosen. @throws UsageError */
 export function traceNumber(args: Arguments): number | undefined {
-  const trace = numberOf(args, 'trace')
-  if (trace === 0) throw new UsageError('--trace counts from 1')
-  return trace
+  return numberOf(args, 'trace', 1)
 }
 
 /**
@@ -67,10 +65,12 @@ export function traceInput(
 }
 
 /**
- * Refuses inputs of which two read the same pipe, such as `-` and `/dev/stdin`: each would get a part of what is in it.
+ * Refuses inputs of which two are standard input, or read the same pipe, such as `-` and `/dev/stdin`: each would get a
+ * part of what is in it.
  * @throws UsageError
  */
 export function refuseSharedPipe(paths: readonly string[]): void {
+  if (paths.filter((path) => path === '-').length > 1) throw new UsageError('standard input can be read only once')
   const names = new Map<string, string>()
   for (const path of paths) {
     const source = sharedSource(path)

@@ -7,10 +7,8 @@ const MAX_WINDOW = 65_536
 
 /** The window of `--window`, if given. @throws UsageError */
 export function windowOption(args: Arguments): { window?: number } {
-  const window = numberOf(args, WINDOW_FLAG.name)
-  if (window === undefined) return {}
-  if (window > MAX_WINDOW) throw new UsageError(`--window must be at most ${MAX_WINDOW}`)
-  return { window }
+  const window = numberOf(args, WINDOW_FLAG.name, 0, MAX_WINDOW)
+  return window === undefined ? {} : { window }
 }
 
 /**

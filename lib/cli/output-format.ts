@@ -16,7 +16,7 @@ export const ENDING = /[^.](\.[a-z][\w-]*)$/i
  * The format to write: by `--to` or `--arrow`, otherwise by the output's name, otherwise the format between commands.
  * @throws UsageError, also for a name with an unknown ending
  */
-export function outputFormat(args: Arguments, output: string): Promise<Target> {
+export function outputFormat(args: Arguments, output = args.value('output') ?? '-'): Promise<Target> {
   const named = namedFormat(args)
   refuseArrow(args, targetOfPath(output)?.name, output)
   const format = named ?? targetOfPath(output)

@@ -19,7 +19,7 @@ export function rowNames(args: Arguments): SiteNames {
     columns: columnsOf(args),
     full: args.has('full'),
     tree: args.has('tree'),
-    ...depthOf(args),
+    depth: numberOf(args, 'depth', 1),
   }
 }
 
@@ -29,12 +29,8 @@ export function rowNames(args: Arguments): SiteNames {
  * @throws UsageError
  */
 function columnsOf(args: Arguments): number {
-  const width = numberOf(args, 'width')
-  if (width !== undefined) {
-    if (width < LEAST_COLUMNS || width > MOST_COLUMNS)
-      throw new UsageError(`--width needs ${LEAST_COLUMNS} to ${MOST_COLUMNS} columns`)
-    return width
-  }
+  const width = numberOf(args, 'width', LEAST_COLUMNS, MOST_COLUMNS)
+  if (width !== undefined) return width
   if ((args.value('output') ?? '-') !== '-') return COLUMNS
   const told = process.env['COLUMNS'] ?? ''
   const columns = /^[1-9]\d{0,8}$/.test(told) ? Number(told) : isTerminal(1) ? process.stdout.columns : 0
@@ -57,11 +53,4 @@ export function ownFrames(args: Arguments): OwnFrames {
  */
 export function refuseRowFlags(args: Arguments, form: string, begins = false): void {
   refuseWith(args, [...WRITTEN, ...(begins ? [] : BEGIN)], form)
-}
-
-function depthOf(args: Arguments): { depth?: number } {
-  const depth = numberOf(args, 'depth')
-  if (depth === undefined) return {}
-  if (depth === 0) throw new UsageError('--depth needs at least 1 frame')
-  return { depth }
 }

@@ -148,7 +148,7 @@ describe('hf-diff', () => {
   test.each([
     ['hf-diff', /name two traces, OLD and NEW, not 0/],
     [`hf-diff ${TRACE}`, /name two traces, OLD and NEW, not 1/],
-    ['hf-diff - -', /only one of the traces can be standard input/],
+    ['hf-diff - -', /standard input can be read only once/],
     ['hf-diff --json --collapsed a b', /--json and --collapsed cannot be combined/],
     ['hf-diff --sort size a b', /--sort must be one of leaked, peak, allocated, temporary/],
   ])('%s is a mistake', async (line, message) => {

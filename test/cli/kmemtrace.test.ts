@@ -151,9 +151,13 @@ describe('kmemtrace-decode', () => {
     })
     expect(await shell(`kmemtrace-decode --cpu 1 ${folder}/cpu0 ${folder}/cpu1`)).toMatchObject({ code: 2 })
     expect(await shell(`kmemtrace-decode --window 5 ${folder}/cpu0`)).toMatchObject({ code: 2 })
+    for (const line of [`kmemtrace-decode --cpu 4294967296 ${folder}/cpu0`, 'kmemtrace-encode --cpu 2147483648 x']) {
+      const { code, stderr } = await shell(line)
+      expect([code, stderr]).toEqual([2, expect.stringContaining('--cpu needs a whole number from 0 to 2147483647')])
+    }
     expect(await shell(`kmemtrace-decode --window 65537 ${folder}`)).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/at most 65536/) as string,
+      stderr: expect.stringMatching(/from 0 to 65536/) as string,
     })
   })
 })

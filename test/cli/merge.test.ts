@@ -271,7 +271,7 @@ describe('hf-merge', () => {
     ['hf-merge - -', /standard input can be read only once/],
     ['hf-merge --by size a b', /--by must be one of sequence, time/],
     ['hf-merge --by time --end-to-end a b', /--end-to-end cannot be combined with --by/],
-    ['hf-merge --window 65537 a b', /--window must be at most 65536/],
+    ['hf-merge --window 65537 a b', /--window needs a whole number from 0 to 65536, not "65537"/],
     ['hf-merge --thread-offset x a b', /--thread-offset needs an integer/],
   ])('a command line that makes no sense: %s', async (line, message) => {
     const { code, stdout, stderr } = await shell(line)
@@ -374,9 +374,9 @@ describe('hf-sort', () => {
   })
 
   test.each([
-    ['hf-sort --memory 100', /--memory needs a size of 1M or more/],
-    ['hf-sort --memory lots', /--memory needs a size of 1M or more/],
-    ['hf-sort --memory 18446744073709551616', /--memory needs a size of 1M or more/],
+    ['hf-sort --memory 100', /--memory needs a number of bytes such as 4096 or 64M, at least 1M, not "100"/],
+    ['hf-sort --memory lots', /--memory needs a number of bytes/],
+    ['hf-sort --memory 18446744073709551616', /--memory needs a number of bytes/],
     ['hf-sort --by name', /--by must be one of process, thread/],
     ['hf-sort --temporary /no/such/folder', /--temporary: \/no\/such\/folder is not a folder/],
   ])('a command line that makes no sense: %s', async (line, message) => {

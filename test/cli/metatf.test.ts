@@ -232,6 +232,8 @@ describe('metatf-decode and metatf-encode', () => {
       (await shell(`metatf-encode --dtd ${dtd} --name http://x.org/y.dtd ${folder}/t.txt`)).stdout.toString(),
     ).toBe(text.replace('marks12.dtd', 'http://x.org/y.dtd'))
     expect((await shell(`hf-stats ${folder}/t.txt`)).stdout.toString()).toContain('1 (metatf-ascii)')
+    // That it is no binary trace is found out later.
+    expect((await shell(`metatf-decode --buffer 1M ${folder}/t.txt`)).code).toBe(0)
   })
 
   test('another DTD is named, with the rest of the head as it was', async () => {
@@ -263,7 +265,7 @@ describe('metatf-decode and metatf-encode', () => {
     ['metatf-encode --dtd hatf.dtd --contiguous', 2, '--contiguous is for binary traces: hatf.dtd is of Meta-TF 1.2'],
     ['metatf-encode --dtd hatf10.dtd --header --headerless', 2, '--header and --headerless cannot be combined'],
     ['metatf-encode --dtd hatf10-split.dtd --contiguous --headerless', 2, 'contiguous sections need a header'],
-    ['metatf-encode --dtd hatf10.dtd --window 0', 2, '--window must be 1 or more'],
+    ['metatf-encode --dtd hatf10.dtd --window 0', 2, '--window needs a whole number from 1 on, not "0"'],
     [`metatf-encode --dtd hatf10.dtd --name ${'x'.repeat(256)}`, 2, "the DTD's name has 256 bytes, more than 255"],
     ['metatf-encode --dtd hatf10.dtd --byte-order middle', 2, '--byte-order must be one of big, little'],
     ['metatf-decode --headerless', 2, '--headerless needs --dtd'],

@@ -66,7 +66,7 @@ describe('hf-profile', () => {
       'hf-profile --to collapsed --at noon',
       /--at: not a moment: 'noon' \(write the number of an event, time:T, peak or end\)/,
     ],
-    ['hf-profile --to collapsed --trace 0', /--trace counts from 1/],
+    ['hf-profile --to collapsed --trace 0', /--trace needs a whole number from 1 on/],
     ['hf-profile --to pprof --lines', /--lines does not apply to pprof, which has the lines in any case/],
     ['hf-profile --to dhat --at peak', /--at does not apply to dhat, whose figures are fixed/],
     ['hf-profile --to collapsed --at peak', /--at needs --value live-bytes or live-blocks with --to collapsed/],

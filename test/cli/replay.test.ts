@@ -265,7 +265,7 @@ describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
       [`--allocator ${folder}/none.so`, 2, /none\.so is no library/],
       [`--allocator ${folder}/text.so`, 2, /text\.so is no library for this machine/],
       [`--allocator ${library('nothing', 'int nothing;')}`, 1, /nothing\.so has no malloc that can be preloaded/],
-      ['--runs 0', 2, /--runs must be from 1 to 1000, not 0/],
+      ['--runs 0', 2, /--runs needs a whole number from 1 to 1000, not "0"/],
       ['--json --verify', 2, /--verify and --json cannot be combined/],
       ['--android --allocator glibc --allocator jemalloc', 2, /--android is the report of one allocator/],
     ]

@@ -159,14 +159,14 @@ describe('hf-report', () => {
   })
 
   test.each([
-    ['hf-report --embed 65M', /--embed needs a size of at most 64M, not "65M"/],
-    ['hf-report --embed 1..2', /--embed needs a size/],
-    ['hf-report --embed x', /--embed needs a size/],
-    ['hf-report --embed 999999999999999G', /--embed needs a size/],
+    ['hf-report --embed 65M', /--embed needs a number of bytes such as 4096 or 64M, at most 64M, not "65M"/],
+    ['hf-report --embed 1..2', /--embed needs a number of bytes/],
+    ['hf-report --embed x', /--embed needs a number of bytes/],
+    ['hf-report --embed 999999999999999G', /--embed needs a number of bytes/],
     ['hf-report a b', /one input at a time/],
-    ['hf-report --compare - ', /only one of the traces can be standard input/],
+    ['hf-report --compare - ', /standard input can be read only once/],
     ['hf-report --match lines', /--match needs --compare/],
-    ['hf-report --trace 0', /--trace counts from 1/],
+    ['hf-report --trace 0', /--trace needs a whole number from 1 on/],
   ])('%s is a mistake', async (line, message) => {
     const { code, stderr } = await shell(line)
     expect(code).toBe(2)

@@ -95,7 +95,7 @@ describe('hatf-split and hatf-join', () => {
     ['hatf-split -a a --field size --field time', 'needs {} in it'],
     [`hatf-split -a ${NAME} ${NAME}`, 'is the input too'],
     [`hatf-join -a ${NAME} -o ${NAME}`, 'is the input too'],
-    ['hatf-join -a -', 'only one input can be standard input'],
+    ['hatf-join -a -', 'standard input can be read only once'],
   ])('%s makes no sense', async (line, message) => {
     const { code, stderr } = await shell(line)
     expect(code).toBe(2)

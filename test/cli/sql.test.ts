@@ -157,7 +157,7 @@ describe('hf-sql', () => {
     const piped = await shell(`gunzip -c ${TRACE} | hf-sql --to ndjson -f ${file}`)
     expect([piped.stderr, rowsIn(piped.stdout)]).toEqual(['', [{ n: 2798 }]])
     const both = await shell(`hf-sql -f - -`)
-    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('standard input can be read once only')])
+    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('standard input can be read only once')])
   })
 
   test('integers of 64 bits are exact, and all columns have their values', async () => {

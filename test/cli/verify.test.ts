@@ -108,7 +108,7 @@ describe('hf-verify', () => {
     ['--repair', /needs -o FILE/],
     ['-o x.txt', /--output needs --repair/],
     ['--repair -o x.txt --json', /--json and --repair cannot be combined/],
-    ['--repair -o x.txt --window 0', /--window must be from 1/],
+    ['--repair -o x.txt --window 0', /--window needs a whole number from 1 to /],
     ['--allow everything', /--allow must be one of/],
     ['--max-size=-1', /--max-size needs a number of bytes/],
     ['--max-size 1..2', /--max-size needs a number of bytes/],

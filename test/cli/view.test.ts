@@ -101,7 +101,7 @@ test('what cannot be is refused', { tags: ['slow'] }, async () => {
   const folder = scratch()
   writeFileSync(`${folder}/none`, 'what is this?')
   for (const [line, code, message] of [
-    ['hf-view --port 65536', 2, '--port must be at most 65535, not 65536'],
+    ['hf-view --port 65536', 2, '--port needs a whole number from 0 to 65535, not "65536"'],
     ['hf-view --port x', 2, 'port'],
     ['hf-view a b', 2, 'hf-view'],
     [`hf-view ${folder}/none`, 1, 'unrecognized format'],

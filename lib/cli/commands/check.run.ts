@@ -27,7 +27,6 @@ export async function runCheck(args: Arguments): Promise<void> {
   const runs = args.operands.length === 0 ? ['-'] : args.operands
   const baseline = args.all('baseline')
   const inputs = [...runs, ...baseline]
-  if (inputs.filter((path) => path === '-').length > 1) throw new UsageError('only one trace can be standard input')
   refuseSharedPipe(inputs)
   const { groups, unnamed } = budgetGroups(args)
   if (baseline.length === 0 && groups.some(({ budgets }) => budgets.some(({ rule }) => rule === 'grow')))

@@ -19,7 +19,6 @@ export async function runDiff(args: Arguments): Promise<void> {
   const [old, next] = operands
   if (old === undefined || next === undefined || operands.length > 2)
     throw new UsageError(`name two traces, OLD and NEW, not ${operands.length}`)
-  if (old === '-' && next === '-') throw new UsageError('only one of the traces can be standard input')
   refuseSharedPipe([old, next])
   if (args.has('collapsed')) refuseWith(args, ['json', 'top'], 'collapsed')
   if (args.has('to')) {

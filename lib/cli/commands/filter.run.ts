@@ -8,7 +8,7 @@ import { runJob } from '../pipeline.js'
 
 /** Runs `hf-filter`. @throws UsageError */
 export async function runFilter(args: Arguments): Promise<void> {
-  const to = await outputFormat(args, args.value('output') ?? '-')
+  const to = await outputFormat(args)
   const path = inputOperand(args)
   const options = { ...filterOptions(args), ...(await partOptions(args, path)) }
   const hasTwoPasses = needsSurvey(options)

@@ -1,6 +1,6 @@
 import { APIS, GROUP_FIELDS, KINDS, type GroupFieldType } from '../../event/fields.js'
 import type { Command, Flag } from '../command.js'
-import { OUTPUT_FLAGS, STRICT_FLAG, TEMPORARY_FLAG, TO_FLAGS } from '../flags.js'
+import { EVENT_FLAGS, TEMPORARY_FLAG } from '../flags.js'
 
 /** The help for the flags of fields of groups, by how they are stored. */
 const GROUP_HELP: Readonly<Record<GroupFieldType, (name: string) => Pick<Flag, 'value' | 'help'>>> = {
@@ -103,9 +103,7 @@ export const filter: Command = {
     ...CRITERIA,
     { name: 'invert', short: 'v', help: 'Keep the events that do not match all criteria, of which there must be one' },
     { name: 'lifetimes', help: 'Keep whole blocks: the reallocs and frees of every kept allocation, and no others' },
-    ...OUTPUT_FLAGS,
-    ...TO_FLAGS,
-    STRICT_FLAG,
+    ...EVENT_FLAGS,
   ],
   examples: [
     {

@@ -30,7 +30,7 @@ export async function runGenerate(args: Arguments): Promise<void> {
   if (modelFile !== undefined) return writeLike(args, modelFile)
   if (args.has('threads') && !args.has('model')) throw new UsageError('--threads needs --model: a trace has its own')
   const options = optionsOf(args)
-  const to = await outputFormat(args, args.value('output') ?? '-')
+  const to = await outputFormat(args)
   const file = args.value('like') ?? args.value('from-model')
   const what = await source(args)
   const input: StreamInput = {

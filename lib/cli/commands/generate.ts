@@ -1,6 +1,6 @@
 import { MODEL_EVENTS, MODELS, MOST_SCALE, MOST_THREADS } from '../../generate/models/names.js'
 import type { Command } from '../command.js'
-import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
+import { EVENT_FLAGS } from '../flags.js'
 
 const WHAT = 'What is generated'
 
@@ -57,9 +57,7 @@ export const generate: Command = {
     { name: 'seed', value: 'N', help: 'Another seed gives other events (default 1)' },
     { name: 'threads', value: 'N', help: `Of --model: the number of threads, up to ${MOST_THREADS}` },
     { name: 'times', help: 'Give the events times: those of the trace on average, otherwise one each 100 ns' },
-    ...OUTPUT_FLAGS,
-    ...TO_FLAGS,
-    STRICT_FLAG,
+    ...EVENT_FLAGS,
   ],
   examples: [
     { command: 'hf-generate --model larson --events 10M -o larson.mtrc', means: 'a trace of a server with 8 threads' },

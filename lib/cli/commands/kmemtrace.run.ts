@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PerCpu, Overruns } from '../../formats/kmemtrace/per-cpu.js'
 import { kmemtrace, type KmemtraceDecodeOptions, type KmemtraceEncodeOptions } from '../../formats/kmemtrace/index.js'
+import { MAX_CPU } from '../../formats/kmemtrace/layout.js'
 import { decodeAny } from '../../streams/decode.js'
 import { makeFolder } from '../../streams/io/make-folder.js'
 import { mergeInputs } from '../../streams/merge.js'
@@ -19,14 +20,12 @@ import { bytesOf, mergedInput, runStreams } from '../streaming.js'
 
 const DECODE = 'kmemtrace-decode'
 const ENCODE = 'kmemtrace-encode'
-const MAX_OPEN = 64
 const MAX_CPUS = 8192
 
 /** Runs `kmemtrace-decode`. @throws UsageError */
 export async function runKmemtraceDecode(args: Arguments): Promise<void> {
   const decode: KmemtraceDecodeOptions = { ...optionValues(kmemtrace.decodeOptions, args), ...cpuOption(args) }
   const { inputs, overruns } = await perCpuFiles(args.operands.length === 0 ? ['-'] : args.operands, decode)
-  if (inputs.filter(({ path }) => path === '-').length > 1) throw new UsageError('standard input can be read only once')
   refuseSharedPipe(inputs.map(({ path }) => path))
   const to = await decodedFormat(args)
   const stages = overruns === undefined ? [] : [new Overruns(overruns)]
@@ -65,7 +64,6 @@ async function writePerCpu(args: Arguments, output: string, encode: KmemtraceEnc
   const perCpu = new PerCpu(encode, isFolder)
   const sink = new SplitFiles({
     by: 'cpu',
-    maxOpen: MAX_OPEN,
     maxFiles: MAX_CPUS,
     ...(compression && { compression }),
     encoder: (key) => kmemtrace.encoder({ ...encode, cpu: Number(key), strict: args.has('strict') }),
@@ -93,7 +91,7 @@ async function writePerCpu(args: Arguments, output: string, encode: KmemtraceEnc
 }
 
 function cpuOption(args: Arguments): { cpu?: number } {
-  const cpu = numberOf(args, 'cpu')
+  const cpu = numberOf(args, 'cpu', 0, MAX_CPU)
   return cpu === undefined ? {} : { cpu }
 }
 

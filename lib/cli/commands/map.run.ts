@@ -11,7 +11,7 @@ const SIGNED_IDS: readonly string[] = ['thread', 'process', 'heap']
 
 /** Runs `hf-map`. @throws UsageError */
 export async function runMap(args: Arguments): Promise<void> {
-  const to = await outputFormat(args, args.value('output') ?? '-')
+  const to = await outputFormat(args)
   const stage = orUsageError(() => new Mapper(mapOptions(args)))
   await runJob({ command: 'hf-map', args, input: traceInput(inputOperand(args)), stages: [stage], to })
 }

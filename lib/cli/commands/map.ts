@@ -1,6 +1,6 @@
 import { EVERY_FIELD } from '../../event/fields.js'
 import type { Command } from '../command.js'
-import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
+import { EVENT_FLAGS } from '../flags.js'
 
 const HIDDEN = ['addresses', 'names', 'all'] as const
 
@@ -39,9 +39,7 @@ export const map: Command = {
     { name: 'key', value: 'KEY', help: 'The secret that makes the replacements; needed with --anonymize' },
     { name: 'number-threads', help: 'Number the threads from 1 in the order in which they appear' },
     { name: 'expression', short: 'e', value: 'CODE', help: 'Run JavaScript on every event; slow' },
-    ...OUTPUT_FLAGS,
-    ...TO_FLAGS,
-    STRICT_FLAG,
+    ...EVENT_FLAGS,
   ],
   examples: [
     {

@@ -16,7 +16,7 @@ const INSTEAD = 'split the trace again with hf-split --number, or use --end-to-e
 /** Runs `hf-merge`. @throws UsageError, and an error when a file cannot be read */
 export async function runMerge(args: Arguments): Promise<void> {
   const input = await mergeInput(args)
-  const to = await outputFormat(args, args.value('output') ?? '-')
+  const to = await outputFormat(args)
   await runMergeJob({ command: 'hf-merge', args, input, to }, INSTEAD)
 }
 
@@ -24,7 +24,6 @@ export async function runMerge(args: Arguments): Promise<void> {
 async function mergeInput(args: Arguments): Promise<StreamInput> {
   const paths = args.operands
   if (paths.length === 0) throw new UsageError('name the traces to merge')
-  if (paths.filter((path) => path === '-').length > 1) throw new UsageError('standard input can be read only once')
   refuseSharedPipe(paths)
   const by = args.value('by') as MergeOrder | undefined
   const isEndToEnd = args.has('end-to-end')

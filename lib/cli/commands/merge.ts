@@ -1,5 +1,5 @@
 import type { Command } from '../command.js'
-import { FROM_FLAG, OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS, WINDOW_FLAG } from '../flags.js'
+import { EVENT_FLAGS, FROM_FLAG, WINDOW_FLAG } from '../flags.js'
 
 export const merge: Command = {
   name: 'hf-merge',
@@ -42,9 +42,7 @@ export const merge: Command = {
       help: 'Give events without a process the number of their file, from 1; with --process-offset, 1 plus the offset',
     },
     FROM_FLAG,
-    ...OUTPUT_FLAGS,
-    ...TO_FLAGS,
-    STRICT_FLAG,
+    ...EVENT_FLAGS,
   ],
   examples: [
     {

@@ -7,7 +7,7 @@ import { formatOf } from '../../metatf/format.js'
 import type { Dtd } from '../../metatf/model.js'
 import { NoDtdError, openDtd } from '../../streams/dtd-files.js'
 import { metaTfBytes } from '../../streams/metatf.js'
-import { byteCount } from '../byte-count.js'
+import { sizeOf } from '../byte-count.js'
 import { numberOf, UsageError, type Arguments } from '../command.js'
 import { inputOperand, traceInput } from '../input.js'
 import { refuseSameFile } from '../output.js'
@@ -36,10 +36,11 @@ export async function runDecode(args: Arguments): Promise<void> {
     throw new UsageError('--headerless needs --dtd: nothing else names the DTD')
   if (dtd !== undefined) refuse(args, BINARY_READ_FLAGS, dtd, 'describes ASCII')
   const order = args.value('byte-order') as ByteOrder | undefined
+  const buffer = sizeOf(args, 'buffer')
   const decode: BinaryDecodeOptions = {
     ...(args.has('headerless') && { header: false }),
     ...(order !== undefined && { byteOrder: order }),
-    ...bufferOption(args),
+    ...(buffer !== undefined && { buffer }),
   }
   const path = inputOperand(args)
   const options = { path, recycle: true, ...(dtd && { dtd }), folders: args.all('dtd-path'), decode }
@@ -83,10 +84,9 @@ function binaryOptions(args: Arguments, dtd: Dtd): BinaryEncodeOptions {
   const name = args.value('name')
   const order = args.value('byte-order') as ByteOrder | undefined
   const bits = args.value('address-size')
-  const window = numberOf(args, 'window')
+  const window = numberOf(args, 'window', 1)
   const header = either(args, 'header', 'headerless')
   const contiguous = either(args, 'contiguous', 'interleaved')
-  if (window === 0) throw new UsageError('--window must be 1 or more')
   return {
     ...(name === undefined ? { rename: (given) => ownName(given, dtd) } : { name }),
     ...(header !== undefined && { header }),
@@ -124,13 +124,4 @@ function refuse(args: Arguments, flags: readonly string[], { file, version }: Dt
 function either(args: Arguments, yes: string, no: string): boolean | undefined {
   if (args.has(yes) && args.has(no)) throw new UsageError(`--${yes} and --${no} cannot be combined`)
   return args.has(yes) ? true : args.has(no) ? false : undefined
-}
-
-function bufferOption(args: Arguments): { buffer?: number } {
-  const text = args.value('buffer')
-  if (text === undefined) return {}
-  const buffer = byteCount(text)
-  if (Number.isNaN(buffer))
-    throw new UsageError(`--buffer needs a number of bytes such as 64M, not ${JSON.stringify(text)}`)
-  return { buffer }
 }

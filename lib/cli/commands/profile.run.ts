@@ -53,7 +53,7 @@ export async function runProfile(args: Arguments): Promise<void> {
       return write(ownStacks(rest, own, roots), options)
     },
     ...(format.name === 'pprof' && { lossOf: cappedPprof }),
-    ...(trace !== undefined && { trace }),
+    trace,
   })
   await runTrace({
     command: 'hf-profile',

@@ -14,7 +14,7 @@ import {
   type Settings,
 } from '../../streams/record/recorders.js'
 import { Recording } from '../../streams/record/recording.js'
-import { UsageError, type Arguments } from '../command.js'
+import { numberOf, refuseWithout, UsageError, type Arguments } from '../command.js'
 import { endBySignal } from '../end-by-signal.js'
 import { COMPRESSED, outputFormat } from '../output-format.js'
 import { outputOf } from '../output.js'
@@ -133,10 +133,8 @@ function isOwnFormat(args: Arguments, output: string): boolean {
 
 /** The recording of a running process, if that is requested. @throws UsageError */
 function attachmentOf(args: Arguments): Attachment | undefined {
-  const text = args.value('pid')
-  if (text === undefined) return undefined
-  const pid = /^\d{1,10}$/.test(text) ? Number(text) : 0
-  if (pid === 0) throw new UsageError(`--pid must be the number of a process, not ${JSON.stringify(text)}`)
+  const pid = numberOf(args, 'pid', 1)
+  if (pid === undefined) return undefined
   if (args.operands.length > 0) throw new UsageError('--pid records a process that runs already: name no command')
   if (args.has('stack')) throw new UsageError(`--pid and --stack exclude each other: ${NAMES_LATER}`)
   const name = args.value('with') ?? 'recorder'
@@ -155,7 +153,7 @@ const WITHOUT_PRELOAD = ['pid', 'stack', 'no-children', 'to', 'arrow', 'gzip', '
 function printPreload(args: Arguments): void {
   const output = args.value('output') ?? ''
   if (!OWN.test(output)) throw new UsageError('--print-preload needs -o FILE.hfrec, the file to write')
-  const foreign = WITHOUT_PRELOAD.find((name) => args.has(name) || args.value(name) !== undefined)
+  const foreign = WITHOUT_PRELOAD.find((name) => args.has(name))
   if (foreign !== undefined) throw new UsageError(`--print-preload and --${foreign} exclude each other`)
   const name = args.value('with') ?? 'recorder'
   if (name !== 'recorder') throw new UsageError(`--print-preload needs --with recorder, not ${name}`)
@@ -197,19 +195,14 @@ const OWN_OPTIONS = ['stack-depth', 'no-stacks', 'free-stacks', 'no-children', '
  * @throws UsageError for settings that the recorder does not have
  */
 function settingsOf(args: Arguments, { name, outlives }: Recorder, compresses: boolean): Settings {
-  const given = args.value('stack-depth')
-  const foreign = OWN_OPTIONS.find((option) => args.has(option))
-  if (outlives !== true && foreign !== undefined)
-    throw new UsageError(`--${foreign} needs --with recorder: ${name} has no such setting`)
+  const given = numberOf(args, 'stack-depth', 0, MAX_STACK_DEPTH)
+  if (outlives !== true) refuseWithout(args, OWN_OPTIONS, `--with recorder: ${name} has no such setting`)
   const hasNone = args.has('no-stacks')
   const freeStacks = args.has('free-stacks')
   if (hasNone && (given !== undefined || freeStacks))
     throw new UsageError(`--no-stacks and --${freeStacks ? 'free-stacks' : 'stack-depth'} exclude each other`)
-  const depth = given === undefined ? SETTINGS.depth : Number(given)
-  if (!Number.isInteger(depth) || depth < 0 || depth > MAX_STACK_DEPTH || given?.trim() === '')
-    throw new UsageError(`--stack-depth must be a number from 0 to ${MAX_STACK_DEPTH}, not ${JSON.stringify(given)}`)
   return {
-    depth: hasNone ? 0 : depth,
+    depth: hasNone ? 0 : (given ?? SETTINGS.depth),
     drops: args.has('drop'),
     children: !args.has('no-children'),
     freeStacks,

@@ -34,8 +34,8 @@ const FORMS = ['verify', 'json', 'android'] as const
 export async function runReplay(args: Arguments): Promise<void> {
   const [form, other] = FORMS.filter((flag) => args.has(flag))
   if (other !== undefined) throw new UsageError(`--${form} and --${other} cannot be combined`)
-  const runs = positive(args, 'runs', REPLAY_RUNS, 1000)
-  const limit = positive(args, 'limit', REPLAY_LIMIT, 86_400)
+  const runs = numberOf(args, 'runs', 1, 1000) ?? REPLAY_RUNS
+  const limit = numberOf(args, 'limit', 1, 86_400) ?? REPLAY_LIMIT
   const touch = args.value('touch') ?? 'all'
   const input = inputOperand(args)
   const allocators = allocatorsOf(args, form === 'android')
@@ -156,12 +156,6 @@ function allocatorsOf(args: Arguments, isOne: boolean): Allocator[] {
   if (isOne && words.length > 1) throw new UsageError('--android is the report of one allocator')
   if (words.length === 0) return installedAllocators(isOne ? [SYSTEM] : undefined)
   return orUsageError(() => [...new Set(words)].map(allocatorOf), '--allocator: ')
-}
-
-function positive(args: Arguments, flag: string, by: number, most: number): number {
-  const n = numberOf(args, flag) ?? by
-  if (n < 1 || n > most) throw new UsageError(`--${flag} must be from 1 to ${most}, not ${n}`)
-  return n
 }
 
 /**

@@ -6,8 +6,8 @@ import { CLASS_RULES, POLICIES, type PolicyName, type SimulateOptions } from '..
 import { Simulator } from '../../transforms/simulate/simulator.js'
 import { lifetimeModel, MOST_LIFETIME_BYTES } from '../../transforms/simulate/lifetimes/model.js'
 import type { LifetimePredictor } from '../../transforms/simulate/lifetimes/predictor.js'
-import { byteCount } from '../byte-count.js'
-import { numberOf, UsageError, type Arguments } from '../command.js'
+import { byteCount, sizeOf } from '../byte-count.js'
+import { numberOf, refuseWithout, UsageError, type Arguments } from '../command.js'
 import { PAGE } from '../defaults.js'
 import { inputOperand, traceInput } from '../input.js'
 import { refuseUnused, writeModel } from '../json-model.js'
@@ -49,11 +49,9 @@ export async function runSimulate(args: Arguments): Promise<void> {
   if (policy !== undefined && compared.length > 0) throw new UsageError('--policy and --compare cannot be combined')
   const isPage = wantsPage(args)
   if (target !== undefined && !isPage) return simulateTrace(args, policy, target)
-  const unused = (isPage ? NOT_OF_PAGE : OF_TRACE).find((flag) => args.has(flag))
-  if (unused !== undefined)
-    throw new UsageError(
-      isPage ? `--${unused} is not for a page` : `--${unused} needs -o, --to or --arrow: the output is a trace then`,
-    )
+  if (!isPage) refuseWithout(args, OF_TRACE, '-o, --to or --arrow: the output is a trace then')
+  const unused = isPage ? NOT_OF_PAGE.find((flag) => args.has(flag)) : undefined
+  if (unused !== undefined) throw new UsageError(`--${unused} is not for a page`)
   const input = inputOperand(args)
   // A page on a terminal is useless.
   const output = isPage ? outputOf(args, [input], true) : undefined
@@ -126,7 +124,7 @@ async function simulateTrace(args: Arguments, policy: PolicyName | undefined, ta
     )
   if (policy === 'ideal') throw new UsageError(`--${target}: ideal moves blocks at each event, so it has no addresses`)
   if (args.has('json')) throw new UsageError(`--json and --${target} cannot be combined: --json is for the figures`)
-  const to = await outputFormat(args, args.value('output') ?? '-')
+  const to = await outputFormat(args)
   const input = inputOperand(args)
   const stages = [new Caveats(), simulatorOf(args, policy, false, await predictorOf(args, input, false))]
   await runJob({ command: 'hf-simulate', args, input: traceInput(input), stages, to })
@@ -158,8 +156,7 @@ function generalAlone({ settings }: Simulator, args: Arguments): Simulator {
  */
 async function predictorOf(args: Arguments, input: string, isTried: boolean): Promise<LifetimePredictor | undefined> {
   const training = args.value('predict')
-  const needless = ARENA_FLAGS.find((flag) => args.has(flag))
-  if (training === undefined && needless !== undefined) throw new UsageError(`--${needless} needs --predict`)
+  if (training === undefined) refuseWithout(args, ARENA_FLAGS, '--predict')
   const policy = args.value('policy')
   if (training !== undefined && policy !== undefined && policy !== 'bump')
     throw new UsageError(`--predict is an option of bump, not ${policy}`)
@@ -174,8 +171,9 @@ async function predictorOf(args: Arguments, input: string, isTried: boolean): Pr
   const isSame = training === undefined || training === input
   if (training === undefined && !(isTried && canReadAgain(input))) return undefined
   const frames = numberOf(args, 'frames')
+  const threshold = sizeOf(args, 'threshold')
   const options = {
-    ...(args.has('threshold') && { threshold: bytesOf('threshold', args.value('threshold') as string) }),
+    ...(threshold !== undefined && { threshold }),
     ...(frames !== undefined && { frames }),
   }
   const predictor = await trainOn(training ?? input, options, isSame, source)
@@ -187,8 +185,7 @@ function simulatorOf(args: Arguments, policy: PolicyName, isMeasured: boolean, p
   const values: Record<string, unknown> = { policy }
   for (const flag of ['list', 'coalescing', 'glibc', 'jemalloc', 'tcache'])
     if (args.has(flag)) values[flag] = args.value(flag)
-  for (const flag of BYTES)
-    if (args.has(flag)) values[flag === 'arena-size' ? 'arenaSize' : flag] = bytesOf(flag, args.value(flag) as string)
+  for (const flag of BYTES) if (args.has(flag)) values[flag === 'arena-size' ? 'arenaSize' : flag] = sizeOf(args, flag)
   if (args.has('classes')) values['classes'] = classesOf(args.value('classes') as string)
   if (args.has('bits')) values['bits'] = Number(args.value('bits'))
   if (args.has('general')) values['general'] = args.value('general')
@@ -204,13 +201,6 @@ function simulatorOf(args: Arguments, policy: PolicyName, isMeasured: boolean, p
     if (!(error instanceof RangeError)) throw error
     throw new UsageError(`--${error.message.replace('arenaSize', 'arena-size')}`, { cause: error })
   }
-}
-
-function bytesOf(flag: string, text: string): number {
-  const bytes = byteCount(text)
-  if (!Number.isSafeInteger(bytes))
-    throw new UsageError(`--${flag} needs a number of bytes, which may end in K, M or G, not ${JSON.stringify(text)}`)
-  return bytes
 }
 
 function classesOf(text: string): NonNullable<SimulateOptions['classes']> {

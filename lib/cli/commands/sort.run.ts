@@ -4,7 +4,7 @@ import { MIB } from '../../bytes/units.js'
 import { sort, type SortOptions } from '../../streams/sort.js'
 import type { OrderField } from '../../order/order-fields.js'
 import { SORT_MEMORY } from '../../transforms/option-values.js'
-import { byteCount } from '../byte-count.js'
+import { sizeOf } from '../byte-count.js'
 import { UsageError, type Arguments } from '../command.js'
 import { inputOperand } from '../input.js'
 import { outputFormat } from '../output-format.js'
@@ -14,7 +14,7 @@ import { heldInput } from '../streaming.js'
 /** Runs `hf-sort`. @throws UsageError */
 export async function runSort(args: Arguments): Promise<void> {
   const options = sortOptions(args)
-  const to = await outputFormat(args, args.value('output') ?? '-')
+  const to = await outputFormat(args)
   await runJob({ command: 'hf-sort', args, input: heldInput(inputOperand(args), () => sort(options)), to })
 }
 
@@ -23,12 +23,5 @@ function sortOptions(args: Arguments): SortOptions {
   const folder = args.value('temporary') ?? tmpdir()
   const stats = statSync(folder, { throwIfNoEntry: false })
   if (stats?.isDirectory() !== true) throw new UsageError(`--temporary: ${folder} is not a folder`)
-  return { by: (args.value('by') ?? 'time') as OrderField, memory: memorySize(args.value('memory')), folder }
-}
-
-function memorySize(text: string | undefined): number {
-  if (text === undefined) return SORT_MEMORY
-  const size = byteCount(text)
-  if (!(size >= MIB)) throw new UsageError(`--memory needs a size of 1M or more, not ${JSON.stringify(text)}`)
-  return size
+  return { by: (args.value('by') ?? 'time') as OrderField, memory: sizeOf(args, 'memory', MIB) ?? SORT_MEMORY, folder }
 }

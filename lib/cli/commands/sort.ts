@@ -2,7 +2,7 @@ import { MIB } from '../../bytes/units.js'
 import { ORDER_FIELDS } from '../../order/order-fields.js'
 import { SORT_MEMORY } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
-import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
+import { EVENT_FLAGS } from '../flags.js'
 
 export const sort: Command = {
   name: 'hf-sort',
@@ -30,9 +30,7 @@ export const sort: Command = {
       value: 'DIR',
       help: "Put the temporary file here (default: the system's folder for such files)",
     },
-    ...OUTPUT_FLAGS,
-    ...TO_FLAGS,
-    STRICT_FLAG,
+    ...EVENT_FLAGS,
   ],
   examples: [
     {

@@ -55,8 +55,6 @@ export async function runHatfSplit(args: Arguments): Promise<void> {
 export async function runHatfJoin(args: Arguments): Promise<void> {
   const { fields, paths } = fieldFiles(args)
   const input = inputOperand(args)
-  if ([input, ...paths].filter((path) => path === '-').length > 1)
-    throw new UsageError('only one input can be standard input')
   refuseSharedPipe([input, ...paths])
   const { path, compression } = outputOf(args, [input, ...paths], true)
   const open = (): Streams => {

@@ -58,11 +58,7 @@ function splitOptions(args: Arguments) {
   if (pattern === undefined || !pattern.includes(KEY_PLACE))
     throw new UsageError(`name the files with -o and a pattern with ${KEY_PLACE} in it`)
   if (args.has('shards') && by !== 'shard') throw new UsageError('--shards needs --by shard')
-  const number = (flag: string, fallback: number): number => {
-    const n = numberOf(args, flag) ?? fallback
-    if (n < 1 || n > 65_536) throw new UsageError(`--${flag} must be from 1 to 65536`)
-    return n
-  }
+  const number = (flag: string, fallback: number) => numberOf(args, flag, 1, 65_536) ?? fallback
   return {
     pattern,
     by: by as Partition,

@@ -100,8 +100,6 @@ function queryOf(args: Arguments): { query: string; paths: readonly string[] } {
   const file = args.value('file')
   const traces = file === undefined ? operands.slice(0, -1) : operands
   const paths = traces.length === 0 ? ['-'] : traces
-  if (paths.filter((path) => path === '-').length + (file === '-' ? 1 : 0) > 1)
-    throw new UsageError('standard input can be read once only')
   refuseSharedPipe(file === undefined ? paths : [...paths, file])
   const query = file === undefined ? operands.at(-1) : readText(file)
   if (query === undefined)

@@ -77,7 +77,7 @@ function reportStage(args: Arguments, prepare: (all: Statistics) => Statistics):
   if (unusual !== undefined) refuseWith(args, ['temporary-by'], unusual)
   if (args.has('every')) return liveReport(args, form, trace)
   if (form === 'mpatrol' || form === 'table') refuseWith(args, OF_TABLES, form)
-  if (form === 'table') return new EventTable({ sources: args.has('sources'), ...(trace !== undefined && { trace }) })
+  if (form === 'table') return new EventTable({ sources: args.has('sources'), trace })
   if (form === 'mpatrol') return new MpatrolReport(trace)
   const print = printer(args, form, numberOf(args, 'top'))
   refuseUnused(args, form ?? 'text', args.all('section') as readonly SectionName[], by)
@@ -87,7 +87,7 @@ function reportStage(args: Arguments, prepare: (all: Statistics) => Statistics):
       const statistics = prepare(all)
       return print(isGrouped ? { ...statistics, sites: groupedSites(statistics.sites, own, by) } : statistics)
     },
-    ...(trace !== undefined && { trace }),
+    trace,
   })
 }
 
@@ -95,8 +95,7 @@ function reportStage(args: Arguments, prepare: (all: Statistics) => Statistics):
 function allocatorReport(args: Arguments): AllocatorReportStage {
   refuseRowFlags(args, 'allocator')
   refuseWith(args, OF_FIGURES, 'allocator')
-  const trace = traceNumber(args)
-  return new AllocatorReportStage({ json: args.has('json'), ...(trace !== undefined && { trace }) })
+  return new AllocatorReportStage({ json: args.has('json'), trace: traceNumber(args) })
 }
 
 /** The stage that shows the main figures repeatedly. @throws UsageError */
@@ -111,7 +110,7 @@ function liveReport(args: Arguments, form: string | undefined, trace?: number): 
   return new LiveFiguresReport({
     every: intervalOf(args.value('every') as string),
     print: form === 'json' ? figuresJson : (figures) => start + figuresText(figures).slice(0, width) + end(figures),
-    ...(trace !== undefined && { trace }),
+    trace,
   })
 }
 
@@ -138,7 +137,6 @@ function printer(args: Arguments, form: 'json' | 'tsv' | undefined, top?: number
   const timeline = timelineRows(args)
   const sections = args.all('section') as readonly SectionName[]
   const sort = (args.value('sort') ?? 'bytes') as SiteOrder
-  const options = { ...(timeline !== undefined && { timeline }), sort }
   if (form === 'json') {
     const chosen = sections.length === 0 ? undefined : sections
     return (statistics) =>
@@ -148,10 +146,10 @@ function printer(args: Arguments, form: 'json' | 'tsv' | undefined, top?: number
     const [section] = sections
     if (sections.length !== 1 || section === undefined || !isTsvSection(section))
       throw new UsageError(`--tsv needs one --section, which can be ${TSV_SECTIONS.join(', ')}`)
-    return (statistics) => tsvPieces(statistics, { section, ...(top !== undefined && { top }), ...options })
+    return (statistics) => tsvPieces(statistics, { section, top, timeline, sort })
   }
   const names = { ...rowNames(args), by: (args.value('by') ?? 'site') as (typeof SITE_GROUPS)[number] }
-  const report = { names, ...(top !== undefined && { top }), ...(sections.length > 0 && { sections }), ...options }
+  const report = { names, top, ...(sections.length > 0 && { sections }), timeline, sort }
   const by = temporaryBy(args, showsTemporary(report), `a table of these sections: ${WITH_TEMPORARY.join(', ')}`)
   const sorted = definitionOf(sort)
   if (args.has('temporary-by') && sorted !== undefined && sorted !== by)
@@ -161,11 +159,9 @@ function printer(args: Arguments, form: 'json' | 'tsv' | undefined, top?: number
 
 /** The number of rows of the timeline, if given. @throws UsageError */
 function timelineRows(args: Arguments): number | undefined {
-  const rows = numberOf(args, 'timeline')
-  if (rows === undefined) return undefined
-  if (rows < 1 || rows > MAX_TIMELINE_ROWS) throw new UsageError(`--timeline needs 1 to ${MAX_TIMELINE_ROWS} rows`)
+  const rows = numberOf(args, 'timeline', 1, MAX_TIMELINE_ROWS)
   const sections = args.all('section')
-  if (sections.length > 0 && !sections.includes('timeline'))
+  if (rows !== undefined && sections.length > 0 && !sections.includes('timeline'))
     throw new UsageError('--timeline needs --section timeline where sections are chosen')
   return rows
 }

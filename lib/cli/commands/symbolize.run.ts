@@ -13,7 +13,7 @@ export async function runSymbolize(args: Arguments): Promise<void> {
     buildIds: Object.fromEntries(args.all('build-id').map(buildIdOf)),
     ...(tool !== undefined && { tool }),
   }
-  const to = await outputFormat(args, args.value('output') ?? '-')
+  const to = await outputFormat(args)
   await runJob({ command: 'hf-symbolize', args, input: heldInput(inputOperand(args), () => symbolize(options)), to })
 }
 

@@ -1,4 +1,4 @@
-import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
+import { EVENT_FLAGS } from '../flags.js'
 import type { Command } from '../command.js'
 
 export const symbolize: Command = {
@@ -37,9 +37,7 @@ export const symbolize: Command = {
       help: 'Ask this tool; none reads symbol tables only',
       values: ['llvm-symbolizer', 'addr2line', 'none'],
     },
-    ...OUTPUT_FLAGS,
-    ...TO_FLAGS,
-    STRICT_FLAG,
+    ...EVENT_FLAGS,
   ],
   examples: [
     { command: 'hf-symbolize heaptrack.app.1234.raw.zst -o app.ndjson.gz', means: 'a raw recording of heaptrack' },

@@ -4,7 +4,7 @@ import { FAULTS, type FaultName } from '../../transforms/option-values.js'
 import { MAX_REPAIR_WINDOW, Repair, REPAIRS } from '../../transforms/repair/repair.js'
 import { parseRange } from '../../transforms/predicates/ranges.js'
 import { MAX_SIZE, Verifier } from '../../transforms/verify.js'
-import { numberOf, refuseWith, UsageError, type Arguments } from '../command.js'
+import { numberOf, refuseWith, refuseWithout, UsageError, type Arguments } from '../command.js'
 import { PLACES, REPAIR_WINDOW } from '../defaults.js'
 import { inputOperand, traceInput } from '../input.js'
 import { refuseInputs, writeText } from '../output.js'
@@ -20,9 +20,7 @@ export async function runVerify(args: Arguments): Promise<void> {
 }
 
 async function checkTrace(args: Arguments): Promise<void> {
-  for (const flag of ['output', 'gzip', 'zstd', 'to', 'arrow', 'strict', 'window']) {
-    if (args.has(flag)) throw new UsageError(`--${flag} needs --repair`)
-  }
+  refuseWithout(args, ['output', 'gzip', 'zstd', 'to', 'arrow', 'strict', 'window'], '--repair')
   const input = inputOperand(args)
   refuseInputs(args, [input], '-')
   const verifier = new Verifier({
@@ -55,8 +53,7 @@ async function repairTrace(args: Arguments): Promise<void> {
   const output = args.value('output')
   if (output === undefined) throw new UsageError('--repair needs -o FILE: the file to write')
   refuseWith(args, ['places', 'json'], 'repair')
-  const window = numberOf(args, 'window') ?? REPAIR_WINDOW
-  if (window < 1 || window > MAX_REPAIR_WINDOW) throw new UsageError(`--window must be from 1 to ${MAX_REPAIR_WINDOW}`)
+  const window = numberOf(args, 'window', 1, MAX_REPAIR_WINDOW) ?? REPAIR_WINDOW
   const stage = new Repair({ window, maxSize: maxSize(args), allow: args.all('allow') as FaultName[] })
   let cut: string | undefined
   await runJob({
@@ -64,7 +61,7 @@ async function repairTrace(args: Arguments): Promise<void> {
     args,
     input: traceInput(inputOperand(args), { onTruncated: (error) => (cut = error.message) }),
     stages: [stage],
-    to: await outputFormat(args, output),
+    to: await outputFormat(args),
   })
   const lines = [...stage.changes].map(([name, n]) => `${name}  ${n}  ${REPAIRS[name]}`)
   if (cut !== undefined) lines.push(`end-added  1  the trace is cut off: ${cut}`)

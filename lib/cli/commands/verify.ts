@@ -1,7 +1,7 @@
 import { FAULTS } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
 import { PLACES, REPAIR_WINDOW } from '../defaults.js'
-import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
+import { EVENT_FLAGS } from '../flags.js'
 
 export const verify: Command = {
   name: 'hf-verify',
@@ -41,9 +41,7 @@ export const verify: Command = {
       value: 'N',
       help: `With --repair: look for a late free among the next N events (default ${REPAIR_WINDOW})`,
     },
-    ...OUTPUT_FLAGS,
-    ...TO_FLAGS,
-    STRICT_FLAG,
+    ...EVENT_FLAGS,
   ],
   examples: [
     { command: 'hf-verify app.mtrc', means: 'check a trace' },

@@ -12,7 +12,7 @@ import { otherTraces } from './mpatrol.js'
 interface AllocatorReportOptions {
   readonly json?: boolean
   /** Which trace of the stream to take. Default 1, with a warning if there are more. */
-  readonly trace?: number
+  readonly trace?: number | undefined
 }
 
 /** Reports which allocator the addresses of a trace come from, and how many of them its simulation predicts. */

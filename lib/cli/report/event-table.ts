@@ -54,7 +54,7 @@ export interface EventTableOptions {
   /** Whether to show thread, function, file and line below each event. */
   sources?: boolean
   /** Which trace of the stream to show. Default 1, with a warning if there are more. */
-  trace?: number
+  trace?: number | undefined
 }
 
 /**

@@ -11,7 +11,7 @@ interface ProfileReportOptions<Result> {
   /** A warning about data that the file does not represent. */
   lossOf?: (result: Result) => string | undefined
   /** Which trace of the stream to take, from 1; all of them if absent. */
-  trace?: number
+  trace?: number | undefined
 }
 
 /** Takes the profile of all batches, and gives the pieces of a file. */

@@ -1,5 +1,4 @@
 import { basename } from 'node:path'
-import { MIB } from '../../bytes/units.js'
 import type { EventBatch } from '../../event/batch.js'
 import { inputSize } from '../../streams/io/file-status.js'
 import { reportPieces } from '../../streams/report.js'
@@ -9,7 +8,7 @@ import { ReportCollector } from '../../transforms/report/collector.js'
 import type { Report } from '../../transforms/report/report.js'
 import type { Suppression } from '../../names/suppression.js'
 import type { ReportSuppression } from '../../transforms/report/result.js'
-import { byteCount } from '../byte-count.js'
+import { sizeOf } from '../byte-count.js'
 import { UsageError, type Arguments } from '../command.js'
 import { LARGEST_EMBEDDED, MAX_EMBEDDED } from '../defaults.js'
 import { inputOperand, refuseSharedPipe, traceNumber, type TraceInput } from '../input.js'
@@ -47,10 +46,9 @@ export function reportJob(command: string, args: Arguments): ReportJob {
   const input = inputOperand(args)
   const old = args.value('compare')
   if (old === undefined && args.has('match')) throw new UsageError('--match needs --compare')
-  if (old === '-' && input === '-') throw new UsageError('only one of the traces can be standard input')
   if (old !== undefined) refuseSharedPipe([old, input])
   const trace = traceNumber(args)
-  const embed = embedSize(args.value('embed'))
+  const embed = sizeOf(args, 'embed', 0, LARGEST_EMBEDDED) ?? MAX_EMBEDDED
   const rules = givenSuppressions(command, args)
   const read = (path: string) => withRules(args, namedInput(path, args), rules)
   return {
@@ -63,13 +61,6 @@ export function reportJob(command: string, args: Arguments): ReportJob {
     read,
     suppressionOf: (all) => suppressionOf(args, all),
   }
-}
-
-function embedSize(text: string | undefined): number {
-  if (text === undefined) return MAX_EMBEDDED
-  const size = byteCount(text)
-  if (size <= LARGEST_EMBEDDED) return size
-  throw new UsageError(`--embed needs a size of at most ${LARGEST_EMBEDDED / MIB}M, not ${JSON.stringify(text)}`)
 }
 
 /** The reason why a page has no trace in it where leaks are suppressed by very many rules. */
@@ -122,7 +113,7 @@ export async function writeReport(job: ReportJob, output: TraceRun['output']): P
     collector,
     profileOf: ({ report }: Taken) => report.profile,
     write,
-    ...(trace !== undefined && { trace }),
+    trace,
   })
   await runTrace({ command, input: source, through: stage, output })
 }

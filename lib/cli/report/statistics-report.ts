@@ -10,7 +10,7 @@ interface StatisticsReportOptions {
   /** Makes the text of the report, in pieces. */
   print: (statistics: Statistics) => Iterable<string>
   /** The number of the trace in the stream to take, from 1; all of them if absent. */
-  trace?: number
+  trace?: number | undefined
 }
 
 /** Collects the statistics of all batches, and gives the report. Warns of leaks that may be false. */

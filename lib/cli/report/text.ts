@@ -21,11 +21,11 @@ interface ReportOptions {
    * The maximum number of rows of each table of sites, sizes and so on. Default: `TOP`, and `FIRST_TOP` where the
    * report begins.
    */
-  top?: number
+  top?: number | undefined
   /** Only these sections; all of them if absent, without the timeline unless its rows are given. */
   sections?: readonly SectionName[]
   /** The number of rows of the timeline. */
-  timeline?: number
+  timeline?: number | undefined
   /** The options for names of sites. */
   names: SiteNames
   /** The sort key of the table of sites. Default: `bytes`. */

@@ -22,9 +22,9 @@ export type TsvSection = (typeof TSV_SECTIONS)[number]
 interface TsvOptions {
   section: TsvSection
   /** The number of rows of sites, sizes and threads; all of them if absent. */
-  top?: number
+  top?: number | undefined
   /** The number of rows of the timeline; all of its parts if absent. */
-  timeline?: number
+  timeline?: number | undefined
   sort: SiteOrder
 }
 

@@ -540,8 +540,8 @@ sys.exit(17)`
 
   test('options that do not go with it are refused', async () => {
     for (const [line, message] of [
-      ['--pid x', '--pid must be the number of a process, not "x"'],
-      ['--pid 0', '--pid must be the number of a process, not "0"'],
+      ['--pid x', '--pid needs a whole number from 1 on, not "x"'],
+      ['--pid 0', '--pid needs a whole number from 1 on, not "0"'],
       ['--pid 5 -- ./app', '--pid records a process that runs already: name no command'],
       ['--pid 5 --stack', '--pid and --stack exclude each other'],
       ['--pid 5 --with heaptrack', '--pid needs --with recorder, not heaptrack'],
