@@ -190,7 +190,9 @@ describe('C source', () => {
   })
 
   test('an order and options that do not exist are refused', () => {
-    expect(() => cSource.encoder({ order: 'alphabetic' } as object)).toThrow(': order must be epochs, lifetimes or total')
+    expect(() => cSource.encoder({ order: 'alphabetic' } as object)).toThrow(
+      ': order must be epochs, lifetimes or total',
+    )
     expect(() => cSource.encoder({ slots: 3 } as object)).toThrow('slots')
   })
 })

@@ -111,7 +111,10 @@ describe('HATF10.dtd', () => {
   test('a trace is written again as it was read', () => {
     for (const [options, reading] of [
       [{}, {}],
-      [{ header: false, byteOrder: 'little' }, { header: false, byteOrder: 'little' }],
+      [
+        { header: false, byteOrder: 'little' },
+        { header: false, byteOrder: 'little' },
+      ],
       [{ name: 'http://x.org/hatf.dtd', byteOrder: 'little', addressSize: 32 }, {}],
     ] as const) {
       const { bytes } = encode(HATF10, [{ kind: 'alloc', size: 1n, address: 2n, thread: 2n ** 40n }], options)
