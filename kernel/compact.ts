@@ -6,7 +6,7 @@
 import { BATCH_STRING_BYTES } from '../lib/event/limits'
 import { DAMAGED, FINE, NO_MEMORY } from '../lib/kernel/layouts/compact'
 import { seed as seedAllocators } from './allocators/hash'
-import { byteCount, listedCount, clear, reserve, setCounts } from './compact/batch-strings'
+import { byteCount, listedCount, clear, reserve } from './compact/batch-strings'
 import { resetAddresses } from './compact/best/addresses'
 import { resetMixer } from './compact/best/mixer'
 import { resetMixedNumbers } from './compact/best/numbers'
@@ -34,24 +34,24 @@ import { BEST } from './compact/level'
 import { beginBlock, newBytes, resetNameCodes } from './compact/name-codes'
 import { beginBatch, beginOutput, isCrowded, resetNames } from './compact/names'
 import { resetNumbers } from './compact/numbers'
-import { isSimulating, stopSimulation } from './compact/simulation'
+import { stopSimulation } from './compact/simulation'
 import { resetSymbols } from './compact/symbols'
 import { resetThreads } from './compact/threads'
 import { MASK } from './shared/columns'
-import { giveBack, take } from './compact/room'
+import { GROWING, GrowingTable } from './shared/grow'
 
 export {
   byteCount,
-  bytesAt,
+  BYTES,
   listCount,
-  listedAt,
+  LISTED,
   listedCount,
-  listsAt,
-  startsAt,
+  LISTS,
+  STARTS,
   stringCount,
 } from './compact/batch-strings'
 export { endWriting, payloadStart } from './compact/coder'
-export { startSimulation } from './compact/simulation'
+export { isSimulating, startSimulation } from './compact/simulation'
 export * from './shared/columns'
 
 /** The reason why `encode` or `decode` stopped early: a fault of kernel/compact/event.ts, or 0 if there is none. */
@@ -106,15 +106,12 @@ function forgetNames(): void {
 
 /**
  * Makes room for the strings of a batch that is encoded: bytes, strings, ids in lists, and lists. The caller writes
- * them to `bytesAt`, `startsAt`, `listedAt` and `listsAt`.
+ * them to the tables `BYTES`, `STARTS`, `LISTED` and `LISTS`.
  * @returns false if memory is exhausted
  */
 export function reserveStrings(bytes: u32, strings: u32, listed: u32, lists: u32): bool {
-  setCounts(0, 0, 0, 0)
   // Hashes read words.
-  if (!reserve(bytes + 16, strings, listed, lists)) return false
-  setCounts(bytes, strings, listed, lists)
-  return beginBatch(strings, lists)
+  return reserve(bytes + 16, strings, listed, lists) && beginBatch(strings, lists)
 }
 
 /** Begins to encode a block. */
@@ -142,7 +139,7 @@ export function encode(from: u32, to: u32): u32 {
 }
 
 /** Whether the block is complete, however few events it has. */
-export function isFull(): bool {
+function isFull(): bool {
   return newBytes >= BLOCK_NAMES || payloadLength() >= BLOCK_PAYLOAD
 }
 
@@ -151,18 +148,11 @@ export function eventsChecksum(): u32 {
   return ~checksum
 }
 
-let payload: usize = 0
-let payloadRoom: u32 = 0
+const payload = changetype<GrowingTable>(memory.data(GROWING))
 
 /** Makes room for a payload. @returns its address, or 0 if memory is exhausted */
 export function reservePayload(length: u32): usize {
-  if (length > payloadRoom || payload == 0) {
-    if (payloadRoom != 0) giveBack(payload, payloadRoom)
-    payloadRoom = 0
-    payload = take(max<u32>(4096, length))
-    if (payload != 0) payloadRoom = max<u32>(4096, length)
-  }
-  return payload
+  return payload.extend(max<u32>(2, length)) ? payload.at : 0
 }
 
 /** The checksum of bytes. */
@@ -172,7 +162,7 @@ export function bytesChecksum(from: usize, length: u32): u32 {
 
 /** Begins to decode a block, whose payload is at this distance from the result of `reservePayload`. */
 export function beginDecoding(from: u32, length: u32): void {
-  beginReading(payload + from, length)
+  beginReading(payload.at + from, length)
   beginBlock()
   beginChecksum()
 }
@@ -200,11 +190,6 @@ export function decode(count: u32): u32 {
   return row
 }
 
-/** Whether an allocator is simulated. */
-export function isSimulated(): bool {
-  return isSimulating
-}
-
 /**
  * Writes the payload of a checkpoint: the state that is kept. The caller must then make the model forget the rest.
  * @returns its length; 0 if it cannot be written
@@ -224,7 +209,7 @@ export function save(): u32 {
  * @returns false if it is damaged, or memory is exhausted
  */
 export function restore(from: u32, length: u32): bool {
-  beginReading(payload + from, length)
+  beginReading(payload.at + from, length)
   const isFine = codeCheckpoint(length)
   resetCoder()
   resetNumbers()

@@ -5,7 +5,7 @@
 
 import { take } from './room'
 import { linkSite, resetSites, unlinkSite } from './best/sites'
-import { sequence } from './history'
+import { isKept, pastAt, sequence } from './history'
 import { BEST } from './level'
 import { addToClass, ALL, resetClasses, takeFromClass } from './classes'
 import { findHead, linkHead, resetPages } from './pages'
@@ -83,6 +83,13 @@ export function findBlock(key: u64): u32 {
   let n = findHead(key)
   while (n != 0 && blockAt(n).key != key) n = blockAt(n).next
   return n
+}
+
+/** The block that a recent event allocated, if it is still live; else 0. */
+export function bornAt(event: u32): u32 {
+  if (!isKept(event)) return 0
+  const block = pastAt(event).born
+  return block != 0 && blockAt(block).made == event ? block : 0
 }
 
 /**

@@ -3,7 +3,7 @@
  * thread freed last, or the block after the one that they returned last.
  */
 
-import { freshen, mixed, pairBit } from './coder'
+import { entryAt, freshen, mixed, pairBit } from './coder'
 import { folded, pairNumber, unfolded } from './numbers'
 
 /** The data of a thread for a size. */
@@ -80,8 +80,8 @@ export function codeByCaches(thread: u32, size: u64, address: u64): u64 {
     const one = guess(cache, which)
     if (one == 0 || one == tried) continue
     tried = one
-    const first = FIRST + ((<usize>(mixed((which << 3) | i, cache.winners & 0x1ff) >> 18)) << 2)
-    const second = SECOND + ((<usize>(mixed(sizeClass(size), (which << 4) | min<u32>(cache.count, 15)) >> 18)) << 2)
+    const first = entryAt(FIRST, (which << 3) | i, cache.winners & 0x1ff)
+    const second = entryAt(SECOND, sizeClass(size), (which << 4) | min<u32>(cache.count, 15))
     if (pairBit(address == one ? 1 : 0, first, second, 34 + which) == 0) continue
     found = true
     address = one
@@ -98,8 +98,8 @@ export function codeByCaches(thread: u32, size: u64, address: u64): u64 {
 /** Codes whether a realloc leaves a block in place. */
 export function codeSame(oldSize: u64, size: u64, isSame: bool): bool {
   const context = mixed(sizeClass(oldSize), sizeClass(size))
-  const first = FIRST + ((<usize>(mixed(context, 7) >> 18)) << 2)
-  const second = SECOND + ((<usize>(mixed(size > oldSize ? 1 : 0, 8) >> 18)) << 2)
+  const first = entryAt(FIRST, context, 7)
+  const second = entryAt(SECOND, size > oldSize ? 1 : 0, 8)
   return pairBit(isSame ? 1 : 0, first, second, 39) != 0
 }
 

@@ -7,13 +7,13 @@ import { giveBack, take } from './room'
 import { blockAt } from './blocks'
 import { clearRank, countBetween, fillRanks, findDown, findUp, giveRanks, setRank, takeRanks } from './best/ranks'
 import { BEST } from './level'
-import { bit, freshen, isEncoding, mixed, pairBit } from './coder'
+import { bit, entryAt, freshen, isEncoding, mixed, pairBit } from './coder'
 import { number } from './numbers'
 import { Thread } from './threads'
 
 /** A class. */
 @unmanaged
-export class Class {
+class Class {
   /** Its array: the block at each position, or 0. */
   blocks: usize
   /** Its capacity, the position after its last block, and the position of its first block. */
@@ -215,8 +215,8 @@ export function codeTarget(t: Thread, n: u32, target: u32, expected: u32, neighb
     let same: u32 = 0
     for (let other: u32 = 0; other < CANDIDATE_COUNT; other++) same |= proposal(other) == block ? 1 << other : 0
     tried |= same
-    const first = FIRST + ((<usize>(mixed((same * 8 + x) * 8 + last, ((c.winners >> 3) & 7) * 4 + tries) >> 18)) << 2)
-    const second = SECOND + ((<usize>(mixed(order, x) >> 18)) << 2)
+    const first = entryAt(FIRST, (same * 8 + x) * 8 + last, ((c.winners >> 3) & 7) * 4 + tries)
+    const second = entryAt(SECOND, order, x)
     if (pairBit(block == target ? 1 : 0, first, second, 10 + tries) != 0) return settle(c, winner, x, block)
     tries++
   }

@@ -5,7 +5,7 @@
  * A counter is a word: the probability of a 1 in 22 bits, then the number of decisions seen in 10 bits.
  */
 
-import { giveBack, take } from './room'
+import { GROWING, GrowingTable } from '../shared/grow'
 
 /** The initial value of a counter. */
 export const FRESH: u32 = 0x8000_0000
@@ -50,11 +50,12 @@ let code: u32 = 0
 let cache: u32 = 0
 let pending: u32 = 0
 
-/** The address of the payload, its next byte, and its end. */
-let start: usize = 0
+/** The payload that is written, and the least room for one. */
+const written = changetype<GrowingTable>(memory.data(GROWING))
+const LEAST_ROOM: u64 = 65_536
+/** The next byte of the payload that is written or read, and its end. */
 let at: usize = 0
 let end: usize = 0
-let room: u32 = 0
 
 /** Resets all probabilities to their initial values. */
 export function resetCoder(): void {
@@ -73,19 +74,14 @@ export function resetCoder(): void {
 
 /** Begins to write a payload. */
 export function beginWriting(): void {
-  if (room == 0) {
-    room = 65_536
-    start = take(room)
-    if (start == 0) {
-      room = 0
-      isOutOfRoom = true
-      return
-    }
+  if (!written.extend(LEAST_ROOM)) {
+    isOutOfRoom = true
+    return
   }
   isEncoding = true
   overrun = 0
-  at = start
-  end = start + room
+  at = written.at
+  end = at + ((<usize>1) << written.log)
   low = 0
   range = 0xffff_ffff
   cache = 0
@@ -105,12 +101,12 @@ export function beginReading(payload: usize, length: u32): void {
 
 /** The address of the payload that was written. Its first byte is always zero and not part of it. */
 export function payloadStart(): usize {
-  return start + 1
+  return written.at + 1
 }
 
 /** The number of bytes written so far. */
 export function payloadLength(): u32 {
-  return <u32>(at - start) + pending
+  return <u32>(at - written.at) + pending
 }
 
 /** Completes the payload. @returns its length; readers must continue it with zeros */
@@ -119,7 +115,7 @@ export function endWriting(): u32 {
   low = (low + 0xff_ffff) & ~0xff_ffff
   shift()
   shift()
-  return <u32>(at - start) - 1
+  return <u32>(at - written.at) - 1
 }
 
 /** Whether the reader is so far beyond the payload that it must be damaged, so that it is useless to go on. */
@@ -137,17 +133,13 @@ function nextByte(): u32 {
 
 function put(byte: u32): void {
   if (at == end) {
-    const more = take(room << 1)
-    if (more == 0) {
-      isOutOfRoom = true
-      at = start
+    const length = at - written.at
+    if (written.extend((<u64>length) << 1)) {
+      at = written.at + length
+      end = at + length
     } else {
-      memory.copy(more, start, room)
-      giveBack(start, room)
-      at = more + room
-      start = more
-      room <<= 1
-      end = start + room
+      isOutOfRoom = true
+      at = written.at
     }
   }
   store<u8>(at++, byte)
@@ -253,4 +245,18 @@ export function freshen(counters: usize, n: u32): void {
 export function mixed(a: u32, b: u32): u32 {
   const x = (a ^ (b * 0x9e37_79b1)) * 0x85eb_ca6b
   return x ^ (x >> 15)
+}
+
+/** The entry at the hash of two words, in a table of 2^14 words. */
+// @ts-ignore: decorator
+@inline
+export function entryAt(table: usize, a: u32, b: u32): usize {
+  return table + ((<usize>(mixed(a, b) >> 18)) << 2)
+}
+
+/** Codes a number of a few bits by a tree of counters. */
+export function codeTree(value: u32, bits: i32, counters: usize): u32 {
+  let node: u32 = 1
+  for (let i = bits - 1; i >= 0; i--) node = (node << 1) | bit((value >> i) & 1, counters + ((<usize>node) << 2))
+  return node & ((1 << bits) - 1)
 }

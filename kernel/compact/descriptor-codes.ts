@@ -1,6 +1,6 @@
 /** Codes a new descriptor: each of its values either as the value that last followed the one before it, or directly. */
 
-import { bit, freshen, isEncoding, mixed, pairBit } from './coder'
+import { bit, codeTree, entryAt, freshen, isEncoding, mixed, pairBit } from './coder'
 import { addDraft, draft, fieldsOf, FORMS, isSound, setValueAt, THREAD_FIELDS, valueAt } from './descriptors'
 import { BYTE, F_API, F_CALL_SITE, F_HEAP, F_LINE, LIST, NAME, sortOf, WORD } from './fields'
 import { codeList, codeName } from './name-codes'
@@ -38,13 +38,6 @@ export function resetDescriptorCodes(): void {
   memory.fill(LAST, 0, 256)
   freshen(FIRST, 16_384)
   freshen(SECOND, 16_384)
-}
-
-/** Codes a number of a few bits by a tree of counters. */
-function codeTree(value: u32, bits: i32, counters: usize): u32 {
-  let node: u32 = 1
-  for (let i = bits - 1; i >= 0; i--) node = (node << 1) | bit((value >> i) & 1, counters + ((<usize>node) << 2))
-  return node & ((1 << bits) - 1)
 }
 
 /** Codes the draft, and adds it. @returns its number; 0 if the decoded descriptor is invalid */
@@ -89,12 +82,6 @@ export function codeDescriptor(): u32 {
 /** A value was out of bounds. */
 let isWrong: bool = false
 
-// @ts-ignore: decorator
-@inline
-function place(counters: usize, context: u32, node: u32): usize {
-  return counters + ((<usize>(mixed(context, node) >> 18)) << 2)
-}
-
 function codeValue(field: u32, value: u64, context: u32, shape: u32): u64 {
   const sort = sortOf(field)
   isWrong = false
@@ -102,7 +89,7 @@ function codeValue(field: u32, value: u64, context: u32, shape: u32): u64 {
   if (sort == LIST) return codeList(value, context)
   const following = FOLLOWING + ((<usize>(mixed(context, field) >> 18)) << 3)
   const guess = load<u64>(following)
-  const isRight = pairBit(value == guess ? 1 : 0, place(FIRST, context, field), place(SECOND, shape, field), 27)
+  const isRight = pairBit(value == guess ? 1 : 0, entryAt(FIRST, context, field), entryAt(SECOND, shape, field), 27)
   if (isRight != 0) value = guess
   else if (sort == BYTE) {
     value = codeTree(<u32>value, 4, SECOND + ((<usize>(field & 1)) << 6))

@@ -9,7 +9,7 @@ import { sortOf, LIST, NAME, valueOf } from './fields'
 import { numberOfList, numberOfName } from './names'
 
 /** The fields whose values are in the descriptor: api, node, heap, sizes and counts, and the origin of the call. */
-export const DESCRIBED: u32 = 0x53fd_f111
+const DESCRIBED: u32 = 0x53fd_f111
 /** The fields that identify the thread. */
 export const THREAD_FIELDS: u32 = HAS_PROCESS | HAS_THREAD
 
@@ -49,10 +49,10 @@ export class Descriptor {
 const BYTES: usize = 152
 const VALUES: usize = 8
 /** The maximum number of descriptors; then the oldest ones are replaced. */
-export const MOST: u32 = 32_768
+const MOST: u32 = 32_768
 const DESCRIPTORS: usize = memory.data(4_980_736)
 /** The draft: the descriptor of the event to encode, or the new descriptor being decoded. */
-export const DRAFT: usize = memory.data(152)
+const DRAFT: usize = memory.data(152)
 
 /** The number of the next descriptor, and the number of descriptors. Numbers 0 and 1 have other meanings. */
 let next: u32 = 2

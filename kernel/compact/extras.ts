@@ -1,7 +1,7 @@
 /** The fields that differ from event to event: times, CPUs, numbers, and fields of formats beyond the model. */
 
 import { HAS_TIME } from '../shared/event'
-import { bit, freshen, isEncoding, mixed, pairBit } from './coder'
+import { bit, entryAt, freshen, isEncoding, mixed, pairBit } from './coder'
 import { F_CPU, F_END_TIME, F_INDEX, F_PRESENT, F_SEQUENCE, F_TIME, setValue, valueOf } from './fields'
 import { codeName } from './name-codes'
 import { numberOfName, outName } from './names'
@@ -45,8 +45,8 @@ export function extraName(field: u32): u32 {
 
 /** Codes whether a value is the expected one. */
 function isExpected(isSo: bool, field: u32, context: u32): bool {
-  const first = FIRST + ((<usize>(mixed(context, field) >> 18)) << 2)
-  const second = SECOND + ((<usize>(mixed(field, 1) >> 18)) << 2)
+  const first = entryAt(FIRST, context, field)
+  const second = entryAt(SECOND, field, 1)
   return pairBit(isSo ? 1 : 0, first, second, 42) != 0
 }
 

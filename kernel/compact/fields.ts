@@ -5,26 +5,20 @@ import * as columns from '../shared/columns'
 /** Fields by their bits. */
 export const F_API: u32 = 0
 export const F_CPU: u32 = 3
-export const F_NODE: u32 = 4
 export const F_SEQUENCE: u32 = 5
 export const F_TIME: u32 = 6
 export const F_END_TIME: u32 = 7
 export const F_HEAP: u32 = 8
 export const F_INDEX: u32 = 9
-export const F_ADDRESS: u32 = 10
-export const F_OLD_ADDRESS: u32 = 11
 export const F_SIZE: u32 = 12
 export const F_COUNT: u32 = 13
 export const F_ALIGNMENT: u32 = 15
 export const F_PRESENT: u32 = 17
 export const F_CALL_SITE: u32 = 19
-export const F_OUTCOME: u32 = 20
 export const F_LINE: u32 = 23
-export const F_STACK: u32 = 25
-export const FIELD_COUNT: u32 = 31
 
 /** The kinds of values. */
-export const WIDE: u8 = 0
+const WIDE: u8 = 0
 export const WORD: u8 = 1
 export const BYTE: u8 = 2
 export const NAME: u8 = 3

@@ -91,8 +91,8 @@ const GAPS: u32 = 32
 const LIMITS: u32 = 33
 
 /** The uses of a chunk. Free chunks are put into lists later. */
-export const DEAD: u32 = 0
-export const BLOCK: u32 = 1
+const DEAD: u32 = 0
+const BLOCK: u32 = 1
 export const OWN: u32 = 2
 export const IN_CACHE: u32 = 3
 export const IN_FAST: u32 = 4

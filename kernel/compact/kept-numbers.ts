@@ -1,8 +1,8 @@
 /** The numbers of a checkpoint, and lists of words that are needed while one is written or read. */
 
+import { GrowingTable } from '../shared/grow'
 import { isEncoding, isOver, mixed } from './coder'
 import { folded, pairNumber, unfolded } from './numbers'
-import { giveBack, take } from './room'
 
 const SORT: u32 = 60
 /** The maximum number of chunks and blocks per byte of payload. */
@@ -36,31 +36,18 @@ export function keptNear(value: u64, near: u64, what: u32, context: u32): u64 {
 
 /** A list of words of 32 bits. */
 @unmanaged
-export class Words {
-  at: usize
-  room: u32
+export class Words extends GrowingTable {
   count: u32
 }
 
 export function clearWords(words: Words): void {
-  if (words.room != 0) giveBack(words.at, words.room << 2)
-  words.room = 0
+  words.drop()
   words.count = 0
 }
 
 /** Adds a word. @returns false if memory is exhausted */
 export function addWord(words: Words, word: u32): bool {
-  if (words.count == words.room) {
-    const room = max<u32>(1024, words.room << 1)
-    const larger = take(room << 2)
-    if (larger == 0) return false
-    if (words.room != 0) {
-      memory.copy(larger, words.at, (<usize>words.count) << 2)
-      giveBack(words.at, words.room << 2)
-    }
-    words.at = larger
-    words.room = room
-  }
+  if (!words.extend((<u64>words.count + 1) << 2)) return false
   store<u32>(words.at + ((<usize>words.count) << 2), word)
   words.count++
   return true

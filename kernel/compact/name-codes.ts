@@ -4,8 +4,9 @@
  */
 
 import { MAX_FRAMES, MAX_NAME, MAX_NEW_NAMES } from '../../lib/kernel/layouts/compact'
+import { GROWING, GrowingTable } from '../shared/grow'
 import { listLength, listStart, lengthOf, startOf } from './batch-strings'
-import { bit, freshen, isEncoding, isOver, mixed, pairBit } from './coder'
+import { bit, entryAt, freshen, isEncoding, isOver, mixed, pairBit } from './coder'
 import {
   addList,
   addName,
@@ -23,7 +24,6 @@ import {
   poolLength,
 } from './names'
 import { number, pairNumber } from './numbers'
-import { giveBack, take } from './room'
 
 /** The last value in a context: a number plus 1. */
 const LAST: usize = memory.data(65_536)
@@ -57,12 +57,6 @@ export function beginBlock(): void {
   isWrong = false
 }
 
-// @ts-ignore: decorator
-@inline
-function place(counters: usize, context: u32, node: u32): usize {
-  return counters + ((<usize>(mixed(context, node) >> 18)) << 2)
-}
-
 /**
  * Codes whether a value is the last one in its context.
  * @param count the number of values
@@ -72,7 +66,7 @@ function codeLast(value: u64, count: u32, context: u32): u32 {
   const last = load<u32>(LAST + ((<usize>(context >> 18)) << 2))
   if (last == 0 || last > count) return 0
   const isSame = value == last - 1 ? 1 : 0
-  return pairBit(isSame, place(FIRST, context, 0), place(SECOND, last, 0), 20) != 0 ? last : 0
+  return pairBit(isSame, entryAt(FIRST, context, 0), entryAt(SECOND, last, 0), 20) != 0 ? last : 0
 }
 
 // @ts-ignore: decorator
@@ -93,7 +87,7 @@ export function codeName(name: u64, sort: u32, context: u32): u32 {
   const last = codeLast(name, nameCount, context)
   if (last != 0) return last - 1
   let n: u32
-  if (nameCount != 0 && bit(name < NEW ? 1 : 0, place(FIRST, sort, 1)) != 0) {
+  if (nameCount != 0 && bit(name < NEW ? 1 : 0, entryAt(FIRST, sort, 1)) != 0) {
     n = codeNumber(<u32>name, nameCount, sort)
     if (n >= nameCount) {
       isWrong = true
@@ -109,7 +103,7 @@ function codeNumber(n: u32, count: u32, sort: u32): u32 {
   let node: u32 = 1
   const bits = 32 - clz(count)
   for (let i = <i32>bits - 1; i >= 0; i--)
-    node = (node << 1) | pairBit((n >> i) & 1, place(FIRST, sort + 64, node), place(SECOND, bits, node), 21)
+    node = (node << 1) | pairBit((n >> i) & 1, entryAt(FIRST, sort + 64, node), entryAt(SECOND, bits, node), 21)
   return node & ((1 << bits) - 1)
 }
 
@@ -123,7 +117,7 @@ function codeBytes(id: u32, sort: u32): u32 {
   newBytes += length
   const to = beginName(length)
   if (to == 0) return 0
-  let expected: usize = nameCount == 0 ? 0 : pool + nameAt(newest).start
+  let expected: usize = nameCount == 0 ? 0 : pool.at + nameAt(newest).start
   const from: usize = isEncoding ? startOf(id) : 0
   let before: u32 = mixed(sort, 5) & 0xffff
   let matched: u32 = 0
@@ -132,14 +126,14 @@ function codeBytes(id: u32, sort: u32): u32 {
     const byte = codeByte(isEncoding ? load<u8>(from + i) : 0, before, guess, min<u32>(matched, 15))
     store<u8>(to + i, <u8>byte)
     before = ((before << 8) | byte) & 0xff_ffff
-    const seen = SEEN + ((<usize>(mixed(before, 9) >> 18)) << 2)
+    const seen = entryAt(SEEN, before, 9)
     if (guess == byte) {
       matched++
       expected++
     } else {
       matched = 0
       const last = load<u32>(seen)
-      expected = last != 0 && last < poolLength + i ? pool + last : 0
+      expected = last != 0 && last < poolLength + i ? pool.at + last : 0
     }
     store<u32>(seen, poolLength + i + 1)
   }
@@ -163,9 +157,8 @@ function codeByte(byte: u32, before: u32, guess: u32, matched: u32): u32 {
   return node & 255
 }
 
-/** A buffer for the numbers of the names of a new list. */
-let frames: usize = 0
-let framesRoom: u32 = 0
+/** The numbers of the names of a new list. */
+const frames = changetype<GrowingTable>(memory.data(GROWING))
 
 /** Codes a list, like a name. Names are coded from the last to the first. */
 export function codeList(list: u64, context: u32): u32 {
@@ -174,7 +167,7 @@ export function codeList(list: u64, context: u32): u32 {
   const last = codeLast(list, listsCount, context)
   if (last != 0) return last - 1
   let n: u32
-  if (listsCount != 0 && bit(list < NEW ? 1 : 0, place(FIRST, 40, 1)) != 0) {
+  if (listsCount != 0 && bit(list < NEW ? 1 : 0, entryAt(FIRST, 40, 1)) != 0) {
     n = codeNumber(<u32>list, listsCount, 40)
     if (n >= listsCount) {
       isWrong = true
@@ -192,15 +185,9 @@ function codeFrames(id: u32): u32 {
     return 0
   }
   newBytes += length << 2
-  if (length << 2 > framesRoom) {
-    if (framesRoom != 0) giveBack(frames, framesRoom)
-    framesRoom = 0
-    frames = take(length << 2)
-    if (frames == 0) {
-      isWrong = true
-      return 0
-    }
-    framesRoom = length << 2
+  if (!frames.extend((<u64>length) << 2)) {
+    isWrong = true
+    return 0
   }
   let outer = listsCount == 0 ? 0 : listAt(listsCount - 1).length
   let isAlong = true
@@ -212,10 +199,10 @@ function codeFrames(id: u32): u32 {
     let frame = expected
     isAlong = false
     if (expected != u32.MAX_VALUE)
-      isAlong = pairBit(name == expected ? 1 : 0, place(FIRST, expected, 3), place(SECOND, 0, 3), 26) != 0
+      isAlong = pairBit(name == expected ? 1 : 0, entryAt(FIRST, expected, 3), entryAt(SECOND, 0, 3), 26) != 0
     if (!isAlong) frame = codeName(name, 41, parent)
-    store<u32>(frames + ((<usize>i) << 2), frame)
+    store<u32>(frames.at + ((<usize>i) << 2), frame)
     parent = frame
   }
-  return isWrong ? 0 : addList(frames, length, isEncoding)
+  return isWrong ? 0 : addList(frames.at, length, isEncoding)
 }

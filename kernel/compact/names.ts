@@ -3,15 +3,15 @@
  * it; new names with their bytes.
  */
 
-import { giveBack, take } from './room'
 import { addString, beginList, endList, lengthOf, listLength, listStart, startOf } from './batch-strings'
 import { crcBytes, crcWord } from './checksum'
+import { GROWING, GrowingTable } from '../shared/grow'
 import { hashBytes, mix, newSecret } from '../shared/hash'
 import { HashTable, TABLE, VALUE } from '../shared/hash-table'
 
 /** A name, or a list of names. */
 @unmanaged
-export class Entry {
+class Entry {
   /** The position and number of its bytes in the pool, or of its names among all listed ones. */
   start: u32
   length: u32
@@ -32,18 +32,14 @@ const MOST_LISTED: u32 = 2_097_152
  */
 export const NEW: u64 = 0x1_0000_0000
 
-/** A growing table: its address, its capacity in bytes, and its number of entries. */
-let names: usize = 0
-let namesRoom: u32 = 0
+/** The names, the lists, the names in lists, and the bytes of names; and how many of each there are. */
+const names = changetype<GrowingTable>(memory.data(GROWING))
+const lists = changetype<GrowingTable>(memory.data(GROWING))
+const listed = changetype<GrowingTable>(memory.data(GROWING))
+export const pool = changetype<GrowingTable>(memory.data(GROWING))
 export let nameCount: u32 = 0
-let lists: usize = 0
-let listsRoom: u32 = 0
 export let listsCount: u32 = 0
-let listed: usize = 0
-let listedRoom: u32 = 0
 let listedCount: u32 = 0
-export let pool: usize = 0
-let poolRoom: u32 = 0
 export let poolLength: u32 = 0
 /** An unknown name or list was referred to. */
 export let isStale: bool = false
@@ -56,10 +52,8 @@ export let isExhausted: bool = false
  */
 const nameIndex = changetype<HashTable>(memory.data(TABLE))
 const listIndex = changetype<HashTable>(memory.data(TABLE))
-let nameOf: usize = 0
-let nameOfRoom: u32 = 0
-let listOf: usize = 0
-let listOfRoom: u32 = 0
+const nameOf = changetype<GrowingTable>(memory.data(GROWING))
+const listOf = changetype<GrowingTable>(memory.data(GROWING))
 let secret: u64 = 1
 /** The number of the batch being decoded. */
 let epoch: u32 = 0
@@ -83,51 +77,40 @@ export function isCrowded(): bool {
 }
 
 function forgetBatch(): void {
-  if (nameOfRoom != 0) memory.fill(nameOf, 0, nameOfRoom)
-  if (listOfRoom != 0) memory.fill(listOf, 0, listOfRoom)
+  if (nameOf.at != 0) memory.fill(nameOf.at, 0, (<usize>1) << nameOf.log)
+  if (listOf.at != 0) memory.fill(listOf.at, 0, (<usize>1) << listOf.log)
 }
 
 /** Prepares for the strings of another batch, for the encoder. @returns false if memory is exhausted */
 export function beginBatch(strings: u32, listsOfBatch: u32): bool {
-  if (strings << 2 > nameOfRoom) {
-    if (nameOfRoom != 0) giveBack(nameOf, nameOfRoom)
-    nameOfRoom = 0
-    nameOf = take(strings << 2)
-    if (nameOf == 0) return false
-    nameOfRoom = strings << 2
-  } else if (strings != 0) memory.fill(nameOf, 0, (<usize>strings) << 2)
-  if (listsOfBatch << 2 > listOfRoom) {
-    if (listOfRoom != 0) giveBack(listOf, listOfRoom)
-    listOfRoom = 0
-    listOf = take(listsOfBatch << 2)
-    if (listOf == 0) return false
-    listOfRoom = listsOfBatch << 2
-  } else if (listsOfBatch != 0) memory.fill(listOf, 0, (<usize>listsOfBatch) << 2)
+  if (!nameOf.extend((<u64>strings) << 2) || !listOf.extend((<u64>listsOfBatch) << 2)) return false
+  memory.fill(nameOf.at, 0, (<usize>strings) << 2)
+  memory.fill(listOf.at, 0, (<usize>listsOfBatch) << 2)
   return true
 }
 
 // @ts-ignore: decorator
 @inline
 export function nameAt(n: u32): Entry {
-  return changetype<Entry>(names + <usize>n * BYTES)
+  return changetype<Entry>(names.at + <usize>n * BYTES)
 }
 
 // @ts-ignore: decorator
 @inline
 export function listAt(n: u32): Entry {
-  return changetype<Entry>(lists + <usize>n * BYTES)
+  return changetype<Entry>(lists.at + <usize>n * BYTES)
 }
 
 /** Name i of a list. */
 // @ts-ignore: decorator
 @inline
 export function listedAt(list: Entry, i: u32): u32 {
-  return load<u32>(listed + ((<usize>(list.start + i)) << 2))
+  return load<u32>(listed.at + ((<usize>(list.start + i)) << 2))
 }
 
 /** A string of the batch: its number, or its id with the mark `NEW`. */
 export function numberOfName(id: u32): u64 {
-  const cached = load<u32>(nameOf + ((<usize>id) << 2))
+  const cached = load<u32>(nameOf.at + ((<usize>id) << 2))
   if (cached != 0) return cached - 1
   if (nameIndex.log == 0) return NEW | id
   const from = startOf(id)
@@ -137,8 +120,8 @@ export function numberOfName(id: u32): u64 {
     const entry = load<u32>(nameIndex.slotOf(key++), VALUE)
     if (entry == 0) return NEW | id
     const name = nameAt(entry - 1)
-    if (name.length == length && memory.compare(pool + name.start, from, length) == 0) {
-      store<u32>(nameOf + ((<usize>id) << 2), entry)
+    if (name.length == length && memory.compare(pool.at + name.start, from, length) == 0) {
+      store<u32>(nameOf.at + ((<usize>id) << 2), entry)
       return entry - 1
     }
   }
@@ -146,7 +129,7 @@ export function numberOfName(id: u32): u64 {
 
 /** A list of the batch: its number, or its id with the mark `NEW`. */
 export function numberOfList(id: u32): u64 {
-  const cached = load<u32>(listOf + ((<usize>id) << 2))
+  const cached = load<u32>(listOf.at + ((<usize>id) << 2))
   if (cached != 0) return cached - 1
   const from = listStart(id)
   const length = listLength(id)
@@ -162,7 +145,7 @@ export function numberOfList(id: u32): u64 {
     if (entry == 0) return NEW | id
     const list = listAt(entry - 1)
     if (list.length == length && isSameList(list, from)) {
-      store<u32>(listOf + ((<usize>id) << 2), entry)
+      store<u32>(listOf.at + ((<usize>id) << 2), entry)
       return entry - 1
     }
   }
@@ -174,64 +157,36 @@ function isSameList(list: Entry, from: usize): bool {
   return true
 }
 
-/** A piece with room for `bytes` and the contents of the old one; 0 if memory is exhausted. */
-function grown(piece: usize, room: u32, bytes: u32): usize {
-  if (bytes <= room) return piece
-  const larger = take(roomFor(room, bytes))
-  if (larger == 0) isExhausted = true
-  else if (room != 0) {
-    memory.copy(larger, piece, room)
-    giveBack(piece, room)
-  }
-  return larger
-}
-
-// @ts-ignore: decorator
-@inline
-function roomFor(room: u32, bytes: u32): u32 {
-  return bytes <= room ? room : max<u32>(max<u32>(4096, bytes), room << 1)
+/** Makes room in a table. @returns false if memory is exhausted */
+function hasRoom(table: GrowingTable, bytes: u64): bool {
+  if (!table.extend(bytes)) isExhausted = true
+  return !isExhausted
 }
 
 /** Makes room in the pool for a name. @returns the address at which to write its bytes, or 0 */
 export function beginName(length: u32): usize {
   // Hashes and checksums read words.
-  const needed = poolLength + length + 16
-  const piece = grown(pool, poolRoom, needed)
-  if (piece == 0) return 0
-  poolRoom = roomFor(poolRoom, needed)
-  pool = piece
-  return pool + poolLength
+  return hasRoom(pool, <u64>poolLength + length + 16) ? pool.at + poolLength : 0
 }
 
 /** Adds a name whose bytes were written, or are in a string of the batch. @returns its number */
 export function addName(length: u32, indexes: bool): u32 {
-  const piece = grown(names, namesRoom, (nameCount + 1) * BYTES)
-  if (piece == 0) return 0
-  namesRoom = roomFor(namesRoom, (nameCount + 1) * BYTES)
-  names = piece
+  if (!hasRoom(names, (<u64>nameCount + 1) * BYTES)) return 0
   const n = nameCount++
   const name = nameAt(n)
   name.start = poolLength
   name.length = length
-  name.crc = ~crcBytes(u32.MAX_VALUE, pool + poolLength, length)
+  name.crc = ~crcBytes(u32.MAX_VALUE, pool.at + poolLength, length)
   name.epoch = 0
-  if (indexes) enter(nameIndex, hashBytes(pool + poolLength, length), n)
+  if (indexes) enter(nameIndex, hashBytes(pool.at + poolLength, length), n)
   poolLength += length
   return n
 }
 
 /** Adds the list whose numbers of names are at an address. @returns its number */
 export function addList(from: usize, length: u32, indexes: bool): u32 {
-  const piece = grown(lists, listsRoom, (listsCount + 1) * BYTES)
-  if (piece == 0) return 0
-  listsRoom = roomFor(listsRoom, (listsCount + 1) * BYTES)
-  lists = piece
-  const needed = (listedCount + length) << 2
-  const ids = grown(listed, listedRoom, needed)
-  if (ids == 0 && needed != 0) return 0
-  listedRoom = roomFor(listedRoom, needed)
-  listed = ids
-  memory.copy(listed + ((<usize>listedCount) << 2), from, (<usize>length) << 2)
+  if (!hasRoom(lists, (<u64>listsCount + 1) * BYTES) || !hasRoom(listed, (<u64>listedCount + length) << 2)) return 0
+  memory.copy(listed.at + ((<usize>listedCount) << 2), from, (<usize>length) << 2)
   const n = listsCount++
   const list = listAt(n)
   list.start = listedCount
@@ -291,7 +246,7 @@ export function outName(n: u32): u32 {
   }
   const name = nameAt(n)
   if (name.epoch == epoch) return name.out
-  const id = addString(pool + name.start, name.length)
+  const id = addString(pool.at + name.start, name.length)
   if (id == u32.MAX_VALUE) {
     isExhausted = true
     return 0

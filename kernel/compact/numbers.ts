@@ -3,7 +3,7 @@
  * modelled.
  */
 
-import { bit, freshen, isEncoding, mixed, pairBit, plainBit } from './coder'
+import { bit, codeTree, freshen, isEncoding, mixed, pairBit, plainBit } from './coder'
 
 /** Contexts of short numbers: 32 groups of 32. Each has 32 counters for the length, one of them for "more than 31". */
 const LENGTHS: usize = memory.data(131_072)
@@ -45,13 +45,12 @@ export function unfolded(value: u64): u64 {
 export function number(value: u64, group: u32, context: u32): u64 {
   const lengths = LENGTHS + ((<usize>((group << 5) | context)) << 7)
   let length: u32 = isEncoding ? lengthOf(value) : 0
-  let node: u32 = 1
   if (bit(length > 31 ? 1 : 0, lengths) != 0) {
+    let node: u32 = 1
     for (let i = 6; i >= 0; i--) node = (node << 1) | plainBit((length >> i) & 1)
     return rest(value, min<u32>(node & 127, 64), 1, 0)
   }
-  for (let i = 4; i >= 0; i--) node = (node << 1) | bit((length >> i) & 1, lengths + ((<usize>node) << 2))
-  length = node & 31
+  length = codeTree(length, 5, lengths)
   if (length < 2) return length
   const tops = TOPS + ((<usize>((group << 5) | length)) << 5)
   let top: u32 = 1

@@ -4,8 +4,8 @@
  * descriptor, and symbol 2 an address that the simulated allocator did not expect.
  */
 
-import { blockAt, newestBlock, older, younger } from './blocks'
-import { bit, freshen, isEncoding, mixed, pairBit } from './coder'
+import { blockAt, bornAt, newestBlock, older, younger } from './blocks'
+import { bit, codeTree, entryAt, freshen, mixed, pairBit } from './coder'
 import { classAt, codeTarget, noteExpected } from './classes'
 import { descriptorAt, descriptorCount, ENDS, freeCount, onlyFree } from './descriptors'
 import { isKept, Past, pastAt, sequence } from './history'
@@ -35,10 +35,10 @@ const FREES: usize = memory.data(65_536)
 const FREE_TREE: usize = memory.data(131_072)
 
 /** Candidates: the symbols, the sources that proposed each, and the confidence of the first of these. */
-const CANDIDATES: usize = memory.data(64)
-const SOURCES: usize = memory.data(64)
+export const CANDIDATES: usize = memory.data(64)
+export const SOURCES: usize = memory.data(64)
 const TRUST: usize = memory.data(64)
-let candidates: u32 = 0
+export let candidates: u32 = 0
 const TRIES: u32 = 4
 
 /**
@@ -69,7 +69,12 @@ export function resetSymbols(): void {
   freshen(IS_FREE, 2)
 }
 
-function propose(symbol: u32, source: u32, trust: u32): void {
+export function clearCandidates(): void {
+  candidates = 0
+}
+
+/** Adds a candidate, or a source of it. A free's only counts if its class has live blocks. */
+export function propose(symbol: u32, source: u32, trust: u32): void {
   if ((symbol & 1) != 0 && classAt(symbol >> 1).live == 0) return
   for (let i: u32 = 0; i < candidates; i++) {
     if (load<u32>(CANDIDATES + ((<usize>i) << 2)) != symbol) continue
@@ -81,14 +86,6 @@ function propose(symbol: u32, source: u32, trust: u32): void {
   store<u32>(CANDIDATES + at, symbol)
   store<u32>(SOURCES + at, 1 << source)
   store<u32>(TRUST + at, trust)
-}
-
-/** The block that the match expects to be freed, or 0. */
-function expectedBlock(past: Past): u32 {
-  if ((past.symbol & 1) == 0 || !isKept(sequence - past.age)) return 0
-  const born = sequence - past.age
-  const block = pastAt(born).born
-  return block != 0 && blockAt(block).made == born ? block : 0
 }
 
 /**
@@ -110,7 +107,8 @@ export function codeSymbol(t: Thread, symbol: u32, block: u32, freeing: u32, kno
   }
   const past = isKept(t.match) ? pastAt(t.match) : changetype<Past>(0)
   const hasPast = changetype<usize>(past) != 0
-  let expected: u32 = hasPast ? expectedBlock(past) : 0
+  // The block that the match expects to end.
+  let expected: u32 = hasPast && (past.symbol & 1) != 0 ? bornAt(sequence - past.age) : 0
   let tried: u32 = 0
   if (hasPast && t.matched >= SURE && known == 0) {
     const s = past.symbol
@@ -128,7 +126,7 @@ export function codeSymbol(t: Thread, symbol: u32, block: u32, freeing: u32, kno
       const length: u32 = t.matched < 16 ? 0 : t.matched < 32 ? 1 : t.matched < 400 ? 2 : 3
       const first = (((length << 6) | (t.misses & 63)) << 2) | ((s & 1) << 1) | (guess != expected ? 1 : 0)
       const isRight = symbol == s && ((s & 1) == 0 || (block == guess && freeing == past.free)) ? 1 : 0
-      const second = WHOLE_SECOND + ((<usize>(mixed(t.h2, s) >> 18)) << 2)
+      const second = entryAt(WHOLE_SECOND, t.h2, s)
       if (pairBit(isRight, WHOLE_FIRST + ((<usize>first) << 2), second, 14 + (s & 1)) != 0) {
         if (guess != 0) noteExpected(s >> 1, guess)
         if (t.matched < CERTAIN) learnAll(t, s)
@@ -165,7 +163,7 @@ function codeCandidates(t: Thread, symbol: u32, matched: u32, hasMatch: bool, tr
   const four = slotAt(AFTER_FOUR, mixed(t.h3, t.s4), SLOT_SHIFT)
   const two = slotAt(AFTER_TWO, t.h2, SLOT_SHIFT)
   const one = changetype<Slot>(AFTER_ONE + ((<usize>(t.s1 & 0xffff)) << 3))
-  candidates = 0
+  clearCandidates()
   if (hasMatch && matched > 2) propose(matched, 0, min<u32>(t.matched, 15))
   if (four.firstCount != 0) propose(four.first, 1, four.firstCount)
   if (two.firstCount != 0) propose(two.first, 2, two.firstCount)
@@ -185,8 +183,8 @@ function codeCandidates(t: Thread, symbol: u32, matched: u32, hasMatch: bool, tr
   for (let i: u32 = 0; i < tries; i++) {
     const candidate = load<u32>(CANDIDATES + ((<usize>i) << 2))
     const proof = (load<u32>(SOURCES + ((<usize>i) << 2)) << 4) | load<u32>(TRUST + ((<usize>i) << 2))
-    const first = FIRST + ((<usize>(mixed(proof, i * 8 + tried * 2 + (candidate & 1)) >> 18)) << 2)
-    const second = SECOND + ((<usize>(mixed(t.s1, candidate * 4 + (i > 0 ? 1 : 0)) >> 18)) << 2)
+    const first = entryAt(FIRST, proof, i * 8 + tried * 2 + (candidate & 1))
+    const second = entryAt(SECOND, t.s1, candidate * 4 + (i > 0 ? 1 : 0))
     if (pairBit(candidate == symbol ? 1 : 0, first, second, 2 + i * 2 + (candidate & 1)) == 0) continue
     found = candidate
     break
@@ -223,13 +221,11 @@ export function codeFree(t: Thread, n: u32, freeing: u32): u32 {
   const c = classAt(n)
   const guess = c.free
   if (guess != 0 && descriptorAt(guess).form == ENDS) {
-    const first = FREES + ((<usize>(mixed(guess, t.s1) >> 18)) << 2)
-    const second = FREES + ((<usize>(mixed(n, 99) >> 18)) << 2)
+    const first = entryAt(FREES, guess, t.s1)
+    const second = entryAt(FREES, n, 99)
     if (pairBit(guess == freeing ? 1 : 0, first, second, 32) != 0) return guess
   }
-  let node: u32 = 1
-  for (let i = 14; i >= 0; i--) node = (node << 1) | bit((freeing >> i) & 1, FREE_TREE + ((<usize>node) << 2))
-  const read = node & 0x7fff
+  const read = codeTree(freeing, 15, FREE_TREE)
   if (read < 2 || read >= descriptorCount || descriptorAt(read).form != ENDS) isWrong = true
   c.free = read
   return read

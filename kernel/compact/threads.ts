@@ -1,15 +1,15 @@
 /** Threads of processes, numbered in the order of appearance, and the coding of the thread of the next event. */
 
-import { giveBack, take } from './room'
 import { HAS_PROCESS, HAS_THREAD } from '../shared/event'
+import { GROWING, GrowingTable } from '../shared/grow'
 import { mix, newSecret } from '../shared/hash'
 import { HashTable, TABLE, VALUE } from '../shared/hash-table'
-import { bit, freshen, isEncoding, mixed, pairBit, plainBit } from './coder'
+import { bit, entryAt, freshen, isEncoding, mixed, pairBit } from './coder'
 import { number } from './numbers'
 import { BEST } from './level'
 import { mixedNumber } from './best/numbers'
 import { THREAD_NUMBER } from './best/selectors'
-import { codeGuess, codeSame } from './best/threads'
+import { codeGuess, codeSame, trustIn } from './best/threads'
 
 /** A thread. */
 @unmanaged
@@ -39,7 +39,6 @@ export class Thread {
   /** The birth number of the block that it freed last. */
   freed: u32
   address: u64
-  time: u64
   cpu: u32
   /**
    * From here on, for the best level: hashes of its newest four and five symbols, and the number of consecutive frees.
@@ -67,8 +66,7 @@ const BYTES: u32 = BEST ? 192 : 128
 /** All threads are forgotten at this number, so that memory is bounded. */
 const MOST: u32 = 65_536
 
-let threads: usize = 0
-let room: u32 = 0
+const threads = changetype<GrowingTable>(memory.data(GROWING))
 export let threadCount: u32 = 0
 /** The thread of the event, and the thread of the last event by another thread. */
 export let current: u32 = 0
@@ -108,7 +106,7 @@ function forget(): void {
 // @ts-ignore: decorator
 @inline
 export function threadAt(n: u32): Thread {
-  return changetype<Thread>(threads + <usize>n * BYTES)
+  return changetype<Thread>(threads.at + <usize>n * BYTES)
 }
 
 /** Makes a thread the current one. */
@@ -173,11 +171,10 @@ export function codeThread(fields: u32, id: u64, process: u64): bool {
 
 function isSame(y: u32, t: Thread): u32 {
   if (BEST) return codeSame(y, t, current, switches)
-  const match: u32 = t.match == 0 ? 0 : t.matched < 4 ? 1 : t.matched < 16 ? 2 : 3
   return pairBit(
     y,
-    FIRST + ((<usize>(mixed(current * 77 + 1, t.s1 | ((t.match != 0 ? t.isSwitch : 2) << 16)) >> 18)) << 2),
-    SECOND + ((<usize>(((match * 2 + t.isSwitch) << 8) | (switches & 255))) << 2),
+    entryAt(FIRST, current * 77 + 1, t.s1 | ((t.match != 0 ? t.isSwitch : 2) << 16)),
+    SECOND + ((<usize>((trustIn(t) << 8) | (switches & 255))) << 2),
     0,
   )
 }
@@ -186,7 +183,7 @@ function isGuess(y: u32, t: Thread, guess: u32): u32 {
   if (BEST) return codeGuess(y, t, current, guess, switches, 0)
   return pairBit(
     y,
-    FIRST + ((<usize>(mixed(current, (guess << 8) + 5) >> 18)) << 2),
+    entryAt(FIRST, current, (guess << 8) + 5),
     SECOND + ((<usize>(((guess == previous ? 9 : 8) << 8) | (switches & 255))) << 2),
     1,
   )
@@ -243,20 +240,10 @@ export function restoreThread(fields: u32, id: u64, process: u64): bool {
 /** Adds a thread, and makes it the current one. */
 function append(fields: u32, id: u64, process: u64): bool {
   // At the fast level, objects are shorter than their declared fields.
-  if (BYTES * threadCount + <u32>offsetof<Thread>() > room) {
-    const size = max<u32>(1024, room << 1)
-    const larger = take(size)
-    if (larger == 0) return false
-    if (room != 0) {
-      memory.copy(larger, threads, room)
-      giveBack(threads, room)
-    }
-    threads = larger
-    room = size
-  }
+  if (!threads.extend(<u64>(BYTES * threadCount) + offsetof<Thread>())) return false
   const n = threadCount++
-  memory.fill(threads + <usize>n * BYTES, 0, BYTES)
   const thread = threadAt(n)
+  memory.fill(changetype<usize>(thread), 0, BYTES)
   thread.id = id
   thread.process = process
   thread.fields = fields

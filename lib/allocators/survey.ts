@@ -1,5 +1,5 @@
 import { BATCH_EVENTS, type EventBatch } from '../event/batch.js'
-import { selectRows } from '../kernel/select.js'
+import { rowsFrom } from '../kernel/select.js'
 import { recognize, RECOGNIZED } from './recognize.js'
 import { AllocatorReplay, REPLAYED } from './replay.js'
 import { PTMALLOC_VERSIONS, THREAD_STACK, type AllocatorSettings } from './settings.js'
@@ -48,14 +48,7 @@ export class AllocatorSurvey {
     for (let from = 0; from < batch.count; from += BATCH_EVENTS) {
       const rows = Math.min(BATCH_EVENTS, batch.count - from)
       // The batch may be recycled, so the trial needs a copy.
-      this.trial.push(
-        selectRows(
-          batch,
-          Int32Array.from({ length: rows }, (_, i) => from + i),
-          rows,
-          REPLAYED,
-        ),
-      )
+      this.trial.push(rowsFrom(batch, from, rows, REPLAYED))
       this.trialEvents += rows
     }
     if (this.trialEvents >= TRIAL_EVENTS) this.choose()

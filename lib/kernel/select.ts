@@ -43,13 +43,10 @@ export function selectRows(
   return target
 }
 
-/** The first `n` events of a batch. */
-export function firstRows(source: EventBatch, n: number): EventBatch {
-  return selectRows(
-    source,
-    Int32Array.from({ length: n }, (_, row) => row),
-    n,
-  )
+/** Copies `n` events of a batch, from event `from` on, with these fields of the core: see `selectRows`. */
+export function rowsFrom(source: EventBatch, from: number, n: number, columns?: number): EventBatch {
+  const rows = Int32Array.from({ length: n }, (_, i) => from + i)
+  return selectRows(source, rows, n, columns)
 }
 
 /** Gathers the values of the rows that are in the kernel's memory. */

@@ -1,7 +1,7 @@
 import type { EventBatch } from '../event/batch.js'
 import { synchronous } from '../event/synchronous.js'
 import type { Synchronous } from './expression.js'
-import { firstRows, selectRows } from '../kernel/select.js'
+import { rowsFrom, selectRows } from '../kernel/select.js'
 import { expressionError, type TraceError } from '../event/error.js'
 import { ALL_FIELDS, EVERY_FIELD, type ApiName, type KindName } from '../event/fields.js'
 import { NO_HEADER, withMarks, type TraceHeader } from '../event/header.js'
@@ -213,7 +213,7 @@ export class Filter implements BatchTransform {
     if (input === null) return null
     this.input = null
     const end = unclear?.event === undefined ? Infinity : unclear.event - 1 - this.before
-    const batch = end < input.count ? firstRows(input, end) : input
+    const batch = end < input.count ? rowsFrom(input, 0, end) : input
     if (unclear !== undefined && batch !== input) this.fault = { row: end, error: unclear }
     this.missing.look(batch)
     const n = this.select(batch)

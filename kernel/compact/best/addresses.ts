@@ -1,6 +1,6 @@
 /** Codes whether the simulated allocator is right about an address, for the best level. */
 
-import { bit, mixed } from '../coder'
+import { bit, freshen, mixed } from '../coder'
 import { Thread } from '../threads'
 import { ask, context, mix } from './mixer'
 import { SURPRISED } from './selectors'
@@ -12,7 +12,7 @@ const CALM: usize = memory.data(8)
 
 export function resetAddresses(): void {
   surprises = 0
-  store<u32>(CALM, 0x8000_0000)
+  freshen(CALM, 2)
 }
 
 /** Codes whether an address is not the expected one. */

@@ -6,16 +6,14 @@
  * 10 bits. Predictions are added in the logistic domain: ln(p / (1 - p)) with 8 bits after the point.
  */
 
-import { decide } from '../coder'
+import { decide, freshen, FRESH } from '../coder'
 
 const SLOTS_LOG: u32 = 20
 const SLOTS: usize = memory.data(4_194_304)
-const FRESH: u32 = 0x8000_0000
 const LIMIT: u32 = 60
-const MOST: u32 = 8
 
 /** A set of eight weights for each selector and each of four degrees of knowledge, in 1/65536. */
-export const SELECTORS: u32 = 1024
+const SELECTORS: u32 = 1024
 const WEIGHTS: usize = memory.data(131_072)
 const FIRST_WEIGHT: i32 = 22_000
 const MOST_WEIGHT: i32 = 1_000_000
@@ -38,7 +36,7 @@ let count: u32 = 0
 let known: u32 = 0
 
 export function resetMixer(): void {
-  for (let at = SLOTS; at < SLOTS + 4_194_304; at += 8) store<u64>(at, 0x8000_0000_8000_0000)
+  freshen(SLOTS, 1 << SLOTS_LOG)
   for (let i: usize = 0; i < 131_072; i += 4) store<i32>(WEIGHTS + i, FIRST_WEIGHT)
   for (let n: u32 = 0; n < 64; n++) store<u32>(RATES + ((<usize>n) << 2), 81_920 / (10 * n + 16))
   fillLogistic()

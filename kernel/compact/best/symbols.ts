@@ -4,13 +4,13 @@
  * block.
  */
 
-import { blockAt } from '../blocks'
+import { blockAt, bornAt } from '../blocks'
 import { ALL, classAt, newestOfClass } from '../classes'
-import { isEncoding, mixed } from '../coder'
+import { mixed } from '../coder'
 import { descriptorCount, freeCount } from '../descriptors'
 import { isKept, Past, pastAt, sequence } from '../history'
 import { learn, Slot, slotAt } from '../slots'
-import { codeFree, NEW_DESCRIPTOR } from '../symbols'
+import { CANDIDATES, candidates, clearCandidates, codeFree, NEW_DESCRIPTOR, propose, SOURCES } from '../symbols'
 import { Thread } from '../threads'
 import { ask, context, mix } from './mixer'
 import { mixedTree } from './numbers'
@@ -28,11 +28,8 @@ const SLOT_SHIFT: u32 = 16
 /** The slots of the event. */
 const HERE: usize = memory.data(16)
 
-/** Candidates: symbols, and which sources proposed each. */
-const CANDIDATES: usize = memory.data(64)
-const SOURCES: usize = memory.data(64)
+/** The maximum number of candidates that are decided. */
 const TRIES: u32 = 6
-let candidates: u32 = 0
 
 /** For a free: the block that the symbol ends, and its descriptor. And whether what was read is impossible. */
 export let ended: u32 = 0
@@ -43,31 +40,13 @@ export function resetBestSymbols(): void {
   memory.fill(SLOTS, 0, ORDERS * SLOT_BYTES)
 }
 
-/** The block that the match expects to end, or 0. */
-function expectedBlock(past: Past): u32 {
-  if (past.age == 0 || !isKept(sequence - past.age)) return 0
-  const made = sequence - past.age
-  const block = pastAt(made).born
-  return block != 0 && blockAt(block).made == made ? block : 0
-}
-
-/** The confidence in a match, 0 to 12; 0 if there is none. */
+/** The confidence in a match, 1 to 12. */
 // @ts-ignore: decorator
 @inline
 function trustOf(matched: u32): u32 {
-  return matched == 0
-    ? 1
-    : matched < 8
-      ? matched
-      : matched < 16
-        ? 8
-        : matched < 32
-          ? 9
-          : matched < 64
-            ? 10
-            : matched < 256
-              ? 11
-              : 12
+  if (matched < 8) return max<u32>(matched, 1)
+  // 8 from 8 on, and 1 more from 16, 32, 64 and 256 on.
+  return matched < 256 ? min<u32>(36 - clz<u32>(matched), 11) : 12
 }
 
 /** The same as `codeSymbol` of ../symbols.ts. */
@@ -77,7 +56,8 @@ export function codeBest(t: Thread, symbol: u32, block: u32, freeing: u32, known
   endedBy = 0
   const past = isKept(t.match) ? pastAt(t.match) : changetype<Past>(0)
   const hasPast = changetype<usize>(past) != 0
-  const expected: u32 = hasPast ? expectedBlock(past) : 0
+  // The block that the match expects to end.
+  const expected: u32 = hasPast && past.age != 0 ? bornAt(sequence - past.age) : 0
   const trust = hasPast ? trustOf(t.matched) : 0
   const isSure = hasPast && t.matched >= SURE
   if (known != 0 || isSecond) return codeBlock(t, block, freeing, known, isSecond, expected, false, isSure)
@@ -153,18 +133,6 @@ function codeBlock(
   return c * 2 + 1
 }
 
-function propose(symbol: u32, source: u32): void {
-  for (let i: u32 = 0; i < candidates; i++) {
-    if (load<u32>(CANDIDATES + ((<usize>i) << 2)) != symbol) continue
-    store<u32>(SOURCES + ((<usize>i) << 2), load<u32>(SOURCES + ((<usize>i) << 2)) | (1 << source))
-    return
-  }
-  const at = (<usize>candidates) << 2
-  candidates++
-  store<u32>(CANDIDATES + at, symbol)
-  store<u32>(SOURCES + at, 1 << source)
-}
-
 // @ts-ignore: decorator
 @inline
 function slotOf(i: u32): Slot {
@@ -181,18 +149,23 @@ function findSlots(t: Thread): void {
 /** Notes the actual descriptor. */
 export function learnDescriptor(t: Thread, symbol: u32): void {
   findSlots(t)
+  learnAll(symbol)
+}
+
+/** Notes the actual symbol in the slots of the event. */
+function learnAll(symbol: u32): void {
   for (let i: u32 = 0; i < ORDERS; i++) learn(slotOf(i), <u16>symbol)
 }
 
 function codeDescribed(t: Thread, symbol: u32, matched: u32, trust: u32, failed: u32): u32 {
   findSlots(t)
-  candidates = 0
+  clearCandidates()
   const hasMatch = (matched & 1) == 0
-  if (hasMatch) propose(matched, 0)
+  if (hasMatch) propose(matched, 0, 0)
   for (let i: u32 = 0; i < ORDERS; i++) {
     const slot = slotOf(i)
-    if (slot.firstCount != 0) propose(slot.first, 1 + i * 2)
-    if (slot.secondCount != 0) propose(slot.second, 2 + i * 2)
+    if (slot.firstCount != 0) propose(slot.first, 1 + i * 2, 0)
+    if (slot.secondCount != 0) propose(slot.second, 2 + i * 2, 0)
   }
   const counts: u32 = <u32>slotOf(0).firstCount * 16 + slotOf(1).firstCount
   const to = min<u32>(candidates, TRIES)
@@ -209,7 +182,7 @@ function codeDescribed(t: Thread, symbol: u32, matched: u32, trust: u32, failed:
     context(mixed(mixed(55, s), step))
     context(mixed(mixed(56, trust * 8 + i), (sources & 1) | (counts << 1)))
     if (mix(symbol == s ? 1 : 0, CANDIDATE + step * 4 + (i == 0 ? min<u32>(trust, 3) : 0)) == 0) continue
-    for (let j: u32 = 0; j < ORDERS; j++) learn(slotOf(j), <u16>s)
+    learnAll(s)
     return s
   }
   return codeRare(t, symbol)
@@ -229,6 +202,6 @@ function codeRare(t: Thread, symbol: u32): u32 {
     isImpossible = true
     return NEW_DESCRIPTOR
   }
-  for (let i: u32 = 0; i < ORDERS; i++) learn(slotOf(i), <u16>(n * 2))
+  learnAll(n * 2)
   return n * 2
 }

@@ -4,10 +4,10 @@
  * class and its place there follow.
  */
 
-import { blockAt } from '../blocks'
+import { blockAt, bornAt } from '../blocks'
 import { isEncoding, mixed } from '../coder'
 import { ALL, blockAtRank, classAt, neighbour, newestOfClass, ranksBetween } from '../classes'
-import { isKept, pastAt, sequence } from '../history'
+import { sequence } from '../history'
 import { Thread } from '../threads'
 import { newestOfSite, oldestOfSite } from './sites'
 import { ask, context, mix } from './mixer'
@@ -47,7 +47,7 @@ const STEPS: usize = memory.data(131_072)
 /** The length of the last distance in each class, and the one before. */
 const LENGTHS: usize = memory.data(32_768)
 
-const MOST_CANDIDATES: u32 = 24
+/** At most 24 candidates: the blocks, the rules that proposed each, and its score by the best of these. */
 const BLOCKS: usize = memory.data(96)
 const MASKS: usize = memory.data(96)
 const SCORES: usize = memory.data(96)
@@ -102,11 +102,7 @@ function nearCursor(n: u32, isYounger: bool): u32 {
 }
 
 function proposeStep(t: Thread, step: u32, rule: u32, excluded: u32): void {
-  const made = t.freedMade + step
-  if (step != 0 && isKept(made)) {
-    const block = pastAt(made).born
-    if (block != 0 && blockAt(block).made == made) propose(block, rule, excluded)
-  }
+  if (step != 0) propose(bornAt(t.freedMade + step), rule, excluded)
 }
 
 function collect(t: Thread, expected: u32, excluded: u32, afterTwo: u32, afterSteps: u32): void {

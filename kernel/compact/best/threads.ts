@@ -8,7 +8,7 @@ import { THREAD_GUESSED, THREAD_SAME } from './selectors'
 /**
  * The confidence in the match of the last event's thread, and whether the event after the match was of another thread.
  */
-function trust(t: Thread): u32 {
+export function trustIn(t: Thread): u32 {
   const length: u32 = t.match == 0 ? 0 : t.matched < 4 ? 1 : t.matched < 16 ? 2 : 3
   return length * 2 + t.isSwitch
 }
@@ -18,7 +18,7 @@ function trust(t: Thread): u32 {
  * @param switches for each of the last events, a bit for whether it was
  */
 export function codeSame(y: u32, t: Thread, current: u32, switches: u32): u32 {
-  const trusted = trust(t)
+  const trusted = trustIn(t)
   ask()
   context(mixed(1, switches & 255))
   context(mixed(mixed(2, current), t.s1))
@@ -41,6 +41,6 @@ export function codeGuess(y: u32, t: Thread, current: u32, guess: u32, switches:
   context(mixed(mixed(10, t.s1), guess))
   context(mixed(11 + which, switches & 255))
   context(mixed(mixed(13, t.h2), guess))
-  context(mixed(mixed(14 + which, trust(t)), switches & 7))
+  context(mixed(mixed(14 + which, trustIn(t)), switches & 7))
   return mix(y, THREAD_GUESSED + which)
 }

@@ -7,7 +7,7 @@ import type { Carried, LossCounts } from '../../event/losses.js'
 import type { Encoder } from '../../event/stage.js'
 import { encodeText } from '../../event/strings.js'
 import { Losses } from '../../kernel/losses.js'
-import { firstRows } from '../../kernel/select.js'
+import { rowsFrom } from '../../kernel/select.js'
 import { HEAD_BYTES, Op, type OrderName } from '../../transforms/drive/layout.js'
 import { Preparation } from '../../transforms/drive/preparation.js'
 import type { SkippedCounts } from '../../transforms/drive/result.js'
@@ -82,7 +82,7 @@ export class CSourceEncoder implements Encoder {
   feed(batch: EventBatch): void {
     const n = this.fields.countBatch(batch)
     if (n < batch.count) this.failure = this.fields.errorFor(batch, n)
-    this.preparation.feed(n < batch.count ? firstRows(batch, n) : batch)
+    this.preparation.feed(n < batch.count ? rowsFrom(batch, 0, n) : batch)
   }
 
   /** @throws TraceError for blocks that cannot be told apart; with `strict`, for the first loss */

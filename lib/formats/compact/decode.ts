@@ -144,7 +144,7 @@ export class CompactDecoder implements Decoder {
         if (this.block !== undefined) this.readBlock(this.block)
         else if (!this.read()) return null
       } catch (error) {
-        this.batches = []
+        this.giveHeader()
         this.dispose()
         this.fault = error instanceof GroupsFault ? malformed(error.message, this.at()) : (error as Error)
       }

@@ -1,7 +1,7 @@
 import { recognize } from '../../allocators/recognize.js'
 import { Sink } from '../../bytes/sink.js'
 import type { EventBatch } from '../../event/batch.js'
-import { limit } from '../../event/error.js'
+import { limit, type TracePosition } from '../../event/error.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import { ALL_GROUP_FIELDS } from '../../event/fields.js'
 import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
@@ -17,10 +17,12 @@ import { GroupWriter } from './groups.js'
 import { HeldEvents } from './held.js'
 import {
   acquireKernel,
+  checksumOf,
   faultError,
   NO_MEMORY,
-  releaseKernel,
+  putPayload,
   putStrings,
+  releaseKernel,
   STRING_FIELDS,
   type CompactKernel,
 } from './kernel.js'
@@ -41,7 +43,6 @@ import {
   MAX_HEADER,
   MAX_NAME,
   MAX_NEW_NAMES,
-  place,
   RESET_EVENTS,
   SECTION,
   SECTION_HEAD,
@@ -59,6 +60,7 @@ const OPTIONS: OptionNames<CompactEncodeOptions> = {
 }
 
 const text = new TextEncoder()
+const NOTHING = new Uint8Array(0)
 
 /** The minimum number of allocations needed to recognize the allocator. */
 const FEW_ALLOCATIONS = 32
@@ -114,7 +116,7 @@ export class CompactEncoder implements Encoder {
   private traceOffset = 0
   private readonly places: Place[] = []
   /** The settings of the simulated allocator. */
-  private settings: Uint8Array = new Uint8Array(0)
+  private settings: Uint8Array = NOTHING
   private fault: Error | undefined
 
   constructor(options: CompactEncodeOptions = {}) {
@@ -146,7 +148,7 @@ export class CompactEncoder implements Encoder {
       this.settle()
       this.endBlock()
       if (this.distance !== Infinity)
-        this.section(SECTION.index, indexBody(this.places, this.written, SECTION_HEAD + CHECKSUM_BYTES))
+        this.section(SECTION.index, indexBody(this.places, this.written))
       this.section(SECTION.end, totalsBytes(this.totals))
     })
     this.dispose()
@@ -175,6 +177,11 @@ export class CompactEncoder implements Encoder {
     return { traces, blocks, events }
   }
 
+  /** The position of the next event, for errors. */
+  private get at(): TracePosition {
+    return { format: FORMAT, event: this.events + 1 }
+  }
+
   private get kernel(): CompactKernel {
     return (this.own ??= acquireKernel(this.level))
   }
@@ -193,8 +200,7 @@ export class CompactEncoder implements Encoder {
     this.settle()
     this.endBlock()
     const description = text.encode(headerText(header))
-    if (description.length > MAX_HEADER)
-      throw limit(`a header of more than ${MAX_HEADER} bytes`, { format: FORMAT, event: this.events + 1 })
+    if (description.length > MAX_HEADER) throw limit(`a header of more than ${MAX_HEADER} bytes`, this.at)
     const resets = this.header === undefined || this.sinceReset >= RESET_EVENTS
     if (resets && this.header !== undefined) {
       this.kernel.run.reset()
@@ -203,8 +209,8 @@ export class CompactEncoder implements Encoder {
     if (resets) this.sinceReset = 0
     this.header = header
     this.traces++
-    if (resets) this.held = new HeldEvents(BLOCK_EVENTS)
-    else this.writeTrace(0, new Uint8Array(0), description)
+    if (resets) this.held = new HeldEvents()
+    else this.writeTrace(0, NOTHING, description)
   }
 
   /** Chooses how to write the events that were held back, and writes them. */
@@ -223,7 +229,7 @@ export class CompactEncoder implements Encoder {
   private writeTrace(flags: number, settings: Uint8Array, description: Uint8Array): void {
     const before = { ...this.totals, traces: this.traces - 1 }
     this.traceOffset = this.written
-    let totals: Uint8Array = new Uint8Array(0)
+    let totals: Uint8Array = NOTHING
     if ((flags & FLAG_RESET) !== 0) {
       this.notePlace(before)
       totals = totalsBytes(before)
@@ -258,12 +264,11 @@ export class CompactEncoder implements Encoder {
 
   /** @throws TraceError for the next event, which cannot be written; those before it are in a block */
   private refuse(fault: number): never {
-    const at = { format: FORMAT, event: this.events + 1 }
-    if (fault === NO_MEMORY) throw faultError(fault, at)
+    if (fault === NO_MEMORY) throw faultError(fault, this.at)
     // Readers ignore the bytes that were written of that event.
     this.endBlock()
     const most = `a name has at most ${MAX_NAME} bytes, a stack ${MAX_FRAMES} frames, a block ${MAX_NEW_NAMES} bytes`
-    throw limit(`the new names of an event: ${most}`, at)
+    throw limit(`the new names of an event: ${most}`, this.at)
   }
 
   /** Copies the batch's strings to the kernel, unless it has them. */
@@ -273,7 +278,7 @@ export class CompactEncoder implements Encoder {
     this.strings = strings
     this.stringCount = strings.size
     this.listCount = strings.listCount
-    if (!putStrings(this.kernel, strings)) throw faultError(NO_MEMORY, { format: FORMAT, event: this.events + 1 })
+    if (!putStrings(this.kernel, strings)) throw faultError(NO_MEMORY, this.at)
   }
 
   private endBlock(): void {
@@ -306,12 +311,12 @@ export class CompactEncoder implements Encoder {
   private checkpoint(batch: EventBatch): void {
     this.endBlock()
     const { kernel } = this
-    const settings = kernel.run.isSimulated() ? this.settings : new Uint8Array(0)
+    const settings = kernel.run.isSimulating.value === 0 ? NOTHING : this.settings
     const length = kernel.run.save()
     kernel.refresh()
     const kept = new Uint8Array(kernel.run.memory.buffer, kernel.run.payloadStart(), length).slice()
     const fits = CHECKPOINT_HEAD + settings.length + length <= MAX_BODY
-    const payload = fits && this.forget(settings, kept) ? kept : new Uint8Array(0)
+    const payload = fits && this.forget(settings, kept) ? kept : NOTHING
     if (payload.length < length) this.forget(settings, payload)
     this.notePlace(this.totals)
     this.section(SECTION.checkpoint, totalsBytes(this.totals), Uint8Array.of(settings.length), settings, payload)
@@ -326,10 +331,7 @@ export class CompactEncoder implements Encoder {
     kernel.run.reset()
     simulate(kernel, settings)
     if (kept.length === 0) return true
-    const at = kernel.run.reservePayload(kept.length)
-    kernel.refresh()
-    if (at === 0) throw faultError(NO_MEMORY, place(0, this.events))
-    new Uint8Array(kernel.run.memory.buffer, at, kept.length).set(kept)
+    if (putPayload(kernel, kept) === 0) throw faultError(NO_MEMORY, this.at)
     const isFine = Boolean(kernel.run.restore(0, kept.length))
     kernel.refresh()
     return isFine
@@ -337,27 +339,22 @@ export class CompactEncoder implements Encoder {
 
   /** Writes a section, whose body is these parts. */
   private section(type: number, ...parts: readonly Uint8Array[]): void {
-    const { kernel, sink } = this
     const body = parts.reduce((sum, part) => sum + part.length, 0)
-    const length = SECTION_HEAD + body
-    if (body > MAX_BODY) throw limit(`a section of ${body} bytes`, place(0, this.events))
-    const at = kernel.run.reservePayload(length)
-    kernel.refresh()
-    if (at === 0) throw faultError(NO_MEMORY, place(0, this.events))
-    const { buffer } = kernel.run.memory
-    const bytes = new Uint8Array(buffer, at, length)
+    if (body > MAX_BODY) throw limit(`a section of ${body} bytes`, this.at)
+    const bytes = new Uint8Array(SECTION_HEAD + body + CHECKSUM_BYTES)
+    const view = new DataView(bytes.buffer)
     bytes[0] = type
-    new DataView(buffer, at).setUint32(1, body, true)
+    view.setUint32(1, body, true)
     let to = SECTION_HEAD
     for (const part of parts) {
       bytes.set(part, to)
       to += part.length
     }
-    sink.append(bytes)
-    const checksum = new DataView(new ArrayBuffer(CHECKSUM_BYTES))
-    checksum.setUint32(0, kernel.run.bytesChecksum(at, length) >>> 0, true)
-    sink.append(new Uint8Array(checksum.buffer))
-    this.written += length + CHECKSUM_BYTES
+    const checksum = checksumOf(this.kernel, bytes.subarray(0, to))
+    if (checksum === undefined) throw faultError(NO_MEMORY, this.at)
+    view.setUint32(to, checksum, true)
+    this.sink.append(bytes)
+    this.written += bytes.length
   }
 }
 

@@ -1,8 +1,9 @@
 import { Kind } from '../../event/fields.js'
 import type { EventBatch } from '../../event/batch.js'
 import { gatherRows } from '../../event/gather.js'
-import { selectRows } from '../../kernel/select.js'
+import { rowsFrom } from '../../kernel/select.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
+import { BLOCK_EVENTS } from './layout.js'
 
 /** Limits on the bytes of strings held back, and on the number of batches, above which small ones are joined. */
 const MAX_STRING_BYTES = 1 << 24
@@ -11,34 +12,25 @@ const MAX_BATCHES = 256
 /** The number of events in each of the first batches. */
 const FEW_EVENTS = 512
 
-/** Copies of the first events of a trace, until it is known which allocator assigned their addresses. */
+/** Copies of the first events of a trace, a block at most, until it is known which allocator assigned their addresses. */
 export class HeldEvents {
   batches: EventBatch[] = []
   /** The number of events, and the number of those that create blocks. */
-  count = 0
+  private count = 0
   allocations = 0
   private stringBytes = 0
 
-  /** @param capacity the maximum number of events to hold */
-  constructor(private readonly capacity: number) {}
-
   get isFull(): boolean {
-    return this.count === this.capacity || this.stringBytes > MAX_STRING_BYTES
+    return this.count === BLOCK_EVENTS || this.stringBytes > MAX_STRING_BYTES
   }
 
   /** Copies the first events of a batch, as many as there is room for. @returns their number */
   take(batch: EventBatch): number {
-    const taken = Math.min(batch.count, this.capacity - this.count)
+    const taken = Math.min(batch.count, BLOCK_EVENTS - this.count)
     for (let from = 0; from < taken;) {
       // The first batches are small, so that an allocator that does not fit is abandoned early.
       const rows = Math.min(this.count + from < FEW_EVENTS ? FEW_EVENTS : KERNEL_EVENTS, taken - from)
-      this.batches.push(
-        selectRows(
-          batch,
-          Int32Array.from({ length: rows }, (_, i) => from + i),
-          rows,
-        ),
-      )
+      this.batches.push(rowsFrom(batch, from, rows))
       from += rows
     }
     for (let i = 0; i < taken; i++) if (batch.kind[i] === Kind.alloc) this.allocations++

@@ -3,7 +3,7 @@ import { limit, malformed, type TraceError, type TracePosition } from '../../eve
 import { StringTable } from '../../event/strings.js'
 import { GrowingKernel } from '../../kernel/growing.js'
 import { NO_MEMORY } from '../../kernel/layouts/compact.js'
-import type { Global, KernelExports } from '../../kernel/load.js'
+import { tableAt, type Global, type KernelExports } from '../../kernel/load.js'
 import { LEVEL, type CompactLevel } from './layout.js'
 
 export { NO_MEMORY }
@@ -23,19 +23,19 @@ export interface CompactExports extends KernelExports {
     learns: boolean,
   ): boolean
   reserveStrings(bytes: number, strings: number, listed: number, lists: number): boolean
-  readonly bytesAt: Global
-  readonly startsAt: Global
-  readonly listedAt: Global
-  readonly listsAt: Global
+  readonly BYTES: Global
+  readonly STARTS: Global
+  readonly LISTED: Global
+  readonly LISTS: Global
   readonly byteCount: Global
   readonly stringCount: Global
   readonly listedCount: Global
   readonly listCount: Global
   readonly fault: Global
+  readonly isSimulating: Global
   readonly fields: Global
   beginEncoding(): void
   encode(from: number, to: number): number
-  isFull(): boolean
   endWriting(): number
   payloadStart(): number
   eventsChecksum(): number
@@ -43,7 +43,6 @@ export interface CompactExports extends KernelExports {
   bytesChecksum(from: number, length: number): number
   beginDecoding(from: number, length: number): void
   decode(count: number): number
-  isSimulated(): boolean
   save(): number
   restore(from: number, length: number): boolean
   isWhole(): boolean
@@ -82,13 +81,18 @@ export function releaseKernel(kernel: CompactKernel): void {
     idle.push(kernel)
 }
 
-/** Copies bytes to the result of `reservePayload`, and computes their checksum; undefined if memory is exhausted. */
-export function checksumOf(kernel: CompactKernel, bytes: Uint8Array): number | undefined {
+/** Copies bytes to the result of `reservePayload`. @returns that; 0 if memory is exhausted */
+export function putPayload(kernel: CompactKernel, bytes: Uint8Array): number {
   const at = kernel.run.reservePayload(bytes.length)
   kernel.refresh()
-  if (at === 0) return undefined
-  new Uint8Array(kernel.run.memory.buffer, at, bytes.length).set(bytes)
-  return kernel.run.bytesChecksum(at, bytes.length) >>> 0
+  if (at !== 0) new Uint8Array(kernel.run.memory.buffer, at, bytes.length).set(bytes)
+  return at
+}
+
+/** The same, and computes their checksum; undefined if memory is exhausted. */
+export function checksumOf(kernel: CompactKernel, bytes: Uint8Array): number | undefined {
+  const at = putPayload(kernel, bytes)
+  return at === 0 ? undefined : kernel.run.bytesChecksum(at, bytes.length) >>> 0
 }
 
 /** The set of fields that refer to strings or lists. */
@@ -111,23 +115,25 @@ export function putStrings(kernel: CompactKernel, table: StringTable): boolean {
   const hasRoom = run.reserveStrings(bytes.length, starts.length - 1, listed.length, lists.length - 1)
   kernel.refresh()
   if (!hasRoom) return false
-  const { buffer } = run.memory
-  new Uint8Array(buffer, run.bytesAt.value, bytes.length).set(bytes)
-  new Uint32Array(buffer, run.startsAt.value, starts.length).set(starts)
-  new Uint32Array(buffer, run.listedAt.value, listed.length).set(listed)
-  new Uint32Array(buffer, run.listsAt.value, lists.length).set(lists)
+  new Uint8Array(run.memory.buffer, tableAt(run, run.BYTES)).set(bytes)
+  wordsAt(run, run.STARTS, starts.length).set(starts)
+  wordsAt(run, run.LISTED, listed.length).set(listed)
+  wordsAt(run, run.LISTS, lists.length).set(lists)
   return true
 }
 
 /** A copy of the strings of the batch that was decoded. */
 export function takeStrings({ run }: CompactKernel): StringTable {
-  const { buffer } = run.memory
   const strings = run.stringCount.value
   if (strings === 0 && run.listCount.value === 0) return new StringTable()
   return StringTable.of({
-    bytes: new Uint8Array(buffer, run.bytesAt.value, run.byteCount.value).slice(),
-    starts: new Uint32Array(buffer, run.startsAt.value, strings + 1).slice(),
-    listed: new Uint32Array(buffer, run.listedAt.value, run.listedCount.value).slice(),
-    lists: new Uint32Array(buffer, run.listsAt.value, run.listCount.value + 1).slice(),
+    bytes: new Uint8Array(run.memory.buffer, tableAt(run, run.BYTES), run.byteCount.value).slice(),
+    starts: wordsAt(run, run.STARTS, strings + 1).slice(),
+    listed: wordsAt(run, run.LISTED, run.listedCount.value).slice(),
+    lists: wordsAt(run, run.LISTS, run.listCount.value + 1).slice(),
   })
+}
+
+function wordsAt(run: CompactExports, table: Global, n: number): Uint32Array<ArrayBuffer> {
+  return new Uint32Array(run.memory.buffer, tableAt(run, table), n)
 }

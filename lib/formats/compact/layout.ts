@@ -20,6 +20,7 @@ export const CAN_BE_SKIPPED = 0x20
 /** A section has its type, the length of its body, the body, and a checksum of all of this. */
 export const SECTION_HEAD = 5
 export const CHECKSUM_BYTES = 4
+export const SECTION_MORE = SECTION_HEAD + CHECKSUM_BYTES
 /** The maximum length of a section's body. */
 export const MAX_BODY = 1 << 26
 /** The maximum length of the text of a header. */

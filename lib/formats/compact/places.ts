@@ -6,6 +6,7 @@ import {
   HEAD_BYTES,
   INDEX_TAIL,
   MAX_ENTRIES,
+  SECTION_MORE,
   TOTALS_BYTES,
   TRACE_HEAD,
   type CompactLevel,
@@ -49,15 +50,14 @@ export function totalsAt(bytes: Uint8Array, at: number): Totals {
 }
 
 /** The body of the index of these places, which begins at this offset of its file. */
-export function indexBody(places: readonly Place[], offset: number, sectionBytes: number): Uint8Array {
-  const entries = places.slice(0, MAX_ENTRIES)
-  const length = entries.length * ENTRY_BYTES + INDEX_TAIL
+export function indexBody(places: readonly Place[], offset: number): Uint8Array {
+  const length = places.length * ENTRY_BYTES + INDEX_TAIL
   const body = new Uint8Array(length)
-  entries.forEach((place, i) => {
+  places.forEach((place, i) => {
     body.set(words([place.offset, place.trace, place.traces, place.blocks, place.events]), i * ENTRY_BYTES)
   })
   body.set(words([offset]), length - INDEX_TAIL)
-  new DataView(body.buffer).setUint32(length - 4, length + sectionBytes, true)
+  new DataView(body.buffer).setUint32(length - 4, length + SECTION_MORE, true)
   return body
 }
 
@@ -107,7 +107,7 @@ export function lists(index: readonly Place[], found: readonly Place[], from: nu
 }
 
 /** The parts of a trace section. */
-export interface TraceParts {
+interface TraceParts {
   readonly flags: number
   readonly level: number
   /** The totals before a trace that needs nothing before it. */

@@ -14,6 +14,7 @@ import {
   MAX_HEADER,
   SECTION,
   SECTION_HEAD,
+  SECTION_MORE,
   TOTALS_BYTES,
   TRACE_HEAD,
   type CompactLevel,
@@ -42,7 +43,6 @@ interface FileEnd {
   readonly length: number
 }
 
-const SECTION_MORE = SECTION_HEAD + CHECKSUM_BYTES
 const END_SECTION = TOTALS_BYTES + SECTION_MORE
 const MAX_INDEX = MAX_ENTRIES * ENTRY_BYTES + INDEX_TAIL + SECTION_MORE
 /** The longest body of a trace section: the settings have at most 255 bytes. */
