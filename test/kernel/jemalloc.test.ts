@@ -20,8 +20,13 @@ const MODULES = `
   import { clearPageMap } from './allocators/jemalloc/page-map'
   import { clearPages } from './allocators/jemalloc/pages'
   import { setRules } from './allocators/jemalloc/rules'
-  export { isFree, setLive, isLive, exists, baseOf, extentPages, orderOf, arenaOf, stateOf }
-    from './allocators/jemalloc/extents'
+  import { extent } from './allocators/jemalloc/extents'
+  export { isFree, setLive, isLive, exists } from './allocators/jemalloc/extents'
+  export function baseOf(n: u32): u64 { return extent(n).base }
+  export function extentPages(n: u32): u32 { return extent(n).pages }
+  export function orderOf(n: u32): u64 { return extent(n).order }
+  export function arenaOf(n: u32): u32 { return extent(n).arena }
+  export function stateOf(n: u32): u32 { return extent(n).state }
   export { claim, currentRun, returnRegion, takeRegion, takeAfter, passOver, makeCurrent }
     from './allocators/jemalloc/bins'
   export { cacheOf, countOf, blockIn, flush, push, pop, threadAt, endThread } from './allocators/jemalloc/caches'

@@ -1,22 +1,5 @@
 /** Bins: per arena and class, the runs with free regions. A region is identified by its run's number and its own. */
-import {
-  arenaOf,
-  baseOf,
-  classOfRun,
-  exists,
-  freeOf,
-  freeRegion,
-  isFree,
-  isGuessed,
-  isLive,
-  lowestFree,
-  makeRun,
-  offsetOf,
-  RUN,
-  stateOf,
-  useAll,
-  useRegion,
-} from './extents'
+import { exists, extent, freeRegion, isFree, isLive, lowestFree, makeRun, RUN, useAll, useRegion } from './extents'
 import { forgetPages, freePages, movePages, takePages } from './pages'
 import { trueAddress } from './regions'
 import { firstOf, MOST_CLASSES, pagesOf, regionsOf, sizeOf } from './rules'
@@ -61,7 +44,7 @@ export function regionOf(handle: u32): u32 {
 @inline
 export function isRegion(handle: u32): bool {
   const run = handle >> REGION_LOG
-  return exists(run) && stateOf(run) == RUN && (handle & REGION) < regionsOf(classOfRun(run))
+  return exists(run) && extent(run).state == RUN && (handle & REGION) < regionsOf(extent(run).class)
 }
 
 /** The address of a region or large block; 0 if unknown. */
@@ -69,10 +52,10 @@ export function isRegion(handle: u32): bool {
 @inline
 export function addressOf(handle: u32): u64 {
   const run = handle >> REGION_LOG
-  const base = trueAddress(baseOf(run))
+  const base = trueAddress(extent(run).base)
   if (base == 0) return 0
-  if (stateOf(run) != RUN) return base + offsetOf(run)
-  const c = classOfRun(run)
+  if (extent(run).state != RUN) return base + extent(run).offset
+  const c = extent(run).class
   return base + firstOf(c) + (handle & REGION) * sizeOf(c)
 }
 
@@ -80,7 +63,7 @@ export function addressOf(handle: u32): u64 {
 export function takeRegion(arena: u32, c: u32): u32 {
   const bin = binOf(arena, c)
   let run = load<u32>(bin)
-  if (run == 0 || freeOf(run) == 0) {
+  if (run == 0 || extent(run).free == 0) {
     run = first(bin + 4)
     if (run != 0) remove(bin + 4, run)
     else {
@@ -104,7 +87,7 @@ export function takeRegion(arena: u32, c: u32): u32 {
  */
 export function takeAfter(handle: u32, any: bool): u32 {
   const run = handle >> REGION_LOG
-  const regions = regionsOf(classOfRun(run))
+  const regions = regionsOf(extent(run).class)
   let region = (handle & REGION) + 1
   if (any) while (region < regions && isLive(run, region)) region++
   else region = lowestFree(run, region)
@@ -120,9 +103,9 @@ export function returnRegion(handle: u32): void {
   const region = handle & REGION
   if (isFree(run, region) || isLive(run, region)) return
   freeRegion(run, region)
-  const c = classOfRun(run)
-  const bin = binOf(arenaOf(run), c)
-  const free = freeOf(run)
+  const c = extent(run).class
+  const bin = binOf(extent(run).arena, c)
+  const free = extent(run).free
   if (free == regionsOf(c)) {
     forgetRun(run, free - 1)
     freePages(run)
@@ -136,7 +119,7 @@ function lower(bin: usize, run: u32): void {
   const current = load<u32>(bin)
   if (current == run) return
   if (current != 0 && isLower(run, current)) {
-    if (freeOf(current) > 0) insert(bin + 4, current)
+    if (extent(current).free > 0) insert(bin + 4, current)
     store<u32>(bin, run)
   } else insert(bin + 4, run)
 }
@@ -144,8 +127,8 @@ function lower(bin: usize, run: u32): void {
 /** Marks a region as used that was wrongly simulated as free. */
 export function claim(run: u32, region: u32): void {
   if (!isFree(run, region)) return
-  const bin = binOf(arenaOf(run), classOfRun(run))
-  if (freeOf(run) == 1 && load<u32>(bin) != run) remove(bin + 4, run)
+  const bin = binOf(extent(run).arena, extent(run).class)
+  if (extent(run).free == 1 && load<u32>(bin) != run) remove(bin + 4, run)
   useRegion(run, region)
 }
 
@@ -156,25 +139,25 @@ export function passOver(run: u32, region: u32): void {
 
 /** Makes a run the current one, from which regions are taken. */
 export function makeCurrent(run: u32): void {
-  const bin = binOf(arenaOf(run), classOfRun(run))
+  const bin = binOf(extent(run).arena, extent(run).class)
   const current = load<u32>(bin)
   if (current == run) return
-  if (freeOf(run) > 0) remove(bin + 4, run)
-  if (current != 0 && freeOf(current) > 0) insert(bin + 4, current)
+  if (extent(run).free > 0) remove(bin + 4, run)
+  if (current != 0 && extent(current).free > 0) insert(bin + 4, current)
   store<u32>(bin, run)
 }
 
 /** Removes a run from its bin. @param free its previous number of free regions */
 export function forgetRun(run: u32, free: u32): void {
-  const bin = binOf(arenaOf(run), classOfRun(run))
+  const bin = binOf(extent(run).arena, extent(run).class)
   if (load<u32>(bin) == run) store<u32>(bin, 0)
   else if (free > 0) remove(bin + 4, run)
 }
 
 /** Moves a run to its actual address, which differs from the assumed one. */
 export function moveRun(run: u32, base: u64): void {
-  const bin = binOf(arenaOf(run), classOfRun(run))
-  const isInSet = freeOf(run) > 0 && load<u32>(bin) != run
+  const bin = binOf(extent(run).arena, extent(run).class)
+  const isInSet = extent(run).free > 0 && load<u32>(bin) != run
   if (isInSet) remove(bin + 4, run)
   movePages(run, base)
   if (isInSet) insert(bin + 4, run)
@@ -185,12 +168,12 @@ export function moveRun(run: u32, base: u64): void {
  * has.
  */
 export function drain(run: u32, isNew: bool): void {
-  const bin = binOf(arenaOf(run), classOfRun(run))
+  const bin = binOf(extent(run).arena, extent(run).class)
   for (let i: u32 = 0; i < MOST_DRAINED; i++) {
     const other = first(bin + 4)
     if (other == 0 || other == run || (!isNew && isLower(run, other))) return
     remove(bin + 4, other)
-    if (isGuessed(other)) forgetPages(other)
+    if (extent(other).guessed != 0) forgetPages(other)
     else useAll(other)
   }
 }

@@ -1,7 +1,7 @@
 /** Caches of threads: per class, a stack of blocks that the thread freed, or that it took from a bin in a batch. */
 import { giveRoom, takeRoom, takeZeros } from '../../live/room'
 import { isRegion, returnRegion, runOf, takeRegion } from './bins'
-import { exists, KEPT, LARGE, stateOf } from './extents'
+import { exists, extent, KEPT, LARGE } from './extents'
 import { freePages, takePages } from './pages'
 import { cachedClasses, isByBytes, isSmall, knowsPages, MOST_CLASSES, mostArenas, slotsOf, sweep } from './rules'
 
@@ -225,7 +225,7 @@ export function giveBack(handle: u32, c: u32): void {
 /** Whether a handle identifies a large block in a cache. */
 export function isKept(handle: u32): bool {
   const n = runOf(handle)
-  return exists(n) && stateOf(n) == KEPT
+  return exists(n) && extent(n).state == KEPT
 }
 
 /** A thread frees a block of a class. */
@@ -279,7 +279,7 @@ export function endThread(thread: usize): void {
   }
   const own = load<u32>(thread, OWN)
   store<u32>(thread, 0, OWN)
-  if (exists(own) && stateOf(own) == LARGE) freePages(own)
+  if (exists(own) && extent(own).state == LARGE) freePages(own)
 }
 
 /** Notes that the first class of a thread's cache was checked. */

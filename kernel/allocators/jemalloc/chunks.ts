@@ -4,19 +4,7 @@
  * Of the free extents, the smallest one that is large enough is taken; of equal ones, the lowest. A block that is too
  * large for one chunk consists of whole chunks.
  */
-import {
-  addExtent,
-  arenaOf,
-  baseOf,
-  DIRTY,
-  extentPages,
-  RETAINED,
-  setArenaOf,
-  setBase,
-  setBlockPages,
-  setPages,
-  setState,
-} from './extents'
+import { addExtent, DIRTY, extent, RETAINED } from './extents'
 import { dropStart, putStart } from './page-map'
 import { addFree, holdPages, leadOf, merge, OVERSIZE_ARENA, setOf, spareOf, take } from './pages'
 import { areFixed, takeBelow } from './regions'
@@ -27,14 +15,14 @@ import { firstFrom, isBefore } from './sets'
 // @ts-ignore: decorator
 @inline
 export function isHuge(n: u32): bool {
-  return areFixed && !knowsPages && arenaOf(n) == OVERSIZE_ARENA
+  return areFixed && !knowsPages && extent(n).arena == OVERSIZE_ARENA
 }
 
 /** Whether a free extent covers a whole chunk of an arena. */
 // @ts-ignore: decorator
 @inline
 export function isChunk(n: u32): bool {
-  return areFixed && !knowsPages && extentPages(n) == chunkPages - headPages && arenaOf(n) != OVERSIZE_ARENA
+  return areFixed && !knowsPages && extent(n).pages == chunkPages - headPages && extent(n).arena != OVERSIZE_ARENA
 }
 
 function wholeChunks(pages: u32): u32 {
@@ -46,7 +34,7 @@ function wholeChunks(pages: u32): u32 {
  * chunks.
  */
 export function setHugeSize(n: u32, pages: u32): void {
-  setBlockPages(n, hasHeaders ? wholeChunks(pages) : max(pages, chunkPages))
+  extent(n).block = hasHeaders ? wholeChunks(pages) : max(pages, chunkPages)
 }
 
 /** The pages of a block of whole chunks after a realloc; 0 if it cannot stay where it is. */
@@ -101,10 +89,10 @@ function addChunk(arena: u32): bool {
   }
   const n = takeHuge(chunkPages, 1, RETAINED)
   if (n == 0) return false
-  dropStart(baseOf(n) >> PAGE_LOG, n)
-  setBase(n, baseOf(n) + ((<u64>headPages) << PAGE_LOG))
-  setPages(n, chunkPages - headPages)
-  setArenaOf(n, arena)
+  dropStart(extent(n).base >> PAGE_LOG, n)
+  extent(n).base += ((<u64>headPages) << PAGE_LOG)
+  extent(n).pages = chunkPages - headPages
+  extent(n).arena = <u16>arena
   holdPages(0 - <u64>(chunkPages - headPages))
   addFree(n, RETAINED)
   return true
@@ -112,14 +100,14 @@ function addChunk(arena: u32): bool {
 
 /** Keeps a free chunk as an arena's spare one. Other arenas may take the previous spare chunk. */
 export function keepChunk(n: u32): void {
-  const place = spareOf(arenaOf(n))
+  const place = spareOf(extent(n).arena)
   const other = load<u32>(place)
   store<u32>(place, n)
-  setState(n, DIRTY)
+  extent(n).state = DIRTY
   if (other == 0) return
-  setBase(other, baseOf(other) - ((<u64>headPages) << PAGE_LOG))
-  setPages(other, chunkPages)
-  setArenaOf(other, OVERSIZE_ARENA)
+  extent(other).base -= ((<u64>headPages) << PAGE_LOG)
+  extent(other).pages = chunkPages
+  extent(other).arena = <u16>OVERSIZE_ARENA
   holdPages(0 - <u64>chunkPages)
   merge(other, RETAINED)
   addFree(other, RETAINED)

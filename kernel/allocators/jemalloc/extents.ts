@@ -5,35 +5,49 @@
 import { giveRoom, takeRoom } from '../../live/room'
 import { PAGE_LOG, regionsOf } from './rules'
 
-/** Offsets in a record: address, order among extents of equal use, pages, and so on. */
+/** Contiguous pages, in a record of 64 bytes. */
+@unmanaged
+class Extent {
+  /** The address of its first page, and its order among extents of equal use. */
+  base: u64
+  order: u64
+  pages: u32
+  /** Of a run: the number of its free regions, and its class. */
+  free: u16
+  class: u8
+  state: u8
+  /** The children in a set. An unused record has the next unused one on the left. */
+  left: u32
+  right: u32
+  /** Of a run: the address of its bits if there are more than 64, otherwise the bits. */
+  bits: u32
+  arena: u16
+  freeBits: u64
+  liveBits: u64
+  /** Why the address is a guess, 0 if it is certain; and how far from its first page a large block begins. */
+  guessed: u8
+  offset: u16
+  /** The pages that a block of whole chunks uses (3, 4). */
+  block: u32
+}
+
 const LOG: u32 = 6
-const BASE: usize = 0
-export const ORDER: usize = 8
-const PAGES: usize = 16
-const FREE: usize = 20
-const CLASS: usize = 22
-const STATE: usize = 23
-/** The children in a set. An unused record has the next unused one here. */
-export const LEFT: usize = 24
-export const RIGHT: usize = 28
-/** The address of the bits, if there are more than 64. */
-const BITS: usize = 32
-const ARENA: usize = 36
-const INLINE: usize = 40
-/** Whether the address is a guess; and how far from its first page a large block begins. */
-const GUESSED: usize = 56
-const OFFSET: usize = 58
-/** The pages that a block of whole chunks uses (3, 4). */
-const BLOCK: usize = 60
+const FREE_BITS: usize = offsetof<Extent>('freeBits')
+export const LEFT: usize = offsetof<Extent>('left')
+export const RIGHT: usize = offsetof<Extent>('right')
 
 /** Kinds of extents. */
-export const UNUSED: u8 = 0
+const UNUSED: u8 = 0
 export const RUN: u8 = 1
 export const LARGE: u8 = 2
 /** A free large block in a cache. */
 export const KEPT: u8 = 3
 export const DIRTY: u8 = 4
 export const RETAINED: u8 = 5
+
+/** Why an address is a guess: a free extent is there, or another extent ends there. */
+export const FROM_FREE: u8 = 1
+export const FROM_NEXT: u8 = 2
 
 /** The directory: an address for each 1024 records. */
 const DIRECTORY: usize = memory.data(8192)
@@ -48,7 +62,7 @@ export let isExhausted: bool = false
 
 /** Forgets all extents. */
 export function clearExtents(): void {
-  for (let n: u32 = 1; n < count; n++) if (stateOf(n) == RUN) giveBits(n)
+  for (let n: u32 = 1; n < count; n++) if (extent(n).state == RUN) giveBits(n)
   for (let i: u32 = 0; i < MOST >> PIECE_LOG; i++) {
     const piece = load<u32>(DIRECTORY + ((<usize>i) << 2))
     if (piece != 0) giveRoom(piece, PIECE_LOG + LOG)
@@ -59,107 +73,25 @@ export function clearExtents(): void {
   areTooMany = isExhausted = false
 }
 
-/** The address of a record. */
+/** The record of an extent. */
 // @ts-ignore: decorator
 @inline
-export function at(n: u32): usize {
-  return <usize>load<u32>(DIRECTORY + ((<usize>(n >> PIECE_LOG)) << 2)) + ((<usize>(n & ((1 << PIECE_LOG) - 1))) << LOG)
-}
-// @ts-ignore: decorator
-@inline
-export function baseOf(n: u32): u64 {
-  return load<u64>(at(n), BASE)
-}
-// @ts-ignore: decorator
-@inline
-export function orderOf(n: u32): u64 {
-  return load<u64>(at(n), ORDER)
-}
-// @ts-ignore: decorator
-@inline
-export function extentPages(n: u32): u32 {
-  return load<u32>(at(n), PAGES)
-}
-// @ts-ignore: decorator
-@inline
-export function freeOf(n: u32): u32 {
-  return load<u16>(at(n), FREE)
-}
-// @ts-ignore: decorator
-@inline
-export function classOfRun(n: u32): u32 {
-  return load<u8>(at(n), CLASS)
-}
-// @ts-ignore: decorator
-@inline
-export function stateOf(n: u32): u8 {
-  return load<u8>(at(n), STATE)
-}
-// @ts-ignore: decorator
-@inline
-export function arenaOf(n: u32): u32 {
-  return load<u16>(at(n), ARENA)
-}
-
-// @ts-ignore: decorator
-@inline
-export function isGuessed(n: u32): bool {
-  return load<u8>(at(n), GUESSED) != 0
-}
-/** Sets an address that is a guess: a free extent is there, or another extent ends there. */
-export const FROM_FREE: u8 = 1
-export const FROM_NEXT: u8 = 2
-export function setGuessed(n: u32, from: u8): void {
-  store<u8>(at(n), from, GUESSED)
-}
-export function guessOf(n: u32): u8 {
-  return load<u8>(at(n), GUESSED)
-}
-/** The address is certain. */
-export function confirm(n: u32): void {
-  store<u8>(at(n), 0, GUESSED)
-}
-// @ts-ignore: decorator
-@inline
-export function offsetOf(n: u32): u32 {
-  return load<u16>(at(n), OFFSET)
-}
-export function setOffset(n: u32, offset: u32): void {
-  store<u16>(at(n), <u16>offset, OFFSET)
-}
-export function blockPages(n: u32): u32 {
-  return load<u32>(at(n), BLOCK)
-}
-export function setBlockPages(n: u32, pages: u32): void {
-  store<u32>(at(n), pages, BLOCK)
-}
-export function setBase(n: u32, base: u64): void {
-  store<u64>(at(n), base, BASE)
-}
-export function setArenaOf(n: u32, arena: u32): void {
-  store<u16>(at(n), <u16>arena, ARENA)
-}
-export function setOrder(n: u32, order: u64): void {
-  store<u64>(at(n), order, ORDER)
-}
-export function setPages(n: u32, pages: u32): void {
-  store<u32>(at(n), pages, PAGES)
-}
-export function setState(n: u32, state: u8): void {
-  store<u8>(at(n), state, STATE)
+export function extent(n: u32): Extent {
+  const piece = <usize>load<u32>(DIRECTORY + ((<usize>(n >> PIECE_LOG)) << 2))
+  return changetype<Extent>(piece + ((<usize>(n & ((1 << PIECE_LOG) - 1))) << LOG))
 }
 
 /** Whether a number identifies an extent in use. */
 // @ts-ignore: decorator
 @inline
 export function exists(n: u32): bool {
-  return n != 0 && n < count && stateOf(n) != UNUSED
+  return n != 0 && n < count && extent(n).state != UNUSED
 }
 
 /** Makes an extent that is not a run. @returns 0 if there are too many or memory is exhausted */
 export function addExtent(state: u8, arena: u32, base: u64, pages: u32, order: u64): u32 {
   let n = unused
-  if (n != 0) unused = load<u32>(at(n), LEFT)
+  if (n != 0) unused = extent(n).left
   else {
     n = count
     if (n >= MOST) {
@@ -177,21 +109,21 @@ export function addExtent(state: u8, arena: u32, base: u64, pages: u32, order: u
     }
     count++
   }
-  const record = at(n)
-  memory.fill(record, 0, 1 << LOG)
-  store<u64>(record, base, BASE)
-  store<u64>(record, order, ORDER)
-  store<u32>(record, pages, PAGES)
-  store<u16>(record, <u16>arena, ARENA)
-  store<u8>(record, state, STATE)
+  const record = extent(n)
+  memory.fill(changetype<usize>(record), 0, 1 << LOG)
+  record.base = base
+  record.order = order
+  record.pages = pages
+  record.arena = <u16>arena
+  record.state = state
   return n
 }
 
 /** Removes an extent. */
 export function dropExtent(n: u32): void {
-  if (stateOf(n) == RUN) giveBits(n)
-  setState(n, UNUSED)
-  store<u32>(at(n), unused, LEFT)
+  if (extent(n).state == RUN) giveBits(n)
+  extent(n).state = UNUSED
+  extent(n).left = unused
   unused = n
 }
 
@@ -199,17 +131,17 @@ export function dropExtent(n: u32): void {
  * Makes an extent a run of a class whose regions are free from a given one on. @returns false if memory is exhausted
  */
 export function makeRun(n: u32, c: u32, from: u32): bool {
-  const record = at(n)
+  const record = extent(n)
   const regions = regionsOf(c)
   const words = (regions + 63) >> 6
   if (words > 1) {
     const bits = takeRoom(bitsLog(words))
     if (bits == 0) return false
-    store<u32>(record, <u32>bits, BITS)
+    record.bits = <u32>bits
   }
-  store<u8>(record, <u8>c, CLASS)
-  store<u8>(record, RUN, STATE)
-  store<u16>(record, <u16>(regions - from), FREE)
+  record.class = <u8>c
+  record.state = RUN
+  record.free = <u16>(regions - from)
   const bits = bitsOf(n)
   memory.fill(bits, 0, (<usize>words) << 4)
   for (let word: u32 = from >> 6; word < words; word++) {
@@ -230,25 +162,25 @@ function bitsLog(words: u32): u32 {
 
 /** Makes a run a plain extent again. */
 export function dropBits(n: u32): void {
-  if (stateOf(n) == RUN) giveBits(n)
-  setOffset(n, 0)
+  if (extent(n).state == RUN) giveBits(n)
+  extent(n).offset = 0
 }
 
 function giveBits(n: u32): void {
-  const words = (regionsOf(classOfRun(n)) + 63) >> 6
-  if (words > 1) giveRoom(load<u32>(at(n), BITS), bitsLog(words))
+  const words = (regionsOf(extent(n).class) + 63) >> 6
+  if (words > 1) giveRoom(extent(n).bits, bitsLog(words))
 }
 
 /** The bits of free regions. The same number of words after these has the bits of regions with live blocks. */
 // @ts-ignore: decorator
 @inline
 function bitsOf(n: u32): usize {
-  return regionsOf(classOfRun(n)) > 64 ? <usize>load<u32>(at(n), BITS) : at(n) + INLINE
+  return regionsOf(extent(n).class) > 64 ? <usize>extent(n).bits : changetype<usize>(extent(n)) + FREE_BITS
 }
 // @ts-ignore: decorator
 @inline
 function liveBits(n: u32): usize {
-  return bitsOf(n) + ((<usize>((regionsOf(classOfRun(n)) + 63) >> 6)) << 3)
+  return bitsOf(n) + ((<usize>((regionsOf(extent(n).class) + 63) >> 6)) << 3)
 }
 
 // @ts-ignore: decorator
@@ -274,7 +206,7 @@ export function isFree(n: u32, region: u32): bool {
 export function freeRegion(n: u32, region: u32): void {
   const word = bitsOf(n) + ((<usize>(region >> 6)) << 3)
   store<u64>(word, load<u64>(word) | ((<u64>1) << (region & 63)))
-  store<u16>(at(n), load<u16>(at(n), FREE) + 1, FREE)
+  extent(n).free++
 }
 
 /** Marks a free region as used. */
@@ -283,15 +215,14 @@ export function freeRegion(n: u32, region: u32): void {
 export function useRegion(n: u32, region: u32): void {
   const word = bitsOf(n) + ((<usize>(region >> 6)) << 3)
   store<u64>(word, load<u64>(word) & ~((<u64>1) << (region & 63)))
-  const record = at(n)
-  store<u16>(record, load<u16>(record, FREE) - 1, FREE)
+  extent(n).free--
 }
 
 /** The lowest free region from one on, or `regionsOf` if there is none. */
 // @ts-ignore: decorator
 @inline
 export function lowestFree(n: u32, from: u32): u32 {
-  const regions = regionsOf(classOfRun(n))
+  const regions = regionsOf(extent(n).class)
   const bits = bitsOf(n)
   for (let word = from >> 6; word << 6 < regions; word++) {
     let free = load<u64>(bits + ((<usize>word) << 3))
@@ -303,13 +234,13 @@ export function lowestFree(n: u32, from: u32): u32 {
 
 /** Marks all regions of a run as used. */
 export function useAll(n: u32): void {
-  memory.fill(bitsOf(n), 0, (<usize>((regionsOf(classOfRun(n)) + 63) >> 6)) << 3)
-  store<u16>(at(n), 0, FREE)
+  memory.fill(bitsOf(n), 0, (<usize>((regionsOf(extent(n).class) + 63) >> 6)) << 3)
+  extent(n).free = 0
 }
 
 /** The number of the page after an extent. */
 // @ts-ignore: decorator
 @inline
 export function endPage(n: u32): u64 {
-  return (baseOf(n) >> PAGE_LOG) + extentPages(n)
+  return (extent(n).base >> PAGE_LOG) + extent(n).pages
 }

@@ -2,7 +2,7 @@
  * Finds the extent that begins at a page, and the free extent that ends before it. The table may have no room for some.
  */
 import { giveRoom, takeZeros } from '../../live/room'
-import { baseOf, endPage, exists } from './extents'
+import { endPage, exists, extent } from './extents'
 import { PAGE_LOG } from './rules'
 
 /** A slot: the page, doubled, and 1 more for the end of an extent; and the extent's number, 0 for an empty slot. */
@@ -101,7 +101,7 @@ function grow(): void {
 /** The extent that begins at a page, 0 if none is known. */
 export function startingAt(page: u64): u32 {
   const n = get(page << 1)
-  return exists(n) && baseOf(n) >> PAGE_LOG == page ? n : 0
+  return exists(n) && extent(n).base >> PAGE_LOG == page ? n : 0
 }
 export function putStart(page: u64, n: u32): void {
   put(page << 1, n)

@@ -3,30 +3,7 @@
  * the lowest of several; which pages were free before the trace began is unknown. In version 5 everything follows from
  * the calls.
  */
-import {
-  addExtent,
-  arenaOf,
-  baseOf,
-  confirm,
-  DIRTY,
-  dropBits,
-  dropExtent,
-  endPage,
-  extentPages,
-  FROM_FREE,
-  FROM_NEXT,
-  guessOf,
-  isGuessed,
-  LARGE,
-  orderOf,
-  RETAINED,
-  setBase,
-  setGuessed,
-  setOrder,
-  setPages,
-  setState,
-  stateOf,
-} from './extents'
+import { addExtent, DIRTY, dropBits, dropExtent, endPage, extent, FROM_FREE, FROM_NEXT, LARGE, RETAINED } from './extents'
 import { dropEnd, dropStart, endingAt, putEnd, putStart, startingAt } from './page-map'
 import { hugePages, isChunk, isHuge, keepChunk, setHugeSize, takeFixed } from './chunks'
 import { hasCaches } from './caches'
@@ -97,15 +74,15 @@ function lengthOf(c: u32): u32 {
 }
 
 export function addFree(n: u32, state: u8): void {
-  setState(n, state)
-  if (!knowsPages) setOrder(n, extentPages(n))
-  insert(setOf(arenaOf(n), state, knowsPages ? lengthClass(extentPages(n)) : 0), n)
-  putStart(baseOf(n) >> PAGE_LOG, n)
+  extent(n).state = state
+  if (!knowsPages) extent(n).order = extent(n).pages
+  insert(setOf(extent(n).arena, state, knowsPages ? lengthClass(extent(n).pages) : 0), n)
+  putStart(extent(n).base >> PAGE_LOG, n)
   putEnd(endPage(n), n)
 }
 export function removeFree(n: u32): void {
-  remove(setOf(arenaOf(n), stateOf(n), knowsPages ? lengthClass(extentPages(n)) : 0), n)
-  dropStart(baseOf(n) >> PAGE_LOG, n)
+  remove(setOf(extent(n).arena, extent(n).state, knowsPages ? lengthClass(extent(n).pages) : 0), n)
+  dropStart(extent(n).base >> PAGE_LOG, n)
   dropEnd(endPage(n), n)
 }
 
@@ -117,16 +94,16 @@ export function takePages(arena: u32, pages: u32, alignment: u64, state: u8): u3
   const free = isAligned ? firstFrom(setOf(arena, DIRTY, 0), pages) : 0
   const page = load<u64>(nextOf(arena))
   const hasNext = isAligned && page != 0 && (page & (CHUNK_PAGES - 1)) != 0 && startingAt(page) == 0
-  if (free != 0 && !(hasNext && load<u32>(nextOf(arena), 8) != 0 && extentPages(free) > pages)) {
+  if (free != 0 && !(hasNext && load<u32>(nextOf(arena), 8) != 0 && extent(free).pages > pages)) {
     const n = take(free, 0, pages, state)
-    if (n != 0) setGuessed(n, FROM_FREE)
+    if (n != 0) extent(n).guessed = FROM_FREE
     return n
   }
   const n = addExtent(state, arena, 0, pages, 0)
   if (n != 0 && hasNext) {
-    setBase(n, page << PAGE_LOG)
+    extent(n).base = page << PAGE_LOG
     putStart(page, n)
-    setGuessed(n, FROM_NEXT)
+    extent(n).guessed = FROM_NEXT
     store<u64>(nextOf(arena), page + pages)
   }
   return n
@@ -134,11 +111,11 @@ export function takePages(arena: u32, pages: u32, alignment: u64, state: u8): u3
 
 /** Takes pages from a free extent, after pages that stay free. @returns the extent, 0 if memory is exhausted */
 export function take(free: u32, lead: u32, pages: u32, state: u8): u32 {
-  const base = baseOf(free)
-  const arena = arenaOf(free)
-  const order = orderOf(free)
-  const was = stateOf(free)
-  const rest = extentPages(free) - lead - pages
+  const base = extent(free).base
+  const arena = extent(free).arena
+  const order = extent(free).order
+  const was = extent(free).state
+  const rest = extent(free).pages - lead - pages
   if (was == RETAINED) heldPages += pages
   removeFree(free)
   if (rest > 0) {
@@ -147,15 +124,15 @@ export function take(free: u32, lead: u32, pages: u32, state: u8): u32 {
   }
   let n = free
   if (lead > 0) {
-    setPages(free, lead)
+    extent(free).pages = lead
     addFree(free, was)
     n = addExtent(state, arena, base + ((<u64>lead) << PAGE_LOG), pages, order)
     if (n == 0) return 0
   }
-  setPages(n, pages)
-  setOrder(n, knowsPages ? order : 0)
-  setState(n, state)
-  putStart(baseOf(n) >> PAGE_LOG, n)
+  extent(n).pages = pages
+  extent(n).order = knowsPages ? order : 0
+  extent(n).state = state
+  putStart(extent(n).base >> PAGE_LOG, n)
   return n
 }
 
@@ -198,7 +175,7 @@ function takeOwn(region: u32, isPool: bool): void {
  * The number of pages of a free extent before the first aligned one. @param slack the alignment less a page, in pages
  */
 export function leadOf(n: u32, slack: u32): u32 {
-  return (<u32>(0 - (trueAddress(baseOf(n)) >> PAGE_LOG))) & slack
+  return (<u32>(0 - (trueAddress(extent(n).base) >> PAGE_LOG))) & slack
 }
 
 function inUseLately(arena: u32, pages: u32): u32 {
@@ -222,44 +199,44 @@ function fitting(arena: u32, state: u8, pages: u32, most: u32): u32 {
 /** Changes the length of an extent in use where it is. @returns false if there is no room after it */
 export function resizePages(n: u32, pages: u32): bool {
   if (!isHuge(n)) return resizeExtent(n, pages)
-  const whole = hugePages(extentPages(n), pages)
+  const whole = hugePages(extent(n).pages, pages)
   if (whole == 0 || !resizeExtent(n, whole)) return false
   setHugeSize(n, pages)
   return true
 }
 
 function resizeExtent(n: u32, pages: u32): bool {
-  const has = extentPages(n)
+  const has = extent(n).pages
   if (pages == has) return true
-  if (baseOf(n) == 0 || isGuessed(n)) return pages <= has
+  if (extent(n).base == 0 || extent(n).guessed != 0) return pages <= has
   if (pages < has) {
-    setPages(n, pages)
-    const rest = addExtent(LARGE, arenaOf(n), endPage(n) << PAGE_LOG, has - pages, orderOf(n))
+    extent(n).pages = pages
+    const rest = addExtent(LARGE, extent(n).arena, endPage(n) << PAGE_LOG, has - pages, extent(n).order)
     if (rest != 0) freePages(rest)
     return true
   }
   const next = startingAt(endPage(n))
-  if (next == 0 || (stateOf(next) != DIRTY && stateOf(next) != RETAINED)) return false
-  if (arenaOf(next) != arenaOf(n) || has + extentPages(next) < pages) return false
+  if (next == 0 || (extent(next).state != DIRTY && extent(next).state != RETAINED)) return false
+  if (extent(next).arena != extent(n).arena || has + extent(next).pages < pages) return false
   const taken = take(next, 0, pages - has, LARGE)
   if (taken == 0) return false
-  setOrder(n, min(orderOf(n), orderOf(taken)))
+  extent(n).order = min(extent(n).order, extent(taken).order)
   forgetPages(taken)
-  setPages(n, pages)
+  extent(n).pages = pages
   return true
 }
 
 /** Frees an extent's pages. */
 export function freePages(n: u32): void {
-  if (baseOf(n) == 0 || isGuessed(n)) {
+  if (extent(n).base == 0 || extent(n).guessed != 0) {
     forgetPages(n)
     return
   }
-  dropStart(baseOf(n) >> PAGE_LOG, n)
+  dropStart(extent(n).base >> PAGE_LOG, n)
   dropBits(n)
-  const state = (knowsPages && extentPages(n) >= OVERSIZE) || isHuge(n) ? RETAINED : DIRTY
-  if (state == RETAINED) heldPages -= extentPages(n)
-  if (!knowsPages || state == RETAINED || extentPages(n) >= MERGED) merge(n, state)
+  const state = (knowsPages && extent(n).pages >= OVERSIZE) || isHuge(n) ? RETAINED : DIRTY
+  if (state == RETAINED) heldPages -= extent(n).pages
+  if (!knowsPages || state == RETAINED || extent(n).pages >= MERGED) merge(n, state)
   if (!isChunk(n)) addFree(n, state)
   else keepChunk(n)
 }
@@ -280,56 +257,56 @@ export function spareOf(arena: u32): usize {
 export function merge(n: u32, state: u8): void {
   while (true) {
     let other = startingAt(endPage(n))
-    if (other == 0 || stateOf(other) != state || arenaOf(other) != arenaOf(n)) {
-      other = endingAt(baseOf(n) >> PAGE_LOG)
-      if (other == 0 || stateOf(other) != state || arenaOf(other) != arenaOf(n)) return
+    if (other == 0 || extent(other).state != state || extent(other).arena != extent(n).arena) {
+      other = endingAt(extent(n).base >> PAGE_LOG)
+      if (other == 0 || extent(other).state != state || extent(other).arena != extent(n).arena) return
     }
     removeFree(other)
-    if (baseOf(other) < baseOf(n)) setBase(n, baseOf(other))
-    setPages(n, extentPages(n) + extentPages(other))
-    setOrder(n, min(orderOf(n), orderOf(other)))
+    if (extent(other).base < extent(n).base) extent(n).base = extent(other).base
+    extent(n).pages += extent(other).pages
+    extent(n).order = min(extent(n).order, extent(other).order)
     dropExtent(other)
   }
 }
 
 /** Forgets an extent that was predicted wrongly. */
 export function forgetPages(n: u32): void {
-  const base = baseOf(n)
-  if (stateOf(n) == DIRTY || stateOf(n) == RETAINED) removeFree(n)
+  const base = extent(n).base
+  if (extent(n).state == DIRTY || extent(n).state == RETAINED) removeFree(n)
   else if (base != 0) dropStart(base >> PAGE_LOG, n)
   dropExtent(n)
 }
 
 /** Marks these pages of a free extent as used; the others stay free. */
 export function carve(n: u32, page: u64, pages: u32): void {
-  const from = baseOf(n) >> PAGE_LOG
+  const from = extent(n).base >> PAGE_LOG
   const to = endPage(n)
-  const state = stateOf(n)
+  const state = extent(n).state
   removeFree(n)
   if (to > page + pages) {
     const rest = <u32>(to - page - pages)
-    const after = addExtent(state, arenaOf(n), (page + pages) << PAGE_LOG, rest, orderOf(n))
+    const after = addExtent(state, extent(n).arena, (page + pages) << PAGE_LOG, rest, extent(n).order)
     if (after != 0) addFree(after, state)
   }
   if (from < page) {
-    setPages(n, <u32>(page - from))
+    extent(n).pages = <u32>(page - from)
     addFree(n, state)
   } else dropExtent(n)
 }
 
 /** Moves an extent in use to its actual address. */
 export function movePages(n: u32, base: u64): void {
-  const was = baseOf(n)
-  const guessed = guessOf(n)
+  const was = extent(n).base
+  const guessed = extent(n).guessed
   if (was != 0) dropStart(was >> PAGE_LOG, n)
-  setBase(n, base)
-  confirm(n)
+  extent(n).base = base
+  extent(n).guessed = 0
   putStart(base >> PAGE_LOG, n)
   noteNew(n)
   // The extent was split off one that is smaller than the known free extents, so the rest is smaller, too.
-  store<u32>(nextOf(arenaOf(n)), guessed == FROM_FREE ? 1 : 0, 8)
+  store<u32>(nextOf(extent(n).arena), guessed == FROM_FREE ? 1 : 0, 8)
   if (guessed != FROM_FREE) return
-  const free = addExtent(DIRTY, arenaOf(n), was, extentPages(n), 0)
+  const free = addExtent(DIRTY, extent(n).arena, was, extent(n).pages, 0)
   if (free == 0) return
   merge(free, DIRTY)
   addFree(free, DIRTY)
@@ -338,10 +315,10 @@ export function movePages(n: u32, base: u64): void {
 /** Adds an extent at a place where none was known. */
 export function noteNew(n: u32): void {
   if (knowsPages) return
-  store<u64>(nextOf(arenaOf(n)), endPage(n))
-  const chunk = chunkOf(baseOf(n))
-  store<u64>(chunk, (baseOf(n) >> CHUNK_LOG) + 1)
-  store<u32>(chunk, arenaOf(n), 8)
+  store<u64>(nextOf(extent(n).arena), endPage(n))
+  const chunk = chunkOf(extent(n).base)
+  store<u64>(chunk, (extent(n).base >> CHUNK_LOG) + 1)
+  store<u32>(chunk, extent(n).arena, 8)
 }
 
 // @ts-ignore: decorator

@@ -26,29 +26,7 @@ import {
   setArena,
   setCount,
 } from './caches'
-import {
-  addExtent,
-  arenaOf,
-  baseOf,
-  classOfRun,
-  DIRTY,
-  extentPages,
-  freeOf,
-  isFree,
-  isGuessed,
-  isLive,
-  KEPT,
-  LARGE,
-  makeRun,
-  RETAINED,
-  RUN,
-  setLive,
-  setOffset,
-  setPages,
-  setState,
-  stateOf,
-  useRegion,
-} from './extents'
+import { addExtent, DIRTY, extent, isFree, isLive, KEPT, LARGE, makeRun, RETAINED, RUN, setLive, useRegion } from './extents'
 import { putStart, startingAt } from './page-map'
 import { arenaAt, carve, forgetPages, freePages, movePages, noteNew } from './pages'
 import { areTogether, isPlaced, placeRegion, trueAddress, virtualAddress } from './regions'
@@ -97,7 +75,7 @@ function withdraw(): void {
   if (guess == 0 || !isBlock(guess)) return
   const n = runOf(guess)
   if (isSmall(wantedClass)) setLive(n, regionOf(guess), false)
-  else if (wantedClass < cachedClasses && isPlaced(baseOf(n)) && !isGuessed(n) && baseOf(n) != 0) setState(n, KEPT)
+  else if (wantedClass < cachedClasses && isPlaced(extent(n).base) && extent(n).guessed == 0 && extent(n).base != 0) extent(n).state = KEPT
   else {
     freePages(n)
     return
@@ -113,46 +91,46 @@ function withdraw(): void {
 function stays(): bool {
   const n = runOf(resized)
   const c = classOfBlock(resized)
-  if (c >= cachedClasses || (stateOf(n) != KEPT && stateOf(n) != RUN)) return false
+  if (c >= cachedClasses || (extent(n).state != KEPT && extent(n).state != RUN)) return false
   const cache = cacheOf(caller, c)
   if (cache == 0 || countOf(cache) == 0 || blockIn(cache, countOf(cache) - 1) != resized) return false
   setCount(cache, countOf(cache) - 1)
   setInUse(resized)
-  if (stateOf(n) == LARGE && wantedPages != 0) setPages(n, wantedPages)
+  if (extent(n).state == LARGE && wantedPages != 0) extent(n).pages = wantedPages
   return true
 }
 
 /** Sets the address of the predicted block's pages, which was unknown. @returns false if that is impossible */
 function appears(actual: u64): bool {
   const n = runOf(guess)
-  const base = baseOf(n)
+  const base = extent(n).base
   if (isLarge(n) && trueAddress(base) == (actual >> PAGE_LOG) << PAGE_LOG && largePad != 0) {
-    setOffset(n, <u32>(actual & (PAGE - 1)))
+    extent(n).offset = <u16>(actual & (PAGE - 1))
     return true
   }
   const at = actual - addressIn(guess, actual)
   if ((at & (PAGE - 1)) != 0 || at > actual || at == 0) return false
   if (base != 0 && !isPlaced(base)) {
-    if (isLarge(n)) setOffset(n, <u32>(actual - at))
+    if (isLarge(n)) extent(n).offset = <u16>(actual - at)
     placeRegion(base, at)
     return true
   }
-  if ((base != 0 && !isGuessed(n)) || overlaps(at, n)) return false
+  if ((base != 0 && extent(n).guessed == 0) || overlaps(at, n)) return false
   if (isLarge(n)) movePages(n, at)
   else moveRun(n, at)
   return true
 }
 
 function isLarge(n: u32): bool {
-  return stateOf(n) == LARGE
+  return extent(n).state == LARGE
 }
 
 /** Whether another extent in use overlaps the pages at an address. */
 function overlaps(base: u64, n: u32): bool {
   const page = base >> PAGE_LOG
-  for (let i: u64 = 0; i < min<u64>(extentPages(n), LONGEST); i++) {
+  for (let i: u64 = 0; i < min<u64>(extent(n).pages, LONGEST); i++) {
     const other = startingAt(page + i)
-    if (other != 0 && other != n && !isGuessed(other)) return true
+    if (other != 0 && other != n && extent(other).guessed == 0) return true
   }
   return false
 }
@@ -160,7 +138,7 @@ function overlaps(base: u64, n: u32): bool {
 /** The distance of a block from the start of its extent. */
 function addressIn(handle: u32, actual: u64): u64 {
   if (!isRegion(handle)) return largePad != 0 ? actual & (PAGE - 1) : 0
-  const c = classOfRun(runOf(handle))
+  const c = extent(runOf(handle)).class
   return firstOf(c) + regionOf(handle) * sizeOf(c)
 }
 
@@ -170,8 +148,8 @@ function regionAt(address: u64): u32 {
   for (let back: u64 = 0; back < pagesOf(wantedClass); back++) {
     const n = startingAt(page - back)
     if (n == 0) continue
-    if (stateOf(n) != RUN || classOfRun(n) != wantedClass) return 0
-    return handleIn(n, address - baseOf(n))
+    if (extent(n).state != RUN || extent(n).class != wantedClass) return 0
+    return handleIn(n, address - extent(n).base)
   }
   return 0
 }
@@ -206,7 +184,7 @@ function settleRegion(actual: u64): u32 {
   if (handle == 0) return 0
   const run = runOf(handle)
   setLive(run, regionOf(handle), true)
-  setArena(caller, arenaOf(run))
+  setArena(caller, extent(run).arena)
   makeCurrent(run)
   drain(run, isNew)
   // The cache was empty, so it is filled from this block on.
@@ -259,17 +237,17 @@ function adoptRun(actual: u64): u32 {
 function settleLarge(actual: u64): u32 {
   const page = actual >> PAGE_LOG
   const n = startingAt(page)
-  if (n == 0 || (stateOf(n) != LARGE && stateOf(n) != KEPT)) {
+  if (n == 0 || (extent(n).state != LARGE && extent(n).state != KEPT)) {
     const made = adopt(LARGE, page << PAGE_LOG, wantedPages)
-    if (made != 0) setOffset(made, <u32>(actual & (PAGE - 1)))
+    if (made != 0) extent(made).offset = <u16>(actual & (PAGE - 1))
     return made << REGION_LOG
   }
   const handle = n << REGION_LOG
   const cache = wantedClass < cachedClasses ? cacheOf(caller, wantedClass) : 0
   if (cache != 0) takeFromCache(cache, handle)
-  setState(n, LARGE)
-  setPages(n, wantedPages)
-  setOffset(n, <u32>(actual & (PAGE - 1)))
+  extent(n).state = LARGE
+  extent(n).pages = wantedPages
+  extent(n).offset = <u16>(actual & (PAGE - 1))
   return handle
 }
 
@@ -281,7 +259,7 @@ function adopt(state: u8, base: u64, pages: u32): u32 {
   for (let back: u64 = 1; back < LONGEST && back <= page; back++) {
     const other = startingAt(page - back)
     if (other == 0) continue
-    if (extentPages(other) > back) evict(other, page, pages)
+    if (extent(other).pages > back) evict(other, page, pages)
     break
   }
   for (let i: u64 = 0; i < min<u64>(pages, LONGEST); i++) {
@@ -298,10 +276,10 @@ function adopt(state: u8, base: u64, pages: u32): u32 {
 
 /** Takes pages from an extent, because they belong to another one. */
 function evict(n: u32, page: u64, pages: u32): void {
-  if (stateOf(n) == DIRTY || stateOf(n) == RETAINED) {
+  if (extent(n).state == DIRTY || extent(n).state == RETAINED) {
     carve(n, page, pages)
     return
   }
-  if (stateOf(n) == RUN) forgetRun(n, freeOf(n))
+  if (extent(n).state == RUN) forgetRun(n, extent(n).free)
   forgetPages(n)
 }

@@ -2,7 +2,7 @@
  * Sets of extents, by their order and then by address. A set is a treap: its root is the number of an extent, whose
  * record has the children. Priorities are hashes, so the depth is logarithmic.
  */
-import { at, baseOf, LEFT, orderOf, RIGHT } from './extents'
+import { extent, LEFT, RIGHT } from './extents'
 
 // @ts-ignore: decorator
 @inline
@@ -15,11 +15,11 @@ function priority(n: u32): u32 {
 // @ts-ignore: decorator
 @inline
 export function isBefore(one: u32, other: u32): bool {
-  const a = orderOf(one)
-  const b = orderOf(other)
+  const a = extent(one).order
+  const b = extent(other).order
   if (a != b) return a < b
-  const c = baseOf(one)
-  const d = baseOf(other)
+  const c = extent(one).base
+  const d = extent(other).base
   return c != d ? c < d : one < other
 }
 
@@ -29,21 +29,21 @@ export function insert(root: usize, n: u32): void {
   let other = load<u32>(link)
   const own = priority(n)
   while (other != 0 && priority(other) >= own) {
-    link = at(other) + (isBefore(n, other) ? LEFT : RIGHT)
+    link = changetype<usize>(extent(other)) + (isBefore(n, other) ? LEFT : RIGHT)
     other = load<u32>(link)
   }
   store<u32>(link, n)
   // Divides the subtree into the extents before and after the new one.
-  let before = at(n) + LEFT
-  let after = at(n) + RIGHT
+  let before = changetype<usize>(extent(n)) + LEFT
+  let after = changetype<usize>(extent(n)) + RIGHT
   while (other != 0) {
     if (isBefore(other, n)) {
       store<u32>(before, other)
-      before = at(other) + RIGHT
+      before = changetype<usize>(extent(other)) + RIGHT
       other = load<u32>(before)
     } else {
       store<u32>(after, other)
-      after = at(other) + LEFT
+      after = changetype<usize>(extent(other)) + LEFT
       other = load<u32>(after)
     }
   }
@@ -56,20 +56,20 @@ export function remove(root: usize, n: u32): void {
   let link = root
   let other = load<u32>(link)
   while (other != 0 && other != n) {
-    link = at(other) + (isBefore(n, other) ? LEFT : RIGHT)
+    link = changetype<usize>(extent(other)) + (isBefore(n, other) ? LEFT : RIGHT)
     other = load<u32>(link)
   }
   if (other == 0) return
-  let left = load<u32>(at(n), LEFT)
-  let right = load<u32>(at(n), RIGHT)
+  let left = extent(n).left
+  let right = extent(n).right
   while (left != 0 && right != 0) {
     if (priority(left) >= priority(right)) {
       store<u32>(link, left)
-      link = at(left) + RIGHT
+      link = changetype<usize>(extent(left)) + RIGHT
       left = load<u32>(link)
     } else {
       store<u32>(link, right)
-      link = at(right) + LEFT
+      link = changetype<usize>(extent(right)) + LEFT
       right = load<u32>(link)
     }
   }
@@ -80,7 +80,7 @@ export function remove(root: usize, n: u32): void {
 export function first(root: usize): u32 {
   let n = load<u32>(root)
   while (n != 0) {
-    const left = load<u32>(at(n), LEFT)
+    const left = extent(n).left
     if (left == 0) break
     n = left
   }
@@ -92,10 +92,10 @@ export function firstFrom(root: usize, order: u64): u32 {
   let n = load<u32>(root)
   let found: u32 = 0
   while (n != 0) {
-    if (orderOf(n) >= order) {
+    if (extent(n).order >= order) {
       found = n
-      n = load<u32>(at(n), LEFT)
-    } else n = load<u32>(at(n), RIGHT)
+      n = extent(n).left
+    } else n = extent(n).right
   }
   return found
 }

@@ -19,22 +19,7 @@ import {
   threadAt,
 } from './caches'
 import { isHuge } from './chunks'
-import {
-  baseOf,
-  blockPages,
-  classOfRun,
-  clearExtents,
-  confirm,
-  exists,
-  extentPages,
-  isFree,
-  isLive,
-  KEPT,
-  LARGE,
-  setLive,
-  setState,
-  stateOf,
-} from './extents'
+import { clearExtents, exists, extent, isFree, isLive, KEPT, LARGE, setLive } from './extents'
 import { clearPageMap } from './page-map'
 import { clearPages, freePages, resizePages, takePages } from './pages'
 import { areFixed, confirmRegion, fixRegions } from './regions'
@@ -132,8 +117,8 @@ export function close(): void {
 /** Ends the last call. A call that was not settled was right. */
 function begin(): void {
   if (isOpen && guess != 0 && exists(runOf(guess))) {
-    confirm(runOf(guess))
-    confirmRegion(baseOf(runOf(guess)))
+    extent(runOf(guess)).guessed = 0
+    confirmRegion(extent(runOf(guess)).base)
   }
   isOpen = false
   if (recording != 0) record(recording, afterOthers)
@@ -145,7 +130,7 @@ function begin(): void {
 export function isBlock(handle: u32): bool {
   const n = runOf(handle)
   if (!exists(n)) return false
-  return isRegion(handle) ? isLive(n, regionOf(handle)) : stateOf(n) == LARGE
+  return isRegion(handle) ? isLive(n, regionOf(handle)) : extent(n).state == LARGE
 }
 
 /**
@@ -211,15 +196,15 @@ function tally(bytes: u64, isFree: bool): void {
 /** Whether a block has the wanted class, so that realloc returns it unchanged. */
 function hasClass(handle: u32): bool {
   const n = runOf(handle)
-  if (isRegion(handle)) return classOfRun(n) == wantedClass
-  return !isSmall(wantedClass) && (isHuge(n) ? blockPages(n) : extentPages(n)) == wantedPages
+  if (isRegion(handle)) return extent(n).class == wantedClass
+  return !isSmall(wantedClass) && (isHuge(n) ? extent(n).block : extent(n).pages) == wantedPages
 }
 
 /** The bytes of a block. */
 export function usableOf(handle: u32): u64 {
   const n = runOf(handle)
-  if (isRegion(handle)) return sizeOf(classOfRun(n))
-  const pages = isHuge(n) ? blockPages(n) : max(extentPages(n), largePad) - largePad
+  if (isRegion(handle)) return sizeOf(extent(n).class)
+  const pages = isHuge(n) ? extent(n).block : max(extent(n).pages, largePad) - largePad
   return (<u64>pages) << PAGE_LOG
 }
 
@@ -227,13 +212,13 @@ export function usableOf(handle: u32): u64 {
 // @ts-ignore: decorator
 @inline
 export function classOfBlock(handle: u32): u32 {
-  return isRegion(handle) ? classOfRun(runOf(handle)) : classOf(usableOf(handle))
+  return isRegion(handle) ? extent(runOf(handle)).class : classOf(usableOf(handle))
 }
 
 /** Marks a block that was taken as live. */
 export function setInUse(handle: u32): void {
   if (isRegion(handle)) setLive(runOf(handle), regionOf(handle), true)
-  else setState(runOf(handle), LARGE)
+  else extent(runOf(handle)).state = LARGE
 }
 
 /** Takes a block of the wanted class from the thread's cache, or fills that. */
@@ -260,7 +245,7 @@ export function isCached(handle: u32, c: u32): bool {
   if (!isRegion(handle)) return false
   const n = runOf(handle)
   const region = regionOf(handle)
-  return classOfRun(n) == c && !isLive(n, region) && !isFree(n, region)
+  return extent(n).class == c && !isLive(n, region) && !isFree(n, region)
 }
 
 /** Takes pages for a large block. */
@@ -273,14 +258,14 @@ export function free(thread: usize, handle: u32): void {
   const n = runOf(handle)
   if (isRegion(handle)) {
     setLive(n, regionOf(handle), false)
-    if (hasCaches) freeToCache(thread, classOfRun(n), handle)
+    if (hasCaches) freeToCache(thread, extent(n).class, handle)
     else returnRegion(handle)
     return
   }
   const c = classOfBlock(handle)
   if (c >= cachedClasses || !hasCaches) freePages(n)
   else {
-    setState(n, KEPT)
+    extent(n).state = KEPT
     freeToCache(thread, c, handle)
   }
 }
