@@ -22,7 +22,7 @@ import {
   OUTCOME_NONE,
 } from '../shared/event'
 import { clearIdentities, numberOf } from './identities'
-import { simCalloc, simFix, simFree, simMalloc, simMemalign, simRealloc, simThreadEnd } from './simulator'
+import { CALLOC, MALLOC, MEMALIGN, simFix, simFree, simMake, simRealloc, simThreadEnd } from './simulator'
 
 /** Per row: the result of the prediction, and the predicted address, 0 if none. */
 export const RESULTS: usize = memory.data(4288)
@@ -64,15 +64,16 @@ function replayAlloc(row: usize, mask: u32, thread: i32): void {
   // A failed call changes nothing.
   if (actual == 0) return
   const api = (mask & HAS_API) != 0 ? load<u8>(API + row) : 0
-  let predicted: u64
+  let called = MALLOC
+  let more: u64 = 0
   if (api == API_CALLOC) {
-    predicted = simCalloc(thread, size, (mask & HAS_COUNT) != 0 ? load<u64>(ELEMENTS + (row << 3)) : 0)
+    called = CALLOC
+    if ((mask & HAS_COUNT) != 0) more = load<u64>(ELEMENTS + (row << 3))
   } else if (api == API_MEMALIGN && (mask & HAS_ALIGNMENT) != 0) {
-    predicted = simMemalign(thread, load<u64>(ALIGNMENT + (row << 3)), size)
-  } else {
-    predicted = simMalloc(thread, size)
+    called = MEMALIGN
+    more = load<u64>(ALIGNMENT + (row << 3))
   }
-  compare(row, thread, size, predicted, actual)
+  compare(row, simMake(called, thread, more, 0, size), actual)
 }
 
 function replayRealloc(row: usize, mask: u32, thread: i32): void {
@@ -89,18 +90,18 @@ function replayRealloc(row: usize, mask: u32, thread: i32): void {
   if (outcome == OUTCOME_FREED || size == 0) simFree(thread, old)
   if (outcome == OUTCOME_FREED || actual == 0) return
   // Some allocators return blocks of zero bytes.
-  const predicted = size == 0 ? simMalloc(thread, 0) : simRealloc(thread, old, size)
-  compare(row, thread, size, predicted, actual)
+  const predicted = size == 0 ? simMake(MALLOC, thread, 0, 0, 0) : simRealloc(thread, old, size)
+  compare(row, predicted, actual)
 }
 
-function compare(row: usize, thread: i32, size: u64, predicted: u64, actual: u64): void {
+function compare(row: usize, predicted: u64, actual: u64): void {
   store<u64>(PREDICTED + (row << 3), predicted)
   blocks++
   if (predicted == actual) {
     hits++
     store<u8>(RESULTS + row, HIT)
   } else {
-    simFix(thread, size, predicted, actual)
+    simFix(predicted, actual)
     store<u8>(RESULTS + row, MISS)
   }
 }

@@ -11,10 +11,10 @@
  */
 import { JEMALLOC, NO_ALLOCATOR, PTMALLOC } from '../../lib/kernel/layouts/allocators'
 import { clearBlocks, dropBlock, findBlock, putBlock } from './blocks'
+import { addressOf as jeAddressOf } from './jemalloc/bins'
 import { settle as jeSettle } from './jemalloc/repair'
 import {
   allocate as jeAllocate,
-  blockAt as jeBlockAt,
   finish as jeFinish,
   isBlock,
   release as jeRelease,
@@ -23,7 +23,7 @@ import {
 import { settle } from './ptmalloc/repair'
 import { blockAt } from './ptmalloc/regions'
 import { alignment as chunkAlignment } from './ptmalloc/rules'
-import { allocate, finish, isChunk, MEMALIGN, CALLOC, MALLOC, REALLOC, release, start } from './ptmalloc/simulator'
+import { allocate, finish, isChunk, MALLOC, REALLOC, release, start } from './ptmalloc/simulator'
 
 export { CALLOC, MALLOC, MEMALIGN, REALLOC } from './ptmalloc/simulator'
 
@@ -31,8 +31,6 @@ export { CALLOC, MALLOC, MEMALIGN, REALLOC } from './ptmalloc/simulator'
 export let simKind: i32 = NO_ALLOCATOR
 /** The handle of the block allocated by the last call, 0 if none. */
 export let simHandle: u32 = 0
-/** The number of blocks for which the table of addresses had no room. */
-export let simUnknown: u32 = 0
 
 /**
  * Begins a simulation, and discards the previous one.
@@ -40,29 +38,19 @@ export let simUnknown: u32 = 0
  * @param version of ptmalloc, the minor version of glibc, 23 to 43; of jemalloc, 3 to 5
  * @param bits of a word, 32 or 64; of jemalloc 5, 64
  * @param cores of the machine, which limit the number of arenas; 0: no limit
- * @param stack of ptmalloc, the bytes that are mapped for the stack of a new thread, 0: none; of jemalloc, the sizes of
+ * @param detail of ptmalloc, the bytes that are mapped for the stack of a new thread, 0: none; of jemalloc, the sizes of
  *   the blocks that the recorder itself makes before a free and, in the upper 16 bits, after another call, 0: none
- * @param heap of ptmalloc, the start of the main heap; 0: unknown until the first block in it is settled
- * @param mappings of ptmalloc, the upper end of the area for mappings; 0: unknown until the first mapping is settled
  * @param learns of ptmalloc, whether the first heap of an arena shows if the version is before or after 2.35
  * @returns false if there is no such allocator, or memory is exhausted
  */
-export function simStart(
-  allocator: i32,
-  version: i32,
-  bits: i32,
-  cores: i32,
-  stack: u64,
-  heap: u64,
-  mappings: u64,
-  learns: bool,
-): bool {
+export function simStart(allocator: i32, version: i32, bits: i32, cores: i32, detail: u64, learns: bool): bool {
   simKind = NO_ALLOCATOR
-  simHandle = simUnknown = 0
+  simHandle = 0
   const limit = <u32>max(cores, 0)
   if (allocator == PTMALLOC) {
-    if (!start(version, bits, limit, stack, heap, mappings, learns)) return false
-  } else if (allocator != JEMALLOC || !jeStart(version, bits, limit, stack)) return false
+    // Heap and mappings are at unknown places until the first block in them is settled.
+    if (!start(version, bits, limit, detail, 0, 0, learns)) return false
+  } else if (allocator != JEMALLOC || !jeStart(version, bits, limit, detail)) return false
   simKind = allocator
   return clearBlocks(allocator == JEMALLOC ? 8 : chunkAlignment)
 }
@@ -92,11 +80,6 @@ export function simRelease(thread: i32, handle: u32): void {
   else if (isChunk(handle)) release(thread, handle)
 }
 
-/** The address of a live block, 0 if it is not known. */
-export function simAddress(handle: u32): u64 {
-  return isLive(handle) ? addressOf(handle) : 0
-}
-
 // @ts-ignore: decorator
 @inline
 function isLive(handle: u32): bool {
@@ -106,22 +89,14 @@ function isLive(handle: u32): bool {
 // @ts-ignore: decorator
 @inline
 function addressOf(handle: u32): u64 {
-  return simKind == JEMALLOC ? jeBlockAt(handle) : blockAt(handle)
+  return simKind == JEMALLOC ? jeAddressOf(handle) : blockAt(handle)
 }
 
-/** Predicts the address that malloc returns; 0 if it cannot be known. */
-export function simMalloc(thread: i32, size: u64): u64 {
-  return make(MALLOC, thread, 0, 0, size)
-}
-
-/** Predicts the address that calloc returns. @param elements their number, 0 if unknown */
-export function simCalloc(thread: i32, size: u64, elements: u64): u64 {
-  return make(CALLOC, thread, elements, 0, size)
-}
-
-/** Predicts the address that memalign returns. */
-export function simMemalign(thread: i32, alignment: u64, size: u64): u64 {
-  return make(MEMALIGN, thread, alignment, 0, size)
+/** The same as `simCall`, for a block to be found by its address. */
+export function simMake(called: u8, thread: i32, more: u64, old: u32, size: u64): u64 {
+  const predicted = simCall(called, thread, more, old, size)
+  if (predicted != 0) putBlock(predicted, simHandle)
+  return predicted
 }
 
 /**
@@ -129,16 +104,16 @@ export function simMemalign(thread: i32, alignment: u64, size: u64): u64 {
  * free, with the result 0.
  */
 export function simRealloc(thread: i32, oldAddress: u64, size: u64): u64 {
-  if (oldAddress == 0) return simMalloc(thread, size)
+  if (oldAddress == 0) return simMake(MALLOC, thread, 0, 0, size)
   if (size == 0) {
     simFree(thread, oldAddress)
     simHandle = 0
     return 0
   }
   const old = handleAt(oldAddress)
-  if (old == 0) return make(MALLOC, thread, 0, 0, size)
+  if (old == 0) return simMake(MALLOC, thread, 0, 0, size)
   dropBlock(oldAddress)
-  return make(REALLOC, thread, 0, old, size)
+  return simMake(REALLOC, thread, 0, old, size)
 }
 
 /** Frees a block; unknown blocks are ignored. */
@@ -154,30 +129,19 @@ export function simThreadEnd(thread: i32): void {
   else finish(thread)
 }
 
-/** Corrects the address that the previous call predicted. @param thread and @param size as in that call */
-export function simFix(thread: i32, size: u64, predicted: u64, actual: u64): void {
+/** Corrects the address that the previous call predicted. */
+export function simFix(predicted: u64, actual: u64): void {
   if (predicted == actual || actual == 0) return
-  if (predicted != 0) dropOwn(predicted)
+  if (predicted != 0 && findBlock(predicted) == simHandle) dropBlock(predicted)
   // The block recorded as live there was freed unseen, or there are two.
   const stale = handleAt(actual)
   simSettle(actual)
   if (stale != 0 && stale != simHandle) dropBlock(actual)
-  if (simHandle != 0 && !putBlock(actual, simHandle)) simUnknown++
+  if (simHandle != 0) putBlock(actual, simHandle)
 }
 
 /** The handle of the live block at an address, 0 if there is none. */
 function handleAt(address: u64): u32 {
   const handle = findBlock(address)
   return handle != 0 && isLive(handle) && addressOf(handle) == address ? handle : 0
-}
-
-function make(called: u8, thread: i32, more: u64, old: u32, size: u64): u64 {
-  const predicted = simCall(called, thread, more, old, size)
-  if (predicted != 0 && !putBlock(predicted, simHandle)) simUnknown++
-  return predicted
-}
-
-/** The last block is not at the predicted address. */
-function dropOwn(predicted: u64): void {
-  if (findBlock(predicted) == simHandle) dropBlock(predicted)
 }

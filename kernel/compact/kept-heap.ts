@@ -52,7 +52,7 @@ import {
 } from '../allocators/ptmalloc/chunks'
 import { addGap, gapCount, lengthOf as gapLength, LOWEST, OPEN, startOf as gapStart } from '../allocators/ptmalloc/gaps'
 import { beginLog } from '../allocators/ptmalloc/log'
-import { addMapping, isPlaced, leadOf, THRESHOLD, TRIM } from '../allocators/ptmalloc/mappings'
+import { addMapping, isPlaced, leadOf, THRESHOLD, TRIM, unknownPlace } from '../allocators/ptmalloc/mappings'
 import {
   baseOf,
   blockAt as addressOf,
@@ -67,7 +67,7 @@ import {
   setLength,
   startOfRegion,
 } from '../allocators/ptmalloc/regions'
-import { header, least, mostThreshold } from '../allocators/ptmalloc/rules'
+import { least, mostThreshold } from '../allocators/ptmalloc/rules'
 import { isChunk } from '../allocators/ptmalloc/simulator'
 import { blockAt, blockEnd } from './blocks'
 import { isEncoding } from './coder'
@@ -335,7 +335,7 @@ function codeSort(state: u8): bool {
     if (!isEncoding) {
       beginLog()
       if (!reserveChunks()) return false
-      const place = isKnown ? last : 0 - header
+      const place = isKnown ? last : unknownPlace()
       chunk = state == MAPPED ? addMapping(place, bytes, <u32>lead) : newChunk(place, bytes, FOREIGN, 0)
     }
     if (!codeTag(chunk, 0)) return false

@@ -1,8 +1,9 @@
 /** The lists of free chunks of a checkpoint: caches of threads, fast bins and bins of arenas. */
 
-import { arenaAt, arenaCount, fastList, HAS_FAST, headOf, numberOf, REMAINDER } from '../allocators/ptmalloc/arenas'
+import { arenaAt, arenaCount, fastList, headOf, numberOf, REMAINDER } from '../allocators/ptmalloc/arenas'
 import { addSorted, addUnsorted, BINS, UNSORTED } from '../allocators/ptmalloc/bins'
-import { arenaOf, bytesOf, FAST, link, NEXT, placeOf, setLink, setState } from '../allocators/ptmalloc/chunks'
+import { arenaOf, bytesOf, link, NEXT, placeOf } from '../allocators/ptmalloc/chunks'
+import { addFast } from '../allocators/ptmalloc/free'
 import { beginLog } from '../allocators/ptmalloc/log'
 import { binOf, CACHE_BINS, cacheBin, FAST_BINS, fastBin, leastLarge, mostFast } from '../allocators/ptmalloc/rules'
 import {
@@ -149,11 +150,7 @@ function put(i: u32, tag: u32, thread: usize, arena: usize, bin: u32): bool {
   if (arenaAt(arenaOf(chunk)) != arena) return false
   if (tag == IN_FAST) {
     if (bytes > mostFast || fastBin(bytes) != bin) return false
-    const at = fastList(arena, bin)
-    setLink(chunk, NEXT, load<u32>(at))
-    setState(chunk, FAST)
-    store<u32>(at, chunk)
-    store<u32>(arena, 1, HAS_FAST)
+    addFast(arena, chunk)
     return true
   }
   if (bin == UNSORTED) addUnsorted(arena, chunk)

@@ -42,19 +42,9 @@ export function stopSimulation(): void {
  * Begins to simulate an allocator; the parameters are those of `simStart`.
  * @returns false if there is no such allocator
  */
-export function startSimulation(
-  allocator: i32,
-  version: i32,
-  bits: i32,
-  cores: i32,
-  stack: u64,
-  heap: u64,
-  mappings: u64,
-  learns: bool,
-): bool {
-  calls = 0
-  right = 0
-  isSimulating = simStart(allocator, version, bits, cores, stack, heap, mappings, learns)
+export function startSimulation(allocator: i32, version: i32, bits: i32, cores: i32, detail: u64, learns: bool): bool {
+  calls = right = 0
+  isSimulating = simStart(allocator, version, bits, cores, detail, learns)
   return isSimulating
 }
 

@@ -91,7 +91,7 @@ export function writeOther(p: usize, i: u32, set: u32): usize {
 }
 
 /** Writes the two numbers of calloc, whose product is the event's size. */
-export function writeElements(p: usize, set: u32, wide: usize): usize {
+function writeElements(p: usize, set: u32, wide: usize): usize {
   const counted = (set & HAS_COUNT) != 0
   const measured = (set & HAS_ELEMENT_SIZE) != 0
   const sized = (set & HAS_SIZE) != 0

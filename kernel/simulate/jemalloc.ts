@@ -1,12 +1,12 @@
 /** jemalloc as a policy: the block that it gives to a call, and the memory that it then has from the system. */
 import { EXHAUSTED, TOO_LARGE, TOO_MANY } from '../../lib/kernel/layouts/simulate'
 import { clearIdentities } from '../allocators/identities'
+import { addressOf } from '../allocators/jemalloc/bins'
 import { areTooMany, isExhausted } from '../allocators/jemalloc/extents'
 import { heldPages } from '../allocators/jemalloc/pages'
 import { areUsedUp } from '../allocators/jemalloc/regions'
 import {
   allocate,
-  blockAt,
   caller,
   finish,
   isOpen,
@@ -71,7 +71,7 @@ function made(block: u32): bool {
   // Without an extent for the remaining pages, they would be lost.
   if (block != 0 && !areTooMany && !isExhausted) {
     noteUsed()
-    const at = blockAt(block)
+    const at = addressOf(block)
     if (at != 0 && used <= ROOM) return give(at, usableOf(block), block)
   }
   jeFault = reason()

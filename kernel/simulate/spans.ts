@@ -9,7 +9,7 @@ import { give, granted, granule, header, page, place, roundUp } from './settings
 import { firstFrom, insert, remove } from './tree'
 
 /** The maximum number of classes. */
-export const MOST_CLASSES: u32 = 256
+const MOST_CLASSES: u32 = 256
 /** The sizes of the classes, in increasing order; for each, the bytes of a span and the number of blocks in it. */
 export const CLASSES: usize = memory.data(2048)
 const BYTES: usize = memory.data(2048)

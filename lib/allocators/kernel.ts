@@ -5,23 +5,12 @@ import type { Global, KernelExports } from '../kernel/load.js'
 /** The exports of kernel/allocators.ts; kernel/allocators/simulator.ts and replay.ts document them. */
 interface AllocatorExports extends KernelExports {
   seed(low: number, high: number): void
-  simStart(
-    kind: number,
-    version: number,
-    bits: number,
-    cores: number,
-    stack: bigint,
-    heap: bigint,
-    mappings: bigint,
-    learns: boolean,
-  ): number
-  simMalloc(thread: number, size: bigint): bigint
-  simCalloc(thread: number, size: bigint, elements: bigint): bigint
-  simMemalign(thread: number, alignment: bigint, size: bigint): bigint
+  simStart(kind: number, version: number, bits: number, cores: number, detail: bigint, learns: boolean): number
+  simMake(called: number, thread: number, more: bigint, old: number, size: bigint): bigint
   simRealloc(thread: number, oldAddress: bigint, size: bigint): bigint
   simFree(thread: number, address: bigint): void
   simThreadEnd(thread: number): void
-  simFix(thread: number, size: bigint, predicted: bigint, actual: bigint): void
+  simFix(predicted: bigint, actual: bigint): void
   clearReplay(): number
   replay(rows: number): void
   readonly RESULTS: Global
@@ -41,6 +30,6 @@ export class AllocatorKernel extends GrowingKernel<AllocatorExports> {
   start(settings: AllocatorSettings): boolean {
     const { version, bits, cores = 0 } = settings
     const detail = BigInt(detailOf(settings))
-    return this.run.simStart(numberOf(settings), version, bits, cores, detail, 0n, 0n, learns(settings)) !== 0
+    return this.run.simStart(numberOf(settings), version, bits, cores, detail, learns(settings)) !== 0
   }
 }

@@ -53,7 +53,7 @@ const STACKS = [THREAD_STACK - 0x1000, 0]
 const LIKELIEST = [36, 40, 41, 34, 29, 25]
 
 /** An allocator, and how many addresses of the events it predicts. */
-export interface Candidate {
+interface Candidate {
   readonly settings: AllocatorSettings
   readonly right: number
   readonly wrong: number

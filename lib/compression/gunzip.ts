@@ -45,7 +45,7 @@ async function atNextMember(input: Compressed): Promise<boolean> {
 }
 
 /** What a member's content was found to be. */
-export interface Content {
+interface Content {
   readonly crc: number
   readonly length: number
 }

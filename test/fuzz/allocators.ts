@@ -10,6 +10,8 @@ import type { Random } from './random.js'
 import type { Target } from './target.js'
 
 const HEADER = { format: 'unknown' } as const
+/** Functions that allocate, as numbers of kernel/allocators/ptmalloc/simulator.ts. */
+const [MALLOC, CALLOC, MEMALIGN] = [0, 1, 2]
 const CALLS: Shape = {
   alloc: ANYTHING.alloc ?? 0,
   free: ANYTHING.free ?? 0,
@@ -134,31 +136,31 @@ class Program {
     const { run } = this.allocator
     const size = random.oneIn(4) ? this.anySize() : random.pick(this.sizes)
     const add = (predicted: bigint, event: TraceEvent) => {
-      const address = this.settle(number, size, predicted)
+      const address = this.settle(predicted)
       this.events.push({ ...event, address } as TraceEvent)
       live.push(address)
     }
     switch (random.below(live.length > 0 ? 8 : 7)) {
       case 0: {
         const count = BigInt(1 + random.below(4))
-        return add(run.simCalloc(number, size, count), { kind: 'alloc', api: 'calloc', thread, size, count })
+        return add(run.simMake(CALLOC, number, count, 0, size), { kind: 'alloc', api: 'calloc', thread, size, count })
       }
       case 1: {
         const alignment = 1n << BigInt(random.below(18))
         const event = { kind: 'alloc', api: 'memalign', thread, size, alignment } as const
-        return add(run.simMemalign(number, alignment, size), event)
+        return add(run.simMake(MEMALIGN, number, alignment, 0, size), event)
       }
       case 7: {
         const oldAddress = this.takeLive()
         return add(run.simRealloc(number, oldAddress, size), { kind: 'realloc', thread, oldAddress, size })
       }
       default:
-        return add(run.simMalloc(number, size), { kind: 'alloc', api: 'malloc', thread, size })
+        return add(run.simMake(MALLOC, number, 0n, 0, size), { kind: 'alloc', api: 'malloc', thread, size })
     }
   }
 
   /** Where a new block is. */
-  private settle(number: number, size: bigint, returned: bigint): bigint {
+  private settle(returned: bigint): bigint {
     const { random } = this
     // WebAssembly's integers are signed here.
     const predicted = BigInt.asUintN(64, returned)
@@ -169,7 +171,7 @@ class Program {
         64,
         (predicted === 0n ? this.elsewhere : predicted) + BigInt(16 * random.below(3000)),
       )
-    this.allocator.run.simFix(number, size, predicted, this.elsewhere)
+    this.allocator.run.simFix(predicted, this.elsewhere)
     return this.elsewhere
   }
 

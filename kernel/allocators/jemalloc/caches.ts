@@ -1,6 +1,6 @@
 /** Caches of threads: per class, a stack of blocks that the thread freed, or that it took from a bin in a batch. */
 import { giveRoom, takeRoom, takeZeros } from '../../live/room'
-import { isRegion, returnRegion, runOf, takeRegion } from './bins'
+import { returnRegion, runOf, takeRegion } from './bins'
 import { exists, extent, KEPT, LARGE } from './extents'
 import { freePages, takePages } from './pages'
 import { cachedClasses, isByBytes, isSmall, knowsPages, MOST_CLASSES, mostArenas, slotsOf, sweep } from './rules'
@@ -8,7 +8,7 @@ import { cachedClasses, isByBytes, isSmall, knowsPages, MOST_CLASSES, mostArenas
 /** Threads, in pieces of 1024: pointers to records. */
 const DIRECTORY: usize = memory.data(4096)
 const PIECE: u32 = 10
-export const MOST_THREADS: u32 = 1 << 20
+const MOST_THREADS: u32 = 1 << 20
 
 /**
  * A thread: caches in groups of 8 classes; its arena + 1; calls or bytes since the last check of a class; that class.
@@ -20,7 +20,7 @@ const COUNTED_FREES: usize = 40
 const NEXT: usize = 44
 /** The pages that its caches take (5). */
 const OWN: usize = 48
-export const CACHE_PAGES: u32 = 8
+const CACHE_PAGES: u32 = 8
 const GROUP_LOG: u32 = 6
 
 /** A cache: its number of blocks, its capacity, the lowest number since its last check, and how much a fill takes. */
@@ -99,32 +99,46 @@ export function setArena(thread: usize, arena: u32): void {
   store<u32>(thread, arena + 1, ARENA)
 }
 
+// @ts-ignore: decorator
+@inline
+function groupAt(thread: usize, c: u32): usize {
+  return thread + ((<usize>(c >> 3)) << 2)
+}
+
+/** The place of a thread's cache for a class in a group that there is. */
+// @ts-ignore: decorator
+@inline
+function placeOf(thread: usize, c: u32): usize {
+  return <usize>load<u32>(groupAt(thread, c)) + ((<usize>(c & 7)) << 2)
+}
+
+/** The cache that a thread has for a class, 0 if it has none. */
+// @ts-ignore: decorator
+@inline
+function knownCache(thread: usize, c: u32): usize {
+  return load<u32>(groupAt(thread, c)) == 0 ? 0 : <usize>load<u32>(placeOf(thread, c))
+}
+
 /** A thread's cache for a class; 0 if memory is exhausted. */
 // @ts-ignore: decorator
 @inline
 export function cacheOf(thread: usize, c: u32): usize {
-  const group = <usize>load<u32>(thread + ((<usize>(c >> 3)) << 2))
-  if (group != 0) {
-    const cache = <usize>load<u32>(group + ((<usize>(c & 7)) << 2))
-    if (cache != 0) return cache
-  }
-  return newCache(thread, c)
+  const cache = knownCache(thread, c)
+  return cache != 0 ? cache : newCache(thread, c)
 }
 
 function newCache(thread: usize, c: u32): usize {
-  const place = thread + ((<usize>(c >> 3)) << 2)
-  let group = <usize>load<u32>(place)
-  if (group == 0) {
-    group = takeZeros(GROUP_LOG)
+  if (load<u32>(groupAt(thread, c)) == 0) {
+    const group = takeZeros(GROUP_LOG)
     if (group == 0) return 0
-    store<u32>(place, <u32>group)
+    store<u32>(groupAt(thread, c), <u32>group)
   }
   const cache = takeRoom(CACHE_LOG)
   if (cache == 0) return 0
   memory.fill(cache, 0, BLOCKS)
   store<u8>(cache, <u8>CACHE_LOG, ROOM_LOG)
   store<u8>(cache, 1, DIVIDE)
-  store<u32>(group + ((<usize>(c & 7)) << 2), <u32>cache)
+  store<u32>(placeOf(thread, c), <u32>cache)
   return cache
 }
 
@@ -158,8 +172,7 @@ export function push(thread: usize, cache: usize, c: u32, handle: u32): usize {
     giveRoom(cache, log)
     cache = larger
     store<u8>(cache, <u8>(log + 1), ROOM_LOG)
-    const group = <usize>load<u32>(thread + ((<usize>(c >> 3)) << 2))
-    store<u32>(group + ((<usize>(c & 7)) << 2), <u32>cache)
+    store<u32>(placeOf(thread, c), <u32>cache)
   }
   store<u32>(cache + ((<usize>count) << 2), handle, BLOCKS)
   store<u16>(cache, <u16>(count + 1), COUNT)
@@ -248,8 +261,7 @@ export function count(thread: usize, amount: u64, isFree: bool): void {
   store<u32>(counter, 0)
   const c = load<u32>(thread, NEXT)
   store<u32>(thread, c + 1 >= cachedClasses ? 0 : c + 1, NEXT)
-  const group = <usize>load<u32>(thread + ((<usize>(c >> 3)) << 2))
-  const cache = group == 0 ? <usize>0 : <usize>load<u32>(group + ((<usize>(c & 7)) << 2))
+  const cache = knownCache(thread, c)
   if (cache != 0) look(cache, c)
 }
 
@@ -270,11 +282,10 @@ function look(cache: usize, c: u32): void {
 /** Ends a thread: all blocks of its caches are returned. */
 export function endThread(thread: usize): void {
   for (let c: u32 = 0; c < cachedClasses; c++) {
-    const group = <usize>load<u32>(thread + ((<usize>(c >> 3)) << 2))
-    const cache = group == 0 ? <usize>0 : <usize>load<u32>(group + ((<usize>(c & 7)) << 2))
+    const cache = knownCache(thread, c)
     if (cache == 0) continue
     flush(cache, c, countOf(cache))
-    store<u32>(group + ((<usize>(c & 7)) << 2), 0)
+    store<u32>(placeOf(thread, c), 0)
     giveRoom(cache, load<u8>(cache, ROOM_LOG))
   }
   const own = load<u32>(thread, OWN)

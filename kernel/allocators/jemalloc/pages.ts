@@ -19,7 +19,7 @@ export const OVERSIZE_ARENA: u32 = 63
 const MERGED: u32 = 4
 /** The number of pages of the first arena in use when a program begins (5): caches, and a block of the C++ library. */
 const OWN_PAGES: u32 = 29
-export const POOL_PAGES: u32 = 21
+const POOL_PAGES: u32 = 21
 /** A free extent that is this many times as large as the request is not split (5). */
 const FIT_LOG: u32 = 6
 
@@ -80,7 +80,7 @@ export function addFree(n: u32, state: u8): void {
   putStart(extent(n).base >> PAGE_LOG, n)
   putEnd(endPage(n), n)
 }
-export function removeFree(n: u32): void {
+function removeFree(n: u32): void {
   remove(setOf(extent(n).arena, extent(n).state, knowsPages ? lengthClass(extent(n).pages) : 0), n)
   dropStart(extent(n).base >> PAGE_LOG, n)
   dropEnd(endPage(n), n)

@@ -8,7 +8,7 @@ export const PAGE: u64 = 4096
 /** The number of classes with a cache is below this. */
 export const MOST_CLASSES: u32 = 64
 /** The maximum number of regions of a run. */
-export const MOST_REGIONS: u32 = 2048
+const MOST_REGIONS: u32 = 2048
 
 /**
  * Per class: the size, the pages of a run, its number of regions, the offset of the first, and the capacity of a cache.

@@ -2,7 +2,7 @@
  * Computes the addresses that jemalloc returns from the calls. `allocate` makes a call; if its result is wrong,
  * `settle` (repair.ts) corrects it. A handle identifies a block: the number of its extent, and its region's number.
  */
-import { addressOf, clearBins, isRegion, REGION_LOG, regionOf, returnRegion, runOf, takeRegion } from './bins'
+import { clearBins, isRegion, REGION_LOG, regionOf, returnRegion, runOf, takeRegion } from './bins'
 import {
   arenaOfThread,
   cacheOf,
@@ -240,7 +240,7 @@ function popValid(cache: usize): u32 {
 }
 
 /** Whether a cache may hold this block, because it is neither live nor free. */
-export function isCached(handle: u32, c: u32): bool {
+function isCached(handle: u32, c: u32): bool {
   if (!isSmall(c)) return isKept(handle)
   if (!isRegion(handle)) return false
   const n = runOf(handle)
@@ -300,9 +300,4 @@ export function finish(number: u32): void {
   begin()
   const thread = threadAt(number)
   if (thread != 0) endThread(thread)
-}
-
-/** The address of a block, 0 if it is not known. */
-export function blockAt(handle: u32): u64 {
-  return addressOf(handle)
 }

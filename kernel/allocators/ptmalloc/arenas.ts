@@ -5,7 +5,7 @@
 import { BINS } from './bins'
 import { header, arenaHead, arenasPerCore, FAST_BINS, heapRoom, pages, TOP_PAD } from './rules'
 import { mapBytes, isUnmapped, knowsArea, seeMapping, unmapBytes } from './gaps'
-import { newChunk, RECORD, takeHeads, TOP } from './chunks'
+import { newChunk, RECORD, setState, takeHeads, TOP } from './chunks'
 import { set32, set64 } from './log'
 import { newRegion, startOfRegion } from './regions'
 
@@ -13,7 +13,7 @@ import { newRegion, startOfRegion } from './regions'
  * Offsets in an arena: the first chunks of its fast bins, the heads of its bins, and the set of bins that may have
  * chunks.
  */
-export const FAST_LISTS: usize = 0
+const FAST_LISTS: usize = 0
 const HEADS: usize = 48
 export const BIN_MAP: usize = 52
 /** The chunk at the end of its heap, and that heap's region. */
@@ -116,6 +116,12 @@ export function headOf(arena: usize, bin: u32): u32 {
 @inline
 export function topOf(arena: usize): u32 {
   return load<u32>(arena, LAST_CHUNK)
+}
+
+/** Makes a chunk the one at the end of an arena's heap. */
+export function setTop(arena: usize, chunk: u32): void {
+  setState(chunk, TOP)
+  set32(arena + LAST_CHUNK, chunk)
 }
 
 /** The place of the first chunk of a fast bin. */

@@ -1,5 +1,5 @@
 /** The functions that programs call. */
-import { arenaAt, chooseArena, enterArena, LAST_CHUNK, leaveArena, MAIN_ARENA, topOf } from './arenas'
+import { arenaAt, chooseArena, enterArena, leaveArena, MAIN_ARENA, setTop, topOf } from './arenas'
 import { unlink } from './bins'
 import {
   absorb,
@@ -10,7 +10,6 @@ import {
   dropChunk,
   FOREIGN,
   HAS_STACK,
-  IS_BLOCK,
   link,
   linkAt,
   LIVE,
@@ -19,7 +18,6 @@ import {
   placeOf,
   records,
   setLive,
-  setState,
   split,
   STACK,
   stateOf,
@@ -30,7 +28,7 @@ import { freeChunk, freeMerged } from './free'
 import { knowsArea, mapBytes, unmapBytes } from './gaps'
 import { set32, set64 } from './log'
 import { allocate, choose, makeCache } from './malloc'
-import { advanceMapping, leadOf, resizeMapping, trimThreshold } from './mappings'
+import { advanceMapping, isPlaced, leadOf, resizeMapping, trimThreshold } from './mappings'
 import { baseOf, MAIN, offsetOf, regionOf } from './regions'
 import {
   alignment as chunkAlignment,
@@ -65,7 +63,7 @@ import {
 } from './threads'
 
 /** Requests, and alignments, above these are refused. */
-export const MOST_REQUEST: u64 = 1 << 46
+const MOST_REQUEST: u64 = 1 << 46
 export const MOST_ALIGNMENT: u64 = 1 << 26
 
 /** The table of thread-local storage of a new thread: the number of its elements, each of two words. */
@@ -196,7 +194,7 @@ function leadFor(chunk: u32, alignment: u64): u64 {
 
 /** The address of a block, or one with the same alignment, as far as that is known. */
 function positionOf(chunk: u32): u64 {
-  if (stateOf(chunk) == MAPPED) return placeOf(chunk) == 0 - header ? leadOf(chunk) + header : placeOf(chunk) + header
+  if (stateOf(chunk) == MAPPED) return (isPlaced(chunk) ? placeOf(chunk) : leadOf(chunk)) + header
   const region = regionOf(chunk)
   // Heaps of threads are aligned to their size.
   return (region == MAIN ? baseOf(MAIN) : 0) + offsetOf(chunk) + header
@@ -251,9 +249,7 @@ function keeps(chunk: u32, request: u64): bool {
 /** Extends a chunk to this size, with a part of the top chunk after it. */
 export function takeFromTop(arena: usize, chunk: u32, bytes: u64): void {
   absorb(chunk)
-  const rest = split(chunk, bytes)
-  setState(rest, TOP)
-  set32(arena + LAST_CHUNK, rest)
+  setTop(arena, split(chunk, bytes))
 }
 
 /** Moves a block. @param moved its new chunk, 0 if its arena has none, in which case malloc chooses one */

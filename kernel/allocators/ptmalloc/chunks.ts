@@ -10,7 +10,7 @@ import { mapAdded, mapRemoved } from './chunk-map'
 import { save, set32, set64 } from './log'
 
 /** Offsets in a record. */
-export const AT: usize = 0
+const AT: usize = 0
 export const BYTES: usize = 8
 /** The chunks before and after it in its heap. */
 export const BEFORE: usize = 16
@@ -28,7 +28,7 @@ export const LARGER: usize = 36
 export const STACK: usize = 32
 export const STATE: usize = 40
 export const LIVE: usize = 41
-export const ARENA: usize = 42
+const ARENA: usize = 42
 /** For a mapping: the bytes before the chunk. */
 export const LEAD: usize = 44
 export const RECORD: u32 = 48

@@ -3,7 +3,7 @@
  * is adjusted.
  */
 import { addUnsorted, unlink } from './bins'
-import { arenaAt, fastList, LAST_CHUNK, MAIN_ARENA, topOf } from './arenas'
+import { arenaAt, fastList, MAIN_ARENA, setTop, topOf } from './arenas'
 import { takeFromTop } from './calls'
 import {
   absorb,
@@ -180,11 +180,6 @@ function cutFromTop(top: u32, at: u64, bytes: u64, place: u64): u32 {
   setState(top, USED)
   setTop(arena, split(chunk, bytes))
   return chunk
-}
-
-function setTop(arena: usize, chunk: u32): void {
-  setState(chunk, TOP)
-  set32(arena + LAST_CHUNK, chunk)
 }
 
 /** Resizes a used chunk to this size, as far as its neighbours allow. @param frees whether to free the excess */

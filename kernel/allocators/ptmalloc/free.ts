@@ -1,6 +1,6 @@
 /** Freeing: into the thread's cache, a fast bin, or merged with its free neighbours. */
 import { addSmall, addUnsorted, unlink } from './bins'
-import { arenaAt, fastList, HAS_FAST, LAST_CHUNK, MAIN_ARENA, topOf } from './arenas'
+import { arenaAt, fastList, HAS_FAST, MAIN_ARENA, setTop, topOf } from './arenas'
 import {
   absorb,
   AFTER,
@@ -41,11 +41,13 @@ export function freeChunk(thread: usize, chunk: u32): void {
   const bytes = bytesOf(chunk)
   if (bytes < least || (thread != 0 && putCached(thread, chunk))) return
   const arena = arenaAt(arenaOf(chunk))
-  if (bytes > mostFast) {
-    freeMerged(arena, chunk)
-    return
-  }
-  const list = fastList(arena, fastBin(bytes))
+  if (bytes > mostFast) freeMerged(arena, chunk)
+  else addFast(arena, chunk)
+}
+
+/** Puts a chunk at the front of the fast bin of its size. */
+export function addFast(arena: usize, chunk: u32): void {
+  const list = fastList(arena, fastBin(bytesOf(chunk)))
   setLink(chunk, NEXT, load<u32>(list))
   setState(chunk, FAST)
   set32(list, chunk)
@@ -70,7 +72,7 @@ export function freeMerged(arena: usize, chunk: u32): void {
  * Merges a used chunk with its free neighbours, possibly into the top chunk.
  * @returns the chunk, not in a bin yet
  */
-export function mergeNeighbours(arena: usize, chunk: u32): u32 {
+function mergeNeighbours(arena: usize, chunk: u32): u32 {
   const before = link(chunk, BEFORE)
   if (before != 0 && stateOf(before) == BINNED) {
     unlink(before)
@@ -81,8 +83,7 @@ export function mergeNeighbours(arena: usize, chunk: u32): u32 {
   if (after == 0) return chunk
   if (after == topOf(arena)) {
     absorb(chunk)
-    setState(chunk, TOP)
-    set32(arena + LAST_CHUNK, chunk)
+    setTop(arena, chunk)
   } else if (stateOf(after) == BINNED) {
     unlink(after)
     absorb(chunk)

@@ -32,7 +32,9 @@ export function trimThreshold(): u64 {
 }
 
 /** The address of a mapping at an unknown place. A chunk with this address has its block at address 0. */
-function unknownPlace(): u64 {
+// @ts-ignore: decorator
+@inline
+export function unknownPlace(): u64 {
   return 0 - header
 }
 
@@ -40,7 +42,7 @@ function unknownPlace(): u64 {
 // @ts-ignore: decorator
 @inline
 export function isPlaced(chunk: u32): bool {
-  return placeOf(chunk) != 0 - header
+  return placeOf(chunk) != unknownPlace()
 }
 
 /** The bytes of a mapping before the chunk. */

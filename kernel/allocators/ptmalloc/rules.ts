@@ -10,7 +10,7 @@ export const TOP_PAD: u64 = 131_072
 export const CACHE_BINS: u32 = 64
 export const FAST_BINS: u32 = 12
 
-export let is64: bool = true
+let is64: bool = true
 /** The size of a word, and the alignment of chunks. */
 export let word: u64 = 8
 export let alignment: u64 = 16

@@ -4,14 +4,13 @@
  */
 import { clearArenas } from './arenas'
 import { callCalloc, callEnd, callFree, callMalloc, callMemalign, callRealloc, setStack } from './calls'
-import { clearChunks, endOfRecords, IS_BLOCK, isLive, NO_CHUNK, reserveChunks, setLive, stateOf } from './chunks'
+import { clearChunks, endOfRecords, IS_BLOCK, isLive, NO_CHUNK, RECORD, reserveChunks, setLive, stateOf } from './chunks'
 import { clearMap, mapBegins } from './chunk-map'
 import { clearCuts } from './cut'
 import { clearGaps } from './gaps'
 import { beginLog } from './log'
 import { clearMappings } from './mappings'
 import { clearRegions } from './regions'
-import { RECORD } from './chunks'
 import { callocUsesCache, setRules } from './rules'
 import { clearThreads } from './threads'
 

@@ -1,5 +1,5 @@
 /** Creation, growth, shrinking and removal of heaps. */
-import { heapLength, LAST_CHUNK, MAIN_ARENA, mapHeap, numberOf, REGION, topOf, unmapHeap } from './arenas'
+import { heapLength, LAST_CHUNK, MAIN_ARENA, mapHeap, numberOf, REGION, setTop, topOf, unmapHeap } from './arenas'
 import { unlink } from './bins'
 import {
   absorb,
@@ -38,7 +38,7 @@ import {
 import { alignment, cachesRests, header, heapHead, heapRoom, least, PAGE, pages, TOP_PAD } from './rules'
 
 /** The maximum size of heaps and chunks. */
-export const MOST_BYTES: u64 = 1 << 46
+const MOST_BYTES: u64 = 1 << 46
 
 /** Splits a chunk off the top chunk. @returns 0 if that is too small */
 export function cutTop(arena: usize, bytes: u64): u32 {
@@ -46,8 +46,7 @@ export function cutTop(arena: usize, bytes: u64): u32 {
   if (top == 0 || bytesOf(top) < bytes + least) return 0
   const rest = split(top, bytes)
   setState(top, USED)
-  setState(rest, TOP)
-  set32(arena + LAST_CHUNK, rest)
+  setTop(arena, rest)
   return top
 }
 
@@ -145,8 +144,7 @@ export function trimHeap(arena: usize): void {
       absorb(before)
       last = before
     }
-    setState(last, TOP)
-    set32(arena + LAST_CHUNK, last)
+    setTop(arena, last)
     set32(arena + REGION, earlier)
     region = earlier
   }

@@ -29,7 +29,7 @@ export function simulate({ run }: CompactKernel, settings: Uint8Array): boolean 
   if (settings.length !== SETTINGS_BYTES || flags > (allocator === PTMALLOC ? FLAG_LEARNS : 0)) return false
   const view = new DataView(settings.buffer, settings.byteOffset)
   const cores = view.getUint32(4, true)
-  const detail = view.getUint32(8, true)
+  const detail = BigInt(view.getUint32(8, true))
   if (cores >= 2 ** 31) return false
-  return Boolean(run.startSimulation(allocator, version, bits, cores, BigInt(detail), 0n, 0n, flags !== 0))
+  return Boolean(run.startSimulation(allocator, version, bits, cores, detail, flags !== 0))
 }

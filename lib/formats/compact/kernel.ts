@@ -9,7 +9,7 @@ import { LEVEL, type CompactLevel } from './layout.js'
 export { NO_MEMORY }
 
 /** The exports of kernel/compact.ts, which documents them. */
-export interface CompactExports extends KernelExports {
+interface CompactExports extends KernelExports {
   seed(value: number): void
   reset(): void
   startSimulation(
@@ -17,9 +17,7 @@ export interface CompactExports extends KernelExports {
     version: number,
     bits: number,
     cores: number,
-    stack: bigint,
-    heap: bigint,
-    mappings: bigint,
+    detail: bigint,
     learns: boolean,
   ): boolean
   reserveStrings(bytes: number, strings: number, listed: number, lists: number): boolean

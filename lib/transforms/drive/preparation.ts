@@ -29,7 +29,7 @@ export interface PrepareOptions {
 
 const OPTIONS: OptionNames<PrepareOptions> = { order: ORDERS, epoch: wholeNumber(1), times: 'boolean' }
 /** The reason why a trace cannot be replayed. */
-export const NOT_IDENTIFIED =
+const NOT_IDENTIFIED =
   'an interpreted heaptrack file does not say which block is freed, so it cannot be replayed; recordings with ' +
   'addresses have it, such as those of hf-record without --stack'
 

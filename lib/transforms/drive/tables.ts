@@ -2,7 +2,7 @@ import { HEAD_BYTES, CHUNK_BYTES, MAGIC, TAIL_BYTES, THREAD_BYTES, VERSION } fro
 import type { OpList } from './op-list.js'
 
 /** The data in the tail of a file, besides the positions of its tables. */
-export interface TailFigures {
+interface TailFigures {
   readonly slots: number
   readonly epochs: number
   readonly peakBytes: number

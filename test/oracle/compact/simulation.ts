@@ -13,16 +13,7 @@ export interface Request {
 
 /** Of kernel/allocators/simulator.ts, what compact uses, too. */
 interface Simulator extends KernelExports {
-  simStart(
-    kind: number,
-    version: number,
-    bits: number,
-    cores: number,
-    stack: bigint,
-    heap: bigint,
-    map: bigint,
-    learns: boolean,
-  ): number
+  simStart(kind: number, version: number, bits: number, cores: number, detail: bigint, learns: boolean): number
   simCall(called: number, thread: number, more: bigint, old: number, size: bigint): bigint
   simSettle(actual: bigint): void
   simRelease(thread: number, handle: number): void
@@ -48,7 +39,7 @@ export class Simulation {
     const detail = BigInt(view.getUint32(8, true))
     if (
       settings.length !== 12 ||
-      this.#run.simStart(allocator, version, bits, cores, detail, 0n, 0n, flags !== 0) === 0
+      this.#run.simStart(allocator, version, bits, cores, detail, flags !== 0) === 0
     )
       throw new Error('no such allocator')
   }
