@@ -53,7 +53,7 @@ import {
   KIND_THREAD_DESTROY,
 } from '../shared/event'
 import { misfit, setMisfit } from '../shared/numbers'
-import { gap, lineEnd, multiply, number, pointer, skipSpaces, threadId } from './read'
+import { lineEnd, multiply, number, pointer, skipSpaces, threadId } from './read'
 import { CR, LF, TIMES } from './text'
 
 /** The expected text in place of the byte that did not match, or `NOTHING`. */
@@ -87,12 +87,11 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
     const wide = (<usize>i) << 3
     let set: u32 = 0
     p = skipSpaces(p)
-    let c = <u32>load<u8>(p)
+    const c = <u32>load<u8>(p)
     if (c == LF || c == CR) {
       if (c == CR) p++
       if (<u32>load<u8>(p) != LF) {
         setMisfit(p)
-        p = 0
         fault = LINE_FEED
         break
       }
@@ -104,32 +103,25 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
       }
       if (<u32>load<u8>(p) != 0x3a) {
         setMisfit(p)
-        p = 0
         fault = COLON
         break
       }
       p = skipSpaces(p + 1)
       // The first four letters distinguish the words. A pointer may follow a word without a gap.
       const word = load<u32>(p)
+      let expected = POINTER_AND_SIZE
       if (word == 0x6c6c616d && load<u16>(p + 4) == 0x636f) {
         store<u8>(KIND + i, KIND_ALLOC)
         store<u8>(API + i, API_MALLOC)
         set = MALLOC_FIELDS
         p = pointer(p + 6, ADDRESS + wide)
         if (p != 0) p = number(p, SIZE + wide)
-        if (p == 0) {
-          fault = POINTER_AND_SIZE
-          break
-        }
       } else if (word == 0x65657266) {
         store<u8>(KIND + i, KIND_FREE)
         store<u8>(API + i, API_FREE)
         set = FREE_FIELDS
         p = pointer(p + 4, ADDRESS + wide)
-        if (p == 0) {
-          fault = POINTER
-          break
-        }
+        expected = POINTER
       } else if (word == 0x6c616572 && load<u32>(p + 3) == 0x636f6c6c) {
         store<u8>(KIND + i, KIND_REALLOC)
         store<u8>(API + i, API_REALLOC)
@@ -137,21 +129,16 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
         p = pointer(p + 7, ADDRESS + wide)
         if (p != 0) p = pointer(p, OLD_ADDRESS + wide)
         if (p != 0) p = number(p, SIZE + wide)
-        if (p == 0) {
-          fault = POINTERS_AND_SIZE
-          break
-        }
+        expected = POINTERS_AND_SIZE
       } else if (word == 0x6c6c6163 && load<u16>(p + 4) == 0x636f) {
         store<u8>(KIND + i, KIND_ALLOC)
         store<u8>(API + i, API_CALLOC)
+        set = MALLOC_FIELDS | HAS_COUNT
         p = pointer(p + 6, ADDRESS + wide)
         if (p != 0) p = number(p, ELEMENTS + wide)
         if (p != 0) p = number(p, SIZE + wide)
-        if (p == 0) {
-          fault = POINTER_AND_SIZES
-          break
-        }
-        set = MALLOC_FIELDS | HAS_COUNT | multiply(wide)
+        if (p != 0) set |= multiply(wide)
+        expected = POINTER_AND_SIZES
       } else if (load<u64>(p) == 0x6e67696c616d656d) {
         store<u8>(KIND + i, KIND_ALLOC)
         store<u8>(API + i, API_MEMALIGN)
@@ -159,24 +146,21 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
         p = pointer(p + 8, ADDRESS + wide)
         if (p != 0) p = number(p, ALIGNMENT + wide)
         if (p != 0) p = number(p, SIZE + wide)
-        if (p == 0) {
-          fault = POINTER_ALIGNMENT_SIZE
-          break
-        }
+        expected = POINTER_ALIGNMENT_SIZE
       } else if (load<u64>(p) == 0x645f646165726874 && load<u32>(p + 7) == 0x656e6f64) {
         store<u8>(KIND + i, KIND_THREAD_DESTROY)
         set = HAS_THREAD
         p = pointer(p + 11, ADDRESS + wide)
-        if (p == 0) {
-          fault = POINTER
-          break
-        }
         // A null pointer is written where there is no pointer.
-        if (load<u64>(ADDRESS + wide) != 0) set |= HAS_ADDRESS
+        if (p != 0 && load<u64>(ADDRESS + wide) != 0) set |= HAS_ADDRESS
+        expected = POINTER
       } else {
         setMisfit(p)
         p = 0
-        fault = ACTION
+        expected = ACTION
+      }
+      if (p == 0) {
+        fault = expected
         break
       }
 
@@ -202,12 +186,8 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
           if (p == 0) break
           next = lineEnd(p)
         }
-        if (next == 0) {
-          p = 0
-          fault = END
-          break
-        }
-        fault = NOTHING
+        fault = next == 0 ? END : NOTHING
+        if (next == 0) break
       }
       p = next
     }
