@@ -1,11 +1,11 @@
 import { BATCH_EVENTS, type EventBatch } from '../event/batch.js'
 import { fieldSet } from '../event/fields.js'
-import { checkOptions, type OptionNames } from '../event/options.js'
+import { checkOptions, whole, type OptionNames } from '../event/options.js'
 import { HIT, MISS, NO_BLOCK } from '../kernel/layouts/allocators.js'
 import { AllocatorKernel } from './kernel.js'
 import {
-  JEMALLOC_VERSIONS,
-  PTMALLOC_VERSIONS,
+  JEMALLOC_RANGE,
+  PTMALLOC_RANGE,
   THREAD_STACK,
   type AllocatorSettings,
   type JemallocSettings,
@@ -120,19 +120,14 @@ function checkSettings(settings: AllocatorSettings): void {
   const { allocator, version, bits, cores = 0 } = settings
   if (allocator === 'ptmalloc') {
     checkOptions(settings, PTMALLOC_SETTINGS, 'AllocatorReplay')
-    checkInteger('version', version, PTMALLOC_VERSIONS[0]?.[0] as number, PTMALLOC_VERSIONS.at(-1)?.[1] as number)
-    checkInteger('stack', settings.stack ?? THREAD_STACK, 0, MAX_STACK)
+    whole('version', version, ...PTMALLOC_RANGE)
+    whole('stack', settings.stack ?? THREAD_STACK, 0, MAX_STACK)
   } else if (allocator === 'jemalloc') {
     checkOptions(settings, JEMALLOC_SETTINGS, 'AllocatorReplay')
-    checkInteger('version', version, JEMALLOC_VERSIONS[0], JEMALLOC_VERSIONS.at(-1) as number)
-    for (const entry of settings.entries ?? []) checkInteger('entries', entry, 0, MAX_ENTRY)
+    whole('version', version, ...JEMALLOC_RANGE)
+    for (const entry of settings.entries ?? []) whole('entries', entry, 0, MAX_ENTRY)
     if (version === 5 && bits === 32) throw new RangeError('jemalloc 5 is simulated for 64 bits only')
   } else throw new RangeError(`unknown allocator ${JSON.stringify(allocator)}`)
   if (bits !== 32 && bits !== 64) throw new RangeError(`bits is 32 or 64, not ${String(bits)}`)
-  checkInteger('cores', cores, 0, MAX_CORES)
-}
-
-function checkInteger(name: string, value: number, least: number, most: number): void {
-  if (!Number.isInteger(value) || value < least || value > most)
-    throw new RangeError(`${name} is a whole number from ${least} to ${most}, not ${String(value)}`)
+  whole('cores', cores, 0, MAX_CORES)
 }

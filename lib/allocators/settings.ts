@@ -56,8 +56,9 @@ export const PTMALLOC_VERSIONS: readonly (readonly [first: number, last: number]
   [43, 43],
 ]
 
-/** The versions of jemalloc that are simulated. */
-export const JEMALLOC_VERSIONS: readonly number[] = [3, 4, 5]
+/** The first and the last version of glibc, and of jemalloc, that are simulated. */
+export const PTMALLOC_RANGE = [PTMALLOC_VERSIONS[0][0], PTMALLOC_VERSIONS[PTMALLOC_VERSIONS.length - 1][1]] as const
+export const JEMALLOC_RANGE = [3, 5] as const
 
 /** The settings of jemalloc that traces may come from, the likeliest first. */
 export function jemallocCandidates(bits: 32 | 64): readonly JemallocSettings[] {

@@ -105,7 +105,5 @@ function rangeOf(
   let to = from
   while (isEqual(from - 1)) from--
   while (isEqual(to + 1)) to++
-  const [first] = PTMALLOC_VERSIONS[from] as readonly [number, number]
-  const [, last] = PTMALLOC_VERSIONS[to] as readonly [number, number]
-  return [first, last]
+  return [PTMALLOC_VERSIONS[from][0], PTMALLOC_VERSIONS[to][1]]
 }

@@ -13,6 +13,11 @@ export function isZero(words: Uint32Array, i: number): boolean {
 /** 2^32, the weight of the high word. */
 export const WORD = 0x1_0000_0000
 
+/** Integer `i` of a column as a double, which is exact up to 2^53. */
+export function doubleAt(words: Uint32Array, i: number): number {
+  return words[2 * i + HI] * WORD + words[2 * i + LO]
+}
+
 /** The largest high word for which `hi * WORD + lo` is exact in a double. */
 export const SAFE_HI = 0x1f_ffff
 

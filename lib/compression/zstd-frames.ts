@@ -68,8 +68,8 @@ function fieldsOf(descriptor: number) {
   return {
     isSingle,
     windowBytes: isSingle ? 0 : 1,
-    idBytes: [0, 1, 2, 4][descriptor & 3] as number,
-    sizeBytes: [isSingle ? 1 : 0, 2, 4, 8][descriptor >> 6] as number,
+    idBytes: [0, 1, 2, 4][descriptor & 3],
+    sizeBytes: [isSingle ? 1 : 0, 2, 4, 8][descriptor >> 6],
   }
 }
 

@@ -1,4 +1,4 @@
-import { HI, LO, WORD } from '../bytes/u64.js'
+import { doubleAt, HI, LO, WORD } from '../bytes/u64.js'
 import { widened } from '../bytes/widened.js'
 import { BlockEffect } from '../blocks/block-effect.js'
 import { LiveSet } from '../blocks/live-set.js'
@@ -175,8 +175,7 @@ export class TraceSurvey {
   /** Notes the time of an event. Times that go back are not used. */
   private see(batch: EventBatch, i: number): void {
     const unit = batch.header.timeUnit === 'us' ? 1000 : 1
-    const { words } = batch.time
-    const time = (words[2 * i + HI] * WORD + words[2 * i + LO]) * unit
+    const time = doubleAt(batch.time.words, i) * unit
     if (!this.isTimed || time > this.time) this.time = time
     this.isTimed = true
   }

@@ -1,4 +1,4 @@
-import { HI, LO, WORD } from '../bytes/u64.js'
+import { doubleAt, HI, LO } from '../bytes/u64.js'
 import { GrowingKernel } from './growing.js'
 import { COUNT, LAST, LOG, REST, SLOT_BYTES, SLOTS, SUM } from './layouts/pairs.js'
 import type { KernelExports } from './load.js'
@@ -26,8 +26,7 @@ export class CountingKernel<Exports extends KernelExports> extends GrowingKernel
 
   /** A 64-bit integer of which a double has all digits, as counts are. */
   number(address: number): number {
-    const words = this.allWords()
-    return words[address / 4 + HI] * WORD + words[address / 4 + LO]
+    return doubleAt(this.allWords(), address / 8)
   }
 
   /** A 64-bit integer. */

@@ -13,7 +13,6 @@ import {
   type CoreFieldName,
   type FieldName,
   type GroupFieldName,
-  type KindName,
 } from '../event/fields.js'
 import type { TimeUnit } from '../event/header.js'
 import type { Carried, Filling, LossCounts } from '../event/losses.js'
@@ -110,15 +109,15 @@ export class Losses implements LossCounts {
     for (const { field, kinds, as } of filled) {
       for (const kind of kinds) {
         this.fillings.set(fillingKey(Kind[kind], field), `no ${field}, written as ${as}`)
-        this.needed[Kind[kind]] = (this.needed[Kind[kind]] as number) | FieldBit[field]
+        this.needed[Kind[kind]] = (this.needed[Kind[kind]]) | FieldBit[field]
       }
     }
     KINDS.forEach((kind, code) => {
       const fields = carried[kind]
-      this.watched[code] = fields === undefined ? LEFT_OUT : (ALL_FIELDS & ~fields) | (this.needed[code] as number)
+      this.watched[code] = fields === undefined ? LEFT_OUT : (ALL_FIELDS & ~fields) | (this.needed[code])
     })
     this.somewhere = Object.values(carried).reduce((all, fields) => all | fields, 0)
-    this.missing = this.watched.reduce((all, fields, code) => all | (fields & ~(this.needed[code] as number)), 0)
+    this.missing = this.watched.reduce((all, fields, code) => all | (fields & ~(this.needed[code])), 0)
     this.needs = filled.length > 0
   }
 
@@ -172,8 +171,8 @@ export class Losses implements LossCounts {
 
   /** The fields of groups that event i loses: of an event that is dropped, none. */
   private lostGroups({ kind, groups }: EventBatch, i: number): number {
-    if (groups === undefined || this.watched[kind[i] as number] === LEFT_OUT) return 0
-    return (groups.mask[i] as number) & ~this.groups
+    if (groups === undefined || this.watched[kind[i]] === LEFT_OUT) return 0
+    return (groups.mask[i]) & ~this.groups
   }
 
   /**
@@ -209,10 +208,10 @@ export class Losses implements LossCounts {
   private add({ run, lost, events }: LossesMemory): void {
     for (let place = 0; place < PLACES; place++) {
       if (events[place] === 0) continue
-      const n = events[place] as number
-      const fields = lost[2 * place] as number
-      const kind = lost[2 * place + 1] as number
-      const filled = fields & (this.needed[kind] as number)
+      const n = events[place]
+      const fields = lost[2 * place]
+      const kind = lost[2 * place + 1]
+      const filled = fields & (this.needed[kind])
       for (const name of fieldNames(filled)) this.count(this.filling(kind, name), n)
       if (fields === filled) continue
       const key = kind * FIELD_BITS + (fields & ~filled & ALL_FIELDS)
@@ -248,10 +247,10 @@ export class Losses implements LossCounts {
 
   /** The error for the event at which `countBatch` stopped. */
   errorFor(batch: EventBatch, i: number): Error {
-    const code = batch.kind[i] as number
-    const watched = this.watched[code] as number
-    const needed = this.needed[code] as number
-    const mask = batch.mask[i] as number
+    const code = batch.kind[i]
+    const watched = this.watched[code]
+    const needed = this.needed[code]
+    const mask = batch.mask[i]
     const at = this.position(i)
     const fields: FieldName[] = [...fieldNames(mask & watched & ~needed), ...groupFieldNames(this.lostGroups(batch, i))]
     const [absent] = fieldNames(needed & ~mask)
@@ -267,7 +266,7 @@ export class Losses implements LossCounts {
     const add = (name: string, n: number) => counts.set(name, (counts.get(name) ?? 0) + n)
     const known = new Set<FieldName>(fieldNames(this.anywhere))
     for (const [key, n] of [...this.tally].toSorted(([a], [b]) => a - b)) {
-      const kind = KINDS[Math.floor(key / FIELD_BITS)] as KindName
+      const kind = KINDS[Math.floor(key / FIELD_BITS)]
       const lost = key % FIELD_BITS
       // A written event loses some field, so an empty set of fields means that the kind is dropped.
       if (lost === 0) add(`${kind} events`, n)

@@ -84,7 +84,7 @@ export class KWayMerger {
   /** Feeds the next batch of an input, with the keys of its events. */
   feed(input: number, batch: EventBatch, keys: Uint32Array): void {
     if (batch.count === 0) return
-    const lane = this.lanes[input] as ReorderBuffer
+    const lane = this.lanes[input]
     const held = lane.end - lane.at
     const needed = this.laneBytes + lane.strings + ROW_BYTES * held
     if (lane.pinned > PINNED_EVENTS + 2 * held || lane.memory > 2 * needed) this.repack(lane)
@@ -95,7 +95,7 @@ export class KWayMerger {
 
   /** Marks an input as complete. */
   end(input: number): void {
-    const lane = this.lanes[input] as ReorderBuffer
+    const lane = this.lanes[input]
     if (lane.ended) return
     lane.close()
     if (!lane.queued && lane.at === lane.end) this.dry--
@@ -107,7 +107,7 @@ export class KWayMerger {
     if (this.dry === 0) return -1
     const { lanes } = this
     for (;;) {
-      const lane = lanes[this.wanted] as ReorderBuffer
+      const lane = lanes[this.wanted]
       if (!lane.queued && !lane.ended) return this.wanted
       this.wanted = (this.wanted + 1) % lanes.length
     }
@@ -120,7 +120,10 @@ export class KWayMerger {
     let n = 0
     this.taken = 0
     while (n < BATCH_EVENTS && this.taken <= TAKEN_BYTES && this.dry === 0 && this.heapSize > 0) n = this.take(n, used)
-    return this.gather(header, used, this.from, this.rows, n)
+    const batches = used.map(({ batch }) => batch)
+    const batch = gatherRows(header, batches, this.from, this.rows, n)
+    for (const source of used) this.putBack(source)
+    return batch
   }
 
   /**
@@ -129,8 +132,8 @@ export class KWayMerger {
    */
   private take(n: number, used: Source[]): number {
     const { heap, headLo, headHi, from, rows, keys, sources } = this
-    const input = heap[0] as number
-    const lane = this.lanes[input] as ReorderBuffer
+    const input = heap[0]
+    const lane = this.lanes[input]
     const { lo, hi, row, source, released } = lane
     let { at } = lane
     let strings = 0
@@ -138,33 +141,33 @@ export class KWayMerger {
     // The smallest key of the other lanes.
     let other = -1
     if (this.heapSize > 1)
-      other = heap[this.heapSize > 2 && this.isBefore(heap[2] as number, heap[1] as number) ? 2 : 1] as number
-    const otherLo = other < 0 ? 0 : (headLo[other] as number)
-    const otherHi = other < 0 ? 0 : (headHi[other] as number)
+      other = heap[this.heapSize > 2 && this.isBefore(heap[2], heap[1]) ? 2 : 1]
+    const otherLo = other < 0 ? 0 : (headLo[other])
+    const otherHi = other < 0 ? 0 : (headHi[other])
     for (;;) {
-      const origin = sources[source[at] as number] as Source
+      const origin = sources[source[at]] as Source
       if (origin.place < 0) origin.place = used.push(origin) - 1
       origin.left--
       strings += origin.strings
       from[n] = origin.place
-      rows[n] = row[at] as number
-      keys[2 * n + LO] = lo[at] as number
-      keys[2 * n + HI] = hi[at] as number
+      rows[n] = row[at]
+      keys[2 * n + LO] = lo[at]
+      keys[2 * n + HI] = hi[at]
       n++
       at++
       if (at === released || n === BATCH_EVENTS || strings > most) break
-      if (other >= 0 && ((hi[at] as number) - otherHi || (lo[at] as number) - otherLo || input - other) > 0) break
+      if (other >= 0 && ((hi[at]) - otherHi || (lo[at]) - otherLo || input - other) > 0) break
     }
     lane.at = at
     // Sums of means are not exact.
     lane.strings = at === lane.end ? 0 : lane.strings - strings
     this.taken += strings
     if (at < released) {
-      headLo[input] = lo[at] as number
-      headHi[input] = hi[at] as number
+      headLo[input] = lo[at]
+      headHi[input] = hi[at]
     } else {
       this.heapSize--
-      heap[0] = heap[this.heapSize] as number
+      heap[0] = heap[this.heapSize]
       lane.queued = false
       if (!lane.ended) {
         this.dry++
@@ -173,25 +176,6 @@ export class KWayMerger {
     }
     this.siftDown()
     return n
-  }
-
-  /** Builds a batch from rows and drops exhausted sources. */
-  private gather(
-    header: TraceHeader,
-    used: readonly Source[],
-    from: Int32Array,
-    rows: Int32Array,
-    n: number,
-  ): EventBatch {
-    const batch = gatherRows(
-      header,
-      used.map((source) => source.batch),
-      from,
-      rows,
-      n,
-    )
-    for (const source of used) this.putBack(source)
-    return batch
   }
 
   /** Drops a source that was used for a batch if it is exhausted. */
@@ -226,7 +210,7 @@ export class KWayMerger {
     const used: Source[] = []
     const from = new Int32Array(n)
     for (let j = 0; j < n; j++) {
-      const origin = this.sources[source[at + j] as number] as Source
+      const origin = this.sources[source[at + j]] as Source
       if (origin.place < 0) origin.place = used.push(origin) - 1
       origin.left--
       from[j] = origin.place
@@ -236,7 +220,7 @@ export class KWayMerger {
     lane.strings = 0
     for (let j = 0, wanted = n; j < n;) {
       const count = Math.min(wanted, n - j)
-      const { header } = batches[from[j] as number] as EventBatch
+      const { header } = batches[from[j]]
       const part = gatherRows(header, batches, from.subarray(j, j + count), rows.subarray(j, j + count), count)
       if (count > 1 && part.strings.memory > BATCH_STRING_BYTES) {
         wanted = count >> 1
@@ -254,7 +238,7 @@ export class KWayMerger {
     const { released, end, source } = lane
     let left = this.laneBytes
     let i = end
-    while (i > released && left >= 0) left -= (this.sources[source[--i] as number] as Source).strings
+    while (i > released && left >= 0) left -= (this.sources[source[--i]] as Source).strings
     if (left < 0) lane.released = i + 1
   }
 
@@ -264,13 +248,13 @@ export class KWayMerger {
     lane.queued = true
     this.dry--
     const { heap, headLo, headHi } = this
-    headLo[input] = lane.lo[lane.at] as number
-    headHi[input] = lane.hi[lane.at] as number
+    headLo[input] = lane.lo[lane.at]
+    headHi[input] = lane.hi[lane.at]
     let i = this.heapSize++
     while (i > 0) {
       const parent = (i - 1) >> 1
-      if (this.isBefore(heap[parent] as number, input)) break
-      heap[i] = heap[parent] as number
+      if (this.isBefore(heap[parent], input)) break
+      heap[i] = heap[parent]
       i = parent
     }
     heap[i] = input
@@ -278,14 +262,14 @@ export class KWayMerger {
 
   private siftDown(): void {
     const { heap, heapSize } = this
-    const input = heap[0] as number
+    const input = heap[0]
     let i = 0
     for (;;) {
       let child = 2 * i + 1
       if (child >= heapSize) break
-      if (child + 1 < heapSize && this.isBefore(heap[child + 1] as number, heap[child] as number)) child++
-      if (this.isBefore(input, heap[child] as number)) break
-      heap[i] = heap[child] as number
+      if (child + 1 < heapSize && this.isBefore(heap[child + 1], heap[child])) child++
+      if (this.isBefore(input, heap[child])) break
+      heap[i] = heap[child]
       i = child
     }
     heap[i] = input
@@ -294,6 +278,6 @@ export class KWayMerger {
   /** Whether the first event of lane a precedes lane b's. */
   private isBefore(a: number, b: number): boolean {
     const { headLo, headHi } = this
-    return ((headHi[a] as number) - (headHi[b] as number) || (headLo[a] as number) - (headLo[b] as number) || a - b) < 0
+    return ((headHi[a]) - (headHi[b]) || (headLo[a]) - (headLo[b]) || a - b) < 0
   }
 }

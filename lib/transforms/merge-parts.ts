@@ -1,4 +1,4 @@
-import { HI, LO, WORD } from '../bytes/u64.js'
+import { doubleAt } from '../bytes/u64.js'
 import { EventBatch } from '../event/batch.js'
 import { malformed, type TraceError } from '../event/error.js'
 import { ALL_FIELDS, FieldBit, Kind } from '../event/fields.js'
@@ -151,7 +151,7 @@ export class PartMerger {
     let { last } = this
     const repeated = new Set<number>()
     for (let i = 0; i < count; i++) {
-      const number = keys[2 * i + HI] * WORD + keys[2 * i + LO]
+      const number = doubleAt(keys, i)
       if ((mask[i] & HAS_SEQUENCE) === 0) {
         // Splitting wrote this free, because a block of another part begins there.
         if (kind[i] === FREE) repeated.add(i)

@@ -81,20 +81,20 @@ describe('AllocatorReplay', () => {
   })
 
   test.each<[Record<string, unknown>, RegExp]>([
-    [{ version: 22 }, /version is a whole number from 23 to 4\d, not 22/],
-    [{ version: 99 }, /version is a whole number/],
+    [{ version: 22 }, /version must be a whole number from 23 to 4\d, not 22/],
+    [{ version: 99 }, /version must be a whole number/],
     [{ bits: 16 }, /bits is 32 or 64, not 16/],
-    [{ cores: -1 }, /cores is a whole number from 0/],
-    [{ stack: 0.5 }, /stack is a whole number/],
+    [{ cores: -1 }, /cores must be a whole number from 0/],
+    [{ stack: 0.5 }, /stack must be a whole number/],
     [{ allocator: 'hoard' }, /unknown allocator "hoard"/],
   ])('refuses %j', (change, message) => {
     expect(() => new AllocatorReplay({ ...GLIBC, ...change } as AllocatorSettings)).toThrow(message)
   })
 
   test.each<[Record<string, unknown>, RegExp]>([
-    [{ version: 2 }, /version is a whole number from 3 to 5, not 2/],
+    [{ version: 2 }, /version must be a whole number from 3 to 5, not 2/],
     [{ version: 5, bits: 32 }, /jemalloc 5 is simulated for 64 bits only/],
-    [{ entries: [16, -1] }, /entries is a whole number from 0/],
+    [{ entries: [16, -1] }, /entries must be a whole number from 0/],
     [{ stack: 0 }, /stack/],
   ])('refuses %j of jemalloc', (change, message) => {
     const settings = { allocator: 'jemalloc', version: 3, bits: 32, ...change } as AllocatorSettings

@@ -1,6 +1,6 @@
 import { LF, SPACE } from '../../text/ascii.js'
 import type { Sink } from '../../bytes/sink.js'
-import { HI, LO, WORD, writeHex } from '../../bytes/u64.js'
+import { doubleAt, WORD, writeHex } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
@@ -67,7 +67,7 @@ export class Clock {
   private milliseconds(batch: EventBatch, i: number): number {
     if ((batch.mask[i] & FieldBit.time) === 0) return this.now
     const { words } = batch.time
-    const time = words[2 * i + HI] * WORD + words[2 * i + LO]
+    const time = doubleAt(words, i)
     if (time > MAX_TIME) return this.instead(Loss.far, batch, i)
     this.base ??= time
     const since = time - this.base

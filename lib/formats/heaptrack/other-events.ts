@@ -1,4 +1,4 @@
-import { HI, LO, WORD } from '../../bytes/u64.js'
+import { doubleAt, HI, LO, WORD } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { fieldSet, Kind } from '../../event/fields.js'
 import { Operation, type HeaptrackKernel } from './kernel.js'
@@ -62,7 +62,7 @@ export class OtherEvents {
     batch.addColumns(RARE)
     batch.kind[i] = OTHER
     if (operation[row] === Operation.time) {
-      const value = first[2 * row + HI] * WORD + first[2 * row + LO]
+      const value = doubleAt(first, row)
       if (value !== this.milliseconds) return false
       this.tick(batch, i)
       return true

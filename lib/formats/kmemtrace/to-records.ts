@@ -1,4 +1,4 @@
-import { HI, LO, WORD } from '../../bytes/u64.js'
+import { doubleAt, HI } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { APIS, FieldBit, Kind } from '../../event/fields.js'
 import { NO_HEADER } from '../../event/header.js'
@@ -224,7 +224,7 @@ export class RecordList {
 
 /** The number of all-zero records of a `lost` event. */
 export function zerosOf({ elements: { words } }: EventBatch, i: number): number {
-  return words[2 * i + HI] * WORD + words[2 * i + LO]
+  return doubleAt(words, i)
 }
 
 /** Whether codes and attributes have kmemtrace's meanings, which is assumed for events without a header. */

@@ -1,4 +1,4 @@
-import { HI, LO, WORD } from '../../bytes/u64.js'
+import { doubleAt, HI, LO } from '../../bytes/u64.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../event/batch.js'
 import { EARLY_END } from '../../event/early-end.js'
 import { limit } from '../../event/error.js'
@@ -121,7 +121,7 @@ export class RecorderDecoder extends Definitions implements Decoder {
       this.malformed('the end mark does not say how the program ended', 0)
       return undefined
     }
-    const events = numbers[4 + HI] * WORD + numbers[4 + LO]
+    const events = doubleAt(numbers, 2)
     const counted = this.delivered - this.comments
     if (events !== counted) {
       this.malformed(`the end mark counts ${events} events, and not ${counted}`, 0)

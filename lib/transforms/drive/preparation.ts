@@ -1,4 +1,4 @@
-import { HI, LO, WORD } from '../../bytes/u64.js'
+import { doubleAt, WORD } from '../../bytes/u64.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
 import { LiveSet } from '../../blocks/live-set.js'
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
@@ -367,14 +367,11 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
 }
 
 function sizeOf(batch: EventBatch, i: number): number {
-  if ((batch.mask[i] & HAS_SIZE) === 0) return 0
-  const { words } = batch.size
-  return words[2 * i + HI] * WORD + words[2 * i + LO]
+  return (batch.mask[i] & HAS_SIZE) === 0 ? 0 : doubleAt(batch.size.words, i)
 }
 
 function alignmentOf(batch: EventBatch, i: number): number {
-  const { words } = batch.alignment
-  return Math.max(1, words[2 * i + HI] * WORD + words[2 * i + LO])
+  return Math.max(1, doubleAt(batch.alignment.words, i))
 }
 
 function bytesOf(words: Uint32Array): Uint8Array {

@@ -1,4 +1,4 @@
-import { HI, LO, WORD } from '../../bytes/u64.js'
+import { doubleAt, WORD } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { Op, type OrderName } from './layout.js'
 import type { OpList } from './op-list.js'
@@ -31,9 +31,8 @@ export class Schedule {
 
   /** Sets the time of the events from this one on. A time that goes back counts as the previous time. */
   noteTime(batch: EventBatch, i: number): void {
-    const { words } = batch.time
     const unit = batch.header.timeUnit === 'us' ? 1000 : 1
-    const time = unit * (words[2 * i + HI] * WORD + words[2 * i + LO])
+    const time = unit * doubleAt(batch.time.words, i)
     if (this.firstTime < 0) this.firstTime = time
     if (time > this.lastTime) this.lastTime = time
   }

@@ -43,8 +43,7 @@ export class ThreadLists {
    * than 65,536, the first thread makes the calls of the others.
    */
   of(batch: EventBatch, i: number): OpList {
-    this.look(batch, i)
-    if ((batch.mask[i] & HAS_PROCESS) === 0) this.hasUnnamed = true
+    this.look(batch, i, this.processNumber(batch, i))
     const { last, lo, hi } = this
     if (last !== undefined && lo === this.lastLo && hi === this.lastHi && !last.isOver) return last
     this.lastLo = lo
@@ -65,21 +64,19 @@ export class ThreadLists {
    * @returns its list, if it was alive
    */
   end(batch: EventBatch, i: number): OpList | undefined {
-    this.look(batch, i)
+    const process = this.knownProcess(batch, i)
+    if (process === undefined) return undefined
+    this.look(batch, i, process)
     const at = this.numbers.find(this.lo, this.hi)
     return at < 0 ? undefined : this.exit(this.all[this.numbers.values[at]])
   }
 
   /** Ends the threads of the process of event i, except the first thread of all. @returns their lists */
   endProcess(batch: EventBatch, i: number): OpList[] {
-    const { process, mask } = batch
-    const isNamed = (mask[i] & HAS_PROCESS) !== 0
-    const at = isNamed ? this.processNumbers.find(process.words[2 * i + LO] | 0, process.words[2 * i + HI] | 0) : -1
-    // An end of a process without a call counts no further process.
-    if (isNamed && at < 0) return []
-    const number = isNamed ? this.processNumbers.values[at] : NO_PROCESS
-    const lists = this.listsOf.get(number) ?? []
-    this.listsOf.delete(number)
+    const process = this.knownProcess(batch, i)
+    if (process === undefined) return []
+    const lists = this.listsOf.get(process) ?? []
+    this.listsOf.delete(process)
     return lists.map((list) => this.exit(list)).filter((list) => list !== undefined)
   }
 
@@ -106,26 +103,37 @@ export class ThreadLists {
     }
   }
 
-  /** Finds the key of the thread of event i. */
-  private look(batch: EventBatch, i: number): void {
-    const mask = batch.mask[i]
-    const hasThread = (mask & HAS_THREAD) !== 0
+  /** Finds the key of the thread of event i, in a process with this number. */
+  private look(batch: EventBatch, i: number, process: number): void {
+    const hasThread = (batch.mask[i] & HAS_THREAD) !== 0
     this.lo = hasThread ? batch.thread.words[2 * i + LO] | 0 : 0
-    this.hi = hasThread ? batch.thread.words[2 * i + HI] | 0 : 0
-    this.process = (mask & HAS_PROCESS) === 0 ? NO_PROCESS : this.processNumber(batch, i)
-    if (this.process !== NO_PROCESS) this.hi ^= Math.imul(this.process, SPREAD)
+    this.hi = (hasThread ? batch.thread.words[2 * i + HI] : 0) ^ Math.imul(process, SPREAD)
+    this.process = process
   }
 
   private leave(list: OpList): void {
     if (list.epoch > 0) list.add(Op.epoch, 0, NONE)
   }
 
+  /** The number of the process of event i, which makes a call. */
   private processNumber(batch: EventBatch, i: number): number {
-    const words = batch.process.words
+    if ((batch.mask[i] & HAS_PROCESS) === 0) {
+      this.hasUnnamed = true
+      return NO_PROCESS
+    }
+    const { words } = batch.process
     const at = this.processNumbers.add(words[2 * i + LO], words[2 * i + HI])
     const { values, size } = this.processNumbers
     if (values[at] === 0) values[at] = size
     return values[at]
+  }
+
+  /** The number of the process of event i, which ends; undefined if it made no call, so that it does not count. */
+  private knownProcess(batch: EventBatch, i: number): number | undefined {
+    if ((batch.mask[i] & HAS_PROCESS) === 0) return NO_PROCESS
+    const { words } = batch.process
+    const at = this.processNumbers.find(words[2 * i + LO], words[2 * i + HI])
+    return at < 0 ? undefined : this.processNumbers.values[at]
   }
 
   private find(lo: number, hi: number): OpList {

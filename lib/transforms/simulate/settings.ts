@@ -1,4 +1,4 @@
-import { PTMALLOC_VERSIONS } from '../../allocators/settings.js'
+import { PTMALLOC_RANGE } from '../../allocators/settings.js'
 import { checkNeededOptions, whole, type OptionNames } from '../../event/options.js'
 import { showValue } from '../../event/message-text.js'
 import { didYouMean } from '../../event/suggest.js'
@@ -134,7 +134,7 @@ function smallestOf({ policy, smallest }: SimulateOptions, hasHeader: boolean, a
 /** A version of glibc that is simulated. */
 function versionOf(version: string): string {
   const minor = minorOf(version)
-  const [first, last] = [PTMALLOC_VERSIONS[0]?.[0] as number, PTMALLOC_VERSIONS.at(-1)?.[1] as number]
+  const [first, last] = PTMALLOC_RANGE
   if (minor >= first && minor <= last) return version
   throw new RangeError(`glibc must be a version from 2.${first} to 2.${last}, not ${showValue(version)}`)
 }

@@ -110,20 +110,20 @@ class ModelWriter {
 
   /** The number of frames of a site's stack. */
   depth(site: number): number {
-    return this.depths[this.sites[site - 1]?.stack ?? 0] as number
+    return this.depths[this.sites[site - 1]?.stack ?? 0]
   }
 
   private node(stack: readonly string[]): number {
     let at = 0
     for (let i = stack.length - 1; i >= 0; i--) {
-      const name = this.name(stack[i] as string)
+      const name = this.name(stack[i])
       const key = at * MOST_NAMES + name
       let next = this.nodeOf.get(key)
       if (next === undefined) {
         this.stacks.name.push(name)
         this.stacks.caller.push(at)
         next = this.stacks.name.length
-        this.depths.push((this.depths[at] as number) + 1)
+        this.depths.push((this.depths[at]) + 1)
         this.nodeOf.set(key, next)
       }
       at = next

@@ -53,7 +53,7 @@ export function checkLifetimeModel(value: unknown): LifetimePredictor {
   const depths = depthsOf(stacks, names.length)
   const stackOf = (node: number) => {
     const found: string[] = []
-    for (let at = node; at !== 0; at = stacks.caller[at - 1] as number) found.push(names[stacks.name[at - 1]] as string)
+    for (let at = node; at !== 0; at = stacks.caller[at - 1]) found.push(names[stacks.name[at - 1]])
     return found
   }
   const read = list('sites', model['sites'], MOST_SITES).map((site) => siteOf(site, names, depths.length - 1))
@@ -62,7 +62,7 @@ export function checkLifetimeModel(value: unknown): LifetimePredictor {
   let all = 0
   for (const site of [...kinds.site, ...top.site]) {
     if (site > read.length) throw wrong(`there are ${read.length} sites`)
-    all += depths[read[site - 1]?.stack ?? 0] as number
+    all += depths[read[site - 1]?.stack ?? 0]
   }
   if (all > MOST_FRAMES) throw wrong(`the stacks of all kinds have more than ${MOST_FRAMES} frames`)
   // A stack that is not of a kind takes no memory.
@@ -76,7 +76,7 @@ export function checkLifetimeModel(value: unknown): LifetimePredictor {
     threshold,
     frames,
     kinds.site.map((site, i) => {
-      const size = kinds.size[i] as number
+      const size = kinds.size[i]
       if (size % 4 !== 0) throw wrong(`kinds.size must be multiples of 4, not ${size}`)
       return { site: sites(site), size }
     }),
@@ -85,8 +85,8 @@ export function checkLifetimeModel(value: unknown): LifetimePredictor {
       shortKinds: kinds.site.length,
       shortSites: top.site.map((site, i) => ({
         site: sites(site),
-        blocks: top.blocks[i] as number,
-        bytes: top.bytes[i] as number,
+        blocks: top.blocks[i],
+        bytes: top.bytes[i],
       })),
       hasSites: flag('hasSites', model['hasSites']),
       isLimited: flag('isLimited', model['isLimited']),
@@ -113,7 +113,7 @@ function siteOf(value: unknown, names: readonly string[], nodes: number): ReadSi
   }
   const place: Site = {}
   for (const key of ['function', 'file', 'module'] as const)
-    if (Object.hasOwn(site, key)) place[key] = names[whole(key, site[key], 0, names.length - 1)] as string
+    if (Object.hasOwn(site, key)) place[key] = names[whole(key, site[key], 0, names.length - 1)]
   if (Object.hasOwn(site, 'line')) place.line = whole('line', site['line'], 0, MOST_LINE)
   if (Object.hasOwn(site, 'callSite')) {
     const digits = site['callSite']
@@ -128,10 +128,10 @@ function siteOf(value: unknown, names: readonly string[], nodes: number): ReadSi
 function depthsOf({ name, caller }: ModelStacks, names: number): Float64Array {
   const depths = new Float64Array(name.length + 1)
   for (let node = 1; node < depths.length; node++) {
-    if ((name[node - 1] as number) >= names) throw wrong(`stacks: there are ${names} names`)
-    const outer = caller[node - 1] as number
+    if ((name[node - 1]) >= names) throw wrong(`stacks: there are ${names} names`)
+    const outer = caller[node - 1]
     if (outer >= node) throw wrong('stacks: a caller must come before')
-    depths[node] = (depths[outer] as number) + 1
+    depths[node] = (depths[outer]) + 1
   }
   return depths
 }

@@ -1,6 +1,6 @@
 import { BlockEffect } from '../../../blocks/block-effect.js'
 import { LiveSet } from '../../../blocks/live-set.js'
-import { HI, LO, WORD } from '../../../bytes/u64.js'
+import { doubleAt } from '../../../bytes/u64.js'
 import type { EventBatch } from '../../../event/batch.js'
 import { FieldBit, Kind } from '../../../event/fields.js'
 import { hasInventedAddresses, type TraceHeader } from '../../../event/header.js'
@@ -140,8 +140,7 @@ export class LifetimeTrainer {
 
   private start(batch: EventBatch, i: number, block: number, kind: number): void {
     if ((batch.mask[i] & HAS_SIZE) !== 0) {
-      const { words } = batch.size
-      const size = words[2 * i + HI] * WORD + words[2 * i + LO]
+      const size = doubleAt(batch.size.words, i)
       this.clock += size
       this.bytes[kind] += size
     }
