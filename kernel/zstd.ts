@@ -12,8 +12,6 @@ import { execute, forgetSequences, INVALID } from './zstd/sequences'
 /** A block, and room for what its reader examines beyond the end. */
 export const INPUT: usize = memory.data(131_072 + 64, 16)
 
-// What `decode` returns in place of a length.
-
 // Types of blocks.
 const RAW: u32 = 0
 const REPEATED: u32 = 1

@@ -24,38 +24,9 @@ export const BYTE: u8 = 2
 export const NAME: u8 = 3
 export const LIST: u8 = 4
 
+/** Of the fields in the order of `AT`. */
 const SORTS: StaticArray<u8> = [
-  BYTE,
-  WIDE,
-  WIDE,
-  WORD,
-  WORD,
-  WORD,
-  WIDE,
-  WIDE,
-  WIDE,
-  WIDE,
-  WIDE,
-  WIDE,
-  WIDE,
-  WIDE,
-  WIDE,
-  WIDE,
-  WIDE,
-  WIDE,
-  WORD,
-  WIDE,
-  BYTE,
-  NAME,
-  NAME,
-  WORD,
-  NAME,
-  LIST,
-  NAME,
-  NAME,
-  WORD,
-  NAME,
-  NAME,
+  2, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 2, 3, 3, 1, 3, 4, 3, 3, 1, 3, 3,
 ]
 
 const AT: StaticArray<usize> = [

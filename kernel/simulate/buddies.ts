@@ -14,6 +14,7 @@ import {
   policy,
   ROOM,
   roundUp,
+  smallest,
   WEIGHTED_BUDDY,
 } from './settings'
 
@@ -40,8 +41,8 @@ let unit: u64 = 16
 /** The siblings of a block and of the blocks that contain it: address and size. */
 const PATH: usize = memory.data(2048)
 
-/** Begins a simulation. @param smallest a power of two */
-export function startBuddies(smallest: u64): void {
+/** Begins a simulation, with a smallest block of a power of two. */
+export function startBuddies(): void {
   unit = max(smallest, granule)
 }
 
@@ -189,51 +190,38 @@ function smallestFree(area: usize, least: u64): u64 {
   return twos == 0 ? other : min((<u64>1) << ctz(twos), other)
 }
 
-/** The largest power of two that divides the addresses of all blocks of a size, as a logarithm. */
-// @ts-ignore: decorator
-@inline
-function logOf(size: u64): u64 {
-  return ctz(size)
-}
-
-// @ts-ignore: decorator
-@inline
-function isPower(size: u64): bool {
-  return (size & (size - 1)) == 0
-}
-
-/** The set of the free blocks of a size. */
+/** The set of the free blocks of a size, whose addresses are multiples of the largest power of two in it. */
 // @ts-ignore: decorator
 @inline
 function setOf(area: usize, size: u64): usize {
-  return area + (isPower(size) ? TWO_SETS : THREE_SETS) + ((<usize>logOf(size)) << 3)
+  return area + (popcnt(size) == 1 ? TWO_SETS : THREE_SETS) + ((<usize>ctz(size)) << 3)
 }
 
 /** The lowest free block of a size that has one. */
 // @ts-ignore: decorator
 @inline
 function lowestFree(area: usize, size: u64): u64 {
-  return first(setOf(area, size)) << logOf(size)
+  return first(setOf(area, size)) << ctz(size)
 }
 
 // @ts-ignore: decorator
 @inline
 function isFree(area: usize, at: u64, size: u64): bool {
-  return has(setOf(area, size), at >> logOf(size))
+  return has(setOf(area, size), at >> ctz(size))
 }
 
 function add(area: usize, at: u64, size: u64): void {
-  addTo(setOf(area, size), at >> logOf(size))
-  const sizes = area + (isPower(size) ? TWOS : THREES)
-  store<u64>(sizes, load<u64>(sizes) | ((<u64>1) << logOf(size)))
+  addTo(setOf(area, size), at >> ctz(size))
+  const sizes = area + (popcnt(size) == 1 ? TWOS : THREES)
+  store<u64>(sizes, load<u64>(sizes) | ((<u64>1) << ctz(size)))
 }
 
 function drop(area: usize, at: u64, size: u64): void {
   const set = setOf(area, size)
-  removeFrom(set, at >> logOf(size))
+  removeFrom(set, at >> ctz(size))
   if (load<u32>(set) != 0) return
-  const sizes = area + (isPower(size) ? TWOS : THREES)
-  store<u64>(sizes, load<u64>(sizes) & ~((<u64>1) << logOf(size)))
+  const sizes = area + (popcnt(size) == 1 ? TWOS : THREES)
+  store<u64>(sizes, load<u64>(sizes) & ~((<u64>1) << ctz(size)))
 }
 
 /** Moves the end of an area. */

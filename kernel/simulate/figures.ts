@@ -4,9 +4,9 @@ import { pages } from './pages'
 import { used } from './settings'
 
 /** The live blocks: their number, the bytes requested, and those that they take with headers and rounding. */
-export let liveBlocks: f64 = 0
-export let liveBytes: f64 = 0
-export let liveGranted: f64 = 0
+let liveBlocks: f64 = 0
+let liveBytes: f64 = 0
+let liveGranted: f64 = 0
 
 /**
  * A moment: the number of its event, from 1; and the live blocks, requested, granted and used bytes, and pages at it.

@@ -27,8 +27,6 @@ const nodes = changetype<GrowingTable>(memory.data(GROWING))
 /** The end of the nodes that were used, in bytes, and the first unused node before it. */
 let end: u32 = 0
 let unused: u32 = 0
-/** The number of nodes in use. */
-export let nodeCount: u32 = 0
 
 // @ts-ignore: decorator
 @inline
@@ -46,7 +44,7 @@ export function neighboursAhead(node: u32): u64 {
 /** Discards all nodes. @returns false if memory is exhausted */
 export function clearNodes(): bool {
   end = NODE
-  unused = nodeCount = 0
+  unused = 0
   if (!nodes.restart(FEWEST)) return false
   memory.fill(nodes.at, 0, NODE)
   return true
@@ -65,7 +63,6 @@ export function newNode(at: u64, size: u64): u32 {
     node = end / NODE
     end += NODE
   }
-  nodeCount++
   const here = nodeAt(node)
   memory.fill(here, 0, NODE)
   store<u64>(here, at, AT)
@@ -77,5 +74,4 @@ export function newNode(at: u64, size: u64): u32 {
 export function dropNode(node: u32): void {
   store<u32>(nodeAt(node), unused, NEXT)
   unused = node
-  nodeCount--
 }

@@ -132,7 +132,7 @@ export function begin(
   clearSearches()
   clearFigures()
   startFits()
-  startBuddies(newSmallest)
+  startBuddies()
   startSpans(classes)
   startArenas()
   if (isWhole() && !startWhole(version, bits, hasCaches)) return false

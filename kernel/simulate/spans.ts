@@ -5,7 +5,7 @@
 import { giveRoom, takeRoom } from '../live/room'
 import { AT, BITS, CLASS, nodeAt, SIZE, USED } from './nodes'
 import { FIT_HEAP, fitAllocate, fitRelease, fitResize } from './fits'
-import { give, granted, granule, header, page, place, roundUp } from './settings'
+import { give, header, page, roundUp } from './settings'
 import { firstFrom, insert, remove } from './tree'
 
 /** The maximum number of classes. */

@@ -31,7 +31,10 @@ const MODULES = `
     from './allocators/jemalloc/bins'
   export { cacheOf, countOf, blockIn, flush, push, pop, threadAt, endThread } from './allocators/jemalloc/caches'
   export { freePages, takePages } from './allocators/jemalloc/pages'
-  export { pagesOf, regionsOf, smallClasses, mostArenas } from './allocators/jemalloc/rules'
+  import { sizeClass } from './allocators/jemalloc/rules'
+  export { smallClasses, mostArenas } from './allocators/jemalloc/rules'
+  export function pagesOf(c: u32): u32 { return sizeClass(c).pages }
+  export function regionsOf(c: u32): u32 { return sizeClass(c).regions }
   export function start(version: i32): void {
     setRules(version, 64, 4)
     clearCaches()

@@ -2,7 +2,7 @@
 import { exists, extent, freeRegion, isFree, isLive, lowestFree, makeRun, RUN, useAll, useRegion } from './extents'
 import { forgetPages, freePages, movePages, takePages } from './pages'
 import { trueAddress } from './regions'
-import { firstOf, MOST_CLASSES, pagesOf, regionsOf, sizeOf } from './rules'
+import { MOST_CLASSES, sizeClass } from './rules'
 import { first, insert, isBefore as isLower, remove } from './sets'
 
 /** Per arena and class: the run that regions are taken from, and the set of other runs with free regions. */
@@ -44,7 +44,7 @@ export function regionOf(handle: u32): u32 {
 @inline
 export function isRegion(handle: u32): bool {
   const run = handle >> REGION_LOG
-  return exists(run) && extent(run).state == RUN && (handle & REGION) < regionsOf(extent(run).class)
+  return exists(run) && extent(run).state == RUN && (handle & REGION) < sizeClass(extent(run).class).regions
 }
 
 /** The address of a region or large block; 0 if unknown. */
@@ -56,7 +56,7 @@ export function addressOf(handle: u32): u64 {
   if (base == 0) return 0
   if (extent(run).state != RUN) return base + extent(run).offset
   const c = extent(run).class
-  return base + firstOf(c) + (handle & REGION) * sizeOf(c)
+  return base + sizeClass(c).first + (handle & REGION) * sizeClass(c).size
 }
 
 /** Takes the lowest free region of the bin's oldest or lowest run. @returns its handle, 0 if memory is exhausted */
@@ -67,7 +67,7 @@ export function takeRegion(arena: u32, c: u32): u32 {
     run = first(bin + 4)
     if (run != 0) remove(bin + 4, run)
     else {
-      run = takePages(arena, pagesOf(c), 1, RUN)
+      run = takePages(arena, sizeClass(c).pages, 1, RUN)
       if (run != 0 && !makeRun(run, c, 0)) {
         forgetPages(run)
         run = 0
@@ -87,7 +87,7 @@ export function takeRegion(arena: u32, c: u32): u32 {
  */
 export function takeAfter(handle: u32, any: bool): u32 {
   const run = handle >> REGION_LOG
-  const regions = regionsOf(extent(run).class)
+  const regions = sizeClass(extent(run).class).regions
   let region = (handle & REGION) + 1
   if (any) while (region < regions && isLive(run, region)) region++
   else region = lowestFree(run, region)
@@ -106,7 +106,7 @@ export function returnRegion(handle: u32): void {
   const c = extent(run).class
   const bin = binOf(extent(run).arena, c)
   const free = extent(run).free
-  if (free == regionsOf(c)) {
+  if (free == sizeClass(c).regions) {
     forgetRun(run, free - 1)
     freePages(run)
   } else if (free == 1) lower(bin, run)

@@ -3,7 +3,7 @@ import { giveRoom, takeRoom, takeZeros } from '../../live/room'
 import { returnRegion, runOf, takeRegion } from './bins'
 import { exists, extent, KEPT, LARGE } from './extents'
 import { freePages, takePages } from './pages'
-import { cachedClasses, isByBytes, isSmall, knowsPages, MOST_CLASSES, mostArenas, slotsOf, sweep } from './rules'
+import { cachedClasses, isByBytes, isSmall, knowsPages, MOST_CLASSES, mostArenas, sizeClass, sweep } from './rules'
 
 /** Threads, in pieces of 1024: pointers to records. */
 const DIRECTORY: usize = memory.data(4096)
@@ -158,7 +158,7 @@ export function setCount(cache: usize, count: u32): void {
 }
 /** The number of regions that a cache takes from a bin at once. */
 export function fillOf(cache: usize, c: u32): u32 {
-  return max<u32>(1, slotsOf(c) >> load<u8>(cache, DIVIDE))
+  return max<u32>(1, sizeClass(c).slots >> load<u8>(cache, DIVIDE))
 }
 
 /** Adds a block as the newest. @returns the cache, which may have moved */
@@ -245,7 +245,7 @@ export function isKept(handle: u32): bool {
 export function freeToCache(thread: usize, c: u32, handle: u32): void {
   let cache = cacheOf(thread, c)
   if (cache == 0) return
-  const slots = slotsOf(c)
+  const slots = sizeClass(c).slots
   if (countOf(cache) >= slots) flush(cache, c, countOf(cache) - (slots >> 1))
   push(thread, cache, c, handle)
 }
@@ -271,7 +271,7 @@ function look(cache: usize, c: u32): void {
   const divide = load<u8>(cache, DIVIDE)
   if (low > 0) {
     flush(cache, c, low - (low >> 2))
-    if (isSmall(c) && slotsOf(c) >> (divide + 1) >= 1) store<u8>(cache, divide + 1, DIVIDE)
+    if (isSmall(c) && sizeClass(c).slots >> (divide + 1) >= 1) store<u8>(cache, divide + 1, DIVIDE)
   } else if (isSmall(c) && load<u8>(cache, FILLED) != 0) {
     if (divide > 1) store<u8>(cache, divide - 1, DIVIDE)
     store<u8>(cache, 0, FILLED)

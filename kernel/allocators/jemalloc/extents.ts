@@ -3,7 +3,7 @@
  * from 1. Each has the address of its first page, or 0 while that is unknown.
  */
 import { giveRoom, takeRoom } from '../../live/room'
-import { PAGE_LOG, regionsOf } from './rules'
+import { PAGE_LOG, sizeClass } from './rules'
 
 /** Contiguous pages, in a record of 64 bytes. */
 @unmanaged
@@ -132,7 +132,7 @@ export function dropExtent(n: u32): void {
  */
 export function makeRun(n: u32, c: u32, from: u32): bool {
   const record = extent(n)
-  const regions = regionsOf(c)
+  const regions = sizeClass(c).regions
   const words = (regions + 63) >> 6
   if (words > 1) {
     const bits = takeRoom(bitsLog(words))
@@ -167,7 +167,7 @@ export function dropBits(n: u32): void {
 }
 
 function giveBits(n: u32): void {
-  const words = (regionsOf(extent(n).class) + 63) >> 6
+  const words = (sizeClass(extent(n).class).regions + 63) >> 6
   if (words > 1) giveRoom(extent(n).bits, bitsLog(words))
 }
 
@@ -175,12 +175,12 @@ function giveBits(n: u32): void {
 // @ts-ignore: decorator
 @inline
 function bitsOf(n: u32): usize {
-  return regionsOf(extent(n).class) > 64 ? <usize>extent(n).bits : changetype<usize>(extent(n)) + FREE_BITS
+  return sizeClass(extent(n).class).regions > 64 ? <usize>extent(n).bits : changetype<usize>(extent(n)) + FREE_BITS
 }
 // @ts-ignore: decorator
 @inline
 function liveBits(n: u32): usize {
-  return bitsOf(n) + ((<usize>((regionsOf(extent(n).class) + 63) >> 6)) << 3)
+  return bitsOf(n) + ((<usize>((sizeClass(extent(n).class).regions + 63) >> 6)) << 3)
 }
 
 // @ts-ignore: decorator
@@ -222,7 +222,7 @@ export function useRegion(n: u32, region: u32): void {
 // @ts-ignore: decorator
 @inline
 export function lowestFree(n: u32, from: u32): u32 {
-  const regions = regionsOf(extent(n).class)
+  const regions = sizeClass(extent(n).class).regions
   const bits = bitsOf(n)
   for (let word = from >> 6; word << 6 < regions; word++) {
     let free = load<u64>(bits + ((<usize>word) << 3))
@@ -234,7 +234,7 @@ export function lowestFree(n: u32, from: u32): u32 {
 
 /** Marks all regions of a run as used. */
 export function useAll(n: u32): void {
-  memory.fill(bitsOf(n), 0, (<usize>((regionsOf(extent(n).class) + 63) >> 6)) << 3)
+  memory.fill(bitsOf(n), 0, (<usize>((sizeClass(extent(n).class).regions + 63) >> 6)) << 3)
   extent(n).free = 0
 }
 

@@ -30,7 +30,7 @@ import { addExtent, DIRTY, extent, isFree, isLive, KEPT, LARGE, makeRun, RETAINE
 import { putStart, startingAt } from './page-map'
 import { arenaAt, carve, forgetPages, freePages, movePages, noteNew } from './pages'
 import { areTogether, isPlaced, placeRegion, trueAddress, virtualAddress } from './regions'
-import { cachedClasses, firstOf, isSmall, largePad, PAGE, PAGE_LOG, pagesOf, regionsOf, sizeOf, slotsOf } from './rules'
+import { cachedClasses, isSmall, largePad, PAGE, PAGE_LOG, sizeClass } from './rules'
 import {
   caller,
   classOfBlock,
@@ -139,13 +139,13 @@ function overlaps(base: u64, n: u32): bool {
 function addressIn(handle: u32, actual: u64): u64 {
   if (!isRegion(handle)) return largePad != 0 ? actual & (PAGE - 1) : 0
   const c = extent(runOf(handle)).class
-  return firstOf(c) + regionOf(handle) * sizeOf(c)
+  return sizeClass(c).first + regionOf(handle) * sizeClass(c).size
 }
 
 /** The handle of the region of the wanted class that begins at an address, 0 if there is none. */
 function regionAt(address: u64): u32 {
   const page = address >> PAGE_LOG
-  for (let back: u64 = 0; back < pagesOf(wantedClass); back++) {
+  for (let back: u64 = 0; back < sizeClass(wantedClass).pages; back++) {
     const n = startingAt(page - back)
     if (n == 0) continue
     if (extent(n).state != RUN || extent(n).class != wantedClass) return 0
@@ -156,10 +156,10 @@ function regionAt(address: u64): u32 {
 
 /** The handle of the region at an offset in a run of the wanted class, 0 if none begins there. */
 function handleIn(n: u32, offset: u64): u32 {
-  const from = offset - firstOf(wantedClass)
-  const size = sizeOf(wantedClass)
+  const from = offset - sizeClass(wantedClass).first
+  const size = sizeClass(wantedClass).size
   const region = from / size
-  if (offset < firstOf(wantedClass) || region * size != from || region >= regionsOf(wantedClass)) return 0
+  if (offset < sizeClass(wantedClass).first || region * size != from || region >= sizeClass(wantedClass).regions) return 0
   return (n << REGION_LOG) | (<u32>region)
 }
 
@@ -175,7 +175,7 @@ function settleRegion(actual: u64): u32 {
   if (handle == 0 || !isRegion(handle)) {
     handle = adoptRun(actual)
     // The first block that the trace shows of a new run is the first one of the run.
-    isNew = regionOf(handle) <= slotsOf(wantedClass)
+    isNew = regionOf(handle) <= sizeClass(wantedClass).slots
   } else {
     passOver(runOf(handle), regionOf(handle))
     isUnexpected = !isFree(runOf(handle), regionOf(handle))
@@ -215,7 +215,7 @@ function takeFromCache(cache: usize, handle: u32): bool {
 
 /** Makes a run of the wanted class with a region here. @returns the region, 0 if that is impossible */
 function adoptRun(actual: u64): u32 {
-  const pages = pagesOf(wantedClass)
+  const pages = sizeClass(wantedClass).pages
   const page = actual >> PAGE_LOG
   for (let back: u64 = 0; back < pages && back <= page; back++) {
     const base = (page - back) << PAGE_LOG

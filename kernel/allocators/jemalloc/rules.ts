@@ -10,11 +10,17 @@ export const MOST_CLASSES: u32 = 64
 /** The maximum number of regions of a run. */
 const MOST_REGIONS: u32 = 2048
 
-/**
- * Per class: the size, the pages of a run, its number of regions, the offset of the first, and the capacity of a cache.
- */
+/** A class: its size, the pages of a run, its number of regions, the offset of the first, and the slots of a cache. */
+@unmanaged
+class SizeClass {
+  size: u32
+  pages: u32
+  regions: u32
+  first: u32
+  slots: u32
+}
+
 const CLASSES: usize = memory.data(1280)
-const ROW: usize = 20
 
 /** The number of size classes whose blocks are regions of runs; and the number of those that caches hold. */
 export let smallClasses: u32 = 0
@@ -40,34 +46,8 @@ export let mostArenas: u32 = 2
 
 // @ts-ignore: decorator
 @inline
-function row(c: u32): usize {
-  return CLASSES + <usize>c * ROW
-}
-
-// @ts-ignore: decorator
-@inline
-export function sizeOf(c: u32): u32 {
-  return load<u32>(row(c))
-}
-// @ts-ignore: decorator
-@inline
-export function pagesOf(c: u32): u32 {
-  return load<u32>(row(c), 4)
-}
-// @ts-ignore: decorator
-@inline
-export function regionsOf(c: u32): u32 {
-  return load<u32>(row(c), 8)
-}
-// @ts-ignore: decorator
-@inline
-export function firstOf(c: u32): u32 {
-  return load<u32>(row(c), 12)
-}
-// @ts-ignore: decorator
-@inline
-export function slotsOf(c: u32): u32 {
-  return load<u32>(row(c), 16)
+export function sizeClass(c: u32): SizeClass {
+  return changetype<SizeClass>(CLASSES + <usize>c * offsetof<SizeClass>())
 }
 
 /** Whether a class's blocks are regions of runs. */
@@ -120,9 +100,9 @@ export function setRules(version: i32, bits: i32, cores: u32): bool {
     const isSmall = size <= mostSmall
     if (isSmall) pages = setRun(c, <u32>size, pages, bits == 64 ? 16 : 12, bits >> 3)
     else setRow(c, <u32>size, <u32>(size >> PAGE_LOG), 1, 0)
-    const regions = regionsOf(c) << 1
+    const regions = sizeClass(c).regions << 1
     const most: u32 = version == 5 ? 200 : 8
-    store<u32>(row(c), isSmall ? (regions <= 20 ? 20 : min(regions, most)) : version == 5 ? 20 : 16, 16)
+    sizeClass(c).slots = isSmall ? (regions <= 20 ? 20 : min(regions, most)) : version == 5 ? 20 : 16
     if (isSmall) smallClasses = c + 1
     size = after(size)
   }
@@ -139,10 +119,11 @@ function after(size: u64): u64 {
 }
 
 function setRow(c: u32, size: u32, pages: u32, regions: u32, first: u32): void {
-  store<u32>(row(c), size)
-  store<u32>(row(c), pages, 4)
-  store<u32>(row(c), regions, 8)
-  store<u32>(row(c), first, 12)
+  const row = sizeClass(c)
+  row.size = size
+  row.pages = pages
+  row.regions = regions
+  row.first = first
 }
 
 /** Finds the length of a class's runs. @returns their pages */

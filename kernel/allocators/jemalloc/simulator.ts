@@ -23,20 +23,7 @@ import { clearExtents, exists, extent, isFree, isLive, KEPT, LARGE, setLive } fr
 import { clearPageMap } from './page-map'
 import { clearPages, freePages, resizePages, takePages } from './pages'
 import { areFixed, confirmRegion, fixRegions } from './regions'
-import {
-  cachedClasses,
-  classOf,
-  hasHeaders,
-  isByBytes,
-  isSmall,
-  knowsPages,
-  largePad,
-  PAGE,
-  PAGE_LOG,
-  pagesFor,
-  setRules,
-  sizeOf,
-} from './rules'
+import { cachedClasses, classOf, hasHeaders, isByBytes, isSmall, knowsPages, largePad, PAGE, PAGE_LOG, pagesFor, setRules, sizeClass } from './rules'
 
 export const MALLOC: u8 = 0
 export const MEMALIGN: u8 = 2
@@ -166,7 +153,7 @@ export function allocate(called: u8, number: u32, more: u64, old: u32, bytes: u6
   isFirst = false
   wantedClass = isCachable ? classOf(size) : cachedClasses
   wantedPages = isSmall(wantedClass) ? 0 : <u32>pagesFor(size) + largePad
-  const usable = isSmall(wantedClass) ? <u64>sizeOf(wantedClass) : (<u64>(wantedPages - largePad)) << PAGE_LOG
+  const usable = isSmall(wantedClass) ? <u64>sizeClass(wantedClass).size : (<u64>(wantedPages - largePad)) << PAGE_LOG
   if (called == REALLOC && isBlock(old)) {
     resized = old
     if (hasClass(old)) guess = old
@@ -203,7 +190,7 @@ function hasClass(handle: u32): bool {
 /** The bytes of a block. */
 export function usableOf(handle: u32): u64 {
   const n = runOf(handle)
-  if (isRegion(handle)) return sizeOf(extent(n).class)
+  if (isRegion(handle)) return sizeClass(extent(n).class).size
   const pages = isHuge(n) ? extent(n).block : max(extent(n).pages, largePad) - largePad
   return (<u64>pages) << PAGE_LOG
 }
@@ -292,7 +279,7 @@ function record(thread: usize, size: u32): void {
   if (!isSmall(wantedClass)) return
   const handle = takeCached()
   if (handle != 0) setInUse(handle)
-  tally(sizeOf(wantedClass), false)
+  tally(sizeClass(wantedClass).size, false)
 }
 
 /** A thread ends. */

@@ -344,7 +344,9 @@ export class CompactDecoder implements Decoder {
     kernel.refresh()
     const at = place(block.offset, this.delivered)
     if (run.fault.value !== 0) throw faultError(run.fault.value, at)
-    const batch = this.take(kernel, rows, block.header)
+    const batch = kernel.columns.take(rows, run.fields.value & ALL_FIELDS, block.header, takeStrings(kernel))
+    const wrong = (batch.columns & FieldBit.fields) === 0 ? undefined : wrongFields(batch)
+    if (wrong !== undefined) throw malformed(`the fields of an event: ${wrong}`, at)
     if (block.groups !== undefined) giveGroups(block.groups, block.count - block.left, batch)
     if (batch.strings.memory > MAX_BATCH_MEMORY) throw limit('the strings of events take too much memory', at)
     block.left -= rows
@@ -358,13 +360,6 @@ export class CompactDecoder implements Decoder {
     }
     this.headerIsNew = false
     this.batches.push(batch)
-  }
-
-  private take(kernel: CompactKernel, rows: number, header: TraceHeader): EventBatch {
-    const batch = kernel.columns.take(rows, kernel.run.fields.value & ALL_FIELDS, header, takeStrings(kernel))
-    const wrong = (batch.columns & FieldBit.fields) === 0 ? undefined : wrongFields(batch)
-    if (wrong !== undefined) throw malformed(`the fields of an event: ${wrong}`, this.at())
-    return batch
   }
 
   private openEnd(body: Uint8Array): void {
