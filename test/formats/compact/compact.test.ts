@@ -240,6 +240,20 @@ describe.each(LEVELS)('the model of the %s level', (_name, level) => {
   })
 })
 
+it.each(LEVELS)('the header of a trace without events comes before a fault after it, at the %s level', (_, level) => {
+  const batches = [...batchesOf(program(10), HEADER), new EventBatch(0, 0, { format: 'mtrc' })]
+  const bytes = encodeAll(compact.encoder({ level }), batches)
+  const { from } = sectionsOf(bytes).at(-1) as Section
+  const damaged = bytes.slice()
+  damaged[from + SECTION_HEAD] ^= 1
+  for (const input of [bytes.slice(0, from), bytes.slice(0, from + 7), damaged]) {
+    const { events, headers, error } = decodeAll(compact.decoder(), input)
+    expect(error).toMatchObject({ offset: from })
+    expect(events).toHaveLength(10)
+    expect(headers.map(({ format }) => format)).toEqual(['replay', 'mtrc'])
+  }
+})
+
 describe('levels', () => {
   const events = program(5000)
   const lengthOf = (options?: CompactEncodeOptions) => encodeEvents(compact.encoder(options), events, HEADER).length

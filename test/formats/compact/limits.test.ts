@@ -50,9 +50,11 @@ test.each(LEVELS)('a text that events do not have as fields is malformed, at the
     batch.push({ kind: 'other' })
     batch.mask[0] = FieldBit.fields
     batch.fields[0] = batch.strings.internText(text)
-    const { error } = decodeAll(compact.decoder(), encodeAll(compact.encoder({ level }), [batch]))
+    const bytes = encodeAll(compact.encoder({ level }), [batch])
+    const { error } = decodeAll(compact.decoder(), bytes)
+    const offset = sectionsOf(bytes).find(({ type }) => type === SECTION.block)?.from
     if (text === '{"a":1}') expect(error).toBeUndefined()
-    else expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', event: 1 })
+    else expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', event: 1, offset })
   }
 })
 

@@ -55,6 +55,14 @@ describe('Preparation', () => {
     expect(prepare([alloc(1n, { process: 1n }), alloc(1n, { process: 2n })]).result.processes).toBe(2)
   })
 
+  test('a process without calls is not counted, whatever ends in it', () => {
+    const ends: TraceEvent[] = [
+      { kind: 'thread-destroy', process: 2n, thread: 5n },
+      { kind: 'process-end', process: 3n },
+    ]
+    expect(prepare([alloc(1n, { process: 1n }), ...ends]).result).toMatchObject({ processes: 1, threads: 1 })
+  })
+
   test('the threads of a process end with it', () => {
     const events = Array.from({ length: 1000 }, (_, i): TraceEvent[] => [
       alloc(1n, { process: BigInt(i), thread: 1n }),
