@@ -125,9 +125,7 @@ export function codeEvent(row: u32): u32 {
   if (!BEST && isEncoding && isSimulated(draft())) {
     expected = simulate(draft(), current, subject != 0 ? blockAt(subject).handle : 0)
     isSurprise = expected != address
-    if (isSurprise) {
-      codeSymbol(t, SURPRISE, 0, 0, 0, false)
-    }
+    if (isSurprise) codeSymbol(t, SURPRISE, 0, 0, 0, false)
   }
   let symbol = codeSymbol(t, n == 0 ? NEW_DESCRIPTOR : isEnd ? end : n * 2, subject, n, 0, false)
   if (isSymbolWrong) return DAMAGED

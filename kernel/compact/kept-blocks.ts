@@ -43,10 +43,7 @@ let lastIndex: u64 = 0
 
 /** Begins a checkpoint. */
 export function beginKeptBlocks(): void {
-  clearWords(classes)
-  clearWords(processes)
-  clearWords(others)
-  classBySize.clear()
+  endKeptBlocks()
   lastProcess = lastClass = 0
   lastIndex = 0
 }

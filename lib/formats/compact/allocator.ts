@@ -25,7 +25,7 @@ export function settingsBytes(settings: AllocatorSettings | undefined): Uint8Arr
 /** Begins the simulation that the settings of a trace describe. @returns whether there is such an allocator */
 export function simulate({ run }: CompactKernel, settings: Uint8Array): boolean {
   if (settings.length === 0) return true
-  const [allocator, version, bits, flags] = settings as unknown as [number, number, number, number]
+  const [allocator, version, bits, flags] = settings
   if (settings.length !== SETTINGS_BYTES || flags > (allocator === PTMALLOC ? FLAG_LEARNS : 0)) return false
   const view = new DataView(settings.buffer, settings.byteOffset)
   const cores = view.getUint32(4, true)

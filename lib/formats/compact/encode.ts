@@ -221,8 +221,7 @@ export class CompactEncoder implements Encoder {
     const isFutile = held.allocations < FEW_ALLOCATIONS || hasInventedAddresses(header)
     this.settings = settingsBytes(isFutile ? undefined : recognize(held.batches, false)[0]?.settings)
     this.writeTrace(FLAG_RESET, this.settings, text.encode(headerText(header)))
-    simulate(this.kernel, this.settings)
-    this.kernel.refresh()
+    this.simulate(this.settings)
     for (const batch of held.batches) this.write(batch, 0)
   }
 
@@ -329,12 +328,19 @@ export class CompactEncoder implements Encoder {
   private forget(settings: Uint8Array, kept: Uint8Array): boolean {
     const { kernel } = this
     kernel.run.reset()
-    simulate(kernel, settings)
+    this.simulate(settings)
     if (kept.length === 0) return true
     if (putPayload(kernel, kept) === 0) throw faultError(NO_MEMORY, this.at)
     const isFine = Boolean(kernel.run.restore(0, kept.length))
     kernel.refresh()
     return isFine
+  }
+
+  /** Begins the simulation of an allocator. @throws TraceError if there is no memory: readers have some, and simulate it */
+  private simulate(settings: Uint8Array): void {
+    const isFine = simulate(this.kernel, settings)
+    this.kernel.refresh()
+    if (!isFine) throw faultError(NO_MEMORY, this.at)
   }
 
   /** Writes a section, whose body is these parts. */

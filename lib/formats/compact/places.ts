@@ -119,7 +119,7 @@ interface TraceParts {
 /** The parts of a trace section's body; undefined if it is too short. */
 export function traceParts(body: Uint8Array): TraceParts | undefined {
   if (body.length < TRACE_HEAD) return undefined
-  const [flags, level, length] = body as unknown as [number, number, number]
+  const [flags, level, length] = body
   const resets = (flags & FLAG_RESET) !== 0
   const from = TRACE_HEAD + (resets ? TOTALS_BYTES : 0)
   if (body.length < from + length) return undefined

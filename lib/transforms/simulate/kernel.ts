@@ -123,9 +123,7 @@ export class SimulateKernel extends CountingKernel<SimulateExports> {
     const figures = new Float64Array(this.run.memory.buffer, address, n * MOMENT_FIGURES)
     const { page, policy } = this.settings
     return Array.from({ length: n }, (_, i) => {
-      const [event, blocks, requested, granted, heap, pages] = figures.subarray(
-        i * MOMENT_FIGURES,
-      ) as unknown as HeapFigures
+      const [event, blocks, requested, granted, heap, pages] = figures.subarray(i * MOMENT_FIGURES)
       const inPages = policy === 'ideal' ? Math.ceil(requested / page) : pages
       return { event, blocks, requested, granted, heap, pages: inPages * page }
     })
@@ -147,14 +145,11 @@ export class SimulateKernel extends CountingKernel<SimulateExports> {
   private sizes(): SimulationResult['sizes'] {
     const figures = new Float64Array(this.run.memory.buffer, this.run.SIZES.value, SIZE_ROWS * SIZE_FIGURES)
     return Array.from({ length: SIZE_ROWS }, (_, i) => {
-      const [allocations, requested, granted] = figures.subarray(i * SIZE_FIGURES) as unknown as SizeRow
+      const [allocations, requested, granted] = figures.subarray(i * SIZE_FIGURES)
       return { upTo: 2 ** i, allocations, requested, granted }
     }).filter(({ allocations }) => allocations > 0)
   }
 }
-
-type HeapFigures = [event: number, blocks: number, requested: number, granted: number, heap: number, pages: number]
-type SizeRow = [allocations: number, requested: number, granted: number]
 
 function momentOrNull(moment: HeapMoment | undefined): HeapMoment | null {
   return moment === undefined || moment.event === 0 ? null : moment

@@ -174,15 +174,11 @@ export class Simulator implements BatchTransform {
       case TOO_MANY:
         return limit(TOO_MANY_EXTENTS, at)
       case SEVERAL:
-        return this.severalSpaces(at)
+        this.hasSeveralSpaces = true
+        return limit(`${policy} is simulated for one process, and this trace has several address spaces`, at)
       default:
         return tooManyBlocks()
     }
-  }
-
-  private severalSpaces(at: TracePosition): Error {
-    this.hasSeveralSpaces = true
-    return limit(`${this.settings.policy} is simulated for one process, and this trace has several address spaces`, at)
   }
 
   /** Copies what the kernel changed. */

@@ -17,6 +17,7 @@ import {
 import { countEvents } from '../../../lib/formats/compact/count.js'
 import { lists, parseIndex, type Place } from '../../../lib/formats/compact/places.js'
 import { findStart } from '../../../lib/formats/compact/seek.js'
+import type { CompactKernel } from '../../../lib/formats/compact/kernel.js'
 import { mtrc } from '../../../lib/formats/mtrc/index.js'
 import { ndjson } from '../../../lib/formats/ndjson/index.js'
 import { replay } from '../../../lib/formats/replay/index.js'
@@ -262,6 +263,16 @@ describe('damage', () => {
       expect(error).toBeInstanceOf(TraceError)
     }
   })
+})
+
+it('a lack of memory for a simulated allocator is an error: readers would simulate one', () => {
+  const encoder = compact.encoder()
+  const kernel = Reflect.get(encoder, 'kernel') as CompactKernel
+  // A kernel with a fault is not used again.
+  const run = { ...kernel.run, startSimulation: () => false, fault: { value: 1 } }
+  Reflect.set(encoder, 'own', Object.create(kernel, { run: { value: run } }))
+  const { error } = drive(encoder, trace(replay, 'replay/mstress-head.txt.gz'))
+  expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT' })
 })
 
 describe('a trace without a simulated allocator', () => {
