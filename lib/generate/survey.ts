@@ -4,7 +4,7 @@ import { BlockEffect } from '../blocks/block-effect.js'
 import { LiveSet } from '../blocks/live-set.js'
 import type { EventBatch } from '../event/batch.js'
 import { FieldBit, Kind } from '../event/fields.js'
-import { hasInventedAddresses, type TraceHeader } from '../event/header.js'
+import { refuseUnidentified, type TraceHeader } from '../event/header.js'
 import { BoundedKeys, FIRST, OTHERS } from '../blocks/bounded-keys.js'
 import { HAS_SITE, SiteKeys } from '../transforms/statistics/site-keys.js'
 import { codeOf, coarser, FINEST } from './codes.js'
@@ -41,11 +41,6 @@ const BITS = 3
 /** The largest alignment that is kept; sizes have at most this high word. */
 const MOST_ALIGNMENT = 2 ** 26
 const MOST_HI = Math.floor(MOST_VALUE / WORD)
-
-/** The reason why a trace has no model. */
-const NO_IDENTITY =
-  'an interpreted heaptrack file does not say which block is freed, so lifetimes are not known; recordings with ' +
-  'addresses have them, such as those of hf-record without --stack'
 
 /**
  * Makes the model of a trace: counts its blocks by phase, thread, site, function, size, lifetime and ending. The events
@@ -126,7 +121,7 @@ export class TraceSurvey {
   }
 
   private begin(header: TraceHeader): void {
-    if (hasInventedAddresses(header)) throw new RangeError(NO_IDENTITY)
+    refuseUnidentified(header, 'lifetimes are not known', 'them')
     this.endTrace()
     this.header = header
   }

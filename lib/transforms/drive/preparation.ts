@@ -3,7 +3,7 @@ import { BlockEffect } from '../../blocks/block-effect.js'
 import { LiveSet } from '../../blocks/live-set.js'
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { Api, FieldBit, Kind } from '../../event/fields.js'
-import { hasInventedAddresses, type TraceHeader } from '../../event/header.js'
+import { refuseUnidentified, type TraceHeader } from '../../event/header.js'
 import { checkOptions, wholeNumber, type OptionNames } from '../../event/options.js'
 import type { Stage } from '../../event/stage.js'
 import { EPOCH_EVENTS, HEAD_BYTES, MOST_ALIGNMENT, MOST_SIZE, NONE, Op, ORDERS, type OrderName } from './layout.js'
@@ -28,10 +28,6 @@ export interface PrepareOptions {
 }
 
 const OPTIONS: OptionNames<PrepareOptions> = { order: ORDERS, epoch: wholeNumber(1), times: 'boolean' }
-/** The reason why a trace cannot be replayed. */
-const NOT_IDENTIFIED =
-  'an interpreted heaptrack file does not say which block is freed, so it cannot be replayed; recordings with ' +
-  'addresses have it, such as those of hf-record without --stack'
 
 const { began: BEGAN, ended: ENDED, unknown: UNKNOWN, again: AGAIN } = BlockEffect
 const { reused: REUSED, nothing: NOTHING, failed: FAILED } = BlockEffect
@@ -167,7 +163,7 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
 
   private take(batch: EventBatch): void {
     if (this.header === undefined) {
-      if (hasInventedAddresses(batch.header)) throw new RangeError(NOT_IDENTIFIED)
+      refuseUnidentified(batch.header, 'it cannot be replayed')
       this.header = batch.header
     }
     if (batch.header !== this.header) {

@@ -3,7 +3,7 @@ import { HI, LO } from '../../bytes/u64.js'
 import { BATCH_EVENTS, reviseBatch, type EventBatch } from '../../event/batch.js'
 import { limit, type TracePosition } from '../../event/error.js'
 import { Api, FieldBit, fieldSet, Kind } from '../../event/fields.js'
-import { hasInventedAddresses, type TraceHeader } from '../../event/header.js'
+import { refuseUnidentified, type TraceHeader } from '../../event/header.js'
 import type { BatchTransform } from '../../event/stage.js'
 import { OVERALIGNED, SEVERAL, TOO_LARGE, TOO_MANY, UNMAPPED } from '../../kernel/layouts/simulate.js'
 import { selectRows } from '../../kernel/select.js'
@@ -20,11 +20,6 @@ const READ = fieldSet('alignment', 'oldAddress', 'outcome', 'address', 'size', '
 const KEPT = fieldSet('api', 'process', 'thread', 'cpu', 'sequence', 'time', 'index', 'address')
 /** The maximum number of results that are kept of a stream of traces. */
 const MOST_RESULTS = 256
-
-/** The reasons why a trace cannot be simulated. */
-export const NO_IDENTITY =
-  'an interpreted heaptrack file does not say which block is freed, so no heap can be simulated; recordings with ' +
-  'addresses have it, such as those of hf-record without --stack'
 
 /** The reasons why a block has no room. */
 const NO_HEAP = 'the simulated heap would have more than 2^45 bytes'
@@ -113,7 +108,7 @@ export class Simulator implements BatchTransform {
   }
 
   private begin(header: TraceHeader): void {
-    if (hasInventedAddresses(header)) throw new RangeError(NO_IDENTITY)
+    refuseUnidentified(header, 'no heap can be simulated')
     this.note()
     this.header = header
     this.events = this.reused = 0

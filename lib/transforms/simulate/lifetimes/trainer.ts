@@ -3,13 +3,12 @@ import { LiveSet } from '../../../blocks/live-set.js'
 import { doubleAt } from '../../../bytes/u64.js'
 import type { EventBatch } from '../../../event/batch.js'
 import { FieldBit, Kind } from '../../../event/fields.js'
-import { hasInventedAddresses, type TraceHeader } from '../../../event/header.js'
+import { refuseUnidentified, type TraceHeader } from '../../../event/header.js'
 import { checkOptions, whole } from '../../../event/options.js'
 import { FIRST } from '../../../blocks/bounded-keys.js'
 import { HAS_SITE } from '../../statistics/site-keys.js'
 import { widened } from '../../../bytes/widened.js'
 import { LIFETIME_THRESHOLD } from '../policies.js'
-import { NO_IDENTITY } from '../simulator.js'
 import { AllocationKinds, NO_KIND } from './kinds.js'
 import { LifetimePredictor, type LifetimeOptions, type ShortLivedSite } from './predictor.js'
 
@@ -100,7 +99,7 @@ export class LifetimeTrainer {
   }
 
   private begin(header: TraceHeader): void {
-    if (hasInventedAddresses(header)) throw new RangeError(NO_IDENTITY)
+    refuseUnidentified(header, 'no heap can be simulated')
     this.endTrace()
     this.header = header
   }
