@@ -233,6 +233,49 @@ function alignmentOf(row: usize, mask: u32): u64 {
   return 0
 }
 
+/** Allocates a block in the heap of an address space. @returns 0 or a fault */
+function allocateAt(row: usize, block: usize, space: u32, size: u64, alignment: u64): u32 {
+  const heap = heapOf(space)
+  if (heap == 0) return noHeap()
+  const failed = allocate(heap, size, alignment, row)
+  if (failed == 0) enter(row, block, space, addressOf(alignment), size)
+  return failed
+}
+
+/** Whether the last realloc left its block in place. */
+let stays: bool = false
+
+/** Resizes a block in place or elsewhere. @param block the same one, or another number for it @returns 0 or a fault */
+function reallocate(row: usize, old: usize, block: usize, space: u32, size: u64): u32 {
+  const heap = load<u32>(old, B_HEAP)
+  const room = heapAt(heap)
+  const from = load<u64>(old, B_START)
+  const bytes = load<u64>(old, B_GRANTED)
+  const node = load<u32>(old, B_PLACE)
+  const at = load<u64>(old, B_ADDRESS)
+  leave(old)
+  if (isWhole()) {
+    // By its index, a block may be resized by another process.
+    if (heap != space) return SEVERAL
+    if (size > ROOM || !wholeResize(node, size)) return TOO_LARGE
+    stays = addressOf(0) == at
+    enter(row, block, heap, addressOf(0), size)
+  } else {
+    stays =
+      heap == space &&
+      (isInArena(node) ? arenaResize(row, from, bytes, node, size) : resize(room, from, bytes, node, size, at))
+    if (stays) enter(row, block, heap, at, size)
+    else {
+      const failed = allocateAt(row, block, space, size, 0)
+      if (failed != 0) return failed
+      release(room, from, bytes, node)
+    }
+  }
+  if (stays) inPlace++
+  else moved++
+  return 0
+}
+
 function placeRow(row: usize): u32 {
   const effect = <u32>load<u8>(EFFECTS + row)
   let mask = load<u32>(MASK + (row << 2)) & ~HAS_USABLE
@@ -251,54 +294,16 @@ function placeRow(row: usize): u32 {
   if ((effect & BEGAN) != 0) {
     const size = (mask & HAS_SIZE) != 0 ? load<u64>(SIZE + (row << 3)) : 0
     const block = blockAt(load<u32>(BEGUN + (row << 2)))
-    let stays = false
     if ((effect & REUSED) != 0) {
       store<u64>(FREED_BEFORE + (row << 3), shown(block))
       freedBefore++
       leave(block)
       releaseBlock(block)
     }
-    if (isKnown) {
-      const heap = load<u32>(old, B_HEAP)
-      const room = heapAt(heap)
-      const from = load<u64>(old, B_START)
-      const bytes = load<u64>(old, B_GRANTED)
-      const node = load<u32>(old, B_PLACE)
-      const stayedAt = load<u64>(old, B_ADDRESS)
-      leave(old)
-      // By its index, a block may be resized by another process.
-      if (isWhole()) {
-        if (heap != space) return SEVERAL
-        if (size > ROOM || !wholeResize(node, size)) return TOO_LARGE
-        stays = addressOf(0) == stayedAt
-        if (stays) inPlace++
-        else moved++
-        enter(row, block, heap, addressOf(0), size)
-      } else if (
-        heap == space &&
-        (isInArena(node) ? arenaResize(row, from, bytes, node, size) : resize(room, from, bytes, node, size, stayedAt))
-      ) {
-        stays = true
-        inPlace++
-        // The number of the block may have changed.
-        enter(row, block, heap, stayedAt, size)
-      } else {
-        const target = heapOf(space)
-        if (target == 0) return noHeap()
-        const failed = allocate(target, size, 0, row)
-        if (failed != 0) return failed
-        enter(row, block, space, addressOf(0), size)
-        release(room, from, bytes, node)
-        moved++
-      }
-    } else {
-      const room = heapOf(space)
-      if (room == 0) return noHeap()
-      const alignment = alignmentOf(row, mask)
-      const failed = allocate(room, size, alignment, row)
-      if (failed != 0) return failed
-      enter(row, block, space, addressOf(alignment), size)
-    }
+    const failed = isKnown
+      ? reallocate(row, old, block, space, size)
+      : allocateAt(row, block, space, size, alignmentOf(row, mask))
+    if (failed != 0) return failed
     store<u64>(ADDRESS + (row << 3), shown(block))
     mask |= HAS_ADDRESS
     if (isRealloc) {
