@@ -1,5 +1,5 @@
 /** Replays the events of a batch through a simulated allocator and compares the addresses. */
-import { HIT, MISS, NO_BLOCK } from '../../lib/kernel/layouts/allocators'
+import { CALLOC, HIT, MALLOC, MEMALIGN, MISS, NO_BLOCK } from '../../lib/kernel/layouts/allocators'
 import { ADDRESS, ALIGNMENT, API, ELEMENTS, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE, THREAD } from '../shared/columns'
 import {
   API_CALLOC,
@@ -22,7 +22,7 @@ import {
   OUTCOME_NONE,
 } from '../shared/event'
 import { clearIdentities, numberOf } from './identities'
-import { CALLOC, MALLOC, MEMALIGN, simFix, simFree, simMake, simRealloc, simThreadEnd } from './simulator'
+import { simFix, simFree, simMake, simRealloc, simThreadEnd } from './simulator'
 
 /** Per row: the result of the prediction, and the predicted address, 0 if none. */
 export const RESULTS: usize = memory.data(4288)

@@ -9,7 +9,7 @@
  * Threads are numbers from 0, the main thread. The simulation is deterministic, and takes bounded time and memory for
  * each call, even with hostile input.
  */
-import { JEMALLOC, NO_ALLOCATOR, PTMALLOC } from '../../lib/kernel/layouts/allocators'
+import { JEMALLOC, MALLOC, NO_ALLOCATOR, PTMALLOC, REALLOC } from '../../lib/kernel/layouts/allocators'
 import { clearBlocks, dropBlock, findBlock, putBlock } from './blocks'
 import { addressOf as jeAddressOf } from './jemalloc/bins'
 import { settle as jeSettle } from './jemalloc/repair'
@@ -23,9 +23,7 @@ import {
 import { settle } from './ptmalloc/repair'
 import { blockAt } from './ptmalloc/regions'
 import { alignment as chunkAlignment } from './ptmalloc/rules'
-import { allocate, finish, isChunk, MALLOC, REALLOC, release, start } from './ptmalloc/simulator'
-
-export { CALLOC, MALLOC, MEMALIGN, REALLOC } from './ptmalloc/simulator'
+import { allocate, finish, isChunk, release, start } from './ptmalloc/simulator'
 
 /** The allocator that is simulated. */
 export let simKind: i32 = NO_ALLOCATOR
@@ -63,7 +61,7 @@ export function simStart(allocator: i32, version: i32, bits: i32, cores: i32, de
  * @param size in bytes; for calloc of all elements
  * @returns 0 if the address cannot be known
  */
-export function simCall(called: u8, thread: i32, more: u64, old: u32, size: u64): u64 {
+export function simCall(called: u32, thread: i32, more: u64, old: u32, size: u64): u64 {
   simHandle =
     simKind == JEMALLOC ? jeAllocate(called, thread, more, old, size) : allocate(called, thread, more, old, size)
   return simHandle == 0 ? 0 : addressOf(simHandle)
@@ -93,7 +91,7 @@ function addressOf(handle: u32): u64 {
 }
 
 /** The same as `simCall`, for a block to be found by its address. */
-export function simMake(called: u8, thread: i32, more: u64, old: u32, size: u64): u64 {
+export function simMake(called: u32, thread: i32, more: u64, old: u32, size: u64): u64 {
   const predicted = simCall(called, thread, more, old, size)
   if (predicted != 0) putBlock(predicted, simHandle)
   return predicted

@@ -1,10 +1,10 @@
 /** The live blocks and the threads of a checkpoint. */
 
-import { PTMALLOC } from '../../lib/kernel/layouts/allocators'
+import { MALLOC, PTMALLOC } from '../../lib/kernel/layouts/allocators'
 import { HAS_ADDRESS, HAS_PROCESS, HAS_SIZE, HAS_THREAD, KIND_EXISTING } from '../shared/event'
 import { HashTable, TABLE, VALUE } from '../shared/hash-table'
 import { addBlock, Block, blockAt, newestBlock } from './blocks'
-import { MALLOC, simCall, simHandle, simKind, simSettle } from '../allocators/simulator'
+import { simCall, simHandle, simKind, simSettle } from '../allocators/simulator'
 import { isEncoding, isOver } from './coder'
 import { addDraft, draft, MAKES, setValueAt } from './descriptors'
 import { addWord, clearWords, countThing, keptNear, keptNumber, wordAt, Words } from './kept-numbers'

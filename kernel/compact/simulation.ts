@@ -1,5 +1,6 @@
 /** The simulated allocator, if one is known for the trace, and the address that it predicts for an event's block. */
 
+import { CALLOC, MALLOC, MEMALIGN, REALLOC } from '../../lib/kernel/layouts/allocators'
 import {
   API_CALLOC,
   API_MEMALIGN,
@@ -10,18 +11,7 @@ import {
   KIND_FREE,
   KIND_THREAD_DESTROY,
 } from '../shared/event'
-import {
-  CALLOC,
-  MALLOC,
-  MEMALIGN,
-  REALLOC,
-  simCall,
-  simHandle,
-  simRelease,
-  simSettle,
-  simStart,
-  simThreadEnd,
-} from '../allocators/simulator'
+import { simCall, simHandle, simRelease, simSettle, simStart, simThreadEnd } from '../allocators/simulator'
 import { described, Descriptor, MAKES, MOVES } from './descriptors'
 import { F_ALIGNMENT, F_API, F_COUNT, F_SIZE } from './fields'
 

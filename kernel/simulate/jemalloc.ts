@@ -1,4 +1,5 @@
 /** jemalloc as a policy: the block that it gives to a call, and the memory that it then has from the system. */
+import { MALLOC, MEMALIGN, REALLOC } from '../../lib/kernel/layouts/allocators'
 import { EXHAUSTED, TOO_LARGE, TOO_MANY } from '../../lib/kernel/layouts/simulate'
 import { clearIdentities } from '../allocators/identities'
 import { addressOf } from '../allocators/jemalloc/bins'
@@ -10,9 +11,6 @@ import {
   caller,
   finish,
   isOpen,
-  MALLOC,
-  MEMALIGN,
-  REALLOC,
   release,
   startFixed,
   usableOf,

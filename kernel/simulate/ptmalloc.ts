@@ -1,6 +1,7 @@
 /**
  * glibc's allocator as a policy: the chunk that it gives to a call, and the memory that it then has from the system.
  */
+import { CALLOC, MALLOC, MEMALIGN, REALLOC } from '../../lib/kernel/layouts/allocators'
 import { EXHAUSTED, OVERALIGNED, TOO_LARGE, UNMAPPED } from '../../lib/kernel/layouts/simulate'
 import { clearIdentities } from '../allocators/identities'
 import { MAIN_ARENA, topOf } from '../allocators/ptmalloc/arenas'
@@ -8,7 +9,7 @@ import { MOST_ALIGNMENT } from '../allocators/ptmalloc/calls'
 import { bytesOf, MAPPED, stateOf } from '../allocators/ptmalloc/chunks'
 import { lengthOf } from '../allocators/ptmalloc/mappings'
 import { blockAt, offsetOf, threadHeaps } from '../allocators/ptmalloc/regions'
-import { allocate, CALLOC, finish, MALLOC, MEMALIGN, REALLOC, release, start } from '../allocators/ptmalloc/simulator'
+import { allocate, finish, release, start } from '../allocators/ptmalloc/simulator'
 import { addUsed, give, header, ROOM, used } from './settings'
 
 /** The start of the main heap of a position-independent program, and the end of the area for mappings. */

@@ -1,6 +1,7 @@
 import { AllocatorReplay, AllocatorSurvey, THREAD_STACK, type AllocatorSettings } from '../../lib/allocators/index.js'
 import { AllocatorKernel } from '../../lib/allocators/kernel.js'
 import type { EventBatch, TraceEvent } from '../../lib/event/batch.js'
+import { CALLOC, MALLOC, MEMALIGN } from '../../lib/kernel/layouts/allocators.js'
 import { compact } from '../../lib/formats/compact/index.js'
 import { checkEvents, textOf } from './codecs.js'
 import { recutBatches } from './drive.js'
@@ -10,8 +11,6 @@ import type { Random } from './random.js'
 import type { Target } from './target.js'
 
 const HEADER = { format: 'unknown' } as const
-/** Functions that allocate, as numbers of kernel/allocators/ptmalloc/simulator.ts. */
-const [MALLOC, CALLOC, MEMALIGN] = [0, 1, 2]
 const CALLS: Shape = {
   alloc: ANYTHING.alloc ?? 0,
   free: ANYTHING.free ?? 0,

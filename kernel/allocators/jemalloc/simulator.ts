@@ -2,6 +2,7 @@
  * Computes the addresses that jemalloc returns from the calls. `allocate` makes a call; if its result is wrong,
  * `settle` (repair.ts) corrects it. A handle identifies a block: the number of its extent, and its region's number.
  */
+import { MEMALIGN, REALLOC } from '../../../lib/kernel/layouts/allocators'
 import { clearBins, isRegion, REGION_LOG, regionOf, returnRegion, runOf, takeRegion } from './bins'
 import {
   arenaOfThread,
@@ -24,10 +25,6 @@ import { clearPageMap } from './page-map'
 import { clearPages, freePages, resizePages, takePages } from './pages'
 import { areFixed, confirmRegion, fixRegions } from './regions'
 import { cachedClasses, classOf, hasHeaders, isByBytes, isSmall, knowsPages, largePad, PAGE, PAGE_LOG, pagesFor, setRules, sizeClass } from './rules'
-
-export const MALLOC: u8 = 0
-export const MEMALIGN: u8 = 2
-export const REALLOC: u8 = 3
 
 /**
  * The size that the C++ library, which jemalloc 5 needs, allocates when a program begins. The trace may lack that
@@ -126,7 +123,7 @@ export function isBlock(handle: u32): bool {
  * @param old the live block that realloc resizes
  * @returns its handle, 0 if no prediction is possible
  */
-export function allocate(called: u8, number: u32, more: u64, old: u32, bytes: u64): u32 {
+export function allocate(called: u32, number: u32, more: u64, old: u32, bytes: u64): u32 {
   begin()
   caller = threadAt(number)
   guess = resized = 0

@@ -2,6 +2,7 @@
  * ptmalloc, the allocator of glibc: computes the addresses that it returns from the calls. `allocate` makes a call; if
  * the result is wrong, `settle` (repair.ts) corrects it.
  */
+import { CALLOC, MALLOC, MEMALIGN } from '../../../lib/kernel/layouts/allocators'
 import { clearArenas } from './arenas'
 import { callCalloc, callEnd, callFree, callMalloc, callMemalign, callRealloc, setStack } from './calls'
 import { clearChunks, endOfRecords, IS_BLOCK, isLive, NO_CHUNK, RECORD, reserveChunks, setLive, stateOf } from './chunks'
@@ -14,13 +15,8 @@ import { clearRegions } from './regions'
 import { callocUsesCache, setRules } from './rules'
 import { clearThreads } from './threads'
 
-export const MALLOC: u8 = 0
-export const CALLOC: u8 = 1
-export const MEMALIGN: u8 = 2
-export const REALLOC: u8 = 3
-
 /** The call to predict: its function, thread and arguments, and the predicted chunk. */
-let operation: u8 = MALLOC
+let operation: u32 = MALLOC
 export let caller: u32 = 0
 export let request: u64 = 0
 let detail: u64 = 0
@@ -76,7 +72,7 @@ export function close(): void {
  * @param old the chunk of the live block that realloc resizes
  * @returns 0 if no prediction is possible
  */
-export function allocate(called: u8, thread: u32, more: u64, old: u32, bytes: u64): u32 {
+export function allocate(called: u32, thread: u32, more: u64, old: u32, bytes: u64): u32 {
   operation = called
   caller = thread
   detail = more

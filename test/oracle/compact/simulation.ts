@@ -1,4 +1,5 @@
 import { APIS } from '../../../lib/event/fields.js'
+import { CALLOC, MALLOC, MEMALIGN, REALLOC } from '../../../lib/kernel/layouts/allocators.js'
 import { loadKernel, type Global, type KernelExports } from '../../../lib/kernel/load.js'
 import type { Block } from './classes.js'
 import type { Thread } from './history.js'
@@ -21,7 +22,6 @@ interface Simulator extends KernelExports {
   readonly simHandle: Global
 }
 
-const [MALLOC, CALLOC, MEMALIGN, REALLOC] = [0, 1, 2, 3]
 const API = { calloc: BigInt(APIS.indexOf('calloc')), memalign: BigInt(APIS.indexOf('memalign')) }
 
 /** The simulated allocator of a trace. The pages specify it by the sources of that kernel, so it is used here, too. */
