@@ -30,6 +30,7 @@ export class AllocatorKernel extends GrowingKernel<AllocatorExports> {
   start(settings: AllocatorSettings): boolean {
     const { version, bits, cores = 0 } = settings
     const detail = BigInt(detailOf(settings))
-    return this.run.simStart(numberOf(settings), version, bits, cores, detail, learns(settings)) !== 0
+    const hasBegun = this.run.simStart(numberOf(settings), version, bits, cores, detail, learns(settings)) !== 0
+    return hasBegun && this.run.clearReplay() !== 0
   }
 }
