@@ -40,16 +40,7 @@ import { resetThreads } from './compact/threads'
 import { MASK } from './shared/columns'
 import { GROWING, GrowingTable } from './shared/grow'
 
-export {
-  byteCount,
-  BYTES,
-  listCount,
-  LISTED,
-  listedCount,
-  LISTS,
-  STARTS,
-  stringCount,
-} from './compact/batch-strings'
+export { byteCount, BYTES, listCount, LISTED, listedCount, LISTS, STARTS, stringCount } from './compact/batch-strings'
 export { endWriting, payloadStart } from './compact/coder'
 export { isSimulating, startSimulation } from './compact/simulation'
 export * from './shared/columns'

@@ -6,15 +6,7 @@ import { addressOf } from '../allocators/jemalloc/bins'
 import { areTooMany, isExhausted } from '../allocators/jemalloc/extents'
 import { heldPages } from '../allocators/jemalloc/pages'
 import { areUsedUp } from '../allocators/jemalloc/regions'
-import {
-  allocate,
-  caller,
-  finish,
-  isOpen,
-  release,
-  startFixed,
-  usableOf,
-} from '../allocators/jemalloc/simulator'
+import { allocate, caller, finish, isOpen, release, startFixed, usableOf } from '../allocators/jemalloc/simulator'
 import { addUsed, give, ROOM, used } from './settings'
 
 /**

@@ -109,15 +109,15 @@ export class Losses implements LossCounts {
     for (const { field, kinds, as } of filled) {
       for (const kind of kinds) {
         this.fillings.set(fillingKey(Kind[kind], field), `no ${field}, written as ${as}`)
-        this.needed[Kind[kind]] = (this.needed[Kind[kind]]) | FieldBit[field]
+        this.needed[Kind[kind]] = this.needed[Kind[kind]] | FieldBit[field]
       }
     }
     KINDS.forEach((kind, code) => {
       const fields = carried[kind]
-      this.watched[code] = fields === undefined ? LEFT_OUT : (ALL_FIELDS & ~fields) | (this.needed[code])
+      this.watched[code] = fields === undefined ? LEFT_OUT : (ALL_FIELDS & ~fields) | this.needed[code]
     })
     this.somewhere = Object.values(carried).reduce((all, fields) => all | fields, 0)
-    this.missing = this.watched.reduce((all, fields, code) => all | (fields & ~(this.needed[code])), 0)
+    this.missing = this.watched.reduce((all, fields, code) => all | (fields & ~this.needed[code]), 0)
     this.needs = filled.length > 0
   }
 
@@ -172,7 +172,7 @@ export class Losses implements LossCounts {
   /** The fields of groups that event i loses: of an event that is dropped, none. */
   private lostGroups({ kind, groups }: EventBatch, i: number): number {
     if (groups === undefined || this.watched[kind[i]] === LEFT_OUT) return 0
-    return (groups.mask[i]) & ~this.groups
+    return groups.mask[i] & ~this.groups
   }
 
   /**
@@ -211,7 +211,7 @@ export class Losses implements LossCounts {
       const n = events[place]
       const fields = lost[2 * place]
       const kind = lost[2 * place + 1]
-      const filled = fields & (this.needed[kind])
+      const filled = fields & this.needed[kind]
       for (const name of fieldNames(filled)) this.count(this.filling(kind, name), n)
       if (fields === filled) continue
       const key = kind * FIELD_BITS + (fields & ~filled & ALL_FIELDS)

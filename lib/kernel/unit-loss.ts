@@ -64,7 +64,7 @@ export class UnitLoss {
   /** The first event from i on with a time that is written. */
   private nextTime({ mask, kind, count }: EventBatch, i: number): number {
     const { times } = this
-    while (i < count && ((mask[i]) & (times[kind[i]])) === 0) i++
+    while (i < count && (mask[i] & times[kind[i]]) === 0) i++
     return i
   }
 }

@@ -140,10 +140,9 @@ export class KWayMerger {
     const most = TAKEN_BYTES - this.taken
     // The smallest key of the other lanes.
     let other = -1
-    if (this.heapSize > 1)
-      other = heap[this.heapSize > 2 && this.isBefore(heap[2], heap[1]) ? 2 : 1]
-    const otherLo = other < 0 ? 0 : (headLo[other])
-    const otherHi = other < 0 ? 0 : (headHi[other])
+    if (this.heapSize > 1) other = heap[this.heapSize > 2 && this.isBefore(heap[2], heap[1]) ? 2 : 1]
+    const otherLo = other < 0 ? 0 : headLo[other]
+    const otherHi = other < 0 ? 0 : headHi[other]
     for (;;) {
       const origin = sources[source[at]] as Source
       if (origin.place < 0) origin.place = used.push(origin) - 1
@@ -156,7 +155,7 @@ export class KWayMerger {
       n++
       at++
       if (at === released || n === BATCH_EVENTS || strings > most) break
-      if (other >= 0 && ((hi[at]) - otherHi || (lo[at]) - otherLo || input - other) > 0) break
+      if (other >= 0 && (hi[at] - otherHi || lo[at] - otherLo || input - other) > 0) break
     }
     lane.at = at
     // Sums of means are not exact.
@@ -278,6 +277,6 @@ export class KWayMerger {
   /** Whether the first event of lane a precedes lane b's. */
   private isBefore(a: number, b: number): boolean {
     const { headLo, headHi } = this
-    return ((headHi[a]) - (headHi[b]) || (headLo[a]) - (headLo[b]) || a - b) < 0
+    return (headHi[a] - headHi[b] || headLo[a] - headLo[b] || a - b) < 0
   }
 }

@@ -90,7 +90,7 @@ function addChunk(arena: u32): bool {
   const n = takeHuge(chunkPages, 1, RETAINED)
   if (n == 0) return false
   dropStart(extent(n).base >> PAGE_LOG, n)
-  extent(n).base += ((<u64>headPages) << PAGE_LOG)
+  extent(n).base += (<u64>headPages) << PAGE_LOG
   extent(n).pages = chunkPages - headPages
   extent(n).arena = <u16>arena
   holdPages(0 - <u64>(chunkPages - headPages))
@@ -105,7 +105,7 @@ export function keepChunk(n: u32): void {
   store<u32>(place, n)
   extent(n).state = DIRTY
   if (other == 0) return
-  extent(other).base -= ((<u64>headPages) << PAGE_LOG)
+  extent(other).base -= (<u64>headPages) << PAGE_LOG
   extent(other).pages = chunkPages
   extent(other).arena = <u16>OVERSIZE_ARENA
   holdPages(0 - <u64>chunkPages)

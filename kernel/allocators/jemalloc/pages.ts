@@ -3,7 +3,18 @@
  * the lowest of several; which pages were free before the trace began is unknown. In version 5 everything follows from
  * the calls.
  */
-import { addExtent, DIRTY, dropBits, dropExtent, endPage, extent, FROM_FREE, FROM_NEXT, LARGE, RETAINED } from './extents'
+import {
+  addExtent,
+  DIRTY,
+  dropBits,
+  dropExtent,
+  endPage,
+  extent,
+  FROM_FREE,
+  FROM_NEXT,
+  LARGE,
+  RETAINED,
+} from './extents'
 import { dropEnd, dropStart, endingAt, putEnd, putStart, startingAt } from './page-map'
 import { hugePages, isChunk, isHuge, keepChunk, setHugeSize, takeFixed } from './chunks'
 import { hasCaches } from './caches'

@@ -26,7 +26,20 @@ import {
   setArena,
   setCount,
 } from './caches'
-import { addExtent, DIRTY, extent, isFree, isLive, KEPT, LARGE, makeRun, RETAINED, RUN, setLive, useRegion } from './extents'
+import {
+  addExtent,
+  DIRTY,
+  extent,
+  isFree,
+  isLive,
+  KEPT,
+  LARGE,
+  makeRun,
+  RETAINED,
+  RUN,
+  setLive,
+  useRegion,
+} from './extents'
 import { putStart, startingAt } from './page-map'
 import { arenaAt, carve, forgetPages, freePages, movePages, noteNew } from './pages'
 import { areTogether, isPlaced, placeRegion, trueAddress, virtualAddress } from './regions'
@@ -75,7 +88,8 @@ function withdraw(): void {
   if (guess == 0 || !isBlock(guess)) return
   const n = runOf(guess)
   if (isSmall(wantedClass)) setLive(n, regionOf(guess), false)
-  else if (wantedClass < cachedClasses && isPlaced(extent(n).base) && extent(n).guessed == 0 && extent(n).base != 0) extent(n).state = KEPT
+  else if (wantedClass < cachedClasses && isPlaced(extent(n).base) && extent(n).guessed == 0 && extent(n).base != 0)
+    extent(n).state = KEPT
   else {
     freePages(n)
     return
@@ -159,7 +173,8 @@ function handleIn(n: u32, offset: u64): u32 {
   const from = offset - sizeClass(wantedClass).first
   const size = sizeClass(wantedClass).size
   const region = from / size
-  if (offset < sizeClass(wantedClass).first || region * size != from || region >= sizeClass(wantedClass).regions) return 0
+  if (offset < sizeClass(wantedClass).first || region * size != from || region >= sizeClass(wantedClass).regions)
+    return 0
   return (n << REGION_LOG) | (<u32>region)
 }
 

@@ -24,7 +24,20 @@ import { clearExtents, exists, extent, isFree, isLive, KEPT, LARGE, setLive } fr
 import { clearPageMap } from './page-map'
 import { clearPages, freePages, resizePages, takePages } from './pages'
 import { areFixed, confirmRegion, fixRegions } from './regions'
-import { cachedClasses, classOf, hasHeaders, isByBytes, isSmall, knowsPages, largePad, PAGE, PAGE_LOG, pagesFor, setRules, sizeClass } from './rules'
+import {
+  cachedClasses,
+  classOf,
+  hasHeaders,
+  isByBytes,
+  isSmall,
+  knowsPages,
+  largePad,
+  PAGE,
+  PAGE_LOG,
+  pagesFor,
+  setRules,
+  sizeClass,
+} from './rules'
 
 /**
  * The size that the C++ library, which jemalloc 5 needs, allocates when a program begins. The trace may lack that

@@ -5,7 +5,17 @@
 import { CALLOC, MALLOC, MEMALIGN } from '../../../lib/kernel/layouts/allocators'
 import { clearArenas } from './arenas'
 import { callCalloc, callEnd, callFree, callMalloc, callMemalign, callRealloc, setStack } from './calls'
-import { clearChunks, endOfRecords, IS_BLOCK, isLive, NO_CHUNK, RECORD, reserveChunks, setLive, stateOf } from './chunks'
+import {
+  clearChunks,
+  endOfRecords,
+  IS_BLOCK,
+  isLive,
+  NO_CHUNK,
+  RECORD,
+  reserveChunks,
+  setLive,
+  stateOf,
+} from './chunks'
 import { clearMap, mapBegins } from './chunk-map'
 import { clearCuts } from './cut'
 import { clearGaps } from './gaps'

@@ -37,10 +37,7 @@ export class Simulation {
     const [allocator, version, bits, flags] = settings as unknown as [number, number, number, number]
     const cores = view.getUint32(4, true)
     const detail = BigInt(view.getUint32(8, true))
-    if (
-      settings.length !== 12 ||
-      this.#run.simStart(allocator, version, bits, cores, detail, flags !== 0) === 0
-    )
+    if (settings.length !== 12 || this.#run.simStart(allocator, version, bits, cores, detail, flags !== 0) === 0)
       throw new Error('no such allocator')
   }
 

@@ -123,7 +123,7 @@ class ModelWriter {
         this.stacks.name.push(name)
         this.stacks.caller.push(at)
         next = this.stacks.name.length
-        this.depths.push((this.depths[at]) + 1)
+        this.depths.push(this.depths[at] + 1)
         this.nodeOf.set(key, next)
       }
       at = next

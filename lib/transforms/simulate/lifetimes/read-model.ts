@@ -128,10 +128,10 @@ function siteOf(value: unknown, names: readonly string[], nodes: number): ReadSi
 function depthsOf({ name, caller }: ModelStacks, names: number): Float64Array {
   const depths = new Float64Array(name.length + 1)
   for (let node = 1; node < depths.length; node++) {
-    if ((name[node - 1]) >= names) throw wrong(`stacks: there are ${names} names`)
+    if (name[node - 1] >= names) throw wrong(`stacks: there are ${names} names`)
     const outer = caller[node - 1]
     if (outer >= node) throw wrong('stacks: a caller must come before')
-    depths[node] = (depths[outer]) + 1
+    depths[node] = depths[outer] + 1
   }
   return depths
 }
