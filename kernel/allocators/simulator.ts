@@ -32,8 +32,8 @@ export let simHandle: u32 = 0
  * @param version of ptmalloc, the minor version of glibc, 23 to 43; of jemalloc, 3 to 5
  * @param bits of a word, 32 or 64; of jemalloc 5, 64
  * @param cores of the machine, which limit the number of arenas; 0: no limit
- * @param detail of ptmalloc, the bytes that are mapped for the stack of a new thread, 0: none; of jemalloc, the sizes of
- *   the blocks that the recorder itself makes before a free and, in the upper 16 bits, after another call, 0: none
+ * @param detail of ptmalloc, the bytes that are mapped for the stack of a new thread, 0: none; of jemalloc, the sizes
+ *   of the blocks that the recorder itself makes before a free and, in the upper 16 bits, after another call, 0: none
  * @param learns of ptmalloc, whether the first heap of an arena shows if the version is before or after 2.35
  * @returns false if there is no such allocator, or memory is exhausted
  */

@@ -69,7 +69,7 @@ export function hasInventedAddresses({ format, layout }: TraceHeader): boolean {
 /** The reason why temporary allocations cannot be selected in such a trace. */
 export const UNKNOWN_TEMPORARY = 'an interpreted heaptrack file does not say which blocks are temporary'
 
-/** Why something is unknown for such a trace, and where it is known. @param so what follows @param them `it` or `them` */
+/** Why something is unknown for such a trace, and where it is known. @param them what is missing: `it` or `them` */
 function unidentified(so: string, them: string): string {
   const what = `an interpreted heaptrack file does not say which block is freed, so ${so}`
   return `${what}; recordings with addresses have ${them}, such as those of hf-record without --stack`
@@ -78,7 +78,7 @@ function unidentified(so: string, them: string): string {
 /** Why temporary allocations and lifetimes are unknown for such a trace, and how to find them. */
 export const UNIDENTIFIED = unidentified('temporary allocations and lifetimes are not known', 'them')
 
-/** @throws RangeError for such a trace @param so what follows from it @param them what is missing: `it` or `them` */
+/** @throws RangeError for such a trace @param so what follows from it */
 export function refuseUnidentified(header: TraceHeader, so: string, them = 'it'): void {
   if (hasInventedAddresses(header)) throw new RangeError(unidentified(so, them))
 }

@@ -335,7 +335,7 @@ export class CompactEncoder implements Encoder {
     return isFine
   }
 
-  /** Begins the simulation of an allocator. @throws TraceError if there is no memory: readers have some, and simulate it */
+  /** Begins the simulation of an allocator. @throws TraceError without memory: readers have some, and simulate it */
   private simulate(settings: Uint8Array): void {
     const isFine = simulate(this.kernel, settings)
     this.kernel.refresh()

@@ -12,7 +12,7 @@ const MAX_BATCHES = 256
 /** The number of events in each of the first batches. */
 const FEW_EVENTS = 512
 
-/** Copies of the first events of a trace, a block at most, until it is known which allocator assigned their addresses. */
+/** Copies of the first events of a trace, a block at most, until it is known which allocator assigned addresses. */
 export class HeldEvents {
   batches: EventBatch[] = []
   /** The number of events, and the number of those that create blocks. */
