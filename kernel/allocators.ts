@@ -1,6 +1,16 @@
 /** A simulated allocator, and a comparison of the addresses of a trace with its own. */
-export { simFix, simFree, simMake, simRealloc } from './allocators/by-address'
-export { simCall, simHandle, simRelease, simSettle, simStart, simThreadEnd } from './allocators/simulator'
+export {
+  simCall,
+  simFix,
+  simFree,
+  simHandle,
+  simMake,
+  simRealloc,
+  simRelease,
+  simSettle,
+  simStart,
+  simThreadEnd,
+} from './allocators/simulator'
 export { ADDRESS, ALIGNMENT, API, ELEMENTS, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE, THREAD } from './shared/columns'
 export { seed } from './allocators/hash'
 export * from './allocators/replay'

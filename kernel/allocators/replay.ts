@@ -21,9 +21,8 @@ import {
   OUTCOME_FREED,
   OUTCOME_NONE,
 } from '../shared/event'
-import { clearBlocks, simFix, simFree, simMake, simRealloc } from './by-address'
 import { clearIdentities, numberOf } from './identities'
-import { simThreadEnd } from './simulator'
+import { simFix, simFree, simMake, simRealloc, simThreadEnd } from './simulator'
 
 /** Per row: the result of the prediction, and the predicted address, 0 if none. */
 export const RESULTS: usize = memory.data(4288)
@@ -33,10 +32,9 @@ export const PREDICTED: usize = memory.data(32960)
 export let blocks: f64 = 0
 export let hits: f64 = 0
 
-/** Forgets blocks, threads and counts, after a simulation was begun. @returns false if memory is exhausted */
+/** Forgets the threads and the counts. @returns false if memory is exhausted */
 export function clearReplay(): bool {
   blocks = hits = 0
-  clearBlocks()
   return clearIdentities()
 }
 

@@ -2,12 +2,15 @@
  * Simulated allocators: compute the addresses that a program gets from the calls that it makes. Kernels import this; it
  * keeps everything in the memory of the kernel, in pieces from live/room.ts.
  *
- * From its allocation on, a block is identified by a number, its handle. by-address.ts finds handles by addresses.
+ * From its allocation on, a block is identified by a number, its handle, which `simCall`, `simSettle` and `simRelease`
+ * use. The other functions take addresses, and find the handle in a table, which costs time and memory. A kernel uses
+ * either the former or the latter.
  *
  * Threads are numbers from 0, the main thread. The simulation is deterministic, and takes bounded time and memory for
  * each call, even with hostile input.
  */
-import { JEMALLOC, NO_ALLOCATOR, PTMALLOC } from '../../lib/kernel/layouts/allocators'
+import { JEMALLOC, MALLOC, NO_ALLOCATOR, PTMALLOC, REALLOC } from '../../lib/kernel/layouts/allocators'
+import { clearBlocks, dropBlock, findBlock, putBlock } from './blocks'
 import { addressOf as jeAddressOf } from './jemalloc/bins'
 import { settle as jeSettle } from './jemalloc/repair'
 import {
@@ -19,6 +22,7 @@ import {
 } from './jemalloc/simulator'
 import { settle } from './ptmalloc/repair'
 import { blockAt } from './ptmalloc/regions'
+import { alignment as chunkAlignment } from './ptmalloc/rules'
 import { allocate, finish, isChunk, release, start } from './ptmalloc/simulator'
 
 /** The allocator that is simulated. */
@@ -46,7 +50,7 @@ export function simStart(allocator: i32, version: i32, bits: i32, cores: i32, de
     if (!start(version, bits, limit, detail, 0, 0, learns)) return false
   } else if (allocator != JEMALLOC || !jeStart(version, bits, limit, detail)) return false
   simKind = allocator
-  return true
+  return clearBlocks(allocator == JEMALLOC ? 8 : chunkAlignment)
 }
 
 /**
@@ -76,18 +80,66 @@ export function simRelease(thread: i32, handle: u32): void {
 
 // @ts-ignore: decorator
 @inline
-export function isLive(handle: u32): bool {
+function isLive(handle: u32): bool {
   return simKind == JEMALLOC ? isBlock(handle) : isChunk(handle)
 }
 
 // @ts-ignore: decorator
 @inline
-export function addressOf(handle: u32): u64 {
+function addressOf(handle: u32): u64 {
   return simKind == JEMALLOC ? jeAddressOf(handle) : blockAt(handle)
+}
+
+/** The same as `simCall`, for a block to be found by its address. */
+export function simMake(called: u32, thread: i32, more: u64, old: u32, size: u64): u64 {
+  const predicted = simCall(called, thread, more, old, size)
+  if (predicted != 0) putBlock(predicted, simHandle)
+  return predicted
+}
+
+/**
+ * Predicts the address that realloc returns. As in C, without an old address it is malloc, and without a size it is
+ * free, with the result 0.
+ */
+export function simRealloc(thread: i32, oldAddress: u64, size: u64): u64 {
+  if (oldAddress == 0) return simMake(MALLOC, thread, 0, 0, size)
+  if (size == 0) {
+    simFree(thread, oldAddress)
+    simHandle = 0
+    return 0
+  }
+  const old = handleAt(oldAddress)
+  if (old == 0) return simMake(MALLOC, thread, 0, 0, size)
+  dropBlock(oldAddress)
+  return simMake(REALLOC, thread, 0, old, size)
+}
+
+/** Frees a block; unknown blocks are ignored. */
+export function simFree(thread: i32, address: u64): void {
+  const handle = handleAt(address)
+  if (handle != 0) dropBlock(address)
+  simRelease(thread, handle)
 }
 
 /** A thread ends. */
 export function simThreadEnd(thread: i32): void {
   if (simKind == JEMALLOC) jeFinish(thread)
   else finish(thread)
+}
+
+/** Corrects the address that the previous call predicted. */
+export function simFix(predicted: u64, actual: u64): void {
+  if (predicted == actual || actual == 0) return
+  if (predicted != 0 && findBlock(predicted) == simHandle) dropBlock(predicted)
+  // The block recorded as live there was freed unseen, or there are two.
+  const stale = handleAt(actual)
+  simSettle(actual)
+  if (stale != 0 && stale != simHandle) dropBlock(actual)
+  if (simHandle != 0) putBlock(actual, simHandle)
+}
+
+/** The handle of the live block at an address, 0 if there is none. */
+function handleAt(address: u64): u32 {
+  const handle = findBlock(address)
+  return handle != 0 && isLive(handle) && addressOf(handle) == address ? handle : 0
 }

@@ -8,7 +8,7 @@ import { linkSite, resetSites, unlinkSite } from './best/sites'
 import { isKept, pastAt, sequence } from './history'
 import { BEST } from './level'
 import { addToClass, ALL, resetClasses, takeFromClass } from './classes'
-import { findHead, linkHead, resetPages } from '../shared/pages'
+import { findHead, linkHead, resetPages } from './pages'
 
 /** A live block. */
 @unmanaged

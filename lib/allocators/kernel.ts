@@ -30,7 +30,6 @@ export class AllocatorKernel extends GrowingKernel<AllocatorExports> {
   start(settings: AllocatorSettings): boolean {
     const { version, bits, cores = 0 } = settings
     const detail = BigInt(detailOf(settings))
-    const hasBegun = this.run.simStart(numberOf(settings), version, bits, cores, detail, learns(settings)) !== 0
-    return hasBegun && this.run.clearReplay() !== 0
+    return this.run.simStart(numberOf(settings), version, bits, cores, detail, learns(settings)) !== 0
   }
 }

@@ -65,7 +65,7 @@ export class AllocatorReplay {
   /** Begins again with these settings: all blocks and counts are forgotten. @throws RangeError as the constructor */
   restart(settings: AllocatorSettings): void {
     checkSettings(settings)
-    const isReady = this.kernel.start(settings)
+    const isReady = this.kernel.start(settings) && this.kernel.run.clearReplay() !== 0
     this.kernel.refresh()
     if (!isReady) throw new RangeError('there is no memory for a simulated allocator')
     ;(this as { settings: AllocatorSettings }).settings = settings

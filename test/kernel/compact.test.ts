@@ -19,10 +19,10 @@ const LEVELS: [string, Edit | undefined][] = [
   ['the best level', BEST],
 ]
 
-describe('shared/pages', async () => {
+describe('compact/pages', async () => {
   const make = await compileModules(`
     export { seedHashes } from './shared/hash'
-    export { findHead, linkHead, resetPages } from './shared/pages'`)
+    export { findHead, linkHead, resetPages } from './compact/pages'`)
   const structure = (parts: Parts) => {
     run(parts, 'seedHashes')(54_321, 0)
     const [find, link] = [parts.call<[bigint]>('findHead'), parts.call<[bigint, number]>('linkHead')]

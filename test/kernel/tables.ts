@@ -9,6 +9,8 @@ interface Table {
   /** The numbers of keys at which the table grows. */
   growth: readonly number[]
   isUnique?: boolean
+  /** Keys that it may have; all by default. */
+  keys?: readonly string[]
 }
 
 type OfKey = [bigint]
@@ -237,5 +239,20 @@ export const TABLES: Readonly<Record<string, Table>> = {
     // Further threads share the last number.
     growth: GROWTH.filter((n) => n < 1 << 20),
     isUnique: true,
+  },
+  'allocators/blocks': {
+    source: `export { clearBlocks, dropBlock, findBlock, putBlock } from './allocators/blocks'${ROOMS}`,
+    structure(parts) {
+      const clear = parts.call<OfKey>('clearBlocks')
+      const put = parts.call<[bigint, number]>('putBlock')
+      return amongRooms(parts, {
+        clear: () => clear(16n),
+        add: (key, value) => (put(key, value) === 0 ? 0 : value),
+        get: parts.call<OfKey>('findBlock'),
+        remove: parts.call<OfKey>('dropBlock'),
+      })
+    },
+    growth: GROWTH,
+    keys: ['addresses', 'random', 'equal low words', 'multiples of 2^22 in both words'],
   },
 }

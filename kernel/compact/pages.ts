@@ -1,10 +1,10 @@
 /**
- * A live block for each 16 bytes of addresses: a hash table of pages of 128 bytes, each with a word for every 16 bytes,
- * so that neighbours in the traced heap are neighbours in the table.
+ * The first live block of each 16 bytes of addresses: a hash table of pages of 128 bytes, each with a word for every 16
+ * bytes, so that neighbours in the traced heap are neighbours in the table.
  */
 
-import { takeRoom } from '../live/room'
-import { HashTable, TABLE, VALUE } from './hash-table'
+import { HashTable, TABLE, VALUE } from '../shared/hash-table'
+import { take } from './room'
 
 /** The number of words in a page, and the logarithm of their size in bytes. */
 const WORDS: u64 = 8
@@ -94,7 +94,7 @@ function newPage(): usize {
   }
   if (next == 1 << PIECE_LOG) {
     if (piece == pieces) {
-      const more = pieces == MOST_PIECES ? <usize>0 : takeRoom(PIECE_LOG)
+      const more = pieces == MOST_PIECES ? <usize>0 : take(1 << PIECE_LOG)
       if (more == 0) return 0
       store<u32>(PIECES + ((<usize>pieces) << 2), <u32>more)
       pieces++
