@@ -252,7 +252,7 @@ export const TABLES: Readonly<Record<string, Table>> = {
         remove: parts.call<OfKey>('dropBlock'),
       })
     },
-    growth: GROWTH,
+    growth: powers(9, 22),
     keys: ['addresses', 'random', 'equal low words', 'multiples of 2^22 in both words'],
   },
 }
