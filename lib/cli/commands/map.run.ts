@@ -23,6 +23,9 @@ function mapOptions(args: Arguments): MapOptions {
   const hidden = args.value('anonymize')
   const key = args.value('key')
   if (hidden !== undefined && key === undefined) throw new UsageError('--anonymize needs a --key')
+  // Without it, nothing is replaced in a trace that is meant to be shared.
+  if (hidden === undefined && key !== undefined)
+    throw new UsageError('--key needs --anonymize, such as --anonymize all')
   return {
     ...(expression !== undefined && { expression }),
     ...(rebase !== undefined && { rebase: readRebase(rebase) }),
