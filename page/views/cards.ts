@@ -86,8 +86,19 @@ function number(figure: string, value: Integer): Pick<Card, 'figure' | 'value' |
   return { figure, value: short(value), exact: grouped(value) }
 }
 
+type Summary = ReportData['summary']
+
+/** The mean lifetime, in time if it is known. */
+function meanLife(
+  { events, time }: Summary['lifetimes'],
+  unit: NonNullable<Summary['time']>['unit'] | undefined,
+): string {
+  if (events.count === 0) return '-'
+  return time !== undefined && unit !== undefined ? duration(time.mean, unit) : `${short(events.mean)} events`
+}
+
 /** The figures that depend on which block is freed. */
-function lifetimeCards({ temporary, allocated, lifetimes, time }: ReportData['summary']): Card[] {
+function lifetimeCards({ temporary, allocated, lifetimes, time }: Summary): Card[] {
   const unit = time?.unit
   return [
     {
@@ -100,11 +111,8 @@ function lifetimeCards({ temporary, allocated, lifetimes, time }: ReportData['su
       view: 'churn',
       title: 'Mean lifetime',
       figure: 'lifetimes',
-      value:
-        lifetimes.time !== undefined && unit !== undefined
-          ? duration(lifetimes.time.mean, unit)
-          : `${short(lifetimes.events.mean)} events`,
-      exact: `${rounded(lifetimes.events.mean)} events about blocks`,
+      value: meanLife(lifetimes, unit),
+      exact: lifetimes.events.count === 0 ? '-' : `${rounded(lifetimes.events.mean)} events about blocks`,
       detail: `of ${counted(lifetimes.events.count, 'block')} that were freed; a realloc ends none`,
     },
   ]

@@ -1,4 +1,5 @@
 import type { EventBatch } from '../../event/batch.js'
+import { earlyEnd, EARLY_END_NOTE } from '../../event/early-end.js'
 import { lacksEvents } from '../../event/header.js'
 import { LostCount } from '../../event/lost-events.js'
 import { weightedEvents, weightNote } from '../../event/weights.js'
@@ -9,11 +10,13 @@ import { falseLeaks, sizeWarning } from './warnings.js'
 export class BatchWarnings {
   private readonly lost = new LostCount()
   private isFiltered = false
+  private endsEarly = false
   private weighted = 0
 
   add(batch: EventBatch): void {
     this.lost.add(batch)
     this.isFiltered ||= lacksEvents(batch.header)
+    this.endsEarly ||= earlyEnd(batch, 0, batch.count) >= 0
     if (batch.groups !== undefined) this.weighted += weightedEvents(batch.groups, 0, batch.count)
   }
 
@@ -23,6 +26,7 @@ export class BatchWarnings {
     const leaked = { blocks: live.blocks + unfreed.blocks, bytes: live.bytes + unfreed.bytes }
     const warnings = [
       falseLeaks({ lost: lost.places, lostEvents: lost.events, filtered, leaked, freed, unknown }),
+      this.endsEarly && leaked.blocks > 0 ? EARLY_END_NOTE : undefined,
       weighted === 0 ? undefined : weightNote(weighted),
       sizeWarning(largest),
     ]

@@ -41,7 +41,7 @@ export function summary(statistics: Statistics): string[] {
     ...curve(statistics),
     ...residentPairs(statistics),
     ['sizes', `${grouped(sizes.smallest)} to ${bytes(sizes.largest)}, mean ${rounded(sizes.histogram.mean)}`],
-    ['mean lifetime', statistics.identified ? meanLife(statistics) : UNKNOWN_FIGURE],
+    ['mean lifetime', meanLife(statistics)],
     temporaryPair('heaptrack'),
     temporaryPair('memray'),
   ]
@@ -90,7 +90,8 @@ function timePairs({ time }: Statistics): Pair[] {
   return pairs
 }
 
-function meanLife({ lifetimes: { events, bytes: between, time: lasted }, time }: Statistics): string {
+function meanLife({ identified, lifetimes: { events, bytes: between, time: lasted }, time }: Statistics): string {
+  if (!identified || events.count === 0) return UNKNOWN_FIGURE
   const duration = lasted === undefined ? '' : `, ${rounded(lasted.mean)} ${unitName(time?.unit)}`
   return `${rounded(events.mean)} events, ${rounded(between.mean)} bytes allocated in between${duration}`
 }

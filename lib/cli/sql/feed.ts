@@ -3,9 +3,9 @@ import { dirname } from 'node:path'
 import type { EventBatch } from '../../event/batch.js'
 import { TraceError } from '../../event/error.js'
 import { hasInventedAddresses, UNIDENTIFIED } from '../../event/header.js'
-import { LostCount } from '../../event/lost-events.js'
 import type { Stage } from '../../event/stage.js'
 import type { TableRows } from '../../event/table.js'
+import { BlockDoubts } from '../../exports/tables/doubts.js'
 import { TOO_MANY_STACKS } from '../../exports/tables/stack-encoder.js'
 import { inTemporary } from '../../streams/io/temporary-error.js'
 import { StackNumbers } from '../../transforms/block-table/stack-numbers.js'
@@ -19,6 +19,9 @@ export type Wanted = ReadonlyMap<TableName, ReadonlySet<string>>
 
 /** The columns with names of frames. */
 const NAMES = ['site', 'frame', 'stack', 'function', 'sourceFile', 'line', 'module']
+
+/** The tables whose rows are about blocks. */
+const OF_BLOCKS: readonly TableName[] = ['blocks', 'spans']
 
 /** Traces to be queried. */
 export interface Traces {
@@ -70,7 +73,11 @@ export async function writeTables(
         },
       }))
       try {
-        const through = new TableFeed(sinks, needsIdentity(wanted))
+        const through = new TableFeed(
+          sinks,
+          needsIdentity(wanted),
+          OF_BLOCKS.some((table) => wanted.has(table)),
+        )
         await runTrace({ command: 'hf-sql', input: inputOf(path), through, signals: true })
       } catch (error) {
         if (!(error instanceof TraceError)) throw error
@@ -103,21 +110,25 @@ interface TableSink {
   take(rows: TableRows): void
 }
 
-/** Gives the events of a trace to tables. It has no output of its own. Warns if the recorder lost events. */
+/** Gives the events of a trace to tables. It has no output of its own. Warns if the trace lacks events. */
 class TableFeed implements Stage<EventBatch, Uint8Array> {
   readonly consumes = true
   readonly warnings: string[] = []
-  private readonly lost = new LostCount()
+  private readonly doubts = new BlockDoubts()
   private isIdentified = true
 
-  /** @param needsIdentity whether a column is wanted that depends on which block is freed */
+  /**
+   * @param needsIdentity whether a column is wanted that depends on which block is freed
+   * @param hasBlocks whether a table of blocks is wanted
+   */
   constructor(
     private readonly sinks: readonly TableSink[],
     private readonly needsIdentity: boolean,
+    private readonly hasBlocks: boolean,
   ) {}
 
   feed(batch: EventBatch): void {
-    this.lost.add(batch)
+    this.doubts.add(batch)
     this.isIdentified &&= !hasInventedAddresses(batch.header)
     for (const { maker, take } of this.sinks) maker.add(batch, take)
   }
@@ -127,7 +138,7 @@ class TableFeed implements Stage<EventBatch, Uint8Array> {
   }
 
   end(): void {
-    this.warnings.push(...this.lost.warnings('rows may be missing or wrong'))
+    this.warnings.push(...this.doubts.warnings('rows', this.hasBlocks))
     if (this.needsIdentity && !this.isIdentified) this.warnings.push(UNIDENTIFIED)
     for (const { maker, take } of this.sinks) maker.end(take)
   }

@@ -2,22 +2,22 @@ import { SpacesError } from '../../blocks/address-spaces.js'
 import type { EventBatch } from '../../event/batch.js'
 import { groupFieldNames } from '../../event/fields.js'
 import { hasInventedAddresses, UNIDENTIFIED } from '../../event/header.js'
-import { LostCount } from '../../event/lost-events.js'
 import type { Stage } from '../../event/stage.js'
 import type { TableWriter } from '../../event/table.js'
 import { BlockTable, type BlockTableOptions } from '../../transforms/block-table/block-table.js'
 import type { BlockRows } from '../../transforms/block-table/columns.js'
 import { StackNumbers } from '../../transforms/block-table/stack-numbers.js'
+import { BlockDoubts } from './doubts.js'
 import { TOO_MANY_STACKS } from './stack-encoder.js'
 
 /**
- * The table of blocks as bytes. Warns of a trace from which the recorder lost events, that does not say which block is
- * freed, or whose events have fields of groups, for which there are no columns.
+ * The table of blocks as bytes. Warns of a trace that lacks events (see `BlockDoubts`), that does not say which block
+ * is freed, or whose events have fields of groups, for which there are no columns.
  */
 export class BlockEncoder implements Stage<EventBatch, Uint8Array> {
   readonly consumes = true
   readonly warnings: string[] = []
-  private readonly lost = new LostCount()
+  private readonly doubts = new BlockDoubts()
   private isIdentified = true
   /** The set of fields of groups that events have. */
   private groupFields = 0
@@ -39,7 +39,7 @@ export class BlockEncoder implements Stage<EventBatch, Uint8Array> {
   }
 
   feed(batch: EventBatch): void {
-    this.lost.add(batch)
+    this.doubts.add(batch)
     this.isIdentified &&= !hasInventedAddresses(batch.header)
     if (batch.groups !== undefined) this.groupFields |= batch.groups.used(batch.count)
     this.table.feed(batch)
@@ -64,7 +64,7 @@ export class BlockEncoder implements Stage<EventBatch, Uint8Array> {
   }
 
   private warn(): void {
-    this.warnings.push(...this.lost.warnings('blocks may be missing or wrong'))
+    this.warnings.push(...this.doubts.warnings('blocks'))
     if (!this.isIdentified) this.warnings.push(UNIDENTIFIED)
     if (this.stacks.isFull) this.warnings.push(TOO_MANY_STACKS)
     if (this.groupFields === 0) return
