@@ -222,26 +222,35 @@ async function* interleave(
           by: options.by ?? orderOf(heads, parts),
           ...(options.window !== undefined && { window: options.window }),
         })
+  /** What warnings begin with that would be about all events of an input, of which only the first ones are known. */
+  const untrue: string[] = []
+  const fail = (input: number, error: Error): void => {
+    failures.add(error)
+    untrue.push(`${names[input]}: no event has a `)
+  }
   const feed = (input: number, batch: EventBatch): void => {
     try {
       merger.feed(input, batch)
     } catch (error) {
-      failures.add(named(asError(error), sources[input].name))
+      fail(input, named(asError(error), names[input]))
       merger.end(input)
     }
   }
   heads.forEach(({ batches, error, ended }, input) => {
     for (const batch of batches) feed(input, batch)
-    if (error !== undefined) failures.add(error)
+    if (error !== undefined) fail(input, error)
     if (ended) merger.end(input)
   })
   let emitted = 0
   for (;;) {
     for (let batch = merger.next(); batch !== null; batch = merger.next()) yield batch
-    while (emitted < merger.warnings.length) stream.emit('warning', merger.warnings[emitted++])
+    for (; emitted < merger.warnings.length; emitted++) {
+      const text = merger.warnings[emitted]
+      if (!untrue.some((begin) => text.startsWith(begin))) stream.emit('warning', text)
+    }
     const input = merger.wants()
     if (input < 0) break
-    const batch = await sources[input].read().catch((error: Error) => void failures.add(error))
+    const batch = await sources[input].read().catch((error: Error) => void fail(input, error))
     if (batch === undefined) merger.end(input)
     else feed(input, batch)
   }

@@ -156,6 +156,25 @@ describe('hf-merge', () => {
     })
   })
 
+  test('says nothing about all events of an input that it has not read to its end', async () => {
+    const folder = scratch()
+    const lines = (...records: object[]) => records.map((one) => `${JSON.stringify(one)}\n`).join('')
+    const header = { kind: 'header', format: 'recorder', timeUnit: 'ns' }
+    const block = { kind: 'alloc', address: '0x1000', size: 8, time: 5 }
+    writeFileSync(join(folder, 'a.ndjson'), lines(header, { ...block, process: 2 }, { kind: 'end' }))
+    writeFileSync(join(folder, 'b.ndjson'), lines(header, { kind: 'comment', text: 'x' }, block, { kind: 'end' }))
+    writeFileSync(join(folder, 'cut.ndjson'), lines(header, { kind: 'comment', text: 'x' }, block).slice(0, -9))
+    for (const [line, reason] of [
+      ['--number-processes a.ndjson b.ndjson', 'process 2 is also the number of events without a process'],
+      ['a.ndjson cut.ndjson', 'truncated'],
+    ]) {
+      const { code, stderr } = await shell(`cd ${folder}; hf-merge --by time ${line}`)
+      expect(code).toBe(1)
+      expect(stderr).toContain(reason)
+      expect(stderr).not.toContain('no event has a time')
+    }
+  })
+
   test('tells what is missing', async () => {
     const folder = scratch()
     const paths = relayFiles(folder, 4, 1000)
