@@ -25,7 +25,8 @@ const OPTIONS: OptionNames<MergeSourcesOptions> = { ...MERGE_INPUTS_OPTIONS, end
  * not. When the stream is destroyed or aborted, all sources are closed.
  *
  * A source that fails is merged up to its fault, and the others to their end. Then the stream fails with an error that
- * begins with the source's name: its path, or `input 2`. See `mergeInputs` in `heapflow/stages` for more.
+ * begins with the source's name: its path, or `input 2`. The error of a failed system call has it as `path` instead.
+ * See `mergeInputs` in `heapflow/stages` for more.
  *
  * @example
  * await pipeline(merge('a.mtrc', 'b.hatf.gz', { by: 'time' }), ndjson.encode(), createWriteStream('all.ndjson'))

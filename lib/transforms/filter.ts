@@ -74,10 +74,11 @@ export interface FilterOptions extends FateOptions, GroupCriteria {
   /**
    * Keep blocks, not events: all later events of every block with an allocation that meets the criteria (with `invert`:
    * the inverted criteria), and no free or realloc of any other block. A realloc that is the first event of its block
-   * to meet the criteria begins it: it becomes an allocation. Where another block, which is not kept, begins at the
-   * address of a kept one, that has no free: a free stands in place of the event, and a warning says how many. A free
-   * of NULL concerns no block, and is not kept. Other events that neither begin nor end a block, such as failed
-   * reallocs, are kept if they meet the criteria. Memory grows with the number of kept blocks that are live.
+   * to meet the criteria begins it: it becomes an allocation, unless it is of NULL. Where another block, which is not
+   * kept, begins at the address of a kept one, that has no free: a free stands in place of the event, and a warning
+   * says how many. A free of NULL concerns no block, and is not kept; a failed realloc is kept if its block is. Other
+   * events that neither begin nor end a block, such as comments, are kept if they meet the criteria. Memory grows with
+   * the number of kept blocks that are live.
    */
   readonly lifetimes?: boolean
 }

@@ -35,13 +35,18 @@ async function isCompact(path: string): Promise<boolean> {
 /** Flags with which more than a part would be read or kept. */
 const WHOLE = ['events', 'invert', 'leaked', 'temporary', 'live-at']
 
+/** More parts than any trace needs. */
+const MAX_PARTS = 999_999_999n
+
 /** The events of `--part`. @throws UsageError @throws TraceError if the trace is truncated or damaged */
 async function partOptions(args: Arguments, path: string): Promise<FilterOptions> {
   const text = args.value('part')
   if (text === undefined) return {}
   const other = WHOLE.find((name) => args.has(name))
   if (other !== undefined) throw new UsageError(`--part and --${other} cannot be combined`)
-  const [part, parts] = (/^([1-9]\d{0,8})\/([1-9]\d{0,8})$/.exec(text) ?? []).slice(1).map(BigInt)
+  const [part, parts] = (/^([1-9]\d*)\/([1-9]\d*)$/.exec(text) ?? []).slice(1).map(BigInt)
+  if (parts !== undefined && parts > MAX_PARTS)
+    throw new UsageError(`--part: a trace has at most ${MAX_PARTS} parts, not ${parts}`)
   if (part === undefined || parts === undefined || part > parts)
     throw new UsageError(`--part needs the number of a part and that of all, such as 2/8, not ${JSON.stringify(text)}`)
   // A file that is missing is a fault of its own.

@@ -66,8 +66,8 @@ const CRITERIA: readonly Flag[] = [
     value: 'MOMENT',
     help:
       'Allocations whose block is live at this moment, and its reallocs until then: just after an event (its ' +
-      "number), at a time (time:T, in the trace's unit; of several traces, the first that reaches it counts), or at " +
-      'the peak of live bytes (peak)',
+      "number), at a time (time:T, in the trace's unit; of several traces, the first that reaches it counts; after " +
+      'all times, it is the end of the last one), or at the peak of live bytes (peak)',
   },
 ]
 
@@ -83,13 +83,14 @@ export const filter: Command = {
     'also select these events; --kind drops them with a warning unless it names lost.\n' +
     'With --lifetimes the criteria select blocks: all later events of every block with an allocation that matches ' +
     'are kept, whatever they say themselves, and frees and reallocs of other blocks, or of NULL, are not. A realloc ' +
-    'that is the first event of its block to match, such as one that makes it large enough, becomes an alloc event: ' +
-    'its block begins there. With --kind alloc, no block begins with a realloc. Where a block that is not kept ' +
-    'begins at the address of a kept one, the free of that is missing: one is written there, and a warning says how ' +
-    'many there are.\n' +
+    'that is the first event of a block to match after others that do not, such as one that makes the block large ' +
+    'enough, becomes an alloc event: the block begins there. A realloc of NULL that begins a block is kept as it is. ' +
+    'With --kind alloc, no block begins with a realloc. Where a block that is not kept begins at the address of a ' +
+    'kept one, the free of that is missing: one is written there, and a warning says how many there are.\n' +
     '--leaked, --temporary and --live-at depend on later events, so the input is read twice. If it is a pipe, it is ' +
     'copied to a temporary file first (in TMPDIR). What leaks, what is temporary and what lives at the peak is the ' +
-    'same as in the report of hf-stats.\n' +
+    'same as in the report of hf-stats. The end of a process in which blocks leak is kept with --leaked whatever ' +
+    '--temporary and --live-at say about these blocks, though not with --invert.\n' +
     'Of a compact trace with checkpoints, named as a file, --events and --part read only the part that they need ' +
     '(with --lifetimes, all from there on): traces and events elsewhere in the file are not looked at, nor is damage ' +
     'there found. --invert, --leaked, --temporary and --live-at need the whole trace. Parts divide the work on a ' +

@@ -11,9 +11,9 @@ export const map: Command = {
   description:
     'Changes are made in this order: the expression, rebasing, anonymizing, numbering of threads, dropped fields, ' +
     'set fields.\n' +
-    'Anonymizing replaces each address with another of the same alignment, up to 4,096 bytes, and each name with ' +
-    'another one, also in the header, such as the command line; every run with the same --key gives the same ' +
-    'replacements.\n' +
+    'Anonymizing replaces each address from 4,096 on with another of the same alignment, up to 4,096 bytes, and each ' +
+    'name with another one, also in the header, such as the command line; every run with the same --key gives the ' +
+    'same replacements. Lower addresses, such as the null address, stay as they are.\n' +
     'Rebasing is an error, after the events before, where an address would become 0, which is that of failed calls, ' +
     'or leave 64 bits; 0 itself stays.\n' +
     'An expression is JavaScript that sees each event as `event` (64-bit fields are BigInt) and its number as `n`; ' +
@@ -36,8 +36,12 @@ export const map: Command = {
     },
     { name: 'rebase', value: 'FROM=TO', help: 'Move addresses so that what was at FROM is at TO' },
     { name: 'anonymize', value: 'WHAT', help: 'Replace what identifies the program and its machine', values: HIDDEN },
-    { name: 'key', value: 'KEY', help: 'The secret that makes the replacements; needed with --anonymize' },
-    { name: 'number-threads', help: 'Number the threads from 1 in the order in which they appear' },
+    {
+      name: 'key',
+      value: 'KEY',
+      help: 'The secret that makes the replacements; needed with --anonymize, and only then',
+    },
+    { name: 'number-threads', help: 'Number the threads of each trace from 1, in the order in which they appear' },
     { name: 'expression', short: 'e', value: 'CODE', help: 'Run JavaScript on every event; slow' },
     ...EVENT_FLAGS,
   ],

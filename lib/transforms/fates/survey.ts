@@ -20,14 +20,17 @@ const NO_FATES = new Uint8Array(BATCH_EVENTS)
 export interface FateOptions {
   /**
    * The block is live when its process or its trace ends. Its reallocs count as allocations. The end of a process that
-   * ends such a block has the fate, too.
+   * ends such a block has the fate, too, and all others that are asked for, unless the filter is inverted.
    */
   readonly leaked?: boolean
   /** It is temporary: the next call of the process frees the block, unless `temporaryBy` says otherwise. */
   readonly temporary?: boolean
   /** The definition of temporary allocations; heaptrack's if absent. */
   readonly temporaryBy?: TemporaryDefinition
-  /** The block is live at this moment. Its reallocs until then count as allocations. */
+  /**
+   * The block is live at this moment; a time after all others is the end of the last trace. Its reallocs until then
+   * count as allocations.
+   */
   readonly liveAt?: Moment
 }
 
