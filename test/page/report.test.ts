@@ -446,6 +446,15 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     }
   })
 
+  test('there is no mean lifetime where no block was freed', async () => {
+    const whole = sample()
+    const none = { count: 0, sum: 0, mean: 0, bars: [] }
+    const lifetimes = { ...whole.summary.lifetimes, events: none, time: none }
+    const { page } = await openPage(reportFile({ ...whole, summary: { ...whole.summary, lifetimes } }, 'none-freed'))
+    await expect.poll(() => page.locator('[data-figure="lifetimes"]').getAttribute('title')).toBe('-')
+    await expect.poll(() => page.locator('[data-figure="lifetimes"]').textContent()).not.toMatch(/0 (events|ns|s)/)
+  })
+
   test('damaged data is reported above the tables', async () => {
     const data = { ...sample(), version: 2 as 1 }
     const { page } = await openPage(reportFile(data, 'damaged', '<p>tables</p>'))
