@@ -58,12 +58,21 @@ export function lacksEvents({ filtered, part }: TraceHeader): boolean {
   return filtered === true || (part !== undefined && part.whole !== true)
 }
 
+/** The format of a trace that was merged from traces of several formats, which its layout lists. */
+export const MERGED = 'merged'
+
+/** The formats that the events of a trace came from: several if it was merged. */
+export function formatsOf({ format, layout }: TraceHeader): string[] {
+  const formats = layout?.['formats']
+  return format === MERGED && typeof formats === 'string' ? formats.split(',') : [format]
+}
+
 /**
  * Whether the addresses of blocks are not the program's: an interpreted heaptrack file has none, so its decoder numbers
  * the blocks.
  */
-export function hasInventedAddresses({ format, layout }: TraceHeader): boolean {
-  return format === 'heaptrack' && layout?.['raw'] !== true
+export function hasInventedAddresses(header: TraceHeader): boolean {
+  return header.layout?.['raw'] !== true && formatsOf(header).includes('heaptrack')
 }
 
 /** The reason why temporary allocations cannot be selected in such a trace. */

@@ -14,7 +14,7 @@ import {
   type FieldName,
   type GroupFieldName,
 } from '../event/fields.js'
-import type { TimeUnit } from '../event/header.js'
+import { hasInventedAddresses, type TimeUnit, type TraceHeader } from '../event/header.js'
 import type { Carried, Filling, LossCounts } from '../event/losses.js'
 import { UnitLoss } from './unit-loss.js'
 
@@ -32,6 +32,8 @@ interface LossesKernel extends KernelExports {
 }
 
 const FIELD_BITS = 2 ** FIELDS.length
+
+const IDENTITY_LOST = 'that it is not known which blocks are freed'
 
 /** The kernel, and the parts of its memory that are used. */
 class LossesMemory {
@@ -80,6 +82,10 @@ export class Losses implements LossCounts {
   private carried: Carried
   /** The loss of the unit of times; undefined where the format states the unit of each trace. */
   private unitLoss: UnitLoss | undefined
+  /** Whether what is written says from which format, and with which layout, the trace came. */
+  keepsHeaders: boolean
+  /** The last trace whose addresses are not the program's, which what is written does not say. */
+  private unidentified: TraceHeader | undefined
 
   /**
    * @param format the target format's name, for messages
@@ -96,6 +102,7 @@ export class Losses implements LossCounts {
     private readonly groups = 0,
   ) {
     this.carried = carried
+    this.keepsHeaders = groups !== 0
     this.use(carried, filled)
   }
 
@@ -146,9 +153,23 @@ export class Losses implements LossCounts {
     this.before = this.events
     this.events += count
     this.anywhere |= this.somewhere
+    const identified = this.countIdentity(batch)
     const timed = this.unitLoss?.find(batch) === true ? this.countUnit(this.unitLoss) : count
     const grouped = groups === undefined || (groups.columns & ~this.groups) === 0 ? count : this.countGroups(batch)
-    return Math.min(count, timed, grouped)
+    return Math.min(count, identified, timed, grouped)
+  }
+
+  /** Counts a trace whose addresses readers will take for the program's. @returns the number of events to write */
+  private countIdentity({ header, count }: EventBatch): number {
+    if (count === 0 || header === this.unidentified || !this.losesIdentity(header)) return count
+    if (this.strict) return 0
+    this.unidentified = header
+    this.count(IDENTITY_LOST)
+    return count
+  }
+
+  private losesIdentity(header: TraceHeader): boolean {
+    return !this.keepsHeaders && hasInventedAddresses(header)
   }
 
   private countUnit({ reason, count, first }: UnitLoss): number {
@@ -257,6 +278,8 @@ export class Losses implements LossCounts {
     if (fields.length === 0 && absent !== undefined) return unencodable(this.filling(code, absent), at)
     const { unitLoss } = this
     if (fields.length === 0 && watched !== LEFT_OUT && unitLoss?.first === i) return unencodable(unitLoss.fault, at)
+    if (fields.length === 0 && watched !== LEFT_OUT && this.losesIdentity(batch.header))
+      return unencodable(`cannot represent ${IDENTITY_LOST}`, at)
     const what = watched === LEFT_OUT ? `${KINDS[code]} events` : `${fields.join(', ')} of ${KINDS[code]} events`
     return unencodable(`cannot represent ${what}`, at)
   }

@@ -1,5 +1,6 @@
 import { doubleAt } from '../bytes/u64.js'
 import { EventBatch } from '../event/batch.js'
+import { EARLY_END } from '../event/early-end.js'
 import { malformed, type TraceError } from '../event/error.js'
 import { ALL_FIELDS, FieldBit, Kind } from '../event/fields.js'
 import { withMarks, type TraceHeader } from '../event/header.js'
@@ -8,7 +9,7 @@ import { NumberKeys } from '../order/number-keys.js'
 import { selectRows } from '../kernel/select.js'
 
 const HAS_SEQUENCE = FieldBit.sequence
-const { free: FREE, 'process-end': PROCESS_END } = Kind
+const { free: FREE, lost: LOST, other: OTHER, 'process-end': PROCESS_END } = Kind
 
 /**
  * Whether traces are parts of one trace that was split.
@@ -40,8 +41,9 @@ export function dropField(batch: EventBatch, has: number): number {
 
 /**
  * Merges numbered parts of a trace (see `TracePart`) into the trace that was split, exactly as it was: its headers, all
- * events in their order, and without the numbers. The end of a process, which may be in several parts, is one event
- * again, and frees that splitting has written, which have no numbers, are left out. It is fed like `Merger`.
+ * events in their order, and without the numbers. What is in several parts is one event again: the end of a process,
+ * lost events, and the early end of a recording. Frees that splitting has written, which have no numbers, are left out.
+ * It is fed like `Merger`.
  *
  * Memory: for each input one batch.
  */
@@ -157,7 +159,7 @@ export class PartMerger {
         if (kind[i] === FREE) repeated.add(i)
         continue
       }
-      if (number === last && kind[i] === PROCESS_END) {
+      if (number === last && isShared(batch, i)) {
         repeated.add(i)
         continue
       }
@@ -213,4 +215,10 @@ interface Input {
 
 function traceOf({ part }: TraceHeader): number {
   return part?.trace ?? 0
+}
+
+/** Whether splitting puts an event into several parts. */
+function isShared(batch: EventBatch, i: number): boolean {
+  const kind = batch.kind[i]
+  return kind === PROCESS_END || kind === LOST || (kind === OTHER && batch.code[i] === EARLY_END)
 }

@@ -1,7 +1,15 @@
 import { BATCH_STRING_BYTES, EventBatch } from '../event/batch.js'
 import { malformed } from '../event/error.js'
 import { fieldSet, FieldBit } from '../event/fields.js'
-import { lacksEvents, NO_HEADER, withMarks, type TraceHeader } from '../event/header.js'
+import {
+  formatsOf,
+  hasInventedAddresses,
+  lacksEvents,
+  MERGED,
+  NO_HEADER,
+  withMarks,
+  type TraceHeader,
+} from '../event/header.js'
 import { checkOptions, wholeNumber, type OptionNames } from '../event/options.js'
 import { plural } from '../event/message-text.js'
 import { MERGE_WINDOW } from './option-values.js'
@@ -236,22 +244,31 @@ interface Input {
 }
 
 /**
- * The header of a trace merged from several: the format if all have the same one, otherwise `merged`; the finest unit
- * of time; and, for a single format, the layout entries that are equal in all. It is marked as filtered if any of them
- * is, or if one is a part of a trace and the others are not.
+ * The header of a trace merged from several: the format if all have the same one, otherwise `merged` with a list of
+ * them; the finest unit of time; and, for a single format, the layout entries that are equal in all. It is marked as
+ * filtered if any of them is, or if one is a part of a trace that may lack events of its blocks: whether all parts are
+ * there is not known. Numbered parts of one trace are put together by `PartMerger`.
  */
 export function mergeHeaders(headers: readonly TraceHeader[]): TraceHeader {
   const [first, ...others] = headers
   if (first === undefined) return NO_HEADER
   const units = headers.map((header) => header.timeUnit)
   const timeUnit = units.find((unit) => unit === 'ns') ?? units.find((unit) => unit !== undefined)
-  const isFiltered =
-    partsOfOne(headers) === undefined ? headers.some(lacksEvents) : headers.some(({ filtered }) => filtered)
-  const rest = { ...(timeUnit !== undefined && { timeUnit }), ...(isFiltered && { filtered: true as const }) }
-  if (others.some(({ format }) => format !== first.format)) return { format: 'merged', ...rest }
-  const common = Object.entries(first.layout ?? {}).filter(([key, value]) =>
-    others.every(({ layout }) => layout?.[key] === value),
-  )
-  const layout = common.length > 0 ? { layout: Object.fromEntries(common) } : {}
-  return withMarks({ format: first.format, ...rest, ...layout }, rest)
+  const marks = headers.some(lacksEvents) ? { filtered: true as const } : {}
+  const formats = [...new Set(headers.flatMap(formatsOf))]
+  const entries =
+    formats.length > 1
+      ? mergedLayout(formats, headers)
+      : Object.entries(first.layout ?? {}).filter(([key, value]) =>
+          others.every(({ layout }) => layout?.[key] === value),
+        )
+  const layout = entries.length > 0 ? { layout: Object.fromEntries(entries) } : {}
+  const format = formats.length > 1 ? MERGED : first.format
+  return withMarks({ format, ...(timeUnit !== undefined && { timeUnit }), ...layout }, marks)
+}
+
+/** What remains known of traces of several formats: these, and whether addresses are the programs'. */
+function mergedLayout(formats: readonly string[], headers: readonly TraceHeader[]): [string, string | boolean][] {
+  const listed: [string, string] = ['formats', formats.join(',')]
+  return formats.includes('heaptrack') ? [listed, ['raw', !headers.some(hasInventedAddresses)]] : [listed]
 }

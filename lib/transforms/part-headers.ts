@@ -29,8 +29,9 @@ export class PartHeaders {
   private header: TraceHeader | undefined
   private marked: TraceHeader | undefined
   private trace = 0
-  /** The numbers of events before the current batch, and in it. */
-  private before = 0
+  /** The number of events before the current batch. */
+  before = 0
+  /** The number of events of the current batch. */
   private count = 0
   private isNumbering = false
   /** The headers of the traces that have had no events since the last event; the current one may be among them. */
@@ -72,18 +73,27 @@ export class PartHeaders {
     return this.empty.splice(0).map((header) => new EventBatch(0, 0, header))
   }
 
-  /** Some events of the batch, as the next ones of a part. @param rows their rows in the batch, in order */
-  select(batch: EventBatch, key: string, rows: Int32Array): EventBatch {
+  /**
+   * Some events of a batch, as the next ones of a part.
+   * @param rows their rows in the batch, in order
+   * @param before the number of events before the batch
+   */
+  select(batch: EventBatch, key: string, rows: Int32Array, before = this.before): EventBatch {
     const n = rows.length
     if (!this.isNumbering) return selectRows(batch, rows, n, ALL_FIELDS, this.marked)
-    const first = this.before + rows[0] + 1
-    const part = selectRows(batch, rows, n, ALL_FIELDS, this.headerOf(key, first, this.before + rows[n - 1] + 1))
+    const part = selectRows(
+      batch,
+      rows,
+      n,
+      ALL_FIELDS,
+      this.headerOf(key, before + rows[0] + 1, before + rows[n - 1] + 1),
+    )
     part.addColumns(HAS_SEQUENCE)
     const { mask, sequence } = part
-    const before = (this.before + 1) % 2 ** 32
+    const first = (before + 1) % 2 ** 32
     for (let j = 0; j < n; j++) {
       mask[j] = mask[j] | HAS_SEQUENCE
-      sequence[j] = before + rows[j]
+      sequence[j] = first + rows[j]
     }
     return part
   }

@@ -3,11 +3,13 @@ import { U64Map } from '../bytes/u64-map.js'
 import type { EventBatch } from '../event/batch.js'
 import { unencodable } from '../event/error.js'
 import { APIS, FieldBit, KINDS } from '../event/fields.js'
+import type { TraceHeader } from '../event/header.js'
 import { checkNeededOptions, type OptionNames } from '../event/options.js'
 import { PARTITIONS, type Partition } from './option-values.js'
 import { INDEXED } from '../blocks/block-keys.js'
 import { SpacesError } from '../blocks/address-spaces.js'
 import { ENDS_HERE, LABEL, Lifetimes, type LabelByKey } from '../blocks/lifetimes.js'
+import { CommonEvents, type CommonEvent } from './common-events.js'
 import { MissingFields } from './missing-fields.js'
 import { freeWarnings, makeFree } from './repair/changes.js'
 import { PartHeaders } from './part-headers.js'
@@ -63,8 +65,9 @@ const FIELD_OF = {
 const KEY_FIELDS = Object.values(FIELD_OF)
 
 /**
- * Divides batches by key. Memory grows with the number of distinct keys, and with the live blocks if lifetimes are
- * followed. A new header clears the live blocks (see `Lifetimes`); the keys continue.
+ * Divides batches by key. What concerns all parts of a trace is in each (see `CommonEvents`). Memory grows with the
+ * number of distinct keys, and with the live blocks if lifetimes are followed. A new header clears the live blocks (see
+ * `Lifetimes`); the keys continue.
  */
 export class Partitioner {
   /** Warnings, complete when the batches have ended. */
@@ -88,6 +91,8 @@ export class Partitioner {
   private labels = new Uint32Array(0)
   /** The events that go into further parts: an event of the batch and a label alternate, in the order of the events. */
   private readonly further: number[] = []
+  private readonly common = new CommonEvents()
+  private header: TraceHeader | undefined
   /** The number of frees that were written where other blocks begin. */
   private overlaps = 0
   /** Per label, the number of its events in the batch, and then the position of the next one in `rows`. */
@@ -124,6 +129,9 @@ export class Partitioner {
   *partition(batch: EventBatch): Generator<Part> {
     const { count } = batch
     const numbered = this.headers.begin(batch)
+    if (batch.header !== this.header) this.common.clear()
+    this.header = batch.header
+    this.further.length = 0
     if (count === 0) return
     this.missing.look(batch)
     if (this.labels.length < count) this.labels = new Uint32Array(count)
@@ -146,6 +154,7 @@ export class Partitioner {
       }
     }
     if (end === 0 && fault !== undefined) throw fault
+    this.common.spread(batch, end, labels, this.further, this.isCommon(labels))
     const first = this.keyOfLabel(labels[0])
     for (const empty of this.headers.takeEmpty()) yield { key: first, batch: empty }
     this.lastKey = this.keyOfLabel(labels[end - 1])
@@ -202,9 +211,11 @@ export class Partitioner {
       }
     }
     const stops = present.map((label) => ends[label])
+    const earlier = this.common.enter(batch, present, this.headers.before)
     for (const label of present) ends[label] = 0
     for (const [p, label] of present.entries()) {
       const key = this.keyOfLabel(label)
+      yield* this.begin(key, earlier.get(label) ?? [])
       const start = stops[p - 1] ?? 0
       const part = this.headers.select(batch, key, rows.subarray(start, stops[p]))
       const written = frees.get(label) ?? []
@@ -212,6 +223,19 @@ export class Partitioner {
       this.overlaps += written.length
       yield { key, batch: part }
     }
+  }
+
+  /** Whether an event that may concern all parts does: it has no key, or its key says nothing of what it concerns. */
+  private isCommon(labels: Uint32Array): (i: number) => boolean {
+    const isAny = this.by === 'shard' || this.by === 'kind'
+    const none = this.labelOfKey.get(NONE)
+    return (i) => isAny || labels[i] === none
+  }
+
+  /** Events that come before the first one of a part. */
+  private *begin(key: string, events: readonly CommonEvent[]): Generator<Part> {
+    for (const { batch, number } of events)
+      yield { key, batch: this.headers.select(batch, key, Int32Array.of(0), number - 1) }
   }
 
   private keyOfLabel(label: number): string {

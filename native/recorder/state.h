@@ -68,8 +68,8 @@ struct remembered {
 struct range {
   uint64_t low, high;
 };
-/* A frame: its registers, and where those of its caller were read, so that the words can be read again. No place (0) of
-   the frame pointer means that it is the same, and none of the program counter that the way cannot be checked. */
+/* A frame: its registers, and the addresses from which those of its caller were read, so that they can be read again.
+   If `fp_at` is 0, the caller has the same frame pointer. If `pc_at` is 0, the walk cannot be checked. */
 struct frame {
   uint64_t sp, pc, fp, fp_at, pc_at;
 };

@@ -169,7 +169,7 @@ describe('Parts without numbers', () => {
     const merged = merge(merger, parts())
     expect(eventsOf(merged).map(({ index }) => index)).toHaveLength(30)
     expect(new Set(eventsOf(merged).map(({ index }) => index)).size).toBe(30)
-    expect(merged[0]?.header).toEqual(HEADER)
+    expect(merged[0]?.header).toEqual({ ...HEADER, filtered: true })
     expect(merger.warnings).toEqual([
       'the inputs are parts of one trace, without numbers: events of equal time may change places; split with --number',
     ])
@@ -193,8 +193,11 @@ describe('Parts without numbers', () => {
     expect(partsOfOne([part('x', 1), part('y', 1)])).toBe(undefined)
     expect(partsOfOne([part('x', 1), HEADER])).toBe(undefined)
     expect(partsOfOne([undefined])).toBe(undefined)
-    expect(mergeHeaders([part('x'), part('x')])).toEqual(HEADER)
+    const whole = { ...part('x'), part: { of: 'x', trace: 1, whole: true } } as const
+    expect(mergeHeaders([whole, whole])).toEqual(HEADER)
+    // Whether these are all is not known.
+    expect(mergeHeaders([part('x'), part('x')])).toEqual({ ...HEADER, filtered: true })
     expect(mergeHeaders([part('x'), HEADER])).toEqual({ ...HEADER, filtered: true })
-    expect(mergeHeaders([{ ...part('x'), part: { of: 'x', trace: 1, whole: true } }, HEADER])).toEqual(HEADER)
+    expect(mergeHeaders([whole, HEADER])).toEqual(HEADER)
   })
 })

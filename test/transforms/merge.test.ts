@@ -457,7 +457,26 @@ describe('the header of a merged trace', () => {
         { format: 'a', layout: { x: 1 } },
         { format: 'b', layout: { x: 1 }, timeUnit: 'us' },
       ],
-      { format: 'merged', timeUnit: 'us' },
+      { format: 'merged', timeUnit: 'us', layout: { formats: 'a,b' } },
+    ],
+    [
+      [
+        { format: 'merged', layout: { formats: 'a,heaptrack', raw: true } },
+        { format: 'b' },
+        { format: 'heaptrack', layout: { raw: true } },
+      ],
+      { format: 'merged', layout: { formats: 'a,heaptrack,b', raw: true } },
+    ],
+    [
+      [{ format: 'merged', layout: { formats: 'heaptrack,a', raw: false } }, { format: 'a' }],
+      { format: 'merged', layout: { formats: 'heaptrack,a', raw: false } },
+    ],
+    [
+      [
+        { format: 'heaptrack', layout: { raw: false } },
+        { format: 'heaptrack', layout: { raw: true } },
+      ],
+      { format: 'heaptrack' },
     ],
     [
       [
@@ -491,7 +510,7 @@ describe('the header of a merged trace', () => {
       [2n ** 33n * 1000n, (2n ** 33n + 1n) * 1000n],
       [max, max],
     ])
-    expect(batches[0]?.header).toEqual({ format: 'merged', timeUnit: 'ns' })
+    expect(batches[0]?.header).toEqual({ format: 'merged', timeUnit: 'ns', layout: { formats: 'a,b,c' } })
     expect(merger.warnings).toEqual([
       'input 2: its times have no unit: taken for ns',
       'times too large for ns, set to the largest value: 2',

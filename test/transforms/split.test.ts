@@ -10,9 +10,7 @@ function parts(options: PartitionOptions, batches: Iterable<EventBatch>): Map<st
   const partitioner = new Partitioner(options)
   const all = new Map<string, TraceEvent[]>()
   for (const batch of batches) {
-    const given = [...partitioner.partition(batch)]
-    expect(new Set(given.map(({ key }) => key)).size).toBe(given.length)
-    for (const { key, batch: part } of given) {
+    for (const { key, batch: part } of partitioner.partition(batch)) {
       expect(part.count).toBeGreaterThan(0)
       expect(part.header).toMatchObject({ ...batch.header, part: { trace: 1 } })
       all.set(key, [...(all.get(key) ?? []), ...part])
@@ -60,6 +58,11 @@ function keyOf(by: Exclude<PartitionOptions['by'], 'shard'>, event: TraceEvent):
   return String(power)
 }
 
+/** Lost events are in several parts: see common-events.test.ts. */
+function withoutLost(all: Map<string, TraceEvent[]>): Map<string, TraceEvent[]> {
+  return new Map([...all].map(([key, events]) => [key, events.filter(({ kind }) => kind !== 'lost')]))
+}
+
 const ways = PARTITIONS.filter((by) => by !== 'shard')
 
 describe('Partitioner', () => {
@@ -69,7 +72,7 @@ describe('Partitioner', () => {
         const expected = new Map<string, TraceEvent[]>()
         for (const [i, keys] of keysOf(by, events).entries())
           for (const key of keys) expected.set(key, [...(expected.get(key) ?? []), events[i] as TraceEvent])
-        expect(parts({ by }, inBatches(events, size, HEADER))).toEqual(expected)
+        expect(withoutLost(parts({ by }, inBatches(events, size, HEADER)))).toEqual(withoutLost(expected))
       }),
     )
   })
@@ -80,7 +83,7 @@ describe('Partitioner', () => {
         const keys = follow(events, (event) => keyOf(by, event))
         const over = overlapped(events, (event) => keyOf(by, event))
         const divided = parts({ by, lifetimes: true }, inBatches(events, size, HEADER))
-        expect(divided).toEqual(partsWithFrees(events, keys, over))
+        expect(withoutLost(divided)).toEqual(withoutLost(partsWithFrees(events, keys, over)))
       }),
     )
   })

@@ -11,13 +11,16 @@ export const merge: Command = {
     'after their predecessor. Sequence numbers may wrap; missing and repeated ones are reported, and so are events ' +
     'that stay out of order.\n' +
     'The merged trace has the format and layout of the files where they agree, and times in nanoseconds where they ' +
-    'do not. Ids may clash: flags keep processes and threads apart. A recording of hf-record with several processes ' +
+    'do not. Its header lists formats that differ, for what they show and what they do not. Ids may clash: flags ' +
+    'keep processes and threads apart. A recording of hf-record with several processes ' +
     'has no number for the first, and 2, 3 and so on for the others: --process-offset 1000 --number-processes makes ' +
     'these 1, 2 and 3 in the first file, 1001, 1002 and 1003 in the second. If events without a process get a number ' +
     'that other events already have, hf-merge fails. Comments are not changed: process 2 in the text of one is that ' +
     'of its own recording. Allocation indices (as of mpatrol) are dropped with a warning. Files that hf-split ' +
     '--number made of one trace are put together exactly as that was, indices included; without --number, parts keep ' +
-    'their indices, but the order of events of equal time is lost. With --end-to-end the traces are concatenated.\n' +
+    'their indices, but the order of events of equal time is lost, and unless they were split with --lifetimes, the ' +
+    'header says that frees may be missing, because whether all parts are there is not known. With --end-to-end the ' +
+    'traces are concatenated.\n' +
     'A truncated file is merged up to its end, and the exit status is 1. One of the files may be -, for standard ' +
     'input. The output is NDJSON unless --to or the name after -o says otherwise.',
   memory:

@@ -16,7 +16,7 @@ export const split: Command = {
     'that has blocks which it ends, or, where blocks are not followed, in which the process allocated. Where blocks ' +
     'are followed, and one ends because another, of another file, begins at its address, its free is missing: one is ' +
     'written, so that the block is no leak of its file, and a warning says how many there are. hf-merge leaves those ' +
-    'of numbered files out again.\n' +
+    'of numbered files out again. That events were lost, or that the recording ended early, goes into each file.\n' +
     'The order of events in different files is lost, unless they have times or sequence numbers, by which hf-merge ' +
     'puts the files together again. With --number the events get sequence numbers, by which it restores the trace ' +
     'exactly; the files must be of a format that can carry these, such as NDJSON.\n' +

@@ -87,6 +87,7 @@ export class HatfEncoder implements Encoder {
     const carried = this.attributes ? ALL_CARRIED : CARRIED
     this.losses = new AddressedLosses(spacesTold(carried), 'hatf', carried, options.strict)
     if (!this.attributes) this.losses.useUnit(null)
+    this.losses.keepsHeaders = this.attributes
     this.recordData = new RecordData(this.losses, this.attributes)
   }
 

@@ -108,6 +108,7 @@ export class HeaptrackEncoder extends LineEncoder {
     checkOptions(options, OPTIONS, 'HeaptrackEncoder')
     this.interprets = options.interpreted === true
     this.losses = new AddressedLosses(0, NAME, CARRIED, options.strict, FILLED)
+    this.losses.keepsHeaders = true
   }
 
   protected override write(batch: EventBatch): void {

@@ -1,7 +1,7 @@
 import { HI, LO } from '../../bytes/u64.js'
 import { BATCH_EVENTS, type BatchInfos, type EventBatch } from '../../event/batch.js'
 import { APIS, fieldSet, FieldBit, Kind, KINDS } from '../../event/fields.js'
-import { hasInventedAddresses, lacksEvents, type TraceHeader } from '../../event/header.js'
+import { formatsOf, hasInventedAddresses, lacksEvents, type TraceHeader } from '../../event/header.js'
 import { checkOptions } from '../../event/options.js'
 import { earlyEnd } from '../../event/early-end.js'
 import { lostEvents } from '../../event/lost-events.js'
@@ -255,7 +255,7 @@ export class StatisticsCollector {
     this.traces++
     this.isFiltered ||= lacksEvents(header)
     this.isIdentified &&= !hasInventedAddresses(header)
-    if (this.formats.size < MAX_FORMATS) this.formats.add(header.format)
+    for (const format of formatsOf(header)) if (this.formats.size < MAX_FORMATS) this.formats.add(format)
     this.times.begin(header)
     this.kernel.run.beginTrace()
   }

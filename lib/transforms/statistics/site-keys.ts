@@ -53,7 +53,7 @@ const UNKNOWN = -1
 /** In place of a name: the event has no name, or there was no room for it. */
 const NO_NAME = -2
 const NO_ROOM = -3
-/** In place of a node's path, for which there was no room. */
+/** The path of a node whose path had no room. */
 const NO_PATH = -1
 const NO_ROWS = new Int32Array(0)
 /** The number of cached sources, a power of two, and the layout of each: ids of function and file, line, and row. */
