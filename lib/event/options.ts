@@ -28,8 +28,11 @@ export const TEXTS: ValueCheck = {
   is: (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
 }
 
-/** A signal that ends something. */
-export const SIGNAL: ValueCheck = { what: 'an AbortSignal', is: (value) => value instanceof AbortSignal }
+/** A signal that ends something. Those of other realms and of packages are no instances of `AbortSignal`. */
+export const SIGNAL: ValueCheck = {
+  what: 'an AbortSignal',
+  is: (value) => typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value,
+}
 
 /** A whole number in a range, by default from 0 on. */
 export function wholeNumber(least = 0, most: number = Number.MAX_SAFE_INTEGER): ValueCheck {
