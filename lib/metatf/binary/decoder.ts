@@ -37,7 +37,7 @@ export interface BinaryDecodeOptions {
   read?: ReadAt
   /**
    * The maximum number of bytes of such a table that may come before the records that need them, 8 for each element.
-   * Default 64 MiB.
+   * Default 64 MiB; `Infinity` for no limit.
    */
   buffer?: number
   /** The format's name in headers and messages. Default `metatf`. */
@@ -48,7 +48,7 @@ const OPTIONS: OptionNames<BinaryDecodeOptions> = {
   header: 'boolean',
   byteOrder: ['big', 'little'],
   read: 'function',
-  buffer: wholeNumber(),
+  buffer: { what: 'a number of bytes', is: (value) => value === Infinity || wholeNumber().is(value) },
   format: 'string',
 }
 

@@ -242,7 +242,7 @@ test('modules are type-checked, also strictly, in both languages, and run', { ti
     expect.stringMatching(/^plain\/wrong\.js\(2,14\): error TS2322/),
   ])
   const names = Object.keys(MODULES).map((name) => `./${name}.js`)
-  const script = `for (const name of ${JSON.stringify(names)}) { const { decoder, encoder } = await import(name); decoder(); encoder({ header: true, name: 'x' }) }`
+  const script = `for (const name of ${JSON.stringify(names)}) { const { decoder, encoder } = await import(name); decoder(); encoder({ name: 'x' }) }`
   writeFileSync(join(plain, 'all.mjs'), script)
   execFileSync(process.execPath, ['all.mjs'], { cwd: plain, stdio: 'pipe' })
 })
