@@ -19,6 +19,8 @@ class Last {
   event: CommonEvent | undefined
   /** The labels that have had events since; undefined before the first such event. */
   since: Set<number> | undefined
+  /** The labels that begin after that row, and so do not begin with the event of an earlier batch. */
+  readonly later = new Set<number>()
 }
 
 /**
@@ -59,7 +61,10 @@ export class CommonEvents {
     const added: [event: number, label: number][] = []
     const enter = (label: number): void => {
       for (const last of kinds) {
-        if (!seen.has(label) && last.row >= 0) added.push([last.row, label])
+        if (!seen.has(label) && last.row >= 0) {
+          added.push([last.row, label])
+          last.later.add(label)
+        }
         last.since?.add(label)
       }
       seen.add(label)
@@ -86,13 +91,20 @@ export class CommonEvents {
   enter(batch: EventBatch, present: readonly number[], before: number): Map<number, CommonEvent[]> {
     const { begun, kinds } = this
     const first = new Map<number, CommonEvent[]>()
-    const earlier = kinds.flatMap(({ event }) => event ?? []).toSorted((a, b) => a.number - b.number)
     for (const label of present) {
-      if (earlier.length > 0 && !begun.has(label)) first.set(label, earlier)
+      if (!begun.has(label)) {
+        const earlier = kinds.flatMap(({ event, later }) => (event === undefined || later.has(label) ? [] : event))
+        if (earlier.length > 0)
+          first.set(
+            label,
+            earlier.toSorted((a, b) => a.number - b.number),
+          )
+      }
       begun.add(label)
       if (!this.hasSome) for (const { since } of kinds) since?.add(label)
     }
     for (const last of kinds) {
+      last.later.clear()
       if (last.row < 0) continue
       last.event = { batch: selectRows(batch, Int32Array.of(last.row), 1), number: before + last.row + 1 }
       last.row = -1

@@ -74,7 +74,7 @@ describe('U64Map', () => {
   it.each(Object.entries(KEYS))('does as an array does: %s', (_, keyOf) => {
     for (const n of SIZES) compareWithArray(mapStructure(), keyOf, n)
   })
-  it.each(Object.entries(KEYS))('does as an array does, many: %s', { tags: ['slow'] }, (_, keyOf) => {
+  it.each(Object.entries(KEYS))('does as an array does, many: %s', { tags: ['large'] }, (_, keyOf) => {
     for (const n of [40_959, 40_960, 40_961, 300_000]) compareWithArray(mapStructure(), keyOf, n)
   })
 })

@@ -28,7 +28,7 @@ async function counted(line: string): Promise<[code: number | null, bytes: numbe
 }
 
 describe('many deep stacks', () => {
-  test('20,000 stacks of 9,000 common frames take the memory of their tree', async () => {
+  test('20,000 stacks of 9,000 common frames take the memory of their tree', { tags: ['large'] }, async () => {
     const path = join(scratch(), 'many.heaptrack')
     writeFileSync(path, trace(20_000, 9000, 4))
     for (const flags of ['', '--json --top 10', '--tsv --section sites --top 10']) {

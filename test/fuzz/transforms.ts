@@ -150,6 +150,7 @@ function checkMap(batches: readonly EventBatch[], random: Random): void {
 }
 
 const isProcessEnd = (kind: number) => kind === Kind['process-end']
+const isCommon = (kind: number) => kind === Kind.lost || kind === Kind.other
 
 function checkSplit(batches: readonly EventBatch[], random: Random): void {
   const options = { by: random.pick(PARTITIONS), shards: 1 + random.below(4), lifetimes: random.oneIn(2) }
@@ -172,7 +173,10 @@ function checkSplit(batches: readonly EventBatch[], random: Random): void {
   const more = events - countOf(batches)
   // A block may end where one of another part begins.
   const frees = options.lifetimes || options.by === 'shard' ? countOf(batches) : 0
-  if (more < 0 || more > ends * (plain.length - 1) + frees)
+  // What concerns all parts is in each, once after others of its events.
+  const hasCommon = batches.some(({ kind, count }) => kind.subarray(0, count).some(isCommon))
+  const common = hasCommon ? 2 * countOf(batches) : 0
+  if (more < 0 || more > ends * (plain.length - 1) + frees + common)
     throw new Failure(`${events} events in the parts of ${countOf(batches)}`)
   const recut = JSON.stringify(parts(recutBatches(batches, random)))
   if (recut !== JSON.stringify(plain)) throw new Failure(`in other batches: ${recut}, not ${JSON.stringify(plain)}`)

@@ -19,7 +19,7 @@ describe('figures of shapes of programs equal those of plain code', () => {
   })
 
   it('for few blocks, in many ways', { tags: ['slow'] }, () => {
-    for (let seed = 2; seed <= (isWhole() ? 6 : 3); seed++)
+    for (let seed = 2; seed <= (isWhole() ? 6 : 2); seed++)
       for (const shape of shapesOf([0, 1, 2, ...steps(10, 3000)], seed)) check(shape)
   })
 

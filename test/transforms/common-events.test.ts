@@ -77,6 +77,18 @@ test('every part of a trace has what concerns all of them, and no more often tha
   )
 })
 
+test('parts do not depend on batches', () => {
+  fc.assert(
+    fc.property(fc.array(event, { maxLength: 40 }), options, fc.integer({ min: 1, max: 9 }), (events, given, size) => {
+      const header = { format: 'recorder' } as const
+      const parts = (n: number) =>
+        [...partsOf(inBatches(events, n, header), given)].map(([key, batches]) => [key, eventsOf(batches)])
+      expect(parts(size)).toEqual(parts(50))
+    }),
+    { numRuns: runs(2000) },
+  )
+})
+
 test('copies are few, however many events are lost', () => {
   const events = Array.from({ length: 20_000 }, (_, i): TraceEvent =>
     i < 5000 ? { kind: 'alloc', thread: BigInt(i), address: BigInt(i + 1) * 16n, size: 8n } : { kind: 'lost' },
