@@ -1,9 +1,8 @@
 import type { EventBatch } from './batch.js'
-import { earlyEnd, EARLY_END_NOTE } from './early-end.js'
-import { lacksEvents, type TraceHeader } from './header.js'
-import { LostCount } from './lost-events.js'
+import { Doubts } from './doubts.js'
+import { EARLY_END_NOTE } from './early-end.js'
 import type { BatchTransform } from './stage.js'
-import { weightedEvents, weightNote } from './weights.js'
+import { weightNote } from './weights.js'
 
 /** A note about a trace from which events were removed. */
 const FILTERED =
@@ -18,20 +17,11 @@ export class Caveats implements BatchTransform {
   readonly consumes = true
   readonly warnings: string[] = []
   private batch: EventBatch | null = null
-  private header: TraceHeader | undefined
-  private readonly lost = new LostCount()
-  private weighted = 0
-  private isFiltered = false
-  private endsEarly = false
+  private readonly doubts = new Doubts()
 
   feed(batch: EventBatch): void {
     this.batch = batch
-    this.lost.add(batch)
-    this.endsEarly ||= earlyEnd(batch, 0, batch.count) >= 0
-    if (batch.groups !== undefined) this.weighted += weightedEvents(batch.groups, 0, batch.count)
-    if (batch.header === this.header) return
-    this.header = batch.header
-    this.isFiltered ||= lacksEvents(batch.header)
+    this.doubts.add(batch)
   }
 
   next(): EventBatch | null {
@@ -41,10 +31,11 @@ export class Caveats implements BatchTransform {
   }
 
   end(): void {
-    this.warnings.push(...this.lost.warnings())
-    if (this.isFiltered) this.warnings.push(FILTERED)
-    if (this.endsEarly) this.warnings.push(EARLY_END_NOTE)
-    if (this.weighted > 0) this.warnings.push(weightNote(this.weighted))
+    const { lost, isFiltered, endsEarly, weighted } = this.doubts
+    this.warnings.push(...lost.warnings())
+    if (isFiltered) this.warnings.push(FILTERED)
+    if (endsEarly) this.warnings.push(EARLY_END_NOTE)
+    if (weighted > 0) this.warnings.push(weightNote(weighted))
   }
 
   endTruncated(): void {

@@ -1,23 +1,11 @@
-import { earlyEnd, EARLY_END_NOTE } from '../../event/early-end.js'
-import type { EventBatch } from '../../event/batch.js'
-import { lacksEvents } from '../../event/header.js'
-import { LostCount } from '../../event/lost-events.js'
+import { Doubts } from '../../event/doubts.js'
+import { EARLY_END_NOTE } from '../../event/early-end.js'
 
 /**
  * Warnings about causes of wrong rows of blocks: events that the recorder lost, events that were removed, and a
  * recording that ended before its program. Takes all batches of the trace.
  */
-export class BlockDoubts {
-  private readonly lost = new LostCount()
-  private isFiltered = false
-  private endsEarly = false
-
-  add(batch: EventBatch): void {
-    this.lost.add(batch)
-    this.isFiltered ||= lacksEvents(batch.header)
-    this.endsEarly ||= earlyEnd(batch, 0, batch.count) >= 0
-  }
-
+export class BlockDoubts extends Doubts {
   /**
    * @param rows what may be wrong, in plural
    * @param hasBlocks whether there are rows of blocks: rows of events are right if events were removed
