@@ -4,6 +4,7 @@ import type { EventBatch } from '../event/batch.js'
 import { unencodable, type TracePosition } from '../event/error.js'
 import {
   ALL_FIELDS,
+  ALL_GROUP_FIELDS,
   FIELDS,
   FieldBit,
   Kind,
@@ -83,7 +84,7 @@ export class Losses implements LossCounts {
   /** The loss of the unit of times; undefined where the format states the unit of each trace. */
   private unitLoss: UnitLoss | undefined
   /** Whether what is written says from which format, and with which layout, the trace came. */
-  keepsHeaders: boolean
+  keepsHeaders = false
   /** The last trace whose addresses are not the program's, which what is written does not say. */
   private unidentified: TraceHeader | undefined
 
@@ -102,8 +103,14 @@ export class Losses implements LossCounts {
     private readonly groups = 0,
   ) {
     this.carried = carried
-    this.keepsHeaders = groups !== 0
     this.use(carried, filled)
+  }
+
+  /** The losses of a format that represents every field of these events, and whole headers. */
+  static ofAll(format: string, carried: Carried, strict = false): Losses {
+    const losses = new Losses(format, carried, strict, [], ALL_GROUP_FIELDS)
+    losses.keepsHeaders = true
+    return losses
   }
 
   /** No more batches follow. */

@@ -38,7 +38,7 @@ const EVENTS = eventTable(0)
  * written before, another one follows, which continues the trace.
  */
 export class ArrowEncoder implements Encoder {
-  readonly losses = new Losses('arrow', CARRIED, false, [], ALL_GROUP_FIELDS)
+  readonly losses = Losses.ofAll('arrow', CARRIED)
   readonly consumes = true
   /** The set of fields of groups that have columns. */
   private groups: number

@@ -3,7 +3,6 @@ import { Sink } from '../../bytes/sink.js'
 import type { EventBatch } from '../../event/batch.js'
 import { limit, type TracePosition } from '../../event/error.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
-import { ALL_GROUP_FIELDS } from '../../event/fields.js'
 import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
 import { showValue } from '../../event/message-text.js'
 import { hasInventedAddresses, NO_HEADER, type TraceHeader } from '../../event/header.js'
@@ -123,7 +122,7 @@ export class CompactEncoder implements Encoder {
     checkOptions(options, OPTIONS, 'CompactEncoder')
     this.distance = distanceOf(options.checkpoint)
     this.level = levelOf(options)
-    this.losses = new Losses(FORMAT, CARRIED, options.strict, [], ALL_GROUP_FIELDS)
+    this.losses = Losses.ofAll(FORMAT, CARRIED, options.strict)
   }
 
   feed(batch: EventBatch): void {

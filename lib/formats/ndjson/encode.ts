@@ -4,7 +4,7 @@ import { eventsBefore, mostTexts, type TextSizes } from '../../codec/text-sizes.
 import { columnOf, type EventBatch, type TraceEvent } from '../../event/batch.js'
 import { limit, type TraceError } from '../../event/error.js'
 import { eventToJson, fieldToJson } from '../../event/event-json.js'
-import { ALL_GROUP_FIELDS, GROUP_FIELDS, type FieldName } from '../../event/fields.js'
+import { GROUP_FIELDS, type FieldName } from '../../event/fields.js'
 import type { GroupColumns } from '../../event/groups.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import { Losses } from '../../kernel/losses.js'
@@ -33,7 +33,7 @@ const MOST_OTHERS = 2048
  * (and again when the header changes), an end record last unless the input was cut.
  */
 export class NdjsonEncoder implements Encoder {
-  readonly losses = new Losses('ndjson', CARRIED, false, [], ALL_GROUP_FIELDS)
+  readonly losses = Losses.ofAll('ndjson', CARRIED)
   readonly consumes = true
   private batch: EventBatch | undefined
   private row = 0

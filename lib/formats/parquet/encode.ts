@@ -2,7 +2,6 @@ import type { EventBatch } from '../../event/batch.js'
 import { limit, type TraceError } from '../../event/error.js'
 import { eventRows } from '../../codec/event-rows.js'
 import { eventsBefore, mostTexts, type TextSizes } from '../../codec/text-sizes.js'
-import { ALL_GROUP_FIELDS } from '../../event/fields.js'
 import { wholeGroups } from '../../event/groups.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { Encoder } from '../../event/stage.js'
@@ -23,7 +22,7 @@ export interface ParquetEncodeOptions {
  * If the trace is truncated, its index says so.
  */
 export class ParquetEncoder implements Encoder {
-  readonly losses = new Losses('parquet', CARRIED, false, [], ALL_GROUP_FIELDS)
+  readonly losses = Losses.ofAll('parquet', CARRIED)
   readonly consumes = true
   private readonly writer: ParquetWriter
   /** The first row of each trace, and its header. */
