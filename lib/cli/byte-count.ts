@@ -1,5 +1,5 @@
 import { KIB, MIB } from '../bytes/units.js'
-import { UsageError, type Arguments } from './command.js'
+import { amountOf, type Arguments } from './command.js'
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, K: KIB, M: MIB, G: KIB * MIB }
 
@@ -16,11 +16,7 @@ export function sizeOf(
   least = 0,
   most = Number.MAX_SAFE_INTEGER,
 ): number | undefined {
-  const text = args.value(flag)
-  if (text === undefined) return undefined
-  const size = byteCount(text)
-  if (size >= least && size <= most) return size
   const range =
     most < Number.MAX_SAFE_INTEGER ? `, at most ${most / MIB}M` : least > 0 ? `, at least ${least / MIB}M` : ''
-  throw new UsageError(`--${flag} needs a number of bytes such as 4096 or 64M${range}, not ${JSON.stringify(text)}`)
+  return amountOf(args, flag, { read: byteCount, least, most, what: `a number of bytes such as 4096 or 64M${range}` })
 }

@@ -142,12 +142,32 @@ export function numberOf(
   least = 0,
   most = Number.MAX_SAFE_INTEGER,
 ): number | undefined {
+  const range = most < Number.MAX_SAFE_INTEGER ? ` from ${least} to ${most}` : least > 0 ? ` from ${least} on` : ''
+  const read = (text: string) => (/^\d{1,15}$/.test(text) ? Number(text) : NaN)
+  return amountOf(args, flag, { read, least, most, what: `a whole number${range}` })
+}
+
+/** Amounts that a flag takes. */
+interface Amounts {
+  /** NaN for other text. */
+  readonly read: (text: string) => number
+  readonly least: number
+  readonly most: number
+  /** The same in words. */
+  readonly what: string
+}
+
+/** The value of a flag as an amount; undefined if it was not given. @throws UsageError */
+export function amountOf(
+  args: Pick<Arguments, 'value'>,
+  flag: string,
+  { read, least, most, what }: Amounts,
+): number | undefined {
   const text = args.value(flag)
   if (text === undefined) return undefined
-  const number = /^\d{1,15}$/.test(text) ? Number(text) : NaN
-  if (number >= least && number <= most) return number
-  const range = most < Number.MAX_SAFE_INTEGER ? ` from ${least} to ${most}` : least > 0 ? ` from ${least} on` : ''
-  throw new UsageError(`--${flag} needs a whole number${range}, not ${JSON.stringify(text)}`)
+  const amount = read(text)
+  if (amount >= least && amount <= most) return amount
+  throw new UsageError(`--${flag} needs ${what}, not ${JSON.stringify(text)}`)
 }
 
 /** A flag's value as an integer in decimal or, with `0x`, in hex. */
