@@ -222,36 +222,33 @@ async function* interleave(
           by: options.by ?? orderOf(heads, parts),
           ...(options.window !== undefined && { window: options.window }),
         })
-  /** What warnings begin with that would be about all events of an input, of which only the first ones are known. */
-  const untrue: string[] = []
+  const failed = new Set<number>()
   const fail = (input: number, error: Error): void => {
     failures.add(error)
-    untrue.push(`${names[input]}: no event has a `)
+    failed.add(input)
   }
+  const end = (input: number): void => merger.end(input, !failed.has(input))
   const feed = (input: number, batch: EventBatch): void => {
     try {
       merger.feed(input, batch)
     } catch (error) {
       fail(input, named(asError(error), names[input]))
-      merger.end(input)
+      end(input)
     }
   }
   heads.forEach(({ batches, error, ended }, input) => {
     for (const batch of batches) feed(input, batch)
     if (error !== undefined) fail(input, error)
-    if (ended) merger.end(input)
+    if (ended) end(input)
   })
   let emitted = 0
   for (;;) {
     for (let batch = merger.next(); batch !== null; batch = merger.next()) yield batch
-    for (; emitted < merger.warnings.length; emitted++) {
-      const text = merger.warnings[emitted]
-      if (!untrue.some((begin) => text.startsWith(begin))) stream.emit('warning', text)
-    }
+    while (emitted < merger.warnings.length) stream.emit('warning', merger.warnings[emitted++])
     const input = merger.wants()
     if (input < 0) break
     const batch = await sources[input].read().catch((error: Error) => void fail(input, error))
-    if (batch === undefined) merger.end(input)
+    if (batch === undefined) end(input)
     else feed(input, batch)
   }
   failures.throwFirst()

@@ -1,6 +1,6 @@
 import { doubleAt } from '../bytes/u64.js'
 import { EventBatch } from '../event/batch.js'
-import { EARLY_END } from '../event/early-end.js'
+import { earlyEnd } from '../event/early-end.js'
 import { malformed, type TraceError } from '../event/error.js'
 import { ALL_FIELDS, FieldBit, Kind } from '../event/fields.js'
 import { withMarks, type TraceHeader } from '../event/header.js'
@@ -220,5 +220,5 @@ function traceOf({ part }: TraceHeader): number {
 /** Whether splitting puts an event into several parts. */
 function isShared(batch: EventBatch, i: number): boolean {
   const kind = batch.kind[i]
-  return kind === PROCESS_END || kind === LOST || (kind === OTHER && batch.code[i] === EARLY_END)
+  return kind === PROCESS_END || kind === LOST || (kind === OTHER && earlyEnd(batch, i, i + 1) === i)
 }

@@ -97,6 +97,7 @@ export class Merger {
       keys: new SortKeys(by, origin),
       header: undefined,
       ended: false,
+      isWhole: true,
       told: new Set(),
       events: 0,
     }))
@@ -125,11 +126,15 @@ export class Merger {
     this.settle()
   }
 
-  /** Marks an input as complete. */
-  end(input: number): void {
+  /**
+   * Marks an input as complete.
+   * @param isWhole false if it failed before its end, so that nothing is said of all of its events
+   */
+  end(input: number, isWhole = true): void {
     const state = this.inputs[input]
     if (state.ended) return
     state.ended = true
+    state.isWhole = isWhole
     if (state.header === undefined) this.unseen--
     if (this.header !== undefined) this.interleaver.end(input)
     this.settle()
@@ -213,8 +218,8 @@ export class Merger {
     this.state = 'done'
     const { by } = this.audit
     const what = by === 'time' ? 'time' : 'sequence number'
-    for (const { name, keys, events } of this.inputs) {
-      if (events > 0 && keys.keyed === 0)
+    for (const { name, keys, events, isWhole } of this.inputs) {
+      if (isWhole && events > 0 && keys.keyed === 0)
         this.warnings.push(`${name}: no event has a ${what}: they come first, in their own order`)
     }
     if (this.indices > 0)
@@ -238,6 +243,8 @@ interface Input {
   /** Its first header. */
   header: TraceHeader | undefined
   ended: boolean
+  /** Whether it ended with its last event. */
+  isWhole: boolean
   /** The warnings about it so far. */
   told: Set<string>
   events: number

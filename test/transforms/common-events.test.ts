@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { EventBatch, TraceEvent } from '../../lib/event/batch.js'
+import type { TraceEvent } from '../../lib/event/batch.js'
 import { PartMerger } from '../../lib/transforms/merge-parts.js'
-import { Partitioner, type PartitionOptions } from '../../lib/transforms/split.js'
+import type { PartitionOptions } from '../../lib/transforms/split.js'
 import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
 import { runs } from '../support/runs.js'
 import { eventsOf, inBatches } from './events.js'
+import { merge, partsOf } from './parts.js'
 
 const thread = fc.bigInt({ min: 1n, max: 6n })
 const address = fc.bigInt({ min: 1n, max: 9n }).map((n) => n * 4096n)
@@ -23,15 +24,6 @@ const options: fc.Arbitrary<PartitionOptions> = fc.record({
   shards: fc.constant(3),
   number: fc.boolean(),
 })
-
-function partsOf(batches: Iterable<EventBatch>, given: PartitionOptions): Map<string, EventBatch[]> {
-  const partitioner = new Partitioner(given)
-  const parts = new Map<string, EventBatch[]>()
-  const add = ({ key, batch }: { key: string; batch: EventBatch }) => parts.set(key, [...(parts.get(key) ?? []), batch])
-  for (const batch of batches) for (const part of partitioner.partition(batch)) add(part)
-  for (const part of partitioner.end()) add(part)
-  return parts
-}
 
 const isEarlyEnd = (one: TraceEvent) => one.kind === 'other'
 
@@ -60,16 +52,7 @@ test('every part of a trace has what concerns all of them, and no more often tha
       }
       if (given.number !== true) return
       const merger = new PartMerger([...parts.keys()])
-      const queues = [...parts.values()].map((part) => [...part])
-      const merged: EventBatch[] = []
-      for (;;) {
-        for (let batch = merger.next(); batch !== null; batch = merger.next()) merged.push(batch)
-        const input = merger.wants()
-        if (input < 0) break
-        const batch = queues[input]?.shift()
-        if (batch === undefined) merger.end(input)
-        else merger.feed(input, batch)
-      }
+      const merged = merge(merger, [...parts.values()])
       expect(merger.warnings).toEqual([])
       expect(eventsOf(merged)).toEqual(all.flat())
     }),

@@ -10,33 +10,17 @@ import { PartHeaders } from '../../lib/transforms/part-headers.js'
 import { Partitioner, type PartitionOptions } from '../../lib/transforms/split.js'
 import { decodeAll, encodeAll } from '../support/drive.js'
 import { anyEvent, eventsOf, HEADER, inBatches } from './events.js'
+import { merge, partsOf } from './parts.js'
 
 /** The parts of a trace by key, in the order of their keys' names. */
 function split(batches: Iterable<EventBatch>, options: PartitionOptions): EventBatch[][] {
-  const partitioner = new Partitioner({ number: true, ...options })
-  const parts = new Map<string, EventBatch[]>()
-  const add = ({ key, batch }: { key: string; batch: EventBatch }) => parts.set(key, [...(parts.get(key) ?? []), batch])
-  for (const batch of batches) for (const part of partitioner.partition(batch)) add(part)
-  for (const part of partitioner.end()) add(part)
+  const parts = partsOf(batches, { number: true, ...options })
   return [...parts].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, part]) => part)
 }
 
 /** What the parts are on the way from one process to another. */
 const throughWire = (part: readonly EventBatch[], size?: number) =>
   decodeAll(ndjson.decoder(), encodeAll(ndjson.encoder(), part), size).batches
-
-function merge(merger: PartMerger | Merger, parts: readonly (readonly EventBatch[])[]): EventBatch[] {
-  const queues = parts.map((part) => [...part])
-  const merged: EventBatch[] = []
-  for (;;) {
-    for (let batch = merger.next(); batch !== null; batch = merger.next()) merged.push(batch)
-    const input = merger.wants()
-    if (input < 0) return merged
-    const batch = queues[input]?.shift()
-    if (batch === undefined) merger.end(input)
-    else merger.feed(input, batch)
-  }
-}
 
 const mergeParts = (parts: readonly (readonly EventBatch[])[]) => {
   const merger = new PartMerger(parts.map((_, i) => `part ${i}`))
