@@ -56,24 +56,26 @@ export class CommonEvents {
     const kindOf = kindsOf(batch, count, isCommon)
     this.hasSome = kindOf.size > 0
     if (!this.hasSome) return
-    const { kinds } = this
-    const seen = new Set(this.begun)
+    const { kinds, begun } = this
+    /** The labels that begin in this batch. */
+    const fresh = new Set<number>()
     const added: [event: number, label: number][] = []
     const enter = (label: number): void => {
+      const isNew = !begun.has(label) && !fresh.has(label)
+      if (isNew) fresh.add(label)
       for (const last of kinds) {
-        if (!seen.has(label) && last.row >= 0) {
+        if (isNew && last.row >= 0) {
           added.push([last.row, label])
           last.later.add(label)
         }
         last.since?.add(label)
       }
-      seen.add(label)
     }
     for (let i = 0, next = 0; i < count; i++) {
       enter(labels[i])
       const last = kinds[kindOf.get(i) ?? -1]
       if (last !== undefined) {
-        for (const label of last.since ?? seen) if (label !== labels[i]) added.push([i, label])
+        for (const label of last.since ?? [...begun, ...fresh]) if (label !== labels[i]) added.push([i, label])
         last.since = new Set()
         last.row = i
       }

@@ -2,10 +2,11 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { TraceEvent } from '../../lib/event/batch.js'
 import { PartMerger } from '../../lib/transforms/merge-parts.js'
-import type { PartitionOptions } from '../../lib/transforms/split.js'
+import { Partitioner, type PartitionOptions } from '../../lib/transforms/split.js'
 import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
 import { runs } from '../support/runs.js'
-import { eventsOf, inBatches } from './events.js'
+import { stopwatch } from '../support/stopwatch.js'
+import { eventsOf, HEADER, inBatches } from './events.js'
 import { merge, partsOf } from './parts.js'
 
 const thread = fc.bigInt({ min: 1n, max: 6n })
@@ -79,6 +80,22 @@ test('copies are few, however many events are lost', () => {
   const parts = partsOf(inBatches(events, 1000, { format: 'test' }), { by: 'thread' })
   const written = [...parts.values()].flat().reduce((sum, { count }) => sum + count, 0)
   expect(written).toBe(25_000)
+})
+
+test('many parts take no longer in many small batches', () => {
+  const [keys, marks] = [60_000, 20_000]
+  const partitioner = new Partitioner({ by: 'thread' })
+  let written = 0
+  const take = (events: readonly TraceEvent[]) => {
+    for (const batch of inBatches(events, 4096, HEADER))
+      for (const { batch: part } of partitioner.partition(batch)) written += part.count
+  }
+  take(Array.from({ length: keys }, (_, i) => ({ kind: 'alloc', thread: BigInt(i), address: BigInt(i + 1), size: 8n })))
+  const time = stopwatch()
+  for (let i = 0; i < marks; i++) take([{ kind: 'lost' }])
+  // The part of events without a thread, and a copy for each other part.
+  expect(written).toBe(keys + marks + keys)
+  expect(time()).toBeLessThan(10_000)
 })
 
 test('the figures of a part are not known where those of the trace are not', () => {
