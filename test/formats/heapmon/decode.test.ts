@@ -352,7 +352,7 @@ describe('leaving out bad lines', () => {
     ])
   })
 
-  it('passes over lines without end in bounded memory', () => {
+  it('passes over lines without end in bounded memory', async () => {
     const decoder = new HeapmonDecoder(skip)
     const chunk = Buffer.alloc(65_536, 0x61)
     let events = 0
@@ -365,8 +365,12 @@ describe('leaving out bad lines', () => {
     feed(Buffer.from(LINE))
     const before = process.memoryUsage().arrayBuffers
     for (let i = 0; i < 1000; i++) feed(chunk)
-    collect()
-    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20e6)
+    // What a collection frees is counted when another thread has freed it.
+    const growth = () => {
+      collect()
+      return process.memoryUsage().arrayBuffers - before
+    }
+    await expect.poll(growth).toBeLessThan(20e6)
     feed(Buffer.from(`end\n${LINE}`))
     decoder.end()
     expect(decoder.next()).toBeNull()
