@@ -34,7 +34,7 @@ interface LossesKernel extends KernelExports {
 
 const FIELD_BITS = 2 ** FIELDS.length
 
-const IDENTITY_LOST = 'that it is not known which blocks are freed'
+const IDENTITY_LOST = 'that freed blocks are guessed'
 
 /** The kernel, and the parts of its memory that are used. */
 class LossesMemory {

@@ -11,23 +11,24 @@ export const merge: Command = {
     'after their predecessor. Sequence numbers may wrap; missing and repeated ones are reported, and so are events ' +
     'that stay out of order.\n' +
     'The merged trace has the format and layout of the files where they agree, and times in nanoseconds where they ' +
-    'do not. Its header lists formats that differ, for what they show and what they do not. Ids may clash: flags ' +
-    'keep processes and threads apart. A recording of hf-record with several processes ' +
-    'has no number for the first, and 2, 3 and so on for the others: --process-offset 1000 --number-processes makes ' +
-    'these 1, 2 and 3 in the first file, 1001, 1002 and 1003 in the second. If events without a process get a number ' +
-    'that other events already have, hf-merge fails. Comments are not changed: process 2 in the text of one is that ' +
-    'of its own recording. Allocation indices (as of mpatrol) are dropped with a warning. Files that hf-split ' +
-    '--number made of one trace are put together exactly as that was, indices included; without --number, parts keep ' +
-    'their indices, but the order of events of equal time is lost, and unless they were split with --lifetimes, the ' +
-    'header says that frees may be missing, because whether all parts are there is not known. With --end-to-end the ' +
-    'traces are concatenated.\n' +
+    'do not. If the files have different formats, its header lists them, so that hf-stats and others know which ' +
+    'figures these formats do not show.\n' +
+    'Processes and threads of different files may have the same ids: --process-offset, --number-processes and ' +
+    '--thread-offset keep them apart. A recording of hf-record with several processes has no number for the ' +
+    'first, and 2, 3 and so on for the others: --process-offset 1000 --number-processes makes these 1, 2 and 3 in ' +
+    'the first file, and 1001, 1002 and 1003 in the second. If events without a process get a number that other ' +
+    'events already have, hf-merge fails. Comments are not changed: "process 2" in a comment is still that of its ' +
+    'own recording. Allocation indices (as of mpatrol) are dropped with a warning.\n' +
+    'Files that hf-split --number made of one trace are put together exactly as that was, indices included. ' +
+    'Without --number, parts keep their indices, but the order of events of equal time is lost. Whether all parts ' +
+    'are there is not known then, so the header says that frees may be missing, unless the trace was split with ' +
+    '--lifetimes. With --end-to-end the traces are concatenated.\n' +
     'A truncated file is merged up to its end, and the exit status is 1. One of the files may be -, for standard ' +
     'input. The output is NDJSON unless --to or the name after -o says otherwise.',
   memory:
     'for each file, what is read at once (64 kB, less with many files), its events, and the window, which is ' +
     'smaller where the names and call stacks in it take more than 4 MB, or 32 MB for all files. The model of a ' +
-    'compact ' +
-    'file takes 15 to 25 MB more. More than eight compact files are first decoded, one after the other, to a ' +
+    'compact file takes 15 to 25 MB more. More than eight compact files are first decoded, one after the other, to a ' +
     'temporary file that no one else can read, of some 50 bytes for each event and its names, in the folder of TMPDIR.',
   flags: [
     {

@@ -13,10 +13,11 @@ export const split: Command = {
     `The files are named by a pattern in which ${KEY_PLACE} stands for the key; events without the key go to ` +
     '"none". A realloc or free may have another key than its allocation (another thread, no size): with --lifetimes ' +
     'it goes where its block is. Shards always have that. The end of a process (process-end) goes into each file ' +
-    'that has blocks which it ends, or, where blocks are not followed, in which the process allocated. Where blocks ' +
-    'are followed, and one ends because another, of another file, begins at its address, its free is missing: one is ' +
-    'written, so that the block is no leak of its file, and a warning says how many there are. hf-merge leaves those ' +
-    'of numbered files out again. That events were lost, or that the recording ended early, goes into each file.\n' +
+    'that has blocks which it ends, or, where blocks are not followed, in which the process allocated. An event that ' +
+    'says that events were lost, or that the recording ended early, goes into each file.\n' +
+    'Where blocks are followed, a block may end because one of another file begins at its address: its free is ' +
+    'missing. hf-split writes one, so that the block is no leak of its file, and warns how many it wrote. hf-merge ' +
+    'leaves those of numbered files out again.\n' +
     'The order of events in different files is lost, unless they have times or sequence numbers, by which hf-merge ' +
     'puts the files together again. With --number the events get sequence numbers, by which it restores the trace ' +
     'exactly; the files must be of a format that can carry these, such as NDJSON.\n' +
