@@ -25,7 +25,16 @@ import {
   TIME,
 } from './shared/columns'
 import { DELETE, FREE, functionOf, MEMALIGN, OTHER, putCall } from './shared/called'
-import { HAS_ADDRESS, HAS_END_TIME, HAS_MODULE, HAS_PROCESS, HAS_THREAD, HAS_TIME } from './shared/event'
+import {
+  HAS_ADDRESS,
+  HAS_COUNT,
+  HAS_END_TIME,
+  HAS_MODULE,
+  HAS_PROCESS,
+  HAS_THREAD,
+  HAS_TIME,
+  KIND_LOST,
+} from './shared/event'
 import { cutLine, endOfLine, findLf, joinLine, LF, restoreEnd } from './shared/lines'
 import { clearStrings, intern, stringsFull } from './shared/strings'
 import { GREATER } from './ltrace/scan'
@@ -224,6 +233,7 @@ function resume(p: usize, end: usize, i: u32): i32 {
   const nameBytes = load<u32>(call, C_NAME_LENGTH)
   const isPosix = what == MEMALIGN && nameBytes == 14
   let set: u32 = 0
+  const status = result
   // posix_memalign returns 0 and stores the address where the log does not show it; a call within it may show it.
   if (isPosix) result = load<u64>(call, C_INNER)
   else if (depth > 0 && result != 0) noteInner(place, depth, result)
@@ -236,7 +246,7 @@ function resume(p: usize, end: usize, i: u32): i32 {
     set |= HAS_END_TIME
   }
   put(i, what, load<u32>(call, C_COUNT), call + C_ARGUMENTS, call + C_NAME, nameBytes, result, set)
-  if (isPosix && result == 0) withoutAddress(i)
+  if (isPosix && result == 0) withoutAddress(i, status)
   return <i32>i + 1
 }
 
@@ -259,9 +269,16 @@ function forked(p: usize, end: usize): void {
   isProcess(child == 0 ? load<u64>(LINE_THREAD) : child)
 }
 
-function withoutAddress(i: u32): void {
+/** An event of posix_memalign that does not have the address of its block: if there is a block, the log has lost it. */
+function withoutAddress(i: u32, status: u64): void {
   const at = MASK + ((<usize>i) << 2)
-  store<u32>(at, load<u32>(at) & ~HAS_ADDRESS)
+  const set = load<u32>(at) & ~HAS_ADDRESS
+  store<u32>(at, set)
+  if (status != 0) return
+  store<u32>(at, set | HAS_COUNT)
+  all |= HAS_COUNT
+  store<u8>(KIND + i, KIND_LOST)
+  store<u64>(ELEMENTS + ((<usize>i) << 3), 1)
 }
 
 /** The end of the name in `<... NAME resumed>` at `p`, or 0. */
@@ -325,7 +342,7 @@ function readLine(p: usize, end: usize, i: u32): i32 {
     set |= HAS_END_TIME
   }
   put(i, does, count, ARGUMENTS, nameAt, nameLength, load<u64>(RESULT), set)
-  if (does == MEMALIGN && nameLength == 14) withoutAddress(i)
+  if (does == MEMALIGN && nameLength == 14) withoutAddress(i, load<u64>(RESULT))
   return <i32>i + 1
 }
 

@@ -22,4 +22,18 @@ export const CARRIED: Carried = {
   alloc: fieldSet(...COMMON, ...SIZES),
   realloc: fieldSet(...COMMON, ...SIZES, 'oldAddress'),
   free: fieldSet(...COMMON),
+  // A block of posix_memalign whose address the log does not show.
+  lost: fieldSet(
+    'api',
+    'process',
+    'thread',
+    'time',
+    'endTime',
+    'callSite',
+    'fields',
+    'module',
+    'size',
+    'count',
+    'alignment',
+  ),
 }

@@ -76,10 +76,17 @@ describe('calls', () => {
     expect(events(line)).toMatchObject([wanted])
   })
 
-  it('posix_memalign does not tell the address', () => {
-    const [event] = events('posix_memalign(0x7f2978100dd8, 64, 1258, 3) = 0')
-    expect(event).toMatchObject({ kind: 'alloc', api: 'memalign', alignment: 64n, size: 1258n })
-    expect(event).not.toHaveProperty('address')
+  it.each([
+    ['posix_memalign(0x7f2978100dd8, 64, 1258, 3) = 0', { kind: 'lost', count: 1n }],
+    ['posix_memalign(0x7f2978100dd8, 64, 1258, 3) = 12', { kind: 'alloc' }],
+    [
+      'posix_memalign(0x7f, 64, 1258, 3 <unfinished ...>\n<... posix_memalign resumed> ) = 0',
+      { kind: 'lost', count: 1n },
+    ],
+    ['posix_memalign(0x7f, 64, 1258, 3 <unfinished ...>\n<... posix_memalign resumed> ) = 12', { kind: 'alloc' }],
+  ])('%s does not tell the address: its block is lost, unless the call failed', (lines, wanted) => {
+    const fields = { call: 'posix_memalign' }
+    expect(events(lines)).toEqual([{ api: 'memalign', alignment: 64n, size: 1258n, fields, ...wanted }])
   })
 
   it.each([
