@@ -1,7 +1,7 @@
 import { HI, LO } from '../bytes/u64.js'
 import { BATCH_EVENTS, type EventBatch } from '../event/batch.js'
 import { Kind } from '../event/fields.js'
-import type { TraceHeader } from '../event/header.js'
+import { formatsOf, type TraceHeader } from '../event/header.js'
 import { BlockEffect } from './block-effect.js'
 import { INDEXED, type BlockKeys } from './block-keys.js'
 import type { SpacesError } from './address-spaces.js'
@@ -35,8 +35,8 @@ export type LabelByKey = (keys: BlockKeys, labels: Uint32Array, from: number, to
  * that failed leaves it where it was. Blocks that begin with label 0 give their later events no label. Traces do not
  * share blocks: a new header forgets all of them.
  *
- * HATF records the malloc and the free inside a realloc before the realloc itself. So a realloc also continues with one
- * of two labelled blocks: the one that was freed last, if that was at the old address of the realloc, or the one that
+ * HATF records the malloc and the free inside a realloc before the realloc itself. So a realloc of such a trace also
+ * continues with one of two labelled blocks: the one that was freed last, if that was at the old address of the realloc, or the one that
  * was allocated last, if that is at the new address.
  *
  * With `keepsWhole`, a block only keeps events that come after it got a label. Frees and reallocs lose their own label
@@ -56,6 +56,7 @@ export class Lifetimes {
   /** The one word of each block is its label. */
   private readonly liveSet = new LiveSet(1)
   private header: TraceHeader | undefined
+  private isHatf = false
   /** The key at which a labelled block was freed last, and its label; label 0 for none. */
   private freedLo = 0
   private freedHi = 0
@@ -110,6 +111,7 @@ export class Lifetimes {
 
   private begin(header: TraceHeader): void {
     this.header = header
+    this.isHatf = formatsOf(header).some((format) => format.startsWith('hatf'))
     this.liveSet.clear()
     this.freedLabel = this.allocatedLo = this.allocatedHi = 0
   }
@@ -132,7 +134,7 @@ export class Lifetimes {
     const { effects, ended, begun, gone, words, keys } = this.liveSet
     let left = 0
     const { intents, ends, begins } = keys
-    const { keepsWhole } = this
+    const { keepsWhole, isHatf } = this
     let { freedLo, freedHi, freedLabel, allocatedLo, allocatedHi } = this
     for (let i = from, row = 0; i < to; i++, row++) {
       const effect = effects[row]
@@ -169,7 +171,7 @@ export class Lifetimes {
         (effect & REUSED) !== 0 ? words[next] : kind !== REALLOC && next === 0 && block !== 0 ? words[block] : 0
       if (kind === REALLOC) {
         let label = block !== 0 ? words[block] : 0
-        if (label === 0 && isByAddress) {
+        if (label === 0 && isHatf && isByAddress) {
           // Its malloc or its free may have been recorded just before it.
           if ((effect & REUSED) !== 0 && lo === allocatedLo && hi === allocatedHi) label = words[next]
           // A realloc by a kernel's function may end pages at the address where an object was freed.

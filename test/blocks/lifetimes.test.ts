@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest'
 import type { TraceEvent } from '../../lib/event/batch.js'
 import { Lifetimes } from '../../lib/blocks/lifetimes.js'
 import { runs } from '../support/runs.js'
-import { blockEvents, HEADER, inBatches, spacedEvents } from '../transforms/events.js'
+import { blockEvents, HATF, HEADER, inBatches, spacedEvents } from '../transforms/events.js'
 import { follow } from '../transforms/oracle.js'
 
 describe('Lifetimes', () => {
-  it('give labels as a plain map does, in all address spaces', () => {
+  it.each([HEADER, HATF])('give labels as a plain map does, in all address spaces, of format $format', (header) => {
     const labels = fc.array(fc.nat({ max: 3 }), { minLength: 80, maxLength: 80 })
     fc.assert(
       fc.property(
@@ -15,10 +15,10 @@ describe('Lifetimes', () => {
         labels,
         fc.integer({ min: 1, max: 90 }),
         (events, own, batchSize) => {
-          const expected = follow(events, (_, n) => own[n - 1] || undefined).map((label) => label ?? 0)
+          const expected = follow(events, (_, n) => own[n - 1] || undefined, header === HATF).map((label) => label ?? 0)
           const lifetimes = new Lifetimes()
           let done = 0
-          const found = inBatches(events, batchSize, HEADER).flatMap((batch) => {
+          const found = inBatches(events, batchSize, header).flatMap((batch) => {
             const some = Uint32Array.from(own.slice(done, (done += batch.count)))
             lifetimes.follow(batch, some)
             return [...some]

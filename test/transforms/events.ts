@@ -110,6 +110,7 @@ export function eventsOf(batches: Iterable<EventBatch>): TraceEvent[] {
 }
 
 export const HEADER: TraceHeader = { format: 'test' }
+export const HATF: TraceHeader = { format: 'hatf' }
 
 /** Events about blocks, with more fields. */
 export const alloc = (address: bigint, size: bigint, more: object = {}): TraceEvent => ({

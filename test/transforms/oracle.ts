@@ -62,8 +62,9 @@ export function keeps(event: TraceEvent, n: number, options: FilterOptions): boo
 export function follow<Label>(
   events: readonly TraceEvent[],
   own: (event: TraceEvent, n: number) => Label | undefined,
+  isHatf = false,
 ): (Label | undefined)[] {
-  return walk(events, own).map(({ result }) => result)
+  return walk(events, own, isHatf).map(({ result }) => result)
 }
 
 /** What is kept of blocks, from the first allocation or realloc that `own` chooses; and the other events it chooses. */
@@ -122,6 +123,7 @@ interface Walked<Label> {
 function walk<Label>(
   events: readonly TraceEvent[],
   own: (event: TraceEvent, n: number) => Label | undefined,
+  isHatf = false,
 ): Walked<Label>[] {
   const live = new Map<string, Label | undefined>()
   let freed: { at: string; label: Label } | undefined
@@ -134,7 +136,7 @@ function walk<Label>(
     const { ends, begins, leaves, isIndexed } = intent
     const found = ends.find((one) => live.has(one))
     let followed = live.get(found ?? leaves ?? '')
-    if (event.kind === 'realloc' && !isIndexed && followed === undefined) {
+    if (isHatf && event.kind === 'realloc' && !isIndexed && followed === undefined) {
       // Its malloc or its free may have been recorded just before it.
       if (begins !== undefined && begins === allocated) followed = live.get(begins)
       if (freed !== undefined && [ends[0], leaves].includes(freed.at)) followed ??= freed.label
