@@ -51,10 +51,12 @@ export function cards(model: Model): Card[] {
     {
       view: 'threads',
       title: 'Freed by another thread',
-      ...number('foreignFrees', foreign),
-      detail: hasThreads(data)
-        ? `${share(foreign, s.freed.blocks)} of freed blocks; ${counted(s.threadCount, 'thread')}`
-        : 'the trace does not name threads',
+      ...(hasThreads(data)
+        ? {
+            ...number('foreignFrees', foreign),
+            detail: `${share(foreign, s.freed.blocks)} of freed blocks; ${counted(s.threadCount, 'thread')}`,
+          }
+        : { figure: 'foreignFrees', value: '-', exact: '-', detail: 'the trace does not name threads' }),
     },
     {
       view: 'timeline',

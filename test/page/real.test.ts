@@ -18,7 +18,7 @@ interface Stats {
   identified: boolean
   temporary: { heaptrack: Amount } | null
   sites: { allocated: Amount; atPeak: Amount; leaked: Amount; foreignFrees: number }[]
-  threads: { events: number; allocated: Amount; frees: number; foreignFrees: number }[]
+  threads: { thread?: number; events: number; allocated: Amount; frees: number; foreignFrees: number }[]
 }
 interface Amount {
   blocks: number
@@ -72,7 +72,7 @@ describe('the report that hf-report writes of a real trace', { tags: ['slow'] },
       peak: exactBytes(stats.peakBytes.bytes),
       leaked: exactBytes(stats.leaked.bytes),
       ...(stats.temporary !== null && { temporary: grouped(stats.temporary.heaptrack.blocks) }),
-      foreign: grouped(foreign),
+      foreign: stats.threads.some(({ thread }) => thread !== undefined) ? grouped(foreign) : '-',
     })
 
     const badge = page.locator('nav a[href="#problems"] .badge')
