@@ -75,12 +75,12 @@ function note(at: usize, event: f64): void {
 
 /** Notes that the live set has changed. */
 export function noteChange(event: f64): void {
-  changes++
+  const isFirst = changes++ == 0
   sumLive += liveBytes
   sumUsed += <f64>used
-  if (liveBytes > load<f64>(PEAKS, 16)) note(PEAKS, event)
-  if (<f64>used > load<f64>(PEAKS + MOMENT, 32)) note(PEAKS + MOMENT, event)
-  if (pages > load<f64>(PEAKS + 2 * MOMENT, 40)) note(PEAKS + 2 * MOMENT, event)
+  if (isFirst || liveBytes > load<f64>(PEAKS, 16)) note(PEAKS, event)
+  if (isFirst || <f64>used > load<f64>(PEAKS + MOMENT, 32)) note(PEAKS + MOMENT, event)
+  if (isFirst || pages > load<f64>(PEAKS + 2 * MOMENT, 40)) note(PEAKS + 2 * MOMENT, event)
   if (--until != 0) return
   if (samples == MOST_SAMPLES) {
     for (let i: usize = 0; i < MOST_SAMPLES / 2; i++)

@@ -22,8 +22,10 @@ export function formOf(
   { format, version }: { readonly format: string; readonly version: number },
   known: readonly string[],
 ): Record<string, unknown> {
+  // Another kind of model has other properties.
+  const { format: found = format } = Object(value) as { readonly format?: unknown }
+  if (found !== format) throw wrong(`format must be "${format}", not ${showValue(found)}`)
   const model = properties('the model', value, ['format', 'version', ...known])
-  if (model['format'] !== format) throw wrong(`format must be "${format}", not ${showValue(model['format'])}`)
   if (model['version'] !== version) throw wrong(`version must be ${version}, not ${showValue(model['version'])}`)
   return model
 }

@@ -22,7 +22,7 @@ export class KindTable {
    * The number of a kind.
    * @param api an index into `APIS`, or `RESIZE`, or -1
    * @param lo the words of the size, which is below 2^46
-   * @param alignment a power of two up to 2^26, or 0
+   * @param alignment a power of two up to 2^30, or 0
    */
   kind(thread: number, site: number, api: number, lo: number, hi: number, alignment: number): number {
     const first = (thread << THREAD) | (site << SITE) | (api + 1)

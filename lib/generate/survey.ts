@@ -16,6 +16,7 @@ import {
   Ending,
   MODEL_FORMAT,
   MODEL_VERSION,
+  MOST_ALIGNMENT,
   MOST_MODEL_THREADS,
   MOST_PHASES,
   MOST_ROWS,
@@ -38,8 +39,7 @@ const PHASE = 64
 /** Phases and lifetimes are this exact before one is given up for the other. */
 const PHASES = 64
 const BITS = 3
-/** The largest alignment that is kept; sizes have at most this high word. */
-const MOST_ALIGNMENT = 2 ** 26
+/** Sizes have at most this high word. */
 const MOST_HI = Math.floor(MOST_VALUE / WORD)
 
 /**
@@ -77,6 +77,8 @@ export class TraceSurvey {
   private header: TraceHeader | undefined
   /** The blocks whose sizes are too large for a model, which has them with fewer bytes. */
   limitedSizes = 0
+  /** The blocks whose alignments are too large for a model, or no powers of two: it has them without. */
+  lostAlignments = 0
 
   /** Whether there are more threads than a model has: the last one stands for all further ones. */
   get hasFurtherThreads(): boolean {
@@ -192,7 +194,15 @@ export class TraceSurvey {
     const lo = (mask & HAS_SIZE) === 0 ? 0 : words[2 * i + LO]
     const site = (mask & HAS_SITE) === 0 ? 0 : Math.max(0, this.sites.row(batch, i) - FIRST + 1)
     const api = isResized ? RESIZE : (mask & HAS_API) === 0 ? -1 : batch.api[i]
-    return this.kinds.kind(thread, site, api, lo, hi, alignmentOf(batch, i))
+    return this.kinds.kind(thread, site, api, lo, hi, (mask & HAS_ALIGNMENT) === 0 ? 0 : this.alignment(batch, i))
+  }
+
+  /** The alignment that an event asks for; 0 for one that a model cannot have. */
+  private alignment(batch: EventBatch, i: number): number {
+    const alignment = doubleAt(batch.alignment.words, i)
+    if (alignment === 0 || (alignment <= MOST_ALIGNMENT && Number.isInteger(Math.log2(alignment)))) return alignment
+    this.lostAlignments++
+    return 0
   }
 
   /** The process or the trace of a block has ended. */
@@ -296,11 +306,4 @@ export class TraceSurvey {
       return Math.min(MOST_VALUE, span / (isLast ? allocations - phase * phaseLength : phaseLength))
     })
   }
-}
-
-/** The alignment that an event asks for, if it is a power of two that is kept; otherwise 0. */
-function alignmentOf({ mask, alignment: { words } }: EventBatch, i: number): number {
-  if ((mask[i] & HAS_ALIGNMENT) === 0 || words[2 * i + HI] !== 0) return 0
-  const alignment = words[2 * i + LO]
-  return alignment > 0 && alignment <= MOST_ALIGNMENT && Number.isInteger(Math.log2(alignment)) ? alignment : 0
 }

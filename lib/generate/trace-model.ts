@@ -19,6 +19,7 @@ export const MOST_SITES = 4096
 /** Sizes and numbers of allocations are below 2^46, and counts, too. */
 export const MOST_VALUE = 2 ** 46 - 1
 export const MOST_CODE = 4096
+export const MOST_ALIGNMENT = 2 ** 30
 /** A file of more bytes is none. */
 export const MOST_MODEL_BYTES = 64 << 20
 
@@ -80,7 +81,7 @@ export const KIND_COLUMNS = {
   api: [-1, RESIZE],
   size: [0, MOST_VALUE],
   sizes: [1, MOST_VALUE],
-  alignment: [0, 2 ** 26],
+  alignment: [0, MOST_ALIGNMENT],
 } as const satisfies Record<keyof ModelKinds, readonly [number, number]>
 export const ROW_COLUMNS = {
   phase: [0, MOST_PHASES - 1],

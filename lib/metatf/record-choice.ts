@@ -85,8 +85,10 @@ export class Chooser {
         i,
       )
     }
-    if ((given & HAS_API) !== 0 && batch.api[i] !== chosen.api) {
-      this.losses.countEvent(`api ${APIS[batch.api[i]] as string}, written as ${chosen.record.name}`, batch, i)
+    const api = (mask & HAS_API) === 0 ? NONE : batch.api[i]
+    if (chosen.api >= 0 && api !== chosen.api) {
+      const what = api < 0 ? 'no api' : `api ${APIS[api] as string}`
+      this.losses.countEvent(`${what}, written as ${chosen.record.name}`, batch, i)
     }
     if ((given & HAS_CODE) !== 0 && batch.code[i] !== chosen.record.tag) {
       this.losses.countEvent('code that no record of the kind has', batch, i)

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { scratch, shell } from '../support/commands.js'
 
@@ -42,17 +42,22 @@ describe('hf-generate', () => {
       '{"kind":"alloc","thread":1,"address":"0x2","size":70368744177664}',
       '{"kind":"free","thread":1,"address":"0x2"}',
       '{"kind":"alloc","thread":1,"address":"0x4","size":70368744177663}',
+      '{"kind":"alloc","thread":1,"address":"0x6","size":8,"alignment":1073741824}',
+      '{"kind":"alloc","thread":1,"address":"0x8","size":8,"alignment":2147483648}',
+      '{"kind":"alloc","thread":1,"address":"0xa","size":8,"alignment":24}',
       '',
     ]
     const folder = scratch()
     writeFileSync(`${folder}/a.ndjson`, events.join('\n'))
     const warnings =
       'hf-generate: warning: a.ndjson: 1 block of 2^46 bytes or more has fewer in the model\n' +
+      'hf-generate: warning: a.ndjson: 2 blocks have no alignment in the model: above 2^30, or no power of two\n' +
       'hf-generate: warning: a.ndjson: a model has at most 1024 threads: the last one is for all further ones\n'
     for (const flags of ['--like a.ndjson -o b.ndjson', '--like a.ndjson --write-model m.json']) {
       const { code, stderr } = await shell(`cd ${folder} && hf-generate ${flags}`, '')
       expect([flags, code, stderr]).toEqual([flags, 0, warnings])
     }
+    expect(readFileSync(`${folder}/b.ndjson`, 'utf8').match(/"alignment":\d+/g)).toEqual(['"alignment":1073741824'])
   })
 
   test.each([
@@ -60,6 +65,8 @@ describe('hf-generate', () => {
     ['--model larson --like x', 'one of --model'],
     ['--model larson --scale 0', '--scale must be above 0'],
     ['--model larson --events 1x', '--events needs a number'],
+    ['--model larson --events 99999999G', ': --events must be a whole number'],
+    ['--model larson --seed -1', ': --seed must be a whole number'],
     ['--model larson x', 'no operand'],
     ['--model larson --write-model m.json', '--write-model needs --like'],
     ['--like x --write-model m.json --scale 2', '--scale and --write-model'],
@@ -76,6 +83,9 @@ describe('hf-generate', () => {
     const { code, stderr } = await shell(`cd ${folder} && hf-generate --from-model m.json`, '')
     expect(code).toBe(1)
     expect(stderr).toMatch(/^hf-generate: m.json: model: malformed: the model must have the property/)
+    writeFileSync(`${folder}/m.json`, '{"format":"heapflow-lifetimes"}')
+    const other = 'm.json: model: malformed: format must be "heapflow-model", not "heapflow-lifetimes"'
+    expect((await shell(`cd ${folder} && hf-generate --from-model m.json`, '')).stderr).toContain(other)
     writeFileSync(`${folder}/m.json`, '{"form')
     expect((await shell(`cd ${folder} && hf-generate --from-model m.json`, '')).stderr).toContain('not JSON')
   })

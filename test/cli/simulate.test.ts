@@ -232,7 +232,11 @@ describe('hf-simulate', () => {
       const cases: [string, number, RegExp][] = [
         ['--policy bump --predict m.json --threshold 1K f.ndjson', 2, /--threshold: the model of --predict has one/],
         ['--policy bump --predict m.json --frames 2 f.ndjson', 2, /--frames: the model of --predict has one/],
-        ['--policy bump --predict other.json f.ndjson', 1, /other\.json: model: malformed.* property threshold/],
+        [
+          '--policy bump --predict other.json f.ndjson',
+          1,
+          /other\.json: model: malformed: format must be "heapflow-lifetimes"/,
+        ],
         ['--policy bump --predict cut.json f.ndjson', 1, /cut\.json: model: malformed.* not JSON/],
         ['--write-model x.json', 2, /--write-model needs --predict TRAIN/],
         ['--predict f.ndjson --write-model x.json f.ndjson', 2, /needs no trace besides that of --predict/],
@@ -264,7 +268,9 @@ describe('hf-simulate', () => {
         expect.stringContaining('--frames: the model of --predict has one'),
       ])
       writeFileSync(join(folder, 'other.json.gz'), gzipSync('{"format":"heapflow-model","version":1}\n'))
-      expect((await figures('other.json.gz')).stderr).toMatch(/other\.json\.gz: model: malformed.* property threshold/)
+      expect((await figures('other.json.gz')).stderr).toMatch(
+        /other\.json\.gz: model: malformed: format must be "heapflow-lifetimes"/,
+      )
       writeFileSync(join(folder, 'cut.json.gz'), readFileSync(join(folder, 'm.json.gz')).subarray(0, -9))
       expect((await figures('cut.json.gz')).stderr).toMatch(/cut\.json\.gz: .*truncated/)
       // Training traces may be compressed, too.

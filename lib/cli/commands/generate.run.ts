@@ -100,11 +100,16 @@ async function modelOf(path: string): Promise<TraceModel> {
 }
 
 /** Warnings about properties of the trace that a model does not represent exactly. */
-function changesOf({ limitedSizes, hasFurtherThreads }: TraceSurvey): string[] {
+function changesOf({ limitedSizes, lostAlignments, hasFurtherThreads }: TraceSurvey): string[] {
   const changes: string[] = []
+  const have = (count: number) => (count === 1 ? 'has' : 'have')
   if (limitedSizes > 0) {
     const blocks = plural(limitedSizes, 'block')
-    changes.push(`${blocks} of 2^46 bytes or more ${limitedSizes === 1 ? 'has' : 'have'} fewer in the model`)
+    changes.push(`${blocks} of 2^46 bytes or more ${have(limitedSizes)} fewer in the model`)
+  }
+  if (lostAlignments > 0) {
+    const blocks = plural(lostAlignments, 'block')
+    changes.push(`${blocks} ${have(lostAlignments)} no alignment in the model: above 2^30, or no power of two`)
   }
   if (hasFurtherThreads)
     changes.push(`a model has at most ${MOST_MODEL_THREADS} threads: the last one is for all further ones`)

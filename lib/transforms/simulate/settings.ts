@@ -149,13 +149,13 @@ function classSizes(classes: NonNullable<SimulateOptions['classes']>, alignment:
   if (typeof classes === 'string') return aligned(classesOf(oneOf('classes', classes, CLASS_RULES)), alignment)
   if (!Array.isArray(classes))
     throw new RangeError(`classes must be a rule or an array of sizes, not ${showValue(classes)}`)
-  for (const size of classes as readonly number[]) whole('each class', size, 1, MOST_CLASS)
+  for (const size of classes as readonly number[]) whole('classes: each', size, 1, MOST_CLASS)
   const sizes = aligned(
     [...new Set(classes as readonly number[])].toSorted((a, b) => a - b),
     alignment,
   )
-  if (sizes.length === 0) throw new RangeError(`no class is a multiple of the alignment, ${alignment}`)
-  if (sizes.length > MOST_CLASSES) throw new RangeError(`there can be ${MOST_CLASSES} classes, not ${sizes.length}`)
+  if (sizes.length === 0) throw new RangeError(`classes: none is a multiple of the alignment, ${alignment}`)
+  if (sizes.length > MOST_CLASSES) throw new RangeError(`classes: there can be ${MOST_CLASSES}, not ${sizes.length}`)
   return sizes
 }
 

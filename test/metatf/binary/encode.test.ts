@@ -95,6 +95,22 @@ describe('HATF10.dtd', () => {
     expect(read.map(({ kind }) => kind)).toEqual(['realloc', 'alloc', 'free', 'free', 'alloc', 'comment', 'comment'])
   })
 
+  test('an event without the api that its record has is counted', () => {
+    const dtd = parseDtd(
+      `tag.width = 1; address.width = 8; address.interpretation = none;
+       malloc : (tag, address) { tag.value = 4; } kfree : (tag, address) { tag.value = 5; }`,
+    )
+    const losses = { 'no api, written as malloc': 1, 'no api, written as kfree': 1, 'api new, written as malloc': 1 }
+    const { read, losses: counted } = back(dtd, [
+      { kind: 'alloc', address: 1n },
+      { kind: 'alloc', api: 'malloc', address: 2n },
+      { kind: 'alloc', api: 'new', address: 3n },
+      { kind: 'free', address: 1n },
+    ])
+    expect(read.map(({ api }) => api)).toEqual(['malloc', 'malloc', 'malloc', 'kfree'])
+    expect(counted).toEqual(losses)
+  })
+
   test('strict: the first loss is an error, behind what came before it', () => {
     const events: TraceEvent[] = [
       { kind: 'free', address: 1n },

@@ -247,6 +247,14 @@ describe('every policy', () => {
   })
 })
 
+test('a trace whose blocks have no bytes has moments', () => {
+  const first = { event: 1, blocks: 1, requested: 0 }
+  for (const policy of ['first-fit', 'ideal'] as const) {
+    const { result } = simulated([alloc(0x10n, 0n), alloc(0x20n, 0n)], { policy })
+    expect(result).toMatchObject({ mostLive: first, largestHeap: first, mostPages: first })
+  }
+})
+
 describe('options', () => {
   test.each<[object, RegExp]>([
     [{ policy: 'worst-fit' }, /policy must be one of first-fit.*not "worst-fit"/],
@@ -256,9 +264,9 @@ describe('options', () => {
     [{ policy: 'first-fit', alignment: 24 }, /alignment must be a power of two, not 24/],
     [{ policy: 'first-fit', page: 1000 }, /page must be a whole number from 1024/],
     [{ policy: 'first-fit', header: -1 }, /header must be a whole number/],
-    [{ policy: 'segregated', classes: [24, 40] }, /no class is a multiple of the alignment, 16/],
+    [{ policy: 'segregated', classes: [24, 40] }, /^classes: none is a multiple of the alignment, 16/],
     [{ policy: 'segregated', classes: 'glibc' }, /classes must be one of/],
-    [{ policy: 'segregated', classes: [1.5] }, /each class must be a whole number/],
+    [{ policy: 'segregated', classes: [1.5] }, /^classes: each must be a whole number/],
     [{ policy: 'ptmalloc', header: 16 }, /header is an option of other policies, not ptmalloc/],
     [{ policy: 'ptmalloc', glibc: '2.22' }, /glibc must be a version from 2\.23 to 2\.43, not "2\.22"/],
     [{ policy: 'ptmalloc', glibc: '36' }, /glibc must be a version/],
