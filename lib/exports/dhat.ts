@@ -30,7 +30,8 @@ function* pieces(profile: Profile, { name = 'heap' }: ExportOptions): Generator<
   // Without lifetimes, the viewer shows none.
   const hasLifetimes = profile.statistics.identified
   yield `{"dhatFileVersion":2,"mode":"heap","verb":"Allocated","bklt":${hasLifetimes},"bkacc":false`
-  yield `,"tu":"${clock.unit}","Mtu":"${clock.million}","tuth":${SHORT_LIVED},"cmd":${JSON.stringify(name)},"pid":0`
+  yield `,"tu":"${clock.unit}","Mtu":"${clock.million}","tuth":${SHORT_LIVED}`
+  yield `,"cmd":${JSON.stringify(profile.command ?? name)},"pid":0`
   yield `,"tg":${clock.peak},"te":${clock.end},"pps":[`
   let isNext = false
   for (const [node, one] of pointsOf(profile, clock)) {

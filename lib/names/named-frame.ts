@@ -7,16 +7,20 @@ export interface NamedFrame {
   readonly line?: number | undefined
 }
 
-const ADDRESS = /(?:^|\+| \[)0x[0-9a-f]{1,16}\]?$/
+/** What ends the name of a place without a function. A comparison leaves out digits of addresses that moved. */
+const ADDRESS = /(?:^|\+| \[)0x(?:\.\.\.)?[0-9a-f]{1,16}\]?$/
+/** `parse (parse.c:12)`, as in comparisons that tell lines apart. */
+const PLACE = /^(.+) \((.+):([1-9]\d{0,8})\)$/s
 
 /** The text of such a frame, as stacks have it, for `OwnFrames` and `rowParts`. */
 export function namedFrameText({ name, file, line }: NamedFrame): string {
-  if (ADDRESS.test(name)) return formatFrame({ module: name })
+  if (ADDRESS.test(name)) return name.startsWith('0x') ? `[${name}]` : `in ${name}`
   const place = { ...(file !== undefined && { file }), ...(line !== undefined && { line }) }
   return formatFrame(file !== undefined && name.startsWith(file) ? place : { function: name, ...place })
 }
 
-/** The text of a frame of a compared stack, for `rowLabels`: a name that begins with a quote is quoted. */
-export function comparedFrameText(name: string): string {
-  return name.startsWith('"') ? JSON.stringify(name) : name
+/** The text of a frame of a compared stack, likewise. */
+export function comparedFrameText(text: string): string {
+  const [, name = text, file, line] = PLACE.exec(text) ?? []
+  return namedFrameText({ name, file, ...(line !== undefined && { line: Number(line) }) })
 }

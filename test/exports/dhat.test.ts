@@ -171,3 +171,12 @@ test('lifetimes are in block events where some traces have no times', async () =
   expect(await dhatOf(timed)).toMatchObject({ tu: 'µs', te: 200_000, pps: [{ tbk: 1, tl: 200_000 }] })
   expect(await dhatOf(timed, timeless)).toMatchObject({ tu: 'events', te: 4, pps: [{ tbk: 2, tl: 2 }] })
 })
+
+test('has the command of the program where the trace has it', async () => {
+  const cmd = async (layout?: { command: string }) => {
+    const profile = profileOf([], {}, { format: 'recorder', ...(layout && { layout }) })
+    return (JSON.parse((await written('dhat', profile, { name: 'app.hfrec' })).toString()) as { cmd: string }).cmd
+  }
+  expect(await cmd({ command: './app "x"' })).toBe('./app "x"')
+  expect(await cmd()).toBe('app.hfrec')
+})

@@ -116,18 +116,17 @@ export async function runRecord(args: Arguments): Promise<void> {
 /** Whether the output has the format of heapflow's own recorder. @throws UsageError */
 function isOwnFormat(args: Arguments, output: string): boolean {
   const to = args.value('to')
-  if (to === undefined) {
-    const isOwn = OWN.test(output) && !args.has('arrow')
-    if (isOwn && args.has('stack')) throw new UsageError(`--stack and -o ${output} exclude each other: ${NAMES_LATER}`)
-    return isOwn
-  }
-  if (to !== 'recorder') return false
+  const name = output.replace(COMPRESSED, '')
+  const isNamed = OWN.test(name)
+  if (to === undefined ? !isNamed || args.has('arrow') : to !== 'recorder') return false
+  const what = to === undefined ? `-o ${output}` : '--to recorder'
   const other = args.value('with')
   if (args.has('arrow')) throw new UsageError('--to and --arrow cannot be combined')
-  if (args.has('stack') || (other !== undefined && other !== 'recorder'))
-    throw new UsageError(`--to recorder is the format of --with recorder, and not of ${other ?? 'heaptrack'}`)
-  if (COMPRESSED.test(output))
-    throw new UsageError(`${output}: the recorder writes the output itself, in its own format`)
+  if (other !== undefined && other !== 'recorder')
+    throw new UsageError(`${what} is the format of --with recorder, and not of ${other}`)
+  if (args.has('stack')) throw new UsageError(`--stack and ${what} exclude each other: ${NAMES_LATER}`)
+  if (name !== output)
+    throw new UsageError(`${output}: the recorder writes the output itself, in its own format: name it ${name}`)
   return true
 }
 

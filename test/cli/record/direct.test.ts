@@ -70,9 +70,11 @@ describe.skipIf(!can('recorder'))('hf-record --to recorder (needs Linux on x86-6
       /^hello\nhf-record: standard output: the recording could not be written: No space left on device\n$/,
     ],
     ['--to recorder -z -- ./app | cat', 2, /--gzip: .* in its own format/],
-    ['--to recorder -o x.hfrec.gz -- ./app', 2, /in its own format/],
+    ['--to recorder -o x.hfrec.gz -- ./app', 2, /in its own format: name it x\.hfrec;/],
+    ['-o x.hfrec.zst -- ./app', 2, /in its own format: name it x\.hfrec;/],
+    ['--with heaptrack -o x.hfrec -- ./app', 2, /: -o x\.hfrec is the format of --with recorder, and not of heaptrack/],
     ['--to recorder --with ltrace -- ./app | cat', 2, /is the format of --with recorder, and not of ltrace/],
-    ['--to recorder --stack -- ./app | cat', 2, /and not of heaptrack/],
+    ['--to recorder --stack -- ./app | cat', 2, /--stack and --to recorder exclude each other/],
     ['--to recorder -u -- ./app | cat', 2, /cannot be combined/],
     ['--to recorder --pid 1 | cat', 2, /-o FILE/],
   ])('hf-record %s', async (line, status, reason) => {
