@@ -36,8 +36,8 @@ export type LabelByKey = (keys: BlockKeys, labels: Uint32Array, from: number, to
  * share blocks: a new header forgets all of them.
  *
  * HATF records the malloc and the free inside a realloc before the realloc itself. So a realloc of such a trace also
- * continues with one of two labelled blocks: the one that was freed last, if that was at the old address of the realloc,
- * or the one that was allocated last, if that is at the new address.
+ * continues with one of two labelled blocks: the one that was freed last, if that was at the old address of the
+ * realloc, or the one that was allocated last, if that is at the new address.
  *
  * With `keepsWhole`, a block only keeps events that come after it got a label. Frees and reallocs lose their own label
  * if their block has none, or if they are of NULL and begin no block. A realloc whose own label is the first of its
