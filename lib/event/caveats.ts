@@ -6,8 +6,8 @@ import { weightNote } from './weights.js'
 
 /** A note about a trace from which events were removed. */
 const FILTERED =
-  'events were removed from the trace, so blocks that seem to be live may have been freed; ' +
-  'use --lifetimes with hf-filter and hf-split'
+  'events were removed from the trace, so blocks that seem to be live may have been freed; use --lifetimes with ' +
+  'hf-filter and hf-split'
 
 /**
  * Passes batches on, and warns at the end of causes of wrong results: events that the recorder lost, events that were

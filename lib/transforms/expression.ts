@@ -37,8 +37,8 @@ export function compileExpression(code: string): EventFunction {
 }
 
 const FORBIDDEN =
-  'code cannot be compiled, because node was started with --disallow-code-generation-from-strings: ' +
-  'run node without this option'
+  'code cannot be compiled, because node was started with --disallow-code-generation-from-strings: run node without ' +
+  'this option'
 
 function compile(body: string): EventFunction {
   return new Function('event', 'n', `'use strict'\n${body}`) as EventFunction

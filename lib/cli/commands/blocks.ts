@@ -14,9 +14,9 @@ export const blocks: Command = {
     'of the last realloc. With --spans it has a row for each of its sizes, as many as the allocations that hf-stats ' +
     'counts.\n' +
     'Rows have the frame that a block comes from and, in the column stackId, the number of its stack. --stacks ' +
-    'writes ' +
-    'the table of stacks, each once, with the columns stackId and stack, to join with the rows; it is complete when ' +
-    'the command ends. --full-stacks puts the whole stack into each row instead, for programs that read a pipe.\n' +
+    'writes the table of stacks, each once, with the columns stackId and stack, to join with the rows; it is ' +
+    'complete when the command ends. --full-stacks puts the whole stack into each row instead, for programs that ' +
+    'read a pipe.\n' +
     `${SYMBOLIZE_HELP}\n` +
     'If the input is truncated, the rows of what was read are written before the error; Parquet needs a whole trace.',
   memory:

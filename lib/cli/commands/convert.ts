@@ -15,8 +15,7 @@ export const convert: Command = {
     'Fields and events that the target format cannot represent are dropped and counted on standard error.',
   memory:
     'constant; some formats grow with the live blocks: mpatrol indices (as source or target) by 60 to 150 bytes ' +
-    'each, ' +
-    'the target heaptrack by 35 to 125, the target compact by 90 to 250, the target c by 50 to 150.',
+    'each, the target heaptrack by 35 to 125, the target compact by 90 to 250, the target c by 50 to 150.',
   flags: [...TO_FLAGS, FROM_FLAG, ...OUTPUT_FLAGS, STRICT_FLAG, ...conversionFlags()],
   examples: [
     { command: 'hf-convert app.mtrc app.hatf', means: 'mpatrol to HATF' },

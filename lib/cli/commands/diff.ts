@@ -25,8 +25,7 @@ export const diff: Command = {
     `${SYMBOLIZE_HELP}\n` +
     'If no event of either trace has a site, sizes of blocks are compared instead. If nothing differs, one sentence ' +
     'says so. Both traces must be whole: of a truncated one, only the error is shown. With --to html, the page on ' +
-    'the ' +
-    'part of NEW that was read is written before the error.',
+    'the part of NEW that was read is written before the error.',
   memory: 'grows with the live blocks of one trace at a time (75 to 140 bytes each), and the stacks of both.',
   flags: [
     { name: 'sort', value: 'KEY', help: `Order sites by this figure (default ${DIFF_ORDERS[0]})`, values: DIFF_ORDERS },

@@ -20,12 +20,11 @@ const ANY_INPUT = 'The input may be the lines that another command wrote, or a t
 
 export const arrowDecode = decodeCommand(arrow, {
   description:
-    'Reads Arrow IPC streams that heapflow or other programs wrote, and Arrow files as pyarrow writes them. ' +
-    'Columns are known by their names, which are those of the fields of events, and may be in any order. ' +
-    'Only the column kind is needed. Integers may have any width, a signed one of 64 bits is taken as it is; ' +
-    'names may be strings or come from a dictionary; bodies may be compressed with LZ4 or zstd. ' +
-    'Columns with other names are left out and reported. Every command reads such streams by itself; this one ' +
-    'writes them as lines of JSON.',
+    'Reads Arrow IPC streams that heapflow or other programs wrote, and Arrow files as pyarrow writes them. Columns ' +
+    'are known by their names, which are those of the fields of events, and may be in any order. Only the column ' +
+    'kind is needed. Integers may have any width, a signed one of 64 bits is taken as it is; names may be strings or ' +
+    'come from a dictionary; bodies may be compressed with LZ4 or zstd. Columns with other names are left out and ' +
+    'reported. Every command reads such streams by itself; this one writes them as lines of JSON.',
   memory: 'that of the largest record batch and of the dictionaries, which have at most 256 MiB each.',
   examples: [
     { command: 'arrow-decode app.arrows | head -n 3', means: 'look at a trace' },
@@ -36,8 +35,8 @@ export const arrowDecode = decodeCommand(arrow, {
 export const arrowEncode = encodeCommand(arrow, {
   description:
     `${ANY_INPUT}Each field of events is a column, so pyarrow, polars, DuckDB and other programs read what is ` +
-    'written. Nothing is lost: the header of the trace is in the metadata of the schema. ' +
-    'Between commands, -u of the first one does the same.',
+    'written. Nothing is lost: the header of the trace is in the metadata of the schema. Between commands, -u of the ' +
+    'first one does the same.',
   memory: CONSTANT,
   examples: [
     {
@@ -65,8 +64,8 @@ export const parquetDecode = decodeCommand(parquet, {
 export const parquetEncode = encodeCommand(parquet, {
   description:
     `${ANY_INPUT}Each field of events is a column, so DuckDB, pyarrow, polars and other programs read the file. ` +
-    'Nothing is lost: the headers of traces are in the metadata of the file. ' +
-    'The file of a truncated trace has a mark, by which heapflow reports that after all of its events.',
+    'Nothing is lost: the headers of traces are in the metadata of the file. The file of a truncated trace has a ' +
+    'mark, by which heapflow reports that after all of its events.',
   memory: 'that of a row group, which has at most 65,536 events or 8 MiB, and 3 KB for each row group of the file.',
   examples: [
     {
@@ -130,8 +129,8 @@ export const glibcMtraceDecode = decodeCommand(glibcMtrace, {
   description:
     "Reads what glibc's mtrace() writes to the file that MALLOC_TRACE names, as glibc of any version does. " +
     "(mpatrol's traces are another format: see mtrc-decode.) The two lines of a realloc are one event. A " +
-    'line that is not an ' +
-    'event, such as forked children leave in the file of their parent, is kept as a comment and counted.',
+    'line that is not an event, such as forked children leave in the file of their parent, is kept as a comment and ' +
+    'counted.',
   memory: CONSTANT,
   examples: [
     { command: 'glibc-mtrace-decode app.mtrace | head -n 3', means: 'look at a trace' },
@@ -157,10 +156,10 @@ export const glibcMtraceEncode = encodeCommand(glibcMtrace, {
 
 export const heaptrackDecode = decodeCommand(heaptrack, {
   description:
-    'Reads what heaptrack records, raw or interpreted, of file versions 1 to 3. Each frame of a stack is a text ' +
-    'with function, file, line, module and address, as far as they are known: ' +
-    'a raw file has modules and addresses alone. An interpreted file has no addresses of blocks, so each block ' +
-    'gets one of its own, and a free is that of the newest live block of the same size and stack.',
+    'Reads what heaptrack records, raw or interpreted, of file versions 1 to 3. Each frame of a stack is a text with ' +
+    'function, file, line, module and address, as far as they are known: a raw file has modules and addresses alone. ' +
+    'An interpreted file has no addresses of blocks, so each block gets one of its own, and a free is that of the ' +
+    'newest live block of the same size and stack.',
   memory:
     'grows with the different stacks (50 to 100 bytes for each frame that they do not share), and for interpreted ' +
     'files with the live blocks (12 bytes each).',
@@ -179,9 +178,8 @@ export const heaptrackDecode = decodeCommand(heaptrack, {
 export const heaptrackEncode = encodeCommand(heaptrack, {
   description:
     `${ANY_INPUT}heaptrack_print and heaptrack_gui open what is written. What heaptrack wrote comes back byte for ` +
-    'byte: a raw file as a raw one, unless --interpreted is given. ' +
-    'A place without a stack is written as a stack of one frame. Threads, and which of two blocks of the same size ' +
-    'and stack is freed, cannot be represented.',
+    'byte: a raw file as a raw one, unless --interpreted is given. A place without a stack is written as a stack of ' +
+    'one frame. Threads, and which of two blocks of the same size and stack is freed, cannot be represented.',
   memory:
     'grows with the different stacks (some 200 bytes for each frame), and with the live blocks (35 to 125 bytes each).',
   examples: [
@@ -196,10 +194,10 @@ export const heaptrackEncode = encodeCommand(heaptrack, {
 export const tracepointsDecode = decodeCommand(tracepoints, {
   description:
     "Reads events of the Linux kernel's slab and page allocators as ftrace (trace, trace_pipe), perf script and " +
-    'trace-cmd report write them, with their options and those of all kernels ' +
-    'since 2.6.31. (Files of the kmemtrace tracer before that are another format: see kmemtrace-decode.) Pages and ' +
-    'objects are distinguished by their api, and never match each other. ' +
-    'Times in seconds become nanoseconds. Other lines are skipped and counted. The format is only read.',
+    'trace-cmd report write them, with their options and those of all kernels since 2.6.31. (Files of the kmemtrace ' +
+    'tracer before that are another format: see kmemtrace-decode.) Pages and objects are distinguished by their api, ' +
+    'and never match each other. Times in seconds become nanoseconds. Other lines are skipped and counted. The ' +
+    'format is only read.',
   memory: CONSTANT,
   examples: [
     { command: 'perf script | tracepoints-decode | hf-stats', means: 'what was requested, and what was wasted' },
@@ -225,9 +223,9 @@ export const valgrindDecode = decodeCommand(valgrind, {
 export const ltraceDecode = decodeCommand(ltrace, {
   description:
     'Reads the calls of malloc, free, operator new and the like in a log of ltrace, with its options -f, -t, -tt, ' +
-    '-ttt, -r, -T, -i, -n, -C, -S, -e and -x; calls that are cut by another thread are put together. ' +
-    'Of calls within calls (operator new calls malloc) the outer one is an event, unless --inner is given. Other ' +
-    'lines are skipped and counted. The format is only read.',
+    '-ttt, -r, -T, -i, -n, -C, -S, -e and -x; calls that are cut by another thread are put together. Of calls within ' +
+    'calls (operator new calls malloc) the outer one is an event, unless --inner is given. Other lines are skipped ' +
+    'and counted. The format is only read.',
   memory: CONSTANT,
   examples: [
     { command: 'ltrace-decode app.ltrace | hf-stats', means: 'allocations by thread' },

@@ -40,8 +40,7 @@ export const generate: Command = {
       value: 'FILE',
       help:
         'With --like: write the model as JSON, and generate nothing; - is standard output, and a name that ends in ' +
-        '.gz ' +
-        'or .zst is compressed',
+        '.gz or .zst is compressed',
       group: WHAT,
     },
     {

@@ -18,26 +18,22 @@ export const record: Command = {
     'The program gets the signals that hf-record gets, and its exit status becomes that of hf-record (128 and the ' +
     "signal's number if a signal ended it). If the reader of the events goes away, the program runs on.\n" +
     "A trace of heapflow's own recorder is whole however the program ends, _exit and signals included. " +
-    'Processes that ' +
-    'the program starts are recorded, too, by fork, vfork, posix_spawn and exec: so a script records the ' +
-    'program that ' +
-    'it runs. Events of the first process have no process, those of the others have its number, from 2 on, and a ' +
-    'comment says which program that is. hf-record waits for those that outlive the program; a signal ends the ' +
-    'recording then. --no-children records the program alone, and what it becomes by exec. When events cannot be ' +
-    'written as fast as they come, the program waits. With --to recorder, and for a name that ends in .hfrec, the ' +
-    'recorder writes the output itself. Compact traces (.hfc) are written as by compact-encode --fast; hf-convert ' +
-    'makes ' +
-    'them smaller afterwards.\n' +
+    'Processes that the program starts are recorded, too, by fork, vfork, posix_spawn and exec: so a script records ' +
+    'the program that it runs. Events of the first process have no process, those of the others have its number, ' +
+    'from 2 on, and a comment says which program that is. hf-record waits for those that outlive the program; a ' +
+    'signal ends the recording then. --no-children records the program alone, and what it becomes by exec. When ' +
+    'events cannot be written as fast as they come, the program waits. With --to recorder, and for a name that ends ' +
+    'in .hfrec, the recorder writes the output itself. Compact traces (.hfc) are written as by compact-encode ' +
+    '--fast; hf-convert makes them smaller afterwards.\n' +
     '--pid records a program that runs already, from now on: no debugger is needed, and its heap, its threads and ' +
     'its descriptors stay as they are. Of its blocks from before, those that it frees or resizes are events. Ctrl-C ' +
-    'ends ' +
-    'the recording, and the program goes on. It takes x86-64.\n' +
+    'ends the recording, and the program goes on. It takes x86-64.\n' +
     'heaptrack and glibc record the program itself, with all of its threads, but none of its children. Their traces, ' +
     'and those of the recorders that follow, are reported as truncated if a signal ended the program, or if it left ' +
-    'without running its exit handlers. ' +
-    'valgrind also records children that run the same program, until they end (a signal to hf-record ends the ' +
-    'recording earlier), and ltrace all children; the events of each process have its number. perf records the ' +
-    'slab allocator of the whole kernel while the program runs, and needs the rights of root.\n' +
+    'without running its exit handlers. valgrind also records children that run the same program, until they end (a ' +
+    'signal to hf-record ends the recording earlier), and ltrace all children; the events of each process have its ' +
+    'number. perf records the slab allocator of the whole kernel while the program runs, and needs the rights of ' +
+    'root.\n' +
     "heaptrack's format is written as an interpreted file, which heaptrack_print and heaptrack_gui open; a file " +
     'whose name ends in .raw keeps the addresses.',
   exitStatus: {

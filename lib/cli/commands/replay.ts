@@ -7,26 +7,21 @@ export const replay: Command = {
   summary: 'run real allocators with the calls of a trace, and compare them',
   operands: '[FILE]',
   description:
-    'Makes the calls of a trace again, with each allocator in processes of its own, and measures their ' +
-    'processor time, ' +
-    'resident set, page faults and single calls. The first lines say which allocator needs less, and with what ' +
-    'margin; ' +
-    'the first allocator is the one that the others are compared with. The method, the figures and how well they ' +
-    'agree with real programs: docs/allocators.md.\n' +
+    'Makes the calls of a trace again, with each allocator in processes of its own, and measures their processor ' +
+    'time, resident set, page faults and single calls. The first lines say which allocator needs less, and with what ' +
+    'margin; the first allocator is the one that the others are compared with. The method, the figures and how well ' +
+    'they agree with real programs: docs/allocators.md.\n' +
     'The calls are made by a small program in C. The npm package has it for Linux on x86-64 and arm64; elsewhere, ' +
-    'and ' +
-    'where CC names a compiler, it is compiled when it is used for the first time. Each ' +
-    'thread of the trace is a thread there. Frees of unknown blocks, double frees, failed calls and blocks from ' +
-    'before the recording are skipped and counted; a block whose address is allocated again is freed before, and the ' +
-    'blocks of a process are freed when it ends. An allocator that gives no memory to a call makes other calls than ' +
-    'those of the trace: it has no rank, and is not compared.\n' +
-    'The input may be in any format whose events say which block they are about. If it is truncated, the part ' +
-    'that was ' +
-    'read is replayed before the error.',
+    'and where CC names a compiler, it is compiled when it is used for the first time. Each thread of the trace is a ' +
+    'thread there. Frees of unknown blocks, double frees, failed calls and blocks from before the recording are ' +
+    'skipped and counted; a block whose address is allocated again is freed before, and the blocks of a process are ' +
+    'freed when it ends. An allocator that gives no memory to a call makes other calls than those of the trace: it ' +
+    'has no rank, and is not compared.\n' +
+    'The input may be in any format whose events say which block they are about. If it is truncated, the part that ' +
+    'was read is replayed before the error.',
   memory:
     'grows with the live blocks (50 to 150 bytes each; 200 to 800 if the trace is a file, for the line about pools), ' +
-    'and with the threads; the replay itself takes what the ' +
-    'trace takes.',
+    'and with the threads; the replay itself takes what the trace takes.',
   flags: [
     {
       name: 'allocator',

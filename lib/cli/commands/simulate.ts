@@ -30,15 +30,12 @@ export const simulate: Command = {
     'command reads. The policy ideal has no addresses. A name that ends in .html, or --to html, makes it a page for ' +
     'the browser, of one policy or of those that are compared: the table, and heap, pages and blocks over time.\n' +
     'Each process has a heap of its own; ptmalloc and jemalloc are simulated for one process. Frees of blocks that ' +
-    'are not live ' +
-    'are counted, and lose their address. ' +
-    'A block whose address is allocated again is freed before.\n' +
+    'are not live are counted, and lose their address. A block whose address is allocated again is freed before.\n' +
     '--predict reads a trace first, which may be another run of the program or the same file, and finds the sites ' +
     'and sizes all of whose blocks are short-lived. It needs a file to read twice: a trace from a pipe is simulated ' +
-    'with ' +
-    'what was learned of another one. --write-model keeps what was learned, for --predict, without the trace; it has ' +
-    'the names of functions and files. --compare all does the same with the trace itself, if that is a file whose ' +
-    'blocks have sites.\n' +
+    'with what was learned of another one. --write-model keeps what was learned, for --predict, without the trace; ' +
+    'it has the names of functions and files. --compare all does the same with the trace itself, if that is a file ' +
+    'whose blocks have sites.\n' +
     'The input may be in any format whose events say which block they are about. If it is truncated, the figures of ' +
     'the part that was read are printed before the error.',
   memory: 'grows with the live blocks (100 to 650 bytes each), with --compare and --predict for each policy.',
@@ -127,8 +124,7 @@ export const simulate: Command = {
       reads: true,
       help:
         'Of bump: blocks that are short-lived in this trace, or by this model, are in arenas, by site and size; ' +
-        'others ' +
-        'in a heap',
+        'others in a heap',
       group: ARENAS_GROUP,
     },
     {

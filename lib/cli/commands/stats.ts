@@ -19,9 +19,8 @@ export const stats: Command = {
     'Reports, from one pass: totals; what holds the peak, what leaks and what is temporary, by site (by size, if the ' +
     'trace has no sites) and by thread; anomalies such as double frees; and then tables and histograms of everything ' +
     'else that the trace has. What each figure means: docs/statistics.md.\n' +
-    'With --allocator the output says which allocator the program used, found by simulating the versions of ' +
-    'glibc, and ' +
-    'how many addresses follow from the calls alone.\n' +
+    'With --allocator the output says which allocator the program used, found by simulating the versions of glibc, ' +
+    'and how many addresses follow from the calls alone.\n' +
     "With --mpatrol or --table the output is that of mpatrol's own trace reader, for traces of any format: its " +
     'statistics, or its table of events followed by them.\n' +
     'If the input holds several traces, their statistics are combined (blocks still live at the end of each count as ' +

@@ -15,8 +15,7 @@ export const symbolize: Command = {
     '/usr/lib/debug, and by debuginfod-find if DEBUGINFOD_URLS is set. A file with another build id than the trace ' +
     "says, or --build-id, is refused. Of all formats, only that of heapflow's recorder has build ids. A raw " +
     'heaptrack file has the addresses of the parts of each module: a file with others is refused, but a module that ' +
-    'was built ' +
-    'again with parts of the same sizes gives wrong names.\n' +
+    'was built again with parts of the same sizes gives wrong names.\n' +
     'The names come from llvm-symbolizer, otherwise from addr2line, otherwise, and where neither knows a name or ' +
     'there are no line tables, from the symbol table of the module, which has no files and lines. c++filt demangles ' +
     'them; where there is none, those of symbol tables stay mangled. A module without a file is reported, and its ' +

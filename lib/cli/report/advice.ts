@@ -10,8 +10,8 @@ const NO_PLACES = 'Most bytes have no call site: hf-record -- COMMAND records wh
 const NO_NAMES =
   'Most bytes are from code without a name: build it with -g, install its debug symbols, or see hf-symbolize.'
 const NO_THREADS =
-  'No event has a thread: hf-record -- COMMAND records them on Linux (x86-64, arm64), ' +
-  'hf-record --with ltrace elsewhere.'
+  'No event has a thread: hf-record -- COMMAND records them on Linux (x86-64, arm64), hf-record --with ltrace ' +
+  'elsewhere.'
 const PROCESSES = 'The figures are those of several processes together: hf-filter --process N shows one.'
 const ENDLESS_PROCESSES =
   'Several processes, without their ends: what one leaves at its end is live to the end of the trace, so the peak ' +
