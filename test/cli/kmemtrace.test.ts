@@ -104,6 +104,12 @@ describe('kmemtrace-decode', () => {
       (await shell(`kmemtrace-decode ${folder}/cpu1 | kmemtrace-encode --cpu 1 | cmp - ${folder}/cpu1`)).code,
     ).toBe(0)
     expect((await shell(`kmemtrace-decode < ${folder}/cpu1 | kmemtrace-encode | cmp - ${folder}/cpu1`)).code).toBe(0)
+    const same = await shell(
+      `cd ${folder}; kmemtrace-decode cpu1 | kmemtrace-encode --strict -o new.cpu1 && cmp new.cpu1 cpu1`,
+    )
+    expect(same).toMatchObject({ code: 0, stderr: '' })
+    const other = await shell(`cd ${folder}; kmemtrace-decode cpu1 | kmemtrace-encode -o new.cpu2`)
+    expect(other.stderr).toContain('cpu other than 2 (')
     expect((await decode(`kmemtrace-decode --cpu 7 < ${folder}/cpu1`)).events[0]?.cpu).toBe(7)
     expect((await decode(`kmemtrace-decode < ${folder}/cpu1`)).events[0]?.cpu).toBeUndefined()
   })

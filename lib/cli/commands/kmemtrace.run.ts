@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { PerCpu, Overruns } from '../../formats/kmemtrace/per-cpu.js'
+import { cpuOfPath, PerCpu, Overruns } from '../../formats/kmemtrace/per-cpu.js'
 import { kmemtrace, type KmemtraceDecodeOptions, type KmemtraceEncodeOptions } from '../../formats/kmemtrace/index.js'
 import { MAX_CPU } from '../../formats/kmemtrace/layout.js'
 import { decodeAny } from '../../streams/decode.js'
@@ -49,7 +49,15 @@ export async function runKmemtraceEncode(args: Arguments): Promise<void> {
   const encode: KmemtraceEncodeOptions = { ...optionValues(kmemtrace.encodeOptions, args), ...cpuOption(args) }
   const output = args.value('output') ?? '-'
   if (!output.endsWith('/') && !output.includes(CPU_PLACE)) {
-    await runJob({ command: ENCODE, args, input: traceInput(inputOperand(args)), to: kmemtrace, encode })
+    const cpu = encode.cpu ?? cpuOfPath(output)
+    const input = traceInput(inputOperand(args))
+    await runJob({
+      command: ENCODE,
+      args,
+      input,
+      to: kmemtrace,
+      encode: { ...encode, ...(cpu !== undefined && { cpu }) },
+    })
   } else if (args.has('cpu')) throw new UsageError('--cpu is for one file: those of several are named by their CPUs')
   else await writePerCpu(args, output, encode)
 }
