@@ -17,7 +17,9 @@ const TRACE = [
   '{"kind":"end"}',
   '',
 ].join('\n')
-const FAST = '--runs 2 --allocator glibc'
+/** One allocator, and two runs with it. */
+const ONE = '--allocator glibc'
+const FAST = `${ONE} --runs 2`
 
 const { library } = workFolder()
 
@@ -25,8 +27,8 @@ describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
   test('does not append its report to the trace', async () => {
     const path = `${scratch()}/t.ndjson`
     writeFileSync(path, TRACE)
-    for (const flags of ['', '--verify', `-o ${path}.ops`]) {
-      const { code, stderr } = await shell(`hf-replay ${FAST} ${flags} ${path} >> ${path}`)
+    for (const flags of [FAST, `${ONE} --verify`, `${FAST} -o ${path}.ops`]) {
+      const { code, stderr } = await shell(`hf-replay ${flags} ${path} >> ${path}`)
       expect([code, stderr]).toEqual([2, expect.stringContaining('standard output is the input too') as string])
     }
     expect(readFileSync(path, 'utf8')).toBe(TRACE)
@@ -79,8 +81,8 @@ describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
       '{"kind":"free","address":"0x100"}',
       '',
     ]
-    for (const flag of ['', ' --verify']) {
-      const { code, stderr } = await shell(`hf-replay ${FAST}${flag}`, lines.join('\n'))
+    for (const flags of [FAST, `${ONE} --verify`]) {
+      const { code, stderr } = await shell(`hf-replay ${flags}`, lines.join('\n'))
       expect([code, stderr]).toEqual([0, ''])
     }
   })
@@ -184,8 +186,8 @@ describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
   test('says that there is nothing to replay', async () => {
     const trace = '{"kind":"header","format":"x"}\n{"kind":"free","address":"0x10"}\n{"kind":"end"}\n'
     const nothing = 'Nothing to replay: the trace has no calls that can be made again.'
-    for (const flags of ['', '--verify']) {
-      const { code, stdout, stderr } = await shell(`hf-replay ${FAST} ${flags}`, trace)
+    for (const flags of [FAST, `${ONE} --verify`]) {
+      const { code, stdout, stderr } = await shell(`hf-replay ${flags}`, trace)
       expect([code, stdout.toString()]).toEqual([0, `${nothing}\n`])
       expect(stderr).toBe('hf-replay: warning: skipped: 1 frees or reallocs of unknown blocks\n')
     }
@@ -267,6 +269,7 @@ describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
       [`--allocator ${library('nothing', 'int nothing;')}`, 1, /nothing\.so has no malloc that can be preloaded/],
       ['--runs 0', 2, /--runs needs a whole number from 1 to 1000, not "0"/],
       ['--json --verify', 2, /--verify and --json cannot be combined/],
+      ['--verify --touch none', 2, /--touch and --verify cannot be combined/],
       ['--android --allocator glibc --allocator jemalloc', 2, /--android is the report of one allocator/],
     ]
     for (const [flags, code, reason] of cases) {

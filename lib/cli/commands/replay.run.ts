@@ -8,7 +8,7 @@ import type { PoolGain } from '../../exports/simulation/pools.js'
 import type { OrderName } from '../../transforms/drive/layout.js'
 import { Preparation } from '../../transforms/drive/preparation.js'
 import type { PreparedReplay } from '../../transforms/drive/result.js'
-import { Interrupted, numberOf, orUsageError, UsageError, type Arguments } from '../command.js'
+import { Interrupted, numberOf, orUsageError, refuseWith, UsageError, type Arguments } from '../command.js'
 import { REPLAY_LIMIT, REPLAY_RUNS } from '../defaults.js'
 import { allocatorOf, installedAllocators, type Allocator, SYSTEM } from '../drive/allocators.js'
 import { compare } from '../drive/comparison.js'
@@ -29,11 +29,14 @@ import { SIGNALS } from '../supervise.js'
 
 /** Flags that exclude each other. */
 const FORMS = ['verify', 'json', 'android'] as const
+/** The flags of what is measured: verification writes to all of each block, once. */
+const MEASURED = ['runs', 'touch', 'pace'] as const
 
 /** Runs `hf-replay`. @throws UsageError */
 export async function runReplay(args: Arguments): Promise<void> {
   const [form, other] = FORMS.filter((flag) => args.has(flag))
   if (other !== undefined) throw new UsageError(`--${form} and --${other} cannot be combined`)
+  if (form === 'verify') refuseWith(args, MEASURED, form)
   const runs = numberOf(args, 'runs', 1, 1000) ?? REPLAY_RUNS
   const limit = numberOf(args, 'limit', 1, 86_400) ?? REPLAY_LIMIT
   const touch = args.value('touch') ?? 'all'
@@ -58,7 +61,8 @@ export async function runReplay(args: Arguments): Promise<void> {
     if (skipped !== undefined) say('hf-replay', `warning: ${skipped}`)
     if (touch === 'all' && trace.peak.bytes > freemem())
       throw new Error(
-        `the trace has ${trace.peak.bytes} live bytes, more than there is free memory: --touch none does not use it`,
+        `the trace has ${trace.peak.bytes} live bytes, more than there is free memory` +
+          (form === 'verify' ? '' : ': --touch none does not use it'),
       )
     const driver = new Driver(program, operations, folder, limit)
     const isFaulty = await endedBySignals(
