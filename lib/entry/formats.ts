@@ -1,49 +1,58 @@
 /** The formats as the root of the package has them: their codecs are loaded when they are used. */
-import type { EncodeOptions } from '../event/format.js'
+import type { Format, WritableFormat } from '../event/format.js'
 import * as entries from '../formats/index.js'
-import type { ArrowEncodeOptions } from '../formats/arrow/index.js'
-import type { HatfDecodeOptions, HatfFormatEncodeOptions } from '../formats/hatf/index.js'
-import type { HeapmonDecodeOptions, HeapmonEncodeOptions } from '../formats/heapmon/index.js'
-import type { HeaptrackEncodeOptions } from '../formats/heaptrack/index.js'
-import type { KmemtraceDecodeOptions, KmemtraceEncodeOptions } from '../formats/kmemtrace/index.js'
-import type { LtraceDecodeOptions } from '../formats/ltrace/index.js'
-import type { MtrcDecodeOptions } from '../formats/mtrc/index.js'
-import type { ParquetEncodeOptions } from '../formats/parquet/index.js'
-import type { TracepointsDecodeOptions } from '../formats/tracepoints/index.js'
 import { lazyStreams, lazyReader, type ReadOnlyFormat, type TraceFormat } from '../streams/format-streams.js'
 
+/** The streams of a format, with the options of its codec. */
+type StreamsOf<Codec> =
+  Codec extends WritableFormat<infer Decode, infer Encode>
+    ? TraceFormat<Decode, Encode>
+    : Codec extends Format<infer Decode>
+      ? ReadOnlyFormat<Decode>
+      : never
+
 /** mpatrol's tracing output. */
-export const mtrc: TraceFormat<MtrcDecodeOptions, EncodeOptions> = lazyStreams(entries.mtrc)
+export const mtrc: StreamsOf<typeof import('../formats/mtrc/index.js').mtrc> = lazyStreams(entries.mtrc)
 /** The most compressed traces, for archives. */
-export const compact: TraceFormat<object, EncodeOptions> = lazyStreams(entries.compact)
+export const compact: StreamsOf<typeof import('../formats/compact/index.js').compact> = lazyStreams(entries.compact)
 /** Android's memory_replay dumps. */
-export const replay: TraceFormat<object, EncodeOptions> = lazyStreams(entries.replay)
+export const replay: StreamsOf<typeof import('../formats/replay/index.js').replay> = lazyStreams(entries.replay)
 /** The Linux kernel's own allocations, by kmemtrace. */
-export const kmemtrace: TraceFormat<KmemtraceDecodeOptions, KmemtraceEncodeOptions> = lazyStreams(entries.kmemtrace)
+export const kmemtrace: StreamsOf<typeof import('../formats/kmemtrace/index.js').kmemtrace> = lazyStreams(
+  entries.kmemtrace,
+)
 /** Linux kmem tracepoints as text, which can only be read. */
-export const tracepoints: ReadOnlyFormat<TracepointsDecodeOptions> = lazyReader(entries.tracepoints)
+export const tracepoints: StreamsOf<typeof import('../formats/tracepoints/index.js').tracepoints> = lazyReader(
+  entries.tracepoints,
+)
 /** The logs of glibc's mtrace. */
-export const glibcMtrace: TraceFormat<object, EncodeOptions> = lazyStreams(entries.glibcMtrace)
+export const glibcMtrace: StreamsOf<typeof import('../formats/glibc-mtrace/index.js').glibcMtrace> = lazyStreams(
+  entries.glibcMtrace,
+)
 /** The recordings of heaptrack. */
-export const heaptrack: TraceFormat<object, HeaptrackEncodeOptions> = lazyStreams(entries.heaptrack)
+export const heaptrack: StreamsOf<typeof import('../formats/heaptrack/index.js').heaptrack> = lazyStreams(
+  entries.heaptrack,
+)
 /** Logs of valgrind's --trace-malloc, which can only be read. */
-export const valgrind: ReadOnlyFormat<object> = lazyReader(entries.valgrind)
+export const valgrind: StreamsOf<typeof import('../formats/valgrind/index.js').valgrind> = lazyReader(entries.valgrind)
 /** Logs of ltrace, which can only be read. */
-export const ltrace: ReadOnlyFormat<LtraceDecodeOptions> = lazyReader(entries.ltrace)
+export const ltrace: StreamsOf<typeof import('../formats/ltrace/index.js').ltrace> = lazyReader(entries.ltrace)
 /** The recordings of heapflow's own recorder, which can only be read. */
-export const recorder: ReadOnlyFormat<object> = lazyReader(entries.recorder)
+export const recorder: StreamsOf<typeof import('../formats/recorder/index.js').recorder> = lazyReader(entries.recorder)
 /** Taligent's heap monitoring. */
-export const heapmon: TraceFormat<HeapmonDecodeOptions, HeapmonEncodeOptions> = lazyStreams(entries.heapmon)
+export const heapmon: StreamsOf<typeof import('../formats/heapmon/index.js').heapmon> = lazyStreams(entries.heapmon)
 /** HATF 1.0. */
-export const hatf: TraceFormat<HatfDecodeOptions, HatfFormatEncodeOptions> = lazyStreams(entries.hatf)
+export const hatf: StreamsOf<typeof import('../formats/hatf/index.js').hatf> = lazyStreams(entries.hatf)
 /** HATF in ASCII, as mpatrol writes it. */
-export const hatfAscii: TraceFormat<object, EncodeOptions> = lazyStreams(entries.hatfAscii)
+export const hatfAscii: StreamsOf<typeof import('../metatf/hatf-ascii/index.js').hatfAscii> = lazyStreams(
+  entries.hatfAscii,
+)
 
 /** Events in columns, as Arrow IPC streams. */
-export const arrow: TraceFormat<object, ArrowEncodeOptions & EncodeOptions> = lazyStreams(entries.arrow)
+export const arrow: StreamsOf<typeof import('../formats/arrow/index.js').arrow> = lazyStreams(entries.arrow)
 
 /** Events in columns, as Parquet files: only written as streams, and read from files by `events` and `openTrace`. */
-export const parquet: TraceFormat<object, ParquetEncodeOptions & EncodeOptions> = lazyStreams(entries.parquet)
+export const parquet: StreamsOf<typeof import('../formats/parquet/index.js').parquet> = lazyStreams(entries.parquet)
 
 /** Events as lines of JSON, as the commands pass them on; read also as jq and people rewrite them. */
-export const ndjson: TraceFormat<object, EncodeOptions> = lazyStreams(entries.ndjson)
+export const ndjson: StreamsOf<typeof import('../formats/ndjson/index.js').ndjson> = lazyStreams(entries.ndjson)

@@ -28,13 +28,16 @@ export {
   valgrind,
 } from './formats.js'
 export type { ReadOnlyFormat, FormatStreams, TraceFormat } from '../streams/format-streams.js'
-export type { EncodeOptions } from '../event/format.js'
+export type { EncodeOptions, TextDecodeOptions } from '../event/format.js'
+export type { ArrowEncodeOptions } from '../formats/arrow/index.js'
+export type { CompactEncodeOptions } from '../formats/compact/index.js'
 export type { HatfDecodeOptions, HatfFormatEncodeOptions } from '../formats/hatf/index.js'
 export type { HeapmonDecodeOptions, HeapmonEncodeOptions } from '../formats/heapmon/index.js'
 export type { HeaptrackEncodeOptions } from '../formats/heaptrack/index.js'
 export type { KmemtraceDecodeOptions, KmemtraceEncodeOptions } from '../formats/kmemtrace/index.js'
 export type { LtraceDecodeOptions } from '../formats/ltrace/index.js'
 export type { MtrcDecodeOptions } from '../formats/mtrc/index.js'
+export type { ParquetEncodeOptions } from '../formats/parquet/index.js'
 export type { TracepointsDecodeOptions } from '../formats/tracepoints/index.js'
 
 export { events, type ReadSourceOptions, type TraceSource } from '../streams/read-source.js'

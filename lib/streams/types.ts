@@ -51,9 +51,13 @@ interface Fluent<Events> {
   unpipe(destination?: NodeJS.WritableStream): this
 }
 
-/** The iterator of a stream, with what newer type definitions of Node require of it. */
-type ChunkIterator<Chunk> = AsyncIterableIterator<Chunk> &
-  Omit<ReturnType<Duplex[typeof Symbol.asyncIterator]>, keyof AsyncIterableIterator<unknown>>
+/** The iterator of a stream, with what newer type definitions of Node and TypeScript require of it. */
+interface ChunkIterator<Chunk>
+  extends
+    AsyncIterator<Chunk>,
+    Omit<ReturnType<Duplex[typeof Symbol.asyncIterator]>, keyof AsyncIterableIterator<unknown>> {
+  [Symbol.asyncIterator](): this
+}
 
 /** Members of heapflow's readable streams that replace Node's own. */
 interface TypedReadable<Gives extends Flow, Chunk, Events> extends Fluent<Events> {

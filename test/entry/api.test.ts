@@ -20,6 +20,7 @@ import {
   decodeAny,
   type EventBatch,
   events,
+  compact,
   filter,
   fromEvents,
   map,
@@ -234,8 +235,11 @@ describe('formats of the root', () => {
     )
     expect(() => hatf.encode({ preset: 'x' as 'best' })).toThrow(/: preset must be naive or best, not "x"/)
     expect(() => hatf.encode({ stirct: true } as object)).toThrow(/did you mean "strict"/)
+    expect(() => compact.encode({ level: 1, checkpoint: '4K' })).not.toThrow()
     expect(() => kmemtrace.encode({ cpu: 3, wordSize: 4, layout: 'ftrace' })).not.toThrow()
-    expect(() => ndjson.decode({ x: 1 })).toThrow(/unknown option "x" \(there are no options\)/)
+    expect(() => ndjson.decode({ x: 1 } as object as Record<string, never>)).toThrow(
+      /unknown option "x" \(there are no options\)/,
+    )
   })
 
   test('can be given to decodeAny', async () => {

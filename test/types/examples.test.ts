@@ -7,7 +7,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /** In the package, so that `heapflow` is this package, as it is built. */
 const FOLDER = `${ROOT}dist/test-types/`
 
-test('every JavaScript example in the documents compiles under strict', () => {
+// With `esnext`, iterators are disposable.
+test.each(['es2022', 'esnext'])('every JavaScript example in the documents compiles under strict with %s', (lib) => {
   rmSync(FOLDER, { recursive: true, force: true })
   mkdirSync(FOLDER, { recursive: true })
   const documents = [
@@ -32,6 +33,8 @@ test('every JavaScript example in the documents compiles under strict', () => {
     'nodenext',
     '--target',
     'es2022',
+    '--lib',
+    `${lib},dom`,
     '--types',
     'node',
   ]

@@ -1,13 +1,16 @@
 /** Programs that must not compile: a line without an error is an error here. Type-checked by `npm run check`. */
 import { createReadStream, createWriteStream } from 'node:fs'
 import {
+  compact,
   compose,
   events,
   filter,
   gzip,
   hatf,
+  heaptrack,
   map,
   mtrc,
+  ndjson,
   openTrace,
   parseRange,
   split,
@@ -29,6 +32,12 @@ export async function wrong(): Promise<unknown> {
   mtrc.decode({ reslove: false })
   // @ts-expect-error a mistyped option
   hatf.encode({ stirct: true })
+  // @ts-expect-error a mistyped option
+  heaptrack.decode({ lastLin: true })
+  // @ts-expect-error a mistyped option
+  compact.encode({ checkpiont: 4096 })
+  // @ts-expect-error there are no options
+  ndjson.decode({ lastLine: true })
   // @ts-expect-error there is no such kind of event
   filter({ kind: 'allocate' })
   // @ts-expect-error an address is a bigint

@@ -1,5 +1,6 @@
 import { ALL_GROUP_FIELDS } from '../../event/fields.js'
 import { checked, type WritableFormat } from '../../event/format.js'
+import type { NoOptions } from '../../event/options.js'
 import type { Decoder } from '../../event/stage.js'
 import { CARRIED } from '../arrow/layout.js'
 import { ParquetEncoder, type ParquetEncodeOptions } from './encode.js'
@@ -8,7 +9,7 @@ import { noFile } from './no-file.js'
 import { sniff } from './sniff.js'
 
 /** Events in columns, in a file for tools that analyze data. */
-export const parquet: WritableFormat<object, ParquetEncodeOptions> = checked({
+export const parquet: WritableFormat<NoOptions, ParquetEncodeOptions> = checked({
   ...info,
   carried: CARRIED,
   groups: ALL_GROUP_FIELDS,
