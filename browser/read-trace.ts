@@ -1,7 +1,8 @@
 import { kernelInflater } from '../lib/compression/zstd-inflaters.js'
 import type { EventBatch } from '../lib/event/batch.js'
-import type { Format } from '../lib/event/format.js'
+import { FORMAT, type Format } from '../lib/event/format.js'
 import { checkOptions, SIGNAL, type OptionNames } from '../lib/event/options.js'
+import { loadFormat, type FormatEntry } from '../lib/formats/index.js'
 import { inflate, type Inflaters } from '../lib/reading/inflate.js'
 import { peek } from '../lib/reading/peek.js'
 import { HEAD_BYTES, recognize } from '../lib/reading/recognize.js'
@@ -14,7 +15,7 @@ export type { BrowserSource }
 /** Options of `readTrace`. */
 export interface ReadTraceOptions {
   /** The format, if known. Default: recognized by the first bytes. */
-  readonly format?: Format
+  readonly format?: Format | FormatEntry
   /** Ends reading with the reason of the signal, and closes the source. */
   readonly signal?: AbortSignal
   /** Called once the format is known. */
@@ -26,7 +27,7 @@ export interface ReadTraceOptions {
 }
 
 const OPTIONS: OptionNames<ReadTraceOptions> = {
-  format: true,
+  format: FORMAT,
   signal: SIGNAL,
   onFormat: 'function',
   onWarning: 'function',
@@ -56,7 +57,7 @@ export async function* readTrace(
   const warn = options.onWarning ?? (() => {})
   const first = await peek(inflate(slicesOf(source, options), INFLATERS, warn), HEAD_BYTES)
   try {
-    const format = options.format ?? (await recognize(first))
+    const format = await (options.format === undefined ? recognize(first) : loadFormat(options.format))
     options.onFormat?.(format)
     yield* runStage(format.decoder(), first.whole, warn)
   } finally {

@@ -2,7 +2,7 @@ import { wrongType } from '../lib/event/error.js'
 import { showValue } from '../lib/event/message-text.js'
 
 /** Where a trace comes from in a browser: a file that was chosen or dropped, the body of a response, or bytes. */
-export type BrowserSource = Blob | Uint8Array | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
+export type BrowserSource = Blob | Uint8Array | ArrayBuffer | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 
 /** Decoders are fed pieces of at most this many bytes: see "Stages" in docs/architecture.md. */
 const SLICE_BYTES = 65_536
@@ -30,6 +30,7 @@ export async function* slicesOf(
 
 async function* chunksOf(source: BrowserSource, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
   if (isBytes(source)) return yield source
+  if (source instanceof ArrayBuffer) return yield new Uint8Array(source)
   const { next, close } = open(source)
   // One listener for all chunks: a race with the signal for each of them would hold memory until the end.
   let fail: (reason: unknown) => void = () => {}
@@ -63,7 +64,7 @@ interface Chunks {
 }
 
 /** @throws TypeError if it is no source */
-function open(source: Exclude<BrowserSource, Uint8Array>): Chunks {
+function open(source: Exclude<BrowserSource, Uint8Array | ArrayBuffer>): Chunks {
   if (!isSource(source)) throw wrongType(`readTrace(): not a Blob, bytes, or a stream of bytes: ${showValue(source)}`)
   if (!(source instanceof Blob) && !('getReader' in source)) {
     // An array of chunks will do, too, and iterators of users need not give promises.

@@ -159,13 +159,19 @@ describe('values of a wrong type are refused', () => {
     ['an order', () => merged({ by: 'size' }), 'merge: by must be time or sequence, not "size"'],
     ['a flag', () => merged({ endToEnd: 1 }), 'merge: endToEnd must be a boolean, not 1'],
     ['a function', () => new Filter({ where: true } as never), 'filter: where must be a function, not true'],
-    ['a thread', () => new Filter({ thread: true } as never), 'not an exact integer: true'],
+    ['a thread', () => new Filter({ thread: true } as never), 'filter: thread: not an exact integer: true'],
     [
       'a name',
       () => new Filter({ function: {} } as never),
-      'not a name or a regular expression: an object of type Object',
+      'filter: function: not a name or a regular expression: an object of type Object',
     ],
-    ['a CPU', () => new Filter({ cpu: 'x' } as never), 'not an integer of 32 bits: "x"'],
+    ['a CPU', () => new Filter({ cpu: 'x' } as never), 'filter: cpu: not an integer of 32 bits: "x"'],
+    ['a device', () => new Filter({ device: 1.5 }), 'filter: device: not an integer of 32 bits: 1.5'],
+    [
+      'a range',
+      () => new Filter({ size: { min: 5n } as object }),
+      "filter: size: not a range of bigints, such as parseRange('4K..') or { from: 4096n }: { min: 5n }",
+    ],
     ['a list', () => new Mapper({ drop: 'time' } as never), 'map: drop must be an array of fields, not "time"'],
     ['an offset', () => new Mapper({ rebase: {} } as never), 'map: rebase needs `from` and `to`'],
     [
@@ -201,8 +207,27 @@ describe('values of a wrong type are refused', () => {
     [
       'a number that is none',
       () => split({ by: 'thread', maxParts: NaN }, () => ({}) as never),
-      'split: maxParts must be a number, not NaN',
+      'split: maxParts must be a whole number from 1 on, or Infinity, not NaN',
     ],
+    [
+      'a number of parts',
+      () => split({ by: 'thread', maxParts: 0 }, () => stats()),
+      'split: maxParts must be a whole number from 1 on, or Infinity, not 0',
+    ],
+    ['a number of places', () => new Verifier({ places: -1 }), `verify: places must be ${WHOLE}, not -1`],
+    [
+      'a function to map with',
+      () => new Mapper({ expression: 5 } as never),
+      'map: expression must be a function or code, not 5',
+    ],
+    ['a key', () => new Mapper({ anonymize: { names: false } as never }), 'map: anonymize needs a key'],
+    ['a format', () => named('mtrc'), 'decodeAny: format must be a format, such as that of heapflow/mtrc, not "mtrc"'],
+    [
+      'a format of a file',
+      () => openTrace('-', { format: 'mtrc' as never }),
+      'openTrace: format must be a format, such as that of heapflow/mtrc, not "mtrc"',
+    ],
+    ['a stage', () => decodeAny({ through: 5 as never }), 'decodeAny: through must be a stage, not 5'],
     [
       'folders',
       () => symbolize({ debugDirs: '/usr' } as never),
@@ -233,12 +258,10 @@ describe('values of a wrong type are refused', () => {
     expect(take).toThrow(new RangeError(message))
   })
 
-  test('a format', async () => {
-    const stream = named('mtrc')
-    stream.end('\x7f')
-    await expect(once(stream, 'end')).rejects.toThrow(
-      new RangeError('format must be a format, such as that of heapflow/mtrc, not "mtrc"'),
-    )
+  test('a promise of the streams of a part', async () => {
+    const sink = split({ by: 'thread' }, (async () => stats()) as never)
+    sink.end({ kind: 'free', thread: 1n })
+    await expect(once(sink, 'finish')).rejects.toThrow('the function returned a promise, but it must not be async')
   })
 })
 

@@ -109,6 +109,12 @@ export function isWritable(format: Format): format is WritableFormat {
   return 'encoder' in format
 }
 
+/** A format, or an entry of the list of formats, and not the name of one. */
+export const FORMAT: ValueCheck = {
+  what: 'a format, such as that of heapflow/mtrc',
+  is: (value) => typeof value === 'object' && value !== null && ('load' in value || 'decoder' in value),
+}
+
 /** The options that every decoder of text has. */
 export const TEXT_OPTIONS: OptionNames<TextDecodeOptions> = { lastLine: 'boolean' }
 

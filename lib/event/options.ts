@@ -42,6 +42,12 @@ export function wholeNumber(least = 0, most: number = Number.MAX_SAFE_INTEGER): 
   }
 }
 
+/** The most of something that there may be. */
+export const LIMIT: ValueCheck = {
+  what: 'a whole number from 1 on, or Infinity',
+  is: (value) => value === Infinity || wholeNumber(1).is(value),
+}
+
 /** The names of all options of a type, checked by the compiler for missing and unknown ones, with what they may be. */
 export type OptionNames<Options extends object> = Readonly<{
   [Name in keyof Options]-?: OptionCheck<NonNullable<Options[Name]>>
@@ -85,6 +91,15 @@ export function checkNeededOptions<Options extends object>(
     const check = valueCheck(names[name as keyof Options])
     if (value === undefined || check === undefined || check.is(value)) continue
     throw new RangeError(`${of}: ${name} must be ${check.what}, not ${showValue(value)}`)
+  }
+}
+
+/** What is made of the value of an option. @throws RangeError, with the option's name, for a value that is refused */
+export function ofOption<Made>(of: string, name: string, make: () => Made): Made {
+  try {
+    return make()
+  } catch (error) {
+    throw new RangeError(`${of}: ${name}: ${(error as Error).message}`, { cause: error })
   }
 }
 

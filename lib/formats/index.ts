@@ -27,6 +27,11 @@ export interface FormatEntry extends FormatInfo {
   load(): Promise<Format>
 }
 
+/** A format, loaded if it is an entry of the list. */
+export async function loadFormat(format: Format | FormatEntry): Promise<Format> {
+  return 'load' in format ? format.load() : format
+}
+
 /** mpatrol tracing output. */
 export const mtrc: FormatEntry = {
   ...mtrcInfo,

@@ -23,7 +23,14 @@ const HELPERS = [
   'some',
   'take',
   'toArray',
+  Symbol.asyncDispose,
 ] as const satisfies readonly (keyof Readable)[]
+
+/** The state of a stream in private fields of the implementation of streams that pumpify builds on. */
+interface Internals {
+  readonly _readableState: { readonly endEmitted: boolean }
+  readonly _writableState: { readonly ending: boolean; readonly finished: boolean; readonly needDrain: boolean }
+}
 
 /** pumpify's method for it: an async iterator that ends early waits for `done`. */
 type Destroy = (this: Pumpify, error?: Error | null, done?: (error: Error | null) => void) => Pumpify
@@ -42,7 +49,7 @@ export function compose<const Stages extends readonly [Duplex, Duplex, ...Duplex
   ...stages: Stages & InOrder<Stages>
 ): Composed<Stages> {
   const all: readonly Duplex[] = stages
-  if (all.length === 0) throw wrongType('compose(): there are no streams')
+  if (all.length < 2) throw wrongType(`compose(): two or more streams are needed, not ${all.length}`)
   for (const stage of all) if (!isStream(stage)) throw wrongType(`compose(): not a stream: ${showValue(stage)}`)
   const last = all[all.length - 1] as Duplex & Partial<PassesFailures>
 
@@ -73,7 +80,7 @@ export function compose<const Stages extends readonly [Duplex, Duplex, ...Duplex
   // Node's adapters for web streams need these.
   for (const name of ['readableObjectMode', 'writableObjectMode'])
     Object.defineProperty(composed, name, { value: true })
-  const destroy = composed.destroy as Destroy
+  const destroy = endLikeNode(composed)
   const settle: Destroy = (error, done) => {
     if (closing) {
       done?.(null)
@@ -103,4 +110,33 @@ export function compose<const Stages extends readonly [Duplex, Duplex, ...Duplex
   // A third-party stream in first position could not handle it.
   const result: Duplex = acceptsFailures in all[0] ? acceptFailures(composed) : composed
   return result as Composed<Stages>
+}
+
+/**
+ * Closes a stream when it has ended, and gives it the properties of Node's streams that pumpify's lack.
+ * @returns its method `destroy`
+ */
+function endLikeNode(composed: Pumpify): Destroy {
+  const { destroy } = composed as unknown as { destroy: Destroy }
+  const { _readableState: reads, _writableState: writes } = composed as object as Internals
+  let closed = false
+  let errored: Error | null = null
+  const properties = {
+    closed: () => closed,
+    errored: () => errored,
+    readableEnded: () => reads.endEmitted,
+    writableEnded: () => writes.ending,
+    writableFinished: () => writes.finished,
+    writableNeedDrain: () => writes.needDrain,
+  }
+  for (const [name, get] of Object.entries(properties)) Object.defineProperty(composed, name, { get })
+  composed.once('close', () => (closed = true))
+  for (const event of ['end', 'finish'])
+    composed.once(event, () => {
+      if (reads.endEmitted && writes.finished) composed.destroy()
+    })
+  return function (error, done) {
+    errored = error ?? null
+    return destroy.call(this, error, done)
+  }
 }

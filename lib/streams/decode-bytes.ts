@@ -1,10 +1,9 @@
 import type { EventEmitter } from 'node:events'
 import { withoutMark } from '../text/byte-order-mark.js'
-import { sniffFormat, type FormatEntry } from '../formats/index.js'
+import { loadFormat, sniffFormat, type FormatEntry } from '../formats/index.js'
 import { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
 import type { TraceError } from '../event/error.js'
-import { showValue } from '../event/message-text.js'
 import { NO_HEADER } from '../event/header.js'
 import type { Stage } from '../event/stage.js'
 import type { Format } from '../event/format.js'
@@ -112,7 +111,7 @@ interface Found extends Pick<Peeked, 'head' | 'whole'> {
 }
 
 async function find(first: Peeked, { format, decode, path }: DecodeAnyOptions): Promise<Found> {
-  if (format !== undefined) return { ...first, format: await loaded(format), decode }
+  if (format !== undefined) return { ...first, format: await loadFormat(format), decode }
   if (!mayNameDtd(first.head)) return { ...first, format: await recognize(first), decode }
   const { isAnnounced, isTelling } = await import('../metatf/dtd-name.js')
   const peeked = await peek(first.whole, isTelling)
@@ -124,15 +123,6 @@ async function find(first: Peeked, { format, decode, path }: DecodeAnyOptions): 
     ...peeked,
     ...(await import('./metatf.js')).recognizeMetaTf(head, path === undefined ? {} : { path }, failure),
   }
-}
-
-/** @throws RangeError for anything that is not a format, such as the name of one */
-async function loaded(format: unknown): Promise<Format> {
-  const given = typeof format === 'object' && format !== null ? (format as Partial<Format & FormatEntry>) : {}
-  if (given.load !== undefined) return given.load()
-  if (given.decoder === undefined)
-    throw new RangeError(`format must be a format, such as that of heapflow/mtrc, not ${showValue(format)}`)
-  return format as Format
 }
 
 /** Whether a stream may be in Meta-TF and name its DTD. */

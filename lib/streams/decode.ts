@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
-import { checkOptions, type OptionNames } from '../event/options.js'
+import { FORMAT } from '../event/format.js'
+import { checkOptions, type OptionNames, type ValueCheck } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
 import { decodeBytes, type DecodeAnyOptions } from './decode-bytes.js'
 import { counted } from './event-counter.js'
@@ -9,10 +10,15 @@ import type { EventStream } from './types.js'
 
 export type { DecodeAnyOptions }
 
+const STAGE: ValueCheck = {
+  what: 'a stage',
+  is: (value) => typeof value === 'object' && value !== null && 'feed' in value,
+}
+
 const OPTIONS: OptionNames<DecodeAnyOptions> = {
   recycle: 'boolean',
-  through: true,
-  format: true,
+  through: STAGE,
+  format: FORMAT,
   path: 'string',
   decode: true,
   onFormat: 'function',

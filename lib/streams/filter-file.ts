@@ -1,6 +1,7 @@
 import { addAbortSignal, type Readable } from 'node:stream'
 import type { EventBatch } from '../event/batch.js'
 import { TraceError } from '../event/error.js'
+import { FORMAT } from '../event/format.js'
 import { checkOptions, SIGNAL, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
 import { FateSurvey, type Fate } from '../transforms/fates/survey.js'
@@ -8,7 +9,7 @@ import { Filter, neededEvents, needsSurvey, type FilterOptions } from '../transf
 import { runStage } from '../reading/run-stage.js'
 import { givesEvents } from './gives-events.js'
 import { TwoPasses } from './io/passes.js'
-import { readTrace, type OpenOptions, type OpenTrace } from './io/open-trace.js'
+import { filePath, readTrace, type OpenOptions, type OpenTrace } from './io/open-trace.js'
 import type { CompactPart } from './io/compact-file.js'
 import { openInput } from './io/stdio.js'
 import type { MergedStream } from './merge.js'
@@ -20,7 +21,7 @@ export interface FilterFileOptions extends Pick<OpenOptions, 'decode' | 'format'
   folder?: string
 }
 
-const OPTIONS: OptionNames<FilterFileOptions> = { decode: true, folder: 'string', format: true, signal: SIGNAL }
+const OPTIONS: OptionNames<FilterFileOptions> = { decode: true, folder: 'string', format: FORMAT, signal: SIGNAL }
 
 /**
  * A Readable of `EventBatch` objects: those events of a file, of any format, that meet some criteria. It accepts all
@@ -31,14 +32,19 @@ const OPTIONS: OptionNames<FilterFileOptions> = { decode: true, folder: 'string'
  * Emits `warning` with a text, and `events` with the number of events that were read. If the input fails, the events
  * before the fault are filtered as if the trace ended there, followed by the error.
  *
- * @param path a file, or `-` for standard input
+ * @param file a file, or `-` for standard input
  * @throws RangeError for unknown or invalid options
  *
  * @example
  * await pipeline(filterFile('app.mtrc', { leaked: true }), ndjson.encode(), createWriteStream('leaks.ndjson'))
  */
-export function filterFile(path: string, options: FilterOptions = {}, reading: FilterFileOptions = {}): MergedStream {
+export function filterFile(
+  file: string | URL,
+  options: FilterOptions = {},
+  reading: FilterFileOptions = {},
+): MergedStream {
   checkOptions(reading, OPTIONS, 'filterFile')
+  const path = filePath(file)
   const { signal, folder, ...decoding } = reading
   const hasTwoPasses = needsSurvey(options)
   // Invalid options are errors of this call.

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import type { EventBatch } from '../event/batch.js'
 import { nameInput, wrongType } from '../event/error.js'
 import { showValue } from '../event/message-text.js'
+import { FORMAT } from '../event/format.js'
 import { checkOptions, SIGNAL, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
 import type { TraceEvent } from '../event/trace-event.js'
@@ -10,7 +10,7 @@ import { eventCounter } from './event-counter.js'
 import { decodeBytes, type DecodeAnyOptions } from './decode-bytes.js'
 import { inflateOnNode } from './inflate-bytes.js'
 import { batchesIn, bytesOf, isBytes } from './intake.js'
-import { abortError, openTrace, type TraceReader } from './io/open-trace.js'
+import { abortError, filePath, openTrace, type TraceReader } from './io/open-trace.js'
 
 /** Bytes or events that arrive one after the other. Strings are text. */
 type Chunks = Uint8Array | string | EventBatch | TraceEvent
@@ -38,7 +38,7 @@ export function isSource(value: unknown): value is TraceSource {
 
 /** What the options may be. */
 export const READ_SOURCE_OPTIONS: OptionNames<ReadSourceOptions> = {
-  format: true,
+  format: FORMAT,
   decode: true,
   signal: SIGNAL,
   onWarning: 'function',
@@ -129,7 +129,7 @@ export function readSource(source: TraceSource, options: ReadSourceOptions = {})
 
 /** The path of a source that is a file; undefined for any other. */
 export function pathOf(source: TraceSource): string | undefined {
-  return source instanceof URL ? fileURLToPath(source) : typeof source === 'string' ? source : undefined
+  return typeof source === 'string' || source instanceof URL ? filePath(source) : undefined
 }
 
 /** Bytes and Blobs as iterables of chunks; anything else unchanged. */

@@ -165,7 +165,9 @@ function checkCommand(command: readonly string[]): string {
   const [program] = Array.isArray(command) ? (command as readonly unknown[]) : []
   const isText = (word: unknown) => typeof word === 'string' && !word.includes('\0')
   if (typeof program !== 'string' || program === '' || !command.every(isText))
-    throw wrongType(`record: the command must be an array with a program and its arguments, not ${showValue(command)}`)
+    throw wrongType(
+      `record: the command must be an array of texts, a program and its arguments, not ${showValue(command)}`,
+    )
   return program
 }
 

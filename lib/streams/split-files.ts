@@ -3,7 +3,7 @@ import { Writable } from 'node:stream'
 import { promisify } from 'node:util'
 import type { EventBatch } from '../event/batch.js'
 import { TraceError } from '../event/error.js'
-import { checkOptions, wholeNumber, type OptionNames } from '../event/options.js'
+import { checkOptions, LIMIT, wholeNumber, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
 import type { Encoder } from '../event/stage.js'
 import type { TraceEvent } from '../event/trace-event.js'
@@ -31,7 +31,7 @@ export interface SplitFilesOptions extends PartitionOptions {
    * 64.
    */
   maxOpen?: number
-  /** More keys than this are an error, before the disk is full of tiny files. Default 1000. */
+  /** More keys than this are an error, before the disk is full of tiny files. Default 1000; `Infinity` for no limit. */
   maxFiles?: number
   /**
    * Reuse the memory of written batches and of the encoders' chunks, which must have no other consumer (see `recycle`).
@@ -46,7 +46,7 @@ const OPTIONS: OptionNames<SplitFilesOptions> = {
   encoder: 'function',
   compression: ['gzip', 'zstd'],
   maxOpen: wholeNumber(1),
-  maxFiles: 'number',
+  maxFiles: LIMIT,
   recycle: 'boolean',
 }
 

@@ -1,7 +1,9 @@
 import { pipeline, Writable } from 'node:stream'
 import type { EventBatch } from '../event/batch.js'
 import { wrongType } from '../event/error.js'
-import { checkNeededOptions, type OptionNames } from '../event/options.js'
+import { checkNeededOptions, LIMIT, type OptionNames } from '../event/options.js'
+import { showValue } from '../event/message-text.js'
+import { synchronous } from '../event/synchronous.js'
 import type { TraceEvent } from '../event/trace-event.js'
 import { PARTITION_OPTIONS, Partitioner, type PartitionOptions } from '../transforms/split.js'
 import { acceptFailures } from './failure.js'
@@ -11,7 +13,7 @@ import type { TakesEvents } from './types.js'
 
 /** How `split` divides. */
 export interface SplitOptions extends PartitionOptions {
-  /** More parts than this are an error. Default 1000. */
+  /** More parts than this are an error. Default 1000; `Infinity` for no limit. */
   readonly maxParts?: number
 }
 
@@ -37,7 +39,7 @@ export interface SplitSink extends Writable, TakesEvents {
  * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), split({ by: 'thread' }, open))
  *
  * @param open called once for each key, with the key; see `PARTITIONS` for what keys look like
- * @throws RangeError for unknown options, and unknown ways to divide
+ * @throws RangeError for unknown options, and unknown ways to divide; TypeError if `open` is no function
  */
 export function split(options: SplitOptions, open: (key: string) => PartTarget): SplitSink {
   return new Splitter(options, open)
@@ -50,7 +52,7 @@ interface Part {
 }
 
 const MAX_PARTS = 1000
-const OPTIONS: OptionNames<SplitOptions> = { ...PARTITION_OPTIONS, maxParts: 'number' }
+const OPTIONS: OptionNames<SplitOptions> = { ...PARTITION_OPTIONS, maxParts: LIMIT }
 
 class Splitter extends Writable implements SplitSink {
   private readonly partitioner: Partitioner
@@ -71,6 +73,7 @@ class Splitter extends Writable implements SplitSink {
   ) {
     super({ objectMode: true, highWaterMark: 1 })
     checkNeededOptions(options, OPTIONS, 'split')
+    if (typeof open !== 'function') throw wrongType(`split(): open must be a function, not ${showValue(open)}`)
     const { maxParts = MAX_PARTS, ...partition } = options
     this.partitioner = new Partitioner(partition)
     this.maxParts = maxParts
@@ -140,7 +143,7 @@ class Splitter extends Writable implements SplitSink {
     if (known !== undefined) return known
     if (this.parts.size >= this.maxParts)
       throw new RangeError(`more than ${this.maxParts} parts: divide otherwise, or allow more (maxParts)`)
-    const target = this.open(key)
+    const target = synchronous(this.open(key))
     const targets = Array.isArray(target) ? (target as NodeJS.WritableStream[]) : [target as NodeJS.WritableStream]
     // A sink for bytes would throw where no one can catch it.
     if ((targets[0] as Partial<Writable> | undefined)?.writableObjectMode === false)

@@ -5,7 +5,7 @@ import { rowsFrom, selectRows } from '../kernel/select.js'
 import { expressionError, type TraceError } from '../event/error.js'
 import { ALL_FIELDS, EVERY_FIELD, type ApiName, type KindName } from '../event/fields.js'
 import { NO_HEADER, withMarks, type TraceHeader } from '../event/header.js'
-import { checkOptions, type OptionNames } from '../event/options.js'
+import { checkOptions, ofOption, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
 import type { TraceEvent } from '../event/trace-event.js'
 import {
@@ -365,7 +365,8 @@ function criteriaOf(options: FilterOptions): Criterion[] {
     make: (values: readonly T[]) => Predicate,
   ) => {
     if (option === undefined) return
-    criteria.push({ name, test: make(Array.isArray(option) ? (option as readonly T[]) : [option as T]) })
+    const values = Array.isArray(option) ? (option as readonly T[]) : [option as T]
+    criteria.push({ name, test: ofOption('filter', name, () => make(values)) })
   }
   add('events', options.events, isNumbered)
   add('kind', options.kind, isKind)

@@ -32,7 +32,7 @@ export interface MapOptions {
 }
 
 const OPTIONS: OptionNames<MapOptions> = {
-  expression: true,
+  expression: { what: 'a function or code', is: (value) => ['function', 'string'].includes(typeof value) },
   rebase: true,
   anonymize: true,
   numberThreads: 'boolean',
@@ -120,6 +120,7 @@ export class Mapper implements BatchTransform {
     const isDown = rebase !== undefined && rebase.to < rebase.from
     this.rebase = { lo: Number(offset & 0xffff_ffffn), hi: Number(offset >> 32n), isDown }
     if (anonymize?.key === '') throw new RangeError('the key to anonymize with is empty')
+    if (anonymize !== undefined && anonymize.key === undefined) throw new RangeError('map: anonymize needs a key')
     if (anonymize !== undefined && anonymize.addresses !== false) this.addresses = new AddressScrambler(anonymize.key)
     if (anonymize !== undefined && anonymize.names !== false) this.names = new NameScrambler(anonymize.key)
     this.threads = numberThreads === true ? new U64Map(1) : undefined

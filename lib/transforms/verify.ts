@@ -5,7 +5,7 @@ import { FieldBit, Kind } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
 import { LostCount } from '../event/lost-events.js'
 import { showValue } from '../event/message-text.js'
-import { checkOptions, type OptionNames } from '../event/options.js'
+import { checkOptions, wholeNumber, type OptionNames } from '../event/options.js'
 import { didYouMean } from '../event/suggest.js'
 import { FAULTS, type FaultName } from './option-values.js'
 import type { BlockKeys } from '../blocks/block-keys.js'
@@ -42,7 +42,7 @@ export interface VerifyOptions {
   readonly places?: number
 }
 
-const OPTIONS: OptionNames<VerifyOptions> = { allow: true, maxSize: 'bigint', places: 'number' }
+const OPTIONS: OptionNames<VerifyOptions> = { allow: true, maxSize: 'bigint', places: wholeNumber() }
 
 /**
  * The faults that are allowed.

@@ -13,7 +13,12 @@ import { isTested, someOf } from '../support/runs.js'
 
 const ROOT = new URL('../../', import.meta.url)
 const BUNDLE = new URL('dist/browser/index.js', ROOT)
-const { readTrace, StatisticsCollector: BundledCollector, TraceError } = (await import(BUNDLE.href)) as typeof Browser
+const {
+  readTrace,
+  StatisticsCollector: BundledCollector,
+  TraceError,
+  FORMATS,
+} = (await import(BUNDLE.href)) as typeof Browser
 
 const fixtures = fileURLToPath(new URL('test/fixtures/', ROOT))
 const TRACES = readdirSync(fixtures, { recursive: true, encoding: 'utf8' })
@@ -133,6 +138,7 @@ describe('sources', () => {
 
   test.each([
     ['a file', new Blob(chunks)],
+    ['a buffer', new Uint8Array(MTRC).buffer],
     ['a stream', new Blob(chunks).stream() as ReadableStream<Uint8Array>],
     [
       'an iterable',
@@ -142,6 +148,12 @@ describe('sources', () => {
     ],
   ])('%s', async (_, source) => {
     expect(await outcome(source)).toEqual({ events })
+  })
+
+  test('of a format of the list, which is no name', async () => {
+    const format = FORMATS.find(({ name }) => name === 'mtrc') as Browser.FormatEntry
+    expect((await statisticsOf(MTRC, { format })).events).toBe(events)
+    await expect(statisticsOf(MTRC, { format: 'mtrc' as never })).rejects.toThrow('format must be a format')
   })
 
   test('progress is the number of compressed bytes', async () => {

@@ -17,7 +17,7 @@ describe('arguments of callers without types', () => {
   })
 
   test('compose needs streams', () => {
-    expect(() => call('compose')).toThrow('compose(): there are no streams')
+    expect(() => call('compose')).toThrow('compose(): two or more streams are needed, not 0')
     for (const value of [undefined, null, 'x', {}])
       expect(() => call('compose', heapflow.repair(), value)).toThrow(
         expect.objectContaining({

@@ -3,6 +3,7 @@ import { readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { pathToFileURL } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { EventBatch, TraceEvent } from '../../lib/event/batch.js'
@@ -26,7 +27,7 @@ function file(bytes: Uint8Array = TRACE): string {
   return path
 }
 
-async function read(path: string, options: FilterOptions, reading?: FilterFileOptions): Promise<TraceEvent[]> {
+async function read(path: string | URL, options: FilterOptions, reading?: FilterFileOptions): Promise<TraceEvent[]> {
   const events: TraceEvent[] = []
   for await (const batch of filterFile(path, options, reading)) events.push(...(batch as EventBatch))
   return events
@@ -67,6 +68,7 @@ describe('filterFile', () => {
     expect(sizes(await read(file(gzipSync(TRACE)), { leaked: true }))).toEqual(sizes(leaks))
     expect(await read(file(), { liveAt: 'peak', size: { from: 9n } })).toMatchObject([{ size: 99_999n }])
     expect(await read(file(), { kind: 'free' })).toHaveLength(EVENTS.length - N)
+    expect(await read(pathToFileURL(file()), { leaked: true })).toHaveLength(leaks.length)
   })
 
   test('copies a pipe to a file that is gone afterwards', async () => {

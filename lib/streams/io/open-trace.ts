@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { addAbortSignal, type Readable } from 'node:stream'
 import type { EventBatch } from '../../event/batch.js'
+import { FORMAT } from '../../event/format.js'
 import { checkOptions, SIGNAL, wholeNumber, type OptionNames } from '../../event/options.js'
 import { closed } from '../closed.js'
 import { eventCounter } from '../event-counter.js'
@@ -40,11 +41,16 @@ export interface OpenOptions extends Omit<DecodeAnyOptions, 'path' | 'through'> 
 export const OPEN_OPTIONS: OptionNames<OpenOptions> = {
   chunkBytes: wholeNumber(1, MAX_CHUNK),
   decode: true,
-  format: true,
+  format: FORMAT,
   onTruncated: 'function',
   onFormat: 'function',
   recycle: 'boolean',
   signal: SIGNAL,
+}
+
+/** The path of a file. @throws TypeError for a URL of something else */
+export function filePath(file: string | URL): string {
+  return file instanceof URL ? fileURLToPath(file) : file
 }
 
 /**
@@ -57,7 +63,7 @@ export const OPEN_OPTIONS: OptionNames<OpenOptions> = {
  */
 export function openTrace(file: string | URL, options: OpenOptions = {}): OpenTrace {
   checkOptions(options, OPEN_OPTIONS, 'openTrace')
-  const path = file instanceof URL ? fileURLToPath(file) : file
+  const path = filePath(file)
   const { chunkBytes, ...reading } = options
   return readTrace(path, () => openInput(path, chunkBytes), reading)
 }

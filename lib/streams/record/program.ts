@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout } from '../timers.js'
@@ -54,7 +55,7 @@ export class Program {
     this.ended = new Promise((resolve) => {
       // It also reports that a signal could not be sent, which is no ending.
       this.child.on('error', (error) => {
-        if (this.child.pid === undefined) resolve({ status: statusOf(error), error: named(error, file) })
+        if (this.child.pid === undefined) resolve({ status: statusOf(error), error: named(error, file, cwd) })
       })
       this.child.once('exit', (status, signal) => resolve(signal === null ? { status: status ?? 0 } : killed(signal)))
     })
@@ -121,8 +122,11 @@ function statusOf(error: Error): number {
 }
 
 /** A failure to start in words. */
-function named(error: Error, file: string): Error {
+function named(error: Error, file: string, cwd: string | undefined): Error {
   const { code } = error as NodeJS.ErrnoException
+  // The system has the same error for both.
+  if (code === 'ENOENT' && cwd !== undefined && !existsSync(cwd))
+    return new Error(`${cwd}: no such folder`, { cause: error })
   if (code === 'ENOENT') return new Error(`${file}: no such program`, { cause: error })
   return code === 'EACCES' ? new Error(`${file}: permission denied`, { cause: error }) : error
 }

@@ -2,6 +2,7 @@ import type { U64Column } from '../../event/batch.js'
 import { GROUP_FIELDS, type GroupFieldName, type GroupFieldType } from '../../event/fields.js'
 import { positionOf, type GroupColumn } from '../../event/groups.js'
 import { showValue } from '../../event/message-text.js'
+import { ofOption } from '../../event/options.js'
 import type { StringTable } from '../../event/strings.js'
 import type { Criterion } from './lost-events.js'
 import { NameTest, type NamePattern } from './match.js'
@@ -41,7 +42,7 @@ interface Test {
 }
 
 function criterion(name: GroupFieldName, type: GroupField['type'], wanted: readonly unknown[]): Criterion {
-  const test = TESTS[type](wanted)
+  const test = ofOption('filter', name, () => TESTS[type](wanted))
   const g = positionOf(name)
   return {
     name,

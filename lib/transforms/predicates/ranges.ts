@@ -37,10 +37,10 @@ function parseNumber(number: string, text: string): bigint {
 }
 
 function checkRange(range: Range): void {
-  // Untyped programs may pass anything, and a string has neither end.
+  // Untyped programs may pass anything, and what has neither end would be the range of all values.
   const isObject = typeof range === 'object' && range !== null
-  const { from = 0n, to = MAX } = isObject ? range : {}
-  if (!isObject || typeof from !== 'bigint' || typeof to !== 'bigint') {
+  const { from = 0n, to = MAX, ...others } = isObject ? range : {}
+  if (!isObject || typeof from !== 'bigint' || typeof to !== 'bigint' || Object.keys(others).length > 0) {
     throw new RangeError(`not a range of bigints, such as parseRange('4K..') or { from: 4096n }: ${inspect(range)}`)
   }
   if (from < 0n || from > MAX || to < 0n || to > MAX)

@@ -211,6 +211,9 @@ describe.skipIf(!can('recorder'))('record() (needs Linux on x86-64 and cc)', () 
   test('a program that is not there, and one that cannot be recorded', async () => {
     const program = record([at('missing')], quiet)
     await expect(sizesOf(program)).rejects.toThrow(`${at('missing')}: no such program`)
+    await expect(sizesOf(record(['ls'], { ...quiet, cwd: at('missing') }))).rejects.toThrow(
+      `${at('missing')}: no such folder`,
+    )
     expect(await program.ended).toEqual({ status: 127 })
     expect(() => record(['./static'], { cwd: folder })).toThrow(
       /static is linked statically, so recorder cannot record it/,
@@ -229,7 +232,9 @@ describe.skipIf(!can('recorder'))('record() (needs Linux on x86-64 and cc)', () 
 
   test('wrong arguments are errors at once', () => {
     const wrong = (command: unknown, options?: unknown) => () => record(command as string[], options as RecordOptions)
-    expect(wrong('ls -l')).toThrow('record: the command must be an array with a program and its arguments, not "ls -l"')
+    expect(wrong('ls -l')).toThrow(
+      'record: the command must be an array of texts, a program and its arguments, not "ls -l"',
+    )
     expect(wrong([])).toThrow(TypeError)
     expect(wrong(['ls'], { stackDepth: 2000 })).toThrow(RangeError)
     expect(wrong(['ls'], { stdio: ['pipe'] })).toThrow(RangeError)
