@@ -144,7 +144,8 @@ export class Recording {
       return
     }
     if (this.length === 0) {
-      const reason = 'left without running its exit handlers, or became another program'
+      const left = 'left without running its exit handlers, or became another program'
+      const reason = ending.signal === undefined ? left : `was ended by ${ending.signal}`
       throw new Error(`nothing was recorded: ${words[0]} ${reason}, before ${name} wrote anything`)
     }
     const fault = this.faultOf(ending) ?? (await this.filter?.fault)

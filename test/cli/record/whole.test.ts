@@ -31,6 +31,13 @@ describe('a program that leaves without its exit handlers', () => {
     })
   })
 
+  testWith('heaptrack')('and by a signal, has none, which names the signal', async () => {
+    expect(await run(`hf-record --with heaptrack -- sh -c 'kill -9 $$'`)).toMatchObject({
+      code: 137,
+      stderr: 'hf-record: nothing was recorded: sh was ended by SIGKILL, before heaptrack wrote anything\n',
+    })
+  })
+
   // bash has functions of its own for the environment, so programs that it starts have the recorder in theirs.
   testWith('heaptrack')('and becomes another one, which has the same environment, has a truncated trace', async () => {
     for (const stack of ['', '--stack ']) {
