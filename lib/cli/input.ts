@@ -42,7 +42,10 @@ export interface StreamInput {
 /** The one input of a command: its operand, or standard input. @throws UsageError */
 export function inputOperand(args: Arguments): string {
   if (args.operands.length > 1)
-    throw new UsageError(`one input at a time, not ${args.operands.length} (hf-merge joins several)`)
+    throw new UsageError(
+      `one input at a time, not ${args.operands.length} ` +
+        '(hf-merge --end-to-end joins traces of several runs, hf-merge those of one)',
+    )
   return args.operands[0] ?? '-'
 }
 

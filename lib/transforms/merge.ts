@@ -1,11 +1,12 @@
 import { BATCH_STRING_BYTES, EventBatch } from '../event/batch.js'
 import { malformed } from '../event/error.js'
-import { fieldSet, FieldBit } from '../event/fields.js'
+import { fieldSet, FieldBit, Kind } from '../event/fields.js'
 import {
   formatsOf,
   hasInventedAddresses,
   lacksEvents,
   MERGED,
+  namesProcess,
   NO_HEADER,
   withMarks,
   type TraceHeader,
@@ -50,6 +51,8 @@ export interface MergeOptions {
 export const MERGE_OPTIONS: OptionNames<MergeOptions> = { by: MERGE_ORDERS, window: wholeNumber() }
 
 const HAS_INDEX = FieldBit.index
+const HAS_PROCESS = FieldBit.process
+const LAST_OF_BLOCKS = Kind.existing
 const HAS_SEQUENCE = FieldBit.sequence
 const TIMES = fieldSet('time', 'endTime')
 
@@ -100,6 +103,7 @@ export class Merger {
       isWhole: true,
       told: new Set(),
       events: 0,
+      hasFirst: false,
     }))
     this.unseen = names.length
     this.interleaver = new KWayMerger(names.length, window ?? defaultWindow(names.length), windowBytes(names.length))
@@ -204,6 +208,7 @@ export class Merger {
       this.overflows += converted.overflows
     }
     state.events += batch.count
+    if (!state.hasFirst && namesProcess(source.header)) state.hasFirst = hasFirstProcess(batch)
     this.interleaver.feed(input, batch, state.keys.of(batch))
   }
 
@@ -221,6 +226,13 @@ export class Merger {
     for (const { name, keys, events, isWhole } of this.inputs) {
       if (isWhole && events > 0 && keys.keyed === 0)
         this.warnings.push(`${name}: no event has a ${what}: they come first, in their own order`)
+    }
+    const firsts = this.inputs.flatMap(({ header, hasFirst }) => (hasFirst ? [header?.layout?.['process']] : []))
+    if (this.parts === undefined && new Set(firsts).size > 1) {
+      this.warnings.push(
+        'the first processes of the traces have no numbers, so that their blocks at one address are taken for one ' +
+          'block: use --process-offset 1000 --number-processes, or --end-to-end',
+      )
     }
     if (this.indices > 0)
       this.warnings.push(`allocation indices of different traces clash: left out of ${plural(this.indices, 'event')}`)
@@ -248,6 +260,13 @@ interface Input {
   /** The warnings about it so far. */
   told: Set<string>
   events: number
+  /** Whether it has blocks of a process that its header names, and the events do not. */
+  hasFirst: boolean
+}
+
+function hasFirstProcess({ mask, kind, count }: EventBatch): boolean {
+  for (let i = 0; i < count; i++) if ((mask[i] & HAS_PROCESS) === 0 && kind[i] <= LAST_OF_BLOCKS) return true
+  return false
 }
 
 /**

@@ -267,7 +267,7 @@ describe('hf-stats', () => {
     ['hf-stats --sources', /--sources needs --table/],
     ['hf-stats --trace 0', /--trace needs a whole number from 1 on, not "0"/],
     ['hf-stats --top some', /--top needs a whole number/],
-    ['hf-stats a b', /one trace, not 2.*`hf-merge a b \| hf-stats`/s],
+    ['hf-stats a b', /one input at a time, not 2 \(hf-merge --end-to-end joins/],
   ])('a command line that makes no sense: %s', async (line, message) => {
     const { code, stdout, stderr } = await shell(line, TRACE)
     expect({ code, stdout: stdout.toString() }).toEqual({ code: 2, stdout: '' })

@@ -537,6 +537,22 @@ describe('the header of a merged trace', () => {
   })
 })
 
+test.each<[string, TraceHeader['layout'], TraceHeader['layout'], Partial<TraceEvent>, boolean]>([
+  ['of different processes', { process: 7 }, { process: 8 }, {}, true],
+  ['of one process', { process: 7 }, { process: 7 }, {}, false],
+  ['of processes with numbers', { process: 7 }, { process: 8 }, { process: 1n }, false],
+  ['of unknown processes', undefined, { process: 8 }, {}, false],
+])('blocks without a process that may have equal addresses are a warning: %s', (_, one, other, more, isWarned) => {
+  const events: TraceEvent[] = [
+    { kind: 'comment', text: 'c' },
+    { kind: 'alloc', time: 1n, address: 16n, ...more } as TraceEvent,
+  ]
+  const inputs = [one, other].map((layout) => inBatches(events, 1, { format: 'recorder', ...(layout && { layout }) }))
+  const { warnings } = merge(inputs, { by: 'time' }).merger
+  expect(warnings.filter((text) => text.includes('--number-processes'))).toHaveLength(isWarned ? 1 : 0)
+  expect(warnings.filter((text) => text.includes('process'))).toHaveLength(isWarned ? 1 : 0)
+})
+
 test('allocation indices are left out of interleaved traces, and kept in one alone', () => {
   const events: TraceEvent[] = [
     { kind: 'alloc', time: 1n, index: 1n, address: 16n },

@@ -41,11 +41,6 @@ const OF_FIGURES = ['tsv', 'mpatrol', 'table', 'sources', 'every', 'temporary-by
 export async function runStats(args: Arguments): Promise<void> {
   // Most reports cover all leaks.
   const isSuppressing = SUPPRESS.some((flag) => args.has(flag))
-  const { operands } = args
-  if (operands.length > 1) {
-    const line = operands.length > 3 ? 'hf-merge FILE ... | hf-stats' : `hf-merge ${operands.join(' ')} | hf-stats`
-    throw new UsageError(`the input is one trace, not ${operands.length}: merge them first, as in \`${line}\``)
-  }
   const path = inputOperand(args)
   const whole = NAMELESS.some((flag) => args.has(flag)) ? traceInput(path) : namedInput(path, args)
   const { input, prepare } = isSuppressing
