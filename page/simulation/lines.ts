@@ -20,7 +20,7 @@ export interface Line {
 export function linesOf({ simulations, without }: SimulatedTrace): Line[] {
   const all = [
     ...simulations.map((figures) => ({ title: policyTitle(figures), figures })),
-    ...without.map((title) => ({ title, figures: undefined })),
+    ...without.map(({ policy }) => ({ title: policy, figures: undefined })),
   ]
   return all.map((one, n) => ({
     ...one,

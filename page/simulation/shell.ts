@@ -88,9 +88,7 @@ function heapsOf(trace: SimulatedTrace): HTMLElement[] {
       leadOf(lines, ({ blocks, requested }) => `${counted(blocks, 'live block')} of ${exactBytes(requested)}`),
     ),
     ...(trace.pools === null ? [] : [el('p', { class: 'note' }, poolSentence(trace.pools))]),
-    ...trace.without.map((title) =>
-      el('p', { class: 'note' }, `${title} is simulated for one process, and the input has several address spaces.`),
-    ),
+    ...trace.without.map(({ policy, reason }) => el('p', { class: 'note' }, `${policy}: ${reason}`)),
     el('div', { class: 'block' }, policyTable(lines, drawn, toggle)),
     ...(left.length === 0
       ? []

@@ -38,10 +38,31 @@ describe('hf-simulate', () => {
     const { code, stdout } = await shell('hf-simulate --compare ptmalloc --compare bump', trace)
     expect(code).toBe(0)
     expect(stdout.toString()).toMatch(
-      /\n {2}bump +8,192 .*\n {2}ptmalloc( +-){9}\n\nptmalloc: simulated only for traces of one process\n$/,
+      /\n {2}bump +8,192 .*\n {2}ptmalloc( +-){9}\n\nptmalloc: unknown: event 2: .* is simulated for one process, and/,
     )
     const single = await shell('hf-simulate --policy ptmalloc', trace)
     expect([single.code, single.stderr]).toEqual([1, expect.stringMatching(/event 2.*simulated for one process/)])
+    const none = await shell('hf-simulate --compare ptmalloc --compare jemalloc', trace)
+    expect([none.code, none.stderr]).toEqual([1, expect.stringMatching(/event 2.*simulated for one process/)])
+  })
+
+  test('compares the others where a policy cannot simulate a trace', async () => {
+    const blocks = ['"size":100,"alignment":134217728', '"size":8'].map((of, i) => {
+      return `{"kind":"alloc","address":"0x${i + 1}0",${of}}\n`
+    })
+    const line = 'hf-simulate --compare ptmalloc --compare bump --compare ideal'
+    const { code, stdout, stderr } = await shell(line, blocks.join(''))
+    expect([code, stderr]).toEqual([0, ''])
+    const text = stdout.toString()
+    expect(text).toMatch(/^2 live blocks of 108 bytes at the peak\n/)
+    expect(text).toMatch(
+      /\n {2}ideal +108 .*\n {2}ptmalloc( +-){9}\n\nptmalloc: .*event 1: .* alignments of up to 2\^26\n$/,
+    )
+    const json = JSON.parse((await shell(`${line} --json`, blocks.join(''))).stdout.toString()) as SimulationData
+    const reason = 'unknown: event 1: over the limit: ptmalloc is simulated with alignments of up to 2^26'
+    expect(json.traces[0]?.without).toEqual([{ policy: 'ptmalloc', reason }])
+    const huge = await shell(line, '{"kind":"alloc","address":"0x10","size":140737488355328}\n')
+    expect([huge.code, huge.stderr]).toEqual([1, expect.stringContaining('more than 2^45 bytes')])
   })
 
   test('writes the figures as JSON', async () => {

@@ -194,7 +194,7 @@ describe('the page of simulated heaps', () => {
     expect(await shell(line, trace)).toMatchObject({ code: 0, stderr: '' })
     const { page, faults } = await openPage(pathToFileURL(`${folder}/x.html`).href)
     await expect.poll(() => page.locator('.lead').textContent()).toMatch(/^2 live blocks of 16 bytes/)
-    await expect.poll(() => page.locator('.note').textContent()).toMatch(/^ptmalloc is simulated for one process/)
+    await expect.poll(() => page.locator('.note').textContent()).toMatch(/^ptmalloc: hatf: event 2: .* for one process/)
     await expect.poll(() => page.getByLabel('draw ptmalloc').isDisabled()).toBe(true)
     await page.locator('select').selectOption({ value: '1' })
     await expect.poll(() => page.locator('.lead').textContent()).toMatch(/^1 live block of 8 bytes/)

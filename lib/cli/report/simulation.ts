@@ -1,4 +1,5 @@
 import type { EventBatch } from '../../event/batch.js'
+import { TraceError } from '../../event/error.js'
 import type { Stage } from '../../event/stage.js'
 import {
   COMPARED,
@@ -21,8 +22,8 @@ const NONE = '-'
 export class SimulationReport implements Stage<EventBatch, Uint8Array> {
   readonly consumes = true
   private batch: EventBatch | undefined
-  /** Those that cannot simulate this trace: the table has no figures of them. */
-  private readonly without = new Set<Simulator>()
+  /** Those that cannot simulate the traces, and why: the table has no figures of them. */
+  private readonly without = new Map<Simulator, string>()
 
   /**
    * @param isAgainst whether the report is about the first of two, and the second is what it is compared with
@@ -54,8 +55,9 @@ export class SimulationReport implements Stage<EventBatch, Uint8Array> {
       // A fault comes after the events before it.
       while (simulator.next() !== null);
     } catch (error) {
-      if (!simulator.hasSeveralSpaces || this.simulators.length === 1) throw error
-      this.without.add(simulator)
+      const isLast = this.without.size + 1 === this.simulators.length
+      if (isLast || this.isAgainst || !(error instanceof TraceError) || error.code !== 'ERR_TRACE_LIMIT') throw error
+      this.without.set(simulator, error.message)
     }
   }
 
@@ -73,7 +75,7 @@ export class SimulationReport implements Stage<EventBatch, Uint8Array> {
 
   /** The figures of the events so far, by trace; none if there was no trace. */
   traces(): SimulatedTrace[] {
-    const without = [...this.without].map(({ settings }) => settings.policy)
+    const without = [...this.without].map(([{ settings }, reason]) => ({ policy: settings.policy, reason }))
     return this.byTrace().map((results) => ({
       simulations: results.map(figuresOf),
       without,
@@ -85,7 +87,6 @@ export class SimulationReport implements Stage<EventBatch, Uint8Array> {
   text(): string {
     const byTrace = this.byTrace()
     if (this.isJson) return `${JSON.stringify({ traces: this.traces() })}\n`
-    const without = [...this.without].map(({ settings }) => settings.policy)
     return byTrace
       .map((list, i) => {
         const heading = byTrace.length === 1 ? [] : [`trace ${i + 1}`, '']
@@ -93,7 +94,7 @@ export class SimulationReport implements Stage<EventBatch, Uint8Array> {
         const [first, second] = list as [SimulationResult, SimulationResult?]
         const pools = poolGain(list, this.shortSites)
         const more = pools === null ? [] : ['', ...wrapped(poolSentence(pools))]
-        return [...heading, ...(isOne ? single(first, second) : compared(list, without)), ...more, ''].join('\n')
+        return [...heading, ...(isOne ? single(first, second) : compared(list, this.without)), ...more, ''].join('\n')
       })
       .join('\n')
   }
@@ -217,8 +218,8 @@ function predictionLines({ settings, prediction, largestHeap }: SimulationResult
   return [...lines, '']
 }
 
-/** One line for each policy. @param without the policies that cannot be simulated for this trace */
-function compared(results: readonly SimulationResult[], without: readonly string[]): string[] {
+/** One line for each policy. @param without those that cannot simulate the traces, and why */
+function compared(results: readonly SimulationResult[], without: ReadonlyMap<Simulator, string>): string[] {
   const heads = [' policy', ...COMPARED.map(({ title }) => title)]
   const rows = results.map((result) => {
     const figures = figuresOf(result)
@@ -229,14 +230,16 @@ function compared(results: readonly SimulationResult[], without: readonly string
     })
     return [policyTitle(result), ...cells]
   })
-  for (const policy of without) rows.push([policy, ...heads.slice(1).map(() => NONE)])
+  const notes = new Map<string, string[]>()
+  for (const [{ settings }, reason] of without) {
+    rows.push([settings.policy, ...heads.slice(1).map(() => NONE)])
+    notes.set(reason, [...(notes.get(reason) ?? []), settings.policy])
+  }
   const live = results[0]?.mostLive
   const title =
     live === null || live === undefined
       ? 'no blocks'
       : `${grouped(live.blocks)} live blocks of ${grouped(live.requested)} bytes at the peak`
-  const lines = tableLines({ title, heads, rows })
-  return without.length === 0
-    ? lines
-    : [...lines, '', `${without.join(', ')}: simulated only for traces of one process`]
+  const said = [...notes].flatMap(([reason, policies]) => ['', ...wrapped(`${policies.join(', ')}: ${reason}`)])
+  return [...tableLines({ title, heads, rows }), ...said]
 }

@@ -19,8 +19,8 @@ export interface SimulationFigures extends Omit<SimulationResult, 'mostLive' | '
 /** One trace under several policies. */
 export interface SimulatedTrace {
   readonly simulations: readonly SimulationFigures[]
-  /** The policies that cannot simulate this trace. */
-  readonly without: readonly string[]
+  /** The policies that cannot simulate the traces, each with the reason. */
+  readonly without: readonly { readonly policy: string; readonly reason: string }[]
   /** The savings by pools for short-lived blocks; null if they are small, or were not simulated. */
   readonly pools: PoolGain | null
 }

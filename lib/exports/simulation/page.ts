@@ -73,7 +73,7 @@ function* staticTables({ name, generator, notes, traces }: SimulationData): Gene
       ...without.map(() => ''),
     ]
     const columns: Column[] = [
-      ['policy', [...simulations.map(policyTitle), ...without]],
+      ['policy', [...simulations.map(policyTitle), ...without.map(({ policy }) => policy)]],
       ...COMPARED.map((column): Column => [column.title, cells(column)]),
     ]
     yield table(traces.length === 1 ? 'Policies' : `Policies, trace ${n + 1}`, columns)

@@ -53,8 +53,6 @@ export class Simulator implements BatchTransform {
   private reused = 0
   private batch: EventBatch | null = null
   private error: Error | undefined
-  /** Whether the trace has several address spaces but the policy only one heap, so that `next` throws. */
-  hasSeveralSpaces = false
 
   /**
    * @param isMeasured whether only the figures are wanted: the events have no new addresses then
@@ -169,7 +167,6 @@ export class Simulator implements BatchTransform {
       case TOO_MANY:
         return limit(TOO_MANY_EXTENTS, at)
       case SEVERAL:
-        this.hasSeveralSpaces = true
         return limit(`${policy} is simulated for one process, and this trace has several address spaces`, at)
       default:
         return tooManyBlocks()
