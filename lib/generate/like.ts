@@ -178,7 +178,8 @@ export class LikeCalls implements CallSource {
     for (let row = from; row < to; row++) {
       const count = this.count[row]
       allocations += count
-      events += this.ending[row] === Ending.stays ? count : 2 * count
+      // A realloc that ends a block is the event that begins the next one.
+      events += this.ending[row] < Ending.free ? count : 2 * count
     }
     this.rounds = Math.max(1, Math.ceil((allocations * scale) / ORDERED))
     writer.gap = model.gaps.length === 0 ? GAP : ((model.gaps[phase] ?? 0) * allocations) / Math.max(1, events)

@@ -234,6 +234,19 @@ describe('a trace like another one', () => {
     expect(events({ like: model, events: 10 })[0]).not.toHaveProperty('time')
   })
 
+  test('has its times where most events are reallocs', () => {
+    const list = Array.from({ length: 10_000 }, (_, i): TraceEvent => {
+      const [time, address, size] = [BigInt(i) * 100n, BigInt(i + 1) << 12n, 8n]
+      const oldAddress = BigInt(i) << 12n
+      return i % 10 === 0
+        ? { kind: 'alloc', time, address, size }
+        : { kind: 'realloc', time, address, oldAddress, size }
+    })
+    const made = events({ like: modelOf(batchesOf(list, { format: 'test', timeUnit: 'ns' })), times: true })
+    expect(made.filter(({ kind }) => kind === 'realloc').length).toBeGreaterThan(8500)
+    expect(Number(made.at(-1)!.time) / 1e6).toBeCloseTo(1, 2)
+  })
+
   test('has a live set of the scale', () => {
     const peak = (options: GenerateOptions) => {
       const collector = new StatisticsCollector()
