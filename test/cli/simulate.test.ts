@@ -46,6 +46,18 @@ describe('hf-simulate', () => {
     expect([none.code, none.stderr]).toEqual([1, expect.stringMatching(/event 2.*simulated for one process/)])
   })
 
+  test('tells of traces that have no figures', async () => {
+    const one =
+      '{"kind":"header","format":"x"}\n{"kind":"alloc","address":"0x10","size":8}\n{"kind":"end","events":1}\n'
+    const { code, stdout, stderr } = await shell('hf-simulate --policy bump --json', one.repeat(260))
+    expect([code, stderr]).toEqual([
+      0,
+      'hf-simulate: warning: the first 256 traces have figures, and 4 more have none\n',
+    ])
+    expect((JSON.parse(stdout.toString()) as SimulationData).traces).toHaveLength(256)
+    expect((await shell('hf-simulate --policy bump', one.repeat(256))).stderr).toBe('')
+  })
+
   test('compares the others where a policy cannot simulate a trace', async () => {
     const blocks = ['"size":100,"alignment":134217728', '"size":8'].map((of, i) => {
       return `{"kind":"alloc","address":"0x${i + 1}0",${of}}\n`

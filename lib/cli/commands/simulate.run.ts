@@ -17,6 +17,7 @@ import { outputFormat } from '../output-format.js'
 import { outputOf, refuseInputs, writePieces, writeText, type Output } from '../output.js'
 import { runJob, runTrace } from '../pipeline.js'
 import { SimulationReport } from '../report/simulation.js'
+import { say } from '../say.js'
 import { simulate } from './simulate.js'
 
 const BYTES = ['header', 'alignment', 'smallest', 'page', 'trim', 'arena-size'] as const
@@ -35,6 +36,7 @@ const OF_TRAINING = ['threshold', 'frames'] as const
 /** The flags that have an effect on what is learned and written. */
 const OF_MODEL = ['predict', 'write-model', ...OF_TRAINING]
 const STANDARD_INPUT = ['-', '/dev/stdin', '/dev/fd/0', '/proc/self/fd/0']
+const TRUNCATED = 'The trace is truncated: these are the figures of the part that was read.'
 /** The names of files that are pages. */
 const PAGE_NAME = /[^/]\.html?(\.(gz|zst))?$/i
 
@@ -69,6 +71,8 @@ export async function runSimulate(args: Arguments): Promise<void> {
   } catch (error) {
     failure = { error }
   }
+  const { unlisted } = report
+  if (unlisted !== undefined) say('hf-simulate', `warning: ${unlisted}`)
   // Events before a fault count nevertheless.
   if (output !== undefined) return writePage(output, input, report, failure)
   const text = report.text()
@@ -104,8 +108,8 @@ async function writePage(
 ): Promise<void> {
   const { simulationPieces } = await import('../../streams/simulation-page.js')
   const traces = report.traces()
-  const notes =
-    failure === undefined ? [] : ['The trace is truncated: these are the figures of the part that was read.']
+  const notes = failure === undefined ? [] : [TRUNCATED]
+  if (report.unlisted !== undefined) notes.push(`Of the input, ${report.unlisted}.`)
   const name = input === '-' ? 'standard input' : basename(input)
   const generator = `heapflow ${version()}`
   const pieces = function* () {

@@ -12,7 +12,7 @@ import {
 import { poolSentence } from '../../exports/simulation/pools.js'
 import type { ShortLivedSite } from '../../transforms/simulate/lifetimes/predictor.js'
 import type { HeapMoment, PredictionFigures, SimulationResult } from '../../transforms/simulate/result.js'
-import type { Simulator } from '../../transforms/simulate/simulator.js'
+import { MOST_RESULTS, type Simulator } from '../../transforms/simulate/simulator.js'
 import { grouped, pairLines, rounded, tableLines, wrapped } from './columns.js'
 import { poolGain } from './pool-gain.js'
 
@@ -81,6 +81,12 @@ export class SimulationReport implements Stage<EventBatch, Uint8Array> {
       without,
       pools: poolGain(results, this.shortSites),
     }))
+  }
+
+  /** A sentence about traces without figures, if there are any. */
+  get unlisted(): string | undefined {
+    const more = Math.max(...this.simulators.map(({ traces }) => traces)) - MOST_RESULTS
+    return more <= 0 ? undefined : `the first ${MOST_RESULTS} traces have figures, and ${grouped(more)} more have none`
   }
 
   /** The report of the events so far; empty if there was no trace. */

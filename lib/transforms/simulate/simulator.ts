@@ -19,7 +19,7 @@ const READ = fieldSet('alignment', 'oldAddress', 'outcome', 'address', 'size', '
 /** The fields that an added free takes from the event after it. */
 const KEPT = fieldSet('api', 'process', 'thread', 'cpu', 'sequence', 'time', 'index', 'address')
 /** The maximum number of results that are kept of a stream of traces. */
-const MOST_RESULTS = 256
+export const MOST_RESULTS = 256
 
 /** The reasons why a block has no room. */
 const NO_HEAP = 'the simulated heap would have more than 2^45 bytes'
@@ -49,6 +49,8 @@ export class Simulator implements BatchTransform {
   private readonly isMeasured: boolean
   private readonly done: SimulationResult[] = []
   private header: TraceHeader | undefined
+  /** The number of traces so far. */
+  traces = 0
   private events = 0
   private reused = 0
   private batch: EventBatch | null = null
@@ -109,6 +111,7 @@ export class Simulator implements BatchTransform {
     refuseUnidentified(header, 'no heap can be simulated')
     this.note()
     this.header = header
+    this.traces++
     this.events = this.reused = 0
     this.live.clear()
     if (!this.kernel.begin()) throw tooManyBlocks()
