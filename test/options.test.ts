@@ -29,6 +29,7 @@ import { ndjson } from '../lib/entry/formats.js'
 import { ProfileCollector } from '../lib/transforms/profile/collector.js'
 import { parseBudgets, measure } from '../lib/streams/check.js'
 import { traceModel } from '../lib/streams/generate.js'
+import { exportProfile } from '../lib/streams/profile.js'
 import { report } from '../lib/streams/report.js'
 import { stats } from '../lib/streams/stats.js'
 import { check } from '../lib/transforms/check/check.js'
@@ -37,6 +38,7 @@ import { HatfSplitter, joinStream } from '../lib/streams/split-addresses.js'
 import { SplitFiles } from '../lib/streams/split-files.js'
 import { decoderStream, encoderStream, transformStream } from '../lib/streams/stage.js'
 import { Filter } from '../lib/transforms/filter.js'
+import { StatisticsCollector } from '../lib/transforms/statistics/collector.js'
 import { Mapper } from '../lib/transforms/map.js'
 import { Merger } from '../lib/transforms/merge.js'
 import { IdOffset } from '../lib/transforms/id-offset.js'
@@ -57,7 +59,6 @@ import { MtraceDecoder } from '../lib/formats/glibc-mtrace/index.js'
 import { ReplayDecoder } from '../lib/formats/replay/index.js'
 import { TracepointsDecoder } from '../lib/formats/tracepoints/index.js'
 import { ValgrindDecoder } from '../lib/formats/valgrind/index.js'
-import { StatisticsCollector } from '../lib/transforms/statistics/collector.js'
 import { StackNumbers } from '../lib/transforms/block-table/stack-numbers.js'
 import { OwnFrames } from '../lib/names/own-frames.js'
 import { conformance } from '../lib/testing/conformance.js'
@@ -153,6 +154,7 @@ describe.each(Object.entries(TAKERS))('%s', (_, take) => {
 
 describe('values of a wrong type are refused', () => {
   const WHOLE = `a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`
+  const ONE = `a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`
   const merged = (options: object) => merge('a.mtrc', 'b.mtrc', options as object)
   const named = (format: unknown) => decodeAny({ format } as never)
   test.each<[string, () => unknown, string]>([
@@ -227,6 +229,13 @@ describe('values of a wrong type are refused', () => {
       () => openTrace('-', { format: 'mtrc' as never }),
       'openTrace: format must be a format, such as that of heapflow/mtrc, not "mtrc"',
     ],
+    ['sites', () => new StatisticsCollector({ sites: -1 }), `StatisticsCollector: sites must be ${ONE}, not -1`],
+    ['sites of a check', () => check([{} as never], [], [], { sites: 1.5 }), `check: sites must be ${WHOLE}, not 1.5`],
+    [
+      'stacks',
+      () => new ProfileCollector({ stacks: 0 }),
+      'profile: stacks must be a whole number from 1 to 250000, not 0',
+    ],
     ['a stage', () => decodeAny({ through: 5 as never }), 'decodeAny: through must be a stage, not 5'],
     [
       'folders',
@@ -256,6 +265,13 @@ describe('values of a wrong type are refused', () => {
     ],
   ])('%s', (_, take, message) => {
     expect(take).toThrow(new RangeError(message))
+  })
+
+  test('a figure of a profile', async () => {
+    const profile = new ProfileCollector().finish()
+    await expect(exportProfile(profile, 'pprof', { value: 'size' as 'peak-bytes' })).rejects.toThrow(
+      /^exportProfile: value must be allocated-bytes, .* or foreign-frees, not "size"/,
+    )
   })
 
   test('a promise of the streams of a part', async () => {

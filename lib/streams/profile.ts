@@ -3,6 +3,7 @@ import { PROFILE_WRITERS } from '../exports/index.js'
 import type { ExportOptions } from '../exports/writer.js'
 import { checkOptions } from '../event/options.js'
 import { ProfileCollector } from '../transforms/profile/collector.js'
+import { PROFILE_VALUES } from '../transforms/option-values.js'
 import type { Profile, ProfileOptions } from '../transforms/profile/profile.js'
 import { CollectingSink, type ResultSink } from './result-sink.js'
 
@@ -35,7 +36,7 @@ export async function exportProfile(
   to: ProfileFormatName,
   options: ExportOptions = {},
 ): Promise<Iterable<Uint8Array>> {
-  checkOptions(options, { value: 'string', name: 'string', lines: 'boolean' }, 'exportProfile')
+  checkOptions(options, { value: PROFILE_VALUES, name: 'string', lines: 'boolean' }, 'exportProfile')
   const load = PROFILE_WRITERS[to]
   if (load === undefined)
     throw new RangeError(`unknown tool ${JSON.stringify(to)}: ${Object.keys(PROFILE_WRITERS).join(', ')}`)

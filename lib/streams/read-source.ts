@@ -156,9 +156,18 @@ async function* abortable<T>(
     Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : (source[Symbol.iterator]() as Iterator<T>)
   // Each chunk has its own promise. A promise that lasts as long as the source would keep all chunks in memory.
   let abort: (error: Error) => void = () => {}
-  const onAbort = () => abort(abortError(signal))
-  signal.addEventListener('abort', onAbort, { once: true })
   let isOpen = true
+  const close = () => {
+    // Not awaited, because a pending chunk may never arrive.
+    if (isOpen) void new Promise((resolve) => resolve(chunks.return?.())).catch(() => {})
+    isOpen = false
+  }
+  // Nothing may be read after it, so it closes the source, too.
+  const onAbort = () => {
+    abort(abortError(signal))
+    close()
+  }
+  signal.addEventListener('abort', onAbort, { once: true })
   try {
     for (;;) {
       const next = await new Promise<IteratorResult<T, unknown>>((resolve, reject) => {
@@ -174,8 +183,7 @@ async function* abortable<T>(
     }
   } finally {
     signal.removeEventListener('abort', onAbort)
-    // Not awaited, because a pending chunk may never arrive.
-    if (isOpen) void Promise.resolve(chunks.return?.()).catch(() => {})
+    close()
     if (signal.aborted) destroy(source, abortError(signal))
   }
 }

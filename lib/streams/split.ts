@@ -31,8 +31,8 @@ export interface SplitSink extends Writable, TakesEvents {
 /**
  * A Writable that divides events by thread, kind, size class and so on, with separate streams for each part. It is as
  * fast as the slowest part, and has finished when all parts have. When the pipeline fails, every part gets its events
- * before the fault; formats with an end mark do not get it. For files, of which only some are open at a time, see
- * `SplitFiles` in `heapflow/stages`.
+ * before the fault; formats with an end mark do not get it. When it is aborted or closed, the parts are closed at once.
+ * For files, of which only some are open at a time, see `SplitFiles` in `heapflow/stages`.
  *
  * @example
  * const open = (thread: string) => [hatf.encode(), createWriteStream(`thread-${thread}.hatf`)] as const
@@ -98,10 +98,12 @@ class Splitter extends Writable implements SplitSink {
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     const reason = error ?? new Error('the trace was closed before it had ended')
-    if (!this.isOver) {
-      this.giveRest()
-      for (const { side } of this.parts.values()) side.fail(reason)
-    }
+    // After a failure, parts get the rest, as fast as they are read. No one waits for it who gave up.
+    const isAbandoned = error === null || error.name === 'AbortError'
+    if (!this.isOver && !isAbandoned) this.giveRest()
+    for (const { side } of this.parts.values())
+      if (isAbandoned) side.destroy(reason)
+      else side.fail(reason)
     this.isOver = true
     this.wake()
     // Earlier events must be written before the pipeline ends.

@@ -6,7 +6,7 @@ import { PassThrough, Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { pathToFileURL } from 'node:url'
 import { gzipSync } from 'node:zlib'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import * as heapflow from '../../lib/entry/index.js'
 import {
   hatf,
@@ -25,6 +25,7 @@ import {
   fromEvents,
   map,
   merge,
+  openTrace,
   repair,
   split,
   stats,
@@ -199,6 +200,9 @@ describe('events', () => {
     }
     const { signal } = new AbortController()
     for (const source of [LINES, Readable.from([LINES])]) events(source, { signal })
+    const trace = openTrace(file('t.ndjson'), { signal })
+    await trace.batches.next()
+    await trace.close()
     expect(getEventListeners(signal, 'abort')).toEqual([])
     const aborted = await all(events(LINES, { signal: AbortSignal.abort() }))
     expect(aborted).toMatchObject({ items: [], error: { name: 'AbortError' } })
@@ -351,6 +355,23 @@ describe('merge', () => {
     expect(eventsOf(concatenated.items)).toEqual([...even, ...odd])
   })
 
+  test('closes iterators that wait for the others', async () => {
+    let open = 0
+    const endless = async function* (): AsyncGenerator<TraceEvent> {
+      open++
+      try {
+        for (let time = 0n; ; time++) yield { kind: 'free', time }
+      } finally {
+        open--
+      }
+    }
+    for await (const batch of merge(endless(), endless(), { by: 'time' })) {
+      expect([open, batch.count > 0]).toEqual([2, true])
+      break
+    }
+    await vi.waitFor(() => expect(open).toBe(0))
+  })
+
   test('names the source that fails, and closes the others', async () => {
     const other = new PassThrough()
     other.write(LINES.subarray(0, 5000))
@@ -458,6 +479,20 @@ describe('split', () => {
     await expect(done).rejects.toThrow('full')
     expect(source.destroyed).toBe(true)
     expect(other.destroyed).toBe(true)
+  })
+
+  test('is ended by a signal although no one reads the parts, which it closes', async () => {
+    const aborter = new AbortController()
+    const parts: PassThrough[] = []
+    const open = () => {
+      const part = new PassThrough({ objectMode: true, highWaterMark: 1 })
+      parts.push(part)
+      if (parts.length === 2) setImmediate(() => aborter.abort())
+      return part
+    }
+    const done = pipeline(Readable.from(EVENTS), split({ by: 'kind' }, open), { signal: aborter.signal })
+    await expect(done).rejects.toMatchObject({ name: 'AbortError' })
+    expect(parts.map(({ destroyed }) => destroyed)).toEqual([true, true])
   })
 
   test('refuses a sink for bytes, and ends the others', async () => {

@@ -114,6 +114,8 @@ export function readTrace(path: string, open: () => Readable, options: Omit<Open
   const batches = read()
   const close = async (): Promise<void> => {
     isClosed = true
+    // Nothing may be read any more.
+    signal?.removeEventListener('abort', release)
     release()
     if (input !== undefined) await closed(input.destroy())
   }

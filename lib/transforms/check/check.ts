@@ -1,4 +1,4 @@
-import { checkOptions } from '../../event/options.js'
+import { checkOptions, wholeNumber } from '../../event/options.js'
 import { OwnFrames } from '../../names/own-frames.js'
 import { TEMPORARY_BY, type BudgetFigure, type TemporaryDefinition } from '../option-values.js'
 import { checkGroups, PERCENT, type Budget, type BudgetGroup } from './budgets.js'
@@ -79,7 +79,7 @@ export function check(
   options: CheckOptions = {},
 ): CheckResult {
   checkGroups(groups, 'check')
-  checkOptions(options, { sites: 'number', own: true }, 'check')
+  checkOptions(options, { sites: wholeNumber(), own: true }, 'check')
   if (runs.length === 0) throw new RangeError('check: there are no runs')
   const growing = groups.flatMap((group) => group.budgets).find(({ rule }) => rule === 'grow')
   if (growing !== undefined && baseline.length === 0)

@@ -1,6 +1,6 @@
 import type { EventBatch } from '../../event/batch.js'
 import { commandOf } from '../../event/header.js'
-import { checkOptions, type OptionNames } from '../../event/options.js'
+import { checkOptions, wholeNumber, type OptionNames } from '../../event/options.js'
 import { MomentSearch } from '../fates/moment-search.js'
 import { checkDefinition, TEMPORARY_BY, type TemporaryDefinition } from '../option-values.js'
 import { StatisticsCollector } from '../statistics/collector.js'
@@ -14,7 +14,7 @@ const OPTIONS: OptionNames<ProfileOptions> = {
   at: true,
   threadRoot: 'boolean',
   temporaryBy: 'string',
-  stacks: 'number',
+  stacks: wholeNumber(1, MAX_STACKS),
 }
 
 /**
@@ -40,8 +40,6 @@ export class ProfileCollector {
   constructor(options: ProfileOptions = {}) {
     checkOptions(options, OPTIONS, 'profile')
     const { at = 'end', threadRoot = false, temporaryBy = TEMPORARY_BY, stacks = MAX_STACKS } = options
-    if (!Number.isInteger(stacks) || stacks < 1 || stacks > MAX_STACKS)
-      throw new RangeError(`profile: stacks must be from 1 to ${MAX_STACKS}, not ${stacks}`)
     this.at = at
     this.temporaryBy = checkDefinition(temporaryBy)
     this.collector = new StatisticsCollector({ sites: stacks, byThread: threadRoot })

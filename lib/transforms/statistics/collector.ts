@@ -2,7 +2,7 @@ import { HI, LO } from '../../bytes/u64.js'
 import { BATCH_EVENTS, type BatchInfos, type EventBatch } from '../../event/batch.js'
 import { APIS, fieldSet, FieldBit, Kind, KINDS } from '../../event/fields.js'
 import { formatsOf, hasInventedAddresses, lacksEvents, type TraceHeader } from '../../event/header.js'
-import { checkOptions } from '../../event/options.js'
+import { checkOptions, wholeNumber } from '../../event/options.js'
 import { earlyEnd } from '../../event/early-end.js'
 import { lostEvents } from '../../event/lost-events.js'
 import { weightedEvents } from '../../event/weights.js'
@@ -94,7 +94,7 @@ export class StatisticsCollector {
   private leakedBytes = 0n
 
   constructor(options: CollectorOptions = {}) {
-    checkOptions(options, { sites: 'number', byThread: 'boolean' }, 'StatisticsCollector')
+    checkOptions(options, { sites: wholeNumber(1), byThread: 'boolean' }, 'StatisticsCollector')
     this.sites = new SiteTable(this.kernel, options.sites, options.byThread)
     setFamilies(this.kernel)
   }
