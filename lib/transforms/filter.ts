@@ -25,7 +25,7 @@ import { hasFates } from './fates/predicate.js'
 import type { Fate, FateOptions } from './fates/survey.js'
 import { MissingFields } from './missing-fields.js'
 import { freeWarnings, makeAllocation, makeFree } from './repair/changes.js'
-import type { NamePattern } from './predicates/match.js'
+import { NameTest, type NamePattern } from './predicates/match.js'
 import { GROUP_OPTIONS, groupCriteria, type GroupCriteria } from './predicates/group-fields.js'
 import { LostEvents, type Criterion } from './predicates/lost-events.js'
 import { byRanges } from './predicates/row-filter.js'
@@ -139,6 +139,7 @@ export class Filter implements BatchTransform {
   private readonly invert: boolean
   private readonly lifetimes: Lifetimes | undefined
   private readonly missing: MissingFields
+  private readonly tests: NameTest[] = []
   /** Whether a kept block may lose other events. */
   private readonly tearsBlocks: boolean
   private input: EventBatch | null = null
@@ -175,7 +176,7 @@ export class Filter implements BatchTransform {
     if (fates === undefined && needsSurvey(options))
       throw new RangeError('leaked, temporary and liveAt need two passes over the events: use filterFile()')
     // Predicates that follow blocks must see all rows, so they come first.
-    const criteria = criteriaOf(options)
+    const criteria = criteriaOf(options, this.tests)
     this.unclear = fates?.[0]?.unclear
     this.predicates = [
       ...(fates === undefined ? [] : [hasFates(fates, options.invert !== true)]),
@@ -235,6 +236,7 @@ export class Filter implements BatchTransform {
   end(): void {
     const names = { function: 'stack', file: 'stack', module: 'stack' } as const
     this.warnings.push(...this.missing.warnings('so no event matches it', 'filter on', undefined, names))
+    this.warnings.push(...this.tests.flatMap(({ doubt }) => doubt ?? []))
     this.endTruncated()
   }
 
@@ -356,8 +358,8 @@ function takesNoProcess({ process }: FilterOptions): boolean {
   return process === NO_PROCESS || (Array.isArray(process) && process.includes(NO_PROCESS))
 }
 
-/** The criteria of some options, the cheapest ones first. */
-function criteriaOf(options: FilterOptions): Criterion[] {
+/** The criteria of some options, the cheapest ones first. @param tests takes those of names */
+function criteriaOf(options: FilterOptions, tests: NameTest[]): Criterion[] {
   const criteria: Criterion[] = []
   const add = <T>(
     name: keyof FilterOptions,
@@ -378,6 +380,10 @@ function criteriaOf(options: FilterOptions): Criterion[] {
   for (const field of ['size', 'address', 'time'] as const)
     add(field, options[field], (ranges: readonly Range[]) => byRanges(field, ranges))
   for (const field of ['function', 'file', 'module', 'type', 'stack'] as const)
-    add(field, options[field], (patterns: readonly NamePattern[]) => isNamed(field, patterns))
+    add(field, options[field], (patterns: readonly NamePattern[]) => {
+      const names = new NameTest(patterns)
+      tests.push(names)
+      return isNamed(field, names)
+    })
   return [...criteria, ...groupCriteria(options)]
 }

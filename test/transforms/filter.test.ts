@@ -325,6 +325,30 @@ describe('Filter', () => {
     })
   })
 
+  it('says why names match nothing where that may be a misunderstanding', () => {
+    const stacks = [
+      { kind: 'alloc', stack: ['in /app+0x12 [0x99]', '[unknown]'] },
+      { kind: 'alloc', stack: ['in /app+0x14'] },
+    ] as const
+    const named = [
+      ...stacks,
+      { kind: 'alloc', function: 'run<int>(int)', stack: ['load(char) at a.c:3', 'main'] },
+    ] as const
+    const warnings = (options: FilterOptions, events: readonly TraceEvent[]) => {
+      const filter = new Filter(options)
+      drive(filter, inBatches(events, 1, HEADER))
+      return filter.warnings
+    }
+    const noFunction = 'no frame has a function, so no name matches: hf-symbolize adds them'
+    expect(warnings({ stack: ['load', /^ma/] }, stacks)).toEqual([noFunction])
+    expect(warnings({ stack: /app\+0x12/ }, stacks)).toEqual([])
+    expect(warnings({ stack: 'nothing' }, named)).toEqual([])
+    expect(warnings({ stack: ['load', 'main'] }, named)).toEqual([])
+    const whole = 'give whole names, or /a regular expression/'
+    expect(warnings({ stack: 'load' }, named)).toEqual([`no name is load, but load(char) is one: ${whole}`])
+    expect(warnings({ function: ['f', 'run'] }, named)).toEqual([`no name is run, but run<int>(int) is one: ${whole}`])
+  })
+
   describe('with lifetimes', () => {
     it('keeps what a plain walk over the blocks keeps', () => {
       const options: FilterOptions[] = [

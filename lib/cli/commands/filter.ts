@@ -51,7 +51,7 @@ const CRITERIA: readonly Flag[] = [
     value: 'NAME',
     help:
       'Events with this function anywhere on the stack; /a regular expression/ may also match the file or module of ' +
-      'a frame. Most frees have no stack: see --lifetimes',
+      'a frame. Most frees have no stack: see --lifetimes. Recordings of hf-record have functions after hf-symbolize',
     repeat: true,
   },
   ...GROUP_FIELDS.map(({ name, type }): Flag => ({ name, ...GROUP_HELP[type](name), repeat: true })),

@@ -1,4 +1,4 @@
-import { functionOfFrame } from '../../event/frame.js'
+import { parseFrame } from '../../event/frame.js'
 import { showValue } from '../../event/message-text.js'
 import type { StringTable } from '../../event/strings.js'
 
@@ -21,6 +21,12 @@ export class NameTest {
   private names = new Uint8Array(0)
   /** The result for each list of the table. */
   private lists = new Uint8Array(0)
+  private hasMatched = false
+  /** Whether there were frames, and whether any had a function. */
+  private hasFrames = false
+  private hasFunctions = false
+  /** A name that is a wanted one with more after it, and the wanted one. */
+  private longer: { readonly name: string; readonly wanted: string } | undefined
 
   /** @throws RangeError for what is neither a string nor a regular expression: it would match nothing */
   constructor(patterns: readonly NamePattern[]) {
@@ -43,7 +49,9 @@ export class NameTest {
   name(id: number): boolean {
     const known = this.names[id]
     if (known !== UNKNOWN) return known === YES
-    const matches = this.test((this.table as StringTable).text(id))
+    const text = (this.table as StringTable).text(id)
+    const matches = this.test(text)
+    if (!matches) this.refuse(text)
     this.names[id] = matches ? YES : NO
     return matches
   }
@@ -62,19 +70,44 @@ export class NameTest {
     const known = this.names[id]
     if (known !== UNKNOWN) return known === YES
     const text = (this.table as StringTable).text(id)
-    const matches = this.test(text) || this.test(functionOfFrame(text))
+    this.hasFrames = true
+    const { function: name } = parseFrame(text)
+    this.hasFunctions ||= name !== undefined
+    const matches = this.test(text) || (name !== undefined && name !== text && this.test(name))
+    if (!matches && name !== undefined) this.refuse(name)
     this.names[id] = matches ? YES : NO
     return matches
   }
 
-  private test(text: string): boolean {
-    if (this.exact.has(text)) return true
-    for (const expression of this.expressions) {
-      expression.lastIndex = 0
-      if (expression.test(text)) return true
-    }
-    return false
+  /** Why nothing matched, as a sentence, where that may be a misunderstanding. */
+  get doubt(): string | undefined {
+    const { hasMatched, hasFrames, hasFunctions, longer } = this
+    if (hasMatched) return undefined
+    if (longer !== undefined)
+      return `no name is ${longer.wanted}, but ${longer.name} is one: give whole names, or /a regular expression/`
+    return hasFrames && !hasFunctions
+      ? 'no frame has a function, so no name matches: hf-symbolize adds them'
+      : undefined
   }
+
+  private test(text: string): boolean {
+    const matches = this.exact.has(text) || this.expressions.some((expression) => isFound(expression, text))
+    this.hasMatched ||= matches
+    return matches
+  }
+
+  /** Notes a name that did not match. */
+  private refuse(name: string): void {
+    if (this.hasMatched || this.longer !== undefined) return
+    const end = name.search(/[(<]/)
+    const wanted = name.slice(0, Math.max(0, end))
+    if (this.exact.has(wanted)) this.longer = { name, wanted }
+  }
+}
+
+function isFound(expression: RegExp, text: string): boolean {
+  expression.lastIndex = 0
+  return expression.test(text)
 }
 
 /** Room for `n` entries, all UNKNOWN. */

@@ -1,7 +1,7 @@
 import type { EventBatch, U64FieldName } from '../../event/batch.js'
 import { APIS, FieldBit, KINDS, type ApiName, type KindName } from '../../event/fields.js'
 import { showValue } from '../../event/message-text.js'
-import { NameTest, type NamePattern } from './match.js'
+import type { NameTest } from './match.js'
 import { byCodes, byRanges } from './row-filter.js'
 import { rangeWords, type Range } from './ranges.js'
 
@@ -124,9 +124,8 @@ export function onCpu(cpus: readonly (bigint | number)[]): Predicate {
 /** A field with names. */
 export type NamedField = 'function' | 'file' | 'module' | 'type' | 'stack'
 
-/** The field, or some frame of the stack, matches one of some patterns. */
-export function isNamed(field: NamedField, patterns: readonly NamePattern[]): Predicate {
-  const test = new NameTest(patterns)
+/** The field, or some frame of the stack, matches. */
+export function isNamed(field: NamedField, test: NameTest): Predicate {
   const has = FieldBit[field]
   const isList = field === 'stack'
   return (batch, rows, n) => {
