@@ -326,14 +326,12 @@ describe('Filter', () => {
   })
 
   it('says why names match nothing where that may be a misunderstanding', () => {
-    const stacks = [
+    const stacks: TraceEvent[] = [
       { kind: 'alloc', stack: ['in /app+0x12 [0x99]', '[unknown]'] },
       { kind: 'alloc', stack: ['in /app+0x14'] },
-    ] as const
-    const named = [
-      ...stacks,
-      { kind: 'alloc', function: 'run<int>(int)', stack: ['load(char) at a.c:3', 'main'] },
-    ] as const
+    ]
+    const other: TraceEvent = { kind: 'alloc', function: 'run<int>(int)', stack: ['load(char) at a.c:3', 'main'] }
+    const named = [...stacks, other]
     const warnings = (options: FilterOptions, events: readonly TraceEvent[]) => {
       const filter = new Filter(options)
       drive(filter, inBatches(events, 1, HEADER))
