@@ -72,6 +72,17 @@ describe('a definition of a format', () => {
       define({ writtenAs: { existing: ['aloc'] } }),
       'unknown kind of event in writtenAs: "aloc" (did you mean "alloc"?)',
     ],
+    [
+      'an ending that is no list',
+      define({ extensions: '.own' }),
+      'defineFormat: extensions must be an array of endings such as \'.mine\', not ".own"',
+    ],
+    ['an ending without its point', define({ extensions: ['own'] }), "of endings such as '.mine', not an array"],
+    [
+      'fields that are no set',
+      define({ carried: { alloc: ['size'] } }),
+      'carried must be an object of results of fieldSet',
+    ],
     ['a field', () => fieldSet('sise' as never), 'fieldSet: unknown field "sise" (did you mean "size"?)'],
     ['a field of Object', () => fieldSet('constructor' as never), 'fieldSet: unknown field "constructor"'],
     [
@@ -82,6 +93,10 @@ describe('a definition of a format', () => {
   ])('does not know %s', (_, make, message) => {
     expect(make).toThrow(RangeError)
     expect(make).toThrow(message)
+  })
+
+  test.each(['carried', 'sniff'])('needs %s', (name) => {
+    expect(define({ [name]: undefined })).toThrow(new TypeError(`defineFormat: ${name} is missing`))
   })
 
   test('does not take the name endings of another', () => {
