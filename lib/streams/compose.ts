@@ -136,7 +136,8 @@ function endLikeNode(composed: Pumpify): Destroy {
       if (reads.endEmitted && writes.finished) composed.destroy()
     })
   return function (error, done) {
-    errored = error ?? null
+    // Stages that are destroyed by it fail, too.
+    if (!composed.destroyed) errored = error ?? null
     return destroy.call(this, error, done)
   }
 }

@@ -33,6 +33,14 @@ test('and what they failed with', async () => {
   expect(stages.closed).toBe(true)
 })
 
+test('or were destroyed with', async () => {
+  const stages = make()
+  stages.on('error', () => undefined)
+  const reason = new Error('mine')
+  await new Promise((resolve) => stages.once('close', resolve).destroy(reason))
+  expect(stages.errored).toBe(reason)
+})
+
 test('they can be disposed of', async () => {
   const stages = make()
   stages.on('error', () => undefined)
