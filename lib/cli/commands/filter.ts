@@ -90,7 +90,7 @@ export const filter: Command = {
     '--leaked, --temporary and --live-at depend on later events, so the input is read twice. If it is a pipe, it is ' +
     'copied to a temporary file first (in TMPDIR). What leaks, what is temporary and what lives at the peak is the ' +
     'same as in the report of hf-stats. The end of a process in which blocks leak is kept with --leaked whatever ' +
-    '--temporary and --live-at say about these blocks, though not with --invert.\n' +
+    '--temporary and --live-at say about these blocks; with --invert, the ends of all processes are kept.\n' +
     'Of a compact trace with checkpoints, named as a file, --events and --part read only the part that they need ' +
     '(with --lifetimes, all from there on): traces and events elsewhere in the file are not looked at, nor is damage ' +
     'there found. --invert, --leaked, --temporary and --live-at need the whole trace. Parts divide the work on a ' +
