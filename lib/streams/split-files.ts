@@ -3,6 +3,7 @@ import { Writable } from 'node:stream'
 import { promisify } from 'node:util'
 import type { EventBatch } from '../event/batch.js'
 import { TraceError } from '../event/error.js'
+import { showValue } from '../event/message-text.js'
 import { checkOptions, LIMIT, wholeNumber, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
 import type { Encoder } from '../event/stage.js'
@@ -20,7 +21,7 @@ const PART_BYTES = 16_384
 
 /** How `SplitFiles` names, writes and bounds its files. */
 export interface SplitFilesOptions extends PartitionOptions {
-  /** The file's name for a key. If it throws, no files are left. */
+  /** The file's name for a key, another one for each. If it throws, no files are left. */
   path: (key: string) => string
   /** A new encoder for the file of a key. */
   encoder: (key: string) => Encoder
@@ -69,6 +70,7 @@ interface Part {
 export class SplitFiles extends Writable {
   private readonly partitioner: Partitioner
   private readonly parts = new Map<string, Part>()
+  private readonly names = new Set<string>()
   /** Descriptors of open files, the one used least recently first. */
   private readonly open = new Map<Part, number>()
   /** The names of the files that were left incomplete; known when the stream is closed. */
@@ -211,7 +213,10 @@ export class SplitFiles extends Writable {
 
   private nameOf(path: SplitFilesOptions['path'], key: string): string {
     try {
-      return path(key)
+      const name = path(key)
+      if (this.names.has(name)) throw new Error(`SplitFiles: path gives ${showValue(name)} for several parts`)
+      this.names.add(name)
+      return name
     } catch (error) {
       this.isRefused = true
       throw error

@@ -1,4 +1,5 @@
 // @module-tag slow
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -36,4 +37,19 @@ it('touches neither the batches nor what the encoders made of them, unless it ma
   expect(kept.length).toBeGreaterThan(20)
   expect(kept.every(({ chunk, copy }) => Buffer.compare(chunk, copy) === 0)).toBe(true)
   expect(batches.flatMap((batch) => [...batch])).toEqual(events)
+})
+
+it('refuses one name for two parts, of which only one would be left', async () => {
+  const folder = scratch()
+  const sink = new SplitFiles({
+    by: 'thread',
+    path: () => join(folder, 'all'),
+    encoder: () => ndjson.format.encoder(),
+  })
+  const events: TraceEvent[] = [
+    { kind: 'free', thread: 1n },
+    { kind: 'free', thread: 2n },
+  ]
+  await expect(pipeline(Readable.from(events), sink)).rejects.toThrow(/path gives ".*all" for several parts/)
+  expect(readdirSync(folder)).toEqual([])
 })
