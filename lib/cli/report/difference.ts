@@ -124,7 +124,7 @@ function treeOf(stacks: readonly ComparedStack[], order: DiffOrder, names: SiteN
       blocks: of(next).blocks - of(old).blocks,
       bytes: of(next).bytes - of(old).bytes,
     }),
-    show: ({ blocks, bytes }) => `${signed(bytes)} bytes, ${signed(BigInt(blocks))} blocks`,
+    show: ({ blocks, bytes }) => `${counted(bytes, 'byte')}, ${counted(BigInt(blocks), 'block')}`,
     // Stacks that differ in other figures alone lead to no change of this one. Changes that cancel each other remain.
     isShown: ({ old, new: next }) => of(next).blocks !== of(old).blocks || of(next).bytes !== of(old).bytes,
   })
@@ -203,6 +203,11 @@ function plus(one: ComparedFigures, other: ComparedFigures): ComparedFigures {
     leaked: sum(one.leaked, other.leaked),
     temporary: sum(one.temporary, other.temporary),
   }
+}
+
+/** `+1 block`, `-5 blocks` */
+function counted(n: bigint, what: string): string {
+  return `${signed(n)} ${what}${absolute(n) === 1n ? '' : 's'}`
 }
 
 function absolute(value: bigint): bigint {

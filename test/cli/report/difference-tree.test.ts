@@ -88,7 +88,7 @@ function pathsOf(lines: readonly string[]): [string, number][] {
   const paths: [string, number][] = []
   let above: string[][] = []
   for (const line of lines) {
-    const [, spaces = '', bytes, chain = ''] = /^( {8} *)([-+]?\d+) bytes, .* blocks: (.*)$/.exec(line) ?? []
+    const [, spaces = '', bytes, chain = ''] = /^( {8} *)([-+]?\d+) bytes?, .* blocks?: (.*)$/.exec(line) ?? []
     if (bytes === undefined) {
       above = [[line.trim().split(/ +/).at(-1) as string]]
       continue
