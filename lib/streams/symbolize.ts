@@ -30,11 +30,15 @@ const OPTIONS: OptionNames<SymbolizeOptions> = {
 export function symbolize(options: SymbolizeOptions = {}): EventStream<'events'> {
   checkOptions(options, OPTIONS, 'symbolize()')
   return eventStream('symbolize()', async function* (source, stream) {
+    const warn = warningsOn(stream)
+    let unused: Iterable<string> = Object.keys(options.buildIds ?? {})
     const open = (loaded: LoadedModules): Symbolizer => {
       const symbolizer = new Symbolizer(options, loaded)
+      ;({ unused } = symbolizer)
       stream.once('close', () => symbolizer.close())
       return symbolizer
     }
-    yield* nameFrames(source, open, warningsOn(stream), true)
+    yield* nameFrames(source, open, warn, true)
+    for (const module of unused) warn(`no frame that lacks a name is in ${module}, whose build id is given`)
   })
 }

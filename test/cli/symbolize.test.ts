@@ -16,4 +16,20 @@ describe('hf-symbolize', () => {
     expect(code).toBe(2)
     expect(stderr).toContain('--build-id needs MODULE=ID')
   })
+
+  test('refuses a folder that is not there', async () => {
+    const { code, stderr } = await shell('hf-symbolize --debug-dir /no/folder', LINES)
+    expect(code).toBe(2)
+    expect(stderr).toContain('--debug-dir: /no/folder is not a folder')
+  })
+
+  test.each([
+    ['a stack', LINES],
+    ['nothing', '{"kind":"free","address":"0x10"}\n'],
+  ])('reports build ids that it had no use for: %s', async (_, lines) => {
+    const { code, stderr } = await shell('hf-symbolize --build-id /no/such=aa --build-id /other=bb', lines)
+    expect(code).toBe(0)
+    expect(stderr).toContain('no frame that lacks a name is in /other, whose build id is given')
+    expect(stderr.includes('is in /no/such')).toBe(lines !== LINES)
+  })
 })

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { symbolize, type SymbolizeOptions } from '../../streams/symbolize.js'
 import { UsageError, type Arguments } from '../command.js'
 import { inputOperand } from '../input.js'
@@ -7,6 +8,10 @@ import { heldInput } from '../streaming.js'
 
 /** Runs `hf-symbolize`. @throws UsageError */
 export async function runSymbolize(args: Arguments): Promise<void> {
+  for (const folder of args.all('debug-dir')) {
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+      throw new UsageError(`--debug-dir: ${folder} is not a folder`)
+  }
   const tool = args.value('tool') as SymbolizeOptions['tool']
   const options: SymbolizeOptions = {
     debugDirs: args.all('debug-dir'),

@@ -40,6 +40,8 @@ interface KnownModule {
 export class Symbolizer {
   /** Refusals and faults, in order: at most one sentence for each module. */
   readonly warnings: string[] = []
+  /** The modules whose build ids were given, and which were not looked for so far. */
+  readonly unused: Set<string>
   private readonly modules = new Map<string, KnownModule>()
   /** The modules by their build ids: several paths may be the same module. */
   private readonly byId = new Map<string, KnownModule>()
@@ -68,6 +70,7 @@ export class Symbolizer {
     private readonly loaded: LoadedModules,
     private readonly cautious?: CautiousOptions,
   ) {
+    this.unused = new Set(Object.keys(options.buildIds ?? {}))
     this.tool = options.tool === 'none' ? undefined : (options.tool ?? findTool())
   }
 
@@ -105,6 +108,7 @@ export class Symbolizer {
 
   private async find(module: string): Promise<KnownModule> {
     const { options, cautious, loaded } = this
+    this.unused.delete(module)
     const buildId = options.buildIds?.[module]?.toLowerCase() ?? loaded.buildId(module)
     const wanted = { path: module, buildId, loaded: loaded.of(module) }
     const places = {
