@@ -2,10 +2,10 @@ import { ascii, LF, SPACE } from '../../text/ascii.js'
 import { HI, isZero, LO, writeHex } from '../../bytes/u64.js'
 import { U64Map } from '../../bytes/u64-map.js'
 import { AddressedLosses } from '../../blocks/addressed-losses.js'
-import type { EventBatch, U64Column } from '../../event/batch.js'
+import { EventBatch, type U64Column } from '../../event/batch.js'
 import { fieldSet, FieldBit, Kind } from '../../event/fields.js'
 import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
-import type { TraceHeader } from '../../event/header.js'
+import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import type { StringTable } from '../../event/strings.js'
 import type { Losses } from '../../kernel/losses.js'
@@ -134,7 +134,9 @@ export class HeaptrackEncoder extends LineEncoder {
 
   /** A time or a definition without a line after it would look truncated. */
   override end(): void {
-    if (this.header !== undefined) this.clock.end()
+    // A trace without anything has the lines at the beginning, too.
+    if (this.header === undefined) this.write(new EventBatch(0, 0, NO_HEADER))
+    this.clock.end()
     if (this.endsInDefinition) this.sink.append(END)
   }
 

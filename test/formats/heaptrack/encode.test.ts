@@ -35,6 +35,13 @@ function again(event: Partial<TraceEvent>, header = FOREIGN) {
   return { stack: block?.stack ?? [], losses, text }
 }
 
+it('writes what can be read again when there is nothing, not even a header', () => {
+  const { out, error } = drive(new HeaptrackEncoder(), [])
+  expect(error).toBeUndefined()
+  const { events, error: fault } = decodeAll(new HeaptrackDecoder(), new Uint8Array(Buffer.concat(out)))
+  expect([events, fault]).toEqual([[], undefined])
+})
+
 describe('stacks that are too long to be read again', () => {
   const DEEP = `stacks of more than ${MAX_STACK_BYTES} bytes, written without their outermost frames`
   const OTHERWISE = 'frames of stacks that come back otherwise'
