@@ -128,8 +128,10 @@ describe('EventTable', () => {
   })
 
   test('is the same in batches of any size, for events of any sort', () => {
+    // Of one process: the addresses are any, so that blocks of several could not be told apart.
+    const ofOne = anyEvent.map(({ process: _process, ...event }) => event as TraceEvent)
     fc.assert(
-      fc.property(fc.array(anyEvent, { maxLength: 40 }), fc.integer({ min: 1, max: 10 }), (events, batchSize) => {
+      fc.property(fc.array(ofOne, { maxLength: 40 }), fc.integer({ min: 1, max: 10 }), (events, batchSize) => {
         if (events.length === 0) return
         const whole = table(events, { sources: true })
         expect(table(events, { sources: true }, HEADER, batchSize)).toBe(whole)
