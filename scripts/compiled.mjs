@@ -78,6 +78,7 @@ async function keepCompiled() {
   const { COMPILED, fileOf, wrapped, compile, run } = require(loader)
   // V8 notes the flags of this process: those of any input, though these are small.
   delete globalThis[Symbol.for('heapflow.expectLittle')]
+  delete globalThis[Symbol.for('heapflow.awaitCompilers')]
 
   /** By the names of chunks: the chunk's text and its script, and what it exports. */
   const compiled = new Map()

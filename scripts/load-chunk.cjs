@@ -3,7 +3,7 @@
 // versions compile the chunks when they are loaded, as `require` does.
 'use strict'
 const { existsSync, readFileSync } = require('node:fs')
-const { Script } = require('node:vm')
+const { runInThisContext, Script } = require('node:vm')
 
 /**
  * V8 soon compiles what runs often once more, first without and then with its optimising compiler, in threads of its
@@ -29,6 +29,12 @@ if (flags !== undefined) {
   globalThis[Symbol.for('heapflow.expectLittle')] = () => {
     expectsLittle = true
     setFlags(flags.little)
+  }
+  // The end of Node 20 waits for the threads that compile, and these for a garbage collection, for which it is too late
+  // then: the process never ends. A command calls this when it is done. V8 waits here as long, but collects.
+  globalThis[Symbol.for('heapflow.awaitCompilers')] = () => {
+    setFlags('--allow-natives-syntax')
+    runInThisContext('%FinalizeOptimization()')
   }
 }
 

@@ -2,6 +2,9 @@ import type { Command } from './command.js'
 import { limitReached } from './limits.js'
 import { say } from './say.js'
 
+/** The function that scripts/load-chunk.cjs offers where Node would else not end now and then. */
+const AWAIT_COMPILERS = Symbol.for('heapflow.awaitCompilers')
+
 /**
  * Loads a command and runs it. It imports modules dynamically, so that a limit on open files is an ordinary message.
  * @param load loads the command
@@ -19,4 +22,5 @@ export async function start(name: string, load: () => Promise<Command>): Promise
   }
   const [{ main }, command] = ready
   await main(command)
+  ;(globalThis as { [AWAIT_COMPILERS]?: () => void })[AWAIT_COMPILERS]?.()
 }

@@ -238,11 +238,11 @@ describe.runIf(process.versions.v8.startsWith('11.3.'))('V8 compiles less', () =
   const PATCH = `
     const v8 = require('node:v8')
     const { setFlagsFromString } = v8
-    let last
-    v8.setFlagsFromString = (flags) => setFlagsFromString((last = flags))
-    process.on('exit', () => require('node:fs').writeFileSync(process.env.FLAGS, last))`
+    const set = []
+    v8.setFlagsFromString = (flags) => (set.push(flags), setFlagsFromString(flags))
+    process.on('exit', () => require('node:fs').writeFileSync(process.env.FLAGS, set.slice(-2).join('; ')))`
 
-  /** The flags at the end of a command in a folder with a small trace and a large one. */
+  /** The last flags that a command sets in a folder with a small trace and a large one. */
   async function flagsOf(line: string): Promise<string> {
     const folder = scratch()
     const [patch, flags] = [join(folder, 'patch.cjs'), join(folder, 'flags')]
@@ -252,6 +252,11 @@ describe.runIf(process.versions.v8.startsWith('11.3.'))('V8 compiles less', () =
     await shell(`cd '${folder}'; export FLAGS='${flags}' NODE_OPTIONS='--require "${patch}"'; ${line}`, TRACE)
     return readFileSync(flags, 'utf8')
   }
+
+  test('and is awaited before Node ends, which may wait for it for ever', async () => {
+    expect(await flagsOf('hf-stats small.mtrc')).toMatch(/; --allow-natives-syntax$/)
+    expect(await flagsOf('hf-stats large.ndjson')).toMatch(/; --allow-natives-syntax$/)
+  })
 
   test.each([
     'hf-stats small.mtrc',
