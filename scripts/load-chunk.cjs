@@ -3,6 +3,7 @@
 // versions compile the chunks when they are loaded, as `require` does.
 'use strict'
 const { existsSync, readFileSync } = require('node:fs')
+const { setFlagsFromString } = require('node:v8')
 const { runInThisContext, Script } = require('node:vm')
 
 /**
@@ -21,20 +22,24 @@ const flags = process.versions.v8.startsWith('11.3.')
       again: '--wasm-tiering-budget=6000000 --interrupt-budget=250000 --sparkplug',
     }
   : undefined
-const setFlags = flags === undefined ? undefined : require('node:v8').setFlagsFromString
 let expectsLittle = false
 if (flags !== undefined) {
-  setFlags(flags.usual)
+  setFlagsFromString(flags.usual)
   // A command calls this when it knows that its input is small: see lib/cli/expect-little.ts.
   globalThis[Symbol.for('heapflow.expectLittle')] = () => {
     expectsLittle = true
-    setFlags(flags.little)
+    setFlagsFromString(flags.little)
   }
-  // The end of Node 20 waits for the threads that compile, and these for a garbage collection, for which it is too late
-  // then: the process never ends. A command calls this when it is done. V8 waits here as long, but collects.
-  globalThis[Symbol.for('heapflow.awaitCompilers')] = () => {
-    setFlags('--allow-natives-syntax')
+}
+// The end of Node waits for the threads that compile, and these may wait for a garbage collection, for which it is too
+// late then: the process never ends (https://github.com/nodejs/node/issues/54918). A command calls this when it is
+// done. V8 waits here as long, but collects.
+globalThis[Symbol.for('heapflow.awaitCompilers')] = () => {
+  setFlagsFromString('--allow-natives-syntax')
+  try {
     runInThisContext('%FinalizeOptimization()')
+  } catch {
+    // A V8 without this function.
   }
 }
 
@@ -105,9 +110,9 @@ function compiledOf(name, text) {
  * @param whole the text as `wrapped` returns it: joining strings would copy it once more
  */
 function compile(file, whole, cachedData) {
-  if (expectsLittle) setFlags(flags.again)
+  if (expectsLittle) setFlagsFromString(flags.again)
   const script = new Script(whole.latin1Slice(), { filename: file, columnOffset: -WRAPPER[0].length, cachedData })
-  if (expectsLittle) setFlags(flags.little)
+  if (expectsLittle) setFlagsFromString(flags.little)
   return script
 }
 

@@ -2,7 +2,7 @@ import type { Command } from './command.js'
 import { limitReached } from './limits.js'
 import { say } from './say.js'
 
-/** The function that scripts/load-chunk.cjs offers where Node would else not end now and then. */
+/** The function by which scripts/load-chunk.cjs has Node end: now and then it would not. */
 const AWAIT_COMPILERS = Symbol.for('heapflow.awaitCompilers')
 
 /**

@@ -234,30 +234,30 @@ describe('what V8 compiled during the build', () => {
   })
 })
 
+const PATCH = `
+  const v8 = require('node:v8')
+  const { setFlagsFromString } = v8
+  const set = []
+  v8.setFlagsFromString = (flags) => (set.push(flags), setFlagsFromString(flags))
+  process.on('exit', () => require('node:fs').writeFileSync(process.env.FLAGS, set.slice(-2).join('; ')))`
+
+/** The last flags that a command sets in a folder with a small trace and a large one. */
+async function flagsOf(line: string): Promise<string> {
+  const folder = scratch()
+  const [patch, flags] = [join(folder, 'patch.cjs'), join(folder, 'flags')]
+  writeFileSync(patch, PATCH)
+  writeFileSync(join(folder, 'small.mtrc'), TRACE)
+  writeFileSync(join(folder, 'large.ndjson'), Buffer.alloc(65_537, '\n'))
+  await shell(`cd '${folder}'; export FLAGS='${flags}' NODE_OPTIONS='--require "${patch}"'; ${line}`, TRACE)
+  return readFileSync(flags, 'utf8')
+}
+
+test('V8 compiles before Node ends, which may wait for it for ever', async () => {
+  expect(await flagsOf('hf-stats small.mtrc')).toMatch(/(^|; )--allow-natives-syntax$/)
+  expect(await flagsOf('hf-stats large.ndjson')).toMatch(/(^|; )--allow-natives-syntax$/)
+})
+
 describe.runIf(process.versions.v8.startsWith('11.3.'))('V8 compiles less', () => {
-  const PATCH = `
-    const v8 = require('node:v8')
-    const { setFlagsFromString } = v8
-    const set = []
-    v8.setFlagsFromString = (flags) => (set.push(flags), setFlagsFromString(flags))
-    process.on('exit', () => require('node:fs').writeFileSync(process.env.FLAGS, set.slice(-2).join('; ')))`
-
-  /** The last flags that a command sets in a folder with a small trace and a large one. */
-  async function flagsOf(line: string): Promise<string> {
-    const folder = scratch()
-    const [patch, flags] = [join(folder, 'patch.cjs'), join(folder, 'flags')]
-    writeFileSync(patch, PATCH)
-    writeFileSync(join(folder, 'small.mtrc'), TRACE)
-    writeFileSync(join(folder, 'large.ndjson'), Buffer.alloc(65_537, '\n'))
-    await shell(`cd '${folder}'; export FLAGS='${flags}' NODE_OPTIONS='--require "${patch}"'; ${line}`, TRACE)
-    return readFileSync(flags, 'utf8')
-  }
-
-  test('and is awaited before Node ends, which may wait for it for ever', async () => {
-    expect(await flagsOf('hf-stats small.mtrc')).toMatch(/; --allow-natives-syntax$/)
-    expect(await flagsOf('hf-stats large.ndjson')).toMatch(/; --allow-natives-syntax$/)
-  })
-
   test.each([
     'hf-stats small.mtrc',
     'hf-stats < small.mtrc',
