@@ -13,8 +13,8 @@ export const info: FormatInfo = {
       value: 'N',
       default: undefined,
       help:
-        'write a checkpoint every N events, with K or M for 1024 or 1048576 of them, and an index, so that readers ' +
-        'can begin there (1M adds some percent)',
+        'write a checkpoint every N events, at least 4096, with K or M for 1024 or 1048576 of them, and an index, so ' +
+        'that readers can begin there (1M adds some percent)',
     },
     best: { help: 'the fewest bytes, at 0.1 to 1 million events per second; the default', default: false },
     fast: { help: 'up to half as many bytes more, in a third of the time', default: false },
