@@ -184,6 +184,8 @@ test.each([
   ["--function '/f/ii'", '--function: Invalid flags'],
   ['-v', '--invert needs what to invert, such as --kind free'],
   ['-v --lifetimes', '--invert needs what to invert'],
+  ['--cpu 99999999999', 'hf-filter: --cpu: not an integer of 32 bits: 99999999999'],
+  ['--device 99999999999', 'hf-filter: --device: not an integer of 32 bits: 99999999999'],
 ])('hf-filter %s is refused', async (flags, message) => {
   const { code, stdout, stderr } = await shell(`hf-filter ${flags}`)
   expect([code, stdout.length, stderr]).toEqual([2, 0, expect.stringContaining(message)])

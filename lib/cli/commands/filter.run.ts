@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { Filter, neededEvents, needsSurvey, type FilterOptions } from '../../transforms/filter.js'
-import { orUsageError, UsageError, type Arguments } from '../command.js'
+import { UsageError, type Arguments } from '../command.js'
 import { filterOptions } from '../filter-options.js'
 import { inputOperand, traceInput, type StreamInput } from '../input.js'
 import { outputFormat } from '../output-format.js'
@@ -12,10 +12,19 @@ export async function runFilter(args: Arguments): Promise<void> {
   const path = inputOperand(args)
   const options = { ...filterOptions(args), ...(await partOptions(args, path)) }
   const hasTwoPasses = needsSurvey(options)
-  const stage = orUsageError(() => new Filter(options, hasTwoPasses ? [] : undefined))
+  const stage = filterOf(options, hasTwoPasses)
   const readsFile = hasTwoPasses || (neededEvents(options) !== undefined && (await isCompact(path)))
   const input = readsFile ? await partInput(path, options) : traceInput(path)
   await runJob({ command: 'hf-filter', args, input, stages: readsFile ? [] : [stage], to })
+}
+
+/** @throws UsageError, which names the flag in place of the option */
+function filterOf(options: FilterOptions, hasTwoPasses: boolean): Filter {
+  try {
+    return new Filter(options, hasTwoPasses ? [] : undefined)
+  } catch (error) {
+    throw new UsageError((error as Error).message.replace(/^filter: (?=\w+: )/, '--'), { cause: error })
+  }
 }
 
 /** What is kept of a file that is read twice, or of which a part is read. */
