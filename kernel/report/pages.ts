@@ -21,8 +21,9 @@ export const PEAK_PAGES: usize = memory.data(128)
 export const END_PAGES: usize = memory.data(128)
 const STEP: u32 = STEP_SHIFT
 const STEPS: u32 = COUNTS
-/** The number of pages. */
+/** The number of pages, and the largest that it was. */
 export let touched: u64 = 0
+export let mostTouched: u64 = 0
 
 /** Makes room for this many more pages. @returns whether there is memory */
 export function makePages(more: u32): bool {
@@ -45,6 +46,7 @@ function gain(key: u64, bytes: u32): void {
   if (load<u32>(slot, BLOCKS) == 0) {
     slot = table.put(slot, key)
     touched++
+    if (touched > mostTouched) mostTouched = touched
   } else {
     live = load<u32>(slot, LIVE)
     const at = PAGES + stepOf(live)
@@ -102,6 +104,7 @@ export function takePages(space: u32, address: u64, size: u64, isGain: bool): vo
     gain(first, <u32>(PAGE_BYTES - within))
     gain(last, <u32>(end & (PAGE_BYTES - 1)) + 1)
     touched += full
+    if (touched > mostTouched) mostTouched = touched
     store<u64>(at, load<u64>(at) + full)
   } else {
     lose(first, <u32>(PAGE_BYTES - within))

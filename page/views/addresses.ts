@@ -22,12 +22,11 @@ export const addresses: View = {
     const { addresses: a, noAddresses } = app.model.data
     if (a === undefined || a.map.cells.length === 0) {
       const isInvented = noAddresses === 'invented'
-      const reason = isInvented ? INVENTED : 'The blocks of this trace have no addresses.'
+      const reason = isInvented ? INVENTED : 'No block has an address.'
       return { element: el('section', {}, none(reason)) }
     }
-    const most = Math.max(0, ...a.use.pages)
     const last = a.use.pages.length - 1
-    const lead = `Live blocks are in at most ${grouped(most)} pages of ${bytes(a.pageBytes)}; at the end in ${grouped(a.use.pages[last] ?? 0)}, of which ${share(a.use.liveBytes[last] ?? 0, (a.use.pages[last] ?? 0) * a.pageBytes)} is live. What the allocator needs for itself is not in a trace.`
+    const lead = `Live blocks are in at most ${grouped(a.mostPages)} pages of ${bytes(a.pageBytes)}; at the end in ${grouped(a.use.pages[last] ?? 0)}, of which ${share(a.use.liveBytes[last] ?? 0, (a.use.pages[last] ?? 0) * a.pageBytes)} is live. What the allocator needs for itself is not in a trace.`
     return {
       element: el(
         'section',

@@ -1,4 +1,4 @@
-import type { Integer, ReportData } from '../../lib/transforms/report/result.js'
+import type { Integer, ReportAddresses, ReportData } from '../../lib/transforms/report/result.js'
 import type { ViewName } from '../app.js'
 import type { Model } from '../model.js'
 import { bytes, counted, duration, exactBytes, grouped, rounded, share, short } from '../parts/format.js'
@@ -56,15 +56,15 @@ export function cards(model: Model): Card[] {
             ...number('foreignFrees', foreign),
             detail: `${share(foreign, s.freed.blocks)} of freed blocks; ${counted(s.threadCount, 'thread')}`,
           }
-        : { figure: 'foreignFrees', value: '-', exact: '-', detail: 'the trace does not name threads' }),
+        : { figure: 'foreignFrees', value: '-', exact: '-', detail: 'no event names a thread' }),
     },
     {
       view: 'timeline',
       title: 'Events',
       ...number('events', s.events),
-      detail: s.time === undefined ? 'the trace has no times' : `in ${duration(s.time.span, unit)}`,
+      detail: s.time === undefined ? 'no event has a time' : `in ${duration(s.time.span, unit)}`,
     },
-    addresses === undefined ? undefined : pageCard(addresses.use, addresses.pageBytes),
+    addresses === undefined ? undefined : pageCard(addresses),
     {
       view: 'problems',
       title: 'Problems in the trace',
@@ -114,25 +114,21 @@ function lifetimeCards({ temporary, allocated, lifetimes, time }: Summary): Card
       title: 'Mean lifetime',
       figure: 'lifetimes',
       value: meanLife(lifetimes, unit),
-      exact: lifetimes.events.count === 0 ? '-' : `${rounded(lifetimes.events.mean)} events about blocks`,
-      detail: `of ${counted(lifetimes.events.count, 'block')} that were freed; a realloc ends none`,
+      exact: lifetimes.events.count === 0 ? '-' : `${rounded(lifetimes.events.mean)} in events about blocks`,
+      detail: `of ${counted(lifetimes.events.count, 'freed block')}; a realloc ends none`,
     },
   ]
 }
 
-function pageCard(
-  { liveBytes, pages }: { liveBytes: readonly Integer[]; pages: readonly number[] },
-  size: number,
-): Card {
-  const most = Math.max(0, ...pages)
-  const last = pages.at(-1) ?? 0
-  const used = share(liveBytes.at(-1) ?? 0, last * size)
+function pageCard({ use, pageBytes, mostPages }: ReportAddresses): Card {
+  const last = use.pages.at(-1) ?? 0
+  const used = share(use.liveBytes.at(-1) ?? 0, last * pageBytes)
   return {
     view: 'addresses',
     title: 'Pages with live blocks',
     figure: 'pages',
-    value: short(most),
-    exact: `${grouped(most)} pages at most`,
+    value: short(mostPages),
+    exact: `${counted(mostPages, 'page')} at most`,
     detail: last === 0 ? 'at most; none at the end' : `at most; at the end ${grouped(last)}, of which ${used} is live`,
   }
 }

@@ -433,7 +433,7 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     await expect.poll(() => view.locator('canvas').count()).toBe(0)
     const without = await openPage(reportFile({ ...rest, noAddresses: 'none' }, 'without-addresses'))
     const none = (await open(without, 'addresses')).locator('.none')
-    await expect.poll(() => none.textContent()).toBe('The blocks of this trace have no addresses.')
+    await expect.poll(() => none.textContent()).toBe('No block has an address.')
   })
 
   test('what depends on which block is freed is not shown where the trace does not say it', async () => {

@@ -213,6 +213,7 @@ export function sample(names: readonly string[] = NAMES): ReportData {
         ],
       },
       pageBytes: 4096,
+      mostPages: 246,
       pages: {
         from: [0, 1024, 2048, 3072],
         to: [1024, 2048, 3072, 4096],

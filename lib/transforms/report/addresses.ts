@@ -46,6 +46,7 @@ export function addressesOf(
   return {
     map: mapOf(kernel, moments, calendar, threads, columns),
     pageBytes: PAGE,
+    mostPages: Number(run.mostTouched.value),
     pages: {
       from: steps,
       to: steps.map((from) => from + STEP),

@@ -40,6 +40,7 @@ export interface ReportExports extends KernelExports {
   readonly PEAK_PAGES: Global
   readonly END_PAGES: Global
   readonly touched: { readonly value: bigint }
+  readonly mostTouched: { readonly value: bigint }
   readonly lost: { readonly value: bigint }
   readonly matrix: Global
   readonly REGION_KEYS: Global

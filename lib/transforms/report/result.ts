@@ -293,6 +293,8 @@ export interface ReportAddresses {
     cells: number[][]
   }
   pageBytes: number
+  /** The maximum number of pages with live bytes after any event; those of the moments in `use` can all be fewer. */
+  mostPages: number
   /**
    * Pages with live bytes, by the number of their live bytes, above `from` and up to `to`: at the peak of live bytes,
    * and at the end.

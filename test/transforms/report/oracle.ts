@@ -30,6 +30,7 @@ export interface ReportFacts {
   /** Pages by steps of 256 live bytes. */
   pagesAtPeak: number[]
   pagesAtEnd: number[]
+  mostPages: number
   sparse: { pages: number; bytes: number }
   /** Live bytes after each event. */
   levels: bigint[]
@@ -80,6 +81,7 @@ export function factsOf(traces: readonly { header: TraceHeader; events: readonly
     ends: [],
     pagesAtPeak: histogram([]),
     pagesAtEnd: histogram([]),
+    mostPages: 0,
     sparse: { pages: 0, bytes: 0 },
     levels: [],
   }
@@ -154,9 +156,14 @@ export function factsOf(traces: readonly { header: TraceHeader; events: readonly
         resized: old === undefined ? 0 : old.resized + 1,
         isUnborn: old?.isUnborn ?? event.kind === 'existing',
       })
+      const pages = histogram(blocks.values())
+      facts.mostPages = Math.max(
+        facts.mostPages,
+        pages.reduce((all, n) => all + n),
+      )
       if (liveBytes() > peak) {
         peak = liveBytes()
-        facts.pagesAtPeak = histogram(blocks.values())
+        facts.pagesAtPeak = pages
       }
     }
     for (const block of blocks.values()) {

@@ -123,6 +123,7 @@ describe('ReportCollector', () => {
         if (addresses === undefined) return
         expect(addresses.pages.atPeak).toEqual(facts.pagesAtPeak)
         expect(addresses.pages.atEnd).toEqual(facts.pagesAtEnd)
+        expect(addresses.mostPages).toBe(facts.mostPages)
         expect(addresses.use.liveBytes).toEqual(addresses.use.event.map((event) => plain(facts.levels[event - 1])))
         expect(addresses.sparse.pages.reduce((all, n) => all + n, 0)).toBeCloseTo(facts.sparse.pages, 6)
         expect(sum(addresses.sparse.bytes) - BigInt(facts.sparse.bytes)).toBeLessThan(100n)
