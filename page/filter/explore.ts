@@ -20,13 +20,19 @@ export function explore(
   { another, old }: { another?: () => void; old?: File | undefined } = {},
 ): () => void {
   let live: LiveAnswers | undefined
-  let isFirst = true
+  /** The criteria of what is shown. */
+  let current = '[]'
+  /** The address that says the criteria which are being applied. */
+  let asked: string | undefined
+  let isFirst = filterOf(location.hash).length === 0
   const show = (taken?: Taken, criteria: readonly Criterion[] = []) => {
     live?.end()
     live = undefined
     setFilter(criteria)
+    current = JSON.stringify(criteria)
     if (isFirst) isFirst = false
-    else dropNode()
+    else moveTo(asked !== undefined && JSON.stringify(filterOf(asked)) === current ? asked : undefined)
+    asked = undefined
     const part = taken && {
       numberOf: (event: number) => numberOf(taken.numbers, event),
       // Of several traces, the times of a part count from its beginning.
@@ -53,20 +59,31 @@ export function explore(
     })
   }
   const panel = filterPanel(source, whole, show)
-  const asked = filterOf(location.hash)
+  const restore = (address: string) => {
+    const criteria = filterOf(address)
+    if (criteria.length === 0 || JSON.stringify(criteria) === current) return
+    asked = address
+    panel.restore(criteria)
+  }
+  // The page has changed its address when this is called.
+  const follow = ({ newURL }: HashChangeEvent) => restore(new URL(newURL).hash)
+  const first = location.hash
+  addEventListener('hashchange', follow)
   show()
   if (old !== undefined) panel.compare(old)
-  else if (asked.length > 0) panel.restore(asked)
+  else restore(first)
   return () => {
+    removeEventListener('hashchange', follow)
     panel.cancel()
     live?.end()
     leave()
   }
 }
 
-/** A node of one tree is not one of another. */
-function dropNode(): void {
+/** A node of one tree is not one of another. @param asked the address that said the new filter */
+function moveTo(asked?: string): void {
   const { view, target } = parseAddress(location.hash, VIEWS)
   const { node: _, ...rest } = target
-  history.replaceState(null, '', addressOf(view, rest))
+  const then = asked === undefined ? undefined : parseAddress(asked, VIEWS)
+  history.replaceState(null, '', addressOf(view, then?.view === view ? then.target : rest))
 }

@@ -244,6 +244,30 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
     await expect.poll(() => figures(again)).toEqual(await figures(watched))
   })
 
+  test('a link also restores the place in the part, and in a page that is open', async () => {
+    const watched = await report(STACKS)
+    const { page } = watched
+    await page.locator('nav a[href="#flame"]').click()
+    await apply(watched, { size: '64..' })
+    await page.locator('.filter .command', { hasText: 'hf-filter' }).waitFor({ state: 'attached' })
+    await page.locator('#view-flame canvas').focus()
+    for (const key of ['ArrowDown', 'Enter']) await page.keyboard.press(key)
+    await page.waitForURL(/node=\d.*filter=/)
+    const address = page.url()
+    const again = await openPage(address)
+    await again.page.locator('.filter .command', { hasText: 'hf-filter' }).waitFor({ state: 'attached' })
+    await expect.poll(() => again.page.url()).toBe(address)
+    const detail = (one: Watched) => one.page.locator('#view-flame .detail').textContent()
+    await expect.poll(() => detail(again)).toBe(await detail(watched))
+    await page.getByRole('button', { name: 'Reset' }).click()
+    await page.locator('.filter summary', { hasText: /: all / }).waitFor()
+    await page.goto(address)
+    await page.locator('.filter .command', { hasText: 'hf-filter' }).waitFor({ state: 'attached' })
+    await expect.poll(() => page.url()).toBe(address)
+    await expect.poll(() => detail(watched)).toBe(await detail(again))
+    expect(faultsOf(watched)).toEqual([])
+  })
+
   test('the saved trace is that of compact-encode', async () => {
     const watched = await report(SMALL)
     const { page } = watched
