@@ -161,5 +161,6 @@ export async function takeReport(request: Request, read: Read, answer: (message:
     statistics: before.statistics,
   }
   const data = report.data({ name, generator, ...(compared !== undefined && { compared }) })
+  if (data.summary.events === 0) notes.unshift('No event meets the criteria.')
   return { data: { ...data, notes: [...data.notes, ...notes] }, numbers: part.numbers.result }
 }

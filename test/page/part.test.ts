@@ -135,6 +135,12 @@ describe('the report of a part of a trace', () => {
     }
   })
 
+  test('a part without events says so', async () => {
+    const { data } = await inPage(SMALL, [['function', 'none'], ['lifetimes']])
+    expect(data.summary.events).toBe(0)
+    expect(data.notes.at(-1)).toBe('No event meets the criteria.')
+  })
+
   test('a truncated copy is a truncated trace', async () => {
     const copy = new TraceCopy(1e7)
     for await (const batch of openTrace(SMALL).batches) copy.add(batch)
