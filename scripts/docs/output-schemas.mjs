@@ -47,6 +47,9 @@ const MADE = {
     ),
     '{"kind":"end","events":12}\n',
   ].join('\n'),
+  /** Blocks of the same site: all figures of THREE are half as large again. */
+  TWO: blocksOf(2),
+  THREE: blocksOf(3),
   /** Times without a unit; threads that are not known; frees that say how much of the block was resident. */
   ODD: [
     '{"kind":"header","format":"made"}',
@@ -86,6 +89,15 @@ const MADE = {
     '{"kind":"end","events":1}\n',
   ].join('\n'),
 }
+function blocksOf(size) {
+  return [
+    '{"kind":"header","format":"made"}',
+    `{"kind":"alloc","address":"0x1000","size":${size},"stack":["f"]}`,
+    '{"kind":"free","address":"0x1000"}',
+    `{"kind":"alloc","address":"0x1000","size":${size},"stack":["f"]}`,
+    '{"kind":"end","events":3}\n',
+  ].join('\n')
+}
 function of(process) {
   return process === 0 ? '' : `,"process":${process}`
 }
@@ -99,9 +111,13 @@ export const OUTPUTS = [
     name: 'stats',
     title: 'hf-stats --json',
     description: 'The statistics of a trace: docs/statistics.md says what each figure means.',
-    commands: [...TRACES, WEIGHTED, ...'EMPTY CUT PROCESSES ODD LOST EARLY RESIDENT UNTIMED PARTIAL'.split(' ')].map(
-      (trace) => `hf-stats --json ${trace}`,
-    ),
+    commands: [
+      ...TRACES,
+      WEIGHTED,
+      ...'EMPTY CUT PROCESSES ODD LOST EARLY RESIDENT UNTIMED PARTIAL'.split(' '),
+      ...['function', 'module'].flatMap((by) => [1, 3, 4, 8].map((trace) => `--by ${by} ${TRACES[trace]}`)),
+      `--suppress-known ${TRACES[4]}`,
+    ].map((words) => `hf-stats --json ${words}`),
   },
   {
     name: 'diff',
@@ -114,6 +130,7 @@ export const OUTPUTS = [
       'hf-diff --json EMPTY EMPTY',
       'hf-diff --json EMPTY PROCESSES',
       'hf-diff --json PROCESSES ODD',
+      'hf-diff --json TWO THREE',
     ],
   },
   {
@@ -145,6 +162,7 @@ export const OUTPUTS = [
       `--max-temporary 0 --temporary-by memray ${TRACES[0]}`,
       `--max-peak 1G --max-leaked 0 --max-temporary 20% ${TRACES[1]}`,
       `--baseline ${TRACES[1]} --grow peak=5%,allocations=2% ${OLD}`,
+      `--baseline ${TRACES[1]} --grow peak=0,leaked=0 ${TRACES[5]}`,
       `--at main --max-peak 1 ${TRACES[3]}`,
       '--max-peak 1 --each * --max-peak 1 PROCESSES',
       `--each * --max-peak 1G --baseline ${TRACES[3]} --grow peak=0 ${TRACES[3]}`,

@@ -65,7 +65,16 @@ test.each([
     ['mtrc/git.mtrc.gz', 'tracepoints/trace_pipe.txt', 'ltrace/cxx-demangle.ltrace', 'replay/twolf-head.txt'],
   ],
   ['verify', 'hf-verify --json', ['mtrc/git.mtrc.gz', 'tracepoints/trace_pipe.txt', 'glibc-mtrace/cxx-small.mtrace']],
+  ['stats', 'hf-stats --json --by function', ['mtrc/git.mtrc.gz', 'heaptrack/mtv-small.heaptrack.gz']],
+  ['stats', 'hf-stats --json --by module', ['tracepoints/trace_pipe.txt', 'heaptrack/mtv-small.raw.gz']],
+  ['stats', 'hf-stats --json --suppress-known', ['mtrc/git.mtrc.gz', 'heaptrack/mtv-small.raw.gz']],
   ['diff', 'hf-diff --json test/fixtures/mtrc/small64.mtrc.gz', ['mtrc/git.mtrc.gz', 'valgrind/cxx.log']],
+  ['diff', 'hf-diff --json test/fixtures/valgrind/mtv-edge.log', ['mtrc/cxx64.mtrc', 'replay/git.txt.gz']],
+  [
+    'check-result',
+    'hf-check --to json --baseline test/fixtures/mtrc/small32.mtrc.gz --grow peak=0,leaked=0',
+    ['mtrc/cxx64.mtrc', 'replay/git.txt.gz'],
+  ],
 ] as const)('docs/%s.schema.json holds for traces that it is not made of', async (name, command, traces) => {
   const schema = read(name)
   for (const trace of traces) {
