@@ -77,6 +77,9 @@ export function explore(
     panel.cancel()
     live?.end()
     leave()
+    // Neither the filter nor the node is one of the next trace.
+    setFilter([])
+    moveTo()
   }
 }
 

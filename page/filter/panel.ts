@@ -50,14 +50,15 @@ export function filterPanel(
   const command = el('code', { class: 'command' })
   const fault = el('p', { class: 'note bad', attributes: { role: 'alert', hidden: '' } })
   const bar = el('progress', { attributes: { max: '1', 'aria-label': 'progress' } })
-  const stop = button('Cancel', cancel)
+  const stop = button('Cancel', giveUp)
   const work = el('span', { class: 'work', attributes: { hidden: '' } }, bar, stop)
   let stopJob: (() => void) | undefined
   /** The number of reports that were asked for: what was begun for an earlier one is not continued. */
   let asked = 0
-  /** The trace that the report is compared with. */
+  /** The trace to compare with, and whether that was just chosen; and the one that the report is compared with. */
   let old: { file: Blob; name: string } | undefined
   let isNew = false
+  let compared: typeof old
 
   function cancel(): void {
     asked++
@@ -66,8 +67,15 @@ export function filterPanel(
     work.hidden = true
   }
 
-  function fail(error: unknown): void {
+  /** A trace that could not be compared with is none of the next report's. */
+  function giveUp(): void {
     cancel()
+    if (isNew) old = compared
+    isNew = false
+  }
+
+  function fail(error: unknown): void {
+    giveUp()
     fault.textContent = error instanceof Error ? error.message : String(error)
     fault.hidden = false
     element.open = true
@@ -86,6 +94,7 @@ export function filterPanel(
     if (criteria.length === 0 && old === undefined) {
       state.textContent = all
       command.textContent = ''
+      compared = undefined
       show()
       return
     }
@@ -103,6 +112,7 @@ export function filterPanel(
           failed: fail,
           done(taken) {
             cancel()
+            compared = old
             const other = old === undefined ? '' : `, compared with ${visible(old.name)}`
             state.textContent =
               criteria.length === 0

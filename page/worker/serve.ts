@@ -73,9 +73,10 @@ async function profileOf(
       events += batch.count
     }
   } catch (error) {
-    if (!(error instanceof TraceError) || events === 0) throw error
+    const message = `${name}: ${error instanceof Error ? error.message : String(error)}`
+    if (!(error instanceof TraceError) || events === 0) throw new Error(message, { cause: error })
     isComplete = false
-    warn(`${name}: ${error.message}`)
+    warn(message)
   }
   const profile = collector.finish(isComplete)
   return rules === undefined ? profile : suppressLeaks(profile, parseSuppressions(rules)).profile

@@ -156,6 +156,34 @@ describe('the viewer', { tags: ['slow'] }, () => {
     expect(faultsOf(watched)).toEqual([])
   })
 
+  test('the filter of a trace is not that of the next one, nor is a trace that it cannot be compared with', async () => {
+    const trace = 'test/fixtures/mtrc/small64.mtrc.gz'
+    const other = `${scratch()}/other.txt`
+    writeFileSync(other, 'what is this?')
+    const watched = await viewer()
+    const { page } = watched
+    const apply = async () => {
+      await page.locator('.filter input[name="size"]').fill('64..200')
+      await page.locator('.filter').getByRole('button', { name: 'Apply' }).click()
+      await page.waitForURL(/filter=/)
+    }
+    await drop(watched, 'test/fixtures/mtrc/cxx64.mtrc')
+    await figures(watched)
+    await page.locator('.filter summary').click()
+    await apply()
+    await drop(watched, trace)
+    await page.locator('header h1', { hasText: 'small64.mtrc.gz' }).waitFor()
+    expect(page.url()).not.toContain('filter=')
+    expect(await figures(watched)).toEqual(await expected(trace))
+    await page.locator('input[type=file]').setInputFiles(other)
+    const alert = page.locator('.filter [role=alert]')
+    await expect.poll(() => alert.textContent()).toMatch(/^other\.txt: unrecognized format/)
+    await apply()
+    await expect.poll(() => page.locator('.filter .command').textContent()).toContain('--size 64..200')
+    expect(await alert.isVisible()).toBe(false)
+    expect(faultsOf(watched)).toEqual([])
+  })
+
   test('shows what was read of a truncated trace, and says so', async () => {
     const path = `${scratch()}/cut.mtrc.gz`
     writeFileSync(path, gzipSync(readFileSync('test/fixtures/mtrc/cxx64.mtrc')).subarray(0, -300))
