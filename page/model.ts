@@ -11,6 +11,8 @@ export interface PartOfTrace {
   numberOf(event: number): number
   /** The time of the first event of the whole trace. */
   readonly first?: Integer | undefined
+  /** The part is one of the run: events before it are those of the live set when it begins. */
+  readonly hasOlder?: boolean
 }
 
 /** The unit of the x axis of charts. */

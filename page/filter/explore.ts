@@ -37,6 +37,7 @@ export function explore(
       numberOf: (event: number) => numberOf(taken.numbers, event),
       // Of several traces, the times of a part count from its beginning.
       first: whole.summary.traces > 1 ? undefined : whole.summary.time?.first,
+      hasOlder: criteria.some(([flag]) => flag === 'part'),
     }
     shell(root, new Model(taken?.data ?? whole, part), {
       filter: {

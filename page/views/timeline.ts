@@ -14,6 +14,8 @@ const AROUND = 0.02
 /** By how much of what is shown a key moves the cursor. */
 const STEP = 1 / 50
 
+const OLDER = 'Before the part of the run, the charts and live sets have only the blocks that are live when it begins.'
+
 /** Live bytes and blocks, allocations and frees over time; and the live set at a moment, or changes between two. */
 export const timeline: View = {
   title: 'Timeline',
@@ -139,6 +141,7 @@ export const timeline: View = {
         'section',
         {},
         el('p', { class: 'lead' }, `${peak} ${how}`),
+        model.part?.hasOlder === true ? el('p', { class: 'note' }, OLDER) : undefined,
         suppressedNote(app),
         el(
           'div',

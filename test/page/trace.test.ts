@@ -177,6 +177,7 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
       await expect.poll(() => applied(watched)).toBe('')
       await expect.poll(() => part()).toMatch(pattern)
       expect((await figures(watched))[2]).toBe(peak)
+      await expect.poll(() => page.locator('#view-timeline .note').textContent()).toMatch(/^Before the part/)
       await page.getByRole('button', { name: 'Reset' }).click()
       await page.locator('.filter summary', { hasText: /: all / }).waitFor()
     }
