@@ -171,10 +171,10 @@ describe('hf-sql', () => {
     const sql = `select max(address) as most, sum(size) as sum, any_value(stack) as stack, any_value(to_hex(attributes)) as bytes from events`
     const { stdout } = await shell(`hf-sql --to ndjson ${trace} "${sql}"`)
     expect(stdout.toString()).toBe(`{"most":${most},"sum":${2n * most},"stack":["a","b"],"bytes":"00FF"}\n`)
-    const csv = await shell(
-      `hf-sql --to csv ${trace} "select address, stack, 'a,\\"' as odd from blocks order by birth"`,
-    )
-    expect(csv.stdout.toString()).toBe(`address,stack,odd\n${most},"[""a"",""b""]","a,"""\n16,,"a,"""\n`)
+    const texts = `'a,\\"' as odd, '' as empty, null as none`
+    const csv = await shell(`hf-sql --to csv ${trace} "select address, stack, ${texts} from blocks order by birth"`)
+    const head = 'address,stack,odd,empty,none'
+    expect(csv.stdout.toString()).toBe(`${head}\n${most},"[""a"",""b""]","a,""","",\n16,,"a,""","",\n`)
   })
 
   test('a query gets the columns that it needs, however it names them', { tags: ['slow'] }, async () => {

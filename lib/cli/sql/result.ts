@@ -15,7 +15,7 @@ export function resultText(result: DuckDBResult, format: ResultFormat, isFull: b
   switch (format) {
     case 'csv':
       return lines(result, names.map(csvField).join(','), (row) =>
-        row.map((value) => csvField(unescapeText(cell(value, json)))).join(','),
+        row.map((value) => (value === null ? '' : csvField(unescapeText(cell(value, json))))).join(','),
       )
     case 'ndjson':
       return lines(
@@ -84,8 +84,9 @@ function shownJson(value: DuckDBValue): string {
   return json(value, (text) => text)
 }
 
+/** A field of CSV, in quotes if it needs them: an empty text does, because a field without a value is empty. */
 function csvField(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return /^$|[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
 type Nested = { readonly items: readonly DuckDBValue[] } | { readonly entries: object }
