@@ -93,7 +93,9 @@ function integer(name: string, value: unknown, least: bigint, most: bigint): big
   const written =
     typeof value === 'bigint' || (typeof value === 'number' && Number.isSafeInteger(value)) ? String(value) : value
   if (typeof written !== 'string' || !/^(-?\d{1,20}|0[xX][0-9a-fA-F]{1,16})$/.test(written)) {
-    throw new Error(`${name} must be an integer, not ${showJson(value)}`)
+    // Beyond 2^53, a number with a fraction or an exponent was rounded.
+    const need = Number.isInteger(value) ? 'have all its digits' : 'be an integer'
+    throw new Error(`${name} must ${need}, not ${showJson(value)}`)
   }
   const exact = BigInt(written)
   if (exact < least || exact > most) throw new Error(`${name} is out of range: ${showText(written)}`)

@@ -87,7 +87,7 @@ describe('faults', () => {
     ['an event after an end record alone', [event, { kind: 'end' }, event], /event 2: malformed: an event after/],
     ['a header without a format', [{ kind: 'header' }], /ndjson\.encode\(\): event 1: the header must name a format/],
     ['no address', [header, { kind: 'free', address: 'x' }], /event 1: address must be an integer, not "x"/],
-    ['a rounded number', [header, { kind: 'free', time: 2 ** 60 }], /event 1: time must be an integer/],
+    ['a rounded number', [header, { kind: 'free', time: 2 ** 60 }], /event 1: time must have all its digits/],
     ['an unknown field', [header, { ...event, extra: 1 }], /event 1: unknown field "extra"/],
     ['an unknown kind', [header, { kind: 'x' }], /event 1: unknown kind of event: "x"/],
   ])('%s', async (_, records, message, code) => {

@@ -263,6 +263,11 @@ describe('faults', () => {
     ['too large', '{"kind":"alloc","size":18446744073709551616}', /size is out of range/],
     ['negative', '{"kind":"alloc","size":-1}', /size is out of range: -1/],
     ['fraction', '{"kind":"alloc","size":1.5}', /size must be an integer, not 1.5/],
+    [
+      'rounded',
+      '{"kind":"alloc","size":1.8446744073709552e+19}',
+      /size must have all its digits, not 18446744073709552000/,
+    ],
     ['a 33-bit line', '{"kind":"alloc","line":4294967296}', /line is out of range/],
     ['a number as name', '{"kind":"alloc","function":1}', /function must be a string/],
     ['no list', '{"kind":"alloc","stack":"a"}', /stack must be an array/],
