@@ -168,7 +168,7 @@ describe('the report of a part of a trace', () => {
     const { data } = await ofOlder(bytes)
     expect(data.comparison).toBeDefined()
     expect(data.notes.join('\n')).toMatch(/^old\.hfc: compact: .*truncated/m)
-    await expect(ofOlder(bytes.subarray(0, 60))).rejects.toThrow(/^compact: .*truncated/)
+    await expect(ofOlder(bytes.subarray(0, 60))).rejects.toThrow(/^old\.hfc: compact: .*truncated/)
   })
 
   test('of a truncated trace, a part of the run by time has what was read of it', async () => {
