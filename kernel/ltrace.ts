@@ -272,13 +272,14 @@ function forked(p: usize, end: usize): void {
 /** An event of posix_memalign that does not have the address of its block: if there is a block, the log has lost it. */
 function withoutAddress(i: u32, status: u64): void {
   const at = MASK + ((<usize>i) << 2)
-  const set = load<u32>(at) & ~HAS_ADDRESS
+  let set = load<u32>(at) & ~HAS_ADDRESS
+  if (status == 0) {
+    set |= HAS_COUNT
+    all |= HAS_COUNT
+    store<u8>(KIND + i, KIND_LOST)
+    store<u64>(ELEMENTS + ((<usize>i) << 3), 1)
+  }
   store<u32>(at, set)
-  if (status != 0) return
-  store<u32>(at, set | HAS_COUNT)
-  all |= HAS_COUNT
-  store<u8>(KIND + i, KIND_LOST)
-  store<u64>(ELEMENTS + ((<usize>i) << 3), 1)
 }
 
 /** The end of the name in `<... NAME resumed>` at `p`, or 0. */

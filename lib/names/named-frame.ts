@@ -9,8 +9,8 @@ export interface NamedFrame {
 
 /** What ends the name of a place without a function. A comparison leaves out digits of addresses that moved. */
 const ADDRESS = /(?:^|\+| \[)0x(?:\.\.\.)?[0-9a-f]{1,16}\]?$/
-/** `parse (parse.c:12)`, as in comparisons that tell lines apart. */
-const PLACE = /^(.+) \((.+):([1-9]\d{0,8})\)$/s
+/** What ends `parse (parse.c:12)`, as in comparisons that tell lines apart. */
+const LINE = /:([1-9]\d{0,8})\)$/
 
 /** The text of such a frame, as stacks have it, for `OwnFrames` and `rowParts`. */
 export function namedFrameText({ name, file, line }: NamedFrame): string {
@@ -21,6 +21,8 @@ export function namedFrameText({ name, file, line }: NamedFrame): string {
 
 /** The text of a frame of a compared stack, likewise. */
 export function comparedFrameText(text: string): string {
-  const [, name = text, file, line] = PLACE.exec(text) ?? []
-  return namedFrameText({ name, file, ...(line !== undefined && { line: Number(line) }) })
+  const line = LINE.exec(text)
+  const open = line === null ? -1 : text.lastIndexOf(' (', line.index)
+  if (line === null || open < 1 || open + 2 >= line.index) return namedFrameText({ name: text })
+  return namedFrameText({ name: text.slice(0, open), file: text.slice(open + 2, line.index), line: Number(line[1]) })
 }

@@ -1,5 +1,5 @@
 import { parseFrame } from '../../event/frame.js'
-import { showValue } from '../../event/message-text.js'
+import { showText, showValue } from '../../event/message-text.js'
 import type { StringTable } from '../../event/strings.js'
 
 /** A test of names: a string matches the whole name, a regular expression matches anywhere in it. */
@@ -83,8 +83,10 @@ export class NameTest {
   get doubt(): string | undefined {
     const { hasMatched, hasFrames, hasFunctions, longer } = this
     if (hasMatched) return undefined
-    if (longer !== undefined)
-      return `no name is ${longer.wanted}, but ${longer.name} is one: give whole names, or /a regular expression/`
+    if (longer !== undefined) {
+      const [wanted, name] = [longer.wanted, longer.name].map((text) => showText(text))
+      return `no name is ${wanted}, but ${name} is one: give whole names, or /a regular expression/`
+    }
     return hasFrames && !hasFunctions
       ? 'no frame has a function, so no name matches: hf-symbolize adds them'
       : undefined
