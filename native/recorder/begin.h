@@ -115,6 +115,23 @@ static uint32_t slots_that_fit(void) {
 
 static size_t own_bytes(void) { return head_bytes(control->slots) + slot_count * RING_BYTES; }
 
+/*
+ * Maps a part of the memory file. A forked process may be unable to open it, for want of a descriptor, of the rights,
+ * or of its path: there it takes what is mapped already, the control page, which mremap maps once more at any length.
+ */
+static void *map_file(int fd, size_t size, off_t at) {
+  if (fd >= 0) return map(size, MAP_SHARED | MAP_NORESERVE, fd, at);
+  char *place = map_private(size), *all = MAP_FAILED;
+  if (place != NULL) all = mremap(control, 0, (size_t)at + size, MREMAP_MAYMOVE);
+  if (all == MAP_FAILED) {
+    if (place != NULL) munmap(place, size);
+    return NULL;
+  }
+  void *moved = mremap(all + at, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+  munmap(all, (size_t)at);
+  return moved == MAP_FAILED ? NULL : moved;
+}
+
 /* Maps a region, and what this process has of its threads, for as many slots as there is address space for. */
 static int map_slots(int fd, uint32_t number) {
   int is_first = threads == NULL;
@@ -122,7 +139,7 @@ static int map_slots(int fd, uint32_t number) {
   off_t at = (off_t)file_bytes(number, control->slots);
   for (; slot_count >= LEAST_SLOTS; slot_count /= 2) {
     if (is_first) threads = map_private(sizeof *threads * slot_count);
-    region = threads == NULL ? NULL : map(own_bytes(), MAP_SHARED | MAP_NORESERVE, fd, at);
+    region = threads == NULL ? NULL : map_file(fd, own_bytes(), at);
     if (region != NULL) return 1;
     if (is_first && threads != NULL) munmap(threads, sizeof *threads * slot_count);
     if (is_first) threads = NULL;
@@ -132,14 +149,8 @@ static int map_slots(int fd, uint32_t number) {
 
 /* parent: the process from which this one was forked, or 0. */
 static int open_region(const char *path, uint32_t parent) {
-  int fd = open_file(path, O_RDWR);
-  if (fd < 0) {
-    /* A forked process knows where to count. Where the path is gone, so is the reader. */
-    if (control != NULL && (errno == EMFILE || errno == ENFILE))
-      __atomic_fetch_add(&control->unopened, 1, __ATOMIC_RELAXED);
-    return 0;
-  }
-  int is_open = 0;
+  int fd = open_file(path, O_RDWR), is_open = 0;
+  if (fd < 0 && control == NULL) return 0;
   uint32_t pid = own_pid();
   if (control == NULL) control = map(CONTROL_BYTES, MAP_SHARED, fd, 0);
   if (control == NULL || control->magic != MAGIC || control->closed) goto end;
@@ -170,7 +181,7 @@ static int open_region(const char *path, uint32_t parent) {
   is_open = 1;
 end:
   /* No descriptor is kept, so the program may close all of its own. */
-  close_file(fd);
+  if (fd >= 0) close_file(fd);
   return is_open;
 }
 

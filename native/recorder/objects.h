@@ -227,18 +227,32 @@ static int find_called(const char *beginning, struct object *found) {
   return 0;
 }
 
-/* Copies the path of a module, which has MAX_PATH bytes at most. Returns its length. */
-static size_t path_of(const struct object *object, char *path) {
-  size_t length = 0;
-  if (object->module != NULL) {
-    length = strnlen(object->module->l_name, MAX_PATH);
-    memcpy(path, object->module->l_name, length);
-    /* The program has none. */
-    ssize_t n = length > 0 ? 0 : readlink("/proc/self/exe", path, MAX_PATH);
-    return n > 0 ? (size_t)n : length;
+/* The path of the program, which cannot be read after chroot. */
+static char program_path[MAX_PATH];
+static size_t program_length;
+
+static size_t read_program_path(char *path) {
+  if (program_length == 0) {
+    ssize_t n = readlink("/proc/self/exe", program_path, MAX_PATH);
+    program_length = n > 0 ? (size_t)n : 0;
   }
+  memcpy(path, program_path, program_length);
+  return program_length;
+}
+
+/*
+ * Copies the path of a module, which has MAX_PATH bytes at most. Returns its length. A relative path depends on the
+ * folder in which the module was loaded: the list of mappings has the whole one.
+ */
+static size_t path_of(const struct object *object, char *path) {
+  size_t length = object->module == NULL ? 0 : strnlen(object->module->l_name, MAX_PATH);
+  if (object->module != NULL && length == 0) return read_program_path(path);
+  if (length > 0) memcpy(path, object->module->l_name, length);
+  if (length > 0 && path[0] == '/') return length;
   lock();
-  const struct known *known = known_at(object->start);
+  int is_open = open_catalog();
+  const struct known *known = is_open ? known_at(object->start) : NULL;
+  if (is_open && known == NULL && read_objects(object->start)) known = known_at(object->start);
   if (known != NULL && known->object.start == object->start) {
     length = strlen(known->path);
     memcpy(path, known->path, length);

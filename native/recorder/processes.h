@@ -104,6 +104,11 @@ static void begin_process(uint32_t i) {
   if (before != NULL) parent = before;
   if (parent != NULL && !parent->is_over) pack_switch(parent);
   p->parent = parent == NULL ? 0 : parent->number;
+  if (p->region->is_forked && parent != NULL && p->region->command_length == 0) {
+    /* It may not be able to read its own. */
+    p->region->command_length = parent->region->command_length;
+    memcpy(p->region->command, parent->region->command, MAX_COMMAND);
+  }
   if (p->region->is_forked && parent != NULL && parent->module_count > 0) {
     p->modules = allocate(NULL, parent->module_count * sizeof *p->modules);
     memcpy(p->modules, parent->modules, parent->module_count * sizeof *p->modules);

@@ -190,7 +190,6 @@ static void end_recording(int kind, uint64_t value) {
   }
   report_unrecorded(control->unrecorded, "there were too many at once");
   report_unrecorded(control->unmapped, "there was no address space for it (ulimit -v)");
-  report_unrecorded(control->unopened, "no descriptor was free there (ulimit -n)");
   report_lost(lost_without_slot, "more threads ran at once than there is room for");
   if (control->drops) report_lost(lost_in_slots, "they came faster than they could be written (--drop)");
   else report_lost(lost_in_slots, "a signal came while the recorder was at work");

@@ -11,7 +11,7 @@
 
 /* The environment variable with the path of the memory file. */
 #define VARIABLE "HEAPFLOW_RECORDER"
-#define MAGIC 0x34636552u
+#define MAGIC 0x35636552u
 /* The most processes at once, and the most threads of a process. */
 #define REGIONS 256u
 #define SLOTS 4096u
@@ -49,8 +49,6 @@ struct control {
   /* The number of processes for which there was no region, and of those that had no address space for one. */
   uint32_t unrecorded;
   uint32_t unmapped;
-  /* The number of forked processes that had no free descriptor to open it. */
-  uint32_t unopened;
   /* How many processes have begun: one has a higher number than its parent, and than what it was before an exec. */
   uint32_t begun;
   /* Forked processes that have not begun yet. */

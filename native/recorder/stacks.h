@@ -124,6 +124,23 @@ static inline struct rule rule_at(struct thread *t, uint64_t pc) {
 
 /* ---- stacks ---- */
 
+/* The stack of the first thread, when it was found. A forked process has the same. */
+static struct range first_stack;
+
+/*
+ * What a stack pointer is in where the list of mappings cannot be read, as after chroot, or without a free descriptor.
+ * The stack of a thread ends with the thread's own data: what is mapped from the stack pointer to there is the stack.
+ */
+static struct range stack_without_list(struct thread *t, uint64_t sp) {
+  const uint64_t page = (uint64_t)getpagesize();
+  struct range stack = { sp & ~(page - 1), t->pointer & ~7ull };
+  if (sp >= first_stack.low && sp < first_stack.high) return first_stack;
+  if (sp < stack.high && (stack.high - stack.low) / page < sizeof t->scratch &&
+      syscall(SYS_mincore, stack.low, stack.high - stack.low, t->scratch) == 0)
+    return stack;
+  return (struct range){ 0, 0 };
+}
+
 /* Finds the mapping that contains a stack pointer. */
 static NOINLINE int find_stack(struct thread *t, uint64_t sp) {
   for (uint32_t i = 0; i < t->range_count; i++) {
@@ -133,26 +150,28 @@ static NOINLINE int find_stack(struct thread *t, uint64_t sp) {
       return 1;
     }
   }
-  int error = errno, is_found = 0;
+  int error = errno;
   struct maps maps;
   struct mapping m;
+  struct range stack = { 0, 0 };
   uint64_t end_before = 0;
   /* The scratch frames are not in use. */
-  if (!open_maps(&maps, (char *)t->scratch, sizeof t->scratch)) {
-    errno = error;
-    return 0;
-  }
-  for (; !is_found && next_mapping(&maps, &m); end_before = m.high) {
-    if (sp < m.low || sp >= m.high || m.rights[0] != 'r' || m.rights[1] != 'w') continue;
-    /* The stack of the first thread grows down to what is mapped below. */
-    t->low = strcmp(m.path, "[stack]") == 0 ? end_before : m.low;
-    t->high = m.high;
-    t->ranges[t->range_count < RANGES ? t->range_count++ : sp / 4096 % RANGES] = (struct range){ t->low, t->high };
-    is_found = 1;
-  }
-  close_maps(&maps);
+  if (open_maps(&maps, (char *)t->scratch, sizeof t->scratch)) {
+    for (; stack.high == 0 && next_mapping(&maps, &m); end_before = m.high) {
+      if (sp < m.low || sp >= m.high || m.rights[0] != 'r' || m.rights[1] != 'w') continue;
+      /* The stack of the first thread grows down to what is mapped below. */
+      int is_first = strcmp(m.path, "[stack]") == 0;
+      stack = (struct range){ is_first ? end_before : m.low, m.high };
+      if (is_first) first_stack = stack;
+    }
+    close_maps(&maps);
+  } else stack = stack_without_list(t, sp);
   errno = error;
-  return is_found;
+  if (stack.high == 0) return 0;
+  t->low = stack.low;
+  t->high = stack.high;
+  t->ranges[t->range_count < RANGES ? t->range_count++ : sp / 4096 % RANGES] = stack;
+  return 1;
 }
 
 enum { STEPPED, ENDED, SHORT };

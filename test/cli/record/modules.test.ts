@@ -164,6 +164,15 @@ describe.skipIf(!can('recorder') || !hasTool('c++'))('modules as glibc has them,
     if (tool === './throws') expect(ofMappings?.unloaded).toBe(40)
   })
 
+  test('a module that was loaded by a relative path has the whole one', async () => {
+    for (const [name] of kinds) {
+      expect((await record(name, './throws', 'throws.hfrec')).code).toBe(0)
+      const frames = eventsOf('throws.hfrec').flatMap(({ stack = [] }) => stack)
+      const paths = frames.flatMap((text) => (/^in (.*(?:one|two)\.so)\+/.exec(text) ?? []).slice(1))
+      expect(new Set(paths)).toEqual(new Set([realpathSync(at('one.so')), realpathSync(at('two.so'))]))
+    }
+  })
+
   test('a handler that interrupted code of the kernel has a whole stack', async () => {
     for (const [name] of kinds) {
       expect((await record(name, './clock', 'clock.hfrec')).code).toBe(0)

@@ -222,12 +222,16 @@ int main(void) {
     return 0;
   }`,
   /* Its children have no free descriptor. */
-  full: `int main(void) {
+  full: `static void *work(void *x) { free(malloc(3333)); return x; }
+  int main(void) {
     struct rlimit few = { 3, 3 };
+    pthread_t thread;
     free(malloc(1111));
     setrlimit(RLIMIT_NOFILE, &few);
     for (int i = 0; i < 2; i++) if (fork() == 0) { free(malloc(2222)); _exit(0); }
     while (wait(NULL) > 0) { }
+    pthread_create(&thread, NULL, work, NULL);
+    pthread_join(thread, NULL);
     return 5;
   }`,
   /* Processes by fork, posix_spawn, vfork and exec, which free what they have from their parents. */

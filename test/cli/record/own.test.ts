@@ -1,6 +1,6 @@
 // @module-tag slow
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -373,16 +373,22 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
     expect(eventsOf('daemon.hfrec').events.map(({ size }) => size)).toContain(6000n)
   })
 
-  test('forked processes without a free descriptor are counted', async () => {
-    const { code, stderr } = await run('hf-record -o full.hfrec -- ./full')
-    expect([code, stderr]).toEqual([
-      5,
-      'heapflow: 2 processes were not recorded: no descriptor was free there (ulimit -n)\n',
+  test('where no file can be opened, forked processes and new threads are recorded with whole stacks', async () => {
+    expect(await run('hf-record -o full.hfrec -- ./full')).toMatchObject({ code: 5, stderr: '' })
+    const { events, all } = eventsOf('full.hfrec')
+    const known = events.filter(({ size }) => [1111n, 2222n, 3333n].includes(size ?? 0n))
+    expect(known.map(({ size, process }) => [size, process])).toEqual([
+      [1111n, undefined],
+      [2222n, 2n],
+      [2222n, 3n],
+      [3333n, undefined],
     ])
-    expect(eventsOf('full.hfrec').events.map(({ kind, size }) => [kind, size])).toEqual([
-      ['alloc', 1111n],
-      ['free', undefined],
-    ])
+    for (const { stack = [] } of known) {
+      expect(stack.some((text) => text.startsWith(`in ${realpathSync(at('full'))}+`))).toBe(true)
+      expect(stack).not.toContain('[unknown]')
+    }
+    const named = all.flatMap(({ text = '' }) => (/forked by 1: (.*)/.exec(text) ?? []).slice(1))
+    expect(named).toEqual(['./full', './full'])
   })
 
   test('a program that becomes another one is another process; one that is not there has the status of shells', async () => {
