@@ -129,6 +129,27 @@ export function sectionBytes({ sections, names }: Elf, read: ReadAt, name: strin
   return read(section.offset, section.size)
 }
 
+/** The name of the file with a file's debug information, and its CRC-32 (GDB manual, "Separate Debug Files"). */
+export interface DebugLink {
+  /** A name without a folder. */
+  readonly name: string
+  readonly crc: number
+}
+
+/** The longest name of a file on Linux, in bytes, with what follows it in `.gnu_debuglink`. */
+const MAX_LINK_BYTES = 264
+
+/** The link of a file to its debug information; undefined if it has none. */
+export function debugLink(elf: Elf, read: ReadAt): DebugLink | undefined {
+  const bytes = sectionBytes(elf, read, '.gnu_debuglink', MAX_LINK_BYTES)
+  const end = bytes.indexOf(0)
+  // The CRC is at the next multiple of four bytes.
+  const at = (end + 4) & ~3
+  const name = decodeText(bytes.subarray(0, Math.max(end, 0)))
+  if (name === '' || name.includes('/') || at + 4 > bytes.length) return undefined
+  return { name, crc: viewOf(bytes).getUint32(at, elf.little) }
+}
+
 function firstOf<Item, Result>(items: readonly Item[], find: (item: Item) => Result | undefined): Result | undefined {
   // More notes than this are not looked at: each is a read.
   for (const item of items.slice(0, 256)) {

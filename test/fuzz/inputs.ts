@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { SuppressibleFrame } from '../../lib/names/suppression.js'
 import { parseSuppressions } from '../../lib/names/suppressions.js'
-import { FunctionSymbols, MAX_NAME_BYTES, readElf, type ReadAt } from '../../lib/symbols/elf.js'
+import { debugLink, FunctionSymbols, MAX_NAME_BYTES, readElf, type ReadAt } from '../../lib/symbols/elf.js'
 import { budgetsOf } from '../../lib/transforms/check/budgets.js'
 import { elfFile, type ElfShape } from '../symbols/elf-bytes.js'
 import { Budget } from './budget.js'
@@ -36,6 +36,7 @@ const SHAPES: readonly ElfShape[] = [
   { is64: true, little: false },
   { is64: false, little: false },
   { is64: true, little: true, symbols: 300, tables: 40 },
+  { is64: false, little: false, link: text('app.debug\0\0\0\x01\x02\x03\x04') },
 ]
 
 function elfTarget(): Target {
@@ -63,6 +64,8 @@ function checkElf(bytes: Uint8Array, addresses: readonly number[]): void {
   const elf = readElf(file.read)
   if (elf === undefined) return
   if (elf.buildId !== undefined && !/^(?:[0-9a-f]{2}){1,64}$/.test(elf.buildId)) throw new Failure('no build id')
+  const link = debugLink(elf, file.read)
+  if (link !== undefined && !/^[^/\0]+$/.test(link.name)) throw new Failure('the name of a debug file')
   const symbols = FunctionSymbols.of(elf, file.read)
   // A symbol takes 16 bytes at least, and each table is read once.
   if (symbols.size > bytes.length / 8) throw new Failure(`${symbols.size} symbols in ${bytes.length} bytes`)

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -113,6 +113,31 @@ describe.skipIf(missing.length > 0)(`symbolize (needs cc and binutils; absent: $
     const ids = { [join(folder, 'gone')]: id }
     const found = await run([alloc(gone)], { debugDirs: [join(folder, 'debug')], buildIds: ids })
     expect(found.events[0]?.stack).toHaveLength(3)
+  })
+
+  test.each([
+    ['beside it', '', []],
+    ['in .debug beside it', '.debug', []],
+    ['in a folder of debug files, by its path', 'tree', ['tree']],
+    ['in a folder of debug files, by its name', 'flat', ['flat']],
+  ])('the debug file that a module names is found %s, with its build id or else its CRC', async (_, place, dirs) => {
+    for (const flag of ['--build-id', '--build-id=none']) {
+      const beside = mkdtempSync(join(folder, 'linked-'))
+      const path = compile(join(basename(beside), 'app'), '-g', '-pie', '-fPIE', `-Wl,${flag}`)
+      const raw = `in ${path}+0x${addressOf(path).toString(16)}`
+      const into = join(beside, place, place === 'tree' ? beside : '')
+      mkdirSync(into, { recursive: true })
+      const debug = join(into, 'app.debug')
+      execFileSync('objcopy', ['--only-keep-debug', path, debug])
+      execFileSync('strip', [path])
+      execFileSync('objcopy', [`--add-gnu-debuglink=${debug}`, path])
+      const options = { debugDirs: dirs.map((name) => join(beside, name)) }
+      const { events } = await run([alloc(raw)], options)
+      expect(events[0]?.stack?.map((text) => parseFrame(text).function)).toEqual(['inner', 'middle', 'outer'])
+      // That of another build is refused.
+      execFileSync('objcopy', ['--only-keep-debug', compile('another', '-g', '-O1', `-Wl,${flag}`), debug])
+      expect((await run([alloc(raw)], options)).events[0]?.stack).toEqual([raw])
+    }
   })
 
   test('debuginfod is asked for the debug file of a stripped module, only where its servers are named', async () => {

@@ -6,17 +6,21 @@ export interface ElfShape {
   readonly symbols?: number
   /** The number of symbol tables, which are all of the same bytes; 1 by default. */
   readonly tables?: number
+  /** The bytes of its `.gnu_debuglink`, if it has one. */
+  readonly link?: Uint8Array
 }
 
 /** A small file: a header, a note with the build id abcd0102, symbol tables, and their strings. */
-export function elfFile({ is64, little, symbols = 1, tables = 1 }: ElfShape): Uint8Array {
+export function elfFile({ is64, little, symbols = 1, tables = 1, link }: ElfShape): Uint8Array {
   const [symbolSize, sectionSize] = is64 ? [24, 64] : [16, 40]
-  const names = ['', 'main', ...Array.from({ length: symbols - 1 }, (_, i) => `f${i + 1}`)]
+  const functions = ['', 'main', ...Array.from({ length: symbols - 1 }, (_, i) => `f${i + 1}`)]
+  const names = link === undefined ? functions : [...functions, '.gnu_debuglink']
   const strings = new TextEncoder().encode(`${names.join('\0')}\0`)
   const stringsAt = 160
   const symbolsAt = (stringsAt + strings.length + 7) & ~7
-  const sections = (symbolsAt + symbols * symbolSize + 7) & ~7
-  const count = 3 + tables
+  const linkAt = symbolsAt + symbols * symbolSize
+  const sections = (linkAt + (link?.length ?? 0) + 7) & ~7
+  const count = 3 + tables + (link === undefined ? 0 : 1)
   const bytes = new Uint8Array(sections + count * sectionSize)
   const view = new DataView(bytes.buffer)
   const half = (at: number, value: number) => view.setUint16(at, value, little)
@@ -38,6 +42,11 @@ export function elfFile({ is64, little, symbols = 1, tables = 1 }: ElfShape): Ui
   section(1, 7, 128, 20, 0)
   section(2, 3, stringsAt, strings.length, 0)
   for (let i = 0; i < tables; i++) section(3 + i, 2, symbolsAt, symbols * symbolSize, 2)
+  if (link !== undefined) {
+    section(3 + tables, 1, linkAt, link.length, 0)
+    word(sections + (3 + tables) * sectionSize, strings.length - '.gnu_debuglink'.length - 1)
+    bytes.set(link, linkAt)
+  }
   word(128, 4)
   word(132, 4)
   word(136, 3)

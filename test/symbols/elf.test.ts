@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { FunctionSymbols, readElf, type ReadAt } from '../../lib/symbols/elf.js'
+import { debugLink, FunctionSymbols, readElf, type ReadAt } from '../../lib/symbols/elf.js'
 import { elfFile } from './elf-bytes.js'
 import { runs } from '../support/runs.js'
 import { stopwatch } from '../support/stopwatch.js'
@@ -58,6 +58,24 @@ function readAll(bytes: Uint8Array, address: number): { buildId: string | undefi
 }
 
 describe('ELF files', () => {
+  test.each([
+    ['app.debug\0\0\0\x01\x02\x03\x04', { name: 'app.debug', crc: 0x0403_0201 }],
+    ['abc\0\x01\x02\x03\x04', { name: 'abc', crc: 0x0403_0201 }],
+    // Without the CRC, without an end, without a name, and in another folder.
+    ['app.debug\0\0\0\x01\x02\x03', undefined],
+    ['app.debug', undefined],
+    ['\0\0\0\0\x01\x02\x03\x04', undefined],
+    ['../debug\0\0\0\0\x01\x02\x03\x04', undefined],
+    ['', undefined],
+  ])('the link to a debug file: %j', (content, link) => {
+    for (const is64 of [true, false]) {
+      const read = reader(elfFile({ is64, little: true, link: new TextEncoder().encode(content) }))
+      const elf = readElf(read)
+      expect(elf && debugLink(elf, read)).toEqual(link)
+      expect(elf && FunctionSymbols.of(elf, read).nameAt(0x1000)).toBe('main')
+    }
+  })
+
   test.each([
     [true, true],
     [true, false],

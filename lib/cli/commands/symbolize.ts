@@ -12,7 +12,8 @@ export const symbolize: Command = {
     'traces of glibc-mtrace, get the function, file and line. Everything else stays as it is.\n' +
     'A module is looked for at its path, and in each --debug-dir by path and by name. If it has no line tables, ' +
     'a debug file with its build id is looked for, as .build-id/xx/yyy.debug in each --debug-dir and in ' +
-    '/usr/lib/debug, and by debuginfod-find if DEBUGINFOD_URLS is set. A file with another build id than the trace ' +
+    '/usr/lib/debug; then the file that its .gnu_debuglink names, beside it, in .debug beside it, and in these ' +
+    'folders; then debuginfod-find is asked if DEBUGINFOD_URLS is set. A file with another build id than the trace ' +
     "says, or --build-id, is refused. Of all formats, only that of heapflow's recorder has build ids. A raw " +
     'heaptrack file has the addresses of the parts of each module: a file with others is refused, but a module that ' +
     'was built again with parts of the same sizes gives wrong names.\n' +

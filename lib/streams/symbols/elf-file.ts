@@ -1,6 +1,17 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { crc32 } from 'node:zlib'
+import { MIB } from '../../bytes/units.js'
 import { scopedNames } from '../../symbols/dwarf-names.js'
-import { FunctionSymbols, readElf, sectionBytes, type Elf, type LoadedPart, type ReadAt } from '../../symbols/elf.js'
+import {
+  debugLink,
+  FunctionSymbols,
+  readElf,
+  sectionBytes,
+  type DebugLink,
+  type Elf,
+  type LoadedPart,
+  type ReadAt,
+} from '../../symbols/elf.js'
 import type { AddressNamer, Names } from './namer.js'
 import { demangled } from './demangle.js'
 
@@ -37,6 +48,7 @@ export interface ElfFile {
   readonly path: string
   readonly buildId?: string
   readonly hasLines: boolean
+  readonly debugLink?: DebugLink
   /** The parts that are loaded into memory. */
   readonly loaded: readonly LoadedPart[]
   /** When it was last changed, in milliseconds since 1970. */
@@ -58,13 +70,30 @@ function ofElf<Result>(path: string, use: (elf: Elf, file: OpenFile) => Result):
 
 /** The file at a path; undefined if it cannot be read or is not an ELF file. */
 export function elfFile(path: string): ElfFile | undefined {
-  return ofElf(path, ({ buildId, hasLines, loaded }, { modified }) => ({
-    path,
-    hasLines,
-    loaded,
-    modified,
-    ...(buildId !== undefined && { buildId }),
-  }))
+  return ofElf(path, (elf, { read, modified }) => {
+    const { buildId, hasLines, loaded } = elf
+    const link = debugLink(elf, read)
+    return {
+      path,
+      hasLines,
+      loaded,
+      modified,
+      ...(buildId !== undefined && { buildId }),
+      ...(link !== undefined && { debugLink: link }),
+    }
+  })
+}
+
+/** The CRC-32 of the ELF file at a path, as links to debug files have it; undefined if it cannot be read. */
+export function crcOf(path: string): number | undefined {
+  return ofElf(path, (_, { read }) => {
+    let crc = 0
+    for (let at = 0, piece = read(0, MIB); piece.length > 0; piece = read(at, MIB)) {
+      crc = crc32(piece, crc)
+      at += piece.length
+    }
+    return crc
+  })
 }
 
 /** Debug information of more bytes is not read. */

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { LoadedPart } from '../../symbols/elf.js'
-import { elfFile, type ElfFile } from './elf-file.js'
+import { crcOf, elfFile, type ElfFile } from './elf-file.js'
 
 /** The folder of the system's separate debug files. */
 const SYSTEM_DEBUG = '/usr/lib/debug'
@@ -69,14 +69,30 @@ export async function findModule(
   const paths = folders.flatMap((folder) => [join(folder, module), join(folder, basename(module))])
   if ([module, ...paths].some((path) => consider(path, buildId, true)) && best !== undefined) return { file: best }
   const id = buildId ?? best?.buildId
-  if (id !== undefined) {
-    const within = join('.build-id', id.slice(0, 2), `${id.slice(2)}.debug`)
-    const found = [...folders, SYSTEM_DEBUG].some((folder) => consider(join(folder, within), id, false))
-    const fetched = found || !remote ? undefined : await debugFile(id, signal)
-    if (fetched !== undefined) consider(fetched, id, false)
-  }
+  const separate = [
+    ...(id === undefined ? [] : [...folders, SYSTEM_DEBUG].map((folder) => join(folder, debugPath(id)))),
+    ...(best === undefined ? [] : linkedFiles(best, folders)),
+  ]
+  const found = separate.some((path) => consider(path, id, false))
+  const fetched = found || !remote || id === undefined ? undefined : await debugFile(id, signal)
+  if (fetched !== undefined) consider(fetched, id, false)
   if (best !== undefined) return { file: best }
   return { refused: refused ?? `there is no ELF file ${module}`, because }
+}
+
+/** The path of a debug file below a folder of such files. */
+function debugPath(buildId: string): string {
+  return join('.build-id', buildId.slice(0, 2), `${buildId.slice(2)}.debug`)
+}
+
+/** The debug files that a module may name: in GDB's places, and in folders. Without a build id the CRC must fit. */
+function linkedFiles({ path, buildId, debugLink }: ElfFile, folders: readonly string[]): string[] {
+  if (debugLink === undefined) return []
+  const beside = dirname(path)
+  const below = [...folders, SYSTEM_DEBUG].map((folder) => join(folder, beside))
+  return [beside, join(beside, '.debug'), ...below, ...folders]
+    .map((folder) => join(folder, debugLink.name))
+    .filter((file) => buildId !== undefined || crcOf(file) === debugLink.crc)
 }
 
 function isSame(a: readonly LoadedPart[], b: readonly LoadedPart[]): boolean {
