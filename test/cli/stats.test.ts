@@ -167,6 +167,30 @@ describe('hf-stats', () => {
     ).toEqual(result.sites.slice(0, 2))
   })
 
+  test('the rows of a section of JSON have the order of its table', async () => {
+    const events = `
+      {"kind":"alloc","thread":1,"address":"0x10","size":9,"function":"busy"}
+      {"kind":"free","thread":1,"address":"0x10"}
+      {"kind":"alloc","thread":2,"address":"0x20","size":5,"function":"keeper"}
+      {"kind":"alloc","thread":1,"address":"0x30","size":6,"function":"taker"}
+      {"kind":"free","thread":2,"address":"0x30"}
+      {"kind":"realloc","thread":1,"address":"0x40","size":2,"function":"small"}`
+    const first = async (flags: string, input = events) => {
+      const { sites, threads, sizes } = JSON.parse(
+        (await shell(`hf-stats --json --top 1 ${flags}`, Buffer.from(input))).stdout.toString(),
+      ) as { sites: { function: string }[]; threads: { thread: number }[]; sizes: { exact: { size: number }[] } }
+      return [sites?.[0]?.function ?? sizes.exact[0]?.size, threads?.[0]?.thread]
+    }
+    expect(await first('--section sites --section threads')).toEqual(['busy', 1])
+    expect(await first('--section leaks')).toEqual(['keeper', 2])
+    expect(await first('--section peak')).toEqual(['taker', 1])
+    expect(await first('--section temporary')).toEqual(['busy', 1])
+    expect(await first('--section handoffs')).toEqual(['taker', undefined])
+    expect(await first('--section summary --section leaks --section peak')).toEqual(['keeper', 2])
+    expect(await first('--section leaks --sort bytes')).toEqual(['busy', 2])
+    expect(await first('--section leaks', events.replaceAll(/,"function":"\w+"/g, ''))).toEqual([5, 2])
+  })
+
   test('prints statistics and table as mpatrol does, from whatever format', async () => {
     const { stdout } = await shell('hf-stats --mpatrol', TRACE)
     expect(stdout.toString()).toMatch(/^memory allocation tracing statistics\n-{36}\nallocated: 3005 \(\d+ bytes\)\n/)

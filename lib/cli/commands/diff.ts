@@ -35,7 +35,7 @@ export const diff: Command = {
     {
       name: 'match',
       value: 'HOW',
-      help: 'Match frames by names (default), also by lines, or by all they have',
+      help: 'Match frames by names (default), also by lines, or also by the addresses of those without a function',
       values: PROFILE_MATCHES,
     },
     TEMPORARY_FLAG,

@@ -33,7 +33,9 @@ export const report: Command = {
     {
       name: 'match',
       value: 'HOW',
-      help: 'With --compare: match frames by names (default), also by lines, or by all they have',
+      help:
+        'With --compare: match frames by names (default), also by lines, or also by the addresses of those without a ' +
+        'function',
       values: PROFILE_MATCHES,
     },
     { name: 'trace', value: 'N', help: 'Take only trace number N of an input that holds several' },

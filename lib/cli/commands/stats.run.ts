@@ -19,6 +19,7 @@ import { MpatrolReport } from '../report/mpatrol-report.js'
 import { StatisticsReport } from '../report/statistics-report.js'
 import { groupedSites } from '../report/grouped-sites.js'
 import { sectionsOf } from '../report/json-sections.js'
+import { sectionRows } from '../report/section-order.js'
 import { definitionOf, sortedSites, type SiteOrder } from '../report/tables.js'
 import { reportPieces, showsTemporary, WITH_TEMPORARY, type SectionName } from '../report/text.js'
 import { tsvPieces, type TsvSection } from '../report/tsv.js'
@@ -131,11 +132,15 @@ type Print = (statistics: Statistics) => Iterable<string>
 function printer(args: Arguments, form: 'json' | 'tsv' | undefined, top?: number): Print {
   const timeline = timelineRows(args)
   const sections = args.all('section') as readonly SectionName[]
-  const sort = (args.value('sort') ?? 'bytes') as SiteOrder
+  const given = args.value('sort') as SiteOrder | undefined
+  const sort = given ?? 'bytes'
   if (form === 'json') {
     const chosen = sections.length === 0 ? undefined : sections
     return (statistics) =>
-      jsonPieces(sectionsOf(reduced(statistics, sort, top, timeline), chosen), unknownFigures(statistics.identified))
+      jsonPieces(
+        sectionsOf(reduced(statistics, sections, { sort: given, top, timeline }), chosen),
+        unknownFigures(statistics.identified),
+      )
   }
   if (form === 'tsv') {
     const [section] = sections
@@ -165,16 +170,25 @@ function isTsvSection(section: SectionName): section is TsvSection {
   return (TSV_SECTIONS as readonly SectionName[]).includes(section)
 }
 
-/** The statistics with sites in some order, and a limited number of rows of each table and of the timeline. */
-function reduced(statistics: Statistics, sort: SiteOrder, top?: number, timeline?: number): Statistics {
-  const { sizes, sites, threads, processes, cpus } = statistics
+/** How JSON is limited, and by what its sites are sorted. */
+interface Reduction {
+  sort: SiteOrder | undefined
+  top: number | undefined
+  timeline: number | undefined
+}
+
+/** The statistics with rows in the order of their section, and a limited number of them. */
+function reduced(
+  statistics: Statistics,
+  sections: readonly SectionName[],
+  { sort, top, timeline: rows }: Reduction,
+): Statistics {
+  const { sites, processes, cpus, timeline } = statistics
   return {
-    ...statistics,
-    sizes: { ...sizes, exact: sizes.exact.slice(0, top) },
-    sites: sortedSites(sites, sort, top),
-    threads: threads.slice(0, top),
+    ...sectionRows(statistics, sections, top),
+    ...(sort !== undefined && { sites: sortedSites(sites, sort, top) }),
     processes: processes.slice(0, top),
     cpus: cpus.slice(0, top),
-    timeline: timeline === undefined ? statistics.timeline : joinTimeline(statistics.timeline, timeline),
+    timeline: rows === undefined ? timeline : joinTimeline(timeline, rows),
   }
 }

@@ -3,6 +3,7 @@ import type {
   Shares,
   Site,
   SiteStatistics,
+  SizeStatistics,
   Statistics,
   ThreadStatistics,
 } from '../../transforms/statistics/result.js'
@@ -194,17 +195,19 @@ export function hasSites(sites: readonly Site[]): boolean {
 }
 
 function sizeHolders({ exact, others }: Statistics['sizes']): SizeShares[] {
-  const rows = exact.map(({ size, count, atPeak, leaked, temporary }): SizeShares => {
-    const amountOf = (blocks: number): Amount => ({ blocks, bytes: size * BigInt(blocks) })
-    return {
-      size,
-      allocated: amountOf(count),
-      atPeak: amountOf(atPeak),
-      leaked: amountOf(leaked),
-      temporary: { heaptrack: amountOf(temporary.heaptrack), memray: amountOf(temporary.memray) },
-    }
-  })
+  const rows: SizeShares[] = exact.map((one) => ({ size: one.size, ...sizeShares(one) }))
   return others === undefined ? rows : [...rows, others]
+}
+
+/** The figures of a size in blocks and bytes. */
+export function sizeShares({ size, count, atPeak, leaked, temporary }: SizeStatistics): Shares {
+  const amountOf = (blocks: number): Amount => ({ blocks, bytes: size * BigInt(blocks) })
+  return {
+    allocated: amountOf(count),
+    atPeak: amountOf(atPeak),
+    leaked: amountOf(leaked),
+    temporary: { heaptrack: amountOf(temporary.heaptrack), memray: amountOf(temporary.memray) },
+  }
 }
 
 function sizeCells(row: Holder): string[] {

@@ -90,7 +90,7 @@ function threadText(thread: Thread): string {
 }
 
 /** The blocks of some threads that other threads freed. */
-function handoffsOf(threads: readonly SiteThread[] = []): { blocks: number; bytes: bigint } {
+export function handoffsOf(threads: readonly SiteThread[] = []): { blocks: number; bytes: bigint } {
   const all = threads.flatMap(({ freedBy = [] }) => freedBy)
   return { blocks: all.reduce((sum, one) => sum + one.blocks, 0), bytes: all.reduce((sum, one) => sum + one.bytes, 0n) }
 }

@@ -3,7 +3,7 @@ import { joinTimeline } from '../../transforms/statistics/timeline.js'
 import { bar, grouped, tableLines } from './columns.js'
 import { unitName } from './names.js'
 
-/** The level of live bytes, in at most `rows` rows of equally many events. */
+/** The level of live bytes, in at most `rows` rows of about equally many events. */
 export function timelineTable({ timeline, time, peakBytes }: Statistics, rows: number): string[] {
   const parts = joinTimeline(timeline, rows)
   if (parts.length === 0) return []
