@@ -140,6 +140,25 @@ describe.skipIf(missing.length > 0)(`symbolize (needs cc and binutils; absent: $
     }
   })
 
+  test.skipIf(!has('xz'))('a stripped module may have its symbols in itself, compressed (needs xz)', async () => {
+    const path = compile('embedded', '-pie', '-fPIE')
+    const raw = `in ${path}+0x${addressOf(path).toString(16)}`
+    const symbols = join(folder, 'embedded.symbols')
+    copyFileSync(path, symbols)
+    execFileSync('strip', ['--strip-debug', symbols])
+    execFileSync('xz', ['--keep', symbols])
+    execFileSync('strip', [path])
+    expect((await run([alloc(raw)])).events[0]?.stack).toEqual([raw])
+    execFileSync('objcopy', ['--add-section', `.gnu_debugdata=${symbols}.xz`, path])
+    expect((await run([alloc(raw)])).events[0]?.stack).toEqual([`outer ${raw}`])
+    // What is damaged gives no names.
+    const packed = readFileSync(`${symbols}.xz`)
+    packed[packed.length >> 1] ^= 1
+    writeFileSync(`${symbols}.damaged`, packed)
+    execFileSync('objcopy', ['--update-section', `.gnu_debugdata=${symbols}.damaged`, path])
+    expect(await run([alloc(raw)])).toEqual({ events: [alloc(raw)], warnings: [] })
+  })
+
   test('debuginfod is asked for the debug file of a stripped module, only where its servers are named', async () => {
     const path = compile('remote', '-g', '-pie', '-fPIE')
     const raw = `in ${path}+0x${addressOf(path).toString(16)}`

@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { Readable } from 'node:stream'
 import { crc32 } from 'node:zlib'
 import { MIB } from '../../bytes/units.js'
 import { scopedNames } from '../../symbols/dwarf-names.js'
@@ -117,7 +118,9 @@ export function fullNames(path: string): ReadonlyMap<string, string> {
 /** Names addresses of one file by its symbol tables: functions only. */
 export class SymbolFile implements AddressNamer {
   private readonly file: OpenFile | undefined
+  private readonly elf: Elf | undefined
   private readonly symbols: FunctionSymbols | undefined
+  private embedded: Promise<FunctionSymbols | undefined> | undefined
 
   /** @param signal ends the process that demangles the names */
   constructor(
@@ -126,8 +129,8 @@ export class SymbolFile implements AddressNamer {
   ) {
     this.file = openFile(path)
     try {
-      const elf = this.file && readElf(this.file.read)
-      this.symbols = this.file && elf && FunctionSymbols.of(elf, this.file.read)
+      this.elf = this.file && readElf(this.file.read)
+      this.symbols = this.file && this.elf && FunctionSymbols.of(this.elf, this.file.read)
     } catch (error) {
       this.close()
       throw error
@@ -136,6 +139,10 @@ export class SymbolFile implements AddressNamer {
 
   async ask(addresses: readonly bigint[]): Promise<Names[]> {
     const names = addresses.map((address) => this.symbols?.nameAt(Number(address)))
+    if (names.includes(undefined)) {
+      const embedded = await (this.embedded ??= embeddedSymbols(this.elf, this.file))
+      addresses.forEach((address, i) => (names[i] ??= embedded?.nameAt(Number(address))))
+    }
     const plain = await demangled(
       names.map((name) => name ?? ''),
       this.signal,
@@ -145,5 +152,30 @@ export class SymbolFile implements AddressNamer {
 
   close(): void {
     this.file?.close()
+  }
+}
+
+/**
+ * The symbols of the ELF file that a stripped one may have in itself, compressed with xz (GDB manual, "MiniDebugInfo");
+ * undefined if there is none, or if it is damaged.
+ */
+async function embeddedSymbols(elf?: Elf, file?: OpenFile): Promise<FunctionSymbols | undefined> {
+  const packed = elf && file && sectionBytes(elf, file.read, '.gnu_debugdata', MAX_DEBUG_BYTES)
+  if (packed === undefined || packed.length === 0) return undefined
+  const { unxz } = await import('../../compression/unxz.js')
+  const pieces: Uint8Array[] = []
+  let room = MAX_DEBUG_BYTES
+  try {
+    for await (const piece of unxz(Readable.from([packed]))) {
+      room -= piece.length
+      if (room < 0) return undefined
+      pieces.push(piece.slice())
+    }
+    const bytes = Buffer.concat(pieces)
+    const read: ReadAt = (offset, length) => bytes.subarray(offset, offset + length)
+    const embedded = readElf(read)
+    return embedded && FunctionSymbols.of(embedded, read)
+  } catch {
+    return undefined
   }
 }
