@@ -10,7 +10,7 @@ import { parseFrame } from '../../lib/event/frame.js'
 import type { TraceHeader } from '../../lib/event/header.js'
 import type { TraceEvent } from '../../lib/event/trace-event.js'
 import { demangled } from '../../lib/streams/symbols/demangle.js'
-import { elfFile } from '../../lib/streams/symbols/elf-file.js'
+import { elfFile, MAX_DEBUG_BYTES } from '../../lib/streams/symbols/elf-file.js'
 import { symbolize, type SymbolizeOptions } from '../../lib/streams/symbolize.js'
 import { usualTime } from '../support/stopwatch.js'
 
@@ -151,12 +151,15 @@ describe.skipIf(missing.length > 0)(`symbolize (needs cc and binutils; absent: $
     expect((await run([alloc(raw)])).events[0]?.stack).toEqual([raw])
     execFileSync('objcopy', ['--add-section', `.gnu_debugdata=${symbols}.xz`, path])
     expect((await run([alloc(raw)])).events[0]?.stack).toEqual([`outer ${raw}`])
-    // What is damaged gives no names.
-    const packed = readFileSync(`${symbols}.xz`)
-    packed[packed.length >> 1] ^= 1
-    writeFileSync(`${symbols}.damaged`, packed)
-    execFileSync('objcopy', ['--update-section', `.gnu_debugdata=${symbols}.damaged`, path])
-    expect(await run([alloc(raw)])).toEqual({ events: [alloc(raw)], warnings: [] })
+    // What is damaged, or inflates to more than is read, gives no names.
+    const damaged = readFileSync(`${symbols}.xz`)
+    damaged[damaged.length >> 1] ^= 1
+    const large = execFileSync('xz', ['-0'], { input: new Uint8Array(MAX_DEBUG_BYTES + 1) })
+    for (const content of [damaged, large]) {
+      writeFileSync(`${symbols}.refused`, content)
+      execFileSync('objcopy', ['--update-section', `.gnu_debugdata=${symbols}.refused`, path])
+      expect(await run([alloc(raw)])).toEqual({ events: [alloc(raw)], warnings: [] })
+    }
   })
 
   test('debuginfod is asked for the debug file of a stripped module, only where its servers are named', async () => {

@@ -98,7 +98,7 @@ export function crcOf(path: string): number | undefined {
 }
 
 /** Debug information of more bytes is not read. */
-const MAX_DEBUG_BYTES = 64 * 1_048_576
+export const MAX_DEBUG_BYTES = 64 * 1_048_576
 
 /** The full names of functions of a file, by their short ones: see `scopedNames`. */
 export function fullNames(path: string): ReadonlyMap<string, string> {
