@@ -109,9 +109,11 @@ const MALLOC_DEBUG = 'libc_malloc_debug.so.0'
 const heaptrackLibrary = (): string | undefined => inLibraries('heaptrack/libheaptrack_preload.so')
 
 /** The functions whose calls ltrace logs: the allocator's, and functions that distinguish processes from threads. */
-const LTRACE_CALLS = ['malloc', 'free', 'calloc', 'realloc', 'fork', 'pthread_create']
-  .map((name) => `${name}@libc.so.6`)
-  .join('+')
+const LTRACE_CALLS =
+  'malloc free calloc realloc memalign aligned_alloc posix_memalign valloc pvalloc fork pthread_create'
+    .split(' ')
+    .map((name) => `${name}@libc.so.6`)
+    .join('+')
 
 /** The tracepoints that perf records. */
 const PERF_EVENTS = ['kmalloc', 'kfree', 'kmem_cache_alloc', 'kmem_cache_free']

@@ -20,6 +20,11 @@ const PROGRAMS = {
     puts("to standard output");
     return 3;
   }`,
+  aligns: `int main(void) {
+    free(aligned_alloc(64, 6400));
+    free(valloc(6401));
+    return 0;
+  }`,
   threads: `static void *work(void *x) { for (int i = 0; i < 1000; i++) free(malloc(7000 + i)); return x; }
   int main(void) {
     pthread_t t[8];
@@ -150,6 +155,7 @@ export async function started(line: string): Promise<ChildProcess> {
 }
 
 export interface Row {
+  readonly address?: string
   kind: string
   size?: number
   process?: number

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import type { RecorderName } from '../../../lib/streams/record/names.js'
 import { can, folder, rowsOf, run, type Row, sizesOf, started, testWith, usePrograms } from './programs.js'
 
-usePrograms('leaks', 'threads', 'forks', 'killed', 'waits', 'outlives', 'silent', 'counts')
+usePrograms('leaks', 'aligns', 'threads', 'forks', 'killed', 'waits', 'outlives', 'silent', 'counts')
 
 describe.each<RecorderName>(['heaptrack', 'glibc', 'valgrind', 'ltrace'])('with %s', (name) => {
   const it = testWith(name)
@@ -127,6 +127,15 @@ describe('with perf', () => {
     child.kill('SIGTERM')
     expect(await once(child, 'exit')).toEqual([55, null])
   })
+})
+
+testWith('ltrace')('aligned blocks are recorded with ltrace, too', async () => {
+  const { stdout } = await run('hf-record --with ltrace -- ./aligns')
+  const rows = rowsOf(stdout)
+  const blocks = rows.filter(({ size = 0 }) => size >= 6400 && size <= 6401)
+  expect(blocks.map(({ size }) => size)).toEqual([6400, 6401])
+  const freed = rows.flatMap(({ kind, address }) => (kind === 'free' ? [address] : []))
+  expect(freed).toEqual(expect.arrayContaining(blocks.map(({ address }) => address)))
 })
 
 testWith('heaptrack')('call stacks have the names of functions', async () => {
