@@ -38,6 +38,12 @@ for (const { allocators, library = [] } of WRAPPERS) {
 prefixes.sort(([, a], [, b]) => Number(a === 'library') - Number(b === 'library'))
 const files = WRAPPERS.flatMap((list) => list.files ?? [])
 
+/**
+ * A name of C++ with parameters, or `main`: that of a symbol. Where the debug information does not show what was inlined, such
+ * a function of the program has the file from which the library's code was inlined.
+ */
+const WHOLE_NAME = /^[^<].*(?<!operator)\(|^main$/s
+
 const OPTIONS: OptionNames<OwnFrameOptions> = {
   hide: {
     what: 'an array of regular expressions',
@@ -83,7 +89,7 @@ export class OwnFrames {
   }
 
   private find(text: string): FrameKind {
-    const { function: name, file } = parseFrame(text)
+    const { function: name, file, inlined = false } = parseFrame(text)
     const isHidden = (one: string) => this.hide.some((pattern) => pattern.test(one.slice(0, LONGEST_MATCHED)))
     if (isHidden(text) || (name !== undefined && isHidden(name))) return 'allocator'
     if (name !== undefined) {
@@ -91,7 +97,8 @@ export class OwnFrames {
       const kind = exact.get(plain) ?? prefixes.find(([prefix]) => plain.startsWith(prefix))?.[1]
       if (kind !== undefined) return kind
     }
-    if (file !== undefined && files.some((part) => file.includes(part))) return 'library'
+    const isInlinedHere = !inlined && name !== undefined && WHOLE_NAME.test(name)
+    if (file !== undefined && !isInlinedHere && files.some((part) => file.includes(part))) return 'library'
     return name === undefined && file === undefined ? 'unnamed' : 'own'
   }
 }

@@ -51,6 +51,17 @@ describe('the frames that are hidden', () => {
     expect(start('push_back at /usr/include/c++/12/bits/stl_vector.h:1287 inlined', 'main at a.cpp:1')).toBe(1)
   })
 
+  test("do not include the program's functions that have the file of what was inlined", () => {
+    const header = '/usr/include/c++/12/bits/new_allocator.h:137'
+    expect(start(`main at ${header}`, '__libc_start_call_main')).toBe(0)
+    expect(start('malloc', `app::thrower(int) at ${header}`, 'main at a.cpp:1')).toBe(1)
+    expect(start(`push_back(int) at ${header} inlined`, 'main at a.cpp:1')).toBe(1)
+    expect(start(`operator() at ${header}`, `emplace_back<int> at ${header}`, 'main at a.cpp:1')).toBe(2)
+    const rust = '/rustc/1/library/core/src/ops/function.rs:250'
+    expect(start(`<fn(&str) as std_detect::Call<(A,)>>::call at ${rust}`, 'app::main at app.rs:1')).toBe(1)
+    expect(start(`void std::vector<int>::push_back(int) at ${header}`, 'main at a.cpp:1')).toBe(1)
+  })
+
   test('include functions of the C library that allocate for their callers', () => {
     const libc = 'in /lib/libc.so.6'
     expect(start('_IO_file_doallocate', '_IO_file_overflow@@GLIBC_2.2.5', 'fwrite', 'load', 'main')).toBe(3)
