@@ -39,8 +39,8 @@ prefixes.sort(([, a], [, b]) => Number(a === 'library') - Number(b === 'library'
 const files = WRAPPERS.flatMap((list) => list.files ?? [])
 
 /**
- * A name of C++ with parameters, or `main`: that of a symbol. Where the debug information does not show what was inlined, such
- * a function of the program has the file from which the library's code was inlined.
+ * A name of C++ with parameters, or `main`: that of a symbol. Where the debug information does not show what was
+ * inlined, such a function of the program has the file from which the library's code was inlined.
  */
 const WHOLE_NAME = /^[^<].*(?<!operator)\(|^main$/s
 
