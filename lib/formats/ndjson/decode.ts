@@ -6,7 +6,7 @@ import { KERNEL_EVENTS } from '../../kernel/load.js'
 import { LF } from '../../text/ascii.js'
 import { LineDecoder } from '../../text/line-decoder.js'
 import type { WireRecord } from '../../event/json-record.js'
-import { LONG_DIGITS, parseRecord } from './general.js'
+import { isWhole, LONG_DIGITS, parseRecord } from './general.js'
 import { FULL, ndjsonKernel, NoRoom, RARE, type NdjsonMemory } from './kernel.js'
 import { MAX_LINE_BYTES } from './layout.js'
 import { UNUSUAL } from './rows.js'
@@ -171,7 +171,9 @@ export class NdjsonDecoder extends LineDecoder {
       return parseRecord(text)
     } catch (error) {
       const at = this.here(this.count)
-      throw whole ? malformed((error as Error).message, at) : truncated('the input ends within a line', at)
+      throw whole || isWhole(text)
+        ? malformed((error as Error).message, at)
+        : truncated('the input ends within a line', at)
     }
   }
 

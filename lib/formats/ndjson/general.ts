@@ -10,6 +10,16 @@ export function parseRecord(line: string): WireRecord {
   return recordFromJson(parseExact(line))
 }
 
+/** Whether a line that ends the input is a whole value: no object is one before its last bracket. */
+export function isWhole(line: string): boolean {
+  try {
+    JSON.parse(line)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** Few lines have this many digits, and this search is much faster than handling them. */
 export const LONG_DIGITS = /\d{16}/
 

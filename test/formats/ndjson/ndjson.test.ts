@@ -176,6 +176,14 @@ describe('lines that others rewrote', () => {
     },
   )
 
+  test('a last line without a newline is truncated only where its object is', () => {
+    const error = (text: string) => decodeAll(new NdjsonDecoder(), bytes(text)).error
+    expect(error('{"kind":"alloc","size":1}')).toBeUndefined()
+    for (const line of ['{"kind":"alloc","size":-1}', '{"kind":"allocation"}', '{"kind":"header"}'])
+      expect(error(line)).toMatchObject({ code: 'ERR_TRACE_MALFORMED' })
+    expect(error('{"kind":"alloc","fields":{"a":1}')).toMatchObject({ code: 'ERR_TRACE_TRUNCATED' })
+  })
+
   test('a byte order mark at the start does not matter, before a header or an event', () => {
     for (const text of [
       '{"kind":"alloc","size":1}\n',

@@ -5,7 +5,7 @@ import { limit, malformed, truncated, type TracePosition } from '../../../lib/ev
 import { FIELDS } from '../../../lib/event/fields.js'
 import type { Decoder } from '../../../lib/event/stage.js'
 import { decodeText } from '../../../lib/event/strings.js'
-import { parseRecord } from '../../../lib/formats/ndjson/general.js'
+import { isWhole, parseRecord } from '../../../lib/formats/ndjson/general.js'
 import {
   ADDRESS,
   API,
@@ -185,7 +185,9 @@ export class NdjsonDecoder implements Decoder {
       record = parseRecord(text)
     } catch (error) {
       const at = this.position(batch.count)
-      throw whole ? malformed((error as Error).message, at) : truncated('the input ends within a line', at)
+      throw whole || isWhole(text)
+        ? malformed((error as Error).message, at)
+        : truncated('the input ends within a line', at)
     }
     if (record.kind === 'event') {
       sequence.checkOpen(batch.count)
