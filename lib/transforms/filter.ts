@@ -40,7 +40,8 @@ export type OneOrMore<T> = T | readonly T[]
  * ranges of one field; adjacent ones count as one.
  *
  * A `lost` event, where the recorder lost others, is dropped only by criteria on events, kinds and the time, CPU,
- * thread, process or heap that it has: what was lost may have met the others. A filter warns if kinds drop it.
+ * thread, process or heap that it has: what was lost may have met the others. So is the event with which a recording
+ * ends early. A filter warns if kinds drop them.
  */
 export interface FilterOptions extends FateOptions, GroupCriteria {
   readonly thread?: OneOrMore<bigint | number>

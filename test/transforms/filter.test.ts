@@ -135,7 +135,12 @@ describe('Filter', () => {
     expect(of({ size: { from: 65n } }, 'mtrc').kept).toEqual(lost)
     const { kept, warnings } = of({ kind: 'alloc' })
     expect(kept).toEqual([events[0]])
-    expect(warnings).toEqual([expect.stringContaining('lost events in 2 places')])
+    expect(warnings).toEqual([
+      expect.stringContaining('lost events in 2 places'),
+      expect.stringMatching(/^the recording ended while the program ran on, .*: kind other keeps it$/),
+    ])
+    expect(of({ kind: ['alloc', 'lost'], lifetimes: true }).warnings).toHaveLength(1)
+    expect(of({ kind: ['alloc', 'lost', 'other'] }).warnings).toEqual([])
   })
 
   it('keeps events that say that others were lost, unless a criterion concerns them', () => {

@@ -79,8 +79,9 @@ export const filter: Command = {
     'An event must match all criteria. Repeating an option matches any of its values. An event that does not have a ' +
     'field never matches a criterion on it: frees, for example, have no size in most formats.\n' +
     'An event of kind lost, where the recorder lost others, is kept whatever the criteria are, because what was lost ' +
-    'may have matched them. Only --events, and --time, --cpu, --thread, --process or --heap if it has that field, ' +
-    'also select these events; --kind drops them with a warning unless it names lost.\n' +
+    'may have matched them; so is the event that says that a recording ended while its program ran on, of kind ' +
+    'other. Only --events, and --time, --cpu, --thread, --process or --heap if it has that field, also select these ' +
+    'events; --kind drops them with a warning unless it names lost, or other.\n' +
     'With --lifetimes the criteria select blocks: all later events of every block with an allocation that matches ' +
     'are kept, whatever they say themselves, and frees and reallocs of other blocks, or of NULL, are not. A realloc ' +
     'that is the first event of a block to match after others that do not, such as one that makes the block large ' +

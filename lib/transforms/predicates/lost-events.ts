@@ -1,5 +1,5 @@
 import type { EventBatch } from '../../event/batch.js'
-import { earlyEnd } from '../../event/early-end.js'
+import { earlyEnd, EARLY_END_NOTE } from '../../event/early-end.js'
 import { FieldBit, Kind } from '../../event/fields.js'
 import { plural } from '../../event/message-text.js'
 import type { Predicate } from './predicates.js'
@@ -27,7 +27,7 @@ const FAILED = 2
  * Selects `lost` events, which say that the recorder lost others, and the event that says that a recording ended while
  * its program ran on. A criterion applies to such an event only if the event has the field, because the lost events may
  * have met the criterion. If no criterion applies, the event is kept. Its size is not the size of a block, but of what
- * was lost. The caller decides which kinds to keep; the `lost` events that this drops are counted.
+ * was lost. The caller decides which kinds to keep; there is a warning of what this drops.
  */
 export class LostEvents {
   private readonly criteria: readonly (Criterion & { readonly has: number })[]
@@ -35,8 +35,9 @@ export class LostEvents {
   private part = new Int32Array(0)
   private states = new Uint8Array(0)
   private count = 0
-  /** The number of these events that the kinds to keep have dropped. */
+  /** The number of `lost` events that the kinds to keep have dropped. */
   private dropped = 0
+  private hasDroppedEnd = false
 
   constructor(
     criteria: readonly Criterion[],
@@ -81,11 +82,13 @@ export class LostEvents {
         states[row] = CONCERNED | FAILED
         part[n++] = row
       }
-      const isCounted = name === 'kind' && !invert
-      if (isCounted) this.dropped += lostIn(batch, part, n)
+      const lost = lostIn(batch, part, n)
       const kept = n === 0 ? 0 : test(batch, part, n, before)
       for (let j = 0; j < kept; j++) states[part[j]] = CONCERNED
-      if (isCounted) this.dropped -= lostIn(batch, part, kept)
+      if (name !== 'kind' || invert) continue
+      const dropped = lost - lostIn(batch, part, kept)
+      this.dropped += dropped
+      if (n - kept > dropped) this.hasDroppedEnd = true
     }
     for (let j = 0; j < count; j++) {
       const row = rows[j]
@@ -94,10 +97,15 @@ export class LostEvents {
     }
   }
 
-  /** A sentence about what the kinds to keep have dropped, if anything. */
+  /** Sentences about what the kinds to keep have dropped, if anything. */
   warnings(): string[] {
-    if (this.dropped === 0) return []
-    return [`the recorder lost events in ${plural(this.dropped, 'place')}, which kind left out: kind lost keeps them`]
+    const places = plural(this.dropped, 'place')
+    return [
+      ...(this.dropped === 0
+        ? []
+        : [`the recorder lost events in ${places}, which kind left out: kind lost keeps them`]),
+      ...(this.hasDroppedEnd ? [`${EARLY_END_NOTE}; kind left out the event that says so: kind other keeps it`] : []),
+    ]
   }
 }
 
