@@ -1,3 +1,4 @@
+import { KIB, MIB } from '../bytes/units.js'
 import type { OptionSpec } from '../event/format.js'
 import { TEMPORARY_BY, type TemporaryDefinition } from '../transforms/option-values.js'
 
@@ -147,6 +148,26 @@ export function numberOf(
   return amountOf(args, flag, { read, least, most, what: `a whole number${range}` })
 }
 
+const UNITS: Readonly<Record<string, number>> = { '': 1, K: KIB, M: MIB, G: KIB * MIB }
+
+/** The bytes of a size as flags give it, such as `4096` or `64M`. NaN for other text, and for more than 15 digits. */
+export function byteCount(text: string): number {
+  const [, digits, unit = ''] = /^(\d{1,15})([KMG]?)$/i.exec(text) ?? []
+  return digits === undefined ? NaN : Number(digits) * UNITS[unit.toUpperCase()]
+}
+
+/** The value of a flag as a number of bytes in a range; undefined if it was not given. @throws UsageError */
+export function sizeOf(
+  args: Pick<Arguments, 'value'>,
+  flag: string,
+  least = 0,
+  most = Number.MAX_SAFE_INTEGER,
+): number | undefined {
+  const range =
+    most < Number.MAX_SAFE_INTEGER ? `, at most ${most / MIB}M` : least > 0 ? `, at least ${least / MIB}M` : ''
+  return amountOf(args, flag, { read: byteCount, least, most, what: `a number of bytes such as 4096 or 64M${range}` })
+}
+
 /** Amounts that a flag takes. */
 interface Amounts {
   /** NaN for other text. */
@@ -158,7 +179,7 @@ interface Amounts {
 }
 
 /** The value of a flag as an amount; undefined if it was not given. @throws UsageError */
-export function amountOf(
+function amountOf(
   args: Pick<Arguments, 'value'>,
   flag: string,
   { read, least, most, what }: Amounts,
@@ -186,6 +207,34 @@ export function orUsageError<T>(read: () => T, prefix = ''): T {
   } catch (error) {
     throw new UsageError(`${prefix}${(error as Error).message}`, { cause: error })
   }
+}
+
+/** Names of options at the beginning of a message about what they must be. */
+const OPTIONS_NAMED = /^\w+( and \w+)*(?=:| must | cannot | is an option )/
+
+/**
+ * What is made of the options that flags give.
+ * @param of the function with these options, which messages may name before the option: `filter`
+ * @throws UsageError with the message of a RangeError, about the flags in place of the options
+ */
+export function orFlagError<T>(options: object, make: () => T, of = ''): T {
+  try {
+    return make()
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    const message = error.message.startsWith(`${of}: `) ? error.message.slice(of.length + 2) : error.message
+    const about = message.replace(OPTIONS_NAMED, (names) =>
+      names.replace(/\w+/g, (name) => (name in options ? `--${dashed(name)}` : name)),
+    )
+    throw new UsageError(about, { cause: error })
+  }
+}
+
+/** The one that was given of some flags. @throws UsageError when two were given */
+export function oneOf<Name extends string>(args: Pick<Arguments, 'has'>, flags: readonly Name[]): Name | undefined {
+  const [one, other] = flags.filter((name) => args.has(name))
+  if (other !== undefined) throw new UsageError(`--${one} and --${other} cannot be combined`)
+  return one
 }
 
 /** @throws UsageError when one of some flags was given, and must not be with another one */

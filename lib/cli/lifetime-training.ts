@@ -2,13 +2,11 @@ import { statSync } from 'node:fs'
 import { Caveats } from '../event/caveats.js'
 import { chain } from '../event/chain.js'
 import type { LifetimeOptions, LifetimePredictor } from '../transforms/simulate/lifetimes/predictor.js'
-import { MOST_LIFETIME_BYTES } from '../transforms/simulate/lifetimes/model.js'
-import { checkLifetimeModel } from '../transforms/simulate/lifetimes/read-model.js'
 import { LifetimeTrainer } from '../transforms/simulate/lifetimes/trainer.js'
 import type { ByteSource } from '../streams/io/read-input.js'
-import { orUsageError } from './command.js'
+import { orFlagError } from './command.js'
 import { traceInput } from './input.js'
-import { hasModel, openInputOnce, readModel } from './json-model.js'
+import { hasModel, openInputOnce } from './json-model.js'
 import { runTrace, sink } from './pipeline.js'
 
 /** Whether an input can be read twice. */
@@ -28,11 +26,6 @@ export async function openTraining(path: string): Promise<{ isModel: boolean; so
   return openInputOnce(path)
 }
 
-/** Reads what was learned of a trace. @throws TraceError for what is no such model */
-export function readLifetimes(file: string, source?: ByteSource): Promise<LifetimePredictor> {
-  return readModel(file, MOST_LIFETIME_BYTES, checkLifetimeModel, source)
-}
-
 /**
  * Learns from a trace which blocks are short-lived.
  * @param isReadAgain whether the trace is the one that is simulated then: its faults are reported at that time
@@ -45,7 +38,7 @@ export async function trainOn(
   isReadAgain: boolean,
   source?: ByteSource,
 ): Promise<LifetimePredictor> {
-  const trainer = orUsageError(() => new LifetimeTrainer(options), '--')
+  const trainer = orFlagError(options, () => new LifetimeTrainer(options))
   const training = sink((batch) => trainer.add(batch))
   // Faults of a trace that is read again are reported then.
   const through = isReadAgain ? training : chain(new Caveats(), training)

@@ -1,7 +1,7 @@
 import { compressBytes, zstdObstacle, type Compression } from '../streams/compress-bytes.js'
 import { ByteWriter } from '../streams/io/byte-writer.js'
 import { isSameFile } from '../streams/io/file-status.js'
-import { Incomplete, UsageError, type Arguments } from './command.js'
+import { Incomplete, oneOf, UsageError, type Arguments } from './command.js'
 import { isTerminal } from './is-terminal.js'
 
 /** The place to which a command writes one stream. */
@@ -33,11 +33,9 @@ export function outputOf(args: Arguments, inputs: readonly string[], binary: boo
  * @throws UsageError if that is impossible
  */
 export function compressionOf(args: Arguments, output: string): Compression | undefined {
-  const [flag, other] = (['gzip', 'zstd'] as const).filter((name) => args.has(name))
-  if (other !== undefined) throw new UsageError('--gzip and --zstd cannot be combined')
   const name = output.toLowerCase()
   const named = name.endsWith('.gz') ? 'gzip' : name.endsWith('.zst') ? 'zstd' : undefined
-  const compression = flag ?? named
+  const compression = oneOf(args, ['gzip', 'zstd']) ?? named
   const obstacle = compression === 'zstd' ? zstdObstacle() : undefined
   if (obstacle !== undefined) throw new UsageError(`${obstacle}: use gzip (-z), or pipe the output to zstd`)
   return compression

@@ -10,7 +10,7 @@ import { eventCounter } from '../streams/event-counter.js'
 import { inflateOnNode } from '../streams/inflate-bytes.js'
 import { ByteWriter } from '../streams/io/byte-writer.js'
 import { readInput } from '../streams/io/read-input.js'
-import { UsageError, type Arguments } from './command.js'
+import { orFlagError, type Arguments } from './command.js'
 import { refuseTerminal, type StreamInput, type TraceInput } from './input.js'
 import { describe } from './main.js'
 import { outputOf, refuseCompressed, type Output } from './output.js'
@@ -32,29 +32,12 @@ export interface Job {
   readonly runsProgram?: boolean
 }
 
-/** @throws UsageError when the encoder refuses what a flag says */
-function encoderFor(to: Target, options: object): Encoder {
-  try {
-    return to.encoder(options)
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    throw new UsageError(aboutFlags(error.message, to.encodeOptions), { cause: error })
-  }
-}
-
-/** A message that begins with the names of options, about their flags. */
-function aboutFlags(message: string, options: object): string {
-  return message.replace(/^\w+( and \w+)*(?= (must|cannot) )/, (names) =>
-    names.replace(/\w+/g, (name) => (name in options ? `--${name}` : name)),
-  )
-}
-
 /** Runs a command that writes one stream, and reports on standard error what its format could not represent. */
 export async function runJob(job: Job): Promise<void> {
   const { command, args, input, stages = [], to, encode, runsProgram } = job
   const output = outputOf(args, input.paths, to.binary, job.output)
   refuseCompressed(args, to.name, output.compression)
-  const encoder = encoderFor(to, { ...encode, strict: args.has('strict') })
+  const encoder: Encoder = orFlagError(to.encodeOptions, () => to.encoder({ ...encode, strict: args.has('strict') }))
   const recycle = 'read' in input
   const through = stages.reduceRight(
     (after: Stage<EventBatch, Uint8Array>, stage) => chain(stage, after, { recycle }),

@@ -1,5 +1,5 @@
 import { OwnFrames } from '../names/own-frames.js'
-import { numberOf, orUsageError, refuseWith, UsageError, type Arguments } from './command.js'
+import { numberOf, oneOf, orUsageError, refuseWith, UsageError, type Arguments } from './command.js'
 import { isTerminal } from './is-terminal.js'
 import type { SiteNames } from './report/names.js'
 
@@ -13,7 +13,7 @@ const MOST_COLUMNS = 10_000
 
 /** The options for names of rows, from the arguments. @throws UsageError */
 export function rowNames(args: Arguments): SiteNames {
-  if (args.has('tree') && args.has('depth')) throw new UsageError('--tree and --depth cannot be combined')
+  oneOf(args, ['tree', 'depth'])
   return {
     own: ownFrames(args),
     columns: columnsOf(args),

@@ -1,5 +1,5 @@
 import type { EventBatch } from '../event/batch.js'
-import { checkNeededOptions, whole, type OptionNames } from '../event/options.js'
+import { checkNeededOptions, whole, wholeNumber, type OptionNames } from '../event/options.js'
 import { showValue } from '../event/message-text.js'
 import { EventWriter, type CallSource } from './event-writer.js'
 import { LikeCalls } from './like.js'
@@ -32,15 +32,13 @@ export interface GenerateOptions {
 const OPTIONS: OptionNames<GenerateOptions> = {
   model: MODELS,
   like: true,
-  events: 'number',
+  events: wholeNumber(),
   scale: 'number',
-  seed: 'number',
+  seed: wholeNumber(),
   threads: 'number',
   times: 'boolean',
 }
 
-/** The most events, and the highest seed. */
-const MOST = Number.MAX_SAFE_INTEGER
 /** The time between two events of a benchmark, in nanoseconds. */
 const GAP = 100
 
@@ -53,11 +51,9 @@ export class Generator {
   /** @throws RangeError for options that are unknown or out of range; TraceError for a model that is none */
   constructor(options: GenerateOptions) {
     checkNeededOptions(options, OPTIONS, 'generate()')
-    const { model, like, threads, times = false } = options
+    const { model, like, events, scale = 1, seed = 1, threads, times = false } = options
     if ((model === undefined) === (like === undefined)) throw new RangeError('either model or like is needed')
-    const { seed = 1, scale = 1 } = options
-    const events = options.events === undefined ? undefined : whole('events', options.events, 0, MOST)
-    const random = new Random(whole('seed', seed, 0, MOST))
+    const random = new Random(seed)
     if (!(scale > 0 && scale <= MOST_SCALE))
       throw new RangeError(`scale must be above 0 and at most ${MOST_SCALE}, not ${showValue(scale)}`)
     if (model !== undefined) {

@@ -4,7 +4,7 @@ import { stackPieces } from '../../exports/tables/stack-encoder.js'
 import { blockColumns } from '../../transforms/block-table/columns.js'
 import { STACK_COLUMNS } from '../../transforms/block-table/stack-numbers.js'
 import { isSameOutput } from '../../streams/io/output-place.js'
-import { UsageError, type Arguments } from '../command.js'
+import { oneOf, UsageError, type Arguments } from '../command.js'
 import { inputOperand } from '../input.js'
 import { namedInput } from '../named-input.js'
 import { outputOf, refuseCompressed, writePieces, type Output } from '../output.js'
@@ -23,7 +23,7 @@ export async function runBlocks(args: Arguments): Promise<void> {
   const run = () => runTrace({ command: 'hf-blocks', input: namedInput(input, args), through, output, recycle: true })
   const path = args.value('stacks')
   if (path === undefined) return run()
-  if (isFull) throw new UsageError('--stacks and --full-stacks cannot be combined')
+  oneOf(args, ['stacks', 'full-stacks'])
   const stackFormat = namedTableFormat(path, () => 'give it another name') ?? format
   const stacks = stackOutput(args, path, input, output, stackFormat.binary)
   refuseCompressed(args, stackFormat.name, stacks.compression)

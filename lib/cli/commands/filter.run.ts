@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { Filter, neededEvents, needsSurvey, type FilterOptions } from '../../transforms/filter.js'
-import { UsageError, type Arguments } from '../command.js'
+import { orFlagError, UsageError, type Arguments } from '../command.js'
 import { filterOptions } from '../filter-options.js'
 import { inputOperand, traceInput, type StreamInput } from '../input.js'
 import { outputFormat } from '../output-format.js'
@@ -12,19 +12,12 @@ export async function runFilter(args: Arguments): Promise<void> {
   const path = inputOperand(args)
   const options = { ...filterOptions(args), ...(await partOptions(args, path)) }
   const hasTwoPasses = needsSurvey(options)
-  const stage = filterOf(options, hasTwoPasses)
-  const readsFile = hasTwoPasses || (neededEvents(options) !== undefined && (await isCompact(path)))
+  const stage = orFlagError(options, () => new Filter(options, hasTwoPasses ? [] : undefined), 'filter')
+  const readsFile =
+    hasTwoPasses ||
+    (neededEvents(options) !== undefined && (await import('../../streams/io/compact-file.js')).isCompactFile(path))
   const input = readsFile ? await partInput(path, options) : traceInput(path)
   await runJob({ command: 'hf-filter', args, input, stages: readsFile ? [] : [stage], to })
-}
-
-/** @throws UsageError, which names the flag in place of the option */
-function filterOf(options: FilterOptions, hasTwoPasses: boolean): Filter {
-  try {
-    return new Filter(options, hasTwoPasses ? [] : undefined)
-  } catch (error) {
-    throw new UsageError((error as Error).message.replace(/^filter: (?=\w+: )/, '--'), { cause: error })
-  }
 }
 
 /** What is kept of a file that is read twice, or of which a part is read. */
@@ -34,11 +27,6 @@ async function partInput(path: string, options: FilterOptions): Promise<StreamIn
     import('../streaming.js'),
   ])
   return mergedInput([path], () => filterFile(path, options))
-}
-
-/** Whether a file is a compact trace, of which a part can be read. */
-async function isCompact(path: string): Promise<boolean> {
-  return (await import('../../streams/io/compact-file.js')).isCompactFile(path)
 }
 
 /** Flags with which more than a part would be read or kept. */

@@ -8,7 +8,7 @@ import { TraceSurvey } from '../../generate/survey.js'
 import { checkModel, MOST_MODEL_BYTES, MOST_MODEL_THREADS, type TraceModel } from '../../generate/trace-model.js'
 import { generate } from '../../streams/generate.js'
 import { encoderStream } from '../../streams/stage.js'
-import { integer, numberOf, UsageError, type Arguments } from '../command.js'
+import { integer, numberOf, orFlagError, UsageError, type Arguments } from '../command.js'
 import { traceInput, type StreamInput } from '../input.js'
 import { readModel, refuseUnused, writeModel } from '../json-model.js'
 import { outputFormat } from '../output-format.js'
@@ -35,14 +35,10 @@ export async function runGenerate(args: Arguments): Promise<void> {
   const what = await source(args)
   const input: StreamInput = {
     paths: file === undefined || file === '-' ? [] : [file],
-    open: (through) => {
-      try {
-        return [generate({ ...options, ...what }) as never, encoderStream(through, { recycle: true })]
-      } catch (error) {
-        if (!(error instanceof RangeError)) throw error
-        throw new UsageError(`--${error.message}`, { cause: error })
-      }
-    },
+    open: (through) => [
+      orFlagError(options, () => generate({ ...options, ...what }), 'generate()') as never,
+      encoderStream(through, { recycle: true }),
+    ],
   }
   await runJob({ command: 'hf-generate', args, input, to })
 }

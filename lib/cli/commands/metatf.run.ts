@@ -7,8 +7,7 @@ import { formatOf } from '../../metatf/format.js'
 import type { Dtd } from '../../metatf/model.js'
 import { NoDtdError, openDtd } from '../../streams/dtd-files.js'
 import { metaTfBytes } from '../../streams/metatf.js'
-import { sizeOf } from '../byte-count.js'
-import { numberOf, UsageError, type Arguments } from '../command.js'
+import { numberOf, oneOf, sizeOf, UsageError, type Arguments } from '../command.js'
 import { inputOperand, traceInput } from '../input.js'
 import { refuseSameFile } from '../output.js'
 import { decodedFormat } from '../output-format.js'
@@ -122,6 +121,6 @@ function refuse(args: Arguments, flags: readonly string[], { file, version }: Dt
 
 /** Which of two contradictory flags was given: true for the first. */
 function either(args: Arguments, yes: string, no: string): boolean | undefined {
-  if (args.has(yes) && args.has(no)) throw new UsageError(`--${yes} and --${no} cannot be combined`)
-  return args.has(yes) ? true : args.has(no) ? false : undefined
+  const given = oneOf(args, [yes, no])
+  return given === undefined ? undefined : given === yes
 }

@@ -6,12 +6,12 @@ import { CLASS_RULES, POLICIES, type PolicyName, type SimulateOptions } from '..
 import { Simulator } from '../../transforms/simulate/simulator.js'
 import { lifetimeModel, MOST_LIFETIME_BYTES } from '../../transforms/simulate/lifetimes/model.js'
 import type { LifetimePredictor } from '../../transforms/simulate/lifetimes/predictor.js'
-import { byteCount, sizeOf } from '../byte-count.js'
-import { numberOf, refuseWithout, UsageError, type Arguments } from '../command.js'
+import { checkLifetimeModel } from '../../transforms/simulate/lifetimes/read-model.js'
+import { byteCount, numberOf, orFlagError, refuseWithout, sizeOf, UsageError, type Arguments } from '../command.js'
 import { PAGE } from '../defaults.js'
 import { inputOperand, traceInput } from '../input.js'
-import { refuseUnused, writeModel } from '../json-model.js'
-import { canReadAgain, openTraining, readLifetimes, trainOn } from '../lifetime-training.js'
+import { readModel, refuseUnused, writeModel } from '../json-model.js'
+import { canReadAgain, openTraining, trainOn } from '../lifetime-training.js'
 import { version } from '../main.js'
 import { outputFormat } from '../output-format.js'
 import { outputOf, refuseInputs, writePieces, writeText, type Output } from '../output.js'
@@ -62,7 +62,8 @@ export async function runSimulate(args: Arguments): Promise<void> {
   const simulators =
     policy === undefined ? comparedSimulators(args, compared, predict) : [simulatorOf(args, policy, true, predict)]
   const isPredicted = policy !== undefined && predict !== undefined
-  if (isPredicted) simulators.push(generalAlone(simulators[0], args))
+  // The heap without arenas, with which it is compared.
+  if (isPredicted) simulators.push(simulatorOf(args, simulators[0].settings.prediction?.general ?? 'first-fit', true))
   const report = new SimulationReport(simulators, args.has('json'), isPredicted, predict?.training.shortSites)
   let failure: { error: unknown } | undefined
   try {
@@ -148,11 +149,6 @@ function comparedSimulators(
   ])
 }
 
-/** The heap of a simulator with arenas, without these. */
-function generalAlone({ settings }: Simulator, args: Arguments): Simulator {
-  return simulatorOf(args, settings.prediction?.general ?? 'first-fit', true)
-}
-
 /**
  * What `--predict` learns or reads, or `--compare all` of a file whose blocks have sites.
  * @param input the trace that is simulated @param isTried whether that is learned from in any case
@@ -170,7 +166,7 @@ async function predictorOf(args: Arguments, input: string, isTried: boolean): Pr
   if (training !== undefined && isModel) {
     const given = OF_TRAINING.find((flag) => args.has(flag))
     if (given !== undefined) throw new UsageError(`--${given}: the model of --predict has one already`)
-    return readLifetimes(training, source)
+    return readModel(training, MOST_LIFETIME_BYTES, checkLifetimeModel, source)
   }
   const isSame = training === undefined || training === input
   if (training === undefined && !(isTried && canReadAgain(input))) return undefined
@@ -199,12 +195,7 @@ function simulatorOf(args: Arguments, policy: PolicyName, isMeasured: boolean, p
   const other = Object.keys(values).find((name) => !OF_COMPARED.has(name))
   if (args.has('compare') && other !== undefined)
     throw new UsageError(`--compare takes the default options: --${other} needs --policy`)
-  try {
-    return new Simulator(values as object as SimulateOptions, isMeasured)
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    throw new UsageError(`--${error.message.replace('arenaSize', 'arena-size')}`, { cause: error })
-  }
+  return orFlagError(values, () => new Simulator(values as object as SimulateOptions, isMeasured))
 }
 
 function classesOf(text: string): NonNullable<SimulateOptions['classes']> {

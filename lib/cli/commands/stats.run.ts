@@ -2,7 +2,7 @@ import type { EventBatch } from '../../event/batch.js'
 import type { Stage } from '../../event/stage.js'
 import type { Statistics } from '../../transforms/statistics/result.js'
 import { joinTimeline } from '../../transforms/statistics/timeline.js'
-import { numberOf, refuseWith, temporaryBy, UsageError, type Arguments } from '../command.js'
+import { numberOf, oneOf, refuseWith, temporaryBy, UsageError, type Arguments } from '../command.js'
 import { MAX_TIMELINE_ROWS, type SITE_GROUPS, TSV_SECTIONS } from '../defaults.js'
 import { SUPPRESS_FLAGS } from '../flags.js'
 import { inputOperand, traceInput, traceNumber } from '../input.js'
@@ -22,7 +22,7 @@ import { sectionsOf } from '../report/json-sections.js'
 import { sectionRows } from '../report/section-order.js'
 import { definitionOf, sortedSites, type SiteOrder } from '../report/tables.js'
 import { reportPieces, showsTemporary, WITH_TEMPORARY, type SectionName } from '../report/text.js'
-import { tsvPieces, type TsvSection } from '../report/tsv.js'
+import { tsvPieces } from '../report/tsv.js'
 import { ownFrames, refuseRowFlags, rowNames } from '../row-names.js'
 import { refuseUnused } from '../section-flags.js'
 
@@ -60,8 +60,7 @@ export async function runStats(args: Arguments): Promise<void> {
 /** The stage that makes the requested report, of statistics that are prepared. @throws UsageError */
 function reportStage(args: Arguments, prepare: (all: Statistics) => Statistics): Stage<EventBatch, Uint8Array> {
   if (args.has('allocator')) return allocatorReport(args)
-  const [form, ...others] = FORMS.filter((name) => args.has(name))
-  if (others.length > 0) throw new UsageError(`--${form} and --${others[0]} cannot be combined`)
+  const form = oneOf(args, FORMS)
   const trace = traceNumber(args)
   if (args.has('sources') && form !== 'table') throw new UsageError('--sources needs --table')
   const by = (args.value('by') ?? 'site') as (typeof SITE_GROUPS)[number]
@@ -143,8 +142,8 @@ function printer(args: Arguments, form: 'json' | 'tsv' | undefined, top?: number
       )
   }
   if (form === 'tsv') {
-    const [section] = sections
-    if (sections.length !== 1 || section === undefined || !isTsvSection(section))
+    const section = TSV_SECTIONS.find((name) => name === sections[0])
+    if (sections.length !== 1 || section === undefined)
       throw new UsageError(`--tsv needs one --section, which can be ${TSV_SECTIONS.join(', ')}`)
     return (statistics) => tsvPieces(statistics, { section, top, timeline, sort })
   }
@@ -164,10 +163,6 @@ function timelineRows(args: Arguments): number | undefined {
   if (rows !== undefined && sections.length > 0 && !sections.includes('timeline'))
     throw new UsageError('--timeline needs --section timeline where sections are chosen')
   return rows
-}
-
-function isTsvSection(section: SectionName): section is TsvSection {
-  return (TSV_SECTIONS as readonly SectionName[]).includes(section)
 }
 
 /** How JSON is limited, and by what its sites are sorted. */
