@@ -8,7 +8,7 @@ import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { REPLAY_DRIVER } from '../dist/lib/cli/drive/driver.js'
+import { REPLAY_DRIVER } from '../dist/lib/cli/drive/runs.js'
 import { fileName, RECORDER_LIBRARY, RECORDER_MACHINES, RECORDER_READER } from '../dist/lib/streams/record/compiled.js'
 
 /** The bytes of a file depend on it. */

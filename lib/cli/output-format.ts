@@ -2,6 +2,7 @@ import { fstatSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { targetNamed, targetOfPath, targets, type Target, type TargetEntry } from '../exports/targets.js'
 import { arrow, formatOfPath, ndjson, type FormatEntry } from '../formats/index.js'
+import { isPipe } from '../streams/io/file-status.js'
 import { UsageError, type Arguments } from './command.js'
 
 /** The environment variable with the format of events between commands. */
@@ -77,15 +78,10 @@ export function wireFormat(output: string): FormatEntry {
   const wire = process.env[WIRE] ?? ''
   if (!['', 'ndjson', 'arrow'].includes(wire))
     throw new UsageError(`the environment variable ${WIRE} must be ndjson or arrow, not ${JSON.stringify(wire)}`)
-  return wire === 'arrow' && output === '-' && isPipe() ? arrow : ndjson
+  return wire === 'arrow' && output === '-' && isPipe(fstatSync(1)) ? arrow : ndjson
 }
 
 /** Whether this is a pipe or a device, whose name says nothing. */
 export function isDevice(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === false
-}
-
-function isPipe(): boolean {
-  const stats = fstatSync(1)
-  return stats.isFIFO() || stats.isSocket()
 }

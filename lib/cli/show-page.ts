@@ -1,10 +1,9 @@
 import { writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
+import { SIGNALS } from './end-by-signal.js'
 import { openBrowser } from './open-browser.js'
 import { say } from './say.js'
 import { servePage } from './serve.js'
-
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** Options for showing a page. */
 export interface ShowOptions {

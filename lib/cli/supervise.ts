@@ -1,19 +1,15 @@
 import type { EventEmitter } from 'node:events'
 import { inputName, nameInput, TraceError } from '../event/error.js'
-import { inputSize } from '../streams/io/file-status.js'
+import { inputSize, isPipe, statOf } from '../streams/io/file-status.js'
 import { abandonOutputs } from '../streams/io/output-file.js'
-import { isInputPiped } from '../streams/io/read-input.js'
 import { Incomplete, Interrupted } from './command.js'
-import { endBySignal } from './end-by-signal.js'
+import { endBySignal, SIGNALS } from './end-by-signal.js'
 import { noteIncomplete } from './incomplete.js'
 import { showProgress, type Work } from './progress.js'
 import { say } from './say.js'
 
 /** The time limit of pending writes after the command was interrupted. */
 const GRACE_MS = 1000
-
-/** The signals that end a command after it has put its files in order. */
-export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** The parts of it that a command has. Both are on by default. */
 export interface Supervision {
@@ -70,7 +66,7 @@ export async function supervise(work: Supervised): Promise<void> {
   }
   // Ctrl-C ends the programs that write into a pipe, and then the input: the data in the pipe is not lost. The second
   // one ends the command.
-  const isReader = paths.includes('-') && isInputPiped()
+  const isReader = paths.includes('-') && isPipe(statOf('-', 0))
   const onFirst = () => {
     if (signals) process.once('SIGINT', onSignal)
   }

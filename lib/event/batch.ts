@@ -232,7 +232,7 @@ export class EventBatch implements Iterable<TraceEvent> {
     for (const name in event) {
       if (name === 'kind') continue
       const f = FIELD_OF.get(name)
-      if (f === undefined) throw unknownField(name)
+      if (f === undefined) throw new RangeError(`unknown field ${showValue(name)}${didYouMean(name, FIELD_OF.keys())}`)
       const value = event[name as FieldName]
       if (value === undefined) continue
       if (f >= FIELDS.length) {
@@ -323,10 +323,6 @@ const EVENT: object = Object.create(Object.prototype, {
     },
   },
 }) as object
-
-function unknownField(name: string): RangeError {
-  return new RangeError(`unknown field ${showValue(name)}${didYouMean(name, FIELD_OF.keys())}`)
-}
 
 /** The columns of a batch without events. */
 const NO_COLUMNS = Object.fromEntries(

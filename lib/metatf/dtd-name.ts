@@ -69,7 +69,7 @@ const URL_SCHEME = /^[a-z][a-z\d+.-]+:\/\//i
  */
 export function dtdFile(name: string): string | undefined {
   const base = lastPart(name)
-  return base === '' || base === '.' || base === '..' || hasControls(name) ? undefined : base
+  return base === '' || base === '.' || base === '..' || /\p{Cc}/u.test(name) ? undefined : base
 }
 
 /** Whether a name in a trace can refer to the DTD in a file: their last parts are equal, ignoring case. */
@@ -81,8 +81,4 @@ export function isNameOf(name: string, file: string): boolean {
 export function lastPart(name: string): string {
   const path = URL_SCHEME.test(name) ? name.replace(/[?#].*$/s, '') : name
   return path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1)
-}
-
-function hasControls(name: string): boolean {
-  return /\p{Cc}/u.test(name)
 }

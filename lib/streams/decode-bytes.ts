@@ -112,7 +112,9 @@ interface Found extends Pick<Peeked, 'head' | 'whole'> {
 
 async function find(first: Peeked, { format, decode, path }: DecodeAnyOptions): Promise<Found> {
   if (format !== undefined) return { ...first, format: await loadFormat(format), decode }
-  if (!mayNameDtd(first.head)) return { ...first, format: await recognize(first), decode }
+  const [one, two] = withoutMark(first.head)
+  const mayNameDtd = one === DELETE || (one === HASH && two === HASH)
+  if (!mayNameDtd) return { ...first, format: await recognize(first), decode }
   const { isAnnounced, isTelling } = await import('../metatf/dtd-name.js')
   const peeked = await peek(first.whole, isTelling)
   const { head, failure } = peeked
@@ -123,10 +125,4 @@ async function find(first: Peeked, { format, decode, path }: DecodeAnyOptions): 
     ...peeked,
     ...(await import('./metatf.js')).recognizeMetaTf(head, path === undefined ? {} : { path }, failure),
   }
-}
-
-/** Whether a stream may be in Meta-TF and name its DTD. */
-function mayNameDtd(head: Uint8Array): boolean {
-  const [first, second] = withoutMark(head)
-  return first === DELETE || (first === HASH && second === HASH)
 }

@@ -1,9 +1,11 @@
 import type { Duplex } from 'node:stream'
 import { FORMAT } from '../event/format.js'
 import { checkOptions, type OptionNames, type ValueCheck } from '../event/options.js'
-import type { BatchTransform } from '../event/stage.js'
+import type { BatchTransform, Stage } from '../event/stage.js'
+import type { EventBatch } from '../event/batch.js'
+import { chain } from '../event/chain.js'
 import { decodeBytes, type DecodeAnyOptions } from './decode-bytes.js'
-import { counted } from './event-counter.js'
+import { eventCounter } from './event-counter.js'
 import { byteStream } from './generator.js'
 import { givesEvents } from './gives-events.js'
 import type { EventStream } from './types.js'
@@ -35,9 +37,12 @@ export function decodeAny(options: DecodeAnyOptions): Duplex
 export function decodeAny(options: DecodeAnyOptions = {}): Duplex {
   checkOptions(options, OPTIONS, 'decodeAny')
   const name = 'decodeAny()'
-  const all: Duplex = byteStream(name, (source, stream) =>
-    decodeBytes(source, options, stream, counted(stream, options)),
-  )
+  const { through, recycle = false } = options
+  const all: Duplex = byteStream(name, (source, stream) => {
+    const counter = eventCounter(stream, through?.countsInfos)
+    const last: Stage<EventBatch, object> = through === undefined ? counter : chain(counter, through, { recycle })
+    return decodeBytes(source, options, stream, last)
+  })
   // With a stage inside, the results may be anything.
-  return options.through === undefined ? givesEvents(all, name) : all
+  return through === undefined ? givesEvents(all, name) : all
 }

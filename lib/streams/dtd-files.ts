@@ -31,7 +31,8 @@ export class NoDtdError extends Error {}
 export function findDtd(name: string, { trace, folders = [] }: DtdFolders): Dtd {
   const base = dtdFile(name)
   const beside = trace === undefined ? [] : [trace === '-' ? '.' : dirname(trace)]
-  const places = [...beside, ...folders, ...environmentFolders()]
+  const named = (process.env[DTD_PATH] ?? '').split(delimiter).filter((folder) => folder !== '')
+  const places = [...beside, ...folders, ...named]
   let link = ''
   if (base !== undefined) {
     for (const [i, folder] of places.entries()) {
@@ -87,10 +88,6 @@ function isFile(path: string): boolean {
 
 function isLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
-}
-
-function environmentFolders(): string[] {
-  return (process.env[DTD_PATH] ?? '').split(delimiter).filter((folder) => folder !== '')
 }
 
 /** The folder of the DTDs that come with heapflow: lib/ and dist/lib/ are at different depths below it. */

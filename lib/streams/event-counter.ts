@@ -1,6 +1,5 @@
 import type { EventEmitter } from 'node:events'
 import type { EventBatch } from '../event/batch.js'
-import { chain } from '../event/chain.js'
 import { passOn } from '../event/pass-on.js'
 import type { BatchTransform, Stage } from '../event/stage.js'
 
@@ -12,12 +11,6 @@ export interface ReadOptions {
   recycle?: boolean
   /** A stage within this stream that processes the events; the stream then gives the results of the stage. */
   through?: Stage<EventBatch, object>
-}
-
-/** A stage, preceded by one that emits `events` on `emitter`: the number of events of each batch. */
-export function counted(emitter: EventEmitter, { through, recycle = false }: ReadOptions): Stage<EventBatch, object> {
-  const counter = eventCounter(emitter, through?.countsInfos)
-  return through === undefined ? counter : chain(counter, through, { recycle })
 }
 
 /**

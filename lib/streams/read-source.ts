@@ -100,7 +100,9 @@ export function readSource(source: TraceSource, options: ReadSourceOptions = {})
     const input = abortable(chunks, aborter.signal)
     try {
       const first = await input.next()
-      if (first.done === true) return yield* decodeBytes(nothing(), reading, emitter, eventCounter(emitter))
+      // An empty source of bytes, which has no format.
+      if (first.done === true)
+        return yield* decodeBytes(input as AsyncGenerator<never>, reading, emitter, eventCounter(emitter))
       const all = (async function* () {
         yield first.value
         yield* input
@@ -141,10 +143,6 @@ function iterableOf(source: unknown): unknown {
 
 function isIterable(source: unknown): source is AsyncIterable<Chunks> | Iterable<Chunks> {
   return typeof source === 'object' && source !== null && (Symbol.asyncIterator in source || Symbol.iterator in source)
-}
-
-async function* nothing(): AsyncGenerator<Uint8Array> {
-  // An empty source of bytes, which has no format.
 }
 
 /** Passes chunks on until a signal is aborted, which also ends a wait for one. Closes the source. */

@@ -60,7 +60,7 @@ class Splitter extends Writable implements SplitSink {
   private readonly parts = new Map<string, Part>()
   private readonly intake = new EventIntake(
     'split()',
-    (batch) => this.writeBatch(batch),
+    (batch) => this.give(this.partitioner.partition(batch)),
     (text) => this.emit('warning', text),
   )
   /** Called when a part can accept more. */
@@ -108,10 +108,6 @@ class Splitter extends Writable implements SplitSink {
     this.wake()
     // Earlier events must be written before the pipeline ends.
     void Promise.allSettled([...this.parts.values()].map((part) => part.done)).then(() => done(error))
-  }
-
-  private async writeBatch(batch: EventBatch): Promise<void> {
-    await this.give(this.partitioner.partition(batch))
   }
 
   /** Passes batches to their parts, and waits until none of these is full. */

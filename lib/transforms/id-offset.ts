@@ -108,16 +108,14 @@ export class IdOffset implements BatchTransform {
         if (counts && this.numbers !== undefined) this.check(target, i, this.numbers)
         continue
       }
-      if (counts && !this.isGiven) this.give(target, i, process)
+      if (counts && !this.isGiven) {
+        this.isGiven = true
+        if (this.numbers?.take(process) === false) this.stop(target, i, process)
+      }
       target.mask[i] = mask | HAS_PROCESS
       words[2 * i + LO] = lo
       words[2 * i + HI] = hi
     }
-  }
-
-  private give(target: EventBatch, i: number, process: bigint): void {
-    this.isGiven = true
-    if (this.numbers?.take(process) === false) this.stop(target, i, process)
   }
 
   private check(target: EventBatch, i: number, numbers: ProcessNumbers): void {

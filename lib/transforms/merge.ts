@@ -106,7 +106,13 @@ export class Merger {
       hasFirst: false,
     }))
     this.unseen = names.length
-    this.interleaver = new KWayMerger(names.length, window ?? defaultWindow(names.length), windowBytes(names.length))
+    const share = (least: number, most: number, all: number) =>
+      Math.max(least, Math.min(most, Math.floor(all / names.length)))
+    this.interleaver = new KWayMerger(
+      names.length,
+      window ?? share(LEAST_WINDOW, MERGE_WINDOW, ALL_WINDOWS),
+      share(LEAST_WINDOW_BYTES, WINDOW_BYTES, ALL_WINDOW_BYTES),
+    )
     this.audit = new OrderChecker(by)
   }
 
@@ -239,14 +245,6 @@ export class Merger {
     if (this.overflows > 0) this.warnings.push(`times too large for ns, set to the largest value: ${this.overflows}`)
     this.warnings.push(...orderWarnings(this.audit.statistics))
   }
-}
-
-function defaultWindow(inputs: number): number {
-  return Math.max(LEAST_WINDOW, Math.min(MERGE_WINDOW, Math.floor(ALL_WINDOWS / inputs)))
-}
-
-function windowBytes(inputs: number): number {
-  return Math.max(LEAST_WINDOW_BYTES, Math.min(WINDOW_BYTES, Math.floor(ALL_WINDOW_BYTES / inputs)))
 }
 
 interface Input {

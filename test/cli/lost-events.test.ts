@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { TraceEvent } from '../../lib/event/batch.js'
-import { leakWarning } from '../../lib/cli/report/warnings.js'
+import { totalsWarnings } from '../../lib/cli/report/warnings.js'
 import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
 import { scratch, shell } from '../support/commands.js'
 import { HEADER, inBatches } from '../transforms/events.js'
@@ -89,7 +89,7 @@ describe('what the recorder lost is reported', () => {
   })
 })
 
-describe('leakWarning', () => {
+describe('totalsWarnings', () => {
   /** So many blocks that are freed, leak, and are freed without having been allocated. */
   const warning = (freed: number, leaked: number, unknown: number, isFiltered = false) => {
     const address = (i: number) => BigInt(i + 1)
@@ -99,7 +99,7 @@ describe('leakWarning', () => {
     const events = [...some(freed, 'alloc'), ...some(freed + unknown, 'free'), ...some(leaked, 'alloc')]
     const header = { ...HEADER, ...(isFiltered && { filtered: true as const }) }
     for (const batch of inBatches(events, 4096, header)) collector.add(batch)
-    return leakWarning(collector.finish())
+    return totalsWarnings(collector.finish())[0]
   }
 
   test('comes where the header says that events were left out, and it matters', () => {
@@ -124,7 +124,7 @@ describe('leakWarning', () => {
       return { kind: 'realloc', oldAddress: BigInt(0x7000 + i), address: BigInt(i + 1), size: 1n }
     })
     for (const batch of inBatches(events, 4096, HEADER)) collector.add(batch)
-    expect(leakWarning(collector.finish())).toContain('10 frees and reallocs are of unknown blocks')
+    expect(totalsWarnings(collector.finish())[0]).toContain('10 frees and reallocs are of unknown blocks')
   })
 
   test('comes else only where many frees are of unknown blocks, and something leaks', () => {

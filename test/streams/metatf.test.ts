@@ -11,7 +11,7 @@ import { binaryEncoder } from '../../lib/entry/metatf.js'
 import { parseDtd } from '../../lib/metatf/index.js'
 import { decodeAny, type DecodeAnyOptions } from '../../lib/streams/decode.js'
 import { decompress } from '../../lib/streams/decompress.js'
-import { counted } from '../../lib/streams/event-counter.js'
+import { eventCounter } from '../../lib/streams/event-counter.js'
 import { byteStream } from '../../lib/streams/generator.js'
 import { metaTfBytes } from '../../lib/streams/metatf.js'
 import type { EventStream } from '../../lib/streams/types.js'
@@ -98,7 +98,7 @@ test('what looks like such a trace at first', async () => {
 
 /** What metatf-decode does, as a stream. */
 function decodeMetaTf(options: Parameters<typeof metaTfBytes>[1]): EventStream<'bytes'> {
-  return byteStream('metatf-decode', (source, stream) => metaTfBytes(source, options, stream, counted(stream, {})))
+  return byteStream('metatf-decode', (source, stream) => metaTfBytes(source, options, stream, eventCounter(stream)))
 }
 
 test('a DTD that is not there', async () => {

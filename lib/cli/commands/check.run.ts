@@ -14,7 +14,7 @@ import { checkJunit } from '../report/check/junit.js'
 import { checkMarkdown } from '../report/check/markdown.js'
 import { checkSarif } from '../report/check/sarif.js'
 import { checkText } from '../report/check/text.js'
-import { collected } from '../report/profile-of.js'
+import { collected } from '../report/profile-report.js'
 import { ownFrames, refuseRowFlags, rowNames } from '../row-names.js'
 import { suppressions, withRules } from '../suppressions.js'
 

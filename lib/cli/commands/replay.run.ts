@@ -1,21 +1,20 @@
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { freemem } from 'node:os'
 import { join } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
 import { Caveats } from '../../event/caveats.js'
 import { chain } from '../../event/chain.js'
 import type { PoolGain } from '../../exports/simulation/pools.js'
 import type { OrderName } from '../../transforms/drive/layout.js'
 import { Preparation } from '../../transforms/drive/preparation.js'
 import type { PreparedReplay } from '../../transforms/drive/result.js'
-import { Interrupted, numberOf, orUsageError, refuseWith, UsageError, type Arguments } from '../command.js'
+import { Interrupted, numberOf, oneOf, orUsageError, refuseWith, UsageError, type Arguments } from '../command.js'
 import { REPLAY_LIMIT, REPLAY_RUNS } from '../defaults.js'
 import { allocatorOf, installedAllocators, type Allocator, SYSTEM } from '../drive/allocators.js'
 import { compare } from '../drive/comparison.js'
-import { REPLAY_DRIVER } from '../drive/driver.js'
 import { measure } from '../drive/measure.js'
 import { PoolSurvey } from '../drive/pools.js'
-import { Driver } from '../drive/runs.js'
+import { Driver, REPLAY_DRIVER } from '../drive/runs.js'
+import { endedBySignals } from '../end-by-signal.js'
 import { inputOperand, traceInput } from '../input.js'
 import { canReadAgain } from '../lifetime-training.js'
 import { refuseInputs, writeText } from '../output.js'
@@ -25,7 +24,6 @@ import { recordingFolder } from '../../streams/record/folder.js'
 import { androidText, replayText, skippedText, verifiedText } from '../report/replay.js'
 import { callsOf, failure, NOTHING, verdict } from '../report/replay-verdict.js'
 import { say } from '../say.js'
-import { SIGNALS } from '../supervise.js'
 
 /** Flags that exclude each other. */
 const FORMS = ['verify', 'json', 'android'] as const
@@ -34,8 +32,7 @@ const MEASURED = ['runs', 'touch', 'pace'] as const
 
 /** Runs `hf-replay`. @throws UsageError */
 export async function runReplay(args: Arguments): Promise<void> {
-  const [form, other] = FORMS.filter((flag) => args.has(flag))
-  if (other !== undefined) throw new UsageError(`--${form} and --${other} cannot be combined`)
+  const form = oneOf(args, FORMS)
   if (form === 'verify') refuseWith(args, MEASURED, form)
   const runs = numberOf(args, 'runs', 1, 1000) ?? REPLAY_RUNS
   const limit = numberOf(args, 'limit', 1, 86_400) ?? REPLAY_LIMIT
@@ -51,7 +48,7 @@ export async function runReplay(args: Arguments): Promise<void> {
   const folder = recordingFolder()
   try {
     const clear = () => rmSync(folder, { recursive: true, force: true })
-    const program = await endedBySignals(clear, () => compiled(REPLAY_DRIVER, folder))
+    const program = await endedBySignals('hf-replay', clear, () => compiled(REPLAY_DRIVER, folder))
     const operations = output ?? join(folder, 'trace.ops')
     const isMeasured = form === undefined || form === 'json'
     const survey = isMeasured && canReadAgain(input) ? new PoolSurvey() : undefined
@@ -66,6 +63,7 @@ export async function runReplay(args: Arguments): Promise<void> {
       )
     const driver = new Driver(program, operations, folder, limit)
     const isFaulty = await endedBySignals(
+      'hf-replay',
       () => {
         driver.stop()
         clear()
@@ -160,24 +158,4 @@ function allocatorsOf(args: Arguments, isOne: boolean): Allocator[] {
   if (isOne && words.length > 1) throw new UsageError('--android is the report of one allocator')
   if (words.length === 0) return installedAllocators(isOne ? [SYSTEM] : undefined)
   return orUsageError(() => [...new Set(words)].map(allocatorOf), '--allocator: ')
-}
-
-/**
- * Does something, for which a signal that ends this process must put things in order first.
- * @param clear puts them in order
- */
-async function endedBySignals<Result>(clear: () => void, run: () => Result | Promise<Result>): Promise<Result> {
-  const end = (signal: NodeJS.Signals) => {
-    clear()
-    for (const one of SIGNALS) process.removeListener(one, end)
-    process.kill(process.pid, signal)
-  }
-  for (const signal of SIGNALS) process.on(signal, end)
-  try {
-    return await run()
-  } finally {
-    // A signal that came while nothing else could run, and may have ended what ran.
-    await setImmediate()
-    for (const signal of SIGNALS) process.removeListener(signal, end)
-  }
 }

@@ -9,13 +9,12 @@ import { openInput } from '../../streams/io/stdio.js'
 import { inTemporary } from '../../streams/io/temporary-error.js'
 import { UsageError, type Arguments } from '../command.js'
 import { SQL_FORMATS } from '../defaults.js'
-import { endBySignal } from '../end-by-signal.js'
+import { endedBySignals } from '../end-by-signal.js'
 import { refuseSharedPipe, traceInput } from '../input.js'
 import { describe } from '../main.js'
 import { namedInput } from '../named-input.js'
 import { outputOf, refuseCompressed, writePieces } from '../output.js'
 import { say } from '../say.js'
-import { SIGNALS } from '../supervise.js'
 import { fillTables, openDatabase, failure, planOf, writeParquet } from '../sql/database.js'
 import { hasNames, writeTables } from '../sql/feed.js'
 import { resultText } from '../sql/result.js'
@@ -29,35 +28,34 @@ export async function runSql(args: Arguments): Promise<void> {
   const output = outputOf(args, paths, to === 'parquet')
   refuseCompressed(args, to, output.compression)
   const folder = inTemporary(tmpdir(), () => mkdtempSync(join(tmpdir(), 'heapflow-sql-')))
-  let connection: DuckDBConnection | undefined
-  let fault: TraceError | undefined
   const clear = () => rmSync(folder, { recursive: true, force: true })
-  // Neither a query nor a write to a full pipe can be relied on to end.
-  const onSignal = (signal: NodeJS.Signals) => {
-    clear()
-    endBySignal('hf-sql', signal)
+  const answer = async () => {
+    let fault: TraceError | undefined
+    const connection = await openDatabase(folder)
+    try {
+      const wanted = await planOf(connection, query, folder)
+      const pathOf = (table: string) => join(folder, `${table}.parquet`)
+      const inputOf = (path: string) => (hasNames(wanted) ? namedInput(path, args) : traceInput(path))
+      await writeTables({ paths, inputOf }, wanted, pathOf, (error) => {
+        if (fault !== undefined) say('hf-sql', describe(fault))
+        fault = error
+      })
+      await fillTables(connection, wanted, pathOf)
+      // A file that lacks rows is not complete.
+      await writePieces(
+        output,
+        piecesOf({ connection, query, to, isFull, folder }, () => fault),
+        { blocking: false },
+      )
+    } finally {
+      connection.closeSync()
+    }
   }
-  for (const signal of SIGNALS) process.once(signal, onSignal)
   process.once('exit', clear)
   try {
-    connection = await openDatabase(folder)
-    const wanted = await planOf(connection, query, folder)
-    const pathOf = (table: string) => join(folder, `${table}.parquet`)
-    const inputOf = (path: string) => (hasNames(wanted) ? namedInput(path, args) : traceInput(path))
-    await writeTables({ paths, inputOf }, wanted, pathOf, (error) => {
-      if (fault !== undefined) say('hf-sql', describe(fault))
-      fault = error
-    })
-    await fillTables(connection, wanted, pathOf)
-    // A file that lacks rows is not complete.
-    await writePieces(
-      output,
-      piecesOf({ connection, query, to, isFull, folder }, () => fault),
-      { blocking: false },
-    )
+    // Neither a query nor a write to a full pipe can be relied on to end.
+    await endedBySignals('hf-sql', clear, answer)
   } finally {
-    connection?.closeSync()
-    for (const signal of SIGNALS) process.removeListener(signal, onSignal)
     process.removeListener('exit', clear)
     clear()
   }

@@ -26,7 +26,7 @@ const FILES = ['FILE', 'PATTERN']
 /** Every command except `heapflow` itself. */
 export const COMPLETED: readonly Completed[] = [
   ...COMMANDS.map((command): Completed =>
-    describeCommand(command, true, { kind: runsCommand(command) ? 'command' : 'files' }),
+    describeCommand(command, true, { kind: command.operands.includes('-- COMMAND') ? 'command' : 'files' }),
   ),
   describeCommand(completion, false, { kind: 'values', values: SHELLS }),
 ]
@@ -45,11 +45,6 @@ export function valueOf({ value, values, reads }: Flag): Words | undefined {
 /** A text in single quotes, for any shell except fish. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
-}
-
-/** Whether operands are a command that is run, and its arguments. */
-function runsCommand({ operands }: Command): boolean {
-  return operands?.includes('-- COMMAND') === true
 }
 
 function describeCommand(command: Command, isProgram: boolean, operands: Words): Completed {

@@ -8,7 +8,7 @@ import type { LiveExports } from '../../kernel/live.js'
 import type { Global } from '../../kernel/load.js'
 import { readKernelTotals } from '../../transforms/statistics/kernel-totals.js'
 import { mpatrolFigures, Reserves } from '../../transforms/statistics/totals.js'
-import { BatchWarnings } from './batch-warnings.js'
+import { BatchWarnings } from './warnings.js'
 import { FinalReport } from './final-report.js'
 import { moreTraces, mpatrolText } from './mpatrol.js'
 

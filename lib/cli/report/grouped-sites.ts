@@ -36,7 +36,8 @@ export function groupedSites(sites: readonly SiteStatistics[], own: OwnFrames, b
   const nameOf = (frame: string) => {
     let name = known.get(frame)
     if (name === undefined) {
-      name = (by === 'function' ? functionOf(frame) : parseFrame(frame).module) ?? ''
+      const parsed = parseFrame(frame)
+      name = (by === 'function' ? (parsed.function ?? shortFrame(frame)) : parsed.module) ?? ''
       known.set(frame, name)
     }
     return name
@@ -81,10 +82,6 @@ function namesOf(
   // An inlined function is in the module of its caller.
   if (by === 'module') for (let i = frames.length - 2; i >= 0; i--) frames[i] ||= frames[i + 1]
   return frames
-}
-
-function functionOf(frame: string): string {
-  return parseFrame(frame).function ?? shortFrame(frame)
 }
 
 /** The figures of a site under another name. */

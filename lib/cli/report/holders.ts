@@ -142,8 +142,9 @@ function treeRows(
   const sites = rows.filter(isSite)
   return byOwnFrame(sites, ({ stack }) => stack, own).map((group) => {
     const [first, ...others] = group.items as [SiteStatistics, ...SiteStatistics[]]
-    const shares = others.reduce<Shares>(sumOfShares, first)
-    const row = { ...first, ...(group.frame !== undefined && { stack: [group.frame] }), ...sharesOf(shares) }
+    const { allocated, atPeak, leaked, temporary } = others.reduce<Shares>(sumOfShares, first)
+    const stack = group.frame !== undefined && { stack: [group.frame] }
+    const row = { ...first, ...stack, allocated, atPeak, leaked, temporary }
     members.set(row, group)
     return row
   })
@@ -213,8 +214,4 @@ export function sizeShares({ size, count, atPeak, leaked, temporary }: SizeStati
 function sizeCells(row: Holder): string[] {
   const { size } = row as SizeShares
   return [size === undefined ? '(others)' : grouped(size)]
-}
-
-function sharesOf({ allocated, atPeak, leaked, temporary }: Shares): Shares {
-  return { allocated, atPeak, leaked, temporary }
 }

@@ -7,7 +7,7 @@ import { CountingKernel } from '../../kernel/counting.js'
 import type { Global, KernelExports } from '../../kernel/load.js'
 import { readKernelTotals } from '../../transforms/statistics/kernel-totals.js'
 import { mpatrolFigures, Reserves } from '../../transforms/statistics/totals.js'
-import { BatchWarnings } from './batch-warnings.js'
+import { BatchWarnings } from './warnings.js'
 import { FinalReport } from './final-report.js'
 import { moreTraces, mpatrolText } from './mpatrol.js'
 

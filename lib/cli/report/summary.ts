@@ -16,7 +16,7 @@ const LEVELS = '▁▂▃▄▅▆▇█'
 /** The figures of the whole trace. */
 export function summary(statistics: Statistics): string[] {
   const { allocated, freed, leaked, temporary, sizes, mpatrol, overhead, resident, crossCpuFrees, threads } = statistics
-  const { peakBytes, peakBlocks } = statistics
+  const { peakBytes, peakBlocks, suppressed } = statistics
   const foreign = threads.reduce((sum, { foreignFrees }) => sum + foreignFrees, 0)
   const temporaryPair = (by: 'heaptrack' | 'memray'): Pair => [
     `temporary (${by})`,
@@ -35,7 +35,7 @@ export function summary(statistics: Statistics): string[] {
     ['allocated', amount(allocated)],
     ['freed', amount(freed)],
     ['leaked', `${amount(leaked)} (still live ${endOf(statistics)})`],
-    ...suppressedPair(statistics),
+    ...(suppressed === undefined ? [] : [['suppressed leaks', suppressedText(suppressed)] as const]),
     ['peak memory', peak(statistics, peakBytes, `${bytes(peakBytes.bytes)} in ${blocks(peakBytes.blocks)}`)],
     ['peak block count', peak(statistics, peakBlocks, amount(peakBlocks))],
     ...curve(statistics),
@@ -128,11 +128,6 @@ function residentPairs({ residentSet, events: all }: Statistics): Pair[] {
     ...(last.event === most.event ? [] : [['  at the end', text(last)] as const]),
     ['  beyond live bytes', 'what the allocator keeps, and what is not from it: code, stacks, mapped files'],
   ]
-}
-
-/** The suppressed leaks, if any may be suppressed. */
-function suppressedPair({ suppressed }: Statistics): Pair[] {
-  return suppressed === undefined ? [] : [['suppressed leaks', suppressedText(suppressed)]]
 }
 
 /** The suppressed amount, and the number of rules. */

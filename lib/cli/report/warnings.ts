@@ -1,7 +1,9 @@
+import { Doubts } from '../../event/doubts.js'
 import { EARLY_END_NOTE } from '../../event/early-end.js'
 import { UNIDENTIFIED } from '../../event/header.js'
 import { lostWarning } from '../../event/lost-events.js'
 import { weightNote } from '../../event/weights.js'
+import type { Figures } from '../../transforms/statistics/kernel-totals.js'
 import type { Amount, Statistics } from '../../transforms/statistics/result.js'
 import { MAX_SIZE } from '../../transforms/verify.js'
 import { bytes } from './columns.js'
@@ -13,12 +15,30 @@ export function statisticsWarnings(statistics: Statistics): string[] {
 
 /** The same for what was allocated, freed and live in all. */
 export function totalsWarnings(statistics: Statistics): string[] {
-  const { weighted } = statistics
+  const { kinds, lostEvents, faults, reallocs, sizes, endsEarly = false, weighted = 0 } = statistics
+  const unknown = faults.unknownFrees + faults.doubleFrees + reallocs.unknown
+  const { largest } = sizes
+  return figuresWarnings({ ...statistics, lost: kinds.lost ?? 0, lostEvents, unknown, endsEarly, weighted, largest })
+}
+
+/** The same for mpatrol's statistics. Takes all batches of the trace. */
+export class BatchWarnings extends Doubts {
+  /** @param unknown the number of frees and reallocs of unknown blocks */
+  result({ live, unfreed, freed, largest }: Figures, unknown: number): string[] {
+    const { lost, isFiltered: filtered, endsEarly, weighted } = this
+    const leaked = { blocks: live.blocks + unfreed.blocks, bytes: live.bytes + unfreed.bytes }
+    const figures = { lost: lost.places, lostEvents: lost.events, filtered, leaked, freed, unknown }
+    return figuresWarnings({ ...figures, endsEarly, weighted, largest })
+  }
+}
+
+function figuresWarnings(figures: DoubtfulFigures): string[] {
+  const { leaked, endsEarly, weighted, largest } = figures
   const warnings = [
-    leakWarning(statistics),
-    statistics.endsEarly === true && statistics.leaked.blocks > 0 ? EARLY_END_NOTE : undefined,
-    weighted === undefined ? undefined : weightNote(weighted),
-    sizeWarning(statistics.sizes.largest),
+    falseLeaks(figures),
+    endsEarly && leaked.blocks > 0 ? EARLY_END_NOTE : undefined,
+    weighted === 0 ? undefined : weightNote(weighted),
+    sizeWarning(largest),
   ]
   return warnings.filter((warning) => warning !== undefined)
 }
@@ -30,8 +50,8 @@ export function totalsWarnings(statistics: Statistics): string[] {
 const MANY_PER_FREES = 0.01
 const MANY = 10
 
-/** The figures on which the warning depends. */
-interface LeakFigures {
+/** The figures on which the warnings depend. */
+interface DoubtfulFigures {
   /** The number of events that say that the recorder lost others. */
   readonly lost: number
   /** The number of events that it lost, if known. */
@@ -42,13 +62,12 @@ interface LeakFigures {
   readonly freed: Amount
   /** The number of frees and reallocs that are of unknown blocks. */
   readonly unknown: number
-}
-
-/** The warning of `falseLeaks` for these statistics. */
-export function leakWarning(statistics: Statistics): string | undefined {
-  const { kinds, lostEvents, filtered, leaked, freed, faults, reallocs } = statistics
-  const unknown = faults.unknownFrees + faults.doubleFrees + reallocs.unknown
-  return falseLeaks({ lost: kinds.lost ?? 0, lostEvents, filtered, leaked, freed, unknown })
+  /** Whether the recording ended before the program. */
+  readonly endsEarly: boolean
+  /** The number of events that stand for several. */
+  readonly weighted: number
+  /** The largest size of an allocation. */
+  readonly largest: bigint
 }
 
 /**
@@ -56,7 +75,7 @@ export function leakWarning(statistics: Statistics): string | undefined {
  * were removed, or more frees and reallocs are of unknown blocks than in a complete trace. Undefined without a reason
  * for one.
  */
-export function falseLeaks({ lost, lostEvents, filtered, leaked, freed, unknown }: LeakFigures): string | undefined {
+function falseLeaks({ lost, lostEvents, filtered, leaked, freed, unknown }: DoubtfulFigures): string | undefined {
   if (lost > 0) return lostWarning(lost, undefined, lostEvents)
   const advice = 'use --lifetimes with hf-filter and hf-split'
   if (filtered) {

@@ -59,10 +59,15 @@ export function isSameFile(input: string, output: string): boolean {
 export function sharedSource(path: string): string | undefined {
   try {
     const stats = statOf(path, 0)
-    return stats !== undefined && (stats.isFIFO() || stats.isSocket()) ? `${stats.dev}:${stats.ino}` : undefined
+    return isPipe(stats) ? `${stats.dev}:${stats.ino}` : undefined
   } catch {
     return undefined
   }
+}
+
+/** Whether this is the status of a pipe or a socket. */
+export function isPipe(stats: Stats | undefined): stats is Stats {
+  return stats !== undefined && (stats.isFIFO() || stats.isSocket())
 }
 
 /** The status of a file, or of a descriptor for `-`; undefined if there is none. */

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises'
 import { eventColumn, noEvents } from '../../codec/event-rows.js'
 import { EventBatch } from '../../event/batch.js'
-import { limit, malformed, truncated, type TraceError, type TracePosition } from '../../event/error.js'
+import { limit, malformed, truncated } from '../../event/error.js'
 import { showText, showValue } from '../../event/message-text.js'
 import type { ColumnReader, Held } from '../../formats/parquet/column-reader.js'
 import { ParquetFault, ParquetLimit } from '../../formats/parquet/fault.js'
@@ -47,15 +47,12 @@ export async function* readParquetFile(
     yield* eventsOf(file, warn, progress)
   } catch (error) {
     if (!(error instanceof ParquetFault)) throw error
-    throw faultAt(error, { format: FORMAT, offset: progress.offset, event: progress.events + 1 })
+    const make = error instanceof ParquetLimit ? limit : malformed
+    throw make(error.message, { format: FORMAT, offset: progress.offset, event: progress.events + 1 })
   } finally {
     closed?.removeEventListener('abort', close)
     await file.close()
   }
-}
-
-function faultAt(error: ParquetFault, at: TracePosition): TraceError {
-  return error instanceof ParquetLimit ? limit(error.message, at) : malformed(error.message, at)
 }
 
 /** The position in a file that is read. */
@@ -181,10 +178,12 @@ async function beginGroup(
       throw new ParquetFault(`row group ${number} must have one column ${showText(name)}`)
     if (!(chunk.from >= MAGIC.length && chunk.from <= chunk.to && chunk.to <= indexAt))
       throw new ParquetFault(`column ${showText(name)} is not in the file`)
-    return inColumn(name, () => {
+    try {
       reader.begin(chunk, rows)
-      return chunk
-    })
+    } catch (error) {
+      throw inColumnFault(name, error)
+    }
+    return chunk
   })
   const from = Math.min(...found.map((chunk) => chunk.from))
   const to = Math.max(...found.map((chunk) => chunk.to))
@@ -215,14 +214,6 @@ async function readAhead(
       progress.offset = source.offset
       throw inColumnFault(reader.column.name, error)
     }
-  }
-}
-
-function inColumn<T>(name: string, run: () => T): T {
-  try {
-    return run()
-  } catch (error) {
-    throw inColumnFault(name, error)
   }
 }
 

@@ -1,10 +1,10 @@
-import { close, open, read, readSync, type Stats } from 'node:fs'
+import { close, open, read, readSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { cutChunk, newChunk } from '../../bytes/chunks.js'
 import { setImmediate } from '../timers.js'
 import { monotonicMs } from './clock.js'
-import { statOf } from './file-status.js'
+import { isPipe, statOf } from './file-status.js'
 import { refuseDrained } from './read-text.js'
 
 /** The number of bytes to read at a time from a file. */
@@ -45,20 +45,11 @@ export function isDirectory(path: string): Error {
   return Object.assign(new Error(`${name} is a directory`), { code: 'EISDIR', syscall: 'read', path: name })
 }
 
-function isPipe(stats: Stats | undefined): boolean {
-  return stats !== undefined && (stats.isFIFO() || stats.isSocket())
-}
-
 /** Reads a chunk by the thread pool. @returns the number of bytes */
 function readWaiting(fd: number, chunk: Uint8Array): Promise<number> {
   return new Promise((resolve, reject) => {
     read(fd, chunk, 0, chunk.length, null, (error, n) => (error === null ? resolve(n) : reject(error)))
   })
-}
-
-/** Whether standard input is a pipe or a socket. */
-export function isInputPiped(): boolean {
-  return isPipe(statOf('-', 0))
 }
 
 /** Reads a file or a device. The next chunk of a file is read while the caller works on the last one. */

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { DescriptorSink, type DescriptorSinkOptions } from './descriptor-sink.js'
 import { DescriptorSource } from './descriptor-source.js'
-import { statOf } from './file-status.js'
+import { isPipe, statOf } from './file-status.js'
 import { PipeSource } from './pipe-source.js'
 import { isDirectory } from './read-input.js'
 
@@ -15,7 +15,7 @@ export function openInput(path: string, chunkBytes = 262_144): Readable {
   if (path !== '-' || stats === undefined) return new DescriptorSource(path, chunkBytes)
   // A file is read through the thread pool; a pipe by the event loop, because a blocked read there cannot be given up.
   if (stats.isFile()) return new DescriptorSource(0, chunkBytes)
-  if (stats.isFIFO() || stats.isSocket()) return new PipeSource(0)
+  if (isPipe(stats)) return new PipeSource(0)
   return process.stdin
 }
 

@@ -55,7 +55,9 @@ export class Program {
     this.ended = new Promise((resolve) => {
       // It also reports that a signal could not be sent, which is no ending.
       this.child.on('error', (error) => {
-        if (this.child.pid === undefined) resolve({ status: statusOf(error), error: named(error, file, cwd) })
+        if (this.child.pid !== undefined) return
+        const status = (error as NodeJS.ErrnoException).code === 'EACCES' ? NOT_EXECUTABLE : NOT_FOUND
+        resolve({ status, error: named(error, file, cwd) })
       })
       this.child.once('exit', (status, signal) => resolve(signal === null ? { status: status ?? 0 } : killed(signal)))
     })
@@ -115,10 +117,6 @@ function isSent(pid: number, signal: NodeJS.Signals): boolean {
 /** The ending by a signal. */
 export function killed(signal: string): Ending {
   return { status: 128 + (constants.signals[signal as NodeJS.Signals] ?? 0), signal }
-}
-
-function statusOf(error: Error): number {
-  return (error as NodeJS.ErrnoException).code === 'EACCES' ? NOT_EXECUTABLE : NOT_FOUND
 }
 
 /** A failure to start in words. */

@@ -2,7 +2,6 @@ import { spawn, type ChildProcessByStdio } from 'node:child_process'
 import { pipeline, type Duplex, type Readable, type Writable } from 'node:stream'
 import split2 from 'split2'
 import { canDemangle, demangledNames } from './demangle.js'
-import { isInstalled } from './installed.js'
 import type { AddressNamer, Names } from './namer.js'
 
 /** The tools that name addresses, the best first. Both understand the same options and write the same text. */
@@ -17,11 +16,6 @@ const MAX_INLINED = 256
 const MAX_NAME = 65_536
 /** The maximum length of a line in characters; with a longer one, the tool has failed. */
 const MAX_LINE = 2 ** 24
-
-/** The best tool on this machine. */
-export function findTool(): AddressTool | undefined {
-  return ADDRESS_TOOLS.find(isInstalled)
-}
 
 /** A process that names the addresses of one file. */
 export class AddressProcess implements AddressNamer {

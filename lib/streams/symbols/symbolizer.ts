@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path'
-import { AddressProcess, findTool, type AddressTool } from './address-tool.js'
+import { ADDRESS_TOOLS, AddressProcess, type AddressTool } from './address-tool.js'
+import { isInstalled } from './installed.js'
 import type { AddressNamer, Names } from './namer.js'
 import { fullNames, SymbolFile } from './elf-file.js'
 import { findModule, type FoundModule } from './find-module.js'
@@ -71,7 +72,7 @@ export class Symbolizer {
     private readonly cautious?: CautiousOptions,
   ) {
     this.unused = new Set(Object.keys(options.buildIds ?? {}))
-    this.tool = options.tool === 'none' ? undefined : (options.tool ?? findTool())
+    this.tool = options.tool === 'none' ? undefined : (options.tool ?? ADDRESS_TOOLS.find(isInstalled))
   }
 
   /** The names at offsets in a module, by offset. An empty list is for an address that has no name. */

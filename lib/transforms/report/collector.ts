@@ -1,4 +1,3 @@
-import { HI, LO, WORD } from '../../bytes/u64.js'
 import { tooManyBlocks } from '../../blocks/live-set.js'
 import type { EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
@@ -142,8 +141,7 @@ export class ReportCollector implements RowObserver {
     if ((columns & HAS_TIME) === 0 || !this.collector.times.counts) return
     for (let i = to - 1; i >= from; i--) {
       if ((mask[i] & HAS_TIME) === 0) continue
-      const { words } = time
-      this.time = BigInt(words[2 * i + HI]) * BigInt(WORD) + BigInt(words[2 * i + LO])
+      this.time = time.values[i]
       return
     }
   }

@@ -1,4 +1,3 @@
-import { HI, LO } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { FieldBit, Kind } from '../../event/fields.js'
 import { commandOf, type TraceHeader } from '../../event/header.js'
@@ -66,10 +65,7 @@ export class RecorderNotes {
       if (this.marks.length >= MOST_MARKS) return
       if (code !== COMMENT && code !== LOST) continue
       const fields = mask[i]
-      if (isTimed && (fields & FieldBit.time) !== 0) {
-        const { words } = batch.time
-        now = (BigInt(words[2 * i + HI]) << 32n) | BigInt(words[2 * i + LO])
-      }
+      if (isTimed && (fields & FieldBit.time) !== 0) now = batch.time.values[i]
       const event = before + i - from + 1
       const text = (fields & HAS_TEXT) !== 0 ? batch.strings.text(batch.text[i]).slice(0, LONGEST) : ''
       const isMark = NO_MARKS.get(batch.header.format)?.test(text) !== true

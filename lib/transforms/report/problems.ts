@@ -1,4 +1,3 @@
-import { HI, LO, WORD } from '../../bytes/u64.js'
 import type { EventBatch, U64Column } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
 import { hasInventedAddresses } from '../../event/header.js'
@@ -81,9 +80,8 @@ export class Problems {
   }
 }
 
-function valueOf(batch: EventBatch, i: number, field: number, { words }: U64Column): bigint | undefined {
-  if ((batch.mask[i] & field) === 0) return undefined
-  return BigInt(words[2 * i + HI]) * BigInt(WORD) + BigInt(words[2 * i + LO])
+function valueOf({ mask }: EventBatch, i: number, field: number, { values }: U64Column): bigint | undefined {
+  return (mask[i] & field) === 0 ? undefined : values[i]
 }
 
 /** The address of the event; for a realloc without one, the old block's. */

@@ -22,11 +22,6 @@ export function histogramOf(counts: readonly number[], sum: bigint): HistogramRe
     if (count > 0) bars.push({ from: bits === 0 ? 0n : 1n << BigInt(bits - 1), to: (1n << BigInt(bits)) - 1n, count })
   })
   const count = bars.reduce((all, bar) => all + bar.count, 0)
-  return { count, sum, mean: count === 0 ? 0 : ratio(sum, count), bars }
-}
-
-/** A large integer divided by a number, as a double. */
-export function ratio(sum: bigint, count: number): number {
   // Numbers of more than 53 bits lose their last digits here, which a mean does not show.
-  return Number(sum) / count
+  return { count, sum, mean: count === 0 ? 0 : Number(sum) / count, bars }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll } from 'vitest'
 import { installedAllocators } from '../../../lib/cli/drive/allocators.js'
-import { REPLAY_DRIVER } from '../../../lib/cli/drive/driver.js'
+import { REPLAY_DRIVER } from '../../../lib/cli/drive/runs.js'
 import type { Run } from '../../../lib/cli/drive/runs.js'
 
 /** Whether the driver can be compiled and run. */

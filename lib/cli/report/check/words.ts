@@ -45,18 +45,13 @@ function functionCount(n: number): string {
   return `${grouped(n)} ${n === 1 ? 'function' : 'functions'}`
 }
 
-/** A value of the figure of a budget. */
-function valueText({ figure }: Pick<CheckedBudget, 'figure'>, value: bigint): string {
-  return BUDGET_FIGURES[figure].unit === 'bytes' ? bytes(value) : grouped(value)
-}
-
 /** The measured and the allowed value, as a sentence without its subject and its end. */
 export function finding(row: CheckedBudget): string {
   const { value, old, most, whole, limit, rule, reason, values = [], baseline = [], figure } = row
   if (row.verdict === 'unknown') return `${UNKNOWN_FIGURE} (not known: ${visible(reason ?? '')})`
   if (value === undefined || most === undefined) return `at most ${limit.text}${rule === 'grow' ? ' more' : ''}`
-  const text = (one: bigint) => valueText(row, one)
   const about = BUDGET_FIGURES[figure]
+  const text = (one: bigint) => (about.unit === 'bytes' ? bytes(one) : grouped(one))
   const part =
     whole === undefined || !('whole' in about)
       ? ''
