@@ -18,6 +18,17 @@ export function doubleAt(words: Uint32Array, i: number): number {
   return words[2 * i + HI] * WORD + words[2 * i + LO]
 }
 
+/** A whole number below 2^53 in two words, the low one first on any machine. */
+export function numberAt(words: Uint32Array, at: number): number {
+  return words[at] + words[at + 1] * WORD
+}
+
+/** Writes it. */
+export function setNumber(words: Uint32Array, at: number, number: number): void {
+  words[at] = number >>> 0
+  words[at + 1] = Math.floor(number / WORD)
+}
+
 /** The largest high word for which `hi * WORD + lo` is exact in a double. */
 export const SAFE_HI = 0x1f_ffff
 

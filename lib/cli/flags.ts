@@ -141,6 +141,9 @@ export const SUPPRESS_FLAGS: readonly Flag[] = [
   { name: 'suppress-embedded', help: 'Leave out what the program itself names, by rules that heaptrack notes' },
 ]
 
+/** The names of these flags. */
+export const SUPPRESS_NAMES = SUPPRESS_FLAGS.map(({ name }) => name)
+
 /** The sentence of their help about it. */
 export const SUPPRESS_HELP =
   'Rules of --suppress are lines leak:PATTERN, which hold for stacks with such a function, file or module, and ' +

@@ -1,4 +1,5 @@
 import type { EventEmitter } from 'node:events'
+import { basename } from 'node:path'
 import type { Duplex, Readable } from 'node:stream'
 import type { EventBatch } from '../event/batch.js'
 import type { TraceError } from '../event/error.js'
@@ -47,6 +48,11 @@ export function inputOperand(args: Arguments): string {
         '(hf-merge --end-to-end joins traces of several runs, hf-merge those of one)',
     )
   return args.operands[0] ?? '-'
+}
+
+/** The name of an input in pages and messages. */
+export function shortName(path: string): string {
+  return path === '-' ? 'standard input' : basename(path)
 }
 
 /** The number of the selected trace in the input, from 1; undefined if none was chosen. @throws UsageError */

@@ -1,6 +1,6 @@
 import { refuseWith, UsageError, type Arguments } from './command.js'
 import type { SITE_GROUPS, TSV_SECTIONS } from './defaults.js'
-import { SUPPRESS_FLAGS } from './flags.js'
+import { SUPPRESS_NAMES } from './flags.js'
 import type { SectionName } from './report/text.js'
 
 type Sections = readonly SectionName[]
@@ -20,7 +20,6 @@ const WITH_SITES: Sections = NAMED.filter((name) => name !== 'overhead')
 
 /** The flags of rows that have names. */
 const NAMES = ['depth', 'full', 'tree', 'width', 'hide', 'show'] as const
-const SUPPRESS = SUPPRESS_FLAGS.map(({ name }) => name)
 
 /** By flag, the sections that it changes. Other flags of tables are refused in this form. */
 const USED: Readonly<Record<StatisticsForm, Readonly<Record<string, Sections>>>> = {
@@ -30,19 +29,19 @@ const USED: Readonly<Record<StatisticsForm, Readonly<Record<string, Sections>>>>
     by: NAMED,
     ...Object.fromEntries(NAMES.map((flag) => [flag, NAMED])),
     tree: ['peak', 'leaks'],
-    ...Object.fromEntries(SUPPRESS.map((flag) => [flag, ['summary', 'leaks', 'sites']])),
+    ...Object.fromEntries(SUPPRESS_NAMES.map((flag) => [flag, ['summary', 'leaks', 'sites']])),
   },
   json: {
     top: [...WITH_SITES, ...COUNTED],
     sort: WITH_SITES,
     by: WITH_SITES,
-    ...Object.fromEntries(SUPPRESS.map((flag) => [flag, ['summary', ...WITH_SITES]])),
+    ...Object.fromEntries(SUPPRESS_NAMES.map((flag) => [flag, ['summary', ...WITH_SITES]])),
   },
   tsv: {
     top: ['sites', 'sizes', 'threads', 'site-threads', 'handoffs'] satisfies (typeof TSV_SECTIONS)[number][],
     sort: ['sites'],
     by: ['sites', 'site-threads', 'handoffs'],
-    ...Object.fromEntries(SUPPRESS.map((flag) => [flag, ['sites']])),
+    ...Object.fromEntries(SUPPRESS_NAMES.map((flag) => [flag, ['sites']])),
   },
 }
 /** The sections that have rows by thread. */

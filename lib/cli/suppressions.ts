@@ -10,7 +10,7 @@ import { suppress } from '../transforms/statistics/suppress.js'
 import { orUsageError, UsageError, type Arguments } from './command.js'
 import { withDemangled } from './demangled-rules.js'
 import { withEmbedded } from './embedded-suppressions.js'
-import { SUPPRESS_FLAGS } from './flags.js'
+import { SUPPRESS_NAMES } from './flags.js'
 import type { TraceInput } from './input.js'
 import { describe } from './main.js'
 import { suppressedText } from './report/summary.js'
@@ -45,7 +45,7 @@ export function suppressionOf(args: Arguments, rules: readonly Suppression[]): R
  * The rules of these flags; undefined where none is given. The rules of the trace are added later. @throws UsageError
  */
 export function givenSuppressions(command: string, args: Arguments): Suppression[] | undefined {
-  return SUPPRESS_FLAGS.some(({ name }) => args.has(name)) ? suppressions(command, args) : undefined
+  return SUPPRESS_NAMES.some((name) => args.has(name)) ? suppressions(command, args) : undefined
 }
 
 /**

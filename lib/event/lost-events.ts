@@ -33,12 +33,12 @@ export function lostEvents({ kind, mask, elements }: EventBatch, from: number, t
   return n
 }
 
-/** The words for both. @param events the number that was lost, as far as known */
-function lostText(places: number, events = 0): string {
-  return `the recorder lost ${events > 0 ? plural(events, 'event') : 'events'} in ${plural(places, 'place')}`
-}
-
-/** The warning about that. @param consequence what may be wrong therefore */
+/**
+ * The warning about that.
+ * @param consequence what may be wrong therefore
+ * @param events the number that was lost, as far as known
+ */
 export function lostWarning(places: number, consequence = 'every figure may be wrong', events = 0): string {
-  return `${lostText(places, events)}, so ${consequence}`
+  const what = events > 0 ? plural(events, 'event') : 'events'
+  return `the recorder lost ${what} in ${plural(places, 'place')}, so ${consequence}`
 }

@@ -1,8 +1,8 @@
-import { HI } from '../bytes/u64.js'
+import { doubleAt, HI } from '../bytes/u64.js'
 import { tablesOf, type RecordMapping } from './mapping.js'
 import type { Dtd, Leaf, RecordType, Section } from './model.js'
 import { METADATA_PROPERTIES } from './dtd/predefined.js'
-import { getNumber, setPair } from './pairs.js'
+import { setPair } from './pairs.js'
 
 /** The codes of the interpretations in metadata records. */
 export const Mode = {
@@ -144,7 +144,7 @@ export class Layout {
     this.width[p] = IS_STORED[mode] ? this.storedWidth[p] : 0
     this.referenceFrom[p] = -1
     this.touched[p] = 1
-    if (mode === Mode.sectionOffset || mode === Mode.sectionStride) this.section[p] = getNumber(words, at / 2)
+    if (mode === Mode.sectionOffset || mode === Mode.sectionStride) this.section[p] = doubleAt(words, at / 2)
     else if (mode !== Mode.none) this.reference.set(words.subarray(at, at + 2), 2 * p)
     if (mode === Mode.stride || mode === Mode.sectionStride) this.stride.set(words.subarray(at + 2, at + 4), 2 * p)
     this.committed.set(this.reference.subarray(2 * p, 2 * p + 2), 2 * p)
@@ -249,7 +249,7 @@ export class SectionLayouts {
     const { record } = layout
     if (p >= record.leaves.length) return `metadata for the unknown field ${p} of ${record.name}`
     if (record.leaves[p].name === 'tag') return 'metadata for a tag'
-    if (property === 0) return layout.setWidth(p, getNumber(words, at / 2))
+    if (property === 0) return layout.setWidth(p, doubleAt(words, at / 2))
     const { name } = METADATA_PROPERTIES[property]
     const what = `interpretation ${name}`
     if (property !== Mode.none) {
@@ -257,7 +257,7 @@ export class SectionLayouts {
       if (record.role !== 'data') return `${what} for ${layout.nameOf(p)}`
     }
     if (property === Mode.sectionOffset || property === Mode.sectionStride) {
-      const section = getNumber(words, at / 2)
+      const section = doubleAt(words, at / 2)
       if (!plan.sections.has(section) || section === 0) return `${what} with the unknown section ${section}`
       if (property === Mode.sectionStride) {
         if (!plan.tables.has(section)) return `${what} with section ${section}, which is no table`

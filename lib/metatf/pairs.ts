@@ -1,4 +1,4 @@
-import { HI, LO, WORD } from '../bytes/u64.js'
+import { HI, LO } from '../bytes/u64.js'
 
 /** Reads an unsigned number of 0 to 8 bytes at `at` into the pair of words at `words[index]`. */
 export function readNumber(
@@ -103,9 +103,4 @@ export function setPair(words: Uint32Array, p: number, value: bigint): void {
 /** The number of pair p. */
 export function getPair(words: Uint32Array, p: number): bigint {
   return (BigInt(words[2 * p + HI]) << 32n) | BigInt(words[2 * p + LO])
-}
-
-/** The number of pair p as a double: exact up to 2^53, and above that large in any case. */
-export function getNumber(words: Uint32Array, p: number): number {
-  return words[2 * p + HI] * WORD + words[2 * p + LO]
 }

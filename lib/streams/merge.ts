@@ -217,7 +217,7 @@ async function* interleave(
   const parts = partsOfOne(heads.map(({ batches }) => batches[0]?.header))
   const merger =
     parts === 'numbered' && options.by !== 'time'
-      ? new PartMerger(names)
+      ? new PartMerger(names.length)
       : new Merger(names, {
           by: options.by ?? orderOf(heads, parts),
           ...(options.window !== undefined && { window: options.window }),

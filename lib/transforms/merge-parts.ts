@@ -65,9 +65,9 @@ export class PartMerger {
   private late = 0
   private fault: TraceError | undefined
 
-  /** @param names of the inputs, for messages */
-  constructor(names: readonly string[]) {
-    this.inputs = names.map((name) => ({ name, keys: new NumberKeys(), queue: [], ended: false }))
+  /** @param inputs their number */
+  constructor(inputs: number) {
+    this.inputs = Array.from({ length: inputs }, () => ({ keys: new NumberKeys(), queue: [], ended: false }))
   }
 
   /** Feeds the next batch of an input. @throws TraceError when it belongs to another trace */
@@ -206,7 +206,6 @@ export class PartMerger {
 }
 
 interface Input {
-  readonly name: string
   readonly keys: NumberKeys
   /** Batches that have not been passed on yet. */
   readonly queue: EventBatch[]

@@ -52,7 +52,7 @@ test('every part of a trace has what concerns all of them, and no more often tha
           }
       }
       if (given.number !== true) return
-      const merger = new PartMerger([...parts.keys()])
+      const merger = new PartMerger(parts.size)
       const merged = merge(merger, [...parts.values()])
       expect(merger.warnings).toEqual([])
       expect(eventsOf(merged)).toEqual(all.flat())

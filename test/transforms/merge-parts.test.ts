@@ -23,7 +23,7 @@ const throughWire = (part: readonly EventBatch[], size?: number) =>
   decodeAll(ndjson.decoder(), encodeAll(ndjson.encoder(), part), size).batches
 
 const mergeParts = (parts: readonly (readonly EventBatch[])[]) => {
-  const merger = new PartMerger(parts.map((_, i) => `part ${i}`))
+  const merger = new PartMerger(parts.length)
   return { merged: merge(merger, parts), warnings: merger.warnings }
 }
 
@@ -134,7 +134,7 @@ describe('Numbered parts', () => {
 
   it('that are given twice are put together as far as they can be', () => {
     const [first, second] = split(inBatches(events(50), 50, HEADER), { by: 'thread' }) as [EventBatch[], EventBatch[]]
-    const merger = new PartMerger(['a', 'b', 'c'])
+    const merger = new PartMerger(3)
     for (const [input, part] of [first, second, second].entries()) {
       for (const batch of part) merger.feed(input, batch)
       merger.end(input)

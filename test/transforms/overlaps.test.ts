@@ -106,7 +106,7 @@ describe('a block that ends where another one begins', () => {
       fc.property(fc.oneof(blockEvents, spacedEvents), ways, size, (events, options, n) => {
         const { parts } = partsOf({ ...options, number: true }, inBatches(events, n, HEADER))
         const inputs = [...parts.values()]
-        const merger = new PartMerger(inputs.map((_, part) => String(part)))
+        const merger = new PartMerger(inputs.length)
         inputs.forEach((batches, part) => {
           for (const batch of batches) merger.feed(part, batch)
           merger.end(part)

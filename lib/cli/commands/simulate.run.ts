@@ -1,4 +1,3 @@
-import { basename } from 'node:path'
 import type { EventBatch } from '../../event/batch.js'
 import { Caveats } from '../../event/caveats.js'
 import { chain } from '../../event/chain.js'
@@ -9,7 +8,7 @@ import type { LifetimePredictor } from '../../transforms/simulate/lifetimes/pred
 import { checkLifetimeModel } from '../../transforms/simulate/lifetimes/read-model.js'
 import { byteCount, numberOf, orFlagError, refuseWithout, sizeOf, UsageError, type Arguments } from '../command.js'
 import { PAGE } from '../defaults.js'
-import { inputOperand, traceInput } from '../input.js'
+import { inputOperand, shortName, traceInput } from '../input.js'
 import { readModel, refuseUnused, writeModel } from '../json-model.js'
 import { canReadAgain, openTraining, trainOn } from '../lifetime-training.js'
 import { version } from '../main.js'
@@ -111,7 +110,7 @@ async function writePage(
   const traces = report.traces()
   const notes = failure === undefined ? [] : [TRUNCATED]
   if (report.unlisted !== undefined) notes.push(`Of the input, ${report.unlisted}.`)
-  const name = input === '-' ? 'standard input' : basename(input)
+  const name = shortName(input)
   const generator = `heapflow ${version()}`
   const pieces = function* () {
     if (traces.length > 0 || failure === undefined)

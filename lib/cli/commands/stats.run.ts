@@ -4,7 +4,7 @@ import type { Statistics } from '../../transforms/statistics/result.js'
 import { joinTimeline } from '../../transforms/statistics/timeline.js'
 import { numberOf, oneOf, refuseWith, temporaryBy, UsageError, type Arguments } from '../command.js'
 import { MAX_TIMELINE_ROWS, type SITE_GROUPS, TSV_SECTIONS } from '../defaults.js'
-import { SUPPRESS_FLAGS } from '../flags.js'
+import { SUPPRESS_NAMES } from '../flags.js'
 import { inputOperand, traceInput, traceNumber } from '../input.js'
 import { isTerminal } from '../is-terminal.js'
 import { namedInput } from '../named-input.js'
@@ -30,18 +30,15 @@ import { refuseUnused } from '../section-flags.js'
 const NAMELESS = ['mpatrol', 'table', 'every', 'allocator']
 const FORMS = ['json', 'tsv', 'mpatrol', 'table'] as const
 
-/** The flags that leave leaks out. */
-const SUPPRESS = SUPPRESS_FLAGS.map(({ name }) => name)
-
 /** The flags that choose and arrange tables of sites, sizes and threads. */
-const OF_TABLES = ['top', 'section', 'sort', 'timeline', 'by', ...SUPPRESS]
+const OF_TABLES = ['top', 'section', 'sort', 'timeline', 'by', ...SUPPRESS_NAMES]
 /** The flags that the report on the allocator has no use for. */
 const OF_FIGURES = ['tsv', 'mpatrol', 'table', 'sources', 'every', 'temporary-by', ...OF_TABLES]
 
 /** Runs `hf-stats`. @throws UsageError */
 export async function runStats(args: Arguments): Promise<void> {
   // Most reports cover all leaks.
-  const isSuppressing = SUPPRESS.some((flag) => args.has(flag))
+  const isSuppressing = SUPPRESS_NAMES.some((flag) => args.has(flag))
   const path = inputOperand(args)
   const whole = NAMELESS.some((flag) => args.has(flag)) ? traceInput(path) : namedInput(path, args)
   const { input, prepare } = isSuppressing

@@ -1,9 +1,10 @@
 import { shortFrame } from '../../event/frame.js'
 import { FrameLabels } from '../../names/frame-labels.js'
 import type { OwnFrames } from '../../names/own-frames.js'
+import { NOTHING, plus } from '../../transforms/statistics/amounts.js'
 import type { Amount } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
-import { visible } from './columns.js'
+import { absolute, visible } from './columns.js'
 
 /**
  * The maximum number of callers of a frame with separate lines, of levels at which callers divide, and of lines of a
@@ -106,7 +107,7 @@ export class CallerTree<Item> {
     }
     const rest = branches.slice(CALLERS)
     if (rest.length === 0) return
-    const sum = total(rest.map((one) => one.sum))
+    const sum = rest.map((one) => one.sum).reduce(plus, NOTHING)
     lines.push(`${indent}${this.options.show(sum)}: ${rest.length} more ${rest.length === 1 ? 'caller' : 'callers'}`)
   }
 
@@ -139,8 +140,8 @@ export class CallerTree<Item> {
       else one.items.push(item)
     }
     return [...found.values()]
-      .map((one) => ({ ...one, sum: total(one.items.map(amountOf)) }))
-      .toSorted((a, b) => descending(size(a.sum.bytes), size(b.sum.bytes)) || b.sum.blocks - a.sum.blocks)
+      .map((one) => ({ ...one, sum: one.items.map(amountOf).reduce(plus, NOTHING) }))
+      .toSorted((a, b) => descending(absolute(a.sum.bytes), absolute(b.sum.bytes)) || b.sum.blocks - a.sum.blocks)
   }
 
   /** A line with as many callers as fit, one at least. */
@@ -165,12 +166,3 @@ function* framesOf<Item>(items: readonly Item[], stackOf: CallerOptions<Item>['s
 function isSame(frame: string, other: string | undefined): boolean {
   return frame === other || (other !== undefined && shortFrame(frame) === shortFrame(other))
 }
-
-function total(amounts: readonly Amount[]): Amount {
-  return amounts.reduce((sum, { blocks, bytes }) => ({ blocks: sum.blocks + blocks, bytes: sum.bytes + bytes }), {
-    blocks: 0,
-    bytes: 0n,
-  })
-}
-
-const size = (bytes: bigint) => (bytes < 0n ? -bytes : bytes)

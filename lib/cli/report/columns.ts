@@ -68,6 +68,11 @@ export function grouped(n: number | bigint): string {
   return String(n).replace(/\B(?=(\d{3})+$)/g, ',')
 }
 
+/** A difference without its sign. */
+export function absolute(difference: bigint): bigint {
+  return difference < 0n ? -difference : difference
+}
+
 /** A difference: `+1,234`, `-1,234`, `0`. */
 export function signed(n: bigint): string {
   return n > 0n ? `+${grouped(n)}` : grouped(n)

@@ -8,11 +8,12 @@ import {
   type ProfileDifference,
 } from '../../transforms/profile/difference.js'
 import { TEMPORARY_BY, titleBy } from '../../transforms/option-values.js'
+import { plus } from '../../transforms/statistics/amounts.js'
 import type { Amount } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
 import type { DIFF_ORDERS } from '../defaults.js'
 import { byOwnFrame, CallerTree, type FrameGroup } from './caller-tree.js'
-import { grouped, labelledLines, signed, tableLines } from './columns.js'
+import { absolute, grouped, labelledLines, signed, tableLines } from './columns.js'
 import { jsonPieces } from './json.js'
 import { UNKNOWN_FIGURE, unknownFigures } from './identity.js'
 import { siteLabels, type SiteNames } from './names.js'
@@ -133,8 +134,8 @@ function treeOf(stacks: readonly ComparedStack[], order: DiffOrder, names: SiteN
       const { frame } = group
       const [first, ...others] = group.items as [(typeof items)[number], ...typeof items]
       const row: ComparedStack = {
-        old: others.reduce((sum, one) => plus(sum, one.old), first.old),
-        new: others.reduce((sum, one) => plus(sum, one.new), first.new),
+        old: others.reduce((all, one) => sum(all, one.old), first.old),
+        new: others.reduce((all, one) => sum(all, one.new), first.new),
         stack: () => (frame === undefined ? first.stack : [frame]),
       }
       return [row, group] as const
@@ -195,23 +196,18 @@ export function differenceStacks({ stacks }: ProfileDifference, order: DiffOrder
   return textBytes(lines())
 }
 
-function plus(one: ComparedFigures, other: ComparedFigures): ComparedFigures {
-  const sum = (a: Amount, b: Amount): Amount => ({ blocks: a.blocks + b.blocks, bytes: a.bytes + b.bytes })
+function sum(one: ComparedFigures, other: ComparedFigures): ComparedFigures {
   return {
-    allocated: sum(one.allocated, other.allocated),
-    atPeak: sum(one.atPeak, other.atPeak),
-    leaked: sum(one.leaked, other.leaked),
-    temporary: sum(one.temporary, other.temporary),
+    allocated: plus(one.allocated, other.allocated),
+    atPeak: plus(one.atPeak, other.atPeak),
+    leaked: plus(one.leaked, other.leaked),
+    temporary: plus(one.temporary, other.temporary),
   }
 }
 
 /** `+1 block`, `-5 blocks` */
 function counted(n: bigint, what: string): string {
   return `${signed(n)} ${what}${absolute(n) === 1n ? '' : 's'}`
-}
-
-function absolute(value: bigint): bigint {
-  return value < 0n ? -value : value
 }
 
 /** How many times as much there is now: `1.50`; `new` or `gone` where one of them is nothing, `-` where both are. */

@@ -10,6 +10,7 @@ import type {
   SiteThread,
   Thread,
 } from '../../transforms/statistics/result.js'
+import { NOTHING, plus } from '../../transforms/statistics/amounts.js'
 import { largerPeak } from '../../transforms/statistics/peak-bound.js'
 import { descending, withFigures } from '../../transforms/statistics/site-table.js'
 
@@ -21,8 +22,6 @@ export interface GroupedSite extends SiteStatistics {
   /** The figures of all sites with it on their stacks, each counted once; hidden frames do not count. */
   readonly inclusive: Shares
 }
-
-const NOTHING: Amount = { blocks: 0, bytes: 0n }
 
 /**
  * Combines sites with the same innermost function of the program itself, or with the same module. Sites without one
@@ -177,10 +176,6 @@ function freedBy(one: readonly Handoff[] = [], other: readonly Handoff[] = []): 
 
 function keyOf({ rest, process, thread }: Thread): string {
   return rest ?? `${process} ${thread}`
-}
-
-function plus(one: Amount, other: Amount): Amount {
-  return { blocks: one.blocks + other.blocks, bytes: one.bytes + other.bytes }
 }
 
 function lived(one: Lived, other: Lived): Lived {

@@ -7,6 +7,7 @@ import type {
   Statistics,
   ThreadStatistics,
 } from '../../transforms/statistics/result.js'
+import { plus } from '../../transforms/statistics/amounts.js'
 import { descending } from '../../transforms/statistics/site-table.js'
 import type { TemporaryDefinition } from '../../transforms/option-values.js'
 import { grouped, share, tableLines } from './columns.js'
@@ -48,8 +49,7 @@ export function leakSections(statistics: Statistics, top: number, names: SiteNam
     // Suppressed leaks are only known by site.
     if (suppressed === undefined || suppressed.blocks === 0 || holders.rows.some(isSite))
       return holdings(holders, 'leaked', 'leaked', leaked, top, names)
-    const whole = { blocks: leaked.blocks + suppressed.blocks, bytes: leaked.bytes + suppressed.bytes }
-    return holdings(holders, 'leaked, with suppressed ones', 'leaked', whole, top, names)
+    return holdings(holders, 'leaked, with suppressed ones', 'leaked', plus(leaked, suppressed), top, names)
   })
 }
 

@@ -1,9 +1,9 @@
+import { plus } from '../../transforms/statistics/amounts.js'
 import type { Amount, MpatrolStatistics } from '../../transforms/statistics/result.js'
 
 /** The statistics exactly as mpatrol's trace reader prints them. */
 export function mpatrolText(statistics: MpatrolStatistics): string {
   const { allocated, reserved, internal } = statistics
-  const total = { blocks: reserved.blocks + internal.blocks, bytes: reserved.bytes + internal.bytes }
   const title = 'memory allocation tracing statistics'
   return [
     title,
@@ -14,7 +14,7 @@ export function mpatrolText(statistics: MpatrolStatistics): string {
     `peak:      ${amount(statistics.peak)}`,
     `reserved:  ${amount(reserved)}`,
     `internal:  ${amount(internal)}`,
-    `total:     ${amount(total)}`,
+    `total:     ${amount(plus(reserved, internal))}`,
     '',
     `smallest size: ${size(statistics.smallest)}`,
     `largest size:  ${size(statistics.largest)}`,

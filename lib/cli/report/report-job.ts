@@ -1,4 +1,3 @@
-import { basename } from 'node:path'
 import type { EventBatch } from '../../event/batch.js'
 import { inputSize } from '../../streams/io/file-status.js'
 import { reportPieces } from '../../streams/report.js'
@@ -10,7 +9,7 @@ import type { Suppression } from '../../names/suppression.js'
 import type { ReportSuppression } from '../../transforms/report/result.js'
 import { sizeOf, UsageError, type Arguments } from '../command.js'
 import { LARGEST_EMBEDDED, MAX_EMBEDDED } from '../defaults.js'
-import { inputOperand, refuseSharedPipe, traceNumber, type TraceInput } from '../input.js'
+import { inputOperand, refuseSharedPipe, shortName, traceNumber, type TraceInput } from '../input.js'
 import { describe, version } from '../main.js'
 import { namedInput } from '../named-input.js'
 import { runTrace, type TraceRun } from '../pipeline.js'
@@ -90,17 +89,17 @@ export async function writeReport(job: ReportJob, output: TraceRun['output']): P
   }
   const write = ({ report, copy }: Taken) => {
     const { suppressed } = report.profile.statistics
-    if (suppressed !== undefined) saySuppressed(command, suppressed, old === undefined ? undefined : nameOf(input))
+    if (suppressed !== undefined) saySuppressed(command, suppressed, old === undefined ? undefined : shortName(input))
     // Without the rules, the parts of the trace that the page shows would have the leaks.
     const suppression = rules === undefined || copy === undefined ? undefined : job.suppressionOf?.(rules)
     const isKept = copy !== undefined && (rules === undefined || suppression !== undefined)
     const reasons = [copying?.reason, copy !== undefined && !isKept ? NO_COPY : undefined]
     const omitted = reasons.filter((reason) => reason !== undefined)
     return reportPieces(report, {
-      name: nameOf(input),
+      name: shortName(input),
       isFile: input !== '-' && trace === undefined && inputSize(input) !== undefined,
       generator: `heapflow ${version()}`,
-      ...(before !== undefined && { compared: comparedWith(before, nameOf(old as string), report, match) }),
+      ...(before !== undefined && { compared: comparedWith(before, shortName(old as string), report, match) }),
       ...(isDifference === true && { view: 'comparison' as const }),
       ...(isKept && { trace: copy }),
       ...(suppression !== undefined && { suppression }),
@@ -119,7 +118,7 @@ export async function writeReport(job: ReportJob, output: TraceRun['output']): P
 /** The profile of the trace that another one is compared with. */
 async function profileBefore({ command, read }: ReportJob, path: string): Promise<Profile> {
   const { input, rules } = read(path)
-  return sayingSuppressed(command, await profileOf(command, input), rules, nameOf(path))
+  return sayingSuppressed(command, await profileOf(command, input), rules, shortName(path))
 }
 
 /** Shows a report in the browser. If the trace is truncated, what was read of it is shown. */
@@ -134,10 +133,6 @@ export async function showReport(job: ReportJob, options: ShowOptions = {}): Pro
   }
   // The pieces do not stay in memory beside the page.
   await showPage(job.command, Buffer.concat(chunks.splice(0)), options)
-}
-
-function nameOf(path: string): string {
-  return path === '-' ? 'standard input' : basename(path)
 }
 
 function comparedWith(before: Profile, name: string, { profile }: Report, match: ProfileMatch) {

@@ -3,6 +3,7 @@ import { EARLY_END_NOTE } from '../../event/early-end.js'
 import { UNIDENTIFIED } from '../../event/header.js'
 import { lostWarning } from '../../event/lost-events.js'
 import { weightNote } from '../../event/weights.js'
+import { plus } from '../../transforms/statistics/amounts.js'
 import type { Figures } from '../../transforms/statistics/kernel-totals.js'
 import type { Amount, Statistics } from '../../transforms/statistics/result.js'
 import { MAX_SIZE } from '../../transforms/verify.js'
@@ -26,7 +27,7 @@ export class BatchWarnings extends Doubts {
   /** @param unknown the number of frees and reallocs of unknown blocks */
   result({ live, unfreed, freed, largest }: Figures, unknown: number): string[] {
     const { lost, isFiltered: filtered, endsEarly, weighted } = this
-    const leaked = { blocks: live.blocks + unfreed.blocks, bytes: live.bytes + unfreed.bytes }
+    const leaked = plus(live, unfreed)
     const figures = { lost: lost.places, lostEvents: lost.events, filtered, leaked, freed, unknown }
     return figuresWarnings({ ...figures, endsEarly, weighted, largest })
   }

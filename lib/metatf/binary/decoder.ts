@@ -1,4 +1,5 @@
 import { Input } from '../../bytes/input.js'
+import { doubleAt } from '../../bytes/u64.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../event/batch.js'
 import { describe, limit, malformed, truncated } from '../../event/error.js'
 import type { TraceHeader } from '../../event/header.js'
@@ -19,7 +20,6 @@ import { codecOf, type Codec } from '../generate/loops.js'
 import { binaryPlan, Layouts, type Plan } from '../layout.js'
 import type { Dtd } from '../model.js'
 import { timeUnitOf } from '../names.js'
-import { getNumber } from '../pairs.js'
 import { BinaryReader, FAULT, INCOMPLETE } from './reader.js'
 import { TableSection, type ReadAt } from './table-section.js'
 import { Tables } from './tables.js'
@@ -302,7 +302,7 @@ export class BinaryDecoder implements Decoder {
     if (after < 0) return after
     const { mapping, record } = reader.layout
     if (mapping !== undefined) return this.events(mapping.position, batch)
-    if (record.role === 'section' && this.switchTo(getNumber(reader.words, 1)) === FAULT) return FAULT
+    if (record.role === 'section' && this.switchTo(doubleAt(reader.words, 1)) === FAULT) return FAULT
     reader.pos = after
     return GO_ON
   }

@@ -1,8 +1,8 @@
 import { Sink } from '../../bytes/sink.js'
-import { HI, LO } from '../../bytes/u64.js'
+import { doubleAt, HI, LO } from '../../bytes/u64.js'
 import { Origin } from '../event-writer.js'
 import { ANY, Mode, NUMBER, type Layout, type Layouts, type SectionLayouts } from '../layout.js'
-import { addPair, fits, getNumber, getPair, samePair, setPair, subtractPair, writeNumber } from '../pairs.js'
+import { addPair, fits, getPair, samePair, setPair, subtractPair, writeNumber } from '../pairs.js'
 import { MAX_BYTES } from './header.js'
 import { Metadata } from './reader.js'
 
@@ -97,7 +97,7 @@ export class Packer {
         return at
       }
       case SECTION_STRIDE:
-        if (this.tables?.put(layout.section[p], getNumber(layout.stride, p), pair, 0)) return at
+        if (this.tables?.put(layout.section[p], doubleAt(layout.stride, p), pair, 0)) return at
         return this.replace(layout, p, at)
       case BASE_OFFSET:
         subtractPair(pair, 0, base, baseAt)
@@ -354,7 +354,7 @@ export class TableWriter {
 
 /** The width of leaf p, which may be the value of another leaf. */
 function widthOf({ width, latest }: Layout, p: number): number {
-  return width[p] < 0 ? getNumber(latest, ~width[p]) : width[p]
+  return width[p] < 0 ? doubleAt(latest, ~width[p]) : width[p]
 }
 
 /** The width, 1, 2, 4 or 8 bytes, that a number in a pair of words needs. */

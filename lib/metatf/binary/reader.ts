@@ -1,8 +1,9 @@
+import { doubleAt } from '../../bytes/u64.js'
 import { EventBatch } from '../../event/batch.js'
 import { MAX_FIELDS_LENGTH } from '../../event/json.js'
 import { MAX_BYTES, MAX_RECORD, MAX_VALUES } from './header.js'
 import { ANY, Mode, NUMBER, type Layout, type Plan, type SectionLayouts } from '../layout.js'
-import { addPair, extendSign, getNumber, readNumber, samePair } from '../pairs.js'
+import { addPair, extendSign, readNumber, samePair } from '../pairs.js'
 import { METADATA_PROPERTIES } from '../dtd/predefined.js'
 import type { Tables } from './tables.js'
 
@@ -71,7 +72,7 @@ export class BinaryReader {
 
   tag(at: number, width: number): number {
     readNumber(this.bytes, at, width, this.little, this.value, 0)
-    return getNumber(this.value, 0)
+    return doubleAt(this.value, 0)
   }
 
   /** Reads the number of leaf p at `at` into `value`. Returns the position after it, or a reason to stop. */
@@ -79,7 +80,7 @@ export class BinaryReader {
     const { latest, fixed } = layout
     const { value } = this
     let width = layout.width[p]
-    if (width < 0) width = getNumber(latest, ~width)
+    if (width < 0) width = doubleAt(latest, ~width)
     if (width > 8) return this.tooWide(layout, p, width)
     const after = at + width
     if (after > this.end) return INCOMPLETE
@@ -100,7 +101,7 @@ export class BinaryReader {
     const { value, tables } = this
     const mode = layout.mode[p]
     if (mode === SECTION_STRIDE) {
-      if (tables.take(layout.section[p], getNumber(layout.stride, p), value, 0)) return true
+      if (tables.take(layout.section[p], doubleAt(layout.stride, p), value, 0)) return true
       this.fail(`field ${layout.record.leaves[p].name} of ${layout.record.name}: ${tables.reason}`)
       return false
     }
@@ -145,7 +146,7 @@ export class BinaryReader {
     if (after === pos) return this.fail(`section ${id} has elements of no bytes`)
     layout.commit()
     if (layout.record.role === 'metadata') {
-      const at = (k: number) => getNumber(this.words, k)
+      const at = (k: number) => doubleAt(this.words, k)
       const { record, field, property, value } = Metadata
       const reason = section.apply(at(record), at(field), at(property), this.words, 2 * value)
       if (reason !== '') return this.fail(reason)
@@ -167,14 +168,14 @@ export class BinaryReader {
     let count = isBytes.length
     for (let k = 0; k < count && at >= 0; k++) {
       const p = Math.min(k, isBytes.length - 1)
-      if (isBytes[p] === 1) at = this.data(layout, p, at, width[p] < 0 ? getNumber(latest, ~width[p]) : width[p])
+      if (isBytes[p] === 1) at = this.data(layout, p, at, width[p] < 0 ? doubleAt(latest, ~width[p]) : width[p])
       else at = this.number(layout, p, at)
       words.set(value, 2 * Math.min(k, 7))
       if (at < 0 || record.role !== 'metadata') continue
       // The property determines the number of values, instead of one.
       if (k === Metadata.property) {
-        const property = METADATA_PROPERTIES[getNumber(value, 0)]
-        if (property === undefined) return this.fail(`metadata with the unknown property ${getNumber(value, 0)}`)
+        const property = METADATA_PROPERTIES[doubleAt(value, 0)]
+        if (property === undefined) return this.fail(`metadata with the unknown property ${doubleAt(value, 0)}`)
         count += property.values - 1
       } else if (
         k === Metadata.value + 1 &&

@@ -1,7 +1,7 @@
 import { Input } from '../../bytes/input.js'
+import { doubleAt } from '../../bytes/u64.js'
 import type { Span } from './header.js'
 import { Layouts, type Plan } from '../layout.js'
-import { getNumber } from '../pairs.js'
 import { BinaryReader, FAULT, INCOMPLETE } from './reader.js'
 import type { Tables } from './tables.js'
 
@@ -66,7 +66,7 @@ export class TableSection {
     const after = reader.next(this.plan, id)
     if (after < 0) return after
     const { mapping, record } = reader.layout
-    if (record.role === 'section' && getNumber(reader.words, 1) !== id)
+    if (record.role === 'section' && doubleAt(reader.words, 1) !== id)
       return reader.fail(`a change of the section inside section ${id}, which is a table`)
     if (mapping === undefined) return after
     if (record.role !== 'comment') return reader.fail(`record ${record.name} in section ${id}, which is a table`)

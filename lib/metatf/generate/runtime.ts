@@ -1,11 +1,10 @@
 import { gap, unsigned } from '../../text/numbers.js'
-import { HI, LO, WORD, writeDecimal, writeHex } from '../../bytes/u64.js'
+import { doubleAt, HI, LO, WORD, writeDecimal, writeHex } from '../../bytes/u64.js'
 import { BATCH_STRING_BYTES } from '../../event/batch.js'
 import { MAX_FIELDS_LENGTH } from '../../event/json.js'
 import { FREE_ROUNDS, MAX_RECORD, MAX_VALUES } from '../binary/header.js'
 import { MAX_LINE, MAX_LINE_VALUES } from '../ascii/head.js'
 import { BY_DEFAULT, SILENT, type Layout } from '../layout.js'
-import { getNumber } from '../pairs.js'
 import { INCOMPLETE } from '../binary/reader.js'
 import { list, object, own } from '../event-writer.js'
 
@@ -22,7 +21,7 @@ function number(lo: number, hi: number): string {
 
 /** The latest value of leaf p. */
 function count({ latest }: Layout, p: number): number {
-  return getNumber(latest, p)
+  return doubleAt(latest, p)
 }
 
 /** The names that generated code may use besides `run`. */

@@ -2,6 +2,7 @@ import type { SpacesError } from '../../blocks/address-spaces.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
 import { BlockFate, BlockFates } from '../../blocks/block-fates.js'
 import { siteOfBlock, UNNAMED } from '../../blocks/block-sites.js'
+import { numberAt, setNumber } from '../../bytes/u64.js'
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { FieldBit, Kind } from '../../event/fields.js'
 import { hasInventedAddresses, type TraceHeader } from '../../event/header.js'
@@ -24,13 +25,11 @@ import {
   FIRST_SIZE,
   FLAGS,
   NUMBER,
-  numberAt,
   OF_LAST,
   PEAK,
   PEAK_SIZE,
   PROCESS,
   REALLOCS,
-  setNumber,
   SINCE,
   SINCE_TIME,
   SITE,

@@ -1,4 +1,4 @@
-import { HI, LO, WORD } from '../../bytes/u64.js'
+import { HI, LO, numberAt, WORD } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
 import { BlockFate } from '../../blocks/block-fates.js'
@@ -15,7 +15,6 @@ import {
   FIRST_SIZE,
   FLAGS,
   NUMBER,
-  numberAt,
   PEAK,
   PEAK_SIZE,
   PROCESS,

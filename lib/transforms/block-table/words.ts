@@ -38,14 +38,3 @@ export function putNumber(column: U64Column, row: number, number: number): void 
   column.words[2 * row + LO] = number >>> 0
   column.words[2 * row + HI] = Math.floor(number / WORD)
 }
-
-/** A number of an event in two words, the low one first. */
-export function numberAt(words: Uint32Array, at: number): number {
-  return words[at] + words[at + 1] * WORD
-}
-
-/** Writes it. */
-export function setNumber(words: Uint32Array, at: number, number: number): void {
-  words[at] = number >>> 0
-  words[at + 1] = Math.floor(number / WORD)
-}

@@ -8,6 +8,7 @@ import type { Suppression } from '../../names/suppression.js'
 import { BUDGET_FIGURES, TEMPORARY_BY, type BudgetFigure, type TemporaryDefinition } from '../option-values.js'
 import { ProfileCollector } from '../profile/collector.js'
 import type { Profile } from '../profile/profile.js'
+import { minus, NOTHING, plus } from '../statistics/amounts.js'
 import { StatisticsCollector } from '../statistics/collector.js'
 import type { Amount, SiteStatistics, Statistics } from '../statistics/result.js'
 import type { BudgetGroup } from './budgets.js'
@@ -91,7 +92,7 @@ export class CheckCollector {
           sites.flatMap((site) => {
             const name = site.function ?? ''
             if (name === '') return []
-            const leaked = minus(site.leaked, leaks?.get(name))
+            const leaked = minus(site.leaked, leaks?.get(name) ?? NOTHING)
             return [[name, known(functionOf({ ...site, leaked }, temporaryBy), statistics)] as const]
           }),
         )
@@ -112,14 +113,9 @@ function leaksByName(sites: SuppressedProfile['sites'], names: GroupNames): Map<
   const sums = new Map<string, Amount>()
   for (const { site, leaked } of sites) {
     const name = names.nameOfSite(site)
-    const { blocks, bytes } = sums.get(name) ?? { blocks: 0, bytes: 0n }
-    sums.set(name, { blocks: blocks + leaked.blocks, bytes: bytes + leaked.bytes })
+    sums.set(name, plus(sums.get(name) ?? NOTHING, leaked))
   }
   return sums
-}
-
-function minus(amount: Amount, less: Amount = { blocks: 0, bytes: 0n }): Amount {
-  return { blocks: amount.blocks - less.blocks, bytes: amount.bytes - less.bytes }
 }
 
 function wholeOf(

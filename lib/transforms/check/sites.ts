@@ -2,7 +2,6 @@ import { namedFrameText } from '../../names/named-frame.js'
 import type { OwnFrames } from '../../names/own-frames.js'
 import { BUDGET_FIGURES, type BudgetFigure } from '../option-values.js'
 import {
-  addAmount,
   comparedNames,
   compareParts,
   type AddFigures,
@@ -10,6 +9,7 @@ import {
   type ComparedStack,
 } from '../profile/difference.js'
 import type { Frame, Profile, Sample } from '../profile/profile.js'
+import { addAmount } from '../statistics/amounts.js'
 import { largerPeak } from '../statistics/peak-bound.js'
 import type { Amount } from '../statistics/result.js'
 import type { BudgetGroup } from './budgets.js'

@@ -1,4 +1,4 @@
-import { WORD } from '../../bytes/u64.js'
+import { numberAt, setNumber } from '../../bytes/u64.js'
 import { widened } from '../../bytes/widened.js'
 import { SpacesError } from '../../blocks/address-spaces.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
@@ -233,14 +233,4 @@ export class FateSurvey {
     this.highest = 0
     this.liveSet.clear()
   }
-}
-
-/** The number of an event in two words. */
-function numberAt(words: Uint32Array, at: number): number {
-  return words[at] + words[at + 1] * WORD
-}
-
-function setNumber(words: Uint32Array, at: number, number: number): void {
-  words[at] = number % WORD
-  words[at + 1] = Math.floor(number / WORD)
 }

@@ -1,5 +1,6 @@
 import { checkOptions } from '../../event/options.js'
 import { PROFILE_MATCHES, type TemporaryDefinition } from '../option-values.js'
+import { addAmount, NOTHING } from '../statistics/amounts.js'
 import { NO_NODE, Paths } from '../statistics/paths.js'
 import type { Amount, Statistics } from '../statistics/result.js'
 import { frameText } from './frames.js'
@@ -176,7 +177,7 @@ function compareSizes(
     }
     if (others !== undefined) {
       const { allocated, atPeak, leaked, temporary } = others
-      Object.assign(of(OTHERS), { allocated, atPeak, leaked, temporary: by === undefined ? NO_BLOCKS : temporary[by] })
+      Object.assign(of(OTHERS), { allocated, atPeak, leaked, temporary: by === undefined ? NOTHING : temporary[by] })
     }
   }
   take(old, 'old')
@@ -230,10 +231,8 @@ function frameKey(frame: Frame, match: ProfileMatch, moved: ReadonlySet<string |
   return file !== undefined && plain.startsWith(file) ? file : plain
 }
 
-const NO_BLOCKS: Readonly<Amount> = { blocks: 0, bytes: 0n }
-
 function nothing(): ComparedFigures {
-  const amount = () => ({ blocks: 0, bytes: 0n })
+  const amount = () => ({ ...NOTHING })
   return { allocated: amount(), atPeak: amount(), leaked: amount(), temporary: amount() }
 }
 
@@ -243,15 +242,9 @@ function addFigures(
   { allocated, atPeak, leaked, temporary }: Sample,
   by: TemporaryDefinition | undefined,
 ): void {
-  const figures = { allocated, atPeak, leaked, temporary: by === undefined ? NO_BLOCKS : temporary[by] }
+  const figures = { allocated, atPeak, leaked, temporary: by === undefined ? NOTHING : temporary[by] }
   for (const [figure, amount] of Object.entries(figures) as [keyof ComparedFigures, Amount][])
     addAmount(to[figure], amount)
-}
-
-/** Adds an amount to a sum, in place. */
-export function addAmount(to: Amount, { blocks, bytes }: Amount): void {
-  to.blocks += blocks
-  to.bytes += bytes
 }
 
 function totals(
@@ -262,7 +255,7 @@ function totals(
     allocated,
     atPeak: { blocks: peakBytes.blocks, bytes: peakBytes.bytes },
     leaked,
-    temporary: by === undefined ? NO_BLOCKS : temporary[by],
+    temporary: by === undefined ? NOTHING : temporary[by],
   }
 }
 

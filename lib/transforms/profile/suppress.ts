@@ -1,4 +1,5 @@
 import type { Suppression } from '../../names/suppression.js'
+import { NOTHING } from '../statistics/amounts.js'
 import type { Amount, Site, Suppressed } from '../statistics/result.js'
 import { SuppressedLeaks } from '../statistics/suppress.js'
 import type { Profile, Sample } from './profile.js'
@@ -13,8 +14,6 @@ export interface SuppressedProfile {
   /** Their sites, with what they leak. */
   readonly sites: readonly { readonly site: Site; readonly leaked: Amount }[]
 }
-
-const NOTHING: Amount = { blocks: 0, bytes: 0n }
 
 /**
  * Removes the leaks that rules suppress from a profile: from its samples, also from their live set at the end, and from

@@ -36,7 +36,6 @@ export interface ReportExports extends KernelExports {
   readonly unmapped: { readonly value: bigint }
   readonly GENERATIONS: Global
   readonly SITE_GENERATIONS: Global
-  readonly PAGES: Global
   readonly PEAK_PAGES: Global
   readonly END_PAGES: Global
   readonly touched: { readonly value: bigint }

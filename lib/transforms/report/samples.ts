@@ -1,4 +1,5 @@
 import type { Stacks } from '../profile/stacks.js'
+import { NOTHING } from '../statistics/amounts.js'
 import type { Amount } from '../statistics/result.js'
 import type { SiteFigures, SiteTable } from '../statistics/site-table.js'
 import { TREE_METRICS, type TreeMetric } from './result.js'
@@ -78,12 +79,12 @@ export class Samples {
   /** The figures of a sample. */
   figures(i: number): SiteFigures {
     const figures = this.allFigures(i)
-    return this.options.suppressed.has(i) ? { ...figures, leaked: { blocks: 0, bytes: 0n } } : figures
+    return this.options.suppressed.has(i) ? { ...figures, leaked: NOTHING } : figures
   }
 
   /** The part of a sample's leaks that rules exclude. */
   suppressed(i: number): Amount {
-    return this.options.suppressed.has(i) ? this.allFigures(i).leaked : { blocks: 0, bytes: 0n }
+    return this.options.suppressed.has(i) ? this.allFigures(i).leaked : NOTHING
   }
 
   private allFigures(i: number): SiteFigures {

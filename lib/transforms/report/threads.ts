@@ -1,3 +1,4 @@
+import { NOTHING, plus } from '../statistics/amounts.js'
 import type { StatisticsCollector } from '../statistics/collector.js'
 import type { Amount, ThreadStatistics } from '../statistics/result.js'
 import { threadName } from '../profile/stacks.js'
@@ -62,10 +63,7 @@ function matrixOf(
   const { MATRIX } = kernel.run
   const cells = new Map<number, Amount>()
   let othersForeign = 0
-  const count = (cell: number, { blocks, bytes }: Amount) => {
-    const sum = cells.get(cell) ?? { blocks: 0, bytes: 0n }
-    cells.set(cell, { blocks: sum.blocks + blocks, bytes: sum.bytes + bytes })
-  }
+  const count = (cell: number, amount: Amount) => cells.set(cell, plus(cells.get(cell) ?? NOTHING, amount))
   const side = others + 1
   for (const { key, ...amount } of kernel.pairs(MATRIX.value)) {
     const [from, to] = [Math.floor(key / THREAD), key % THREAD]
@@ -91,18 +89,14 @@ function matrixOf(
 function added(a: ThreadStatistics, b: ThreadStatistics): ThreadStatistics {
   return {
     events: a.events + b.events,
-    allocated: sum(a.allocated, b.allocated),
-    atPeak: sum(a.atPeak, b.atPeak),
-    leaked: sum(a.leaked, b.leaked),
+    allocated: plus(a.allocated, b.allocated),
+    atPeak: plus(a.atPeak, b.atPeak),
+    leaked: plus(a.leaked, b.leaked),
     temporary: {
-      heaptrack: sum(a.temporary.heaptrack, b.temporary.heaptrack),
-      memray: sum(a.temporary.memray, b.temporary.memray),
+      heaptrack: plus(a.temporary.heaptrack, b.temporary.heaptrack),
+      memray: plus(a.temporary.memray, b.temporary.memray),
     },
     frees: a.frees + b.frees,
     foreignFrees: a.foreignFrees + b.foreignFrees,
   }
-}
-
-function sum(a: Amount, b: Amount): Amount {
-  return { blocks: a.blocks + b.blocks, bytes: a.bytes + b.bytes }
 }

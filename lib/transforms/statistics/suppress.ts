@@ -1,6 +1,7 @@
 import { SuppressionSet } from '../../names/suppression-set.js'
 import type { Suppression } from '../../names/suppression.js'
 import { SuppressibleFrames } from '../../names/suppressions.js'
+import { addAmount, minus, NOTHING } from './amounts.js'
 import type { Amount, Site, Statistics, Suppressed } from './result.js'
 import { withFigures } from './site-table.js'
 
@@ -26,29 +27,27 @@ export class SuppressedSites {
 export class SuppressedLeaks {
   private readonly sites: SuppressedSites
   private readonly amounts: readonly Amount[]
-  private readonly sum: Amount = { blocks: 0, bytes: 0n }
+  private readonly sum: Amount = { ...NOTHING }
 
   constructor(private readonly rules: readonly Suppression[]) {
     this.sites = new SuppressedSites(rules)
-    this.amounts = rules.map(() => ({ blocks: 0, bytes: 0n }))
+    this.amounts = rules.map(() => ({ ...NOTHING }))
   }
 
   /** Takes the leaks of a site. @returns whether they are suppressed */
   take(site: Site, leaked: Amount): boolean {
     const rule = this.amounts[this.sites.find(site)]
     if (rule === undefined) return false
-    for (const amount of [rule, this.sum]) {
-      amount.blocks += leaked.blocks
-      amount.bytes += leaked.bytes
-    }
+    addAmount(rule, leaked)
+    addAmount(this.sum, leaked)
     return true
   }
 
   /** The suppressed leaks, in total and by each rule that holds for any, and the others. @param all both together */
-  result({ blocks, bytes }: Amount): { leaked: Amount; suppressed: Suppressed } {
+  result(all: Amount): { leaked: Amount; suppressed: Suppressed } {
     const { rules, amounts, sum } = this
     return {
-      leaked: { blocks: blocks - sum.blocks, bytes: bytes - sum.bytes },
+      leaked: minus(all, sum),
       suppressed: {
         ...sum,
         rules: rules.flatMap(({ name }, i) => (amounts[i].blocks === 0 ? [] : [{ name, ...amounts[i] }])),
@@ -65,9 +64,7 @@ export class SuppressedLeaks {
 export function suppress(statistics: Statistics, rules: readonly Suppression[]): Statistics {
   const leaks = new SuppressedLeaks(rules)
   const sites = statistics.sites.map((site) =>
-    site.leaked.blocks > 0 && leaks.take(site, site.leaked)
-      ? withFigures(site, { leaked: { blocks: 0, bytes: 0n } })
-      : site,
+    site.leaked.blocks > 0 && leaks.take(site, site.leaked) ? withFigures(site, { leaked: { ...NOTHING } }) : site,
   )
   const result = leaks.result(statistics.leaked)
   const entries = Object.entries({ ...statistics, sites }).flatMap(([key, value]) =>

@@ -1,6 +1,7 @@
 import { HI, LO } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
+import { minus } from './amounts.js'
 import type { MpatrolStatistics } from './result.js'
 import { Sum } from './sums.js'
 
@@ -54,8 +55,7 @@ export function mpatrolFigures(
   }: Pick<MpatrolStatistics, 'allocated' | 'freed' | 'peak' | 'smallest' | 'largest'>,
   reserves: Reserves,
 ): MpatrolStatistics {
-  const unfreed = { blocks: allocated.blocks - freed.blocks, bytes: allocated.bytes - freed.bytes }
-  return { allocated, freed, unfreed, peak, ...reserves.result(), smallest, largest }
+  return { allocated, freed, unfreed: minus(allocated, freed), peak, ...reserves.result(), smallest, largest }
 }
 
 /** Two words as one integer. */
