@@ -68,7 +68,7 @@ export function wellFormed(text: string): string {
   })
 }
 
-/** A number with a noun: `1 event`, `2 events`. */
-export function plural(n: number, noun: string): string {
-  return `${n} ${noun}${n === 1 ? '' : 's'}`
+/** A number with a noun: `1 event`, `2 events`; or with other words that depend on it: `1 event is`, `2 events are`. */
+export function plural(n: number | bigint, one: string, many = `${one}s`): string {
+  return `${n} ${Number(n) === 1 ? one : many}`
 }

@@ -1,3 +1,4 @@
+import { NumberedTexts } from '../text/numbered-texts.js'
 import type { Profile } from '../transforms/profile/profile.js'
 import { knownValue, knownValues, VALUES, type ProfileValue } from '../transforms/profile/values.js'
 import { Message } from './protobuf.js'
@@ -59,7 +60,9 @@ export function* pprof(
   const known = knownValues(profile)
   knownValue(profile, value)
   const types = TYPES.filter(([, figure]) => known.includes(figure))
-  const strings = new Strings()
+  const strings = new NumberedTexts()
+  // The first one is empty.
+  strings.id('')
   const out = new Message()
   for (const [type, figure] of types)
     out.message(PROFILE.sampleType, valueType(strings, type, VALUES[figure].unit === 'bytes' ? 'bytes' : 'count'))
@@ -145,24 +148,9 @@ function* locations({ parents, frames }: Profile['tree'], node: number): Generat
   for (; node > 0; node = parents[node]) yield frames[node] + 1
 }
 
-function valueType(strings: Strings, type: string, unit: string): Message {
+function valueType(strings: NumberedTexts, type: string, unit: string): Message {
   const message = new Message()
   message.integer(VALUE_TYPE.type, strings.id(type))
   message.integer(VALUE_TYPE.unit, strings.id(unit))
   return message
-}
-
-/** The table of strings, of which the first is empty. */
-class Strings {
-  private readonly ids = new Map([['', 0]])
-
-  get all(): Iterable<string> {
-    return this.ids.keys()
-  }
-
-  id(text: string): number {
-    let id = this.ids.get(text)
-    if (id === undefined) this.ids.set(text, (id = this.ids.size))
-    return id
-  }
 }

@@ -7,11 +7,19 @@ export function isTemplate(template: string, text: string): boolean {
   const isAnchored = template.startsWith('^')
   const rest = isAnchored ? template.slice(1) : template
   const end = rest.indexOf('$')
-  const pieces = (end < 0 ? rest : rest.slice(0, end)).split('*')
+  return hasPieces((end < 0 ? rest : rest.slice(0, end)).split('*'), text, isAnchored, end >= 0)
+}
+
+/**
+ * Whether pieces occur in a text one after the other, with any characters between them.
+ * @param isFromStart whether the first one is at the beginning
+ * @param isToEnd whether the last one is at the end
+ */
+export function hasPieces(pieces: readonly string[], text: string, isFromStart: boolean, isToEnd: boolean): boolean {
   let at = 0
   for (const [i, piece] of pieces.entries()) {
-    const isLast = end >= 0 && i === pieces.length - 1
-    if (i === 0 && isAnchored) {
+    const isLast = isToEnd && i === pieces.length - 1
+    if (i === 0 && isFromStart) {
       if (!text.startsWith(piece) || (isLast && piece.length !== text.length)) return false
       at = piece.length
     } else if (isLast) {

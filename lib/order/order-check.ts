@@ -1,6 +1,7 @@
 import { HI, LO } from '../bytes/u64.js'
 import type { EventBatch } from '../event/batch.js'
 import { FieldBit } from '../event/fields.js'
+import { plural } from '../event/message-text.js'
 
 const HAS_SEQUENCE = FieldBit.sequence
 const HAS_TIME = FieldBit.time
@@ -126,8 +127,4 @@ export function orderWarnings({
     warnings.push(`${what} out of order, the first is event ${firstLate}: a larger window may help, or hf-sort`)
   }
   return warnings
-}
-
-function plural(n: number, one: string, many: string): string {
-  return `${n} ${n === 1 ? one : many}`
 }

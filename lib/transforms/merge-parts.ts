@@ -4,6 +4,7 @@ import { earlyEnd } from '../event/early-end.js'
 import { malformed, type TraceError } from '../event/error.js'
 import { ALL_FIELDS, FieldBit, Kind } from '../event/fields.js'
 import { withMarks, type TraceHeader } from '../event/header.js'
+import { plural } from '../event/message-text.js'
 import { KWayMerger } from '../order/k-way-merge.js'
 import { NumberKeys } from '../order/number-keys.js'
 import { selectRows } from '../kernel/select.js'
@@ -194,12 +195,12 @@ export class PartMerger {
     this.isDone = true
     const { missing, firstMissing, late } = this
     if (missing > 0) {
-      const what =
-        missing === 1 ? '1 event of the trace that was split is' : `${missing} events of the trace that was split are`
+      const of = 'of the trace that was split'
+      const what = plural(missing, `event ${of} is`, `events ${of} are`)
       this.warnings.push(`${what} missing, the first is event ${firstMissing}: give all parts to restore the trace`)
     }
     if (late > 0) {
-      const what = late === 1 ? '1 event is' : `${late} events are`
+      const what = plural(late, 'event is', 'events are')
       this.warnings.push(`${what} out of order, for a part was put in another order: sort it by sequence first`)
     }
   }

@@ -1,3 +1,4 @@
+import { plural } from '../../event/message-text.js'
 import { plus } from '../../transforms/statistics/amounts.js'
 import type { Amount, MpatrolStatistics } from '../../transforms/statistics/result.js'
 
@@ -16,9 +17,9 @@ export function mpatrolText(statistics: MpatrolStatistics): string {
     `internal:  ${amount(internal)}`,
     `total:     ${amount(plus(reserved, internal))}`,
     '',
-    `smallest size: ${size(statistics.smallest)}`,
-    `largest size:  ${size(statistics.largest)}`,
-    `average size:  ${size(roundedMean(allocated))}`,
+    `smallest size: ${plural(statistics.smallest, 'byte')}`,
+    `largest size:  ${plural(statistics.largest, 'byte')}`,
+    `average size:  ${plural(roundedMean(allocated), 'byte')}`,
     '',
   ].join('\n')
 }
@@ -43,9 +44,5 @@ export function roundedMean({ blocks, bytes }: Amount): bigint {
 }
 
 function amount({ blocks, bytes }: Amount): string {
-  return `${blocks} (${size(bytes)})`
-}
-
-function size(bytes: bigint): string {
-  return `${bytes} byte${bytes === 1n ? '' : 's'}`
+  return `${blocks} (${plural(bytes, 'byte')})`
 }

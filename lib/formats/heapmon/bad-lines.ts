@@ -1,4 +1,5 @@
 import { describe, type TracePosition } from '../../event/error.js'
+import { plural } from '../../event/message-text.js'
 import { NAME } from './layout.js'
 
 /** The number of skipped lines that are reported individually. */
@@ -20,7 +21,6 @@ export class BadLines {
   finish(): void {
     const { count } = this
     this.count = 0
-    if (count > 0)
-      this.warnings.push(`${NAME}: ${count === 1 ? '1 line that fits' : `${count} lines that fit`} no rule left out`)
+    if (count > 0) this.warnings.push(`${NAME}: ${plural(count, 'line that fits', 'lines that fit')} no rule left out`)
   }
 }

@@ -1,3 +1,4 @@
+import { plural } from '../../event/message-text.js'
 import { meaningError, quote } from '../errors.js'
 import type { Interpretation, Leaf, Place, Value, Version, Width } from '../model.js'
 import type { NameScope } from './names.js'
@@ -146,7 +147,7 @@ export class LeafResolver {
       if (type === 'string') return fail('must be a string')
       if (value.value < 0n) return fail('must not be negative')
       if (width?.kind === 'constant' && interpretation.kind === 'none' && value.value >> BigInt(width.bytes * 8) !== 0n)
-        return fail(`is ${value.value}, which does not fit its ${showBytes(width.bytes)}`)
+        return fail(`is ${value.value}, which does not fit its ${plural(width.bytes, 'byte')}`)
     }
     const standard = interpretation.kind === 'default' ? interpretation.value : null
     if (standard?.kind === value.kind && standard.value !== value.value) return fail('is not that of its default')
@@ -165,7 +166,7 @@ export class LeafResolver {
     if (dtd.tagWidth !== null && value.value >> BigInt(dtd.tagWidth.bytes * 8) !== 0n) {
       const { bytes, at } = dtd.tagWidth
       const record = quote(names.name.text)
-      const reason = `the tag of record ${record} is ${value.value}, which does not fit ${showBytes(bytes)}`
+      const reason = `the tag of record ${record} is ${value.value}, which does not fit ${plural(bytes, 'byte')}`
       throw meaningError(reason, value.at, 'the width is set', at)
     }
     return { kind: 'number', value: value.value }
@@ -211,8 +212,4 @@ export class LeafResolver {
 
 function isZero(value: Expression): boolean {
   return value.kind === 'number' && value.value === 0n
-}
-
-function showBytes(bytes: number): string {
-  return bytes === 1 ? '1 byte' : `${bytes} bytes`
 }

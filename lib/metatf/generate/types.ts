@@ -1,4 +1,5 @@
 import { APIS, FIELDS, type FieldType, KINDS, OUTCOMES } from '../../event/fields.js'
+import { plural } from '../../event/message-text.js'
 import { type LeafMapping, type RecordMapping, SECTION_KEY } from '../mapping.js'
 import type { Dtd, Field, Interpretation, Leaf, Value } from '../model.js'
 import { takeName } from '../names.js'
@@ -154,7 +155,7 @@ function describe({ name, width, interpretation, type }: Leaf, leaves: readonly 
   const how = describeInterpretation(interpretation, leaves)
   let bytes = type === 'int' ? 'a number' : 'a string in quotes'
   if (width?.kind === 'reference') bytes = `as many bytes as \`${leaves[width.position]?.name}\` says`
-  if (width?.kind === 'constant') bytes = width.bytes === 1 ? '1 byte' : `${width.bytes} bytes`
+  if (width?.kind === 'constant') bytes = plural(width.bytes, 'byte')
   const isNothing = width?.kind === 'constant' && width.bytes === 0 && how !== ''
   return `${[`Field \`${name}\``, isNothing ? '' : bytes, how].filter((part) => part !== '').join(', ')}.`
 }

@@ -1,5 +1,6 @@
 import { formatFrame, parseFrame } from '../../event/frame.js'
 import type { OwnFrames } from '../../names/own-frames.js'
+import { hasPieces } from '../../names/patterns.js'
 import { shortName } from '../../names/short-name.js'
 import { boundedName } from '../profile/frames.js'
 import type { Site } from '../statistics/result.js'
@@ -74,17 +75,6 @@ function nameOfFrame(frame: string): string {
 
 /** A test of whole names by a pattern in which `*` stands for any characters. */
 function globOf(pattern: string): (name: string) => boolean {
-  const [first = '', ...parts] = pattern.split('*')
-  const last = parts.pop()
-  return (name) => {
-    if (last === undefined) return name === first
-    if (!name.startsWith(first)) return false
-    let from = first.length
-    for (const part of parts) {
-      const at = name.indexOf(part, from)
-      if (at < 0) return false
-      from = at + part.length
-    }
-    return name.length - last.length >= from && name.endsWith(last)
-  }
+  const pieces = pattern.split('*')
+  return (name) => hasPieces(pieces, name, true, true)
 }

@@ -1,4 +1,6 @@
+import { plural } from '../../event/message-text.js'
 import { checkOptions } from '../../event/options.js'
+import { NumberedTexts } from '../../text/numbered-texts.js'
 import { PROFILE_MATCHES, type TemporaryDefinition } from '../option-values.js'
 import { addAmount, NOTHING } from '../statistics/amounts.js'
 import { NO_NODE, Paths } from '../statistics/paths.js'
@@ -92,7 +94,7 @@ export function compareParts(
     return { ...whole, by: 'size', stacks: stacks.map((one) => ({ ...one, part: '' })), full }
   }
   const paths = new Paths(1)
-  const names = new Names()
+  const names = new NumberedTexts()
   const parts = new Map<string, Map<number, PartStack>>()
   const stacks: PartStack[] = []
   let isRoot = false
@@ -168,7 +170,7 @@ function compareSizes(
     }
     for (const { size, count, atPeak, leaked, temporary } of exact) {
       const amount = (blocks: number): Amount => ({ blocks, bytes: size * BigInt(blocks) })
-      Object.assign(of(size === 1n ? '1 byte' : `${size} bytes`), {
+      Object.assign(of(plural(size, 'byte')), {
         allocated: amount(count),
         atPeak: amount(atPeak),
         leaked: amount(leaked),
@@ -256,17 +258,5 @@ function totals(
     atPeak: { blocks: peakBytes.blocks, bytes: peakBytes.bytes },
     leaked,
     temporary: by === undefined ? NOTHING : temporary[by],
-  }
-}
-
-/** Distinct names by number. */
-class Names {
-  readonly all: string[] = []
-  private readonly ids = new Map<string, number>()
-
-  id(name: string): number {
-    let id = this.ids.get(name)
-    if (id === undefined) this.ids.set(name, (id = this.all.push(name) - 1))
-    return id
   }
 }

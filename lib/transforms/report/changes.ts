@@ -1,4 +1,5 @@
 import type { ComparedFigures, ComparedStack } from '../profile/difference.js'
+import { NumberedTexts } from '../../text/numbered-texts.js'
 import { Paths } from '../statistics/paths.js'
 import { COMPARED, type ComparedName, type ReportChanges } from './compared.js'
 import type { FrameList } from './frame-list.js'
@@ -77,17 +78,12 @@ function growthOf({ old, new: next }: ComparedStack, name: ComparedName): bigint
 /** All stacks as paths in one tree, from their outermost frames on, and the node where each of them ends. */
 function pathsOf(stacks: readonly ComparedStack[]): { paths: Paths; texts: string[]; ends: Int32Array } {
   const paths = new Paths(1)
-  const ids = new Map<string, number>()
-  const id = (text: string) => {
-    let known = ids.get(text)
-    if (known === undefined) ids.set(text, (known = ids.size))
-    return known
-  }
+  const texts = new NumberedTexts()
   const ends = Int32Array.from(stacks, (one) => {
-    const words = Uint32Array.from(one.stack().toReversed(), id)
+    const words = Uint32Array.from(one.stack().toReversed(), (text) => texts.id(text))
     return Math.max(ROOT, paths.find(ROOT, words, words.length))
   })
-  return { paths, texts: [...ids.keys()], ends }
+  return { paths, texts: texts.all, ends }
 }
 
 /** The nodes with the largest shares of the change of any figure, with all of their callers: at most `limit`. */

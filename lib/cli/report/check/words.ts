@@ -1,3 +1,4 @@
+import { plural } from '../../../event/message-text.js'
 import type { ChangedSite } from '../../../transforms/check/sites.js'
 import type { CheckedBudget, CheckResult } from '../../../transforms/check/check.js'
 import { BUDGET_FIGURES, titleBy, type TemporaryDefinition } from '../../../transforms/option-values.js'
@@ -128,8 +129,7 @@ export function summaryOf({ budgets, runs, baseline, suppressed = [] }: CheckRes
     ...(unknown > 0 ? [`${unknown} of ${all} cannot be checked`] : []),
     ...(beyond + unknown === 0 ? [all === 1 ? 'The budget holds' : `All ${all} budgets hold`] : []),
   ]
-  const of = (n: number) => `${n} run${n === 1 ? '' : 's'}`
-  const compared = baseline.length > 0 ? `, compared with ${of(baseline.length)} of the baseline` : ''
+  const compared = baseline.length > 0 ? `, compared with ${plural(baseline.length, 'run')} of the baseline` : ''
   const leaks = suppressed.length === 0 ? '' : ` Suppressed leaks: ${suppressed.map((one) => amount(one)).join('; ')}.`
-  return `${parts.join('; ')} (${of(runs.length)}${compared}).${leaks}`
+  return `${parts.join('; ')} (${plural(runs.length, 'run')}${compared}).${leaks}`
 }

@@ -1,4 +1,5 @@
 import { limit } from '../../../event/error.js'
+import { NumberedTexts } from '../../../text/numbered-texts.js'
 import type { Site } from '../../statistics/result.js'
 import { LARGEST_SIZE } from './kinds.js'
 import type { LifetimePredictor } from './predictor.js'
@@ -78,12 +79,11 @@ export const TOP_COLUMNS = { site: [1, MOST_SITES], blocks: [0, MOST_SUM], bytes
 
 /** Numbers the names, frames and sites of a model. */
 class ModelWriter {
-  readonly names: string[] = []
+  readonly names = new NumberedTexts()
   readonly stacks = { name: [] as number[], caller: [] as number[] }
   readonly sites: ModelSite[] = []
   /** By node, the number of frames from the node to the root. */
   readonly depths = [0]
-  private readonly nameOf = new Map<string, number>()
   private readonly nodeOf = new Map<number, number>()
   private readonly siteOf = new Map<string, number>()
 
@@ -94,9 +94,9 @@ class ModelWriter {
     const { stack } = site
     const made: ModelSite = {
       ...(stack !== undefined && { stack: this.node(stack) }),
-      ...(name !== undefined && { function: this.name(name) }),
-      ...(file !== undefined && { file: this.name(file) }),
-      ...(module !== undefined && { module: this.name(module) }),
+      ...(name !== undefined && { function: this.names.id(name) }),
+      ...(file !== undefined && { file: this.names.id(file) }),
+      ...(module !== undefined && { module: this.names.id(module) }),
       ...(line !== undefined && { line }),
       ...(callSite !== undefined && { callSite: callSite.toString(16) }),
     }
@@ -116,7 +116,7 @@ class ModelWriter {
   private node(stack: readonly string[]): number {
     let at = 0
     for (let i = stack.length - 1; i >= 0; i--) {
-      const name = this.name(stack[i])
+      const name = this.names.id(stack[i])
       const key = at * MOST_NAMES + name
       let next = this.nodeOf.get(key)
       if (next === undefined) {
@@ -130,14 +130,6 @@ class ModelWriter {
     }
     return at
   }
-
-  private name(text: string): number {
-    const known = this.nameOf.get(text)
-    if (known !== undefined) return known
-    this.nameOf.set(text, this.names.length)
-    this.names.push(text)
-    return this.names.length - 1
-  }
 }
 
 /**
@@ -150,7 +142,8 @@ export function lifetimeModel({ threshold, frames, kinds, training }: LifetimePr
   const sites = kinds.map(({ site }) => writer.site(site))
   const { shortSites, hasSites, isLimited } = training
   const top = shortSites.map(({ site }) => writer.site(site))
-  const { names, stacks } = writer
+  const { stacks } = writer
+  const names = writer.names.all
   let all = 0
   for (const site of [...sites, ...top]) all += writer.depth(site)
   if (names.length > MOST_NAMES || stacks.name.length > MOST_NODES || all > MOST_FRAMES)
