@@ -44,6 +44,9 @@ const files = WRAPPERS.flatMap((list) => list.files ?? [])
  */
 const WHOLE_NAME = /^[^<].*(?<!operator)\(|^main$/s
 
+/** A frame without a name in the library of C++ or Rust: what the library called there is the library's, too. */
+const RUNTIME = /^in (?:.*\/)?lib(?:stdc\+\+|c\+\+|std-)[^/]*$/
+
 const OPTIONS: OptionNames<OwnFrameOptions> = {
   hide: {
     what: 'an array of regular expressions',
@@ -65,19 +68,23 @@ export class OwnFrames {
 
   /**
    * The number of frames at the beginning of a stack that are hidden: wrappers of allocation, the standard library, and
-   * frames without a name that an allocator called. If all frames are hidden, the outermost one is shown.
+   * frames without a name that an allocator called, or that are the library's. If all frames are hidden, the
+   * outermost one is shown.
    * @param stack the texts of frames, the innermost first; most often only few of them are looked at
    */
   start(stack: Iterable<string>): number {
     if (this.options.all === true) return 0
     let start = 0
     let length = 0
+    // Frames without a name after `start` are in such a library.
+    let areRuntime = true
     for (const text of stack) {
       if (length - start > UNNAMED) return start
       const kind = this.kind(text)
-      if (kind === 'own' || (kind === 'library' && length > start)) return start
+      if (kind === 'own' || (kind === 'library' && !areRuntime)) return start
       length++
       if (kind !== 'unnamed') start = length
+      areRuntime = kind !== 'unnamed' || (areRuntime && RUNTIME.test(text))
     }
     return Math.min(start, Math.max(0, length - 1))
   }

@@ -43,6 +43,9 @@ describe('the frames that are hidden', () => {
     expect(start('in lib.so+0x1', 'g_malloc', 'load')).toBe(2)
     expect(start('in lib.so+0x1', 'in lib.so+0x2', 'in lib.so+0x3', 'in lib.so+0x4', 'g_malloc', 'load')).toBe(0)
     expect(start('operator new(unsigned long)', 'in app+0x2', 'main')).toBe(1)
+    // The library's own.
+    const libstdcxx = 'in /lib/libstdc++.so.6'
+    expect(start(`${libstdcxx}+0x1`, `std::runtime_error::runtime_error() ${libstdcxx}+0x2`, 'load in app+0x1')).toBe(2)
     // An algorithm may have called the program.
     expect(start('in app+0x1', 'void std::for_each<int*>(int*)', 'main')).toBe(0)
   })
