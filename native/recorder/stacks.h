@@ -298,6 +298,8 @@ static uint32_t walk(struct thread *t, uint64_t sp, uint64_t pc, uint64_t fp) {
       f = &walked[fresh];
     }
     if (fresh + 1 >= max_depth) {
+      /* What looks for a rule notes the module, also of the last frame. */
+      (void)rule_at(t, f->pc);
       fresh++;
       /* The walk of the next call must not take the rest of this one for its end. */
       result = SHORT;

@@ -284,6 +284,9 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
     await run('hf-record --with recorder --stack-depth 2 -o two.ndjson -- ./stacks')
     const lines = readFileSync(at('two.ndjson'), 'utf8').split('\n')
     expect(lines.filter((line) => line.includes('"size":4242') && line.includes('"[unknown]"'))).toHaveLength(50)
+    await run('hf-record --stack-depth 1 -o one.hfrec -- ./stacks')
+    const innermost = eventsOf('one.hfrec').events.filter(({ size }) => size === 4242n)
+    expect(innermost.map(names)).toEqual(Array.from({ length: 50 }, () => ['leaf']))
     for (const option of ['--stack-depth 0', '--no-stacks']) {
       await run(`hf-record ${option} -o none.hfrec -- ./stacks`)
       expect(eventsOf('none.hfrec').events.some(({ stack }) => stack !== undefined)).toBe(false)
