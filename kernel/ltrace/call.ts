@@ -71,8 +71,13 @@ export function readCall(p: usize, end: usize): bool {
           ? 2
           : 1
   for (let n: u32 = 0; n < wanted; n++) {
-    p = value(skipSpaces(p), ARGUMENTS + ((<usize>n) << 3))
+    const to = ARGUMENTS + ((<usize>n) << 3)
+    p = skipSpaces(p)
+    // Sizes have signs where ltrace does not know the function.
+    const isNegative = load<u8>(p) == DASH
+    p = value(isNegative ? p + 1 : p, to)
     if (p == 0) return false
+    if (isNegative) store<u64>(to, 0 - load<u64>(to))
     if (n + 1 < wanted) {
       if (load<u8>(p) != COMMA) return false
       p++

@@ -9,6 +9,8 @@ export const LINE_TIME: usize = memory.data(8)
 export const LINE_SITE: usize = memory.data(8)
 /** The fields that the line has. */
 export let head: u32 = 0
+/** `[(nil)] `, where the address is not known or null. */
+const NO_SITE: u64 = 0x205d_296c_696e_285b
 /** The time of the previous line, where times are relative to it. */
 let clock: u64 = 0
 
@@ -84,6 +86,6 @@ export function readHead(p: usize): usize {
     if (p == 0 || load<u8>(p) != 0x5d) return 0
     head |= HAS_CALL_SITE
     p++
-  }
+  } else if (load<u64>(p) == NO_SITE) p += 7
   return skipSpaces(p)
 }

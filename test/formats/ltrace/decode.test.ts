@@ -62,6 +62,8 @@ describe('calls', () => {
     ['reallocarray(0, 7, 9, 2385) = 0x20', { kind: 'realloc', oldAddress: 0n, count: 7n, size: 63n }],
     ['memalign(4096, 5000, 0, 0) = 0x1000', { api: 'memalign', alignment: 4096n, size: 5000n }],
     ['aligned_alloc(64, 128, 1) = 0x40', { api: 'memalign', alignment: 64n, size: 128n }],
+    ['aligned_alloc(64, -2, 0, 0) = 0', { api: 'memalign', size: 2n ** 64n - 2n, address: 0n }],
+    ['7 1.000020 [(nil)] malloc(5) = 0x10', { thread: 7n, size: 5n, address: 16n }],
     ['valloc(100, 0x7f, 0x56, 8353) = 0x1000', { api: 'malloc', size: 100n, fields: { call: 'valloc' } }],
     ['strdup("a, b) = 0x3 ...") = 0x10', { api: 'malloc', address: 16n, fields: { call: 'strdup' } }],
     ['cxx->_Znwm(88, 0x7f, 0x55, 0x7f) = 0x10', { api: 'new', size: 88n, module: 'cxx' }],
