@@ -134,11 +134,11 @@ static struct range first_stack;
 static struct range stack_without_list(struct thread *t, uint64_t sp) {
   const uint64_t page = (uint64_t)getpagesize();
   struct range stack = { sp & ~(page - 1), t->pointer & ~7ull };
-  if (sp >= first_stack.low && sp < first_stack.high) return first_stack;
   if (sp < stack.high && (stack.high - stack.low) / page < sizeof t->scratch &&
       syscall(SYS_mincore, stack.low, stack.high - stack.low, t->scratch) == 0)
     return stack;
-  return (struct range){ 0, 0 };
+  /* The data of the first thread is below its stack. */
+  return sp >= first_stack.low && sp < first_stack.high ? first_stack : (struct range){ 0, 0 };
 }
 
 /* Finds the mapping that contains a stack pointer. */
