@@ -1,4 +1,4 @@
-import { HI, LO } from '../bytes/u64.js'
+import { HI, LO, wide } from '../bytes/u64.js'
 import { U64Map } from '../bytes/u64-map.js'
 import { widened } from '../bytes/widened.js'
 import { FIRST, MAX_KEYS, NONE, OTHERS } from '../kernel/layouts/owners.js'
@@ -27,7 +27,7 @@ export class BoundedKeys {
 
   /** The key of a row. */
   key(row: number): bigint {
-    return (BigInt(this.keys[2 * row + HI]) << 32n) | BigInt(this.keys[2 * row + LO])
+    return wide(this.keys[2 * row + LO], this.keys[2 * row + HI])
   }
 
   /** The low word of a row's key. */

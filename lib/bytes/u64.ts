@@ -18,6 +18,11 @@ export function doubleAt(words: Uint32Array, i: number): number {
   return words[2 * i + HI] * WORD + words[2 * i + LO]
 }
 
+/** Two words as one integer. */
+export function wide(lo: number, hi: number): bigint {
+  return (BigInt(hi) << 32n) | BigInt(lo)
+}
+
 /** A whole number below 2^53 in two words, the low one first on any machine. */
 export function numberAt(words: Uint32Array, at: number): number {
   return words[at] + words[at + 1] * WORD

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { Caveats } from '../event/caveats.js'
+import { caveats } from '../event/caveats.js'
 import { chain } from '../event/chain.js'
 import type { LifetimeOptions, LifetimePredictor } from '../transforms/simulate/lifetimes/predictor.js'
 import { LifetimeTrainer } from '../transforms/simulate/lifetimes/trainer.js'
@@ -41,7 +41,7 @@ export async function trainOn(
   const trainer = orFlagError(options, () => new LifetimeTrainer(options))
   const training = sink((batch) => trainer.add(batch))
   // Faults of a trace that is read again are reported then.
-  const through = isReadAgain ? training : chain(new Caveats(), training)
+  const through = isReadAgain ? training : chain(caveats(), training)
   try {
     await runTrace({
       command: 'hf-simulate',

@@ -1,6 +1,6 @@
-import type { EventBatch } from './batch.js'
 import { Doubts } from './doubts.js'
 import { EARLY_END_NOTE } from './early-end.js'
+import { passOn } from './pass-on.js'
 import type { BatchTransform } from './stage.js'
 import { weightNote } from './weights.js'
 
@@ -13,32 +13,15 @@ const FILTERED =
  * Passes batches on, and warns at the end of causes of wrong results: events that the recorder lost, events that were
  * removed, sampled events, and a trace that ends before the program.
  */
-export class Caveats implements BatchTransform {
-  readonly consumes = true
-  readonly warnings: string[] = []
-  private batch: EventBatch | null = null
-  private readonly doubts = new Doubts()
-
-  feed(batch: EventBatch): void {
-    this.batch = batch
-    this.doubts.add(batch)
+export function caveats(): BatchTransform {
+  const doubts = new Doubts()
+  const warnings: string[] = []
+  const end = () => {
+    const { lost, isFiltered, endsEarly, weighted } = doubts
+    warnings.push(...lost.warnings())
+    if (isFiltered) warnings.push(FILTERED)
+    if (endsEarly) warnings.push(EARLY_END_NOTE)
+    if (weighted > 0) warnings.push(weightNote(weighted))
   }
-
-  next(): EventBatch | null {
-    const { batch } = this
-    this.batch = null
-    return batch
-  }
-
-  end(): void {
-    const { lost, isFiltered, endsEarly, weighted } = this.doubts
-    this.warnings.push(...lost.warnings())
-    if (isFiltered) this.warnings.push(FILTERED)
-    if (endsEarly) this.warnings.push(EARLY_END_NOTE)
-    if (weighted > 0) this.warnings.push(weightNote(weighted))
-  }
-
-  endTruncated(): void {
-    this.end()
-  }
+  return passOn((batch) => doubts.add(batch), { warnings, end, endTruncated: end })
 }

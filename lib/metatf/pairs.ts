@@ -1,4 +1,4 @@
-import { HI, LO } from '../bytes/u64.js'
+import { HI, LO, wide } from '../bytes/u64.js'
 
 /** Reads an unsigned number of 0 to 8 bytes at `at` into the pair of words at `words[index]`. */
 export function readNumber(
@@ -102,5 +102,5 @@ export function setPair(words: Uint32Array, p: number, value: bigint): void {
 
 /** The number of pair p. */
 export function getPair(words: Uint32Array, p: number): bigint {
-  return (BigInt(words[2 * p + HI]) << 32n) | BigInt(words[2 * p + LO])
+  return wide(words[2 * p + LO], words[2 * p + HI])
 }

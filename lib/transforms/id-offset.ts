@@ -1,4 +1,4 @@
-import { HI, LO } from '../bytes/u64.js'
+import { HI, LO, wide } from '../bytes/u64.js'
 import { reviseBatch, type EventBatch } from '../event/batch.js'
 import { malformed, type TraceError } from '../event/error.js'
 import { FieldBit, Kind } from '../event/fields.js'
@@ -126,7 +126,7 @@ export class IdOffset implements BatchTransform {
     this.lastLo = lo
     this.lastHi = hi
     this.isChecked = true
-    if (!numbers.find(lo, hi)) this.stop(target, i, (BigInt(hi) << 32n) | BigInt(lo))
+    if (!numbers.find(lo, hi)) this.stop(target, i, wide(lo, hi))
   }
 
   /** Ends the result before an event whose process would be that of others. */

@@ -1,4 +1,4 @@
-import { WORD } from '../bytes/u64.js'
+import { WORD, wide } from '../bytes/u64.js'
 
 /**
  * The numbers that traces give their events without a process, to find those that another process has. Stages of
@@ -28,7 +28,7 @@ export class ProcessNumbers {
   /** Notes the process of an event. @returns whether no events without a process have got it */
   find(lo: number, hi: number): boolean {
     if (!this.near.has(hi * WORD + lo)) return true
-    const number = (BigInt(hi) << 32n) | BigInt(lo)
+    const number = wide(lo, hi)
     if (!this.given.has(number)) return true
     this.found.add(number)
     return !this.taken.has(number)

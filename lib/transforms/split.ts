@@ -1,4 +1,4 @@
-import { HI, LO } from '../bytes/u64.js'
+import { HI, LO, wide } from '../bytes/u64.js'
 import { U64Map } from '../bytes/u64-map.js'
 import type { EventBatch } from '../event/batch.js'
 import { unencodable } from '../event/error.js'
@@ -335,7 +335,7 @@ export class Partitioner {
 
   private keyOf(lo: number, hi: number): string {
     if (this.by === 'cpu') return String(lo | 0)
-    const value = (BigInt(hi) << 32n) | BigInt(lo)
+    const value = wide(lo, hi)
     return this.by === 'heap' ? `0x${value.toString(16)}` : String(value)
   }
 }

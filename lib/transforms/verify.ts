@@ -1,5 +1,5 @@
 import { Intervals } from '../bytes/intervals.js'
-import { HI, LO, WORD } from '../bytes/u64.js'
+import { HI, LO, WORD, wide } from '../bytes/u64.js'
 import type { EventBatch } from '../event/batch.js'
 import { FieldBit, Kind } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
@@ -327,5 +327,5 @@ function describe(fault: FaultName, batch: EventBatch, i: number): string {
 }
 
 function hex(hi: number, lo: number): string {
-  return `0x${((BigInt(hi >>> 0) << 32n) | BigInt(lo)).toString(16)}`
+  return `0x${wide(lo, hi >>> 0).toString(16)}`
 }

@@ -1,4 +1,4 @@
-import { Caveats } from '../../event/caveats.js'
+import { caveats } from '../../event/caveats.js'
 import { chain } from '../../event/chain.js'
 import { inputName } from '../../event/error.js'
 import { plural } from '../../event/message-text.js'
@@ -87,7 +87,7 @@ async function source(args: Arguments): Promise<Pick<GenerateOptions, 'model' | 
 async function modelOf(path: string): Promise<TraceModel> {
   const survey = new TraceSurvey()
   const through = chain(
-    new Caveats(),
+    caveats(),
     sink((batch) => survey.add(batch)),
   )
   await runTrace({ command: 'hf-generate', input: traceInput(path), through })

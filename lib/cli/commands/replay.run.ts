@@ -1,7 +1,7 @@
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { freemem } from 'node:os'
 import { join } from 'node:path'
-import { Caveats } from '../../event/caveats.js'
+import { caveats } from '../../event/caveats.js'
 import { chain } from '../../event/chain.js'
 import type { PoolGain } from '../../exports/simulation/pools.js'
 import type { OrderName } from '../../transforms/drive/layout.js'
@@ -127,7 +127,7 @@ async function prepare(
     order: (args.value('order') ?? 'epochs') as OrderName,
     times: args.has('pace'),
   })
-  const through = chain(new Caveats(), survey === undefined ? preparation : survey.before(preparation))
+  const through = chain(caveats(), survey === undefined ? preparation : survey.before(preparation))
   const run = (output: TraceRun['output']) =>
     runTrace({ command: 'hf-replay', input: traceInput(input), through, output, signals: true })
   let fault: { error: unknown } | undefined

@@ -1,5 +1,5 @@
 import type { EventBatch } from '../../event/batch.js'
-import { Caveats } from '../../event/caveats.js'
+import { caveats } from '../../event/caveats.js'
 import { chain } from '../../event/chain.js'
 import { CLASS_RULES, POLICIES, type PolicyName, type SimulateOptions } from '../../transforms/simulate/policies.js'
 import { Simulator } from '../../transforms/simulate/simulator.js'
@@ -66,7 +66,7 @@ export async function runSimulate(args: Arguments): Promise<void> {
   const report = new SimulationReport(simulators, args.has('json'), isPredicted, predict?.training.shortSites)
   let failure: { error: unknown } | undefined
   try {
-    const through = chain<EventBatch, Uint8Array>(new Caveats(), report)
+    const through = chain<EventBatch, Uint8Array>(caveats(), report)
     await runTrace({ command: 'hf-simulate', input: traceInput(input), through })
   } catch (error) {
     failure = { error }
@@ -130,7 +130,7 @@ async function simulateTrace(args: Arguments, policy: PolicyName | undefined, ta
   if (args.has('json')) throw new UsageError(`--json and --${target} cannot be combined: --json is for the figures`)
   const to = await outputFormat(args)
   const input = inputOperand(args)
-  const stages = [new Caveats(), simulatorOf(args, policy, false, await predictorOf(args, input, false))]
+  const stages = [caveats(), simulatorOf(args, policy, false, await predictorOf(args, input, false))]
   await runJob({ command: 'hf-simulate', args, input: traceInput(input), stages, to })
 }
 

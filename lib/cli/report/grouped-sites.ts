@@ -10,8 +10,7 @@ import type {
   SiteThread,
   Thread,
 } from '../../transforms/statistics/result.js'
-import { NOTHING, plus } from '../../transforms/statistics/amounts.js'
-import { largerPeak } from '../../transforms/statistics/peak-bound.js'
+import { largerPeak, NOTHING, plus } from '../../transforms/statistics/amounts.js'
 import { descending, withFigures } from '../../transforms/statistics/site-table.js'
 
 /** The subjects by which sites are added up. */

@@ -1,5 +1,5 @@
 import { gap, unsigned } from '../../text/numbers.js'
-import { doubleAt, HI, LO, WORD, writeDecimal, writeHex } from '../../bytes/u64.js'
+import { doubleAt, HI, LO, wide, WORD, writeDecimal, writeHex } from '../../bytes/u64.js'
 import { BATCH_STRING_BYTES } from '../../event/batch.js'
 import { MAX_FIELDS_LENGTH } from '../../event/json.js'
 import { FREE_ROUNDS, MAX_RECORD, MAX_VALUES } from '../binary/header.js'
@@ -16,7 +16,7 @@ function member(members: string, added: string): string {
 /** A 64-bit number as text. */
 function number(lo: number, hi: number): string {
   if (hi === 0) return String(lo)
-  return hi < 0x20_0000 ? String(hi * WORD + lo) : String((BigInt(hi) << 32n) | BigInt(lo))
+  return hi < 0x20_0000 ? String(hi * WORD + lo) : String(wide(lo, hi))
 }
 
 /** The latest value of leaf p. */

@@ -1,3 +1,4 @@
+import { wide } from '../../bytes/u64.js'
 /** Records of the places of allocations: origins.ts keeps them. */
 import { parseFrame } from '../../event/frame.js'
 import { decodeText, encodeText, type StringTable } from '../../event/strings.js'
@@ -59,7 +60,7 @@ export function siteText(key: Uint32Array, strings: StringTable): Uint8Array {
   } else if ((bits & (RowBit.function | RowBit.file | RowBit.line)) === 0) {
     if ((bits & RowBit.module) !== 0) add(name(Place.module))
     if ((bits & RowBit.callSite) !== 0) {
-      const address = ((BigInt(key[Place.hi]) << 32n) | BigInt(key[Place.lo])).toString(16)
+      const address = wide(key[Place.lo], key[Place.hi]).toString(16)
       add(encodeText(length > 0 ? ` [0x${address}]` : `0x${address}`))
     }
   } else {

@@ -9,8 +9,7 @@ import {
   type ComparedStack,
 } from '../profile/difference.js'
 import type { Frame, Profile, Sample } from '../profile/profile.js'
-import { addAmount } from '../statistics/amounts.js'
-import { largerPeak } from '../statistics/peak-bound.js'
+import { addAmount, largerPeak } from '../statistics/amounts.js'
 import type { Amount } from '../statistics/result.js'
 import type { BudgetGroup } from './budgets.js'
 import { GroupNames } from './functions.js'

@@ -1,5 +1,5 @@
 import { Intervals } from '../../bytes/intervals.js'
-import { HI, LO } from '../../bytes/u64.js'
+import { HI, LO, wide } from '../../bytes/u64.js'
 import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
 import { FieldBit, Kind } from '../../event/fields.js'
 import { gatherRows } from '../../event/gather.js'
@@ -305,7 +305,7 @@ export class Repair implements BatchTransform {
     const added = (this.added ??= new EventBatch(BATCH_EVENTS, 0, batch.header))
     const { process, thread: caller, cpu, time, endTime, sequence, api } = batch.event(i)
     const kernel = api === undefined ? undefined : FREED_BY[api]
-    const key = (BigInt(hi >>> 0) << 32n) | BigInt(lo >>> 0)
+    const key = wide(lo >>> 0, hi >>> 0)
     const { keys } = liveSet
     const address = key ^ (BigInt(keys.spaces[0] >>> 0) << 32n)
     added.push({

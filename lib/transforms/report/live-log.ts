@@ -1,4 +1,4 @@
-import { HI, LO, WORD } from '../../bytes/u64.js'
+import { HI, LO, WORD, wide } from '../../bytes/u64.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
 import { siteOfBlock, UNNAMED } from '../../blocks/block-sites.js'
 import { LiveSet } from '../../blocks/live-set.js'
@@ -149,8 +149,9 @@ export class LiveLog {
   }
 
   private noteTime(lo: number, hi: number): void {
-    if (this.first === undefined) this.first = (BigInt(hi) << 32n) | BigInt(lo)
-    const since = this.before + Number(((BigInt(hi) << 32n) | BigInt(lo)) - this.first)
+    const time = wide(lo, hi)
+    this.first ??= time
+    const since = this.before + Number(time - this.first)
     if (since > this.latest) this.latest = since
   }
 

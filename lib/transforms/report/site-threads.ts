@@ -1,5 +1,4 @@
 import type { StatisticsKernel } from '../statistics/kernel.js'
-import { sharesAt } from '../statistics/shares.js'
 import type { SiteThreads } from '../statistics/site-threads.js'
 import { integer } from './plain.js'
 import type { ReportThreads } from './result.js'
@@ -21,7 +20,7 @@ export function siteThreadsOf(
 ): Pick<ReportThreads, 'sites' | 'handoffs'> {
   const shares = new Sums(6)
   for (const { site, thread, at } of siteThreads.rows()) {
-    const { allocated, atPeak, leaked } = sharesAt(kernel, at)
+    const { allocated, atPeak, leaked } = kernel.shares(at)
     const values = [allocated, atPeak, leaked].flatMap(({ blocks, bytes }) => [BigInt(blocks), bytes])
     shares.add([rows.site(site), rows.thread(thread)], values)
   }

@@ -13,6 +13,11 @@ export function minus(amount: Amount, less: Amount): Amount {
   return { blocks: amount.blocks - less.blocks, bytes: amount.bytes - less.bytes }
 }
 
+/** The one of two amounts with more bytes: the first if they are equal. */
+export function largerPeak(one: Amount, other: Amount): Amount {
+  return other.bytes > one.bytes ? other : one
+}
+
 /** Adds an amount to a sum, in place. */
 export function addAmount(to: Amount, { blocks, bytes }: Amount): void {
   to.blocks += blocks

@@ -14,7 +14,6 @@ import { histogramAt } from './histogram.js'
 import { StatisticsKernel } from './kernel.js'
 import { KeyCounts } from './key-counts.js'
 import { Outcomes } from './outcomes.js'
-import { peakAt } from './peak.js'
 import { residentSetOf } from './resident-set.js'
 import type { Statistics, ValueCount } from './result.js'
 import { SiteTable } from './site-table.js'
@@ -194,7 +193,7 @@ export class StatisticsCollector {
     const resident = kernel.number(run.RESIDENT.value)
     const { unfreed } = figures
     const leaked = { blocks: this.leakedBlocks + unfreed.blocks, bytes: this.leakedBytes + unfreed.bytes }
-    const peakBytes = peakAt(kernel, run.PEAK_BYTES.value)
+    const peakBytes = kernel.peak(run.PEAK_BYTES.value)
     const residentSet = residentSetOf(kernel, peakBytes.event)
     const temporary = { heaptrack: kernel.amount(run.HEAPTRACK.value), memray: kernel.amount(run.MEMRAY.value) }
     const handoffs = { overflowed: siteThreads.lacksHandoffs }
@@ -217,7 +216,7 @@ export class StatisticsCollector {
       freed,
       leaked,
       peakBytes,
-      peakBlocks: peakAt(kernel, run.PEAK_BLOCKS.value),
+      peakBlocks: kernel.peak(run.PEAK_BLOCKS.value),
       temporary,
       reallocs: this.outcomes.reallocs,
       faults: { ...this.outcomes.faults, overlaps: figures.overlaps },

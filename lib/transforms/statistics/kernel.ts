@@ -1,9 +1,11 @@
 import type { CallersExports } from '../../blocks/callers.js'
 import { CountingKernel } from '../../kernel/counting.js'
+import * as Row from '../../kernel/layouts/owners.js'
+import * as Total from '../../kernel/layouts/totals.js'
 import type { Global } from '../../kernel/load.js'
 import type { LiveExports } from '../../kernel/live.js'
 import { FIRST } from '../../blocks/bounded-keys.js'
-import type { Amount } from './result.js'
+import type { Amount, Peak, Shares } from './result.js'
 
 /** The exports of kernel/statistics.ts, documented in the files beside it. */
 interface StatisticsExports extends LiveExports, CallersExports {
@@ -61,5 +63,26 @@ export class StatisticsKernel extends CountingKernel<StatisticsExports> {
   /** A number of blocks, followed by their bytes. */
   amount(address: number): Amount {
     return { blocks: this.number(address), bytes: this.sum(address + 8) }
+  }
+
+  /** The figures that rows of sites and rows of threads share. */
+  shares(row: number): Shares {
+    return {
+      allocated: this.amount(row + Row.ALLOCATIONS),
+      atPeak: this.amount(row + Row.PEAK),
+      leaked: this.amount(row + Row.LEAKS),
+      temporary: { heaptrack: this.amount(row + Row.HEAPTRACK), memray: this.amount(row + Row.MEMRAY) },
+    }
+  }
+
+  /** The moment of a peak, as the kernel marked it. */
+  peak(address: number): Peak {
+    return {
+      blocks: this.number(address + Total.AT_BLOCKS),
+      bytes: this.sum(address + Total.AT_BYTES),
+      event: this.number(address + Total.AT_EVENT),
+      allocatedBytes: this.sum(address + Total.AT_ALLOCATED),
+      ...(this.number(address + Total.AT_TIMED) > 0 && { time: this.integer(address + Total.AT_TIME) }),
+    }
   }
 }

@@ -1,4 +1,4 @@
-import { HI, LO } from '../../bytes/u64.js'
+import { HI, LO, wide } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
 import type { StackTree } from '../../event/stack-tree.js'
@@ -178,7 +178,7 @@ export class SiteKeys {
     if (form === Form.callSite)
       return {
         ...(name > 0 && { module: names.text(name - 1) }),
-        callSite: (BigInt(file) << 32n) | BigInt(last),
+        callSite: wide(last, file),
       }
     return {
       ...(name > 0 && { function: names.text(name - 1) }),

@@ -7,7 +7,6 @@ import * as Row from '../../kernel/layouts/owners.js'
 import type { StatisticsKernel } from './kernel.js'
 import { BoundedKeys, FIRST, MAX_KEYS, NONE, OTHERS } from '../../blocks/bounded-keys.js'
 import type { Amount, Overhead, Site, SiteStatistics, SiteThread } from './result.js'
-import { sharesAt } from './shares.js'
 import { HAS_SITE, SiteKeys } from './site-keys.js'
 
 const { began: BEGAN } = BlockEffect
@@ -144,7 +143,7 @@ export class SiteTable {
     const { kernel } = this
     const at = this.at(row)
     const overhead = this.overhead(row)
-    const { allocated, atPeak, leaked, temporary } = sharesAt(kernel, at)
+    const { allocated, atPeak, leaked, temporary } = kernel.shares(at)
     const events = kernel.sum(at + Row.S_EVENTS)
     const figures: SiteFigures = {
       allocated,

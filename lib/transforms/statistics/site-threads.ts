@@ -3,7 +3,6 @@ import { FIRST } from '../../kernel/layouts/owners.js'
 import { SHARE_BYTES, SHARE_SITE, SHARE_THREAD, THREAD_BITS } from '../../kernel/layouts/site-threads.js'
 import type { StatisticsKernel } from './kernel.js'
 import type { Handoff, SiteThread } from './result.js'
-import { sharesAt } from './shares.js'
 import { descending } from './site-table.js'
 import type { ThreadTable } from './thread-table.js'
 
@@ -62,7 +61,7 @@ export class SiteThreads {
         .get(`${site} ${thread}`)
         ?.toSorted((a, b) => descending(a.handoff.bytes, b.handoff.bytes) || a.row - b.row)
         .map(({ handoff }) => handoff)
-      const figures = { ...threads.name(thread), ...sharesAt(kernel, at), ...(freedBy && { freedBy }) }
+      const figures = { ...threads.name(thread), ...kernel.shares(at), ...(freedBy && { freedBy }) }
       const others = found.get(site)
       if (others === undefined) found.set(site, [{ row: thread, figures }])
       else others.push({ row: thread, figures })

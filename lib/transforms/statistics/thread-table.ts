@@ -4,7 +4,6 @@ import type { EventBatch } from '../../event/batch.js'
 import { T_EVENTS, T_FOREIGN, T_FREES, THREAD_BYTES } from '../../kernel/layouts/owners.js'
 import type { StatisticsKernel } from './kernel.js'
 import type { ThreadStatistics } from './result.js'
-import { sharesAt } from './shares.js'
 
 /**
  * The rows of threads, and the row of events without a thread if any of them is about a block. Other events often have
@@ -48,7 +47,7 @@ export class ThreadTable {
     for (let row = NONE; row < this.size; row++) {
       const at = kernel.word(threadTable.value) + row * THREAD_BYTES
       const events = kernel.number(at + T_EVENTS)
-      const shares = sharesAt(kernel, at)
+      const shares = kernel.shares(at)
       const frees = kernel.number(at + T_FREES)
       if (events === 0) continue
       const foreignFrees = kernel.number(at + T_FOREIGN)

@@ -1,9 +1,8 @@
-import { HI, LO } from '../../bytes/u64.js'
+import { HI, LO, wide } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
 import type { TimeUnit, TraceHeader } from '../../event/header.js'
 import type { Statistics, TimeStatistics } from './result.js'
-import { wide } from './totals.js'
 
 const HAS_TIME = FieldBit.time
 /** The number of units in a second. */

@@ -57,8 +57,3 @@ export function mpatrolFigures(
 ): MpatrolStatistics {
   return { allocated, freed, unfreed: minus(allocated, freed), peak, ...reserves.result(), smallest, largest }
 }
-
-/** Two words as one integer. */
-export function wide(lo: number, hi: number): bigint {
-  return (BigInt(hi) << 32n) | BigInt(lo)
-}
