@@ -189,6 +189,10 @@ describe('hf-stats', () => {
     expect(await first('--section summary --section leaks --section peak')).toEqual(['keeper', 2])
     expect(await first('--section leaks --sort bytes')).toEqual(['busy', 2])
     expect(await first('--section leaks', events.replaceAll(/,"function":"\w+"/g, ''))).toEqual([5, 2])
+    const twice = events.replaceAll('"size":5', '"size":3').replace('{"kind":"realloc"', (end) => {
+      return `{"kind":"alloc","thread":2,"address":"0x50","size":7,"function":"keeper","line":2}\n      ${end}`
+    })
+    expect(await first('--by function', twice)).toEqual(['keeper', 1])
   })
 
   test('prints statistics and table as mpatrol does, from whatever format', async () => {
