@@ -164,7 +164,7 @@ export function bytesPerEvent(set: number): number {
 
 /** The number of fields in a set. */
 export function countBits(set: number): number {
-  let n = 0
-  for (; set !== 0; set &= set - 1) n++
-  return n
+  set -= (set >>> 1) & 0x5555_5555
+  set = (set & 0x3333_3333) + ((set >>> 2) & 0x3333_3333)
+  return Math.imul((set + (set >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24
 }

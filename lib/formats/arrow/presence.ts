@@ -1,4 +1,5 @@
 import { ALL_FIELDS } from '../../event/fields.js'
+import { countBits } from '../../event/storage.js'
 
 /** The events that have a field: a bit for each event, and their number. */
 export interface Presence {
@@ -115,10 +116,4 @@ function gatherBits(masks: Uint32Array, f: number, words: Uint32Array, found: Ui
   found[0] = others
   found[1] = opposite
   return count
-}
-
-function countBits(word: number): number {
-  word -= (word >>> 1) & 0x5555_5555
-  word = (word & 0x3333_3333) + ((word >>> 2) & 0x3333_3333)
-  return Math.imul((word + (word >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24
 }
