@@ -3,6 +3,7 @@ import { freemem } from 'node:os'
 import { join } from 'node:path'
 import { caveats } from '../../event/caveats.js'
 import { chain } from '../../event/chain.js'
+import { passOn } from '../../event/pass-on.js'
 import type { PoolGain } from '../../exports/simulation/pools.js'
 import type { OrderName } from '../../transforms/drive/layout.js'
 import { Preparation } from '../../transforms/drive/preparation.js'
@@ -115,7 +116,7 @@ async function present(
 /**
  * Writes the operations of a trace. Those before a fault count, unless they are the output. A signal ends it as it ends
  * other commands that write files.
- * @param survey the stage that examines the events
+ * @param survey examines the events
  */
 async function prepare(
   args: Arguments,
@@ -127,7 +128,8 @@ async function prepare(
     order: (args.value('order') ?? 'epochs') as OrderName,
     times: args.has('pace'),
   })
-  const through = chain(caveats(), survey === undefined ? preparation : survey.before(preparation))
+  const examined = passOn((batch) => survey?.add(batch))
+  const through = chain(caveats(), chain(examined, preparation))
   const run = (output: TraceRun['output']) =>
     runTrace({ command: 'hf-replay', input: traceInput(input), through, output, signals: true })
   let fault: { error: unknown } | undefined

@@ -1,5 +1,4 @@
 import type { EventBatch } from '../../event/batch.js'
-import type { Stage } from '../../event/stage.js'
 import type { PoolGain } from '../../exports/simulation/pools.js'
 import { LifetimeTrainer } from '../../transforms/simulate/lifetimes/trainer.js'
 import { Simulator } from '../../transforms/simulate/simulator.js'
@@ -21,18 +20,14 @@ export class PoolSurvey {
   /** The trace cannot be simulated. */
   private isUnfit = false
 
-  /** A stage that does what another one does, and takes note of its events. */
-  before(stage: Stage<EventBatch, Uint8Array>): Stage<EventBatch, Uint8Array> {
-    return {
-      consumes: true,
-      feed: (batch) => {
-        this.add(batch)
-        stage.feed(batch)
-      },
-      next: () => stage.next(),
-      end: () => stage.end(),
-      endTruncated: () => stage.endTruncated(),
-      dispose: () => stage.dispose?.(),
+  /** Notes the events of a batch. */
+  add(batch: EventBatch): void {
+    if (this.isUnfit) return
+    try {
+      this.trainer.add(batch)
+      run(this.alone, batch)
+    } catch {
+      this.isUnfit = true
     }
   }
 
@@ -57,16 +52,6 @@ export class PoolSurvey {
     const [result] = pooled.results()
     pooled.dispose()
     return result === undefined ? null : poolGain([result, alone], shortSites)
-  }
-
-  private add(batch: EventBatch): void {
-    if (this.isUnfit) return
-    try {
-      this.trainer.add(batch)
-      run(this.alone, batch)
-    } catch {
-      this.isUnfit = true
-    }
   }
 }
 
