@@ -1,5 +1,6 @@
 // @module-tag slow
 import { describe, expect, test } from 'vitest'
+import { map } from '../../lib/cli/commands/map.js'
 import { shell } from '../support/commands.js'
 
 const TRACE = [
@@ -26,6 +27,12 @@ describe('hf-map', () => {
     expect(code).toBe(1)
     expect(stdout.toString()).toBe('{"kind":"header","format":"z"}\n')
     expect(stderr).toContain('z: event 1: address 0x1000 would be moved to 0, or beyond 64 bits')
+  })
+
+  test('the expression of the help takes events without the field that it changes', async () => {
+    const [expression] = map.examples.flatMap(({ command }) => /-e '.*?'/.exec(command) ?? [])
+    const { code, stdout } = await shell(`hf-map ${expression}`, TRACE)
+    expect([code, stdout.toString()]).toEqual([0, TRACE.replace('"size":4', '"size":16')])
   })
 
   test('--set takes the negative threads that --thread takes', async () => {

@@ -52,7 +52,7 @@ export const map: Command = {
     },
     {
       command:
-        "replay-decode dump.txt | hf-map -e 'event.size = (event.size + 15n) & ~15n' | hatf-encode -o rounded.hatf",
+        "replay-decode dump.txt | hf-map -e 'event.size &&= (event.size + 15n) & ~15n' | hatf-encode -o rounded.hatf",
       means: 'what if all sizes were multiples of 16',
     },
   ],

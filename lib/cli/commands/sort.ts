@@ -38,7 +38,7 @@ export const sort: Command = {
       means: 'a dump that has its threads one after the other',
     },
     {
-      command: 'hf-sort --by size --memory 1G --temporary /var/tmp big.mtrc | tail -n 20',
+      command: 'hf-filter --kind alloc big.mtrc | hf-sort --by size --memory 1G --temporary /var/tmp | tail -n 20',
       means: 'the largest allocations of a trace that is larger than the memory',
     },
   ],
