@@ -94,6 +94,21 @@ describe('hf-stats', () => {
     }
   })
 
+  test('durations are shown in seconds or milliseconds, too', async () => {
+    const lines = [
+      '{"kind":"header","format":"recorder","timeUnit":"ns"}',
+      '{"kind":"alloc","address":"0x10","size":5,"time":1000000000}',
+      '{"kind":"alloc","address":"0x20","size":5,"time":1025000000}',
+      '{"kind":"free","address":"0x10","time":2700000000}',
+      '{"kind":"end","events":3}',
+    ]
+    const { stdout } = await shell('hf-stats --section summary', `${lines.join('\n')}\n`)
+    const text = stdout.toString()
+    expect(text).toMatch(/^ {2}time +1,700,000,000 ns \(1\.70 s\), from 1,000,000,000$/m)
+    expect(text).toMatch(/^ {2}peak memory .*, time 1,025,000,000 ns \(25\.0 ms from the first\), /m)
+    expect(text).toMatch(/^ {2}mean lifetime .*, 1,700,000,000 ns \(1\.70 s\)$/m)
+  })
+
   test('says what sites are sorted by', async () => {
     const text = (await shell('hf-stats --sort leaked --section sites', TRACE)).stdout.toString()
     expect(text).toMatch(/^Top sites by bytes leaked \(25 in all\)$/m)

@@ -79,7 +79,8 @@ function lostPair({ kinds, lostEvents: lost = 0 }: Statistics): Pair[] {
 
 function timePairs({ time }: Statistics): Pair[] {
   if (time === undefined) return []
-  const pairs: Pair[] = [['time', `${grouped(time.span)} ${unitName(time.unit)}, from ${grouped(time.first)}`]]
+  const span = `${grouped(time.span)} ${unitName(time.unit)}${readable(time.span, time.unit)}`
+  const pairs: Pair[] = [['time', `${span}, from ${grouped(time.first)}`]]
   const { rates } = time
   if (rates !== undefined) {
     pairs.push([
@@ -90,16 +91,30 @@ function timePairs({ time }: Statistics): Pair[] {
   return pairs
 }
 
+/** A duration of a millisecond or more, in parentheses: ` (1.70 s)`. @param what follows it there */
+function readable(duration: bigint | number, unit: TimeUnit | undefined, what = ''): string {
+  const ms = unit === undefined ? 0 : Number(duration) / (unit === 'ns' ? 1e6 : 1e3)
+  if (ms < 1) return ''
+  return ` (${ms < 1000 ? `${rounded(ms)} ms` : `${rounded(ms / 1000)} s`}${what})`
+}
+
 function meanLife({ identified, lifetimes: { events, bytes: between, time: lasted }, time }: Statistics): string {
   if (!identified || events.count === 0) return UNKNOWN_FIGURE
-  const duration = lasted === undefined ? '' : `, ${rounded(lasted.mean)} ${unitName(time?.unit)}`
+  const duration =
+    lasted === undefined ? '' : `, ${rounded(lasted.mean)} ${unitName(time?.unit)}${readable(lasted.mean, time?.unit)}`
   return `${rounded(events.mean)} events, ${rounded(between.mean)} bytes allocated in between${duration}`
 }
 
-function peak({ events, time: times }: Statistics, { event, time, allocatedBytes }: Peak, what: string): string {
+function peak(
+  { events, time: times, traces }: Statistics,
+  { event, time, allocatedBytes }: Peak,
+  what: string,
+): string {
   if (event === 0) return 'none'
   const unit: TimeUnit | undefined = times?.unit
-  const when = time === undefined ? '' : `, time ${grouped(time)}${unit === undefined ? '' : ` ${unit}`}`
+  const since =
+    time === undefined || times === undefined || traces > 1 ? '' : readable(time - times.first, unit, ' from the first')
+  const when = time === undefined ? '' : `, time ${grouped(time)}${unit === undefined ? '' : ` ${unit}`}${since}`
   const where = `at event ${grouped(event)} of ${grouped(events)} (${share(event, events)})`
   return `${what}, ${where}${when}, ${grouped(allocatedBytes)} bytes allocated`
 }
