@@ -10,6 +10,8 @@ export interface Output {
   readonly path: string
   /** Its compression, by a flag or the file's name. */
   readonly compression: Compression | undefined
+  /** Whether compressing it takes little time, for more bytes. Default false. */
+  readonly isFast?: boolean
 }
 
 /**

@@ -48,7 +48,9 @@ export async function runJob(job: Job): Promise<void> {
       await runTrace({ command, input, through, output, recycle })
     } else {
       const { runStreamJob } = await import('./streaming.js')
-      await runStreamJob(command, input, through, output, { progress: !runsProgram, signals: !runsProgram })
+      // The program waits when its events cannot be written as fast as they come.
+      const target = { ...output, isFast: runsProgram === true }
+      await runStreamJob(command, input, through, target, { progress: !runsProgram, signals: !runsProgram })
     }
   } finally {
     reportLosses(command, to.name, encoder.losses.counts, keepers(to, encode, encoder.losses.counts))

@@ -38,13 +38,13 @@ export async function runStreamJob(
   command: string,
   input: StreamInput,
   through: Stage<EventBatch, Uint8Array>,
-  { path, compression }: Output,
+  { path, compression, isFast }: Output,
   supervision: Supervision,
 ): Promise<void> {
   await runStreams(
     command,
     input.paths,
-    () => [...input.open(through), ...(compression ? [compressor(compression)] : [])],
+    () => [...input.open(through), ...(compression ? [compressor(compression, isFast)] : [])],
     () => openOutput(path, { recycle: compression === undefined, blocking: true }),
     supervision,
   )

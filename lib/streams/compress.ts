@@ -26,7 +26,14 @@ export function zstd(options: { level?: number } = {}): ByteStream<'bytes'> {
   return byteStream('zstd()', (source) => compressBytes(source, 'zstd', options))
 }
 
-/** The stream for a compression. @throws RangeError where this process cannot write it */
-export function compressor(compression: Compression): ByteStream<'bytes'> {
-  return compression === 'gzip' ? gzip() : zstd()
+/** The level of gzip that takes a third of the time of the usual one, for up to 70 % more bytes. */
+const FAST_GZIP = 3
+
+/**
+ * The stream for a compression.
+ * @param isFast whether speed is more important than size
+ * @throws RangeError where this process cannot write it
+ */
+export function compressor(compression: Compression, isFast = false): ByteStream<'bytes'> {
+  return compression === 'gzip' ? gzip(isFast ? { level: FAST_GZIP } : {}) : zstd()
 }

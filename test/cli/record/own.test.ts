@@ -1,6 +1,15 @@
 // @module-tag slow
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -125,6 +134,15 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
       expect(frees - done === 0 || frees - done === 1).toBe(true)
       expect(blocks - done === 0 || blocks - done === 1).toBe(true)
     }
+  })
+
+  test('compresses with gzip at a fast level', async () => {
+    expect(
+      (await run('hf-record -o fast.ndjson.gz -- ./every && hf-convert fast.ndjson.gz small.ndjson.gz')).code,
+    ).toBe(0)
+    expect((await run('zcat small.ndjson.gz > small && zcat fast.ndjson.gz | cmp - small')).code).toBe(0)
+    const [fast, small] = ['fast', 'small'].map((name) => statSync(at(`${name}.ndjson.gz`)).size)
+    expect(fast).toBeGreaterThan(small)
   })
 
   test('writes compact traces as compact-encode --fast does', async () => {
