@@ -1,3 +1,4 @@
+import { plural } from '../event/message-text.js'
 import { EARLY_END_NOTE } from '../event/early-end.js'
 import { TEMPORARY_BY } from '../transforms/option-values.js'
 import type { Profile } from '../transforms/profile/profile.js'
@@ -34,8 +35,8 @@ export function notesOf({ statistics, at, temporaryBy }: Profile): string[] {
         ? `after event ${at.event}`
         : `at time ${at.time}`
   return [
-    `${events} events (${formats.join(', ')})${traces > 1 ? ` of ${traces} traces` : ''}`,
-    `Peak: ${peakBytes.bytes} bytes in ${peakBytes.blocks} blocks, at event ${peakBytes.event}`,
+    `${plural(events, 'event')} (${formats.join(', ')})${traces > 1 ? ` of ${traces} traces` : ''}`,
+    `Peak: ${plural(peakBytes.bytes, 'byte')} in ${plural(peakBytes.blocks, 'block')}, at event ${peakBytes.event}`,
     `Live figures are those ${moment}.`,
     ...(temporaryBy === TEMPORARY_BY ? [] : [`Temporary allocations are by ${temporaryBy}'s definition.`]),
     ...(complete ? [] : ['The trace is incomplete: it was truncated.']),

@@ -6,6 +6,7 @@ import {
   type Format,
   type WritableFormat,
 } from '../event/format.js'
+import type { Encoder } from '../event/stage.js'
 import type { FormatEntry } from '../formats/index.js'
 import { namespaceOf } from './intake.js'
 import { decoderStream, encoderStream } from './stage.js'
@@ -40,8 +41,14 @@ export function formatStreams<D extends object, E extends object>(format: Writab
   const name = `${namespaceOf(format.name)}.encode()`
   return {
     decode: decoderOf(format),
-    encode: (options) => encoderStream(format.encoder(options), { name }),
+    encode: (options) => encoderStream(encoderOf(format, options), { name }),
   }
+}
+
+/** @throws Error for a format that can only be read */
+function encoderOf(format: Format<object>, options: object | undefined): Encoder {
+  if (!isWritable(format)) throw new Error(`${format.name} cannot be written`)
+  return format.encoder(options)
 }
 
 /** The functions that make the streams of a format's decoder. */
@@ -60,12 +67,7 @@ export function lazyStreams<D extends object, E extends object>(entry: FormatEnt
     ...lazyReader<D>(entry),
     encode(options) {
       checkEncodeOptions(entry, options, name)
-      const load = async () => {
-        const format = await entry.load()
-        if (!isWritable(format)) throw new Error(`${entry.name} cannot be written`)
-        return format.encoder(options)
-      }
-      return encoderStream(load, { name })
+      return encoderStream(async () => encoderOf(await entry.load(), options), { name })
     },
   }
 }

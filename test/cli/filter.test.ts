@@ -107,7 +107,7 @@ describe('hf-filter', () => {
     ['hf-filter --live-at end x', 2, /--live-at: not a moment: 'end' \(write the number of an event, time:T or peak\)/],
     ['hf-filter --live-at 0 x', 2, /--live-at: events are counted from 1/],
     ['hf-filter --live-at 18446744073709551616 x', 2, /--live-at: no trace has an event number 18446744073709552000/],
-    [`hf-filter --live-at 999999999 ${MTRC}`, 1, /there is no event 999999999: the input has 282277/],
+    [`hf-filter --live-at 999999999 ${MTRC}`, 1, /there is no event 999999999: there are 282277/],
     [`hf-filter --live-at time:5 ${MTRC}`, 1, /no event has a time: give the number of an event/],
   ])('what cannot be: %s', async (line, expected, message) => {
     const { code, stdout, stderr } = await shell(line)

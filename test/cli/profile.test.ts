@@ -102,6 +102,6 @@ describe('hf-profile', () => {
   test('a moment beyond the end is an error', async () => {
     const { code, stderr } = await shell(`hf-profile --to collapsed --value live-bytes --at 99999 ${TRACE}`)
     expect(code).toBe(1)
-    expect(stderr).toMatch(/there is no event 99999: the input has 2798/)
+    expect(stderr).toMatch(/there is no event 99999: there are 2798/)
   })
 })

@@ -189,7 +189,7 @@ describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
     for (const flags of [FAST, `${ONE} --verify`]) {
       const { code, stdout, stderr } = await shell(`hf-replay ${flags}`, trace)
       expect([code, stdout.toString()]).toEqual([0, `${nothing}\n`])
-      expect(stderr).toBe('hf-replay: warning: skipped: 1 frees or reallocs of unknown blocks\n')
+      expect(stderr).toBe('hf-replay: warning: skipped: 1 free or realloc of an unknown block\n')
     }
     const { stdout } = await shell(`hf-replay ${FAST} --json`, trace)
     expect(JSON.parse(stdout.toString())).toMatchObject({ allocators: [], verdict: [nothing] })

@@ -1,6 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { defineFormat, fieldSet, type Cursor, type TraceEvent, type WritableFormat } from '../../lib/entry/format.js'
+import {
+  defineFormat,
+  fieldSet,
+  formatStreams,
+  type Cursor,
+  type TraceEvent,
+  type WritableFormat,
+} from '../../lib/entry/format.js'
 import { batchesOf, type EventBatch } from '../../lib/event/batch.js'
 import { nameInput } from '../../lib/event/error.js'
 import { conformance } from '../../lib/testing/conformance.js'
@@ -172,4 +179,10 @@ test('what a definition lacks is an error', () => {
   expect(() => defineFormat(unread)).toThrow('neither read nor decoder')
   expect(() => defineFormat({ ...sizes, name: 'A b' })).toThrow('lower-case letters')
   expect(() => defineFormat(sizes).decoder({ lastLin: true } as object)).toThrow(RangeError)
+})
+
+test('a format without a writer has no events to write', () => {
+  const { write: _, ...unwritten } = sizes
+  const { encode } = formatStreams(defineFormat(unwritten) as WritableFormat)
+  expect(() => encode()).toThrow(`${sizes.name} cannot be written`)
 })

@@ -4,7 +4,7 @@ import type { OwnFrames } from '../../names/own-frames.js'
 import { NOTHING, plus } from '../../transforms/statistics/amounts.js'
 import type { Amount } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
-import { absolute, visible } from './columns.js'
+import { absolute, counted, visible } from './columns.js'
 
 /**
  * The maximum number of callers of a frame with separate lines, of levels at which callers divide, and of lines of a
@@ -108,7 +108,7 @@ export class CallerTree<Item> {
     const rest = branches.slice(CALLERS)
     if (rest.length === 0) return
     const sum = rest.map((one) => one.sum).reduce(plus, NOTHING)
-    lines.push(`${indent}${this.options.show(sum)}: ${rest.length} more ${rest.length === 1 ? 'caller' : 'callers'}`)
+    lines.push(`${indent}${this.options.show(sum)}: ${counted(rest.length, 'more caller')}`)
   }
 
   /** The frames that all stacks have in common from a depth on, as the first one has them. */

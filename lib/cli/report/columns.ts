@@ -68,6 +68,11 @@ export function grouped(n: number | bigint): string {
   return String(n).replace(/\B(?=(\d{3})+$)/g, ',')
 }
 
+/** A number with a noun: `1 block`, `5,000 blocks`; or with another plural. */
+export function counted(n: number | bigint, one: string, many = `${one}s`): string {
+  return `${grouped(n)} ${Number(n) === 1 ? one : many}`
+}
+
 /** A difference without its sign. */
 export function absolute(difference: bigint): bigint {
   return difference < 0n ? -difference : difference
@@ -93,7 +98,7 @@ const PREFIXES = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB']
 
 /** Bytes in full, and from 1 MiB also in a binary unit: `107,042,242 bytes (102.1 MiB)`. */
 export function bytes(n: bigint): string {
-  const full = `${grouped(n)} ${n === 1n ? 'byte' : 'bytes'}`
+  const full = counted(n, 'byte')
   if (n < 1_048_576n) return full
   let value = Number(n) / 1024
   let prefix = 0

@@ -2,7 +2,7 @@ import type { EventBatch } from '../../event/batch.js'
 import { encodeText } from '../../event/strings.js'
 import { StatisticsCollector } from '../../transforms/statistics/collector.js'
 import type { Amount } from '../../transforms/statistics/result.js'
-import { bytes, grouped, rounded } from './columns.js'
+import { bytes, counted, rounded } from './columns.js'
 import { FinalReport } from './final-report.js'
 import { jsonLine } from './json.js'
 import { blocks } from './names.js'
@@ -118,7 +118,7 @@ export function figuresJson({ seconds, ...figures }: LiveFigures): string {
 export function figuresText({ events, seconds, allocated, live, peak }: LiveFigures): string {
   const rate = seconds > 0 ? `, ${rounded(events / seconds)} events/s` : ''
   return (
-    `${grouped(events)} events: live ${blocks(live.blocks)}, ${bytes(live.bytes)}; peak ${bytes(peak.bytes)}; ` +
+    `${counted(events, 'event')}: live ${blocks(live.blocks)}, ${bytes(live.bytes)}; peak ${bytes(peak.bytes)}; ` +
     `allocated ${blocks(allocated.blocks)}, ${bytes(allocated.bytes)}${rate}`
   )
 }

@@ -4,7 +4,7 @@ import type { Amount, Site, Thread } from '../../transforms/statistics/result.js
 import type { OwnFrames } from '../../names/own-frames.js'
 import { rowLabels, type RowSource } from '../../names/row-labels.js'
 import { FRAMES, type SITE_GROUPS } from '../defaults.js'
-import { bytes, grouped, labelledLines, visible, type Table } from './columns.js'
+import { bytes, counted, grouped, labelledLines, visible, type Table } from './columns.js'
 
 /** The options for names of sites in tables. */
 export interface SiteNames {
@@ -93,7 +93,7 @@ export function amount({ blocks: n, bytes: size }: Amount, what?: string): strin
 
 /** `1 block`, `5 blocks` */
 export function blocks(n: number): string {
-  return `${grouped(n)} ${n === 1 ? 'block' : 'blocks'}`
+  return counted(n, 'block')
 }
 
 /** The name of a unit of time, or a placeholder for none. */

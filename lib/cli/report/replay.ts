@@ -3,7 +3,7 @@ import type { PoolGain } from '../../exports/simulation/pools.js'
 import type { PreparedReplay } from '../../transforms/drive/result.js'
 import type { Comparison, Spread } from '../drive/comparison.js'
 import type { Run } from '../drive/runs.js'
-import { grouped, rounded, tableLines, visible, wrapped } from './columns.js'
+import { counted, grouped, rounded, tableLines, visible, wrapped } from './columns.js'
 import { callsOf, failure, verdict } from './replay-verdict.js'
 
 /** The report of a comparison: the verdict, and a table. @param pools the savings by pools, for the verdict */
@@ -14,9 +14,8 @@ export function replayText(comparison: Comparison, pools: PoolGain | null = null
   if (calls === 0) return [...answer, ''].join('\n')
   const perCall = (ns: number) => rounded(ns / calls)
   const title =
-    `${grouped(calls)} calls of ${trace.threads === 1 ? '1 thread' : `${grouped(trace.threads)} threads`}, ` +
-    `${options.runs} runs each; ${grouped(trace.peak.blocks)} live blocks, ${grouped(trace.peak.bytes)} bytes ` +
-    `at their peaks`
+    `${counted(calls, 'call')} of ${counted(trace.threads, 'thread')}, ${counted(options.runs, 'run')} each; ` +
+    `${counted(trace.peak.blocks, 'live block')}, ${counted(trace.peak.bytes, 'byte')} at their peaks`
   const heads = [
     ' allocator',
     'rank',
@@ -98,23 +97,27 @@ export function androidText(file: string, trace: PreparedReplay, comparison: Com
   ].join('\n')
 }
 
+const ABSURD = 'allocations of more than 2^46 bytes and calls that end their blocks'
+
 /** The calls that are not replayed exactly, as one line; undefined if there is nothing. */
 export function skippedText({ skipped, processes }: PreparedReplay): string | undefined {
   const { unknown, again, reused, left, existing, failed, absurd, unaligned, later } = skipped
-  const counts: (readonly [number, string])[] = [
-    [unknown, 'frees or reallocs of unknown blocks'],
-    [again, 'double frees'],
-    [existing, 'events of blocks from before the recording'],
-    [failed, 'failed calls'],
-    [absurd, 'allocations of more than 2^46 bytes and calls that end their blocks'],
-    [later, 'events of further traces'],
+  const counts: (readonly [number, string, string?])[] = [
+    [unknown, 'free or realloc of an unknown block', 'frees or reallocs of unknown blocks'],
+    [again, 'double free'],
+    [existing, 'event of a block from before the recording', 'events of blocks from before the recording'],
+    [failed, 'failed call'],
+    [absurd, 'allocation of more than 2^46 bytes or call that ends its block', ABSURD],
+    [later, 'event of further traces', 'events of further traces'],
   ]
-  const parts = counts.filter(([n]) => n > 0).map(([n, what]) => `${grouped(n)} ${what}`)
+  const parts = counts.filter(([n]) => n > 0).map(([n, one, many]) => counted(n, one, many))
   const lines = [
     ...(parts.length > 0 ? [`skipped: ${parts.join(', ')}`] : []),
-    ...(reused > 0 ? [`freed before their address is allocated again: ${grouped(reused)} blocks`] : []),
-    ...(left > 0 ? [`freed when their process ended: ${grouped(left)} blocks`] : []),
-    ...(unaligned > 0 ? [`changed: ${grouped(unaligned)} alignments that are no power of two or above 2^30`] : []),
+    ...(reused > 0 ? [`freed before their address is allocated again: ${counted(reused, 'block')}`] : []),
+    ...(left > 0 ? [`freed when their process ended: ${counted(left, 'block')}`] : []),
+    ...(unaligned > 0
+      ? [`changed: ${counted(unaligned, 'alignment that is', 'alignments that are')} no power of two or above 2^30`]
+      : []),
     ...(processes > 1 ? [`the blocks of ${grouped(processes)} processes are in one heap`] : []),
   ]
   return lines.length === 0 ? undefined : lines.join('; ')

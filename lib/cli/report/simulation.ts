@@ -13,7 +13,7 @@ import { poolSentence } from '../../exports/simulation/pools.js'
 import type { ShortLivedSite } from '../../transforms/simulate/lifetimes/predictor.js'
 import type { HeapMoment, PredictionFigures, SimulationResult } from '../../transforms/simulate/result.js'
 import { MOST_RESULTS, type Simulator } from '../../transforms/simulate/simulator.js'
-import { grouped, pairLines, rounded, tableLines, wrapped } from './columns.js'
+import { counted, grouped, pairLines, rounded, tableLines, wrapped } from './columns.js'
 import { poolGain } from './pool-gain.js'
 
 const NONE = '-'
@@ -138,10 +138,14 @@ function single(result: SimulationResult, alone?: SimulationResult): string[] {
   ]
   if (heaps > 1) pairs.push(['heaps', grouped(heaps)])
   if (stayed + moved > 0) pairs.push(['reallocs', `${grouped(stayed)} in place, ${grouped(moved)} moved`])
-  if (unknown > 0) pairs.push(['not live', `${grouped(unknown)} frees or reallocs of blocks that were not live`])
-  if (reused > 0) pairs.push(['not freed', `${grouped(reused)} blocks whose address was allocated again`])
+  if (unknown > 0)
+    pairs.push(['not live', `${counted(unknown, 'free or realloc', 'frees or reallocs')} of blocks that were not live`])
+  if (reused > 0) pairs.push(['not freed', `${counted(reused, 'block')} whose address was allocated again`])
   if (unaligned > 0)
-    pairs.push(['not aligned', `${grouped(unaligned)} blocks whose alignments are no power of two, or above 2^45`])
+    pairs.push([
+      'not aligned',
+      `${counted(unaligned, 'block')} with an alignment that is no power of two, or above 2^45`,
+    ])
   if (searches !== null) {
     const { count, mean, longest } = searches
     pairs.push(['searches', `${grouped(count)}, ${rounded(mean)} blocks on average, ${grouped(longest)} at most`])
@@ -245,7 +249,7 @@ function compared(results: readonly SimulationResult[], without: ReadonlyMap<Sim
   const title =
     live === null || live === undefined
       ? 'no blocks'
-      : `${grouped(live.blocks)} live blocks of ${grouped(live.requested)} bytes at the peak`
+      : `${counted(live.blocks, 'live block')} of ${counted(live.requested, 'byte')} at the peak`
   const said = [...notes].flatMap(([reason, policies]) => ['', ...wrapped(`${policies.join(', ')}: ${reason}`)])
   return [...tableLines({ title, heads, rows }), ...said]
 }

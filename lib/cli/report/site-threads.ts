@@ -1,6 +1,6 @@
 import type { SiteStatistics, SiteThread, Statistics, Thread } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
-import { bytes, grouped, labelledLines, share } from './columns.js'
+import { bytes, counted, grouped, labelledLines, share } from './columns.js'
 import { blocks, siteLabels, labelledSites, threadColumns, threadName, type SiteNames } from './names.js'
 import { topOf } from './top-of.js'
 
@@ -77,10 +77,7 @@ function pairLines(pairs: readonly ThreadPair[]): string[] {
   if (rest.length === 0) return lines
   const n = rest.reduce((sum, pair) => sum + pair.blocks, 0)
   const size = rest.reduce((sum, pair) => sum + pair.bytes, 0n)
-  return [
-    ...lines,
-    `${grouped(rest.length)} more ${rest.length === 1 ? 'pair' : 'pairs'} of threads: ${blocks(n)}, ${bytes(size)}`,
-  ]
+  return [...lines, `${counted(rest.length, 'more pair')} of threads: ${blocks(n)}, ${bytes(size)}`]
 }
 
 /** `thread 7`, `process 3, thread 7` */

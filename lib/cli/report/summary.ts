@@ -2,7 +2,7 @@ import type { TimeUnit } from '../../event/header.js'
 import { plural } from '../../event/message-text.js'
 import type { Peak, ResidentMoment, Statistics, Suppressed } from '../../transforms/statistics/result.js'
 import { joinTimeline } from '../../transforms/statistics/timeline.js'
-import { bytes, grouped, pairLines, rounded, share, visible } from './columns.js'
+import { bytes, counted, grouped, pairLines, rounded, share, visible } from './columns.js'
 import { UNKNOWN_FIGURE } from './identity.js'
 import { amount, blocks, unitName } from './names.js'
 import { actingThreads } from '../../transforms/statistics/thread-table.js'
@@ -74,7 +74,7 @@ function endOf({ complete, endsEarly = false }: Statistics): string {
 function lostPair({ kinds, lostEvents: lost = 0 }: Statistics): Pair[] {
   if (kinds.lost === undefined) return []
   const where = `in ${plural(kinds.lost, 'place')}`
-  return [['lost by the recorder', lost > 0 ? `${grouped(lost)} ${lost === 1 ? 'event' : 'events'}, ${where}` : where]]
+  return [['lost by the recorder', lost > 0 ? `${counted(lost, 'event')}, ${where}` : where]]
 }
 
 function timePairs({ time }: Statistics): Pair[] {
@@ -148,6 +148,6 @@ function residentPairs({ residentSet, events: all }: Statistics): Pair[] {
 /** The suppressed amount, and the number of rules. */
 export function suppressedText(suppressed: Suppressed): string {
   const rules = suppressed.rules.length
-  const by = rules === 0 ? '' : `, by ${rules === 1 ? '1 rule' : `${grouped(rules)} rules`}`
+  const by = rules === 0 ? '' : `, by ${counted(rules, 'rule')}`
   return `${amount(suppressed)}${by}`
 }

@@ -4,6 +4,7 @@ import { EARLY_END } from '../../event/early-end.js'
 import { limit } from '../../event/error.js'
 import { Api, fieldSet, FieldBit, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
+import { plural } from '../../event/message-text.js'
 import type { Decoder } from '../../event/stage.js'
 import { decodeText, StringTable } from '../../event/strings.js'
 import { FULL } from '../heaptrack/stacks.js'
@@ -124,7 +125,7 @@ export class RecorderDecoder extends Definitions implements Decoder {
     const events = doubleAt(numbers, 2)
     const counted = this.delivered - this.comments
     if (events !== counted) {
-      this.malformed(`the end mark counts ${events} events, and not ${counted}`, 0)
+      this.malformed(`the end mark counts ${plural(events, 'event')}, and not ${counted}`, 0)
       return undefined
     }
     input.pos = next

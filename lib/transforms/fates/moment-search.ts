@@ -42,7 +42,7 @@ export class MomentSearch {
   check(): void {
     const { moment } = this
     if (this.isFound) return
-    if ('event' in moment) throw new Error(`there is no event ${moment.event}: the input has ${this.events}`)
+    if ('event' in moment) throw new Error(`there is no event ${moment.event}: there are ${this.events}`)
     if (!this.hasTimes) throw new Error('no event has a time: give the number of an event')
   }
 

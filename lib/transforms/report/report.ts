@@ -1,3 +1,4 @@
+import { plural } from '../../event/message-text.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import { GROWN, MOVED, REALLOCS, SHRUNK, SITE_BYTES, SPARSE_BYTES, SPARSE_PAGES } from '../../kernel/layouts/report.js'
 import { OwnFrames } from '../../names/own-frames.js'
@@ -212,16 +213,19 @@ export class Report {
     const sentences: string[] = []
     if (all > problems.kind.length) sentences.push(`Of ${all} problems, the first ${problems.kind.length} are listed.`)
     const heat = this.sources.kernel.rest(run.SITE_HEAT.value).blocks
-    if (heat > 0) sentences.push(`The sizes and lifetimes of ${heat} blocks are not known by site.`)
+    if (heat > 0) sentences.push(`The sizes and lifetimes of ${plural(heat, 'block')} are not known by site.`)
     const matrix = this.sources.kernel.rest(run.MATRIX.value).blocks
-    if (matrix > 0) sentences.push(`The threads of ${matrix} freed blocks are counted as others.`)
+    if (matrix > 0) sentences.push(`The threads of ${plural(matrix, 'freed block')} are counted as others.`)
     if (this.sources.hasInvented) sentences.push(...INVENTED)
     if (addresses === undefined) return sentences
     const { unfollowed, unmapped, lost } = run
     if (unfollowed.value > 0n)
-      sentences.push(`${unfollowed.value} blocks are of processes whose addresses are not followed.`)
-    if (unmapped.value > 0n) sentences.push(`${unmapped.value} blocks are of processes that the map does not have.`)
-    if (lost.value > 0n) sentences.push(`${lost.value} bytes of blocks are not in the map.`)
+      sentences.push(
+        `${plural(unfollowed.value, 'block is', 'blocks are')} of processes whose addresses are not followed.`,
+      )
+    if (unmapped.value > 0n)
+      sentences.push(`${plural(unmapped.value, 'block is', 'blocks are')} of processes that the map does not have.`)
+    if (lost.value > 0n) sentences.push(`${plural(lost.value, 'byte')} of blocks are not in the map.`)
     return sentences
   }
 

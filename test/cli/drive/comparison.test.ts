@@ -161,12 +161,17 @@ describe('the comparison of allocators', () => {
 
   test('says what was skipped', () => {
     expect(skippedText(TRACE)).toBeUndefined()
+    const one = { ...TRACE.skipped, unknown: 1, again: 1, left: 1, failed: 1 }
+    expect(skippedText({ ...TRACE, skipped: one })).toBe(
+      'skipped: 1 free or realloc of an unknown block, 1 double free, 1 failed call; ' +
+        'freed when their process ended: 1 block',
+    )
     const skipped = { ...TRACE.skipped, unknown: 1200, again: 3, reused: 4, absurd: 2, unaligned: 1 }
     expect(skippedText({ ...TRACE, skipped, processes: 2 })).toBe(
       'skipped: 1,200 frees or reallocs of unknown blocks, 3 double frees, ' +
         '2 allocations of more than 2^46 bytes and calls that end their blocks; ' +
         'freed before their address is allocated again: 4 blocks; ' +
-        'changed: 1 alignments that are no power of two or above 2^30; the blocks of 2 processes are in one heap',
+        'changed: 1 alignment that is no power of two or above 2^30; the blocks of 2 processes are in one heap',
     )
   })
 })

@@ -288,6 +288,6 @@ test('modules are comments with their build ids, which the end mark does not cou
   expect(wrong.error).toMatchObject({
     code: 'ERR_TRACE_MALFORMED',
     event: 2,
-    message: expect.stringContaining('counts 1 events, and not 0') as string,
+    message: expect.stringContaining('counts 1 event, and not 0') as string,
   })
 })

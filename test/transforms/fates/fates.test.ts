@@ -277,7 +277,7 @@ describe('two passes', () => {
   })
 
   test('refuse a moment that there is not', () => {
-    expect(() => numbers({ liveAt: { event: 10 } })).toThrow('there is no event 10: the input has 9')
+    expect(() => numbers({ liveAt: { event: 10 } })).toThrow('there is no event 10: there are 9')
     const timeless = [{ header: HEADER, events: [{ kind: 'free', address: 1n } as const] }]
     expect(() => filtered(timeless, { liveAt: { time: 5n } })).toThrow('no event has a time')
     for (const moment of [{ event: 0 }, { event: 1.5 }, { time: -1n }, { time: 2n ** 64n }, {}, 'end'])

@@ -200,7 +200,7 @@ describe('ProfileCollector', () => {
   })
 
   test.each([
-    [{ at: { event: 3 } }, /there is no event 3: the input has 2/],
+    [{ at: { event: 3 } }, /there is no event 3: there are 2/],
     [{ at: { time: 5n } }, /no event has a time/],
   ])('a moment that the trace does not have: %o', (options, message) => {
     expect(() => profileOf([alloc(16, 1), alloc(32, 1)], options)).toThrow(message)

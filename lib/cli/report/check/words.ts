@@ -3,7 +3,7 @@ import type { ChangedSite } from '../../../transforms/check/sites.js'
 import type { CheckedBudget, CheckResult } from '../../../transforms/check/check.js'
 import { BUDGET_FIGURES, titleBy, type TemporaryDefinition } from '../../../transforms/option-values.js'
 import { comparedFrameText } from '../../../names/named-frame.js'
-import { bytes, grouped, signed, visible } from '../columns.js'
+import { bytes, counted, grouped, signed, visible } from '../columns.js'
 import { UNKNOWN_FIGURE } from '../identity.js'
 import { amount, labelledSites, type SiteNames } from '../names.js'
 
@@ -38,12 +38,8 @@ export function subject(
         ? ` of ${at}, with what it calls`
         : each === undefined
           ? ''
-          : ` of each ${each}${functions === undefined ? '' : ` (${functionCount(functions)})`}`
+          : ` of each ${each}${functions === undefined ? '' : ` (${counted(functions, 'function')})`}`
   return visible(titleBy(BUDGET_FIGURES[figure].title, figure, by) + of)
-}
-
-function functionCount(n: number): string {
-  return `${grouped(n)} ${n === 1 ? 'function' : 'functions'}`
 }
 
 /** The measured and the allowed value, as a sentence without its subject and its end. */
