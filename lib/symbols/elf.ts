@@ -27,6 +27,7 @@ const MAX_ID_BYTES = 64
 
 const [SHT_SYMTAB, SHT_NOTE, SHT_NOBITS, SHT_DYNSYM] = [2, 7, 8, 11]
 const SHF_COMPRESSED = 0x800
+const ELFCOMPRESS_ZLIB = 1
 const [STT_FUNC, STT_GNU_IFUNC] = [2, 10]
 const NT_GNU_BUILD_ID = 3
 const [PT_LOAD, PT_NOTE] = [1, 4]
@@ -120,13 +121,30 @@ export function readElf(read: ReadAt): Elf | undefined {
   }
 }
 
-/** The bytes of a section by its name; none if it is not there, is compressed, or has more than `most`. */
-export function sectionBytes({ sections, names }: Elf, read: ReadAt, name: string, most: number): Uint8Array {
+/**
+ * The bytes of a section by its name; none if it is not there, or has more than `most`.
+ * @param inflate inflates zlib's format to so many bytes; without it, a compressed section has none
+ */
+export function sectionBytes(
+  elf: Elf,
+  read: ReadAt,
+  name: string,
+  most: number,
+  inflate?: (bytes: Uint8Array, size: number) => Uint8Array,
+): Uint8Array {
+  const { sections, names, is64 } = elf
+  const none = new Uint8Array(0)
   const section = sections.find(
     (one) => one.type !== SHT_NOBITS && names !== undefined && stringAt(read, names, one.name, 32) === name,
   )
-  if (section === undefined || section.isCompressed || section.size > most) return new Uint8Array(0)
-  return read(section.offset, section.size)
+  if (section === undefined || section.size > most || (section.isCompressed && inflate === undefined)) return none
+  const bytes = read(section.offset, section.size)
+  if (inflate === undefined || !section.isCompressed) return bytes
+  // A header with the type of compression and the size comes first.
+  const header = viewOf(bytes)
+  const size = word(elf, header, is64 ? 8 : 4)
+  if (word(elf, header, 0, 4) !== ELFCOMPRESS_ZLIB || size > most) return none
+  return inflate(bytes.subarray(is64 ? 24 : 12), size)
 }
 
 /** The name of the file with a file's debug information, and its CRC-32 (GDB manual, "Separate Debug Files"). */

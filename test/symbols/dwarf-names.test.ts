@@ -2,8 +2,9 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inflateSync } from 'node:zlib'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { scopedNames, type DebugSections } from '../../lib/symbols/dwarf-names.js'
 import { readElf, sectionBytes } from '../../lib/symbols/elf.js'
 import { fullNames } from '../../lib/streams/symbols/elf-file.js'
@@ -60,7 +61,8 @@ describe.skipIf(!has('g++'))('names of functions without linkage names (need g++
     }
   }
 
-  test.each(['-gdwarf-2', '-gdwarf-3', '-gdwarf-4', '-gdwarf-5', '-gdwarf64'])('have their scopes: %s', (version) => {
+  const forms = ['-gdwarf-2', '-gdwarf-3', '-gdwarf-4', '-gdwarf-5', '-gdwarf64', '-gz=zlib']
+  test.each(forms)('have their scopes: %s', (version) => {
     const names = fullNames(compile(version))
     expect(names.get('Keeper<main()::<lambda()>&>')).toBe(
       'outer::(anonymous namespace)::Keeper<int>::Keeper<main()::<lambda()>&>',
@@ -69,8 +71,25 @@ describe.skipIf(!has('g++'))('names of functions without linkage names (need g++
     expect(names.has('both<main()::<lambda()> >')).toBe(false)
   })
 
-  test('compressed sections give none, as no debug information does', () => {
-    expect(fullNames(compile('-gz=zlib')).size).toBe(0)
+  test('compressed sections that are damaged, or larger than is read, give none', () => {
+    const path = compile('-gz=zlib')
+    const bytes = readFileSync(path)
+    const read = (at: number, length: number) => bytes.subarray(at, at + length)
+    const elf = readElf(read)!
+    const inflate = vi.fn((part: Uint8Array, size: number) => inflateSync(part, { maxOutputLength: size }))
+    const size = sectionBytes(elf, read, '.debug_info', 1e8, inflate).length
+    expect(size).toBeGreaterThan(0)
+    expect(sectionBytes(elf, read, '.debug_info', size, inflate)).toHaveLength(size)
+    expect(sectionBytes(elf, read, '.debug_info', size - 1, inflate)).toHaveLength(0)
+    expect(inflate).toHaveBeenCalledTimes(2)
+    // Without the function that inflates, there are none.
+    expect(sectionBytes(elf, read, '.debug_info', 1e8)).toHaveLength(0)
+    bytes.set([0xff, 0xff], bytes.indexOf((inflate.mock.calls[0]![0] as Buffer).subarray(0, 64)))
+    writeFileSync(path, bytes)
+    expect(fullNames(path).size).toBe(0)
+  })
+
+  test('there are none without debug information', () => {
     expect(fullNames(compile('-s')).size).toBe(0)
     expect(fullNames(join(folder, 'a.cc')).size).toBe(0)
     expect(fullNames(join(folder, 'none')).size).toBe(0)

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { Readable } from 'node:stream'
-import { crc32 } from 'node:zlib'
+import { crc32, inflateSync } from 'node:zlib'
 import { MIB } from '../../bytes/units.js'
 import { scopedNames } from '../../symbols/dwarf-names.js'
 import {
@@ -100,10 +100,14 @@ export function crcOf(path: string): number | undefined {
 /** Debug information of more bytes is not read. */
 export const MAX_DEBUG_BYTES = 64 * 1_048_576
 
+function inflateSection(bytes: Uint8Array, size: number): Uint8Array {
+  return inflateSync(bytes, { maxOutputLength: Math.max(size, 1) })
+}
+
 /** The full names of functions of a file, by their short ones: see `scopedNames`. */
 export function fullNames(path: string): ReadonlyMap<string, string> {
   const found = ofElf(path, (elf, { read }) => {
-    const bytes = (name: string) => sectionBytes(elf, read, name, MAX_DEBUG_BYTES)
+    const bytes = (name: string) => sectionBytes(elf, read, name, MAX_DEBUG_BYTES, inflateSection)
     return scopedNames({
       little: elf.little,
       info: bytes('.debug_info'),
