@@ -52,7 +52,7 @@ export { isWritable, type Format, type FormatInfo, type OptionSpec, type Writabl
 export { formatNamed, formatOfPath, FORMATS, sniffFormat, type FormatEntry } from '../formats/index.js'
 export { formatStreams } from '../streams/format-streams.js'
 
-export { FAULTS, MERGE_WINDOW, PARTITIONS, SORT_MEMORY } from '../transforms/option-values.js'
+export { FAULTS, MAX_SIZE, MERGE_WINDOW, PARTITIONS, SORT_MEMORY } from '../transforms/option-values.js'
 export { ORDER_FIELDS } from '../order/order-fields.js'
 export { OrderChecker, orderWarnings, type OrderStatistics } from '../order/order-check.js'
 export { BlockEffect } from '../blocks/block-effect.js'
@@ -83,7 +83,7 @@ export { BLOCK_COLUMNS, BlockRows } from '../transforms/block-table/columns.js'
 export { STACK_COLUMNS, StackNumbers, type StackLimits } from '../transforms/block-table/stack-numbers.js'
 export type { TableColumn, TableRows, TableType, TableValues } from '../event/table.js'
 export { StatisticsCollector } from '../transforms/statistics/collector.js'
-export { MAX_SIZE, Verifier } from '../transforms/verify.js'
+export { Verifier } from '../transforms/verify.js'
 
 export {
   AllocatorReplay,

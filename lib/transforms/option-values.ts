@@ -37,6 +37,9 @@ export const FAULTS = [
 /** The name of a fault. */
 export type FaultName = (typeof FAULTS)[number]
 
+/** The default limit of plausible sizes: 2^47, the address space of a process on today's 64-bit machines. */
+export const MAX_SIZE = 2n ** 47n
+
 /** The default number of events by which an event may be late in its input and still be put in order. */
 export const MERGE_WINDOW = 1024
 

@@ -7,7 +7,7 @@ import { LostCount } from '../event/lost-events.js'
 import { showValue } from '../event/message-text.js'
 import { checkOptions, wholeNumber, type OptionNames } from '../event/options.js'
 import { didYouMean } from '../event/suggest.js'
-import { FAULTS, type FaultName } from './option-values.js'
+import { FAULTS, MAX_SIZE, type FaultName } from './option-values.js'
 import type { BlockKeys } from '../blocks/block-keys.js'
 import { BlockEffect } from '../blocks/block-effect.js'
 import { LiveSet } from '../blocks/live-set.js'
@@ -19,9 +19,6 @@ const HAS_SIZE = FieldBit.size
 const HAS_TIME = FieldBit.time
 const HAS_SEQUENCE = FieldBit.sequence
 const HAS_THREAD = FieldBit.thread
-
-/** The default limit of plausible sizes: 2^47, the address space of a process on today's 64-bit machines. */
-export const MAX_SIZE = 2n ** 47n
 
 /** One place where a fault was found. */
 export interface Finding {

@@ -6,7 +6,7 @@ import { weightNote } from '../../event/weights.js'
 import { plus } from '../../transforms/statistics/amounts.js'
 import type { Figures } from '../../transforms/statistics/kernel-totals.js'
 import type { Amount, Statistics } from '../../transforms/statistics/result.js'
-import { MAX_SIZE } from '../../transforms/verify.js'
+import { MAX_SIZE } from '../../transforms/option-values.js'
 import { bytes } from './columns.js'
 
 /** Warnings about causes of uncertain or wrong figures of statistics. */
