@@ -404,7 +404,9 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
       [2222n, 3n],
       [3333n, undefined],
     ])
-    for (const { stack = [] } of known) {
+    // With an older glibc, modules are found by the list of mappings, which a forked process reads again.
+    const usesList = process.env['CC']?.includes('WITHOUT_FIND_OBJECT') === true
+    for (const { stack = [] } of usesList ? known.filter((event) => event.process === undefined) : known) {
       expect(stack.some((text) => text.startsWith(`in ${realpathSync(at('full'))}+`))).toBe(true)
       expect(stack).not.toContain('[unknown]')
     }
