@@ -6,8 +6,12 @@ import { plural } from './message-text.js'
 export class LostCount {
   /** The number of events that say that the recorder lost others. */
   places = 0
-  /** The number that it lost, as far as these events state it. */
-  events = 0
+  private sum = 0n
+
+  /** The number that it lost, as far as these events state it; above 2^53, the nearest number. */
+  get events(): number {
+    return Number(this.sum)
+  }
 
   /** Counts the events of a batch. */
   add(batch: EventBatch): void {
@@ -16,7 +20,7 @@ export class LostCount {
     for (let at = kind.indexOf(Kind.lost); at >= 0 && at < count; at = kind.indexOf(Kind.lost, at + 1)) places++
     if (places === 0) return
     this.places += places
-    this.events += lostEvents(batch, 0, count)
+    this.sum += lostEvents(batch, 0, count)
   }
 
   /** The warnings about it: none or one. @param consequence what may be wrong therefore */
@@ -26,10 +30,10 @@ export class LostCount {
 }
 
 /** How many events the recorder lost where the events `from` to `to` of a batch say so with a number. */
-export function lostEvents({ kind, mask, elements }: EventBatch, from: number, to: number): number {
-  let n = 0
+export function lostEvents({ kind, mask, elements }: EventBatch, from: number, to: number): bigint {
+  let n = 0n
   for (let at = kind.indexOf(Kind.lost, from); at >= 0 && at < to; at = kind.indexOf(Kind.lost, at + 1))
-    if ((mask[at] & FieldBit.count) !== 0) n += Number(elements.values[at])
+    if ((mask[at] & FieldBit.count) !== 0) n += elements.values[at]
   return n
 }
 

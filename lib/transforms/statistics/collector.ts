@@ -86,7 +86,7 @@ export class StatisticsCollector {
   /** The number of events with a weight other than one. */
   private weighted = 0
   /** The number of events that the recorder lost, as far as the trace says it. */
-  private lost = 0
+  private lost = 0n
   private isIdentified = true
   private events = 0
   private leakedBlocks = 0
@@ -210,7 +210,7 @@ export class StatisticsCollector {
       events: this.events,
       blockEvents: Number(run.blockEvents.value),
       kinds: named(KINDS, this.kinds),
-      ...(this.lost > 0 && { lostEvents: this.lost }),
+      ...(this.lost > 0n && { lostEvents: Number(this.lost) }),
       apis: named(APIS, this.apis),
       allocated,
       freed,

@@ -336,7 +336,10 @@ export interface Statistics {
   /** Events about blocks: alloc, free, realloc, existing. */
   blockEvents: number
   kinds: Partial<Record<KindName, number>>
-  /** The number of events that the recorder lost, as far as `lost` events say it; absent without such events. */
+  /**
+   * The number of events that the recorder lost, as far as `lost` events say it; above 2^53, the nearest number. Absent
+   * without such events.
+   */
   lostEvents?: number
   apis: Partial<Record<ApiName, number>>
   /** A realloc that resized a block counts as an allocation and a free, as in mpatrol. */

@@ -230,6 +230,15 @@ describe('StatisticsCollector', () => {
     expect(result.mismatches).toEqual([{ allocatedBy: 'kmem_cache', freedBy: 'kmalloc', count: 1 }])
   })
 
+  test('sums of lost events do not depend on batches, beyond 2^53 either', () => {
+    const events = [2n ** 63n, ...Array.from({ length: 2000 }, () => 1n)].map((count): TraceEvent => ({
+      kind: 'lost',
+      count,
+    }))
+    const sums = [1, 2, 4096].map((size) => collect([{ header: HEADER, events }], size).lostEvents)
+    expect(sums).toEqual(sums.map(() => Number(2n ** 63n + 2000n)))
+  })
+
   test(
     'more sites, sizes and threads than there are rows for are others, and nothing is lost',
     { tags: ['slow'] },
