@@ -224,7 +224,7 @@ export function orFlagError<T>(options: object, make: () => T, of = ''): T {
     if (!(error instanceof RangeError)) throw error
     const message = error.message.startsWith(`${of}: `) ? error.message.slice(of.length + 2) : error.message
     const about = message.replace(OPTIONS_NAMED, (names) =>
-      names.replace(/\w+/g, (name) => (name in options ? `--${dashed(name)}` : name)),
+      names.replace(/\w+/g, (name) => (Object.hasOwn(options, name) ? `--${dashed(name)}` : name)),
     )
     throw new UsageError(about, { cause: error })
   }

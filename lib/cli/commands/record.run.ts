@@ -94,7 +94,7 @@ export async function runRecord(args: Arguments): Promise<void> {
       encode: {
         // heaptrack_print and heaptrack_gui read interpreted files.
         ...(to.name === 'heaptrack' && !RAW.test(output) && { interpreted: true }),
-        // See runJob: the program waits for what is slow.
+        // The program waits when its events cannot be written as fast as they come.
         ...(to.name === 'compact' && { fast: true }),
       },
       runsProgram: true,

@@ -19,9 +19,8 @@ export const symbolize: Command = {
     'was built again with parts of the same sizes gives wrong names.\n' +
     'The names come from llvm-symbolizer, otherwise from addr2line, otherwise, and where neither knows a name or ' +
     'there are no line tables, from the symbol tables of the module, or the compressed one in its .gnu_debugdata, ' +
-    'which have no files and lines. c++filt demangles ' +
-    'them; where there is none, those of symbol tables stay mangled. A module without a file is reported, and its ' +
-    'frames stay as they are.\n' +
+    'which have no files and lines. c++filt demangles them; where there is none, those of symbol tables stay ' +
+    'mangled. A module without a file is reported, and its frames stay as they are.\n' +
     'The output is NDJSON unless --to or the name after -o says otherwise.',
   memory: 'constant: the names of a million addresses are kept. The tool takes what the debug information needs.',
   flags: [

@@ -125,7 +125,7 @@ function treeOf(stacks: readonly ComparedStack[], order: DiffOrder, names: SiteN
       blocks: of(next).blocks - of(old).blocks,
       bytes: of(next).bytes - of(old).bytes,
     }),
-    show: ({ blocks, bytes }) => `${counted(bytes, 'byte')}, ${counted(BigInt(blocks), 'block')}`,
+    show: ({ blocks, bytes }) => `${signedCount(bytes, 'byte')}, ${signedCount(BigInt(blocks), 'block')}`,
     // Stacks that differ in other figures alone lead to no change of this one. Changes that cancel each other remain.
     isShown: ({ old, new: next }) => of(next).blocks !== of(old).blocks || of(next).bytes !== of(old).bytes,
   })
@@ -206,7 +206,7 @@ function sum(one: ComparedFigures, other: ComparedFigures): ComparedFigures {
 }
 
 /** `+1 block`, `-5 blocks` */
-function counted(n: bigint, what: string): string {
+function signedCount(n: bigint, what: string): string {
   return `${signed(n)} ${what}${absolute(n) === 1n ? '' : 's'}`
 }
 

@@ -1,5 +1,5 @@
-import { wide } from '../../bytes/u64.js'
 /** Records of the places of allocations: origins.ts keeps them. */
+import { wide } from '../../bytes/u64.js'
 import { parseFrame } from '../../event/frame.js'
 import { decodeText, encodeText, type StringTable } from '../../event/strings.js'
 import { RowBit } from './columns.js'
