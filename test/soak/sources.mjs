@@ -94,7 +94,7 @@ export function sourcesIn(folder) {
       let n = 0
       const counter = new Writable({ write: (chunk, _encoding, done) => ((n += chunk.length), done()) })
       await pipeline(stream(pieces), compose(ndjson.decode(), encoder), counter)
-      await pipeline(stream(pieces >> 4), compose(ndjson.decode(), arrow.encode(), gzip()), nothing())
+      await pipeline(stream(Math.max(1, pieces >> 4)), compose(ndjson.decode(), arrow.encode(), gzip()), nothing())
       return n > 0 ? pieces * PIECE_EVENTS : 0
     },
   }
