@@ -1,8 +1,10 @@
 // Loads the chunks of the commands: dist/bin/chunks/load.js. Compiling them takes longer than processing a small trace,
-// so the build keeps what V8 made of them (scripts/compiled.mjs), for the version of Node that it ran on. Other
-// versions compile the chunks when they are loaded, as `require` does.
+// so the build keeps what V8 made of them (scripts/compiled.mjs), for the version of Node that it ran on. The package
+// comes without that: there, and for other versions, `require` loads the chunks, and from Node 22.8 on keeps what V8
+// made of them in the user's folder for caches.
 'use strict'
-const { existsSync, readFileSync } = require('node:fs')
+const { existsSync, mkdirSync, readFileSync, statSync } = require('node:fs')
+const { isAbsolute } = require('node:path')
 const { setFlagsFromString } = require('node:v8')
 const { runInThisContext, Script } = require('node:vm')
 
@@ -51,9 +53,31 @@ const WRAPPER = ['(function (exports, require, module, __filename, __dirname) { 
 /** By their files, what chunks export. */
 const loaded = new Map()
 
+const hasCompiled = existsSync(COMPILED)
+if (!hasCompiled) keepCompiled()
+
 /** Loads a chunk by its name, `./name.js`, once. */
-module.exports = existsSync(COMPILED) ? loadCompiled : require
+module.exports = hasCompiled ? loadCompiled : require
 Object.assign(module.exports, { COMPILED, fileOf, wrapped, compile, run, importPackage: (name) => import(name) })
+
+/**
+ * Has Node keep what V8 compiles, if it can and the folder is the user's own: whoever writes there runs code here. So
+ * nothing is kept for root with another user's environment, nor where HOME is not set.
+ */
+function keepCompiled() {
+  const { enableCompileCache } = require('node:module')
+  const { HOME = '', XDG_CACHE_HOME = '' } = process.env
+  const caches = isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : `${HOME}/.cache`
+  if (enableCompileCache === undefined || process.getuid === undefined || !isAbsolute(caches)) return
+  const folder = `${caches}/heapflow`
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const { uid, mode } = statSync(folder)
+    if (uid === process.getuid() && (mode & 0o022) === 0) enableCompileCache(`${folder}/compiled`)
+  } catch {
+    // Nothing can be kept there.
+  }
+}
 
 function loadCompiled(name) {
   const file = fileOf(name)

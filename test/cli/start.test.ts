@@ -1,5 +1,5 @@
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import module, { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
@@ -191,6 +191,24 @@ describe('what V8 compiled during the build', () => {
     }
     return { bin, chunks, kept, run }
   }
+
+  test('is kept in the folder for caches where the build kept nothing, if that is the own one', async () => {
+    const { bin } = copied()
+    rmSync(join(bin, 'compiled'), { recursive: true })
+    const folder = scratch()
+    async function keptIn(cache: string, mode = 0o700): Promise<boolean> {
+      const own = join(folder, cache, 'heapflow')
+      mkdirSync(own, { recursive: true })
+      chmodSync(own, mode)
+      const line = `"${process.execPath}" "${join(bin, 'mtrc-decode.js')}"`
+      const { code, stderr } = await shell(`export XDG_CACHE_HOME='${join(folder, cache)}'; ${line}`, TRACE)
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      return existsSync(join(own, 'compiled'))
+    }
+    expect(await keptIn('own')).toBe('enableCompileCache' in module)
+    expect(await keptIn('own')).toBe('enableCompileCache' in module)
+    expect(await keptIn('of-all', 0o777)).toBe(false)
+  })
 
   test('is not needed', { tags: ['slow'] }, async () => {
     const { bin, kept, run } = copied()
