@@ -4,7 +4,7 @@
 #ifndef HEAPFLOW_RECORDER_BEGIN_H
 #define HEAPFLOW_RECORDER_BEGIN_H
 
-#include "maps.h"
+#include "redirect.h"
 #include "ring.h"
 
 /* A part of a file of /proc, which is read before the process is recorded. */
@@ -248,6 +248,7 @@ static int begin_loaded(void) {
       __register_atfork(before_fork, NULL, after_fork, NULL) != 0)
     return 0;
   alive->alive = 1;
+  redirect_libc();
   return 1;
 }
 

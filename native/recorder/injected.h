@@ -17,6 +17,7 @@
   "malloc", "calloc", "realloc", "free", "memalign", "aligned_alloc", "posix_memalign", "valloc", "pvalloc", \
   "reallocarray", "dlclose"
 enum { HOOKS = 11, HOOK_MALLOC = 0, HOOK_DLCLOSE = 10 };
+static const char *const hook_names[HOOKS] = { HOOK_NAMES };
 
 /* States of the library. */
 enum { NOT_BEGUN, OFF, ON };

@@ -267,29 +267,43 @@ static inline uintptr_t in_memory(const struct object *object, uintptr_t value) 
   return value < object->base ? value + object->base : value;
 }
 
-/* A function of a loaded module, by its hash table (GNU): dlsym would allocate. */
-static void *function_of(const struct object *object, const char *name) {
+/* Called for each definition of a symbol, of which there is one for each version. Returns 1 for no more of them. */
+typedef int found_symbol(void *to, const struct object *object, const Elf64_Sym *symbol);
+
+/* The symbols of a loaded module, by its hash table (GNU): dlsym would allocate. */
+static void find_symbols(const struct object *object, const char *name, found_symbol *found, void *to) {
   const Elf64_Sym *symbols = NULL;
   const char *names = NULL;
   const uint32_t *table = NULL;
-  if (object->dynamic == NULL) return NULL;
+  if (object->dynamic == NULL) return;
   for (const Elf64_Dyn *d = object->dynamic; d->d_tag != DT_NULL; d++) {
     if (d->d_tag == DT_SYMTAB) symbols = (const Elf64_Sym *)in_memory(object, d->d_un.d_ptr);
     else if (d->d_tag == DT_STRTAB) names = (const char *)in_memory(object, d->d_un.d_ptr);
     else if (d->d_tag == DT_GNU_HASH) table = (const uint32_t *)in_memory(object, d->d_un.d_ptr);
   }
-  if (symbols == NULL || names == NULL || table == NULL || table[0] == 0) return NULL;
+  if (symbols == NULL || names == NULL || table == NULL || table[0] == 0) return;
   uint32_t hash = 5381;
   for (const char *c = name; *c != 0; c++) hash = hash * 33 + (unsigned char)*c;
   const uint32_t *buckets = table + 4 + (size_t)table[2] * 2;
   const uint32_t *chain = buckets + table[0];
   for (uint32_t i = buckets[hash % table[0]]; i >= table[1] && i != 0; i++) {
-    uint32_t found = chain[i - table[1]];
-    if ((found | 1) == (hash | 1) && symbols[i].st_shndx != SHN_UNDEF && strcmp(names + symbols[i].st_name, name) == 0)
-      return (void *)(object->base + symbols[i].st_value);
-    if (found & 1) break;
+    uint32_t link = chain[i - table[1]];
+    if ((link | 1) == (hash | 1) && symbols[i].st_shndx != SHN_UNDEF &&
+        strcmp(names + symbols[i].st_name, name) == 0 && found(to, object, &symbols[i]))
+      return;
+    if (link & 1) return;
   }
-  return NULL;
+}
+
+static int take_function(void *to, const struct object *object, const Elf64_Sym *symbol) {
+  *(void **)to = (void *)(object->base + symbol->st_value);
+  return 1;
+}
+
+static void *function_of(const struct object *object, const char *name) {
+  void *function = NULL;
+  find_symbols(object, name, take_function, &function);
+  return function;
 }
 
 #endif

@@ -7,8 +7,6 @@
 #include "injected.h"
 #include "modules.h"
 
-static const char *const hook_names[HOOKS] = { HOOK_NAMES };
-
 /* Whether a process is in another namespace of a kind than this one. */
 static int is_elsewhere(pid_t pid, const char *kind) {
   char path[64], own[64] = "", other[64] = "";

@@ -53,7 +53,7 @@ export const RECORDER_LIBRARY: Native = {
   sources: [
     'recorder/recorder.c',
     ...MACHINES,
-    ...inRecorder('shared', 'injected', 'bytes', 'state', 'ring', 'begin', 'maps', 'objects', 'threads'),
+    ...inRecorder('shared', 'injected', 'bytes', 'state', 'ring', 'begin', 'redirect', 'maps', 'objects', 'threads'),
     ...inRecorder('stacks', 'unwind', 'usable'),
   ],
   options: ['-std=gnu11', '-shared', '-fPIC', '-O2', '-fno-omit-frame-pointer', '-fvisibility=hidden'],

@@ -71,6 +71,37 @@ const CLOCK = `
     _exit(0);
   }`
 
+/** Calls libc past the preloaded library: from a module that looks there first, and by what dlsym finds in libc. */
+const PAST = `
+  #define _GNU_SOURCE
+  #include <dlfcn.h>
+  #include <stdlib.h>
+  int main(void) {
+    void *module = dlopen("./bound.so", RTLD_NOW | RTLD_DEEPBIND), *libc = dlopen("libc.so.6", RTLD_NOW);
+    if (!module || !libc) return 1;
+    int (*calls)(const char *) = (int (*)(const char *))dlsym(module, "calls");
+    void *(*allocate)(size_t) = (void *(*)(size_t))dlsym(libc, "malloc");
+    if (!calls || !allocate || calls("./one.so")) return 2;
+    for (int i = 0; i < 10; i++) free(allocate(6001));
+    return dlclose(module);
+  }`
+
+const BOUND = `
+  #include <dlfcn.h>
+  #include <stdlib.h>
+  static void *volatile kept;
+  static void allocate(int n) { free(kept = malloc(6005 + n)); }
+  int calls(const char *path) {
+    void *aligned;
+    if (posix_memalign(&aligned, 64, 6002)) return 1;
+    free(aligned);
+    free(realloc(calloc(3, 2001), 6004));
+    void *module = dlopen(path, RTLD_NOW);
+    if (!module) return 2;
+    ((void (*)(int, void (*)(int)))dlsym(module, "through"))(0, allocate);
+    return dlclose(module);
+  }`
+
 const hasTool = (name: string) => spawnSync(name, ['--version']).error === undefined
 
 function eventsOf(name: string): TraceEvent[] {
@@ -109,7 +140,11 @@ describe.skipIf(!can('recorder') || !hasTool('c++'))('modules as glibc has them,
     writeFileSync(at('throws.cc'), THROWS)
     writeFileSync(at('through.cc'), THROUGH)
     writeFileSync(at('clock.c'), CLOCK)
+    writeFileSync(at('past.c'), PAST)
+    writeFileSync(at('bound.c'), BOUND)
     execFileSync('c++', ['-O1', '-o', at('throws'), at('throws.cc'), '-ldl'])
+    execFileSync('cc', ['-O1', '-o', at('past'), at('past.c'), '-ldl'])
+    execFileSync('cc', ['-O1', '-shared', '-fPIC', '-o', at('bound.so'), at('bound.c'), '-ldl'])
     execFileSync('cc', ['-O1', '-w', '-o', at('clock'), at('clock.c')])
     for (const [name, room, parts] of [
       ['one', 100, 5],
@@ -170,6 +205,26 @@ describe.skipIf(!can('recorder') || !hasTool('c++'))('modules as glibc has them,
       const frames = eventsOf('throws.hfrec').flatMap(({ stack = [] }) => stack)
       const paths = frames.flatMap((text) => (/^in (.*(?:one|two)\.so)\+/.exec(text) ?? []).slice(1))
       expect(new Set(paths)).toEqual(new Set([realpathSync(at('one.so')), realpathSync(at('two.so'))]))
+    }
+  })
+
+  test('calls that are looked up in libc itself are recorded', async () => {
+    for (const [name] of kinds) {
+      expect((await record(name, './past', 'past.hfrec')).code).toBe(0)
+      const events = eventsOf('past.hfrec')
+      const sizes = events.flatMap(({ kind, size, address }) =>
+        kind === 'alloc' || kind === 'realloc' ? [[size, address] as const] : [],
+      )
+      const counts = [6001n, 6002n, 6003n, 6004n, 6005n].map((size) => sizes.filter(([found]) => found === size).length)
+      expect(counts).toEqual([10, 1, 1, 1, 1])
+      const live = new Set<bigint | undefined>()
+      for (const { kind, address, oldAddress } of events) {
+        if (kind === 'free' || kind === 'realloc')
+          expect(live.delete(kind === 'free' ? address : oldAddress)).toBe(true)
+        if (kind === 'alloc' || kind === 'realloc') live.add(address)
+      }
+      expect(sizes.filter(([size, address]) => (size ?? 0n) > 6000n && live.has(address))).toEqual([])
+      expect(events.filter(({ text }) => text?.startsWith('unloaded') === true).length).toBe(2)
     }
   })
 
