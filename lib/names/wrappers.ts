@@ -36,7 +36,21 @@ export const WRAPPERS: readonly WrapperList[] = [
       CRYPTO_realloc, CRYPTO_clear_realloc, CRYPTO_memdup, CRYPTO_strdup, CRYPTO_strndup, CRYPTO_secure_malloc,
       sqlite3MemMalloc, sqlite3MemRealloc, sqlite3Malloc, sqlite3MallocZero, sqlite3Realloc, sqlite3DbMalloc*,
       sqlite3DbRealloc*, sqlite3_malloc, sqlite3_malloc64, sqlite3_realloc, sqlite3_realloc64, mallocWithAlarm,
-      dbMallocRawFinish`),
+      dbMallocRawFinish, palloc*, repalloc*, pstrdup, pnstrdup, psprintf, pg_malloc*, pg_strdup, MemoryContextAlloc*,
+      MemoryContextStrdup, AllocSetAlloc*, AllocSetRealloc, GenerationAlloc*, SlabAlloc*`),
+  },
+  {
+    // PHP, Ruby, Lua, Tcl and Guile.
+    language: 'Interpreters',
+    allocators: names(`
+      __zend_malloc, __zend_calloc, __zend_realloc, __zend_strdup, _emalloc*, _ecalloc, _erealloc*, _estrdup,
+      _estrndup, _femalloc*, _fecalloc, _ferealloc*, _safe_emalloc, _safe_erealloc, _safe_femalloc, _safe_ferealloc,
+      _safe_malloc, _safe_realloc, zend_strndup, zend_mm_*, _zend_mm_*, smart_str_erealloc, smart_str_ferealloc,
+      smart_str_realloc, smart_str_frealloc, ruby_xmalloc*, ruby_xcalloc*, ruby_xrealloc*, ruby_sized_xrealloc*,
+      ruby_strdup, ruby_mimmalloc, objspace_xmalloc*, objspace_xcalloc, objspace_xrealloc, l_alloc, luaM_*, TclpAlloc,
+      TclpRealloc, Tcl_Alloc, Tcl_Realloc, Tcl_AttemptAlloc, Tcl_AttemptRealloc, Tcl_DbCkalloc, Tcl_AttemptDbCkalloc,
+      TclAllocateFreeObjects, TclThreadAllocObj, TclStackAlloc, TclStackRealloc, scm_malloc*, scm_calloc*,
+      scm_realloc*, scm_strdup*, scm_strndup*, scm_gc_malloc*, scm_gc_calloc*, scm_gc_realloc*, scm_gc_str*`),
   },
   {
     // Files, folders, threads, time, locales and modules. None of these calls the program while it allocates.
@@ -48,7 +62,7 @@ export const WRAPPERS: readonly WrapperList[] = [
       putchar, puts, printf, fprintf, vprintf, vfprintf, dprintf, vdprintf, __printf*, __fprintf*, __vprintf*,
       __vfprintf*, outstring_func, scanf, fscanf, vfscanf, __isoc99_*, __vfscanf_internal, perror, opendir,
       __opendir*, opendir_tail, fdopendir, __fdopendir, __alloc_dir, getcwd, __getcwd, get_current_dir_name, realpath,
-      realpath_stk, __realpath*, tempnam, tmpfile, tmpfile64, pthread_create, __pthread_create*, allocate_stack,
+      realpath_stk, __realpath*, scandir*, __scandir*, tempnam, tmpfile, tmpfile64, pthread_create, __pthread_create*, allocate_stack,
       allocate_dtv, _dl_allocate_tls*, _dl_new_object, _dl_map_object*, _dl_check_map_versions,
       add_to_global*, __tls_get_addr, allocate_and_init, tls_get_addr_tail, tzset, tzset_internal, __tzset,
       __tzset_parse_tz, __tzstring, __tzfile_read, __tzfile_default, __tz_convert, localtime, localtime_r,
@@ -97,6 +111,16 @@ export const WRAPPERS: readonly WrapperList[] = [
       g_malloc*, g_realloc*, g_try_malloc*, g_try_realloc*, g_slice_*, g_aligned_alloc*, g_memdup, g_memdup2,
       g_strdup*, g_vasprintf, g_strndup, g_type_create_instance, magazine_chain_*, slab_allocator_*, thread_memory_*,
       allocator_memalign, standard_malloc, standard_calloc, standard_realloc`),
+  },
+  {
+    // The virtual machine of OpenJDK.
+    language: 'HotSpot',
+    allocators: names(`
+      os::malloc, os::realloc, os::strdup, os::strdup_check_oom, NMTPreInit*, AllocateHeap, ReallocateHeap,
+      CHeapObj::operator new, CHeapObj::operator new[], CHeapObjBase::*, AnyObj::operator new,
+      ResourceObj::operator new, ArenaObj::operator new, Chunk::operator new, ChunkPool::*, Arena::grow,
+      Arena::Arena, Arena::operator new, Arena::Amalloc*, Arena::Arealloc, resource_allocate_bytes,
+      resource_reallocate_bytes, ArrayAllocator::*, MallocArrayAllocator::*`),
   },
   {
     language: 'Node',
