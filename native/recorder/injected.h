@@ -8,15 +8,15 @@
 #include <stdint.h>
 
 /* Changes with the layout. */
-#define INJECTED_MAGIC 0x32616668u
+#define INJECTED_MAGIC 0x33616668u
 #define INJECTED_NAME "heapflow_injected"
 #define PATH_BYTES 128u
 
 /* The functions of libc that are replaced, by those of the library with the same names. */
 #define HOOK_NAMES                                                                                            \
   "malloc", "calloc", "realloc", "free", "memalign", "aligned_alloc", "posix_memalign", "valloc", "pvalloc", \
-  "reallocarray", "dlclose"
-enum { HOOKS = 11, HOOK_MALLOC = 0, HOOK_DLCLOSE = 10 };
+  "reallocarray", "dlclose", "cfree", "free_sized", "free_aligned_sized"
+enum { HOOKS = 14, HOOK_MALLOC = 0, HOOK_DLCLOSE = 10 };
 static const char *const hook_names[HOOKS] = { HOOK_NAMES };
 
 /* States of the library. */

@@ -162,12 +162,29 @@ ENTRY(void *, reallocarray)(void *old, size_t count, size_t size) {
   return resize(old, bytes, OWN);
 }
 
-ENTRY(void, free)(void *block) {
+static inline void release(void *block, const uint64_t *own) {
   if (block == NULL) return;
   struct thread *t = enter();
-  if (likely(t != NULL)) send_end(t, R_FREE, block, OWN);
+  if (likely(t != NULL)) send_end(t, R_FREE, block, own);
   __libc_free(block);
   if (likely(t != NULL)) leave(t);
+}
+
+/* Not all headers have them: one is older than glibc 2.26, and two are C23, which glibc has since 2.43. */
+extern EXPORT void cfree(void *block);
+extern EXPORT void free_sized(void *block, size_t size);
+extern EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size);
+
+ENTRY(void, free)(void *block) { release(block, OWN); }
+ENTRY(void, cfree)(void *block) { release(block, OWN); }
+ENTRY(void, free_sized)(void *block, size_t size) {
+  (void)size;
+  release(block, OWN);
+}
+ENTRY(void, free_aligned_sized)(void *block, size_t alignment, size_t size) {
+  (void)alignment;
+  (void)size;
+  release(block, OWN);
 }
 
 EXPORT size_t malloc_usable_size(void *block) { return block == NULL ? 0 : usable_size(block); }
@@ -229,6 +246,7 @@ static struct injected injected = {
   /* In the order of HOOK_NAMES. */
   .hooks = { ADDRESS(malloc), ADDRESS(calloc), ADDRESS(realloc), ADDRESS(free), ADDRESS(memalign),
              ADDRESS(aligned_alloc), ADDRESS(posix_memalign), ADDRESS(valloc), ADDRESS(pvalloc),
-             ADDRESS(reallocarray), ADDRESS(dlclose) },
+             ADDRESS(reallocarray), ADDRESS(dlclose), ADDRESS(cfree), ADDRESS(free_sized),
+             ADDRESS(free_aligned_sized) },
 };
 extern EXPORT struct injected heapflow_injected __attribute__((alias("injected")));
