@@ -1,4 +1,5 @@
-import type { ChartOptions, Mark } from './chart.js'
+import type { ChartOptions } from './chart.js'
+import { markTitles, type Mark } from './mark-titles.js'
 import { SvgBrush, type Brush } from './svg-context.js'
 import type { Picture } from './take.js'
 import { withoutMiddle } from './text.js'
@@ -8,7 +9,7 @@ import { ticks, type Quantity } from './ticks.js'
 const WIDTH = 1000
 const LEFT = 84
 const RIGHT = 30
-const TOP = 20
+const TOP = 28
 const BELOW = 46
 const LINE = 18
 const FONT = '12px system-ui, sans-serif'
@@ -154,9 +155,7 @@ export function chartPicture(
         })
         drawPath(brush, one.isStep === true ? stepped : points, { ...style, dash: one.isDashed === true })
       })
-      for (const mark of [...marks, ...more]) {
-        if (mark.x < from || mark.x > to) continue
-        const at = toX(mark.x)
+      for (const { at, text, left, above } of markTitles(brush, [...marks, ...more], toX, [LEFT, WIDTH - RIGHT])) {
         drawPath(
           brush,
           [
@@ -166,8 +165,8 @@ export function chartPicture(
           { stroke: colour('accent'), width: 1, dash: true },
         )
         brush.fillStyle = colour('accent')
-        brush.textAlign = at > WIDTH - 120 ? 'right' : 'left'
-        brush.fillText(mark.title, at + (at > WIDTH - 120 ? -4 : 4), TOP - 5)
+        brush.textAlign = 'left'
+        brush.fillText(text, left, TOP - above)
       }
       series.forEach((one, s) => {
         const y = TOP + height + BELOW + LINE * s

@@ -2,6 +2,7 @@ import uPlot from 'uplot'
 import type { AxisOptions, XAxis } from './axis.js'
 import { chartPicture } from './chart-picture.js'
 import { el } from './dom.js'
+import { markTitles, type Mark } from './mark-titles.js'
 import { takeAway } from './take.js'
 import { visible } from './text.js'
 import { colour, onTheme } from './theme.js'
@@ -41,12 +42,6 @@ export interface ChartOptions {
   readonly isStacked?: boolean
   /** The text of the legend for a series at an index, if not the drawn value. */
   readonly legend?: (series: number, index: number) => string
-}
-
-/** A vertical line. */
-export interface Mark {
-  readonly x: number
-  readonly title: string
 }
 
 /** A chart, which fills the width of its parent. */
@@ -345,27 +340,18 @@ function drawMarks({ ctx, bbox, valToPos }: uPlot, marks: readonly Mark[]): void
   const ratio = devicePixelRatio
   ctx.save()
   ctx.font = `${12 * ratio}px system-ui, sans-serif`
-  const ends: number[] = []
-  for (const { x, title } of marks.toSorted((a, b) => a.x - b.x)) {
-    const at = valToPos(x, 'x', true)
-    if (at < bbox.left || at > bbox.left + bbox.width) continue
-    ctx.strokeStyle = ctx.fillStyle = colour('accent')
-    ctx.setLineDash([5 * ratio, 4 * ratio])
-    ctx.lineWidth = ratio
+  ctx.strokeStyle = ctx.fillStyle = colour('accent')
+  ctx.setLineDash([5 * ratio, 4 * ratio])
+  ctx.lineWidth = ratio
+  ctx.textAlign = 'left'
+  const ruler = { measureText: (text: string) => ({ width: ctx.measureText(text).width / ratio }) }
+  const ends = [bbox.left / ratio, (bbox.left + bbox.width) / ratio] as const
+  for (const { at, text, left, above } of markTitles(ruler, marks, (x) => valToPos(x, 'x', true) / ratio, ends)) {
     ctx.beginPath()
-    ctx.moveTo(at, bbox.top)
-    ctx.lineTo(at, bbox.top + bbox.height)
+    ctx.moveTo(at * ratio, bbox.top)
+    ctx.lineTo(at * ratio, bbox.top + bbox.height)
     ctx.stroke()
-    const text = visible(title)
-    const { width } = ctx.measureText(text)
-    const isRight = at + width + 8 * ratio > bbox.left + bbox.width + 36 * ratio
-    const left = at + (isRight ? -6 * ratio - width : 6 * ratio)
-    // A title has the lower of two lines, unless it would be over an earlier one.
-    const line = (ends[0] ?? -Infinity) < left ? 0 : 1
-    if ((ends[line] ?? -Infinity) >= left) continue
-    ends[line] = left + width + 4 * ratio
-    ctx.textAlign = 'left'
-    ctx.fillText(text, left, bbox.top - (4 + 12 * line) * ratio)
+    ctx.fillText(text, left * ratio, bbox.top - above * ratio)
   }
   ctx.restore()
 }

@@ -10,6 +10,8 @@ import { ticks } from '../parts/ticks.js'
 
 const LEFT = 118
 const BELOW = 36
+/** The room for the half of an address above the first row. */
+const ABOVE = 8
 /** Between ranges of addresses. */
 const GAP = 6
 /** The least distance of two addresses beside the map. */
@@ -24,7 +26,7 @@ export function addressMap(app: App, map: ReportAddresses['map']): HTMLElement {
   const last = x.at(-1) ?? 1
   const count = cells.length
   const rowHeight = count > 160 ? 2 : count > 60 ? 3 : count > 24 ? 6 : 12
-  const height = count * rowHeight + Math.max(0, ranges.length - 1) * GAP + BELOW
+  const height = ABOVE + count * rowHeight + Math.max(0, ranges.length - 1) * GAP + BELOW
   /** The top of a row: the lowest address is at the bottom. */
   const top = (row: number) => {
     const range = ranges.findIndex((one) => row < one.row + one.rows)

@@ -67,9 +67,9 @@ export class RecorderNotes {
       const fields = mask[i]
       if (isTimed && (fields & FieldBit.time) !== 0) now = batch.time.values[i]
       const event = before + i - from + 1
-      const text = (fields & HAS_TEXT) !== 0 ? batch.strings.text(batch.text[i]).slice(0, LONGEST) : ''
+      const text = (fields & HAS_TEXT) !== 0 ? batch.strings.text(batch.text[i]) : ''
       const isMark = NO_MARKS.get(batch.header.format)?.test(text) !== true
-      const title = code === LOST ? 'lost events' : isMark ? wellFormed(text) : ''
+      const title = code === LOST ? 'lost events' : isMark ? shortened(text, LONGEST) : ''
       if (title !== '') this.marks.push({ event, time: now, title })
     }
   }
@@ -77,16 +77,19 @@ export class RecorderNotes {
   /** @param longest the maximum number of characters of the command line and the program */
   result(calendar: Calendar, longest: number): Pick<ReportData, 'marks' | 'origin'> {
     const { marks, origin } = this
-    const short = (text: string) => (text.length > longest ? `${wellFormed(text.slice(0, longest))}…` : text)
     const moments = calendar.moments(
       marks.map(({ event }) => event),
       marks.map(({ time }) => time),
     )
     return {
       ...(origin.size > 0 && {
-        origin: Object.fromEntries([...origin].map(([name, value]) => [name, short(value)])),
+        origin: Object.fromEntries([...origin].map(([name, value]) => [name, shortened(value, longest)])),
       }),
       ...(marks.length > 0 && { marks: { ...moments, title: marks.map(({ title }) => title) } }),
     }
   }
+}
+
+function shortened(text: string, longest: number): string {
+  return text.length > longest ? `${wellFormed(text.slice(0, longest))}…` : wellFormed(text)
 }
