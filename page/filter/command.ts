@@ -1,15 +1,18 @@
 import type { ReportData } from '../../lib/transforms/report/result.js'
 import type { Criterion } from '../worker/messages.js'
 
+/** The criteria that look at names of frames, or at their number, to which names add inlined functions. */
+const OF_NAMES: ReadonlySet<string> = new Set(['stack', 'depth'])
+
 /**
  * The commands that give the same figures, for a shell; empty if there is no file with just this trace.
  * @param whole the report of the whole trace
  */
 export function commandOf(
   criteria: readonly Criterion[],
-  whole: Pick<ReportData, 'name' | 'isFile' | 'suppression'>,
+  whole: Pick<ReportData, 'name' | 'isFile' | 'isSymbolized' | 'suppression'>,
 ): string {
-  const { name, isFile, suppression } = whole
+  const { name, isFile, isSymbolized = false, suppression } = whole
   if (suppression !== undefined && suppression.flags === undefined) return ''
   // No command keeps the live set at the begin of a part.
   if (!isFile || criteria.some(([flag]) => flag === 'part')) return ''
@@ -19,7 +22,8 @@ export function commandOf(
     .map(([flag, value]) => (value === undefined ? `--${flag}` : `--${flag}${separator(value)}${quoted(value)}`))
   const depth = criteria.find(([flag]) => flag === 'depth')?.[1]
   const cut = depth === undefined ? [] : [`hf-map -e 'event.stack &&= event.stack.slice(0, ${depth}); return true'`]
-  const [first, ...rest] = flags.length === 0 ? cut : [['hf-filter', ...flags].join(' '), ...cut]
+  const names = isSymbolized && criteria.some(([flag]) => OF_NAMES.has(flag)) ? ['hf-symbolize'] : []
+  const [first, ...rest] = [...names, ...(flags.length === 0 ? [] : [['hf-filter', ...flags].join(' ')]), ...cut]
   return [`${first} ${path}`, ...rest, ['hf-stats', ...(suppression?.flags ?? []).map(quoted)].join(' ')].join(' | ')
 }
 

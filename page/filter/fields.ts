@@ -1,5 +1,8 @@
+import { parseFrame } from '../../lib/event/frame.js'
+import { namedFrameText } from '../../lib/names/named-frame.js'
 import type { Integer, ReportData } from '../../lib/transforms/report/result.js'
 import { literal } from '../parts/text.js'
+import type { Criterion } from '../worker/messages.js'
 
 /** A criterion of hf-filter that takes a text. */
 export interface Field {
@@ -18,6 +21,9 @@ export interface Field {
 /** The maximum number of names to choose from. */
 const MAX_CHOICES = 500
 
+/** Names of frames that are no function's. */
+const NO_FUNCTIONS: ReadonlySet<string> = new Set(['[unknown]', '[others]', '(other)'])
+
 const RANGE = 'A..B, A.. or ..B'
 const NAME = 'name or /expression/'
 
@@ -34,7 +40,7 @@ export const FIELDS: readonly Field[] = [
   {
     flag: 'process',
     label: 'Process',
-    hint: 'number',
+    hint: 'number, or none',
     isList: true,
     has: ({ summary }) => summary.processCount > 0,
     choices: ({ threads }) => known(threads.process),
@@ -57,11 +63,11 @@ export const FIELDS: readonly Field[] = [
     isList: true,
     has: ({ summary }) => summary.time !== undefined,
   },
-  { flag: 'function', label: 'Function', hint: NAME, choices: functions },
-  { flag: 'stack', label: 'On the stack', hint: NAME, choices: functions },
-  { flag: 'file', label: 'Source file', hint: NAME },
-  { flag: 'module', label: 'Module', hint: NAME },
-  { flag: 'type', label: 'Type', hint: NAME },
+  named('function', 'Function', functions),
+  named('stack', 'On the stack', functions),
+  named('file', 'Source file'),
+  named('module', 'Module'),
+  named('type', 'Type'),
   { flag: 'live-at', label: 'Live at', hint: 'event, 10ms, time:T or peak', choices: () => ['peak'] },
   { flag: 'depth', label: 'Stack depth', hint: 'innermost frames' },
 ]
@@ -88,12 +94,31 @@ export const SWITCHES: readonly Switch[] = [
   },
 ]
 
+/** A field for a name, which has the name of the field of events. */
+function named(flag: string, label: string, choices?: Field['choices']): Field {
+  return { flag, label, hint: NAME, has: ({ fields }) => fields.includes(flag), ...(choices && { choices }) }
+}
+
 function known(values: readonly (Integer | null)[]): string[] {
   return [...new Set(values.filter((value) => value !== null).map(String))]
 }
 
 function functions({ frames }: ReportData): string[] {
-  return [...new Set(frames.slice(0, MAX_CHOICES).map(({ name }) => patternOf(name)))]
+  const names = frames.slice(0, MAX_CHOICES).map(functionOf)
+  return [...new Set(names.filter((name) => name !== undefined).map(patternOf))]
+}
+
+/** The function of a frame; undefined if that is not known, or if the frame stands for several. */
+function functionOf(frame: ReportData['frames'][number]): string | undefined {
+  const { name, module } = frame
+  return name === module || NO_FUNCTIONS.has(name) ? undefined : parseFrame(namedFrameText(frame)).function
+}
+
+/** The criterion for events with the function of a frame on their stacks; none if there cannot be one. */
+export function criterionOf({ fields }: ReportData, frame: ReportData['frames'][number] | undefined): Criterion[] {
+  const flag = ['stack', 'function'].find((field) => fields.includes(field))
+  const name = frame && functionOf(frame)
+  return flag === undefined || name === undefined ? [] : [[flag, patternOf(name)]]
 }
 
 /** The text that matches exactly this name, which might look like a regular expression. */

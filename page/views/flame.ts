@@ -7,8 +7,8 @@ import { METRICS } from '../model.js'
 import { elementsOf } from '../parts/canvas.js'
 import { button, choice, el } from '../parts/dom.js'
 import { copyButton } from '../parts/save.js'
-import { bytes, exactBytes, grouped, share } from '../parts/format.js'
-import { patternOf } from '../filter/fields.js'
+import { bytes, counted, exactBytes, share } from '../parts/format.js'
+import { criterionOf } from '../filter/fields.js'
 import { search } from '../sites/search.js'
 import { frameRules } from '../flame/rules.js'
 
@@ -31,7 +31,7 @@ export const flame: View = {
       return model.text(frame)
     }
     const amount = (value: number) =>
-      METRICS[metric].unit === 'bytes' ? `${bytes(value)} (${exactBytes(value)})` : `${grouped(value)} blocks`
+      METRICS[metric].unit === 'bytes' ? `${bytes(value)} (${exactBytes(value)})` : counted(value, 'block')
     const name = (node: number) => model.name(tree.frames[node] ?? -1)
     const lines = (node: number) => {
       const frame = tree.frames[node] ?? -1
@@ -59,13 +59,15 @@ export const flame: View = {
       selected(node, next) {
         ;[selected, focus] = [node, next]
         state.replaceChildren(...elementsOf('span', lines(node)))
-        out.disabled = only.disabled = next === 0
+        out.disabled = next === 0
+        only.disabled = wanted().length === 0
         rules.select(node === 0 ? undefined : name(node))
         if (isShown) app.note('flame', target())
       },
     })
     const out = button('Show all', () => picture.zoom(0))
-    const only = button('Only with this function', () => app.filter?.add([['stack', patternOf(name(focus))]]), {
+    const wanted = () => criterionOf(model.data, model.data.frames[tree.frames[focus] ?? -1])
+    const only = button('Only with this function', () => app.filter?.add(wanted()), {
       title: 'filter the trace: keep what has this function on the stack',
       attributes: { disabled: '' },
     })

@@ -2,7 +2,10 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ReportData } from '../../lib/transforms/report/result.js'
+import { commandOf } from '../../page/filter/command.js'
 import { elfFile } from '../../lib/streams/symbols/elf-file.js'
 import { shell } from '../support/commands.js'
 
@@ -87,6 +90,16 @@ describe.skipIf(missing.length > 0)(`names without being asked (need ${missing.j
       expect(raw.stdout.toString()).not.toContain('planted_site')
     }
     expect((await shell('hf-view --help')).stdout.toString()).toContain('--no-symbolize')
+  })
+
+  test('a filter of the page by names has commands that find the names', async () => {
+    const page = join(folder, 'app.html')
+    expect((await shell(`hf-report -o ${page} ${trace}`)).code).toBe(0)
+    const packed = /id="report-data">([^<]*)</.exec(readFileSync(page, 'utf8'))?.[1] ?? ''
+    const data = JSON.parse(gunzipSync(Buffer.from(packed, 'base64')).toString()) as ReportData
+    const command = commandOf([['stack', 'planted_site']], data).replace('app.ndjson', trace)
+    const { stdout } = await shell(`${command} --json`)
+    expect((JSON.parse(stdout.toString()) as { events: number }).events).toBe(3)
   })
 
   test('hf-blocks and hf-sql: names, the same blocks without, and none with --no-symbolize', async () => {

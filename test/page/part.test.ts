@@ -292,6 +292,14 @@ describe('commands', () => {
     expect(commandOf(criteria, { name, isFile: true })).toBe(command)
   })
 
+  test.each<[readonly Criterion[], string]>([
+    [[['stack', 'main'], ['lifetimes']], 'hf-symbolize a | hf-filter --stack main --lifetimes | hf-stats'],
+    [[['depth', '1']], "hf-symbolize a | hf-map -e 'event.stack &&= event.stack.slice(0, 1); return true' | hf-stats"],
+    [[['size', '4K..']], 'hf-filter --size 4K.. a | hf-stats'],
+  ])('%j of frames that got names', (criteria, command) => {
+    expect(commandOf(criteria, { name: 'a', isFile: true, isSymbolized: true })).toBe(command)
+  })
+
   test('there are none if no file has just this trace', () => {
     expect(commandOf([['size', '4K..']], { name: 'standard input', isFile: false })).toBe('')
   })

@@ -44,6 +44,7 @@ export function sample(names: readonly string[] = NAMES): ReportData {
     name: 'sample.mtrc',
     isFile: true,
     generator: 'heapflow 1.2.3',
+    fields: ['function', 'stack'],
     notes: ['The trace is truncated.'],
     omitted: ['7 of 10 sites are in one row.'],
     summary: {

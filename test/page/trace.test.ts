@@ -309,6 +309,52 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
     expect(faultsOf(watched)).toEqual([])
   })
 
+  test('the flame graph filters by the functions of a trace without stacks, and by no place without a function', async () => {
+    for (const [trace, isFunction] of [
+      [SMALL, true],
+      ['test/fixtures/glibc-mtrace/mt-edge.mtrace', false],
+    ] as const) {
+      const watched = await report(trace)
+      const { page } = watched
+      await page.click('nav a[href="#flame"]')
+      await page
+        .locator('#view-flame canvas')
+        .first()
+        .click({ position: { x: 20, y: 30 } })
+      const name = await page.locator('#view-flame .detail .strong').textContent()
+      const only = page.getByRole('button', { name: 'Only with this function' })
+      expect(await only.isEnabled()).toBe(isFunction)
+      if (!isFunction) continue
+      await only.click()
+      expect(await applied(watched)).toBe(`hf-filter --function ${name} --lifetimes ${basename(trace)} | hf-stats`)
+      await expect.poll(() => page.locator('.filter summary .shown').first().textContent()).toMatch(/^[1-9]/)
+      expect(faultsOf(watched)).toEqual([])
+    }
+  })
+
+  test('a thread is filtered with its process, and there are fields only for what events have', async () => {
+    const trace = `${scratch()}/two.ndjson`
+    const events = [{}, { process: 3 }, { process: 3 }].map((more, i) =>
+      JSON.stringify({ kind: 'alloc', address: `0x${i + 1}000`, size: 8, thread: 7, stack: ['main'], ...more }),
+    )
+    writeFileSync(trace, `${events.join('\n')}\n`)
+    const watched = await report(trace)
+    const { page } = watched
+    const names = await page
+      .locator('.filter .fields input')
+      .evaluateAll((all) => all.map((one) => (one as unknown as { name: string }).name))
+    expect(names).toContain('stack')
+    for (const name of ['function', 'file', 'module', 'type']) expect(names).not.toContain(name)
+    await page.click('nav a[href="#threads"]')
+    await page
+      .locator('#view-threads tbody tr', { hasText: /^thread 7/ })
+      .last()
+      .click()
+    expect(await applied(watched)).toBe('hf-filter --thread 7 --process none --lifetimes two.ndjson | hf-stats')
+    await expect.poll(() => page.locator('.filter summary .shown').first().textContent()).toBe('1 of 3 events')
+    expect(faultsOf(watched)).toEqual([])
+  })
+
   test('a trace just above the limit is not in the page, which says so', async () => {
     const { length } = (await shell(`compact-encode --fast ${SMALL}`)).stdout
     const within = await openFile((await write(SMALL, `--embed ${length}`)).html)

@@ -30,8 +30,14 @@ export interface ReportJob {
   readonly trace: number | undefined
   /** The maximum number of bytes that the trace may have in the compact format to be in the page; 0 leaves it out. */
   readonly embed: number
-  /** How a file is read, and the rules that leave leaks out, which are complete then; undefined if none do. */
-  readonly read: (path: string) => { input: TraceInput; rules: readonly Suppression[] | undefined }
+  /**
+   * How a file is read, and the rules that leave leaks out, which are complete then; undefined if none do.
+   * @param lacking is called at the first frame that lacks a function, which it gets if it can be found
+   */
+  readonly read: (
+    path: string,
+    lacking?: () => void,
+  ) => { input: TraceInput; rules: readonly Suppression[] | undefined }
   /** Rules, as a page that has the trace has them too; undefined if it cannot. */
   readonly suppressionOf?: (rules: readonly Suppression[]) => ReportSuppression | undefined
   /** The page begins with the comparison. */
@@ -47,7 +53,7 @@ export function reportJob(command: string, args: Arguments): ReportJob {
   const trace = traceNumber(args)
   const embed = sizeOf(args, 'embed', 0, LARGEST_EMBEDDED) ?? MAX_EMBEDDED
   const rules = givenSuppressions(command, args)
-  const read = (path: string) => withRules(args, namedInput(path, args), rules)
+  const read: ReportJob['read'] = (path, lacking) => withRules(args, namedInput(path, args, lacking), rules)
   return {
     command,
     input,
@@ -72,7 +78,8 @@ interface Taken {
 /** Writes a report as a page. @param output the place for it, or the object that takes it */
 export async function writeReport(job: ReportJob, output: TraceRun['output']): Promise<void> {
   const { command, input, old, match, trace, isDifference } = job
-  const { input: source, rules } = job.read(input)
+  let isSymbolized = false
+  const { input: source, rules } = job.read(input, () => (isSymbolized = true))
   const { embed } = job
   const before = old === undefined ? undefined : await profileBefore(job, old)
   const figures = new ReportCollector()
@@ -98,6 +105,7 @@ export async function writeReport(job: ReportJob, output: TraceRun['output']): P
     return reportPieces(report, {
       name: shortName(input),
       isFile: input !== '-' && trace === undefined && inputSize(input) !== undefined,
+      isSymbolized,
       generator: `heapflow ${version()}`,
       ...(before !== undefined && { compared: comparedWith(before, shortName(old as string), report, match) }),
       ...(isDifference === true && { view: 'comparison' as const }),

@@ -16,6 +16,8 @@ import { Problems } from './problems.js'
 import { Report } from './report.js'
 
 const HAS_TIME = FieldBit.time
+/** The fields with names, by which traces are filtered. */
+const NAMES = ['function', 'file', 'module', 'type', 'stack'] as const
 
 /**
  * Collects everything that a report shows about a stream of batches, in one pass. Memory grows with the number of
@@ -39,6 +41,8 @@ export class ReportCollector implements RowObserver {
   private time: bigint | undefined
   /** Whether the addresses of a trace are not the program's. */
   private hasInvented = false
+  /** The fields that events have, as bits. */
+  private columns = 0
   /** The number of events observed. */
   private observed = 0
   /** Whether the kernel has generations, and the logarithm of the size of their slices. */
@@ -53,6 +57,7 @@ export class ReportCollector implements RowObserver {
   add(batch: EventBatch): void {
     const { collector, clock, notes } = this
     notes.begin(batch.header)
+    this.columns |= batch.columns
     let from = 0
     do {
       const left = clock.until(collector.count)
@@ -116,7 +121,8 @@ export class ReportCollector implements RowObserver {
     const { profile, samples: suppressed } =
       rules === undefined ? { profile: all, samples: new Set<number>() } : suppressLeaks(all, rules)
     const sources = { collector, kernel, clock, levels, generations, problems, notes, hasInvented, profile, stacks }
-    return new Report({ ...sources, suppressed })
+    const fields = NAMES.filter((name) => (this.columns & FieldBit[name]) !== 0)
+    return new Report({ ...sources, suppressed, fields })
   }
 
   /** Keeps the figures at this moment. */

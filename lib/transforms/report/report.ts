@@ -58,6 +58,8 @@ export interface ReportDataOptions {
    * it.
    */
   readonly isFile?: boolean
+  /** Whether frames got names that the file does not have, as from hf-symbolize. */
+  readonly isSymbolized?: boolean
   /** The program that makes the report, and its version. */
   readonly generator?: string
   /** Another trace that this one is compared with. */
@@ -76,6 +78,7 @@ export interface ReportDataOptions {
 const OPTIONS: OptionNames<ReportDataOptions> = {
   name: 'string',
   isFile: 'boolean',
+  isSymbolized: 'boolean',
   generator: 'string',
   compared: true,
   own: true,
@@ -96,6 +99,8 @@ export interface ReportSources {
   readonly notes: RecorderNotes
   /** Whether the addresses of a trace are not the program's. */
   readonly hasInvented: boolean
+  /** See `ReportData.fields`. */
+  readonly fields: string[]
   readonly profile: Profile
   readonly stacks: Stacks
   /** The positions of the samples whose leaks are suppressed. */
@@ -134,6 +139,7 @@ export class Report {
     const {
       name = 'trace',
       isFile = true,
+      isSymbolized = false,
       generator = 'heapflow',
       compared,
       own = new OwnFrames(),
@@ -166,20 +172,25 @@ export class Report {
       version: 1,
       name: wellFormed(name),
       isFile,
+      ...(isSymbolized && { isSymbolized }),
       generator,
+      fields: this.sources.fields,
       ...(view !== undefined && { view }),
       ...(suppression !== undefined && { suppression }),
       notes: notesOf(statistics),
       omitted: [
         ...(folded.folded > 0
-          ? [`Of ${whole.tree.parents.length} nodes of the tree of stacks, ${folded.folded} small ones are in (other).`]
+          ? [
+              `Of ${whole.tree.parents.length} nodes of the tree of stacks, ` +
+                `${plural(folded.folded, 'small one is', 'small ones are')} in (other).`,
+            ]
           : []),
         ...(rows.hasOthers
           ? [`Of ${samples.rows.length} sites, ${rows.chosen.length} are listed, and all others in one row.`]
           : []),
         ...foldedOf(comparison),
         ...(list.shortened > 0
-          ? [`${list.shortened} names have more than ${limits.name} characters, and are shortened.`]
+          ? [`${plural(list.shortened, 'name was', 'names were')} shortened to ${limits.name} characters.`]
           : []),
         ...this.omittedOf(problemRows, addresses),
         ...omitted,
@@ -248,5 +259,6 @@ export class Report {
 function foldedOf(comparison: ReportComparison | undefined): string[] {
   const folded = comparison?.changes.folded.reduce((sum, stacks) => sum + stacks, 0) ?? 0
   if (comparison === undefined || folded === 0) return []
-  return [`Of ${comparison.differing} stacks that differ, ${folded} with small differences are in (other).`]
+  const some = plural(folded, 'with a small difference is', 'with small differences are')
+  return [`Of ${comparison.differing} stacks that differ, ${some} in (other).`]
 }

@@ -353,8 +353,12 @@ export interface ReportData {
   name: string
   /** Whether the trace is a complete file with this name, so that commands can read it again. */
   isFile: boolean
+  /** Frames have names that the file does not have: commands get them from hf-symbolize. */
+  isSymbolized?: true
   /** The program and its version. */
   generator: string
+  /** Which of `function`, `file`, `module`, `type` and `stack` any event has. */
+  fields: string[]
   /** The view that is shown first; the overview if absent. */
   view?: 'comparison'
   /** Present if the trace is available and rules exclude leaks, so that they can be applied to a part of it. */
