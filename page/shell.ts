@@ -7,7 +7,7 @@ import { showTip } from './parts/canvas.js'
 import { destroyCharts, resizeCharts } from './parts/chart.js'
 import { layOutForPaper } from './parts/paper.js'
 import { button, el } from './parts/dom.js'
-import { bytes, duration, grouped, toNumber } from './parts/format.js'
+import { bytes, counted, duration, grouped, toNumber } from './parts/format.js'
 import { beginAgain } from './parts/table.js'
 import { lighten } from './parts/theme.js'
 import { prepareViews } from './prepare.js'
@@ -151,10 +151,10 @@ function header({ data }: Model, openHelp: () => void, another?: () => void): HT
     summary.formats.join(', '),
     origin.recorder === undefined ? '' : `recorded by ${origin.recorder}`,
     origin.memory === undefined ? '' : `on a machine with ${bytes(origin.memory)}`,
-    `${grouped(summary.events)} events`,
+    counted(summary.events, 'event'),
     time === undefined ? '' : `in ${duration(time.span, time.unit)}`,
     resident.length === 0 ? '' : `resident set at most ${bytes(Math.max(...resident))}`,
-    summary.traces > 1 ? `${grouped(summary.traces)} traces` : '',
+    summary.traces > 1 ? counted(summary.traces, 'trace') : '',
     `made by ${generator}`,
   ]
   return titleBar(name, facts, [another && button('Open another trace', another)], openHelp)

@@ -70,12 +70,12 @@ export function secondsOf(unit: string | undefined): number | undefined {
 }
 
 /**
- * A duration in the trace's unit; without a known unit, the number.
+ * A duration in the trace's unit; without a known unit, in units.
  * @param step a difference that must be visible, in the same unit
  */
 export function duration(value: Integer, unit: string | undefined, step = Infinity): string {
   const scale = unit === undefined ? undefined : UNITS[unit]
-  if (scale === undefined) return step < Infinity ? grouped(Math.round(Number(value))) : short(value)
+  if (scale === undefined) return step < Infinity ? grouped(Math.round(Number(value))) : withNoun(short(value), 'unit')
   const seconds = Number(value) * scale
   const size = Math.abs(seconds)
   if (step * scale < size / 100) return precise(seconds, step * scale)
@@ -101,5 +101,10 @@ function precise(seconds: number, step: number): string {
 
 /** `1 block`, `2 blocks`. */
 export function counted(count: Integer, noun: string): string {
-  return `${grouped(count)} ${noun}${String(count) === '1' ? '' : 's'}`
+  return withNoun(grouped(count), noun)
+}
+
+/** The text of a number, and what it counts: `1 event`, `12.3 k events`. */
+export function withNoun(number: string, noun: string): string {
+  return `${number} ${noun}${number === '1' ? '' : 's'}`
 }

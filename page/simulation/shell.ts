@@ -18,7 +18,7 @@ export function simulationShell(root: HTMLElement, data: SimulationData): void {
   const policies = first === undefined ? 0 : first.simulations.length + first.without.length
   const facts = [
     policies === 1 ? '1 policy' : `${grouped(policies)} policies`,
-    first === undefined ? 'no trace' : `${grouped(first.simulations[0]?.events ?? 0)} events`,
+    first === undefined ? 'no trace' : counted(first.simulations[0]?.events ?? 0, 'event'),
     traces.length > 1 ? counted(traces.length, 'trace') : '',
     `made by ${generator}`,
   ]

@@ -2,7 +2,7 @@ import type { Integer } from '../../lib/transforms/report/result.js'
 import type { App } from '../app.js'
 import { el } from '../parts/dom.js'
 import { bytesColumn, countColumn } from '../parts/columns.js'
-import { counted, duration, grouped, share, short, toNumber } from '../parts/format.js'
+import { counted, duration, grouped, share, short, toNumber, withNoun } from '../parts/format.js'
 import { table, type Column, type Table } from '../parts/table.js'
 import { SITE } from './name.js'
 import { siteRows, type SiteFigure, type SiteRow } from './rows.js'
@@ -136,18 +136,28 @@ function column(app: App, name: SiteColumn, { by, whole = 0 }: SiteTableOptions)
   if (values === undefined) return []
   const [title, help] = BYTES[name] ?? BLOCKS[name] ?? [name, name]
   const of = ({ site }: SiteRow) => values[site] ?? 0
-  return [BYTES[name] === undefined ? countColumn(title, of, help) : bytesColumn(title, of, help)]
+  const figures = BYTES[name] === undefined ? countColumn(title, of, help) : bytesColumn(title, of, help)
+  if (name !== 'ownPeakBytes') return [figures]
+  // All other sites have their peaks at different moments.
+  const isOne = ({ stack }: SiteRow) => stack.length > 0
+  return [
+    {
+      ...figures,
+      cell: (row) => (isOne(row) ? figures.cell(row) : '–'),
+      exact: (row) => (isOne(row) ? figures.exact?.(row) : undefined),
+    },
+  ]
 }
 
 function lifetimeColumn({ model }: App): Column<SiteRow> {
   const { meanEvents, meanTime } = model.data.sites
-  const values = meanTime ?? meanEvents
+  const isTimed = meanTime !== undefined && model.unit !== undefined
+  const values = isTimed ? meanTime : meanEvents
   const of = ({ site }: SiteRow) => values[site] ?? 0
   const [title, help] = [
     'Mean time live',
     'how long blocks were live on average, at most to the end of the trace; a realloc begins another block',
   ]
-  if (meanTime !== undefined && model.unit !== undefined)
-    return { title, help, key: of, cell: (row) => duration(of(row), model.unit) }
-  return { title, help: `${help}, in events about blocks`, key: of, cell: (row) => `${short(of(row))} events` }
+  if (isTimed) return { title, help, key: of, cell: (row) => duration(of(row), model.unit) }
+  return { title, help: `${help}, in events about blocks`, key: of, cell: (row) => withNoun(short(of(row)), 'event') }
 }

@@ -1,6 +1,6 @@
 import type { ReportData } from '../../lib/transforms/report/result.js'
 import { button, el } from '../parts/dom.js'
-import { bytes, grouped } from '../parts/format.js'
+import { bytes, counted } from '../parts/format.js'
 import { startJob } from '../worker/job.js'
 
 /** Shows a place to drop a trace on, and reads what is dropped or chosen. */
@@ -94,7 +94,7 @@ export function viewer(
     stopJob = startJob(text, request, {
       progress(answer) {
         bar.value = file.size === 0 ? 1 : answer.bytes / file.size
-        state.textContent = `${answer.format}: ${grouped(answer.events)} events, ${bytes(answer.bytes)} of ${bytes(file.size)}`
+        state.textContent = `${answer.format}: ${counted(answer.events, 'event')}, ${bytes(answer.bytes)} of ${bytes(file.size)}`
       },
       failed,
       done({ data }) {

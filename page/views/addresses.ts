@@ -25,8 +25,9 @@ export const addresses: View = {
       const reason = isInvented ? INVENTED : 'No block has an address.'
       return { element: el('section', {}, none(reason)) }
     }
-    const last = a.use.pages.length - 1
-    const lead = `Live blocks are in at most ${grouped(a.mostPages)} pages of ${bytes(a.pageBytes)}; at the end in ${grouped(a.use.pages[last] ?? 0)}, of which ${share(a.use.liveBytes[last] ?? 0, (a.use.pages[last] ?? 0) * a.pageBytes)} is live. What the allocator needs for itself is not in a trace.`
+    const [pages = 0, live = 0] = [a.use.pages.at(-1), a.use.liveBytes.at(-1)]
+    const atEnd = pages === 0 ? 'none' : `${grouped(pages)}, of which ${share(live, pages * a.pageBytes)} is live`
+    const lead = `Live blocks are in at most ${counted(a.mostPages, 'page')} of ${bytes(a.pageBytes)}; at the end in ${atEnd}. What the allocator needs for itself is not in a trace.`
     return {
       element: el(
         'section',

@@ -1,7 +1,7 @@
 import type { Integer, ReportAddresses, ReportData } from '../../lib/transforms/report/result.js'
 import type { ViewName } from '../app.js'
 import type { Model } from '../model.js'
-import { bytes, counted, duration, exactBytes, grouped, rounded, share, short } from '../parts/format.js'
+import { bytes, counted, duration, exactBytes, grouped, rounded, share, short, withNoun } from '../parts/format.js'
 import { problemCount } from './problems.js'
 import { hasThreads } from './threads.js'
 
@@ -96,7 +96,7 @@ function meanLife(
   unit: NonNullable<Summary['time']>['unit'] | undefined,
 ): string {
   if (events.count === 0) return '-'
-  return time !== undefined && unit !== undefined ? duration(time.mean, unit) : `${short(events.mean)} events`
+  return time !== undefined && unit !== undefined ? duration(time.mean, unit) : withNoun(short(events.mean), 'event')
 }
 
 /** The figures that depend on which block is freed. */

@@ -3,7 +3,7 @@ import type { App, View } from '../app.js'
 import { bars, block, none } from '../parts/bars.js'
 import { bytesColumn, countColumn } from '../parts/columns.js'
 import { button, el } from '../parts/dom.js'
-import { bytes, counted, duration, grouped, rounded, share, short } from '../parts/format.js'
+import { bytes, counted, duration, grouped, rounded, share, short, withNoun } from '../parts/format.js'
 import { table } from '../parts/table.js'
 import { siteTable } from '../sites/table.js'
 import { bitsText, heatMap } from './heat-map.js'
@@ -19,6 +19,7 @@ export const churn: View = {
     if (summary.allocated.blocks === 0 && c.heat.length === 0)
       return { element: el('section', {}, none('Nothing was allocated or freed in this trace.')) }
     const counts = new Map<number, number>()
+    const isMapped = summary.identified && c.heat.length > 0
     const list = siteTable(app, {
       columns: [
         'allocatedBlocks',
@@ -33,14 +34,16 @@ export const churn: View = {
       whole: summary.allocated.blocks,
       empty: 'No site matches.',
       step: 20,
-      more: [
-        {
-          title: 'In the cell',
-          help: 'blocks of the chosen cell of the heat map',
-          key: ({ site }) => counts.get(site) ?? 0,
-          cell: ({ site }) => (counts.size === 0 ? '–' : grouped(counts.get(site) ?? 0)),
-        },
-      ],
+      more: !isMapped
+        ? []
+        : [
+            {
+              title: 'In the cell',
+              help: 'blocks of the chosen cell of the heat map',
+              key: ({ site }) => counts.get(site) ?? 0,
+              cell: ({ site }) => (counts.size === 0 ? '–' : grouped(counts.get(site) ?? 0)),
+            },
+          ],
     })
     const chosen = el('div', { class: 'chosen', attributes: { 'aria-live': 'polite' } })
     const choose = (cell: { size: number; lifetime: number; index: number; count: number } | undefined) => {
@@ -59,7 +62,7 @@ export const churn: View = {
         el(
           'span',
           {},
-          `Sites with blocks of ${bitsText(cell.size)} bytes that lived ${bitsText(cell.lifetime)} events: ${counted(cell.count, 'block')}`,
+          `Sites with blocks of ${bitsText(cell.size, 'byte')} that lived ${bitsText(cell.lifetime, 'event')}: ${counted(cell.count, 'block')}`,
         ),
         button('Show all sites', () => map.clear()),
       )
@@ -75,7 +78,7 @@ export const churn: View = {
               'Sizes and lifetimes',
               'Blocks that were freed, by size and by how many events about blocks they lived. Click a cell to see ' +
                 'the sites that its blocks come from.',
-              c.heat.length === 0 ? none('No block was freed.') : map.element,
+              isMapped ? map.element : none('No block was freed.'),
             )
           : undefined,
         el('div', { class: 'block' }, el('h3', {}, 'Sites'), chosen, list.element),
@@ -92,7 +95,7 @@ function lead({ model }: App): string {
   if (!identified)
     return `${counted(allocated.blocks, 'allocation')}. The trace does not say which block is freed, so temporary allocations and lifetimes are not known.`
   const [heaptrack, memray] = [temporary.heaptrack.blocks, temporary.memray.blocks]
-  return `${grouped(heaptrack)} of ${counted(allocated.blocks, 'allocation')} (${share(heaptrack, allocated.blocks)}) are temporary: the next call freed the block. With at most one other allocation of the same thread in between, as memray counts, they are ${grouped(memray)} (${share(memray, allocated.blocks)}).`
+  return `${grouped(heaptrack)} of ${counted(allocated.blocks, 'allocation')} (${share(heaptrack, allocated.blocks)}) ${heaptrack === 1 ? 'is' : 'are'} temporary: the next call freed the block. With at most one other allocation of the same thread in between, as memray counts: ${grouped(memray)} (${share(memray, allocated.blocks)}).`
 }
 
 function sizesBlock({ model }: App): HTMLElement {
@@ -174,7 +177,7 @@ function reallocsBlock(app: App): HTMLElement {
         : least === most
           ? grouped(least)
           : `${grouped(least)} to ${grouped(most)}`
-    return { label: short(least), value, lines: [`resized ${times} times`, counted(value, 'block')] }
+    return { label: short(least), value, lines: [`resized ${withNoun(times, 'time')}`, counted(value, 'block')] }
   })
   const picture = bars(values, {
     label: 'blocks by how many times they were resized',

@@ -44,7 +44,7 @@ export function changeGraph(model: Model, changes: ReportChanges): ChangeGraph {
     selected: (node) => state.replaceChildren(...elementsOf('span', lines(node))),
   })
   const folded = changes.folded.reduce((sum, count) => sum + count, 0)
-  const others = folded === 0 ? '' : ` ${counted(folded, 'stack')} with small differences are in boxes called (other).`
+  const others = folded === 0 ? '' : ` Small differences of ${counted(folded, 'stack')} are in boxes called (other).`
   const shown = el(
     'div',
     { class: 'low-flame' },

@@ -2,7 +2,7 @@ import { HEAT_SIDE, heatCell, type HeatCells } from '../../lib/transforms/report
 import { shades } from '../parts/bars.js'
 import { canvas, showTip } from '../parts/canvas.js'
 import { el, isForBrowser } from '../parts/dom.js'
-import { counted, grouped, short } from '../parts/format.js'
+import { counted, grouped, short, withNoun } from '../parts/format.js'
 import { takeAway } from '../parts/take.js'
 import { colour } from '../parts/theme.js'
 
@@ -27,10 +27,10 @@ export interface HeatMap {
   clear(): void
 }
 
-/** The values that have a number of bits: `0`, `1`, `64–127`. */
-export function bitsText(bits: number): string {
-  if (bits < 2) return String(bits)
-  return `${grouped(2n ** BigInt(bits - 1))}–${grouped(2n ** BigInt(bits) - 1n)}`
+/** The values that have a number of bits: `0 bytes`, `1 byte`, `64–127 bytes`. */
+export function bitsText(bits: number, noun: string): string {
+  const text = bits < 2 ? String(bits) : `${grouped(2n ** BigInt(bits - 1))}–${grouped(2n ** BigInt(bits) - 1n)}`
+  return withNoun(text, noun)
 }
 
 /** Blocks by size (to the right) and lifetime (upwards). @param chosen is called when the chosen cell changes */
@@ -50,8 +50,8 @@ export function heatMap(heat: HeatCells, chosen: (cell: Cell | undefined) => voi
   }
   const lines = ({ size, lifetime, count }: Cell) => [
     counted(count, 'block'),
-    `size: ${bitsText(size)} bytes`,
-    `lifetime: ${bitsText(lifetime)} events`,
+    `size: ${bitsText(size, 'byte')}`,
+    `lifetime: ${bitsText(lifetime, 'event')}`,
   ]
   const picture = canvas(
     'heat map of sizes and lifetimes: arrow keys move, Enter chooses',

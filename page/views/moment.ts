@@ -157,7 +157,8 @@ function changeColumns(sites: LiveSites): Column<Row>[] {
       title: 'Change',
       help: 'bytes live at the end of the part, less those at its begin',
       key: (row) => Math.abs(change(row)),
-      cell: (row) => el('span', { class: change(row) > 0 ? 'up' : 'down' }, signedText(change(row), bytes)),
+      cell: (row) =>
+        el('span', { class: change(row) > 0 ? 'up' : change(row) < 0 ? 'down' : '' }, signedText(change(row), bytes)),
       exact: (row) => exactBytes(change(row)),
     },
     amount('Before', sites.beforeBytes, 'bytes live when the part begins'),

@@ -12,7 +12,7 @@ export const peak: View = {
   title: 'Peak',
   mount(app) {
     const { peakBytes, peakBlocks, leaked } = app.model.data.summary
-    if (peakBytes.blocks === 0) return { element: el('section', {}, none('Nothing was ever live in this trace.')) }
+    if (peakBytes.blocks === 0) return { element: el('section', {}, none('No byte was ever live in this trace.')) }
     const lead = `At event ${grouped(app.model.eventNumber(peakBytes.event))}, ${bytes(peakBytes.bytes)} in ${counted(peakBytes.blocks, 'block')} were live, more than ever before; ${share(leaked.bytes, peakBytes.bytes)} of that amount is live at the end. Most blocks were live at event ${grouped(app.model.eventNumber(peakBlocks.event))}: ${grouped(peakBlocks.blocks)}.`
     const { element, input } = siteTable(app, {
       columns: ['peakBytes', 'share', 'peakBlocks', 'ownPeakBytes', 'endBytes', 'spark'],

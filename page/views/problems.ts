@@ -102,7 +102,7 @@ export const problems: View = {
       found === 0 ? 'No problem was found.' : `${counted(found, 'problem')} in all.`,
       p.counts.zeroSize === 0
         ? ''
-        : `${counted(p.counts.zeroSize, 'allocation')} of no bytes are listed too, though they are allowed.`,
+        : `${counted(p.counts.zeroSize, 'allocation')} of no bytes ${p.counts.zeroSize === 1 ? 'is' : 'are'} listed too, though allowed.`,
       all > p.kind.length ? `The first ${grouped(p.kind.length)} of ${grouped(all)} rows are listed.` : '',
     ]
     return {

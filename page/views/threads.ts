@@ -22,7 +22,7 @@ export const threads: View = {
     if (t.name.length === 0)
       return { element: el('section', {}, none('Nothing in this trace allocates or frees a block.')) }
     const foreign = t.foreignFrees.reduce((sum, n) => sum + n, 0)
-    const lead = `${grouped(foreign)} of ${counted(summary.freed.blocks, 'freed block')} (${share(foreign, summary.freed.blocks)}) were freed by another thread than the one that allocated them.`
+    const lead = `Freed by another thread than the one that allocated it: ${grouped(foreign)} of ${counted(summary.freed.blocks, 'freed block')} (${share(foreign, summary.freed.blocks)}).`
     const isNamed = hasThreads(app.model.data)
     const list = siteTable(app, {
       columns: ['foreignFrees', 'share', 'allocatedBlocks', 'allocatedBytes'],
@@ -92,7 +92,9 @@ function criteriaOf(app: App, row: number): Criterion[] {
   const { thread, process } = app.model.data.threads
   const given = (flag: string, value: Integer | null | undefined): Criterion[] =>
     value === null || value === undefined ? [] : [[flag, String(value)]]
-  return [...given('thread', thread[row]), ...given('process', process[row])]
+  // A process that runs another program keeps its thread.
+  const isFirst = thread[row] !== null && app.model.data.summary.processCount > 0
+  return [...given('thread', thread[row]), ...given('process', process[row] ?? (isFirst ? 'none' : null))]
 }
 
 function matrixBlock(app: App): HTMLElement {

@@ -2,9 +2,10 @@ import type { LogMoment } from '../../lib/transforms/report/live-log.js'
 import type { App, Mounted, View } from '../app.js'
 import { axisSwitch, atText, peakPosition, xAxis } from '../parts/axis.js'
 import { eventsBetween } from '../parts/events-between.js'
-import { ChartGroup, type Mark } from '../parts/chart.js'
+import { ChartGroup } from '../parts/chart.js'
 import { button, el, isForBrowser } from '../parts/dom.js'
 import { bytes, counted, exactBytes, grouped, short, toNumber } from '../parts/format.js'
+import type { Mark } from '../parts/mark-titles.js'
 import { moved, ZOOM_KEYS, type Part } from '../parts/zoom-keys.js'
 import type { Criterion } from '../worker/messages.js'
 import { momentPanel } from './moment.js'
@@ -131,7 +132,11 @@ export const timeline: View = {
       event.stopPropagation()
     })
     say()
-    const peak = `The peak is ${bytes(summary.peakBytes.bytes)} in ${grouped(summary.peakBytes.blocks)} blocks, at event ${grouped(model.eventNumber(summary.peakBytes.event))}.`
+    const { peakBytes } = summary
+    const peak =
+      peakBytes.blocks === 0
+        ? 'No byte was ever live.'
+        : `The peak is ${bytes(peakBytes.bytes)} in ${counted(peakBytes.blocks, 'block')}, at event ${grouped(model.eventNumber(peakBytes.event))}.`
     const how =
       filter === undefined
         ? 'Drag to zoom, double-click to show all.'

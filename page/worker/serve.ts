@@ -1,5 +1,6 @@
 import { TraceError } from '../../lib/event/error.js'
 import type { EventBatch } from '../../lib/event/batch.js'
+import { plural } from '../../lib/event/message-text.js'
 import { parseSuppressions } from '../../lib/names/suppressions.js'
 import { ProfileCollector } from '../../lib/transforms/profile/collector.js'
 import { compareProfiles } from '../../lib/transforms/profile/difference.js'
@@ -154,7 +155,8 @@ export async function takeReport(request: Request, read: Read, answer: (message:
   }
   if (!found) throw new Error('the trace has no events')
   const notes = [...warnings].slice(0, MAX_WARNINGS)
-  if (warnings.size > MAX_WARNINGS) notes.push(`There are ${warnings.size - MAX_WARNINGS} more warnings.`)
+  const more = warnings.size - MAX_WARNINGS
+  if (more > 0) notes.push(`There ${more === 1 ? 'is' : 'are'} ${plural(more, 'more warning')}.`)
   const report = collector.finish(isComplete, rules === undefined ? undefined : parseSuppressions(rules))
   const compared = before && {
     name: old?.name ?? '',

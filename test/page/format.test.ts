@@ -1,5 +1,15 @@
 import { expect, test } from 'vitest'
-import { bytes, counted, duration, exactBytes, grouped, rounded, share, short } from '../../page/parts/format.js'
+import {
+  bytes,
+  counted,
+  duration,
+  exactBytes,
+  grouped,
+  rounded,
+  share,
+  short,
+  withNoun,
+} from '../../page/parts/format.js'
 
 test('bytes are in binary units, and in full', () => {
   expect([0, 1, 1023, 1024, 1536, 1_048_575, 1_048_576, 107_042_242].map((n) => bytes(n))).toEqual([
@@ -34,6 +44,7 @@ test('counts are short, rounded or in full', () => {
   expect(grouped(-1234)).toBe('-1,234')
   expect(counted(1, 'block')).toBe('1 block')
   expect(counted(1234, 'block')).toBe('1,234 blocks')
+  expect([1, 10_000].map((n) => withNoun(short(n), 'event'))).toEqual(['1 event', '10 k events'])
 })
 
 test('parts of a whole are percentages, unless the whole is nothing', () => {
@@ -54,7 +65,8 @@ test('durations are in a fitting unit', () => {
     '1 h 0 min',
     '2 h 0 min',
   ])
-  expect(duration(12_345, undefined)).toBe('12.3 k')
+  expect(duration(12_345, undefined)).toBe('12.3 k units')
+  expect(duration(1, undefined)).toBe('1 unit')
 })
 
 test('durations have as many digits as a step needs', () => {

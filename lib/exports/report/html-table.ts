@@ -1,3 +1,4 @@
+import { plural } from '../../event/message-text.js'
 import { escaped, shortened } from './html.js'
 
 /** The number of rows of each view. */
@@ -21,7 +22,7 @@ export function table(title: string, columns: readonly Column[], most = ROWS): s
   const rows = Array.from({ length: Math.min(length, most) }, (_, row) => {
     return `<tr>${columns.map(([, cells]) => cell(cells[row])).join('')}</tr>\n`
   })
-  const more = length > most ? `<p>${length - most} more rows.</p>\n` : ''
+  const more = length > most ? `<p>${plural(length - most, 'more row')}.</p>\n` : ''
   const head = columns.map(([name]) => `<th scope="col">${escaped(name)}</th>`).join('')
   return `<h2>${escaped(title)}</h2>\n<table>\n<thead><tr>${head}</tr></thead>\n${rows.join('')}</table>\n${more}`
 }

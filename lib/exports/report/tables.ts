@@ -1,3 +1,4 @@
+import { plural } from '../../event/message-text.js'
 import { namedFrameText } from '../../names/named-frame.js'
 import { OwnFrames } from '../../names/own-frames.js'
 import { rowLabels } from '../../names/row-labels.js'
@@ -133,7 +134,7 @@ export function* staticTables(data: ReportData): Generator<string> {
     data,
     largest.map((row) => stackOfNode(parents, changes, changes.node[row])),
   )
-  yield table(`Compared with ${shortened(comparison.old)}: ${differing} stacks differ`, [
+  yield table(`Compared with ${shortened(comparison.old)}: ${plural(differing, 'stack differs', 'stacks differ')}`, [
     ...columns.map(([name, cells]): Column => [name, largest.map((row) => cells[row])]),
     ['site', compared.map((text, n) => `${text}${changes.folded[largest[n]] > 0 ? ' \u2190 [others]' : ''}`)],
   ])

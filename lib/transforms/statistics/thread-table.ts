@@ -6,11 +6,14 @@ import type { StatisticsKernel } from './kernel.js'
 import type { ThreadStatistics } from './result.js'
 
 /**
- * The rows of threads, and the row of events without a thread if any of them is about a block. Other events often have
+ * The rows of threads, and those of events without a thread if any of them is about a block. Other events often have
  * none.
  */
 export function actingThreads(threads: readonly ThreadStatistics[]): ThreadStatistics[] {
-  return threads.filter(({ rest, allocated, frees }) => rest !== 'none' || allocated.blocks > 0 || frees > 0)
+  return threads.filter(
+    ({ thread, rest, allocated, frees }) =>
+      thread !== undefined || rest === 'others' || allocated.blocks > 0 || frees > 0,
+  )
 }
 
 /** The actions of each thread, by the rows of `Callers`. */

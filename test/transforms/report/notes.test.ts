@@ -25,6 +25,25 @@ test.each([
   expect(reportOf(format).marks?.title).toEqual(titles)
 })
 
+test('a long comment says that it goes on', () => {
+  const collector = new ReportCollector()
+  const comment = (text: string): TraceEvent => ({ kind: 'comment', text })
+  for (const batch of batchesOf([comment('a'.repeat(60)), comment('b'.repeat(61))], { format: 'x' }))
+    collector.add(batch)
+  expect(collector.finish().data({ name: 'a' }).marks?.title).toEqual(['a'.repeat(60), `${'b'.repeat(60)}…`])
+})
+
+test('a process of which only comments are known has no thread', () => {
+  const collector = new ReportCollector()
+  const events: TraceEvent[] = [
+    { kind: 'alloc', address: 16n, size: 8n, thread: 1n },
+    { kind: 'comment', text: 'process 2 is pid 7', process: 2n },
+    { kind: 'alloc', address: 16n, size: 8n, process: 3n },
+  ]
+  for (const batch of batchesOf(events, { format: 'x' })) collector.add(batch)
+  expect(collector.finish().data({ name: 'a' }).summary.threadCount).toBe(2)
+})
+
 test('the timeline has the resident set from its first event on', () => {
   const { timeline } = reportOf('recorder')
   expect(timeline.resident).toEqual([null, null, null, 4096, 4096, 8192])

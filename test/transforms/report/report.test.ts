@@ -80,8 +80,10 @@ describe('ReportCollector', () => {
         )
         expect(mismatches).toHaveLength(expected.mismatches.length)
         expect(data.summary).toMatchObject({
-          threadCount: threads.filter(({ rest, allocated, frees }) => rest !== 'none' || allocated.blocks + frees > 0)
-            .length,
+          threadCount: threads.filter(
+            ({ thread, rest, allocated, frees }) =>
+              thread !== undefined || rest === 'others' || allocated.blocks + frees > 0,
+          ).length,
           processCount: processes.length,
           cpuCount: cpus.length,
         })
@@ -231,7 +233,7 @@ describe('ReportCollector', () => {
     const { frames, omitted, problems } = dataOf(events)
     expect(frames.map((frame) => frame.name)).toContain(name)
     expect(Math.max(...frames.map((frame) => frame.name.length))).toBeLessThan(600)
-    expect(omitted.some((sentence) => /names have more than 512 characters/.test(sentence))).toBe(true)
+    expect(omitted.some((sentence) => /shortened to 512 characters/.test(sentence))).toBe(true)
     expect(problems.kind).toEqual(['unknownFree'])
     expect(frames[problems.stack[0]![0]!]!.name.startsWith(name)).toBe(true)
   })
@@ -339,7 +341,7 @@ describe('ReportCollector', () => {
       limits: { ...REPORT_LIMITS[0], changes: 2 },
     }) as Required<ReportData>
     expect(one.differing).toBe(2)
-    expect(omitted).toContain('Of 2 stacks that differ, 1 with small differences are in (other).')
+    expect(omitted).toContain('Of 2 stacks that differ, 1 with a small difference is in (other).')
     expect(one.changes.folded.toSorted()).toEqual([0, 1])
     expect(sum(one.changes.before.endBytes)).toBe(101n)
   })
