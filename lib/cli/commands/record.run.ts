@@ -101,7 +101,7 @@ export async function runRecord(args: Arguments): Promise<void> {
     })
     if (recording?.hasForked === true)
       say('hf-record', 'warning: only the program itself was recorded, not the processes that it forked')
-    if (events === 0) say('hf-record', 'warning: no events were recorded')
+    if (events === 0) say('hf-record', NO_EVENTS)
   } finally {
     // A process that runs on is no longer recorded when no one reads the events.
     await (attachment === undefined ? recording?.close() : recording?.end())
@@ -172,6 +172,8 @@ function choose(name: string | undefined, stacks: boolean): Choice {
   }
 }
 
+const NO_EVENTS = 'warning: no events were recorded: the program allocated nothing, or has an allocator of its own'
+
 /** Writes the file of heapflow's own recorder. */
 async function recordDirectly(
   recorder: Recorder,
@@ -183,7 +185,7 @@ async function recordDirectly(
   if (attachment === undefined) refuseObstacle(recorder, words[0], { env: process.env })
   const { signal, events } = await recordToFile(recorder, words, output, recordingFolder(), settings, attachment)
   if (signal !== undefined) say('hf-record', `warning: recorder: the program was ended by ${signal}`)
-  if (events === 0) say('hf-record', 'warning: no events were recorded')
+  if (events === 0) say('hf-record', NO_EVENTS)
 }
 
 /** The options of heapflow's own recorder. */
