@@ -109,6 +109,16 @@ describe('hf-stats', () => {
     expect(text).toMatch(/^ {2}mean lifetime .*, 1,700,000,000 ns \(1\.70 s\)$/m)
   })
 
+  test('says how many of the allocated blocks were there before', async () => {
+    const { stdout } = await shell('hf-stats --section summary test/golden/recorder/attached.hfrec')
+    const text = stdout.toString()
+    expect(text).toMatch(
+      /^ {2}allocated .*\n {4}existing +[\d,]+ blocks? of these: of a parent process, or from before /m,
+    )
+    const { stdout: none } = await shell('hf-stats --section summary test/fixtures/mtrc/cxx64.mtrc')
+    expect(none.toString()).not.toContain('existing')
+  })
+
   test('says what sites are sorted by', async () => {
     const text = (await shell('hf-stats --sort leaked --section sites', TRACE)).stdout.toString()
     expect(text).toMatch(/^Top sites by bytes leaked \(25 in all\)$/m)

@@ -33,6 +33,7 @@ export function summary(statistics: Statistics): string[] {
     ...lostPair(statistics),
     ...timePairs(statistics),
     ['allocated', amount(allocated)],
+    ...existingPair(statistics),
     ['freed', amount(freed)],
     ['leaked', `${amount(leaked)} (still live ${endOf(statistics)})`],
     ...(suppressed === undefined ? [] : [['suppressed leaks', suppressedText(suppressed)] as const]),
@@ -75,6 +76,11 @@ function lostPair({ kinds, lostEvents: lost = 0 }: Statistics): Pair[] {
   if (kinds.lost === undefined) return []
   const where = `in ${plural(kinds.lost, 'place')}`
   return [['lost by the recorder', lost > 0 ? `${counted(lost, 'event')}, ${where}` : where]]
+}
+
+function existingPair({ kinds: { existing } }: Statistics): Pair[] {
+  if (existing === undefined) return []
+  return [['  existing', `${counted(existing, 'block')} of these: of a parent process, or from before the recording`]]
 }
 
 function timePairs({ time }: Statistics): Pair[] {

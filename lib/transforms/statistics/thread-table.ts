@@ -11,8 +11,8 @@ import type { ThreadStatistics } from './result.js'
  */
 export function actingThreads(threads: readonly ThreadStatistics[]): ThreadStatistics[] {
   return threads.filter(
-    ({ thread, rest, allocated, frees }) =>
-      thread !== undefined || rest === 'others' || allocated.blocks > 0 || frees > 0,
+    // A thread's name is read last, because it is made then.
+    (row) => row.allocated.blocks > 0 || row.frees > 0 || row.rest === 'others' || row.thread !== undefined,
   )
 }
 
