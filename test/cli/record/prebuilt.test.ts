@@ -1,6 +1,6 @@
 // @module-tag slow
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
@@ -37,6 +37,12 @@ describe.skipIf(!isMade || !can('recorder'))('the recorder of the package (needs
       expect(libraries.filter((name) => !/^lib(?:dl|zstd)\./.test(name))).toEqual(['libc.so.6'])
       expect(readFileSync(file, 'latin1')).not.toMatch(/\/(?:home|root|tmp|work|Users)\//)
     }
+  })
+
+  test('is as large as the documents say', () => {
+    const bytes = ALL.reduce((sum, name) => sum + statSync(made(name)).size, 0)
+    for (const name of ['README.md', 'docs/recording.md'])
+      expect(readFileSync(join(root, name), 'utf8')).toContain(`(${Math.round(bytes / 1000)} KB)`)
   })
 
   test('is in the package', () => {
