@@ -9,8 +9,6 @@
 #include "memory.h"
 #include "shared.h"
 
-/* Where memory of the library is put if it is free there. */
-#define ATTACH_AT 0x210000000000ull
 #define ATTACH_STEP 0x40000000ull
 
 static uint64_t attach_at;

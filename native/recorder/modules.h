@@ -10,8 +10,13 @@
 
 #define MAX_PARTS 64u
 #define MAX_NAME 256u
-/* More data of a module than this is not looked through, in bytes. */
+/* More data of a module than this is not looked through, in bytes; and more memory in all. */
 #define MAX_DATA ((uint64_t)1 << 30)
+#define MAX_MEMORY ((uint64_t)4 << 30)
+
+/* Where memory of the library is put if it is free there. */
+#define ATTACH_AT 0x210000000000ull
+#define ATTACH_SPAN ((uint64_t)1 << 40)
 
 /* An ELF file that is mapped from its beginning. */
 struct image {
@@ -162,48 +167,96 @@ static const struct image *image_called(const struct images *images, const char 
   return NULL;
 }
 
+/* Words that are replaced: what is `from[i]` becomes `to[i]`. */
+struct replacement {
+  const uint64_t *from, *to;
+  size_t count;
+  uint64_t least, most;
+};
+
+static void replace_between(const struct tracee *t, const struct replacement *r, uint64_t at, uint64_t end) {
+  static uint64_t words[1 << 16];
+  at = (at + 7) & ~7ull;
+  while (at + 8 <= end) {
+    size_t bytes = end - at < sizeof words ? (end - at) & ~7ull : sizeof words;
+    /* Up to the next page, where pages are missing. */
+    if (!read_memory(t, at, words, bytes)) {
+      uint64_t next = (at | 4095) + 1;
+      if (next - at > bytes || !read_memory(t, at, words, bytes = next - at)) {
+        at = next;
+        continue;
+      }
+    }
+    for (size_t i = 0; i < bytes / 8; i++) {
+      if (words[i] < r->least || words[i] > r->most) continue;
+      for (size_t k = 0; k < r->count; k++) {
+        if (r->from[k] == 0 || r->to[k] == 0 || words[i] != r->from[k]) continue;
+        write_memory(t, at + i * 8, &r->to[k], 8);
+        break;
+      }
+    }
+    at += bytes;
+  }
+}
+
+/* The same for the pages of a mapping that the process has used. Returns how many bytes these are, `limit` at most. */
+static uint64_t replace_used(const struct tracee *t, const struct replacement *r, int pages, uint64_t at, uint64_t end,
+                             uint64_t limit) {
+  static uint64_t entries[4096];
+  uint64_t used = 0;
+  for (; at < end && used < limit; at += sizeof entries / 8 * 4096) {
+    size_t count = (end - at) / 4096 < sizeof entries / 8 ? (end - at) / 4096 : sizeof entries / 8;
+    if (pread(pages, entries, count * 8, (off_t)(at / 4096 * 8)) != (ssize_t)(count * 8)) break;
+    for (size_t i = 0, from; i < count && used < limit; i++) {
+      /* In memory, or swapped out. */
+      for (from = i; i < count && entries[i] >> 62 != 0; i++) used += 4096;
+      replace_between(t, r, at + from * 4096, at + i * 4096);
+    }
+  }
+  return used < limit ? used : limit;
+}
+
+/* Whether a mapping is memory of the program's own: a heap, or a stack. */
+static int is_memory(const struct mapping *m) {
+  if (strncmp(m->rights, "rw-p", 4) != 0 || m->low - ATTACH_AT < ATTACH_SPAN) return 0;
+  return m->path[0] == 0 || (m->path[0] == '[' && m->path[1] != 'v');
+}
+
+/* The process has more memory than MAX_MEMORY: the rest was not looked through. */
+static int is_too_large;
+
 /*
- * Replaces words of the writable data of all modules: what is `from[i]` becomes `to[i]`. These are the tables through
- * which modules call functions of others, and pointers to such functions.
+ * Replaces words of the writable data of all modules: the tables through which modules call functions of others, and
+ * pointers to such functions. Then it replaces pointers in heaps and on stacks.
  */
-static uint64_t replace_words(const struct tracee *t, const struct images *images, const uint64_t *from,
-                              const uint64_t *to, size_t count) {
-  static uint64_t words[8192];
-  uint64_t least = ~0ull, most = 0, replaced = 0;
+static void replace_words(const struct tracee *t, const struct images *images, const uint64_t *from, const uint64_t *to,
+                          size_t count) {
+  struct replacement r = { from, to, count, ~0ull, 0 };
   for (size_t i = 0; i < count; i++) {
     if (from[i] == 0 || to[i] == 0) continue;
-    if (from[i] < least) least = from[i];
-    if (from[i] > most) most = from[i];
+    if (from[i] < r.least) r.least = from[i];
+    if (from[i] > r.most) r.most = from[i];
   }
   for (size_t n = 0; n < images->count; n++) {
     const struct image *image = &images->list[n];
     for (uint32_t p = 0; p < image->count; p++) {
       const Elf64_Phdr *part = &image->parts[p];
       if (part->p_type != PT_LOAD || !(part->p_flags & PF_W) || part->p_memsz > MAX_DATA) continue;
-      uint64_t at = (image->base + part->p_vaddr + 7) & ~7ull, end = image->base + part->p_vaddr + part->p_memsz;
-      while (at + 8 <= end) {
-        size_t bytes = end - at < sizeof words ? (end - at) & ~7ull : sizeof words;
-        /* Up to the next page, where pages are missing. */
-        if (!read_memory(t, at, words, bytes)) {
-          uint64_t next = (at | 4095) + 1;
-          if (next - at > bytes || !read_memory(t, at, words, bytes = next - at)) {
-            at = next;
-            continue;
-          }
-        }
-        for (size_t i = 0; i < bytes / 8; i++) {
-          if (words[i] < least || words[i] > most) continue;
-          for (size_t k = 0; k < count; k++) {
-            if (from[k] == 0 || to[k] == 0 || words[i] != from[k]) continue;
-            replaced += (uint64_t)write_memory(t, at + i * 8, &to[k], 8);
-            break;
-          }
-        }
-        at += bytes;
-      }
+      replace_between(t, &r, image->base + part->p_vaddr, image->base + part->p_vaddr + part->p_memsz);
     }
   }
-  return replaced;
+  char name[64], line[1024];
+  snprintf(name, sizeof name, "/proc/%d/pagemap", t->pid);
+  int pages = open(name, O_RDONLY | O_CLOEXEC);
+  FILE *maps = pages < 0 ? NULL : open_maps(t->worker);
+  uint64_t left = MAX_MEMORY;
+  while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+    struct mapping m;
+    if (parse_mapping(line, &m) && is_memory(&m)) left -= replace_used(t, &r, pages, m.low, m.high, left);
+  }
+  is_too_large = left == 0;
+  if (maps != NULL) fclose(maps);
+  if (pages >= 0) close(pages);
 }
 
 struct redirection {

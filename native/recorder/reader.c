@@ -219,6 +219,9 @@ static int record_attached(const char *library, const char *word) {
     return CANNOT_ATTACH;
   }
   fprintf(stderr, "attached\n");
+  if (is_too_large)
+    fprintf(stderr, "heapflow: process %d has more than 4 GiB of memory: calls through pointers in the rest of it, such "
+            "as those to free, are not recorded\n", pid);
   record(NULL);
   static uint32_t running[REGIONS];
   uint32_t count = 0;

@@ -43,6 +43,10 @@ const PROGRAMS = {
     static void line(void) { if (getchar() < 0) exit(9); }
     int main(void) {
       char *kept = malloc(1111), *resized = malloc(2222), *freed = malloc(3333);
+      struct { void *(*get)(size_t); void (*end)(void *); } volatile *in_heap = malloc(1234);
+      void *(*volatile on_stack)(size_t) = malloc;
+      in_heap->get = malloc;
+      in_heap->end = free;
       strcpy(resized, "resized");
       printf("%d\n", getpid()); fflush(stdout);
       line();
@@ -59,6 +63,8 @@ const PROGRAMS = {
       void *(*found)(size_t) = (void *(*)(size_t))dlsym(RTLD_DEFAULT, "malloc");
       for (int i = 0; i < 10; i++) free(found(6161));
       for (int i = 0; i < 10; i++) free(later(7171));
+      for (int i = 0; i < 10; i++) in_heap->end(in_heap->get(7272));
+      for (int i = 0; i < 10; i++) free(on_stack(7373));
       void *p;
       if (posix_memalign(&p, 64, 640)) return 1;
       free(p);
@@ -74,9 +80,11 @@ const PROGRAMS = {
       puts("done"); fflush(stdout);
       line();
       free(malloc(9191));
+      in_heap->end(in_heap->get(9192));
       puts("done"); fflush(stdout);
       line();
       free(malloc(9292));
+      in_heap->end(in_heap->get(9293));
       free(kept);
       return 42;
     }`,
@@ -340,10 +348,9 @@ describe.skipIf(!can('recorder') || process.arch !== 'x64' || !mayTrace())('--pi
     ])
     expect(events.find(({ kind }) => kind === 'comment')?.text).toMatch(/^attached to a process that had run for /)
     checkBlocks(events)
-    expect([4242n, 5151n, 6161n, 7171n, 640n, 320n, 77n, 32n].map((size) => count(events, size))).toEqual([
-      2000, 100, 10, 10, 1, 1, 1, 1,
-    ])
-    expect([1111n, 2222n, 3333n, 9191n, 9292n].map((size) => count(events, size))).toEqual([0, 0, 0, 0, 0])
+    const sizes = [4242n, 5151n, 6161n, 7171n, 7272n, 7373n, 640n, 320n, 77n, 32n]
+    expect(sizes.map((size) => count(events, size))).toEqual([2000, 100, 10, 10, 10, 10, 1, 1, 1, 1])
+    expect([1111n, 2222n, 3333n, 9191n, 9192n, 9292n].map((size) => count(events, size))).toEqual([0, 0, 0, 0, 0, 0])
     // The blocks from before that were resized and freed.
     const existing = events.filter(({ kind, process: own }) => kind === 'existing' && own === undefined)
     for (const size of [2222n, 3333n])
@@ -359,6 +366,7 @@ describe.skipIf(!can('recorder') || process.arch !== 'x64' || !mayTrace())('--pi
 
     const lines = readFileSync(at('second.ndjson'), 'utf8')
     expect(lines.match(/"size":9292/g)).toHaveLength(1)
+    expect(lines.match(/"size":9293/g)).toHaveLength(1)
     expect(lines).not.toContain('9191')
   })
 
@@ -455,7 +463,7 @@ describe.skipIf(!can('recorder') || process.arch !== 'x64' || !mayTrace())('--pi
     target.go()
     expect(await target.ended).toEqual([42, null])
     const { events } = eventsOf('again.hfrec')
-    expect([count(events, 9191n), count(events, 9292n)]).toEqual([1, 0])
+    expect([count(events, 9191n), count(events, 9192n), count(events, 9292n)]).toEqual([1, 1, 0])
   })
 
   test.skipIf(spawnSync('/usr/bin/python3', ['--version']).error !== undefined)('python3', async () => {
