@@ -46,20 +46,19 @@ export class CursorDecoder implements Decoder {
   }
 
   next(): EventBatch | null {
-    if (this.fault !== undefined) throw this.fault
-    if (this.isWaiting || this.isOver) return null
-    try {
-      const { done, value } = this.reading.next()
-      this.isOver = done === true
-      if (value) return this.give(value)
-      this.isWaiting = true
-      return this.give(this.cursor.takeEmitted())
-    } catch (error) {
-      this.fault = error
-      const rest = this.cursor.takeEmitted()
-      if (rest === null) throw error
-      return this.give(rest)
+    if (!this.isWaiting && !this.isOver && this.fault === undefined) {
+      try {
+        const { done, value } = this.reading.next()
+        this.isOver = done === true
+        if (value) return this.give(value)
+        this.isWaiting = true
+      } catch (error) {
+        this.fault = error
+      }
     }
+    const rest = this.cursor.takeEmitted()
+    if (rest === null && this.fault !== undefined) throw this.fault
+    return this.give(rest)
   }
 
   private give(batch: EventBatch | null): EventBatch | null {

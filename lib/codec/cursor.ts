@@ -34,6 +34,8 @@ export class Cursor {
   /** The input was truncated by an error elsewhere: it has ended, and that error is enough. */
   isCut = false
   private readonly collector: EventCollector
+  /** Full batches of emitted events: more events may come from one record than a batch can have. */
+  private readonly full: EventBatch[] = []
   /** The number of emitted events that were not delivered. */
   private pending = 0
   /** The offset of what `take` or `line` returned last, and the number of its line. */
@@ -70,7 +72,7 @@ export class Cursor {
    */
   *take(length: number): ReadingPart<Uint8Array | undefined> {
     const { input } = this
-    if (this.collector.isFull) yield* this.deliver()
+    yield* this.deliverFull()
     this.start = input.offset
     if (length > MAX_TAKEN) throw this.limit(`a record of more than ${MAX_TAKEN} bytes`)
     while (input.left < length)
@@ -88,7 +90,7 @@ export class Cursor {
    */
   *line(max: number = MAX_LINE): ReadingPart<string | undefined> {
     const { input } = this
-    if (this.collector.isFull) yield* this.deliver()
+    yield* this.deliverFull()
     this.lineNumber++
     for (;;) {
       skipMark(input)
@@ -114,6 +116,7 @@ export class Cursor {
    * @throws TraceError with the position of the last read, if the event has an unknown field or a value out of range
    */
   emit(event: TraceEvent): void {
+    this.keepFull()
     try {
       this.collector.add(event)
     } catch (error) {
@@ -175,14 +178,25 @@ export class Cursor {
     return { ...here, offset: this.start ?? (here.offset as number) }
   }
 
-  /** The emitted events that were not delivered, as a batch; null if there are none. */
+  /** The first emitted events that were not delivered, as a batch; null if there are none. */
   takeEmitted(): EventBatch | null {
-    this.pending = 0
-    return this.collector.take()
+    const batch = this.full.shift() ?? this.collector.take()
+    if (batch !== null) this.pending -= batch.count
+    return batch
+  }
+
+  private keepFull(): void {
+    if (!this.collector.isFull) return
+    const batch = this.collector.take()
+    if (batch !== null) this.full.push(batch)
+  }
+
+  private *deliverFull(): Reading {
+    this.keepFull()
+    if (this.full.length > 0) yield* this.deliver()
   }
 
   private *deliver(): Reading {
-    const batch = this.takeEmitted()
-    if (batch !== null) yield batch
+    for (let batch; (batch = this.takeEmitted()) !== null;) yield batch
   }
 }

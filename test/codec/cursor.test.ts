@@ -56,6 +56,25 @@ describe.each([1, 2, 3, 7, 1000])('in chunks of %i, a decoder that is a generato
     expect(error?.message).toMatch(/expected a size/)
   })
 
+  test('takes any number of events from one line, and numbers a fault after them', () => {
+    const read = function* (cursor: Cursor): Reading {
+      yield* cursor.begin({ format: FORMAT })
+      for (let line; (line = yield* cursor.line()) !== undefined;) {
+        if (line === '!') throw cursor.malformed('no number')
+        for (let i = 0; i < Number(line); i++) cursor.emit({ kind: 'alloc', size: BigInt(i) })
+      }
+    }
+    const { error, ...whole } = decodeAll(
+      new CursorDecoder(new Cursor(FORMAT), read),
+      encodeText('2\n9000\n1\n!\n'),
+      size,
+    )
+    expect(sizes(whole)).toEqual([2, 9000, 1].flatMap((n) => Array.from({ length: n }, (_, i) => BigInt(i))))
+    expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', line: 4, event: 9004 })
+    const last = decodeAll(new CursorDecoder(new Cursor(FORMAT), read), encodeText('9000\n'), size)
+    expect(last.events).toHaveLength(9000)
+  })
+
   test('refuses events that the model does not have', () => {
     expect(lines('1\n!\n', size).error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', offset: 2, line: 2, event: 2 })
   })
