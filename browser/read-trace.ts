@@ -49,11 +49,15 @@ const INFLATERS: Inflaters = {
  * @throws RangeError for unknown options; while iterating, TypeError for what is no source, TraceError and the errors
  *   of the source, after all events before the fault. Parquet, whose index is at its end, is not read here.
  */
-export async function* readTrace(
+export function readTrace(
   source: BrowserSource,
   options: ReadTraceOptions = {},
 ): AsyncGenerator<EventBatch, void, void> {
   checkOptions(options, OPTIONS, 'readTrace')
+  return batchesOf(source, options)
+}
+
+async function* batchesOf(source: BrowserSource, options: ReadTraceOptions): AsyncGenerator<EventBatch, void, void> {
   const warn = options.onWarning ?? (() => {})
   const first = await peek(inflate(slicesOf(source, options), INFLATERS, warn), HEAD_BYTES)
   try {

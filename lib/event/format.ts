@@ -1,5 +1,7 @@
+import { wrongType } from './error.js'
 import { fieldNames, groupFieldNames, type FieldName, type KindName } from './fields.js'
 import type { Carried } from './losses.js'
+import { showValue } from './message-text.js'
 import { checkOptions, oneOf, wholeNumber, type OptionNames, type ValueCheck } from './options.js'
 import type { Decoder, Encoder } from './stage.js'
 
@@ -63,8 +65,8 @@ export interface FormatInfo {
   readonly hides?: readonly ('failures' | 'families')[]
   readonly decodeOptions: Readonly<Record<string, OptionSpec>>
   readonly encodeOptions: Readonly<Record<string, OptionSpec>>
-  /** Options of the decoder and the encoder for programs only, which are in neither of these. */
-  readonly programOptions?: readonly string[]
+  /** Numbers among the options of the decoder and the encoder that are for programs only, and in neither of these. */
+  readonly programOptions?: { readonly decode?: readonly string[]; readonly encode?: readonly string[] }
 }
 
 /** A trace format: everything about it that programs, sniffing and documents need. */
@@ -115,6 +117,16 @@ export const FORMAT: ValueCheck = {
   is: (value) => typeof value === 'object' && value !== null && ('load' in value || 'decoder' in value),
 }
 
+/**
+ * Refuses what is no format with a codec, such as the name of one.
+ * @param of the function, in messages
+ * @throws TypeError (code ERR_INVALID_ARG_TYPE)
+ */
+export function needFormat(format: unknown, of: string): void {
+  if (typeof (format as Partial<Format> | null | undefined)?.decoder !== 'function')
+    throw wrongType(`${of}: a format is needed, as defineFormat() makes it, not ${showValue(format)}`)
+}
+
 /** The options that every decoder of text has. */
 export const TEXT_OPTIONS: OptionNames<TextDecodeOptions> = { lastLine: 'boolean' }
 
@@ -127,15 +139,15 @@ export const ENCODE_OPTIONS: OptionNames<EncodeOptions> = { strict: 'boolean', w
  * @throws RangeError for an unknown option or value; TypeError when the options are not an object
  */
 export function checkDecodeOptions(info: FormatInfo, options: object | undefined, of: string): void {
-  checkSpecs(info.decodeOptions, programOptions(info), options, of)
+  checkSpecs(info.decodeOptions, numbers(info.programOptions?.decode), options, of)
 }
 
 /** The same for the encoder of a format. */
 export function checkEncodeOptions(info: FormatInfo, options: object | undefined, of: string): void {
-  checkSpecs(info.encodeOptions, { ...programOptions(info), ...ENCODE_OPTIONS }, options, of)
+  checkSpecs(info.encodeOptions, { ...numbers(info.programOptions?.encode), ...ENCODE_OPTIONS }, options, of)
 }
 
-const programOptions = (info: FormatInfo) => Object.fromEntries((info.programOptions ?? []).map((name) => [name, true]))
+const numbers = (names: readonly string[] = []) => Object.fromEntries(names.map((name) => [name, 'number']))
 
 function checkSpecs(
   specs: Readonly<Record<string, OptionSpec>>,
@@ -147,9 +159,11 @@ function checkSpecs(
 }
 
 /** What the values of a format's option may be. */
-function checkOf([name, { value, values }]: [string, OptionSpec]): [string, 'boolean' | true | ValueCheck] {
+function checkOf([name, spec]: [string, OptionSpec]): [string, 'boolean' | 'number' | true | ValueCheck] {
+  const { value, values } = spec
   if (value === undefined) return [name, 'boolean']
-  return [name, values === undefined || { what: oneOf(values), is: (given) => values.includes(String(given)) }]
+  if (values === undefined) return [name, typeof spec.default === 'number' ? 'number' : true]
+  return [name, { what: oneOf(values), is: (given) => typeof given !== 'object' && values.includes(String(given)) }]
 }
 
 /** A format whose decoder and encoder refuse options that do not exist. */

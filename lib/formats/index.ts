@@ -1,5 +1,5 @@
 import { withoutMark } from '../text/byte-order-mark.js'
-import type { Format, FormatInfo } from '../event/format.js'
+import { needFormat, type Format, type FormatInfo } from '../event/format.js'
 import { info as compactInfo } from './compact/info.js'
 import { info as glibcMtraceInfo } from './glibc-mtrace/info.js'
 import { info as hatfInfo } from './hatf/info.js'
@@ -180,6 +180,7 @@ export const WRITABLE: readonly FormatEntry[] = writable
  * @throws RangeError if another format has the name, or one of its file name endings
  */
 export function registerFormat(format: Format): void {
+  needFormat(format, 'registerFormat')
   if (formatNamed(format.name) !== undefined) throw new RangeError(`there is a format ${format.name} already`)
   for (const other of FORMATS) {
     const ending = other.extensions.find((known) => format.extensions.some((own) => own.toLowerCase() === known))

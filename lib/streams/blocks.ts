@@ -1,5 +1,5 @@
 import { nameInput } from '../event/error.js'
-import { checkNeededOptions, checkOptions, type OptionNames } from '../event/options.js'
+import { checkNeededOptions, checkOptions, oneOf, type OptionNames } from '../event/options.js'
 import { BlockEncoder } from '../exports/tables/block-encoder.js'
 import { TABLE_FORMATS, type TableFormatName } from '../exports/tables/formats.js'
 import { tableWriter, type TableWriterOptions } from '../exports/tables/index.js'
@@ -51,8 +51,10 @@ export interface StackTableOptions extends TableWriterOptions {
   readonly to: TableFormatName
 }
 
+const FORMATS = TABLE_FORMATS.map(({ name }) => name)
+
 const TABLE: OptionNames<StackTableOptions> = {
-  to: TABLE_FORMATS.map(({ name }) => name),
+  to: FORMATS,
   codec: ['snappy', 'zstd', 'none'],
 }
 
@@ -72,7 +74,7 @@ export interface BlockStreamOptions extends BlockTableOptions, StackTableOptions
  * @throws RangeError for unknown options
  */
 export function blockTable(options: BlockStreamOptions): ByteStream<'events'> {
-  checkNeededOptions(options, { ...TABLE, spans: 'boolean', fullStacks: 'boolean' }, 'blockTable')
+  checkTable(options, { ...TABLE, spans: 'boolean', fullStacks: 'boolean' }, 'blockTable')
   const { to, spans = false, codec, fullStacks = false } = options
   return encoderStream(
     async () =>
@@ -97,10 +99,20 @@ export function blockTable(options: BlockStreamOptions): ByteStream<'events'> {
  * @throws RangeError for unknown options
  */
 export function stackTable(options: StackTableOptions): ByteStream<'events'> {
-  checkNeededOptions(options, TABLE, 'stackTable')
+  checkTable(options, TABLE, 'stackTable')
   const { to, codec } = options
   return encoderStream(
     async () => new StackEncoder(await tableWriter(to, STACK_COLUMNS, { ...(codec && { codec }) })),
     { name: 'stackTable()' },
   )
+}
+
+/** Refuses options without a format, too. */
+function checkTable<Options extends StackTableOptions>(
+  options: Options,
+  names: OptionNames<Options>,
+  of: string,
+): void {
+  checkNeededOptions(options, names, of)
+  if (options.to === undefined) throw new RangeError(`${of}: to must be ${oneOf(FORMATS)}, not undefined`)
 }

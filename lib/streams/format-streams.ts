@@ -2,6 +2,7 @@ import {
   checkDecodeOptions,
   checkEncodeOptions,
   isWritable,
+  needFormat,
   type EncodeOptions,
   type Format,
   type WritableFormat,
@@ -38,6 +39,7 @@ export type ReadOnlyFormat<DecodeOptions extends object> = Omit<TraceFormat<Deco
 
 /** Makes the pair of streams of a format. */
 export function formatStreams<D extends object, E extends object>(format: WritableFormat<D, E>): FormatStreams<D, E> {
+  needFormat(format, 'formatStreams')
   const name = `${namespaceOf(format.name)}.encode()`
   return {
     decode: decoderOf(format),
@@ -53,13 +55,14 @@ function encoderOf(format: Format<object>, options: object | undefined): Encoder
 
 /** The functions that make the streams of a format's decoder. */
 export function decoderOf<D extends object>(format: Format<D>): FormatStreams<D, object>['decode'] {
+  needFormat(format, 'decoderOf')
   const name = `${namespaceOf(format.name)}.decode()`
   return (options) => decoderStream(format.decoder(options), { name })
 }
 
 /**
- * A format as a pair of streams that is loaded when a chunk is written to one of its streams; until then only options
- * are checked.
+ * A format as a pair of streams that is loaded when a chunk is written to one of its streams; until then options are
+ * only checked, and copied, because the caller may change them.
  */
 export function lazyStreams<D extends object, E extends object>(entry: FormatEntry): TraceFormat<D, E> {
   const name = `${namespaceOf(entry.name)}.encode()`
@@ -67,7 +70,8 @@ export function lazyStreams<D extends object, E extends object>(entry: FormatEnt
     ...lazyReader<D>(entry),
     encode(options) {
       checkEncodeOptions(entry, options, name)
-      return encoderStream(async () => encoderOf(await entry.load(), options), { name })
+      const own = { ...options }
+      return encoderStream(async () => encoderOf(await entry.load(), own), { name })
     },
   }
 }
@@ -79,7 +83,8 @@ export function lazyReader<D extends object>(entry: FormatEntry): ReadOnlyFormat
     ...entry,
     decode(options) {
       checkDecodeOptions(entry, options, name)
-      return decoderStream(async () => (await entry.load()).decoder(options), { name })
+      const own = { ...options }
+      return decoderStream(async () => (await entry.load()).decoder(own), { name })
     },
   }
 }

@@ -38,7 +38,8 @@ export type ModelSink = ResultSink<TraceModel>
  * thread, site, function, size, lifetime and ending, for each phase. It has no names, addresses and times of day; the
  * sizes are the same as in the trace. Memory grows with the live blocks.
  *
- * @throws RangeError for options: there are none
+ * @throws RangeError for options: there are none. A trace that does not say which blocks its events are about is an
+ *   error of the stream.
  *
  * @example
  * const model = traceModel()

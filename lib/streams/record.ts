@@ -54,8 +54,8 @@ export interface RecordedEnding {
 /** The events of a program that runs. Destroying the stream ends the program. */
 export interface RecordedProgram extends EventReadable {
   /**
-   * Resolves when the program has ended, and the recorder with it. It never rejects. The program waits for events to be
-   * read, unless `drop` is set.
+   * Resolves when the program has ended, and the recorder with it. It never rejects. The recorder waits until the last
+   * events are read, or the stream is closed. The program waits for events to be read, unless `drop` is set.
    */
   readonly ended: Promise<RecordedEnding>
   /** The streams that were requested as pipes; otherwise null. */
@@ -75,7 +75,7 @@ const OPTIONS: OptionNames<RecordOptions> = {
   children: 'boolean',
   drop: 'boolean',
   cwd: 'string',
-  env: true,
+  env: { what: 'an object', is: (value) => typeof value === 'object' && value !== null },
   stdio: true,
   signal: SIGNAL,
 }

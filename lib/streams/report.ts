@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { sniff } from '../formats/compact/sniff.js'
 import { reportPage, type PageOptions } from '../exports/report/page.js'
-import { checkOptions, type NoOptions, type OptionNames } from '../event/options.js'
+import { checkOptions, TEXTS, type NoOptions, type OptionNames } from '../event/options.js'
 import { ReportCollector } from '../transforms/report/collector.js'
 import type { Report } from '../transforms/report/report.js'
 import { readPage } from './read-page.js'
@@ -23,9 +23,9 @@ const OPTIONS: OptionNames<ReportPageOptions> = {
   name: 'string',
   isFile: 'boolean',
   compared: true,
-  view: 'string',
+  view: ['comparison'],
   generator: 'string',
-  omitted: true,
+  omitted: TEXTS,
   trace: true,
 }
 

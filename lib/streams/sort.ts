@@ -53,6 +53,7 @@ const OPTIONS: OptionNames<SortOptions> = {
  */
 export function sort(options: SortOptions): EventStream<'events'> {
   checkSortOptions(options)
+  const settings = { ...options }
   return eventStream('sort()', async function* (source, stream) {
     const held = new SortBuffer()
     let sorter: TraceSorter | undefined
@@ -60,7 +61,7 @@ export function sort(options: SortOptions): EventStream<'events'> {
     const sorted = async function* (done: TraceSorter): AsyncGenerator<EventBatch> {
       yield* done.sorted()
       if (done.isUnkeyed)
-        stream.emit('warning', `no event has a field ${JSON.stringify(options.by)}; order left unchanged`)
+        stream.emit('warning', `no event has a field ${JSON.stringify(settings.by)}; order left unchanged`)
     }
     let fault: { readonly error: unknown } | undefined
     const batches = async function* (): AsyncGenerator<EventBatch> {
@@ -76,7 +77,7 @@ export function sort(options: SortOptions): EventStream<'events'> {
         yield* sorted(sorter)
         sorter = undefined
       }
-      await (sorter ??= new TraceSorter(batch.header, held, options)).add(batch)
+      await (sorter ??= new TraceSorter(batch.header, held, settings)).add(batch)
     }
     if (sorter !== undefined) yield* sorted(sorter)
     if (fault !== undefined) throw fault.error

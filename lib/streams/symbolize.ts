@@ -11,7 +11,11 @@ export type { SymbolizeOptions } from './symbols/symbolizer.js'
 
 const OPTIONS: OptionNames<SymbolizeOptions> = {
   debugDirs: TEXTS,
-  buildIds: true,
+  buildIds: {
+    what: 'an object of strings',
+    is: (value) =>
+      typeof value === 'object' && value !== null && Object.values(value).every((id) => typeof id === 'string'),
+  },
   tool: [...ADDRESS_TOOLS, 'none'],
 }
 

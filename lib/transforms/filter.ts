@@ -24,6 +24,7 @@ import { BEGINS_HERE, ENDS_HERE, Lifetimes } from '../blocks/lifetimes.js'
 import { hasFates } from './fates/predicate.js'
 import type { Fate, FateOptions } from './fates/survey.js'
 import { MissingFields } from './missing-fields.js'
+import { TEMPORARY_DEFINITIONS } from './option-values.js'
 import { freeWarnings, makeAllocation, makeFree } from './repair/changes.js'
 import { NameTest, type NamePattern } from './predicates/match.js'
 import { GROUP_OPTIONS, groupCriteria, type GroupCriteria } from './predicates/group-fields.js'
@@ -103,7 +104,7 @@ const OPTIONS: OptionNames<FilterOptions> = {
   stack: true,
   leaked: 'boolean',
   temporary: 'boolean',
-  temporaryBy: 'string',
+  temporaryBy: TEMPORARY_DEFINITIONS,
   liveAt: true,
   where: 'function',
   invert: 'boolean',

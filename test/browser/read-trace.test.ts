@@ -248,8 +248,8 @@ describe('sources', () => {
     expect(isCancelled).toBe(true)
   })
 
-  test('an unknown option is refused', async () => {
-    await expect(statisticsOf(MTRC, { formt: 1 } as object)).rejects.toThrow(RangeError)
+  test('an unknown option is refused at once', () => {
+    expect(() => readTrace(MTRC, { formt: 1 } as object)).toThrow(RangeError)
   })
 })
 

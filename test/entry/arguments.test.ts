@@ -1,5 +1,9 @@
+import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
+import * as own from '../../lib/entry/format.js'
 import * as heapflow from '../../lib/entry/index.js'
+
+const { sort } = heapflow
 
 /** What a caller without types sees. */
 const functions = heapflow as unknown as Record<string, (...values: unknown[]) => unknown>
@@ -29,5 +33,92 @@ describe('arguments of callers without types', () => {
 
   test('merge takes no null for its options', () => {
     expect(() => call('merge', 'a.mtrc', null)).toThrow(/^merge: input 2 must be a path, bytes,/)
+  })
+
+  test.each<[string, string, object, string]>([
+    ['blockTable', 'to', {}, 'blockTable: to must be ndjson, arrow, parquet or csv, not undefined'],
+    ['stackTable', 'to', {}, 'stackTable: to must be ndjson, arrow, parquet or csv, not undefined'],
+    [
+      'symbolize',
+      'buildIds',
+      { buildIds: ['ab', 7] },
+      'symbolize(): buildIds must be an object of strings, not an array',
+    ],
+    ['filter', 'temporaryBy', { temporaryBy: 'x' }, 'filter: temporaryBy must be heaptrack or memray, not "x"'],
+  ])('%s checks its option %s at once', (name, _, options, message) => {
+    expect(() => call(name, options)).toThrow(new RangeError(message))
+  })
+
+  test('record checks the environment at once', () => {
+    expect(() => call('record', ['true'], { env: 5 })).toThrow(new RangeError('record: env must be an object, not 5'))
+  })
+
+  test('a report checks the view and the omissions', async () => {
+    const sink = heapflow.report()
+    sink.end()
+    const taken = await sink.result
+    const page = (options: object) => () => call('exportReport', taken, options)
+    expect(page({ view: 'x' })).toThrow('exportReport: view must be comparison, not "x"')
+    expect(page({ omitted: [5] })).toThrow('exportReport: omitted must be an array of strings, not an array')
+    expect(() => taken.data({ omitted: 5 } as never)).toThrow('omitted must be an array of strings, not 5')
+  })
+
+  test('codecs check the options at once that only programs have', () => {
+    expect(() => heapflow.kmemtrace.decode({ cpu: 'x' } as never)).toThrow('cpu must be a number, not "x"')
+    expect(() => heapflow.compact.encode({ level: null } as never)).toThrow('level must be a number, not null')
+    expect(() => heapflow.compact.decode({ level: 2 } as never)).toThrow('unknown option "level"')
+    expect(() => heapflow.tracepoints.decode({ pageSize: [] } as never)).toThrow('pageSize must be a number, not')
+    expect(() => heapflow.parquet.encode({ codec: ['none'] } as never)).toThrow(
+      'codec must be snappy, zstd or none, not',
+    )
+  })
+
+  test('what is no format is refused', () => {
+    const { registerFormat, decoderOf, formatStreams } = own
+    const takers: Record<string, (value: never) => unknown> = { registerFormat, decoderOf, formatStreams }
+    for (const [name, take] of Object.entries(takers))
+      for (const value of [undefined, null, 'mtrc', { name: 'mine' }])
+        expect(() => take(value as never)).toThrow(
+          expect.objectContaining({
+            code: 'ERR_INVALID_ARG_TYPE',
+            message: expect.stringContaining(`${name}: a format is needed, as defineFormat() makes it, not `),
+          }),
+        )
+  })
+})
+
+describe('options that are changed after the call', () => {
+  const events = [9n, 5n, 7n].map((time) => ({ kind: 'alloc', address: time * 16n, size: 8n, time }) as const)
+  const bytes = async (stream: NodeJS.ReadWriteStream) =>
+    Buffer.concat(
+      await Readable.from(events)
+        .pipe(stream)
+        .pipe(heapflow.gzip({ level: 0 }))
+        .toArray(),
+    )
+
+  test.each<[string, (options: never) => NodeJS.ReadWriteStream, object, object]>([
+    ['an encoder', heapflow.heapmon.encode, { separator: 'spaces' }, { separator: 'tab' }],
+    [
+      'a decoder',
+      (options) =>
+        heapflow.compose(heapflow.ndjson.encode(), heapflow.replay.decode(options), heapflow.ndjson.encode()),
+      { lastLine: false },
+      { lastLine: 5 },
+    ],
+    ['sort', (options) => heapflow.compose(sort(options), heapflow.ndjson.encode()), { by: 'time' }, { by: 'thread' }],
+    [
+      'gzip',
+      (options) => heapflow.compose(heapflow.ndjson.encode(), heapflow.gzip(options)),
+      { level: 1 },
+      { level: 0 },
+    ],
+  ])('do not change %s', async (_, make, options, later) => {
+    const outcome = (stream: NodeJS.ReadWriteStream) => bytes(stream).catch(String)
+    const expected = await outcome(make({ ...options } as never))
+    const given = { ...options }
+    const stream = make(given as never)
+    Object.assign(given, later)
+    expect(await outcome(stream)).toEqual(expected)
   })
 })

@@ -19,5 +19,5 @@ export const info: FormatInfo = {
     best: { help: 'the fewest bytes, at 0.1 to 1 million events per second; the default', default: false },
     fast: { help: 'up to half as many bytes more, in a third of the time', default: false },
   },
-  programOptions: ['level'],
+  programOptions: { encode: ['level'] },
 }

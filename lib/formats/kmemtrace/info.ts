@@ -15,7 +15,7 @@ export const info: FormatInfo = {
     byteOrder: { ...ORDER, help: 'read records of this byte order, whatever the first ones look like' },
     wordSize: { ...WORD_SIZE, help: 'read ftrace records with a long of N bytes, whatever the first ones look like' },
   },
-  programOptions: ['cpu'],
+  programOptions: { decode: ['cpu'], encode: ['cpu'] },
   encodeOptions: {
     layout: { ...LAYOUT, help: 'write records of this layout (default: as the trace, else relay)' },
     byteOrder: { ...ORDER, help: 'write records of this byte order (default: as the trace, else little)' },

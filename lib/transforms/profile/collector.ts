@@ -2,7 +2,7 @@ import type { EventBatch } from '../../event/batch.js'
 import { commandOf } from '../../event/header.js'
 import { checkOptions, wholeNumber, type OptionNames } from '../../event/options.js'
 import { MomentSearch } from '../fates/moment-search.js'
-import { checkDefinition, TEMPORARY_BY, type TemporaryDefinition } from '../option-values.js'
+import { TEMPORARY_BY, TEMPORARY_DEFINITIONS, type TemporaryDefinition } from '../option-values.js'
 import { StatisticsCollector } from '../statistics/collector.js'
 import type { Profile, ProfileMoment, ProfileOptions } from './profile.js'
 import { stacksOf, type Stacks } from './stacks.js'
@@ -13,7 +13,7 @@ export const MAX_STACKS = 250_000
 const OPTIONS: OptionNames<ProfileOptions> = {
   at: true,
   threadRoot: 'boolean',
-  temporaryBy: 'string',
+  temporaryBy: TEMPORARY_DEFINITIONS,
   stacks: wholeNumber(1, MAX_STACKS),
 }
 
@@ -41,7 +41,7 @@ export class ProfileCollector {
     checkOptions(options, OPTIONS, 'profile')
     const { at = 'end', threadRoot = false, temporaryBy = TEMPORARY_BY, stacks = MAX_STACKS } = options
     this.at = at
-    this.temporaryBy = checkDefinition(temporaryBy)
+    this.temporaryBy = temporaryBy
     this.collector = new StatisticsCollector({ sites: stacks, byThread: threadRoot })
     if (typeof at === 'object') this.search = new MomentSearch(at)
     else if (at !== 'end' && at !== 'peak') throw new RangeError(`not a moment: ${JSON.stringify(at)}`)

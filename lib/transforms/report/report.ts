@@ -1,5 +1,5 @@
 import { plural } from '../../event/message-text.js'
-import { checkOptions, type OptionNames } from '../../event/options.js'
+import { checkOptions, TEXTS, type OptionNames } from '../../event/options.js'
 import { GROWN, MOVED, REALLOCS, SHRUNK, SITE_BYTES, SPARSE_BYTES, SPARSE_PAGES } from '../../kernel/layouts/report.js'
 import { OwnFrames } from '../../names/own-frames.js'
 import { ownTree } from '../profile/own-stacks.js'
@@ -83,9 +83,9 @@ const OPTIONS: OptionNames<ReportDataOptions> = {
   compared: true,
   own: true,
   limits: true,
-  view: 'string',
+  view: ['comparison'],
   suppression: true,
-  omitted: true,
+  omitted: TEXTS,
 }
 
 /** The data from which a report is made. */
