@@ -45,15 +45,13 @@ export function explore(
         add: panel.add,
         live: () => {
           const { name, generator } = source
-          if (live !== undefined) return live
-          const code = source.code()
-          return (live = liveAnswers(code, {
+          return (live ??= liveAnswers(source.code(), () => ({
             file: source.file(),
             name,
             generator,
             criteria,
             rules: whole.suppression?.rules,
-          }))
+          })))
         },
       },
       ...(another !== undefined && { another }),

@@ -38,7 +38,7 @@ export function viewer(
     el(
       'p',
       {},
-      'Drop a heap trace here, or choose one: any format that heapflow reads, compressed or not. Of two traces, the newer file is compared with the older one.',
+      'Drop a heap trace here, or choose one: any format that heapflow reads but Parquet and HATF in ASCII, compressed or not. Of two traces, the newer file is compared with the older one.',
     ),
     el('p', {}, choose, input),
     el('p', { class: 'explain' }, 'It is read in this page. Nothing leaves your machine.'),

@@ -9,8 +9,12 @@ export interface LiveAnswers {
   end(): void
 }
 
-/** Has a worker make the log of a trace, which then answers. @param code that of the worker */
-export function liveAnswers(code: Promise<string>, request: Omit<Request, 'task'>): LiveAnswers {
+/**
+ * Has a worker make the log of a trace, which then answers.
+ * @param code that of the worker
+ * @param request may throw: the trace in a page may be damaged
+ */
+export function liveAnswers(code: Promise<string>, request: () => Omit<Request, 'task'>): LiveAnswers {
   const open = new Map<number, { resolve(sites: LiveSites): void; reject(error: Error): void }>()
   let asked = 0
   let hasEnded = false
@@ -41,7 +45,7 @@ export function liveAnswers(code: Promise<string>, request: Omit<Request, 'task'
           } else if (data.kind === 'error') fail(new Error(data.message))
         })
         made.addEventListener('error', ({ message }) => fail(new Error(message)))
-        made.postMessage({ ...request, task: 'log' } satisfies Request)
+        made.postMessage({ ...request(), task: 'log' } satisfies Request)
       }),
   )
   // Whoever asks is told.

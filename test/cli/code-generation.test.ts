@@ -5,8 +5,9 @@ import { describe, expect, test } from 'vitest'
 import { scratch, shell } from '../support/commands.js'
 
 const GENERATION_FORBIDDEN =
-  'Meta-TF definitions and hatf-ascii need generated code, which --disallow-code-generation-from-strings forbids: ' +
-  'run node without this option, or use a module made by metatf-compile'
+  'Meta-TF definitions and hatf-ascii need generated code, which a content security policy or ' +
+  '--disallow-code-generation-from-strings forbids: run node without this option, use a module made by ' +
+  'metatf-compile, or give a page another format, such as by hf-convert'
 
 const DIST = fileURLToPath(new URL('../../dist/lib/entry/metatf.js', import.meta.url))
 

@@ -429,6 +429,14 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
     const reason = second.page.locator('.filter [role=alert]')
     await reason.waitFor({ state: 'visible' })
     await expect.poll(() => reason.textContent()).toMatch(/^compact: /)
-    expect([...faultsOf(watched), ...faultsOf(second)]).toEqual([])
+    writeFileSync(
+      damaged,
+      readFileSync(html, 'utf8').replace(/(id="report-trace">.{20})./, (_, before: string) => `${before}!`),
+    )
+    const third = await openFile(damaged)
+    await third.page.locator('nav a[href="#timeline"]').click()
+    await third.page.locator('#view-timeline .u-over').first().click()
+    await expect.poll(() => third.page.locator('#view-timeline .bad').textContent()).toMatch(/^It is not known: /)
+    expect([...faultsOf(watched), ...faultsOf(second), ...faultsOf(third)]).toEqual([])
   })
 })

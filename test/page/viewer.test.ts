@@ -122,6 +122,13 @@ describe('the viewer', { tags: ['slow'] }, () => {
     }
   })
 
+  test('says what it can do about a format that its policy forbids it to read', async () => {
+    const { page } = await viewer()
+    await expect.poll(() => page.locator('.drop').textContent()).toContain('but Parquet and HATF in ASCII')
+    await page.locator('input[type=file]').setInputFiles('test/golden/hatf-ascii/records.hatf.txt')
+    await expect.poll(() => page.locator('.note.bad').textContent()).toMatch(/a content security policy .*hf-convert/)
+  })
+
   test('shows one trace after another', async () => {
     const watched = await viewer()
     const { page } = watched

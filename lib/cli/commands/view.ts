@@ -8,9 +8,9 @@ export const view: Command = {
   isOpenEnded: true,
   description:
     'With a trace, takes the report that hf-report writes and shows it in the browser. Without one, the page takes ' +
-    'traces that are dropped on it or chosen: any format but Parquet, compressed or not. It reads them itself, and ' +
-    'filters them as hf-filter does; nothing leaves the machine. With a trace, the page can filter that if it is ' +
-    'small: see hf-report --embed. A page that is saved then contains the whole trace.\n' +
+    'traces that are dropped on it or chosen: any format but Parquet and HATF in ASCII, compressed or not. It reads ' +
+    'them itself, and filters them as hf-filter does; nothing leaves the machine. With a trace, the page can filter ' +
+    'that if it is small: see hf-report --embed. A page that is saved then contains the whole trace.\n' +
     `${PAGE_SUPPRESS_HELP}\n` +
     `${SYMBOLIZE_HELP} The trace in the page has the names, so that all views show them.\n` +
     'The page is served on the loopback interface only, under an address with a random token, which is printed. ' +

@@ -290,8 +290,9 @@ function checkGeneration(): void {
     Function()
   } catch (error) {
     throw new Error(
-      'Meta-TF definitions and hatf-ascii need generated code, which --disallow-code-generation-from-strings ' +
-        'forbids: run node without this option, or use a module made by metatf-compile',
+      'Meta-TF definitions and hatf-ascii need generated code, which a content security policy or ' +
+        '--disallow-code-generation-from-strings forbids: run node without this option, use a module made by ' +
+        'metatf-compile, or give a page another format, such as by hf-convert',
       { cause: error },
     )
   }
