@@ -2,7 +2,7 @@ import { policyTitle, type SimulatedTrace, type SimulationFigures } from '../../
 
 /** The number of colours of the style sheet. */
 const COLOURS = 10
-/** A curve is not drawn at first if its heap is more than this multiple of the smallest one. */
+/** A curve is not drawn at first if its heap is more than this multiple of the smallest one that there can be. */
 const MUCH = 4
 
 /** A policy on the page: its figures, and how its curves look. */
@@ -31,7 +31,8 @@ export function linesOf({ simulations, without }: SimulatedTrace): Line[] {
 
 /** The policies whose curves are drawn at first: those with much larger heaps would leave no room for the others. */
 export function drawnFirst(lines: readonly Line[]): Set<Line> {
-  const heapOf = ({ figures }: Line) => figures?.largestHeap?.heap
-  const least = Math.min(...lines.map((line) => heapOf(line) ?? Infinity))
-  return new Set(lines.filter((line) => (heapOf(line) ?? Infinity) <= MUCH * least))
+  const heapOf = ({ figures }: Line) => figures?.largestHeap?.heap ?? Infinity
+  // The lower bound may be far below every policy.
+  const least = Math.min(...lines.filter(({ title }) => title !== 'ideal').map(heapOf))
+  return new Set(lines.filter((line) => line.figures !== undefined && heapOf(line) <= MUCH * least))
 }

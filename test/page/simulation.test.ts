@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { drawnFirst } from '../../page/simulation/lines.js'
 import type { SimulationFigures } from '../../lib/exports/simulation/data.js'
 import { browserFile, CHROMIUM, closeAfterAll, NO_BROWSER, openPage, type Watched } from '../support/browser.js'
 import { scratch, shell } from '../support/commands.js'
@@ -31,6 +32,18 @@ beforeAll(async () => {
 }, 60_000)
 
 const open = (options = {}): Promise<Watched> => openPage(html, options)
+
+test('the lower bound does not say which curves are drawn at first', () => {
+  const line = (title: string, heap: number) => ({
+    title,
+    figures: { largestHeap: { heap } } as unknown as SimulationFigures,
+    colour: 'others',
+    isDashed: false,
+  })
+  const none = { ...line('predicted', 0), figures: undefined }
+  const drawn = drawnFirst([line('first-fit', 4096), line('bump', 40_960), line('ideal', 8), none])
+  expect([...drawn].map(({ title }) => title)).toEqual(['first-fit', 'ideal'])
+})
 
 describe('the page of simulated heaps', () => {
   beforeEach(({ skip }) => skip(CHROMIUM === undefined, NO_BROWSER))
