@@ -59,12 +59,13 @@ export function keyDialog(rows: readonly KeyHelp[]): HTMLDialogElement {
     'dialog',
     { attributes: { 'aria-label': 'keys' } },
     el('h2', {}, 'Keys'),
+    // What has the focus is scrolled to.
+    button('Close', () => dialog.close()),
     el(
       'table',
       {},
       el('tbody', {}, ...rows.map(([key, what]) => el('tr', {}, el('td', {}, el('kbd', {}, key)), el('td', {}, what)))),
     ),
-    button('Close', () => dialog.close()),
   )
   return dialog
 }

@@ -8,6 +8,9 @@ import { table } from '../parts/table.js'
 import { siteTable } from '../sites/table.js'
 import { bitsText, heatMap } from './heat-map.js'
 
+/** A block that is resized goes on. */
+const NONE_ENDED = 'No block ended: a realloc ends none.'
+
 type Histogram = ReportSummary['lifetimes']['events']
 
 /** Churn: sizes, lifetimes, temporary blocks, reallocs. */
@@ -78,7 +81,7 @@ export const churn: View = {
               'Sizes and lifetimes',
               'Blocks that were freed, by size and by how many events about blocks they lived. Click a cell to see ' +
                 'the sites that its blocks come from.',
-              isMapped ? map.element : none('No block was freed.'),
+              isMapped ? map.element : none(NONE_ENDED),
             )
           : undefined,
         el('div', { class: 'block' }, el('h3', {}, 'Sites'), chosen, list.element),
@@ -125,7 +128,7 @@ function lifetimesBlock({ model }: App): HTMLElement {
   const { lifetimes, identified } = model.data.summary
   if (!identified) return block('Lifetimes', 'They are not known: the trace does not say which block is freed.')
   const { events, time } = lifetimes
-  if (events.count === 0) return block('Lifetimes', 'No block was freed.')
+  if (events.count === 0) return block('Lifetimes', NONE_ENDED)
   const picture = (
     title: string,
     x: string,
@@ -181,7 +184,7 @@ function reallocsBlock(app: App): HTMLElement {
   })
   const picture = bars(values, {
     label: 'blocks by how many times they were resized',
-    x: 'times resized',
+    x: 'times resized, from',
     y: 'blocks',
     colour: 'series-2',
   })

@@ -11,6 +11,9 @@ const BELOW = 34
 const TOP = 4
 /** The space for the half of the last label that is wider than its column. */
 const RIGHT = 14
+/** The height of a row at least, and the number of rows that the title of the axis needs. */
+const ROW = 17
+const LEAST_ROWS = 6
 
 /** A cell of the map: the numbers of bits of its sizes and lifetimes. */
 export interface Cell {
@@ -147,7 +150,7 @@ export function heatMap(heat: HeatCells, chosen: (cell: Cell | undefined) => voi
     event.preventDefault()
   })
   const box = el('div', { class: 'heat' }, surface)
-  box.style.height = `${TOP + BELOW + Math.max(4, lifetimes.count) * 17}px`
+  box.style.height = `${TOP + BELOW + Math.max(LEAST_ROWS, lifetimes.count) * ROW}px`
   const legend = shades('1 block', counted(largest, 'block'), [0.12, 0.34, 0.56, 0.78, 1])
   const saved = takeAway(() => picture.picture('sizes and lifetimes'))
   return { element: el('div', {}, box, legend, saved, says), clear: () => choose(undefined) }

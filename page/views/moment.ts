@@ -25,7 +25,8 @@ const sum = (values: readonly number[]) => values.reduce((all, value) => all + v
 export function momentPanel(app: App, sites: LiveSites, when: string): HTMLElement {
   const isChange = sites.fromEvent !== undefined
   const model = new Model({ ...app.model.data, frames: sites.frames })
-  const largest = largestSites(sites)
+  const all = sitesOf(sites)
+  const largest = largestSites(sites, all)
   const stacks = largest.map((n) => sites.stack[n] ?? [])
   const rows = namedStacks(model, stacks, '[unknown]').map((named, i): Row => {
     const n = largest[i] ?? 0
@@ -36,7 +37,7 @@ export function momentPanel(app: App, sites: LiveSites, when: string): HTMLEleme
     sortBy: isChange ? 'Change' : 'Live',
     empty: isChange ? 'Nothing was born or ended.' : 'Nothing is live.',
     step: 20,
-    inFiles: () => sites.node.map((_, n) => unnamed(model, sites, n)),
+    inFiles: () => all.map((n) => unnamed(model, sites, n)),
   })
   list.set(rows)
   return el(
@@ -45,12 +46,12 @@ export function momentPanel(app: App, sites: LiveSites, when: string): HTMLEleme
     el('h3', {}, isChange ? `Between ${when}` : `Live at ${when}`),
     el('p', { class: 'explain', attributes: { 'aria-live': 'polite' } }, `${summary(sites)}${ofSuppressed(sites)}`),
     rows.length === 0 ? undefined : picture(model, sites),
-    rows.length === sites.node.length
+    rows.length === all.length
       ? undefined
       : el(
           'p',
           { class: 'explain' },
-          `The table has the ${grouped(rows.length)} largest of ${counted(sites.node.length, 'site')}.`,
+          `The table has the ${grouped(rows.length)} largest of ${counted(all.length, 'site')}.`,
         ),
     list.element,
   )
@@ -62,9 +63,17 @@ function unnamed(model: Model, sites: LiveSites, n: number): Row {
   return { name: '[unknown]', place: undefined, callers: [], stack, n }
 }
 
-/** The sites with most live bytes, or with the largest changes: to name all of them would take too long. */
-function largestSites({ node, liveBytes, beforeBytes, bornBytes, fromEvent }: LiveSites): number[] {
+/** The sites that are live, or whose blocks began or ended. */
+function sitesOf({ node, bornBlocks, endedBlocks, fromEvent }: LiveSites): number[] {
   const sites = [...node.keys()]
+  return fromEvent === undefined ? sites : sites.filter((n) => (bornBlocks[n] ?? 0) + (endedBlocks[n] ?? 0) > 0)
+}
+
+/** The sites with most live bytes, or with the largest changes: to name all of them would take too long. */
+function largestSites(
+  { liveBytes, beforeBytes, bornBytes, fromEvent }: LiveSites,
+  sites: readonly number[],
+): readonly number[] {
   if (sites.length <= MOST_ROWS) return sites
   const live = (n: number) => liveBytes[n] ?? 0
   const change = (n: number) => Math.abs(live(n) - (beforeBytes[n] ?? 0))

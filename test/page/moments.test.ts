@@ -204,6 +204,11 @@ describe('the timeline of a page', () => {
           .filter(([old, now]) => old.bytes !== now.bytes || old.blocks !== now.blocks)
           .map(([old, now]) => [old.bytes, now.bytes, now.blocks - old.blocks])
         expect(sorted(changes(rows)), where).toEqual(sorted(expected))
+        // Sites where nothing began or ended have no row.
+        for (const {
+          numbers: [, , , , born = 0, , ended = 0],
+        } of rows)
+          expect(born + ended).toBeGreaterThan(0)
       }
     })
   }

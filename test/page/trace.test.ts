@@ -332,6 +332,21 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
     }
   })
 
+  test('the hints of the form are whole', async () => {
+    const { page } = await report(TIMED)
+    await page.setViewportSize({ width: 1280, height: 800 })
+    const cut = await page.evaluate(`(() => {
+      const brush = document.createElement('canvas').getContext('2d')
+      return [...document.querySelectorAll('.filter .fields input')].filter((one) => {
+        const { font, paddingLeft, paddingRight } = getComputedStyle(one)
+        brush.font = font
+        const room = one.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight)
+        return brush.measureText(one.placeholder).width > room
+      }).map((one) => one.placeholder)
+    })()`)
+    expect(cut).toEqual([])
+  })
+
   test('a thread is filtered with its process, and there are fields only for what events have', async () => {
     const trace = `${scratch()}/two.ndjson`
     const events = [{}, { process: 3 }, { process: 3 }].map((more, i) =>

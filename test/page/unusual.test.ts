@@ -3,7 +3,7 @@ import type { TraceEvent } from '../../lib/event/batch.js'
 import { ReportCollector } from '../../lib/transforms/report/collector.js'
 import { REPORT_LIMITS } from '../../lib/transforms/report/report.js'
 import { CHROMIUM, closeAfterAll, NO_BROWSER, openPage } from '../support/browser.js'
-import { alloc, free, HEADER, inBatches } from '../transforms/events.js'
+import { alloc, free, HEADER, inBatches, realloc } from '../transforms/events.js'
 import { reportFile } from './report-file.js'
 
 closeAfterAll()
@@ -66,5 +66,37 @@ describe('reports on unusual traces', { tags: ['slow'] }, () => {
     const { page } = await view('churn', [alloc(4096n, 8n, { stack: ['a'] })])
     await expect.poll(() => page.locator('#view-churn th').first().innerText()).toBe('Site')
     expect(await page.locator('#view-churn').innerText()).not.toContain('In the cell')
+  })
+
+  test('where reallocs alone end blocks, none is said to be freed, and bars begin at their labels', async () => {
+    const resized = Array.from({ length: 20 }, (_, i) => realloc(BigInt(i + 1) << 12n, BigInt(i + 2) << 12n, 8n))
+    const { page } = await view('churn', [alloc(4096n, 8n), ...resized])
+    const churn = page.locator('#view-churn')
+    await expect.poll(() => churn.innerText()).toContain('No block ended: a realloc ends none.')
+    expect(await churn.innerText()).not.toContain('No block was freed')
+    await expect.poll(() => churn.locator('.axis-title.below').last().textContent()).toBe('times resized, from')
+  })
+
+  test('the title of an axis of the heat map is whole, however few rows it has', async () => {
+    const { page } = await view('churn', [alloc(4096n, 8n), free(4096n)])
+    const height = await page
+      .locator('.heat')
+      .evaluate((box) => (box as unknown as { clientHeight: number }).clientHeight)
+    expect(height).toBeGreaterThan(130)
+  })
+
+  test('the list of keys begins with the first, however low the window is', async () => {
+    const { page } = await view('overview', [alloc(4096n, 8n)])
+    await page.setViewportSize({ width: 360, height: 500 })
+    await page.keyboard.press('?')
+    await page.locator('dialog').waitFor({ state: 'visible' })
+    expect(
+      await page
+        .locator('dialog kbd')
+        .first()
+        .evaluate(
+          (key) => (key as unknown as { getBoundingClientRect(): { top: number } }).getBoundingClientRect().top,
+        ),
+    ).toBeGreaterThan(0)
   })
 })
