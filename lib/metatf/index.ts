@@ -1,3 +1,5 @@
+import { wrongType } from '../event/error.js'
+import { showValue } from '../event/message-text.js'
 import { modelOf } from './dtd/check.js'
 import { limitError, MAX_TEXT } from './errors.js'
 import type { Dtd } from './model.js'
@@ -14,6 +16,8 @@ export { printDtd } from './dtd/print.js'
  * @param file its name in messages and places
  */
 export function parseDtd(text: string | Uint8Array, file = 'dtd'): Dtd {
+  if (typeof text !== 'string' && !(text instanceof Uint8Array))
+    throw wrongType(`parseDtd(): the DTD must be text or bytes, not ${showValue(text)}`)
   if (text.length > MAX_TEXT)
     throw limitError(`the text is longer than ${MAX_TEXT} characters`, { file, line: 1, column: 1 })
   const decoded = typeof text === 'string' ? text.replace(/^\uFEFF/, '') : new TextDecoder().decode(text)

@@ -9,7 +9,9 @@ import {
   type FieldType,
   type KindName,
 } from '../event/fields.js'
+import { wrongType } from '../event/error.js'
 import type { Carried } from '../event/losses.js'
+import { showValue } from '../event/message-text.js'
 import type { Composite, Dtd, Field, Leaf, RecordType } from './model.js'
 import { ESSENTIAL, fieldNamed, isPlainAddress, meaningOf, takeName } from './names.js'
 
@@ -89,8 +91,10 @@ export const SECTION_KEY = 'section'
 
 const HAS_FIELDS = FieldBit.fields
 
-/** The mapping of a DTD, of either version. */
+/** The mapping of a DTD, of either version. @throws TypeError for what is no DTD, such as the text of one */
 export function mappingOf(dtd: Dtd): Mapping {
+  if (!Array.isArray((dtd as Dtd | null | undefined)?.sections))
+    throw wrongType(`a DTD is needed, as parseDtd() makes it, not ${showValue(dtd)}`)
   const taken = new Map<string, RecordType[]>()
   const tables = tablesOf(dtd)
   const elements = new Set(dtd.sections.filter(({ id }) => tables.has(id)).map(({ element }) => element?.record))

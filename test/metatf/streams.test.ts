@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { expect, test } from 'vitest'
 import { batchesOf, type EventBatch, type TraceEvent } from '../../lib/event/batch.js'
-import { decodeAscii, decodeBinary, encodeAscii, encodeBinary, parseDtd } from '../../lib/entry/metatf.js'
+import { compileDtd, decodeAscii, decodeBinary, encodeAscii, encodeBinary, parseDtd } from '../../lib/entry/metatf.js'
 
 const HATF_10 = parseDtd(readFileSync(new URL('../../examples/hatf10.dtd', import.meta.url), 'utf8'), 'hatf10.dtd')
 const SMALL = parseDtd(
@@ -29,4 +29,22 @@ test.each([
     },
   )
   expect(events).toMatchObject(EVENTS)
+})
+
+test.each([decodeBinary, encodeBinary, decodeAscii, encodeAscii, compileDtd])(
+  '%o refuses the text of a DTD',
+  (take) => {
+    for (const value of ['tag.width = 1;', undefined, null, {}])
+      expect(() => take(value as never)).toThrow(
+        expect.objectContaining({
+          code: 'ERR_INVALID_ARG_TYPE',
+          message: expect.stringMatching(/^a DTD is needed, as parseDtd\(\) makes it, not /),
+        }),
+      )
+  },
+)
+
+test('a DTD is text or bytes', () => {
+  for (const value of [undefined, null, 5, {}])
+    expect(() => parseDtd(value as never)).toThrow(/^parseDtd\(\): the DTD must be text or bytes, not /)
 })

@@ -24,9 +24,9 @@ export interface CompileOptions {
  */
 export function compileDtd(dtd: Dtd, options: CompileOptions = {}): string {
   checkOptions(options, { language: ['ts', 'js'] }, 'compileDtd')
+  const mapping = mappingOf(dtd)
   // Without the folder, which is private and which readers and writers do not need.
   const file = lastPart(dtd.file)
-  const mapping = mappingOf(dtd)
   if (dtd.version === '1.2') asciiRecords(dtd, mapping)
   const isTs = options.language !== 'js'
   const { functions, texts, groups } = loopFunctions(dtd, mapping, isTs)
