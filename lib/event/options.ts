@@ -103,6 +103,17 @@ export function ofOption<Made>(of: string, name: string, make: () => Made): Made
   }
 }
 
+/**
+ * Refuses what is not the result of a sink, such as the promise of it.
+ * @param kind of the sink: `profile`, or `report`
+ * @param method a method of its results
+ * @throws TypeError (code ERR_INVALID_ARG_TYPE)
+ */
+export function needResult(given: unknown, kind: string, method: string, of: string): void {
+  if (typeof (given as Record<string, unknown> | null | undefined)?.[method] !== 'function')
+    throw wrongType(`${of}: a ${kind} is needed, the awaited result of ${kind}(), not ${showValue(given)}`)
+}
+
 /** @throws RangeError unless the value of an option is a whole number in a range */
 export function whole(name: string, value: number, least: number, most: number): number {
   const { what, is } = wholeNumber(least, most)

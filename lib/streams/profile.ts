@@ -1,7 +1,7 @@
 import type { ProfileFormatName } from '../exports/profile-formats.js'
 import { PROFILE_WRITERS } from '../exports/index.js'
 import type { ExportOptions } from '../exports/writer.js'
-import { checkOptions } from '../event/options.js'
+import { checkOptions, needResult } from '../event/options.js'
 import { ProfileCollector } from '../transforms/profile/collector.js'
 import { PROFILE_VALUES } from '../transforms/option-values.js'
 import type { Profile, ProfileOptions } from '../transforms/profile/profile.js'
@@ -36,6 +36,7 @@ export async function exportProfile(
   to: ProfileFormatName,
   options: ExportOptions = {},
 ): Promise<Iterable<Uint8Array>> {
+  needResult(profile, 'profile', 'samples', 'exportProfile')
   checkOptions(options, { value: PROFILE_VALUES, name: 'string', lines: 'boolean' }, 'exportProfile')
   const load = PROFILE_WRITERS[to]
   if (load === undefined)

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { sniff } from '../formats/compact/sniff.js'
 import { reportPage, type PageOptions } from '../exports/report/page.js'
-import { checkOptions, TEXTS, type NoOptions, type OptionNames } from '../event/options.js'
+import { checkOptions, needResult, TEXTS, type NoOptions, type OptionNames } from '../event/options.js'
 import { ReportCollector } from '../transforms/report/collector.js'
 import type { Report } from '../transforms/report/report.js'
 import { readPage } from './read-page.js'
@@ -55,6 +55,7 @@ export function report(options?: NoOptions): ReportSink {
  * await writeFile('app.html', exportReport(await sink.result, { name: 'app.mtrc' }))
  */
 export function exportReport(taken: Report, options: ReportPageOptions = {}): Uint8Array {
+  needResult(taken, 'report', 'data', 'exportReport')
   checkOptions(options, OPTIONS, 'exportReport')
   const { trace, ...others } = options
   if (trace !== undefined && !sniff(trace)) throw new RangeError('exportReport: the trace is not in the compact format')

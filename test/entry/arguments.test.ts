@@ -63,6 +63,18 @@ describe('arguments of callers without types', () => {
     expect(() => taken.data({ omitted: 5 } as never)).toThrow('omitted must be an array of strings, not 5')
   })
 
+  test('what is made of a profile or a report needs the result, and not its promise', async () => {
+    const [taken, reported] = [heapflow.profile(), heapflow.report()]
+    for (const sink of [taken, reported]) sink.end()
+    const hint = (kind: string) =>
+      new RegExp(`: a ${kind} is needed, the awaited result of ${kind}\\(\\), not .*Promise`)
+    const profile = await taken.result
+    await expect(call('exportProfile', taken.result, 'pprof')).rejects.toThrow(hint('profile'))
+    expect(() => call('compareProfiles', taken.result, profile)).toThrow(hint('profile'))
+    expect(() => call('compareProfiles', profile, taken.result)).toThrow(hint('profile'))
+    expect(() => call('exportReport', reported.result)).toThrow(hint('report'))
+  })
+
   test('codecs check the options at once that only programs have', () => {
     expect(() => heapflow.kmemtrace.decode({ cpu: 'x' } as never)).toThrow('cpu must be a number, not "x"')
     expect(() => heapflow.compact.encode({ level: null } as never)).toThrow('level must be a number, not null')

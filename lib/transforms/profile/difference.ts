@@ -1,5 +1,5 @@
 import { plural } from '../../event/message-text.js'
-import { checkOptions } from '../../event/options.js'
+import { checkOptions, needResult } from '../../event/options.js'
 import { NumberedTexts } from '../../text/numbered-texts.js'
 import { PROFILE_MATCHES, type TemporaryDefinition } from '../option-values.js'
 import { addAmount, NOTHING } from '../statistics/amounts.js'
@@ -60,6 +60,7 @@ export function compareProfiles(
   next: Profile,
   options: { match?: ProfileMatch } = {},
 ): ProfileDifference {
+  for (const given of [old, next]) needResult(given, 'profile', 'samples', 'compareProfiles')
   checkOptions(options, { match: PROFILE_MATCHES }, 'compareProfiles')
   return compareParts(old, next, () => '', options.match)
 }
