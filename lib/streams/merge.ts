@@ -1,8 +1,9 @@
 import { tmpdir } from 'node:os'
 import { addAbortSignal, type Readable } from 'node:stream'
-import type { EventBatch } from '../event/batch.js'
+import { reviseBatch, type EventBatch } from '../event/batch.js'
 import { asError, FormatFault, inputName, nameInput, TraceError } from '../event/error.js'
 import { fieldSet, FieldBit, Kind } from '../event/fields.js'
+import type { TraceHeader } from '../event/header.js'
 import { checkNeededOptions, checkOptions, SIGNAL, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
 import { MERGE_OPTIONS, Merger, type MergeOptions } from '../transforms/merge.js'
@@ -200,8 +201,16 @@ function isCompact({ path, reader }: MergeInput): boolean {
 }
 
 async function* concatenate(sources: readonly Source[]): AsyncGenerator<EventBatch> {
+  let last: TraceHeader | undefined
   for (const source of sources) {
-    for (let batch = await source.read(); batch !== undefined; batch = await source.read()) yield batch
+    // Traces without headers all have the same one, and would be one trace.
+    const before = last
+    let own: TraceHeader | undefined
+    for (let batch = await source.read(); batch !== undefined; batch = await source.read()) {
+      if (batch.header === before) batch = reviseBatch(batch, 0, batch.strings, (own ??= { ...before }))
+      last = batch.header
+      yield batch
+    }
     source.close()
   }
 }

@@ -355,6 +355,17 @@ describe('merge', () => {
     expect(eventsOf(concatenated.items)).toEqual([...even, ...odd])
   })
 
+  test.each<[string, () => TraceSource]>([
+    ['plain events', () => [{ kind: 'alloc', address: 16n, size: 8n }]],
+    ['lines without a header', () => Buffer.from('{"kind":"alloc","address":"0x10","size":8}\n')],
+    ['batches', () => batchesOf([{ kind: 'alloc', address: 16n, size: 8n }], HEADER)],
+  ])('end to end, %s of two sources are two traces', async (_, source) => {
+    const sink = stats()
+    await pipeline(merge(source(), source(), source(), { endToEnd: true }), sink)
+    const { traces, leaked, faults } = await sink.result
+    expect([traces, leaked.blocks, faults.overlaps.blocks]).toEqual([3, 3, 0])
+  })
+
   test('closes iterators that wait for the others', async () => {
     let open = 0
     const endless = async function* (): AsyncGenerator<TraceEvent> {
