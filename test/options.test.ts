@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { Readable } from 'node:stream'
 import { expect, describe, test } from 'vitest'
 import { chain } from '../lib/event/chain.js'
 import { isWritable } from '../lib/event/format.js'
@@ -271,6 +272,20 @@ describe('values of a wrong type are refused', () => {
     const profile = new ProfileCollector().finish()
     await expect(exportProfile(profile, 'pprof', { value: 'size' as 'peak-bytes' })).rejects.toThrow(
       /^exportProfile: value must be allocated-bytes, .* or foreign-frees, not "size"/,
+    )
+  })
+
+  test.each([
+    ['nothing', undefined],
+    ['a number', 5],
+    ['no streams', []],
+    ['a list of numbers', [5]],
+    ['a readable stream', Readable.from([])],
+  ])('%s in place of the streams of a part', async (_, value) => {
+    const sink = split({ by: 'thread' }, () => value as never)
+    sink.end({ kind: 'free', thread: 1n })
+    await expect(once(sink, 'finish')).rejects.toThrow(
+      'split(): the target of "1" must be a sink, or streams and a sink',
     )
   })
 

@@ -143,6 +143,10 @@ class Splitter extends Writable implements SplitSink {
       throw new RangeError(`more than ${this.maxParts} parts: divide otherwise, or allow more (maxParts)`)
     const target = synchronous(this.open(key))
     const targets = Array.isArray(target) ? (target as NodeJS.WritableStream[]) : [target as NodeJS.WritableStream]
+    if (targets.length === 0 || !targets.every(isTarget))
+      throw wrongType(
+        `split(): the target of ${JSON.stringify(key)} must be a sink, or streams and a sink, not ` + showValue(target),
+      )
     // A sink for bytes would throw where no one can catch it.
     if ((targets[0] as Partial<Writable> | undefined)?.writableObjectMode === false)
       throw wrongType(`split(): the target of ${JSON.stringify(key)} takes bytes: put an encoder before it`)
@@ -160,4 +164,10 @@ class Splitter extends Writable implements SplitSink {
     this.parts.set(key, part)
     return part
   }
+}
+
+/** Whether a pipeline can write to it: streams of Node and of the web, and functions. */
+function isTarget(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return typeof value === 'function'
+  return 'write' in value || 'writable' in value || 'getWriter' in value
 }
