@@ -358,6 +358,7 @@ describe('merge', () => {
   test.each<[string, () => TraceSource]>([
     ['plain events', () => [{ kind: 'alloc', address: 16n, size: 8n }]],
     ['lines without a header', () => Buffer.from('{"kind":"alloc","address":"0x10","size":8}\n')],
+    ['dumps of memory_replay', () => Buffer.from('1: malloc 0x10 8\n')],
     ['batches', () => batchesOf([{ kind: 'alloc', address: 16n, size: 8n }], HEADER)],
   ])('end to end, %s of two sources are two traces', async (_, source) => {
     const sink = stats()
