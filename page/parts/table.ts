@@ -20,6 +20,8 @@ export interface Column<Row> {
   readonly isText?: boolean
   /** The cells are pictures, which files do not have. */
   readonly isPicture?: boolean
+  /** The unit of the numbers in files; bytes, if there are exact values. */
+  readonly unit?: string
   /** The text of the cell in files; the exact value, or otherwise the cell's text, if absent. */
   readonly file?: (row: Row) => string
 }
@@ -117,7 +119,9 @@ export function table<Row>(columns: readonly Column<Row>[], options: TableOption
   /** The header and some rows, as text for files. */
   function fileRows(some: readonly Row[]): string[][] {
     const named = columns.filter(({ isPicture }) => isPicture !== true)
-    const heads = named.map(({ title, exact }) => (exact === undefined ? title : `${title} (bytes)`))
+    const heads = named.map(({ title, exact, unit = exact && 'bytes' }) =>
+      unit === undefined ? title : `${title} (${unit})`,
+    )
     return [heads, ...some.map((row) => named.map((column) => fileText(column, row)))]
   }
 

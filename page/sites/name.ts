@@ -8,7 +8,12 @@ export const SITE: Column<NamedStack> = {
   isText: true,
   key: ({ name }) => name,
   cell: siteName,
-  file: ({ stack, name }) => (stack.length === 0 ? name : stack.join(' < ')),
+  file: (site) => stackText(site, site.name),
+}
+
+/** The whole stack of a site, as files have it. @param none what they have without one */
+export function stackText(site: NamedStack | undefined, none: string): string {
+  return site === undefined || site.stack.length === 0 ? none : site.stack.join(' < ')
 }
 
 const SUPPRESSED = 'what it leaks is known: rules leave it out of the leaks'

@@ -158,6 +158,12 @@ function lifetimeColumn({ model }: App): Column<SiteRow> {
     'Mean time live',
     'how long blocks were live on average, at most to the end of the trace; a realloc begins another block',
   ]
-  if (isTimed) return { title, help, key: of, cell: (row) => duration(of(row), model.unit) }
-  return { title, help: `${help}, in events about blocks`, key: of, cell: (row) => withNoun(short(of(row)), 'event') }
+  if (isTimed) return { title, help, key: of, unit: model.unit, cell: (row) => duration(of(row), model.unit) }
+  return {
+    title,
+    help: `${help}, in events about blocks`,
+    key: of,
+    unit: 'events',
+    cell: (row) => withNoun(short(of(row)), 'event'),
+  }
 }

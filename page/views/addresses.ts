@@ -7,7 +7,7 @@ import { bytesColumn } from '../parts/columns.js'
 import { el } from '../parts/dom.js'
 import { bytes, counted, grouped, share, short, toNumber } from '../parts/format.js'
 import { table } from '../parts/table.js'
-import { siteName } from '../sites/name.js'
+import { siteName, stackText } from '../sites/name.js'
 import { siteRows } from '../sites/rows.js'
 import { addressMap } from './address-map.js'
 
@@ -102,6 +102,7 @@ function sparseBlock(app: App, { sparse }: ReportAddresses): HTMLElement {
           const row = rows[sparse.site[n] ?? -1]
           return row === undefined ? '' : siteName(row)
         },
+        file: (n) => stackText(rows[sparse.site[n] ?? -1], ''),
       },
       {
         title: 'Pages',

@@ -107,6 +107,7 @@ function groupTable(app: App, by: By): GroupTable {
         isText: true,
         key: (n) => names[n] ?? '',
         cell: (n) => groupName(groups, n),
+        file: (n) => names[n] ?? '',
       },
       ...columns.flatMap(([metric, title]) => figureColumns(metric, title, figures.get(metric) as FunctionFigures)),
     ],
@@ -173,6 +174,7 @@ function sandwich(app: App, by: By, n: number, first: TreeMetric): HTMLElement {
             title,
             isText: true,
             cell: (row) => (row.name < 0 ? none : groupName(groups, row.name)),
+            file: (row) => names[row.name] ?? none,
           },
           { title: METRICS[metric].title, key: ({ value }) => value, cell: ({ value }) => amount(value) },
           {

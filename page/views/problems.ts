@@ -4,7 +4,7 @@ import { choice, el } from '../parts/dom.js'
 import { bytes, counted, exactBytes, grouped } from '../parts/format.js'
 import { none } from '../parts/bars.js'
 import { table } from '../parts/table.js'
-import { siteName } from '../sites/name.js'
+import { siteName, stackText } from '../sites/name.js'
 import { namedStacks } from '../sites/rows.js'
 
 const KINDS: Readonly<Record<ProblemKind, readonly [string, string]>> = {
@@ -82,6 +82,7 @@ export const problems: View = {
             const place = places.get((p.stack[n] ?? []).join())
             return place === undefined || place.stack.length === 0 ? '–' : siteName(place)
           },
+          file: (n) => stackText(places.get((p.stack[n] ?? []).join()), '–'),
         },
       ],
       { label: 'problems', empty: 'There is none of this kind.' },

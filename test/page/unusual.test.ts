@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { TraceEvent } from '../../lib/event/batch.js'
 import { ReportCollector } from '../../lib/transforms/report/collector.js'
@@ -98,5 +99,37 @@ describe('reports on unusual traces', { tags: ['slow'] }, () => {
           (key) => (key as unknown as { getBoundingClientRect(): { top: number } }).getBoundingClientRect().top,
         ),
     ).toBeGreaterThan(0)
+  })
+
+  test('files have whole names and stacks, and the units of their numbers', async () => {
+    const stack = ['grow at /src/a.c:3 in /lib/a.so', 'main at /src/b.c:7 in /bin/app']
+    const events = [
+      alloc(4096n, 8n, { time: 1n, stack }),
+      alloc(8192n, 8n, { time: 2n, stack }),
+      free(4096n, { time: 5n }),
+      free(4096n, { time: 9n, stack }),
+    ]
+    const { page } = await view('functions', events, { format: 'x', timeUnit: 'us' })
+    const saved = async (name: string, label: string) => {
+      if (label !== 'Callees') await page.click(`nav a[href="#${name}"]`)
+      const button = page.locator(`#view-${name} [title="save the table as CSV: ${label}"]`)
+      const [download] = await Promise.all([page.waitForEvent('download'), button.click()])
+      return readFileSync(await download.path(), 'utf8')
+        .replace('\ufeff', '')
+        .split('\r\n')
+    }
+    const whole = 'grow (/src/a.c:3) < main (/src/b.c:7)'
+    expect((await saved('functions', 'functions')).slice(1, -1).map((line) => line.split(',')[0])).toEqual([
+      'main',
+      'grow',
+    ])
+    expect((await saved('problems', 'problems'))[1]).toContain(`,${whole}`)
+    expect((await saved('addresses', 'sites on sparse pages'))[1]).toContain(`${whole},`)
+    const [heads, row] = await saved('sites', 'sites')
+    const at = heads?.split(',').indexOf('Mean time live (us)') ?? -1
+    expect(Number(row?.split(',')[at])).toBe(5.5)
+    await page.click('nav a[href="#functions"]')
+    await page.locator('#view-functions tbody tr').first().click()
+    expect((await saved('functions', 'Callees'))[1]).toBe('grow,16,100.0 %')
   })
 })
