@@ -82,6 +82,16 @@ const MADE = {
   EARLY: ['{"kind":"header","format":"recorder"}', '{"kind":"other","code":69}', '{"kind":"end","events":1}\n'].join(
     '\n',
   ),
+  /** Threads with names free blocks of each other. */
+  NAMED: [
+    '{"kind":"header","format":"recorder"}',
+    ...[1, 2].flatMap((thread) => [
+      `{"kind":"comment","thread":${thread},"text":"thread worker"}`,
+      `{"kind":"alloc","thread":${thread},"address":"0x1000","size":8,"stack":["f"]}`,
+      `{"kind":"free","thread":${3 - thread},"address":"0x1000"}`,
+    ]),
+    '{"kind":"end","events":6}\n',
+  ].join('\n'),
   /** Only what the resident set was, without a time. */
   RESIDENT: [
     '{"kind":"header","format":"recorder"}',
@@ -114,7 +124,7 @@ export const OUTPUTS = [
     commands: [
       ...TRACES,
       WEIGHTED,
-      ...'EMPTY CUT PROCESSES ODD LOST EARLY RESIDENT UNTIMED PARTIAL'.split(' '),
+      ...'EMPTY CUT PROCESSES ODD LOST EARLY NAMED RESIDENT UNTIMED PARTIAL'.split(' '),
       ...['function', 'module'].flatMap((by) => [1, 3, 4, 8].map((trace) => `--by ${by} ${TRACES[trace]}`)),
       `--suppress-known ${TRACES[4]}`,
     ].map((words) => `hf-stats --json ${words}`),

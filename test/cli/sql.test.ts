@@ -150,6 +150,20 @@ describe('hf-sql', () => {
     ])
   })
 
+  test('has what threads are called', async () => {
+    const lines = [
+      '{"kind":"header","format":"recorder"}',
+      '{"kind":"alloc","thread":7,"address":"0x10","size":5}',
+      '{"kind":"comment","thread":8,"text":"thread worker"}',
+      '{"kind":"comment","thread":8,"text":"thread collector"}',
+      '{"kind":"comment","text":"thread without a number"}',
+      '{"kind":"end","events":4}',
+    ]
+    const line = "hf-sql --to csv 'select thread, name, events from threads order by thread'"
+    const { stdout } = await shell(line, `${lines.join('\n')}\n`)
+    expect(stdout.toString()).toBe('thread,name,events\n7,,1\n8,"collector, worker",2\n')
+  })
+
   test('reads the query from a file, and a trace from a pipe', { tags: ['slow'] }, async () => {
     const file = join(scratch(), 'query.sql')
     writeFileSync(file, 'select count(*) as n -- a comment\nfrom events;\n')
@@ -222,7 +236,7 @@ describe('hf-sql', () => {
     [
       'select * from nope',
       2,
-      'line 1, column 15: Table with name nope does not exist! The tables are events, blocks, spans, stacks and handoffs',
+      'line 1, column 15: Table with name nope does not exist! The tables are events, blocks, spans, stacks, handoffs and threads',
     ],
     ['select 1 as one,\n  nope from blocks', 2, 'line 2, column 3: Referenced column "nope" not found'],
     [`select ${'1 + '.repeat(200)} nope from blocks`, 2, 'line 1, column 809: Referenced column "nope" not found'],

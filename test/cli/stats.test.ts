@@ -109,6 +109,42 @@ describe('hf-stats', () => {
     expect(text).toMatch(/^ {2}mean lifetime .*, 1,700,000,000 ns \(1\.70 s\)$/m)
   })
 
+  test('shows what threads are called', async () => {
+    const lines = [
+      '{"kind":"header","format":"recorder","timeUnit":"ns"}',
+      '{"kind":"alloc","thread":7,"address":"0x10","size":500,"stack":["f"]}',
+      '{"kind":"comment","thread":8,"text":"thread first"}',
+      '{"kind":"alloc","thread":8,"address":"0x300","size":400,"stack":["g"]}',
+      '{"kind":"free","thread":8,"address":"0x10"}',
+      '{"kind":"comment","thread":8,"text":"thread GC#1\\u001b"}',
+      '{"kind":"comment","thread":7,"text":"not a name"}',
+      '{"kind":"end","events":6}',
+    ]
+    const input = `${lines.join('\n')}\n`
+    const text = (await shell('hf-stats', input)).stdout.toString()
+    expect(text).toMatch(/^ {2}thread {2}name +bytes +share/m)
+    expect(text).toMatch(/^ {2}8 +GC#1\\x1b +400 /m)
+    expect(text).toMatch(/^ {2}7 +500 /m)
+    expect(text).toContain('thread 7 to thread 8 (GC#1\\x1b): 1 block, 500 bytes')
+    const json = JSON.parse((await shell('hf-stats --json', input)).stdout.toString()) as {
+      threads: { thread: number; name?: string }[]
+      sites: { threads?: { freedBy?: { name?: string }[] }[] }[]
+    }
+    expect(json.threads.map(({ thread, name }) => [thread, name])).toEqual([
+      [8, 'GC#1\u001b'],
+      [7, undefined],
+    ])
+    expect(json.sites.flatMap(({ threads = [] }) => threads.flatMap(({ freedBy = [] }) => freedBy))).toMatchObject([
+      { thread: 8, name: 'GC#1\u001b' },
+    ])
+    const tsv = (await shell('hf-stats --section threads --tsv', input)).stdout.toString().split('\n')
+    expect(tsv[0]).toMatch(/\tname$/)
+    expect(tsv[2]).toMatch(/^7\t.*\t$/)
+    // Not in traces of other formats.
+    const other = (await shell('hf-stats', input.replace('"recorder"', '"ndjson"'))).stdout.toString()
+    expect(other).not.toContain('GC#1')
+  })
+
   test('says how many of the allocated blocks were there before', async () => {
     const { stdout } = await shell('hf-stats --section summary test/golden/recorder/attached.hfrec')
     const text = stdout.toString()

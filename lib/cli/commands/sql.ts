@@ -4,14 +4,15 @@ import { OUTPUT_FLAGS, SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
 
 export const sql: Command = {
   name: 'hf-sql',
-  summary: 'query traces with SQL: the tables events, blocks, spans, stacks and handoffs',
+  summary: 'query traces with SQL: the tables events, blocks, spans, stacks, handoffs and threads',
   operands: '[TRACE...] QUERY',
   isOpenEnded: true,
   description:
     'Runs a query of DuckDB on traces of any format. The table events has a row for each event, with all fields as ' +
     'columns; blocks has a row for each block, and spans a row for each size of a block, as hf-blocks writes them; ' +
-    'handoffs has the blocks and bytes of each site that one thread allocated and another one freed; stacks has each ' +
-    'stack once, by the stackId of blocks and spans. In all others the column file is the name of the trace, and ' +
+    'handoffs has the blocks and bytes of each site that one thread allocated and another one freed; threads ' +
+    'has what threads are called; stacks has each stack once, by the stackId of blocks and spans. In all others the ' +
+    'column file is the name of the trace, and ' +
     'sourceFile that of the source file. Examples and details: docs/sql.md.\n' +
     'Only the tables and columns that the query needs are written, to temporary files in TMPDIR, which are always ' +
     'removed. The query can read nothing but these tables. The rows of a damaged trace up to the fault count, and ' +

@@ -75,10 +75,18 @@ export function threadName({ rest, thread }: Pick<Thread, 'rest' | 'thread'>): s
   return thread === undefined ? restName('none') : String(BigInt.asIntN(64, thread))
 }
 
-/** The columns that name threads, with their processes if any has one: the headers, and what makes the cells. */
+/** The columns that name threads, with what they are called and their processes if any has these: heads and cells. */
 export function threadColumns(threads: readonly Thread[]): [heads: string[], cells: (thread: Thread) => string[]] {
-  if (threads.every(({ process }) => process === undefined)) return [[' thread'], (thread) => [threadName(thread)]]
-  return [[' thread', 'process'], (thread) => [threadName(thread), String(thread.process ?? '')]]
+  const hasNames = threads.some(({ name }) => name !== undefined)
+  const hasProcesses = threads.some(({ process }) => process !== undefined)
+  return [
+    [' thread', ...(hasNames ? [' name'] : []), ...(hasProcesses ? ['process'] : [])],
+    (thread) => [
+      threadName(thread),
+      ...(hasNames ? [visible(thread.name ?? '')] : []),
+      ...(hasProcesses ? [String(thread.process ?? '')] : []),
+    ],
+  ]
 }
 
 /** The names of rows that are not a single site or thread. */

@@ -1,6 +1,6 @@
 import type { SiteStatistics, SiteThread, Statistics, Thread } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
-import { bytes, counted, grouped, labelledLines, share } from './columns.js'
+import { bytes, counted, grouped, labelledLines, share, visible } from './columns.js'
 import { blocks, siteLabels, labelledSites, threadColumns, threadName, type SiteNames } from './names.js'
 import { topOf } from './top-of.js'
 
@@ -80,10 +80,11 @@ function pairLines(pairs: readonly ThreadPair[]): string[] {
   return [...lines, `${counted(rest.length, 'more pair')} of threads: ${blocks(n)}, ${bytes(size)}`]
 }
 
-/** `thread 7`, `process 3, thread 7` */
+/** `thread 7`, `process 3, thread 7 (worker)` */
 function threadText(thread: Thread): string {
   const process = thread.process === undefined ? '' : `process ${thread.process}, `
-  return `${process}thread ${threadName(thread)}`
+  const name = thread.name === undefined ? '' : ` (${visible(thread.name)})`
+  return `${process}thread ${threadName(thread)}${name}`
 }
 
 /** The blocks of some threads that other threads freed. */

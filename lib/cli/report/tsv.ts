@@ -77,6 +77,7 @@ const SITE_THREADS: Columns<SiteThreadRow> = {
   thread: threadName,
   process: ({ process }) => process,
   ...SHARES,
+  name: ({ name }) => name,
 }
 
 const HANDOFFS: Columns<ThreadPair & { readonly site: Site }> = {
@@ -87,6 +88,8 @@ const HANDOFFS: Columns<ThreadPair & { readonly site: Site }> = {
   freed_by_process: ({ to }) => to.process,
   bytes: ({ bytes }) => bytes,
   blocks: ({ blocks }) => blocks,
+  name: ({ from }) => from.name,
+  freed_by_name: ({ to }) => to.name,
 }
 
 const THREADS: Columns<ThreadStatistics> = {
@@ -96,6 +99,7 @@ const THREADS: Columns<ThreadStatistics> = {
   ...SHARES,
   frees: ({ frees }) => frees,
   cross_thread_frees: ({ foreignFrees }) => foreignFrees,
+  name: ({ name }) => name,
 }
 
 const SIZES: Columns<Omit<SizeStatistics, 'size'> & { size: Cell }> = {

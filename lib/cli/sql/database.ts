@@ -8,6 +8,7 @@ import { scannedColumns } from './plan.js'
 import { sqlColumns, TABLES, VIEWS, type TableName } from './tables.js'
 
 const NAMES = Object.keys(TABLES) as TableName[]
+const ALL_TABLES = [...NAMES, ...Object.keys(VIEWS)].join(', ').replace(/, (?=\w+$)/, ' and ')
 /** How messages of DuckDB about syntax begin. */
 const EXTRACTING = 'Failed to extract statements: '
 
@@ -184,7 +185,7 @@ function readable({ message: whole }: Error, query: string, folder: string, line
     .replace(/\s*\n\s*/g, ' ')
     .replace(/^(Parser|Binder|Catalog|Permission|Invalid Input) Error: /, '')
     // DuckDB would suggest a table of its own.
-    .replace(/^(Table with name .* does not exist!).*/, '$1 The tables are events, blocks, spans, stacks and handoffs')
+    .replace(/^(Table with name .* does not exist!).*/, `$1 The tables are ${ALL_TABLES}`)
   // A fault in what was put around the query has no position in it.
   if (line === undefined || Number(line) <= linesBefore) return what
   // DuckDB shows a part of a long line.

@@ -31,6 +31,10 @@ export const VIEWS = {
   handoffs:
     'select file, site, process, thread, endThread, count(*) as blocks, sum(size) as bytes from spans ' +
     "where ending in ('free', 'realloc', 'resize') and thread is distinct from endThread group by all",
+  threads:
+    "select file, process, thread, string_agg(distinct substr(text, 8), ', ' order by substr(text, 8)) " +
+    "filter (where kind = 'comment' and text like 'thread %') as name, " +
+    'count(*) as events from events where thread is not null group by all',
 } as const
 
 /** The column of every table but `stacks` with the name of the trace. */

@@ -1,5 +1,6 @@
 import { HI, LO } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
+import { THREAD_NAME } from '../../event/thread-names.js'
 import { limit } from '../../event/error.js'
 import { FieldBit, fieldSet, Kind } from '../../event/fields.js'
 import { decodeText, type StringTable } from '../../event/strings.js'
@@ -177,7 +178,7 @@ export abstract class Definitions extends RecordReader {
     const from = this.read(input.pos + 1, 1, i)
     const end = from < 0 ? from : this.stringEnd(0, from, i)
     if (end < 0) return -1
-    this.comment(batch, i, `thread ${decodeText(input.bytes.subarray(from, end))}`, end)
+    this.comment(batch, i, `${THREAD_NAME}${decodeText(input.bytes.subarray(from, end))}`, end)
     batch.mask[i] = batch.mask[i] | THREAD
     batch.thread.words.set(this.thread, 2 * i)
     return 1

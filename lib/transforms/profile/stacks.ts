@@ -73,13 +73,13 @@ export function stacksOf(
   }
 }
 
-/** The name of a thread. */
-export function threadName({ rest, process, thread }: ReturnType<ThreadTable['name']>): string {
+/** The name of a thread: `process 2, thread 7 (worker)`. */
+export function threadName({ rest, process, thread, name }: ReturnType<ThreadTable['name']>): string {
   if (rest !== undefined) return rest === 'none' ? '[no thread]' : '[other threads]'
-  const names = Object.entries({ process, thread }).flatMap(([what, number]) =>
+  const numbers = Object.entries({ process, thread }).flatMap(([what, number]) =>
     number === undefined ? [] : [`${what} ${BigInt.asIntN(64, number)}`],
   )
-  return names.join(', ')
+  return `${numbers.join(', ')}${name === undefined ? '' : ` (${name})`}`
 }
 
 /** Distinct frames, and the paths of sites as numbers of frames. */

@@ -144,6 +144,8 @@ export interface Thread {
   /** Absent if events have none. A row without a thread has all events of the process that have no thread. */
   process?: bigint
   thread?: bigint
+  /** What it was last called, if the trace says so: recordings by hf-record do. */
+  name?: string
 }
 
 /** Blocks that one thread freed and another one allocated. */

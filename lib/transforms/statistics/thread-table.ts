@@ -1,9 +1,15 @@
 import { Callers } from '../../blocks/callers.js'
 import { FIRST, NONE } from '../../blocks/bounded-keys.js'
 import type { EventBatch } from '../../event/batch.js'
+import { Kind } from '../../event/fields.js'
+import { wellFormed } from '../../event/message-text.js'
+import { hasThreadNames, threadNameAt } from '../../event/thread-names.js'
 import { T_EVENTS, T_FOREIGN, T_FREES, THREAD_BYTES } from '../../kernel/layouts/owners.js'
 import type { StatisticsKernel } from './kernel.js'
-import type { ThreadStatistics } from './result.js'
+import type { Thread, ThreadStatistics } from './result.js'
+
+/** The maximum number of characters of a thread's name; Linux has 15. */
+const LONGEST_NAME = 64
 
 /**
  * The rows of threads, and those of events without a thread if any of them is about a block. Other events often have
@@ -19,6 +25,8 @@ export function actingThreads(threads: readonly ThreadStatistics[]): ThreadStati
 /** The actions of each thread, by the rows of `Callers`. */
 export class ThreadTable {
   private readonly callers = new Callers()
+  /** What threads are called, by their rows. */
+  private readonly names = new Map<number, string>()
 
   constructor(private readonly kernel: StatisticsKernel) {}
 
@@ -34,7 +42,18 @@ export class ThreadTable {
 
   /** As `Callers.assign`. */
   assign(batch: EventBatch, from: number, to: number): Int32Array {
-    return this.callers.assign(batch, from, to, this.kernel.run)
+    const rows = this.callers.assign(batch, from, to, this.kernel.run)
+    if (hasThreadNames(batch.header)) this.takeNames(batch, from, to, rows)
+    return rows
+  }
+
+  private takeNames(batch: EventBatch, from: number, to: number, rows: Int32Array): void {
+    for (let i = batch.kind.indexOf(Kind.comment, from); i >= 0 && i < to;) {
+      const name = threadNameAt(batch, i)
+      const row = rows[i - from]
+      if (name !== undefined && row >= FIRST) this.names.set(row, wellFormed(name.slice(0, LONGEST_NAME)))
+      i = batch.kind.indexOf(Kind.comment, i + 1)
+    }
   }
 
   /** Every thread with its figures, the most events first. */
@@ -60,8 +79,10 @@ export class ThreadTable {
   }
 
   /** The thread of a row. */
-  name(row: number): Pick<ThreadStatistics, 'rest' | 'process' | 'thread'> {
-    return row < FIRST ? { rest: row === NONE ? 'none' : 'others' } : this.callers.names(row)
+  name(row: number): Thread {
+    if (row < FIRST) return { rest: row === NONE ? 'none' : 'others' }
+    const name = this.names.get(row)
+    return { ...this.callers.names(row), ...(name !== undefined && { name }) }
   }
 
   /** The number of a process from its row; undefined if there is none. */

@@ -123,6 +123,26 @@ describe('ProfileCollector', () => {
     expect(Object.keys(live).every((stack) => stack.startsWith('thread 2'))).toBe(true)
   })
 
+  it('roots are called what their threads are called last', () => {
+    const events: TraceEvent[] = [
+      { kind: 'comment', thread: 2n, text: 'thread first' },
+      { kind: 'alloc', thread: 2n, address: 16n, size: 8n, function: 'f' },
+      { kind: 'comment', thread: 2n, text: 'thread worker' },
+    ]
+    const roots = (format: string) => {
+      const profile = collect([{ header: { format }, events }], { threadRoot: true }, 1)
+      return Object.keys(
+        byStack(
+          [...profile.samples()],
+          (sample) => stackOf(profile, sample),
+          (one) => one.live,
+        ),
+      )
+    }
+    expect(roots('recorder')).toEqual(['thread 2 (worker);f'])
+    expect(roots('mtrc')).toEqual(['thread 2;f'])
+  })
+
   it('has the live set after any event, or at any time', () => {
     fc.assert(
       fc.property(anyTraces, fc.nat({ max: 200 }), fc.integer({ min: 1, max: 50 }), (all, choice, batchSize) => {
