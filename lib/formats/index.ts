@@ -1,5 +1,5 @@
 import { withoutMark } from '../text/byte-order-mark.js'
-import { needFormat, type Format, type FormatInfo } from '../event/format.js'
+import type { Format, FormatInfo } from '../event/format.js'
 import { info as compactInfo } from './compact/info.js'
 import { info as glibcMtraceInfo } from './glibc-mtrace/info.js'
 import { info as hatfInfo } from './hatf/info.js'
@@ -174,22 +174,10 @@ const writable = formats.filter((entry) => entry.readOnly !== true)
 /** The formats that can be written. */
 export const WRITABLE: readonly FormatEntry[] = writable
 
-/**
- * Adds a format to those that are recognized, read and written by name, in this process. Unknown bytes are tried on it
- * after heapflow's own formats, but before HATF.
- * @throws RangeError if another format has the name, or one of its file name endings
- */
-export function registerFormat(format: Format): void {
-  needFormat(format, 'registerFormat')
-  if (formatNamed(format.name) !== undefined) throw new RangeError(`there is a format ${format.name} already`)
-  for (const other of FORMATS) {
-    const ending = other.extensions.find((known) => format.extensions.some((own) => own.toLowerCase() === known))
-    if (ending !== undefined)
-      throw new RangeError(`the format ${format.name} has names that end in ${ending}, as ${other.name} has already`)
-  }
-  const entry: FormatEntry = { ...format, sniff: async (head) => format.sniff(head), load: async () => format }
+/** Adds a format, which is tried on unknown bytes before HATF: see register.ts. */
+export function addFormat(entry: FormatEntry): void {
   formats.splice(formats.indexOf(hatf), 0, entry)
-  if (format.readOnly !== true) writable.push(entry)
+  if (entry.readOnly !== true) writable.push(entry)
 }
 
 /** The format of this name, such as `mtrc`. */
