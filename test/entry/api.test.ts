@@ -367,6 +367,19 @@ describe('merge', () => {
     expect([traces, leaked.blocks, faults.overlaps.blocks]).toEqual([3, 3, 0])
   })
 
+  test.each([
+    ['glibc-mtrace', heapflow.glibcMtrace, '= Start\n'],
+    ['ltrace', heapflow.ltrace, ''],
+    ['replay', heapflow.replay, ''],
+    ['tracepoints', heapflow.tracepoints, ''],
+    ['valgrind', heapflow.valgrind, ''],
+  ] as const)('two files of %s, one after the other, are two traces', async (_, format, text) => {
+    const headerOf = async () => ((await format.decode().end(text).toArray())[0] as EventBatch).header
+    const [first, second] = [await headerOf(), await headerOf()]
+    expect(second).toEqual(first)
+    expect(second).not.toBe(first)
+  })
+
   test('closes iterators that wait for the others', async () => {
     let open = 0
     const endless = async function* (): AsyncGenerator<TraceEvent> {

@@ -72,9 +72,9 @@ export class MtraceDecoder extends LineDecoder {
   /** Skips the line that a trace begins with. */
   private readStart(): TraceHeader {
     const { input } = this
-    if (!FIRST_LINE.every((byte, i) => input.bytes[input.pos + i] === byte)) return HEADER_WITHOUT_START
+    if (!FIRST_LINE.every((byte, i) => input.bytes[input.pos + i] === byte)) return { ...HEADER_WITHOUT_START }
     input.skip(FIRST_LINE.length)
     this.line++
-    return HEADER
+    return { ...HEADER }
   }
 }

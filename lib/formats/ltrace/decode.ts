@@ -16,6 +16,8 @@ export interface LtraceDecodeOptions extends TextDecodeOptions {
 export class LtraceDecoder extends LogDecoder {
   private own: LtraceKernel | undefined
   private readonly inner: boolean
+  /** An object of this decoder, because another header object begins another trace. */
+  private readonly header = { ...HEADER }
 
   constructor(options?: LtraceDecodeOptions) {
     super(NAME, MAX_LINE, "whole calls of an allocator's functions", options, { inner: 'boolean' })
@@ -27,7 +29,7 @@ export class LtraceDecoder extends LogDecoder {
   }
 
   protected override emptyHeader(): TraceHeader {
-    return HEADER
+    return this.header
   }
 
   protected override get kernel(): LtraceKernel {

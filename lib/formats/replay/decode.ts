@@ -15,8 +15,11 @@ export class ReplayDecoder extends LineDecoder {
     super(NAME, MAX_LINE, options)
   }
 
+  /** An object of this decoder, because another header object begins another trace. */
+  private readonly header = { ...REPLAY_HEADER }
+
   protected override emptyHeader(): TraceHeader {
-    return REPLAY_HEADER
+    return this.header
   }
 
   /** Reads lines until a batch is full, the lines that fit into the kernel are used up, or a line is faulty. */
@@ -31,7 +34,7 @@ export class ReplayDecoder extends LineDecoder {
     this.line += run.lines.value
     if (fault === TOO_LONG) this.failure = this.tooLong(count)
     else if (fault > 0) this.failure = this.explain(fault, input.pos + run.faultAt.value - run.position.value, count)
-    return columns.take(count, run.fields.value, REPLAY_HEADER)
+    return columns.take(count, run.fields.value, this.header)
   }
 
   /** The error for byte `at` of the current line, after `count` events that have not been delivered yet. */

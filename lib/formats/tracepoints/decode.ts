@@ -20,6 +20,9 @@ export class TracepointsDecoder extends LogDecoder {
   /** The number of lines that have an event in a layout that is not read, and the number of the first one. */
   private unread = 0
   private firstUnread = 0
+  /** Objects of this decoder, because another header object begins another trace. */
+  private readonly header = { ...HEADER }
+  private readonly headerOfTicks = { ...HEADER_OF_TICKS }
   /** The least number of bytes with which reading events without a time is tried again. */
   private leastLength = 0
 
@@ -33,7 +36,7 @@ export class TracepointsDecoder extends LogDecoder {
   }
 
   protected override emptyHeader(): TraceHeader {
-    return this.style === TICKS ? HEADER_OF_TICKS : HEADER
+    return this.style === TICKS ? this.headerOfTicks : this.header
   }
 
   protected override get kernel(): ReturnType<typeof tracepointsKernel> {

@@ -13,6 +13,8 @@ const ASTERISK = 0x2a
 /** Decodes what valgrind prints with --trace-malloc=yes. */
 export class ValgrindDecoder extends LogDecoder {
   private own: ValgrindKernel | undefined
+  /** An object of this decoder, because another header object begins another trace. */
+  private readonly header = { ...HEADER }
 
   constructor(options?: TextDecodeOptions) {
     super(NAME, MAX_LINE, "calls of an allocator or valgrind's own messages", options)
@@ -23,7 +25,7 @@ export class ValgrindDecoder extends LogDecoder {
   }
 
   protected override emptyHeader(): TraceHeader {
-    return HEADER
+    return this.header
   }
 
   protected override get kernel(): ValgrindKernel {
