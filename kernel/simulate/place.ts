@@ -31,7 +31,7 @@ import { clearFigures, countSize, gain, lose, noteChange } from './figures'
 import { startFits } from './fits'
 import { discardHeaps, heapAt, heapOf, noHeap, resetHeap } from './heaps'
 import { clearNodes, makeNodes } from './nodes'
-import { addPages, clearPages, makePages, removePages } from './pages'
+import { addPages, clearPages, keepPages, makePages, removePages } from './pages'
 import { addressOf, allocate, isInArena, release, resize } from './policy'
 import {
   addUsed,
@@ -168,9 +168,14 @@ function shown(block: usize): u64 {
 }
 
 function leave(block: usize, isFreed: bool = true): void {
+  noteLeaving(block, isFreed)
+  removePages(load<u32>(block, B_HEAP), load<u64>(block, B_START), touched(block))
+}
+
+/** The same, but its pages stay. */
+function noteLeaving(block: usize, isFreed: bool): void {
   if (arenas != 0) noteEnd(load<f64>(block, B_BIRTH), load<u32>(block, B_PLACE), load<u64>(block, B_SIZE), isFreed)
   lose(load<u64>(block, B_SIZE), load<u64>(block, B_GRANTED))
-  removePages(load<u32>(block, B_HEAP), load<u64>(block, B_START), touched(block))
 }
 
 function releaseBlock(block: usize): void {
@@ -253,7 +258,9 @@ function reallocate(row: usize, old: usize, block: usize, space: u32, size: u64)
   const bytes = load<u64>(old, B_GRANTED)
   const node = load<u32>(old, B_PLACE)
   const at = load<u64>(old, B_ADDRESS)
-  leave(old)
+  const inUse = touched(old)
+  noteLeaving(old, true)
+  keepPages(heap, from, inUse)
   if (isWhole()) {
     // By its index, a block may be resized by another process.
     if (heap != space) return SEVERAL
@@ -271,6 +278,7 @@ function reallocate(row: usize, old: usize, block: usize, space: u32, size: u64)
       release(room, from, bytes, node)
     }
   }
+  removePages(heap, from, inUse)
   if (stays) inPlace++
   else moved++
   return 0

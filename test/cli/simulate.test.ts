@@ -21,7 +21,8 @@ describe('hf-simulate', () => {
   test('shows the figures of a policy', async () => {
     const { code, stdout } = await shell('hf-simulate --policy best-fit --trim 0', TRACE)
     expect(code).toBe(0)
-    expect(stdout.toString()).toMatch(/^simulation\n {2}policy {4}best-fit, immediate .*, trim 0\n/)
+    expect(stdout.toString()).toMatch(/^simulation\n {2}policy {7}best-fit, immediate .*, trim 0\n/)
+    expect(stdout.toString()).toMatch(/\n {2}page faults {2}1, if pages without live blocks are returned at once\n/)
     expect(stdout.toString()).toMatch(/\n {2}requested +108 +100 +100\n/)
   })
 

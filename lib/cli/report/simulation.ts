@@ -129,6 +129,7 @@ function single(result: SimulationResult, alone?: SimulationResult): string[] {
     stayed,
     moved,
     searches,
+    pageFaults,
     fragmentation,
     sizes,
   } = result
@@ -150,6 +151,8 @@ function single(result: SimulationResult, alone?: SimulationResult): string[] {
     const { count, mean, longest } = searches
     pairs.push(['searches', `${grouped(count)}, ${rounded(mean)} blocks on average, ${grouped(longest)} at most`])
   }
+  if (pageFaults !== null && result.mostPages !== null)
+    pairs.push(['page faults', `${grouped(pageFaults)}, if pages without live blocks are returned at once`])
   const lines = pairLines('simulation', pairs)
   const { mostLive, largestHeap, mostPages } = result
   if (mostLive === null || largestHeap === null || mostPages === null) return [...lines, '', 'no blocks']

@@ -45,6 +45,7 @@ interface SimulateExports extends LiveExports {
   readonly searches: Global
   readonly examined: Global
   readonly longest: Global
+  readonly faults: Global
   readonly PEAKS: Global
   readonly SAMPLES: Global
   readonly samples: Global
@@ -113,6 +114,7 @@ export class SimulateKernel extends CountingKernel<SimulateExports> {
       searches: FITS.includes(settings.prediction?.general ?? settings.policy)
         ? { count: searches, mean: searches === 0 ? 0 : run.examined.value / searches, longest: run.longest.value }
         : null,
+      pageFaults: hasPages ? run.faults.value : null,
       prediction: settings.prediction === null ? null : { blocks: this.predictions(0), bytes: this.predictions(1) },
       sizes: this.sizes(),
       timeline: this.moments(run.SAMPLES.value, run.samples.value),

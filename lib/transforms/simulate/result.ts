@@ -80,6 +80,11 @@ export interface SimulationResult {
    * list.
    */
   readonly searches: { readonly count: number; readonly mean: number; readonly longest: number } | null
+  /**
+   * How often a page without live blocks got one: the page faults of a program, if such pages are returned to the
+   * system at once. If none is returned, each page of the heap that is written to causes one. Null for `ideal`.
+   */
+  readonly pageFaults: number | null
   /** The predictions and their results. Null without predictions. */
   readonly prediction: { readonly blocks: PredictionFigures; readonly bytes: PredictionFigures } | null
   readonly sizes: readonly SizeFigures[]

@@ -298,6 +298,38 @@ const aligned = (events: readonly TraceEvent[]) =>
     return event.kind === 'alloc' ? { ...event, api: 'memalign', alignment: 2n ** BigInt(4 + (i % 9)) } : event
   })
 
+/** How often a block enters a page that no block was in after the event before. */
+function pageFaultsOf(events: readonly TraceEvent[], page: bigint): number {
+  const live = new Map<string, string[]>()
+  const used = new Map<string, number>()
+  let faults = 0
+  const count = (pages: readonly string[], by: number) => {
+    for (const one of pages) used.set(one, (used.get(one) ?? 0) + by)
+  }
+  for (const { kind, process, address = 0n, oldAddress, size = 0n } of events) {
+    if (kind === 'process-end') {
+      for (const [key, pages] of live) {
+        if (!key.startsWith(`${process} `)) continue
+        count(pages, -1)
+        live.delete(key)
+      }
+    }
+    const ended = kind === 'free' ? address : oldAddress
+    const before = live.get(`${process} ${ended}`) ?? []
+    if (kind === 'alloc' || kind === 'realloc' || kind === 'existing') {
+      const pages: string[] = []
+      for (let at = address / page; at <= (address + (size > 0n ? size : 1n) - 1n) / page; at++)
+        pages.push(`${process} ${at}`)
+      faults += pages.filter((one) => (used.get(one) ?? 0) === 0).length
+      count(pages, 1)
+      live.delete(`${process} ${ended}`)
+      live.set(`${process} ${address}`, pages)
+    } else live.delete(`${process} ${ended}`)
+    if (kind === 'free' || kind === 'realloc') count(before, -1)
+  }
+  return faults
+}
+
 describe.each(POLICIES)('%s', (policy) => {
   const calls = WHOLE.includes(policy) ? OF_ONE : RANDOM
 
@@ -313,6 +345,23 @@ describe.each(POLICIES)('%s', (policy) => {
       expect(granted).toBeGreaterThanOrEqual(requested)
       expect(heap).toBeGreaterThanOrEqual(granted)
       if (policy !== 'ideal') expect(heap).toBeGreaterThanOrEqual(pages)
+    }
+  })
+
+  test('has a page fault for each page that blocks enter', () => {
+    if (policy === 'ideal') {
+      expect(simulated(calls, { policy }).result.pageFaults).toBeNull()
+      return
+    }
+    if (WHOLE.includes(policy)) return
+    // Headers would begin before the addresses of events. Large blocks have pages between their first and last ones.
+    const large = calls.map((event, i): TraceEvent =>
+      event.size !== undefined && i % 7 === 0 ? { ...event, size: event.size * 300n } : event,
+    )
+    for (const page of [4096, 16_384]) {
+      const { events, result } = simulated(large, { policy, header: 0, page })
+      expect(result.pageFaults).toBe(pageFaultsOf(events, BigInt(page)))
+      expect(result.pageFaults ?? 0).toBeGreaterThan(500)
     }
   })
 
