@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { registerFormat } from '../formats/register.js'
+import { registerFormat } from '../streams/register-format.js'
 import type { Format } from '../event/format.js'
 import { orUsageError, UsageError } from './command.js'
 

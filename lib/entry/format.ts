@@ -7,7 +7,7 @@ export type { FormatDefinition, WritableDefinition } from '../codec/definition.j
 export { Cursor, type Reading, type ReadingPart } from '../codec/cursor.js'
 export { CursorDecoder } from '../codec/cursor-decoder.js'
 export { EventEncoder, type EncoderFacts, type EventWriter, type Lose } from '../codec/event-encoder.js'
-export { registerFormat } from '../formats/register.js'
+export { registerFormat } from '../streams/register-format.js'
 export { isWritable, type Format, type FormatInfo, type OptionSpec, type WritableFormat } from '../event/format.js'
 export type { EncodeOptions, TextDecodeOptions } from '../event/format.js'
 export { EVERY_FIELD, fieldNames, fieldSet, FIELDS, groupFieldSet, GROUPS, KINDS } from '../event/fields.js'

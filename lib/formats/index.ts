@@ -174,7 +174,7 @@ const writable = formats.filter((entry) => entry.readOnly !== true)
 /** The formats that can be written. */
 export const WRITABLE: readonly FormatEntry[] = writable
 
-/** Adds a format, which is tried on unknown bytes before HATF: see register.ts. */
+/** Adds a format, which is tried on unknown bytes before HATF: see ../streams/register-format.ts. */
 export function addFormat(entry: FormatEntry): void {
   formats.splice(formats.indexOf(hatf), 0, entry)
   if (entry.readOnly !== true) writable.push(entry)

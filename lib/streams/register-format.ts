@@ -1,5 +1,5 @@
 import { needFormat, type Format } from '../event/format.js'
-import { addFormat, formatNamed, FORMATS } from './index.js'
+import { addFormat, formatNamed, FORMATS } from '../formats/index.js'
 
 /**
  * Adds a format to those that are recognized, read and written by name, in this process. Unknown bytes are tried on it
