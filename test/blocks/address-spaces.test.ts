@@ -90,7 +90,7 @@ describe('blocks at one address in several processes', () => {
     expect(() => live([...processes, end, alloc(0, 0x1000n), alloc(7, 0x1000n)])).toThrow(CANNOT)
   })
 
-  test('processes that have ended make room for others', () => {
+  test('processes that have ended make room for others', { tags: ['slow'] }, () => {
     const random = randomOf(4)
     const set = new LiveSet(0)
     // By process and address, whether the block is live: a plain model.

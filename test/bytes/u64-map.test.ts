@@ -55,7 +55,7 @@ test('clearing takes no longer than the entries did', () => {
   expect(user).toBeLessThan(20 * random + 200_000)
 })
 
-test('keys that collide under a secret are spread under another, with their values', () => {
+test('keys that collide under a secret are spread under another, with their values', { tags: ['slow'] }, () => {
   const keys: [number, number][] = []
   for (let n = 0; keys.length < 500; n++) {
     const key = randomPair()

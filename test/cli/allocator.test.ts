@@ -5,7 +5,7 @@ import { shell } from '../support/commands.js'
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url))
 
 describe('hf-stats --allocator', () => {
-  test('reports the version of glibc and how many addresses are predicted', async () => {
+  test('reports the version of glibc and how many addresses are predicted', { tags: ['slow'] }, async () => {
     const { stdout, stderr, code } = await shell(`hf-stats --allocator ${fixture('replay/git.txt.gz')}`)
     expect({ stderr, code }).toEqual({ stderr: '', code: 0 })
     expect(stdout.toString()).toBe(

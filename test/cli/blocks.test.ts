@@ -74,7 +74,7 @@ describe('hf-blocks', () => {
     expect(Number(table.num_rows)).toBe(rows.length)
   })
 
-  test('writes each stack once, to a table of its own', async () => {
+  test('writes each stack once, to a table of its own', { tags: ['slow'] }, async () => {
     const folder = scratch()
     const cxx = 'test/fixtures/heaptrack/cxx.raw.gz'
     const file = (name: string) => join(folder, name)
@@ -101,7 +101,7 @@ describe('hf-blocks', () => {
     expect(piped.stdout.toString()).toBe(readFileSync(file('s.csv'), 'utf8'))
   })
 
-  test('refuses to write stacks where rows go', async () => {
+  test('refuses to write stacks where rows go', { tags: ['slow'] }, async () => {
     const folder = scratch()
     const refusal = async (flags: string) => {
       const { code, stderr } = await shell(`hf-blocks ${flags} ${TRACE}`)

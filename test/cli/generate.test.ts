@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { scratch, shell } from '../support/commands.js'
 
 describe('hf-generate', () => {
-  test('writes a benchmark of any length', async () => {
+  test('writes a benchmark of any length', { tags: ['slow'] }, async () => {
     const line = 'hf-generate --model larson --scale 0.01 --threads 2 --events 5K --to mtrc | hf-verify'
     expect((await shell(line, '')).stdout.toString()).toMatch(/^5000 events, no faults/)
     const twice = 'hf-generate --model mstress --events 500 --seed'
@@ -11,7 +11,7 @@ describe('hf-generate', () => {
     expect((await shell(`${twice} 4`, '')).stdout).not.toEqual((await shell(`${twice} 3`, '')).stdout)
   })
 
-  test('writes a model, and generates from it what --like gives', async () => {
+  test('writes a model, and generates from it what --like gives', { tags: ['slow'] }, async () => {
     const folder = scratch()
     const made = await shell(
       `cd ${folder} && hf-generate --model random --scale 0.01 --events 3000 -o a.hfc &&
@@ -23,7 +23,7 @@ describe('hf-generate', () => {
     expect(made.stdout.toString().trim()).toBe('3002')
   })
 
-  test('compresses a model by its name, and reads it', async () => {
+  test('compresses a model by its name, and reads it', { tags: ['slow'] }, async () => {
     const folder = scratch()
     const { stderr, stdout } = await shell(
       `cd ${folder} && hf-generate --model random --scale 0.01 --events 500 -o a.hfc &&

@@ -24,7 +24,7 @@ const run = async (line: string) => {
 const eventsIn = (text: string) => text.split('\n').slice(1, -2)
 
 describe('fields of groups', () => {
-  test('pass through commands and files of every lossless format', async () => {
+  test('pass through commands and files of every lossless format', { tags: ['slow'] }, async () => {
     const path = trace()
     const folder = scratch()
     const files = ['a.hfc', 'b.arrows', 'c.parquet'].map((name) => join(folder, name))
@@ -33,7 +33,7 @@ describe('fields of groups', () => {
     expect(eventsIn(await run(`HEAPFLOW_WIRE=arrow hf-filter ${files[2]} | hf-map`))).toEqual(LINES.slice(1))
   })
 
-  test('are criteria of hf-filter', async () => {
+  test('are criteria of hf-filter', { tags: ['slow'] }, async () => {
     const kept = async (flags: string) => eventsIn(await run(`hf-filter ${flags} ${trace()}`))
     expect(await kept('--weight 2..')).toEqual([LINES[1]])
     expect(await kept('--arena /^m/')).toEqual([LINES[1]])

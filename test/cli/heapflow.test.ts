@@ -43,7 +43,7 @@ describe('heapflow', () => {
     expect((await shell('heapflow stats --help')).stdout.equals(stdout)).toBe(true)
   })
 
-  test('runs commands by either name', async () => {
+  test('runs commands by either name', { tags: ['slow'] }, async () => {
     const DUMP = '1: malloc 0x10 5\n'
     const expected = (await shell('hf-stats --json', DUMP)).stdout.toString()
     expect((await shell('heapflow stats --json', DUMP)).stdout.toString()).toBe(expected)

@@ -12,32 +12,36 @@ function valuesOf(value: unknown, key: string): unknown[] {
   return Object.entries(value).flatMap(([name, one]) => (name === key ? [one] : valuesOf(one, key)))
 }
 
-test('figures that depend on which block is freed are null, a dash or missing where the trace does not say it', async () => {
-  const json = await shell(`hf-stats --json ${INTERPRETED}`)
-  expect(json.stderr).toMatch(WARNING)
-  const statistics = JSON.parse(json.stdout.toString()) as Record<string, unknown>
-  expect(statistics).toMatchObject({ identified: false, temporary: null, lifetimes: null })
-  for (const key of ['temporary', 'lived']) {
-    expect(valuesOf(statistics, key).length).toBeGreaterThan(1)
-    expect(valuesOf(statistics, key).filter((value) => value !== null)).toEqual([])
-  }
-  const text = (await shell(`hf-stats ${INTERPRETED}`)).stdout.toString()
-  expect(text).toMatch(/^ {2}mean lifetime +-$/m)
-  expect(text).toMatch(/^ {2}temporary \(heaptrack\) +-$/m)
-  expect(text).not.toMatch(/by temporary allocations|Lifetimes of freed/)
-  const [head = '', ...rows] = (await shell(`hf-stats --tsv --section sites ${INTERPRETED}`)).stdout
-    .toString()
-    .trimEnd()
-    .split('\n')
-  const column = head.split('\t').indexOf('temporary_heaptrack')
-  expect(new Set(rows.map((row) => row.split('\t')[column]))).toEqual(new Set(['']))
-  expect(await shell(`hf-filter --temporary ${INTERPRETED}`)).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('does not say which blocks are temporary') as string,
-  })
-})
+test(
+  'figures that depend on which block is freed are null, a dash or missing where the trace does not say it',
+  { tags: ['slow'] },
+  async () => {
+    const json = await shell(`hf-stats --json ${INTERPRETED}`)
+    expect(json.stderr).toMatch(WARNING)
+    const statistics = JSON.parse(json.stdout.toString()) as Record<string, unknown>
+    expect(statistics).toMatchObject({ identified: false, temporary: null, lifetimes: null })
+    for (const key of ['temporary', 'lived']) {
+      expect(valuesOf(statistics, key).length).toBeGreaterThan(1)
+      expect(valuesOf(statistics, key).filter((value) => value !== null)).toEqual([])
+    }
+    const text = (await shell(`hf-stats ${INTERPRETED}`)).stdout.toString()
+    expect(text).toMatch(/^ {2}mean lifetime +-$/m)
+    expect(text).toMatch(/^ {2}temporary \(heaptrack\) +-$/m)
+    expect(text).not.toMatch(/by temporary allocations|Lifetimes of freed/)
+    const [head = '', ...rows] = (await shell(`hf-stats --tsv --section sites ${INTERPRETED}`)).stdout
+      .toString()
+      .trimEnd()
+      .split('\n')
+    const column = head.split('\t').indexOf('temporary_heaptrack')
+    expect(new Set(rows.map((row) => row.split('\t')[column]))).toEqual(new Set(['']))
+    expect(await shell(`hf-filter --temporary ${INTERPRETED}`)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('does not say which blocks are temporary') as string,
+    })
+  },
+)
 
-test('the table of blocks has neither lifetimes nor temporary blocks then', async () => {
+test('the table of blocks has neither lifetimes nor temporary blocks then', { tags: ['slow'] }, async () => {
   const { stdout, stderr } = await shell(`hf-blocks ${INTERPRETED}`)
   expect(stderr).toMatch(WARNING)
   const rows = stdout

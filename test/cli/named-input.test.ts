@@ -73,24 +73,28 @@ describe.skipIf(missing.length > 0)(`names without being asked (need ${missing.j
     expect(named.stderr).toBe('')
   })
 
-  test('hf-profile, hf-diff, hf-report and hf-view: names, and none with --no-symbolize', async () => {
-    const other = join(folder, 'other.ndjson')
-    write(other, frames[0])
-    const lines = [
-      `hf-profile --to collapsed ${trace}`,
-      `hf-diff ${trace} ${other}`,
-      `hf-report --embed 0 --compare ${other} ${trace}`,
-    ]
-    for (const line of lines) {
-      const named = await shell(line)
-      expect([named.code, named.stderr]).toEqual([0, ''])
-      expect(named.stdout.toString()).toContain('planted_site')
-      const raw = await shell(`${line} --no-symbolize`)
-      expect(raw.code).toBe(0)
-      expect(raw.stdout.toString()).not.toContain('planted_site')
-    }
-    expect((await shell('hf-view --help')).stdout.toString()).toContain('--no-symbolize')
-  })
+  test(
+    'hf-profile, hf-diff, hf-report and hf-view: names, and none with --no-symbolize',
+    { tags: ['slow'] },
+    async () => {
+      const other = join(folder, 'other.ndjson')
+      write(other, frames[0])
+      const lines = [
+        `hf-profile --to collapsed ${trace}`,
+        `hf-diff ${trace} ${other}`,
+        `hf-report --embed 0 --compare ${other} ${trace}`,
+      ]
+      for (const line of lines) {
+        const named = await shell(line)
+        expect([named.code, named.stderr]).toEqual([0, ''])
+        expect(named.stdout.toString()).toContain('planted_site')
+        const raw = await shell(`${line} --no-symbolize`)
+        expect(raw.code).toBe(0)
+        expect(raw.stdout.toString()).not.toContain('planted_site')
+      }
+      expect((await shell('hf-view --help')).stdout.toString()).toContain('--no-symbolize')
+    },
+  )
 
   test('a filter of the page by names has commands that find the names', async () => {
     const page = join(folder, 'app.html')
@@ -102,28 +106,33 @@ describe.skipIf(missing.length > 0)(`names without being asked (need ${missing.j
     expect((JSON.parse(stdout.toString()) as { events: number }).events).toBe(3)
   })
 
-  test('hf-blocks and hf-sql: names, the same blocks without, and none with --no-symbolize', async () => {
-    const query = `"select frame, count(*) as blocks from blocks group by frame order by blocks desc, frame"`
-    const stacks = join(folder, 'stacks.csv')
-    for (const line of [`hf-blocks --to csv --stacks ${stacks}`, `hf-sql --to csv ${trace} ${query}`]) {
-      const rows = async (flags: string) => {
-        const { code, stdout, stderr } = await shell(`${line} ${flags} ${line.includes(trace) ? '' : trace}`)
-        expect([code, stderr]).toEqual([0, ''])
-        return stdout.toString()
+  test(
+    'hf-blocks and hf-sql: names, the same blocks without, and none with --no-symbolize',
+    { tags: ['slow'] },
+    async () => {
+      const query = `"select frame, count(*) as blocks from blocks group by frame order by blocks desc, frame"`
+      const stacks = join(folder, 'stacks.csv')
+      for (const line of [`hf-blocks --to csv --stacks ${stacks}`, `hf-sql --to csv ${trace} ${query}`]) {
+        const rows = async (flags: string) => {
+          const { code, stdout, stderr } = await shell(`${line} ${flags} ${line.includes(trace) ? '' : trace}`)
+          expect([code, stderr]).toEqual([0, ''])
+          return stdout.toString()
+        }
+        const named = await rows('')
+        expect(named).toContain(`planted_site at ${folder}/app.c:2 in ${app}+0x`)
+        if (line.startsWith('hf-blocks'))
+          expect(readFileSync(stacks, 'utf8')).toMatch(/planted_site.*main at .*app\.c:3/)
+        const raw = await rows('--no-symbolize')
+        expect(raw).not.toContain('planted_site')
+        expect(raw).toContain(frames[0])
+        expect(raw.split('\n')).toHaveLength(named.split('\n').length)
       }
-      const named = await rows('')
-      expect(named).toContain(`planted_site at ${folder}/app.c:2 in ${app}+0x`)
-      if (line.startsWith('hf-blocks')) expect(readFileSync(stacks, 'utf8')).toMatch(/planted_site.*main at .*app\.c:3/)
-      const raw = await rows('--no-symbolize')
-      expect(raw).not.toContain('planted_site')
-      expect(raw).toContain(frames[0])
-      expect(raw.split('\n')).toHaveLength(named.split('\n').length)
-    }
-    const numbers = await shell(`hf-sql --to csv ${trace} "select count(*) as blocks from blocks"`)
-    expect(numbers.stdout.toString()).toBe('blocks\n3\n')
-    const events = `hf-sql --to csv ${trace} "select stack[1] as frame from events limit 1"`
-    expect((await shell(events)).stdout.toString()).toContain('planted_site at')
-  })
+      const numbers = await shell(`hf-sql --to csv ${trace} "select count(*) as blocks from blocks"`)
+      expect(numbers.stdout.toString()).toBe('blocks\n3\n')
+      const events = `hf-sql --to csv ${trace} "select stack[1] as frame from events limit 1"`
+      expect((await shell(events)).stdout.toString()).toContain('planted_site at')
+    },
+  )
 
   test('call sites in a module have no names unless they are asked for: nothing tells other builds of it', async () => {
     const calls = join(folder, 'calls.mtrace')

@@ -65,7 +65,7 @@ test('--part of a file that is missing says that alone', async () => {
   expect(code).toBe(1)
 })
 
-test('hf-sql writes names that are not UTF-8 as other commands do', async () => {
+test('hf-sql writes names that are not UTF-8 as other commands do', { tags: ['slow'] }, async () => {
   const trace = '{"kind":"alloc","address":"0x10","function":"caf\\udce9"}\n'
   const query = async (to: string) => {
     const sql = 'select function as name, [function] as list from events'

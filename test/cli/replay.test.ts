@@ -24,7 +24,7 @@ const FAST = `${ONE} --runs 2`
 const { library } = workFolder()
 
 describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
-  test('does not append its report to the trace', async () => {
+  test('does not append its report to the trace', { tags: ['slow'] }, async () => {
     const path = `${scratch()}/t.ndjson`
     writeFileSync(path, TRACE)
     for (const flags of [FAST, `${ONE} --verify`, `${FAST} -o ${path}.ops`]) {
@@ -51,7 +51,7 @@ describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
     expect(lines.some((line) => /^ {2}glibc +1 .* 1 /.test(line))).toBe(true)
   })
 
-  test('names the sites for which a pool saves memory', async () => {
+  test('names the sites for which a pool saves memory', { tags: ['slow'] }, async () => {
     const path = join(scratch(), 't.ndjson')
     writeFileSync(path, fragmented())
     const { code, stdout, stderr } = await shell(`hf-replay ${FAST} --json ${path}`)
@@ -155,7 +155,7 @@ describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
     expect([code, stdout.toString()]).toEqual([1, expect.stringMatching(/\n {2}overlapping +49 +0 +0\n$/)])
   })
 
-  test('an allocator that gives no memory has no rank, and is not compared', async () => {
+  test('an allocator that gives no memory has no rank, and is not compared', { tags: ['slow'] }, async () => {
     const empty = library('empty', EMPTY)
     const sentence = 'Failed: empty gave no memory to 200 of 200 allocations, so it has no rank.'
     const second = await shell(`hf-replay ${FAST} --allocator ${empty}`, TRACE)
@@ -259,7 +259,7 @@ describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
     expect(stdout.toString()).toMatch(/\n350 calls /)
   })
 
-  test('refuses what is no allocator', async () => {
+  test('refuses what is no allocator', { tags: ['slow'] }, async () => {
     const folder = scratch()
     writeFileSync(join(folder, 'text.so'), 'no library, but long enough')
     const cases: [string, number, RegExp][] = [

@@ -30,7 +30,7 @@ test.each([
   expect(stderr).toMatch(/\/dev\/stdin and (-|\/dev\/fd\/0) are the same pipe, which can be read only once/)
 })
 
-test('a file is read twice, also by other names, and so are two pipes', async () => {
+test('a file is read twice, also by other names, and so are two pipes', { tags: ['slow'] }, async () => {
   for (const line of [
     `hf-diff - /dev/stdin < ${TRACE}`,
     `hf-diff <(cat ${TRACE}) <(cat ${TRACE})`,

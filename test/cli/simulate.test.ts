@@ -284,7 +284,7 @@ describe('hf-simulate', () => {
       }
     })
 
-    test('a model is compressed by its name', async () => {
+    test('a model is compressed by its name', { tags: ['slow'] }, async () => {
       const folder = scratch()
       writeFileSync(join(folder, 'f.ndjson'), fragmented())
       const at = (line: string) => shell(`cd ${folder} && ${line}`)
@@ -327,7 +327,7 @@ describe('hf-simulate', () => {
       expect(code).toBe(0)
     })
 
-    test('names the sites for which a pool saves memory', async () => {
+    test('names the sites for which a pool saves memory', { tags: ['slow'] }, async () => {
       const path = join(scratch(), 'f.ndjson')
       writeFileSync(path, fragmented())
       for (const flags of ['--compare all', `--policy bump --predict ${path}`]) {
@@ -342,7 +342,7 @@ describe('hf-simulate', () => {
       expect(stdout.toString()).not.toContain('More')
     })
 
-    test('is refused where it has no meaning', async () => {
+    test('is refused where it has no meaning', { tags: ['slow'] }, async () => {
       const refused = async (flags: string) => (await run(`hf-simulate ${flags} t.ndjson`)).stderr
       expect(await refused('--policy best-fit --predict t.ndjson')).toMatch(
         /--predict is an option of bump, not best-fit/,

@@ -174,7 +174,7 @@ describe('hf-sql', () => {
     expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('standard input can be read only once')])
   })
 
-  test('integers of 64 bits are exact, and all columns have their values', async () => {
+  test('integers of 64 bits are exact, and all columns have their values', { tags: ['slow'] }, async () => {
     const trace = join(scratch(), 'kernel.ndjson')
     const most = 2n ** 64n - 1n
     writeFileSync(

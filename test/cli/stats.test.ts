@@ -71,7 +71,7 @@ describe('hf-stats', () => {
     expect(text.split('\n').every((line) => line === line.trimEnd())).toBe(true)
   })
 
-  test('shows the sections that are asked for, in the order of the report', async () => {
+  test('shows the sections that are asked for, in the order of the report', { tags: ['slow'] }, async () => {
     const report = async (flags: string) => (await shell(`hf-stats ${flags}`, TRACE)).stdout.toString()
     const whole = await report('--top 10')
     const chosen = await report('--section leaks --section summary --section reallocs')
@@ -228,7 +228,7 @@ describe('hf-stats', () => {
     ).toEqual(result.sites.slice(0, 2))
   })
 
-  test('the rows of a section of JSON have the order of its table', async () => {
+  test('the rows of a section of JSON have the order of its table', { tags: ['slow'] }, async () => {
     const events = `
       {"kind":"alloc","thread":1,"address":"0x10","size":9,"function":"busy"}
       {"kind":"free","thread":1,"address":"0x10"}
@@ -283,7 +283,7 @@ describe('hf-stats', () => {
     expect(nothing).toMatchObject({ code: 1, stdout: Buffer.alloc(0) })
   })
 
-  test('writes to a file, compressed or not, and never to its input', async () => {
+  test('writes to a file, compressed or not, and never to its input', { tags: ['slow'] }, async () => {
     const folder = scratch()
     const input = join(folder, 'a.mtrc')
     writeFileSync(input, TRACE)
@@ -386,7 +386,7 @@ describe('hf-stats --suppress', () => {
     )
     .join('')
 
-  test('leaves leaks out, and says how much that is', async () => {
+  test('leaves leaks out, and says how much that is', { tags: ['slow'] }, async () => {
     const rules = join(scratch(), 'rules')
     writeFileSync(rules, '# known\nleak:^pool$\n')
     const text = (await shell(`hf-stats --suppress ${rules} --suppress-known`, trace)).stdout.toString()

@@ -15,32 +15,36 @@ async function outputOf(line: string): Promise<string> {
   return stdout.toString()
 }
 
-test('all commands count temporary allocations by the same definition', async () => {
-  const { temporary } = JSON.parse(await outputOf(`hf-stats --json ${TRACE}`)) as {
-    temporary: Record<'heaptrack' | 'memray', Amount>
-  }
-  expect(temporary.heaptrack).not.toEqual(temporary.memray)
-  for (const by of [undefined, 'heaptrack', 'memray'] as const) {
-    const flag = by === undefined ? '' : `--temporary-by ${by}`
-    const { blocks, bytes } = temporary[by ?? 'heaptrack']
-    const kept = await outputOf(`hf-filter --temporary ${flag} ${TRACE}`)
-    expect(kept.match(/"kind":"(alloc|realloc)"/g)).toHaveLength(blocks)
-    const lines = (
-      await outputOf(`hf-profile --to collapsed --value temporary-bytes --thread-root ${flag} ${TRACE}`)
-    ).trim()
-    expect(lines.split('\n').reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)).toBe(bytes)
-    const difference = JSON.parse(await outputOf(`hf-diff --json ${flag} ${TRACE} ${TRACE}`)) as {
-      new: { temporary: Amount }
-      temporaryBy?: string
+test(
+  'all commands count temporary allocations by the same definition',
+  { tags: ['slow'], timeout: 60_000 },
+  async () => {
+    const { temporary } = JSON.parse(await outputOf(`hf-stats --json ${TRACE}`)) as {
+      temporary: Record<'heaptrack' | 'memray', Amount>
     }
-    expect(difference.new.temporary).toEqual({ blocks, bytes })
-    expect(difference.temporaryBy).toBe(by === 'memray' ? by : undefined)
-    expect((await shell(`hf-check --max-temporary ${blocks} ${flag} ${TRACE}`)).code).toBe(0)
-    expect((await shell(`hf-check --max-temporary ${blocks - 1} ${flag} ${TRACE}`)).code).toBe(1)
-    expect(await outputOf(`hf-stats --section sizes ${flag} ${TRACE}`)).toContain(`temporary (${by ?? 'heaptrack'})`)
-  }
-  expect(await outputOf(`hf-stats --section sites --sort memray ${TRACE}`)).not.toContain('(heaptrack)')
-}, 60_000)
+    expect(temporary.heaptrack).not.toEqual(temporary.memray)
+    for (const by of [undefined, 'heaptrack', 'memray'] as const) {
+      const flag = by === undefined ? '' : `--temporary-by ${by}`
+      const { blocks, bytes } = temporary[by ?? 'heaptrack']
+      const kept = await outputOf(`hf-filter --temporary ${flag} ${TRACE}`)
+      expect(kept.match(/"kind":"(alloc|realloc)"/g)).toHaveLength(blocks)
+      const lines = (
+        await outputOf(`hf-profile --to collapsed --value temporary-bytes --thread-root ${flag} ${TRACE}`)
+      ).trim()
+      expect(lines.split('\n').reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)).toBe(bytes)
+      const difference = JSON.parse(await outputOf(`hf-diff --json ${flag} ${TRACE} ${TRACE}`)) as {
+        new: { temporary: Amount }
+        temporaryBy?: string
+      }
+      expect(difference.new.temporary).toEqual({ blocks, bytes })
+      expect(difference.temporaryBy).toBe(by === 'memray' ? by : undefined)
+      expect((await shell(`hf-check --max-temporary ${blocks} ${flag} ${TRACE}`)).code).toBe(0)
+      expect((await shell(`hf-check --max-temporary ${blocks - 1} ${flag} ${TRACE}`)).code).toBe(1)
+      expect(await outputOf(`hf-stats --section sizes ${flag} ${TRACE}`)).toContain(`temporary (${by ?? 'heaptrack'})`)
+    }
+    expect(await outputOf(`hf-stats --section sites --sort memray ${TRACE}`)).not.toContain('(heaptrack)')
+  },
+)
 
 test.each([
   ['hf-filter --temporary-by memray', '--temporary-by needs --temporary'],
@@ -62,7 +66,7 @@ test.each([
   ['hf-diff --to html --temporary-by memray x', '--temporary-by and --to html cannot be combined'],
   ['hf-profile --to massif --temporary-by memray', '--temporary-by does not apply to massif'],
   ['hf-check --max-peak 1 --temporary-by valgrind', '--temporary-by must be one of heaptrack, memray'],
-])('%s is a usage error', async (line, message) => {
+])('%s is a usage error', { tags: ['slow'] }, async (line, message) => {
   const { code, stderr } = await shell(`${line} ${TRACE}`)
   expect([code, stderr.toString()]).toEqual([2, expect.stringContaining(message)])
 })
@@ -77,7 +81,7 @@ test.each([
   'hf-profile --to speedscope --value peak-bytes --temporary-by memray',
   `hf-check --grow temporary=0 --baseline ${TRACE} --temporary-by memray`,
   `hf-check --max-peak 1G --at 'nothing*' --max-temporary 5 --temporary-by memray`,
-])('%s depends on the definition', async (line) => {
+])('%s depends on the definition', { tags: ['slow'] }, async (line) => {
   const { code, stderr } = await shell(`${line} ${TRACE}`)
   // No function matches the pattern: that is the last one's 3.
   expect([code, stderr.toString()]).toEqual([line.includes('nothing*') ? 3 : 0, ''])
@@ -97,7 +101,7 @@ test.each([
   ...['text', 'markdown', 'junit', 'sarif'].map((form) => `hf-check --to ${form} --max-temporary 1`),
   'hf-profile --to speedscope',
   `hf-diff --sort temporary test/fixtures/mtrc/cxx64.mtrc`,
-])('%s names the definition that is not the default', async (line) => {
+])('%s names the definition that is not the default', { tags: ['slow'] }, async (line) => {
   const outputs = await Promise.all(
     ['', '--temporary-by heaptrack', '--temporary-by memray'].map(async (flag) =>
       (await shell(`${line} ${flag} ${TRACE}`)).stdout.toString(),

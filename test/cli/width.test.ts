@@ -18,7 +18,7 @@ describe('the width of rows', () => {
     )
   }
 
-  test('is 100, or what COLUMNS or --width says, which is stronger', async () => {
+  test('is 100, or what COLUMNS or --width says, which is stronger', { tags: ['slow'] }, async () => {
     const leaks = 'hf-stats --section leaks'
     const widths = [
       await widest(leaks),
@@ -61,7 +61,7 @@ describe('the width of rows', () => {
   })
 
   const hasScript = spawnSync('script', ['--version'], { stdio: 'ignore' }).error === undefined
-  test.skipIf(!hasScript)('is that of the terminal, unless COLUMNS says another one', async () => {
+  test.skipIf(!hasScript)('is that of the terminal, unless COLUMNS says another one', { tags: ['slow'] }, async () => {
     const file = join(scratch(), 'trace.ndjson')
     await shell(`cat > ${file}`, TRACE)
     const on = async (columns: number, before: string) => {

@@ -42,7 +42,7 @@ describe('zstd input', () => {
     expect(count).toBe(8000)
   })
 
-  test('and so is xz', async () => {
+  test('and so is xz', { tags: ['slow'] }, async () => {
     let count = 0
     for await (const { kind } of events(XZ_FILE)) count += kind === 'alloc' ? 1 : 0
     expect(count).toBe(8000)

@@ -30,7 +30,7 @@ function lines(bytes: Uint8Array): [stack: string, value: bigint][] {
 const sum = (all: readonly [string, bigint][]) => all.reduce((total, [, value]) => total + value, 0n)
 
 describe('collapsed stacks', () => {
-  test('of bytes allocated sum up to those of hf-stats --json', async () => {
+  test('of bytes allocated sum up to those of hf-stats --json', { tags: ['slow'] }, async () => {
     const statistics = JSON.parse((await shell(`hf-stats --json ${TRACE}`)).stdout.toString()) as Profile['statistics']
     const all = lines((await shell(`hf-profile --to collapsed ${TRACE}`)).stdout)
     expect(sum(all)).toBe(BigInt(statistics.allocated.bytes))

@@ -106,7 +106,7 @@ describe('exportReport with a trace', () => {
     return Buffer.from(exportReport(collector.finish(), options)).toString()
   }
 
-  test('has it in the page, whose policy lets a worker read it, and warns', () => {
+  test('has it in the page, whose policy lets a worker read it, and warns', { tags: ['slow'] }, () => {
     const trace = encoded(inBatches(EVENTS, 4096, HEADER))
     const page = pageOf({ trace })
     const [, text = ''] = /id="report-trace">([A-Za-z0-9+/=]*)<\/script>/.exec(page) ?? []

@@ -71,7 +71,7 @@ describe('fields of groups that come late', () => {
     )
   })
 
-  it('come back: parquet, also in row groups after the first', async () => {
+  it('come back: parquet, also in row groups after the first', { tags: ['slow'] }, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'heapflow-groups-'))
     const path = join(folder, 'events.parquet')
     try {

@@ -204,7 +204,7 @@ describe('a trace like another one', () => {
     expect(frees.map(({ thread }) => thread)).toEqual(addresses.map(() => 2n))
   })
 
-  test('of many small traces after a large one takes no time', () => {
+  test('of many small traces after a large one takes no time', { tags: ['slow'] }, () => {
     const header = { format: 'test' }
     const large = batchesOf(
       Array.from({ length: 300_000 }, (_, i): TraceEvent => ({
@@ -247,7 +247,7 @@ describe('a trace like another one', () => {
     expect(Number(made.at(-1)!.time) / 1e6).toBeCloseTo(1, 2)
   })
 
-  test('has a live set of the scale', () => {
+  test('has a live set of the scale', { tags: ['slow'] }, () => {
     const peak = (options: GenerateOptions) => {
       const collector = new StatisticsCollector()
       for (const batch of generated(options)) collector.add(batch)

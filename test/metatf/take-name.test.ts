@@ -11,7 +11,7 @@ test('each name once, with the next number that is free', () => {
   expect(new Set(names).size).toBe(names.length)
 })
 
-test('many equal names take no longer than others', () => {
+test('many equal names take no longer than others', { tags: ['slow'] }, () => {
   const records = Array.from({ length: 10 }, (_, i) => `r${i} : (tag${', x'.repeat(9000)}) { tag.value = ${4 + i}; }`)
   const dtd = parseDtd(`tag.width = 1; x.width = 1; x.interpretation = none; ${records.join('\n')}`, 'x.dtd')
   const time = stopwatch()

@@ -35,7 +35,7 @@ describe('the timeline of a page', () => {
     ['to the side', 2, 0],
     ['down', 0, 15],
     ['aslant', -3, -10],
-  ])('a click whose pointer moves a bit %s is a click', async (_, right, down) => {
+  ])('a click whose pointer moves a bit %s is a click', { tags: ['slow'] }, async (_, right, down) => {
     const { page, over, middle } = await timeline()
     await page.mouse.move(middle.x, middle.y)
     await page.mouse.down()
@@ -46,7 +46,7 @@ describe('the timeline of a page', () => {
     expect(await selected(over)).toBe(0)
   })
 
-  test('a click under which the page is scrolled is a click', async () => {
+  test('a click under which the page is scrolled is a click', { tags: ['slow'] }, async () => {
     const { page, middle } = await timeline()
     await page.evaluate("document.body.style.paddingBottom = '2000px'")
     await page.mouse.move(middle.x, middle.y)
@@ -59,7 +59,7 @@ describe('the timeline of a page', () => {
     await answer(page).waitFor()
   })
 
-  test('the first and the last place of a chart can be clicked', async () => {
+  test('the first and the last place of a chart can be clicked', { tags: ['slow'] }, async () => {
     const { page, left, right, middle } = await timeline()
     await page.mouse.click(right - 0.5, middle.y)
     await answer(page).waitFor()
@@ -68,26 +68,30 @@ describe('the timeline of a page', () => {
     await expect.poll(() => answer(page).textContent()).toMatch(/^Live at event \d$/)
   })
 
-  test('what was dragged over is read once, and shaded where it is until something else is chosen', async () => {
-    const { page, over, left, right, middle } = await timeline()
-    const width = right - left
-    await page.mouse.move(left + width / 4, middle.y)
-    await page.mouse.down()
-    await page.mouse.move(left + width / 2, middle.y, { steps: 3 })
-    await page.mouse.up()
-    await answer(page).waitFor()
-    expect(await selected(over)).toBeCloseTo(width / 4, -1)
-    expect(await page.evaluate('asked')).toBe(1)
-    const button = (name: string) => page.locator('#view-timeline > .bar').getByRole('button', { name })
-    await button('Zoom in').click()
-    await expect.poll(() => selected(over)).toBeGreaterThan(width - 5)
-    await button('Show all').click()
-    await expect.poll(() => selected(over)).toBeLessThan(width / 3)
-    await page.mouse.click(middle.x, middle.y)
-    await expect.poll(() => selected(over)).toBe(0)
-  })
+  test(
+    'what was dragged over is read once, and shaded where it is until something else is chosen',
+    { tags: ['slow'] },
+    async () => {
+      const { page, over, left, right, middle } = await timeline()
+      const width = right - left
+      await page.mouse.move(left + width / 4, middle.y)
+      await page.mouse.down()
+      await page.mouse.move(left + width / 2, middle.y, { steps: 3 })
+      await page.mouse.up()
+      await answer(page).waitFor()
+      expect(await selected(over)).toBeCloseTo(width / 4, -1)
+      expect(await page.evaluate('asked')).toBe(1)
+      const button = (name: string) => page.locator('#view-timeline > .bar').getByRole('button', { name })
+      await button('Zoom in').click()
+      await expect.poll(() => selected(over)).toBeGreaterThan(width - 5)
+      await button('Show all').click()
+      await expect.poll(() => selected(over)).toBeLessThan(width / 3)
+      await page.mouse.click(middle.x, middle.y)
+      await expect.poll(() => selected(over)).toBe(0)
+    },
+  )
 
-  test('another button than the first neither clicks nor drags', async () => {
+  test('another button than the first neither clicks nor drags', { tags: ['slow'] }, async () => {
     const { page, over, middle } = await timeline()
     for (const button of ['right', 'middle'] as const) {
       await page.mouse.move(middle.x, middle.y)
@@ -100,7 +104,7 @@ describe('the timeline of a page', () => {
     expect(await answer(page).count()).toBe(0)
   })
 
-  test('a key with Ctrl, and one of a button in it, are not its keys', async () => {
+  test('a key with Ctrl, and one of a button in it, are not its keys', { tags: ['slow'] }, async () => {
     const { page } = await timeline()
     const charts = page.locator('#view-timeline .charts')
     const shown = page.locator('#view-timeline .shown')

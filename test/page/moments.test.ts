@@ -145,7 +145,7 @@ describe('the timeline of a page', () => {
   beforeEach(({ skip }) => skip(CHROMIUM === undefined, NO_BROWSER))
 
   const cases = [
-    { trace: TRACES[0]!, moments: FEW_MOMENTS, drags: FEW_DRAGS, tags: [] },
+    { trace: TRACES[0]!, moments: FEW_MOMENTS, drags: FEW_DRAGS, tags: ['slow'] },
     ...TRACES.map((trace, i) => ({ trace, moments: MOMENTS, drags: DRAGS, tags: i === 1 ? ['slow'] : ['large'] })),
   ]
   for (const { trace, moments, drags, tags } of cases) {

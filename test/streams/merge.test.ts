@@ -126,7 +126,7 @@ describe('mergeInputs', () => {
     expect(text.trimEnd().split('\n')).toHaveLength(events.length)
   })
 
-  test('merges many compact files, by a temporary file', async () => {
+  test('merges many compact files, by a temporary file', { tags: ['slow'] }, async () => {
     const parts = Array.from({ length: 12 }, (_, i) => merged.filter((_event, at) => at % 12 === i))
     const header = { format: 'replay', timeUnit: 'ns' } as const
     const texts = parts.map((part) => Buffer.from(encodeEvents(compact.format.encoder(), part, header)))

@@ -140,62 +140,70 @@ describe.skipIf(missing.length > 0)(`symbolize (needs cc and binutils; absent: $
     }
   })
 
-  test.skipIf(!has('xz'))('a stripped module may have its symbols in itself, compressed (needs xz)', async () => {
-    const path = compile('embedded', '-pie', '-fPIE')
-    const raw = `in ${path}+0x${addressOf(path).toString(16)}`
-    const symbols = join(folder, 'embedded.symbols')
-    copyFileSync(path, symbols)
-    execFileSync('strip', ['--strip-debug', symbols])
-    execFileSync('xz', ['--keep', symbols])
-    execFileSync('strip', [path])
-    expect((await run([alloc(raw)])).events[0]?.stack).toEqual([raw])
-    execFileSync('objcopy', ['--add-section', `.gnu_debugdata=${symbols}.xz`, path])
-    expect((await run([alloc(raw)])).events[0]?.stack).toEqual([`outer ${raw}`])
-    // What is damaged, or inflates to more than is read, gives no names.
-    const damaged = readFileSync(`${symbols}.xz`)
-    damaged[damaged.length >> 1] ^= 1
-    const large = execFileSync('xz', ['-0'], { input: new Uint8Array(MAX_DEBUG_BYTES + 1) })
-    for (const content of [damaged, large]) {
-      writeFileSync(`${symbols}.refused`, content)
-      execFileSync('objcopy', ['--update-section', `.gnu_debugdata=${symbols}.refused`, path])
-      expect(await run([alloc(raw)])).toEqual({ events: [alloc(raw)], warnings: [] })
-    }
-  })
+  test.skipIf(!has('xz'))(
+    'a stripped module may have its symbols in itself, compressed (needs xz)',
+    { tags: ['slow'] },
+    async () => {
+      const path = compile('embedded', '-pie', '-fPIE')
+      const raw = `in ${path}+0x${addressOf(path).toString(16)}`
+      const symbols = join(folder, 'embedded.symbols')
+      copyFileSync(path, symbols)
+      execFileSync('strip', ['--strip-debug', symbols])
+      execFileSync('xz', ['--keep', symbols])
+      execFileSync('strip', [path])
+      expect((await run([alloc(raw)])).events[0]?.stack).toEqual([raw])
+      execFileSync('objcopy', ['--add-section', `.gnu_debugdata=${symbols}.xz`, path])
+      expect((await run([alloc(raw)])).events[0]?.stack).toEqual([`outer ${raw}`])
+      // What is damaged, or inflates to more than is read, gives no names.
+      const damaged = readFileSync(`${symbols}.xz`)
+      damaged[damaged.length >> 1] ^= 1
+      const large = execFileSync('xz', ['-0'], { input: new Uint8Array(MAX_DEBUG_BYTES + 1) })
+      for (const content of [damaged, large]) {
+        writeFileSync(`${symbols}.refused`, content)
+        execFileSync('objcopy', ['--update-section', `.gnu_debugdata=${symbols}.refused`, path])
+        expect(await run([alloc(raw)])).toEqual({ events: [alloc(raw)], warnings: [] })
+      }
+    },
+  )
 
-  test('debuginfod is asked for the debug file of a stripped module, only where its servers are named', async () => {
-    const path = compile('remote', '-g', '-pie', '-fPIE')
-    const raw = `in ${path}+0x${addressOf(path).toString(16)}`
-    const id = elfFile(path)?.buildId as string
-    const debug = join(folder, 'fetched.debug')
-    execFileSync('objcopy', ['--only-keep-debug', path, debug])
-    execFileSync('strip', [path])
-    const tools = join(folder, 'debuginfod')
-    mkdirSync(tools)
-    const log = join(folder, 'asked')
-    writeFileSync(
-      join(tools, 'debuginfod-find'),
-      `#!/bin/sh\necho "$@" >> ${log}\n[ "$2" = ${id} ] && echo ${debug}\n`,
-      { mode: 0o755 },
-    )
-    const { PATH, DEBUGINFOD_URLS } = process.env
-    try {
-      process.env['PATH'] = `${tools}:${PATH}`
-      delete process.env['DEBUGINFOD_URLS']
-      expect((await run([alloc(raw)])).events[0]?.stack).toEqual([raw])
-      expect(existsSync(log)).toBe(false)
-      process.env['DEBUGINFOD_URLS'] = 'http://127.0.0.1:9'
-      const { events } = await run([alloc(raw)])
-      expect(events[0]?.stack?.map((text) => parseFrame(text).function)).toEqual(['inner', 'middle', 'outer'])
-      expect(readFileSync(log, 'utf8')).toBe(`debuginfo ${id}\n`)
-      // A file of another build is refused, as anywhere else.
-      writeFileSync(join(tools, 'debuginfod-find'), `#!/bin/sh\necho ${process.execPath}\n`)
-      expect((await run([alloc(raw)])).events[0]?.stack).toEqual([raw])
-    } finally {
-      process.env['PATH'] = PATH
-      if (DEBUGINFOD_URLS === undefined) delete process.env['DEBUGINFOD_URLS']
-      else process.env['DEBUGINFOD_URLS'] = DEBUGINFOD_URLS
-    }
-  })
+  test(
+    'debuginfod is asked for the debug file of a stripped module, only where its servers are named',
+    { tags: ['slow'] },
+    async () => {
+      const path = compile('remote', '-g', '-pie', '-fPIE')
+      const raw = `in ${path}+0x${addressOf(path).toString(16)}`
+      const id = elfFile(path)?.buildId as string
+      const debug = join(folder, 'fetched.debug')
+      execFileSync('objcopy', ['--only-keep-debug', path, debug])
+      execFileSync('strip', [path])
+      const tools = join(folder, 'debuginfod')
+      mkdirSync(tools)
+      const log = join(folder, 'asked')
+      writeFileSync(
+        join(tools, 'debuginfod-find'),
+        `#!/bin/sh\necho "$@" >> ${log}\n[ "$2" = ${id} ] && echo ${debug}\n`,
+        { mode: 0o755 },
+      )
+      const { PATH, DEBUGINFOD_URLS } = process.env
+      try {
+        process.env['PATH'] = `${tools}:${PATH}`
+        delete process.env['DEBUGINFOD_URLS']
+        expect((await run([alloc(raw)])).events[0]?.stack).toEqual([raw])
+        expect(existsSync(log)).toBe(false)
+        process.env['DEBUGINFOD_URLS'] = 'http://127.0.0.1:9'
+        const { events } = await run([alloc(raw)])
+        expect(events[0]?.stack?.map((text) => parseFrame(text).function)).toEqual(['inner', 'middle', 'outer'])
+        expect(readFileSync(log, 'utf8')).toBe(`debuginfo ${id}\n`)
+        // A file of another build is refused, as anywhere else.
+        writeFileSync(join(tools, 'debuginfod-find'), `#!/bin/sh\necho ${process.execPath}\n`)
+        expect((await run([alloc(raw)])).events[0]?.stack).toEqual([raw])
+      } finally {
+        process.env['PATH'] = PATH
+        if (DEBUGINFOD_URLS === undefined) delete process.env['DEBUGINFOD_URLS']
+        else process.env['DEBUGINFOD_URLS'] = DEBUGINFOD_URLS
+      }
+    },
+  )
 
   test('a file with another build id is refused with both', async () => {
     const path = compile('other', '-g')
@@ -315,7 +323,7 @@ describe.skipIf(missing.length > 0)(`symbolize (needs cc and binutils; absent: $
     await expect.poll(() => children().length).toBe(0)
   })
 
-  test('the events before a fault are named, and then the fault is reported', async () => {
+  test('the events before a fault are named, and then the fault is reported', { tags: ['slow'] }, async () => {
     const path = compile('cut', '-g')
     const raw = alloc(`in ${path}+0x${addressOf(path).toString(16)}`)
     const seen: TraceEvent[] = []

@@ -153,7 +153,7 @@ describe('names in crafted debug information', () => {
     expect([...scopedNames(debugSections(shape))]).toEqual(DEBUG_NAMES)
   })
 
-  test('very many short names take bounded memory, and are read as far as the limit', () => {
+  test('very many short names take bounded memory, and are read as far as the limit', { tags: ['slow'] }, () => {
     const count = 400_000
     const entries = Buffer.concat(
       Array.from({ length: count }, (_, i) => Buffer.from(`\x01<${i.toString(36).padStart(4, '0')}\0`)),
@@ -182,7 +182,7 @@ describe('names in crafted debug information', () => {
     expect(scopedNames(after(units)).size).toBe(0)
   })
 
-  test('entries of one byte with very many attributes take bounded time', () => {
+  test('entries of one byte with very many attributes take bounded time', { tags: ['slow'] }, () => {
     const attributes = Array.from({ length: 100_000 }, () => [0x3f, FLAG]).flat()
     const time = stopwatch()
     expect(scopedNames(unit(new Uint8Array(1_000_000).fill(1), [1, CLASS, 0, ...attributes, 0, 0, 0])).size).toBe(0)

@@ -82,7 +82,7 @@ test('copies are few, however many events are lost', () => {
   expect(written).toBe(25_000)
 })
 
-test('many parts take no longer in many small batches', () => {
+test('many parts take no longer in many small batches', { tags: ['slow'] }, () => {
   const [keys, marks] = [60_000, 20_000]
   const partitioner = new Partitioner({ by: 'thread' })
   let written = 0

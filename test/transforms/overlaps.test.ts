@@ -88,7 +88,7 @@ describe('a block that ends where another one begins', () => {
   )
   const size = fc.integer({ min: 1, max: 90 })
 
-  test('leaks in no part', () => {
+  test('leaks in no part', { tags: ['slow'] }, () => {
     fc.assert(
       fc.property(fc.oneof(blockEvents, spacedEvents), ways, size, (events, options, n) => {
         const whole = statisticsOf(inBatches(events, n, HEADER))

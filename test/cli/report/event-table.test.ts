@@ -147,7 +147,7 @@ describe('EventTable', () => {
     )
   })
 
-  test('ends of processes end their blocks, in the statistics alone too', () => {
+  test('ends of processes end their blocks, in the statistics alone too', { tags: ['slow'] }, () => {
     const process = fc.constantFrom({}, { process: 1n }, { process: 2n })
     const place = fc.integer({ min: 1, max: 4 }).map(BigInt)
     const key = fc.oneof(

@@ -59,7 +59,7 @@ describe('LiveFiguresReport', () => {
 })
 
 describe('hf-stats --every', () => {
-  test('writes lines of JSON, the last one with the figures of the report', async () => {
+  test('writes lines of JSON, the last one with the figures of the report', { tags: ['slow'] }, async () => {
     const { stdout, stderr, code } = await shell(`hf-stats --every 1k --json ${TRACE}`)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const lines = stdout

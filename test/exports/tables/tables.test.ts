@@ -99,7 +99,7 @@ test('Parquet has all rows', async () => {
   found.forEach((row, i) => expect({ ...row, stack: row['stack'] ?? null }).toEqual(complete(ROWS[i])))
 })
 
-test('lines of JSON have all rows', async () => {
+test('lines of JSON have all rows', { tags: ['slow'] }, async () => {
   const lines = Buffer.from(await written('ndjson'))
     .toString()
     .trimEnd()

@@ -369,7 +369,7 @@ describe('faults', () => {
     expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', line: 1, event: 1 })
   })
 
-  test('of the longest line is read, and a longer one is not written', () => {
+  test('of the longest line is read, and a longer one is not written', { tags: ['slow'] }, () => {
     const head = '{"kind":"comment","text":"'
     const texts = (length: number) => [
       'x'.repeat(length - head.length - 2),

@@ -227,25 +227,29 @@ describe('limits', () => {
   })
 })
 
-test('events that share a long stack are written in row groups that are not much in memory', async () => {
-  const [count, depth] = [60, 200_000]
-  const batch = new EventBatch(count, FieldBit.stack, { format: 'x' })
-  const frame = batch.strings.internText('main')
-  const list = batch.strings.addList(new Uint32Array(depth).fill(frame))
-  batch.mask.fill(FieldBit.stack)
-  batch.stack.fill(list)
-  batch.count = count
-  const bytes = encodeAll(new ParquetEncoder({ codec: 'none' }), [batch])
-  const index = new DataView(bytes.buffer, bytes.byteOffset).getUint32(bytes.length - 8, true)
-  const groups = [...readIndex(bytes.subarray(bytes.length - 8 - index, bytes.length - 8)).groups()]
-  for (const { chunks } of groups) for (const { values } of chunks) expect(values).toBeLessThan(4_000_000)
-  let read = 0
-  for await (const { count: rows, strings, stack: lists } of readParquet(write(bytes), () => {})) {
-    for (let i = 0; i < rows; i++) expect(strings.listView(lists[i]).length).toBe(depth)
-    read += rows
-  }
-  expect(read).toBe(count)
-})
+test(
+  'events that share a long stack are written in row groups that are not much in memory',
+  { tags: ['slow'] },
+  async () => {
+    const [count, depth] = [60, 200_000]
+    const batch = new EventBatch(count, FieldBit.stack, { format: 'x' })
+    const frame = batch.strings.internText('main')
+    const list = batch.strings.addList(new Uint32Array(depth).fill(frame))
+    batch.mask.fill(FieldBit.stack)
+    batch.stack.fill(list)
+    batch.count = count
+    const bytes = encodeAll(new ParquetEncoder({ codec: 'none' }), [batch])
+    const index = new DataView(bytes.buffer, bytes.byteOffset).getUint32(bytes.length - 8, true)
+    const groups = [...readIndex(bytes.subarray(bytes.length - 8 - index, bytes.length - 8)).groups()]
+    for (const { chunks } of groups) for (const { values } of chunks) expect(values).toBeLessThan(4_000_000)
+    let read = 0
+    for await (const { count: rows, strings, stack: lists } of readParquet(write(bytes), () => {})) {
+      for (let i = 0; i < rows; i++) expect(strings.listView(lists[i]).length).toBe(depth)
+      read += rows
+    }
+    expect(read).toBe(count)
+  },
+)
 
 test('more traces than a reader takes are refused when they are written', () => {
   const header = { format: 'x'.repeat(1000) }

@@ -260,7 +260,7 @@ test('modules with long paths that are unloaded again and again take no time', (
   expect(comments).toBe(times)
 })
 
-test('a batch ends where its comments are long', () => {
+test('a batch ends where its comments are long', { tags: ['slow'] }, () => {
   const names = Array.from({ length: 50 }, (_, i) => string(`${i}`.padEnd(MAX_STRING, 'x')))
   const { batches, events } = read(recording(PROCESS, ...names.map((name) => r('name', name)), end(0)), 10_000_000)
   expect(events).toHaveLength(50)

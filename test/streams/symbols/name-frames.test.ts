@@ -123,7 +123,7 @@ describe('nameFrames', () => {
     expect(stacks).toEqual(['aa', 'aa', 'bb'])
   })
 
-  it('leaves stacks of more than 65,536 frames as they are', async () => {
+  it('leaves stacks of more than 65,536 frames as they are', { tags: ['slow'] }, async () => {
     const frameOf = (i: number) => `in /b/c+0x${hex(16 * (1 + (i % 7)))}`
     const stacks = [65_535, 65_536, 65_537, 70_000].map((length) => Array.from({ length }, (_, i) => frameOf(i)))
     const batches = inBatches(

@@ -128,21 +128,25 @@ describe('the table of blocks', () => {
     )
   })
 
-  test('without whole stacks, rows stay the same when the sites of blocks that have ended are dropped', () => {
-    // The names of 20,000 frames take several times the memory after which sites are swept.
-    const stack = (n: number) => [`leaf${n}`.padEnd(300, 'x'), `caller${n % 7}`, 'main']
-    const events = Array.from({ length: 20_000 }, (_, n): TraceEvent[] => [
-      { kind: 'alloc', address: BigInt(n + 1), size: 5n, stack: stack(n) },
-      ...(n >= 50 && n % 3 > 0 ? [{ kind: 'free', address: BigInt(n - 49) } as const] : []),
-    ]).flat()
-    const rowsOfTable = (isWhole: boolean) =>
-      rowsOf(trace(...events), {}, 4096, new BlockTable({}, new StackNumbers(), isWhole)).map(
-        ({ site: _site, stack: _stack, ...row }) => row,
-      )
-    const rows = rowsOfTable(false)
-    expect(rows).toEqual(rowsOfTable(true))
-    expect(rows.every(({ frame, address }) => frame === stack(Number(address) - 1)[0])).toBe(true)
-  })
+  test(
+    'without whole stacks, rows stay the same when the sites of blocks that have ended are dropped',
+    { tags: ['slow'] },
+    () => {
+      // The names of 20,000 frames take several times the memory after which sites are swept.
+      const stack = (n: number) => [`leaf${n}`.padEnd(300, 'x'), `caller${n % 7}`, 'main']
+      const events = Array.from({ length: 20_000 }, (_, n): TraceEvent[] => [
+        { kind: 'alloc', address: BigInt(n + 1), size: 5n, stack: stack(n) },
+        ...(n >= 50 && n % 3 > 0 ? [{ kind: 'free', address: BigInt(n - 49) } as const] : []),
+      ]).flat()
+      const rowsOfTable = (isWhole: boolean) =>
+        rowsOf(trace(...events), {}, 4096, new BlockTable({}, new StackNumbers(), isWhole)).map(
+          ({ site: _site, stack: _stack, ...row }) => row,
+        )
+      const rows = rowsOfTable(false)
+      expect(rows).toEqual(rowsOfTable(true))
+      expect(rows.every(({ frame, address }) => frame === stack(Number(address) - 1)[0])).toBe(true)
+    },
+  )
 
   test('has the figures of the statistics, for any stream', { tags: ['slow'] }, () => {
     fc.assert(

@@ -93,7 +93,7 @@ const RULE = fc.constantFrom(
   ...FRAMES.map((frame) => `{\nx\nMemcheck:Leak\n${frame}\n}`),
 )
 
-test('every view leaves out the same leaks', () => {
+test('every view leaves out the same leaks', { tags: ['slow'] }, () => {
   fc.assert(
     fc.property(RULE, placedEvents, (rule, events) => {
       const rules = parseSuppressions(rule)
