@@ -38,7 +38,7 @@ describe.each([
     })
   })
 
-  test('comes back from a compact trace, also with checkpoints', () => {
+  test('comes back from a compact trace, also with checkpoints', { tags: ['slow'] }, () => {
     const text = Buffer.from(encodeAll(ndjson.encoder(), batches)).toString()
     for (const options of [{}, { checkpoint: 4096 }]) {
       const bytes = encodeAll(compact.encoder(options), batches)
@@ -78,7 +78,7 @@ describe('calls that no program makes', () => {
   })
 })
 
-test('blocks of all sizes on a few pages, from several threads, take bounded time', () => {
+test('blocks of all sizes on a few pages, from several threads, take bounded time', { tags: ['slow'] }, () => {
   const rnd = xorshift(12_345)
   const sizes = [64n, 128n, 320n, 1024n, 8n, 4096n, 20_000n, 16n]
   const live: bigint[] = []

@@ -35,16 +35,20 @@ describe('a program whose heap begins below 4 GiB', () => {
   })
 })
 
-test('of versions that predict as much, the one that is right about threads which start late is found', () => {
-  const batches = recording(LATE_THREADS)
-  const first = recognize(batches.slice(0, 1), true).map(({ settings }) => settings.version)
-  expect(first).toEqual(expect.arrayContaining([34, 36, 40]))
-  const survey = new AllocatorSurvey()
-  for (const batch of batches) survey.add(batch)
-  const { versions, blocks, predicted } = survey.finish()
-  expect(versions).toEqual([35, 36])
-  expect(blocks - predicted).toBeLessThanOrEqual(3)
-})
+test(
+  'of versions that predict as much, the one that is right about threads which start late is found',
+  { tags: ['slow'] },
+  () => {
+    const batches = recording(LATE_THREADS)
+    const first = recognize(batches.slice(0, 1), true).map(({ settings }) => settings.version)
+    expect(first).toEqual(expect.arrayContaining([34, 36, 40]))
+    const survey = new AllocatorSurvey()
+    for (const batch of batches) survey.add(batch)
+    const { versions, blocks, predicted } = survey.finish()
+    expect(versions).toEqual([35, 36])
+    expect(blocks - predicted).toBeLessThanOrEqual(3)
+  },
+)
 
 describe('threads of glibc 2.31 that start after the trial', () => {
   // Before them, 35,000 large blocks come and go at the end of the heap, which leaves no trace there.

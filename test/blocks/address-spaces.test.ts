@@ -80,7 +80,7 @@ describe('blocks at one address in several processes', () => {
     expect(live([alloc(1, WIDE, 1n), alloc(2, WIDE, 2n)])).toBe(2)
   })
 
-  test('are refused beyond the number of processes that are told apart', () => {
+  test('are refused beyond the number of processes that are told apart', { tags: ['slow'] }, () => {
     const processes = Array.from({ length: MAX_PROCESSES }, (_, i) => alloc(i + 1, 0x1000n))
     expect(live(processes)).toBe(MAX_PROCESSES)
     expect(() => live([...processes, alloc(0, 0x1000n)])).toThrow(CANNOT)

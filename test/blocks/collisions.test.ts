@@ -82,7 +82,7 @@ describe('Collisions', () => {
     for (const batchSize of [1, 2, 3, 4]) expect(firstCollision(0, events, batchSize)).toBe(3)
   })
 
-  it('are the same however events of several processes, and their ends, are cut', () => {
+  it('are the same however events of several processes, and their ends, are cut', { tags: ['slow'] }, () => {
     const process = fc.constantFrom(undefined, undefined, 1n)
     const address = fc.constantFrom(16n, 32n)
     const kind = fc.constantFrom('alloc', 'free', 'process-end')

@@ -14,7 +14,7 @@ const rowsIn = (bytes: Buffer) =>
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 
 describe('hf-blocks', () => {
-  test('has a row for each block, or for each size', async () => {
+  test('has a row for each block, or for each size', { tags: ['slow'] }, async () => {
     const blocks = await shell(`hf-blocks ${TRACE}`)
     expect({ code: blocks.code, stderr: blocks.stderr }).toEqual({ code: 0, stderr: '' })
     const spans = rowsIn((await shell(`gunzip -c ${TRACE} | heapflow blocks --spans`)).stdout)
@@ -53,7 +53,7 @@ describe('hf-blocks', () => {
     expect([streamed.code, streamed.stderr]).toEqual([1, expect.stringMatching(isTable)])
   })
 
-  test('a truncated trace has its rows, and then the error', async () => {
+  test('a truncated trace has its rows, and then the error', { tags: ['slow'] }, async () => {
     const folder = scratch()
     const cut = join(folder, 'cut.mtrc')
     const whole = gunzipSync(readFileSync(TRACE))
@@ -125,7 +125,7 @@ describe('hf-blocks', () => {
     expect(await refusal(`--stacks ${folder}/a.txt`)).toEqual([2, expect.stringContaining('give it another name')])
   })
 
-  test('the stacks of a truncated trace have another name', async () => {
+  test('the stacks of a truncated trace have another name', { tags: ['slow'] }, async () => {
     const folder = scratch()
     const cut = join(folder, 'cut.raw')
     const whole = gunzipSync(readFileSync('test/fixtures/heaptrack/cxx.raw.gz'))

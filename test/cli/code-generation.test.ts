@@ -11,15 +11,21 @@ const GENERATION_FORBIDDEN =
 
 const DIST = fileURLToPath(new URL('../../dist/lib/entry/metatf.js', import.meta.url))
 
-test('readers and writers by a definition fail when they are made, with the name of the option', () => {
-  const program = `
+test(
+  'readers and writers by a definition fail when they are made, with the name of the option',
+  { tags: ['slow'] },
+  () => {
+    const program = `
     import { binaryDecoder, binaryEncoder, parseDtd } from ${JSON.stringify(DIST)}
     const dtd = parseDtd('tag.width = 1; createThread : (tag) { tag.value = 4; }')
     for (const make of [binaryDecoder, binaryEncoder])
       try { make(dtd) } catch (error) { console.log(error.name + ': ' + error.message) }`
-  const flags = ['--disallow-code-generation-from-strings', '--input-type=module', '-e', program]
-  expect(execFileSync(process.execPath, flags, { encoding: 'utf8' })).toBe(`Error: ${GENERATION_FORBIDDEN}\n`.repeat(2))
-})
+    const flags = ['--disallow-code-generation-from-strings', '--input-type=module', '-e', program]
+    expect(execFileSync(process.execPath, flags, { encoding: 'utf8' })).toBe(
+      `Error: ${GENERATION_FORBIDDEN}\n`.repeat(2),
+    )
+  },
+)
 
 describe('commands without generated code', () => {
   const GOLDEN = fileURLToPath(new URL('../golden', import.meta.url))

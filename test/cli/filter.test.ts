@@ -191,7 +191,7 @@ test.each([
   expect([code, stdout.length, stderr]).toEqual([2, 0, expect.stringContaining(message)])
 })
 
-test('names may be absolute paths', async () => {
+test('names may be absolute paths', { tags: ['slow'] }, async () => {
   const line = (n: number, rest: string) => `{"kind":"alloc","address":"0x${n}0","size":8,${rest}}\n`
   const trace = line(1, '"module":"/usr/bin/app"') + line(2, '"file":"/src/main"') + line(3, '"function":"F"')
   for (const flags of ['--module /usr/bin/app', '--file /src/main', "--function '/^f$/i'"]) {

@@ -77,7 +77,7 @@ describe('hf-generate', () => {
     expect(stderr).toContain(message)
   })
 
-  test('refuses what is no model', async () => {
+  test('refuses what is no model', { tags: ['slow'] }, async () => {
     const folder = scratch()
     writeFileSync(`${folder}/m.json`, '{"format":"heapflow-model"}')
     const { code, stderr } = await shell(`cd ${folder} && hf-generate --from-model m.json`, '')

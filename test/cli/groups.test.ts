@@ -54,7 +54,7 @@ describe('fields of groups', () => {
     expect(hidden).not.toMatch('main')
   })
 
-  test('are columns of hf-sql', async () => {
+  test('are columns of hf-sql', { tags: ['slow'] }, async () => {
     const sql = 'select weight, arena, device from events where weight is not null or device is not null'
     expect(await run(`hf-sql --to ndjson ${trace()} "${sql}"`)).toBe(
       '{"weight":5,"arena":"main","device":null}\n{"weight":null,"arena":null,"device":-1}\n',

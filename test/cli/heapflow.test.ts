@@ -9,7 +9,7 @@ import { encodable } from '../../lib/exports/targets.js'
 import { shell } from '../support/commands.js'
 
 describe('heapflow', () => {
-  test('lists every command once, by task', async () => {
+  test('lists every command once, by task', { tags: ['slow'] }, async () => {
     const { code, stdout, stderr } = await shell('heapflow help')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const text = stdout.toString()
@@ -36,7 +36,7 @@ describe('heapflow', () => {
     },
   )
 
-  test('help stats, stats --help and hf-stats --help are the same', async () => {
+  test('help stats, stats --help and hf-stats --help are the same', { tags: ['slow'] }, async () => {
     const { stdout } = await shell('hf-stats --help')
     expect(stdout.toString()).toContain('Usage: hf-stats')
     expect((await shell('heapflow help stats')).stdout.equals(stdout)).toBe(true)

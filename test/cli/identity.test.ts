@@ -84,7 +84,7 @@ test('profiles and comparisons leave them out, and refuse to be about them', { t
   expect(new Set(valuesOf(both, 'temporary'))).toEqual(new Set([null]))
 })
 
-test('a raw recording has them', async () => {
+test('a raw recording has them', { tags: ['slow'] }, async () => {
   const { stdout, stderr } = await shell(`hf-stats --json ${RAW}`)
   expect(stderr).not.toMatch(WARNING)
   const statistics = JSON.parse(stdout.toString()) as Record<string, unknown>

@@ -62,7 +62,7 @@ describe.skipIf(missing.length > 0)(`names without being asked (need ${missing.j
     return { sites: (JSON.parse(stdout.toString()) as { sites: Site[] }).sites, stderr }
   }
 
-  test('hf-stats: the sites have names, and the figures that they have without', async () => {
+  test('hf-stats: the sites have names, and the figures that they have without', { tags: ['slow'] }, async () => {
     const named = await sites(`hf-stats --json ${trace}`)
     const raw = await sites(`hf-stats --json --no-symbolize ${trace}`)
     expect(raw.sites.map(({ stack }) => stack[0])).toEqual([frames[0], frames[1], frames[0]])
@@ -96,7 +96,7 @@ describe.skipIf(missing.length > 0)(`names without being asked (need ${missing.j
     },
   )
 
-  test('a filter of the page by names has commands that find the names', async () => {
+  test('a filter of the page by names has commands that find the names', { tags: ['slow'] }, async () => {
     const page = join(folder, 'app.html')
     expect((await shell(`hf-report -o ${page} ${trace}`)).code).toBe(0)
     const packed = /id="report-data">([^<]*)</.exec(readFileSync(page, 'utf8'))?.[1] ?? ''
@@ -134,30 +134,38 @@ describe.skipIf(missing.length > 0)(`names without being asked (need ${missing.j
     },
   )
 
-  test('call sites in a module have no names unless they are asked for: nothing tells other builds of it', async () => {
-    const calls = join(folder, 'calls.mtrace')
-    const site = Number.parseInt(frames[0].split('+0x')[1] as string, 16) + 1
-    writeFileSync(calls, `= Start\n@ ${app}:[0x${site.toString(16)}] + 0x1000 0x10\n`)
-    expect((await shell(`hf-stats ${calls}`)).stdout.toString()).not.toContain('planted_site')
-    expect((await shell(`hf-symbolize ${calls} | hf-stats`)).stdout.toString()).toContain('planted_site')
-  })
+  test(
+    'call sites in a module have no names unless they are asked for: nothing tells other builds of it',
+    { tags: ['slow'] },
+    async () => {
+      const calls = join(folder, 'calls.mtrace')
+      const site = Number.parseInt(frames[0].split('+0x')[1] as string, 16) + 1
+      writeFileSync(calls, `= Start\n@ ${app}:[0x${site.toString(16)}] + 0x1000 0x10\n`)
+      expect((await shell(`hf-stats ${calls}`)).stdout.toString()).not.toContain('planted_site')
+      expect((await shell(`hf-symbolize ${calls} | hf-stats`)).stdout.toString()).toContain('planted_site')
+    },
+  )
 
   test('a trace that a command writes stays as it is', async () => {
     const { stdout } = await shell(`hf-filter --kind alloc ${trace}`)
     expect(stdout.toString()).not.toContain('planted_site')
   })
 
-  test('a module that was changed after the trace was written gives no names, and one warning', async () => {
-    utimesSync(trace, hour - 60, hour - 60)
-    const { sites: found, stderr } = await sites(`hf-stats --json ${trace}`)
-    expect(found[0]?.stack[0]).toBe(frames[0])
-    expect(stderr).toMatch(/^hf-stats: warning: .*\/app was changed after the trace was written.*hf-symbolize.*\n$/)
-    // hf-symbolize was asked.
-    expect((await shell(`hf-symbolize ${trace}`)).stdout.toString()).toContain('planted_site at')
-    // The time of a pipe is not known.
-    expect((await sites(`cat ${trace} | hf-stats --json`)).sites[0]?.stack[0]).toContain('planted_site at')
-    utimesSync(trace, hour + 60, hour + 60)
-  })
+  test(
+    'a module that was changed after the trace was written gives no names, and one warning',
+    { tags: ['slow'] },
+    async () => {
+      utimesSync(trace, hour - 60, hour - 60)
+      const { sites: found, stderr } = await sites(`hf-stats --json ${trace}`)
+      expect(found[0]?.stack[0]).toBe(frames[0])
+      expect(stderr).toMatch(/^hf-stats: warning: .*\/app was changed after the trace was written.*hf-symbolize.*\n$/)
+      // hf-symbolize was asked.
+      expect((await shell(`hf-symbolize ${trace}`)).stdout.toString()).toContain('planted_site at')
+      // The time of a pipe is not known.
+      expect((await sites(`cat ${trace} | hf-stats --json`)).sites[0]?.stack[0]).toContain('planted_site at')
+      utimesSync(trace, hour + 60, hour + 60)
+    },
+  )
 
   test('a file with parts at other addresses than the module of a raw heaptrack file gives no names', async () => {
     const parts = elfFile(app)?.loaded.map(({ address, size }) => `${address.toString(16)} ${size.toString(16)}`)

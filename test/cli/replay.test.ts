@@ -72,7 +72,7 @@ describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
     expect((await shell(`hf-replay ${FAST}`, fragmented())).stdout.toString()).not.toContain('pools')
   })
 
-  test('a block that a realloc to 0 bytes ends is not freed again', async () => {
+  test('a block that a realloc to 0 bytes ends is not freed again', { tags: ['slow'] }, async () => {
     const lines = [
       '{"kind":"alloc","address":"0x10","size":50}',
       '{"kind":"alloc","address":"0x100","size":50}',
@@ -133,7 +133,7 @@ describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
     )
   })
 
-  test('verifies blocks', async () => {
+  test('verifies blocks', { tags: ['slow'] }, async () => {
     const good = await shell('hf-replay --verify --allocator glibc', TRACE)
     expect([good.code, good.stdout.toString()]).toEqual([
       0,
@@ -183,7 +183,7 @@ describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
     ])
   })
 
-  test('says that there is nothing to replay', async () => {
+  test('says that there is nothing to replay', { tags: ['slow'] }, async () => {
     const trace = '{"kind":"header","format":"x"}\n{"kind":"free","address":"0x10"}\n{"kind":"end"}\n'
     const nothing = 'Nothing to replay: the trace has no calls that can be made again.'
     for (const flags of [FAST, `${ONE} --verify`]) {
@@ -195,7 +195,7 @@ describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
     expect(JSON.parse(stdout.toString())).toMatchObject({ allocators: [], verdict: [nothing] })
   })
 
-  test('names an allocator that prints, or ends the process', async () => {
+  test('names an allocator that prints, or ends the process', { tags: ['slow'] }, async () => {
     const talks = await shell(`hf-replay --runs 1 --allocator ${library('talks', talking(0))}`, TRACE)
     expect([talks.code, talks.stderr]).toEqual([0, ''])
     expect(talks.stdout.toString()).toMatch(/^Resident set: talks needs /)

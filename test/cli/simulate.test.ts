@@ -34,7 +34,7 @@ describe('hf-simulate', () => {
     expect(some.split('\n')).toHaveLength(5)
   })
 
-  test('has no figures of ptmalloc for several processes', async () => {
+  test('has no figures of ptmalloc for several processes', { tags: ['slow'] }, async () => {
     const trace = [1, 2].map((process) => `{"kind":"alloc","process":${process},"address":"0x10","size":8}\n`).join('')
     const { code, stdout } = await shell('hf-simulate --compare ptmalloc --compare bump', trace)
     expect(code).toBe(0)
@@ -47,7 +47,7 @@ describe('hf-simulate', () => {
     expect([none.code, none.stderr]).toEqual([1, expect.stringMatching(/event 2.*simulated for one process/)])
   })
 
-  test('tells of traces that have no figures', async () => {
+  test('tells of traces that have no figures', { tags: ['slow'] }, async () => {
     const one =
       '{"kind":"header","format":"x"}\n{"kind":"alloc","address":"0x10","size":8}\n{"kind":"end","events":1}\n'
     const { code, stdout, stderr } = await shell('hf-simulate --policy bump --json', one.repeat(260))
@@ -103,7 +103,7 @@ describe('hf-simulate', () => {
     expect((await shell(line, TRACE)).stdout.toString()).toBe('4 events, no faults\n')
   })
 
-  test('writes a page', async () => {
+  test('writes a page', { tags: ['slow'] }, async () => {
     const folder = scratch()
     const page = (path: string) => readFileSync(join(folder, path), 'utf8')
     const line = (flags: string) => shell(`cd ${folder} && hf-simulate ${flags}`, TRACE)
@@ -195,7 +195,7 @@ describe('hf-simulate', () => {
     afterAll(() => rmSync(folder, { recursive: true }))
     const run = (line: string, input = '') => shell(`cd ${folder} && ${line}`, input)
 
-    test('learns from the same file, or from another trace for one from a pipe', async () => {
+    test('learns from the same file, or from another trace for one from a pipe', { tags: ['slow'] }, async () => {
       const { stdout } = await run('hf-simulate --policy bump --predict t.ndjson t.ndjson')
       const text = stdout.toString()
       expect(text).toMatch(/\n {2}policy +bump, 16 arenas of 4096, sites are whole stacks, other blocks in first-fit/)
@@ -222,7 +222,7 @@ describe('hf-simulate', () => {
       expect(second).toMatchObject({ settings: { policy: 'best-fit' }, prediction: null })
     })
 
-    test('is in the table of all policies, if the trace is a file with sites', async () => {
+    test('is in the table of all policies, if the trace is a file with sites', { tags: ['slow'] }, async () => {
       const rows = async (line: string, input?: string) => (await run(line, input)).stdout.toString().match(/bump.*/g)
       expect(await rows('hf-simulate --compare all t.ndjson')).toEqual([
         expect.stringMatching(/^bump +8,192 /),

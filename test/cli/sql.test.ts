@@ -110,7 +110,7 @@ describe('the figures of hf-stats', () => {
 describe('the table of stacks', () => {
   const cxx = `${FIXTURES}heaptrack/cxx.raw.gz`
 
-  test('a table shows names that are no UTF-8 as other tables do', async () => {
+  test('a table shows names that are no UTF-8 as other tables do', { tags: ['slow'] }, async () => {
     const line = '{"kind":"alloc","address":"0x10","size":8,"function":"m\\udc9b1m caf\\udce9"}'
     const { code, stdout } = await shell('hf-sql "select function from blocks"', Buffer.from(`${line}\n`))
     expect({ code, text: stdout.toString('latin1') }).toEqual({
@@ -140,7 +140,7 @@ describe('the table of stacks', () => {
 })
 
 describe('hf-sql', () => {
-  test('has several traces, the names of which are in a column', async () => {
+  test('has several traces, the names of which are in a column', { tags: ['slow'] }, async () => {
     const other = `${FIXTURES}mtrc/cxx64.mtrc`
     expect(
       await query(`${TRACE} ${other}`, 'select file, count(*) as n from blocks group by file order by file desc'),
@@ -150,7 +150,7 @@ describe('hf-sql', () => {
     ])
   })
 
-  test('has what threads are called', async () => {
+  test('has what threads are called', { tags: ['slow'] }, async () => {
     const lines = [
       '{"kind":"header","format":"recorder"}',
       '{"kind":"alloc","thread":7,"address":"0x10","size":5}',

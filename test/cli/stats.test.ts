@@ -109,7 +109,7 @@ describe('hf-stats', () => {
     expect(text).toMatch(/^ {2}mean lifetime .*, 1,700,000,000 ns \(1\.70 s\)$/m)
   })
 
-  test('shows what threads are called', async () => {
+  test('shows what threads are called', { tags: ['slow'] }, async () => {
     const lines = [
       '{"kind":"header","format":"recorder","timeUnit":"ns"}',
       '{"kind":"alloc","thread":7,"address":"0x10","size":500,"stack":["f"]}',
@@ -256,7 +256,7 @@ describe('hf-stats', () => {
     expect(await first('--by function', twice)).toEqual(['keeper', 1])
   })
 
-  test('prints statistics and table as mpatrol does, from whatever format', async () => {
+  test('prints statistics and table as mpatrol does, from whatever format', { tags: ['slow'] }, async () => {
     const { stdout } = await shell('hf-stats --mpatrol', TRACE)
     expect(stdout.toString()).toMatch(/^memory allocation tracing statistics\n-{36}\nallocated: 3005 \(\d+ bytes\)\n/)
     const whole = await shell('hf-stats --table --sources', TRACE)
@@ -560,7 +560,7 @@ Top sizes by temporary allocations (2 in all)
   })
 })
 
-test('names that are not UTF-8 keep their bytes', async () => {
+test('names that are not UTF-8 keep their bytes', { tags: ['slow'] }, async () => {
   const name = 'f\udcff'
   const line = (key: string) => `{"kind":"alloc","address":"0x${key}","size":5,"stack":[${JSON.stringify(name)}]}\n`
   const input = `{"kind":"header","format":"x"}\n${line('10')}${line('20')}{"kind":"end"}\n`

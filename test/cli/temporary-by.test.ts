@@ -87,7 +87,7 @@ test.each([
   expect([code, stderr.toString()]).toEqual([line.includes('nothing*') ? 3 : 0, ''])
 })
 
-test('a file of budgets has some of temporary allocations, or not', async () => {
+test('a file of budgets has some of temporary allocations, or not', { tags: ['slow'] }, async () => {
   const check = async (budgets: string) =>
     (
       await shell(

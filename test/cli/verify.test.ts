@@ -41,7 +41,7 @@ describe('hf-verify', () => {
     })
   })
 
-  test('reports a trace that is cut off, and one that is no trace', async () => {
+  test('reports a trace that is cut off, and one that is no trace', { tags: ['slow'] }, async () => {
     const lines = (await shell('replay-decode', RACE)).stdout.toString().split('\n').slice(0, 2).join('\n') + '\n'
     const cut = await shell('hf-verify', lines)
     expect(cut.code).toBe(1)

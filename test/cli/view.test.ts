@@ -27,7 +27,7 @@ function reportIn(html: string): { name: string; summary: { events: number } } {
   return JSON.parse(gunzipSync(Buffer.from(data, 'base64')).toString()) as ReturnType<typeof reportIn>
 }
 
-test('hf-view serves a page that reads traces, until a signal ends it', async () => {
+test('hf-view serves a page that reads traces, until a signal ends it', { tags: ['slow'] }, async () => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     const { url, child, ended, stderr } = await start('hf-view --no-browser')
     const html = await (await fetch(url)).text()

@@ -37,7 +37,7 @@ describe('the width of rows', () => {
     expect(await widest(`COLUMNS=3 ${leaks}`)).toBe(await widest(`COLUMNS=40 ${leaks}`))
   })
 
-  test('a file has 100, whatever the terminal is', async () => {
+  test('a file has 100, whatever the terminal is', { tags: ['slow'] }, async () => {
     const file = join(scratch(), 'out')
     const text = async (line: string) => {
       await shell(line, TRACE)
@@ -53,7 +53,7 @@ describe('the width of rows', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('--width')])
   })
 
-  test('no form without rows takes --width', async () => {
+  test('no form without rows takes --width', { tags: ['slow'] }, async () => {
     for (const line of ['hf-stats --json', 'hf-stats --mpatrol', 'hf-stats --every 1s', 'hf-diff --json'])
       expect((await shell(`${line} --width 80 /dev/null${line.startsWith('hf-diff') ? ' /dev/null' : ''}`)).code).toBe(
         2,

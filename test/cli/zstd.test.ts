@@ -30,7 +30,7 @@ describe('zstd input', () => {
     }
   })
 
-  test('of two files is read at once', async () => {
+  test('of two files is read at once', { tags: ['slow'] }, async () => {
     const { code, stdout } = await shell(`hf-merge --end-to-end ${ZSTD_FILE} ${ZSTD_FILE} | replay-encode`)
     expect(code).toBe(0)
     expect(stdout.equals(Buffer.concat([LINES, LINES]))).toBe(true)
@@ -50,7 +50,7 @@ describe('zstd input', () => {
       expect((await shell(line)).stdout.equals(LINES)).toBe(true)
   })
 
-  test('that is cut gives what came before, a message and the status 1', async () => {
+  test('that is cut gives what came before, a message and the status 1', { tags: ['slow'] }, async () => {
     const folder = scratch()
     writeFileSync(join(folder, 'cut.zst'), readFileSync(ZSTD_FILE).subarray(0, 39_000))
     const { code, stdout, stderr } = await shell(`cd ${folder} && replay-decode cut.zst | hf-stats --json`)

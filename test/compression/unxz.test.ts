@@ -80,7 +80,7 @@ describe.each(NAMES)('%s', (name) => {
   })
 })
 
-test('several streams, empty ones too, with zeros between and after them', async () => {
+test('several streams, empty ones too, with zeros between and after them', { tags: ['slow'] }, async () => {
   const parts = [EMPTY, file('crc64'), Buffer.alloc(8), file('blocks-crc32'), EMPTY, Buffer.alloc(4)]
   for (const size of [1, 7, 4096, 1 << 20]) {
     const { bytes, error } = await inflated(Buffer.concat(parts), size)
@@ -139,7 +139,7 @@ test('filters for programs and large dictionaries are refused with what to do', 
   expect(large.error?.message).toContain('needs a dictionary of 128 MiB; at most 64 are read')
 })
 
-test('a bomb takes time and no memory', async () => {
+test('a bomb takes time and no memory', { tags: ['slow'] }, async () => {
   expect(ZEROS.length).toBeLessThan(10_000)
   const before = process.memoryUsage().rss
   let length = 0

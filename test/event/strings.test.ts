@@ -36,7 +36,7 @@ describe('bytes and text', () => {
     )
   })
 
-  it('bytes that are not UTF-8 take no time in proportion to their square', () => {
+  it('bytes that are not UTF-8 take no time in proportion to their square', { tags: ['slow'] }, () => {
     for (const part of ['eda080', 'edb080', 'ff']) {
       const many = Buffer.from(part.repeat(200_000) + 'ff', 'hex')
       const time = stopwatch()

@@ -32,7 +32,7 @@ function counters(bytes: Uint8Array): Record<string, Counter[]> {
 }
 
 describe("counters of Chrome's traces", () => {
-  test('have the sums, the peak and the end that hf-stats --json has', async () => {
+  test('have the sums, the peak and the end that hf-stats --json has', { tags: ['slow'] }, async () => {
     const { allocated, freed, peakBytes, leaked } = JSON.parse(
       (await shell(`hf-stats --json ${TRACE}`)).stdout.toString(),
     ) as Profile['statistics']

@@ -95,7 +95,7 @@ const expected = ({ allocated, peakBytes, leaked }: Profile['statistics']) => ({
 })
 
 describe.skipIf(VIEWER === undefined)("DHAT's own viewer (needs valgrind)", () => {
-  test('has the sums of hf-stats --json', async () => {
+  test('has the sums of hf-stats --json', { tags: ['slow'] }, async () => {
     const statistics = JSON.parse((await shell(`hf-stats --json ${TRACE}`)).stdout.toString()) as Profile['statistics']
     const shown = view((await shell(`hf-profile --to dhat ${TRACE}`)).stdout)
     expect(shown).toMatchObject(expected(statistics))

@@ -50,7 +50,7 @@ function checkTrees(text: string): number {
 }
 
 describe.skipIf(!isInstalled('sh', '-c', 'command -v ms_print'))('ms_print (needs valgrind)', () => {
-  test('shows the peak and the end that hf-stats --json has', async () => {
+  test('shows the peak and the end that hf-stats --json has', { tags: ['slow'] }, async () => {
     const { peakBytes, leaked } = JSON.parse(
       (await shell(`hf-stats --json ${TRACE}`)).stdout.toString(),
     ) as Profile['statistics']

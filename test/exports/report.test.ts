@@ -77,7 +77,7 @@ describe('reportPage', () => {
     expect(page).toContain('<p>80 more rows.</p>')
   })
 
-  test('names are text, whatever they are', () => {
+  test('names are text, whatever they are', { tags: ['slow'] }, () => {
     const events = [
       ...HOSTILE.map((name, i) => alloc(i, { stack: [name, `${name} (${name}:3)`] })),
       ...HOSTILE.map((name, i): TraceEvent => ({ kind: 'free', address: BigInt(0x9000 + i), function: name })),

@@ -46,7 +46,7 @@ function parse(bytes: Uint8Array): File {
 }
 
 describe('speedscope', () => {
-  test('has a profile for each figure, with the sums of hf-stats --json', async () => {
+  test('has a profile for each figure, with the sums of hf-stats --json', { tags: ['slow'] }, async () => {
     const statistics = JSON.parse((await shell(`hf-stats --json ${TRACE}`)).stdout.toString()) as Profile['statistics']
     const run = await shell(`hf-profile --to speedscope --value live-bytes ${TRACE}`)
     const { profiles, name, activeProfileIndex } = parse(run.stdout)

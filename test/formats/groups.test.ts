@@ -178,7 +178,7 @@ describe("compact's section of them", () => {
     expect(change('weight\0', 'weight\x02')).toMatch('events have the field "weight", which is not known')
   })
 
-  it('is read, or refused, whatever it has', () => {
+  it('is read, or refused, whatever it has', { tags: ['slow'] }, () => {
     const writer = new GroupWriter()
     for (const batch of batchesOf(events, ONE)) writer.add(batch, 0, batch.count)
     const body = writer.take() as Uint8Array

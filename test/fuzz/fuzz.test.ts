@@ -44,7 +44,7 @@ describe('the fuzzer', () => {
     }
   })
 
-  it('makes the same input of the same seed and number', () => {
+  it('makes the same input of the same seed and number', { tags: ['slow'] }, () => {
     for (const target of TARGETS) {
       const bytes = (seed: number, run: number) => Buffer.from(inputOf(target, seed, run).bytes()).toString('hex')
       expect(bytes(7, 3)).toBe(bytes(7, 3))
@@ -94,7 +94,7 @@ describe('the fuzzer', () => {
     expect(await faultOf(format)).toMatch(/^in pieces: /)
   })
 
-  it('finds an input that takes too long', async () => {
+  it('finds an input that takes too long', { tags: ['slow'] }, async () => {
     const target = { name: 'slow', make: () => ({ extension: '', bytes: () => SEED, check: busy }) }
     function busy(): void {
       const start = process.cpuUsage()

@@ -259,7 +259,7 @@ describe('a trace like another one', () => {
     expect(peak({ like: model, scale: 0.25 }) / one).toBeLessThan(0.4)
   })
 
-  test('is repeated for more events, without growing', () => {
+  test('is repeated for more events, without growing', { tags: ['slow'] }, () => {
     const options = { like: model, events: 150_000 }
     expect(faultsOf(generated(options))).toEqual([])
     const collector = new StatisticsCollector()

@@ -112,7 +112,7 @@ describe('the short name of a function', () => {
     expect(shortName(`f${'.part.0'.repeat(30)}@@GLIBC_2.2.5`)).toBe('f')
   })
 
-  test('of brackets without end takes no time', () => {
+  test('of brackets without end takes no time', { tags: ['slow'] }, () => {
     for (const unit of [
       '<',
       '(',

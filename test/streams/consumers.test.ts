@@ -177,7 +177,7 @@ test("a composed stream has Node's compose", async () => {
   expect(events).toBe(EVENTS.length)
 })
 
-test('an error that waits for a slow sink is not lost when nothing else is left to do', () => {
+test('an error that waits for a slow sink is not lost when nothing else is left to do', { tags: ['slow'] }, () => {
   const script = `
     import { Readable, Writable } from 'node:stream'
     import { pipeline } from 'node:stream/promises'

@@ -243,7 +243,7 @@ describe('both inflaters deliver the same and report the same', () => {
     )
   })
 
-  test('for damage near the end of a member', async () => {
+  test('for damage near the end of a member', { tags: ['slow'] }, async () => {
     for (const from of [short.length, short.length + stored.length + long.length]) {
       const whole = Buffer.concat([short, stored, long, stored, short, short])
       for (let at = from - 24; at < from + 24; at += 7) {

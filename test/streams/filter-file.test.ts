@@ -62,7 +62,7 @@ describe('filterFile', () => {
     ({ size }) => size === 8n,
   )
 
-  test('reads a file twice, compressed or not', async () => {
+  test('reads a file twice, compressed or not', { tags: ['slow'] }, async () => {
     const sizes = (events: readonly TraceEvent[]) => events.map(({ address }) => address)
     expect(sizes(await read(file(), { leaked: true }))).toEqual(sizes(leaks))
     expect(sizes(await read(file(gzipSync(TRACE)), { leaked: true }))).toEqual(sizes(leaks))

@@ -198,7 +198,7 @@ describe('plain events', () => {
     source.end()
   })
 
-  test('of a slow consumer wait, and arrive', async () => {
+  test('of a slow consumer wait, and arrive', { tags: ['slow'] }, async () => {
     const seen: number[] = []
     const sink = new Writable({
       objectMode: true,

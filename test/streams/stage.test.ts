@@ -158,7 +158,7 @@ function* endless(): Generator<Buffer> {
 }
 
 describe('backpressure', () => {
-  test('holds from the slowest stage back to the source', async () => {
+  test('holds from the slowest stage back to the source', { tags: ['slow'] }, async () => {
     let given = 0
     const source = Readable.from(
       (function* () {
@@ -330,7 +330,7 @@ test('a chunk may have any number of slices without backpressure', { tags: ['slo
   expect((await reading).reduce((sum, batch) => sum + (batch as EventBatch).count, 0)).toBe(0)
 })
 
-test('a truncated trace that no one reads does not keep the process alive', () => {
+test('a truncated trace that no one reads does not keep the process alive', { tags: ['slow'] }, () => {
   const trace = encodeEvents(mtrc.format.encoder(), EVENTS, { format: 'mtrc' })
   const script = `
     import { Readable, PassThrough } from 'node:stream'

@@ -213,7 +213,7 @@ describe.skipIf(missing.length > 0)(`symbolize (needs cc and binutils; absent: $
     expect(warnings).toEqual([`no names: ${path} has the build id ${elfFile(path)?.buildId}, and not abcd`])
   })
 
-  test('the build ids that a recording notes are those that files must have', async () => {
+  test('the build ids that a recording notes are those that files must have', { tags: ['slow'] }, async () => {
     const path = compile('recorded', '-g')
     const raw = `in ${path}+0x${addressOf(path).toString(16)}`
     const id = elfFile(path)?.buildId as string

@@ -80,7 +80,7 @@ test('rows of blocks have the end of their process, and the ending of blocks tha
   expect(ended).toHaveLength(2)
 })
 
-test('a process with more blocks than rows are written at a time', () => {
+test('a process with more blocks than rows are written at a time', { tags: ['slow'] }, () => {
   const many = Array.from({ length: 20_000 }, (_, i) => block(3n, BigInt(16 * i + 16), 1n, 1n))
   const events = [...many, { kind: 'process-end', process: 3n } as TraceEvent, block(3n, 16n, 5n, 2n)]
   const sizes = blockRows([batchOf(events)]).map(({ until }) => until)

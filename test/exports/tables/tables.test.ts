@@ -91,7 +91,7 @@ test('Arrow has all rows', async () => {
   expect(found).toEqual(ROWS.map(complete))
 })
 
-test('Parquet has all rows', async () => {
+test('Parquet has all rows', { tags: ['slow'] }, async () => {
   const bytes = await written('parquet')
   const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
   const found = await parquetReadObjects({ file })

@@ -127,7 +127,7 @@ describe('what is written', () => {
     expect(Math.max(...longest.slice(-20))).toBeLessThanOrEqual(Math.max(...longest.slice(0, 20)))
   })
 
-  test('is several record batches if all events have the same long stack', () => {
+  test('is several record batches if all events have the same long stack', { tags: ['slow'] }, () => {
     const stack = Array.from({ length: 20_000 }, (_, i) => `f${i % 100}`)
     const [batch] = batchesOf([{ kind: 'alloc', stack }])
     const many = reviseBatch(batch as EventBatch, 0)

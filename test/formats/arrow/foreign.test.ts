@@ -50,7 +50,7 @@ describe('streams that pyarrow and polars wrote', () => {
       expect(warnings).toEqual([])
     })
 
-    test('cut anywhere, it is truncated', () => {
+    test('cut anywhere, it is truncated', { tags: ['slow'] }, () => {
       const end = name.endsWith('.arrow') ? bytes.length - 3500 : bytes.length
       for (let length = 1; length < end; length += 37) {
         const { error, events: found } = decode(bytes.slice(0, length))

@@ -55,7 +55,7 @@ describe('our own writing', () => {
     )
   })
 
-  it('keeps everything in attributes when asked to: all fields, kinds and headers', () => {
+  it('keeps everything in attributes when asked to: all fields, kinds and headers', { tags: ['slow'] }, () => {
     fc.assert(
       fc.property(randomAll(), sizes, (traces, size) => {
         const encoder = new HatfEncoder({ attributes: true, strict: true })

@@ -194,7 +194,7 @@ describe('hostile input', () => {
       expect(decode(text, size).error).toMatchObject({ code: 'ERR_TRACE_LIMIT', event: 2 })
   })
 
-  it('a stack of 20,000 frames is read, and comes back', () => {
+  it('a stack of 20,000 frames is read, and comes back', { tags: ['slow'] }, () => {
     const text = `${RAW}${lines(20_000, (i) => `t ${hex(i + 16)} ${hex(i)}`)}+ 8 4e20 10\n+ 8 4e20 20\n`
     const { batches, error } = decode(text, 65_536)
     expect(error).toBeUndefined()

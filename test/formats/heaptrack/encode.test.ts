@@ -66,7 +66,7 @@ describe('stacks that are too long to be read again', () => {
     expect(bytes).toBeGreaterThan(MAX_STACK_BYTES / 2)
   })
 
-  it('are as they were if they just fit', () => {
+  it('are as they were if they just fit', { tags: ['slow'] }, () => {
     const stack = Array.from({ length: MAX_STACK_BYTES / 4 }, () => 'abcd')
     expect(again({ stack })).toMatchObject({ stack, losses: expect.not.objectContaining({ [DEEP]: 1 }) as object })
     const cut = again({ stack: [...stack, 'e'] })
@@ -78,7 +78,7 @@ describe('stacks that are too long to be read again', () => {
     expect(again({ stack })).toMatchObject({ stack, losses: expect.not.objectContaining({ [OTHERWISE]: 1 }) as object })
   })
 
-  it('have very many inlined frames in several lines, none of which is too long', () => {
+  it('have very many inlined frames in several lines, none of which is too long', { tags: ['slow'] }, () => {
     const stack = [...Array.from({ length: 8000 }, (_, i) => `f${i} at a.c:4000000000 inlined`), 'main']
     const { stack: read, losses } = again({ stack })
     expect(read).toHaveLength(stack.length)

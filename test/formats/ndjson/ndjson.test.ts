@@ -397,13 +397,17 @@ describe('faults', () => {
     }
   })
 
-  test('of a stack is written if it is short, however many frames of however many bytes others have', () => {
-    const long = ['y'.repeat(300_000), ...Array.from({ length: 40 }, () => 'f'.repeat(100))]
-    const endless = Array.from({ length: 60_000 }, () => 'g'.repeat(100))
-    const event = (stack: string[]): TraceEvent => ({ kind: 'alloc', address: 16n, stack })
-    const events = [event(long), event(['main']), event(endless.slice(0, 40_000))]
-    const { out, error } = drive(new NdjsonEncoder(), batchesOf([...events, event(endless)], HEADER))
-    expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', event: 4 })
-    expect(decodeAll(new NdjsonDecoder(), new Uint8Array(Buffer.concat(out))).events).toEqual(events)
-  })
+  test(
+    'of a stack is written if it is short, however many frames of however many bytes others have',
+    { tags: ['slow'] },
+    () => {
+      const long = ['y'.repeat(300_000), ...Array.from({ length: 40 }, () => 'f'.repeat(100))]
+      const endless = Array.from({ length: 60_000 }, () => 'g'.repeat(100))
+      const event = (stack: string[]): TraceEvent => ({ kind: 'alloc', address: 16n, stack })
+      const events = [event(long), event(['main']), event(endless.slice(0, 40_000))]
+      const { out, error } = drive(new NdjsonEncoder(), batchesOf([...events, event(endless)], HEADER))
+      expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', event: 4 })
+      expect(decodeAll(new NdjsonDecoder(), new Uint8Array(Buffer.concat(out))).events).toEqual(events)
+    },
+  )
 })

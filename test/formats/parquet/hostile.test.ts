@@ -260,7 +260,7 @@ test('more traces than a reader takes are refused when they are written', () => 
   expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', format: 'parquet', event: 1 })
 })
 
-test('very many rows of few bytes take no memory', async () => {
+test('very many rows of few bytes take no memory', { tags: ['slow'] }, async () => {
   const rows = 20_000_000
   const path = write(fileOf(rows, [kinds(rows)]))
   let count = 0

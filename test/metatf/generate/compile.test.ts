@@ -137,7 +137,7 @@ describe('compileDtd', () => {
     }
   })
 
-  test('a section of more records than one loop has', () => {
+  test('a section of more records than one loop has', { tags: ['slow'] }, () => {
     const records = Array.from(
       { length: 100 },
       (_, i) => `alloc${'_'.repeat(i + 1)} : (tag, size, address, thread) { tag.value = ${i + 4}; }`,

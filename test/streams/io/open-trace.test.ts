@@ -76,7 +76,7 @@ describe.skipIf(process.platform !== 'linux')('no descriptor stays open', () => 
     expect(await descriptors()).toBeLessThan(before + NOISE)
   })
 
-  test('after reading is aborted, closed, disposed of, or was never begun', async () => {
+  test('after reading is aborted, closed, disposed of, or was never begun', { tags: ['slow'] }, async () => {
     const before = await descriptors()
     for (let i = 0; i < 20; i++) {
       const aborter = new AbortController()

@@ -27,7 +27,7 @@ describe('budgets', () => {
     return collector.finish()
   })()
 
-  test('have the figures of the statistics, and hold up to these exactly', () => {
+  test('have the figures of the statistics, and hold up to these exactly', { tags: ['slow'] }, () => {
     const { peakBytes, peakBlocks, allocated, leaked, temporary } = statistics
     const figures = {
       peak: peakBytes.bytes,
@@ -272,7 +272,7 @@ describe('what is not known', () => {
     return rows[0]?.reason
   }
 
-  test('is not within', () => {
+  test('is not within', { tags: ['slow'] }, () => {
     const heaptrack = { format: 'heaptrack' } as const
     expect(reasonOf(RUN, { max: { temporary: '100%' } }, heaptrack)).toBe('the trace does not say which block is freed')
     expect(reasonOf(RUN, { at: 'print', max: { temporary: 1e9 } }, heaptrack)).toMatch(/which block is freed/)

@@ -151,7 +151,7 @@ describe('ReportCollector', () => {
     }
   }
 
-  test('live bytes over time, generations and the map hold for long traces', () => {
+  test('live bytes over time, generations and the map hold for long traces', { tags: ['slow'] }, () => {
     const events = [...rounds(20_000)]
     const data = dataOf(events)
     expectWhole(data)

@@ -185,7 +185,7 @@ describe('a model of lifetimes', () => {
     expect(() => lifetimeModel(predictor)).toThrow(/^model: over the limit: the stacks have too many frames/)
   })
 
-  test('more sites than can be read are refused when it is written', () => {
+  test('more sites than can be read are refused when it is written', { tags: ['slow'] }, () => {
     const { threshold, frames, training } = trained([], {})
     const kinds = Array.from({ length: MOST_SITES + 1 }, (_, n) => ({ site: { line: n + 1 }, size: 4 }))
     const model = (count: number) =>
