@@ -12,10 +12,10 @@ const HAS_TEXT = FieldBit.text
 const MOST_MARKS = 50
 const LONGEST = 60
 
-/** Comments of recorders that do not mark a moment of the program, such as lines about modules. */
+/** Comments of recorders that do not mark a moment of the program: lines about modules, and names of threads. */
 const NO_MARKS: ReadonlyMap<string, RegExp> = new Map([
   ['heaptrack', /^/],
-  ['recorder', /^module /],
+  ['recorder', /^(?:module|thread) /],
 ])
 
 interface Note {

@@ -5,6 +5,7 @@ import { ReportCollector } from '../../../lib/transforms/report/collector.js'
 const EVENTS: TraceEvent[] = [
   { kind: 'comment', text: 'module 0x7f00 /lib/libc.so.6' },
   { kind: 'alloc', address: 16n, size: 8n },
+  { kind: 'comment', thread: 7n, text: 'thread worker' },
   { kind: 'comment', text: 'process 2 is pid 7' },
   { kind: 'other', code: 82, present: 4096n },
   { kind: 'lost', count: 3n },
@@ -20,7 +21,7 @@ function reportOf(format: string) {
 test.each([
   ['recorder', ['process 2 is pid 7', 'lost events']],
   ['heaptrack', ['lost events']],
-  ['constructor', ['module 0x7f00 /lib/libc.so.6', 'process 2 is pid 7', 'lost events']],
+  ['constructor', ['module 0x7f00 /lib/libc.so.6', 'thread worker', 'process 2 is pid 7', 'lost events']],
 ])('marks of a trace of %s', (format, titles) => {
   expect(reportOf(format).marks?.title).toEqual(titles)
 })
@@ -46,7 +47,7 @@ test('a process of which only comments are known has no thread', () => {
 
 test('the timeline has the resident set from its first event on', () => {
   const { timeline } = reportOf('recorder')
-  expect(timeline.resident).toEqual([null, null, null, 4096, 4096, 8192])
+  expect(timeline.resident).toEqual([null, null, null, null, 4096, 4096, 8192])
 })
 
 test('marks of a trace with another unit have the last time of the first one', () => {
