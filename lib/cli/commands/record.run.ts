@@ -52,6 +52,7 @@ export async function runRecord(args: Arguments): Promise<void> {
   // A pipe is read at once.
   const settings = settingsOf(args, recorder, isDirect && output !== '-')
   if (isDirect) {
+    if (args.has('best')) throw new UsageError('--best is for compact traces: -o FILE.hfc')
     const compression = (['gzip', 'zstd'] as const).find((flag) => args.has(flag))
     if (compression !== undefined)
       throw new UsageError(`--${compression}: the recorder writes the output itself, in its own format`)
@@ -62,6 +63,8 @@ export async function runRecord(args: Arguments): Promise<void> {
     return
   }
   const to = await outputFormat(args, output)
+  const isBest = args.has('best')
+  if (isBest && to.name !== 'compact') throw new UsageError('--best is for compact traces: -o FILE.hfc')
   const format = await formatNamed(recorder.format)?.load()
   if (attachment === undefined) refuseObstacle(recorder, command, { env: process.env })
   const folder = recordingFolder()
@@ -95,13 +98,15 @@ export async function runRecord(args: Arguments): Promise<void> {
         // heaptrack_print and heaptrack_gui read interpreted files.
         ...(to.name === 'heaptrack' && !RAW.test(output) && { interpreted: true }),
         // The program waits when its events cannot be written as fast as they come.
-        ...(to.name === 'compact' && { fast: true }),
+        ...(to.name === 'compact' && { fast: !isBest }),
       },
       runsProgram: true,
     })
     if (recording?.hasForked === true)
       say('hf-record', 'warning: only the program itself was recorded, not the processes that it forked')
     if (events === 0) say('hf-record', NO_EVENTS)
+    else if (to.name === 'compact' && !isBest && output !== '-')
+      say('hf-record', `note: ${output} was written fast; hf-convert makes a smaller file of it`)
   } finally {
     // A process that runs on is no longer recorded when no one reads the events.
     await (attachment === undefined ? recording?.close() : recording?.end())

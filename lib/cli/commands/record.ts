@@ -24,7 +24,8 @@ export const record: Command = {
     'signal ends the recording then. --no-children records the program alone, and what it becomes by exec. When ' +
     'events cannot be written as fast as they come, the program waits. With --to recorder, and for a name that ends ' +
     'in .hfrec, the recorder writes the output itself. Compact traces (.hfc) are written as by compact-encode ' +
-    '--fast, and gzip (.gz) has a fast level, too; hf-convert makes both smaller afterwards.\n' +
+    '--fast, unless --best is given, and gzip (.gz) has a fast level, too; hf-convert makes both smaller ' +
+    'afterwards.\n' +
     '--pid records a program that runs already, from now on: no debugger is needed, and its heap, its threads and ' +
     'its descriptors stay as they are. Of its blocks from before, those that it frees or resizes are events. Ctrl-C ' +
     'ends the recording, and the program goes on. It takes x86-64.\n' +
@@ -91,6 +92,7 @@ export const record: Command = {
       ...(TO.instead !== undefined && { instead: TO.instead }),
     },
     ...OTHERS,
+    { name: 'best', help: 'Compress a compact trace (.hfc) as far as possible: the program waits for it' },
     ...OUTPUT_FLAGS,
     STRICT_FLAG,
   ],

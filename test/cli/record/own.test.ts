@@ -146,9 +146,20 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
   })
 
   test('writes compact traces as compact-encode --fast does', async () => {
-    expect((await run('hf-record -o fast.hfc -- ./every')).code).toBe(0)
+    const { code, stderr } = await run('hf-record -o fast.hfc -- ./every')
+    expect([code, stderr]).toEqual([
+      0,
+      'hf-record: note: fast.hfc was written fast; hf-convert makes a smaller file of it\n',
+    ])
     expect((await run('compact-encode --fast fast.hfc | cmp - fast.hfc')).code).toBe(0)
     expect((await run('compact-encode --best fast.hfc | cmp - fast.hfc')).code).toBe(1)
+    expect(await run('hf-record --best -o best.hfc -- ./every')).toMatchObject({ code: 0, stderr: '' })
+    expect((await run('compact-encode --best best.hfc | cmp - best.hfc')).code).toBe(0)
+    for (const name of ['best.hfrec', 'best.ndjson'])
+      expect(await run(`hf-record --best -o ${name} -- ./every`)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('--best is for compact traces: -o FILE.hfc') as string,
+      })
   })
 
   test('threads that pass blocks to each other: each event once, in an order that blocks can have', async () => {
