@@ -13,6 +13,8 @@
 /* More data of a module than this is not looked through, in bytes; and more memory in all. */
 #define MAX_DATA ((uint64_t)1 << 30)
 #define MAX_MEMORY ((uint64_t)4 << 30)
+/* Of a mapping that is larger, even finding out which pages are used takes too long. */
+#define MAX_MAPPING ((uint64_t)1 << 38)
 
 /* Where memory of the library is put if it is free there. */
 #define ATTACH_AT 0x210000000000ull
@@ -222,7 +224,7 @@ static int is_memory(const struct mapping *m) {
   return m->path[0] == 0 || (m->path[0] == '[' && m->path[1] != 'v');
 }
 
-/* The process has more memory than MAX_MEMORY: the rest was not looked through. */
+/* The process has more memory than is looked through. */
 static int is_too_large;
 
 /*
@@ -250,11 +252,14 @@ static void replace_words(const struct tracee *t, const struct images *images, c
   int pages = open(name, O_RDONLY | O_CLOEXEC);
   FILE *maps = pages < 0 ? NULL : open_maps(t->worker);
   uint64_t left = MAX_MEMORY;
+  is_too_large = 0;
   while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
     struct mapping m;
-    if (parse_mapping(line, &m) && is_memory(&m)) left -= replace_used(t, &r, pages, m.low, m.high, left);
+    if (!parse_mapping(line, &m) || !is_memory(&m)) continue;
+    if (m.high - m.low <= MAX_MAPPING) left -= replace_used(t, &r, pages, m.low, m.high, left);
+    else is_too_large = 1;
   }
-  is_too_large = left == 0;
+  if (left == 0) is_too_large = 1;
   if (maps != NULL) fclose(maps);
   if (pages >= 0) close(pages);
 }

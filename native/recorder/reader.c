@@ -220,8 +220,8 @@ static int record_attached(const char *library, const char *word) {
   }
   fprintf(stderr, "attached\n");
   if (is_too_large)
-    fprintf(stderr, "heapflow: process %d has more than 4 GiB of memory: calls through pointers in the rest of it, such "
-            "as those to free, are not recorded\n", pid);
+    fprintf(stderr, "heapflow: process %d has more memory than is looked through: calls through pointers in the rest, "
+            "such as those to free, are not recorded\n", pid);
   record(NULL);
   static uint32_t running[REGIONS];
   uint32_t count = 0;
