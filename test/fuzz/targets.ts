@@ -1,3 +1,4 @@
+import { CHECKPOINT_TARGET } from './checkpoints.js'
 import { isWritable } from '../../lib/event/format.js'
 import { FORMATS } from '../support/formats.js'
 import { ALLOCATOR_TARGETS } from './allocators.js'
@@ -22,6 +23,7 @@ export const TARGETS: readonly Target[] = [
   ...COMPRESSED_TARGETS,
   ...METATF_TARGETS,
   ...INPUT_TARGETS,
+  CHECKPOINT_TARGET,
   ...DWARF_TARGETS,
 ]
 
