@@ -51,8 +51,10 @@ export async function runRecord(args: Arguments): Promise<void> {
   const isDirect = isOwn && recorder.outlives === true
   // A pipe is read at once.
   const settings = settingsOf(args, recorder, isDirect && output !== '-')
-  if (isDirect) {
-    if (args.has('best')) throw new UsageError('--best is for compact traces: -o FILE.hfc')
+  const to = isDirect ? undefined : await outputFormat(args, output)
+  const isBest = args.has('best')
+  if (isBest && to?.name !== 'compact') throw new UsageError('--best is for compact traces: -o FILE.hfc')
+  if (to === undefined) {
     const compression = (['gzip', 'zstd'] as const).find((flag) => args.has(flag))
     if (compression !== undefined)
       throw new UsageError(`--${compression}: the recorder writes the output itself, in its own format`)
@@ -62,9 +64,6 @@ export async function runRecord(args: Arguments): Promise<void> {
     await recordDirectly(recorder, words, output, settings, attachment)
     return
   }
-  const to = await outputFormat(args, output)
-  const isBest = args.has('best')
-  if (isBest && to.name !== 'compact') throw new UsageError('--best is for compact traces: -o FILE.hfc')
   const format = await formatNamed(recorder.format)?.load()
   if (attachment === undefined) refuseObstacle(recorder, command, { env: process.env })
   const folder = recordingFolder()

@@ -12,8 +12,8 @@ export const sql: Command = {
     'columns; blocks has a row for each block, and spans a row for each size of a block, as hf-blocks writes them; ' +
     'handoffs has the blocks and bytes of each site that one thread allocated and another one freed; threads ' +
     'has what threads are called; stacks has each stack once, by the stackId of blocks and spans. In all others the ' +
-    'column file is the name of the trace, and ' +
-    'sourceFile that of the source file. Examples and details: docs/sql.md.\n' +
+    'column file is the name of the trace, and sourceFile that of the source file. Examples and details: ' +
+    'docs/sql.md.\n' +
     'Only the tables and columns that the query needs are written, to temporary files in TMPDIR, which are always ' +
     'removed. The query can read nothing but these tables. The rows of a damaged trace up to the fault count, and ' +
     'the exit status is 1.\n' +
