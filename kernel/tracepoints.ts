@@ -76,13 +76,20 @@ export let isLong: bool = false
 /** The line after the last that was read has an event and is too long. */
 export let isRefused: bool = false
 
-/** `CPU:1 [LOST 1705 EVENTS]`, or the header's `# entries-in-buffer/entries-written: 178/1883`. */
+/**
+ * `CPU:1 [LOST 1705 EVENTS]`, trace-cmd's `CPU:1 [1705 EVENTS DROPPED]`, both perhaps without the number; or the
+ * header's `# entries-in-buffer/entries-written: 178/1883`.
+ */
 function readLost(p: usize, i: u32): u32 {
   const wide = (<usize>i) << 3
   if (load<u32>(p) == 0x3a55_5043) {
-    const q = decimal(p + 4, NUMBER)
-    if (q == 0 || load<u32>(q) != 0x4f4c_5b20 || load<u32>(q + 3) != 0x2054_534f || !readCpu(p + 4, q, i)) return 0
-    return decimal(q + 7, ELEMENTS + wide) == 0 ? 0 : HAS_CPU | HAS_COUNT
+    let q = decimal(p + 4, NUMBER)
+    if (q == 0 || load<u16>(q) != 0x5b20 || !readCpu(p + 4, q, i)) return 0
+    q += load<u32>(q + 2) == 0x5453_4f4c ? 7 : 2
+    const after = decimal(q, ELEMENTS + wide)
+    if (after != 0) q = after + 1
+    if (load<u32>(q) != 0x4e45_5645 || load<u32>(q + 2) != 0x5354_4e45) return 0
+    return after == 0 ? HAS_CPU : HAS_CPU | HAS_COUNT
   }
   // All of the words, so that nothing is read beyond the end of a shorter line.
   if (load<u64>(p) != 0x6569_7274_6e65_2023 || load<u64>(p + 8) != 0x6675_622d_6e69_2d73) return 0

@@ -69,6 +69,13 @@ function setProcess(p: usize, end: usize): bool {
   return true
 }
 
+/** Whether a dash is the sign of a number: perf script has -1 for a thread that is gone, after its command `:-1`. */
+function isMinus(p: usize, start: usize): bool {
+  if (p <= skipSpaces(start) || load<u8>(p) != DASH) return false
+  const before = load<u8>(p - 1)
+  return before == SPACE || before == SLASH
+}
+
 /** Reads a CPU's number. @returns whether it is one */
 export function readCpu(p: usize, end: usize, i: u32): bool {
   if (decimal(p, NUMBER) != end || load<u64>(NUMBER) > 0x7fff_ffff) return false
@@ -142,12 +149,17 @@ export function readHead(start: usize, end: usize, i: u32): u32 {
   if (p == end || decimal(p, THREAD + wide) != end) return 0
   set |= HAS_THREAD
   if (skipSpaces(start) == p) return p == start || end - start <= THREAD_WIDTH ? set : 0
+  if (isMinus(p - 1, start)) {
+    store<u64>(THREAD + wide, 0 - load<u64>(THREAD + wide))
+    p--
+  }
   const mark = load<u8>(p - 1)
   if (mark == SLASH) {
     end = p - 1
     p = end
     while (p > start && isDigit(load<u8>(p - 1))) p--
-    if (!setProcess(p, end)) return 0
+    if (isMinus(p - 1, start)) p--
+    else if (!setProcess(p, end)) return 0
     end = p
   } else if (mark == DASH) end = p - 1
   else if (mark == SPACE) end = p

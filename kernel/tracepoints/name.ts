@@ -35,6 +35,7 @@ const REE_: u32 = 0x3a65_6572
 const MM_PAGE_: u64 = 0x5f65_6761_705f_6d6d
 const ALLO: u32 = 0x6f6c_6c61
 const FREE: u32 = 0x6565_7266
+const _DIRECT_: u64 = 0x3a74_6365_7269_645f
 const KMEM: u32 = 0x6d65_6d6b
 
 /** Recognizes the name of an event and its colon at `p`, and sets the variables above. */
@@ -72,6 +73,11 @@ function isEvent(p: usize): bool {
     if (rest == FREE) {
       end = p + 12
       kind = KIND_FREE
+      if (load<u64>(end) == _DIRECT_) {
+        end += 7
+        oldName = p
+        oldNameLength = 19
+      }
     } else if (rest == ALLO && load<u8>(p + 12) == 0x63) {
       end = p + 13
       kind = KIND_ALLOC

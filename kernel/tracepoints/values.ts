@@ -92,6 +92,7 @@ export function readValues(p: usize, i: u32, pageSize: u64): u32 {
   let set: u32 = HAS_API
   let order: u64 = 64
   let pfn: bool = false
+  let page: u64 = 1
   let pointed: bool = false
   offsetLength = 0
   flagsLength = 0
@@ -155,7 +156,8 @@ export function readValues(p: usize, i: u32, pageSize: u64): u32 {
     } else if (key == 0x3d6e_6670) {
       // pfn
       next = number(p + 4, NUMBER)
-      const frame = load<u64>(NUMBER)
+      // Old kernels print a number for null, too, which is that of no page.
+      const frame = page == 0 ? 0 : load<u64>(NUMBER)
       if (next == 0 || frame > u64.MAX_VALUE / pageSize) return 0
       store<u64>(ADDRESS + wide, frame * pageSize)
       pfn = true
@@ -180,8 +182,10 @@ export function readValues(p: usize, i: u32, pageSize: u64): u32 {
       next = findEither(p, CLOSE)
       if (load<u8>(next) == CLOSE) next++
     } else if (key == 0x6567_6170 && load<u8>(p + 4) == EQUALS) {
-      // page: a pointer that adds nothing to pfn; it may be (null) after spaces.
-      next = wordEnd(skipSpaces(p + 5))
+      // page: a pointer that adds nothing to pfn, unless it is null; (null) may be after spaces.
+      next = pointer(p + 5, NUMBER)
+      if (next != 0) page = load<u64>(NUMBER)
+      else next = wordEnd(skipSpaces(p + 5))
     } else {
       next = wordEnd(p)
     }

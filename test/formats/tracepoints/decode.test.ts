@@ -48,6 +48,8 @@ describe('the head of a line', () => {
     ['   ls 12/13     0.000005:    kmem:', { tgid: 12n, thread: 13n, time: 5000n }, 'ls'],
     ['   ls 12     0.000005:    kmem:', { thread: 12n, time: 5000n }, 'ls'],
     ['  kworker/0:0-eve-12 [000] 1.000000: ', { thread: 12n, cpu: 0, time: 1_000_000_000n }, 'kworker/0:0-eve'],
+    [':-1    -1 [001]  1.000000:   kmem:', { thread: 2n ** 64n - 1n, cpu: 1, time: 1_000_000_000n }, ':-1'],
+    ['     :-1    -1/-1    [001]  1.000000:   kmem:', { thread: 2n ** 64n - 1n, cpu: 1, time: 1_000_000_000n }, ':-1'],
     ['  a] [7] b-12 [000] 1.000000: ', { thread: 12n, cpu: 0, time: 1_000_000_000n }, 'a] [7] b'],
   ])('%j', (head, wanted, comm) => {
     const { tgid, ...rest } = wanted as { tgid?: bigint }
@@ -149,6 +151,12 @@ describe('values', () => {
       { address: 8192n, size: 32_768n, count: 8n, gfpFlags: 20 },
     ],
     ['mm_page_alloc: page=  (null) pfn=0 order=0 migratetype=1', { address: 0n, size: 4096n, count: 1n }],
+    ['mm_page_alloc: page=          (null) pfn=18446744071562067968 order=0', { address: 0n, size: 4096n, count: 1n }],
+    ['mm_page_alloc: page=(nil) pfn=439804651110 order=0', { address: 0n, size: 4096n, count: 1n }],
+    [
+      'mm_page_free_direct: page=c1a2b3c0 pfn=2 order=1',
+      { address: 8192n, size: 8192n, fields: { event: 'mm_page_free_direct' } },
+    ],
     ['mm_page_free: page=0x12 pfn=18 order=1', { address: 18n * 4096n, size: 8192n }],
   ])('%s', (text, wanted) => {
     expect(event(head + text)).toMatchObject(wanted)
@@ -167,6 +175,21 @@ describe('values', () => {
       }
     },
   )
+
+  it.each<[string, object]>([
+    ['CPU:1 [LOST 1705 EVENTS]', { kind: 'lost', cpu: 1, count: 1705n }],
+    ['CPU:12 [LOST EVENTS]', { kind: 'lost', cpu: 12 }],
+    ['CPU:1 [1705 EVENTS DROPPED]', { kind: 'lost', cpu: 1, count: 1705n }],
+    ['CPU:1 [EVENTS DROPPED]', { kind: 'lost', cpu: 1 }],
+  ])('%s', (text, wanted) => {
+    const { events, warnings } = decode(`${text}\n`)
+    expect(events).toEqual([wanted])
+    expect(warnings).toEqual([])
+  })
+
+  it.each(['CPU:1 [LOST EVENT', 'CPU:1 [LOST 5', 'CPU:1 [', 'CPU:1'])('no loss: %s', (text) => {
+    expect(decode(`${text}\nS EVENTS]\n`).events).toEqual([])
+  })
 
   it('pages have the size that the option says', () => {
     const { events } = decode(`${head}mm_page_free: page=0x12 pfn=2 order=1\n`, undefined, { pageSize: 65_536 })
