@@ -14,6 +14,7 @@ export const VIEWS = [
   'addresses',
   'problems',
   'comparison',
+  'allocators',
 ] as const
 /** See `VIEWS`. */
 export type ViewName = (typeof VIEWS)[number]

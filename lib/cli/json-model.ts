@@ -10,7 +10,7 @@ import { writePieces, type Output } from './output.js'
 const MODEL = /^\s*\{\s*"format"\s*:\s*"heapflow-/
 const HEAD_BYTES = 256
 const NEWLINE = Buffer.from('\n')
-const AT = { format: 'model' }
+const AT = { format: 'JSON' }
 
 /** Whether a file has a model, compressed or not, in place of a trace. A file that cannot be read has none. */
 export async function hasModel(file: string): Promise<boolean> {
@@ -45,24 +45,24 @@ function isModelHead(head: Uint8Array): boolean {
 }
 
 /**
- * Reads a model from a file of JSON, compressed or not, or from standard input.
+ * Reads a model, or results of a command, from a file of JSON, compressed or not, or from standard input.
  * @param most its maximum bytes after decompression
- * @param check makes the model from the value
+ * @param check makes the result from the value
  * @param source its decompressed bytes, if it was already opened
- * @throws TraceError for anything that is not a model
+ * @throws TraceError for anything else
  */
-export async function readModel<Model>(
+export async function readJson<Result>(
   file: string,
   most: number,
-  check: (value: unknown) => Model,
+  check: (value: unknown) => Result,
   source: AsyncIterable<Uint8Array> = inflated(file),
-): Promise<Model> {
+): Promise<Result> {
   try {
     const chunks: Uint8Array[] = []
     let bytes = 0
     for await (const chunk of source) {
       bytes += chunk.length
-      if (bytes > most) throw limit(`a model has at most ${most} bytes`, AT)
+      if (bytes > most) throw limit(`it has more than ${most} bytes`, AT)
       chunks.push(chunk)
     }
     const text = Buffer.concat(chunks.splice(0)).toString()
@@ -70,7 +70,7 @@ export async function readModel<Model>(
     try {
       value = JSON.parse(text)
     } catch (error) {
-      throw malformed(`not JSON: ${(error as Error).message}`, AT)
+      throw malformed((error as Error).message, AT)
     }
     return check(value)
   } catch (error) {
@@ -81,7 +81,7 @@ export async function readModel<Model>(
 
 /**
  * Writes a model as JSON.
- * @param most the bytes that `readModel` takes
+ * @param most the bytes that `readJson` takes
  * @throws TraceError (ERR_TRACE_LIMIT) if it has more; nothing is written then
  */
 export async function writeModel(output: Output, model: object, most: number): Promise<void> {

@@ -1,7 +1,7 @@
 import { malformed } from './error.js'
 import { showValue } from './message-text.js'
 
-/* Checks of what `JSON.parse` made of a model: one that may have been written to do harm. */
+/* Checks of what `JSON.parse` made of a model, or of results: they may have been written to do harm. */
 
 /**
  * Checks an object of known properties, all of which it must have.
@@ -60,7 +60,19 @@ export function whole(name: string, value: unknown, least: number, most: number)
   throw wrong(`${name} must be a whole number from ${least} to ${most}, not ${showValue(value)}`)
 }
 
-/** The error for a value that is not a model. */
+/** Checks an array. @param most of its length */
+export function list(of: string, value: unknown, most: number): readonly unknown[] {
+  if (!Array.isArray(value) || value.length > most) throw wrong(`${of} must be an array of at most ${most}`)
+  return value as unknown[]
+}
+
+/** Checks a boolean. */
+export function flag(name: string, value: unknown): boolean {
+  if (typeof value !== 'boolean') throw wrong(`${name} must be true or false, not ${showValue(value)}`)
+  return value
+}
+
+/** The error for a value that is not what was expected. */
 export function wrong(reason: string): Error {
-  return malformed(reason, { format: 'model' })
+  return malformed(reason, { format: 'JSON' })
 }

@@ -21,7 +21,7 @@ export interface Card {
 /** The main figures of a report. */
 export function cards(model: Model): Card[] {
   const { data } = model
-  const { summary: s, problems, threads, addresses, comparison } = data
+  const { summary: s, problems, threads, addresses, comparison, replay } = data
   const unit = s.time?.unit
   const foreign = threads.foreignFrees.reduce((sum, n) => sum + n, 0)
   const wrong = problemCount(problems)
@@ -79,6 +79,14 @@ export function cards(model: Model): Card[] {
           title: 'Stacks that differ',
           ...number('comparison', comparison.differing),
           detail: `from ${comparison.old}`,
+        },
+    replay === undefined
+      ? undefined
+      : {
+          view: 'allocators',
+          title: 'Allocators compared',
+          ...number('allocators', replay.allocators.length),
+          detail: 'with the calls of the trace',
         },
   ]
   return all.filter((card) => card !== undefined)

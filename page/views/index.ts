@@ -1,5 +1,6 @@
 import type { View, ViewName } from '../app.js'
 import { addresses } from './addresses.js'
+import { allocators } from './allocators.js'
 import { churn } from './churn.js'
 import { comparison } from './comparison.js'
 import { flame } from './flame.js'
@@ -26,4 +27,5 @@ export const ALL_VIEWS: Readonly<Record<ViewName, View>> = {
   addresses,
   problems,
   comparison,
+  allocators,
 }

@@ -82,11 +82,11 @@ describe('hf-generate', () => {
     writeFileSync(`${folder}/m.json`, '{"format":"heapflow-model"}')
     const { code, stderr } = await shell(`cd ${folder} && hf-generate --from-model m.json`, '')
     expect(code).toBe(1)
-    expect(stderr).toMatch(/^hf-generate: m.json: model: malformed: the model must have the property/)
+    expect(stderr).toMatch(/^hf-generate: m.json: JSON: malformed: the model must have the property/)
     writeFileSync(`${folder}/m.json`, '{"format":"heapflow-lifetimes"}')
-    const other = 'm.json: model: malformed: format must be "heapflow-model", not "heapflow-lifetimes"'
+    const other = 'm.json: JSON: malformed: format must be "heapflow-model", not "heapflow-lifetimes"'
     expect((await shell(`cd ${folder} && hf-generate --from-model m.json`, '')).stderr).toContain(other)
     writeFileSync(`${folder}/m.json`, '{"form')
-    expect((await shell(`cd ${folder} && hf-generate --from-model m.json`, '')).stderr).toContain('not JSON')
+    expect((await shell(`cd ${folder} && hf-generate --from-model m.json`, '')).stderr).toContain('JSON: malformed: ')
   })
 })

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { hasModel, readModel, writeModel } from '../../lib/cli/json-model.js'
+import { hasModel, readJson, writeModel } from '../../lib/cli/json-model.js'
 import { scratch } from '../support/commands.js'
 
 const MODEL = { format: 'heapflow-some', names: ['é'] }
@@ -14,24 +14,22 @@ describe('a file with a model', () => {
   test('is written only if it can be read', async () => {
     const path = join(scratch(), 'm.json')
     const output = { path, compression: undefined }
-    await expect(writeModel(output, MODEL, BYTES - 1)).rejects.toThrow(/^model: over the limit: .* more than \d+ bytes/)
+    await expect(writeModel(output, MODEL, BYTES - 1)).rejects.toThrow(/^JSON: over the limit: .* more than \d+ bytes/)
     expect(existsSync(path)).toBe(false)
     await writeModel(output, MODEL, BYTES)
     expect(readFileSync(path)).toHaveLength(BYTES)
-    expect(await readModel(path, BYTES, same)).toEqual(MODEL)
+    expect(await readJson(path, BYTES, same)).toEqual(MODEL)
   })
 
   test('is not read beyond the limit, which is that of its decompressed bytes', async () => {
     const path = join(scratch(), 'm.json')
     for (const bytes of [Buffer.from(JSON.stringify(MODEL)), gzipSync(JSON.stringify(MODEL))]) {
       writeFileSync(path, bytes)
-      expect(await readModel(path, BYTES - 1, same)).toEqual(MODEL)
-      await expect(readModel(path, BYTES - 2, same)).rejects.toThrow(
-        /m\.json: model: over the limit: a model has at most/,
-      )
+      expect(await readJson(path, BYTES - 1, same)).toEqual(MODEL)
+      await expect(readJson(path, BYTES - 2, same)).rejects.toThrow(/m\.json: JSON: over the limit: it has more than/)
     }
     writeFileSync(path, gzipSync(Buffer.alloc(1 << 24, ' ')))
-    await expect(readModel(path, 1 << 20, same)).rejects.toThrow('over the limit')
+    await expect(readJson(path, 1 << 20, same)).rejects.toThrow('over the limit')
   })
 
   test('that is longer than a string can be is refused', async () => {

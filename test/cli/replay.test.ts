@@ -2,6 +2,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { poolSentence, type PoolGain } from '../../lib/exports/simulation/pools.js'
+import { checkReplayResult } from '../../lib/transforms/drive/read-result.js'
+import type { ReplayResult } from '../../lib/transforms/drive/comparison.js'
+import { reportData } from '../support/report-data.js'
 import { readOperations } from '../support/operations.js'
 import { scratch, shell } from '../support/commands.js'
 import { fragmented } from '../support/short-lived.js'
@@ -110,6 +113,19 @@ describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
     expect((glibc as unknown as { moments: unknown[] }).moments).toHaveLength(175)
     expect(result['verdict']).toHaveLength(2)
     expect(result['pools']).toBe(null)
+  })
+
+  test('is a section of the report', { tags: ['slow'] }, async () => {
+    const path = join(scratch(), 't.ndjson')
+    writeFileSync(path, TRACE)
+    const { stdout } = await shell(`hf-replay ${FAST} --json ${path}`)
+    const { code, stdout: page, stderr } = await shell(`hf-report --replay - ${path}`, stdout)
+    expect([code, stderr]).toEqual([0, ''])
+    const written = JSON.parse(stdout.toString()) as ReplayResult
+    expect(reportData(page.toString()).replay).toEqual(checkReplayResult(written))
+    const [sentence] = written.verdict
+    expect(page.toString()).toContain(`<li>${sentence!.replaceAll("'", '&#39;')}</li>`)
+    expect(page.toString()).toMatch(/<td><bdi>glibc<\/bdi><\/td><td><bdi>[\d.]+<\/bdi><\/td><td>\d+<\/td>/)
   })
 
   test('writes what memory_replay does', async () => {

@@ -151,6 +151,26 @@ describe('hf-report', () => {
     expect(none.length).toBeLessThan(280_000)
   })
 
+  test('refuses a file that hf-replay did not write', async () => {
+    const file = join(scratch(), 'replay.json')
+    const output = join(scratch(), 'report.html')
+    for (const [text, message] of [
+      ['{"trace":{}', /^hf-report: .*replay\.json: JSON: malformed: /],
+      [
+        '{"trace":{}}',
+        /^hf-report: .*replay\.json: JSON: malformed: the result of hf-replay must have the property options/,
+      ],
+    ] as const) {
+      writeFileSync(file, text)
+      const { code, stderr } = await shell(`hf-report --replay ${file} -o ${output} ${TRACE}`)
+      expect(code).toBe(1)
+      expect(stderr).toMatch(message)
+      expect(existsSync(output)).toBe(false)
+    }
+    const written = await shell(`hf-report --replay ${file} -o ${file} ${TRACE}`)
+    expect([written.code, written.stderr]).toEqual([2, expect.stringContaining('the file of --replay') as string])
+  })
+
   test('has the chosen trace of several in it', async () => {
     const two = Buffer.concat([readFileSync(`${FIXTURES}/mtrc/small32.mtrc.gz`), readFileSync(TRACE)])
     const [, text = ''] = /id="report-trace">([^<]*)</.exec(await pageOf('hf-report --trace 2', two)) ?? []
@@ -165,6 +185,7 @@ describe('hf-report', () => {
     ['hf-report --embed 999999999999999G', /--embed needs a number of bytes/],
     ['hf-report a b', /one input at a time/],
     ['hf-report --compare - ', /standard input can be read only once/],
+    ['hf-report --replay - ', /standard input can be read only once/],
     ['hf-report --match lines', /--match needs --compare/],
     ['hf-report --trace 0', /--trace needs a whole number from 1 on/],
   ])('%s is a mistake', async (line, message) => {

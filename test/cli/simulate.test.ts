@@ -269,9 +269,9 @@ describe('hf-simulate', () => {
         [
           '--policy bump --predict other.json f.ndjson',
           1,
-          /other\.json: model: malformed: format must be "heapflow-lifetimes"/,
+          /other\.json: JSON: malformed: format must be "heapflow-lifetimes"/,
         ],
-        ['--policy bump --predict cut.json f.ndjson', 1, /cut\.json: model: malformed.* not JSON/],
+        ['--policy bump --predict cut.json f.ndjson', 1, /cut\.json: JSON: malformed: \w+/],
         ['--write-model x.json', 2, /--write-model needs --predict TRAIN/],
         ['--predict f.ndjson --write-model x.json f.ndjson', 2, /needs no trace besides that of --predict/],
         ['--predict f.ndjson --write-model x.json --json', 2, /--json and --write-model cannot be combined/],
@@ -303,7 +303,7 @@ describe('hf-simulate', () => {
       ])
       writeFileSync(join(folder, 'other.json.gz'), gzipSync('{"format":"heapflow-model","version":1}\n'))
       expect((await figures('other.json.gz')).stderr).toMatch(
-        /other\.json\.gz: model: malformed: format must be "heapflow-lifetimes"/,
+        /other\.json\.gz: JSON: malformed: format must be "heapflow-lifetimes"/,
       )
       writeFileSync(join(folder, 'cut.json.gz'), readFileSync(join(folder, 'm.json.gz')).subarray(0, -9))
       expect((await figures('cut.json.gz')).stderr).toMatch(/cut\.json\.gz: .*truncated/)

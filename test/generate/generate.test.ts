@@ -391,7 +391,7 @@ describe('options and models are checked', () => {
     ['a gap that is text', wrong((m) => (m['gaps'] = ['1'] as never)), 'no gap is'],
   ])('a model with %s', (_, value, message) => {
     expect(() => checkModel(value)).toThrow(message)
-    expect(() => checkModel(value)).toThrow(/^model: malformed/)
+    expect(() => checkModel(value)).toThrow(/^JSON: malformed/)
   })
 
   test('what does not fit an address space is an error', async () => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { CHROMIUM, closeAfterAll, NO_BROWSER, openPage, type Watched } from '../support/browser.js'
 import { reportFile } from './report-file.js'
-import { emptySample, NAMES, sample } from './sample.js'
+import { emptySample, NAMES, replay, sample } from './sample.js'
 
 closeAfterAll()
 
@@ -19,6 +19,7 @@ const TITLES = {
   addresses: 'Addresses',
   problems: 'Problems',
   comparison: 'Comparison',
+  allocators: 'Allocators',
 } as const
 type ViewName = keyof typeof TITLES
 const VIEWS = Object.keys(TITLES) as ViewName[]
@@ -283,6 +284,21 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     const stacks = comparison.locator('table[aria-label="stacks that differ"]')
     await expect.poll(() => stacks.locator('tbody .name').allTextContents()).toEqual(['keep', 'grow'])
     await expect.poll(() => page.locator('#view-comparison .up').first().textContent()).toBe('▲ +2 KiB')
+    const allocators = await open(watched, 'allocators')
+    await expect
+      .poll(() => allocators.locator('.lead').allTextContents())
+      .toEqual(['Resident set: other needs 50 % less than glibc.', 'Processor time: other takes 25.0 ns a call.'])
+    const figures = allocators.locator('table[aria-label=allocators] tbody tr')
+    await expect
+      .poll(() => figures.nth(0).locator('td').allTextContents())
+      .toEqual(['glibc', '2', '50', '49–51', '2', '2 MiB', '1 MiB', '500', '10', '200', '1,900', '28,672', '0'])
+    await expect
+      .poll(() => figures.nth(1).locator('td').allTextContents())
+      .toEqual(['other', '1', '25', '24–26', '–', '1 MiB', '1 MiB', '500', '–', '–', '–', '–', '1'])
+    await expect
+      .poll(() => allocators.locator('.u-legend .u-series').allTextContents())
+      .toEqual([expect.stringContaining('at'), expect.stringContaining('glibc'), expect.stringContaining('other')])
+    await expect.poll(() => allocators.locator('.note').count()).toBe(0)
     expect(faults).toEqual([])
   })
 
@@ -336,7 +352,7 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
 
   test('an empty trace has views that say why they are empty', async () => {
     const watched = await openPage(reportFile(emptySample(), 'empty'))
-    for (const view of VIEWS.filter((name) => name !== 'comparison')) {
+    for (const view of VIEWS.filter((name) => name !== 'comparison' && name !== 'allocators')) {
       const element = await open(watched, view)
       if (view !== 'overview')
         await expect
@@ -353,6 +369,11 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     data.notes = [HOSTILE]
     data.omitted = [HOSTILE]
     data.threads.name = [HOSTILE, HOSTILE, HOSTILE]
+    data.replay = {
+      ...replay(),
+      verdict: [HOSTILE],
+      allocators: replay().allocators.map((one) => ({ ...one, name: HOSTILE, library: HOSTILE })),
+    }
     const watched = await openPage(reportFile(data, 'hostile'))
     const { page, faults } = watched
     await expect.poll(() => page.locator('header h1').textContent()).toBe(HOSTILE)

@@ -233,6 +233,41 @@ export function sample(names: readonly string[] = NAMES): ReportData {
       stack: [[], [3, 1, 0], [5, 0], []],
     },
     comparison: comparison(),
+    replay: replay(),
+  }
+}
+
+/** What two allocators need for the calls of the sample. */
+export function replay(): NonNullable<ReportData['replay']> {
+  const spread = (median: number) => ({ median, low: median - 400, high: median + 400 })
+  const allocator = (name: string, n: number) => ({
+    name,
+    library: n === 0 ? null : `/usr/lib/lib${name}.so`,
+    time: spread(20_000 / (n + 1)),
+    wall: spread(30_000),
+    peak: spread(2 ** 21 / (n + 1)),
+    final: spread(2 ** 20),
+    pageFaults: spread(500),
+    timeRank: 2 - n,
+    peakRank: n === 0 ? 2 : null,
+    percentiles: n === 0 ? { 50: 10, 90: 20, 99: 200, '99.9': 1900, 100: 28_672 } : null,
+    moments: [
+      { calls: 100, time: 1000, resident: 2 ** 19 },
+      { calls: 400 + n, time: 9000, resident: 2 ** 20 },
+    ],
+    failed: n,
+  })
+  return {
+    trace: {
+      events: 400,
+      calls: { malloc: 380, calloc: 0, memalign: 0, realloc: 20, free: 0 },
+      threads: 2,
+      peak: { blocks: 35, bytes: 1_000_000 },
+    },
+    options: { order: 'epochs', touch: 'all', paced: false, runs: 3 },
+    driver: spread(800),
+    allocators: [allocator('glibc', 0), allocator('other', 1)],
+    verdict: ['Resident set: other needs 50 % less than glibc.', 'Processor time: other takes 25.0 ns a call.'],
   }
 }
 
@@ -283,7 +318,7 @@ export function emptySample(): ReportData {
               : value,
       ]),
     ) as T
-  const { comparison: _, addresses: __, ...rest } = full
+  const { comparison: _, addresses: __, replay: ___, ...rest } = full
   const summary = none(full.summary)
   delete summary.time
   delete summary.lifetimes.time

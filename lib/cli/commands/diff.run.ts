@@ -70,6 +70,7 @@ async function writePage(args: Arguments, old: string, input: string): Promise<v
     trace: undefined,
     embed: 0,
     read: (path) => withRules(args, namedInput(path, args), rules),
+    replay: undefined,
     isDifference: true,
   }
   // A page on a terminal is useless.

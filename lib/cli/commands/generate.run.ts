@@ -10,7 +10,7 @@ import { generate } from '../../streams/generate.js'
 import { encoderStream } from '../../streams/stage.js'
 import { integer, numberOf, orFlagError, UsageError, type Arguments } from '../command.js'
 import { traceInput, type StreamInput } from '../input.js'
-import { readModel, refuseUnused, writeModel } from '../json-model.js'
+import { readJson, refuseUnused, writeModel } from '../json-model.js'
 import { outputFormat } from '../output-format.js'
 import { outputOf } from '../output.js'
 import { runJob, runTrace, sink } from '../pipeline.js'
@@ -79,7 +79,7 @@ async function source(args: Arguments): Promise<Pick<GenerateOptions, 'model' | 
   const like = args.value('like')
   const file = args.value('from-model')
   if (like !== undefined) return { like: await modelOf(like) }
-  if (file !== undefined) return { like: await readModel(file, MOST_MODEL_BYTES, checkModel) }
+  if (file !== undefined) return { like: await readJson(file, MOST_MODEL_BYTES, checkModel) }
   return { model: args.value('model') as ModelName }
 }
 

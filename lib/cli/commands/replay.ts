@@ -48,7 +48,7 @@ export const replay: Command = {
     },
     { name: 'pace', help: 'Wait for the times of the trace, for allocators that return memory by the clock' },
     { name: 'verify', help: 'Instead of measuring, see whether blocks overlap, lose data or are misaligned' },
-    { name: 'json', help: 'Write all figures as JSON, also over time' },
+    { name: 'json', help: 'Write all figures as JSON, also over time; hf-report --replay shows them' },
     { name: 'android', help: 'Write the figures of one allocator as memory_replay does' },
     { name: 'limit', value: 'SECONDS', help: 'End a run that takes longer (default 600)' },
     { name: 'output', short: 'o', value: 'FILE', help: 'Keep the operations that are executed in FILE' },
@@ -59,6 +59,10 @@ export const replay: Command = {
     {
       command: 'hf-replay --allocator glibc --allocator ./libmine.so app.hfrec',
       means: 'compare your allocator with that of the C library',
+    },
+    {
+      command: 'hf-replay --json app.hfrec | hf-report --replay - -o app.html app.hfrec',
+      means: 'a page with the resident set of each allocator over the calls',
     },
     { command: 'hf-replay --verify --allocator ./libmine.so app.mtrc', means: 'see whether it damages blocks' },
   ],

@@ -19,7 +19,7 @@ export const report: Command = {
     'the page has the trace, with its addresses, names of functions and files, and command lines. --embed 0 leaves ' +
     'it out.\n' +
     'The figures are those of hf-stats, from one pass over the trace. With --compare, the page also shows the sites ' +
-    'whose figures differ from those of another trace, as hf-diff finds them. One of the traces may be -, standard ' +
+    'whose figures differ from those of another trace, as hf-diff finds them. One of the inputs may be -, standard ' +
     'input.\n' +
     `${PAGE_SUPPRESS_HELP}\n` +
     `${SYMBOLIZE_HELP} The trace in the page has the names, so that all views show them.\n` +
@@ -37,6 +37,12 @@ export const report: Command = {
         'With --compare: match frames by names (default), also by lines, or also by the addresses of those without a ' +
         'function',
       values: PROFILE_MATCHES,
+    },
+    {
+      name: 'replay',
+      value: 'FILE',
+      reads: true,
+      help: 'Show the allocators that hf-replay --json compared with the calls of the trace: FILE is its output',
     },
     { name: 'trace', value: 'N', help: 'Take only trace number N of an input that holds several' },
     {
@@ -58,6 +64,10 @@ export const report: Command = {
       means: 'of a part',
     },
     { command: 'hf-report --embed 0 -o app.html app.mtrc', means: 'a page without the trace itself' },
+    {
+      command: 'hf-replay --json app.mtrc | hf-report --replay - -o app.html app.mtrc',
+      means: 'with what other allocators need',
+    },
     { command: 'hf-report --compare before.mtrc after.mtrc -o diff.html', means: 'what changed between two runs' },
   ],
   run: async (args) => (await import('./report.run.js')).runReport(args),

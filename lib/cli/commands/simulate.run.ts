@@ -9,7 +9,7 @@ import { checkLifetimeModel } from '../../transforms/simulate/lifetimes/read-mod
 import { byteCount, numberOf, orFlagError, refuseWithout, sizeOf, UsageError, type Arguments } from '../command.js'
 import { PAGE } from '../defaults.js'
 import { inputOperand, shortName, traceInput } from '../input.js'
-import { readModel, refuseUnused, writeModel } from '../json-model.js'
+import { readJson, refuseUnused, writeModel } from '../json-model.js'
 import { canReadAgain, openTraining, trainOn } from '../lifetime-training.js'
 import { version } from '../main.js'
 import { outputFormat } from '../output-format.js'
@@ -165,7 +165,7 @@ async function predictorOf(args: Arguments, input: string, isTried: boolean): Pr
   if (training !== undefined && isModel) {
     const given = OF_TRAINING.find((flag) => args.has(flag))
     if (given !== undefined) throw new UsageError(`--${given}: the model of --predict has one already`)
-    return readModel(training, MOST_LIFETIME_BYTES, checkLifetimeModel, source)
+    return readJson(training, MOST_LIFETIME_BYTES, checkLifetimeModel, source)
   }
   const isSame = training === undefined || training === input
   if (training === undefined && !(isTried && canReadAgain(input))) return undefined

@@ -1,58 +1,8 @@
 import { KIB } from '../../bytes/units.js'
+import type { AllocatorFigures, ReplayComparison, Spread } from '../../transforms/drive/comparison.js'
 import type { PreparedReplay } from '../../transforms/drive/result.js'
 import type { Allocator } from './allocators.js'
 import type { Run } from './runs.js'
-
-/** Values of several runs. */
-export interface Spread {
-  readonly median: number
-  /** The first and the third quartile. */
-  readonly low: number
-  readonly high: number
-}
-
-/** A moment of a run. */
-export interface ResidentMoment {
-  /** The calls of all threads so far. */
-  readonly calls: number
-  /** Nanoseconds from the beginning of the run. */
-  readonly time: number
-  readonly resident: number
-}
-
-/** The figures of one allocator: times in ns, memory in bytes, of the allocator alone. */
-export interface AllocatorFigures {
-  readonly name: string
-  readonly library: string | null
-  /** Of all calls together, without the share of the driver. */
-  readonly time: Spread
-  /** Wall time of the run, with the driver's share. */
-  readonly wall: Spread
-  /** The resident set at its peak, and at the end. */
-  readonly peak: Spread
-  readonly final: Spread
-  readonly pageFaults: Spread
-  /**
-   * 1 and the number of allocators that are certainly better: the quartiles do not overlap. Null: calls failed, so it
-   * is not compared.
-   */
-  readonly timeRank: number | null
-  readonly peakRank: number | null
-  /** Of sampled calls: the time that this percentage of them does not exceed. Null: there were no samples. */
-  readonly percentiles: Readonly<Record<'50' | '90' | '99' | '99.9' | '100', number>> | null
-  readonly moments: readonly ResidentMoment[]
-  /** Calls that got no memory. */
-  readonly failed: number
-}
-
-/** The results of replaying a trace with several allocators. */
-export interface Comparison {
-  readonly trace: PreparedReplay
-  readonly options: { readonly order: string; readonly touch: string; readonly paced: boolean; readonly runs: number }
-  /** The processor time of the driver itself, in ns for all calls: it is subtracted. */
-  readonly driver: Spread
-  readonly allocators: readonly AllocatorFigures[]
-}
 
 /** The runs of one allocator. */
 export interface Runs {
@@ -65,10 +15,10 @@ export interface Runs {
 /** The figures of runs. @param empty the runs of the empty allocator */
 export function compare(
   trace: PreparedReplay,
-  options: Comparison['options'],
+  options: ReplayComparison['options'],
   empty: readonly Run[],
   all: readonly Runs[],
-): Comparison {
+): ReplayComparison {
   const driver = spread(empty.map(({ cpu }) => cpu))
   // The stacks of threads, and what the C library takes.
   const own = spread(empty.map(({ peak }) => peak)).median

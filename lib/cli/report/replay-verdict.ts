@@ -1,7 +1,7 @@
 import { MIB } from '../../bytes/units.js'
 import { poolSentence, type PoolGain } from '../../exports/simulation/pools.js'
+import { callsOf, type AllocatorFigures, type ReplayComparison } from '../../transforms/drive/comparison.js'
 import type { PreparedReplay } from '../../transforms/drive/result.js'
-import type { AllocatorFigures, Comparison } from '../drive/comparison.js'
 import { peakMargin, TIME_MARGIN } from '../drive/margins.js'
 import { grouped, rounded, visible } from './columns.js'
 
@@ -10,11 +10,6 @@ const NOTABLE = 0.1
 
 /** The verdict on a trace without calls. */
 export const NOTHING = 'Nothing to replay: the trace has no calls that can be made again.'
-
-/** The number of calls that a trace has. */
-export function callsOf({ calls }: PreparedReplay): number {
-  return Object.values(calls).reduce((sum, n) => sum + n, 0)
-}
 
 /**
  * The consequence of failed calls, as a sentence without its end.
@@ -31,7 +26,10 @@ export function failure(name: string, failed: number, trace: PreparedReplay, con
  * The answer in words: which allocator needs less, what is waste, and what would bring more.
  * @param pools the savings by pools; null if that is little, or not known
  */
-export function verdict({ trace, allocators, options, driver }: Comparison, pools: PoolGain | null = null): string[] {
+export function verdict(
+  { trace, allocators, options, driver }: ReplayComparison,
+  pools: PoolGain | null = null,
+): string[] {
   if (callsOf(trace) === 0) return [NOTHING]
   const [present, ...rest] = allocators
   if (present === undefined) return []
@@ -82,7 +80,11 @@ function memory(
   )
 }
 
-function time(present: AllocatorFigures, others: readonly AllocatorFigures[], trace: Comparison['trace']): string {
+function time(
+  present: AllocatorFigures,
+  others: readonly AllocatorFigures[],
+  trace: ReplayComparison['trace'],
+): string {
   const calls = callsOf(trace)
   const of = (figures: AllocatorFigures) => `${rounded(figures.time.median / calls)} ns a call`
   const promise =
@@ -106,7 +108,7 @@ function time(present: AllocatorFigures, others: readonly AllocatorFigures[], tr
 }
 
 /** The memory that the present allocator takes beyond the requested bytes, and further possible savings. */
-function waste(present: AllocatorFigures, { peak, final }: Comparison['trace']): string[] {
+function waste(present: AllocatorFigures, { peak, final }: ReplayComparison['trace']): string[] {
   const { median } = present.peak
   if (median === 0) return []
   const rest = Math.max(0, median - peak.bytes)

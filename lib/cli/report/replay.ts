@@ -1,13 +1,13 @@
 import { KIB, MIB } from '../../bytes/units.js'
 import type { PoolGain } from '../../exports/simulation/pools.js'
+import { callsOf, type ReplayComparison, type Spread } from '../../transforms/drive/comparison.js'
 import type { PreparedReplay } from '../../transforms/drive/result.js'
-import type { Comparison, Spread } from '../drive/comparison.js'
 import type { Run } from '../drive/runs.js'
 import { counted, grouped, rounded, tableLines, visible, wrapped } from './columns.js'
-import { callsOf, failure, verdict } from './replay-verdict.js'
+import { failure, verdict } from './replay-verdict.js'
 
 /** The report of a comparison: the verdict, and a table. @param pools the savings by pools, for the verdict */
-export function replayText(comparison: Comparison, pools: PoolGain | null = null): string {
+export function replayText(comparison: ReplayComparison, pools: PoolGain | null = null): string {
   const { trace, allocators, options, driver } = comparison
   const answer = verdict(comparison, pools).flatMap(wrapped)
   const calls = callsOf(trace)
@@ -73,7 +73,7 @@ export function verifiedText(
 }
 
 /** The output of memory_replay for a dump. */
-export function androidText(file: string, trace: PreparedReplay, comparison: Comparison, watched: Run): string {
+export function androidText(file: string, trace: PreparedReplay, comparison: ReplayComparison, watched: Run): string {
   const [figures] = comparison.allocators
   const info = (preamble: string, resident: number, mapped: number) => [
     `${preamble}Native RSS: ${KIB * resident} bytes ${((KIB * resident) / MIB).toFixed(2)}MB`,

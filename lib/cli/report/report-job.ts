@@ -3,6 +3,7 @@ import { inputSize } from '../../streams/io/file-status.js'
 import { reportPieces } from '../../streams/report.js'
 import { compareProfiles, type ProfileMatch } from '../../transforms/profile/difference.js'
 import type { Profile } from '../../transforms/profile/profile.js'
+import { checkReplayResult, MOST_RESULT_BYTES } from '../../transforms/drive/read-result.js'
 import { ReportCollector } from '../../transforms/report/collector.js'
 import type { Report } from '../../transforms/report/report.js'
 import type { Suppression } from '../../names/suppression.js'
@@ -10,6 +11,7 @@ import type { ReportSuppression } from '../../transforms/report/result.js'
 import { sizeOf, UsageError, type Arguments } from '../command.js'
 import { LARGEST_EMBEDDED, MAX_EMBEDDED } from '../defaults.js'
 import { inputOperand, refuseSharedPipe, shortName, traceNumber, type TraceInput } from '../input.js'
+import { readJson } from '../json-model.js'
 import { describe, version } from '../main.js'
 import { namedInput } from '../named-input.js'
 import { runTrace, type TraceRun } from '../pipeline.js'
@@ -26,6 +28,8 @@ export interface ReportJob {
   /** The trace that it is compared with. */
   readonly old: string | undefined
   readonly match: ProfileMatch
+  /** The output of `hf-replay --json`. */
+  readonly replay: string | undefined
   /** The number of its trace in the input, from 1. */
   readonly trace: number | undefined
   /** The maximum number of bytes that the trace may have in the compact format to be in the page; 0 leaves it out. */
@@ -47,9 +51,9 @@ export interface ReportJob {
 /** The report that the arguments request. @throws UsageError */
 export function reportJob(command: string, args: Arguments): ReportJob {
   const input = inputOperand(args)
-  const old = args.value('compare')
+  const [old, replay] = [args.value('compare'), args.value('replay')]
   if (old === undefined && args.has('match')) throw new UsageError('--match needs --compare')
-  if (old !== undefined) refuseSharedPipe([old, input])
+  refuseSharedPipe([old, replay, input].filter((path) => path !== undefined))
   const trace = traceNumber(args)
   const embed = sizeOf(args, 'embed', 0, LARGEST_EMBEDDED) ?? MAX_EMBEDDED
   const rules = givenSuppressions(command, args)
@@ -58,6 +62,7 @@ export function reportJob(command: string, args: Arguments): ReportJob {
     command,
     input,
     old,
+    replay,
     match: (args.value('match') ?? 'names') as ProfileMatch,
     trace,
     embed,
@@ -82,6 +87,7 @@ export async function writeReport(job: ReportJob, output: TraceRun['output']): P
   const { input: source, rules } = job.read(input, () => (isSymbolized = true))
   const { embed } = job
   const before = old === undefined ? undefined : await profileBefore(job, old)
+  const replay = job.replay && (await readJson(job.replay, MOST_RESULT_BYTES, checkReplayResult))
   const figures = new ReportCollector()
   const copying = embed === 0 ? undefined : new (await import('../../exports/report/trace-copy.js')).TraceCopy(embed)
   const collector = {
@@ -108,6 +114,7 @@ export async function writeReport(job: ReportJob, output: TraceRun['output']): P
       isSymbolized,
       generator: `heapflow ${version()}`,
       ...(before !== undefined && { compared: comparedWith(before, shortName(old as string), report, match) }),
+      ...(replay && { replay }),
       ...(isDifference === true && { view: 'comparison' as const }),
       ...(isKept && { trace: copy }),
       ...(suppression !== undefined && { suppression }),

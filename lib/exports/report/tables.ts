@@ -2,7 +2,8 @@ import { plural } from '../../event/message-text.js'
 import { namedFrameText } from '../../names/named-frame.js'
 import { OwnFrames } from '../../names/own-frames.js'
 import { rowLabels } from '../../names/row-labels.js'
-import type { Integer, ReportData, StackFrames } from '../../transforms/report/result.js'
+import { callsOf, type ReplayResult } from '../../transforms/drive/comparison.js'
+import type { Integer, ReportComparison, ReportData, StackFrames } from '../../transforms/report/result.js'
 import { parentsOf, stackOfNode } from '../../transforms/report/compared.js'
 import { escaped, shortened } from './html.js'
 import { list, ROWS, table, type Cell, type Column } from './html-table.js'
@@ -13,7 +14,7 @@ const MORE = -1
 
 /** The first rows of each view as HTML tables, for readers without JavaScript. */
 export function* staticTables(data: ReportData): Generator<string> {
-  const { sites, generations, churn, threads, addresses, problems, comparison } = data
+  const { sites, generations, churn, threads, addresses, problems, comparison, replay } = data
   const stacks = stackTexts(data, sites.stack)
   const siteTable = (title: string, by: readonly Integer[], ...columns: Column[]) => {
     const rows = by
@@ -113,8 +114,12 @@ export function* staticTables(data: ReportData): Generator<string> {
     ['size', problems.size],
     ['site', problemStacks(data)],
   ])
-  if (comparison === undefined) return
-  const { changes, differing } = comparison
+  if (comparison !== undefined) yield comparisonTable(data, comparison)
+  if (replay !== undefined) yield allocatorTable(replay)
+}
+
+/** The stacks that differ from those of another trace. */
+function comparisonTable(data: ReportData, { changes, differing, old }: ReportComparison): string {
   const { before, after } = changes
   const difference = (row: number) => Math.abs(Number(after.endBytes[row]) - Number(before.endBytes[row]))
   const largest = changes.node
@@ -134,10 +139,24 @@ export function* staticTables(data: ReportData): Generator<string> {
     data,
     largest.map((row) => stackOfNode(parents, changes, changes.node[row])),
   )
-  yield table(`Compared with ${shortened(comparison.old)}: ${plural(differing, 'stack differs', 'stacks differ')}`, [
+  return table(`Compared with ${shortened(old)}: ${plural(differing, 'stack differs', 'stacks differ')}`, [
     ...columns.map(([name, cells]): Column => [name, largest.map((row) => cells[row])]),
     ['site', compared.map((text, n) => `${text}${changes.folded[largest[n]] > 0 ? ' \u2190 [others]' : ''}`)],
   ])
+}
+
+/** Real allocators with the calls of the trace. */
+function allocatorTable({ allocators, verdict, trace }: ReplayResult): string {
+  const calls = Math.max(1, callsOf(trace))
+  const sentences = verdict.map((sentence) => `<li>${escaped(sentence)}</li>`).join('')
+  const columns: Column[] = [
+    ['allocator', allocators.map(({ name }) => name)],
+    ['ns a call', allocators.map(({ time }) => (time.median / calls).toFixed(1))],
+    ['resident bytes at the peak', allocators.map(({ peak }) => Math.round(peak.median))],
+    ['at the end', allocators.map(({ final }) => Math.round(final.median))],
+    ['page faults', allocators.map(({ pageFaults }) => Math.round(pageFaults.median))],
+  ]
+  return `${table('Allocators', columns)}<ul>${sentences}</ul>\n`
 }
 
 function summaryRows({ summary, generator, name }: ReportData): [string, Cell][] {

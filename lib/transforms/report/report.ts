@@ -2,6 +2,7 @@ import { plural } from '../../event/message-text.js'
 import { checkOptions, TEXTS, type OptionNames } from '../../event/options.js'
 import { GROWN, MOVED, REALLOCS, SHRUNK, SITE_BYTES, SPARSE_BYTES, SPARSE_PAGES } from '../../kernel/layouts/report.js'
 import { OwnFrames } from '../../names/own-frames.js'
+import type { ReplayResult } from '../drive/comparison.js'
 import { ownTree } from '../profile/own-stacks.js'
 import type { Profile } from '../profile/profile.js'
 import type { Stacks } from '../profile/stacks.js'
@@ -64,6 +65,8 @@ export interface ReportDataOptions {
   readonly generator?: string
   /** Another trace that this one is compared with. */
   readonly compared?: Compared
+  /** What real allocators need for the calls of the trace. */
+  readonly replay?: ReplayResult
   /** The frames that the flame graph omits at the inner ends of stacks. Default: wrappers of allocation. */
   readonly own?: OwnFrames
   readonly limits?: ReportLimits
@@ -81,6 +84,7 @@ const OPTIONS: OptionNames<ReportDataOptions> = {
   isSymbolized: 'boolean',
   generator: 'string',
   compared: true,
+  replay: true,
   own: true,
   limits: true,
   view: ['comparison'],
@@ -142,6 +146,7 @@ export class Report {
       isSymbolized = false,
       generator = 'heapflow',
       compared,
+      replay,
       own = new OwnFrames(),
       limits = REPORT_LIMITS[0],
       view,
@@ -213,6 +218,7 @@ export class Report {
       ...(addresses ? { addresses } : { noAddresses: this.sources.hasInvented ? 'invented' : 'none' }),
       problems: problemRows,
       ...(comparison && { comparison }),
+      ...(replay && { replay }),
       // The list of frames must come last, because all other parts may add frames.
       frames: list.all,
     }

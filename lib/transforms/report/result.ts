@@ -1,6 +1,7 @@
 import { HEAT_SIDE } from '../../kernel/layouts/report.js'
 import type { Frame } from '../profile/profile.js'
 import type { Statistics } from '../statistics/result.js'
+import type { ReplayResult } from '../drive/comparison.js'
 import type { ReportComparison } from './compared.js'
 import type { Integer, Moments, Plain } from './values.js'
 
@@ -390,4 +391,6 @@ export interface ReportData {
   problems: ReportProblems
   /** Present if the trace was compared with another one. */
   comparison?: ReportComparison
+  /** Present if real allocators made the calls of the trace. */
+  replay?: ReplayResult
 }

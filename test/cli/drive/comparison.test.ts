@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { compare, spread, type Comparison } from '../../../lib/cli/drive/comparison.js'
+import { compare, spread } from '../../../lib/cli/drive/comparison.js'
 import type { Run } from '../../../lib/cli/drive/runs.js'
 import { replayText, skippedText } from '../../../lib/cli/report/replay.js'
 import { verdict } from '../../../lib/cli/report/replay-verdict.js'
+import type { ReplayComparison } from '../../../lib/transforms/drive/comparison.js'
 import type { PreparedReplay } from '../../../lib/transforms/drive/result.js'
 
 const TRACE: PreparedReplay = {
@@ -44,7 +45,7 @@ const run = (cpu: number, peak: number, final = peak): Run => ({
 function compared(
   figures: Readonly<Record<string, readonly (readonly [ms: number, peak: number, final?: number])[]>>,
   trace = TRACE,
-): Comparison {
+): ReplayComparison {
   const all = Object.entries(figures).map(([name, values]) => {
     const runs = values.map(([ms, peak, final]) => run(1e6 * ms, peak, final))
     return {

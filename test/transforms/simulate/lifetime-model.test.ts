@@ -146,7 +146,7 @@ describe('a model of lifetimes', () => {
   ])('what is none is refused: %s', (message, damage) => {
     const model = again(lifetimeModel(trained(program(2), { threshold: 3000 }))) as Record<string, unknown>
     expect(() => checkLifetimeModel(damage(model))).toThrow(message)
-    expect(() => checkLifetimeModel(damage(model))).toThrow(/^model: malformed/)
+    expect(() => checkLifetimeModel(damage(model))).toThrow(/^JSON: malformed/)
   })
 
   test('a damaged model is refused, or is one', () => {
@@ -182,7 +182,7 @@ describe('a model of lifetimes', () => {
     const kinds = Array.from({ length: MOST_FRAMES / stack.length }, (_, n) => ({ site: { stack }, size: 4 * n }))
     const shortSites = [{ site: { stack: ['f4095'] }, blocks: 1, bytes: 4 }]
     const predictor = new LifetimePredictor(threshold, frames, kinds, { ...training, shortSites })
-    expect(() => lifetimeModel(predictor)).toThrow(/^model: over the limit: the stacks have too many frames/)
+    expect(() => lifetimeModel(predictor)).toThrow(/^JSON: over the limit: the stacks have too many frames/)
   })
 
   test('more sites than can be read are refused when it is written', { tags: ['slow'] }, () => {
@@ -191,7 +191,7 @@ describe('a model of lifetimes', () => {
     const model = (count: number) =>
       lifetimeModel(new LifetimePredictor(threshold, frames, kinds.slice(0, count), training))
     expect(checkLifetimeModel(again(model(MOST_SITES))).kinds).toHaveLength(MOST_SITES)
-    expect(() => model(MOST_SITES + 1)).toThrow(/^model: over the limit: there are too many sites/)
+    expect(() => model(MOST_SITES + 1)).toThrow(/^JSON: over the limit: there are too many sites/)
   })
 
   test('a sum of bytes beyond 2^53 can be read', () => {

@@ -147,9 +147,9 @@ export function lifetimeModel({ threshold, frames, kinds, training }: LifetimePr
   let all = 0
   for (const site of [...sites, ...top]) all += writer.depth(site)
   if (names.length > MOST_NAMES || stacks.name.length > MOST_NODES || all > MOST_FRAMES)
-    throw limit('the stacks have too many frames for a model: fewer of each are enough', { format: 'model' })
+    throw limit('the stacks have too many frames for a model: fewer of each are enough', { format: 'JSON' })
   if (writer.sites.length > MOST_SITES || sites.length > MOST_KINDS)
-    throw limit('there are too many sites or sizes for a model', { format: 'model' })
+    throw limit('there are too many sites or sizes for a model', { format: 'JSON' })
   return {
     format: LIFETIME_FORMAT,
     version: LIFETIME_VERSION,

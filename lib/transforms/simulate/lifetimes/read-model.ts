@@ -1,4 +1,4 @@
-import { columns, formOf, whole, wrong } from '../../../event/model-checks.js'
+import { columns, flag, formOf, list, whole, wrong } from '../../../event/model-checks.js'
 import { showValue } from '../../../event/message-text.js'
 import type { Site } from '../../statistics/result.js'
 import {
@@ -134,14 +134,4 @@ function depthsOf({ name, caller }: ModelStacks, names: number): Float64Array {
     depths[node] = depths[outer] + 1
   }
   return depths
-}
-
-function list(of: string, value: unknown, most: number): readonly unknown[] {
-  if (!Array.isArray(value) || value.length > most) throw wrong(`${of} must be an array of at most ${most}`)
-  return value as unknown[]
-}
-
-function flag(name: string, value: unknown): boolean {
-  if (typeof value !== 'boolean') throw wrong(`${name} must be true or false, not ${showValue(value)}`)
-  return value
 }
