@@ -10,6 +10,7 @@ const OF_STANDARD_STREAMS = [
   '___printf_chk',
   'vprintf',
   '_IO_vprintf',
+  '__vprintf',
   '__vprintf_chk',
   '___vprintf_chk',
   'puts',
@@ -37,6 +38,8 @@ const block = (name: string, ...frames: readonly string[]) => ['{', name, 'Memch
 
 const POOL = 'emergency pool of libstdc++'
 const STREAMS = 'buffer of a standard stream'
+/** addr2line writes `__GI_` before it. */
+const BUFFER = 'fun:*_IO_file_doallocate'
 
 const RULES = [
   // Memory for exceptions where there is no other. The library has no names for its constructors, so they are what the
@@ -48,9 +51,9 @@ const RULES = [
   block(POOL, 'fun:malloc', 'obj:*/libstdc++.so*', 'obj:*/ld-*.so*'),
   // The buffers of standard output and input. fwrite and fputs may be about any file, whose buffer is a leak if it is
   // never closed, unless the streams of C++ call them, which they do for the standard streams alone.
-  ...OF_STANDARD_STREAMS.map((name) => block(STREAMS, 'fun:malloc', 'fun:_IO_file_doallocate', '...', `fun:${name}`)),
-  block(STREAMS, 'fun:malloc', 'fun:_IO_file_doallocate', '...', 'obj:*/libc.so*', 'obj:*/libstdc++.so*'),
-  block(STREAMS, 'fun:malloc', 'fun:_IO_file_doallocate', '...', 'obj:*/libc.so*', 'fun:std::*ostream*'),
+  ...OF_STANDARD_STREAMS.map((name) => block(STREAMS, 'fun:malloc', BUFFER, '...', `fun:${name}`)),
+  block(STREAMS, 'fun:malloc', BUFFER, '...', 'obj:*/libc.so*', 'obj:*/libstdc++.so*'),
+  block(STREAMS, 'fun:malloc', BUFFER, '...', 'obj:*/libc.so*', 'fun:std::*ostream*'),
   // The table of a thread's storage, which stays with its stack for the next thread, and storage itself.
   'leak:_dl_allocate_tls',
   'leak:__tls_get_addr',

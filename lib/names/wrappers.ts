@@ -117,10 +117,8 @@ export const WRAPPERS: readonly WrapperList[] = [
     language: 'HotSpot',
     allocators: names(`
       os::malloc, os::realloc, os::strdup, os::strdup_check_oom, NMTPreInit*, AllocateHeap, ReallocateHeap,
-      CHeapObj::operator new, CHeapObj::operator new[], CHeapObjBase::*, AnyObj::operator new,
-      ResourceObj::operator new, ArenaObj::operator new, Chunk::operator new, ChunkPool::*, Arena::grow,
-      Arena::Arena, Arena::operator new, Arena::Amalloc*, Arena::Arealloc, resource_allocate_bytes,
-      resource_reallocate_bytes, ArrayAllocator::*, MallocArrayAllocator::*`),
+      CHeapObjBase::*, ChunkPool::*, Arena::grow, Arena::Arena, Arena::Amalloc*, Arena::Arealloc,
+      resource_allocate_bytes, resource_reallocate_bytes, ArrayAllocator::*, MallocArrayAllocator::*`),
   },
   {
     language: 'Node',

@@ -50,6 +50,12 @@ describe('the frames that are hidden', () => {
     expect(start('in app+0x1', 'void std::for_each<int*>(int*)', 'main')).toBe(0)
   })
 
+  test('include the operators of classes', () => {
+    expect(start('app::Pool<int>::operator new(unsigned long) at pool.h:20', 'app::load() at a.cpp:7', 'main')).toBe(1)
+    expect(start('app::Node::operator new[](unsigned long, std::nothrow_t const&)', 'app::load()', 'main')).toBe(1)
+    expect(start('app::operator new_node(unsigned long)', 'app::load()', 'main')).toBe(0)
+  })
+
   test('include functions of the standard library by their files', () => {
     expect(start('push_back at /usr/include/c++/12/bits/stl_vector.h:1287 inlined', 'main at a.cpp:1')).toBe(1)
   })
