@@ -81,7 +81,7 @@ static int begin_there(struct tracee *t, const struct images *images, const stru
   control->owners[0] = (uint32_t)t->pid;
   set(control);
   note_process(t, region);
-  region->room = (uint32_t)(in.threads_bytes / in.thread_bytes);
+  region->room = in.most_slots;
   region->begun = ++control->begun;
   __atomic_store_n(&region->ready, 1, __ATOMIC_SEQ_CST);
   munmap(region, head_bytes(slot_count));

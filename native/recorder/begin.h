@@ -107,21 +107,40 @@ static void take_settings(void) {
   has_ticks = CAN_TICK && control->has_ticks;
 }
 
+
 static uint32_t slots_that_fit(void) {
   struct rlimit space;
   if (syscall(SYS_prlimit64, 0, RLIMIT_AS, NULL, &space) < 0) space.rlim_cur = RLIM_INFINITY;
   return slots_within(space.rlim_cur, control->slots, sizeof *threads);
 }
 
-static size_t own_bytes(void) { return head_bytes(control->slots) + slot_count * RING_BYTES; }
+static size_t own_bytes(uint32_t slots) { return head_bytes(control->slots) + slots * RING_BYTES; }
+
+static int resize_memory(void *memory, size_t from, size_t to) { return mremap(memory, from, to, 0) != MAP_FAILED; }
+
+/* Takes more slots, in place: their memory is used meanwhile. Returns 0 if there is no address space for them. */
+static int add_slots(void) {
+  const size_t each = sizeof *threads;
+  uint32_t count = 2 * slot_count < most_slots ? 2 * slot_count : most_slots, fit = slots_that_fit();
+  if (count > fit) count = fit;
+  if (count <= slot_count || !resize_memory(threads, each * slot_count, each * count)) return 0;
+  if (!resize_memory(region, own_bytes(slot_count), own_bytes(count))) {
+    resize_memory(threads, each * count, each * slot_count);
+    return 0;
+  }
+  slot_count = count;
+  injected.threads_bytes = each * count;
+  injected.region_bytes = own_bytes(count);
+  return 1;
+}
 
 /*
  * Maps a part of the memory file. A forked process may be unable to open it, for want of a descriptor, of the rights,
  * or of its path: there it takes what is mapped already, the control page, which mremap maps once more at any length.
  */
-static void *map_file(int fd, size_t size, off_t at) {
-  if (fd >= 0) return map(size, MAP_SHARED | MAP_NORESERVE, fd, at);
-  char *place = map_private(size), *all = MAP_FAILED;
+static void *map_file(int fd, size_t span, size_t size, off_t at) {
+  if (fd >= 0) return map_within(span, size, MAP_SHARED | MAP_NORESERVE, fd, at);
+  char *place = map_private_within(span, size), *all = MAP_FAILED;
   if (place != NULL) all = mremap(control, 0, (size_t)at + size, MREMAP_MAYMOVE);
   if (all == MAP_FAILED) {
     if (place != NULL) munmap(place, size);
@@ -132,14 +151,17 @@ static void *map_file(int fd, size_t size, off_t at) {
   return moved == MAP_FAILED ? NULL : moved;
 }
 
-/* Maps a region, and what this process has of its threads, for as many slots as there is address space for. */
+/* Maps a region, and what this process has of its threads, for the first slots. Others are added when threads come. */
 static int map_slots(int fd, uint32_t number) {
   int is_first = threads == NULL;
-  if (is_first) slot_count = slots_that_fit();
+  if (is_first) {
+    most_slots = slots_that_fit();
+    slot_count = most_slots < FIRST_SLOTS ? most_slots : FIRST_SLOTS;
+  }
   off_t at = (off_t)file_bytes(number, control->slots);
   for (; slot_count >= LEAST_SLOTS; slot_count /= 2) {
-    if (is_first) threads = map_private(sizeof *threads * slot_count);
-    region = threads == NULL ? NULL : map_file(fd, own_bytes(), at);
+    if (is_first) threads = map_private_within(sizeof *threads * most_slots, sizeof *threads * slot_count);
+    region = threads == NULL ? NULL : map_file(fd, own_bytes(most_slots), own_bytes(slot_count), at);
     if (region != NULL) return 1;
     if (is_first && threads != NULL) munmap(threads, sizeof *threads * slot_count);
     if (is_first) threads = NULL;
@@ -152,7 +174,7 @@ static int open_region(const char *path, uint32_t parent) {
   int fd = open_file(path, O_RDWR), is_open = 0;
   if (fd < 0 && control == NULL) return 0;
   uint32_t pid = own_pid();
-  if (control == NULL) control = map(CONTROL_BYTES, MAP_SHARED, fd, 0);
+  if (control == NULL) control = map_within(CONTROL_BYTES, CONTROL_BYTES, MAP_SHARED, fd, 0);
   if (control == NULL || control->magic != MAGIC || control->closed) goto end;
   if (!control->children && control->pid != pid) goto end;
   uint32_t number = take_region(pid);
@@ -165,8 +187,8 @@ static int open_region(const char *path, uint32_t parent) {
     __atomic_fetch_add(&control->unmapped, 1, __ATOMIC_RELAXED);
     goto end;
   }
-  madvise(region, own_bytes(), MADV_DONTFORK);
-  region->room = slot_count;
+  madvise(region, own_bytes(slot_count), MADV_DONTFORK);
+  region->room = most_slots;
   take_settings();
   has_inherited = parent != 0;
   process_id = region->pid = pid;
@@ -231,6 +253,7 @@ static int begin_injected(void) {
   alive = (struct alive *)in->alive;
   threads = (struct thread *)in->threads;
   slot_count = (uint32_t)(in->threads_bytes / in->thread_bytes);
+  most_slots = in->most_slots;
   far_at = in->far_at;
   process_id = in->pid;
   memcpy(memory_path, in->path, sizeof memory_path);

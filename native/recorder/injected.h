@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* Changes with the layout. */
-#define INJECTED_MAGIC 0x33616668u
+#define INJECTED_MAGIC 0x34616668u
 #define INJECTED_NAME "heapflow_injected"
 #define PATH_BYTES 128u
 
@@ -39,6 +39,7 @@ struct injected {
   uint64_t control, region, alive, threads;
   /* How large two of them are. */
   uint64_t region_bytes, threads_bytes;
+  uint32_t most_slots;
   /* Where the library may map memory. */
   uint64_t far_at;
   uint64_t hooks[HOOKS], originals[HOOKS];

@@ -9,7 +9,8 @@
 #include "memory.h"
 #include "shared.h"
 
-#define ATTACH_STEP 0x40000000ull
+/* More than anything takes when it has grown. */
+#define ATTACH_STEP 0x80000000ull
 
 static uint64_t attach_at;
 /* What was mapped, which is given back if something fails later. */
@@ -104,7 +105,7 @@ end:
   return base;
 }
 
-/* How many slots the process has room for. */
+/* How many slots the process may have. */
 static uint32_t room_there(const struct tracee *t, size_t thread_bytes) {
   struct rlimit space;
   if (prlimit(t->pid, RLIMIT_AS, NULL, &space) < 0) space.rlim_cur = RLIM_INFINITY;
@@ -133,9 +134,11 @@ static int map_memory(struct tracee *t, struct injected *in, const struct inject
   in->control = map_there(t, CONTROL_BYTES, both, MAP_SHARED, there, 0);
   if (in->control == 0) goto end;
   /* Without memory that is promised before it is used, there is less. */
-  for (uint32_t room = room_there(t, in->thread_bytes); room >= LEAST_SLOTS && in->threads == 0; room /= 2) {
-    in->threads_bytes = (uint64_t)in->thread_bytes * room;
-    in->region_bytes = head_bytes(slot_count) + room * RING_BYTES;
+  in->most_slots = room_there(t, in->thread_bytes);
+  uint32_t slots = in->most_slots < FIRST_SLOTS ? in->most_slots : FIRST_SLOTS;
+  for (; slots >= LEAST_SLOTS && in->threads == 0; slots /= 2) {
+    in->threads_bytes = (uint64_t)in->thread_bytes * slots;
+    in->region_bytes = head_bytes(slot_count) + slots * RING_BYTES;
     in->threads = map_there(t, in->threads_bytes, both, own, -1, 0);
   }
   if (in->threads == 0) goto end;

@@ -15,6 +15,8 @@
 /* The most processes at once, and the most threads of a process. */
 #define REGIONS 256u
 #define SLOTS 4096u
+/* What a process has of them at first. Address space is only taken when it is needed: it may be limited later. */
+#define FIRST_SLOTS 64u
 /* Fewer are of no use. */
 #define LEAST_REGIONS 4u
 #define LEAST_SLOTS 8u
@@ -89,7 +91,7 @@ struct region {
   uint64_t started;
   /* The file of the library, as the list of mappings shows it; 0 if that is not known. */
   uint64_t library_device, library_inode;
-  /* How many slots the process has room for, and one more than the highest one that was used. */
+  /* The most slots that the process may have, and one more than the highest one that was used. */
   uint32_t room;
   uint32_t slots;
   uint32_t command_length;
@@ -114,7 +116,7 @@ static inline size_t file_bytes(uint32_t regions, uint32_t slots) {
 /* The part of its address space that a program whose space is limited (ulimit -v) gives to the recorder. */
 #define SPACE_PART 8u
 
-/* How many slots a program has room for. */
+/* How many slots a program may have. */
 static inline uint32_t slots_within(uint64_t space, uint32_t slots, size_t thread_bytes) {
   uint64_t most = space / SPACE_PART / (RING_BYTES + thread_bytes);
   if (most >= slots) return slots;

@@ -115,9 +115,9 @@ static struct control *control;
 static struct region *region;
 static uint64_t *ring_words;
 static uint32_t max_depth;
-/* One for each slot that this process has room for. */
+/* One for each slot that this process has now; there is room for more of them, up to `most_slots`. */
 static struct thread *threads;
-static uint32_t slot_count;
+static uint32_t slot_count, most_slots;
 /* The threads by their pointers, with open addressing. It is replaced by another one when it is half full. */
 struct thread_table {
   uint64_t mask;
@@ -168,14 +168,19 @@ static void say(const char *text) {
 
 /* ---- memory ---- */
 
-static void *map(size_t size, int flags, int fd, off_t offset) {
-  uint64_t at = __atomic_fetch_add(&far_at, (size + 2 * FAR_STEP - 1) & ~(FAR_STEP - 1), __ATOMIC_RELAXED);
+/* Nothing else is mapped within so many bytes, so that the memory can grow. */
+static void *map_within(size_t span, size_t size, int flags, int fd, off_t offset) {
+  uint64_t at = __atomic_fetch_add(&far_at, (span + 2 * FAR_STEP - 1) & ~(FAR_STEP - 1), __ATOMIC_RELAXED);
   void *memory = mmap((void *)at, size, PROT_READ | PROT_WRITE, flags | MAP_FIXED_NOREPLACE, fd, offset);
   if (memory == MAP_FAILED) memory = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, fd, offset);
   return memory == MAP_FAILED ? NULL : memory;
 }
 
-static void *map_private(size_t size) { return map(size, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0); }
+static void *map_private_within(size_t span, size_t size) {
+  return map_within(span, size, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+static void *map_private(size_t size) { return map_private_within(size, size); }
 
 static size_t table_bytes(uint64_t mask) { return sizeof *table + (mask + 1) * sizeof *table->entries; }
 

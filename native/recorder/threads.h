@@ -66,7 +66,7 @@ static int try_attach(uint64_t pointer, struct thread **result) {
   struct thread *t = NULL;
   int is_ending = 0;
   lock();
-  for (uint32_t slot = 0; slot < slot_count; slot++) {
+  for (uint32_t slot = 0; slot < slot_count || add_slots(); slot++) {
     struct ring *ring = &region->rings[slot];
     uint32_t slot_state = __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE);
     is_ending |= slot_state == SLOT_ENDING;

@@ -108,10 +108,10 @@ const PROGRAMS = {
       return x;
     }
     int main(void) {
-      pthread_t t[50];
+      pthread_t t[80];
       printf("%d\n", getpid()); fflush(stdout);
-      for (int i = 0; i < 50; i++) pthread_create(t + i, NULL, work, NULL);
-      for (int i = 0; i < 50; i++) pthread_join(t[i], NULL);
+      for (int i = 0; i < 80; i++) pthread_create(t + i, NULL, work, NULL);
+      for (int i = 0; i < 80; i++) pthread_join(t[i], NULL);
     }`,
   silent: String.raw`int main(void) { printf("%d\n", getpid()); fflush(stdout); alarm(60); for (;;) pause(); }`,
   own: String.raw`

@@ -239,6 +239,9 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
     const space = await run("hf-record -o space.hfrec -- sh -c 'ulimit -v 100000; ./daemon; true'")
     expect(space).toMatchObject({ code: 0, stderr: '' })
     expect(eventsOf('space.hfrec').events.map(({ size }) => size)).toContain(5000n)
+    // A program that limits itself has what it would have without the recorder.
+    const own = await run("hf-record -o space.hfrec -- bash -c 'ulimit -v 100000; echo {1..20000} | wc -w'")
+    expect({ ...own, stdout: own.stdout.toString() }).toMatchObject({ code: 0, stdout: '20000\n', stderr: '' })
     const none = await run("hf-record -o space.hfrec -- sh -c 'ulimit -v 5000; ./daemon; true'")
     expect(none.stderr).toBe('heapflow: 1 process was not recorded: there was no address space for it (ulimit -v)\n')
   })
