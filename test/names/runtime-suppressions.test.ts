@@ -55,11 +55,14 @@ test('the buffer of standard input is known where it is read by what reads nothi
   expect(ruleOf([...buffer, 'getline', 'main'])).toBeUndefined()
 })
 
-test.each(['__printf', '__vprintf', '__GI__IO_puts'])('the buffer of standard output has names by addr2line: %s', (name) => {
-  const buffer = ['__GI__IO_file_doallocate', '__GI__IO_doallocbuf', '_IO_new_file_overflow', '_IO_new_file_xsputn']
-  expect(ruleOf([...buffer, name, 'main'])?.name).toBe('buffer of a standard stream')
-  expect(ruleOf([...buffer, '__GI__IO_fputs', 'main'])).toBeUndefined()
-})
+test.each(['__printf', '__vprintf', '__GI__IO_puts'])(
+  'the buffer of standard output has names by addr2line: %s',
+  (name) => {
+    const buffer = ['__GI__IO_file_doallocate', '__GI__IO_doallocbuf', '_IO_new_file_overflow', '_IO_new_file_xsputn']
+    expect(ruleOf([...buffer, name, 'main'])?.name).toBe('buffer of a standard stream')
+    expect(ruleOf([...buffer, '__GI__IO_fputs', 'main'])).toBeUndefined()
+  },
+)
 
 test("blocks of the program's own in the same places are no known leaks", () => {
   for (const stack of [
