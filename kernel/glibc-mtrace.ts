@@ -187,8 +187,6 @@ export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: 
       } else if (word == BANG) {
         next = pointer(q + 2, OLD_ADDRESS + wide)
         if (next != 0) next = size(next, SIZE + wide)
-        // A realloc to zero bytes never fails.
-        if (load<u64>(SIZE + wide) == 0) next = 0
         store<u8>(KIND + i, KIND_REALLOC)
         store<u64>(ADDRESS + wide, 0)
         set = HAS_ADDRESS | HAS_OLD_ADDRESS | HAS_SIZE

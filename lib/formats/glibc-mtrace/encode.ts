@@ -120,7 +120,8 @@ export class MtraceEncoder extends LineEncoder {
     } else if (this.own && outcome === Outcome.allocated && something && !oldKnown) {
       this.note(batch, i, true)
       this.line(batch, i, OPERATION.new, address, true)
-    } else if (known && !something && sized && !isZero(size.words, i)) {
+    } else if (known && !something && sized && (this.own || !isZero(size.words, i))) {
+      // Old versions of glibc record a realloc to 0 bytes as one that failed.
       if (outcome !== undefined) this.noteOutcome(batch, i)
       this.note(batch, i, true)
       if (!oldKnown) this.losses.countEvent('no oldAddress, written as null', batch, i)

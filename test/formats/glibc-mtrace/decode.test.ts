@@ -4,9 +4,10 @@ import { describe, expect, it } from 'vitest'
 import type { TextDecodeOptions } from '../../../lib/event/format.js'
 import type { TraceEvent } from '../../../lib/event/trace-event.js'
 import { MtraceDecoder } from '../../../lib/formats/glibc-mtrace/decode.js'
+import { MtraceEncoder } from '../../../lib/formats/glibc-mtrace/encode.js'
 import { MAX_LINE } from '../../../lib/formats/glibc-mtrace/layout.js'
 import { decodeLines } from '../../oracle/glibc-mtrace/decode.js'
-import { decodeAll, slices, type Decoded } from '../../support/drive.js'
+import { decodeAll, encodeAll, slices, type Decoded } from '../../support/drive.js'
 import { runs } from '../../support/runs.js'
 
 function decode(text: string, size?: number, options?: TextDecodeOptions): Decoded & { warnings: string[] } {
@@ -78,6 +79,18 @@ describe('reading', () => {
         },
       ),
       { numRuns: runs(3000) },
+    )
+  })
+
+  it('takes a realloc to 0 bytes, which old versions of glibc recorded like a failed one', () => {
+    const { events, batches, warnings } = decode('= Start\n+ 0x10 0x20\n@ ./a:[0x1] ! 0x10 0\n! (nil) 0\n')
+    expect(events.slice(1)).toEqual([
+      { kind: 'realloc', address: 0n, oldAddress: 16n, size: 0n, callSite: 1n, module: './a' },
+      { kind: 'realloc', address: 0n, oldAddress: 0n, size: 0n },
+    ])
+    expect(warnings).toEqual([])
+    expect(new TextDecoder().decode(encodeAll(new MtraceEncoder({ strict: true }), batches))).toBe(
+      '= Start\n+ 0x10 0x20\n@ ./a:[0x1] ! 0x10 0\n! (nil) 0\n',
     )
   })
 

@@ -43,7 +43,7 @@ const event = fc
         kind: fc.constant('realloc' as const),
         address: fc.constant(0n),
         oldAddress: address,
-        size: size.filter((bytes) => bytes !== 0n),
+        size,
       }),
       fc.record({
         kind: fc.constant('realloc' as const),

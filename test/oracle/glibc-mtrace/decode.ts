@@ -62,7 +62,7 @@ function read(line: string): Line | undefined {
   if (place !== '' && site === undefined) return undefined
   const values = [pointer, size ?? '0', site ?? '0'].map((value) => (value === '(nil)' ? 0n : BigInt(value)))
   const [address = 0n, bytes = 0n, callSite = 0n] = values
-  if (values.some((value) => value >= 1n << 64n) || (operation === '!' && bytes === 0n)) return undefined
+  if (values.some((value) => value >= 1n << 64n)) return undefined
   const named = module !== undefined || name !== undefined
   return {
     operation,
