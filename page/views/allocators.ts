@@ -4,7 +4,7 @@ import { block } from '../parts/bars.js'
 import { ChartGroup } from '../parts/chart.js'
 import { bytesColumn, countColumn } from '../parts/columns.js'
 import { el } from '../parts/dom.js'
-import { bytes, counted, exactBytes, grouped, rounded } from '../parts/format.js'
+import { bytes, counted, exactBytes, grouped, rounded, share } from '../parts/format.js'
 import { table, type Column } from '../parts/table.js'
 
 /** The number of curves that differ by their colours. */
@@ -83,6 +83,12 @@ function figuresTable(all: readonly AllocatorFigures[], calls: number): HTMLElem
       },
       rank('Rank by memory', ({ peakRank }) => peakRank),
       bytesColumn('Peak', ({ peak }) => Math.round(peak.median), 'the resident set at its peak, without the driver'),
+      {
+        title: 'Maxima',
+        help: 'the peak over the most live bytes of the program, less 1',
+        key: ({ fragmentation }) => fragmentation ?? -1,
+        cell: ({ fragmentation }) => (fragmentation === null ? '–' : share(fragmentation, 1)),
+      },
       bytesColumn('At end', ({ final }) => Math.round(final.median), 'the resident set at the end'),
       countColumn('Page faults', ({ pageFaults }) => Math.round(pageFaults.median)),
       ...(['50', '99', '99.9', '100'] as const).map(ns),

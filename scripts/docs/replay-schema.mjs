@@ -41,6 +41,11 @@ const allocator = all({
     description: '1 and the number of allocators that certainly need less; null if calls failed: it is not compared.',
   },
   peakRank: rank,
+  fragmentation: {
+    type: ['number', 'null'],
+    description:
+      'The peak over the most live bytes, less 1; null if blocks are not written to as a whole, or calls failed.',
+  },
   percentiles: {
     ...all(each('50 90 99 99.9 100', number), 'Nanoseconds of sampled calls; null without samples.'),
     type: ['object', 'null'],

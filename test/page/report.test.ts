@@ -291,10 +291,25 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     const figures = allocators.locator('table[aria-label=allocators] tbody tr')
     await expect
       .poll(() => figures.nth(0).locator('td').allTextContents())
-      .toEqual(['glibc', '2', '50', '49–51', '2', '2 MiB', '1 MiB', '500', '10', '200', '1,900', '28,672', '0'])
+      .toEqual([
+        'glibc',
+        '2',
+        '50',
+        '49–51',
+        '2',
+        '2 MiB',
+        '109.7 %',
+        '1 MiB',
+        '500',
+        '10',
+        '200',
+        '1,900',
+        '28,672',
+        '0',
+      ])
     await expect
       .poll(() => figures.nth(1).locator('td').allTextContents())
-      .toEqual(['other', '1', '25', '24–26', '–', '1 MiB', '1 MiB', '500', '–', '–', '–', '–', '1'])
+      .toEqual(['other', '1', '25', '24–26', '–', '1 MiB', '–', '1 MiB', '500', '–', '–', '–', '–', '1'])
     await expect
       .poll(() => allocators.locator('.u-legend .u-series').allTextContents())
       .toEqual([expect.stringContaining('at'), expect.stringContaining('glibc'), expect.stringContaining('other')])

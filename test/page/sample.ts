@@ -250,6 +250,7 @@ export function replay(): NonNullable<ReportData['replay']> {
     pageFaults: spread(500),
     timeRank: 2 - n,
     peakRank: n === 0 ? 2 : null,
+    fragmentation: n === 0 ? 2 ** 21 / 1_000_000 - 1 : null,
     percentiles: n === 0 ? { 50: 10, 90: 20, 99: 200, '99.9': 1900, 100: 28_672 } : null,
     moments: [
       { calls: 100, time: 1000, resident: 2 ** 19 },

@@ -39,6 +39,7 @@ export function compare(
     })),
     failed: Math.max(...[...runs, watched].map(({ failed }) => failed)),
   }))
+  const isWhole = options.touch === 'all' && trace.peak.bytes > 0
   const whole = figures.filter(({ failed }) => failed === 0)
   const [times, peaks] = [whole.map(({ time }) => time), whole.map(({ peak }) => peak)]
   return {
@@ -47,6 +48,7 @@ export function compare(
     driver,
     allocators: figures.map((one) => ({
       ...one,
+      fragmentation: isWhole && one.failed === 0 ? one.peak.median / trace.peak.bytes - 1 : null,
       timeRank: one.failed === 0 ? rank(one.time, times) : null,
       peakRank: one.failed === 0 ? rank(one.peak, peaks) : null,
     })),

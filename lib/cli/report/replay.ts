@@ -23,6 +23,7 @@ export function replayText(comparison: ReplayComparison, pools: PoolGain | null 
     'quartiles',
     'peak KiB',
     'rank',
+    'maxima',
     'final KiB',
     'faults',
     '50 %',
@@ -30,23 +31,29 @@ export function replayText(comparison: ReplayComparison, pools: PoolGain | null 
     '99.9 %',
     'longest',
   ]
-  const rows = allocators.map(({ name, time, peak, final, pageFaults, timeRank, peakRank, percentiles }) => [
-    visible(name),
-    timeRank === null ? '-' : String(timeRank),
-    perCall(time.median),
-    `${perCall(time.low)}-${perCall(time.high)}`,
-    kibibytes(peak),
-    peakRank === null ? '-' : String(peakRank),
-    kibibytes(final),
-    grouped(Math.round(pageFaults.median)),
-    ...(['50', '99', '99.9', '100'] as const).map((key) => (percentiles === null ? '-' : grouped(percentiles[key]))),
-  ])
+  const rows = allocators.map((one) => {
+    const { name, time, peak, final, pageFaults, timeRank, peakRank, fragmentation, percentiles } = one
+    return [
+      visible(name),
+      timeRank === null ? '-' : String(timeRank),
+      perCall(time.median),
+      `${perCall(time.low)}-${perCall(time.high)}`,
+      kibibytes(peak),
+      peakRank === null ? '-' : String(peakRank),
+      fragmentation === null ? '-' : `${(100 * fragmentation).toFixed(1)} %`,
+      kibibytes(final),
+      grouped(Math.round(pageFaults.median)),
+      ...(['50', '99', '99.9', '100'] as const).map((key) => (percentiles === null ? '-' : grouped(percentiles[key]))),
+    ]
+  })
   return [
     ...answer,
     ...(answer.length > 0 ? [''] : []),
     ...tableLines({ title, heads, rows }),
-    `The driver's own ${perCall(driver.median)} ns a call are subtracted. The last four columns are ns of ` +
-      `sampled calls.`,
+    ...wrapped(
+      `The driver's own ${perCall(driver.median)} ns a call are subtracted. maxima: the peak over the most live ` +
+        'bytes, less 1. The last four columns are ns of sampled calls.',
+    ),
     '',
   ].join('\n')
 }

@@ -30,6 +30,11 @@ export interface AllocatorFigures {
   readonly final: Spread
   readonly pageFaults: Spread
   /**
+   * The median of the peaks over the most live bytes, less 1: fragmentation by the fourth definition of Johnstone and
+   * Wilson (1998). Null if blocks are not written to as a whole, or have no bytes.
+   */
+  readonly fragmentation: number | null
+  /**
    * 1 and the number of allocators that are certainly better: the quartiles do not overlap. Null: calls failed, so it
    * is not compared.
    */

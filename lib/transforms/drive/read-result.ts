@@ -13,7 +13,8 @@ export const MOST_RESULT_BYTES = 1 << 22
 const RESULT = ['trace', 'options', 'driver', 'allocators', 'pools', 'verdict']
 const TRACE = 'events calls skipped threads processes slots epochs peak final duration'.split(' ')
 const CALLS = ['malloc', 'calloc', 'memalign', 'realloc', 'free'] as const
-const ALLOCATOR = 'name library time wall peak final pageFaults timeRank peakRank percentiles moments failed'.split(' ')
+const ALLOCATOR =
+  'name library time wall peak final pageFaults timeRank peakRank fragmentation percentiles moments failed'.split(' ')
 const PERCENTILES = ['50', '90', '99', '99.9', '100'] as const
 
 /**
@@ -46,7 +47,7 @@ export function checkReplayResult(value: unknown): ReplayResult {
 
 function allocatorOf(value: unknown): AllocatorFigures {
   const figures = properties('an allocator', value, ALLOCATOR)
-  const { name, library, percentiles, moments, failed } = figures
+  const { name, library, fragmentation, percentiles, moments, failed } = figures
   const spreadOf = (key: 'time' | 'wall' | 'peak' | 'final' | 'pageFaults') => spread(key, figures[key])
   const rank = (key: 'timeRank' | 'peakRank') => (figures[key] === null ? null : count(key, figures[key]))
   return {
@@ -59,6 +60,7 @@ function allocatorOf(value: unknown): AllocatorFigures {
     pageFaults: spreadOf('pageFaults'),
     timeRank: rank('timeRank'),
     peakRank: rank('peakRank'),
+    fragmentation: fragmentation === null ? null : amount('fragmentation', fragmentation, -1),
     percentiles: percentiles === null ? null : each('percentiles', percentiles, PERCENTILES),
     moments: list('moments', moments, MOST_MOMENTS).map((moment) =>
       each('moments', moment, ['calls', 'time', 'resident']),
@@ -87,9 +89,9 @@ function count(name: string, value: unknown): number {
   return whole(name, value, 0, Number.MAX_SAFE_INTEGER)
 }
 
-function amount(name: string, value: unknown): number {
-  if (typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER) return value
-  throw wrong(`${name} must be a number from 0 to 2^53, not ${showValue(value)}`)
+function amount(name: string, value: unknown, least = 0): number {
+  if (typeof value === 'number' && value >= least && value <= Number.MAX_SAFE_INTEGER) return value
+  throw wrong(`${name} must be a number from ${least} to 2^53, not ${showValue(value)}`)
 }
 
 function text(name: string, value: unknown): string {

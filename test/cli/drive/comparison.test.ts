@@ -99,8 +99,22 @@ describe('the comparison of allocators', () => {
       time: { low: 105e6, median: 110e6, high: 115e6 },
       peak: { median: 20_010 * 1024 },
       pageFaults: { median: 8 },
+      fragmentation: 20_010 / 10_240 - 1,
       percentiles: { 50: 10, 90: 10, 99: 40, '99.9': 900, 100: 900 },
     })
+  })
+
+  test('has no fragmentation of blocks that are not written to, or that are none', () => {
+    const of = (touch: string, bytes: number) => {
+      const trace = { ...TRACE, peak: { blocks: 1, bytes } }
+      return compare(
+        trace,
+        { ...OPTIONS, touch },
+        [run(1, 100)],
+        [{ allocator: { name: 'a', library: null }, runs: [run(2, 110)], watched: run(2, 110) }],
+      ).allocators[0]?.fragmentation
+    }
+    expect([of('all', 8192), of('page', 8192), of('all', 0)]).toEqual([0.25, null, null])
   })
 
   const three = (ms: number, peak: number, final?: number) =>
@@ -151,11 +165,12 @@ describe('the comparison of allocators', () => {
 
   test('shows a table', () => {
     const lines = replayText(compared({ glibc: three(110, 10_340) })).split('\n')
-    expect(lines.slice(-5)).toEqual([
+    expect(lines.slice(-6)).toEqual([
       '2,000,000 calls of 1 thread, 3 runs each; 10,000 live blocks, 10,485,760 bytes at their peaks',
-      '  allocator  rank  ns a call  quartiles  peak KiB  rank  final KiB  faults  50 %  99 %  99.9 %  longest',
-      '  glibc         1       50.5  50.3-50.8    10,240     1     10,240       8    10    40     900      900',
-      "The driver's own 5.00 ns a call are subtracted. The last four columns are ns of sampled calls.",
+      '  allocator  rank  ns a call  quartiles  peak KiB  rank  maxima  final KiB  faults  50 %  99 %  99.9 %  longest',
+      '  glibc         1       50.5  50.3-50.8    10,240     1   0.0 %     10,240       8    10    40     900      900',
+      "The driver's own 5.00 ns a call are subtracted. maxima: the peak over the most live bytes, less 1.",
+      '  The last four columns are ns of sampled calls.',
       '',
     ])
   })

@@ -22,7 +22,7 @@ function* places(value: unknown): Generator<readonly [of: Json, name: string]> {
 
 /** What a report does not have, and what may be null. */
 const FREE = new Set(['skipped', 'processes', 'slots', 'epochs', 'duration', 'pools'])
-const NULLABLE = new Set(['library', 'timeRank', 'peakRank', 'percentiles'])
+const NULLABLE = new Set(['library', 'timeRank', 'peakRank', 'fragmentation', 'percentiles'])
 
 describe('the result of hf-replay', () => {
   test('has what reports show', () => {
