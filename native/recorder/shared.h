@@ -153,6 +153,8 @@ enum {
 #define NAME_WORDS 5u
 #define THREAD_END_WORDS 3u
 #define MAX_BUILD_ID 32u
+/* The type of Go's own build id. */
+#define GO_BUILD_ID 4u
 #define MAX_PATH 1024u
 /* The most words of a record. */
 #define MAX_RECORD (ALLOC_WORDS + MAX_DEPTH + 1)

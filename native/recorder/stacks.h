@@ -9,28 +9,26 @@
 
 /* ---- modules and rules ---- */
 
-static uint32_t build_id_of(const struct object *object, uint8_t *id) {
+/* The value of a note of an object, by the four bytes of its owner; NULL if it has none. */
+static const uint8_t *note_of(const struct object *object, const char *owner, uint32_t wanted, uint32_t *length) {
   const ElfW(Ehdr) *head = (const void *)object->start;
-  if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) return 0;
+  if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) return NULL;
   const ElfW(Phdr) *parts = (const void *)(object->start + head->e_phoff);
   for (unsigned i = 0; i < head->e_phnum; i++) {
     if (parts[i].p_type != PT_NOTE) continue;
     const uint8_t *at = (const uint8_t *)(object->base + parts[i].p_vaddr), *end = at + parts[i].p_memsz;
     while (end - at >= 16) {
-      uint32_t name, size, type;
+      uint32_t name, type;
       memcpy(&name, at, 4);
-      memcpy(&size, at + 4, 4);
+      memcpy(length, at + 4, 4);
       memcpy(&type, at + 8, 4);
-      if (name > 64 || size > 65536) break;
+      if (name > 64 || *length > 65536) break;
       const uint8_t *value = at + 12 + ((name + 3) & ~3u);
-      if (type == NT_GNU_BUILD_ID && name == 4 && memcmp(at + 12, "GNU", 4) == 0 && size <= MAX_BUILD_ID) {
-        memcpy(id, value, size);
-        return size;
-      }
-      at = value + ((size + 3) & ~3u);
+      if (type == wanted && name == 4 && memcmp(at + 12, owner, 4) == 0) return value;
+      at = value + ((*length + 3) & ~3u);
     }
   }
-  return 0;
+  return NULL;
 }
 
 /* Reports a module that this thread meets for the first time. The reader recognizes those that it knows. */
@@ -40,7 +38,10 @@ static void report_module(struct thread *t, const struct object *object) {
     if (t->modules[i].low == start && t->modules[i].high == end) return;
   uint64_t text[(MAX_BUILD_ID + MAX_PATH) / 8];
   memset(text, 0, sizeof text);
-  uint32_t id = build_id_of(object, (uint8_t *)text);
+  uint32_t id = 0;
+  const uint8_t *build_id = note_of(object, "GNU", NT_GNU_BUILD_ID, &id);
+  if (build_id != NULL && id <= MAX_BUILD_ID) memcpy(text, build_id, id);
+  else id = 0;
   size_t length = path_of(object, (char *)text + id);
   uint64_t words = 1 + MODULE_WORDS + (id + length + 7) / 8;
   if (!reserve(t, words)) return;
@@ -106,9 +107,10 @@ static NOINLINE struct rule new_rule(struct thread *t, uint64_t pc, struct remem
   if (result == OBJECT) {
     report_module(t, &found);
     if (found.frames != NULL) rule = cf_rule(found.frames, at);
-    /* Code of a module without information is no code of a JIT, which has frame pointers. */
+    /* Code of a module without information is no code of a JIT, which has frame pointers. That of Go has them. */
     is_bare = rule.kind == RULE_NONE;
-    if (is_bare) rule.kind = RULE_UNKNOWN;
+    uint32_t length;
+    if (is_bare) rule.kind = IS_RECORD_ON_TOP && note_of(&found, "Go\0", GO_BUILD_ID, &length) ? RULE_GO : RULE_UNKNOWN;
   }
   if (is_bare && result != NO_LIST) recognize(pc, result == OBJECT, &rule);
   if (result == NO_LIST) rule.kind = RULE_UNKNOWN;
@@ -141,8 +143,8 @@ static struct range stack_without_list(struct thread *t, uint64_t sp) {
   return sp >= first_stack.low && sp < first_stack.high ? first_stack : (struct range){ 0, 0 };
 }
 
-/* Finds the mapping that contains a stack pointer. */
-static NOINLINE int find_stack(struct thread *t, uint64_t sp) {
+/* Finds the mapping that contains a stack pointer. The list of mappings is read into the buffer. */
+static NOINLINE int find_stack(struct thread *t, uint64_t sp, void *buffer, size_t size) {
   for (uint32_t i = 0; i < t->range_count; i++) {
     if (sp >= t->ranges[i].low && sp < t->ranges[i].high) {
       t->low = t->ranges[i].low;
@@ -155,8 +157,7 @@ static NOINLINE int find_stack(struct thread *t, uint64_t sp) {
   struct mapping m;
   struct range stack = { 0, 0 };
   uint64_t end_before = 0;
-  /* The scratch frames are not in use. */
-  if (open_maps(&maps, (char *)t->scratch, sizeof t->scratch)) {
+  if (open_maps(&maps, buffer, size)) {
     for (; stack.high == 0 && next_mapping(&maps, &m); end_before = m.high) {
       if (sp < m.low || sp >= m.high || m.rights[0] != 'r' || m.rights[1] != 'w') continue;
       /* The stack of the first thread grows down to what is mapped below. */
@@ -165,7 +166,7 @@ static NOINLINE int find_stack(struct thread *t, uint64_t sp) {
       if (is_first) first_stack = stack;
     }
     close_maps(&maps);
-  } else stack = stack_without_list(t, sp);
+  } else if (buffer == t->scratch) stack = stack_without_list(t, sp);
   errno = error;
   if (stack.high == 0) return 0;
   t->low = stack.low;
@@ -208,6 +209,21 @@ static inline int step_over_signal(struct thread *t, const struct frame *f, stru
   return SHORT;
 }
 
+/*
+ * From code of Go to its caller by the frame pointer. Where Go calls C, it leaves the stack of the goroutine, and the
+ * frame pointer stays there. What C has called has no such caller.
+ */
+static NOINLINE int step_in_go(struct thread *t, const struct frame *f, struct frame *caller) {
+  char lines[PATH_MAX + 256];
+  if (f->fp == 0) return ENDED;
+  if ((f->fp & 7) || ((f->fp < t->low || f->fp >= t->high) && !find_stack(t, f->fp, lines, sizeof lines))) return SHORT;
+  if (f->fp > t->high - 16) return SHORT;
+  const uint64_t *pair = (const uint64_t *)f->fp;
+  *caller = (struct frame){ .sp = f->fp + 16, .pc = pair[1], .fp = pair[0] };
+  if (caller->pc == 0) return ENDED;
+  return rule_at(t, caller->pc).kind == RULE_GO ? STEPPED : SHORT;
+}
+
 /* From a frame to its caller. */
 static inline int step(struct thread *t, struct frame *f, struct frame *caller) {
   struct rule rule = rule_at(t, f->pc);
@@ -229,6 +245,7 @@ static inline int step(struct thread *t, struct frame *f, struct frame *caller) 
       cfa = *(uint64_t *)at;
       is_checkable = 0;
       break;
+    case RULE_GO: return step_in_go(t, f, caller);
     case RULE_SIGNAL: return step_over_signal(t, f, caller);
     case RULE_END: return ENDED;
     default: return SHORT;
@@ -335,7 +352,8 @@ static inline uint32_t walk_from(struct thread *t, const uint64_t *own) {
     t->depth = t->module_count = 0;
     memset(t->rules, 0, sizeof t->rules);
   }
-  if (unlikely(sp < t->low || sp >= t->high) && !find_stack(t, sp)) {
+  if (unlikely(sp < t->low || sp >= t->high) && !find_stack(t, sp, t->scratch, sizeof t->scratch)) {
+    /* The scratch frames are not in use. */
     t->depth = 0;
     t->is_short = 1;
     return 0;

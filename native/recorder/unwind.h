@@ -19,6 +19,7 @@ enum {
   RULE_FP,      /* it is the frame pointer + cfa */
   RULE_AT_SP,   /* it is in memory at the stack pointer + cfa */
   RULE_AT_FP,   /* it is in memory at the frame pointer + cfa */
+  RULE_GO,       /* code of Go without information: by the frame pointer, which may be in another stack */
   RULE_SIGNAL,   /* the frame of a signal: registers are in the context at the stack pointer */
 };
 /* Where the caller's frame pointer is: unchanged, at CFA + fp, or at the frame pointer + fp. */

@@ -281,6 +281,22 @@ int main(void) {
     if (fork() == 0) { for (int i = 0; i < 100; i++) leaf(9999); execlp("true", "true", NULL); }
     return 0;
   }`,
+  /** What Go does to call C: functions with frame pointers and without tables change to the stack of the thread. */
+  goroutine: `
+  asm(".section .note.go.buildid, \\"a\\", @note; .balign 4; .long 4, 4, 4; .ascii \\"Go\\\\0\\\\0\\"; .long 0; .text\\n"
+      "go_start: push %rbp; push %rbx; push %rbx; mov %rsp, of_thread(%rip); mov %rdi, %rsp; xor %ebp, %ebp\\n"
+      "call go_main; mov of_thread(%rip), %rsp; pop %rbx; pop %rbx; pop %rbp; ret\\n"
+      "go_main: push %rbp; mov %rsp, %rbp; call go_deep; pop %rbp; ret\\n"
+      "go_deep: push %rbp; mov %rsp, %rbp; call go_call; pop %rbp; ret\\n"
+      "go_call: push %rbp; mov %rsp, %rbp; mov of_thread(%rip), %rsp; call in_c; mov %rbp, %rsp; pop %rbp; ret\\n");
+  void *of_thread;
+  void go_start(char *stack);
+  void in_c(void) { *(volatile char *)malloc(4244) = 1; }
+  int main(void) {
+    for (int i = 0; i < 3; i++)
+      go_start((char *)mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) + 65536);
+    return 0;
+  }`,
 } as const
 
 /** Follows the blocks: no block is allocated where one lives, or freed where none does. */

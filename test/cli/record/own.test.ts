@@ -52,6 +52,22 @@ function eventsOf(name: string): { events: TraceEvent[]; all: TraceEvent[]; warn
   return { events: ofCalls, all: events, warnings: decoder.warnings }
 }
 
+/** The function that gives the names of the frames of an event in a program. */
+function namesIn(program: string): (event: TraceEvent) => (string | undefined)[] {
+  const symbols = execFileSync('nm', [at(program)], { encoding: 'utf8' })
+  const starts = symbols.split('\n').flatMap((line) => /^([\da-f]+) [tT] (\w+)$/.exec(line)?.slice(1, 3) ?? [])
+  const functions = Array.from({ length: starts.length / 2 }, (_, i) => ({
+    start: BigInt(`0x${starts[2 * i]}`),
+    name: starts[2 * i + 1],
+  })).toSorted((a, b) => Number(a.start - b.start))
+  return ({ stack = [] }) =>
+    stack.flatMap((text) => {
+      const { module, offset } = parseFrame(text)
+      if (module !== at(program)) return []
+      return [functions.findLast(({ start }) => start <= (offset as bigint))?.name]
+    })
+}
+
 describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or arm64, and cc)", () => {
   beforeAll(() => {
     writeFileSync(at('counter.c'), `#define _GNU_SOURCE\n${HEADERS}${COUNTER}`)
@@ -293,18 +309,7 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
   test('stacks are whole without frame pointers, and through signal handlers', async () => {
     await run('hf-record -o stacks.hfrec -- ./stacks')
     const { events } = eventsOf('stacks.hfrec')
-    const symbols = execFileSync('nm', [at('stacks')], { encoding: 'utf8' })
-    const starts = symbols.split('\n').flatMap((line) => /^([\da-f]+) [tT] (\w+)$/.exec(line)?.slice(1, 3) ?? [])
-    const functions = Array.from({ length: starts.length / 2 }, (_, i) => ({
-      start: BigInt(`0x${starts[2 * i]}`),
-      name: starts[2 * i + 1],
-    })).toSorted((a, b) => Number(a.start - b.start))
-    const names = ({ stack }: TraceEvent) =>
-      (stack ?? []).flatMap((text) => {
-        const { module, offset } = parseFrame(text)
-        if (module !== at('stacks')) return []
-        return [functions.findLast(({ start }) => start <= (offset as bigint))?.name]
-      })
+    const names = namesIn('stacks')
     const deep = events.filter(({ size }) => size === 4242n).map(names)
     expect(deep).toHaveLength(50)
     deep.forEach((stack, i) => {
@@ -327,6 +332,15 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
     const frees = eventsOf('frees.hfrec').events.filter(({ kind, api }) => kind === 'free' && api === 'free')
     expect(frees.length).toBeGreaterThan(10_000)
     expect(frees.every(({ stack = [] }) => stack.some((text) => text.includes(at('every'))))).toBe(true)
+  })
+
+  test.skipIf(process.arch !== 'x64')('stacks go on in code of Go, which has called C on another stack', async () => {
+    compile('goroutine', '-O1')
+    await run('hf-record -o goroutine.hfrec -- ./goroutine')
+    const blocks = eventsOf('goroutine.hfrec').events.filter(({ size }) => size === 4244n)
+    const names = ['in_c', 'go_call', 'go_deep', 'go_main', 'go_start']
+    expect(blocks.map(namesIn('goroutine'))).toEqual([names, names, names])
+    expect(blocks.map(({ stack }) => stack?.length)).toEqual([5, 5, 5])
   })
 
   test('children have their parents also where these have ended, or are other programs, before they are seen', async () => {
