@@ -44,8 +44,11 @@ const files = WRAPPERS.flatMap((list) => list.files ?? [])
  */
 const WHOLE_NAME = /^[^<].*(?<!operator)\(|^main$/s
 
-/** The class of an `operator new` of its own, which allocates for its callers as the global one does. */
-const OF_CLASS = /^.*::(?=operator new(?:\[\])?$)/s
+/**
+ * What stands before names of lists: the class of an `operator new` of its own, which allocates for its callers as the
+ * global one does, and the package or the hash in the functions that cgo makes.
+ */
+const SCOPE = /^.*::(?=operator new(?:\[\])?$)|^(?:.*\.|_cgo_[0-9a-f]{12})(?=_Cfunc_|_cgo_cmalloc)/s
 
 /** A frame without a name in the library of C++ or Rust: what the library called there is the library's, too. */
 const RUNTIME = /^in (?:.*\/)?lib(?:stdc\+\+|c\+\+|std-)[^/]*$/
@@ -103,7 +106,7 @@ export class OwnFrames {
     const isHidden = (one: string) => this.hide.some((pattern) => pattern.test(one.slice(0, LONGEST_MATCHED)))
     if (isHidden(text) || (name !== undefined && isHidden(name))) return 'allocator'
     if (name !== undefined) {
-      const plain = plainName(name).replace(OF_CLASS, '')
+      const plain = plainName(name).replace(SCOPE, '')
       const kind = exact.get(plain) ?? prefixes.find(([prefix]) => plain.startsWith(prefix))?.[1]
       if (kind !== undefined) return kind
     }

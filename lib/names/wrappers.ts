@@ -67,7 +67,7 @@ export const WRAPPERS: readonly WrapperList[] = [
       _dl_check_map_versions, add_to_global*, __tls_get_addr, allocate_and_init, tls_get_addr_tail, tzset,
       tzset_internal, __tzset, __tzset_parse_tz, __tzstring, __tzfile_read, __tzfile_default, __tz_convert,
       localtime, localtime_r, __localtime64*, mktime, timelocal, setlocale, newlocale, __newlocale, _nl_*,
-      new_composite_name, setenv, putenv, __setenv, __add_to_environ, atexit, on_exit, __cxa_atexit,
+      read_alias_file, extend_alias_table, new_composite_name, setenv, putenv, __setenv, __add_to_environ, atexit, on_exit, __cxa_atexit,
       __internal_atexit, __new_exitfn, iconv_open, __gconv_*, textdomain, bindtextdomain, set_binding_values`),
   },
   {
@@ -129,5 +129,22 @@ export const WRAPPERS: readonly WrapperList[] = [
       v8::internal::NewArray, v8::internal::StrDup, v8::internal::StrNDup, v8::internal::AccountingAllocator::*,
       v8::internal::Zone::*, v8::internal::FreeStoreAllocationPolicy::*, v8::base::Malloc, v8::base::Calloc,
       v8::base::Realloc, v8::base::AlignedAlloc, v8::base::AllocateAtLeast, v8::base::SmallVector::*`),
+  },
+  {
+    // What calls C from Go, and C's allocator for it.
+    language: 'Go',
+    allocators: names(`
+      runtime.asmcgocall*, runtime.cgocall, _Cfunc__Cmalloc, _Cfunc__CMalloc, _Cfunc_CString, _Cfunc_CBytes,
+      _cgo_cmalloc*, _cgo_try_pthread_create, _cgo_sys_thread_start, _cgo_sys_thread_create`),
+  },
+  {
+    // Ada, Fortran, Haskell, Nim, OCaml and R.
+    language: 'Other languages',
+    allocators: names(`
+      __gnat_malloc, __gnat_realloc, system__secondary_stack__*, _gfortran_*, stgMallocBytes, stgCallocBytes,
+      stgReallocBytes, caml_stat_*, caml_alloc*, caml_ba_alloc*, caml_ba_create, alloc_custom_gen, alloc_generic_table,
+      realloc_generic_table, expand_heap, R_alloc, R_chk_calloc, R_chk_realloc, Rf_alloc*`),
+    library: names('ada__*, camlStdlib__*'),
+    files: names('/adainclude/, /nim/lib/, /toolchains/nim-'),
   },
 ]

@@ -139,6 +139,12 @@ describe('paths', () => {
       'stl_map.h',
       'rtld.c',
     ])
+    expect(short('/home/a/main.go', '/home/a/b/x.go', '/tmp/go-build/cgo.c', '/root/go/pkg/mod/m@v1/y.go')).toEqual([
+      'main.go',
+      'b/x.go',
+      'cgo.c',
+      'y.go',
+    ])
     expect(short('src/x.c', 'x.c')).toEqual(['src/x.c', 'x.c'])
   })
 
