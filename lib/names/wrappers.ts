@@ -67,8 +67,9 @@ export const WRAPPERS: readonly WrapperList[] = [
       _dl_check_map_versions, add_to_global*, __tls_get_addr, allocate_and_init, tls_get_addr_tail, tzset,
       tzset_internal, __tzset, __tzset_parse_tz, __tzstring, __tzfile_read, __tzfile_default, __tz_convert,
       localtime, localtime_r, __localtime64*, mktime, timelocal, setlocale, newlocale, __newlocale, _nl_*,
-      read_alias_file, extend_alias_table, new_composite_name, setenv, putenv, __setenv, __add_to_environ, atexit, on_exit, __cxa_atexit,
-      __internal_atexit, __new_exitfn, iconv_open, __gconv_*, textdomain, bindtextdomain, set_binding_values`),
+      read_alias_file, extend_alias_table, new_composite_name, setenv, putenv, __setenv, __add_to_environ, atexit,
+      on_exit, __cxa_atexit, __internal_atexit, __new_exitfn, iconv_open, __gconv_*, textdomain, bindtextdomain,
+      set_binding_values`),
   },
   {
     language: 'C++',
