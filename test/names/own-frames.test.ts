@@ -4,8 +4,8 @@ import { OwnFrames } from '../../lib/names/own-frames.js'
 import { WRAPPERS } from '../../lib/names/wrappers.js'
 
 /**
- * The innermost frames of stacks that heaptrack (for the last two languages: heapflow's recorder) recorded of programs in
- * each language, and the one a row begins with.
+ * The innermost frames of stacks that heaptrack recorded of programs in each language, or heapflow's recorder for the
+ * last two, and the one a row begins with.
  */
 const STACKS = JSON.parse(readFileSync(new URL('stacks.json', import.meta.url), 'utf8')) as Readonly<
   Record<string, readonly { own: string; stack: readonly string[] }[]>
