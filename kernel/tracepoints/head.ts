@@ -3,6 +3,7 @@
 import { NO_STYLE, SECONDS, TICKS } from '../../lib/kernel/layouts/tracepoints'
 import { CPU, THREAD, TIME } from '../shared/columns'
 import { HAS_CPU, HAS_THREAD, HAS_TIME } from '../shared/event'
+import { findLast } from '../shared/lines'
 import { decimal } from '../shared/numbers'
 import {
   BRACKET,
@@ -61,6 +62,12 @@ function readTime(p: usize, end: usize, to: usize): u32 {
   return SECONDS
 }
 
+/** Whether flags begin, `d.h2.` or trace-cmd's `-0x1`, and no other number follows. */
+function isFlag(p: usize): bool {
+  const c = load<u8>(p)
+  return c != SLASH && (c != DASH || load<u16>(p + 1) == 0x7830)
+}
+
 /** Notes the position of a process number. @returns whether it is one */
 function setProcess(p: usize, end: usize): bool {
   if (decimal(p, NUMBER) != end || (load<u8>(p) == 0x30 && end > p + 1)) return false
@@ -116,10 +123,13 @@ export function readHead(start: usize, end: usize, i: u32): u32 {
     // Flags, with the CPU before them in the same word or in a separate word; or, without a CPU, the thread.
     const after = decimal(p, NUMBER)
     const before = skipSpacesBack(p, start)
-    if (before > start && load<u8>(before - 1) == CLOSING_BRACKET) {
+    const bracket = findLast(p, end, CLOSING_BRACKET)
+    if (bracket != 0) {
+      end = bracket + 1
+    } else if (before > start && load<u8>(before - 1) == CLOSING_BRACKET) {
       end = before
       p = wordBegin(end, start)
-    } else if (before > start && after != 0 && after < end && load<u8>(after) != SLASH && load<u8>(after) != DASH) {
+    } else if (before > start && after != 0 && after < end && isFlag(after)) {
       if (readCpu(p, after, i)) set |= HAS_CPU
       end = before
     }

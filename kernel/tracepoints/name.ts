@@ -102,6 +102,8 @@ export function timeEnd(p: usize): usize {
   while (load<u8>(p) != LF) {
     if (load<u8>(p + 1) == SPACE) {
       let q = skipSpaces(p + 2)
+      // (+12): how long it took since the previous event.
+      if (load<u16>(q) == 0x2b28) q = skipSpaces(findEither(q, SPACE))
       if (load<u32>(q) == KMEM && load<u8>(q + 4) == COLON) q += 5
       if (isEvent(q)) return p
     }

@@ -5,7 +5,7 @@ import { LogDecoder } from '../../text/log-decoder.js'
 import { NO_STYLE, TICKS, TIME_WITHIN, tracepointsKernel } from './kernel.js'
 import { DEFAULT_PAGE_SIZE, HEADER, HEADER_OF_TICKS, MAX_LINE, NAME } from './layout.js'
 
-const UNREAD = 'skipped events in a layout that is not read (run perf script without -F, or with comm and tid)'
+const UNREAD = 'skipped events in a layout that is not read (perf script: run it without -F, or with comm and tid)'
 
 /** Options of the decoder. */
 export interface TracepointsDecodeOptions extends TextDecodeOptions {

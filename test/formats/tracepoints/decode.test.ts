@@ -48,6 +48,9 @@ describe('the head of a line', () => {
     ['   ls 12/13     0.000005:    kmem:', { tgid: 12n, thread: 13n, time: 5000n }, 'ls'],
     ['   ls 12     0.000005:    kmem:', { thread: 12n, time: 5000n }, 'ls'],
     ['  kworker/0:0-eve-12 [000] 1.000000: ', { thread: 12n, cpu: 0, time: 1_000_000_000n }, 'kworker/0:0-eve'],
+    ['   ls-12 [001]-0x1   1.000000: ', { thread: 12n, cpu: 1, time: 1_000_000_000n }, 'ls'],
+    ['      ls-12   1-0x1  1.000000: ', { thread: 12n, cpu: 1, time: 1_000_000_000n }, 'ls'],
+    ['   ls-12 [001] ....1   1.000000: (+12)    ', { thread: 12n, cpu: 1, time: 1_000_000_000n }, 'ls'],
     [':-1    -1 [001]  1.000000:   kmem:', { thread: 2n ** 64n - 1n, cpu: 1, time: 1_000_000_000n }, ':-1'],
     ['     :-1    -1/-1    [001]  1.000000:   kmem:', { thread: 2n ** 64n - 1n, cpu: 1, time: 1_000_000_000n }, ':-1'],
     ['  a] [7] b-12 [000] 1.000000: ', { thread: 12n, cpu: 0, time: 1_000_000_000n }, 'a] [7] b'],
@@ -111,7 +114,7 @@ describe('the head of a line', () => {
       expect(events).toHaveLength(1)
       expect(warnings).toEqual([
         'tracepoints: skipped lines that are no events of the slab or page allocator: 4; the first is line 1',
-        'tracepoints: skipped events in a layout that is not read (run perf script without -F, or with comm and tid): 5; ' +
+        'tracepoints: skipped events in a layout that is not read (perf script: run it without -F, or with comm and tid): 5; ' +
           'the first is line 2',
       ])
     }
