@@ -24,17 +24,8 @@ import {
   THREAD,
   TIME,
 } from './shared/columns'
-import { DELETE, FREE, functionOf, MEMALIGN, OTHER, putCall } from './shared/called'
-import {
-  HAS_ADDRESS,
-  HAS_COUNT,
-  HAS_END_TIME,
-  HAS_MODULE,
-  HAS_PROCESS,
-  HAS_THREAD,
-  HAS_TIME,
-  KIND_LOST,
-} from './shared/event'
+import { DELETE, FREE, functionOf, lose, MEMALIGN, OTHER, putCall } from './shared/called'
+import { HAS_ADDRESS, HAS_END_TIME, HAS_MODULE, HAS_PROCESS, HAS_THREAD, HAS_TIME } from './shared/event'
 import { cutLine, endOfLine, findLf, joinLine, LF, restoreEnd } from './shared/lines'
 import { clearStrings, intern, stringsFull } from './shared/strings'
 import { GREATER } from './ltrace/scan'
@@ -272,14 +263,9 @@ function forked(p: usize, end: usize): void {
 /** An event of posix_memalign that does not have the address of its block: if there is a block, the log has lost it. */
 function withoutAddress(i: u32, status: u64): void {
   const at = MASK + ((<usize>i) << 2)
-  let set = load<u32>(at) & ~HAS_ADDRESS
-  if (status == 0) {
-    set |= HAS_COUNT
-    all |= HAS_COUNT
-    store<u8>(KIND + i, KIND_LOST)
-    store<u64>(ELEMENTS + ((<usize>i) << 3), 1)
-  }
-  store<u32>(at, set)
+  const set = load<u32>(at)
+  store<u32>(at, status == 0 ? lose(i, set) : set & ~HAS_ADDRESS)
+  all |= load<u32>(at)
 }
 
 /** The end of the name in `<... NAME resumed>` at `p`, or 0. */

@@ -21,7 +21,7 @@ import {
   TIME,
 } from './shared/columns'
 import { HAS_PROCESS, HAS_SIZE, HAS_TIME } from './shared/event'
-import { DELETE, FREE, MALLOC, OTHER, putCall, REALLOC, W_VALLOC } from './shared/called'
+import { DELETE, FREE, lose, MALLOC, MEMALIGN, OTHER, putCall, REALLOC, W_VALLOC } from './shared/called'
 import { cutLine, endOfLine, findLf, joinLine, LF, restoreEnd } from './shared/lines'
 import { clearStrings, stringsFull } from './shared/strings'
 import {
@@ -88,6 +88,20 @@ function put(i: u32, call: u32, count: u32, values: usize, name: usize, length: 
   return set
 }
 
+/** Writes event `i` for the call in `place`, which had no result: it failed, or the log does not show its block. */
+function putWithoutResult(i: u32, place: usize): void {
+  const call = load<u32>(place, P_DOES)
+  const values = place + P_ARGUMENTS
+  let set = put(i, call, load<u32>(place, P_COUNT), values, place + P_NAME, load<u32>(place, P_NAME_LENGTH), 0)
+  store<u32>(place, IDLE, P_IS)
+  const alignment = load<u64>(values)
+  if (call == MEMALIGN && alignment % 4 == 0 && popcnt(alignment) == 1) {
+    set = lose(i, set)
+    store<u32>(MASK + ((<usize>i) << 2), set)
+  }
+  all |= set
+}
+
 /** Whether a call has no result, because it frees or is not a call of an allocator. */
 // @ts-ignore: decorator
 @inline
@@ -145,17 +159,17 @@ function readLine(p: usize, i: u32): i32 {
         return found ? <i32>i : -1
       }
       if (load<u8>(after != 0 ? after : end) != LF) return found ? <i32>i : -1
+      const place = placeOf()
+      // posix_memalign has no result from 3.21 to 3.23.
+      if (load<u32>(place, P_IS) == WAITING && load<u32>(place, P_DOES) == MEMALIGN) putWithoutResult(i++, place)
+      if (after != 0) store<u64>(place, load<u64>(NUMBER), P_LAST)
+      else if (load<u64>(place, P_LAST) == load<u64>(ARGUMENTS)) store<u64>(place, 0, P_LAST)
       all |= put(i, does, argumentCount, ARGUMENTS, nameAt, nameLength, load<u64>(NUMBER))
-      if (after != 0) store<u64>(placeOf(), load<u64>(NUMBER), P_LAST)
       return <i32>i + 1
     }
     const place = placeOf()
-    if (load<u32>(place, P_IS) == WAITING) {
-      // The pending call of this process never had a result: it failed.
-      const name = load<u32>(place, P_NAME_LENGTH)
-      all |= put(i, load<u32>(place, P_DOES), load<u32>(place, P_COUNT), place + P_ARGUMENTS, place + P_NAME, name, 0)
-      i++
-    }
+    // The pending call of this process never had a result.
+    if (load<u32>(place, P_IS) == WAITING) putWithoutResult(i++, place)
     const length = nameLength < MAX_NAME ? nameLength : MAX_NAME
     store<u32>(place, WAITING, P_IS)
     store<u32>(place, does, P_DOES)
@@ -170,20 +184,23 @@ function readLine(p: usize, i: u32): i32 {
     const size = load<u64>(ARGUMENTS, 8)
     if (!readCall(end)) return <i32>i
     const values = place + P_ARGUMENTS
-    if (before == REALLOC && old == 0 && does == MALLOC && load<u64>(ARGUMENTS) == size) {
-      // realloc(0x0,33)malloc(33): one call, which has the other's result.
+    const isSame = before == MEMALIGN && length == 13 && does == MEMALIGN && nameLength == 8
+    if (
+      (before == REALLOC && old == 0 && does == MALLOC && load<u64>(ARGUMENTS) == size) ||
+      (isSame && load<u64>(ARGUMENTS) == old && load<u64>(ARGUMENTS, 8) == size)
+    ) {
+      // realloc(0x0,33)malloc(33), or in 3.21 aligned_alloc(al 64, size 33)memalign(al 64, size 33): one call, which
+      // has the other's result.
       const result = readResult(callEnd)
       if (result == 0 || load<u8>(result) != LF) return <i32>i
-      all |= put(i, REALLOC, 2, values, place + P_NAME, length, load<u64>(NUMBER))
+      all |= put(i, before, 2, values, place + P_NAME, length, load<u64>(NUMBER))
       store<u32>(place, IDLE, P_IS)
       store<u64>(place, load<u64>(NUMBER), P_LAST)
       return <i32>i + 1
     }
-    // realloc(PTR,0)free(PTR), whose result 0 has a separate line; or a calloc that overflowed, which has no result, so
-    // that the next call follows it.
-    all |= put(i, before, load<u32>(place, P_COUNT), values, place + P_NAME, length, 0)
-    store<u32>(place, IDLE, P_IS)
-    i++
+    // realloc(PTR,0)free(PTR), whose result 0 has a separate line; or a calloc that overflowed, or aligned_alloc in
+    // 3.22 and 3.23, which have no result, so that the next call follows.
+    putWithoutResult(i++, place)
     if (before == REALLOC && size == 0 && does == FREE && load<u64>(ARGUMENTS) == old) return <i32>i
   }
   return <i32>i

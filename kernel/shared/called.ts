@@ -19,6 +19,7 @@ import {
   HAS_SIZE,
   KIND_ALLOC,
   KIND_FREE,
+  KIND_LOST,
   KIND_REALLOC,
 } from './event'
 import { intern } from './strings'
@@ -49,6 +50,7 @@ function isWord(p: usize, length: u32, word: usize, wordLength: u32): bool {
 const W_MALLOC: usize = memory.data<u8>([0x6d, 0x61, 0x6c, 0x6c, 0x6f, 0x63])
 const W_CALLOC: usize = memory.data<u8>([0x63, 0x61, 0x6c, 0x6c, 0x6f, 0x63])
 const W_REALLOC: usize = memory.data<u8>([0x72, 0x65, 0x61, 0x6c, 0x6c, 0x6f, 0x63])
+const W_REALLOCF: usize = memory.data<u8>([0x72, 0x65, 0x61, 0x6c, 0x6c, 0x6f, 0x63, 0x66])
 const W_REALLOCARRAY: usize = memory.data<u8>([0x72, 0x65, 0x61, 0x6c, 0x6c, 0x6f, 0x63, 0x61, 0x72, 0x72, 0x61, 0x79])
 const W_MEMALIGN: usize = memory.data<u8>([0x6d, 0x65, 0x6d, 0x61, 0x6c, 0x69, 0x67, 0x6e])
 const W_POSIX_MEMALIGN: usize = memory.data<u8>([
@@ -100,6 +102,7 @@ export function functionOf(p: usize, length: u32): u32 {
   if (isWord(p, length, W_POSIX_MEMALIGN, 14)) return MEMALIGN
   if (isWord(p, length, W_ALIGNED_ALLOC, 13)) return MEMALIGN
   if (isWord(p, length, W_REALLOCARRAY, 12)) return REALLOCARRAY
+  if (isWord(p, length, W_REALLOCF, 8)) return REALLOC
   if (isWord(p, length, W_VALLOC, 6) || isWord(p, length, W_PVALLOC, 7)) return MALLOC
   if (isWord(p, length, W_STRDUP, 6) || isWord(p, length, W_STRNDUP, 7)) return NAMED
   if (isWord(p, length, W_CFREE, 5)) return FREE
@@ -167,7 +170,7 @@ export function putCall(i: u32, call: u32, count: u32, values: usize, name: usiz
     }
     if (call == REALLOC || call == REALLOCARRAY) {
       api = API_REALLOC
-      isPlain = call == REALLOC
+      isPlain = length == 7
       store<u8>(KIND + i, KIND_REALLOC)
       store<u64>(OLD_ADDRESS + wide, first)
       set |= HAS_OLD_ADDRESS
@@ -181,6 +184,16 @@ export function putCall(i: u32, call: u32, count: u32, values: usize, name: usiz
     set |= HAS_FIELDS
   }
   return set
+}
+
+/**
+ * Makes event `i` one whose block the log has lost, because it does not say where it is.
+ * @returns the set of its fields
+ */
+export function lose(i: u32, set: u32): u32 {
+  store<u8>(KIND + i, KIND_LOST)
+  store<u64>(ELEMENTS + ((<usize>i) << 3), 1)
+  return (set & ~HAS_ADDRESS) | HAS_COUNT
 }
 
 /** `{"call":"` and the end of the object. */

@@ -63,6 +63,8 @@ export function readCall(p: usize): bool {
       if (argumentCount == 0) isSizeFirst = true
       p += 5
     } else if ((load<u32>(p) & 0xff_ffff) == 0x20_6c61) p += 3
+    // `alignment 64`, with musl and on FreeBSD
+    else if (load<u64>(p) == 0x6e65_6d6e_6769_6c61 && <u32>load<u16>(p + 8) == 0x2074) p += 10
     p = number(p, argumentCount < 3 ? ARGUMENTS + ((<usize>argumentCount) << 3) : NUMBER)
     if (p == 0) return false
     argumentCount++

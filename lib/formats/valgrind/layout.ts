@@ -22,4 +22,6 @@ export const CARRIED: Carried = {
   alloc: fieldSet(...COMMON, ...SIZES),
   realloc: fieldSet(...COMMON, ...SIZES, 'oldAddress'),
   free: fieldSet(...COMMON),
+  // A block of posix_memalign or aligned_alloc whose address the log does not show.
+  lost: fieldSet('api', 'process', 'time', 'fields', 'size', 'count', 'alignment'),
 }

@@ -34,6 +34,35 @@ describe('calls', () => {
     ['posix_memalign(0x1FFE, 64, 5) = 0x40', [{ alignment: 64n, size: 5n, address: 64n }]],
     ['posix_memalign(0x1FFE, 3, 5) = 0', [{ alignment: 3n, size: 5n, address: 0n }]],
     ['aligned_alloc(al 64, size 5) = 0x40', [{ alignment: 64n, size: 5n, ...call('aligned_alloc') }]],
+    ['memalign(alignment 64, size 5) = 0x40', [{ api: 'memalign', alignment: 64n, size: 5n, address: 64n }]],
+    [
+      'posix_memalign(al 64, size 5) / free(0x10)',
+      [{ kind: 'lost', count: 1n, alignment: 64n, size: 5n, ...call('posix_memalign') }, { kind: 'free' }],
+    ],
+    ['posix_memalign(al 3, size 5) / free(0x10)', [{ kind: 'alloc', address: 0n }, { kind: 'free' }]],
+    [
+      'posix_memalign(al 64, size 5) / posix_memalign(al 32, size 6) / malloc(1) = 0x10',
+      [{ kind: 'lost', size: 5n }, { kind: 'lost', size: 6n }, { address: 16n }],
+    ],
+    [
+      'aligned_alloc(al 64, size 5)aligned_alloc(al 64, size 6)memalign(al 64, size 7) = 0x40',
+      [
+        { kind: 'lost', alignment: 64n, size: 5n, ...call('aligned_alloc') },
+        { kind: 'lost', size: 6n },
+        { address: 64n, size: 7n },
+      ],
+    ],
+    [
+      'aligned_alloc(al 64, size 5)free(0x10)',
+      [
+        { kind: 'lost', size: 5n },
+        { kind: 'free', address: 16n },
+      ],
+    ],
+    [
+      'aligned_alloc(al 64, size 5)memalign(al 64, size 5) = 0x40',
+      [{ address: 64n, alignment: 64n, size: 5n, ...call('aligned_alloc') }],
+    ],
     ['_Znwm(8) = 0x40', [{ api: 'new', size: 8n, ...call('_Znwm') }]],
     ['_ZnamRKSt9nothrow_t(8) = 0x0', [{ api: 'new', size: 8n, address: 0n, ...call('_ZnamRKSt9nothrow_t') }]],
     ['_ZnwmSt11align_val_t(size 8, al 32) = 0x40', [{ api: 'new', size: 8n, alignment: 32n }]],
@@ -45,6 +74,14 @@ describe('calls', () => {
     ['__builtin_vec_new(8) = 0x40', [{ api: 'new', ...call('__builtin_vec_new') }]],
     ['__builtin_delete(0x40)', [{ api: 'delete', ...call('__builtin_delete') }]],
     ['reallocarray(0x0,3,5) = 0x40 /  = 0x40', [{ kind: 'realloc', oldAddress: 0n, count: 3n, size: 15n }]],
+    [
+      'reallocf(0x20,5) = 0x40 /  = 0x40',
+      [{ kind: 'realloc', oldAddress: 32n, address: 64n, size: 5n, ...call('reallocf') }],
+    ],
+    [
+      ' = 0x40 / free(0x40) /  = 0x40',
+      [{ kind: 'alloc', address: 64n }, { kind: 'free' }, { kind: 'alloc', address: 64n }],
+    ],
     [' = 0x40', [{ kind: 'alloc', address: 64n, ...call('valloc') }]],
     ['free(0x0)', [{ kind: 'free', api: 'free', address: 0n }]],
     ['free_aligned_sized(0x10, 5, 8)', [{ kind: 'free', address: 16n, ...call('free_aligned_sized') }]],
