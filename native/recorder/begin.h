@@ -4,6 +4,7 @@
 #ifndef HEAPFLOW_RECORDER_BEGIN_H
 #define HEAPFLOW_RECORDER_BEGIN_H
 
+#include "operators.h"
 #include "redirect.h"
 #include "ring.h"
 
@@ -116,7 +117,9 @@ static uint32_t slots_that_fit(void) {
 
 static size_t own_bytes(uint32_t slots) { return head_bytes(control->slots) + slots * RING_BYTES; }
 
-static int resize_memory(void *memory, size_t from, size_t to) { return mremap(memory, from, to, 0) != MAP_FAILED; }
+static int resize_memory(void *memory, size_t from, size_t to) {
+  return map_again(memory, from, to, 0, NULL) != MAP_FAILED;
+}
 
 /* Takes more slots, in place: their memory is used meanwhile. Returns 0 if there is no address space for them. */
 static int add_slots(void) {
@@ -141,13 +144,13 @@ static int add_slots(void) {
 static void *map_file(int fd, size_t span, size_t size, off_t at) {
   if (fd >= 0) return map_within(span, size, MAP_SHARED | MAP_NORESERVE, fd, at);
   char *place = map_private_within(span, size), *all = MAP_FAILED;
-  if (place != NULL) all = mremap(control, 0, (size_t)at + size, MREMAP_MAYMOVE);
+  if (place != NULL) all = map_again(control, 0, (size_t)at + size, MREMAP_MAYMOVE, NULL);
   if (all == MAP_FAILED) {
-    if (place != NULL) munmap(place, size);
+    if (place != NULL) unmap(place, size);
     return NULL;
   }
-  void *moved = mremap(all + at, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, place);
-  munmap(all, (size_t)at);
+  void *moved = map_again(all + at, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+  unmap(all, (size_t)at);
   return moved == MAP_FAILED ? NULL : moved;
 }
 
@@ -163,7 +166,7 @@ static int map_slots(int fd, uint32_t number) {
     if (is_first) threads = map_private_within(sizeof *threads * most_slots, sizeof *threads * slot_count);
     region = threads == NULL ? NULL : map_file(fd, own_bytes(most_slots), own_bytes(slot_count), at);
     if (region != NULL) return 1;
-    if (is_first && threads != NULL) munmap(threads, sizeof *threads * slot_count);
+    if (is_first && threads != NULL) unmap(threads, sizeof *threads * slot_count);
     if (is_first) threads = NULL;
   }
   return 0;
@@ -272,6 +275,7 @@ static int begin_loaded(void) {
     return 0;
   alive->alive = 1;
   redirect_libc();
+  note_operators();
   return 1;
 }
 

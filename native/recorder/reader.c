@@ -190,6 +190,9 @@ static void end_recording(int kind, uint64_t value) {
   }
   report_unrecorded(control->unrecorded, "there were too many at once");
   report_unrecorded(control->unmapped, "there was no address space for it (ulimit -v)");
+  if (control->operators[0] != 0)
+    fprintf(stderr, "heapflow: operator new and delete of %.*s are not recorded: LD_PRELOAD=libstdc++.so.6 makes the "
+            "program use others\n", (int)sizeof control->operators, control->operators);
   report_lost(lost_without_slot, "more threads ran at once than there is room for");
   if (control->drops) report_lost(lost_in_slots, "they came faster than they could be written (--drop)");
   else report_lost(lost_in_slots, "a signal came while the recorder was at work");

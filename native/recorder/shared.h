@@ -11,7 +11,7 @@
 
 /* The environment variable with the path of the memory file. */
 #define VARIABLE "HEAPFLOW_RECORDER"
-#define MAGIC 0x35636552u
+#define MAGIC 0x36636552u
 /* The most processes at once, and the most threads of a process. */
 #define REGIONS 256u
 #define SLOTS 4096u
@@ -58,6 +58,8 @@ struct control {
   /* The reader sleeps on `bell` while `sleeping` is not 0. */
   _Alignas(64) uint32_t bell;
   uint32_t sleeping;
+  /* The library with operators of C++ that a program calls, and that are not recorded. */
+  char operators[64];
   /* Set when the reader takes no more events. */
   uint32_t closed;
   /* By region, the process that has it; 0 for none. The reader takes it back when the process has ended. */

@@ -168,11 +168,20 @@ static void say(const char *text) {
 
 /* ---- memory ---- */
 
+/* A library may have these functions in place of libc's, and call the allocator in them. */
+static void *map_at(uint64_t at, size_t size, int flags, int fd, off_t offset) {
+  return (void *)syscall(SYS_mmap, at, size, PROT_READ | PROT_WRITE, flags, fd, offset);
+}
+static void *map_again(void *memory, size_t from, size_t to, int flags, void *place) {
+  return (void *)syscall(SYS_mremap, memory, from, to, flags, place);
+}
+static void unmap(void *memory, size_t size) { syscall(SYS_munmap, memory, size); }
+
 /* Nothing else is mapped within so many bytes, so that the memory can grow. */
 static void *map_within(size_t span, size_t size, int flags, int fd, off_t offset) {
   uint64_t at = __atomic_fetch_add(&far_at, (span + 2 * FAR_STEP - 1) & ~(FAR_STEP - 1), __ATOMIC_RELAXED);
-  void *memory = mmap((void *)at, size, PROT_READ | PROT_WRITE, flags | MAP_FIXED_NOREPLACE, fd, offset);
-  if (memory == MAP_FAILED) memory = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, fd, offset);
+  void *memory = map_at(at, size, flags | MAP_FIXED_NOREPLACE, fd, offset);
+  if (memory == MAP_FAILED) memory = map_at(0, size, flags, fd, offset);
   return memory == MAP_FAILED ? NULL : memory;
 }
 

@@ -463,7 +463,8 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
       void *calloc(size_t count, size_t size) { (void)count, (void)size; abort(); }
       void *realloc(void *block, size_t size) { (void)block, (void)size; abort(); }
       void free(void *block) { (void)block; abort(); }
-      size_t malloc_usable_size(void *block) { (void)block; abort(); }`
+      size_t malloc_usable_size(void *block) { (void)block; abort(); }
+      void *_Znwm(size_t size) { return NULL; }`
     const user = `${HEADERS}
       int main(void) {
         char *block = malloc(100);
@@ -477,9 +478,19 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
     execFileSync('cc', ['-w', '-shared', '-fPIC', '-o', at('libother.so'), at('other.c')])
     const rpath = ['-Wl,--no-as-needed', '-L', folder, '-lother', `-Wl,-rpath,${folder}`]
     execFileSync('cc', ['-w', '-O0', '-o', at('user'), at('user.c'), ...rpath])
-    expect((await run('hf-record -o user.hfrec -- ./user')).code).toBe(0)
+    expect(await run('hf-record -o user.hfrec -- ./user')).toMatchObject({ code: 0, stderr: '' })
     const { events } = eventsOf('user.hfrec')
     expect(events.some(({ size, usable = 0n }) => size === 100n && usable >= 100n && usable <= 200n)).toBe(true)
+    // Its operators of C++ are its own.
+    writeFileSync(
+      at('caller.c'),
+      `${HEADERS}void *_Znwm(size_t size); int main(void) { return _Znwm(5) != malloc(0); }`,
+    )
+    execFileSync('cc', ['-w', '-O0', '-o', at('caller'), at('caller.c'), ...rpath])
+    expect((await run('hf-record -o user.hfrec -- ./caller')).stderr).toBe(
+      'heapflow: operator new and delete of libother.so are not recorded: ' +
+        'LD_PRELOAD=libstdc++.so.6 makes the program use others\n',
+    )
   })
 
   test('what a program writes over its ring is no stack that the reader has no room for', () => {
