@@ -121,7 +121,7 @@ export class MtraceEncoder extends LineEncoder {
       this.note(batch, i, true)
       this.line(batch, i, OPERATION.new, address, true)
     } else if (known && !something && sized && (this.own || !isZero(size.words, i))) {
-      // Old versions of glibc record a realloc to 0 bytes as one that failed.
+      // glibc up to 2.17 records a realloc to 0 bytes as one that failed.
       if (outcome !== undefined) this.noteOutcome(batch, i)
       this.note(batch, i, true)
       if (!oldKnown) this.losses.countEvent('no oldAddress, written as null', batch, i)

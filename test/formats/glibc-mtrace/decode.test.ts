@@ -82,7 +82,7 @@ describe('reading', () => {
     )
   })
 
-  it('takes a realloc to 0 bytes, which old versions of glibc recorded like a failed one', () => {
+  it('takes a realloc to 0 bytes, which glibc up to 2.17 recorded like a failed one', () => {
     const { events, batches, warnings } = decode('= Start\n+ 0x10 0x20\n@ ./a:[0x1] ! 0x10 0\n! (nil) 0\n')
     expect(events.slice(1)).toEqual([
       { kind: 'realloc', address: 0n, oldAddress: 16n, size: 0n, callSite: 1n, module: './a' },
