@@ -15,6 +15,7 @@ export class ValgrindDecoder extends LogDecoder {
   private own: ValgrindKernel | undefined
   /** An object of this decoder, because another header object begins another trace. */
   private readonly header = { ...HEADER }
+  private hasCalls = false
 
   constructor(options?: TextDecodeOptions) {
     super(NAME, MAX_LINE, "calls of an allocator or valgrind's own messages", options)
@@ -39,6 +40,13 @@ export class ValgrindDecoder extends LogDecoder {
   }
 
   protected override decode(from: number, end: number): number {
-    return this.kernel.run.decode(from, end, BATCH_EVENTS - MAX_CALLS)
+    const count = this.kernel.run.decode(from, end, BATCH_EVENTS - MAX_CALLS)
+    if (count > 0) this.hasCalls = true
+    return count
+  }
+
+  protected override finish(): void {
+    super.finish()
+    if (!this.hasCalls && this.line > 1) this.warnings.push(`${NAME}: no calls: run valgrind with --trace-malloc=yes`)
   }
 }

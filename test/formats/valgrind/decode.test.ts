@@ -148,6 +148,13 @@ describe('calls', () => {
     }
   })
 
+  it('says how valgrind prints calls where a log has none', () => {
+    const text = '==7== Memcheck, a memory error detector\n==7== HEAP SUMMARY:\n'
+    expect(decode(text).warnings).toEqual(['valgrind: no calls: run valgrind with --trace-malloc=yes'])
+    expect(decode(`${text}--7-- free(0x0)\n`).warnings).toEqual([])
+    expect(decode('').warnings).toEqual([])
+  })
+
   it('many processes without results take no memory', () => {
     const text = Array.from({ length: 20_000 }, (_, i) => `--${i + 1}-- malloc(${i})\n`).join('')
     expect(decode(`${text}--20000--  = 0x10\n`, 65_536).events.at(-1)).toMatchObject({ size: 19_999n, address: 16n })
