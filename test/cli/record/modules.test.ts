@@ -143,7 +143,7 @@ describe.skipIf(!can('recorder') || !hasTool('c++'))('modules as glibc has them,
     const shared = ['-std=gnu11', '-O2', '-shared', '-fPIC', '-fno-omit-frame-pointer', '-fvisibility=hidden']
     for (const [name, options] of kinds)
       execFileSync('cc', [...shared, ...options, '-o', at(`${name}.so`), native('recorder.c')])
-    execFileSync('cc', ['-O1', '-o', at('reader'), native('reader.c')])
+    execFileSync('cc', ['-O1', '-o', at('reader'), native('reader.c'), '-ldl'])
     writeFileSync(at('throws.cc'), THROWS)
     writeFileSync(at('through.cc'), THROUGH)
     writeFileSync(at('clock.c'), CLOCK)

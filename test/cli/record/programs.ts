@@ -103,7 +103,7 @@ const hasCompiler = spawnSync('cc', ['--version']).error === undefined
 /** Compiles a part of heapflow's own recorder, as hf-record does: CC may name a compiler and its first options. */
 export function compileRecorder(...options: readonly string[]): boolean {
   const [program = 'cc', ...first] = (process.env['CC'] ?? '').split(' ').filter(Boolean)
-  return spawnSync(program, [...first, ...options], { stdio: ['ignore', 'inherit', 'pipe'] }).status === 0
+  return spawnSync(program, [...first, ...options, '-ldl'], { stdio: ['ignore', 'inherit', 'pipe'] }).status === 0
 }
 
 /** Whether a recorder, and the compiler for the programs, is there, and may be used. */
