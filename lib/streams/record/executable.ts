@@ -10,6 +10,8 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { decodeText } from '../../event/strings.js'
+import { readElf, sectionBytes } from '../../symbols/elf.js'
 import { glibcNeeded } from './compiled.js'
 import type { Recorder } from './recorders.js'
 
@@ -17,6 +19,10 @@ import type { Recorder } from './recorders.js'
 const MAX_SCRIPTS = 4
 /** The maximum length of names of interpreters that are examined. */
 const MAX_NAME = 4096
+/** The maximum size of the names that the dynamic linker needs. */
+const MAX_NAMES = 1 << 26
+/** What programs are compiled with for libraries with an allocator of their own that allow none before them. */
+const SANITIZERS: Readonly<Record<string, string>> = { asan: 'address', hwasan: 'hwaddress', tsan: 'thread' }
 /** The number of the program header that names the dynamic linker. */
 const PT_INTERP = 3
 const ELF = 0x464c457f
@@ -49,6 +55,8 @@ interface Executable {
   readonly isPrivileged: boolean
   /** The dynamic linker that it names; undefined if it is linked statically. */
   readonly linker: string | undefined
+  /** What it is compiled to check (`-fsanitize`) by a library that must be loaded before all others. */
+  readonly sanitizer: string | undefined
 }
 
 /**
@@ -96,7 +104,15 @@ function elf(path: string, fd: number): Executable | undefined {
   const { mode, uid, gid } = fstatSync(fd)
   const isPrivileged =
     ((mode & SET_USER) !== 0 && uid !== process.getuid?.()) || ((mode & SET_GROUP) !== 0 && gid !== process.getgid?.())
-  return { path, bits: is64 ? 64 : 32, machine: u16(18), isPrivileged, linker }
+  return { path, bits: is64 ? 64 : 32, machine: u16(18), isPrivileged, linker, sanitizer: sanitizerOf(fd) }
+}
+
+function sanitizerOf(fd: number): string | undefined {
+  const read = (offset: number, length: number) => bytesAt(fd, offset, length)
+  const file = readElf(read)
+  const names = file === undefined ? '' : decodeText(sectionBytes(file, read, '.dynstr', MAX_NAMES))
+  const [, name = ''] = /\0lib(?:clang_rt\.)?(hwasan|asan|tsan)\b/.exec(names) ?? []
+  return SANITIZERS[name]
 }
 
 /** The bytes at an offset; fewer at the end of the file. */
@@ -142,7 +158,7 @@ interface Obstacle {
 function obstacleTo(command: string, { name, records }: Recorder, place: Place): Obstacle | undefined {
   const program = executableOf(command, place)
   if (program === undefined) return undefined
-  const { path, linker, bits, machine, isPrivileged } = program
+  const { path, linker, bits, machine, isPrivileged, sanitizer } = program
   // No recorder finds the functions of an allocator that is not in a library.
   if (linker === undefined)
     return { what: `${path} is linked statically`, instead: 'link it without -static, so that the C library is loaded' }
@@ -152,6 +168,8 @@ function obstacleTo(command: string, { name, records }: Recorder, place: Place):
       what: `${path} runs with the rights of another user`,
       instead: 'run hf-record as that user, or see whether --with valgrind can',
     }
+  if (sanitizer !== undefined)
+    return { what: `${path} is compiled with -fsanitize=${sanitizer}`, instead: 'compile it without' }
   const valgrind = 'see whether --with valgrind can'
   if (bits !== (process.arch.includes('64') ? 64 : 32))
     return { what: `${path} is a program for ${bits} bits`, instead: valgrind }

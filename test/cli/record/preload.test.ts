@@ -126,6 +126,12 @@ describe('programs that the recorder cannot be loaded into', () => {
     expect(await refused('./musl')).toBe(
       'hf-record: ./musl uses another C library (/lib/ld-musl-x86_64.so.1), so recorder cannot record it: build it for glibc, or see whether --with valgrind can',
     )
+    // Only the name of the library is looked at.
+    execFileSync('cc', ['-shared', '-o', join(folder, 'libtsan.so.2'), '-x', 'c', '/dev/null'])
+    compile('leaks', 'checked', '-Wl,--no-as-needed', `-L${folder}`, '-l:libtsan.so.2')
+    expect(await refused('./checked')).toBe(
+      'hf-record: ./checked is compiled with -fsanitize=thread, so recorder cannot record it: compile it without',
+    )
     mkdirSync(join(folder, 'old'))
     writeFileSync(join(folder, 'old/ld.so'), '')
     writeFileSync(join(folder, 'old/libc.so.6'), '\0GNU C Library (GNU libc) stable release version 2.16, by others\0')
