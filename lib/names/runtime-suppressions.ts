@@ -57,10 +57,13 @@ const RULES = [
   // The table of a thread's storage, which stays with its stack for the next thread, and storage itself.
   'leak:_dl_allocate_tls',
   'leak:__tls_get_addr',
+  // What libc++ has for the exceptions of the first thread, and formats of numbers that Fortran's runtime registers.
+  'leak:__cxa_get_globals',
+  'leak:/libquadmath.so',
 ]
 
 /**
- * Leaks of programs in C and C++ that heaptrack does not suppress, and that no program can avoid: what libstdc++, the
- * standard streams and the storage of threads keep until the end.
+ * Leaks of programs in C, C++ and Fortran that heaptrack does not suppress, and that no program can avoid: what their
+ * libraries, the standard streams and the storage of threads keep until the end.
  */
 export const RUNTIME_SUPPRESSIONS: readonly Suppression[] = parseSuppressions(RULES.join('\n'))

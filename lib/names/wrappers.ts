@@ -76,7 +76,7 @@ export const WRAPPERS: readonly WrapperList[] = [
     allocators: names(`
       operator new, operator new[], std::allocator, std::allocator::*, std::allocator_traits::*,
       std::__new_allocator::*, std::__allocate*, std::__libcpp_allocate*, std::__libcpp_operator_new*, std::pmr::*,
-      __gnu_cxx::*, __cxa_allocate_exception, __cxa_allocate_dependent_exception`),
+      __gnu_cxx::*, __cxa_allocate_exception, __cxa_allocate_dependent_exception, __cxa_get_globals, __cxa_throw`),
     library: names('std::*, __gnu_debug::*, __invoke, __invoke_impl'),
     files: names('/include/c++/, /include/g++-'),
   },
@@ -93,12 +93,14 @@ export const WRAPPERS: readonly WrapperList[] = [
     files: names('/rustc/, /rustlib/src/rust/library/, library/alloc/src/, library/core/src/, library/std/src/'),
   },
   {
+    // NumPy's arrays are objects of CPython.
     language: 'CPython',
     allocators: names(`
       PyMem_*, _PyMem_*, PyObject_Malloc, PyObject_Calloc, PyObject_Realloc, _PyObject_Malloc, _PyObject_Calloc,
       _PyObject_Realloc, _PyObject_Alloc*, _PyObject_Arena*, pymalloc_alloc, pymalloc_realloc, new_arena,
       allocate_from_new_pool, _PyObject_New, _PyObject_NewVar, _PyObject_GC_*, _PyObject_GC*, PyType_GenericAlloc,
-      _PyType_AllocNoTrack, gc_alloc`),
+      _PyType_AllocNoTrack, gc_alloc, PyDataMem_*, default_malloc, default_calloc, default_realloc, npy_alloc_cache*,
+      PyArray_New*, PyArray_Empty*, PyArray_Zeros*`),
   },
   {
     language: 'Perl',
