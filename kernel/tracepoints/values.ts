@@ -67,7 +67,11 @@ function wordEnd(p: usize): usize {
 function readCallSite(p: usize, end: usize, i: u32): u32 {
   const wide = (<usize>i) << 3
   const word = <u32>load<u16>(p) == 0x7830 ? p + 2 : p
-  if (hex(word, CALL_SITE + wide) == end) return HAS_CALL_SITE
+  return hex(word, CALL_SITE + wide) == end ? HAS_CALL_SITE : readFunction(p, end, i)
+}
+
+/** Reads `F+0xO/0xS`. */
+function readFunction(p: usize, end: usize, i: u32): u32 {
   let q = end
   while (q > p && load<u8>(q - 1) != PLUS) q--
   const nameEnd = q > p + 1 ? q - 1 : end
@@ -99,6 +103,14 @@ export function readValues(p: usize, i: u32, pageSize: u64): u32 {
   accounted = 2
   hasMigrateType = false
   p = skipSpaces(p)
+  if (load<u8>(p) == OPEN) {
+    // (F+0xO): perf and trace-cmd know the function of a call site that is a number.
+    const end = findEither(p, CLOSE)
+    if (load<u8>(end) == CLOSE) {
+      set |= readFunction(p + 1, end, i)
+      p = skipSpaces(end + 1)
+    }
+  }
   while (load<u8>(p) != LF) {
     const key = load<u32>(p)
     let next: usize = 0

@@ -143,6 +143,11 @@ describe('values', () => {
       { address: 0n, size: 2n ** 64n - 1n, gfpFlags: 0 },
     ],
     ['kmalloc: call_site=f+0x1 ptr=  (null) bytes_req=1 bytes_alloc=8', { address: 0n }],
+    [
+      'kmalloc: (getname_flags+0x4f) call_site=ffffffff8785c74f ptr=0x1 bytes_req=1 bytes_alloc=8',
+      { callSite: 0xffffffff8785c74fn, function: 'getname_flags', fields: { comm: 'ls', offset: '+0x4f' } },
+    ],
+    ['kmalloc: (f+0x1) call_site=g+0x2 ptr=0x1 bytes_req=1', { function: 'g', fields: { comm: 'ls', offset: '+0x2' } }],
     ['kmalloc: call_site=f+0x1/0x2 [ext4] ptr=0x1 bytes_req=1 bytes_alloc=8', { function: 'f', module: 'ext4' }],
     ['kmalloc: bytes_alloc=8 bytes_req=1 new_key=7 ptr=0x1 node=-1', { size: 1n, usable: 8n, node: -1 }],
     [
