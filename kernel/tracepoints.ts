@@ -23,7 +23,7 @@ import {
   USABLE,
 } from './shared/columns'
 import { HAS_COUNT, HAS_CPU, HAS_FIELDS, KIND_LOST } from './shared/event'
-import { cutLine, endOfLine, findLf, joinLine, LF, restoreEnd } from './shared/lines'
+import { cutLine, endOfLine, findEither, findLf, joinLine, LF, restoreEnd } from './shared/lines'
 import { decimal } from './shared/numbers'
 import { clearStrings, stringsFull } from './shared/strings'
 import { fieldsText } from './tracepoints/fields'
@@ -76,9 +76,11 @@ export let isLong: bool = false
 /** The line after the last that was read has an event and is too long. */
 export let isRefused: bool = false
 
+const P: u8 = 0x50
+
 /**
- * `CPU:1 [LOST 1705 EVENTS]`, trace-cmd's `CPU:1 [1705 EVENTS DROPPED]`, both perhaps without the number; or the
- * header's `# entries-in-buffer/entries-written: 178/1883`.
+ * `CPU:1 [LOST 1705 EVENTS]`, trace-cmd's `CPU:1 [1705 EVENTS DROPPED]`, both perhaps without the number; the header's
+ * `# entries-in-buffer/entries-written: 178/1883`; or perf script's `...: PERF_RECORD_LOST lost 1705`.
  */
 function readLost(p: usize, i: u32): u32 {
   const wide = (<usize>i) << 3
@@ -90,6 +92,11 @@ function readLost(p: usize, i: u32): u32 {
     if (after != 0) q = after + 1
     if (load<u32>(q) != 0x4e45_5645 || load<u32>(q + 2) != 0x5354_4e45) return 0
     return after == 0 ? HAS_CPU : HAS_CPU | HAS_COUNT
+  }
+  for (let q = findEither(p, P); load<u8>(q) != LF; q = findEither(q + 1, P)) {
+    if (load<u64>(q) != 0x4345_525f_4652_4550 || load<u64>(q + 8) != 0x5453_4f4c_5f44_524f) continue
+    if ((load<u64>(q + 16) & 0xffff_ffff_ffff) != 0x2074_736f_6c20) return 0
+    return decimal(q + 22, ELEMENTS + wide) == 0 ? 0 : HAS_COUNT
   }
   // All of the words, so that nothing is read beyond the end of a shorter line.
   if (load<u64>(p) != 0x6569_7274_6e65_2023 || load<u64>(p + 8) != 0x6675_622d_6e69_2d73) return 0

@@ -188,6 +188,7 @@ describe('values', () => {
     ['CPU:1 [LOST 1705 EVENTS]', { kind: 'lost', cpu: 1, count: 1705n }],
     ['CPU:12 [LOST EVENTS]', { kind: 'lost', cpu: 12 }],
     ['CPU:1 [1705 EVENTS DROPPED]', { kind: 'lost', cpu: 1, count: 1705n }],
+    ['   ls 12 [001]  1.000000: PERF_RECORD_LOST lost 1705', { kind: 'lost', count: 1705n }],
     ['CPU:1 [EVENTS DROPPED]', { kind: 'lost', cpu: 1 }],
   ])('%s', (text, wanted) => {
     const { events, warnings } = decode(`${text}\n`)
@@ -195,7 +196,15 @@ describe('values', () => {
     expect(warnings).toEqual([])
   })
 
-  it.each(['CPU:1 [LOST EVENT', 'CPU:1 [LOST 5', 'CPU:1 [', 'CPU:1'])('no loss: %s', (text) => {
+  it.each([
+    'PERF_RECORD_LOST',
+    'PERF_RECORD_LOST_SAMPLES lost 1',
+    'PERF_RECORD_LOST lost ',
+    'CPU:1 [LOST EVENT',
+    'CPU:1 [LOST 5',
+    'CPU:1 [',
+    'CPU:1',
+  ])('no loss: %s', (text) => {
     expect(decode(`${text}\nS EVENTS]\n`).events).toEqual([])
   })
 
