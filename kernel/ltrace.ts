@@ -46,7 +46,9 @@ import {
   clearProcesses,
   FIRST,
   FORKS,
+  isClone,
   isFork,
+  isForking,
   isProcess,
   makesThread,
   NOTHING,
@@ -196,7 +198,7 @@ function resume(p: usize, end: usize, i: u32): i32 {
   const q = resumedNameEnd(p, end)
   if (q == 0) return -1
   const length = <u32>(q - p - 5)
-  if (length == 4 && isFork(p + 5)) {
+  if ((length == 4 && isFork(p + 5)) || (isForking && isClone(p + 5, length))) {
     forked(q + 9, end)
     return <i32>i
   }

@@ -1,12 +1,12 @@
 /**
- * The process of each thread. The log shows it for forked processes, if `fork` is among the calls, and for processes
- * that run another program. A new thread is assigned to the process that last forked, ran another program or created a
- * thread, which is right for most programs; the log has no more information.
+ * The process of each thread. The log shows it for forked processes, if `fork` is among the calls, or with -S the
+ * system call clone, and for processes that run another program. A new thread is assigned to the process that last
+ * forked, ran another program or created a thread, which is right for most programs; the log has no more information.
  */
 
 import { findEither } from '../shared/lines'
 import { LINE_THREAD } from './head'
-import { DASH, GREATER, OPEN } from './scan'
+import { DASH, GREATER, OPEN, value } from './scan'
 
 /** The process of the program at the start of the log, which has no number there. */
 export const FIRST: u64 = 0
@@ -31,6 +31,7 @@ export function clearProcesses(): void {
   known = 0
   last = MAX_KNOWN
   newest = FIRST
+  isForking = false
 }
 
 /** The index of a thread, which is added if it is new; `MAX_KNOWN` if there is no room. */
@@ -84,6 +85,25 @@ export function isFork(name: usize): bool {
   return load<u32>(name) == FORK
 }
 
+/** `SYS_`, `SYS(` and `clone`, in words: ltrace writes SYS_clone, and since 0.7.91 clone@SYS. */
+const SYS_: u32 = 0x5f53_5953
+const AT_SYS: u32 = 0x5359_5340
+const CLON: u32 = 0x6e6f_6c63
+/** The flag of clone with which the new thread is one of the same process. */
+const CLONE_VM: u32 = 0x100
+const FLAGS: usize = memory.data(8)
+/** The last call of clone makes a process. */
+export let isForking: bool = false
+
+/** Whether a name is that of the system call clone. */
+export function isClone(name: usize, length: usize): bool {
+  if (load<u32>(name) == SYS_) {
+    name += 4
+    length -= 4
+  }
+  return length == 5 && load<u32>(name) == CLON && load<u8>(name + 4) == 0x65
+}
+
 /** The effect of a call of any other function. */
 export const NOTHING: u32 = 0
 export const FORKS: u32 = 1
@@ -101,5 +121,9 @@ export function otherCall(p: usize, end: usize): u32 {
   }
   const length = after - name
   if (length == 4 && isFork(name)) return FORKS
+  if ((load<u32>(name) == SYS_ || load<u32>(after) == AT_SYS) && isClone(name, length)) {
+    isForking = value(paren + 1, FLAGS) != 0 && (load<u32>(FLAGS) & CLONE_VM) == 0
+    return isForking ? FORKS : MAKES_THREAD
+  }
   return length == 14 && load<u64>(name) == PTHREAD_ && load<u64>(name + 6) == CREATE ? MAKES_THREAD : NOTHING
 }

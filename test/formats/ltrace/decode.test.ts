@@ -206,6 +206,30 @@ describe('processes', () => {
       ],
       [8, 0],
     ],
+    [
+      'a fork that the system calls show',
+      [
+        '7 malloc(1) = 0x10',
+        '7 SYS_clone(0x1200011, 0, 0, 0x7f10) = 0x8',
+        '8 malloc(1) = 0x10',
+        '7 free(0x10) = <void>',
+      ],
+      [0, 8, 0],
+    ],
+    [
+      'the same since 0.7.91, interrupted, and a thread',
+      [
+        '7 clone@SYS(0x1200011, nil, nil, 0x7f10 <unfinished ...>',
+        '9 malloc(1) = 0x20',
+        '7 <... clone resumed> ) = 8',
+        '8 malloc(1) = 0x10',
+        '8 clone@SYS(0x3d0f00, 0x7f, 0x7f, 0x7f) = 10',
+        '10 malloc(1) = 0x30',
+        '7 clone@SYS(0x1200011, nil, nil, 0x7f10) = -11',
+        '11 malloc(1) = 0x40',
+      ],
+      [0, 8, 8, 8],
+    ],
     ['a fork that failed', ['7 fork() = -1', '8 malloc(1) = 0x10', '7 malloc(1) = 0x10'], [0, 0]],
     [
       'another program',
