@@ -113,6 +113,9 @@ static NOINLINE struct rule new_rule(struct thread *t, uint64_t pc, struct remem
     if (is_bare) rule.kind = IS_RECORD_ON_TOP && note_of(&found, "Go\0", GO_BUILD_ID, &length) ? RULE_GO : RULE_UNKNOWN;
   }
   if (is_bare && result != NO_LIST) recognize(pc, result == OBJECT, &rule);
+  /* makecontext of libc gives the first function of a stack such an address. */
+  int is_start = is_bare && rule.kind == RULE_UNKNOWN && !(pc & EXACT) && found.frames != NULL;
+  if (is_start && cf_rule(found.frames, pc).kind != RULE_NONE) rule.kind = RULE_START;
   if (result == NO_LIST) rule.kind = RULE_UNKNOWN;
   else *entry = (struct remembered){ pc, rule };
   errno = error;
@@ -247,6 +250,7 @@ static inline int step(struct thread *t, struct frame *f, struct frame *caller) 
       break;
     case RULE_GO: return step_in_go(t, f, caller);
     case RULE_SIGNAL: return step_over_signal(t, f, caller);
+    case RULE_START: f->pc |= EXACT; return ENDED;
     case RULE_END: return ENDED;
     default: return SHORT;
   }

@@ -15,6 +15,7 @@ enum {
   RULE_UNKNOWN,  /* no rule that this code knows: the walk ends early */
   RULE_NONE,     /* no information about this program counter */
   RULE_END,      /* the outermost frame */
+  RULE_START,    /* the same: a return address that nothing called from, where a function starts */
   RULE_SP,      /* the canonical frame address is the stack pointer + cfa */
   RULE_FP,      /* it is the frame pointer + cfa */
   RULE_AT_SP,   /* it is in memory at the stack pointer + cfa */

@@ -281,6 +281,22 @@ int main(void) {
     if (fork() == 0) { for (int i = 0; i < 100; i++) leaf(9999); execlp("true", "true", NULL); }
     return 0;
   }`,
+  /** Functions that run on a stack of their own. */
+  contexts: `#include <ucontext.h>
+  static ucontext_t mine, other;
+  __attribute__((noinline)) void leaf(int i) { *(volatile char *)malloc(4300 + i) = 1; }
+  static void body(int i) { leaf(i); swapcontext(&other, &mine); leaf(i + 1); }
+  int main(void) {
+    static char stack[65536];
+    getcontext(&other);
+    other.uc_stack.ss_sp = stack;
+    other.uc_stack.ss_size = sizeof stack;
+    other.uc_link = &mine;
+    makecontext(&other, (void (*)(void))body, 1, 0);
+    swapcontext(&mine, &other);
+    leaf(7);
+    return swapcontext(&mine, &other);
+  }`,
   /** What Go does to call C: functions with frame pointers and without tables change to the stack of the thread. */
   goroutine: `
   asm(".section .note.go.buildid, \\"a\\", @note; .balign 4; .long 4, 4, 4; .ascii \\"Go\\\\0\\\\0\\"; .long 0; .text\\n"

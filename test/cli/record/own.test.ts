@@ -334,6 +334,20 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
     expect(frees.every(({ stack = [] }) => stack.some((text) => text.includes(at('every'))))).toBe(true)
   })
 
+  test('a stack of makecontext ends in the function of libc that it returns to', async () => {
+    compile('contexts', '-O1', '-fno-optimize-sibling-calls')
+    await run('hf-record -o contexts.hfrec -- ./contexts')
+    const { events } = eventsOf('contexts.hfrec')
+    for (const size of [4300n, 4301n]) {
+      const [event] = events.filter((one) => one.size === size)
+      expect(namesIn('contexts')(event)).toEqual(['leaf', 'body'])
+      expect(event.stack).toHaveLength(3)
+      const { module, offset = 1n } = parseFrame(event.stack?.[2] ?? '')
+      // Functions begin at multiples of 16.
+      expect([module, offset % 16n]).toEqual([expect.stringContaining('libc.so'), 0n])
+    }
+  })
+
   test.skipIf(process.arch !== 'x64')('stacks go on in code of Go, which has called C on another stack', async () => {
     compile('goroutine', '-O1')
     await run('hf-record -o goroutine.hfrec -- ./goroutine')
