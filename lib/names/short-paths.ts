@@ -1,7 +1,7 @@
 /** Folders of compilers, libraries and the system, whose files are known by their names. */
 const SYSTEM = new RegExp(
   '^(?:/usr/|/lib|/rust/|/rustc/|/build/|/tmp/go-build/|/_/GOROOT/|\\.\\.?/)' +
-    '|/(?:\\.cargo/registry|go/pkg/mod|\\.cache/nim)/',
+    '|/(?:\\.cargo/registry|go/pkg/mod|zig[^/]*/lib|\\.cache/nim)/',
 )
 /** The trace of `-I.` in the paths of headers. */
 const HERE = /(^|\/)(?:\.\/)+/g

@@ -141,13 +141,15 @@ export const WRAPPERS: readonly WrapperList[] = [
       _cgo_cmalloc*, _cgo_try_pthread_create, _cgo_sys_thread_start, _cgo_sys_thread_create`),
   },
   {
-    // Ada, Fortran, Haskell, Nim, OCaml and R.
+    // Ada, Fortran, Haskell, Nim, OCaml, R and Zig.
     language: 'Other languages',
     allocators: names(`
       __gnat_malloc, __gnat_realloc, system__secondary_stack__*, _gfortran_*, stgMallocBytes, stgCallocBytes,
       stgReallocBytes, caml_stat_*, caml_alloc*, caml_ba_alloc*, caml_ba_create, alloc_custom_gen, alloc_generic_table,
       realloc_generic_table, expand_heap, R_alloc, R_chk_calloc, R_chk_realloc, Rf_alloc*`),
     library: names('ada__*, camlStdlib__*'),
-    files: names('/adainclude/, /nim/lib/, /toolchains/nim-'),
+    files: names(`
+      /adainclude/, /nim/lib/, /toolchains/nim-, /lib/std/heap.zig, /lib/std/heap/, /lib/std/mem/Allocator.zig,
+      /lib/std/array_list.zig, /lib/std/hash_map.zig, /lib/std/array_hash_map.zig, /lib/std/fmt.zig, /lib/std/Io/`),
   },
 ]
