@@ -39,6 +39,7 @@ import {
   moduleAt,
   moduleLength,
   argumentsEnd,
+  objectHash,
   readCall,
 } from './ltrace/call'
 import { NOWHERE, RETURNED, UNFINISHED, RESULT, DURATION, hasDuration, readEnd } from './ltrace/end'
@@ -75,9 +76,13 @@ import {
   C_NAME,
   C_MODULE,
   clearThreads,
+  isAgain,
+  leavesOut,
   release,
   threadOf,
   noteInner,
+  abandon,
+  C_OBJECT,
 } from './ltrace/threads'
 
 export {
@@ -132,6 +137,8 @@ export function begin(inner: bool): void {
 }
 
 let all: u32 = 0
+/** The number of the line that is read, from 0. */
+let lineNumber: u32 = 0
 
 /** Writes the event of a call. */
 function put(i: u32, call: u32, arguments_: u32, values: usize, name: usize, length: u32, result: u64, set: u32): void {
@@ -160,8 +167,16 @@ function putHead(i: u32, set: u32, time: u64, site: u64, module: usize, length: 
 
 /** Keeps a call that does not return in its own line. */
 function push(i: u32): u32 {
-  const place = threadOf(true)
-  const depth = load<u32>(place, T_DEPTH)
+  let place = threadOf(true)
+  let depth = load<u32>(place, T_DEPTH)
+  if (depth > 0) {
+    if (isAgain(place)) return i
+    if (!keepsInner && !leavesOut(place)) {
+      forget(place)
+      place = threadOf(true)
+      depth = 0
+    }
+  }
   const frees = does == FREE || does == DELETE
   if (frees && (depth == 0 || keepsInner)) {
     // The block may have another owner before this call returns.
@@ -183,6 +198,7 @@ function push(i: u32): u32 {
   store<u32>(call, head, C_HEAD)
   store<u32>(call, nameLength, C_NAME_LENGTH)
   store<u32>(call, moduleLength, C_MODULE_LENGTH)
+  store<u32>(call, objectHash(), C_OBJECT)
   store<u64>(call, load<u64>(LINE_TIME), C_TIME)
   store<u64>(call, load<u64>(LINE_SITE), C_SITE)
   memory.copy(call + C_ARGUMENTS, ARGUMENTS, 24)
@@ -204,7 +220,7 @@ function resume(p: usize, end: usize, i: u32): i32 {
   }
   const place = threadOf(false)
   if (place == 0) return unknown(p + 5, length, i)
-  let depth = load<u32>(place, T_DEPTH)
+  const depth = load<u32>(place, T_DEPTH)
   if (depth > MAX_DEPTH) {
     store<u32>(place, depth - 1, T_DEPTH)
     return unknown(p + 5, length, i)
@@ -215,13 +231,17 @@ function resume(p: usize, end: usize, i: u32): i32 {
     if (load<u32>(call, C_NAME_LENGTH) == length && memory.compare(call + C_NAME, p + 5, length) == 0) break
     found--
   }
-  if (found == 0) return unknown(p + 5, length, i)
-  depth = found - 1
+  return found == 0 ? unknown(p + 5, length, i) : returns(place, found, q + 9, end, i)
+}
+
+/** Call number `found` of a place returns, with the result between `p` and `end`. */
+function returns(place: usize, found: u32, p: usize, end: usize, i: u32): i32 {
+  const depth = found - 1
   if (depth == 0) release(place)
   else store<u32>(place, depth, T_DEPTH)
   const call = place + T_CALLS + <usize>depth * CALL_BYTES
   const what = load<u32>(call, C_DOES)
-  if (what == FREE || what == DELETE || readEnd(q + 9, end) != RETURNED) return <i32>i
+  if (what == FREE || what == DELETE || readEnd(p, end) != RETURNED) return <i32>i
   let result = load<u64>(RESULT)
   const nameBytes = load<u32>(call, C_NAME_LENGTH)
   const isPosix = what == MEMALIGN && nameBytes == 14
@@ -249,6 +269,13 @@ function resume(p: usize, end: usize, i: u32): i32 {
 function unknown(name: usize, length: u32, i: u32): i32 {
   const what = functionOf(name, length)
   return what == OTHER || what == FREE || what == DELETE ? <i32>i : -1
+}
+
+/** Forgets calls that do not return. Those that were left out because they seemed to be within are not in the trace. */
+function forget(place: usize): void {
+  const leftOut = abandon(place)
+  if (leftOut > 0 && skipped == 0) firstSkipped = lineNumber
+  skipped += leftOut
 }
 
 /** The line's thread returns from fork: in the parent with the number of the child, and in the child with 0. */
@@ -299,7 +326,7 @@ function readLine(p: usize, end: usize, i: u32): i32 {
     if (!isEnd && !isExec) return <i32>i
     if (open > 0) {
       const place = threadOf(false)
-      if (place != 0) release(place)
+      if (place != 0) forget(place)
     }
     if ((head & HAS_THREAD) != 0) {
       if (isEnd) threadEnded()
@@ -318,7 +345,14 @@ function readLine(p: usize, end: usize, i: u32): i32 {
   const how = readEnd(argumentsEnd, end)
   if (how == NOWHERE) return -1
   if (how == UNFINISHED) return <i32>push(i)
-  const place = open > 0 ? threadOf(false) : 0
+  let place = open > 0 ? threadOf(false) : 0
+  if (place != 0) {
+    if (isAgain(place)) return returns(place, load<u32>(place, T_DEPTH), argumentsEnd, end, i)
+    if (!keepsInner && !leavesOut(place)) {
+      forget(place)
+      place = 0
+    }
+  }
   const frees = does == FREE || does == DELETE
   if (place != 0) {
     if (!frees && load<u64>(RESULT) != 0) noteInner(place, load<u32>(place, T_DEPTH), load<u64>(RESULT))
@@ -372,6 +406,7 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
     const lf = findLf(p)
     const lineEnd = endOfLine(p, lf)
     let n: i32 = -1
+    lineNumber = read
     if (lineEnd - p < MAX_LINE) n = readLine(p, lineEnd, i)
     else if (hasEvent(p, lineEnd)) isRefused = true
     if (isRefused) {

@@ -15,6 +15,9 @@ export let nameAt: usize = 0
 export let nameLength: u32 = 0
 export let moduleAt: usize = 0
 export let moduleLength: u32 = 0
+/** `@OBJECT`, where the function is; its length is 0 if the line does not have it. */
+let objectAt: usize = 0
+let objectLength: usize = 0
 /** One past the arguments that matter. */
 export let argumentsEnd: usize = 0
 
@@ -56,7 +59,9 @@ export function readCall(p: usize, end: usize): bool {
   does = functionOf(nameAt, nameLength)
   if (does == OTHER || !isPlain(nameAt, nameLength)) return false
   p = after
+  objectAt = p
   if (load<u8>(p) == AT_SIGN) p = findEither(p, OPEN)
+  objectLength = p - objectAt
   if (load<u8>(p) != OPEN) return false
   p++
   const isPosix = does == MEMALIGN && nameLength == 14
@@ -95,4 +100,12 @@ export function readCall(p: usize, end: usize): bool {
   }
   argumentsEnd = p
   return true
+}
+
+/** A hash of the object that the function is in; 0 if the line does not have it. */
+export function objectHash(): u32 {
+  if (objectLength == 0) return 0
+  let hash: u32 = 0x811c_9dc5
+  for (let n: usize = 0; n < objectLength; n++) hash = (hash ^ load<u8>(objectAt + n)) * 0x0100_0193
+  return hash | 1
 }

@@ -168,6 +168,58 @@ describe('calls that are cut', () => {
     expect(warnings).toEqual([expect.stringContaining(': 2; the first is line 11')])
   })
 
+  it('that begin again, as free of glibc 2.43 does in each new thread, return once', () => {
+    const found = events(
+      '1 1.000001 free@libc.so.6(0x10 <unfinished ...>',
+      '1 1.000002 free@libc.so.6(0x10) = <void>',
+      '1 1.000003 malloc@libc.so.6(40 <unfinished ...>',
+      '1 1.000004 malloc@libc.so.6(40) = 0x10',
+      '1 1.000005 malloc@libc.so.6(40 <unfinished ...>',
+      '2 1.000006 free@libc.so.6(0x30 <unfinished ...>',
+      '2 1.000007 free@libc.so.6(0x30 <unfinished ...>',
+      '1 1.000008 malloc@libc.so.6(40 <unfinished ...>',
+      '1 1.000009 <... malloc resumed> ) = 0x20',
+      '2 1.000010 <... free resumed> ) = <void>',
+      '2 1.000011 malloc@libc.so.6(1) = 0x30',
+      '1 1.000012 free@libc.so.6(0x20) = <void>',
+    )
+    expect(found).toMatchObject([
+      { kind: 'free', thread: 1n, address: 0x10n },
+      { kind: 'alloc', thread: 1n, size: 40n, address: 0x10n },
+      { kind: 'free', thread: 2n, address: 0x30n },
+      { kind: 'alloc', thread: 1n, size: 40n, address: 0x20n },
+      { kind: 'alloc', thread: 2n, size: 1n, address: 0x30n },
+      { kind: 'free', thread: 1n, address: 0x20n },
+    ])
+    expect(found).toHaveLength(6)
+  })
+
+  it('of a function that calls the one of another object are one', () => {
+    const found = events(
+      '1 malloc@libmine.so(40 <unfinished ...>',
+      '1 malloc@libc.so.6(40) = 0x10',
+      '1 <... malloc resumed> ) = 0x18',
+      'a->malloc(40 <unfinished ...>',
+      'libmine.so->malloc(40) = 0x20',
+      '<... malloc resumed> ) = 0x28',
+    )
+    expect(found.map(({ address }) => address)).toEqual([0x18n, 0x28n])
+  })
+
+  it('of a function that never returns do not hide all that follow', () => {
+    // operator new threw an exception.
+    const lines = [
+      '1 a->_Znwm(8 <unfinished ...>',
+      ...Array.from({ length: 300 }, (_, i) => `1 a->malloc(1) = 0x${i}0`),
+    ]
+    const { events: found, warnings } = decode(`${lines.join('\n')}\n`)
+    expect(found).toHaveLength(300 - 256)
+    expect(warnings).toEqual([expect.stringContaining(': 256; the first is line 258')])
+    const ended = decode(`${lines.slice(0, 3).join('\n')}\n1 +++ exited (status 0) +++\n`)
+    expect(ended.warnings).toEqual([expect.stringContaining(': 2; the first is line 4')])
+    expect(decode(`${lines.join('\n')}\n`, undefined, { inner: true }).events).toHaveLength(300)
+  })
+
   it('in very many threads, and nested deeply, take no memory', () => {
     const begun = Array.from({ length: 20_000 }, (_, i) => `${i + 1} a->malloc(${i} <unfinished ...>`)
     const deep = Array.from({ length: 20_000 }, () => '7 a->malloc(5 <unfinished ...>')
