@@ -171,8 +171,11 @@ export function readHead(start: usize, end: usize, i: u32): u32 {
     if (isMinus(p - 1, start)) p--
     else if (!setProcess(p, end)) return 0
     end = p
-  } else if (mark == DASH) end = p - 1
-  else if (mark == SPACE) end = p
+  } else if (mark == DASH) {
+    end = p - 1
+    // trace-cmd writes the name of the file, or of the instance, before the columns of the command if several.
+    if (end - start > COMMAND_WIDTH) start = end - COMMAND_WIDTH
+  } else if (mark == SPACE) end = p
   else return 0
   setCommand(start, end)
   return set
