@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "process.h"
@@ -20,6 +21,15 @@
 
 /* The recording began with a process that ran already: no program that takes the place of another one is recorded. */
 static int is_attached;
+
+/* Whether a process has no /proc, or another one, in which it finds neither the recording nor its own number. */
+static int is_contained(uint32_t pid) {
+  char path[64];
+  struct stat own, other;
+  snprintf(path, sizeof path, "/proc/%u/root/proc", pid);
+  if (stat(path, &other) < 0) return errno == ENOENT;
+  return stat("/proc", &own) == 0 && own.st_dev != other.st_dev;
+}
 
 static int has_ended(const struct process *p) {
   if (p->pid_fd < 0) return syscall(SYS_kill, p->pid, 0) < 0 && errno == ESRCH;
@@ -119,16 +129,17 @@ static int has_left(const struct process *p) {
   return p->is_replaced || (p->maps != NULL && pread(fileno(p->maps), &byte, 1, 0) == 0);
 }
 
-static void say_unrecorded(const struct process *p) {
+static void say_unrecorded(const struct process *p, int is_inside) {
   char path[64], program[4096];
   snprintf(path, sizeof path, "/proc/%u/exe", p->pid);
   ssize_t length = readlink(path, program, sizeof program - 1);
   program[length > 0 ? length : 0] = 0;
   fprintf(stderr, "heapflow: process %u is another program now%s%s, which is not recorded: %s\n", p->pid,
           length > 0 ? ", " : "", program,
-          is_attached ? "hf-record has not started the process"
-                      : "it is linked statically, has the rights of another user, or was started without LD_PRELOAD in "
-                        "its environment");
+          is_inside     ? "it has another /proc, as in a container: run hf-record there"
+          : is_attached ? "hf-record has not started the process"
+                        : "it is linked statically, has the rights of another user, or was started without LD_PRELOAD in "
+                          "its environment");
 }
 
 /*
@@ -146,10 +157,11 @@ static void look_at_next(struct process *p) {
   if (has_ended(p)) return;
   if (is_there || found != RECORDER_UNKNOWN) p->is_replaced = 1;
   int is_other = found == RECORDER_NONE && (library.inode != 0 || is_attached);
-  p->looks = is_other ? p->looks + 1 : 0;
+  int is_inside = found == RECORDER_LOADED && is_contained(p->pid);
+  p->looks = is_other || is_inside ? p->looks + 1 : 0;
   if (p->looks < REPLACED) return;
   p->is_unrecorded = 1;
-  say_unrecorded(p);
+  say_unrecorded(p, is_inside);
 }
 
 #endif

@@ -138,6 +138,15 @@ describe.skipIf(!can('recorder'))('programs that take the place of recorded ones
     expect(Math.max(...resident)).toBeLessThan(32 << 20)
   })
 
+  const canContain = spawnSync('unshare', ['-pf', '--mount-proc', 'true']).status === 0
+  test.skipIf(!canContain)('one that is in a container is named', async () => {
+    // Where /proc shows the processes outside, programs are recorded.
+    const { stderr } = await run(`hf-record -o in.hfrec -- unshare -pf ${at('slow')}`)
+    expect(stderr).toBe('')
+    const again = await run(`hf-record -o in.hfrec -- unshare -pf --mount-proc ${at('slow')}`)
+    expect(again.stderr).toMatch(/slow, which is not recorded: it has another \/proc, as in a container: .*\n$/)
+  })
+
   test('one that is slow to begin is recorded, and not said to be unrecorded', async () => {
     const { code, stderr } = await run('hf-record -o before.hfrec -- ./before')
     expect([code, stderr]).toEqual([0, ''])
