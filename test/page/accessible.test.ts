@@ -8,7 +8,7 @@ import { CHROMIUM, closeAfterAll, NO_BROWSER, openPage } from '../support/browse
 import { scratch, shell } from '../support/commands.js'
 import { isWhole } from '../support/runs.js'
 import { reportFile } from './report-file.js'
-import { sample } from './sample.js'
+import { replayJson, sample } from './sample.js'
 
 closeAfterAll()
 
@@ -157,13 +157,17 @@ describe('the page, for everyone', { tags: ['slow'] }, () => {
     writeFileSync(`${html}.rules`, 'leak:work*\nleak:main\nleak:^none$\n')
     const events = '{"kind":"alloc","address":"0x1000","size":8,"stack":["other"]}\n'
     writeFileSync(`${html}.old`, events)
-    const flags = `--suppress ${html}.rules --suppress-known --compare ${html}.old`
+    writeFileSync(`${html}.replay`, JSON.stringify(replayJson()))
+    const flags = `--suppress ${html}.rules --suppress-known --compare ${html}.old --replay ${html}.replay`
     const { code, stderr } = await shell(`hf-report ${flags} -o ${html} ${STACKS}`)
     expect(code, stderr).toBe(0)
     const { page } = await openPage(pathToFileURL(html).href, { colorScheme, viewport: PHONE })
-    expect(await viewsOf(page)).toContain('comparison')
+    expect(await viewsOf(page)).toEqual(expect.arrayContaining(['comparison', 'allocators']))
     expect(await inEachView(page, () => violations(page))).toEqual([])
     await expect.poll(() => page.locator('#view-leaks .mark').count()).toBeGreaterThan(0)
+    await expect
+      .poll(() => page.locator('#view-allocators .note').textContent())
+      .toMatch(/^The replay was of 400 events, and this trace has \d+\.$/)
     await page.locator('nav a[href="#timeline"]').click()
     await page.locator('#view-timeline .charts').press('Enter')
     await page.locator('.moment h3').waitFor()

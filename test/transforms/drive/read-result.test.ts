@@ -1,13 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { checkReplayResult } from '../../../lib/transforms/drive/read-result.js'
-import { replay } from '../../page/sample.js'
-
-/** What `hf-replay --json` writes. */
-function written() {
-  const { trace, ...rest } = replay()
-  const unused = { skipped: 0, processes: 1, slots: 35, epochs: 1, final: 0, duration: null }
-  return { trace: { ...trace, ...unused }, ...rest, pools: null }
-}
+import { replay, replayJson } from '../../page/sample.js'
 
 type Json = Record<string, unknown>
 
@@ -26,13 +19,13 @@ const NULLABLE = new Set(['library', 'timeRank', 'peakRank', 'fragmentation', 'p
 
 describe('the result of hf-replay', () => {
   test('has what reports show', () => {
-    expect(checkReplayResult(written())).toEqual(replay())
+    expect(checkReplayResult(replayJson())).toEqual(replay())
   })
 
   test.each([undefined, null, -1, 1e300, 'x', true, {}, [], [1], { name: 1 }])(
     'is refused with %j in any place',
     (value) => {
-      const original = written()
+      const original = replayJson()
       let refused = 0
       for (const [n, [, name]] of [...places(original)].entries()) {
         const other = structuredClone(original)
@@ -61,7 +54,7 @@ describe('the result of hf-replay', () => {
   )
 
   test('is refused without a property, and with another one', () => {
-    const original = written()
+    const original = replayJson()
     for (const [n, [of, name]] of [...places(original)].entries()) {
       if (Array.isArray(of)) continue
       const [without, more] = [structuredClone(original), structuredClone(original)]
@@ -75,17 +68,17 @@ describe('the result of hf-replay', () => {
 
   test('has limits', () => {
     const many = (length: number, one: unknown) => Array.from({ length }, () => one)
-    const [glibc] = written().allocators
+    const [glibc] = replayJson().allocators
     for (const [length, message] of [
       [100, undefined],
       [101, 'allocators must be an array of at most 100'],
     ] as const) {
-      const read = () => checkReplayResult({ ...written(), allocators: many(length, glibc) })
+      const read = () => checkReplayResult({ ...replayJson(), allocators: many(length, glibc) })
       if (message === undefined) expect(read().allocators).toHaveLength(length)
       else expect(read).toThrow(message)
     }
     const moments = (length: number) => ({ ...glibc, moments: many(length, glibc.moments[0]) })
-    expect(checkReplayResult({ ...written(), allocators: [moments(512)] }).allocators[0].moments).toHaveLength(512)
-    expect(() => checkReplayResult({ ...written(), allocators: [moments(513)] })).toThrow('at most 512')
+    expect(checkReplayResult({ ...replayJson(), allocators: [moments(512)] }).allocators[0].moments).toHaveLength(512)
+    expect(() => checkReplayResult({ ...replayJson(), allocators: [moments(513)] })).toThrow('at most 512')
   })
 })
