@@ -10,12 +10,6 @@
 /* The symbol of `operator new`. */
 #define NEW "_Znwm"
 
-struct operators {
-  /* The allocator that has them, and whether another module calls them. */
-  const char *library;
-  int are_called;
-};
-
 /* Whether a module calls `operator new` of another one, by its relocations. */
 static int calls_new(const struct object *object) {
   const Elf64_Sym *symbols = NULL;
@@ -39,31 +33,35 @@ static int calls_new(const struct object *object) {
   return 0;
 }
 
-/* Modules come in the order in which functions are looked up. */
-static int visit_module(struct dl_phdr_info *info, size_t size, void *to) {
-  struct operators *operators = to;
+static struct object visited(const struct dl_phdr_info *info) {
   struct object object = { .base = info->dlpi_addr };
-  (void)size;
   for (unsigned i = 0; i < info->dlpi_phnum; i++)
     if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
       object.dynamic = (const Elf64_Dyn *)(object.base + info->dlpi_phdr[i].p_vaddr);
-  if (function_of(&object, NEW) == NULL) {
-    operators->are_called |= calls_new(&object);
-    return 0;
-  }
-  if (operators->library != NULL) return 0;
-  if (function_of(&object, "malloc") == NULL) return 1;
-  const char *slash = strrchr(info->dlpi_name, '/');
-  operators->library = slash == NULL ? info->dlpi_name : slash + 1;
-  return 0;
+  return object;
+}
+
+/* Takes the path of the module whose operators are called, if it is an allocator. Modules come in order of lookup. */
+static int find_operators(struct dl_phdr_info *info, size_t size, void *path) {
+  const struct object object = visited(info);
+  (void)size;
+  if (function_of(&object, NEW) == NULL) return 0;
+  if (function_of(&object, "malloc") != NULL) *(const char **)path = info->dlpi_name;
+  return 1;
+}
+
+static int find_caller(struct dl_phdr_info *info, size_t size, void *none) {
+  const struct object object = visited(info);
+  (void)size, (void)none;
+  return function_of(&object, NEW) == NULL && calls_new(&object);
 }
 
 static void note_operators(void) {
-  struct operators found = { NULL, 0 };
-  dl_iterate_phdr(visit_module, &found);
-  if (found.library == NULL || !found.are_called) return;
-  size_t length = strnlen(found.library, sizeof control->operators - 1);
-  memcpy(control->operators, found.library, length);
+  const char *path = NULL;
+  dl_iterate_phdr(find_operators, &path);
+  if (path == NULL || !dl_iterate_phdr(find_caller, NULL)) return;
+  const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;
+  memcpy(control->operators, name, strnlen(name, sizeof control->operators - 1));
 }
 
 #endif
