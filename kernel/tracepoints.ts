@@ -87,9 +87,9 @@ function readLost(p: usize, i: u32): u32 {
   if (load<u32>(p) == 0x3a55_5043) {
     let q = decimal(p + 4, NUMBER)
     if (q == 0 || load<u16>(q) != 0x5b20 || !readCpu(p + 4, q, i)) return 0
-    q += load<u32>(q + 2) == 0x5453_4f4c ? 7 : 2
+    q = skipSpaces(load<u32>(q + 2) == 0x5453_4f4c ? q + 6 : q + 2)
     const after = decimal(q, ELEMENTS + wide)
-    if (after != 0) q = after + 1
+    if (after != 0) q = skipSpaces(after)
     if (load<u32>(q) != 0x4e45_5645 || load<u32>(q + 2) != 0x5354_4e45) return 0
     return after == 0 ? HAS_CPU : HAS_CPU | HAS_COUNT
   }

@@ -76,9 +76,12 @@ function setProcess(p: usize, end: usize): bool {
   return true
 }
 
-/** Whether a dash is the sign of a number: perf script has -1 for a thread that is gone, after its command `:-1`. */
+/**
+ * Whether a dash is the sign of -1, the number of a thread that is gone for perf script, after its command `:-1`. In
+ * other places it is between a command, which may end with a space or a slash, and the number.
+ */
 function isMinus(p: usize, start: usize): bool {
-  if (p <= skipSpaces(start) || load<u8>(p) != DASH) return false
+  if (p <= skipSpaces(start) || load<u16>(p) != 0x312d || isDigit(load<u8>(p + 2))) return false
   const before = load<u8>(p - 1)
   return before == SPACE || before == SLASH
 }
@@ -160,7 +163,7 @@ export function readHead(start: usize, end: usize, i: u32): u32 {
   set |= HAS_THREAD
   if (skipSpaces(start) == p) return p == start || end - start <= THREAD_WIDTH ? set : 0
   if (isMinus(p - 1, start)) {
-    store<u64>(THREAD + wide, 0 - load<u64>(THREAD + wide))
+    store<u64>(THREAD + wide, u64.MAX_VALUE)
     p--
   }
   const mark = load<u8>(p - 1)

@@ -54,6 +54,9 @@ describe('the head of a line', () => {
     ['  b.dat:               ls-12 [001] .....   1.000000: ', { thread: 12n, cpu: 1, time: 1_000_000_000n }, 'ls'],
     [':-1    -1 [001]  1.000000:   kmem:', { thread: 2n ** 64n - 1n, cpu: 1, time: 1_000_000_000n }, ':-1'],
     ['     :-1    -1/-1    [001]  1.000000:   kmem:', { thread: 2n ** 64n - 1n, cpu: 1, time: 1_000_000_000n }, ':-1'],
+    // A command of 15 characters may be cut at a space.
+    ['   My Application -12 [001] .... 1.000000: ', { thread: 12n, cpu: 1, time: 1_000_000_000n }, 'My Application'],
+    ['   /usr/local/bin/-12 [001] .... 1.000000: ', { thread: 12n, cpu: 1, time: 1_000_000_000n }, '/usr/local/bin/'],
     ['  a] [7] b-12 [000] 1.000000: ', { thread: 12n, cpu: 0, time: 1_000_000_000n }, 'a] [7] b'],
   ])('%j', (head, wanted, comm) => {
     const { tgid, ...rest } = wanted as { tgid?: bigint }
@@ -202,11 +205,12 @@ describe('values', () => {
     'PERF_RECORD_LOST_SAMPLES lost 1',
     'PERF_RECORD_LOST lost ',
     'CPU:1 [LOST EVENT',
+    'CPU:1 [LOST',
     'CPU:1 [LOST 5',
     'CPU:1 [',
     'CPU:1',
   ])('no loss: %s', (text) => {
-    expect(decode(`${text}\nS EVENTS]\n`).events).toEqual([])
+    expect(decode(`${text}\nEVENTS]\n`).events).toEqual([])
   })
 
   it('pages have the size that the option says', () => {
