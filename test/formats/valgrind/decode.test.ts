@@ -155,6 +155,11 @@ describe('calls', () => {
     expect(decode('').warnings).toEqual([])
   })
 
+  it('many in a line fit into a batch that is nearly full', () => {
+    const calls = ['--7-- free(0x10)\n'.repeat(3600), `--7-- ${'_Znwm(1)'.repeat(511)}\n`, '--7-- malloc(2) = 0x10\n']
+    expect(decode(calls.join(''), 1 << 20).events).toHaveLength(3600 + 510 + 1)
+  })
+
   it('many processes without results take no memory', () => {
     const text = Array.from({ length: 20_000 }, (_, i) => `--${i + 1}-- malloc(${i})\n`).join('')
     expect(decode(`${text}--20000--  = 0x10\n`, 65_536).events.at(-1)).toMatchObject({ size: 19_999n, address: 16n })
