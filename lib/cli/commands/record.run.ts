@@ -20,6 +20,7 @@ import { COMPRESSED, outputFormat } from '../output-format.js'
 import { outputOf } from '../output.js'
 import { runJob } from '../pipeline.js'
 import { recordToFile } from '../record/direct.js'
+import { refuseOtherBytes } from '../record/other-bytes.js'
 import { preloadText } from '../record/preload.js'
 import { SignalRelay } from '../record/signals.js'
 import { say } from '../say.js'
@@ -40,6 +41,7 @@ export async function runRecord(args: Arguments): Promise<void> {
   const words = attachment?.words ?? args.operands
   const [command] = words
   if (command === undefined) throw new UsageError('name the program to record: hf-record -- COMMAND')
+  if (attachment === undefined) refuseOtherBytes(words)
   const stacks = args.has('stack')
   const output = args.value('output') ?? '-'
   const isOwn = isOwnFormat(args, output)

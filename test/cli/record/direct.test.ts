@@ -46,6 +46,16 @@ describe.skipIf(!can('recorder'))('hf-record --to recorder (needs Linux on x86-6
     ).toBe('3\n')
   })
 
+  test('commands with bytes that Node changes are refused, and variables are named', async () => {
+    const { code, stderr } = await run("hf-record -o bytes.hfrec -- ./app $'3\\xff'")
+    expect([code, stderr]).toEqual([2, expect.stringContaining('bytes that are not UTF-8')])
+    // U+FFFD itself stays.
+    const { code: status, stderr: text } = await run("A='\uFFFD' hf-record -o bytes.hfrec -- ./app '3\uFFFD'")
+    expect([status, text]).toEqual([3, ''])
+    const named = await run("B=$'\\xff' hf-record -o bytes.hfrec -- ./app 3")
+    expect([named.code, named.stderr]).toEqual([3, expect.stringContaining('warning: B: not UTF-8')])
+  })
+
   test('a pipe that does not block gets everything', async () => {
     const { stdout } = await run(
       `perl -MFcntl -e 'fcntl(STDOUT, F_SETFL, O_WRONLY | O_NONBLOCK) or die; exec @ARGV' ` +
