@@ -137,7 +137,7 @@ export const SUPPRESS_FLAGS: readonly Flag[] = [
     help: 'Leave leaks out that FILE names: rules of LeakSanitizer, heaptrack or valgrind',
     repeat: true,
   },
-  { name: 'suppress-known', help: 'Leave out what the C library, its loader, libstdc++ and GLib keep until the end' },
+  { name: 'suppress-known', help: 'Leave out what the libraries of C, C++, Fortran and GLib keep until the end' },
   { name: 'suppress-embedded', help: 'Leave out what the program itself names, by rules that heaptrack notes' },
 ]
 
