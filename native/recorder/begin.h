@@ -108,7 +108,6 @@ static void take_settings(void) {
   has_ticks = CAN_TICK && control->has_ticks;
 }
 
-
 static uint32_t slots_that_fit(void) {
   struct rlimit space;
   if (syscall(SYS_prlimit64, 0, RLIMIT_AS, NULL, &space) < 0) space.rlim_cur = RLIM_INFINITY;

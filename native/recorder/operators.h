@@ -56,8 +56,10 @@ static int find_caller(struct dl_phdr_info *info, size_t size, void *none) {
   return function_of(&object, NEW) == NULL && calls_new(&object);
 }
 
+/* The first program that has them is enough. */
 static void note_operators(void) {
   const char *path = NULL;
+  if (control->operators[0] != 0) return;
   dl_iterate_phdr(find_operators, &path);
   if (path == NULL || !dl_iterate_phdr(find_caller, NULL)) return;
   const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;

@@ -501,7 +501,10 @@ describe.skipIf(!canRecord)("heapflow's own recorder (needs Linux on x86-64 or a
       `${HEADERS}void *_Znwm(size_t size); int main(void) { return _Znwm(5) != malloc(0); }`,
     )
     execFileSync('cc', ['-w', '-O0', '-o', at('caller'), at('caller.c'), ...rpath])
-    expect((await run('hf-record -o user.hfrec -- ./caller')).stderr).toBe(
+    // Another program has the same under a shorter name.
+    execFileSync('cc', ['-w', '-shared', '-fPIC', '-o', at('libo.so'), at('other.c')])
+    execFileSync('cc', ['-w', '-O0', '-o', at('next'), at('caller.c'), ...rpath.with(3, '-lo')])
+    expect((await run("hf-record -o user.hfrec -- sh -c './caller; ./next'")).stderr).toBe(
       'heapflow: operator new and delete of libother.so are not recorded: ' +
         'LD_PRELOAD=libstdc++.so.6 makes the program use others\n',
     )
