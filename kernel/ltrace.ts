@@ -103,6 +103,7 @@ export {
   THREAD,
   TIME,
 }
+export { abandonAll } from './ltrace/threads'
 export { LISTED, listed, LISTS, lists, setSeed, STARTS, stringBytes, STRINGS, strings } from './shared/strings'
 
 /** The text to read: 262144 bytes, followed by room for what readers examine beyond a line. */

@@ -91,6 +91,16 @@ export function abandon(place: usize): u32 {
   return leftOut
 }
 
+/** Forgets all calls that have not returned. @returns the number of calls that were left out */
+export function abandonAll(): u32 {
+  let leftOut: u32 = 0
+  for (let n: usize = 0; open > 0 && n < MAX_THREADS; n++) {
+    const place = THREADS + n * THREAD_BYTES
+    if (load<u32>(place, T_DEPTH) > 0) leftOut += abandon(place)
+  }
+  return leftOut
+}
+
 /** Counts a call that is left out. @returns false if there were too many: the calls around it do not return */
 export function leavesOut(place: usize): bool {
   const leftOut = load<u32>(place, T_LEFT_OUT)

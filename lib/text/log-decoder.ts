@@ -50,7 +50,7 @@ export abstract class LogDecoder extends LineDecoder {
   }
 
   /** Counts skipped lines. `first` is the number of the first one. */
-  private skip(lines: number, first: number): void {
+  protected skip(lines: number, first: number): void {
     if (lines > 0 && this.skipped === 0) this.firstSkipped = first
     this.skipped += lines
   }

@@ -39,4 +39,9 @@ export class LtraceDecoder extends LogDecoder {
   protected override decode(from: number, end: number): number {
     return this.kernel.run.decode(from, end, BATCH_EVENTS)
   }
+
+  protected override finish(): void {
+    this.skip(this.kernel.run.abandonAll(), this.line - 1)
+    super.finish()
+  }
 }

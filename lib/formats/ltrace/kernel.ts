@@ -5,6 +5,7 @@ import type { LogExports } from '../../text/log-decoder.js'
 interface LtraceExports extends LogExports {
   begin(inner: boolean): void
   decode(from: number, end: number, capacity: number): number
+  abandonAll(): number
 }
 
 /** The kernel and the strings in its memory. */

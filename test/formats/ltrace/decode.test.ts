@@ -217,6 +217,8 @@ describe('calls that are cut', () => {
     expect(warnings).toEqual([expect.stringContaining(': 256; the first is line 258')])
     const ended = decode(`${lines.slice(0, 3).join('\n')}\n1 +++ exited (status 0) +++\n`)
     expect(ended.warnings).toEqual([expect.stringContaining(': 2; the first is line 4')])
+    const cut = decode(`${lines.slice(0, 3).join('\n')}\n`)
+    expect(cut.warnings).toEqual([expect.stringContaining(': 2; the first is line 3')])
     expect(decode(`${lines.join('\n')}\n`, undefined, { inner: true }).events).toHaveLength(300)
   })
 
