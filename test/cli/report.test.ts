@@ -167,6 +167,8 @@ describe('hf-report', () => {
       expect(stderr).toMatch(message)
       expect(existsSync(output)).toBe(false)
     }
+    const nameless = await shell(`hf-report --replay '' -o ${output} ${TRACE}`)
+    expect([nameless.code, nameless.stderr]).toEqual([1, 'hf-report: : no such file or directory\n'])
     const written = await shell(`hf-report --replay ${file} -o ${file} ${TRACE}`)
     expect([written.code, written.stderr]).toEqual([2, expect.stringContaining('the file of --replay') as string])
   })

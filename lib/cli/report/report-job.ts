@@ -82,12 +82,12 @@ interface Taken {
 
 /** Writes a report as a page. @param output the place for it, or the object that takes it */
 export async function writeReport(job: ReportJob, output: TraceRun['output']): Promise<void> {
-  const { command, input, old, match, trace, isDifference } = job
+  const { command, input, old, replay: file, match, trace, isDifference } = job
   let isSymbolized = false
   const { input: source, rules } = job.read(input, () => (isSymbolized = true))
   const { embed } = job
   const before = old === undefined ? undefined : await profileBefore(job, old)
-  const replay = job.replay && (await readJson(job.replay, MOST_RESULT_BYTES, checkReplayResult))
+  const replay = file === undefined ? undefined : await readJson(file, MOST_RESULT_BYTES, checkReplayResult)
   const figures = new ReportCollector()
   const copying = embed === 0 ? undefined : new (await import('../../exports/report/trace-copy.js')).TraceCopy(embed)
   const collector = {
@@ -114,7 +114,7 @@ export async function writeReport(job: ReportJob, output: TraceRun['output']): P
       isSymbolized,
       generator: `heapflow ${version()}`,
       ...(before !== undefined && { compared: comparedWith(before, shortName(old as string), report, match) }),
-      ...(replay && { replay }),
+      ...(replay !== undefined && { replay }),
       ...(isDifference === true && { view: 'comparison' as const }),
       ...(isKept && { trace: copy }),
       ...(suppression !== undefined && { suppression }),
