@@ -137,7 +137,8 @@ function codeRest(n: u32, key: u64, context: u32, handle: u32): bool {
   const block = isEncoding ? blockAt(n) : changetype<Block>(0)
   let size: u64 = isEncoding ? block.size : 0
   const c = <u32>keptNumber(isEncoding ? classOf(size) : 0, CLASS, context == 0 ? lastClass + 0x1000_0000 : context)
-  if (c > classes.count + 1 || c > MOST_CLASSES + 1) return false
+  // All further sizes have the class after the last one, which there is if no more classes can be made.
+  if (c > (classes.count == MOST_CLASSES ? MOST_CLASSES + 1 : classes.count)) return false
   lastClass = c
   if (c == 0 || c == MOST_CLASSES + 1) size = keptNumber(size, SIZE, c)
   if (c == 0 && !addClass(size)) return false

@@ -47,8 +47,12 @@ export const CHECKPOINT_TARGET: Target = {
     const { bytes, sections } = random.pick((seeds ??= seedFiles()))
     const copy = bytes.slice()
     for (let n = random.length(3); n >= 0; n--) {
-      // Most damage is in what leads to a place.
-      const some = sections.filter(({ type }) => random.oneIn(6) || type === SECTION.index || type === SECTION.end)
+      // Most damage is in what leads to a place, and in what checkpoints keep.
+      const kept = random.oneIn(2)
+      const some = sections.filter(
+        ({ type }) =>
+          random.oneIn(6) || (kept ? type === SECTION.checkpoint : type === SECTION.index || type === SECTION.end),
+      )
       const section = random.pick(some.length === 0 ? sections : some)
       const from = section.from + (random.oneIn(8) ? 0 : SECTION_HEAD)
       for (let changes = 1 + random.length(4); changes > 0; changes--) {

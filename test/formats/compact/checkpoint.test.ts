@@ -252,6 +252,30 @@ describe('damage', () => {
     }
   })
 
+  it(
+    'of the classes of blocks never makes the decoder crash: each byte of a small checkpoint, with each value',
+    { tags: ['slow'] },
+    () => {
+      const events = Array.from({ length: 4100 }, (_, i): TraceEvent => {
+        if (i === 0) return { kind: 'alloc', address: 65_536n, size: 64n }
+        return i % 2 === 0 ? { kind: 'free', address: 4096n } : { kind: 'alloc', address: 4096n, size: 8n }
+      })
+      const small = encodeEvents(compact.encoder({ checkpoint: 4096, fast: true }), events, { format: 'unknown' })
+      const [section] = sectionsOf(small).filter(OF(SECTION.checkpoint)) as [Section]
+      const { start } = findStart(small.length, 4096, readerOf(small))
+      const from = start?.bytes ?? 0
+      expect(from).toBe(section.from)
+      for (let at = section.from + SECTION_HEAD + CHECKPOINT_HEAD; at < section.to - CHECKSUM_BYTES; at++) {
+        for (let value = 0; value < 256; value++) {
+          const copy = small.slice()
+          copy[at] = value
+          const { error } = drive(new CompactDecoder(start), [sealed(copy, section).subarray(from, section.to)])
+          expect(error === undefined || error instanceof TraceError, `${at}, ${value}: ${error?.stack}`).toBe(true)
+        }
+      }
+    },
+  )
+
   it('of a checkpoint that claims more than it can have takes little memory', () => {
     const section = of(SECTION.checkpoint)[0]
     const { from } = section
