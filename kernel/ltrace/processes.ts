@@ -85,7 +85,7 @@ export function isFork(name: usize): bool {
   return load<u32>(name) == FORK
 }
 
-/** `SYS_`, `SYS(` and `clone`, in words: ltrace writes SYS_clone, and since 0.7.91 clone@SYS. */
+/** `SYS_`, `@SYS` and `clon`, in words: ltrace writes SYS_clone, and since 0.7.91 clone@SYS. */
 const SYS_: u32 = 0x5f53_5953
 const AT_SYS: u32 = 0x5359_5340
 const CLON: u32 = 0x6e6f_6c63
