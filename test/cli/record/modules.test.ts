@@ -172,7 +172,9 @@ describe.skipIf(!can('recorder') || !hasTool('c++'))('modules as glibc has them,
   afterAll(() => rmSync(folder, { recursive: true }))
 
   const record = (name: string, program: string, file: string) =>
-    shell(`cd ${folder}; export PYTHONHASHSEED=0 PERL_HASH_SEED=0; ./reader ${file} ./${name}.so 512 -cf ${program}`)
+    shell(
+      `cd ${folder}; export PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1 PERL_HASH_SEED=0; ./reader ${file} ./${name}.so 512 -cf ${program}`,
+    )
 
   test.each([
     [
