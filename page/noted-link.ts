@@ -1,3 +1,5 @@
+import { writeAddress } from './written-address.js'
+
 /** The position in the page's address that views note. */
 export interface NotedLink {
   /** Writes a position into the address soon. */
@@ -28,7 +30,7 @@ export function notedLink(signal: AbortSignal): NotedLink {
     write() {
       const address = noted
       self.forget()
-      if (address !== undefined && location.hash !== address) history.replaceState(null, '', address)
+      if (address !== undefined) writeAddress(address)
     },
     forget() {
       clearTimeout(timer)

@@ -6,6 +6,7 @@ import { VIEWS } from '../target.js'
 import { numberOf } from '../worker/event-numbers.js'
 import { liveAnswers, type LiveAnswers } from '../worker/log.js'
 import type { Criterion, Taken } from '../worker/messages.js'
+import { beginTrace, isWritten, writeAddress } from '../written-address.js'
 import { filterPanel, type Source } from './panel.js'
 
 /**
@@ -20,8 +21,8 @@ export function explore(
   { another, old }: { another?: () => void; old?: File | undefined } = {},
 ): () => void {
   let live: LiveAnswers | undefined
-  /** The criteria of what is shown. */
-  let current = '[]'
+  /** The criteria of what is shown; undefined until something is. */
+  let current: string | undefined
   /** The address that says the criteria which are being applied. */
   let asked: string | undefined
   let isFirst = filterOf(location.hash).length === 0
@@ -29,9 +30,11 @@ export function explore(
     live?.end()
     live = undefined
     setFilter(criteria)
-    current = JSON.stringify(criteria)
+    const next = JSON.stringify(criteria)
     if (isFirst) isFirst = false
-    else moveTo(asked !== undefined && JSON.stringify(filterOf(asked)) === current ? asked : undefined)
+    else if (asked !== undefined && JSON.stringify(filterOf(asked)) === next) moveTo(asked)
+    else moveTo(undefined, current !== undefined && current !== next)
+    current = next
     asked = undefined
     const part = taken && {
       numberOf: (event: number) => numberOf(taken.numbers, event),
@@ -60,32 +63,41 @@ export function explore(
   const panel = filterPanel(source, whole, show)
   const restore = (address: string) => {
     const criteria = filterOf(address)
-    if (criteria.length === 0 || JSON.stringify(criteria) === current) return
+    if (JSON.stringify(criteria) === current) return
     asked = address
     panel.restore(criteria)
   }
   // The page has changed its address when this is called.
-  const follow = ({ newURL }: HashChangeEvent) => restore(new URL(newURL).hash)
+  const follow = ({ newURL }: HashChangeEvent) => {
+    const { hash } = new URL(newURL)
+    // A link to a view says no filter, and keeps that of the page.
+    if (filterOf(hash).length > 0 || isWritten()) restore(hash)
+  }
   const first = location.hash
   addEventListener('hashchange', follow)
+  beginTrace()
   show()
   if (old !== undefined) panel.compare(old)
-  else restore(first)
+  else if (filterOf(first).length > 0) restore(first)
   return () => {
     removeEventListener('hashchange', follow)
     panel.cancel()
     live?.end()
     leave()
     // Neither the filter nor the node is one of the next trace.
-    setFilter([])
+    beginTrace()
     moveTo()
   }
 }
 
-/** A node of one tree is not one of another. @param asked the address that said the new filter */
-function moveTo(asked?: string): void {
+/**
+ * A node of one tree is not one of another.
+ * @param asked the address that said the new filter
+ * @param isStep whether the way back leads to what was shown before
+ */
+function moveTo(asked?: string, isStep = false): void {
   const { view, target } = parseAddress(location.hash, VIEWS)
   const { node: _, ...rest } = target
   const then = asked === undefined ? undefined : parseAddress(asked, VIEWS)
-  history.replaceState(null, '', addressOf(view, then?.view === view ? then.target : rest))
+  writeAddress(addressOf(view, then?.view === view ? then.target : rest), isStep)
 }

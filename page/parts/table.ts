@@ -43,6 +43,8 @@ export interface TableOptions<Row> {
   readonly sortBy?: string
   /** The action of a click on a row, or of Enter. */
   readonly open?: (row: Row) => void
+  /** Whether a row has that action; all have it if absent. */
+  readonly opens?: (row: Row) => boolean
   /** The text shown when there are no rows. */
   readonly empty: string
   /** The number of rows shown initially, and added at a time; 100 if absent. */
@@ -75,7 +77,7 @@ function rowsAtOnce(): number {
  * End move between rows.
  */
 export function table<Row>(columns: readonly Column<Row>[], options: TableOptions<Row>): Table<Row> {
-  const { label, open, empty, step: rowStep = 100 } = options
+  const { label, open, opens, empty, step: rowStep = 100 } = options
   let sorted = columns.find(({ title }) => title === options.sortBy)
   let isDown = sorted?.isText !== true
   let rows: readonly Row[] = []
@@ -200,7 +202,7 @@ export function table<Row>(columns: readonly Column<Row>[], options: TableOption
       const name = isText === true ? 'text' : 'number'
       return el('td', title === undefined ? { class: name } : { class: name, title }, cell(row))
     })
-    if (open === undefined) return el('tr', {}, ...cells)
+    if (open === undefined || opens?.(row) === false) return el('tr', {}, ...cells)
     const on = {
       click: () => open(row),
       keydown: (event: KeyboardEvent) => {

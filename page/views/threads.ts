@@ -80,7 +80,10 @@ function threadTable(app: App): HTMLElement {
       label: 'threads',
       sortBy: 'Events',
       empty: 'There is no thread.',
-      ...(app.filter !== undefined && { open: (n: number) => app.filter?.add(criteriaOf(app, n)) }),
+      ...(app.filter !== undefined && {
+        open: (n: number) => app.filter?.add(criteriaOf(app, n)),
+        opens: (n: number) => criteriaOf(app, n).length > 0,
+      }),
     },
   )
   list.set([...t.name.keys()])

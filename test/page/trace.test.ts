@@ -269,6 +269,34 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
     expect(faultsOf(watched)).toEqual([])
   })
 
+  test('the way back undoes a filter, and a link to a view keeps it', async () => {
+    const watched = await report(SMALL)
+    const { page } = watched
+    const all = page.locator('.filter summary', { hasText: /: all / })
+    await page.locator('nav a[href="#sites"]').click()
+    await apply(watched, { size: '100..' })
+    const command = await applied(watched)
+    await page.locator('nav a[href="#leaks"]').click()
+    await page.waitForURL(/#leaks\?filter=/)
+    expect(await applied(watched)).toBe(command)
+    await page.goBack()
+    await page.waitForURL(/#sites\?filter=/)
+    expect(await applied(watched)).toBe(command)
+    await page.goBack()
+    await all.waitFor()
+    await expect.poll(() => page.url()).toMatch(/#sites$/)
+    expect(await page.locator('.filter input[name="size"]').inputValue()).toBe('')
+    await page.goForward()
+    await page.locator('.filter .command', { hasText: 'hf-filter' }).waitFor({ state: 'attached' })
+    expect(await applied(watched)).toBe(command)
+    await expect.poll(() => page.url()).toMatch(/#sites\?filter=/)
+    await page.goBack()
+    await all.waitFor()
+    await page.goBack()
+    await page.waitForURL(/#overview$/)
+    expect(faultsOf(watched)).toEqual([])
+  })
+
   test('the saved trace is that of compact-encode', async () => {
     const watched = await report(SMALL)
     const { page } = watched
@@ -368,6 +396,27 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
     expect(await applied(watched)).toBe('hf-filter --thread 7 --process none --lifetimes two.ndjson | hf-stats')
     await expect.poll(() => page.locator('.filter summary .shown').first().textContent()).toBe('1 of 3 events')
     expect(faultsOf(watched)).toEqual([])
+  })
+
+  test('the row of all other threads cannot be clicked', async () => {
+    const trace = `${scratch()}/many.ndjson`
+    const events = Array.from({ length: 40 }, (_, i) => ({
+      kind: 'alloc',
+      address: `0x${i + 1}000`,
+      size: 8,
+      thread: i,
+    }))
+    writeFileSync(trace, events.map((event) => `${JSON.stringify(event)}\n`).join(''))
+    const { page } = await report(trace)
+    await page.click('nav a[href="#threads"]')
+    const rows = page.locator('#view-threads .table tbody tr')
+    expect(
+      await rows
+        .filter({ hasText: /^thread / })
+        .first()
+        .getAttribute('class'),
+    ).toBe('active')
+    expect(await rows.filter({ hasText: /^all others/ }).getAttribute('class')).toBeNull()
   })
 
   test('a trace just above the limit is not in the page, which says so', async () => {

@@ -216,6 +216,16 @@ describe('the viewer', { tags: ['slow'] }, () => {
     expect(faultsOf(watched)).toEqual([])
   })
 
+  test('takes one trace or two', async () => {
+    const watched = await viewer()
+    const names = ['mtrc/cxx64.mtrc', 'hatf/espresso-head.hatf', 'valgrind/mtv-edge.log']
+    await watched.page.locator('input[type=file]').setInputFiles(names.map((name) => `test/fixtures/${name}`))
+    const alert = watched.page.locator('[role=alert]')
+    await alert.waitFor({ state: 'visible' })
+    expect(await alert.textContent()).toBe('These are 3 files: choose one trace, or two to compare.')
+    expect(faultsOf(watched)).toEqual([])
+  })
+
   test('stops when it is told to', async () => {
     const path = `${scratch()}/large.ndjson`
     const { stdout } = await shell('mtrc-decode test/fixtures/mtrc/git.mtrc.gz')
