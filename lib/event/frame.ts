@@ -16,6 +16,8 @@ export interface Frame {
 /** The text of an unknown frame. */
 const UNKNOWN = '[unknown]'
 const INLINED = ' inlined'
+/** `]`. */
+const BRACKET = 0x5d
 const ADDRESS = / \[0x([0-9a-f]{1,16})\]$/
 const OFFSET = /^(.*)\+0x([0-9a-f]{1,16})$/s
 const LINE = /^(.*):(0|[1-9][0-9]{0,9})$/s
@@ -65,6 +67,36 @@ export function shortFrame(text: string): string {
   const within =
     offset !== undefined ? `+0x${offset.toString(16)}` : address !== undefined ? ` [0x${address.toString(16)}]` : ''
   return `${place === '' ? '' : `${place} `}in ${module}${within}`
+}
+
+/**
+ * The end of a frame's text, in UTF-8, without its address, if it has an offset in a module. The address differs from
+ * run to run, because programs are loaded at random addresses.
+ */
+export function endWithoutAddress(text: Uint8Array): number {
+  const end = text.length
+  if (text[end - 1] !== BRACKET) return end
+  let at = hexStart(text, end - 1)
+  if (!endsWith(text, at, ' [0x')) return end
+  const address = at - 4
+  at = hexStart(text, address)
+  return at < address && endsWith(text, at, '+0x') ? address : end
+}
+
+/** The start of the hexadecimal digits before `end`. */
+function hexStart(text: Uint8Array, end: number): number {
+  let at = end
+  while (at > 0 && isHexDigit(text[at - 1])) at--
+  return at
+}
+
+function isHexDigit(byte: number): boolean {
+  return (byte >= 0x30 && byte <= 0x39) || (byte >= 0x61 && byte <= 0x66)
+}
+
+function endsWith(text: Uint8Array, end: number, what: string): boolean {
+  for (let i = 1; i <= what.length; i++) if (text[end - i] !== what.charCodeAt(what.length - i)) return false
+  return true
 }
 
 /** The frame that a text represents. A text of another form, as in formats with names only, is a function's name. */

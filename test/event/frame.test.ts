@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formatFrame, functionOfFrame, parseFrame, shortFrame, type Frame } from '../../lib/event/frame.js'
+import {
+  endWithoutAddress,
+  formatFrame,
+  functionOfFrame,
+  parseFrame,
+  shortFrame,
+  type Frame,
+} from '../../lib/event/frame.js'
 import { runs } from '../support/runs.js'
 import { stopwatch } from '../support/stopwatch.js'
 
@@ -96,5 +103,34 @@ describe('the text of a frame', () => {
     for (const part of [' at ', ' in ', '"', ' [0x1', ':1', ' inlined', '\\"'])
       expect(functionOfFrame(part.repeat(20_000))).toBeDefined()
     expect(time()).toBeLessThan(2000)
+  })
+
+  it('has no address at the end if it has an offset in a module', () => {
+    const encoder = new TextEncoder()
+    const without = (text: string): string => text.slice(0, endWithoutAddress(encoder.encode(text)))
+    expect(without('f at a.c:1 in /usr/bin/x+0x1f0 [0x55d0]')).toBe('f at a.c:1 in /usr/bin/x+0x1f0')
+    for (const text of [
+      '',
+      ']',
+      '[0x1]',
+      'in x [0x1]',
+      'in x+0x [0x1]',
+      'in x+0x1 [0x1] inlined',
+      'f in x+0x1',
+      '+0x1]',
+    ])
+      expect(without(text)).toBe(text)
+    fc.assert(
+      fc.property(frame, (one) => {
+        const bytes = encoder.encode(formatFrame(one))
+        const { address, ...rest } = one
+        const end = endWithoutAddress(bytes)
+        const isLeftOut = address !== undefined && one.offset !== undefined && one.inlined !== true
+        if (isLeftOut) expect(new TextDecoder().decode(bytes.subarray(0, end))).toBe(formatFrame(rest))
+        else if (one.module === undefined && one.file === undefined && one.function === undefined)
+          expect(end).toBe(bytes.length)
+      }),
+      { numRuns: runs(500) },
+    )
   })
 })

@@ -33,7 +33,7 @@ export class StackNumbers {
   /** @param limits the maximum number of frames of the tree, and of bytes of their names */
   constructor(limits: StackLimits = { nodes: MAX_STACK_NODES, bytes: MAX_NAME_BYTES }) {
     checkOptions(limits, { nodes: 'number', bytes: 'number' }, 'StackNumbers')
-    this.keys = new SiteKeys({ ...limits, rows: Infinity })
+    this.keys = new SiteKeys({ ...limits, rows: Infinity, keepsAddresses: true })
   }
 
   /** The number of stacks with a number. */

@@ -1,6 +1,7 @@
 import { HI, LO, wide } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
+import { endWithoutAddress } from '../../event/frame.js'
 import type { StackTree } from '../../event/stack-tree.js'
 import { StringTable } from '../../event/strings.js'
 import { FIRST, MAX_KEYS, NONE, OTHERS } from '../../blocks/bounded-keys.js'
@@ -35,7 +36,7 @@ export function formOf(mask: number, line: number): number {
   return (mask & HAS_CALL_SITE) !== 0 ? Form.callSite : (mask & HAS_MODULE) !== 0 ? Form.module : NO_FORM
 }
 
-/** The limits of a registry of sites. */
+/** The limits of a registry of sites, and what distinguishes them. */
 export interface SiteLimits {
   /** The maximum number of sites with their own row. */
   readonly rows?: number
@@ -43,6 +44,8 @@ export interface SiteLimits {
   readonly nodes?: number
   /** The maximum number of bytes of all names. */
   readonly bytes?: number
+  /** Frames with an offset in a module keep their addresses: sites of several runs are different then. */
+  readonly keepsAddresses?: boolean
 }
 
 /** The maximum number of bytes in the names of all sites. */
@@ -62,8 +65,8 @@ const [CACHE_FUNCTION, CACHE_FILE, CACHE_LINE, CACHE_ROW, CACHE_ENTRY] = [0, 1, 
 
 /**
  * Assigns rows, from `FIRST`, to the places of allocations. A place is the stack if there is one, otherwise function,
- * file and line, otherwise the call site in its module, either of which may be unknown. Names and keys are kept here
- * beyond the batches, as many as the limits allow, and the events of a batch are looked up by the batch's ids.
+ * file and line, otherwise the call site in its module, either of which may be unknown. Where modules were loaded does
+ * not matter, so that runs of a program have the same places. Names and keys are kept here beyond the batches, as many as the limits allow, and the events of a batch are looked up by the batch's ids.
  *
  * The words of a key are the names of a stack's frames from the outermost one on; or function and file, each as the
  * number of a name plus 1, or 0, and the line; or the module of a call site, in the same form, and the call site's two
@@ -94,10 +97,12 @@ export class SiteKeys {
 
   private readonly limit: number
   private readonly bytes: number
+  private readonly keepsAddresses: boolean
 
-  constructor({ rows = MAX_KEYS, nodes, bytes = MAX_NAME_BYTES }: SiteLimits = {}) {
+  constructor({ rows = MAX_KEYS, nodes, bytes = MAX_NAME_BYTES, keepsAddresses = false }: SiteLimits = {}) {
     this.limit = rows
     this.bytes = bytes
+    this.keepsAddresses = keepsAddresses
     this.paths = new Paths(FORMS, nodes)
   }
 
@@ -278,7 +283,8 @@ export class SiteKeys {
   private name(id: number): number {
     const known = this.nameOf[id]
     if (known !== UNKNOWN) return known
-    const bytes = (this.strings as StringTable).view(id)
+    const text = (this.strings as StringTable).view(id)
+    const bytes = this.keepsAddresses ? text : text.subarray(0, endWithoutAddress(text))
     const isRoom = this.names.byteLength + bytes.length <= this.bytes
     const name = isRoom ? this.names.intern(bytes) : this.names.find(bytes)
     return (this.nameOf[id] = name < 0 ? NO_ROOM : name)

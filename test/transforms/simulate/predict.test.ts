@@ -145,6 +145,19 @@ describe('arenas for short-lived blocks', () => {
     }
   })
 
+  test('are for the sites of another run, whose modules were loaded elsewhere', () => {
+    const run = (base: bigint): TraceEvent[] =>
+      program(1000, 5).map((event) => {
+        if (event.kind === 'free') return event
+        const offset = event.size ?? 0n
+        return { ...event, stack: [`in /x+0x${offset.toString(16)} [0x${(base + offset).toString(16)}]`, 'main'] }
+      })
+    const predict = trained(batchesOf(run(0x55d0_0000_0000n)))
+    const { result } = simulated(run(0x7f31_0000_0000n), { policy: 'bump', predict })
+    expect(result.prediction!.blocks.predicted).toBeGreaterThan(300)
+    expect(predict.kinds[0]!.site.stack![0]).toMatch(/^in \/x\+0x[0-9a-f]+$/)
+  })
+
   test('may know sites by their innermost frames', () => {
     for (const frames of [1, 2, 3, 9]) {
       compare(stackedCalls({ events: 800, blocks: 10, seed: frames, log: 7 }), { frames, threshold: 3000 })

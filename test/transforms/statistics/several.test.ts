@@ -99,3 +99,15 @@ test('a trace without times is in no rate', () => {
   expect(time?.partial).toBe(true)
   expect(statisticsOf([NS, timed], [NS, timed], [NS, []]).time?.partial).toBeUndefined()
 })
+
+test('runs of a program have the same sites, wherever its modules were loaded', () => {
+  const run = (base: bigint): TraceEvent[] => [
+    { ...alloc(undefined, 0x10n, 5n), stack: [`f in /x+0x8 [0x${(base + 8n).toString(16)}]`, `[0x${base}]`] },
+  ]
+  const site = (base: bigint) => ({ stack: ['f in /x+0x8', `[0x${base}]`] })
+  const { sites } = statisticsOf([NS, run(0x1000n)], [NS, run(0x1000n)], [NS, run(0x2000n)])
+  expect(sites).toMatchObject([{ ...site(0x1000n), allocated: { blocks: 2 } }, site(0x2000n)])
+  const moved = (base: bigint): TraceEvent[] =>
+    run(base).map((event) => ({ ...event, stack: event.stack!.slice(0, 1) }))
+  expect(statisticsOf([NS, moved(0x1000n)], [NS, moved(0x2000n)]).sites).toHaveLength(1)
+})
