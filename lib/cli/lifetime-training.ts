@@ -1,13 +1,14 @@
 import { statSync } from 'node:fs'
 import { caveats } from '../event/caveats.js'
 import { chain } from '../event/chain.js'
-import type { LifetimeOptions, LifetimePredictor } from '../transforms/simulate/lifetimes/predictor.js'
+import { LifetimePredictor, type LifetimeOptions } from '../transforms/simulate/lifetimes/predictor.js'
 import { LifetimeTrainer } from '../transforms/simulate/lifetimes/trainer.js'
 import type { ByteSource } from '../streams/io/read-input.js'
 import { orFlagError } from './command.js'
 import { traceInput } from './input.js'
 import { hasModel, openInputOnce } from './json-model.js'
 import { runTrace, sink } from './pipeline.js'
+import { SiteNames } from './site-names.js'
 
 /** Whether an input can be read twice. */
 export function canReadAgain(input: string): boolean {
@@ -27,7 +28,7 @@ export async function openTraining(path: string): Promise<{ isModel: boolean; so
 }
 
 /**
- * Learns from a trace which blocks are short-lived.
+ * Learns from a trace which blocks are short-lived. The sites with the most of them have names for people.
  * @param isReadAgain whether the trace is the one that is simulated then: its faults are reported at that time
  * @param source its bytes, if it was opened already
  * @throws UsageError for options that are out of range
@@ -39,7 +40,11 @@ export async function trainOn(
   source?: ByteSource,
 ): Promise<LifetimePredictor> {
   const trainer = orFlagError(options, () => new LifetimeTrainer(options))
-  const training = sink((batch) => trainer.add(batch))
+  const names = new SiteNames()
+  const training = sink((batch) => {
+    names.note(batch)
+    trainer.add(batch)
+  })
   // Faults of a trace that is read again are reported then.
   const through = isReadAgain ? training : chain(caveats(), training)
   try {
@@ -51,5 +56,7 @@ export async function trainOn(
   } catch (error) {
     if (!isReadAgain) throw error
   }
-  return trainer.finish()
+  const { threshold, frames, kinds, training: learned } = trainer.finish()
+  const shortSites = await names.named(learned.shortSites, path)
+  return new LifetimePredictor(threshold, frames, kinds, { ...learned, shortSites })
 }

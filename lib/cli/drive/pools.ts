@@ -6,6 +6,7 @@ import { Interrupted } from '../command.js'
 import { traceInput } from '../input.js'
 import { runTrace, sink } from '../pipeline.js'
 import { canGain, poolGain } from '../report/pool-gain.js'
+import { SiteNames } from '../site-names.js'
 
 /** Of the policies that arenas can be before, the one that is most like real allocators. */
 const GENERAL = 'best-fit'
@@ -17,6 +18,7 @@ const GENERAL = 'best-fit'
 export class PoolSurvey {
   private readonly trainer = new LifetimeTrainer()
   private readonly alone = new Simulator({ policy: GENERAL }, true)
+  private readonly names = new SiteNames()
   /** The trace cannot be simulated. */
   private isUnfit = false
 
@@ -24,6 +26,7 @@ export class PoolSurvey {
   add(batch: EventBatch): void {
     if (this.isUnfit) return
     try {
+      this.names.note(batch)
       this.trainer.add(batch)
       run(this.alone, batch)
     } catch {
@@ -51,7 +54,7 @@ export class PoolSurvey {
     }
     const [result] = pooled.results()
     pooled.dispose()
-    return result === undefined ? null : poolGain([result, alone], shortSites)
+    return result === undefined ? null : poolGain([result, alone], await this.names.named(shortSites, input))
   }
 }
 
