@@ -66,7 +66,8 @@ const [CACHE_FUNCTION, CACHE_FILE, CACHE_LINE, CACHE_ROW, CACHE_ENTRY] = [0, 1, 
 /**
  * Assigns rows, from `FIRST`, to the places of allocations. A place is the stack if there is one, otherwise function,
  * file and line, otherwise the call site in its module, either of which may be unknown. Where modules were loaded does
- * not matter, so that runs of a program have the same places. Names and keys are kept here beyond the batches, as many as the limits allow, and the events of a batch are looked up by the batch's ids.
+ * not matter, so that runs of a program have the same places. Names and keys are kept here beyond the batches, as many
+ * as the limits allow, and the events of a batch are looked up by the batch's ids.
  *
  * The words of a key are the names of a stack's frames from the outermost one on; or function and file, each as the
  * number of a name plus 1, or 0, and the line; or the module of a call site, in the same form, and the call site's two
