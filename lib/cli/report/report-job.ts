@@ -18,6 +18,7 @@ import { runTrace, type TraceRun } from '../pipeline.js'
 import { say } from '../say.js'
 import { showPage, type ShowOptions } from '../show-page.js'
 import { givenSuppressions, sayingSuppressed, saySuppressed, suppressionOf, withRules } from '../suppressions.js'
+import { isTooLarge } from './copy-size.js'
 import { profileOf, ProfileReport } from './profile-report.js'
 
 /** The inputs of a report, from the arguments of a command. */
@@ -89,8 +90,12 @@ export async function writeReport(job: ReportJob, output: TraceRun['output']): P
   const before = old === undefined ? undefined : await profileBefore(job, old)
   const replay = file === undefined ? undefined : await readJson(file, MOST_RESULT_BYTES, checkReplayResult)
   const figures = new ReportCollector()
-  const copying = embed === 0 ? undefined : new (await import('../../exports/report/trace-copy.js')).TraceCopy(embed)
+  const copies = embed === 0 ? undefined : await import('../../exports/report/trace-copy.js')
+  const hasNoRoom = copies !== undefined && trace === undefined && (await isTooLarge(input, embed))
+  const copying = hasNoRoom || copies === undefined ? undefined : new copies.TraceCopy(embed)
   const collector = {
+    // The copy has addresses.
+    countsInfos: copying === undefined && figures.countsInfos,
     add(batch: EventBatch): void {
       figures.add(batch)
       copying?.add(batch)
@@ -106,7 +111,10 @@ export async function writeReport(job: ReportJob, output: TraceRun['output']): P
     // Without the rules, the parts of the trace that the page shows would have the leaks.
     const suppression = rules === undefined || copy === undefined ? undefined : job.suppressionOf?.(rules)
     const isKept = copy !== undefined && (rules === undefined || suppression !== undefined)
-    const reasons = [copying?.reason, copy !== undefined && !isKept ? NO_COPY : undefined]
+    const reasons = [
+      hasNoRoom ? copies.tooLarge(embed) : copying?.reason,
+      copy !== undefined && !isKept ? NO_COPY : undefined,
+    ]
     const omitted = reasons.filter((reason) => reason !== undefined)
     return reportPieces(report, {
       name: shortName(input),

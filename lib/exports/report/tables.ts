@@ -14,7 +14,7 @@ const MORE = -1
 
 /** The first rows of each view as HTML tables, for readers without JavaScript. */
 export function* staticTables(data: ReportData): Generator<string> {
-  const { sites, generations, churn, threads, addresses, problems, comparison, replay } = data
+  const { summary, sites, generations, churn, threads, addresses, problems, comparison, replay } = data
   const stacks = stackTexts(data, sites.stack)
   const siteTable = (title: string, by: readonly Integer[], ...columns: Column[]) => {
     const rows = by
@@ -49,7 +49,7 @@ export function* staticTables(data: ReportData): Generator<string> {
     ['blocks allocated', generations.allocatedBlocks],
     ['of these live', generations.endBlocks],
   ]
-  yield table('Live at the end, by when it was allocated', slices, generations.event.length)
+  if (summary.identified) yield table('Live at the end, by when it was allocated', slices, generations.event.length)
   yield siteTable(
     'Live at the peak, by site',
     sites.peakBytes,
@@ -59,17 +59,18 @@ export function* staticTables(data: ReportData): Generator<string> {
   yield table('Sizes', [
     ['size', churn.sizes.size],
     ['allocations', churn.sizes.count],
-    ['temporary', churn.sizes.temporaryBlocks],
+    ...(summary.identified ? [['temporary', churn.sizes.temporaryBlocks] satisfies Column] : []),
     ['live at the peak', churn.sizes.peakBlocks],
     ['live at the end', churn.sizes.endBlocks],
   ])
-  yield siteTable(
-    'Temporary blocks, by site',
-    sites.temporaryBlocks,
-    ['temporary', sites.temporaryBlocks],
-    ['blocks', sites.allocatedBlocks],
-    ['mean time live in events', sites.meanEvents],
-  )
+  if (summary.identified)
+    yield siteTable(
+      'Temporary blocks, by site',
+      sites.temporaryBlocks,
+      ['temporary', sites.temporaryBlocks],
+      ['blocks', sites.allocatedBlocks],
+      ['mean time live in events', sites.meanEvents],
+    )
   yield siteTable(
     'Reallocs, by site',
     sites.reallocs,
@@ -175,7 +176,7 @@ function summaryRows({ summary, generator, name }: ReportData): [string, Cell][]
     ['most live blocks', peakBlocks.blocks],
     ['live bytes at the end', leaked.bytes],
     ['live blocks at the end', leaked.blocks],
-    ['temporary blocks', temporary.heaptrack.blocks],
+    ...(summary.identified ? [['temporary blocks', temporary.heaptrack.blocks] as [string, Cell]] : []),
     ['sites', summary.siteCount],
     ['threads', summary.threadCount],
     ...(time ? [[`time in ${time.unit ?? 'its own unit'}`, time.span] as [string, Cell]] : []),

@@ -43,7 +43,8 @@ export class TraceCopy {
       for (let chunk = encoder.next(); chunk !== null; chunk = encoder.next()) {
         this.size += chunk.length
         if (this.size > this.most) {
-          this.drop(`as a compact trace it has more than ${sizeText(this.most)}. hf-report --embed SIZE sets the limit`)
+          this.reason = tooLarge(this.most)
+          this.discard()
           return
         }
         // The memory of a chunk is larger than the chunk.
@@ -52,13 +53,9 @@ export class TraceCopy {
       }
     } catch (error) {
       // A report does not fail because of the copy.
-      this.drop(error instanceof Error ? error.message : String(error))
+      this.reason = noCopy(error instanceof Error ? error.message : String(error))
+      this.discard()
     }
-  }
-
-  private drop(reason: string): void {
-    this.reason = `The trace itself is not in this page, so it cannot be filtered here: ${reason}.`
-    this.discard()
   }
 
   /** Leaves everything to the garbage collector, also the kernel of an encoder that was not ended. */
@@ -66,6 +63,15 @@ export class TraceCopy {
     this.encoder = undefined
     this.chunks = []
   }
+}
+
+/** Says that a trace has more than this many bytes. */
+export function tooLarge(most: number): string {
+  return noCopy(`as a compact trace it has more than ${sizeText(most)}. hf-report --embed SIZE sets the limit`)
+}
+
+function noCopy(reason: string): string {
+  return `The trace itself is not in this page, so it cannot be filtered here: ${reason}.`
 }
 
 /** A number of bytes in the form of options, such as `64K`. */

@@ -1,10 +1,11 @@
 import { tooManyBlocks } from '../../blocks/live-set.js'
-import type { EventBatch } from '../../event/batch.js'
+import type { BatchInfos, EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
 import { hasInventedAddresses } from '../../event/header.js'
 import type { Suppression } from '../../names/suppression.js'
 import { finishProfile, MAX_STACKS } from '../profile/collector.js'
 import { suppressLeaks } from '../profile/suppress.js'
+import { minus, NOTHING, plus } from '../statistics/amounts.js'
 import { StatisticsCollector, type RowObserver } from '../statistics/collector.js'
 import { MOST_SIZES } from './churn.js'
 import { Clock } from './clock.js'
@@ -30,6 +31,8 @@ const NAMES = ['function', 'file', 'module', 'type', 'stack'] as const
  * const { summary, timeline } = collector.finish().data({ name: 'app.mtrc' })
  */
 export class ReportCollector implements RowObserver {
+  /** As in `Stage`. */
+  readonly countsInfos = true
   private readonly collector = new StatisticsCollector({ sites: MAX_STACKS })
   private readonly kernel = new ReportKernel()
   private readonly clock = new Clock()
@@ -45,6 +48,10 @@ export class ReportCollector implements RowObserver {
   private columns = 0
   /** The number of events observed. */
   private observed = 0
+  /** Whether the trace has infos; the events and frees before it; and the frees of all traces with infos. */
+  private hasInfos = false
+  private before = { events: 0, freed: NOTHING }
+  private infosFreed = NOTHING
   /** Whether the kernel has generations, and the logarithm of the size of their slices. */
   private hasGenerations = false
   private shift = 0
@@ -76,18 +83,41 @@ export class ReportCollector implements RowObserver {
     const shift = sliceShift(this.observed + to - from)
     if (collector.kernel.run.goneCount.value > 0) this.useSlices(shift)
     if (!kernel.observe(batch, from, to, collector.kernel, collector.sites.size, shift)) throw tooManyBlocks()
-    this.problems.take(kernel, batch, from, this.observed)
+    this.problems.take(kernel, batch, from, this.observed, collector.sites.keys)
     this.hasInvented ||= hasInventedAddresses(batch.header)
+    this.observed += to - from
+  }
+
+  observeInfos(batch: EventBatch, infos: BatchInfos, from: number, to: number): void {
+    this.problems.takeInfos(batch, infos, from, to, this.observed, this.collector.sites.keys)
+    this.hasInfos = true
+    this.hasInvented = true
     this.observed += to - from
   }
 
   endTrace(): void {
     const { collector, kernel } = this
+    this.endInfos()
+    this.problems.endTrace()
     const shift = sliceShift(this.observed)
     this.useSlices(shift)
     if (kernel.run.endTrace(collector.kernel.run.numbers.value, shift) === 0) throw tooManyBlocks()
     kernel.refresh()
     this.takeGenerations()
+  }
+
+  /** Takes what only the statistics know of a trace with infos. */
+  private endInfos(): void {
+    const { collector, kernel, before } = this
+    const { freed } = collector.now()
+    if (this.hasInfos) {
+      this.infosFreed = plus(this.infosFreed, minus(freed, before.freed))
+      // The trace has no pages.
+      const { event } = collector.kernel.peak(collector.kernel.run.PEAK_BYTES.value)
+      if (event > before.events) kernel.run.keepPages()
+    }
+    this.before = { events: this.observed, freed }
+    this.hasInfos = false
   }
 
   /** Prepares for generations in slices of this size. */
@@ -122,7 +152,7 @@ export class ReportCollector implements RowObserver {
       rules === undefined ? { profile: all, samples: new Set<number>() } : suppressLeaks(all, rules)
     const sources = { collector, kernel, clock, levels, generations, problems, notes, hasInvented, profile, stacks }
     const fields = NAMES.filter((name) => (this.columns & FieldBit[name]) !== 0)
-    return new Report({ ...sources, suppressed, fields })
+    return new Report({ ...sources, suppressed, fields, infosFreed: this.infosFreed })
   }
 
   /** Keeps the figures at this moment. */

@@ -15,6 +15,7 @@ export interface ReportExports extends KernelExports {
   readonly GONE: Global
   snapshot(column: number): void
   joinColumns(): void
+  keepPages(): void
   seed(low: number, high: number): void
   readonly EFFECTS: Global
   readonly FATES: Global

@@ -7,6 +7,7 @@ import { ownTree } from '../profile/own-stacks.js'
 import type { Profile } from '../profile/profile.js'
 import type { Stacks } from '../profile/stacks.js'
 import type { StatisticsCollector } from '../statistics/collector.js'
+import type { Amount } from '../statistics/result.js'
 import { addressesOf } from './addresses.js'
 import { churnOf } from './churn.js'
 import type { Clock } from './clock.js'
@@ -103,6 +104,8 @@ export interface ReportSources {
   readonly notes: RecorderNotes
   /** Whether the addresses of a trace are not the program's. */
   readonly hasInvented: boolean
+  /** What was freed in traces with infos, whose events have no thread. */
+  readonly infosFreed: Amount
   /** See `ReportData.fields`. */
   readonly fields: string[]
   readonly profile: Profile
@@ -211,7 +214,7 @@ export class Report {
       }),
       peakSites: peakSitesOf(sources),
       churn: churnOf(kernel, statistics, collector.sizes.listed),
-      threads: threadsOf(kernel, collector, (row) => {
+      threads: threadsOf(kernel, collector, this.sources.infosFreed, (row) => {
         const site = rows.of(row)
         return site < 0 ? rows.chosen.length : site
       }),

@@ -1,3 +1,4 @@
+import { NONE } from '../../blocks/bounded-keys.js'
 import { NOTHING, plus } from '../statistics/amounts.js'
 import type { StatisticsCollector } from '../statistics/collector.js'
 import type { Amount, ThreadStatistics } from '../statistics/result.js'
@@ -14,11 +15,13 @@ const THREAD = 2 ** 32
 
 /**
  * The actions of each thread, and the frees between threads.
+ * @param infosFreed what was freed without a thread, besides what the kernel counted
  * @param siteOf the row of the report for a row of the table of sites
  */
 export function threadsOf(
   kernel: ReportKernel,
   { threads: table, siteThreads, kernel: counted }: StatisticsCollector,
+  infosFreed: Amount,
   siteOf: (row: number) => number,
 ): ReportThreads {
   const ranked = table.ranked()
@@ -42,7 +45,7 @@ export function threadsOf(
     endBytes: column(({ leaked }) => integer(leaked.bytes)),
     frees: column(({ frees }) => frees),
     foreignFrees: column(({ foreignFrees }) => foreignFrees),
-    ...matrixOf(kernel, rowOf, shown.length),
+    ...matrixOf(kernel, rowOf, shown.length, infosFreed),
     ...siteThreadsOf(counted, siteThreads, {
       site: siteOf,
       thread: (row) => rowOf.get(row) ?? shown.length,
@@ -54,11 +57,16 @@ function signed(number: bigint | undefined): ReportThreads['thread'][number] {
   return number === undefined ? null : integer(BigInt.asIntN(64, number))
 }
 
-/** @param rowOf rows of the report by rows of the table. @param others the row of all threads without a row */
+/**
+ * @param rowOf rows of the report by rows of the table
+ * @param others the row of all threads without a row
+ * @param unnamed what was freed without a thread, besides what the kernel counted
+ */
 function matrixOf(
   kernel: ReportKernel,
   rowOf: ReadonlyMap<number, number>,
   others: number,
+  unnamed: Amount,
 ): Pick<ReportThreads, 'matrix' | 'othersForeign'> {
   const { MATRIX } = kernel.run
   const cells = new Map<number, Amount>()
@@ -71,6 +79,10 @@ function matrixOf(
     const column = rowOf.get(to) ?? others
     count(row * side + column, amount)
     if (row === others && column === others && from !== to) othersForeign += amount.blocks
+  }
+  if (unnamed.blocks > 0) {
+    const row = rowOf.get(NONE) ?? others
+    count(row * side + row, unnamed)
   }
   const rest = kernel.rest(MATRIX.value)
   if (rest.blocks > 0) count(others * side + others, rest)

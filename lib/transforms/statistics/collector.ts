@@ -41,6 +41,8 @@ export interface RowObserver {
    * the live set, and the rows of their sites, threads and processes.
    */
   observe(batch: EventBatch, from: number, to: number): void
+  /** Processes events of a batch with infos, of which the kernel has no rows: no event says which block it is about. */
+  observeInfos(batch: EventBatch, infos: BatchInfos, from: number, to: number): void
   /** Handles the end of a trace, whose blocks are still in the live set. */
   endTrace(): void
 }
@@ -139,8 +141,9 @@ export class StatisticsCollector {
   }
 
   /** The same for events with infos. */
-  private addInfoRows(batch: EventBatch, { numbers, most }: BatchInfos, from: number, to: number): void {
+  private addInfoRows(batch: EventBatch, infos: BatchInfos, from: number, to: number): void {
     const { kernel, sites, threads } = this
+    const { numbers, most } = infos
     const { run } = kernel
     new Uint32Array(run.memory.buffer, run.INFOS.value, BATCH_EVENTS).set(numbers.subarray(from, to))
     sites.assignInfos(batch, from, to)
@@ -149,6 +152,7 @@ export class StatisticsCollector {
     kernel.refresh()
     if (isDone === 0) throw tooManyBlocks()
     this.takeOthers(batch, from, to)
+    this.observer?.observeInfos(batch, infos, from, to)
   }
 
   /** Processes what is counted outside the kernel. */

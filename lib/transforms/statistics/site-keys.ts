@@ -219,6 +219,21 @@ export class SiteKeys {
     return row
   }
 
+  /**
+   * The frames of a stack of the table for which `begin` or `beginStrings` was called, the innermost first. The stack
+   * need not have a row.
+   * @param most the number of frames that are enough
+   */
+  framesOf(list: number, most: number): string[] {
+    const { names, paths } = this
+    const strings = this.strings as StringTable
+    const frames = strings.listView(list)
+    const node = strings.nodeOf(list)
+    if (node === 0) return Array.from(frames.subarray(0, most), (name) => strings.text(name))
+    const path = this.path(node, frames, strings.tree as StackTree)
+    return path < 0 ? [] : paths.reversed(path, most).map((name) => names.text(name))
+  }
+
   /** Reads the frames of new nodes, because later lists may leave them out. */
   private learn(strings: StringTable, tree: StackTree): void {
     for (let list = 0; list < strings.listCount; list++) {

@@ -6,6 +6,7 @@ import type { EventBatch, TraceEvent } from '../../../lib/event/batch.js'
 import type { StackTree } from '../../../lib/event/stack-tree.js'
 import { heaptrack } from '../../../lib/formats/heaptrack/index.js'
 import { recorder } from '../../../lib/formats/recorder/index.js'
+import { ReportCollector } from '../../../lib/transforms/report/collector.js'
 import { StatisticsCollector, type CollectorOptions } from '../../../lib/transforms/statistics/collector.js'
 import { recordChoices, recordingOf } from '../../formats/recorder/random.js'
 import { decodeAll } from '../../support/drive.js'
@@ -69,7 +70,57 @@ function known(batches: readonly EventBatch[], options: CollectorOptions = {}, m
   return [live, [...jsonPieces({ ...result, sites, lone }, unknownFigures(result.identified))].join('')]
 }
 
+/** What a report shows of some traces. */
+function reported(batches: readonly EventBatch[]): unknown {
+  const collector = new ReportCollector()
+  for (const batch of batches) collector.add(batch)
+  const { summary, tree, sites, generations, churn, ...data } = collector.finish().data({ name: 'a' })
+  if (summary.identified) return { summary, tree, sites, generations, churn, ...data }
+  // What depends on which block is freed is not shown, and not counted where there are infos.
+  const { temporary: _t, lifetimes: _l, ...figures } = summary
+  const { temporaryBlocks: _b, ...nodes } = tree
+  const { temporaryBlocks: _c, temporaryBytes: _d, memrayBlocks: _e, memrayBytes: _f, ...rows } = sites
+  const { meanEvents: _g, meanTime: _h, heatCells: _i, ...own } = rows
+  const { endBytes: _j, endBlocks: _k, sites: _m, ...slices } = generations
+  const { heat: _n, sizes, ...resizes } = churn
+  const { temporaryBlocks: _o, ...counts } = sizes
+  return { figures, nodes, own, slices, counts, resizes, ...data }
+}
+
 describe('events with infos', () => {
+  it('have the same report as those with addresses', () => {
+    fc.assert(
+      fc.property(traces, fc.integer({ min: 1, max: 400 }), (all, pieces) => {
+        const batches = (hasInfos: boolean) =>
+          all.flatMap(([isFile, one]) =>
+            isFile ? decode(fileOf(one), hasInfos, pieces) : inBatches(eventsOf(one), 7, { ...HEADER }),
+          )
+        expect(reported(batches(true))).toEqual(reported(batches(false)))
+      }),
+      { numRuns: runs(200) },
+    )
+  })
+
+  it('have the same report of recordings, whose stacks have each frame once', () => {
+    fc.assert(
+      fc.property(recordChoices, fc.integer({ min: 1, max: 400 }), (all, pieces) => {
+        const bytes = recordingOf(all)
+        expect(reported(decode(bytes, true, pieces))).toEqual(reported(decode(bytes, false, 1000)))
+      }),
+      { numRuns: runs(100) },
+    )
+  })
+
+  test('more than 1,000 allocations of zero bytes, of many infos, are counted', () => {
+    const lines = ['v 10400 3', 'X ./a', 's 1 f', 'i 10 0 1', 't 1 0']
+    for (let i = 0; i < 1500; i++) lines.push(`a ${i % 3 === 0 ? 0 : 16} ${i % 2}`, `+ ${hex(i)}`)
+    for (let i = 0; i < 1500; i++) lines.push(`+ ${hex(i)}`, `- ${hex(i)}`)
+    const text = `${lines.join('\n')}\n`
+    const [infos, addresses] = [true, false].map((hasInfos) => reported(decode(text, hasInfos, 100)))
+    expect(infos).toEqual(addresses)
+    expect(infos).toMatchObject({ problems: { counts: { zeroSize: 1000 } } })
+  })
+
   it.each<CollectorOptions>([{}, { sites: 2 }])('have the same figures as those with addresses: %j', (options) => {
     fc.assert(
       fc.property(traces, fc.integer({ min: 1, max: 400 }), fc.integer({ min: 1, max: 50 }), (all, pieces, most) => {
