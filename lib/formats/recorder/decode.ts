@@ -5,11 +5,12 @@ import { limit } from '../../event/error.js'
 import { Api, fieldSet, FieldBit, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import { plural } from '../../event/message-text.js'
+import { ENDED_BY } from '../../event/recording-note.js'
 import type { Decoder } from '../../event/stage.js'
 import { decodeText, StringTable } from '../../event/strings.js'
 import { FULL } from '../heaptrack/stacks.js'
 import { Definitions } from './definitions.js'
-import { headerOf, NAME, NUMBERS, RUNS_ON, SAME_STACK, SIGNALLED, SIGNALS, Tag } from './layout.js'
+import { EXITED, headerOf, NUMBERS, RUNS_ON, SAME_STACK, SIGNALLED, SIGNALS, Tag } from './layout.js'
 import { add, addDifference } from './numbers.js'
 
 const COLUMNS = fieldSet('api', 'thread', 'time', 'address', 'size', 'usable', 'stack')
@@ -51,6 +52,11 @@ function earlyEndOf(header: TraceHeader): EventBatch {
   batch.code[0] = EARLY_END
   batch.count = 1
   return batch
+}
+
+function nameOf(signal: number): string {
+  const name = SIGNALS[signal] as string | undefined
+  return name === undefined ? `signal ${signal}` : `SIG${name}`
 }
 
 /** Decodes the recordings of heapflow's own recorder. */
@@ -130,13 +136,15 @@ export class RecorderDecoder extends Definitions implements Decoder {
     }
     input.pos = next
     this.hasEnded = true
-    if (kind === SIGNALLED)
-      this.warnings.push(
-        `${NAME}: the program was ended by ${SIGNALS[value] ? `SIG${SIGNALS[value]}` : `signal ${value}`}`,
-      )
-    if (this.header !== undefined && kind !== RUNS_ON) return undefined
+    if (this.header !== undefined && kind === EXITED) return undefined
     this.header ??= headerOf(this.version)
-    return kind === RUNS_ON ? earlyEndOf(this.header) : new EventBatch(0, 0, this.header)
+    if (kind === RUNS_ON) return earlyEndOf(this.header)
+    const batch = new EventBatch(kind === SIGNALLED ? 1 : 0, 0, this.header)
+    if (kind === SIGNALLED) {
+      this.process = 0
+      batch.count = this.remark(batch, 0, `${ENDED_BY}${nameOf(value)}`, next)
+    }
+    return batch
   }
 
   /** Reads records into a new batch until it is full, or another process or the end mark begins. */

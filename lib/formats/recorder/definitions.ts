@@ -1,5 +1,6 @@
 import { HI, LO } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
+import { ATTACHED, recordingNote } from '../../event/recording-note.js'
 import { THREAD_NAME } from '../../event/thread-names.js'
 import { limit } from '../../event/error.js'
 import { FieldBit, fieldSet, Kind } from '../../event/fields.js'
@@ -145,12 +146,13 @@ export abstract class Definitions extends RecordReader {
 
   /** The current process ran already: stores event i. */
   private attached(batch: EventBatch, i: number, next: number): number {
-    const time = (Math.max(this.small(0), 0) / 1000).toFixed(3)
-    this.warnings.push(
-      `${NAME}: the recording began when the program had run for ${time} s: of its blocks from before, it has those ` +
-        'that were freed or resized since',
-    )
-    return this.comment(batch, i, `attached to a process that had run for ${time} s`, next)
+    return this.remark(batch, i, `${ATTACHED}${(Math.max(this.small(0), 0) / 1000).toFixed(3)} s`, next)
+  }
+
+  /** Stores a comment of which readers of the recording must know as event i. */
+  protected remark(batch: EventBatch, i: number, text: string, next: number): number {
+    this.warnings.push(`${NAME}: ${recordingNote(text)}`)
+    return this.comment(batch, i, text, next)
   }
 
   private readChild(batch: EventBatch, i: number): number {

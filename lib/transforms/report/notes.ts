@@ -1,6 +1,7 @@
 import type { EventBatch } from '../../event/batch.js'
 import { FieldBit, Kind } from '../../event/fields.js'
-import { commandOf, type TraceHeader } from '../../event/header.js'
+import { commandOf, formatsOf, type TraceHeader } from '../../event/header.js'
+import { recordingNote } from '../../event/recording-note.js'
 import type { Calendar } from './plain.js'
 import type { ReportData } from './result.js'
 import { wellFormed } from '../../event/message-text.js'
@@ -8,6 +9,9 @@ import { wellFormed } from '../../event/message-text.js'
 const { comment: COMMENT, lost: LOST } = Kind
 const HAS_TEXT = FieldBit.text
 
+const RECORDER = 'recorder'
+/** The maximum number of notes for readers. */
+const MOST_NOTES = 10
 /** The maximum number of marks, and of the characters of their titles. */
 const MOST_MARKS = 50
 const LONGEST = 60
@@ -15,7 +19,7 @@ const LONGEST = 60
 /** Comments of recorders that do not mark a moment of the program: lines about modules, and names of threads. */
 const NO_MARKS: ReadonlyMap<string, RegExp> = new Map([
   ['heaptrack', /^/],
-  ['recorder', /^(?:module|thread) /],
+  [RECORDER, /^(?:module|thread) /],
 ])
 
 interface Note {
@@ -26,6 +30,8 @@ interface Note {
 
 /** The notes of recorders between the events about blocks: comments, and lost events. */
 export class RecorderNotes {
+  /** What comments tell of the whole recording, as sentences. */
+  readonly sentences: string[] = []
   private readonly marks: Note[] = []
   private readonly origin = new Map<string, string>()
   private header: TraceHeader | undefined
@@ -58,17 +64,21 @@ export class RecorderNotes {
    * @param isTimed the times of the trace are used
    */
   add(batch: EventBatch, from: number, to: number, before: number, time: bigint | undefined, isTimed: boolean): void {
-    const { kind, mask } = batch
+    const { kind, mask, header } = batch
+    const isRecording = formatsOf(header).includes(RECORDER)
     let now = time
     for (let i = from; i < to; i++) {
       const code = kind[i]
-      if (this.marks.length >= MOST_MARKS) return
+      if (this.marks.length >= MOST_MARKS && !isRecording) return
       if (code !== COMMENT && code !== LOST) continue
       const fields = mask[i]
       if (isTimed && (fields & FieldBit.time) !== 0) now = batch.time.values[i]
       const event = before + i - from + 1
       const text = (fields & HAS_TEXT) !== 0 ? batch.strings.text(batch.text[i]) : ''
-      const isMark = NO_MARKS.get(batch.header.format)?.test(text) !== true
+      const note = isRecording ? recordingNote(text) : undefined
+      if (note !== undefined && this.sentences.length < MOST_NOTES) this.sentences.push(`T${note.slice(1)}.`)
+      if (this.marks.length >= MOST_MARKS) continue
+      const isMark = NO_MARKS.get(header.format)?.test(text) !== true
       const title = code === LOST ? 'lost events' : isMark ? shortened(text, LONGEST) : ''
       if (title !== '') this.marks.push({ event, time: now, title })
     }

@@ -185,7 +185,7 @@ export class Report {
       fields: this.sources.fields,
       ...(view !== undefined && { view }),
       ...(suppression !== undefined && { suppression }),
-      notes: notesOf(statistics),
+      notes: [...notesOf(statistics), ...notes.sentences],
       omitted: [
         ...(folded.folded > 0
           ? [

@@ -57,3 +57,22 @@ test('marks of a trace with another unit have the last time of the first one', (
     for (const batch of batchesOf([mark(1000n), mark(2000n)], { format: 'x', timeUnit })) collector.add(batch)
   expect(collector.finish().data({ name: 'a' }).marks?.time).toEqual([0, 1000, 1000, 1000])
 })
+
+test.each(['recorder', 'x'])('readers know how a recording began and ended: of %s', (format) => {
+  const collector = new ReportCollector()
+  const comment = (text: string): TraceEvent => ({ kind: 'comment', text })
+  const modules = Array.from({ length: 60 }, (_, i) => comment(`process ${i} is pid 7`))
+  const events = [comment('attached to a process that had run for 5.312 s'), ...modules, comment('ended by SIGSEGV')]
+  for (const batch of batchesOf(events, { format })) collector.add(batch)
+  const { notes, marks } = collector.finish().data({ name: 'a' })
+  expect(marks?.title).toHaveLength(50)
+  expect(notes).toEqual(
+    format === 'x'
+      ? []
+      : [
+          'The recording began when the program had run for 5.312 s: of its blocks from before, it has those that ' +
+            'were freed or resized since.',
+          'The program was ended by SIGSEGV.',
+        ],
+  )
+})
