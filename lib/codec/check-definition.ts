@@ -1,4 +1,4 @@
-import { KINDS, type KindName } from '../event/fields.js'
+import { fieldSet, KINDS, type KindName } from '../event/fields.js'
 import { showValue } from '../event/message-text.js'
 import { checkNeededOptions, type OptionNames, type ValueCheck } from '../event/options.js'
 import { didYouMean } from '../event/suggest.js'
@@ -9,9 +9,15 @@ const ENDINGS: ValueCheck = {
   is: (value) => Array.isArray(value) && value.every((end) => typeof end === 'string' && /^\../.test(end)),
 }
 
-const CARRIED: ValueCheck = {
-  what: 'an object of results of fieldSet()',
-  is: (value) => typeof value === 'object' && value !== null && Object.values(value).every(Number.isInteger),
+const CARRIED = objectOf('results of fieldSet()', Number.isInteger)
+
+const WRITTEN_AS = objectOf('arrays of kinds of events', Array.isArray)
+
+const OPTION_SPECS = objectOf("options such as { help: 'read all', default: false }", (value) => hasText(value, 'help'))
+
+const FILLED: ValueCheck = {
+  what: "an array of fillings such as { field: 'size', kinds: ['alloc'], as: '0' }",
+  is: (value) => Array.isArray(value) && value.every((item) => hasText(item, 'as') && Array.isArray(item['kinds'])),
 }
 
 const PROPERTIES: OptionNames<FormatDefinition> = {
@@ -21,10 +27,10 @@ const PROPERTIES: OptionNames<FormatDefinition> = {
   binary: 'boolean',
   carried: CARRIED,
   groups: 'number',
-  filled: true,
-  writtenAs: true,
-  decodeOptions: true,
-  encodeOptions: true,
+  filled: FILLED,
+  writtenAs: WRITTEN_AS,
+  decodeOptions: OPTION_SPECS,
+  encodeOptions: OPTION_SPECS,
   sniff: 'function',
   read: 'function',
   decoder: 'function',
@@ -35,7 +41,7 @@ const PROPERTIES: OptionNames<FormatDefinition> = {
 /**
  * Refuses what a definition of a format cannot have.
  * @throws TypeError without `carried` or `sniff`
- * @throws RangeError for an unknown property or kind of event, with the name that was probably meant
+ * @throws RangeError for an unknown property, field or kind of event, with the name that was probably meant
  */
 export function checkDefinition(definition: FormatDefinition): void {
   checkNeededOptions(definition, PROPERTIES, 'defineFormat')
@@ -43,9 +49,22 @@ export function checkDefinition(definition: FormatDefinition): void {
     if (definition[name] === undefined) throw new TypeError(`defineFormat: ${name} is missing`)
   const { carried, filled = [], writtenAs = {} } = definition
   checkKinds('carried', Object.keys(carried))
+  fieldSet(...filled.map(({ field }) => field))
   for (const { kinds } of filled) checkKinds('filled', kinds)
   checkKinds('writtenAs', Object.keys(writtenAs))
   for (const kinds of Object.values(writtenAs)) checkKinds('writtenAs', kinds)
+}
+
+function objectOf(what: string, is: (value: unknown) => boolean): ValueCheck {
+  return {
+    what: `an object of ${what}`,
+    is: (value) => typeof value === 'object' && value !== null && Object.values(value).every(is),
+  }
+}
+
+/** Whether a value is an object with a text of this name. */
+function hasText(value: unknown, name: string): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && typeof (value as Record<string, unknown>)[name] === 'string'
 }
 
 function checkKinds(where: string, kinds: readonly string[]): void {

@@ -1,4 +1,6 @@
-import type { EventBatch } from '../event/batch.js'
+import { isEventBatch, type EventBatch } from '../event/batch.js'
+import { wrongType } from '../event/error.js'
+import { showValue } from '../event/message-text.js'
 import type { Decoder } from '../event/stage.js'
 import type { Cursor, Reading } from './cursor.js'
 
@@ -50,7 +52,7 @@ export class CursorDecoder implements Decoder {
       try {
         const { done, value } = this.reading.next()
         this.isOver = done === true
-        if (value) return this.give(value)
+        if (value) return this.give(this.batch(value))
         this.isWaiting = true
       } catch (error) {
         this.fault = error
@@ -59,6 +61,13 @@ export class CursorDecoder implements Decoder {
     const rest = this.cursor.takeEmitted()
     if (rest === null && this.fault !== undefined) throw this.fault
     return this.give(rest)
+  }
+
+  /** What the reader yielded, which a batch must be. */
+  private batch(value: unknown): EventBatch {
+    if (isEventBatch(value)) return value
+    const hint = 'yield* belongs before begin(), line() and take() of the cursor, and emit() takes events'
+    throw this.cursor.failed(wrongType(`it yielded ${showValue(value)}: ${hint}`))
   }
 
   private give(batch: EventBatch | null): EventBatch | null {

@@ -2,7 +2,9 @@ import { Input } from '../bytes/input.js'
 import { EventBatch } from '../event/batch.js'
 import { EventCollector } from '../event/collector.js'
 import { describe, FormatFault, limit, malformed, TraceError, truncated, type TracePosition } from '../event/error.js'
+import { givenHeader } from '../event/header-check.js'
 import type { TraceHeader } from '../event/header.js'
+import { showValue } from '../event/message-text.js'
 import { decodeText } from '../event/strings.js'
 import type { TraceEvent } from '../event/trace-event.js'
 import { ascii, CR, LF } from '../text/ascii.js'
@@ -58,22 +60,27 @@ export class Cursor {
     this.collector = new EventCollector('', { format })
   }
 
-  /** Begins a trace: delivers its header, for the events that are emitted from now on. */
+  /**
+   * Begins a trace: delivers its header, for the events that are emitted from now on.
+   * @throws TypeError or RangeError for a header that no trace can have
+   */
   *begin(header: TraceHeader): Reading {
     yield* this.deliver()
-    this.collector.header = header
-    yield new EventBatch(0, 0, header)
+    this.collector.header = givenHeader(header, 'cursor.begin()')
+    yield new EventBatch(0, 0, this.collector.header)
   }
 
   /**
    * The next `length` bytes, which count as read. They stay the same until the next call.
    * @returns undefined if the input ends before the first of them
-   * @throws TraceError if it ends within them, or they are more than 16 MiB
+   * @throws TraceError if it ends within them, they are more than 16 MiB, or `length` is no whole number from 0
    */
   *take(length: number): ReadingPart<Uint8Array | undefined> {
     const { input } = this
     yield* this.deliverFull()
     this.start = input.offset
+    // A length that was computed of the trace may be any number.
+    if (!Number.isInteger(length) || length < 0) throw this.malformed(`a record cannot have ${showValue(length)} bytes`)
     if (length > MAX_TAKEN) throw this.limit(`a record of more than ${MAX_TAKEN} bytes`)
     while (input.left < length)
       if (!(yield* this.more(input.left > 0 ? 'the input ends within a record' : undefined))) return undefined

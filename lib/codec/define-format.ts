@@ -6,10 +6,11 @@ import {
   type TextDecodeOptions,
   type WritableFormat,
 } from '../event/format.js'
+import { FormatFault, wrongType } from '../event/error.js'
 import { LAST_LINE } from '../text/last-line.js'
 import { checkDefinition } from './check-definition.js'
 import type { FormatDefinition, WritableDefinition } from './definition.js'
-import { Cursor } from './cursor.js'
+import { Cursor, type Reading } from './cursor.js'
 import { CursorDecoder } from './cursor-decoder.js'
 import { EventEncoder } from './event-encoder.js'
 
@@ -46,13 +47,19 @@ export function defineFormat<D extends object, E extends object>(
     carried: definition.carried,
     ...(definition.groups !== undefined && { groups: definition.groups }),
     ...(definition.writtenAs !== undefined && { writtenAs: definition.writtenAs }),
-    sniff: (head) => definition.sniff(head),
+    sniff(head) {
+      try {
+        return definition.sniff(head)
+      } catch (error) {
+        throw new FormatFault('sniff', error, { format: name })
+      }
+    },
     decoder(options) {
       const { lastLine, ...own } = (options ?? {}) as TextDecodeOptions
       if (read === undefined) return (decoder as NonNullable<typeof decoder>)((options ?? {}) as D)
       return new CursorDecoder(new Cursor(name, lastLine), function* (cursor) {
         try {
-          yield* read.call(definition, cursor, own as D)
+          yield* generator(read.call(definition, cursor, own as D))
         } catch (error) {
           throw cursor.failed(error)
         }
@@ -69,4 +76,10 @@ export function defineFormat<D extends object, E extends object>(
     },
   }
   return checked(writable)
+}
+
+/** What `read` returned. @throws TypeError unless it is what a generator function returns, and none that is async */
+function generator(reading: Reading): Reading {
+  if (typeof reading?.[Symbol.iterator] !== 'function') throw wrongType('read is no generator function: *read(cursor)')
+  return reading
 }

@@ -10,7 +10,7 @@ import {
   OUTCOMES,
   type FieldName,
 } from './fields.js'
-import { checkText, codeValue, fieldsText, i32Value, u64Value } from './field-value.js'
+import { checkEvent, checkText, codeValue, fieldsText, i32Value, u64Value } from './field-value.js'
 import { GroupColumns } from './groups.js'
 import { NO_HEADER, type TraceHeader } from './header.js'
 import { parseJson } from './json.js'
@@ -226,6 +226,7 @@ export class EventBatch implements Iterable<TraceEvent> {
   push(event: TraceEvent): void {
     const i = this.count
     if (i >= this.mask.length) throw new RangeError(`the batch is full: ${this.mask.length} events`)
+    checkEvent(event)
     const kind = codeValue('kind', KINDS, event.kind)
     let mask = 0
     let fields = 0

@@ -53,7 +53,7 @@ export class EventCollector {
     if (this.isEnded) throw malformed('an event after the end record', { format: this.name, event: this.events + 1 })
     this.batch ??= new EventBatch(this.capacity, this.columns, this.header)
     try {
-      this.batch.push(this.isJson || typeof event.address === 'string' ? eventFromJson(event) : event)
+      this.batch.push(this.isJson || typeof event?.address === 'string' ? eventFromJson(event) : event)
     } catch (error) {
       throw this.placed(error)
     }

@@ -75,7 +75,7 @@ export class TraceError extends Error implements Partial<TracePosition> {
   }
 }
 
-/** An own format failed: what its reader or writer threw is the cause. */
+/** An own format failed: what its reader, writer or `sniff` threw is the cause. */
 export class FormatFault extends Error {
   override readonly name = 'FormatFault'
   /** As of `TraceError`. */
@@ -86,7 +86,7 @@ export class FormatFault extends Error {
     return value instanceof Error && value.name === 'FormatFault'
   }
 
-  constructor(what: 'reader' | 'writer', thrown: unknown, at: TracePosition) {
+  constructor(what: 'reader' | 'writer' | 'sniff', thrown: unknown, at: TracePosition) {
     const cause = asError(thrown)
     super(`${describe(at)}: the ${what} of the format failed: ${cause.message}`, { cause })
   }

@@ -1,13 +1,16 @@
-import { EVERY_FIELD, type FieldName, type FieldType } from './fields.js'
+import { checkEvent, codeValue, u64Value } from './field-value.js'
+import { EVERY_FIELD, KINDS, type FieldName, type FieldType } from './fields.js'
 import { stringifyFields, type FieldValue } from './json.js'
 import type { TraceEvent } from './trace-event.js'
 
 /**
  * An event as one line of NDJSON without the line feed: the canonical order of keys, addresses as hexadecimal strings,
  * every other integer in full, attributes in base64. Accepts events from batches and other objects.
+ * @throws TypeError or RangeError for what is not an event, and for integers that no event can have
  */
 export function eventToJson(event: TraceEvent): string {
-  let text = `{"kind":${JSON.stringify(event.kind)}`
+  checkEvent(event)
+  let text = `{"kind":${JSON.stringify(KINDS[codeValue('kind', KINDS, event.kind)])}`
   for (const { name, type } of EVERY_FIELD) {
     const value = event[name]
     if (value !== undefined) text += fieldToJson(name, type, value)
@@ -17,7 +20,7 @@ export function eventToJson(event: TraceEvent): string {
 
 /** The JSON form of a field of an event, after a comma. */
 export function fieldToJson(name: FieldName, type: FieldType, value: NonNullable<TraceEvent[FieldName]>): string {
-  return `,"${name}":${jsonText(type, value)}`
+  return `,"${name}":${jsonText(name, type, value)}`
 }
 
 /**
@@ -35,7 +38,8 @@ export function eventForJson(event: TraceEvent): Record<string, unknown> {
 
 type Value = NonNullable<TraceEvent[FieldName]>
 
-function jsonText(type: FieldType, value: Value): string {
+function jsonText(name: FieldName, type: FieldType, value: Value): string {
+  if (type === 'u64' || type === 'address') value = u64Value(name, value)
   if (type === 'u64') return String(value)
   return type === 'json' ? stringifyFields(value as FieldValue) : JSON.stringify(jsonValue(type, value))
 }

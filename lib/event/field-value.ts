@@ -9,6 +9,12 @@ const MAX_U64 = 0xffff_ffff_ffff_ffffn
 /** The form in JSON of a 64-bit value that a double may not represent. */
 const DIGITS = /^(0x[0-9a-f]{1,16}|\d{1,20})$/i
 
+/** @throws TypeError when a value is not an event; its fields are checked when they are stored */
+export function checkEvent(value: unknown): void {
+  if (typeof value !== 'object' || value === null) throw wrongType(`not an event: ${showValue(value)}`)
+  if (!('kind' in value)) throw wrongType(`not an event: ${showValue(value)} without a kind`)
+}
+
 /**
  * An unsigned 64-bit value of an event: a bigint, an exact whole number, or a string of digits in decimal or, with
  * `0x`, in hexadecimal, as in events read from JSON.

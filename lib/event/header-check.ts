@@ -1,11 +1,33 @@
+import { wrongType } from './error.js'
 import type { TraceHeader, TracePart } from './header.js'
 import { showJson } from './message-text.js'
+import { checkNeededOptions, type OptionNames } from './options.js'
 
-const KEYS: readonly string[] = ['format', 'timeUnit', 'layout', 'filtered', 'part'] satisfies (keyof TraceHeader)[]
+const NAMES: OptionNames<TraceHeader> = {
+  format: 'string',
+  timeUnit: 'string',
+  layout: true,
+  filtered: 'boolean',
+  part: true,
+}
+
+/**
+ * A header that a program gives.
+ * @param of the function that it is given to, in messages
+ * @throws TypeError or RangeError for a header that no trace can have, as none could be read back
+ */
+export function givenHeader(header: TraceHeader, of: string): TraceHeader {
+  checkNeededOptions(header, NAMES, of)
+  try {
+    return checkHeader(header)
+  } catch (error) {
+    throw wrongType(`${of}: ${(error as Error).message}`)
+  }
+}
 
 /** The keys of an object that no header has. */
 export function unknownKeys(given: object): string[] {
-  return Object.keys(given).filter((key) => !KEYS.includes(key))
+  return Object.keys(given).filter((key) => !Object.hasOwn(NAMES, key))
 }
 
 /**

@@ -1,8 +1,6 @@
 import type { EventBatch } from '../event/batch.js'
-import { wrongType } from '../event/error.js'
 import { NO_HEADER, type TraceHeader } from '../event/header.js'
-import { checkHeader } from '../event/header-check.js'
-import { checkOptions, type OptionNames } from '../event/options.js'
+import { givenHeader } from '../event/header-check.js'
 import { passOn } from '../event/pass-on.js'
 import type { FaultName } from '../transforms/option-values.js'
 import type { EventFunction } from '../transforms/expression.js'
@@ -64,23 +62,10 @@ export function map(changes: MapOptions | EventFunction): EventStream<'events'> 
  * @throws TypeError or RangeError for a header that no trace can have, as none could be read back
  */
 export function fromEvents(header: TraceHeader = NO_HEADER): EventStream<'events'> {
-  checkOptions(header, HEADER_NAMES, 'fromEvents()')
-  try {
-    return transformStream(
-      passOn(() => {}),
-      { name: 'fromEvents()', header: checkHeader(header) },
-    )
-  } catch (error) {
-    throw wrongType(`fromEvents(): ${(error as Error).message}`)
-  }
-}
-
-const HEADER_NAMES: OptionNames<TraceHeader> = {
-  format: 'string',
-  timeUnit: 'string',
-  layout: true,
-  filtered: 'boolean',
-  part: true,
+  return transformStream(
+    passOn(() => {}),
+    { name: 'fromEvents()', header: givenHeader(header, 'fromEvents()') },
+  )
 }
 
 /** The results of checking a trace. */

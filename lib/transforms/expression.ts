@@ -1,6 +1,5 @@
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch, type TraceEvent } from '../event/batch.js'
 import { expressionError, wrongType, type TraceError } from '../event/error.js'
-import { showValue } from '../event/message-text.js'
 import { synchronous } from '../event/synchronous.js'
 import type { BatchTransform } from '../event/stage.js'
 import { RemovalMarks } from './removal-marks.js'
@@ -94,7 +93,7 @@ export class Evaluator implements BatchTransform {
     const batch = new EventBatch(Math.min(Math.max(left, 16), BATCH_EVENTS), source.columns, source.header)
     try {
       while (batch.count < batch.capacity && batch.strings.byteLength <= BATCH_STRING_BYTES) {
-        if (this.taken < this.results.length) batch.push(asEvent(this.results[this.taken++]))
+        if (this.taken < this.results.length) batch.push(this.results[this.taken++] as TraceEvent)
         else if (this.row < source.count) this.call(source.event(this.row++))
         else break
       }
@@ -130,11 +129,4 @@ export class Evaluator implements BatchTransform {
 /** Whether a result is the value that was assigned to one of the event's fields. */
 function isValueOf(event: TraceEvent, result: object): boolean {
   return result !== event && Object.values(event).includes(result)
-}
-
-/** @throws TypeError when a value is not an event; its fields are checked when they are stored */
-function asEvent(value: unknown): TraceEvent {
-  if (typeof value !== 'object' || value === null) throw wrongType(`not an event: ${showValue(value)}`)
-  if (!('kind' in value)) throw wrongType(`not an event: ${showValue(value)} without a kind`)
-  return value as TraceEvent
 }

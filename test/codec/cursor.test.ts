@@ -129,3 +129,12 @@ test('many events come in batches, in order', () => {
   expect(events.map((event) => Number(event.size))).toEqual(Array.from({ length: count }, (_, i) => i))
   expect(Math.max(...batches.map((batch) => batch.count))).toBeLessThanOrEqual(4096)
 })
+
+test.each([-1, 1.5, NaN, undefined, 2n])('a record of %s bytes is malformed', (length) => {
+  const decoder = new CursorDecoder(new Cursor(FORMAT), function* (cursor) {
+    yield* cursor.take(2)
+    yield* cursor.take(length as number)
+  })
+  const { error } = decodeAll(decoder, encodeText('abcdef'))
+  expect(error?.message).toMatch(/^lines: byte 2, event 1: malformed: a record cannot have .* bytes$/)
+})

@@ -83,6 +83,18 @@ describe('a definition of a format', () => {
       define({ carried: { alloc: ['size'] } }),
       'carried must be an object of results of fieldSet',
     ],
+    ['a filling', define({ filled: {} }), 'filled must be an array of fillings such as'],
+    [
+      'a field that is filled',
+      define({ filled: [{ field: 'sise', kinds: ['alloc'], as: '0' }] }),
+      'unknown field "sise" (did you mean "size"?)',
+    ],
+    [
+      'kinds that are no list',
+      define({ writtenAs: { existing: 'alloc' } }),
+      'writtenAs must be an object of arrays of kinds of events',
+    ],
+    ['an option', define({ encodeOptions: { level: 5 } }), 'encodeOptions must be an object of options such as'],
     ['a field', () => fieldSet('sise' as never), 'fieldSet: unknown field "sise" (did you mean "size"?)'],
     ['a field of Object', () => fieldSet('constructor' as never), 'fieldSet: unknown field "constructor"'],
     [

@@ -45,6 +45,18 @@ describe('an event as JSON', () => {
   })
 })
 
+test.each<[string, unknown]>([
+  ['not an event: undefined', undefined],
+  ['unknown kind of event: "aloc" (did you mean "alloc"?)', { kind: 'aloc' }],
+  ['size must be a whole number below 2^53, or a bigint, not 1.5', { kind: 'alloc', size: 1.5 }],
+  ['address must be a bigint, not "x"', { kind: 'alloc', address: 'x' }],
+])('eventToJson: %s', (message, event) => expect(() => eventToJson(event as TraceEvent)).toThrow(message))
+
+test('eventToJson takes integers as events read from JSON have them', () => {
+  const event = { kind: 'alloc', address: '0x10', size: '5', thread: 2 } as object as TraceEvent
+  expect(eventToJson(event)).toBe('{"kind":"alloc","thread":2,"address":"0x10","size":5}')
+})
+
 describe('push', () => {
   const push = (event: object) => () => new EventBatch(1, 0, NO_HEADER).push(event as TraceEvent)
 
@@ -54,7 +66,6 @@ describe('push', () => {
     ['unknown field "colour"', { kind: 'alloc', colour: 3n }],
     ['unknown field "batch"', { kind: 'alloc', batch: undefined }],
     ['unknown kind of event: "aloc" (did you mean "alloc"?)', { kind: 'aloc' }],
-    ['unknown kind of event: undefined', { size: 1n }],
     ['unknown api: "maloc" (did you mean "malloc"?)', { kind: 'alloc', api: 'maloc' }],
     ['size must be a whole number below 2^53, or a bigint, not 1.5', { kind: 'alloc', size: 1.5 }],
     [`size must be a whole number below 2^53, or a bigint, not ${2 ** 60}`, { kind: 'alloc', size: 2 ** 60 }],
@@ -63,6 +74,8 @@ describe('push', () => {
   ])('%s', (message, event) => expect(push(event)).toThrow(new RangeError(message)))
 
   test.each<[string, object]>([
+    ['not an event: an object of type Object without a kind', { size: 1n }],
+    ['not an event: null', null as unknown as object],
     ['size must be a bigint, not null', { kind: 'alloc', size: null }],
     ['address must be a bigint, not "x"', { kind: 'alloc', address: 'x' }],
     ['line must be a number, not "1"', { kind: 'alloc', line: '1' }],

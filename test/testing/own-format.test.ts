@@ -102,6 +102,60 @@ describe('a failure of an own format', () => {
     expect(named.message).toMatch(/^a\.zz: zz: line 3/)
   })
 
+  test.each<[string, object, string]>([
+    [
+      'is async',
+      { async *read() {} },
+      'zz: byte 0, event 1: the reader of the format failed: read is no generator function: *read(cursor)',
+    ],
+    [
+      'is no generator',
+      { read() {} },
+      'zz: byte 0, event 1: the reader of the format failed: read is no generator function: *read(cursor)',
+    ],
+    [
+      'yields what is no batch',
+      {
+        *read(cursor: Cursor) {
+          yield cursor.line()
+        },
+      },
+      'zz: byte 0, event 1: the reader of the format failed: it yielded an object: yield* belongs before begin(), ' +
+        'line() and take() of the cursor, and emit() takes events',
+    ],
+    [
+      'begins with a header that no trace has',
+      {
+        *read(cursor: Cursor) {
+          yield* cursor.begin({ format: 'zz', timeUnit: 'ms' as 'us' })
+        },
+      },
+      'zz: byte 0, event 1: the reader of the format failed: cursor.begin(): unknown unit of time: "ms"',
+    ],
+    [
+      'emits nothing',
+      {
+        *read(cursor: Cursor) {
+          yield* cursor.line()
+          cursor.emit(undefined as unknown as TraceEvent)
+        },
+      },
+      'zz: line 1, byte 0, event 1: malformed: not an event: undefined',
+    ],
+  ])('whose reader %s', (_, reader, message) => {
+    const format = defineFormat({ ...sizes, name: 'zz', ...reader })
+    expect(decodeAll(format.decoder(), new TextEncoder().encode('8\n')).error?.message).toBe(message)
+  })
+
+  test('that fails to recognize a trace names the format', () => {
+    const sniff = () => {
+      throw new Error('no')
+    }
+    expect(() => defineFormat({ ...sizes, sniff }).sniff(new Uint8Array(1))).toThrow(
+      'sizes: the sniff of the format failed: no',
+    )
+  })
+
   test('of its writer has the number of the event, after those before it', () => {
     const batches = [1n, 1n, 2n, 1n].map((size) => batchesOf([{ kind: 'alloc', size }])[0] as EventBatch)
     const { out, error } = drive(zz.encoder(), batches)
