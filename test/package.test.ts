@@ -52,6 +52,14 @@ test('the package has every module that another one of it imports', () => {
   expect(missing).toEqual([])
 })
 
+test('bundlers find no machine code in the library, and look for no files', () => {
+  // A module in embedded/ takes the place of these two.
+  const replaced = /\/(read-kernel|read-page)\.js$/
+  const modules = packed.filter((path) => /^dist\/lib\/.*\.js$/.test(path) && !replaced.test(path))
+  const followed = /import \{[^}]*createRequire[^}]*\} from|new URL\([^)]*import\.meta\.url\)/
+  expect(modules.filter((path) => followed.test(readFileSync(join(ROOT, path), 'utf8')))).toEqual([])
+})
+
 test('the package has nothing that only developers need', () => {
   const surplus = packed.filter(
     (path) =>

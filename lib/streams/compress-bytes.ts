@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module'
 import type zlib from 'node:zlib'
 
 /** The compression of output. */
@@ -13,7 +12,7 @@ interface Zstd {
 
 /** node:zlib, which is loaded when something is compressed. */
 function loadZlib(): typeof zlib & Zstd {
-  return createRequire(import.meta.url)('node:zlib') as typeof zlib & Zstd
+  return process.getBuiltinModule('node:zlib') as typeof zlib & Zstd
 }
 
 /** The reason why this process cannot write zstd; undefined if it can. */

@@ -1,12 +1,12 @@
 import { closeSync, lstatSync, openSync, readSync, readdirSync, statSync } from 'node:fs'
 import { basename, delimiter, dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { showText } from '../event/message-text.js'
 import { HATF_12 } from '../metatf/hatf-ascii/layout.js'
 import { dtdFile, isNameOf } from '../metatf/dtd-name.js'
 import { parseDtd } from '../metatf/index.js'
 import { MAX_TEXT } from '../metatf/errors.js'
 import type { Dtd } from '../metatf/model.js'
+import { ownFile } from './own-files.js'
 
 /** The environment variable with the folders to search for DTDs. */
 export const DTD_PATH = 'HEAPFLOW_DTD_PATH'
@@ -90,11 +90,10 @@ function isLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
 }
 
-/** The folder of the DTDs that come with heapflow: lib/ and dist/lib/ are at different depths below it. */
+/** The folder of the DTDs that come with heapflow. */
 function ownFolder(): string | undefined {
-  return ['../../examples/', '../../../examples/']
-    .map((up) => fileURLToPath(new URL(up, import.meta.url)))
-    .find((folder) => isFile(join(folder, 'hatf10.dtd')))
+  const file = ownFile('examples/hatf10.dtd')
+  return file && dirname(file)
 }
 
 /** The names of the DTDs that come with heapflow. */

@@ -1,5 +1,4 @@
 import type { EventEmitter } from 'node:events'
-import { createRequire } from 'node:module'
 import type { ZlibSync } from '../compression/gunzip-node.js'
 import type { NewFrameInflater } from '../compression/zstd-inflaters.js'
 import type { TraceError } from '../event/error.js'
@@ -11,11 +10,14 @@ export type Inflater = 'zlib-sync' | 'node:zlib'
 
 let zlibSync: ZlibSync | null | undefined
 
-/** zlib-sync is optional: it is built from source at installation, and a machine may lack the means. */
+/**
+ * zlib-sync is optional: it is built from source at installation, and a machine may lack the means. With an import of
+ * `createRequire`, webpack would try to bundle its machine code.
+ */
 function loadZlibSync(): ZlibSync | undefined {
   if (zlibSync === undefined) {
     try {
-      zlibSync = createRequire(import.meta.url)('zlib-sync') as ZlibSync
+      zlibSync = process.getBuiltinModule('node:module').createRequire(import.meta.url)('zlib-sync') as ZlibSync
     } catch {
       zlibSync = null
     }

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { copyFileSync, existsSync, lstatSync, readFileSync, renameSync, rmSync, symlinkSync, type Stats } from 'node:fs'
+import { copyFileSync, lstatSync, readFileSync, renameSync, rmSync, symlinkSync, type Stats } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { makeFolder } from '../io/make-folder.js'
+import { ownFile } from '../own-files.js'
 import { isPlainPath, recordingFolder } from './folder.js'
 
 /** Bits of a file's mode that let others write. */
@@ -93,11 +93,11 @@ export const RECORDER_READER: Native = {
  */
 function prebuilt(native: Native): string | undefined {
   if (process.env['CC']) return undefined
-  const path = inPackage(`dist/native/${fileName(native)}`)
+  const path = ownFile(`dist/native/${fileName(native)}`)
   if (path === undefined) return undefined
   // Without arguments, a program prints its usage if the system can run it. A library fits if the recorder's program
   // runs.
-  const program = native.ending === '' ? path : inPackage(`dist/native/${fileName(RECORDER_READER)}`)
+  const program = native.ending === '' ? path : ownFile(`dist/native/${fileName(RECORDER_READER)}`)
   return program !== undefined && runs(program) ? path : undefined
 }
 
@@ -266,14 +266,7 @@ function cacheFolder(): string {
 
 /** @param name in `native/` */
 function sourcePath(name: string): string {
-  const path = inPackage(`native/${name}`)
+  const path = ownFile(`native/${name}`)
   if (path === undefined) throw new Error(`native/${name} is missing from the package`)
   return path
-}
-
-/** The path of a file of the package, if it exists. */
-function inPackage(name: string): string | undefined {
-  // The package has dist/lib and native; tests run from lib.
-  const paths = ['../../../..', '../../..'].map((up) => fileURLToPath(new URL(`${up}/${name}`, import.meta.url)))
-  return paths.find((path) => existsSync(path))
 }
