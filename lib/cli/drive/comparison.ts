@@ -28,7 +28,7 @@ export function compare(
     library,
     time: spread(runs.map(({ cpu }) => Math.max(0, cpu - driver.median))),
     wall: spread(runs.map(({ wall }) => wall)),
-    peak: memory(runs.map(({ peak }) => peak)),
+    peak: memory(runs.map(({ peak }) => Math.max(peak, trace.threads === 1 ? highest(watched) : 0))),
     final: memory(runs.map(({ final }) => final)),
     pageFaults: spread(runs.map(({ minorFaults, majorFaults }) => minorFaults + majorFaults)),
     percentiles: percentilesOf(watched),
@@ -53,6 +53,14 @@ export function compare(
       peakRank: one.failed === 0 ? rank(one.peak, peaks) : null,
     })),
   }
+}
+
+/**
+ * The highest sample of the resident set. Linux's own mark of the peak may be some hundred KiB too low where memory goes
+ * back afterwards, because the kernel counts pages by processor and adds them up later; samples are exact.
+ */
+function highest({ moments = [] }: Run): number {
+  return Math.max(0, ...moments.map(([, , resident]) => resident))
 }
 
 /** The median and the quartiles, between two values where they are not one of them. */

@@ -104,6 +104,15 @@ describe('the comparison of allocators', () => {
     })
   })
 
+  test.each([1, 2])('has the highest sample, if that is above the peak of the runs, of %i threads', (threads) => {
+    const runs = [run(1e6, 10_100), run(1e6, 10_140), run(1e6, 10_160)]
+    const watched = { ...run(1e6, 10_000), moments: [[1, 1, 10_150, 0], [2, 2, 90, 0]] as const } // prettier-ignore
+    const all = [{ allocator: { name: 'a', library: null }, runs, watched }]
+    const { allocators } = compare({ ...TRACE, threads }, OPTIONS, [run(0, 100)], all)
+    const [low, median, high] = threads === 1 ? [10_050, 10_050, 10_055] : [10_020, 10_040, 10_050]
+    expect(allocators[0]!.peak).toEqual({ low: low * 1024, median: median * 1024, high: high * 1024 })
+  })
+
   test('has no fragmentation of blocks that are not written to, or that are none', () => {
     const of = (touch: string, bytes: number) => {
       const trace = { ...TRACE, peak: { blocks: 1, bytes } }
