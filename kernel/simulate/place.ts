@@ -203,7 +203,8 @@ export function placeRows(rows: u32): u32 {
     if (isLarge && row % AHEAD == 0) readAhead(row, min(row + AHEAD, <usize>rows), B_PLACE, policy < BINARY_BUDDY)
     store<u64>(FREED_BEFORE + (row << 3), 0)
     const kind = load<u8>(KIND + row)
-    if (isWhole()) {
+    // The first thread with an event about blocks is the main one, whatever comments come before.
+    if (isWhole() && (kind <= KIND_EXISTING || kind == KIND_THREAD_DESTROY)) {
       enterThreadOf(row)
       // Threads of other processes may have the same number.
       if (kind == KIND_THREAD_DESTROY && hasHeap(row)) endThread()

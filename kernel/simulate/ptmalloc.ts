@@ -9,6 +9,7 @@ import { MOST_ALIGNMENT } from '../allocators/ptmalloc/calls'
 import { bytesOf, MAPPED, stateOf } from '../allocators/ptmalloc/chunks'
 import { lengthOf } from '../allocators/ptmalloc/mappings'
 import { blockAt, offsetOf, threadHeaps } from '../allocators/ptmalloc/regions'
+import { emptyCaches } from '../allocators/ptmalloc/rules'
 import { allocate, finish, release, start } from '../allocators/ptmalloc/simulator'
 import { addUsed, give, header, ROOM, used } from './settings'
 
@@ -24,11 +25,17 @@ let mapped: u64 = 0
 /** The reason why a block could not be allocated. */
 export let ptFault: u32 = TOO_LARGE
 
-/** Begins a simulation. @param version the minor version of glibc @returns false if memory is exhausted */
-export function startPtmalloc(version: i32): bool {
+/**
+ * Begins a simulation.
+ * @param version the minor version of glibc @param hasCaches whether threads have caches, if that version has any
+ * @returns false if memory is exhausted
+ */
+export function startPtmalloc(version: i32, hasCaches: bool): bool {
   mapped = 0
   ptFault = TOO_LARGE
-  return start(version, 64, 0, STACK, HEAP, MAPPINGS, false) && clearIdentities()
+  if (!start(version, 64, 0, STACK, HEAP, MAPPINGS, false)) return false
+  if (!hasCaches) emptyCaches()
+  return clearIdentities()
 }
 
 /** A thread ends. */

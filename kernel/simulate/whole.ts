@@ -31,7 +31,7 @@ export function startWhole(newVersion: i32, newBits: i32, newCaches: bool): bool
 }
 
 function start(): bool {
-  return policy == JEMALLOC ? startJemalloc(version, bits, hasCaches) : startPtmalloc(version)
+  return policy == JEMALLOC ? startJemalloc(version, bits, hasCaches) : startPtmalloc(version, hasCaches)
 }
 
 /** Returns all memory, and begins again. @returns false if memory is exhausted */

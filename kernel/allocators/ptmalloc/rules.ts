@@ -95,6 +95,11 @@ export function setRules(version: i32, bits: i32): bool {
   return true
 }
 
+/** Threads' caches stay empty, as with `glibc.malloc.tcache_count=0`. Call this after `setRules`. */
+export function emptyCaches(): void {
+  cacheDepth = 0
+}
+
 /**
  * Changes the length of the data at the start of a heap: with words of 64 bits, versions 2.30 to 2.34 and 2.35 to 2.41
  * may differ only in that. Call this before anything depends on it.

@@ -114,7 +114,7 @@ export const simulate: Command = {
     {
       name: 'tcache',
       value: 'WHETHER',
-      help: 'Of jemalloc: whether threads have caches (default on)',
+      help: 'Of ptmalloc, jemalloc: whether threads have caches (default on)',
       values: TCACHE,
       group: POLICY,
     },

@@ -81,7 +81,7 @@ export interface SimulateOptions {
   readonly jemalloc?: (typeof JEMALLOCS)[number]
   /** Of jemalloc: the size of a word, 32 or 64 bits; 64 for version 5. Default 64. */
   readonly bits?: number
-  /** Of jemalloc: whether threads have caches. Default `on`. */
+  /** Of ptmalloc (from version 2.26 on) and jemalloc: whether threads have caches. Default `on`. */
   readonly tcache?: (typeof TCACHE)[number]
   /** Of bump: blocks that this expects to be short-lived are in arenas, others in the heap of another policy. */
   readonly predict?: LifetimePredictor

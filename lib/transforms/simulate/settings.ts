@@ -52,6 +52,8 @@ const MOST_CLASS = 2 ** 40
 const MOST_ARENAS = 1024
 const LEAST_ARENA = 64
 const MOST_ARENA = 1 << 20
+/** The first minor version of glibc whose threads have caches. */
+const FIRST_WITH_CACHES = 26
 
 /**
  * The options with their defaults. @throws RangeError for options that are unknown, out of range, or of another policy
@@ -73,7 +75,11 @@ export function settingsOf(options: SimulateOptions): SimulateSettings {
   only('classes', policy === 'segregated', 'segregated')
   only('glibc', policy === 'ptmalloc', 'ptmalloc')
   const isJemalloc = policy === 'jemalloc'
-  for (const name of ['jemalloc', 'bits', 'tcache'] as const) only(name, isJemalloc, 'jemalloc')
+  for (const name of ['jemalloc', 'bits'] as const) only(name, isJemalloc, 'jemalloc')
+  only('tcache', WHOLE.includes(policy), WHOLE.join(', '))
+  const glibc = policy === 'ptmalloc' ? versionOf(options.glibc ?? GLIBC) : null
+  const hasCaches = isJemalloc || (glibc !== null && minorOf(glibc) >= FIRST_WITH_CACHES)
+  if (options.tcache === 'on' && !hasCaches) throw new RangeError(`threads of glibc ${glibc} have no caches`)
   const isFixed = policy === 'ideal' || WHOLE.includes(policy)
   for (const name of ['header', 'alignment', 'smallest'] as const) only(name, !isFixed, 'other policies')
   const alignment = power('alignment', options.alignment ?? 16, 8, 4096)
@@ -90,10 +96,10 @@ export function settingsOf(options: SimulateOptions): SimulateSettings {
     page,
     trim: options.trim === undefined ? null : whole('trim', options.trim, 0, MOST_TRIM),
     classes: policy === 'segregated' ? classSizes(options.classes ?? 'jemalloc', alignment) : null,
-    glibc: policy === 'ptmalloc' ? versionOf(options.glibc ?? GLIBC) : null,
+    glibc,
     jemalloc: isJemalloc ? oneOf('jemalloc', options.jemalloc ?? JEMALLOC, JEMALLOCS) : null,
     bits: isJemalloc ? bitsOf(options) : null,
-    tcache: isJemalloc ? oneOf('tcache', options.tcache ?? 'on', TCACHE) : null,
+    tcache: hasCaches ? oneOf('tcache', options.tcache ?? 'on', TCACHE) : null,
     prediction,
   }
 }

@@ -97,6 +97,29 @@ describe('ptmalloc as a policy', () => {
     expect(fourth! >> 26n).toBe(second! >> 26n)
   })
 
+  test('comments and other events before the first block take no arena', () => {
+    const blocks = [alloc(1n, 24n, { thread: 7n }), alloc(2n, 24n, { thread: 8n })]
+    const others: TraceEvent[] = [
+      { kind: 'comment', text: 'module' },
+      { kind: 'other', code: 82, present: 4096n },
+      { kind: 'comment', thread: 9n, text: 'thread name' },
+    ]
+    const of = (events: TraceEvent[]) => placed(batchesOf(events)).events.flatMap(({ address }) => address ?? [])
+    expect(of([...others, ...blocks])).toEqual(of(blocks))
+  })
+
+  test('keeps nothing in caches without them', () => {
+    const places = (options: Partial<SimulateOptions>) => {
+      const calls = [alloc(1n, 600n), alloc(2n, 600n), { kind: 'free', address: 1n } as const, alloc(3n, 100n)]
+      const [first, , , third] = placed(batchesOf(calls), options).events
+      return third!.address === first!.address
+    }
+    // A chunk in a cache is not divided.
+    expect([places({}), places({ tcache: 'off' }), places({ glibc: '2.25' })]).toEqual([false, true, true])
+    expect(places({ glibc: '2.25', tcache: 'off' })).toBe(true)
+    expect(() => placed([], { glibc: '2.25', tcache: 'on' })).toThrow(/threads of glibc 2\.25 have no caches/)
+  })
+
   test.each(['ptmalloc', 'jemalloc'] as const)('%s: threads of other processes that end take no caches', (policy) => {
     const calls = (process: object): TraceEvent[] => [
       alloc(1n, 24n, { process: 1n, thread: 7n }),
