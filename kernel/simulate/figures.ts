@@ -1,5 +1,5 @@
 /** Figures of a simulated heap: at its peaks, over time, and by size. */
-import { MOMENT_FIGURES, SIZE_FIGURES, SIZE_ROWS } from '../../lib/kernel/layouts/simulate'
+import { CLASS_ROWS, MOMENT_FIGURES, SIZE_FIGURES, SIZE_ROWS } from '../../lib/kernel/layouts/simulate'
 import { pages } from './pages'
 import { used } from './settings'
 
@@ -27,15 +27,18 @@ const MOST_SAMPLES: u32 = 1024
 let distance: u32 = 1
 let until: u32 = 1
 
-/** By the logarithm of the requested size: the number of allocations, and their requested and granted bytes. */
-export const SIZES: usize = memory.data(8 * SIZE_FIGURES * SIZE_ROWS)
+/**
+ * By the logarithm of the requested size, and then by size class: the number of allocations, and their requested and
+ * granted bytes.
+ */
+export const SIZES: usize = memory.data(8 * SIZE_FIGURES * (SIZE_ROWS + CLASS_ROWS))
 
 export function clearFigures(): void {
   liveBlocks = liveBytes = liveGranted = changes = sumLive = sumUsed = 0
   samples = 0
   distance = until = 1
   memory.fill(PEAKS, 0, 3 * MOMENT)
-  memory.fill(SIZES, 0, 8 * SIZE_FIGURES * SIZE_ROWS)
+  memory.fill(SIZES, 0, 8 * SIZE_FIGURES * (SIZE_ROWS + CLASS_ROWS))
 }
 
 // @ts-ignore: decorator
@@ -54,11 +57,12 @@ export function lose(bytes: u64, granted: u64): void {
   liveGranted -= <f64>granted
 }
 
-/** Counts an allocation by its size. */
+/** Counts an allocation by its size class, or by its size if it has none (`CLASS_ROWS` or more). */
 // @ts-ignore: decorator
 @inline
-export function countSize(bytes: u64, granted: u64): void {
-  const at = SIZES + 8 * SIZE_FIGURES * <usize>(bytes < 2 ? <u64>0 : 64 - clz(bytes - 1))
+export function countSize(bytes: u64, granted: u64, kind: u32 = CLASS_ROWS): void {
+  const row = kind < CLASS_ROWS ? <u64>(SIZE_ROWS + kind) : bytes < 2 ? 0 : 64 - clz(bytes - 1)
+  const at = SIZES + 8 * SIZE_FIGURES * <usize>row
   store<f64>(at, load<f64>(at) + 1)
   store<f64>(at, load<f64>(at, 8) + <f64>bytes, 8)
   store<f64>(at, load<f64>(at, 16) + <f64>granted, 16)

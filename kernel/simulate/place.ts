@@ -4,7 +4,7 @@
  */
 import { seed as seedHashes } from '../allocators/hash'
 import { BEGAN, DONE, FAILED, NO_SPACE, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
-import { EXHAUSTED, SEVERAL, TOO_LARGE } from '../../lib/kernel/layouts/simulate'
+import { CLASS_ROWS, EXHAUSTED, SEVERAL, TOO_LARGE } from '../../lib/kernel/layouts/simulate'
 import { BEGUN, EFFECTS, ENDED, nextGone, numbers } from '../live/follow'
 import { SPACES } from '../live/keys'
 import { blockAt, makeBlocks } from '../live/records'
@@ -42,11 +42,12 @@ import {
   place,
   policy,
   ROOM,
+  SEGREGATED,
   setSettings,
   start,
   used,
 } from './settings'
-import { startSpans } from './spans'
+import { kindOf, startSpans } from './spans'
 import { clearSets, makeSets } from './sets'
 import { clearTrees, makeTrees } from './tree-pages'
 import { endThread, enterThreadOf, isWhole, startWhole, wholeFault, wholeResize } from './whole'
@@ -155,7 +156,7 @@ function enter(row: usize, block: usize, heap: u32, address: u64, size: u64): vo
   store<u32>(block, heap, B_HEAP)
   store<u32>(block, place, B_PLACE)
   gain(size, granted)
-  countSize(size, granted)
+  countSize(size, granted, policy == SEGREGATED ? kindOf(granted) : CLASS_ROWS)
   addPages(heap, start, touched(block))
   if (arenas != 0) store<f64>(block, noteBegin(row, place, size), B_BIRTH)
 }

@@ -2,14 +2,13 @@
  * Segregated storage: blocks of one size class share spans of whole pages, and the first free place of the first span
  * with one is taken. Larger blocks have pages of their own. Pages are allocated by first fit; an empty span is free.
  */
+import { CLASS_ROWS } from '../../lib/kernel/layouts/simulate'
 import { giveRoom, takeRoom } from '../live/room'
 import { AT, BITS, CLASS, nodeAt, SIZE, USED } from './nodes'
 import { FIT_HEAP, fitAllocate, fitRelease, fitResize } from './fits'
 import { give, header, page, roundUp } from './settings'
 import { firstFrom, insert, remove } from './tree'
 
-/** The maximum number of classes. */
-const MOST_CLASSES: u32 = 256
 /** The sizes of the classes, in increasing order; for each, the bytes of a span and the number of blocks in it. */
 export const CLASSES: usize = memory.data(2048)
 const BYTES: usize = memory.data(2048)
@@ -40,6 +39,12 @@ export function startSpans(count: u32): void {
     store<u64>(BYTES + (i << 3), bytes)
     store<u32>(PLACES + (i << 2), <u32>min(bytes / size, MOST_PLACES))
   }
+}
+
+/** The class whose blocks have this number of bytes; `CLASS_ROWS` if there is none. */
+export function kindOf(granted: u64): u32 {
+  const kind = classOf(granted)
+  return kind < classes && load<u64>(CLASSES + ((<usize>kind) << 3)) == granted ? kind : CLASS_ROWS
 }
 
 /** The first class with at least this number of bytes; the number of classes if there is none. */

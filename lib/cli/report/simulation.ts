@@ -185,7 +185,7 @@ function single(result: SimulationResult, alone?: SimulationResult): string[] {
     '',
     ...predictionLines(result, alone),
     ...tableLines({
-      title: 'allocations by size',
+      title: `allocations by size${settings.classes === null ? '' : ' class'}`,
       heads: ['up to', 'blocks', 'requested', 'granted', 'internal'],
       rows: sizes.map(({ upTo, allocations, requested, granted }) => [
         grouped(upTo),

@@ -7,8 +7,9 @@
 /** The doubles of a moment, and of a size. */
 export const MOMENT_FIGURES = 6
 export const SIZE_FIGURES = 3
-/** The number of sizes, by their logarithms. */
+/** The number of sizes, by their logarithms, and of the size classes that follow them. */
 export const SIZE_ROWS = 64
+export const CLASS_ROWS = 256
 
 /** The reason why not all rows were placed: memory is exhausted, a heap would be too large, or see below. */
 export const EXHAUSTED = 1

@@ -1,7 +1,7 @@
 import { CountingKernel } from '../../kernel/counting.js'
 import type { LiveExports } from '../../kernel/live.js'
 import type { Global } from '../../kernel/load.js'
-import { MOMENT_FIGURES, SIZE_FIGURES, SIZE_ROWS } from '../../kernel/layouts/simulate.js'
+import { CLASS_ROWS, MOMENT_FIGURES, SIZE_FIGURES, SIZE_ROWS } from '../../kernel/layouts/simulate.js'
 import { FITS, LIST_ORDERS, POLICIES, type SimulateSettings } from './policies.js'
 import type { HeapMoment, PredictionFigures, SimulationResult } from './result.js'
 import { minorOf } from './settings.js'
@@ -145,11 +145,16 @@ export class SimulateKernel extends CountingKernel<SimulateExports> {
   }
 
   private sizes(): SimulationResult['sizes'] {
-    const figures = new Float64Array(this.run.memory.buffer, this.run.SIZES.value, SIZE_ROWS * SIZE_FIGURES)
-    return Array.from({ length: SIZE_ROWS }, (_, i) => {
+    const { memory, SIZES } = this.run
+    const figures = new Float64Array(memory.buffer, SIZES.value, (SIZE_ROWS + CLASS_ROWS) * SIZE_FIGURES)
+    const row = (i: number, upTo: number) => {
       const [allocations, requested, granted] = figures.subarray(i * SIZE_FIGURES)
-      return { upTo: 2 ** i, allocations, requested, granted }
-    }).filter(({ allocations }) => allocations > 0)
+      return { upTo, allocations, requested, granted }
+    }
+    // Larger blocks than those of classes are by powers of two.
+    const classes = (this.settings.classes ?? []).map((size, i) => row(SIZE_ROWS + i, size))
+    const others = Array.from({ length: SIZE_ROWS }, (_, i) => row(i, 2 ** i))
+    return [...classes, ...others].filter(({ allocations }) => allocations > 0)
   }
 }
 

@@ -15,9 +15,9 @@ export interface HeapMoment {
   readonly pages: number
 }
 
-/** Allocations of similar sizes. */
+/** Allocations of similar sizes, or of a size class. */
 export interface SizeFigures {
-  /** The largest size of these blocks: a power of two. */
+  /** The largest size of these blocks: a power of two, or the size of their class. */
   readonly upTo: number
   readonly allocations: number
   /** The sums of requested sizes, and of the bytes that the blocks take. */

@@ -83,6 +83,20 @@ describe('a simulated heap', () => {
     ])
   })
 
+  test('counts the blocks of each size class, and larger ones by powers of two', () => {
+    const sizes = [1n, 16n, 17n, 40n, 48n, 49n, 4000n, 5000n, 4096n]
+    const { result } = simulated(
+      sizes.map((size, i) => alloc(BigInt(i + 1), size)),
+      { policy: 'segregated', classes: [16, 48, 4096] },
+    )
+    expect(result.sizes).toEqual([
+      { upTo: 16, allocations: 2, requested: 17, granted: 32 },
+      { upTo: 48, allocations: 3, requested: 105, granted: 144 },
+      { upTo: 4096, allocations: 3, requested: 8145, granted: 12_288 },
+      { upTo: 8192, allocations: 1, requested: 5000, granted: 8192 },
+    ])
+  })
+
   test('has no figures of a trace without blocks', () => {
     const { result } = simulated([{ kind: 'comment', text: 'nothing' }])
     expect(result).toMatchObject({
