@@ -56,8 +56,8 @@ export function compare(
 }
 
 /**
- * The highest sample of the resident set. Linux's own mark of the peak may be some hundred KiB too low where memory goes
- * back afterwards, because the kernel counts pages by processor and adds them up later; samples are exact.
+ * The highest sample of the resident set. Linux's own mark of the peak may be some hundred KiB too low where memory
+ * goes back afterwards, because the kernel counts pages by processor and adds them up later; samples are exact.
  */
 function highest({ moments = [] }: Run): number {
   return Math.max(0, ...moments.map(([, , resident]) => resident))
