@@ -23,10 +23,12 @@ import { gzip, zstd } from '../lib/streams/compress.js'
 import { decodeAny } from '../lib/streams/decode.js'
 import { decompress } from '../lib/streams/decompress.js'
 import { DescriptorSink } from '../lib/streams/io/descriptor-sink.js'
+import { filterFile } from '../lib/streams/filter-file.js'
+import { events } from '../lib/streams/read-source.js'
 import { openTrace } from '../lib/streams/io/open-trace.js'
 import { concatInputs, mergeInputs } from '../lib/streams/merge.js'
 import { merge } from '../lib/streams/merge-sources.js'
-import { ndjson } from '../lib/entry/formats.js'
+import * as entries from '../lib/entry/formats.js'
 import { ProfileCollector } from '../lib/transforms/profile/collector.js'
 import { parseBudgets, measure } from '../lib/streams/check.js'
 import { traceModel } from '../lib/streams/generate.js'
@@ -68,6 +70,7 @@ import { blockTable } from '../lib/streams/blocks.js'
 import { symbolize } from '../lib/streams/symbolize.js'
 import { split } from '../lib/streams/split.js'
 
+const { ndjson } = entries
 const DTD = parseDtd(readFileSync('examples/hatf10.dtd'))
 
 /** Whatever takes options, as a function of its options. */
@@ -180,7 +183,22 @@ describe('values of a wrong type are refused', () => {
     [
       'a moment',
       () => new ProfileCollector({ at: null } as never),
-      "not a moment, such as { event: 5 }, { time: 5n } or 'peak'",
+      "profile: at: not a moment, such as { event: 5 }, { time: 5n } or 'peak'",
+    ],
+    [
+      'a moment that is a number',
+      () => new ProfileCollector({ at: 5n } as never),
+      "profile: at: not a moment, such as { event: 5 }, { time: 5n } or 'peak'",
+    ],
+    [
+      'a moment of a filter',
+      () => filterFile('-', { liveAt: 5 } as never),
+      "filter: liveAt: not a moment, such as { event: 5 }, { time: 5n } or 'peak'",
+    ],
+    [
+      'options of a decoder',
+      () => events('-', { decode: 'inner' } as never),
+      'events: decode must be an object, not "inner"',
     ],
     ['a window', () => merged({ window: NaN }), `merge: window must be ${WHOLE}, not NaN`],
     ['a negative window', () => new Merger([], { by: 'time', window: -1 }), `merge: window must be ${WHOLE}, not -1`],
@@ -323,6 +341,31 @@ describe('options of a format', () => {
 
   test('of per-CPU files are refused before these are looked for', async () => {
     await expect(perCpuFiles(['missing'], { nonsense: 1 } as object)).rejects.toThrow(/unknown option "nonsense"/)
+  })
+
+  const VALUES = [null, NaN, -1, 0, 1, 1.5, 4, 4096, Infinity, '', '1', '4', '4K', 'x', {}, [], true, 5n, () => {}]
+
+  /** Which values an option cannot have. */
+  function refused(name: string, make: (options: never) => unknown): unknown[] {
+    return VALUES.filter((value) => {
+      try {
+        make({ [name]: value } as never)
+        return false
+      } catch {
+        return true
+      }
+    })
+  }
+
+  /** The streams of the root load the codec with the first chunk. */
+  test.each(Object.values(entries))('$name are refused before the first chunk', async (entry) => {
+    const format = await entry.load()
+    const { decodeOptions, encodeOptions, optionChecks = {} } = entry
+    for (const name of Object.keys({ ...decodeOptions, ...optionChecks.decode }))
+      expect([name, refused(name, entry.decode)]).toEqual([name, refused(name, format.decoder)])
+    if (!isWritable(format) || !('encode' in entry)) return
+    for (const name of Object.keys({ ...encodeOptions, ...optionChecks.encode }))
+      expect([name, refused(name, entry.encode)]).toEqual([name, refused(name, format.encoder)])
   })
 
   test('that programs set are taken', () => {

@@ -37,7 +37,8 @@ export async function runJob(job: Job): Promise<void> {
   const { command, args, input, stages = [], to, encode, runsProgram } = job
   const output = outputOf(args, input.paths, to.binary, job.output)
   refuseCompressed(args, to.name, output.compression)
-  const encoder: Encoder = orFlagError(to.encodeOptions, () => to.encoder({ ...encode, strict: args.has('strict') }))
+  const options = { ...encode, strict: args.has('strict') }
+  const encoder: Encoder = orFlagError(options, () => to.encoder(options), `the encoder of ${to.name}`)
   const recycle = 'read' in input
   const through = stages.reduceRight(
     (after: Stage<EventBatch, Uint8Array>, stage) => chain(stage, after, { recycle }),

@@ -40,6 +40,8 @@ export interface EncodeOptions {
   window?: number
 }
 
+type OptionChecks = Readonly<Record<string, ValueCheck>>
+
 /** The facts about a format that commands need before they read or write it: data, without a codec. */
 export interface FormatInfo {
   /** The name in folders, commands and headers: `mtrc`. */
@@ -65,8 +67,8 @@ export interface FormatInfo {
   readonly hides?: readonly ('failures' | 'families')[]
   readonly decodeOptions: Readonly<Record<string, OptionSpec>>
   readonly encodeOptions: Readonly<Record<string, OptionSpec>>
-  /** Numbers among the options of the decoder and the encoder that are for programs only, and in neither of these. */
-  readonly programOptions?: { readonly decode?: readonly string[]; readonly encode?: readonly string[] }
+  /** What the values of options are where these do not say it, and of options that are for programs only. */
+  readonly optionChecks?: { readonly decode?: OptionChecks; readonly encode?: OptionChecks }
 }
 
 /** A trace format: everything about it that programs, sniffing and documents need. */
@@ -139,15 +141,13 @@ export const ENCODE_OPTIONS: OptionNames<EncodeOptions> = { strict: 'boolean', w
  * @throws RangeError for an unknown option or value; TypeError when the options are not an object
  */
 export function checkDecodeOptions(info: FormatInfo, options: object | undefined, of: string): void {
-  checkSpecs(info.decodeOptions, numbers(info.programOptions?.decode), options, of)
+  checkSpecs(info.decodeOptions, { ...info.optionChecks?.decode }, options, of)
 }
 
 /** The same for the encoder of a format. */
 export function checkEncodeOptions(info: FormatInfo, options: object | undefined, of: string): void {
-  checkSpecs(info.encodeOptions, { ...numbers(info.programOptions?.encode), ...ENCODE_OPTIONS }, options, of)
+  checkSpecs(info.encodeOptions, { ...info.optionChecks?.encode, ...ENCODE_OPTIONS }, options, of)
 }
-
-const numbers = (names: readonly string[] = []) => Object.fromEntries(names.map((name) => [name, 'number']))
 
 function checkSpecs(
   specs: Readonly<Record<string, OptionSpec>>,
@@ -162,8 +162,10 @@ function checkSpecs(
 function checkOf([name, spec]: [string, OptionSpec]): [string, 'boolean' | 'number' | true | ValueCheck] {
   const { value, values } = spec
   if (value === undefined) return [name, 'boolean']
-  if (values === undefined) return [name, typeof spec.default === 'number' ? 'number' : true]
-  return [name, { what: oneOf(values), is: (given) => typeof given !== 'object' && values.includes(String(given)) }]
+  const isNumber = typeof spec.default === 'number'
+  if (values === undefined) return [name, isNumber ? 'number' : true]
+  const type = isNumber ? 'number' : 'string'
+  return [name, { what: oneOf(values), is: (given) => typeof given === type && values.includes(String(given)) }]
 }
 
 /** A format whose decoder and encoder refuse options that do not exist. */

@@ -34,6 +34,12 @@ export const SIGNAL: ValueCheck = {
   is: (value) => typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value,
 }
 
+/** Options of something else, which checks them. */
+export const OBJECT: ValueCheck = {
+  what: 'an object',
+  is: (value) => typeof value === 'object' && value !== null,
+}
+
 /** A whole number in a range, by default from 0 on. */
 export function wholeNumber(least = 0, most: number = Number.MAX_SAFE_INTEGER): ValueCheck {
   return {

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { FORMAT } from '../event/format.js'
-import { checkOptions, type OptionNames, type ValueCheck } from '../event/options.js'
+import { checkOptions, OBJECT, type OptionNames, type ValueCheck } from '../event/options.js'
 import type { BatchTransform, Stage } from '../event/stage.js'
 import type { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
@@ -22,7 +22,7 @@ const OPTIONS: OptionNames<DecodeAnyOptions> = {
   through: STAGE,
   format: FORMAT,
   path: 'string',
-  decode: true,
+  decode: OBJECT,
   onFormat: 'function',
   onTruncated: 'function',
 }

@@ -2,7 +2,7 @@ import { addAbortSignal, type Readable } from 'node:stream'
 import type { EventBatch } from '../event/batch.js'
 import { TraceError } from '../event/error.js'
 import { FORMAT } from '../event/format.js'
-import { checkOptions, SIGNAL, type OptionNames } from '../event/options.js'
+import { checkOptions, OBJECT, SIGNAL, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
 import { FateSurvey, type Fate } from '../transforms/fates/survey.js'
 import { Filter, neededEvents, needsSurvey, type FilterOptions } from '../transforms/filter.js'
@@ -21,7 +21,7 @@ export interface FilterFileOptions extends Pick<OpenOptions, 'decode' | 'format'
   folder?: string
 }
 
-const OPTIONS: OptionNames<FilterFileOptions> = { decode: true, folder: 'string', format: FORMAT, signal: SIGNAL }
+const OPTIONS: OptionNames<FilterFileOptions> = { decode: OBJECT, folder: 'string', format: FORMAT, signal: SIGNAL }
 
 /**
  * A Readable of `EventBatch` objects: those events of a file, of any format, that meet some criteria. It accepts all
@@ -46,10 +46,10 @@ export function filterFile(
   checkOptions(reading, OPTIONS, 'filterFile')
   const path = filePath(file)
   const { signal, folder, ...decoding } = reading
-  const hasTwoPasses = needsSurvey(options)
   // Invalid options are errors of this call.
-  const first = hasTwoPasses ? new FateSurvey(options) : undefined
   let filter = new Filter(options, [])
+  const hasTwoPasses = needsSurvey(options)
+  const first = hasTwoPasses ? new FateSurvey(options) : undefined
   const passes = new TwoPasses(path, folder)
   let input: Readable | undefined
   let trace: OpenTrace | undefined

@@ -3,7 +3,7 @@ import type { EventBatch } from '../event/batch.js'
 import { nameInput, wrongType } from '../event/error.js'
 import { showValue } from '../event/message-text.js'
 import { FORMAT } from '../event/format.js'
-import { checkOptions, SIGNAL, type OptionNames } from '../event/options.js'
+import { checkOptions, OBJECT, SIGNAL, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
 import type { TraceEvent } from '../event/trace-event.js'
 import { eventCounter } from './event-counter.js'
@@ -39,7 +39,7 @@ export function isSource(value: unknown): value is TraceSource {
 /** What the options may be. */
 export const READ_SOURCE_OPTIONS: OptionNames<ReadSourceOptions> = {
   format: FORMAT,
-  decode: true,
+  decode: OBJECT,
   signal: SIGNAL,
   onWarning: 'function',
 }

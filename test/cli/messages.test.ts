@@ -189,11 +189,17 @@ describe('a module that Node cannot find', () => {
   })
 })
 
-describe('a value that an encoder refuses', () => {
+describe('a value that a codec refuses', () => {
   const distance = '--checkpoint must be a number of events from 4096, which may end in K or M, not "10"'
+  const page = '--page-size must be a power of two up to 2^30, not 3'
   test.each([
     ['compact-encode --checkpoint 10 a.ndjson', `compact-encode: ${distance}; see compact-encode --help\n`],
     ['hf-convert --checkpoint 10 a.ndjson a.hfc', `hf-convert: ${distance}; see hf-convert --help\n`],
+    ['tracepoints-decode --page-size 3', `tracepoints-decode: ${page}; see tracepoints-decode --help\n`],
+    [
+      `hf-convert --page-size 3 ${fileURLToPath(new URL('../golden/tracepoints/ftrace.txt', import.meta.url))} a.hfc`,
+      `hf-convert: ${page}; see hf-convert --help\n`,
+    ],
     [
       'compact-encode --best --fast a.ndjson',
       'compact-encode: --fast and --best cannot be combined; see compact-encode --help\n',

@@ -31,6 +31,20 @@ describe('arguments of callers without types', () => {
       )
   })
 
+  test('parseRange needs a text', () => {
+    for (const value of [undefined, null, 5])
+      expect(() => call('parseRange', value)).toThrow(
+        expect.objectContaining({
+          code: 'ERR_INVALID_ARG_TYPE',
+          message: `a range is parsed from a text, not from ${value}`,
+        }),
+      )
+  })
+
+  test('filterFile takes no null for its criteria', () => {
+    expect(() => call('filterFile', 'a.mtrc', null)).toThrow('filter: the options must be an object, not null')
+  })
+
   test('merge takes no null for its options', () => {
     expect(() => call('merge', 'a.mtrc', null)).toThrow(/^merge: input 2 must be a path, bytes,/)
   })
@@ -76,10 +90,14 @@ describe('arguments of callers without types', () => {
   })
 
   test('codecs check the options at once that only programs have', () => {
-    expect(() => heapflow.kmemtrace.decode({ cpu: 'x' } as never)).toThrow('cpu must be a number, not "x"')
-    expect(() => heapflow.compact.encode({ level: null } as never)).toThrow('level must be a number, not null')
+    expect(() => heapflow.kmemtrace.decode({ cpu: 'x' } as never)).toThrow(
+      'cpu must be a whole number from 0 to 2147483647, not "x"',
+    )
+    expect(() => heapflow.compact.encode({ level: null } as never)).toThrow('level must be 1 or 2, not null')
     expect(() => heapflow.compact.decode({ level: 2 } as never)).toThrow('unknown option "level"')
-    expect(() => heapflow.tracepoints.decode({ pageSize: [] } as never)).toThrow('pageSize must be a number, not')
+    expect(() => heapflow.tracepoints.decode({ pageSize: [] } as never)).toThrow(
+      'pageSize must be a power of two up to 2^30, not',
+    )
     expect(() => heapflow.parquet.encode({ codec: ['none'] } as never)).toThrow(
       'codec must be snappy, zstd or none, not',
     )

@@ -1,7 +1,7 @@
 import { targetOfPath } from '../../exports/targets.js'
 import { FORMATS, formatNamed } from '../../formats/index.js'
-import type { FormatInfo, OptionSpec } from '../../event/format.js'
-import { optionFlags, optionValues, UsageError, type Arguments } from '../command.js'
+import { checkDecodeOptions, type FormatInfo, type OptionSpec } from '../../event/format.js'
+import { optionFlags, optionValues, orFlagError, UsageError, type Arguments } from '../command.js'
 import { DECODE_OPTIONS, ENCODE_OPTIONS, readOptions } from '../convert-options.js'
 import { traceInput } from '../input.js'
 import { advice, COMPRESSED, ENDING, loadWritable, namedFormat, refuseArrow } from '../output-format.js'
@@ -35,7 +35,10 @@ export async function runConvert(args: Arguments): Promise<void> {
     input: traceInput(from, {
       ...(source && { format: await source.load() }),
       decode: decoderOptions(decode),
-      onFormat: (format) => checkOptions(format, 'decode', decode),
+      onFormat(format) {
+        checkOptions(format, 'decode', decode)
+        orFlagError(decode, () => checkDecodeOptions(format, decoderOptions(decode), ''))
+      },
     }),
     to: await loadWritable(target),
     encode,

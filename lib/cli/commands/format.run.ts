@@ -1,5 +1,6 @@
 import type { FormatEntry } from '../../formats/index.js'
-import { optionValues, type Arguments } from '../command.js'
+import { checkDecodeOptions } from '../../event/format.js'
+import { optionValues, orFlagError, type Arguments } from '../command.js'
 import { inputOperand, traceInput } from '../input.js'
 import { decodedFormat, loadWritable } from '../output-format.js'
 import { runJob } from '../pipeline.js'
@@ -7,6 +8,7 @@ import { runJob } from '../pipeline.js'
 /** Runs `<format>-decode`. @throws UsageError */
 export async function runDecode(format: FormatEntry, args: Arguments): Promise<void> {
   const decode = optionValues(format.decodeOptions, args)
+  orFlagError(decode, () => checkDecodeOptions(format, decode, ''))
   const input = traceInput(inputOperand(args), { format: await format.load(), decode })
   await runJob({ command: `${format.name}-decode`, args, input, to: await decodedFormat(args) })
 }

@@ -4,7 +4,6 @@ import type { EventBatch } from '../../event/batch.js'
 import { limit, type TracePosition } from '../../event/error.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
-import { showValue } from '../../event/message-text.js'
 import { hasInventedAddresses, NO_HEADER, type TraceHeader } from '../../event/header.js'
 import type { Encoder } from '../../event/stage.js'
 import type { StringTable } from '../../event/strings.js'
@@ -33,7 +32,6 @@ import {
   CHECKSUM_BYTES,
   FLAG_RESET,
   FORMAT,
-  isLevel,
   LEVEL,
   MAGIC,
   MAX_BODY,
@@ -48,14 +46,15 @@ import {
   VERSION,
   type CompactLevel,
 } from './layout.js'
+import { CHECKPOINT, distanceOf, ONE_LEVEL } from './options.js'
 import { indexBody, totalsBytes, type Place, type Totals } from './places.js'
 
 const OPTIONS: OptionNames<CompactEncodeOptions> = {
   ...ENCODE_OPTIONS,
-  level: 'number',
+  level: ONE_LEVEL,
   fast: 'boolean',
   best: 'boolean',
-  checkpoint: true,
+  checkpoint: CHECKPOINT,
 }
 
 const text = new TextEncoder()
@@ -120,7 +119,7 @@ export class CompactEncoder implements Encoder {
 
   constructor(options: CompactEncodeOptions = {}) {
     checkOptions(options, OPTIONS, 'CompactEncoder')
-    this.distance = distanceOf(options.checkpoint)
+    this.distance = options.checkpoint === undefined ? Infinity : distanceOf(options.checkpoint)
     this.level = levelOf(options)
     this.losses = Losses.ofAll(FORMAT, CARRIED, options.strict)
   }
@@ -362,25 +361,11 @@ export class CompactEncoder implements Encoder {
   }
 }
 
-const FACTORS: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20 }
-
-/** @throws RangeError if the distance between checkpoints is invalid */
-function distanceOf(option: number | string | undefined): number {
-  if (option === undefined) return Infinity
-  const match = /^(\d{1,15})([KM]?)$/i.exec(String(option))
-  const events = match === null ? NaN : Number(match[1]) * FACTORS[match[2].toUpperCase()]
-  if (events >= RESET_EVENTS) return events
-  throw new RangeError(
-    `checkpoint must be a number of events from ${RESET_EVENTS}, which may end in K or M, not ${showValue(option)}`,
-  )
-}
-
 function levelOf({ level, fast, best }: CompactEncodeOptions): CompactLevel {
   if (fast === true && best === true) throw new RangeError('fast and best cannot be combined')
   const named = [level, fast === true ? LEVEL.fast : undefined, best === true ? LEVEL.best : undefined]
   const levels = new Set(named.filter((one) => one !== undefined))
   if (levels.size > 1) throw new RangeError('CompactEncoder: the options name two levels')
   const [only = LEVEL.best] = levels
-  if (!isLevel(only)) throw new RangeError(`CompactEncoder: the level must be 1 or 2, not ${showValue(only)}`)
   return only
 }

@@ -1,4 +1,5 @@
 import type { FormatInfo } from '../../event/format.js'
+import { CHECKPOINT, ONE_LEVEL } from './options.js'
 
 /** The facts about the format that commands show. */
 export const info: FormatInfo = {
@@ -19,5 +20,5 @@ export const info: FormatInfo = {
     best: { help: 'the fewest bytes, at 0.1 to 1 million events per second; the default', default: false },
     fast: { help: 'up to half as many bytes more, in a third of the time', default: false },
   },
-  programOptions: { encode: ['level'] },
+  optionChecks: { encode: { checkpoint: CHECKPOINT, level: ONE_LEVEL } },
 }

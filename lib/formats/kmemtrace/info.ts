@@ -1,4 +1,10 @@
 import type { FormatInfo } from '../../event/format.js'
+import { wholeNumber } from '../../event/options.js'
+
+/** The largest number of a CPU. */
+export const MAX_CPU = 0x7fff_ffff
+
+export const CPU = wholeNumber(0, MAX_CPU)
 
 const LAYOUT = { value: 'LAYOUT', values: ['relay', 'ftrace'], default: undefined } as const
 const ORDER = { value: 'ORDER', values: ['little', 'big'], default: undefined } as const
@@ -15,7 +21,7 @@ export const info: FormatInfo = {
     byteOrder: { ...ORDER, help: 'read records of this byte order, whatever the first ones look like' },
     wordSize: { ...WORD_SIZE, help: 'read ftrace records with a long of N bytes, whatever the first ones look like' },
   },
-  programOptions: { decode: ['cpu'], encode: ['cpu'] },
+  optionChecks: { decode: { cpu: CPU }, encode: { cpu: CPU } },
   encodeOptions: {
     layout: { ...LAYOUT, help: 'write records of this layout (default: as the trace, else relay)' },
     byteOrder: { ...ORDER, help: 'write records of this byte order (default: as the trace, else little)' },

@@ -2,8 +2,8 @@ import { APIS, Api, fieldSet, type ApiName } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { Carried, Filling } from '../../event/losses.js'
 import { showJson } from '../../event/message-text.js'
-import { wholeNumber, type OptionNames } from '../../event/options.js'
-import { info } from './info.js'
+import type { OptionNames } from '../../event/options.js'
+import { CPU, info } from './info.js'
 
 /** The format's name, in headers and messages. */
 export const FORMAT = info.name
@@ -16,9 +16,6 @@ export const HEAD = 4
 
 /** The largest size that a record can state. */
 export const MAX_RECORD = 0xffff
-
-/** The largest number of a CPU. */
-export const MAX_CPU = 0x7fff_ffff
 
 /** The layout of a stream's records. */
 export interface KmemtraceLayout {
@@ -37,7 +34,7 @@ export const LAYOUT_OPTIONS: OptionNames<KmemtraceLayout & { cpu: number }> = {
   layout: ['relay', 'ftrace'],
   byteOrder: ['little', 'big'],
   wordSize: [4, 8],
-  cpu: wholeNumber(0, MAX_CPU),
+  cpu: CPU,
 }
 
 /** The layout of new traces. */

@@ -3,6 +3,7 @@ import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
 import { LogDecoder } from '../../text/log-decoder.js'
 import { NO_STYLE, TICKS, TIME_WITHIN, tracepointsKernel } from './kernel.js'
+import { PAGE_SIZE } from './info.js'
 import { DEFAULT_PAGE_SIZE, HEADER, HEADER_OF_TICKS, MAX_LINE, NAME } from './layout.js'
 
 const UNREAD = 'skipped events in a layout that is not read (perf script: run it without -F, or with comm and tid)'
@@ -28,11 +29,8 @@ export class TracepointsDecoder extends LogDecoder {
 
   /** @throws RangeError if the page size is invalid */
   constructor(options: TracepointsDecodeOptions = {}) {
-    super(NAME, MAX_LINE, 'events of the slab or page allocator', options, { pageSize: 'number' })
-    const { pageSize = DEFAULT_PAGE_SIZE } = options
-    if (!Number.isInteger(Math.log2(pageSize)) || pageSize < 1 || pageSize > 2 ** 30)
-      throw new RangeError(`a page cannot have ${pageSize} bytes: give a power of two`)
-    this.pageSize = BigInt(pageSize)
+    super(NAME, MAX_LINE, 'events of the slab or page allocator', options, { pageSize: PAGE_SIZE })
+    this.pageSize = BigInt(options.pageSize ?? DEFAULT_PAGE_SIZE)
   }
 
   protected override emptyHeader(): TraceHeader {

@@ -1,5 +1,11 @@
 import type { FormatInfo } from '../../event/format.js'
+import type { ValueCheck } from '../../event/options.js'
 import { LAST_LINE } from '../../text/last-line.js'
+
+export const PAGE_SIZE: ValueCheck = {
+  what: 'a power of two up to 2^30',
+  is: (value) => typeof value === 'number' && value >= 1 && value <= 2 ** 30 && Number.isInteger(Math.log2(value)),
+}
 
 /** The facts about the format that commands show. */
 export const info: FormatInfo = {
@@ -17,4 +23,5 @@ export const info: FormatInfo = {
     },
   },
   encodeOptions: {},
+  optionChecks: { decode: { pageSize: PAGE_SIZE } },
 }

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { addAbortSignal, type Readable } from 'node:stream'
 import type { EventBatch } from '../../event/batch.js'
 import { FORMAT } from '../../event/format.js'
-import { checkOptions, SIGNAL, wholeNumber, type OptionNames } from '../../event/options.js'
+import { checkOptions, OBJECT, SIGNAL, wholeNumber, type OptionNames } from '../../event/options.js'
 import { closed } from '../closed.js'
 import { eventCounter } from '../event-counter.js'
 import { decodeBytes, type DecodeAnyOptions } from '../decode-bytes.js'
@@ -40,7 +40,7 @@ export interface OpenOptions extends Omit<DecodeAnyOptions, 'path' | 'through'> 
 /** What the options may be. */
 export const OPEN_OPTIONS: OptionNames<OpenOptions> = {
   chunkBytes: wholeNumber(1, MAX_CHUNK),
-  decode: true,
+  decode: OBJECT,
   format: FORMAT,
   onTruncated: 'function',
   onFormat: 'function',

@@ -7,6 +7,7 @@ import { LiveSet } from '../../blocks/live-set.js'
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { Kind } from '../../event/fields.js'
 import { hasInventedAddresses, UNKNOWN_TEMPORARY, type TraceHeader } from '../../event/header.js'
+import { ofOption } from '../../event/options.js'
 import { EventSet } from './event-set.js'
 import { checkDefinition, TEMPORARY_BY, type TemporaryDefinition } from '../option-values.js'
 import type { Moment } from './moment.js'
@@ -87,7 +88,8 @@ export class FateSurvey {
     this.temporaryBit = checkDefinition(temporaryBy) === 'memray' ? BlockFate.byMemray : BlockFate.byHeaptrack
     const hasThreads = temporary === true && this.temporaryBit === BlockFate.byMemray
     this.isAtPeak = liveAt === 'peak'
-    if (liveAt !== undefined && liveAt !== 'peak') this.search = new MomentSearch(liveAt)
+    if (liveAt !== undefined && liveAt !== 'peak')
+      this.search = ofOption('filter', 'liveAt', () => new MomentSearch(liveAt))
     if (this.isAtPeak || temporary === true) this.fated = new BlockFates(WIDTH, this.isAtPeak, hasThreads)
     this.liveSet = this.fated ?? new LiveSet(WIDTH)
   }

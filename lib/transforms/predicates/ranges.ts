@@ -1,4 +1,6 @@
 import { inspect } from 'node:util'
+import { wrongType } from '../../event/error.js'
+import { showValue } from '../../event/message-text.js'
 
 /** An inclusive range of unsigned integers. A missing end is open. */
 export interface Range {
@@ -12,9 +14,11 @@ const FACTORS: Readonly<Record<string, bigint>> = { '': 1n, K: 1n << 10n, M: 1n 
 /**
  * Parses a range: `A..B`, `A..`, `..B`, `..` (any value) or `A` (this value only). Numbers are decimal, with an
  * optional suffix K, M or G (powers of 1024, in either case), or hexadecimal with `0x`.
- * @throws RangeError on anything else, on numbers beyond 64 bits, and when the range is empty
+ * @throws TypeError on what is no text; RangeError on any other text, on numbers beyond 64 bits, and when the range is
+ *   empty
  */
 export function parseRange(text: string): Range {
+  if (typeof text !== 'string') throw wrongType(`a range is parsed from a text, not from ${showValue(text)}`)
   const dots = text.indexOf('..')
   const from = dots < 0 ? parseNumber(text, text) : parseEnd(text.slice(0, dots), text)
   const to = dots < 0 ? from : parseEnd(text.slice(dots + 2), text)

@@ -1,6 +1,7 @@
 import type { EventBatch } from '../../event/batch.js'
 import { commandOf } from '../../event/header.js'
-import { checkOptions, wholeNumber, type OptionNames } from '../../event/options.js'
+import { checkOptions, ofOption, wholeNumber, type OptionNames } from '../../event/options.js'
+import { checkMoment } from '../fates/moment.js'
 import { MomentSearch } from '../fates/moment-search.js'
 import { TEMPORARY_BY, TEMPORARY_DEFINITIONS, type TemporaryDefinition } from '../option-values.js'
 import { StatisticsCollector } from '../statistics/collector.js'
@@ -43,8 +44,8 @@ export class ProfileCollector {
     this.at = at
     this.temporaryBy = temporaryBy
     this.collector = new StatisticsCollector({ sites: stacks, byThread: threadRoot })
+    if (at !== 'end') ofOption('profile', 'at', () => checkMoment(at))
     if (typeof at === 'object') this.search = new MomentSearch(at)
-    else if (at !== 'end' && at !== 'peak') throw new RangeError(`not a moment: ${JSON.stringify(at)}`)
   }
 
   /** Takes the events of a batch. A batch with another header begins another trace: no block outlives its trace. */

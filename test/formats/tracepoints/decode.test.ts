@@ -216,7 +216,9 @@ describe('values', () => {
   it('pages have the size that the option says', () => {
     const { events } = decode(`${head}mm_page_free: page=0x12 pfn=2 order=1\n`, undefined, { pageSize: 65_536 })
     expect(events[0]).toMatchObject({ address: 131_072n, size: 131_072n })
-    expect(() => new TracepointsDecoder({ pageSize: 5000 })).toThrow('a page cannot have 5000 bytes')
+    expect(() => new TracepointsDecoder({ pageSize: 5000 })).toThrow(
+      'pageSize must be a power of two up to 2^30, not 5000',
+    )
   })
 
   it.each([
