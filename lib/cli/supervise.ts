@@ -1,9 +1,9 @@
 import type { EventEmitter } from 'node:events'
 import { inputName, nameInput, TraceError } from '../event/error.js'
-import { inputSize, isPipe, statOf } from '../streams/io/file-status.js'
+import { inputSize } from '../streams/io/file-status.js'
 import { abandonOutputs } from '../streams/io/output-file.js'
 import { Incomplete, Interrupted } from './command.js'
-import { endBySignal, SIGNALS } from './end-by-signal.js'
+import { endBySignal, readsPipe, SIGNALS } from './end-by-signal.js'
 import { noteIncomplete } from './incomplete.js'
 import { showProgress, type Work } from './progress.js'
 import { say } from './say.js'
@@ -64,9 +64,7 @@ export async function supervise(work: Supervised): Promise<void> {
     // A write that waits for a reader cannot be cancelled. By then no one handles the signal.
     setTimeout(() => endBySignal(command, signal), GRACE_MS).unref()
   }
-  // Ctrl-C ends the programs that write into a pipe, and then the input: the data in the pipe is not lost. The second
-  // one ends the command.
-  const isReader = paths.includes('-') && isPipe(statOf('-', 0))
+  const isReader = readsPipe(paths)
   const onFirst = () => {
     if (signals) process.once('SIGINT', onSignal)
   }

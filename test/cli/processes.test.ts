@@ -263,17 +263,20 @@ describe('readers and writers', () => {
     expect(await closed).toEqual([null, 'SIGINT'])
   })
 
-  test('Ctrl-C ends the writer of a pipe, and each reader reads to the end and reports', async () => {
+  test.each([
+    ['hf-stats --section summary', /events {2,}\d+ /],
+    ["hf-sql --to csv 'select count(*) as blocks from blocks'", /blocks\n[1-9]\d*\n/],
+  ])('Ctrl-C ends the writer of a pipe, and each reader reads to the end and reports: %s', async (last, shown) => {
     const folder = scratch()
     const writer = `sh -c 'while :; do echo "1: malloc 0x10 8"; sleep .02; done'`
-    const line = `${writer} | hf-filter --size 1.. | hf-stats --section summary > ${folder}/report`
+    const line = `${writer} | hf-filter --size 1.. | ${last} > ${folder}/report`
     const child = spawn('bash', ['-c', commandLine(line)], { stdio: 'ignore', detached: true })
     const exited = once(child, 'exit')
     await sleep(2000)
     // What a terminal does: all processes of the group get the signal.
     process.kill(-(child.pid as number), 'SIGINT')
     await exited
-    expect(readFileSync(join(folder, 'report'), 'utf8')).toMatch(/events {2,}\d+ /)
+    expect(readFileSync(join(folder, 'report'), 'utf8')).toMatch(shown)
   })
 
   test('SIGINT ends it also while it waits for a reader', async () => {

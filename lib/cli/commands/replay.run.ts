@@ -50,7 +50,7 @@ export async function runReplay(args: Arguments): Promise<void> {
   const folder = recordingFolder()
   try {
     const clear = () => rmSync(folder, { recursive: true, force: true })
-    const program = await endedBySignals('hf-replay', clear, () => compiled(REPLAY_DRIVER, folder))
+    const program = await endedBySignals('hf-replay', clear, () => compiled(REPLAY_DRIVER, folder), [input])
     const operations = output ?? join(folder, 'trace.ops')
     const isMeasured = form === undefined || form === 'json'
     const survey = isMeasured && canReadAgain(input) ? new PoolSurvey() : undefined

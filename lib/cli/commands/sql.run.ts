@@ -54,7 +54,7 @@ export async function runSql(args: Arguments): Promise<void> {
   process.once('exit', clear)
   try {
     // Neither a query nor a write to a full pipe can be relied on to end.
-    await endedBySignals('hf-sql', clear, answer)
+    await endedBySignals('hf-sql', clear, answer, paths)
   } finally {
     process.removeListener('exit', clear)
     clear()
