@@ -87,16 +87,22 @@ describe('hf-merge', () => {
     },
   )
 
-  test('400 compact files within 300 MB', { tags: ['large'] }, async () => {
-    const folder = scratch()
-    writeFileSync(join(folder, 'a.txt'), dump(1, [10, 30, 50]))
-    const { code } = await shell(
-      `cd ${folder}; hf-convert a.txt 0.hfc && for i in $(seq 399); do cp 0.hfc $i.hfc; done`,
-    )
-    expect(code).toBe(0)
-    expect(await peak(`hf-merge ${folder}/*.hfc -o ${folder}/all.ndjson`)).toBeLessThan(300_000_000)
-    expect((await shell(`grep -c alloc ${folder}/all.ndjson`)).stdout.toString().trim()).toBe('1200')
-  })
+  test.each(['hfc', 'parquet', 'arrows', 'ndjson'])(
+    '400 .%s files within 300 MB',
+    { tags: ['large'] },
+    async (ending) => {
+      const folder = scratch()
+      writeFileSync(join(folder, 'a.txt'), dump(1, [10, 30, 50]))
+      const { code } = await shell(
+        `cd ${folder}; hf-convert a.txt 0.${ending} && for i in $(seq 399); do cp 0.${ending} $i.${ending}; done`,
+      )
+      expect(code).toBe(0)
+      expect(await peak(`hf-merge ${folder}/*.${ending} -o ${folder}/merged.json --to ndjson`)).toBeLessThan(
+        300_000_000,
+      )
+      expect((await shell(`grep -c alloc ${folder}/merged.json`)).stdout.toString().trim()).toBe('1200')
+    },
+  )
 
   test('puts events in the order of their times, and ids apart', async () => {
     const folder = scratch()

@@ -8,7 +8,7 @@ import { Encoding, MAX_HELD, PageKind } from './layout.js'
 import type { PageHead } from './page-head.js'
 import type { ColumnShape } from './schema-read.js'
 
-/** Rows that a column reads ahead. */
+/** The most rows that a column reads ahead. */
 export const AHEAD = 4096
 
 /** The memory that the columns of a file share, in bytes. */
@@ -32,8 +32,8 @@ const NO_LEVELS = new HybridReader(new Uint8Array(0), 0)
  * one. Rows `head` to `tail` are then there. Faults are thrown when all rows before them were taken.
  */
 export abstract class ColumnReader {
-  /** Which rows have a value. */
-  readonly has = new Uint8Array(AHEAD)
+  /** Which rows have a value. Its length is the number of rows that can be read ahead. */
+  has = new Uint8Array(0)
   head = 0
   tail = 0
   /** The position of the current page in the file. */
@@ -61,6 +61,8 @@ export abstract class ColumnReader {
     if (this.shape.repetition === 0 ? values !== rows : !(values >= rows))
       throw new ParquetFault(`${values} values in a row group of ${rows} rows`)
     this.codec = chunk.codec
+    const ahead = Math.min(AHEAD, rows)
+    if (ahead > this.has.length) this.has = new Uint8Array(ahead)
     this.rows = rows
     this.later = values
     this.left = 0
@@ -134,7 +136,7 @@ export abstract class ColumnReader {
 
   /** Whether enough rows were read ahead. */
   protected get isFull(): boolean {
-    return this.tail === AHEAD || this.rows === 0
+    return this.tail === this.has.length || this.rows === 0
   }
 
   /** Whether the last row may continue in a later page. */

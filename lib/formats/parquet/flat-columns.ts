@@ -1,6 +1,6 @@
 import { HI, LO } from '../../bytes/u64.js'
 import type { StringTable } from '../../event/strings.js'
-import { AHEAD, ColumnReader, type DataPage } from './column-reader.js'
+import { ColumnReader, type DataPage } from './column-reader.js'
 import { ParquetFault } from './fault.js'
 import { IndexedInts, Indices, intSource, type IntSource } from './int-source.js'
 import { Encoding } from './layout.js'
@@ -11,7 +11,7 @@ export abstract class FlatColumn extends ColumnReader {
   protected decode(): void {
     const page = this.page as DataPage
     const { has, tail: at } = this
-    let rows = Math.min(this.left, AHEAD - at, this.rows)
+    let rows = Math.min(this.left, has.length - at, this.rows)
     this.left -= rows
     this.rows -= rows
     let fault: ParquetFault | undefined
@@ -58,7 +58,8 @@ export abstract class FlatColumn extends ColumnReader {
 
 /** Reads a column of integers. */
 export class IntColumn extends FlatColumn {
-  private readonly words = new Uint32Array(2 * AHEAD)
+  /** The values of rows. Most columns of most files have none, and then no memory for them. */
+  private words = new Uint32Array(0)
   private dictionary: Uint32Array | undefined
   private source: IntSource | undefined
 
@@ -100,6 +101,7 @@ export class IntColumn extends FlatColumn {
   }
 
   protected read(at: number, count: number): void {
+    if (this.words.length < 2 * this.has.length) this.words = new Uint32Array(2 * this.has.length)
     ;(this.source as IntSource).read(this.words, at, count)
   }
 
@@ -132,9 +134,9 @@ const NO_INTS: IntSource = {
 
 /** Reads a column of strings, bytes, or names of codes. */
 export class TextColumn extends FlatColumn {
-  private readonly ids = new Uint32Array(AHEAD)
+  private ids = new Uint32Array(0)
   /** The ids of the rows in the table of the batch. */
-  private readonly own = new Uint32Array(AHEAD)
+  private own = new Uint32Array(0)
   private readonly texts = new TextPages(this.column)
 
   prepare(table: StringTable, rows: number): number {
@@ -176,6 +178,10 @@ export class TextColumn extends FlatColumn {
   }
 
   protected read(at: number, count: number): void {
+    if (this.ids.length < this.has.length) {
+      this.ids = new Uint32Array(this.has.length)
+      this.own = new Uint32Array(this.has.length)
+    }
     this.texts.read(this.ids, at, count)
   }
 
