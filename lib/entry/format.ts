@@ -15,6 +15,7 @@ export type { ApiName, FieldName, GroupName, KindName, OutcomeName } from '../ev
 export type { Carried, Filling } from '../event/losses.js'
 export { limit, malformed, truncated, unencodable, TraceError, type TracePosition } from '../event/error.js'
 export type { TraceHeader } from '../event/header.js'
+export { decodeText, encodeText } from '../event/strings.js'
 export type { TraceEvent } from '../event/trace-event.js'
 export type { Decoder, Encoder } from '../event/stage.js'
 export { decoderOf, formatStreams, type FormatStreams } from '../streams/format-streams.js'

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { setFlagsFromString } from 'node:v8'
 import { isDeepStrictEqual } from 'node:util'
 import { runInNewContext } from 'node:vm'
-import type { EventBatch } from '../event/batch.js'
+import { batchesOf, type EventBatch } from '../event/batch.js'
 import { TraceError } from '../event/error.js'
-import { EVERY_FIELD, KINDS } from '../event/fields.js'
+import { EVERY_FIELD, KINDS, type FieldType, type KindName } from '../event/fields.js'
 import { carriedFields, isWritable, type Format, type WritableFormat } from '../event/format.js'
 import { checkNeededOptions } from '../event/options.js'
 import type { TraceHeader } from '../event/header.js'
@@ -34,6 +34,8 @@ export interface Conformance {
   readonly raw?: object
   /** The number of bytes and bits of a sample that are tried at most, spread over it. Default 4096. */
   readonly most?: number
+  /** Traces end with a mark, so that each one that is truncated is an error. Default false. */
+  readonly endMark?: boolean
 }
 
 /** One check. `run` throws an AssertionError, and so fits the `test` of any test runner. */
@@ -55,8 +57,12 @@ const CHUNK = 65_536
  * for (const { name, run } of conformance(format, { samples: [{ name: 'small', bytes }] })) test(name, run)
  */
 export function conformance(format: Format, options: Conformance): Check[] {
-  checkNeededOptions(options, { samples: true, traces: true, raw: true, most: 'number' }, 'conformance')
-  const { samples, traces, raw, most = 4096 } = options
+  checkNeededOptions(
+    options,
+    { samples: true, traces: true, raw: true, most: 'number', endMark: 'boolean' },
+    'conformance',
+  )
+  const { samples, traces, raw, most = 4096, endMark = false } = options
   const checks: Check[] = []
   const check = (name: string, run: Check['run']) => checks.push({ name: `${format.name}: ${name}`, run })
   for (const sample of samples) {
@@ -75,12 +81,17 @@ export function conformance(format: Format, options: Conformance): Check[] {
         assert.deepEqual(plain(events), plain(sample.events ?? decodeAll(format.decoder(), bytes).events))
       })
     }
+    check(`${name} has only events and fields that the format carries`, () => onlyCarried(format, bytes))
     check(`${name}, truncated at any byte, gives the events before it and then at most one error`, () => {
       const all = records()
+      /** Of each number of events, the shortest beginning of the trace that has as many. */
+      const shortest: number[] = []
       for (const length of someOf(bytes.length, most)) {
         const { events, error } = decodeAll(format.decoder(raw), bytes.slice(0, length), 64)
         assert.deepEqual(plain(events), plain(all.slice(0, events.length)))
-        if (error !== undefined) checkError(error, format, events, length)
+        shortest[events.length] ??= length
+        if (error !== undefined) checkError(error, format, events, length, shortest[events.length - 1])
+        else assert(!endMark, `no error where the trace ends after ${length} bytes`)
       }
     })
     check(`${name}, truncated by an error elsewhere, gives the events before it and no error`, () => {
@@ -118,6 +129,7 @@ export function conformance(format: Format, options: Conformance): Check[] {
     check(`an endless run of the byte ${byte} is not kept in memory`, () => endless(format, byte))
   if (isWritable(format)) {
     check('what cannot be written is counted, and an error in strict mode', () => countsLosses(format))
+    check('a second trace comes back, or is counted', () => keepsTraces(format))
     if (traces !== undefined)
       check('what it can represent comes back, in chunks of any size', () => roundTrips(format, traces))
   }
@@ -149,12 +161,33 @@ function randomBytes(seed: number): Uint8Array {
 }
 
 /** An error must say which event could not be read, and where it is. */
-function checkError(error: Error, format: Format, events: readonly TraceEvent[], length: number): void {
+function checkError(error: Error, format: Format, events: readonly TraceEvent[], length: number, least = 0): void {
   assert(error instanceof TraceError, `not a TraceError: ${String(error)}`)
   const { offset = -1, event, message } = error
   assert(message.startsWith(`${format.name}: `), `the message does not begin with the format's name: ${message}`)
-  assert(offset >= 0 && offset <= length, `the offset ${offset} is not in the trace: ${message}`)
+  assert(offset >= least && offset <= length, `the offset ${offset} is not from ${least} to ${length}: ${message}`)
   assert.equal(event, events.length + 1, `the number of the event is wrong: ${message}`)
+}
+
+function onlyCarried(format: Format, bytes: Uint8Array): void {
+  for (const event of decodeAll(format.decoder(), bytes).events) {
+    assert(format.carried[event.kind] !== undefined, `events of this kind are not carried: ${show([event])}`)
+    const names: string[] = ['kind', ...carriedFields(format, event.kind), ...(format.sometimes?.fields ?? [])]
+    const more = Object.keys(event).filter((field) => !names.includes(field))
+    assert.equal(more.length, 0, `fields are not carried (${more.join(', ')}): ${show([event])}`)
+  }
+}
+
+/** The header of each batch begins a trace, if it is another object than that of the batch before it. */
+function keepsTraces(format: WritableFormat): void {
+  const kind = KINDS.find((name) => format.carried[name] !== undefined) as KindName
+  const events = [usualEvent(format, kind)]
+  const encoder = format.encoder()
+  const traces = [1, 2].flatMap(() => batchesOf(events, { format: format.name }))
+  const { batches, error } = decodeAll(format.decoder(), encodeAll(encoder, traces))
+  assert.equal(error, undefined)
+  const found = new Set(batches.map(({ header }) => header)).size
+  assert(found === 2 || encoder.losses.counts.size > 0, `2 traces come back as ${found}, and no loss is counted`)
 }
 
 function roundTrips(format: WritableFormat, traces: NonNullable<Conformance['traces']>): void {
@@ -169,8 +202,10 @@ function roundTrips(format: WritableFormat, traces: NonNullable<Conformance['tra
   }
 }
 
+type Values = Readonly<Record<FieldType, unknown>>
+
 /** Values for the fields of an event, by the type of field. */
-const VALUES: Readonly<Record<string, unknown>> = {
+const USUAL: Values = {
   u64: 4096n,
   address: 65_536n,
   u32: 7,
@@ -183,19 +218,58 @@ const VALUES: Readonly<Record<string, unknown>> = {
   json: { name: 'value' },
 }
 
+/** The largest values, and text that is not ASCII; a byte that is no UTF-8 is a surrogate. */
+const LARGE: Values = {
+  u64: 2n ** 64n - 1n,
+  address: 2n ** 64n - 4096n,
+  u32: 2 ** 32 - 1,
+  i32: 2 ** 31 - 1,
+  api: 'pages',
+  outcome: 'freed',
+  string: 'na\u00efve \udce9',
+  list: ['na\u00efve', '\udce9'],
+  bytes: new Uint8Array(300).fill(0xff),
+  json: { name: ['na\u00efve', 2n ** 64n] },
+}
+
+/** Values that are easily taken for absent ones, and text that divides records. */
+const ODD: Values = {
+  u64: 0n,
+  address: 1n,
+  u32: 0,
+  i32: -1,
+  api: 'free',
+  outcome: 'none',
+  string: 'a b\n"c,\t',
+  list: ['a b\n"c,\t'],
+  bytes: new Uint8Array(0),
+  json: {},
+}
+
 /**
- * Of an event with any one field besides an address, and of one with all fields that the format carries, each field
- * comes back, or the encoder counts something.
+ * Of an event with any one field besides an address, and of those with all fields that the format carries, one of them
+ * with an unusual value or without one, each field comes back, or the encoder counts something.
  */
 function countsLosses(format: WritableFormat): void {
   for (const kind of KINDS) {
-    const names = carriedFields(format, kind)
-    const carried = EVERY_FIELD.filter(({ name }) => names.includes(name))
-    for (const fields of [...EVERY_FIELD.map((field) => [field]), carried]) {
-      const values = Object.fromEntries(fields.map(({ name, type }) => [name, VALUES[type]]))
-      countsLossesOf(format, { kind, ...(fields !== carried && { address: 65_536n }), ...values } as TraceEvent)
+    const lose = (values: object) => countsLossesOf(format, { kind, ...values } as TraceEvent)
+    for (const { name, type } of EVERY_FIELD) lose({ address: 65_536n, [name]: USUAL[type] })
+    const usual = usualEvent(format, kind)
+    lose(usual)
+    for (const { name, type } of EVERY_FIELD) {
+      const { [name]: value, ...others } = usual
+      if (value === undefined) continue
+      lose(others)
+      for (const values of [LARGE, ODD]) lose({ ...usual, [name]: values[type] })
     }
   }
+}
+
+/** An event with all fields that a format carries. */
+function usualEvent(format: Format, kind: KindName): TraceEvent {
+  const names = carriedFields(format, kind)
+  const fields = EVERY_FIELD.filter(({ name }) => names.includes(name))
+  return { kind, ...Object.fromEntries(fields.map(({ name, type }) => [name, USUAL[type]])) } as TraceEvent
 }
 
 function countsLossesOf(format: WritableFormat, event: TraceEvent): void {
@@ -205,9 +279,27 @@ function countsLossesOf(format: WritableFormat, event: TraceEvent): void {
   const { counts } = encoder.losses
   const isWhole = back.length === 1 && hasFields(back[0], event)
   if (!isWhole) assert(counts.size > 0, `a loss is not counted: ${show([event])} comes back as ${show(back)}`)
+  if (isWhole && counts.size === 0) checkZeros(format, event, back[0], header)
   const strict = () => encodeEvents(format.encoder({ strict: true }), [event], header)
   if (counts.size === 0) strict()
   else assert.throws(strict, { code: 'ERR_TRACE_UNENCODABLE' }, `strict mode accepts a loss: ${show([event])}`)
+}
+
+/**
+ * Where an event comes back with more fields than it has, the reader may know them, as that a free is a call of `free`,
+ * or number blocks. A zero that is written, though, is a loss that must be counted: absent is not zero.
+ */
+function checkZeros(format: WritableFormat, event: TraceEvent, back: TraceEvent, header: TraceHeader): void {
+  const zeros = EVERY_FIELD.filter(({ name }) => event[name] === undefined && (back[name] === 0 || back[name] === 0n))
+  if (zeros.length === 0) return
+  const encoder = format.encoder()
+  const bytes = encodeEvents(encoder, [back], header)
+  const isSame = isDeepStrictEqual(bytes, encodeEvents(format.encoder(), [event], header))
+  const names = zeros.map(({ name }) => name).join(', ')
+  assert(
+    !isSame || encoder.losses.counts.size > 0,
+    `a zero that is filled in is not counted (${names}): ${show([event])} comes back as ${show([back])}`,
+  )
 }
 
 function readBack(format: WritableFormat, encoder: Encoder, event: TraceEvent, header: TraceHeader): TraceEvent[] {

@@ -4,6 +4,7 @@ import {
   defineFormat,
   fieldSet,
   formatStreams,
+  malformed,
   type Cursor,
   type TraceEvent,
   type WritableFormat,
@@ -167,10 +168,13 @@ describe('a failure of an own format', () => {
 const writer = () => ({ event: ({ size }: TraceEvent) => (size === undefined ? undefined : `${size}\n`) })
 const SIZES = { name: 'small', bytes: new TextEncoder().encode('8\n16\n24\n') }
 
+const LOSSES = 'sizes: what cannot be written is counted, and an error in strict mode'
+const TRUNCATED = 'sizes: small, truncated at any byte, gives the events before it and then at most one error'
+
 /** The names of the checks that a format fails. */
-async function failuresOf(format: Parameters<typeof conformance>[0]): Promise<string[]> {
+async function failuresOf(format: Parameters<typeof conformance>[0], options = {}): Promise<string[]> {
   const failed: string[] = []
-  for (const { name, run } of conformance(format, { samples: [SIZES] })) {
+  for (const { name, run } of conformance(format, { samples: [SIZES], ...options })) {
     if (name.includes('endless')) continue
     await Promise.resolve()
       .then(run)
@@ -215,9 +219,53 @@ describe('the checks of formats find', () => {
 
   test('losses that are not counted', async () => {
     const careless = { ...sizes, carried: { alloc: fieldSet('size', 'thread') }, writer }
-    expect(await failuresOf(defineFormat(careless))).toEqual([
-      'sizes: what cannot be written is counted, and an error in strict mode',
+    expect(await failuresOf(defineFormat(careless))).toEqual([LOSSES])
+  })
+
+  test('values that are cut', async () => {
+    const cut = () => ({ event: ({ size }: TraceEvent) => size?.toString().slice(-10).concat('\n') })
+    expect(await failuresOf(defineFormat({ ...sizes, writer: cut }))).toEqual([LOSSES])
+  })
+
+  test('values that are made up', async () => {
+    const made = () => ({ event: ({ size = 0n }: TraceEvent) => `${size}\n` })
+    expect(await failuresOf(defineFormat({ ...sizes, writer: made }))).toEqual([LOSSES])
+    const filled = [{ field: 'size', kinds: ['alloc'], as: '0' }] as const
+    expect(await failuresOf(defineFormat({ ...sizes, filled, writer: made }))).toEqual([])
+  })
+
+  test('a second trace that is lost', async () => {
+    const begun = () => ({ ...writer(), begin: () => '' })
+    expect(await failuresOf(defineFormat({ ...sizes, writer: begun }))).toEqual([
+      'sizes: a second trace comes back, or is counted',
     ])
+  })
+
+  test('fields that the definition leaves out', async () => {
+    expect(await failuresOf(defineFormat({ ...sizes, carried: { alloc: fieldSet('thread') } }))).toEqual([
+      'sizes: small has only events and fields that the format carries',
+    ])
+    expect(await failuresOf(defineFormat({ ...sizes, carried: { free: fieldSet('size') } }))).toEqual([
+      'sizes: small has only events and fields that the format carries',
+    ])
+  })
+
+  test('the place of an earlier record', async () => {
+    function* read(cursor: Cursor) {
+      yield* cursor.begin({ format: 'sizes' })
+      for (let line; (line = yield* cursor.line()) !== undefined;) cursor.emit({ kind: 'alloc', size: BigInt(line) })
+      if (!cursor.isCut) throw malformed('no end', { format: 'sizes', offset: 0, event: cursor.here().event })
+    }
+    expect(await failuresOf(defineFormat({ ...sizes, read }))).toContain(TRUNCATED)
+  })
+
+  test('a missing end mark that is no error', async () => {
+    expect(await failuresOf(defineFormat(sizes), { endMark: true })).toEqual([TRUNCATED])
+    function* read(cursor: Cursor) {
+      yield* sizes.read(cursor)
+      yield* cursor.more('no end mark')
+    }
+    expect(await failuresOf(defineFormat({ ...sizes, read }), { endMark: true })).not.toContain(TRUNCATED)
   })
 
   test('that a trace is written in other bytes', async () => {
