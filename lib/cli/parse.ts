@@ -57,12 +57,16 @@ function unknownFlag(name: string, flags: readonly Flag[]): UsageError {
   return new UsageError(`unknown flag ${name}${hint}`)
 }
 
+/** Values that are names of files or folders. */
+const NAMES: readonly (string | undefined)[] = ['FILE', 'DIR', 'OLD', 'TRAIN']
+
 /** @throws UsageError for a value that is missing or not allowed */
 function checkedValue(flag: Flag, value: string | undefined, isInline: boolean, flags: readonly Flag[]): string {
   const usage = `--${flag.name} ${flag.value}`
   if (value === undefined) throw new UsageError(`--${flag.name} needs a value: ${usage}`)
   if (!isInline && isFlag(value, flags))
     throw new UsageError(`--${flag.name} needs a value, and ${value} is a flag: ${usage}`)
+  if (value === '' && NAMES.includes(flag.value)) throw new UsageError(`--${flag.name} needs a name, not '': ${usage}`)
   const { values } = flag
   if (values === undefined || values.includes(value)) return value
   refuseList(flag.name, value, values)

@@ -4,7 +4,7 @@ import type { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
 import { malformed, TraceError } from '../event/error.js'
 import { showText } from '../event/message-text.js'
-import type { Format } from '../event/format.js'
+import type { Format, TextDecodeOptions } from '../event/format.js'
 import type { Stage } from '../event/stage.js'
 import { announcementOf, isAnnounced, isTelling, type Announcement } from '../metatf/dtd-name.js'
 import { FORMAT } from '../metatf/binary/header.js'
@@ -32,6 +32,8 @@ interface MetaTfOptions extends Pick<ReadOptions, 'recycle'> {
   readonly folders?: readonly string[]
   /** Options for the decoder of binary traces. */
   readonly decode?: BinaryDecodeOptions
+  /** Options for the decoder of traces in ASCII. */
+  readonly decodeText?: TextDecodeOptions
 }
 
 /** The way to read a trace, determined from its first bytes. */
@@ -101,8 +103,8 @@ function decide(head: Uint8Array, options: MetaTfOptions): MetaTf {
   const file = said?.form === 'binary' && options.path !== undefined ? readAgain(options.path, head) : undefined
   return {
     format: formatOf(dtd),
-    // Those of binary traces have no effect on others.
-    decode: dtd.version === '1.0' ? { ...options.decode, ...(file && { read: file.read }) } : {},
+    // Those of binary traces have no effect on others, and the reverse.
+    decode: dtd.version === '1.0' ? { ...options.decode, ...(file && { read: file.read }) } : { ...options.decodeText },
     close: () => file?.close(),
   }
 }

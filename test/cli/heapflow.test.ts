@@ -107,7 +107,6 @@ describe('flags', () => {
     [['-o', '-'], { ...NONE, output: '-' }],
     [['-o', '-1'], { ...NONE, output: '-1' }],
     [['--output=--gzip'], { ...NONE, output: '--gzip' }],
-    [['--output='], { ...NONE, output: '' }],
     [['--', '--gzip', '-o'], { ...NONE, operands: ['--gzip', '-o'] }],
   ])('%j', (argv, expected) => {
     expect(parsed(...argv)).toEqual(expected)
@@ -119,6 +118,7 @@ describe('flags', () => {
     [['-x'], 'unknown flag -x'],
     [['--gzip=yes'], '--gzip takes no value'],
     [['--output'], '--output needs a value: --output FILE'],
+    [['--output='], "--output needs a name, not '': --output FILE"],
     [['-o', '--gzip'], '--output needs a value, and --gzip is a flag: --output FILE'],
     [['-o', 'a', '--output', 'b'], '--output was given more than once'],
     [['--kind', 'aloc'], '--kind must be one of alloc, free, not "aloc" (did you mean "alloc"?)'],

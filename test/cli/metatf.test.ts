@@ -234,6 +234,12 @@ describe('metatf-decode and metatf-encode', () => {
     expect((await shell(`hf-stats ${folder}/t.txt`)).stdout.toString()).toContain('1 (metatf-ascii)')
     // That it is no binary trace is found out later.
     expect((await shell(`metatf-decode --buffer 1M ${folder}/t.txt`)).code).toBe(0)
+    const cut = text.slice(0, -1)
+    expect((await shell(`metatf-decode --dtd-path ${folder}`, cut)).stderr).toContain(
+      'the last line does not end with a line feed',
+    )
+    const whole = await shell(`metatf-decode --last-line --dtd-path ${folder}`, cut)
+    expect({ code: whole.code, events: lines(whole.stdout) }).toEqual({ code: 0, events })
   })
 
   test('another DTD is named, with the rest of the head as it was', async () => {
@@ -265,6 +271,11 @@ describe('metatf-decode and metatf-encode', () => {
     ['metatf-encode --dtd hatf.dtd --contiguous', 2, '--contiguous is for binary traces: hatf.dtd is of Meta-TF 1.2'],
     ['metatf-encode --dtd hatf10.dtd --header --headerless', 2, '--header and --headerless cannot be combined'],
     ['metatf-encode --dtd hatf10-split.dtd --contiguous --headerless', 2, 'contiguous sections need a header'],
+    [
+      'metatf-decode --dtd hatf10.dtd --last-line',
+      2,
+      '--last-line is for traces in ASCII: hatf10.dtd is of Meta-TF 1.0',
+    ],
     ['metatf-encode --dtd hatf10.dtd --window 0', 2, '--window needs a whole number from 1 on, not "0"'],
     [`metatf-encode --dtd hatf10.dtd --name ${'x'.repeat(256)}`, 2, "the DTD's name has 256 bytes, more than 255"],
     ['metatf-encode --dtd hatf10.dtd --byte-order middle', 2, '--byte-order must be one of big, little'],

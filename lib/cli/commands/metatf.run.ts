@@ -7,7 +7,8 @@ import { formatOf } from '../../metatf/format.js'
 import type { Dtd } from '../../metatf/model.js'
 import { NoDtdError, openDtd } from '../../streams/dtd-files.js'
 import { metaTfBytes } from '../../streams/metatf.js'
-import { numberOf, oneOf, sizeOf, UsageError, type Arguments } from '../command.js'
+import { numberOf, oneOf, optionValues, sizeOf, UsageError, type Arguments } from '../command.js'
+import { LAST_LINE } from '../../text/last-line.js'
 import { inputOperand, traceInput } from '../input.js'
 import { refuseSameFile } from '../output.js'
 import { decodedFormat } from '../output-format.js'
@@ -34,6 +35,10 @@ export async function runDecode(args: Arguments): Promise<void> {
   if (args.has('headerless') && dtd === undefined)
     throw new UsageError('--headerless needs --dtd: nothing else names the DTD')
   if (dtd !== undefined) refuse(args, BINARY_READ_FLAGS, dtd, 'describes ASCII')
+  if (args.has('last-line') && dtd?.version === '1.0')
+    throw new UsageError(
+      `--last-line is for traces in ASCII: ${dtd.file} is of Meta-TF 1.0, which describes binary ones`,
+    )
   const order = args.value('byte-order') as ByteOrder | undefined
   const buffer = sizeOf(args, 'buffer')
   const decode: BinaryDecodeOptions = {
@@ -42,7 +47,14 @@ export async function runDecode(args: Arguments): Promise<void> {
     ...(buffer !== undefined && { buffer }),
   }
   const path = inputOperand(args)
-  const options = { path, recycle: true, ...(dtd && { dtd }), folders: args.all('dtd-path'), decode }
+  const options = {
+    path,
+    recycle: true,
+    ...(dtd && { dtd }),
+    folders: args.all('dtd-path'),
+    decode,
+    decodeText: optionValues(LAST_LINE, args),
+  }
   const input = traceInput(path, {}, (bytes, emitter, through) => metaTfBytes(bytes, options, emitter, through))
   await runJob({ command: 'metatf-decode', args, input, to: await decodedFormat(args) })
 }

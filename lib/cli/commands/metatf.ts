@@ -1,5 +1,6 @@
 import { ARROW_FLAG, OUTPUT_FLAGS, STRICT_FLAG } from '../flags.js'
-import type { Command, Flag } from '../command.js'
+import { optionFlags, type Command, type Flag } from '../command.js'
+import { LAST_LINE } from '../../text/last-line.js'
 
 const ORDERS = ['big', 'little']
 
@@ -50,6 +51,7 @@ export const metatfDecode: Command = {
       value: 'BYTES',
       help: 'The most of a table that may come before the records that need it (default 64M)',
     },
+    ...optionFlags(LAST_LINE),
   ],
   memory:
     'constant, except for tables that come before the records that need them in standard input or compressed files ' +
