@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest'
 import type { TraceEvent } from '../../lib/event/batch.js'
 import { reportPage, type PageOptions } from '../../lib/exports/report/page.js'
 import { ReportCollector } from '../../lib/transforms/report/collector.js'
+import { staticTables } from '../../lib/exports/report/tables.js'
+import { sample } from '../page/sample.js'
 import { reportData } from '../support/report-data.js'
 import { HEADER, inBatches } from '../transforms/events.js'
 
@@ -75,6 +77,28 @@ describe('reportPage', () => {
     expect(rows.reduce((sum, row) => sum + Number(row.at(-2)), 0)).toBe(100)
     expect(rows.at(-1)!.slice(0, 3)).toEqual(['100', '99', '5050'])
     expect(page).toContain('<p>80 more rows.</p>')
+  })
+
+  test('has the table of allocators that hf-replay shows', () => {
+    const page = [...staticTables(sample())].join('')
+    const table = page.slice(page.indexOf('<h2>Allocators'))
+    const rows = [...table.matchAll(/<tr>(.*?)<\/tr>/g)].map(([, row = '']) =>
+      [...row.matchAll(/<t[hd][^>]*>(?:<bdi>)?(.*?)(?:<\/bdi>)?<\/t[hd]>/g)].map(([, cell]) => cell),
+    )
+    expect(rows[0]).toEqual([
+      'allocator',
+      'rank by time',
+      'ns a call',
+      'quartiles',
+      'rank by memory',
+      'resident bytes at the peak',
+      'over the most live bytes, less 1',
+      'at the end',
+      'page faults',
+    ])
+    const glibc = ['glibc', '2', '50.0', '49.0 to 51.0', '2', '2097152', '1.097', '1048576', '500']
+    const other = ['other', '1', '25.0', '24.0 to 26.0', '', '1048576', '', '1048576', '500']
+    expect(rows.slice(1)).toEqual([glibc, other])
   })
 
   test('names are text, whatever they are', { tags: ['slow'] }, () => {

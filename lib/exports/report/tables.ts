@@ -149,11 +149,20 @@ function comparisonTable(data: ReportData, { changes, differing, old }: ReportCo
 /** Real allocators with the calls of the trace. */
 function allocatorTable({ allocators, verdict, trace }: ReplayResult): string {
   const calls = Math.max(1, callsOf(trace))
+  // The digits that hf-replay shows.
+  const perCall = (ns: number) => {
+    const each = ns / calls
+    return each >= 100 ? String(Math.round(each)) : each.toFixed(each >= 10 ? 1 : 2)
+  }
   const sentences = verdict.map((sentence) => `<li>${escaped(sentence)}</li>`).join('')
   const columns: Column[] = [
     ['allocator', allocators.map(({ name }) => name)],
-    ['ns a call', allocators.map(({ time }) => (time.median / calls).toFixed(1))],
+    ['rank by time', allocators.map(({ timeRank }) => timeRank)],
+    ['ns a call', allocators.map(({ time }) => perCall(time.median))],
+    ['quartiles', allocators.map(({ time }) => `${perCall(time.low)} to ${perCall(time.high)}`)],
+    ['rank by memory', allocators.map(({ peakRank }) => peakRank)],
     ['resident bytes at the peak', allocators.map(({ peak }) => Math.round(peak.median))],
+    ['over the most live bytes, less 1', allocators.map(({ fragmentation }) => fragmentation?.toFixed(3))],
     ['at the end', allocators.map(({ final }) => Math.round(final.median))],
     ['page faults', allocators.map(({ pageFaults }) => Math.round(pageFaults.median))],
   ]
