@@ -21,6 +21,8 @@ export const symbolize: Command = {
     'there are no line tables, from the symbol tables of the module, or the compressed one in its .gnu_debugdata, ' +
     'which have no files and lines. c++filt demangles them; where there is none, those of symbol tables stay ' +
     'mangled. A module without a file is reported, and its frames stay as they are.\n' +
+    'Names of modules with a build id that took 0.1 s or longer are kept in ~/.cache/heapflow (XDG_CACHE_HOME), for ' +
+    'all commands that show names: those of the 50 newest files.\n' +
     'The output is NDJSON unless --to or the name after -o says otherwise.',
   memory: 'constant: the names of a million addresses are kept. The tool takes what the debug information needs.',
   flags: [

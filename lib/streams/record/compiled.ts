@@ -1,14 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { copyFileSync, lstatSync, readFileSync, renameSync, rmSync, symlinkSync, type Stats } from 'node:fs'
-import { homedir } from 'node:os'
-import { dirname, isAbsolute, join } from 'node:path'
-import { makeFolder } from '../io/make-folder.js'
+import { copyFileSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { cacheFolder, isTrusted, keepFile } from '../io/kept-file.js'
 import { ownFile } from '../own-files.js'
 import { isPlainPath, recordingFolder } from './folder.js'
 
 /** Bits of a file's mode that let others write. */
-const WRITABLE_BY_OTHERS = 0o022
 
 /** The first minor version of glibc 2 for which the recorder can be compiled. */
 const LEAST_GLIBC = 17
@@ -152,7 +150,7 @@ export function compiled(native: Native, folder: string): string {
   const here = join(folder, `${native.name}${native.ending}`)
   if (path === undefined) {
     compile(native, here)
-    keep(here, cached(native))
+    keepFile(cached(native), (part) => copyFileSync(here, part))
     return here
   }
   if (isPlainPath(path)) return path
@@ -170,7 +168,7 @@ export function kept(native: Native): string {
   const folder = recordingFolder()
   const path = cached(native)
   try {
-    if (own !== undefined) keep(own, path)
+    if (own !== undefined) keepFile(path, (part) => copyFileSync(own, part))
     else compiled(native, folder)
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -212,37 +210,6 @@ function compile(native: Native, target: string): void {
   throw new Error(`${program} cannot compile ${native.what}: ${reason || `status ${status}`}`)
 }
 
-/** Copies a file into the cache, if that is possible. The cache never has a part of it. */
-function keep(file: string, path: string): void {
-  const part = `${path}.${process.pid}`
-  try {
-    makeFolder(dirname(path), 0o700)
-    try {
-      copyFileSync(file, part)
-      renameSync(part, path)
-    } finally {
-      rmSync(part, { force: true })
-    }
-  } catch {
-    // It is compiled again the next time.
-  }
-}
-
-/**
- * Whether only this user or the superuser can have written a file. Such files are loaded into programs that this user
- * runs.
- */
-function isTrusted(path: string): boolean {
-  try {
-    const [file, folder] = [lstatSync(path), lstatSync(dirname(path))]
-    const isOwn = ({ uid, mode }: Stats) =>
-      (uid === 0 || uid === process.getuid?.()) && (mode & WRITABLE_BY_OTHERS) === 0
-    return file.isFile() && folder.isDirectory() && isOwn(file) && isOwn(folder)
-  } catch {
-    return false
-  }
-}
-
 /** The path of the compiled file. */
 function cached(native: Native): string {
   return join(cacheFolder(), fileName(native))
@@ -256,12 +223,6 @@ export function fileName({ name, ending, sources, options }: Native, machine: st
   const hash = createHash('sha256').update(options.join(' '))
   for (const source of sources) hash.update(readFileSync(sourcePath(source)))
   return `${name}-${machine}-${hash.digest('hex').slice(0, 16)}${ending}`
-}
-
-/** Follows the XDG Base Directory Specification, by which relative paths are ignored. */
-function cacheFolder(): string {
-  const named = process.env['XDG_CACHE_HOME'] ?? ''
-  return join(isAbsolute(named) ? named : join(homedir(), '.cache'), 'heapflow')
 }
 
 /** @param name in `native/` */

@@ -2,8 +2,10 @@ import { isAbsolute } from 'node:path'
 import { ADDRESS_TOOLS, AddressProcess, type AddressTool } from './address-tool.js'
 import { isInstalled } from './installed.js'
 import type { AddressNamer, Names } from './namer.js'
+import { canDemangle } from './demangle.js'
 import { fullNames, SymbolFile } from './elf-file.js'
 import { findModule, type FoundModule } from './find-module.js'
+import { keepNames, keptNames, namesPath } from './kept-names.js'
 import type { LoadedModules } from './loaded-modules.js'
 
 /** The number of files whose addresses are named at a time; the one that was used least recently is closed first. */
@@ -11,6 +13,8 @@ const MAX_NAMERS = 8
 /** The number of cached addresses and modules; beyond it, the cache begins again. */
 const MAX_CACHED = 1_000_000
 const MAX_MODULES = 65_536
+/** Names are kept for later programs if finding them took so many milliseconds. */
+const LONG = 100
 /** The maximum number of addresses in one query, and so of answers that are held at a time. */
 const ASKED = 4096
 
@@ -35,6 +39,9 @@ interface KnownModule {
   /** The file with its names; undefined if there is none. */
   readonly path: string | undefined
   readonly names: Map<bigint, Names>
+  /** The file that keeps them for later programs, and the milliseconds that finding those took that it lacks. */
+  readonly kept: string | undefined
+  lasted: number
 }
 
 /** Gives addresses of modules their names. */
@@ -54,6 +61,8 @@ export class Symbolizer {
    */
   private readonly plain = new Set<string>()
   private readonly unreadable = new Set<string>()
+  /** The files that the tool could not read. */
+  private readonly failing = new Set<string>()
   /** The full names of functions, by file. */
   private readonly full = new Map<string, ReadonlyMap<string, string>>()
   private readonly abort = new AbortController()
@@ -82,17 +91,20 @@ export class Symbolizer {
     const { path, names } = known
     if (path === undefined) return names
     const missing = [...new Set(offsets)].filter((offset) => !names.has(offset))
+    const began = performance.now()
     for (let from = 0; from < missing.length; from += ASKED) {
       const asked = missing.slice(from, from + ASKED)
       const answers = await this.ask(path, asked)
       asked.forEach((offset, i) => names.set(offset, answers[i] ?? []))
       this.cached += asked.length
     }
+    known.lasted += performance.now() - began
     return names
   }
 
   /** Ends all processes. */
   close(): void {
+    this.keep()
     this.abort.abort()
     for (const namer of this.namers.values()) namer.close()
     this.namers.clear()
@@ -100,11 +112,22 @@ export class Symbolizer {
 
   /** Looks for all modules again. */
   forget(): void {
+    this.keep()
     this.modules.clear()
     this.byId.clear()
     this.plain.clear()
     this.full.clear()
     this.cached = 0
+  }
+
+  /** Keeps the names that took long to find, unless the tool failed. */
+  private keep(): void {
+    for (const known of this.modules.values()) {
+      const { path = '', names, kept, lasted } = known
+      if (kept === undefined || lasted < LONG || this.failing.has(path) || this.unreadable.has(path)) continue
+      keepNames(kept, names)
+      known.lasted = 0
+    }
   }
 
   private async find(module: string): Promise<KnownModule> {
@@ -126,7 +149,12 @@ export class Symbolizer {
     const file = 'file' in found ? found.file : undefined
     if (file?.hasLines === false) this.plain.add(file.path)
     const same = file?.buildId === undefined ? undefined : this.byId.get(file.buildId)
-    const known = same ?? { path: file?.path, names: new Map<bigint, Names>() }
+    const kept =
+      file === undefined
+        ? undefined
+        : namesPath(file, `${this.tool ?? 'none'}, ${canDemangle() ? 'demangled' : 'mangled'}`)
+    const names = same === undefined && kept !== undefined ? keptNames(kept) : new Map<bigint, Names>()
+    const known = same ?? { path: file?.path, names, kept, lasted: 0 }
     if (file?.buildId !== undefined) this.byId.set(file.buildId, known)
     this.modules.set(module, known)
     return known
@@ -182,6 +210,7 @@ export class Symbolizer {
       if (abort.signal.aborted) throw error
       this.warnings.push(`${path}: ${(error as Error).message}; its symbols are read instead`)
       plain.add(path)
+      this.failing.add(path)
       return undefined
     }
   }
