@@ -10,8 +10,8 @@ export function beginTrace(): void {
 }
 
 /**
- * Writes an address, and that the page wrote it: the way back to one without a filter differs by this from a link to a
- * view, which keeps the filter of the page.
+ * Writes an address, and marks it as written by the page. So the way back to an address without a filter is not taken
+ * for a link to a view, which keeps the filter of the page.
  * @param isStep whether the way back leads to the address before it
  */
 export function writeAddress(address: string, isStep = false): void {

@@ -14,7 +14,7 @@ const bytes = changetype<GrowingTable>(BYTES)
 const starts = changetype<GrowingTable>(STARTS)
 const listed = changetype<GrowingTable>(LISTED)
 const lists = changetype<GrowingTable>(LISTS)
-/** The numbers of items, of a batch that is decoded. */
+/** The numbers of items in a batch that is being decoded. */
 export let byteCount: u32 = 0
 export let stringCount: u32 = 0
 export let listedCount: u32 = 0

@@ -112,7 +112,7 @@ export function firstHeld(count: u32): u32 {
   for (let r = count; r > 0 && count - r < FOLD_WINDOW;) {
     const kind = load<u8>(KIND + --r)
     if (kind > KIND_FREE) continue
-    // It may be one if its thread did nothing afterwards, or one thing that belongs to the same realloc.
+    // This event may be part of the realloc if its thread has at most one later event, which is part of it, too.
     const thread = thread64(r)
     let later: u32 = 0
     let n: u32 = 0

@@ -53,8 +53,8 @@ export function reallocParts(batch: EventBatch, i: number): ReallocParts {
 }
 
 /**
- * The outcome of realloc event i if it has none, as an index into `OUTCOMES`. Without the old address, the outcome is
- * `none`, because an alloc or a free that did not happen would make the trace false.
+ * The outcome to assume for realloc event i, which has none of its own, as an index into `OUTCOMES`. Without the old
+ * address it is `none`, because an alloc or a free that did not happen would make the trace false.
  */
 export function outcomeOf(batch: EventBatch, i: number): number {
   const mask = batch.mask[i]

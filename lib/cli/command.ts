@@ -200,7 +200,7 @@ export function integer(flag: string, text: string): bigint {
   return value
 }
 
-/** The result of `read`. @throws UsageError with its message, after a prefix such as `--at: `, where it throws */
+/** The result of `read`. @throws UsageError if `read` throws, with its message after a prefix such as `--at: ` */
 export function orUsageError<T>(read: () => T, prefix = ''): T {
   try {
     return read()

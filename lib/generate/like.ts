@@ -218,7 +218,7 @@ export class LikeCalls implements CallSource {
     }
   }
 
-  /** Frees what ends after the last allocation; for another run, also what stays. */
+  /** Frees the blocks that end after the last allocation, and, if another run follows, those that remain. */
   private finish(writer: EventWriter): boolean {
     const blocks = this.tail as number[]
     for (let calls = 0; calls < CALLS; calls++) {

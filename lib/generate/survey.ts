@@ -36,8 +36,9 @@ const { realloc: REALLOC, 'process-end': PROCESS_END } = Kind
 
 /** The allocations of a phase, at first. */
 const PHASE = 64
-/** Phases and lifetimes are this exact before one is given up for the other. */
+/** The number of phases down to which phases become longer, before lifetimes become less exact. */
 const PHASES = 64
+/** The bits of a lifetime down to which lifetimes become less exact, before threads and sites are given up. */
 const BITS = 3
 /** Sizes have at most this high word. */
 const MOST_HI = Math.floor(MOST_VALUE / WORD)

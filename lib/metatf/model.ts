@@ -113,8 +113,8 @@ export interface Composite {
 export interface Repetition {
   readonly kind: 'repetition'
   /**
-   * Position of the leaf with the number of occurrences: of type `int`, before this, and not inside a repetition that
-   * this is outside of.
+   * Position of the leaf with the number of occurrences. It is of type `int` and comes before this, and every
+   * repetition around it is also around this one.
    */
   readonly count: number
   readonly field: Field

@@ -10,8 +10,8 @@ const SIGN = 0x8000_0000
 const MIDDLE = 0x8000_0000
 
 /**
- * The sequence number that the others of a trace are close to, in serial-number arithmetic. Merged inputs share one,
- * because only then can their keys be compared.
+ * The origin of the sequence numbers of a trace, which may wrap around. Merged inputs share one, because only then can
+ * their keys be compared.
  */
 export interface SequenceOrigin {
   /** The first number read. */

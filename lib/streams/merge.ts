@@ -270,7 +270,7 @@ class Failures {
 
   constructor(private readonly stream: Readable) {}
 
-  /** Records an error, which several inputs may have. All except the first become warnings immediately. */
+  /** Records an error of one or more inputs. All errors except the first become warnings immediately. */
   add(error: Error): void {
     if (this.seen.has(error)) return
     this.seen.add(error)

@@ -63,8 +63,8 @@ export class IdOffset implements BatchTransform {
   }
 
   /**
-   * @throws TraceError for an event with the process that events without one have, in any of the traces, after the
-   *   events before that one
+   * @throws TraceError for an event whose process has the number that is given to events without a process. The events
+   *   before it were delivered.
    */
   next(): EventBatch | null {
     if (this.fault !== undefined) throw this.fault

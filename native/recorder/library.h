@@ -21,7 +21,7 @@ struct library {
   const Elf64_Sym *symbols;
   const char *names;
   size_t symbol_count;
-  /* Of its memory: how long it is, and where what can be written is. */
+  /* The length of its memory, and the start and the length of the writable part. */
   uint64_t span, data_at, data_bytes;
   uint64_t injected_at;
 };

@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include "process.h"
 
-/* How often in turn a new program must be without the recorder before that is said. */
+/* The number of checks in a row that must find a new program without the recorder before it is reported. */
 #define REPLACED 5u
 
 /* The recording began with a process that ran already: no program that takes the place of another one is recorded. */
@@ -88,8 +88,8 @@ static const struct mapped_file *memory_file(void) {
 enum recorder { RECORDER_UNKNOWN, RECORDER_NONE, RECORDER_NOT_YET, RECORDER_LOADED, RECORDER_ACTIVE };
 
 /*
- * The dynamic linker maps the library before all others: a program that has the code of two files only, its own and
- * that of the linker, may get it.
+ * The dynamic linker maps the library before all others: a program in which only its own file and the linker are mapped
+ * may still get it.
  */
 static enum recorder recorder_in(FILE *maps, const struct mapped_file *library) {
   struct mapped m;

@@ -319,7 +319,7 @@ static uint32_t walk(struct thread *t, uint64_t sp, uint64_t pc, uint64_t fp) {
       f = &walked[fresh];
     }
     if (fresh + 1 >= max_depth) {
-      /* What looks for a rule notes the module, also of the last frame. */
+      /* The search for a rule notes the module, which the last frame needs, too. */
       (void)rule_at(t, f->pc);
       fresh++;
       /* The walk of the next call must not take the rest of this one for its end. */

@@ -11,7 +11,7 @@ export interface Ruler {
   measureText(text: string): { readonly width: number }
 }
 
-/** What a table has for a key, or makes of it. */
+/** The value of a key in a table, which is made and kept if it is missing. */
 export function kept<Value>(table: Map<string, Value>, key: string, make: (key: string) => Value): Value {
   let value = table.get(key)
   if (value === undefined) {

@@ -31,7 +31,7 @@ const HERE: usize = memory.data(16)
 /** The maximum number of candidates that are decided. */
 const TRIES: u32 = 6
 
-/** For a free: the block that the symbol ends, and its descriptor. And whether what was read is impossible. */
+/** For a free: the block that the symbol ends, and its descriptor. `isImpossible`: no encoder writes what was read. */
 export let ended: u32 = 0
 export let endedBy: u32 = 0
 export let isImpossible: bool = false

@@ -21,8 +21,8 @@ export function tableLines({ title, heads, rows }: Table): string[] {
 const LEAST_LABEL = 32
 
 /**
- * A table whose last column has labels that fit a number of columns. Where figures leave too few, each label has a line
- * of its own below them, unless all are short.
+ * A table whose last column has labels that fit a number of columns. If the figures leave too few columns, each label
+ * is on a line of its own below its figures, unless all labels are short.
  * @param heads the headers of the figures
  * @param label the header of the labels
  * @param labels makes the labels for a width

@@ -185,7 +185,7 @@ function isSite(row: Holder): row is SiteStatistics {
   return 'ownPeak' in row
 }
 
-/** The figures of all that a row stands for, with what it calls. */
+/** The figures of a row, including the functions that it calls. */
 function inclusiveOf(row: Holder): Shares {
   return ('inclusive' in row ? row.inclusive : undefined) ?? row
 }

@@ -63,7 +63,7 @@ export function sqlColumns(table: TableName): (readonly [name: string, type: str
 /** A table of all traces as a Parquet file, with those columns that a query needs. */
 export class TableFile {
   private readonly writer: ParquetWriter
-  /** Where the rows of other columns are, by the columns that are written. */
+  /** For each column that is written, the column that its values come from. */
   private readonly sources = new Map<TableColumn, TableColumn>()
   private file = new Uint32Array(0)
 

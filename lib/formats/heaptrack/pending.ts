@@ -40,7 +40,7 @@ export class Pending {
     this.push(Definition.string, this.tables.strings.size)
   }
 
-  /** Adds the last entry of the table. Strings that it is the first to use, in their order, belong to it. */
+  /** Adds the last entry of the table, with the strings that no earlier entry uses, in their order. */
   entry(): void {
     const { tables, kinds } = this
     let strings = 0

@@ -58,7 +58,7 @@ function lz4(bytes: Uint8Array, length: number): Uint8Array {
   return out.subarray(0, unlz4Block(bytes, out, 0))
 }
 
-/** Blocks with their lengths before them; some writers wrote a block alone under the same name. */
+/** Inflates blocks that follow their lengths. Some writers use the same codec's name for one block without lengths. */
 function hadoopLz4(bytes: Uint8Array, length: number): Uint8Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   const out = new Uint8Array(length)

@@ -27,7 +27,7 @@ export class TextPages {
 
   constructor(private readonly column: TableColumn) {}
 
-  /** Whether texts that are not in the dictionary take much memory, and not just because they were kept. */
+  /** Whether texts that are not in the dictionary take much memory. Texts that had to be kept do not count. */
   get isLong(): boolean {
     return this.store.looseBytes > BATCH_STRING_BYTES + 2 * this.kept
   }

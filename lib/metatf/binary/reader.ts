@@ -123,8 +123,8 @@ export class BinaryReader {
   }
 
   /**
-   * Reads the element or record at `pos`, unless that is an event, and leaves its layout in `layout`: takes in
-   * metadata, and adds elements to their table. Returns the position after it, or a reason to stop.
+   * Finds the layout of the element or record at `pos`, for `layout`. Applies metadata, and adds elements to their
+   * table; events are left for the caller. Returns the position after it, or a reason to stop.
    * @param where the name of the section in messages
    */
   next({ dtd, raw }: Plan, where: string | number = this.section.section.name): number {

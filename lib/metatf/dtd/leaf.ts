@@ -19,7 +19,7 @@ export interface DtdContext {
   readonly tagWidth: { readonly bytes: number; readonly at: Place } | null
   /** IDs of the sections except the global one. */
   readonly sections: ReadonlySet<number>
-  /** Gets every sectionStride that is found: the section must turn out to be a table. */
+  /** Every `sectionStride` is added here, because its section, which may follow later, must be a table. */
   readonly strides: { section: number; at: Place }[]
 }
 

@@ -17,7 +17,8 @@ const KINDS = ['symbol', 'name', 'number', 'string', 'header'] as const
 const INTEGER = /^-?(?:0[xX][0-9A-Fa-f]+|[0-9]+)$/
 
 /**
- * More digits than any 64-bit number has, leading zeros being rare: such a number need not be computed to be refused.
+ * The maximum number of digits. A number of 64 bits has fewer, and leading zeros are rare, so a longer one is refused
+ * without computing it.
  */
 const MAX_DIGITS = 64
 

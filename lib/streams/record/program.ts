@@ -15,7 +15,7 @@ export interface Ending {
   readonly error?: Error
 }
 
-/** A descriptor that becomes one of the program; or a new pipe to it, or nothing. */
+/** What the program gets as a descriptor: one of this process, the end of a new pipe, or `/dev/null`. */
 export type Descriptor = number | 'pipe' | 'ignore'
 
 /** Options for starting a program. */

@@ -21,7 +21,7 @@ interface WantedModule {
   readonly path: string
   /** Its build id, in hexadecimal; files with another one are refused. */
   readonly buildId?: string | undefined
-  /** Its parts in memory; without a build id, files with others are refused. */
+  /** Its parts in memory. If its build id is unknown, files with other parts are refused. */
   readonly loaded?: readonly LoadedPart[] | undefined
 }
 

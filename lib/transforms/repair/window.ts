@@ -149,7 +149,7 @@ export class Window {
     return false
   }
 
-  /** Stores the blocks of the event at a place, from a row of the keys. */
+  /** Stores the blocks of the event at `place`. They are in row `row` of the keys. */
   private place(place: number, row: number): void {
     const { words } = this
     const { intents, ends, begins, spaces } = this.liveSet.keys

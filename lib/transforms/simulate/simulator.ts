@@ -101,7 +101,7 @@ export class Simulator implements BatchTransform {
     return [...this.done, this.kernel.result(this.events, this.reused)]
   }
 
-  /** Keeps the figures of the trace so far, which is over. */
+  /** Keeps the figures of the trace that has ended. */
   private note(): void {
     if (this.header !== undefined && this.done.length < MOST_RESULTS)
       this.done.push(this.kernel.result(this.events, this.reused))
