@@ -148,8 +148,11 @@ class Splitter extends Writable implements SplitSink {
         `split(): the target of ${JSON.stringify(key)} must be a sink, or streams and a sink, not ` + showValue(target),
       )
     // A sink for bytes would throw where no one can catch it.
-    if ((targets[0] as Partial<Writable> | undefined)?.writableObjectMode === false)
+    if ((targets[0] as Partial<Writable> | undefined)?.writableObjectMode === false) {
+      // Nothing will use them: a file would stay open, and an error of it would end the process.
+      for (const refused of targets) if ('destroy' in refused) (refused as Writable).on('error', () => {}).destroy()
       throw wrongType(`split(): the target of ${JSON.stringify(key)} takes bytes: put an encoder before it`)
+    }
     const side = new Side(
       () => this.wake(),
       (error) => this.destroy(error),

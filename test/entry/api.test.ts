@@ -522,13 +522,16 @@ describe('split', () => {
 
   test('refuses a sink for bytes, and ends the others', async () => {
     const first = new Writable({ objectMode: true, write: (_batch, _encoding, done) => done() })
-    const open = (key: string) => (key === '0' ? first : new PassThrough())
+    const refused = createWriteStream(file('refused.hatf'))
+    const open = (key: string) => (key === '0' ? first : refused)
     const split0 = split({ by: 'thread' }, open)
     await expect(pipeline(Readable.from(EVENTS), split0)).rejects.toMatchObject({
       code: 'ERR_INVALID_ARG_TYPE',
       message: 'split(): the target of "1" takes bytes: put an encoder before it',
     })
     expect(first.destroyed).toBe(true)
+    expect(refused.destroyed).toBe(true)
+    expect(refused.listenerCount('error')).toBe(1)
   })
 
   test('bounds the number of parts', async () => {
