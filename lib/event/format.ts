@@ -16,7 +16,7 @@ export interface OptionSpec {
   readonly default: boolean | number | string | undefined
   /** The allowed values, if there are few. */
   readonly values?: readonly string[]
-  /** The value's name in the help, such as `N`; without one the option is a boolean. */
+  /** The value's name in the help, such as `N`; without one the option is a boolean, unless its default is none. */
   readonly value?: string
 }
 
@@ -159,13 +159,15 @@ function checkSpecs(
 }
 
 /** What the values of a format's option may be. */
-function checkOf([name, spec]: [string, OptionSpec]): [string, 'boolean' | 'number' | true | ValueCheck] {
+function checkOf([name, spec]: [string, OptionSpec]): [string, 'boolean' | 'number' | 'string' | true | ValueCheck] {
   const { value, values } = spec
-  if (value === undefined) return [name, 'boolean']
-  const isNumber = typeof spec.default === 'number'
-  if (values === undefined) return [name, isNumber ? 'number' : true]
-  const type = isNumber ? 'number' : 'string'
-  return [name, { what: oneOf(values), is: (given) => typeof given === type && values.includes(String(given)) }]
+  const type = typeof spec.default
+  if (values !== undefined) {
+    const is = (given: unknown) => typeof given === (type === 'number' ? type : 'string')
+    return [name, { what: oneOf(values), is: (given) => is(given) && values.includes(String(given)) }]
+  }
+  if (type === 'number' || type === 'string') return [name, type]
+  return [name, value === undefined ? 'boolean' : true]
 }
 
 /** A format whose decoder and encoder refuse options that do not exist. */

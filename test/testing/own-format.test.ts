@@ -283,6 +283,24 @@ test('what a definition lacks is an error', () => {
   expect(() => defineFormat(sizes).decoder({ lastLin: true } as object)).toThrow(RangeError)
 })
 
+test('an option of an own format has the type of its default', () => {
+  const decodeOptions = {
+    most: { help: 'read so many', default: 5 },
+    unit: { help: 'the unit', default: 'b' },
+    size: { help: 'the size', default: 4, values: ['4', '8'] },
+    all: { help: 'read all', default: undefined },
+  }
+  const { decoder } = defineFormat<{ most?: unknown; unit?: unknown; size?: unknown; all?: unknown }>({
+    ...sizes,
+    decodeOptions,
+  })
+  expect(() => decoder({ most: 7, unit: 'k', size: 8, all: true })).not.toThrow()
+  expect(() => decoder({ most: true })).toThrow('most must be a number, not true')
+  expect(() => decoder({ unit: 5 })).toThrow('unit must be a string, not 5')
+  expect(() => decoder({ size: '8' })).toThrow('size must be 4 or 8, not "8"')
+  expect(() => decoder({ all: 1 })).toThrow('all must be a boolean, not 1')
+})
+
 test('a format without a writer has no events to write', () => {
   const { encode } = formatStreams(defineFormat(sizes) as WritableFormat)
   expect(() => encode()).toThrow(`${sizes.name} cannot be written`)
