@@ -1,7 +1,7 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
 import { pipeline, type Duplex, type Readable, type Writable } from 'node:stream'
 import split2 from 'split2'
-import { canDemangle, demangledNames } from './demangle.js'
+import { canDemangle, demangledNames, isMangledD } from './demangle.js'
 import type { AddressNamer, Names } from './namer.js'
 
 /** The tools that name addresses, the best first. Both understand the same options and write the same text. */
@@ -74,7 +74,9 @@ export class AddressProcess implements AddressNamer {
     }
     if (answers.length !== addresses.length) throw new Error(`${this.child.spawnfile} gave a wrong number of answers`)
     const known = answers.map((names) => (names.some((name) => name.function !== undefined) ? names : []))
-    return this.isMangled ? demangledNames(known, this.signal) : known
+    const isOfD = ({ function: name = '' }: Names[number]) => isMangledD(name)
+    const isMangled = this.isMangled || known.some((names) => names.some(isOfD))
+    return isMangled && canDemangle() ? demangledNames(known, this.signal) : known
   }
 
   /** Ends the process. */

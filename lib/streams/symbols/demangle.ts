@@ -21,9 +21,18 @@ export function canDemangle(): boolean {
  */
 export async function demangled(names: readonly string[], signal: AbortSignal): Promise<string[]> {
   const plain = names.map((name) => name.replace(COPY, ''))
-  if (!plain.some(isMangled)) return plain
+  const others = plain.some(isMangled) ? await filtered(plain, [], signal) : plain
+  const ofD = plain.filter(isMangledD)
+  if (ofD.length === 0) return others
+  // c++filt does not recognize them by itself.
+  const found = await filtered(ofD, ['--format=dlang'], signal)
+  const byName = new Map(ofD.map((name, i) => [name, found[i]]))
+  return others.map((name) => byName.get(name) ?? name)
+}
+
+async function filtered(plain: string[], options: readonly string[], signal: AbortSignal): Promise<string[]> {
   return new Promise((resolve) => {
-    const child = spawn(DEMANGLER, ['--no-verbose'], {
+    const child = spawn(DEMANGLER, ['--no-verbose', ...options], {
       stdio: ['pipe', 'pipe', 'ignore'],
       signal,
       killSignal: 'SIGKILL',
@@ -52,6 +61,11 @@ export function demangledNow(names: readonly string[]): string[] {
 /** Whether a name is a symbol of C++ or Rust. */
 export function isMangled(name: string): boolean {
   return /^_(?:Z|R[BCIMNXY])/.test(name)
+}
+
+/** Whether a name is a symbol of D, which addr2line leaves mangled. */
+export function isMangledD(name: string): boolean {
+  return /^_D[1-9]/.test(name)
 }
 
 function questions(names: readonly string[]): Uint8Array {
