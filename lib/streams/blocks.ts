@@ -94,7 +94,7 @@ export function blockTable(options: BlockStreamOptions): ByteStream<'events'> {
  *
  * @example
  * const table = stackTable({ to: 'parquet' })
- * await pipeline(createReadStream('app.hfrec'), decodeAny(), table, createWriteStream('s.parquet'))
+ * await pipeline(createReadStream('app.hfrec'), decompress(), decodeAny(), table, createWriteStream('s.parquet'))
  *
  * @throws RangeError for unknown options
  */

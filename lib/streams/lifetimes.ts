@@ -11,9 +11,10 @@ export type LifetimeSink = ResultSink<LifetimePredictor>
  *
  * @example
  * const training = lifetimes()
- * await pipeline(createReadStream('train.hfrec'), decodeAny(), training)
+ * await pipeline(createReadStream('train.hfrec'), decompress(), decodeAny(), training)
  * const heap = simulate({ policy: 'bump', predict: await training.result })
- * await pipeline(createReadStream('app.hfrec'), decodeAny(), heap, mtrc.encode(), createWriteStream('arenas.mtrc'))
+ * const output = createWriteStream('arenas.mtrc')
+ * await pipeline(createReadStream('app.hfrec'), decompress(), decodeAny(), heap, mtrc.encode(), output)
  * console.log(heap.results()[0]?.prediction)
  *
  * @throws RangeError for options that are unknown or out of range. A trace that does not say which blocks its events

@@ -27,7 +27,8 @@ const OPTIONS: OptionNames<SymbolizeOptions> = {
  * symbols, without files and lines. Emits `warning` for each module without names.
  *
  * @example
- * await pipeline(createReadStream('app.raw.zst'), decodeAny(), symbolize(), ndjson.encode(), process.stdout)
+ * const named = symbolize()
+ * await pipeline(createReadStream('app.raw.zst'), decompress(), decodeAny(), named, ndjson.encode(), process.stdout)
  *
  * @throws RangeError for unknown options
  */
