@@ -115,6 +115,16 @@ test('reads a trace from a pipe, compares it with a baseline, and names the site
   expect(stdout).toContain('4 of 5 budgets are exceeded (1 run, compared with 1 run of the baseline).\n')
 })
 
+test.each([
+  ['in /usr/bin/app+0x10', true],
+  ['parse in /usr/bin/app+0x10', false],
+])('says how sites get names, if they have none: %s', async (frame, isNameless) => {
+  const line = `${JSON.stringify({ kind: 'alloc', address: '0x10', size: 9, stack: [frame] })}\n`
+  const { code, stdout } = await shell('hf-check --max-leaked 0', line)
+  expect(code).toBe(1)
+  expect(stdout.toString().endsWith('hf-symbolize adds them, in the job that records.\n')).toBe(isNameless)
+})
+
 test('takes budgets from a file, and from heapflow.check.json if there are no others', async () => {
   const folder = scratch()
   const file = join(folder, 'heapflow.check.json')

@@ -69,7 +69,7 @@ function knownLeaks({ sites, leaked, suppressed }: Statistics): string[] {
 }
 
 /** Whether only the module is known of the frame with which the site's row begins. */
-function isUnnamed({ stack = [] }: SiteStatistics, own: OwnFrames): boolean {
+export function isUnnamed({ stack = [] }: Pick<SiteStatistics, 'stack'>, own: OwnFrames): boolean {
   if (stack.length === 0) return false
   const frame = parseFrame(stack[own.start(stack)])
   return frame.function === undefined && frame.file === undefined && frame.module !== undefined
