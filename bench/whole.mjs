@@ -100,13 +100,17 @@ const ROWS = [
   ...(has('mtrace')
     ? [['hf-stats, glibc-mtrace, 4 M events', stats('4.mtrace'), 'mtrace', 'mtrace 4.mtrace || true', faster(10)]]
     : []),
-  ...['hf-profile --to pprof', 'hf-report'].map((line) => {
+  ...[
+    ['hf-profile --to pprof', 'MTRC', '4.mtrc'],
+    ['hf-report', 'MTRC', '4.mtrc'],
+    ...(hasHeaptrack ? [['hf-report', 'heaptrack interpreted', '4.zst']] : []),
+  ].map(([line, format, trace]) => {
     const [name, ...flags] = line.split(' ')
     return [
-      `${line}, 4 M events`,
-      commandLine(name, `${flags.join(' ')} 4.mtrc`),
+      `${line}, ${format}, 4 M events`,
+      commandLine(name, `${flags.join(' ')} ${trace}`),
       'hf-stats',
-      stats('4.mtrc'),
+      stats(trace),
       longer(1.5),
     ]
   }),
