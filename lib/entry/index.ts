@@ -95,7 +95,7 @@ export { RecorderError } from '../streams/record/recorders.js'
 export { filterFile, type FilterFileOptions } from '../streams/filter-file.js'
 export { split, type PartTarget, type SplitOptions, type SplitSink } from '../streams/split.js'
 export { stats, type StatsSink } from '../streams/stats.js'
-export { measure, parseBudgets } from '../streams/check.js'
+export { measure, parseBudgets, type MeasureSink } from '../streams/check.js'
 export {
   check,
   type CheckedBudget,

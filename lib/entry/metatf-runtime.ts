@@ -11,6 +11,9 @@ import type { ByteStream, EventStream } from '../streams/types.js'
 
 export { parseDtd } from '../metatf/index.js'
 export { RUNTIME } from '../metatf/generate/runtime.js'
+// Declarations of modules that export what is made here name these types.
+export type { AsciiDecodeOptions, AsciiEncodeOptions, BinaryDecodeOptions, BinaryEncodeOptions }
+export type { Decoder, Dtd, Encoder }
 
 /** A reader and a writer, as stages and as streams. */
 export interface CompiledPair<DecodeOptions, EncodeOptions> {

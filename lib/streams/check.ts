@@ -13,6 +13,9 @@ export function parseBudgets(value: unknown): BudgetGroup[] {
   return budgetsOf(value)
 }
 
+/** A sink that measures what budgets need. */
+export type MeasureSink = ResultSink<Measured>
+
 /**
  * A Writable that measures the figures that budgets need of the events written to it, for `check`. Put it at the end of
  * a pipeline. Memory grows with the number of live blocks, and of distinct stacks.
@@ -24,7 +27,7 @@ export function parseBudgets(value: unknown): BudgetGroup[] {
  * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), sink)
  * const { verdict } = check([await sink.result], [], groups)
  */
-export function measure(groups: readonly BudgetGroup[], name: string): ResultSink<Measured> {
+export function measure(groups: readonly BudgetGroup[], name: string): MeasureSink {
   checkGroups(groups, 'measure')
   return new CollectingSink('measure()', new CheckCollector(groups, name))
 }

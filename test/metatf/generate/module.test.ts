@@ -217,7 +217,13 @@ test('modules are type-checked, also strictly, in both languages, and run', { ti
   writeFileSync(join(folder, 'program.ts'), PROGRAM)
   writeFileSync(join(folder, 'parts.ts'), PARTS)
   for (const [name, dtd] of Object.entries(MODULES)) writeFileSync(join(folder, `${name}.ts`), compileDtd(dtd))
-  const strict = { ...OPTIONS, noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true, outDir: 'out' }
+  const strict = {
+    ...OPTIONS,
+    noUncheckedIndexedAccess: true,
+    exactOptionalPropertyTypes: true,
+    declaration: true,
+    outDir: 'out',
+  }
   // One that is wrong, lest nothing is checked at all.
   writeFileSync(join(folder, 'wrong.ts'), 'export const wrong: string = 1\n')
   writeFileSync(join(folder, 'ts.json'), JSON.stringify({ compilerOptions: strict, include: ['*.ts'] }))
