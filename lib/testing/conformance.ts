@@ -5,8 +5,8 @@ import { runInNewContext } from 'node:vm'
 import { batchesOf, type EventBatch } from '../event/batch.js'
 import { TraceError } from '../event/error.js'
 import { EVERY_FIELD, KINDS, type FieldType, type KindName } from '../event/fields.js'
-import { carriedFields, isWritable, type Format, type WritableFormat } from '../event/format.js'
-import { checkNeededOptions } from '../event/options.js'
+import { carriedFields, isWritable, needFormat, type Format, type WritableFormat } from '../event/format.js'
+import { checkNeededOptions, type ValueCheck } from '../event/options.js'
 import type { TraceHeader } from '../event/header.js'
 import type { Encoder } from '../event/stage.js'
 import type { TraceEvent } from '../event/trace-event.js'
@@ -44,6 +44,11 @@ export interface Check {
   run(): void | Promise<void>
 }
 
+const SAMPLES: ValueCheck = {
+  what: 'an array of traces such as { name, bytes }, whose bytes are a Uint8Array',
+  is: (value) => Array.isArray(value) && value.every((item) => (item as Partial<Sample>)?.bytes instanceof Uint8Array),
+}
+
 const SIZES = [1, 7, 64, 1 << 20]
 /** The input of one repeated byte, in chunks of `CHUNK`. */
 const ENDLESS = 48 << 20
@@ -57,9 +62,10 @@ const CHUNK = 65_536
  * for (const { name, run } of conformance(format, { samples: [{ name: 'small', bytes }] })) test(name, run)
  */
 export function conformance(format: Format, options: Conformance): Check[] {
+  needFormat(format, 'conformance')
   checkNeededOptions(
     options,
-    { samples: true, traces: true, raw: true, most: 'number', endMark: 'boolean' },
+    { samples: SAMPLES, traces: true, raw: true, most: 'number', endMark: 'boolean' },
     'conformance',
   )
   const { samples, traces, raw, most = 4096, endMark = false } = options

@@ -276,6 +276,13 @@ describe('the checks of formats find', () => {
   })
 })
 
+test('the checks of formats need a format, and bytes', () => {
+  expect(() => conformance(sizes as never, { samples: [] })).toThrow('conformance: a format is needed')
+  expect(() => conformance(defineFormat(sizes), { samples: [{ name: 'text', bytes: '8\n' as never }] })).toThrow(
+    'conformance: samples must be an array of traces such as { name, bytes }, whose bytes are a Uint8Array, not an array',
+  )
+})
+
 test('what a definition lacks is an error', () => {
   const { read: _, ...unread } = sizes
   expect(() => defineFormat(unread)).toThrow('neither read nor decoder')
