@@ -134,11 +134,33 @@ export function pathOf(source: TraceSource): string | undefined {
   return typeof source === 'string' || source instanceof URL ? filePath(source) : undefined
 }
 
-/** Bytes and Blobs as iterables of chunks; anything else unchanged. */
+/** Bytes, Blobs and web streams as iterables of chunks; anything else unchanged. */
 function iterableOf(source: unknown): unknown {
   if (source instanceof Uint8Array) return [source]
   if (source instanceof ArrayBuffer) return [new Uint8Array(source)]
-  return source instanceof Blob ? source.stream() : source
+  const stream = source instanceof Blob ? source.stream() : source
+  return isWebStream(stream) ? { [Symbol.asyncIterator]: () => readerOf(stream) } : stream
+}
+
+function isWebStream(source: unknown): source is ReadableStream<unknown> {
+  return typeof source === 'object' && source !== null && 'getReader' in source
+}
+
+/** Cancels the stream when it returns. The iterator that web streams have would wait for a pending chunk first. */
+function readerOf(stream: ReadableStream<unknown>): AsyncIterator<unknown> {
+  const reader = stream.getReader()
+  return {
+    async next() {
+      const result = await reader.read()
+      if (result.done) reader.releaseLock()
+      return result as IteratorResult<unknown>
+    },
+    async return() {
+      await reader.cancel()
+      reader.releaseLock()
+      return { done: true, value: undefined }
+    },
+  }
 }
 
 function isIterable(source: unknown): source is AsyncIterable<Chunks> | Iterable<Chunks> {

@@ -30,3 +30,31 @@ test.each<[string, () => TraceSource]>([
 test('anything else is named in the error', () => {
   expect(() => events(7 as unknown as TraceSource)).toThrow('bytes, a Blob, a stream or an iterable, not from 7')
 })
+
+test('a stream of the web is cancelled by a signal, also while it waits, and by leaving the loop', async () => {
+  for (const leave of ['signal', 'break']) {
+    let isCancelled = false
+    const source = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(new TextEncoder().encode('{"kind":"alloc"}\n')),
+      cancel: () => {
+        isCancelled = true
+      },
+    })
+    const aborter = new AbortController()
+    const read = async () => {
+      for await (const _ of events(source as AsyncIterable<Uint8Array>, { signal: aborter.signal }))
+        if (leave === 'break') break
+        else setTimeout(() => aborter.abort(), 1)
+    }
+    if (leave === 'break') await read()
+    else await expect(read()).rejects.toMatchObject({ name: 'AbortError' })
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    expect({ leave, isCancelled, isLocked: source.locked }).toEqual({ leave, isCancelled: true, isLocked: false })
+  }
+})
+
+test('a stream of the web is unlocked at its end', async () => {
+  const source = new Blob([bytes]).stream()
+  for await (const _ of events(source as AsyncIterable<Uint8Array>)) continue
+  expect(source.locked).toBe(false)
+})
