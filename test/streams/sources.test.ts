@@ -35,7 +35,7 @@ test('a stream of the web is cancelled by a signal, also while it waits, and by 
   for (const leave of ['signal', 'break']) {
     let isCancelled = false
     const source = new ReadableStream<Uint8Array>({
-      start: (controller) => controller.enqueue(new TextEncoder().encode('{"kind":"alloc"}\n')),
+      start: (controller) => controller.enqueue(new TextEncoder().encode('{"kind":"alloc"}\n'.repeat(500))),
       cancel: () => {
         isCancelled = true
       },
