@@ -28,6 +28,8 @@ const OVERALIGNED_PTMALLOC = 'ptmalloc is simulated with alignments of up to 2^2
 const NO_MAPPINGS = 'the simulated ptmalloc has no addresses left: stacks, heaps of threads and large blocks take them'
 const NO_JEMALLOC =
   'jemalloc is simulated with blocks and alignments of up to 2^43 and 2^32 bytes, and addresses of its word size'
+const SPACES =
+  'is simulated for one process, and this trace has several address spaces: hf-filter --process keeps one of them'
 const TOO_MANY_EXTENTS =
   'jemalloc is simulated with fewer than 2^21 extents: large blocks, runs of small ones, and free pages'
 
@@ -170,7 +172,7 @@ export class Simulator implements BatchTransform {
       case TOO_MANY:
         return limit(TOO_MANY_EXTENTS, at)
       case SEVERAL:
-        return limit(`${policy} is simulated for one process, and this trace has several address spaces`, at)
+        return limit(`${policy} ${SPACES}`, at)
       default:
         return tooManyBlocks()
     }
