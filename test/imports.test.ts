@@ -14,18 +14,23 @@ const LAYERS: readonly (readonly string[])[] = read('docs/architecture.md')
   .filter((line) => line.startsWith('| `'))
   .map((line) => [...line.split('|')[1]!.matchAll(/`([^`]+)`/g)].map(([, path]) => path!.replace(/<.*/, '')))
 
-const FILES = ['lib', 'bin'].flatMap((folder) =>
+const FILES = ['lib', 'bin', 'kernel', 'page', 'browser'].flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => `${folder}/${name}`),
 )
+
+/** The source of an imported path: those of kernels have no ending. */
+function sourceOf(path: string): string {
+  return /\.\w+$/.test(path) ? path.replace(/\.js$/, '.ts') : `${path}.ts`
+}
 
 /** Of each file, the files of the project that a pattern finds in it. */
 function importsBy(pattern: RegExp): ReadonlyMap<string, readonly string[]> {
   return new Map(
     FILES.map((file) => {
       const found = [...read(file).matchAll(pattern)]
-      return [file, found.map(([, path]) => relative('.', join(dirname(file), path!)).replace(/\.js$/, '.ts'))]
+      return [file, found.map(([, path]) => sourceOf(relative('.', join(dirname(file), path!))))]
     }),
   )
 }

@@ -3,38 +3,13 @@
  * the event that allocated it.
  */
 
-import { take } from './room'
+import { blockAt, reserveBlock } from './block'
 import { linkSite, resetSites, unlinkSite } from './best/sites'
 import { isKept, pastAt, sequence } from './history'
 import { BEST } from './level'
 import { addToClass, ALL, resetClasses, takeFromClass } from './classes'
 import { findHead, linkHead, resetPages } from './pages'
 
-/** A live block. */
-@unmanaged
-export class Block {
-  /** The hash of its address and its process. */
-  key: u64
-  size: u64
-  index: u64
-  /** Its class, and its position in the class. */
-  class: u32
-  position: u32
-  /** The event that allocated it; 0 if the block is not live. */
-  made: u32
-  /** Its number among all births; at the best level, its position among all blocks. */
-  birth: u32
-  /** The next block within the same 16 bytes of addresses, or the next unused one. */
-  next: u32
-  /** Its handle in the simulation, or 0. */
-  handle: u32
-  /** For the best level: its site, and its neighbours among the births at the site. */
-  site: u32
-  siteOlder: u32
-  siteYounger: u32
-}
-
-const BYTES: u32 = BEST ? 64 : 48
 /** The blocks by the last bits of their birth numbers. */
 const BIRTHS: usize = memory.data(262_144)
 const BIRTH_MASK: u32 = 0xffff
@@ -42,12 +17,6 @@ const BIRTH_MASK: u32 = 0xffff
 const NEAR: u32 = 8
 const TOP_NEAR: u32 = 32
 
-/** The pieces with the blocks, `PER_PIECE` in each, so that no block moves when the number grows. */
-const PIECES: usize = memory.data(8192)
-const MOST_PIECES: u32 = 2048
-const PER_PIECE_LOG: u32 = 16
-const PER_PIECE: u32 = 65_536
-let pieces: u32 = 0
 /** The number of blocks, live or not. Block 0 is none. */
 let count: u32 = 1
 let unused: u32 = 0
@@ -64,13 +33,6 @@ export function resetBlocks(): void {
   else memory.fill(BIRTHS, 0, 262_144)
   resetClasses()
   resetPages()
-}
-
-// @ts-ignore: decorator
-@inline
-export function blockAt(n: u32): Block {
-  const piece = load<u32>(PIECES + ((<usize>(n >> PER_PIECE_LOG)) << 2))
-  return changetype<Block>(<usize>piece + <usize>(n & (PER_PIECE - 1)) * BYTES)
 }
 
 /** All numbers of blocks, live or not, are below this. */
@@ -103,7 +65,7 @@ export function addBlock(key: u64, size: u64, inClass: u32, site: u32): u32 {
   let n = unused
   if (n != 0) unused = blockAt(n).next
   else {
-    if (count >> PER_PIECE_LOG == pieces && !grow()) return 0
+    if (!reserveBlock(count)) return 0
     n = count++
   }
   const block = blockAt(n)
@@ -122,14 +84,6 @@ export function addBlock(key: u64, size: u64, inClass: u32, site: u32): u32 {
   if (!linkHead(key, n)) return 0
   if (BEST && !addToClass(ALL, n)) return 0
   return addToClass(inClass, n) ? n : 0
-}
-
-function grow(): bool {
-  const piece = pieces == MOST_PIECES ? <usize>0 : take(PER_PIECE * BYTES)
-  if (piece == 0) return false
-  store<u32>(PIECES + ((<usize>pieces) << 2), <u32>piece)
-  pieces++
-  return true
 }
 
 /** Removes a block. */

@@ -11,7 +11,8 @@ import { beginKeptBlocks, codeOtherBlocks, codeThreads, endKeptBlocks, leaveBloc
 import { beginHeap, codeHeap, endHeap } from './kept-heap'
 import { codeLists } from './kept-lists'
 import { beginThings, keptNumber } from './kept-numbers'
-import { blockAt, blockEnd } from './blocks'
+import { blockEnd } from './blocks'
+import { blockAt } from './block'
 import { isSimulating } from './simulation'
 
 const HAS_HEAP: u32 = 50

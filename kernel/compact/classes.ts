@@ -4,12 +4,12 @@
  */
 
 import { giveBack, take } from './room'
-import { blockAt } from './blocks'
+import { blockAt } from './block'
 import { clearRank, countBetween, fillRanks, findDown, findUp, giveRanks, setRank, takeRanks } from './best/ranks'
 import { BEST } from './level'
 import { bit, entryAt, freshen, isEncoding, mixed, pairBit } from './coder'
 import { number } from './numbers'
-import { Thread } from './threads'
+import { Thread } from './thread'
 
 /** A class. */
 @unmanaged

@@ -15,7 +15,8 @@ import {
   KIND_REALLOC,
   OUTCOME_FREED,
 } from '../shared/event'
-import { addBlock, blockAt, findBlock, removeBlock } from './blocks'
+import { addBlock, findBlock, removeBlock } from './blocks'
+import { blockAt } from './block'
 import { codeByCaches, codeDifference, codeSame, noteFree } from './caches'
 import { crcWord } from './checksum'
 import { isEncoding, isOver, mixed } from './coder'
@@ -50,8 +51,10 @@ import { BEST } from './level'
 import { codeSurprise } from './best/addresses'
 import { learnDescriptor } from './best/symbols'
 import { noteFreed } from './best/targets'
-import { codeSymbol, free, isWrong as isSymbolWrong, NEW_DESCRIPTOR, SURPRISE, target } from './symbols'
-import { codeThread, current, Thread, threadAt } from './threads'
+import { codeSymbol, free, isWrong as isSymbolWrong, SURPRISE, target } from './symbols'
+import { NEW_DESCRIPTOR } from './candidates'
+import { codeThread, current, threadAt } from './threads'
+import { Thread } from './thread'
 
 /** The checksum of the block's events so far, before its bits are inverted. */
 export let checksum: u32 = 0

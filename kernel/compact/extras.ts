@@ -6,7 +6,7 @@ import { F_CPU, F_END_TIME, F_INDEX, F_PRESENT, F_SEQUENCE, F_TIME, setValue, va
 import { codeName } from './name-codes'
 import { numberOfName, outName } from './names'
 import { folded, pairNumber, unfolded } from './numbers'
-import { Thread } from './threads'
+import { Thread } from './thread'
 
 /** The fields that are coded here. */
 export const EXTRA: u32 = 0x2c02_02e8

@@ -5,7 +5,7 @@
 
 import { mixed } from './coder'
 import { BEST } from './level'
-import { Thread } from './threads'
+import { Thread } from './thread'
 
 /** A kept event. */
 @unmanaged

@@ -37,7 +37,6 @@ import {
   linkAt,
   LIVE,
   MAPPED,
-  newChunk,
   placeOf,
   RECORD,
   records,
@@ -50,6 +49,7 @@ import {
   TOP,
   USED,
 } from '../allocators/ptmalloc/chunks'
+import { newChunk } from '../allocators/ptmalloc/heap-chunks'
 import { addGap, gapCount, lengthOf as gapLength, LOWEST, OPEN, startOf as gapStart } from '../allocators/ptmalloc/gaps'
 import { beginLog } from '../allocators/ptmalloc/log'
 import { addMapping, isPlaced, leadOf, THRESHOLD, TRIM, unknownPlace } from '../allocators/ptmalloc/mappings'
@@ -69,7 +69,8 @@ import {
 } from '../allocators/ptmalloc/regions'
 import { least, mostThreshold } from '../allocators/ptmalloc/rules'
 import { isChunk } from '../allocators/ptmalloc/simulator'
-import { blockAt, blockEnd } from './blocks'
+import { blockEnd } from './blocks'
+import { blockAt } from './block'
 import { isEncoding } from './coder'
 import { codeBlock, isBlockAt, leaveBlock } from './kept-blocks'
 import { addWord, clearWords, countThing, keptNear, keptNumber, wordAt, Words } from './kept-numbers'

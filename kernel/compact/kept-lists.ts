@@ -1,11 +1,20 @@
 /** The lists of free chunks of a checkpoint: caches of threads, fast bins and bins of arenas. */
 
 import { arenaAt, arenaCount, fastList, headOf, numberOf, REMAINDER } from '../allocators/ptmalloc/arenas'
-import { addSorted, addUnsorted, BINS, UNSORTED } from '../allocators/ptmalloc/bins'
+import { addSorted, addUnsorted, UNSORTED } from '../allocators/ptmalloc/bins'
+import {
+  BINS,
+  binOf,
+  CACHE_BINS,
+  cacheBin,
+  FAST_BINS,
+  fastBin,
+  leastLarge,
+  mostFast,
+} from '../allocators/ptmalloc/rules'
 import { arenaOf, bytesOf, link, NEXT, placeOf } from '../allocators/ptmalloc/chunks'
 import { addFast } from '../allocators/ptmalloc/free'
 import { beginLog } from '../allocators/ptmalloc/log'
-import { binOf, CACHE_BINS, cacheBin, FAST_BINS, fastBin, leastLarge, mostFast } from '../allocators/ptmalloc/rules'
 import {
   cached,
   firstCached,

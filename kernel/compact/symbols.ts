@@ -4,18 +4,19 @@
  * descriptor, and symbol 2 an address that the simulated allocator did not expect.
  */
 
-import { blockAt, bornAt, newestBlock, older, younger } from './blocks'
-import { bit, codeTree, entryAt, freshen, mixed, pairBit } from './coder'
+import { bornAt, newestBlock, older, younger } from './blocks'
+import { blockAt } from './block'
+import { CANDIDATES, candidates, clearCandidates, propose, SOURCES, TRUST } from './candidates'
+import { bit, entryAt, freshen, mixed, pairBit } from './coder'
 import { classAt, codeTarget, noteExpected } from './classes'
-import { descriptorAt, descriptorCount, ENDS, freeCount, onlyFree } from './descriptors'
+import { descriptorCount } from './descriptors'
+import { codeFree, resetFrees } from './frees'
 import { isKept, Past, pastAt, sequence } from './history'
 import { BEST } from './level'
 import { learn, Slot, slotAt } from './slots'
 import { codeBest, ended, endedBy, isImpossible } from './best/symbols'
-import { Thread } from './threads'
+import { Thread } from './thread'
 
-/** A new descriptor. */
-export const NEW_DESCRIPTOR: u32 = 0
 /** The address is not the expected one. */
 export const SURPRISE: u32 = 2
 
@@ -31,14 +32,7 @@ const WHOLE_FIRST: usize = memory.data(16_384)
 const WHOLE_SECOND: usize = memory.data(65_536)
 const TREES: usize = memory.data(524_288)
 const IS_FREE: usize = memory.data(8)
-const FREES: usize = memory.data(65_536)
-const FREE_TREE: usize = memory.data(131_072)
 
-/** Candidates: the symbols, the sources that proposed each, and the confidence of the first of these. */
-export const CANDIDATES: usize = memory.data(64)
-export const SOURCES: usize = memory.data(64)
-const TRUST: usize = memory.data(64)
-export let candidates: u32 = 0
 const TRIES: u32 = 4
 
 /**
@@ -55,8 +49,7 @@ export let free: u32 = 0
 export let isWrong: bool = false
 
 export function resetSymbols(): void {
-  freshen(FREES, 16_384)
-  freshen(FREE_TREE, 32_768)
+  resetFrees()
   if (BEST) return
   memory.fill(AFTER_ONE, 0, 524_288)
   memory.fill(AFTER_TWO, 0, 131_072)
@@ -67,25 +60,6 @@ export function resetSymbols(): void {
   freshen(WHOLE_SECOND, 16_384)
   freshen(TREES, 131_072)
   freshen(IS_FREE, 2)
-}
-
-export function clearCandidates(): void {
-  candidates = 0
-}
-
-/** Adds a candidate, or a source of it. A free's only counts if its class has live blocks. */
-export function propose(symbol: u32, source: u32, trust: u32): void {
-  if ((symbol & 1) != 0 && classAt(symbol >> 1).live == 0) return
-  for (let i: u32 = 0; i < candidates; i++) {
-    if (load<u32>(CANDIDATES + ((<usize>i) << 2)) != symbol) continue
-    store<u32>(SOURCES + ((<usize>i) << 2), load<u32>(SOURCES + ((<usize>i) << 2)) | (1 << source))
-    return
-  }
-  const at = (<usize>candidates) << 2
-  candidates++
-  store<u32>(CANDIDATES + at, symbol)
-  store<u32>(SOURCES + at, 1 << source)
-  store<u32>(TRUST + at, trust)
 }
 
 /**
@@ -149,7 +123,10 @@ export function codeSymbol(t: Thread, symbol: u32, block: u32, freeing: u32, kno
   const neighbour = t.freed != 0 ? younger(t.freed) : 0
   target = codeTarget(t, c, block, expected, neighbour)
   if (target == 0) isWrong = true
-  else if (!isSecond) free = known != 0 ? known : codeFree(t, c, freeing)
+  else if (!isSecond) {
+    free = known != 0 ? known : codeFree(t, c, freeing)
+    if (free == 0) isWrong = true
+  }
   return s
 }
 
@@ -212,21 +189,5 @@ function codeRare(symbol: u32): u32 {
     isWrong = true
     return isFree
   }
-  return read
-}
-
-/** Codes the descriptor of a free of a block of a class. */
-export function codeFree(t: Thread, n: u32, freeing: u32): u32 {
-  if (freeCount == 1) return onlyFree
-  const c = classAt(n)
-  const guess = c.free
-  if (guess != 0 && descriptorAt(guess).form == ENDS) {
-    const first = entryAt(FREES, guess, t.s1)
-    const second = entryAt(FREES, n, 99)
-    if (pairBit(guess == freeing ? 1 : 0, first, second, 32) != 0) return guess
-  }
-  const read = codeTree(freeing, 15, FREE_TREE)
-  if (read < 2 || read >= descriptorCount || descriptorAt(read).form != ENDS) isWrong = true
-  c.free = read
   return read
 }

@@ -4,7 +4,7 @@ import { EXHAUSTED, TOO_LARGE, TOO_MANY } from '../../lib/kernel/layouts/simulat
 import { clearIdentities } from '../allocators/identities'
 import { addressOf } from '../allocators/jemalloc/bins'
 import { areTooMany, isExhausted } from '../allocators/jemalloc/extents'
-import { heldPages } from '../allocators/jemalloc/pages'
+import { heldPages } from '../allocators/jemalloc/free-pages'
 import { areUsedUp } from '../allocators/jemalloc/regions'
 import { allocate, caller, finish, isOpen, release, startFixed, usableOf } from '../allocators/jemalloc/simulator'
 import { addUsed, give, ROOM, used } from './settings'

@@ -1,4 +1,4 @@
-import type { ChartOptions } from './chart.js'
+import type { ChartOptions } from './chart-options.js'
 import { markTitles, type Mark } from './mark-titles.js'
 import { SvgBrush, type Brush } from './svg-context.js'
 import type { Picture } from './take.js'

@@ -3,7 +3,17 @@ import { giveRoom, takeRoom, takeZeros } from '../../live/room'
 import { returnRegion, runOf, takeRegion } from './bins'
 import { exists, extent, KEPT, LARGE } from './extents'
 import { freePages, takePages } from './pages'
-import { cachedClasses, isByBytes, isSmall, knowsPages, MOST_CLASSES, mostArenas, sizeClass, sweep } from './rules'
+import {
+  hasCaches,
+  cachedClasses,
+  isByBytes,
+  isSmall,
+  knowsPages,
+  MOST_CLASSES,
+  mostArenas,
+  sizeClass,
+  sweep,
+} from './rules'
 
 /** Threads, in pieces of 1024: pointers to records. */
 const DIRECTORY: usize = memory.data(4096)
@@ -33,12 +43,6 @@ const BLOCKS: usize = 8
 const CACHE_LOG: u32 = 6
 
 let threads: u32 = 0
-/** Whether threads have caches. */
-export let hasCaches: bool = true
-export function setCaches(yes: bool): void {
-  hasCaches = yes
-}
-
 /** Forgets all threads. */
 export function clearCaches(): void {
   for (let t: u32 = 0; t < MOST_THREADS; t += 1 << PIECE) {

@@ -6,7 +6,7 @@
  */
 import { addExtent, DIRTY, extent, RETAINED } from './extents'
 import { dropStart, putStart } from './page-map'
-import { addFree, holdPages, leadOf, merge, OVERSIZE_ARENA, setOf, spareOf, take } from './pages'
+import { addFree, holdPages, leadOf, merge, OVERSIZE_ARENA, setOf, spareOf, take } from './free-pages'
 import { areFixed, takeBelow } from './regions'
 import { chunkPages, hasHeaders, headPages, knowsPages, PAGE, PAGE_LOG } from './rules'
 import { firstFrom, isBefore } from './sets'

@@ -15,17 +15,29 @@ import {
   LARGE,
   RETAINED,
 } from './extents'
-import { dropEnd, dropStart, endingAt, putEnd, putStart, startingAt } from './page-map'
+import { dropStart, putStart, startingAt } from './page-map'
+import {
+  addFree,
+  clearFreePages,
+  holdPages,
+  leadOf,
+  lengthClass,
+  lengthOf,
+  LENGTHS,
+  merge,
+  nextOf,
+  OVERSIZE_ARENA,
+  removeFree,
+  setOf,
+  take,
+} from './free-pages'
 import { hugePages, isChunk, isHuge, keepChunk, setHugeSize, takeFixed } from './chunks'
-import { hasCaches } from './caches'
-import { addRegion, areFixed, clearRegions, noteNoAddresses, trueAddress } from './regions'
-import { knowsPages, PAGE_LOG } from './rules'
-import { first, firstFrom, insert, isBefore, remove } from './sets'
+import { hasCaches, knowsPages, PAGE_LOG } from './rules'
+import { addRegion, areFixed, clearRegions, noteNoAddresses } from './regions'
+import { first, firstFrom, isBefore } from './sets'
 
-const ARENAS: u32 = 64
 /** Freed extents with at least this number of pages are not kept unchanged (5). */
 const OVERSIZE: u32 = 2048
-export const OVERSIZE_ARENA: u32 = 63
 /** Extents with at least this number of pages are merged with their neighbours at once (5). */
 const MERGED: u32 = 4
 /** The number of pages of the first arena in use when a program begins (5): caches, and a block of the C++ library. */
@@ -34,17 +46,6 @@ const POOL_PAGES: u32 = 21
 /** A free extent that is this many times as large as the request is not split (5). */
 const FIT_LOG: u32 = 6
 
-/** Per arena: sets of free extents by classes of their lengths, the most recently used first. */
-const SETS: usize = memory.data(65536)
-const LENGTHS: u32 = 128
-/**
- * Per arena: the page after the last new one, and whether the extent there is smaller than the known free ones; or the
- * length and order of the next region (5).
- */
-const NEXT: usize = memory.data(1024)
-/** The pages in use, and the pages that were used and have not been returned to the system. */
-export let heldPages: u64 = 0
-
 /** The arenas of chunks of pages: the chunk's number + 1, and the arena. */
 const CHUNKS: usize = memory.data(65536)
 const CHUNK_LOG: u64 = 18
@@ -52,49 +53,9 @@ const CHUNK_PAGES: u64 = 64
 const CHUNK_SLOTS: u64 = 4096
 
 export function clearPages(): void {
-  memory.fill(SETS, 0, <usize>ARENAS * LENGTHS * 8)
-  memory.fill(NEXT, 0, (<usize>ARENAS) << 4)
+  clearFreePages()
   memory.fill(CHUNKS, 0, 65_536)
-  heldPages = 0
   clearRegions()
-}
-
-// @ts-ignore: decorator
-@inline
-export function setOf(arena: u32, state: u8, length: u32): usize {
-  return SETS + ((<usize>((arena * 2 + (state == RETAINED ? 1 : 0)) * LENGTHS + length)) << 2)
-}
-// @ts-ignore: decorator
-@inline
-function nextOf(arena: u32): usize {
-  return NEXT + ((<usize>arena) << 4)
-}
-
-/**
- * Lengths have classes of 1 to 4 pages, and then four for each power of two. @returns the last class that is not longer
- */
-function lengthClass(pages: u32): u32 {
-  if (pages < 4) return max<u32>(pages, 1) - 1
-  const log = 29 - clz(pages)
-  return (log << 2) + 3 + ((pages - ((<u32>4) << log)) >> log)
-}
-/** The pages of a class of lengths. */
-function lengthOf(c: u32): u32 {
-  if (c < 4) return c + 1
-  return ((c & 3) + 5) << ((c - 4) >> 2)
-}
-
-export function addFree(n: u32, state: u8): void {
-  extent(n).state = state
-  if (!knowsPages) extent(n).order = extent(n).pages
-  insert(setOf(extent(n).arena, state, knowsPages ? lengthClass(extent(n).pages) : 0), n)
-  putStart(extent(n).base >> PAGE_LOG, n)
-  putEnd(endPage(n), n)
-}
-function removeFree(n: u32): void {
-  remove(setOf(extent(n).arena, extent(n).state, knowsPages ? lengthClass(extent(n).pages) : 0), n)
-  dropStart(extent(n).base >> PAGE_LOG, n)
-  dropEnd(endPage(n), n)
 }
 
 /** Takes pages with an alignment for a use. @returns the extent, 0 if memory is exhausted */
@@ -117,33 +78,6 @@ export function takePages(arena: u32, pages: u32, alignment: u64, state: u8): u3
     extent(n).guessed = FROM_NEXT
     store<u64>(nextOf(arena), page + pages)
   }
-  return n
-}
-
-/** Takes pages from a free extent, after pages that stay free. @returns the extent, 0 if memory is exhausted */
-export function take(free: u32, lead: u32, pages: u32, state: u8): u32 {
-  const base = extent(free).base
-  const arena = extent(free).arena
-  const order = extent(free).order
-  const was = extent(free).state
-  const rest = extent(free).pages - lead - pages
-  if (was == RETAINED) heldPages += pages
-  removeFree(free)
-  if (rest > 0) {
-    const n = addExtent(was, arena, base + ((<u64>(lead + pages)) << PAGE_LOG), rest, order)
-    if (n != 0) addFree(n, was)
-  }
-  let n = free
-  if (lead > 0) {
-    extent(free).pages = lead
-    addFree(free, was)
-    n = addExtent(state, arena, base + ((<u64>lead) << PAGE_LOG), pages, order)
-    if (n == 0) return 0
-  }
-  extent(n).pages = pages
-  extent(n).order = knowsPages ? order : 0
-  extent(n).state = state
-  putStart(extent(n).base >> PAGE_LOG, n)
   return n
 }
 
@@ -180,13 +114,6 @@ function takeKnown(arena: u32, pages: u32, alignment: u64, state: u8): u32 {
 function takeOwn(region: u32, isPool: bool): void {
   const pages = (hasCaches ? OWN_PAGES : POOL_PAGES) - (isPool ? POOL_PAGES : 0)
   if (pages != 0) take(region, 0, pages, LARGE)
-}
-
-/**
- * The number of pages of a free extent before the first aligned one. @param slack the alignment less a page, in pages
- */
-export function leadOf(n: u32, slack: u32): u32 {
-  return (<u32>(0 - (trueAddress(extent(n).base) >> PAGE_LOG))) & slack
 }
 
 function inUseLately(arena: u32, pages: u32): u32 {
@@ -246,38 +173,10 @@ export function freePages(n: u32): void {
   dropStart(extent(n).base >> PAGE_LOG, n)
   dropBits(n)
   const state = (knowsPages && extent(n).pages >= OVERSIZE) || isHuge(n) ? RETAINED : DIRTY
-  if (state == RETAINED) heldPages -= extent(n).pages
+  if (state == RETAINED) holdPages(0 - <u64>extent(n).pages)
   if (!knowsPages || state == RETAINED || extent(n).pages >= MERGED) merge(n, state)
   if (!isChunk(n)) addFree(n, state)
   else keepChunk(n)
-}
-
-/** Counts pages outside extents; a negative number when they are released. */
-export function holdPages(pages: u64): void {
-  heldPages += pages
-}
-
-/** The spare extent of an arena. @returns the address of its number */
-// @ts-ignore: decorator
-@inline
-export function spareOf(arena: u32): usize {
-  return nextOf(arena) + 12
-}
-
-/** Joins an extent with the free ones before and after it. */
-export function merge(n: u32, state: u8): void {
-  while (true) {
-    let other = startingAt(endPage(n))
-    if (other == 0 || extent(other).state != state || extent(other).arena != extent(n).arena) {
-      other = endingAt(extent(n).base >> PAGE_LOG)
-      if (other == 0 || extent(other).state != state || extent(other).arena != extent(n).arena) return
-    }
-    removeFree(other)
-    if (extent(other).base < extent(n).base) extent(n).base = extent(other).base
-    extent(n).pages += extent(other).pages
-    extent(n).order = min(extent(n).order, extent(other).order)
-    dropExtent(other)
-  }
 }
 
 /** Forgets an extent that was predicted wrongly. */

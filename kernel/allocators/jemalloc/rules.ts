@@ -44,6 +44,12 @@ export let knowsPages: bool = false
 /** The maximum number of arenas that threads are distributed to. */
 export let mostArenas: u32 = 2
 
+/** Whether threads have caches. */
+export let hasCaches: bool = true
+export function setCaches(yes: bool): void {
+  hasCaches = yes
+}
+
 // @ts-ignore: decorator
 @inline
 export function sizeClass(c: u32): SizeClass {

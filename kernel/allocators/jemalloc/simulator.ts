@@ -12,19 +12,14 @@ import {
   endThread,
   fill,
   freeToCache,
-  hasCaches,
   isKept,
   pop,
-  setCaches,
   skipFirst,
   threadAt,
 } from './caches'
-import { isHuge } from './chunks'
-import { clearExtents, exists, extent, isFree, isLive, KEPT, LARGE, setLive } from './extents'
-import { clearPageMap } from './page-map'
-import { clearPages, freePages, resizePages, takePages } from './pages'
-import { areFixed, confirmRegion, fixRegions } from './regions'
 import {
+  hasCaches,
+  setCaches,
   cachedClasses,
   classOf,
   hasHeaders,
@@ -38,6 +33,11 @@ import {
   setRules,
   sizeClass,
 } from './rules'
+import { isHuge } from './chunks'
+import { clearExtents, exists, extent, isFree, isLive, KEPT, LARGE, setLive } from './extents'
+import { clearPageMap } from './page-map'
+import { clearPages, freePages, resizePages, takePages } from './pages'
+import { areFixed, confirmRegion, fixRegions } from './regions'
 
 /**
  * The size that the C++ library, which jemalloc 5 needs, allocates when a program begins. The trace may lack that

@@ -2,10 +2,10 @@
  * Arenas: independent heaps with separate bins. The main arena has the main heap. Further threads get new arenas up to
  * a limit, and then share existing ones.
  */
-import { BINS } from './bins'
-import { header, arenaHead, arenasPerCore, FAST_BINS, heapRoom, pages, TOP_PAD } from './rules'
+import { BINS, header, arenaHead, arenasPerCore, FAST_BINS, heapRoom, pages, TOP_PAD } from './rules'
 import { mapBytes, isUnmapped, knowsArea, seeMapping, unmapBytes } from './gaps'
-import { newChunk, RECORD, setState, takeHeads, TOP } from './chunks'
+import { RECORD, setState, takeHeads, TOP } from './chunks'
+import { newChunk } from './heap-chunks'
 import { set32, set64 } from './log'
 import { newRegion, startOfRegion } from './regions'
 

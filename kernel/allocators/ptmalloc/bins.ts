@@ -5,10 +5,9 @@
 import { BIN_MAP, headOf } from './arenas'
 import { BINNED, bytesOf, LARGER, LAST, link, NEXT, setLink, setState, SMALLER, USED } from './chunks'
 import { save } from './log'
-import { binOf, leastLarge } from './rules'
+import { BINS, binOf, leastLarge } from './rules'
 
 export const UNSORTED: u32 = 1
-export const BINS: u32 = 128
 /** The maximum number of sizes of a large bin to search. Only a crafted trace has more. */
 const MOST_SIZES: u32 = 4096
 

@@ -2,12 +2,10 @@
 import { arenaAt, chooseArena, enterArena, leaveArena, MAIN_ARENA, setTop, topOf } from './arenas'
 import { unlink } from './bins'
 import {
-  absorb,
   AFTER,
   arenaOf,
   BINNED,
   bytesOf,
-  dropChunk,
   FOREIGN,
   HAS_STACK,
   link,
@@ -18,12 +16,12 @@ import {
   placeOf,
   records,
   setLive,
-  split,
   STACK,
   stateOf,
   TOP,
   USED,
 } from './chunks'
+import { absorb, dropChunk, split } from './heap-chunks'
 import { freeChunk, freeMerged } from './free'
 import { knowsArea, mapBytes, unmapBytes } from './gaps'
 import { set32, set64 } from './log'

@@ -6,11 +6,10 @@
  * So a heap can be used before its address is known.
  */
 import { GROWING, GrowingTable } from '../../shared/grow'
-import { mapAdded, mapRemoved } from './chunk-map'
 import { save, set32, set64 } from './log'
 
 /** Offsets in a record. */
-const AT: usize = 0
+export const AT: usize = 0
 export const BYTES: usize = 8
 /** The chunks before and after it in its heap. */
 export const BEFORE: usize = 16
@@ -57,8 +56,8 @@ const table = changetype<GrowingTable>(memory.data(GROWING))
 /** The start of the records, which are the table. */
 export let records: usize = 0
 /** Words restored on undo: the end of the used records, and the first free one. */
-const END: usize = memory.data(8)
-const FREE: usize = END + 4
+export const END: usize = memory.data(8)
+export const FREE: usize = END + 4
 
 /** Removes all chunks. @returns false if memory is exhausted */
 export function clearChunks(): bool {
@@ -100,34 +99,6 @@ export function takeHeads(count: u32): u32 {
   }
   set32(END, first + count * RECORD)
   return first
-}
-
-/** A new chunk. */
-export function newChunk(at: u64, bytes: u64, state: u8, arena: u32): u32 {
-  let chunk = load<u32>(FREE)
-  if (chunk != 0) set32(FREE, load<u32>(records + chunk, NEXT))
-  else {
-    chunk = load<u32>(END)
-    set32(END, chunk + RECORD)
-  }
-  const record = records + chunk
-  set64(record + AT, at)
-  set64(record + BYTES, bytes)
-  set32(record + BEFORE, 0)
-  set32(record + AFTER, 0)
-  set32(record + SMALLER, 0)
-  set32(record + STATE, (<u32>state) | (arena << 16))
-  if (state < MAPPED) mapAdded(chunk)
-  return chunk
-}
-
-/** Removes a record; the chunk must be in no list. */
-export function dropChunk(chunk: u32): void {
-  const record = records + chunk
-  if (load<u8>(record, STATE) < MAPPED) mapRemoved(chunk)
-  set32(record + STATE, NO_CHUNK)
-  set32(record + NEXT, load<u32>(FREE))
-  set32(FREE, chunk)
 }
 
 // @ts-ignore: decorator
@@ -198,26 +169,4 @@ export function setLive(chunk: u32, live: u8): void {
 @inline
 export function arenaOf(chunk: u32): u32 {
   return load<u16>(records + chunk, ARENA)
-}
-
-/** Splits a chunk after some bytes. @returns the rest, which is in use */
-export function split(chunk: u32, bytes: u64): u32 {
-  const rest = newChunk(placeOf(chunk) + bytes, bytesOf(chunk) - bytes, USED, arenaOf(chunk))
-  const after = link(chunk, AFTER)
-  setBytes(chunk, bytes)
-  setLink(rest, BEFORE, chunk)
-  setLink(rest, AFTER, after)
-  if (after != 0) setLink(after, BEFORE, rest)
-  setLink(chunk, AFTER, rest)
-  return rest
-}
-
-/** Joins a chunk and the one after it, which is in no list. */
-export function absorb(chunk: u32): void {
-  const gone = link(chunk, AFTER)
-  const after = link(gone, AFTER)
-  setBytes(chunk, bytesOf(chunk) + bytesOf(gone))
-  setLink(chunk, AFTER, after)
-  if (after != 0) setLink(after, BEFORE, chunk)
-  dropChunk(gone)
 }

@@ -6,7 +6,6 @@ import { addUnsorted, unlink } from './bins'
 import { arenaAt, fastList, MAIN_ARENA, setTop, topOf } from './arenas'
 import { takeFromTop } from './calls'
 import {
-  absorb,
   AFTER,
   arenaOf,
   BINNED,
@@ -18,17 +17,16 @@ import {
   isLive,
   link,
   linkAt,
-  newChunk,
   NEXT,
   NO_CHUNK,
   placeOf,
   setLive,
   setState,
-  split,
   stateOf,
   TOP,
   USED,
 } from './chunks'
+import { absorb, newChunk, split } from './heap-chunks'
 import { chunkAt } from './chunk-map'
 import { freeChunk, freeMerged } from './free'
 import { seeMapping } from './gaps'
@@ -39,22 +37,11 @@ import { alignment, CACHE_BINS, cacheBin, chunkSize, fastBin, header, least, PAG
 import { request, resized, usesCache } from './simulator'
 import { stretchTop } from './system'
 import { cached, pullCached, takeCached } from './threads'
+import { isOftenWrong } from './wrong'
 
 /** The maximum number of neighbours that a chunk may absorb, and the maximum length of a search in a fast bin. */
 const MOST_NEIGHBOURS: u32 = 64
 const MOST_FAST: u32 = 65_536
-
-/** The number of wrong predictions of an address after which its chunk counts as used. */
-const MOST_WRONG: u32 = 32
-/** The last wrong prediction, and its number of repetitions. */
-let lastWrong: u64 = 0
-let timesWrong: u32 = 0
-
-/** Forgets which predictions were wrong. */
-export function clearCuts(): void {
-  lastWrong = 0
-  timesWrong = 0
-}
 
 /** Frees a predicted chunk that was not used, when the call cannot be undone. */
 export function giveBack(chunk: u32): void {
@@ -71,11 +58,9 @@ export function cutOut(thread: usize, actual: u64, wrong: u64): u32 {
   if (thread != 0) {
     const chunk = fromCache(thread, actual)
     if (chunk != 0) return chunk
-    // A chunk that is predicted repeatedly without success is not free.
-    timesWrong = wrong != 0 && wrong == lastWrong ? timesWrong + 1 : 0
-    if (timesWrong == MOST_WRONG) hide(wrong)
   }
-  lastWrong = wrong
+  // A chunk that is predicted repeatedly without success is not free.
+  if (isOftenWrong(wrong, thread != 0)) hide(wrong)
   const chunk = cut(actual, chunkSize(request))
   setLive(chunk, IS_BLOCK)
   if (thread != 0 && resized != 0 && resized != chunk && stateOf(resized) != NO_CHUNK) {

@@ -2,13 +2,11 @@
 import { addSmall, addUnsorted, unlink } from './bins'
 import { arenaAt, fastList, HAS_FAST, MAIN_ARENA, setTop, topOf } from './arenas'
 import {
-  absorb,
   AFTER,
   arenaOf,
   BEFORE,
   BINNED,
   bytesOf,
-  dropChunk,
   FAST,
   FOREIGN,
   link,
@@ -20,10 +18,11 @@ import {
   TOP,
   USED,
 } from './chunks'
+import { absorb, dropChunk } from './heap-chunks'
 import { set32 } from './log'
 import { dropMapping } from './mappings'
 import { FAST_BINS, fastBin, least, leastLarge, mostFast, sortsSmall } from './rules'
-import { trimHeap, trimMain } from './system'
+import { trimHeap, trimMain } from './trim'
 import { putCached } from './threads'
 
 /** A free chunk of at least this size, after merging, causes the fast bins to be merged and the heap to shrink. */

@@ -1,7 +1,8 @@
 /** The choice of a chunk for a request, in glibc's order: bins by size, the end of the heap, more memory. */
 import { addSorted, addUnsorted, bestOf, lastFrom, unlink, UNSORTED } from './bins'
 import { fastList, headOf, HAS_FAST, MAIN_ARENA, REMAINDER } from './arenas'
-import { bytesOf, IS_BLOCK, LAST, link, NEXT, placeOf, setLive, setState, split, USED } from './chunks'
+import { bytesOf, IS_BLOCK, LAST, link, NEXT, placeOf, setLive, setState, USED } from './chunks'
+import { split } from './heap-chunks'
 import { consolidate } from './free'
 import { set32, set64 } from './log'
 import {

@@ -1,5 +1,6 @@
 /** Large blocks: each is a mapping. The size above which blocks are mapped grows when a mapped block is freed. */
-import { BYTES, bytesOf, dropChunk, LEAD, MAPPED, newChunk, placeOf, records } from './chunks'
+import { BYTES, bytesOf, LEAD, MAPPED, placeOf, records } from './chunks'
+import { dropChunk, newChunk } from './heap-chunks'
 import { extendMapping, mapBytes, unmapBytes } from './gaps'
 import { set32, set64 } from './log'
 import { alignment, header, mapsNormally, mostThreshold, PAGE, pages, word } from './rules'

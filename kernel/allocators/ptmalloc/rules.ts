@@ -9,6 +9,8 @@ export const TOP_PAD: u64 = 131_072
 /** The number of lists of free chunks of a thread's cache that can be in use by default, and of fast bins. */
 export const CACHE_BINS: u32 = 64
 export const FAST_BINS: u32 = 12
+/** The number of bins of an arena. */
+export const BINS: u32 = 128
 
 let is64: bool = true
 /** The size of a word, and the alignment of chunks. */

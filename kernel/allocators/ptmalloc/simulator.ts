@@ -17,13 +17,13 @@ import {
   stateOf,
 } from './chunks'
 import { clearMap, mapBegins } from './chunk-map'
-import { clearCuts } from './cut'
 import { clearGaps } from './gaps'
 import { beginLog } from './log'
 import { clearMappings } from './mappings'
 import { clearRegions } from './regions'
 import { callocUsesCache, setRules } from './rules'
 import { clearThreads } from './threads'
+import { clearWrong } from './wrong'
 
 /** The call to predict: its function, thread and arguments, and the predicted chunk. */
 let operation: u32 = MALLOC
@@ -56,7 +56,7 @@ export function start(version: i32, bits: i32, cores: u32, stack: u64, heap: u64
   clearMappings()
   clearRegions(heap)
   clearArenas(cores, learns)
-  clearCuts()
+  clearWrong()
   setStack(stack)
   guess = 0
   isOpen = false

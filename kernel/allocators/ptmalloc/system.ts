@@ -1,24 +1,21 @@
-/** Creation, growth, shrinking and removal of heaps. */
+/** Creation and growth of heaps. */
 import { heapLength, LAST_CHUNK, MAIN_ARENA, mapHeap, numberOf, REGION, setTop, topOf, unmapHeap } from './arenas'
 import { unlink } from './bins'
 import {
-  absorb,
   BEFORE,
   BINNED,
   bytesOf,
-  dropChunk,
   IS_BLOCK,
   link,
-  newChunk,
   placeOf,
   setBytes,
   setLive,
   setState,
-  split,
   stateOf,
   TOP,
   USED,
 } from './chunks'
+import { absorb, dropChunk, newChunk, split } from './heap-chunks'
 import { freeChunk } from './free'
 import { set32 } from './log'
 import { isMapped, newMapping, trimThreshold } from './mappings'
@@ -106,53 +103,6 @@ function leaveTop(thread: usize, region: u32, top: u32): void {
   // It is never used for anything else.
   setLive(fence, IS_BLOCK)
   if (fence != top) freeChunk(cachesRests ? thread : 0, top)
-}
-
-/** Shrinks the main heap if much of its end is free. */
-export function trimMain(): void {
-  const top = topOf(MAIN_ARENA)
-  if (top == 0 || bytesOf(top) < trimThreshold()) return
-  setBytes(top, bytesOf(top) - excess(bytesOf(top)))
-}
-
-/** The number of bytes to remove from a top chunk. */
-function excess(bytes: u64): u64 {
-  const area = <i64>(bytes - least - 1)
-  return area <= <i64>TOP_PAD ? 0 : (<u64>area - TOP_PAD) & ~(PAGE - 1)
-}
-
-/** Removes heaps of an arena that are free, and shrinks the last one. */
-export function trimHeap(arena: usize): void {
-  let region = load<u32>(arena, REGION)
-  while (true) {
-    const earlier = earlierOf(region)
-    const top = topOf(arena)
-    if (earlier == 0 || placeOf(top) != startOfRegion(region) + heapHead) break
-    const fence = fenceOf(earlier)
-    const before = link(fence, BEFORE)
-    const isFree = before != 0 && stateOf(before) == BINNED
-    const free = bytesOf(fence) + (isFree ? bytesOf(before) : 0)
-    if (free + heapRoom - lengthOf(earlier) < TOP_PAD + least + PAGE) break
-    dropChunk(top)
-    unmapHeap(baseOf(region))
-    dropRegion(region)
-    setLive(fence, 0)
-    setFence(earlier, 0)
-    let last = fence
-    if (isFree) {
-      unlink(before)
-      absorb(before)
-      last = before
-    }
-    setTop(arena, last)
-    set32(arena + REGION, earlier)
-    region = earlier
-  }
-  const top = topOf(arena)
-  if (bytesOf(top) < trimThreshold()) return
-  const less = excess(bytesOf(top))
-  setLength(region, lengthOf(region) - less)
-  setBytes(top, bytesOf(top) - less)
 }
 
 /** Enlarges the top chunk of an arena, because the heap is larger than assumed. @returns whether that is possible */

@@ -1,7 +1,7 @@
 /** Codes whether the simulated allocator is right about an address, for the best level. */
 
 import { bit, freshen, mixed } from '../coder'
-import { Thread } from '../threads'
+import { Thread } from '../thread'
 import { ask, context, mix } from './mixer'
 import { SURPRISED } from './selectors'
 

@@ -3,7 +3,7 @@
  * class and the two symbols before its birth: it stands for the place in the program.
  */
 
-import { blockAt } from '../blocks'
+import { blockAt } from '../block'
 
 /** The newest and the oldest block of each site, by the site's lower bits. */
 const NEWEST: usize = memory.data(262_144)

@@ -4,14 +4,16 @@
  * block.
  */
 
-import { blockAt, bornAt } from '../blocks'
+import { bornAt } from '../blocks'
+import { blockAt } from '../block'
 import { ALL, classAt, newestOfClass } from '../classes'
 import { mixed } from '../coder'
 import { descriptorCount, freeCount } from '../descriptors'
 import { isKept, Past, pastAt, sequence } from '../history'
 import { learn, Slot, slotAt } from '../slots'
-import { CANDIDATES, candidates, clearCandidates, codeFree, NEW_DESCRIPTOR, propose, SOURCES } from '../symbols'
-import { Thread } from '../threads'
+import { codeFree } from '../frees'
+import { CANDIDATES, candidates, clearCandidates, NEW_DESCRIPTOR, propose, SOURCES } from '../candidates'
+import { Thread } from '../thread'
 import { ask, context, mix } from './mixer'
 import { mixedTree } from './numbers'
 import { CANDIDATE, IS_FREE, IS_KNOWN, RARE, WHOLE } from './selectors'
@@ -129,7 +131,10 @@ function codeBlock(
   }
   ended = n
   const c = blockAt(n).class
-  if (!isSecond) endedBy = known != 0 ? known : codeFree(t, c, freeing)
+  if (!isSecond) {
+    endedBy = known != 0 ? known : codeFree(t, c, freeing)
+    if (endedBy == 0) isImpossible = true
+  }
   return c * 2 + 1
 }
 

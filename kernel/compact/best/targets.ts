@@ -4,11 +4,12 @@
  * class and its place there follow.
  */
 
-import { blockAt, bornAt } from '../blocks'
+import { bornAt } from '../blocks'
+import { blockAt } from '../block'
 import { isEncoding, mixed } from '../coder'
 import { ALL, blockAtRank, classAt, neighbour, newestOfClass, ranksBetween } from '../classes'
 import { sequence } from '../history'
-import { Thread } from '../threads'
+import { Thread } from '../thread'
 import { newestOfSite, oldestOfSite } from './sites'
 import { ask, context, mix } from './mixer'
 import { mixedNumber } from './numbers'

@@ -1,7 +1,7 @@
 /** Codes the thread of the next event, for the best level. */
 
 import { mixed } from '../coder'
-import { Thread } from '../threads'
+import { Thread } from '../thread'
 import { ask, context, mix } from './mixer'
 import { THREAD_GUESSED, THREAD_SAME } from './selectors'
 
