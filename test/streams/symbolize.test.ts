@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { BATCH_EVENTS, batchesOf, type EventBatch } from '../../lib/event/batch.js'
 import { parseFrame } from '../../lib/event/frame.js'
 import type { TraceHeader } from '../../lib/event/header.js'
@@ -29,8 +29,13 @@ const tools = (['llvm-symbolizer', 'addr2line'] as const).filter(has)
 let folder = ''
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'symbolize-'))
+  // Names that an earlier run kept are none of these tests.
+  vi.stubEnv('XDG_CACHE_HOME', folder)
 })
-afterAll(() => rmSync(folder, { recursive: true }))
+afterAll(() => {
+  vi.unstubAllEnvs()
+  rmSync(folder, { recursive: true })
+})
 
 function compile(name: string, ...flags: string[]): string {
   const source = join(folder, 'app.c')

@@ -6,8 +6,6 @@ import { cacheFolder, isTrusted, keepFile } from '../io/kept-file.js'
 import { ownFile } from '../own-files.js'
 import { isPlainPath, recordingFolder } from './folder.js'
 
-/** Bits of a file's mode that let others write. */
-
 /** The first minor version of glibc 2 for which the recorder can be compiled. */
 const LEAST_GLIBC = 17
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { ownFile } from '../own-files.js'
 import { cacheFolder, isTrusted, keepFile } from '../io/kept-file.js'
 import type { ElfFile } from './elf-file.js'
 import type { Names } from './namer.js'
@@ -9,15 +10,19 @@ import type { Names } from './namer.js'
 const PREFIX = 'names-1-'
 /** The maximum number of files, and of characters in one. */
 const MOST_FILES = 50
-const MOST_TEXT = 2 ** 26
+const MOST_TEXT = 2 ** 23
 
 /** A name as a file has it: function, file, line; null if unknown. */
 type KeptName = readonly [string | null, string | null, number | null]
 
-/** The file for the names of a module with a build id, as this tool finds them in this file. */
+/** The version of this package, which may find other names than an earlier one. */
+let version: string | undefined
+
+/** The file for the names of a module with a build id, as this version and this tool find them in this file. */
 export function namesPath({ path, buildId, modified }: ElfFile, tool: string): string | undefined {
   if (buildId === undefined) return undefined
-  const source = createHash('sha256').update(`${tool}\n${modified}\n${path}`).digest('hex').slice(0, 16)
+  version ??= readFileSync(ownFile('package.json') ?? '/dev/null', 'utf8').match(/"version": *"([^"]*)"/)?.[1] ?? ''
+  const source = createHash('sha256').update(`${version}\n${tool}\n${modified}\n${path}`).digest('hex').slice(0, 16)
   return join(cacheFolder(), `${PREFIX}${buildId.slice(0, 40)}-${source}.json`)
 }
 

@@ -154,6 +154,7 @@ export class Symbolizer {
         ? undefined
         : namesPath(file, `${this.tool ?? 'none'}, ${canDemangle() ? 'demangled' : 'mangled'}`)
     const names = same === undefined && kept !== undefined ? keptNames(kept) : new Map<bigint, Names>()
+    this.cached += names.size
     const known = same ?? { path: file?.path, names, kept, lasted: 0 }
     if (file?.buildId !== undefined) this.byId.set(file.buildId, known)
     this.modules.set(module, known)
