@@ -87,6 +87,9 @@ function unidentified(so: string, them: string): string {
 /** Why temporary allocations and lifetimes are unknown for such a trace, and how to find them. */
 export const UNIDENTIFIED = unidentified('temporary allocations and lifetimes are not known', 'them')
 
+/** Why `hf-verify` cannot find faults that concern blocks in such a trace. */
+export const UNVERIFIED = unidentified('invalid frees, double frees and overlaps are not known', 'them')
+
 /** @throws RangeError for such a trace @param so what follows from it */
 export function refuseUnidentified(header: TraceHeader, so: string, them = 'it'): void {
   if (hasInventedAddresses(header)) throw new RangeError(unidentified(so, them))

@@ -19,6 +19,12 @@ describe('hf-verify', () => {
     })
   })
 
+  test('warns that blocks of an interpreted file of heaptrack are not known', async () => {
+    const { stderr } = await shell('hf-verify test/fixtures/heaptrack/mtv-small.heaptrack.gz')
+    expect(stderr).toMatch(/^hf-verify: warning: .* which block is freed, so invalid frees, .* not known; recordings /)
+    expect((await shell('hf-verify test/fixtures/heaptrack/mtv-small.raw.gz')).stderr).toBe('')
+  })
+
   test('tells faults with their first places, and exits with 1', async () => {
     const { code, stdout, stderr } = await shell('hf-verify --places 1', `${RACE}3: free 0x6000 50 51\n`)
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' })

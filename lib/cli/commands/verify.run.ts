@@ -1,4 +1,5 @@
 import { TraceError } from '../../event/error.js'
+import { hasInventedAddresses, UNVERIFIED } from '../../event/header.js'
 import { plural } from '../../event/message-text.js'
 import { FAULTS, MAX_SIZE, type FaultName } from '../../transforms/option-values.js'
 import { MAX_REPAIR_WINDOW, Repair, REPAIRS } from '../../transforms/repair/repair.js'
@@ -29,7 +30,11 @@ async function checkTrace(args: Arguments): Promise<void> {
     places: numberOf(args, 'places') ?? PLACES,
   })
   const report = args.has('json') ? faultsJson : faultsText
-  const through = sink((batch) => verifier.check(batch))
+  let isIdentified = true
+  const through = sink((batch) => {
+    isIdentified &&= !hasInventedAddresses(batch.header)
+    verifier.check(batch)
+  })
   let cut: string | undefined
   try {
     await runTrace({ command: 'hf-verify', input: traceInput(input), through })
@@ -44,6 +49,7 @@ async function checkTrace(args: Arguments): Promise<void> {
       throw error
     }
   }
+  if (!isIdentified) say('hf-verify', `warning: ${UNVERIFIED}`)
   // Before it is written, because its reader may close it.
   if (verifier.counts.size > 0) process.exitCode = FAULT_FOUND
   await writeText('-', report(verifier, cut))
