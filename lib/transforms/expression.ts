@@ -14,9 +14,17 @@ import { RemovalMarks } from './removal-marks.js'
  */
 export type EventFunction = (event: TraceEvent, n: number) => Synchronous
 
-/** Any result except a promise: events are not held up by functions that take time. */
+/** Any result except a promise or a generator: events are not held up by functions that take time. */
 export type Synchronous =
-  (object & { readonly then?: never }) | string | number | bigint | boolean | symbol | null | undefined | void
+  | (object & { readonly then?: never; readonly next?: never })
+  | string
+  | number
+  | bigint
+  | boolean
+  | symbol
+  | null
+  | undefined
+  | void
 
 /**
  * Compiles a user's code: an expression, such as `event.size *= 2n`, or the body of a function. The code sees `event`

@@ -310,14 +310,18 @@ describe('compose', () => {
   })
 })
 
-test('functions of filter and map must not be async', async () => {
-  const keep = (async () => false) as unknown as () => boolean
+test.each([
+  ['async', async () => false, /event 1: the function returned a promise, but it must not be async/],
+  ['a generator', function* () {}, /event 1: the function returned a generator, which is never run/],
+  ['an async generator', async function* () {}, /event 1: the function returned a generator, which is never run/],
+])('functions of filter and map must not be %s', async (_, wrong, said) => {
+  const keep = wrong as unknown as () => boolean
   for (const stage of [filter(keep), filter({ kind: 'alloc', where: keep }), map(keep)]) {
     const batches: unknown[] = []
     const reading = pipeline(Readable.from(EVENTS.slice(0, 2)), stage, async (source: AsyncIterable<unknown>) => {
       for await (const batch of source) batches.push(...(batch as EventBatch))
     })
-    await expect(reading).rejects.toThrow(/event 1: the function returned a promise, but it must not be async/)
+    await expect(reading).rejects.toThrow(said)
     expect(batches).toEqual([])
   }
 })
