@@ -33,13 +33,13 @@ import {
   MAX_ENTRIES,
   MAX_HEADER,
   place,
-  RESET_EVENTS,
   SECTION,
   SECTION_HEAD,
   TOTALS_BYTES,
   VERSION,
   type CompactLevel,
 } from './layout.js'
+import { RESET_EVENTS } from './options.js'
 import { lists, parseIndex, totalsAt, traceParts, type CompactStart, type Place, type Totals } from './places.js'
 import { sniff } from './sniff.js'
 

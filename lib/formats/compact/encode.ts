@@ -40,13 +40,12 @@ import {
   MAX_HEADER,
   MAX_NAME,
   MAX_NEW_NAMES,
-  RESET_EVENTS,
   SECTION,
   SECTION_HEAD,
   VERSION,
   type CompactLevel,
 } from './layout.js'
-import { CHECKPOINT, distanceOf, ONE_LEVEL } from './options.js'
+import { CHECKPOINT, distanceOf, ONE_LEVEL, RESET_EVENTS } from './options.js'
 import { indexBody, totalsBytes, type Place, type Totals } from './places.js'
 
 const OPTIONS: OptionNames<CompactEncodeOptions> = {

@@ -42,9 +42,6 @@ export function isLevel(level: unknown): level is CompactLevel {
   return level === LEVEL.fast || level === LEVEL.best
 }
 
-/** At least this many events must lie between two resets of the model. */
-export const RESET_EVENTS = 4096
-
 /** A block begins with the number of its events and their checksum; the payload follows. */
 export const BLOCK_HEAD = 8
 /** The maximum number of events of a block. */

@@ -1,5 +1,7 @@
 import type { ValueCheck } from '../../event/options.js'
-import { isLevel, RESET_EVENTS } from './layout.js'
+
+/** At least this many events must lie between two resets of the model. */
+export const RESET_EVENTS = 4096
 
 const FACTORS: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20 }
 
@@ -14,4 +16,4 @@ export const CHECKPOINT: ValueCheck = {
   is: (value) => ['string', 'number'].includes(typeof value) && distanceOf(value) >= RESET_EVENTS,
 }
 
-export const ONE_LEVEL: ValueCheck = { what: '1 or 2', is: isLevel }
+export const ONE_LEVEL: ValueCheck = { what: '1 or 2', is: (value) => value === 1 || value === 2 }

@@ -1,10 +1,13 @@
 import type { FormatInfo } from '../../event/format.js'
-import { wholeNumber } from '../../event/options.js'
+import type { ValueCheck } from '../../event/options.js'
 
 /** The largest number of a CPU. */
 export const MAX_CPU = 0x7fff_ffff
 
-export const CPU = wholeNumber(0, MAX_CPU)
+export const CPU: ValueCheck = {
+  what: `a whole number from 0 to ${MAX_CPU}`,
+  is: (value) => typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_CPU,
+}
 
 const LAYOUT = { value: 'LAYOUT', values: ['relay', 'ftrace'], default: undefined } as const
 const ORDER = { value: 'ORDER', values: ['little', 'big'], default: undefined } as const
