@@ -30,7 +30,8 @@ interface Chunk {
 
 describe('allocators/ptmalloc/chunk-map', async () => {
   const make = await compileModules(`
-    export { absorb, clearChunks, dropChunk, newChunk, reserveChunks, split } from './allocators/ptmalloc/chunks'
+    export { clearChunks, reserveChunks } from './allocators/ptmalloc/chunks'
+    export { absorb, dropChunk, newChunk, split } from './allocators/ptmalloc/heap-chunks'
     export { chunkAt, clearMap, dropMap, isKeyed, mapBegins, needMap } from './allocators/ptmalloc/chunk-map'
     export { beginLog, mark, undoAll } from './allocators/ptmalloc/log'
     export { seed } from './allocators/hash'`)

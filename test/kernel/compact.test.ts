@@ -60,7 +60,8 @@ describe.each(LEVELS)('compact/blocks of %s', async (level, edit) => {
   const isBest = level === 'the best level'
   const make = await compileModules(
     `
-    import { blockAt, newestBlock, younger, older } from './compact/blocks'
+    import { blockAt } from './compact/block'
+    import { newestBlock, younger, older } from './compact/blocks'
     import { blockAtRank, neighbour, newestOfClass, ranksBetween } from './compact/classes'
     import { newestOfSite, oldestOfSite } from './compact/best/sites'
     export { addBlock, findBlock, removeBlock, resetBlocks, newestBlock, younger, older } from './compact/blocks'

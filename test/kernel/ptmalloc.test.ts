@@ -25,7 +25,8 @@ describe('allocators/ptmalloc/bins', async () => {
     import { clearChunks } from './allocators/ptmalloc/chunks'
     import { clearMap } from './allocators/ptmalloc/chunk-map'
     import { setRules } from './allocators/ptmalloc/rules'
-    export { newChunk, dropChunk, reserveChunks } from './allocators/ptmalloc/chunks'
+    export { reserveChunks } from './allocators/ptmalloc/chunks'
+    export { newChunk, dropChunk } from './allocators/ptmalloc/heap-chunks'
     export { beginLog, undoAll } from './allocators/ptmalloc/log'
     export { binOf, leastLarge } from './allocators/ptmalloc/rules'
     export const ARENA: usize = MAIN_ARENA
@@ -141,7 +142,8 @@ describe('allocators/ptmalloc/threads', async () => {
     import { clearChunks } from './allocators/ptmalloc/chunks'
     import { setRules } from './allocators/ptmalloc/rules'
     import { clearThreads } from './allocators/ptmalloc/threads'
-    export { newChunk, reserveChunks } from './allocators/ptmalloc/chunks'
+    export { reserveChunks } from './allocators/ptmalloc/chunks'
+    export { newChunk } from './allocators/ptmalloc/heap-chunks'
     export { beginLog, undoAll } from './allocators/ptmalloc/log'
     export { cacheDepth } from './allocators/ptmalloc/rules'
     export { cached, clearThreads, endThread, firstCached, knowsThread, pullCached, putCached, takeCached, threadAt }
