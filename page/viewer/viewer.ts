@@ -66,11 +66,11 @@ export function viewer(
 
   /** Takes a trace, or the older of two, and the one that it is compared with. */
   function takeAll(files: FileList | undefined | null): void {
-    const two = [...(files ?? [])].toSorted((a, b) => a.lastModified - b.lastModified)
-    if (two.length > 2) {
+    const sorted = [...(files ?? [])].toSorted((a, b) => a.lastModified - b.lastModified)
+    if (sorted.length > 2) {
       open()
-      fail(`These are ${counted(two.length, 'file')}: choose one trace, or two to compare.`)
-    } else void take(two.at(-1), two.length === 2 ? two[0] : undefined)
+      fail(`These are ${counted(sorted.length, 'file')}: choose one trace, or two to compare.`)
+    } else void take(sorted.at(-1), sorted.length === 2 ? sorted[0] : undefined)
   }
 
   async function take(file: File | undefined, old?: File): Promise<void> {

@@ -92,11 +92,11 @@ describe('reportPage', () => {
       'quartiles',
       'rank by memory',
       'resident bytes at the peak',
-      'over the most live bytes, less 1',
+      'maxima',
       'at the end',
       'page faults',
     ])
-    const glibc = ['glibc', '2', '50.0', '49.0 to 51.0', '2', '2097152', '1.097', '1048576', '500']
+    const glibc = ['glibc', '2', '50.0', '49.0 to 51.0', '2', '2097152', '109.7 %', '1048576', '500']
     const other = ['other', '1', '25.0', '24.0 to 26.0', '', '1048576', '', '1048576', '500']
     expect(rows.slice(1)).toEqual([glibc, other])
   })

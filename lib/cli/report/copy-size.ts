@@ -1,7 +1,7 @@
+import { EventEmitter } from 'node:events'
 import { readHead } from '../../formats/heaptrack/head.js'
 import { sniff } from '../../formats/heaptrack/sniff.js'
 import { peek } from '../../reading/peek.js'
-import { EventEmitter } from 'node:events'
 import { inflateOnNode } from '../../streams/inflate-bytes.js'
 import { headOf, inputSize } from '../../streams/io/file-status.js'
 import { readInput } from '../../streams/io/read-input.js'

@@ -162,7 +162,7 @@ function allocatorTable({ allocators, verdict, trace }: ReplayResult): string {
     ['quartiles', allocators.map(({ time }) => `${perCall(time.low)} to ${perCall(time.high)}`)],
     ['rank by memory', allocators.map(({ peakRank }) => peakRank)],
     ['resident bytes at the peak', allocators.map(({ peak }) => Math.round(peak.median))],
-    ['over the most live bytes, less 1', allocators.map(({ fragmentation }) => fragmentation?.toFixed(3))],
+    ['maxima', allocators.map(({ fragmentation: part }) => (part === null ? '' : `${(100 * part).toFixed(1)} %`))],
     ['at the end', allocators.map(({ final }) => Math.round(final.median))],
     ['page faults', allocators.map(({ pageFaults }) => Math.round(pageFaults.median))],
   ]

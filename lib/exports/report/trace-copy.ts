@@ -43,8 +43,7 @@ export class TraceCopy {
       for (let chunk = encoder.next(); chunk !== null; chunk = encoder.next()) {
         this.size += chunk.length
         if (this.size > this.most) {
-          this.reason = tooLarge(this.most)
-          this.discard()
+          this.drop(tooLarge(this.most))
           return
         }
         // The memory of a chunk is larger than the chunk.
@@ -53,9 +52,13 @@ export class TraceCopy {
       }
     } catch (error) {
       // A report does not fail because of the copy.
-      this.reason = noCopy(error instanceof Error ? error.message : String(error))
-      this.discard()
+      this.drop(noCopy(error instanceof Error ? error.message : String(error)))
     }
+  }
+
+  private drop(reason: string): void {
+    this.reason = reason
+    this.discard()
   }
 
   /** Leaves everything to the garbage collector, also the kernel of an encoder that was not ended. */

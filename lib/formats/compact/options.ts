@@ -8,7 +8,7 @@ const FACTORS: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 2
 /** The number of events between checkpoints that an option says; NaN if it says none. */
 export function distanceOf(option: unknown): number {
   const match = /^(\d{1,15})([KM]?)$/i.exec(typeof option === 'string' ? option : String(Number(option)))
-  return match === null ? NaN : Number(match[1]) * (FACTORS[match[2].toUpperCase()] as number)
+  return match === null ? NaN : Number(match[1]) * FACTORS[match[2].toUpperCase()]
 }
 
 export const CHECKPOINT: ValueCheck = {

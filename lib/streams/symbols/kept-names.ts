@@ -35,7 +35,7 @@ export function keptNames(path: string): Map<bigint, Names> {
     for (const [offset, list] of Object.entries(kept))
       names.set(
         BigInt(offset),
-        list.map(([name, file, line]) => ({
+        list.map(checkName).map(([name, file, line]) => ({
           ...(name !== null && { function: name }),
           ...(file !== null && { file }),
           ...(line !== null && { line }),
@@ -46,6 +46,14 @@ export function keptNames(path: string): Map<bigint, Names> {
     names.clear()
   }
   return names
+}
+
+/** @throws TypeError for what no name is */
+function checkName(kept: KeptName): KeptName {
+  const [name, file, line] = kept
+  const isText = (value: unknown) => value === null || typeof value === 'string'
+  if (isText(name) && isText(file) && (line === null || Number.isInteger(line))) return kept
+  throw new TypeError('not a name')
 }
 
 /** Keeps names for later programs, and removes the oldest files if there are too many. */

@@ -30,6 +30,7 @@ const MOST = 1000
 /** Limits: the frames of their stacks, and the characters of the frames' names. */
 const MOST_FRAMES = 8
 const LONGEST = 512
+const NO_FRAMES: Frame[] = []
 
 interface Problem {
   kind: ProblemKind
@@ -84,7 +85,7 @@ export class Problems {
     for (let i = from; i < to; i++) {
       // The first allocation with an info has its size and stack.
       if ((mask[i] & HAS_SIZE) !== 0 && words[2 * i + LO] === 0 && words[2 * i + HI] === 0)
-        zeroInfos.set(numbers[i], first.length < MOST ? framesOf(batch, i, keys) : [])
+        zeroInfos.set(numbers[i], first.length < MOST ? framesOf(batch, i, keys) : NO_FRAMES)
       if (zeroInfos.size === 0 || kind[i] !== ALLOC) continue
       const stack = zeroInfos.get(numbers[i])
       if (stack === undefined) continue

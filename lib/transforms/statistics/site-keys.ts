@@ -229,9 +229,10 @@ export class SiteKeys {
     const strings = this.strings as StringTable
     const frames = strings.listView(list)
     const node = strings.nodeOf(list)
-    if (node === 0) return Array.from(frames.subarray(0, most), (name) => strings.text(name))
-    const path = this.path(node, frames, strings.tree as StackTree)
-    return path < 0 ? [] : paths.reversed(path, most).map((name) => names.text(name))
+    const path = node === 0 ? NO_PATH : this.path(node, frames, strings.tree as StackTree)
+    if (path >= 0) return paths.reversed(path, most).map((name) => names.text(name))
+    // It is not in the tree, or there was no room for it.
+    return Array.from(frames.subarray(0, most), (name) => strings.text(name))
   }
 
   /** Reads the frames of new nodes, because later lists may leave them out. */

@@ -53,7 +53,17 @@ describe('the names of a module', () => {
     expect(namesPath(other, 'addr2line')).toBeUndefined()
   })
 
-  test.each(['', '{"0x10":', '{"x":[]}', '{"0x10":5}', '[]', 'null'])('are none in a damaged file: %j', (text) => {
+  const damaged = [
+    '',
+    '{"0x10":',
+    '{"x":[]}',
+    '{"0x10":5}',
+    '[]',
+    'null',
+    '{"0x10":[[5,null,null]]}',
+    '{"0x1":[["f","a","3"]]}',
+  ]
+  test.each(damaged)('are none in a damaged file: %j', (text) => {
     const path = namesPath(FILE, 'addr2line')!
     keepNames(path, NAMES)
     writeFileSync(path, text)

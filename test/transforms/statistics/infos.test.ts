@@ -3,9 +3,11 @@ import { describe, expect, it, test } from 'vitest'
 import { unknownFigures } from '../../../lib/cli/report/identity.js'
 import { jsonPieces } from '../../../lib/cli/report/json.js'
 import type { EventBatch, TraceEvent } from '../../../lib/event/batch.js'
+import { Kind } from '../../../lib/event/fields.js'
 import type { StackTree } from '../../../lib/event/stack-tree.js'
 import { heaptrack } from '../../../lib/formats/heaptrack/index.js'
 import { recorder } from '../../../lib/formats/recorder/index.js'
+import { SiteKeys } from '../../../lib/transforms/statistics/site-keys.js'
 import { ReportCollector } from '../../../lib/transforms/report/collector.js'
 import { StatisticsCollector, type CollectorOptions } from '../../../lib/transforms/statistics/collector.js'
 import { recordChoices, recordingOf } from '../../formats/recorder/random.js'
@@ -262,6 +264,18 @@ describe('a decoder that gives infos', () => {
       [...batch].flatMap((event) => (event.kind === 'alloc' ? [event.stack] : [])),
     )
     expect(stacks).toEqual([['[0x20]', '[0x10]'], [], [], []])
+  })
+
+  it('has the frames of stacks, whether or not there is room for their names', () => {
+    const lines = ['v 10400 3', 'x 4 /b/c', 'X ./a', 'm 1 -', 't 10 0', 't 20 1', '+ 10 2 1000']
+    const [batch] = decode(`${lines.join('\n')}\n`, false, 1000).filter(({ count }) => count > 0) as [EventBatch]
+    const row = batch.kind.indexOf(Kind.alloc)
+    for (const bytes of [100, 1]) {
+      const keys = new SiteKeys({ bytes })
+      keys.begin(batch)
+      expect(keys.framesOf(batch.stack[row]!, 8)).toEqual(['[0x20]', '[0x10]'])
+      expect(keys.framesOf(batch.stack[row]!, 1)).toEqual(['[0x20]'])
+    }
   })
 
   it('has the same sites of raw files, wherever batches end', () => {
