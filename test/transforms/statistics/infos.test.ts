@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { unknownFigures } from '../../../lib/cli/report/identity.js'
@@ -111,6 +112,20 @@ describe('events with infos', () => {
       }),
       { numRuns: runs(100) },
     )
+  })
+
+  test('have the same report with 100,000 sites, deep stacks and a million live blocks', { tags: ['slow'] }, () => {
+    const [sites, depth, live] = [100_000, 10_000, 1_000_000]
+    const lines = ['v 10400 3', 'X ./a', 's 1 f', 'i 10 0 1']
+    // A stack of 10,000 frames, and others that branch off near its outermost one.
+    for (let i = 0; i < sites; i++) lines.push(`t 1 ${hex(i < depth ? i : i % 30)}`)
+    for (let i = 0; i < sites; i++) lines.push(`a ${hex(i % 500)} ${hex(i < depth - 5 ? 1 + (i % 30) : i + 1)}`)
+    for (let i = 0; i < live + sites; i++) lines.push(`+ ${hex(i % sites)}`)
+    for (let i = 0; i < sites; i += 2) lines.push(`- ${hex(i)}`)
+    const text = `${lines.join('\n')}\n`
+    const [infos, addresses] = [true, false].map((hasInfos) => reported(decode(text, hasInfos, 1 << 20)))
+    expect(isDeepStrictEqual(infos, addresses)).toBe(true)
+    expect(infos).toMatchObject({ figures: { leaked: { blocks: live + sites / 2 } } })
   })
 
   test('more than 1,000 allocations of zero bytes, of many infos, are counted', () => {
