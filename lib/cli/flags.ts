@@ -103,7 +103,7 @@ export const ROW_FLAGS: readonly Flag[] = [
   {
     name: 'width',
     value: 'N',
-    help: 'Make rows fit N columns (default: COLUMNS in the environment, or the width of the terminal, or 100)',
+    help: 'Make lines fit N columns (default: COLUMNS in the environment, or the width of the terminal, or 100)',
   },
 ]
 

@@ -8,6 +8,8 @@ const WRITTEN = ['depth', 'full', 'tree', 'width'] as const
 const BEGIN = ['hide', 'show'] as const
 /** The columns of an output that is not a terminal, and the fewest and the most of any. */
 const COLUMNS = 100
+/** The columns of the same if its tables have many figures. */
+export const WIDE_COLUMNS = 120
 const LEAST_COLUMNS = 40
 const MOST_COLUMNS = 10_000
 
@@ -24,17 +26,18 @@ export function rowNames(args: Arguments): SiteNames {
 }
 
 /**
- * The maximum width of rows in columns: `--width`; for standard output, `COLUMNS`, as for git, ls and ps, or otherwise
+ * The maximum width of lines in columns: `--width`; for standard output, `COLUMNS`, as for git, ls and ps, or otherwise
  * the width of the terminal.
+ * @param others those of any other output, if --width does not say them
  * @throws UsageError
  */
-function columnsOf(args: Arguments): number {
+export function columnsOf(args: Arguments, others = COLUMNS): number {
   const width = numberOf(args, 'width', LEAST_COLUMNS, MOST_COLUMNS)
   if (width !== undefined) return width
-  if ((args.value('output') ?? '-') !== '-') return COLUMNS
+  if ((args.value('output') ?? '-') !== '-') return others
   const told = process.env['COLUMNS'] ?? ''
   const columns = /^[1-9]\d{0,8}$/.test(told) ? Number(told) : isTerminal(1) ? process.stdout.columns : 0
-  return Math.min(MOST_COLUMNS, Math.max(LEAST_COLUMNS, columns || COLUMNS))
+  return Math.min(MOST_COLUMNS, Math.max(LEAST_COLUMNS, columns || others))
 }
 
 /** The frames with which no row begins. @throws UsageError */

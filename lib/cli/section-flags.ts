@@ -19,7 +19,7 @@ const COUNTED: Sections = ['sizes', 'threads', 'cpus', 'processes']
 const WITH_SITES: Sections = NAMED.filter((name) => name !== 'overhead')
 
 /** The flags of rows that have names. */
-const NAMES = ['depth', 'full', 'tree', 'width', 'hide', 'show'] as const
+const NAMES = ['depth', 'full', 'tree', 'hide', 'show'] as const
 
 /** By flag, the sections that it changes. Other flags of tables are refused in this form. */
 const USED: Readonly<Record<StatisticsForm, Readonly<Record<string, Sections>>>> = {

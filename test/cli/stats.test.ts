@@ -102,7 +102,7 @@ describe('hf-stats', () => {
       '{"kind":"free","address":"0x10","time":2700000000}',
       '{"kind":"end","events":3}',
     ]
-    const { stdout } = await shell('hf-stats --section summary', `${lines.join('\n')}\n`)
+    const { stdout } = await shell('hf-stats --section summary --width 200', `${lines.join('\n')}\n`)
     const text = stdout.toString()
     expect(text).toMatch(/^ {2}time +1,700,000,000 ns \(1\.70 s\), from 1,000,000,000$/m)
     expect(text).toMatch(/^ {2}peak memory .*, time 1,025,000,000 ns \(25\.0 ms from the first\), /m)
@@ -542,14 +542,17 @@ Top sizes by temporary allocations (2 in all)
     ])
     expect(visible('a\nb\x7f\u200b\u{e0001}')).toBe('a\\x0ab\\x7f\\u200b\\u{e0001}')
     expect(
-      tableLines({
-        title: 'T',
-        heads: ['n', ' name'],
-        rows: [
-          ['1', 'x'],
-          ['23', ''],
-        ],
-      }),
+      tableLines(
+        {
+          title: 'T',
+          heads: ['n', ' name'],
+          rows: [
+            ['1', 'x'],
+            ['23', ''],
+          ],
+        },
+        80,
+      ),
     ).toEqual(['T', '   n  name', '   1  x', '  23'])
   })
 

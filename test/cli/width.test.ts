@@ -1,10 +1,83 @@
 import { spawnSync } from 'node:child_process'
+import { createReadStream, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { describe, expect, test } from 'vitest'
+import { SECTIONS } from '../../lib/cli/defaults.js'
+import { reportPieces } from '../../lib/cli/report/text.js'
+import type { EventBatch, TraceEvent } from '../../lib/event/batch.js'
+import { OwnFrames } from '../../lib/names/own-frames.js'
+import { decodeAny } from '../../lib/streams/decode.js'
+import { decompress } from '../../lib/streams/decompress.js'
+import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
+import { HEADER, inBatches } from '../transforms/events.js'
 import { commandLine, scratch, shell } from '../support/commands.js'
 
 const STACK = Array.from({ length: 8 }, (_, i) => `name_of_a_function_${i} at source_${i}.c:1${i}`)
 const TRACE = `${JSON.stringify({ kind: 'alloc', address: '0x10', size: 7, stack: STACK })}\n`
+
+/** The lines that are too wide, without those of labels with several names: each of these may be long. */
+const tooWide = (text: string, width: number) =>
+  text.split('\n').filter((line) => line.length > width && !line.includes(' < ...'))
+
+/** A trace for the fixtures without one of this format: all sections have rows. */
+const EVENTS = Array.from({ length: 400 }, (_, i): TraceEvent => {
+  const common = { time: BigInt(i) * 1_000_000_007n, process: BigInt(i % 2), thread: BigInt(i % 3), cpu: i % 4 }
+  const address = BigInt(i % 97) * 4096n
+  const size = 7n ** BigInt(i % 14)
+  return i % 3 === 2
+    ? { kind: 'free', ...common, address }
+    : { kind: 'alloc', ...common, address, size, function: `f${i % 5}` }
+})
+
+describe('no line is wider than the output, but names that cannot be shorter', () => {
+  const files = readdirSync('test/fixtures', { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.includes('/') && !/\.(stats|verbose)\.txt/.test(name),
+  )
+
+  test.each([...files, undefined])('of statistics: %s', async (name) => {
+    const collector = new StatisticsCollector()
+    if (name === undefined) for (const batch of inBatches(EVENTS, 100, HEADER)) collector.add(batch)
+    else
+      await pipeline(
+        createReadStream(`test/fixtures/${name}`),
+        decompress(),
+        decodeAny(),
+        async (batches: AsyncIterable<EventBatch>) => {
+          for await (const batch of batches) collector.add(batch)
+        },
+      )
+    const statistics = collector.finish()
+    for (const columns of [60, 80, 100])
+      for (const by of ['site', 'thread'] as const)
+        for (const sections of [undefined, SECTIONS]) {
+          const names = { own: new OwnFrames(), columns, by }
+          const text = [...reportPieces(statistics, { names, ...(sections && { sections }), timeline: 5 })].join('')
+          expect(tooWide(text, columns)).toEqual([])
+        }
+  })
+
+  test.each([
+    'hf-diff A B',
+    'hf-diff --top 0 A B',
+    'hf-diff A A',
+    'hf-check --max-peak 1 --max-leaked 1G --max-temporary 10% A',
+    'hf-check --grow peak=1% --baseline A B',
+    'hf-simulate --policy best-fit A',
+    'hf-simulate --policy bump --predict A A',
+    'hf-simulate --compare all A',
+    'hf-replay --runs 1 A',
+    'hf-replay --verify A',
+  ])('of %s', { tags: ['slow'] }, async (line) => {
+    const [a, b] = ['test/fixtures/mtrc/cxx64.mtrc', 'test/fixtures/heaptrack/cxx.raw.gz']
+    for (const width of [60, 80, 100]) {
+      const { stdout, stderr } = await shell(`COLUMNS=${width} ${line.replace(/\bA\b/g, a).replace(/\bB\b/g, b)}`)
+      expect(tooWide(stdout.toString(), width)).toEqual([])
+      expect(stdout.toString()).not.toBe('')
+      expect(stderr).not.toContain('Error')
+    }
+  })
+})
 
 describe('the width of rows', () => {
   async function widest(line: string): Promise<number> {

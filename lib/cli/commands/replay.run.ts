@@ -25,6 +25,7 @@ import { canMake, compiled } from '../../streams/record/compiled.js'
 import { recordingFolder } from '../../streams/record/folder.js'
 import { androidText, replayText, skippedText, verifiedText } from '../report/replay.js'
 import { failure, NOTHING, verdict } from '../report/replay-verdict.js'
+import { columnsOf, WIDE_COLUMNS } from '../row-names.js'
 import { say } from '../say.js'
 
 /** Flags that exclude each other. */
@@ -95,7 +96,7 @@ async function present(
     const results = []
     for (const allocator of isEmpty ? [] : allocators)
       results.push({ name: allocator.name, run: await driver.run(allocator, ['verify=1']) })
-    await writeText('-', isEmpty ? `${NOTHING}\n` : verifiedText(trace, results))
+    await writeText('-', isEmpty ? `${NOTHING}\n` : verifiedText(trace, results, columnsOf(args, WIDE_COLUMNS)))
     return results.some(({ run }) => run.damaged + run.misaligned + run.failed > 0)
   }
   const isAndroid = args.has('android')
@@ -110,7 +111,7 @@ async function present(
     if (failed > 0)
       say('hf-replay', `warning: ${failure(name, failed, trace, 'the figures are not those of the trace')}`)
     await writeText('-', androidText(inputOperand(args), trace, comparison, all[0].watched))
-  } else await writeText('-', replayText(comparison, pools))
+  } else await writeText('-', replayText(comparison, columnsOf(args, WIDE_COLUMNS), pools))
   return false
 }
 

@@ -16,6 +16,7 @@ import { outputFormat } from '../output-format.js'
 import { outputOf, refuseInputs, writePieces, writeText, type Output } from '../output.js'
 import { runJob, runTrace } from '../pipeline.js'
 import { SimulationReport } from '../report/simulation.js'
+import { columnsOf, WIDE_COLUMNS } from '../row-names.js'
 import { say } from '../say.js'
 import { simulate } from './simulate.js'
 
@@ -75,7 +76,7 @@ export async function runSimulate(args: Arguments): Promise<void> {
   if (unlisted !== undefined) say('hf-simulate', `warning: ${unlisted}`)
   // Events before a fault count nevertheless.
   if (output !== undefined) return writePage(output, input, report, failure)
-  const text = report.text()
+  const text = report.text(columnsOf(args, WIDE_COLUMNS))
   if (text !== '') await writeText('-', text)
   if (failure !== undefined) throw failure.error
 }

@@ -7,15 +7,52 @@ export interface Table {
   readonly rows: readonly (readonly string[])[]
 }
 
-/** A table as lines: numbers right-aligned, columns whose header begins with a space left-aligned. */
-export function tableLines({ title, heads, rows }: Table): string[] {
+/** Bars are left out where there is room for fewer marks. */
+const LEAST_BAR = 8
+
+/**
+ * A table as lines of a number of columns: numbers right-aligned, columns whose header begins with a space
+ * left-aligned. What does not fit is below: each row has a second line then, or more. Bars, in a last column without a
+ * header, become shorter instead.
+ */
+export function tableLines({ title, ...cells }: Table, columns: number): string[] {
+  return [...wrapped(title, columns), ...rowLines(cells, columns).flat()]
+}
+
+/** The lines of each row, that of headers first. All rows have as many. */
+function rowLines({ heads, rows }: Omit<Table, 'title'>, columns: number): string[][] {
   const widths = heads.map((_, c) => longest([heads, ...rows].map((cells) => cells[c].trim())))
   const isText = heads.map((head) => head.startsWith(' '))
-  const pad = (cell: string, c: number) =>
-    isText[c] === true ? cell.trim().padEnd(widths[c]) : cell.padStart(widths[c])
-  const line = (cells: readonly string[]) => cells.map(pad).join('  ').trimEnd()
-  return [title, ...[heads, ...rows].map((cells) => `  ${line(cells)}`)]
+  const hasBars = heads.length > 1 && heads.at(-1) === ' '
+  const last = heads.length - 1
+  const room = columns - widths.slice(0, -1).reduce((sum, width) => sum + width + 2, 2)
+  const isShort = hasBars && room < widths[last]
+  // The first column of each line, and the end.
+  const starts = [0]
+  let used = 0
+  for (const [c, width] of widths.entries()) {
+    if (isShort && c === last) break
+    if (c > 0 && used + width + 2 > columns) {
+      starts.push(c)
+      used = INDENT.length
+    }
+    used += width + 2
+  }
+  const end = isShort && room < LEAST_BAR ? last : heads.length
+  const pad = (cell: string, c: number) => {
+    if (isShort && c === last) return cell.slice(0, Math.ceil((cell.trim().length * room) / widths[c]))
+    return isText[c] === true ? cell.trim().padEnd(widths[c]) : cell.padStart(widths[c])
+  }
+  return [heads, ...rows].map((cells) => {
+    const padded = cells.map(pad)
+    return starts.map((start, i) =>
+      `${i === 0 ? '' : INDENT}  ${padded.slice(start, starts[i + 1] ?? end).join('  ')}`.trimEnd(),
+    )
+  })
 }
+
+/** What follows below a row, or a line. */
+const INDENT = ' '.repeat(4)
 
 /** Fewer columns are not enough for a label beside figures. */
 const LEAST_LABEL = 32
@@ -35,21 +72,16 @@ export function labelledLines(
   labels: (width: number) => readonly string[],
   below: (row: number, width: number) => readonly string[] = () => [],
 ): string[] {
-  const figures = tableLines({ title: '', heads, rows })
-  const free = columns - longest(figures) - 2
+  const figures = rowLines({ heads, rows }, columns)
+  const free = figures[0].length > 1 ? 0 : columns - longest(figures.flat()) - 2
   const indent = ' '.repeat(6)
   const names = labels(free >= LEAST_LABEL ? free : columns - indent.length)
   const under = (row: number) => below(row, columns - indent.length - 2).map((line) => `${indent}  ${line}`)
-  if (free >= LEAST_LABEL || names.every(({ length }) => length <= free)) {
-    const beside = tableLines({
-      title,
-      heads: [...heads, ` ${label}`],
-      rows: rows.map((cells, i) => [...cells, names[i]]),
-    })
-    return beside.flatMap((line, i) => (i < 2 ? [line] : [line, ...under(i - 2)]))
-  }
-  const [, head, ...lines] = figures
-  return [title, `${head}  ${label}`, ...lines.flatMap((line, i) => [line, `${indent}${names[i]}`, ...under(i)])]
+  const isBeside = free >= LEAST_LABEL || longest([label, ...names]) <= free
+  const lines = isBeside
+    ? rowLines({ heads: [...heads, ` ${label}`], rows: rows.map((cells, i) => [...cells, names[i]]) }, Infinity)
+    : figures.map((row, i) => [...row, `${indent}${i === 0 ? label : names[i - 1]}`])
+  return [...wrapped(title, columns), ...lines.flatMap((row, i) => (i === 0 ? row : [...row, ...under(i - 1)]))]
 }
 
 /** The length of the longest of some texts, of which there may be too many for `Math.max` at once. */
@@ -58,9 +90,16 @@ function longest(texts: readonly string[]): number {
 }
 
 /** Names and values in two columns, under a title. */
-export function pairLines(title: string, pairs: readonly (readonly [string, string])[]): string[] {
-  const width = Math.max(...pairs.map(([name]) => name.length))
-  return [title, ...pairs.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`)]
+export function pairLines(title: string, pairs: readonly (readonly [string, string])[], columns: number): string[] {
+  const width = longest(pairs.map(([name]) => name))
+  const indent = ' '.repeat(width + 4)
+  return [
+    ...wrapped(title, columns),
+    ...pairs.flatMap(([name, value]) => {
+      const [first, ...more] = wrapped(value, columns - indent.length, '')
+      return [`  ${name.padEnd(width)}  ${first}`, ...more.map((line) => indent + line)]
+    }),
+  ]
 }
 
 /** `1,234,567` */
@@ -127,15 +166,12 @@ export function bar(value: number, largest: number): string {
   return '#'.repeat(Math.ceil((30 * value) / largest))
 }
 
-/** The width of paragraphs. */
-const PARAGRAPH = 100
-
-/** A paragraph as lines of at most 100 columns, of which all but the first are indented. */
-export function wrapped(text: string): string[] {
+/** A paragraph as lines of a number of columns, of which all but the first are indented. */
+export function wrapped(text: string, columns: number, indent = '  '): string[] {
   const lines = ['']
   for (const word of text.split(' ')) {
     const line = lines.at(-1) as string
-    if (line !== '' && line.length + 1 + word.length > PARAGRAPH) lines.push(`  ${word}`)
+    if (line !== '' && line.length + 1 + word.length > columns) lines.push(indent + word)
     else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`
   }
   return lines

@@ -2,7 +2,7 @@ import type { HistogramResult, Statistics } from '../../transforms/statistics/re
 import { bar, bytes, grouped, pairLines, rounded, share, tableLines } from './columns.js'
 
 /** Anomalies, and frees of the null pointer. */
-export function anomalies({ faults: f, reallocs: r, mismatches }: Statistics): string[] {
+export function anomalies({ faults: f, reallocs: r, mismatches }: Statistics, columns: number): string[] {
   const pairs: (readonly [string, number, string?])[] = [
     ['frees of unknown blocks', f.unknownFrees],
     ['double frees', f.doubleFrees],
@@ -18,21 +18,21 @@ export function anomalies({ faults: f, reallocs: r, mismatches }: Statistics): s
   const found = pairs
     .filter(([, count]) => count > 0)
     .map(([name, count, more = '']) => [name, grouped(count) + more] as const)
-  return found.length === 0 ? [] : pairLines('Anomalies', found)
+  return found.length === 0 ? [] : pairLines('Anomalies', found, columns)
 }
 
 /** Events by kind, and by the function that made them. */
-export function eventCounts({ kinds, apis, events }: Statistics): string[] {
+export function eventCounts({ kinds, apis, events }: Statistics, columns: number): string[] {
   const counts = [
     ...Object.entries(kinds),
     ...Object.entries(apis).map(([name, count]) => [`by ${name}`, count] as const),
   ]
   const rows = counts.map(([name, count]) => [name, grouped(count), share(count, events)])
-  return tableLines({ title: 'Events', heads: [' kind', 'events', 'share'], rows })
+  return tableLines({ title: 'Events', heads: [' kind', 'events', 'share'], rows }, columns)
 }
 
 /** The effects of reallocs. */
-export function reallocs({ reallocs: r, kinds }: Statistics): string[] {
+export function reallocs({ reallocs: r, kinds }: Statistics, columns: number): string[] {
   const all = kinds.realloc ?? 0
   const outcomes = [
     ['in place', r.inPlace],
@@ -46,22 +46,30 @@ export function reallocs({ reallocs: r, kinds }: Statistics): string[] {
   ] as const
   if (all === 0) return []
   const rows = outcomes.filter(([, n]) => n > 0).map(([name, n]) => [name, grouped(n), share(n, all)])
-  return tableLines({ title: 'Reallocs', heads: [' outcome', 'events', 'share'], rows })
+  return tableLines({ title: 'Reallocs', heads: [' outcome', 'events', 'share'], rows }, columns)
 }
 
 /** Values by powers of two, with bars. */
-export function histogram(title: string, what: string, { bars, count, mean }: HistogramResult): string[] {
+export function histogram(
+  title: string,
+  what: string,
+  { bars, count, mean }: HistogramResult,
+  columns: number,
+): string[] {
   if (count === 0) return []
   const largest = Math.max(...bars.map((entry) => entry.count))
-  return tableLines({
-    title: `${title} (mean ${rounded(mean)})`,
-    heads: ['from', 'to', what, 'share', ' '],
-    rows: bars.map(({ from, to, count: n }) => [
-      grouped(from),
-      grouped(to),
-      grouped(n),
-      share(n, count),
-      bar(n, largest),
-    ]),
-  })
+  return tableLines(
+    {
+      title: `${title} (mean ${rounded(mean)})`,
+      heads: ['from', 'to', what, 'share', ' '],
+      rows: bars.map(({ from, to, count: n }) => [
+        grouped(from),
+        grouped(to),
+        grouped(n),
+        share(n, count),
+        bar(n, largest),
+      ]),
+    },
+    columns,
+  )
 }

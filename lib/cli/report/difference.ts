@@ -13,7 +13,7 @@ import type { Amount } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
 import type { DIFF_ORDERS } from '../defaults.js'
 import { byOwnFrame, CallerTree, type FrameGroup } from './caller-tree.js'
-import { absolute, grouped, labelledLines, signed, tableLines } from './columns.js'
+import { absolute, grouped, labelledLines, signed, tableLines, wrapped } from './columns.js'
 import { jsonPieces } from './json.js'
 import { UNKNOWN_FIGURE, unknownFigures } from './identity.js'
 import { siteLabels, type SiteNames } from './names.js'
@@ -60,10 +60,11 @@ export function differenceText(difference: ProfileDifference, order: DiffOrder, 
   const stacksThatDiffer = differing(difference, order)
   const tree = names.tree === true && difference.by !== 'size' ? treeOf(stacksThatDiffer, order, names) : undefined
   const all = tree?.rows ?? stacksThatDiffer
+  const paragraph = (text: string) => `${wrapped(text, names.columns).join('\n')}\n`
   if (all.length === 0 && isEqual(difference))
-    return (
+    return paragraph(
       `Nothing differs: ${difference.by === 'size' ? 'blocks of all sizes' : 'all sites'} ` +
-      'have the same figures in both.\n'
+        'have the same figures in both.',
     )
   const cells = ({ old, new: next }: Pick<ComparedStack, 'old' | 'new'>, figure: DiffOrder) => {
     const [before, after] = [FIGURES[figure].of(old), FIGURES[figure].of(next)]
@@ -76,14 +77,17 @@ export function differenceText(difference: ProfileDifference, order: DiffOrder, 
     ]
   }
   const heads = ['old bytes', 'new bytes', 'difference', 'ratio', 'diff. blocks']
-  const whole = tableLines({
-    title: 'In all',
-    heads: [' ', ...heads],
-    rows: known(difference).map((figure) => [
-      titleBy(FIGURES[figure].title, figure, difference.temporaryBy),
-      ...cells(difference, figure),
-    ]),
-  })
+  const whole = tableLines(
+    {
+      title: 'In all',
+      heads: [' ', ...heads],
+      rows: known(difference).map((figure) => [
+        titleBy(FIGURES[figure].title, figure, difference.temporaryBy),
+        ...cells(difference, figure),
+      ]),
+    },
+    names.columns,
+  )
   const others = known(difference).filter((figure) => figure !== order)
   const bySize = difference.by === 'size'
   const change = ({ old, new: next }: ComparedStack, figure: DiffOrder) => {
@@ -107,10 +111,9 @@ export function differenceText(difference: ProfileDifference, order: DiffOrder, 
     tree && ((row, width) => tree.below(shown[row], width)),
   )
   const none = bySize ? 'No size differs.' : 'No site differs.'
-  const note = difference.full
-    ? ['', `Too many distinct ${bySize ? 'sizes' : 'stacks'} for a row each: those that came last are [others].`]
-    : []
-  return `${[...whole, '', ...(all.length > 0 && top > 0 ? rows : [none]), ...note].join('\n')}\n`
+  const full = `Too many distinct ${bySize ? 'sizes' : 'stacks'} for a row each: those that came last are [others].`
+  const note = difference.full ? `\n${paragraph(full)}` : ''
+  return `${[...whole, '', ...(all.length > 0 && top > 0 ? rows : [none])].join('\n')}\n${note}`
 }
 
 /** Stacks that differ, added up by the program's own innermost frame, and the lines of their callers. */

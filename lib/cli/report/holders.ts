@@ -162,11 +162,14 @@ function holderLines(
 ): string[] {
   const sites = rows.filter(isSite)
   if (sites.length > 0) return labelledSites({ title, heads, rows: rows.map(figures) }, sites, names, below)
-  return tableLines({
-    title,
-    heads: [...holders.heads, ...heads],
-    rows: rows.map((row) => [...holders.cells(row), ...figures(row)]),
-  })
+  return tableLines(
+    {
+      title,
+      heads: [...holders.heads, ...heads],
+      rows: rows.map((row) => [...holders.cells(row), ...figures(row)]),
+    },
+    names.columns,
+  )
 }
 
 /** The keys of the tables: sites or otherwise sizes, and threads if there are several. */

@@ -7,9 +7,9 @@ import { counted, grouped, rounded, tableLines, visible, wrapped } from './colum
 import { failure, verdict } from './replay-verdict.js'
 
 /** The report of a comparison: the verdict, and a table. @param pools the savings by pools, for the verdict */
-export function replayText(comparison: ReplayComparison, pools: PoolGain | null = null): string {
+export function replayText(comparison: ReplayComparison, columns: number, pools: PoolGain | null = null): string {
   const { trace, allocators, options, driver } = comparison
-  const answer = verdict(comparison, pools).flatMap(wrapped)
+  const answer = verdict(comparison, pools).flatMap((text) => wrapped(text, columns))
   const calls = callsOf(trace)
   if (calls === 0) return [...answer, ''].join('\n')
   const perCall = (ns: number) => rounded(ns / calls)
@@ -49,10 +49,11 @@ export function replayText(comparison: ReplayComparison, pools: PoolGain | null 
   return [
     ...answer,
     ...(answer.length > 0 ? [''] : []),
-    ...tableLines({ title, heads, rows }),
+    ...tableLines({ title, heads, rows }, columns),
     ...wrapped(
       `The driver's own ${perCall(driver.median)} ns a call are subtracted. maxima: the peak over the most live ` +
         'bytes, less 1. The last four columns are ns of sampled calls.',
+      columns,
     ),
     '',
   ].join('\n')
@@ -62,6 +63,7 @@ export function replayText(comparison: ReplayComparison, pools: PoolGain | null 
 export function verifiedText(
   trace: PreparedReplay,
   results: readonly { readonly name: string; readonly run: Run }[],
+  columns: number,
 ): string {
   const rows = results.map(({ name, run }) => [
     visible(name),
@@ -70,11 +72,14 @@ export function verifiedText(
     grouped(run.failed),
   ])
   const failures = results.flatMap(({ name, run: { failed } }) =>
-    failed === 0 ? [] : wrapped(`${failure(name, failed, trace, 'these blocks could not be verified')}.`),
+    failed === 0 ? [] : wrapped(`${failure(name, failed, trace, 'these blocks could not be verified')}.`, columns),
   )
   return [
     ...failures,
-    ...tableLines({ title: 'contents of all blocks', heads: [' allocator', 'damaged', 'misaligned', 'failed'], rows }),
+    ...tableLines(
+      { title: 'contents of all blocks', heads: [' allocator', 'damaged', 'misaligned', 'failed'], rows },
+      columns,
+    ),
     '',
   ].join('\n')
 }

@@ -89,8 +89,8 @@ export class SimulationReport implements Stage<EventBatch, Uint8Array> {
     return more <= 0 ? undefined : `the first ${MOST_RESULTS} traces have figures, and ${grouped(more)} more have none`
   }
 
-  /** The report of the events so far; empty if there was no trace. */
-  text(): string {
+  /** The report of the events so far, in lines of a number of columns; empty if there was no trace. */
+  text(columns: number): string {
     const byTrace = this.byTrace()
     if (this.isJson) return `${JSON.stringify({ traces: this.traces() })}\n`
     return byTrace
@@ -99,8 +99,13 @@ export class SimulationReport implements Stage<EventBatch, Uint8Array> {
         const isOne = this.simulators.length === 1 || this.isAgainst
         const [first, second] = list as [SimulationResult, SimulationResult?]
         const pools = poolGain(list, this.shortSites)
-        const more = pools === null ? [] : ['', ...wrapped(poolSentence(pools))]
-        return [...heading, ...(isOne ? single(first, second) : compared(list, this.without)), ...more, ''].join('\n')
+        const more = pools === null ? [] : ['', ...wrapped(poolSentence(pools), columns)]
+        return [
+          ...heading,
+          ...(isOne ? single(columns, first, second) : compared(columns, list, this.without)),
+          ...more,
+          '',
+        ].join('\n')
       })
       .join('\n')
   }
@@ -117,7 +122,7 @@ function percent(part: number | null): string {
 }
 
 /** The figures of one policy. @param alone the result without arenas */
-function single(result: SimulationResult, alone?: SimulationResult): string[] {
+function single(columns: number, result: SimulationResult, alone?: SimulationResult): string[] {
   const {
     settings,
     events,
@@ -153,7 +158,7 @@ function single(result: SimulationResult, alone?: SimulationResult): string[] {
   }
   if (pageFaults !== null && result.mostPages !== null)
     pairs.push(['page faults', `${grouped(pageFaults)}, if pages without live blocks are returned at once`])
-  const lines = pairLines('simulation', pairs)
+  const lines = pairLines('simulation', pairs, columns)
   const { mostLive, largestHeap, mostPages } = result
   if (mostLive === null || largestHeap === null || mostPages === null) return [...lines, '', 'no blocks']
   const moments = [mostLive, largestHeap, mostPages]
@@ -161,46 +166,60 @@ function single(result: SimulationResult, alone?: SimulationResult): string[] {
   const moment = (name: string, key: keyof HeapMoment) => row(name, (at) => grouped(at[key]))
   lines.push(
     '',
-    ...tableLines({
-      title: 'heap, in bytes',
-      heads: [' when', 'most is live', 'heap is largest', 'most pages'],
-      rows: [
-        moment('event', 'event'),
-        moment('live blocks', 'blocks'),
-        moment('requested', 'requested'),
-        moment('granted', 'granted'),
-        moment('heap', 'heap'),
-        moment(`pages of ${settings.page}`, 'pages'),
-        row('internal fragmentation', (at) => percent(wasteOf(at).internal)),
-        row('external fragmentation', (at) => percent(wasteOf(at).external)),
+    ...tableLines(
+      {
+        title: 'heap, in bytes',
+        heads: [' when', 'most is live', 'heap is largest', 'most pages'],
+        rows: [
+          moment('event', 'event'),
+          moment('live blocks', 'blocks'),
+          moment('requested', 'requested'),
+          moment('granted', 'granted'),
+          moment('heap', 'heap'),
+          moment(`pages of ${settings.page}`, 'pages'),
+          row('internal fragmentation', (at) => percent(wasteOf(at).internal)),
+          row('external fragmentation', (at) => percent(wasteOf(at).external)),
+        ],
+      },
+      columns,
+    ),
+    '',
+    ...pairLines(
+      'heap over requested bytes, less 1',
+      [
+        ['average', percent(fragmentation.average)],
+        ['when most is live', percent(fragmentation.atMostLive)],
+        ['when the heap is largest', percent(fragmentation.atLargestHeap)],
+        ['largest heap, most live', percent(fragmentation.ofMaxima)],
       ],
-    }),
+      columns,
+    ),
     '',
-    ...pairLines('heap over requested bytes, less 1', [
-      ['average', percent(fragmentation.average)],
-      ['when most is live', percent(fragmentation.atMostLive)],
-      ['when the heap is largest', percent(fragmentation.atLargestHeap)],
-      ['largest heap, most live', percent(fragmentation.ofMaxima)],
-    ]),
-    '',
-    ...predictionLines(result, alone),
-    ...tableLines({
-      title: `allocations by size${settings.classes === null ? '' : ' class'}`,
-      heads: ['up to', 'blocks', 'requested', 'granted', 'internal'],
-      rows: sizes.map(({ upTo, allocations, requested, granted }) => [
-        grouped(upTo),
-        grouped(allocations),
-        grouped(requested),
-        grouped(granted),
-        granted === 0 ? NONE : percent(1 - requested / granted),
-      ]),
-    }),
+    ...predictionLines(columns, result, alone),
+    ...tableLines(
+      {
+        title: `allocations by size${settings.classes === null ? '' : ' class'}`,
+        heads: ['up to', 'blocks', 'requested', 'granted', 'internal'],
+        rows: sizes.map(({ upTo, allocations, requested, granted }) => [
+          grouped(upTo),
+          grouped(allocations),
+          grouped(requested),
+          grouped(granted),
+          granted === 0 ? NONE : percent(1 - requested / granted),
+        ]),
+      },
+      columns,
+    ),
   )
   return lines
 }
 
 /** What was predicted, how much of it was right, and what it changed. */
-function predictionLines({ settings, prediction, largestHeap }: SimulationResult, alone?: SimulationResult): string[] {
+function predictionLines(
+  columns: number,
+  { settings, prediction, largestHeap }: SimulationResult,
+  alone?: SimulationResult,
+): string[] {
   if (settings.prediction === null || prediction === null) return []
   const { threshold, general } = settings.prediction
   const { blocks, bytes } = prediction
@@ -211,28 +230,37 @@ function predictionLines({ settings, prediction, largestHeap }: SimulationResult
       percent(figures[of] === 0 ? null : figures[key] / figures[of]),
     ]),
   ]
-  const lines = tableLines({
-    title: `prediction: blocks are short-lived if at most ${grouped(threshold)} bytes are allocated in their lifetime`,
-    heads: [' ', 'blocks', 'share', 'bytes', 'share'],
-    rows: [
-      row('allocated', 'allocated'),
-      row('short-lived', 'short'),
-      row('predicted', 'predicted'),
-      row('in arenas', 'inArenas'),
-      row('not short-lived, of those in arenas', 'late', 'inArenas'),
-    ],
-  })
+  const title = `prediction: blocks are short-lived if at most ${grouped(threshold)} bytes are allocated in their lifetime`
+  const lines = tableLines(
+    {
+      title,
+      heads: [' ', 'blocks', 'share', 'bytes', 'share'],
+      rows: [
+        row('allocated', 'allocated'),
+        row('short-lived', 'short'),
+        row('predicted', 'predicted'),
+        row('in arenas', 'inArenas'),
+        row('not short-lived, of those in arenas', 'late', 'inArenas'),
+      ],
+    },
+    columns,
+  )
   const [heap, other] = [largestHeap?.heap ?? 0, alone?.largestHeap?.heap ?? 0]
   if (other > 0) {
     const change = heap / other - 1
     const words = `${percent(Math.abs(change))} ${change > 0 ? 'more' : 'less'} than the ${grouped(other)}`
-    lines.push(`  largest heap: ${grouped(heap)} bytes, ${words} of ${general} alone`)
+    const text = `largest heap: ${grouped(heap)} bytes, ${words} of ${general} alone`
+    lines.push(...wrapped(text, columns - 2).map((line) => `  ${line}`))
   }
   return [...lines, '']
 }
 
 /** One line for each policy. @param without those that cannot simulate the traces, and why */
-function compared(results: readonly SimulationResult[], without: ReadonlyMap<Simulator, string>): string[] {
+function compared(
+  columns: number,
+  results: readonly SimulationResult[],
+  without: ReadonlyMap<Simulator, string>,
+): string[] {
   const heads = [' policy', ...COMPARED.map(({ title }) => title)]
   const rows = results.map((result) => {
     const figures = figuresOf(result)
@@ -253,6 +281,9 @@ function compared(results: readonly SimulationResult[], without: ReadonlyMap<Sim
     live === null || live === undefined
       ? 'no blocks'
       : `${counted(live.blocks, 'live block')} of ${counted(live.requested, 'byte')} at the peak`
-  const said = [...notes].flatMap(([reason, policies]) => ['', ...wrapped(`${policies.join(', ')}: ${reason}`)])
-  return [...tableLines({ title, heads, rows }), ...said]
+  const said = [...notes].flatMap(([reason, policies]) => [
+    '',
+    ...wrapped(`${policies.join(', ')}: ${reason}`, columns),
+  ])
+  return [...tableLines({ title, heads, rows }, columns), ...said]
 }

@@ -1,6 +1,6 @@
 import type { SiteStatistics, SiteThread, Statistics, Thread } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
-import { bytes, counted, grouped, labelledLines, share, visible } from './columns.js'
+import { bytes, counted, grouped, labelledLines, share, visible, wrapped } from './columns.js'
 import { blocks, siteLabels, labelledSites, threadColumns, threadName, type SiteNames } from './names.js'
 import { topOf } from './top-of.js'
 
@@ -47,7 +47,9 @@ export function handoffTable({ sites }: Statistics, top: number, names: SiteName
     rows: shown.map(({ site, bytes: sum, blocks: n }) => [grouped(sum), grouped(n), share(n, site.allocated.blocks)]),
   }
   const named = shown.map(({ site }) => site)
-  return labelledSites(table, named, names, (row) => pairLines(shown[row]?.pairs ?? []))
+  return labelledSites(table, named, names, (row, width) =>
+    pairLines(shown[row]?.pairs ?? []).flatMap((line) => wrapped(line, width)),
+  )
 }
 
 /** Blocks of a site that one thread allocated and another one freed. */

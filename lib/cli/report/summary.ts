@@ -9,12 +9,12 @@ import { actingThreads } from '../../transforms/statistics/thread-table.js'
 
 type Pair = readonly [string, string]
 
-/** The number of columns of the curve of live bytes. */
+/** The most columns of the curve of live bytes. */
 const CURVE = 60
 const LEVELS = '▁▂▃▄▅▆▇█'
 
 /** The figures of the whole trace. */
-export function summary(statistics: Statistics): string[] {
+export function summary(statistics: Statistics, columns: number): string[] {
   const { allocated, freed, leaked, temporary, sizes, mpatrol, overhead, resident, crossCpuFrees, threads } = statistics
   const { peakBytes, peakBlocks, suppressed } = statistics
   const foreign = threads.reduce((sum, { foreignFrees }) => sum + foreignFrees, 0)
@@ -39,7 +39,7 @@ export function summary(statistics: Statistics): string[] {
     ...(suppressed === undefined ? [] : [['suppressed leaks', suppressedText(suppressed)] as const]),
     ['peak memory', peak(statistics, peakBytes, `${bytes(peakBytes.bytes)} in ${blocks(peakBytes.blocks)}`)],
     ['peak block count', peak(statistics, peakBlocks, amount(peakBlocks))],
-    ...curve(statistics),
+    ...curve(statistics, columns),
     ...residentPairs(statistics),
     ['sizes', `${grouped(sizes.smallest)} to ${bytes(sizes.largest)}, mean ${rounded(sizes.histogram.mean)}`],
     ['mean lifetime', meanLife(statistics)],
@@ -63,7 +63,7 @@ export function summary(statistics: Statistics): string[] {
   }
   if (actingThreads(threads).length > 1) pairs.push(['cross-thread frees', blocks(foreign)])
   if (crossCpuFrees !== undefined) pairs.push(['cross-CPU frees', blocks(crossCpuFrees)])
-  return pairLines('Summary', pairs)
+  return pairLines('Summary', pairs, columns)
 }
 
 /** Where blocks are live that count as leaked. */
@@ -126,9 +126,9 @@ function peak(
 }
 
 /** The level of live bytes from the first event to the last, as a row of blocks. */
-function curve({ timeline, peakBytes }: Statistics): Pair[] {
+function curve({ timeline, peakBytes }: Statistics, columns: number): Pair[] {
   if (peakBytes.bytes === 0n || timeline.length < 2) return []
-  const marks = joinTimeline(timeline, CURVE).map(({ maxBytes }) => {
+  const marks = joinTimeline(timeline, Math.min(CURVE, columns - 25)).map(({ maxBytes }) => {
     const level = Math.ceil((Number(maxBytes) / Number(peakBytes.bytes)) * LEVELS.length)
     return LEVELS[Math.max(1, level) - 1]
   })

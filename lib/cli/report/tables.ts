@@ -109,26 +109,30 @@ export function sizeTable(
   { sizes, allocated, identified }: Statistics,
   top: number,
   temporaryBy: TemporaryDefinition,
+  columns: number,
 ): string[] {
   const shown = sizes.exact.slice(0, top)
   if (shown.length === 0) return []
-  return tableLines({
-    title: `Top sizes by allocations (${grouped(sizes.exact.length)} in all)`,
-    heads: ['size', 'allocations', 'share', 'bytes', 'share', 'at peak', 'leaked', temporaryHead(temporaryBy)],
-    rows: shown.map(({ size, count, atPeak, leaked, temporary }) => {
-      const sum = size * BigInt(count)
-      return [
-        grouped(size),
-        grouped(count),
-        share(count, allocated.blocks),
-        grouped(sum),
-        share(sum, allocated.bytes),
-        grouped(atPeak),
-        grouped(leaked),
-        identified ? grouped(temporary[temporaryBy]) : UNKNOWN_FIGURE,
-      ]
-    }),
-  })
+  return tableLines(
+    {
+      title: `Top sizes by allocations (${grouped(sizes.exact.length)} in all)`,
+      heads: ['size', 'allocations', 'share', 'bytes', 'share', 'at peak', 'leaked', temporaryHead(temporaryBy)],
+      rows: shown.map(({ size, count, atPeak, leaked, temporary }) => {
+        const sum = size * BigInt(count)
+        return [
+          grouped(size),
+          grouped(count),
+          share(count, allocated.blocks),
+          grouped(sum),
+          share(sum, allocated.bytes),
+          grouped(atPeak),
+          grouped(leaked),
+          identified ? grouped(temporary[temporaryBy]) : UNKNOWN_FIGURE,
+        ]
+      }),
+    },
+    columns,
+  )
 }
 
 /** The activity of threads, and the fate of the blocks that they allocated. */
@@ -136,38 +140,42 @@ export function threadTable(
   { threads: all, events, identified }: Statistics,
   top: number,
   temporaryBy: TemporaryDefinition,
+  columns: number,
 ): string[] {
   if (all.length === 0 || top === 0) return []
   const [threadHeads, threadCells] = threadColumns(all)
-  return tableLines({
-    title: `Top threads by events (${grouped(all.length)} in all)`,
-    heads: [
-      ...threadHeads,
-      'events',
-      'share',
-      'allocations',
-      'bytes',
-      'at peak',
-      'leaked',
-      temporaryHead(temporaryBy),
-      'frees',
-      'cross-thread',
-    ],
-    rows: all
-      .slice(0, top)
-      .map((thread) => [
-        ...threadCells(thread),
-        grouped(thread.events),
-        share(thread.events, events),
-        grouped(thread.allocated.blocks),
-        grouped(thread.allocated.bytes),
-        grouped(thread.atPeak.bytes),
-        grouped(thread.leaked.bytes),
-        identified ? grouped(thread.temporary[temporaryBy].blocks) : UNKNOWN_FIGURE,
-        grouped(thread.frees),
-        grouped(thread.foreignFrees),
-      ]),
-  })
+  return tableLines(
+    {
+      title: `Top threads by events (${grouped(all.length)} in all)`,
+      heads: [
+        ...threadHeads,
+        'events',
+        'share',
+        'allocations',
+        'bytes',
+        'at peak',
+        'leaked',
+        temporaryHead(temporaryBy),
+        'frees',
+        'cross-thread',
+      ],
+      rows: all
+        .slice(0, top)
+        .map((thread) => [
+          ...threadCells(thread),
+          grouped(thread.events),
+          share(thread.events, events),
+          grouped(thread.allocated.blocks),
+          grouped(thread.allocated.bytes),
+          grouped(thread.atPeak.bytes),
+          grouped(thread.leaked.bytes),
+          identified ? grouped(thread.temporary[temporaryBy].blocks) : UNKNOWN_FIGURE,
+          grouped(thread.frees),
+          grouped(thread.foreignFrees),
+        ]),
+    },
+    columns,
+  )
 }
 
 /** The number of events of the CPUs or processes. @param events all, also those without a value; by default none are */
@@ -176,13 +184,14 @@ export function valueTable(
   name: string,
   all: Statistics['cpus'],
   top: number,
+  columns: number,
   events = sumOf(all),
 ): string[] {
   const others = events - sumOf(all)
   if (all.length + (others > 0 ? 1 : 0) < 2 || top === 0) return []
   const rows = all.slice(0, top).map((one) => [String(one.value), grouped(one.events), share(one.events, events)])
   if (others > 0) rows.push(['(other events)', grouped(others), share(others, events)])
-  return tableLines({ title, heads: [name, 'events', 'share'], rows })
+  return tableLines({ title, heads: [name, 'events', 'share'], rows }, columns)
 }
 
 function sumOf(all: Statistics['cpus']): number {

@@ -3,6 +3,7 @@ import { TEMPORARY_BY, type TemporaryDefinition } from '../../transforms/option-
 import { TABLE_NAMES } from '../../transforms/statistics/key-counts.js'
 import { FIRST_TOP, SECTIONS, TIMELINE_ROWS, TOP } from '../defaults.js'
 import { advice } from './advice.js'
+import { wrapped } from './columns.js'
 import { anomalies, eventCounts, histogram, reallocs } from './counts.js'
 import { leakSections, peakSections, temporarySection } from './holders.js'
 import { unitName, type SiteNames } from './names.js'
@@ -54,50 +55,52 @@ const MAKERS: Readonly<
     (statistics: Statistics, options: ReportOptions & { top: number; temporaryBy: TemporaryDefinition }) => string[][]
   >
 > = {
-  summary: (statistics) => [summary(statistics)],
-  timeline: (statistics, { timeline = TIMELINE_ROWS }) => [timelineTable(statistics, timeline)],
+  summary: (statistics, { names }) => [summary(statistics, names.columns)],
+  timeline: (statistics, { timeline = TIMELINE_ROWS, names }) => [timelineTable(statistics, timeline, names.columns)],
   peak: (statistics, { top, names }) => peakSections(statistics, top, names),
   leaks: (statistics, { top, names, sections }) => [
     ...leakSections(statistics, top, names),
     // Otherwise the summary says so.
     statistics.suppressed !== undefined && sections?.includes('summary') === false
-      ? [`Suppressed leaks: ${suppressedText(statistics.suppressed)}`]
+      ? wrapped(`Suppressed leaks: ${suppressedText(statistics.suppressed)}`, names.columns)
       : [],
   ],
   temporary: (statistics, { top, names, temporaryBy }) => [
     statistics.identified ? temporarySection(statistics, top, names, temporaryBy) : [],
   ],
-  anomalies: (statistics) => [anomalies(statistics)],
+  anomalies: (statistics, { names }) => [anomalies(statistics, names.columns)],
   // Sites that are sorted by one of the definitions show that one.
   sites: (statistics, { top, names, sort = 'bytes', temporaryBy }) => [
     siteTable(statistics, top, sort, names, definitionOf(sort) ?? temporaryBy),
   ],
   overhead: (statistics, { top, names }) => [overheadTable(statistics, top, names)],
-  sizes: (statistics, { top, temporaryBy }) => [
-    sizeTable(statistics, top, temporaryBy),
-    histogram('Sizes, in bytes', 'allocations', statistics.sizes.histogram),
+  sizes: (statistics, { top, temporaryBy, names: { columns } }) => [
+    sizeTable(statistics, top, temporaryBy, columns),
+    histogram('Sizes, in bytes', 'allocations', statistics.sizes.histogram, columns),
   ],
-  lifetimes: ({ lifetimes: { events, bytes, time: lasted }, time, identified }) =>
+  lifetimes: ({ lifetimes: { events, bytes, time: lasted }, time, identified }, { names: { columns } }) =>
     !identified
       ? []
       : [
-          histogram('Lifetimes of freed blocks, in events', 'blocks', events),
-          histogram('Lifetimes of freed blocks, in bytes allocated in between', 'blocks', bytes),
+          histogram('Lifetimes of freed blocks, in events', 'blocks', events, columns),
+          histogram('Lifetimes of freed blocks, in bytes allocated in between', 'blocks', bytes, columns),
           ...(lasted === undefined
             ? []
-            : [histogram(`Lifetimes of freed blocks, in ${unitName(time?.unit)}`, 'blocks', lasted)]),
+            : [histogram(`Lifetimes of freed blocks, in ${unitName(time?.unit)}`, 'blocks', lasted, columns)]),
         ],
-  events: (statistics) => [eventCounts(statistics)],
-  reallocs: (statistics) => [reallocs(statistics)],
+  events: (statistics, { names }) => [eventCounts(statistics, names.columns)],
+  reallocs: (statistics, { names }) => [reallocs(statistics, names.columns)],
   // A single thread has a table only where it is requested.
-  threads: (statistics, { top, sections, temporaryBy }) =>
+  threads: (statistics, { top, sections, temporaryBy, names }) =>
     actingThreads(statistics.threads).length > 1 || sections !== undefined
-      ? [threadTable(statistics, top, temporaryBy)]
+      ? [threadTable(statistics, top, temporaryBy, names.columns)]
       : [],
   'site-threads': (statistics, { top, names }) => [siteThreadTable(statistics, top, names)],
   handoffs: (statistics, { top, names }) => [handoffTable(statistics, top, names)],
-  cpus: ({ cpus }, { top }) => [valueTable('CPUs', 'cpu', cpus, top)],
-  processes: ({ processes, events }, { top }) => [valueTable('Processes', 'process', processes, top, events)],
+  cpus: ({ cpus }, { top, names }) => [valueTable('CPUs', 'cpu', cpus, top, names.columns)],
+  processes: ({ processes, events }, { top, names }) => [
+    valueTable('Processes', 'process', processes, top, names.columns, events),
+  ],
 }
 
 /**
@@ -122,23 +125,21 @@ export function* reportPieces(statistics: Statistics, options: ReportOptions): G
     paragraphs.push(...some)
     if (name === FIRST.at(-1)) paragraphs.push(...later)
   }
-  const better = sections === undefined ? advice(statistics).map((sentence) => [sentence]) : []
-  for (const [i, lines] of [...paragraphs, ...notes(statistics), ...better].entries()) {
+  const said = [...notes(statistics), ...(sections === undefined ? advice(statistics) : [])]
+  for (const [i, lines] of [...paragraphs, ...said.map((one) => wrapped(one, options.names.columns))].entries()) {
     if (i > 0) yield '\n'
     for (const line of lines) yield `${line}\n`
   }
 }
 
-function notes({ full, exact }: Statistics): string[][] {
+function notes({ full, exact }: Statistics): string[] {
   return [
-    ...(exact ? [] : [['Sums beyond 2^85 are rounded.']]),
+    ...(exact ? [] : ['Sums beyond 2^85 are rounded.']),
     ...(full.length === 0
       ? []
       : [
-          [
-            `Too many distinct ${full.map((table) => TABLE_NAMES[table] ?? table).join(', ')} for a row each: ` +
-              'those that came last are counted as others.',
-          ],
+          `Too many distinct ${full.map((table) => TABLE_NAMES[table] ?? table).join(', ')} for a row each: ` +
+            'those that came last are counted as others.',
         ]),
   ]
 }

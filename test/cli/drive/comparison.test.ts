@@ -173,13 +173,13 @@ describe('the comparison of allocators', () => {
   })
 
   test('shows a table', () => {
-    const lines = replayText(compared({ glibc: three(110, 10_340) })).split('\n')
+    const lines = replayText(compared({ glibc: three(110, 10_340) }), 120).split('\n')
     expect(lines.slice(-6)).toEqual([
       '2,000,000 calls of 1 thread, 3 runs each; 10,000 live blocks, 10,485,760 bytes at their peaks',
       '  allocator  rank  ns a call  quartiles  peak KiB  rank  maxima  final KiB  faults  50 %  99 %  99.9 %  longest',
       '  glibc         1       50.5  50.3-50.8    10,240     1   0.0 %     10,240       8    10    40     900      900',
-      "The driver's own 5.00 ns a call are subtracted. maxima: the peak over the most live bytes, less 1.",
-      '  The last four columns are ns of sampled calls.',
+      "The driver's own 5.00 ns a call are subtracted. maxima: the peak over the most live bytes, less 1. The last four columns",
+      '  are ns of sampled calls.',
       '',
     ])
   })

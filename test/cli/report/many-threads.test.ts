@@ -51,5 +51,5 @@ test('of many threads only those that are shown get names', () => {
 
 test('a table has any number of rows', () => {
   const rows = Array.from({ length: 200_000 }, (_, i) => [String(i)])
-  expect(tableLines({ title: 'Rows', heads: ['n'], rows }).at(-1)).toBe('  199999')
+  expect(tableLines({ title: 'Rows', heads: ['n'], rows }, 80).at(-1)).toBe('  199999')
 })

@@ -62,7 +62,7 @@ test.each(['first-fit', 'best-fit'] as const)('names the pools that save memory,
     new RegExp(`by simulation with ${general}; external fragmentation is 3 % instead of (19|20) %\\.$`),
   )
   expect(report.traces()[0]!.pools).toEqual(gain)
-  expect(report.text().replace(/\n */g, ' ')).toContain(line)
+  expect(report.text(100).replace(/\n */g, ' ')).toContain(line)
 })
 
 test('lists the sites by the bytes of their short-lived blocks', () => {
