@@ -14,6 +14,7 @@ const STEPS = {
   types: { command: typescript('-p', 'tsconfig.types.json'), after: [] },
   prune: script('prune', 'modules', 'types'),
   commands: script('commands'),
+  pipes: script('pipes'),
   man: script('man', 'prune'),
   browser: script('browser', 'kernels'),
   page: script('page', 'kernels'),

@@ -2,6 +2,7 @@ import { closeSync, fstatSync, writeSync, writev } from 'node:fs'
 import { recycleChunk } from '../../bytes/chunks.js'
 import { setTimeout } from '../timers.js'
 import { OutputFile } from './output-file.js'
+import { enlargePipes } from './pipe-capacity.js'
 
 /** The number of unwritten bytes of a file beyond which the caller waits. */
 const MAX_HELD_BYTES = 524_288
@@ -112,7 +113,9 @@ export class ByteWriter {
   private open(): number {
     if (this.fd !== undefined) return this.fd
     this.fd = this.file?.open() ?? (typeof this.target === 'number' ? this.target : 1)
-    this.isFile = fstatSync(this.fd).isFile()
+    const stats = fstatSync(this.fd)
+    this.isFile = stats.isFile()
+    if (this.target === '-' && stats.isFIFO()) enlargePipes()
     return this.fd
   }
 

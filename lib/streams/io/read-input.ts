@@ -5,12 +5,15 @@ import { cutChunk, newChunk } from '../../bytes/chunks.js'
 import { setImmediate } from '../timers.js'
 import { monotonicMs } from './clock.js'
 import { isPipe, statOf } from './file-status.js'
+import { enlargePipes } from './pipe-capacity.js'
 import { refuseDrained } from './read-text.js'
 
 /** The number of bytes to read at a time from a file. */
 const FILE_BYTES = 262_144
-/** The default capacity of a pipe on Linux. */
-const PIPE_BYTES = 65_536
+/** The number of bytes to read at a time from a pipe. */
+const PIPE_BYTES = 262_144
+/** The default capacity of a pipe on Linux. When a pipe had as much, more is likely to follow. */
+const FULL_BYTES = 65_536
 /** The maximum time for which the event loop waits while a pipe has data, so that timers run. */
 const TURN_MS = 100
 
@@ -36,6 +39,7 @@ export function readInput(path: string, { blocking }: { blocking: boolean }): By
   if (stats?.isDirectory() === true) throw isDirectory(path)
   refuseDrained(path)
   if (path !== '-' || !isPipe(stats)) return new FileSource(path === '-' ? 0 : path, stats?.isFile() === true)
+  enlargePipes()
   return blocking ? new BlockingPipe(0) : new WaitingPipe(0)
 }
 
@@ -109,7 +113,7 @@ class BlockingPipe implements ByteSource {
     for (;;) {
       const chunk = newChunk(PIPE_BYTES)
       try {
-        n = n === PIPE_BYTES ? readSync(this.fd, chunk) : await readWaiting(this.fd, chunk)
+        n = n >= FULL_BYTES ? readSync(this.fd, chunk) : await readWaiting(this.fd, chunk)
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
         // Another process that has the pipe made it non-blocking.
