@@ -1,8 +1,8 @@
 /**
  * Compiles heapflow's own recorder, the driver of hf-replay, and the module that enlarges pipes, for the package:
  * `node scripts/native.mjs`, after a build. The files run with glibc 2.17 and newer. It takes zig's C compiler, which
- * PyPI has as `ziglang`, in Python: that of `HEAPFLOW_PYTHON`, or `python3`. Everything is compiled twice, and must have
- * the same bytes both times.
+ * PyPI has as `ziglang`, in Python: that of `HEAPFLOW_PYTHON`, or `python3`. Everything is compiled twice, and must
+ * have the same bytes both times.
  */
 import { execFileSync } from 'node:child_process'
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
