@@ -88,7 +88,7 @@ export async function runRecord(args: Arguments): Promise<void> {
             endBySignal('hf-record', signal)
           })
           recording = new Recording({ recorder, words, stacks, settings, folder, stdio, env: process.env, attachment })
-          relay.relayTo(recording.program)
+          relay.relayTo(recording.program, attachment === undefined)
           const decoder = decodeAny({ ...(format && { format }), recycle: true, through })
           decoder.on('events', (n: number) => (events += n))
           return [recording.source, decoder]

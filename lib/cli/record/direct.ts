@@ -53,7 +53,7 @@ export async function recordToFile(
   // The program's output must not be in the trace.
   const stdio = [0, file === undefined ? 2 : 1, isTracer ? 2 : 'pipe', fd, reportFd] as const
   const program = new Program({ words: launched, env, stdio, isTracer })
-  relay.relayTo(program)
+  relay.relayTo(program, isTracer)
   attachment?.listen(program.stream(2) as Readable)
   const ending = await program.ended
   relay.close()

@@ -15,15 +15,18 @@ export class SignalRelay {
   private readonly terminal = new Terminal()
   private readonly onSignal = (signal: NodeJS.Signals) => this.send(signal)
   private program: Program | undefined
+  private endsAtSecond = false
+  private isInterrupted = false
 
   /** @param whenOver called with signals that come while no program runs */
   constructor(private readonly whenOver: (signal: NodeJS.Signals) => void) {
     for (const signal of SIGNALS) process.on(signal, this.onSignal)
   }
 
-  /** Signals are for this program from now on. */
-  relayTo(program: Program): void {
+  /** Signals are for this program from now on. @param endsAtSecond the second SIGINT ends it, whatever it does then */
+  relayTo(program: Program, endsAtSecond = true): void {
     this.program = program
+    this.endsAtSecond = endsAtSecond
   }
 
   /** Signals are no longer handled. */
@@ -35,6 +38,13 @@ export class SignalRelay {
     if (this.program === undefined || this.program.hasEnded) {
       this.whenOver(signal)
       return
+    }
+    if (signal === 'SIGINT' && this.endsAtSecond) {
+      if (this.isInterrupted) {
+        void this.program.end()
+        return
+      }
+      this.isInterrupted = true
     }
     // A terminal sends these to the program, too.
     if (OF_KEYS.includes(signal) && this.terminal.hasForeground) return

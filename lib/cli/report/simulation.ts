@@ -230,7 +230,8 @@ function predictionLines(
       percent(figures[of] === 0 ? null : figures[key] / figures[of]),
     ]),
   ]
-  const title = `prediction: blocks are short-lived if at most ${grouped(threshold)} bytes are allocated in their lifetime`
+  const most = grouped(threshold)
+  const title = `prediction: blocks are short-lived if at most ${most} bytes are allocated in their lifetime`
   const lines = tableLines(
     {
       title,

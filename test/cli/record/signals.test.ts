@@ -127,6 +127,35 @@ describe('in a terminal', { tags: ['slow'] }, () => {
   })
 })
 
+describe('a program that goes on after SIGINT', { tags: ['slow'] }, () => {
+  const PRESSES = `
+def press(seconds):
+    os.write(fd, b'\\x03')
+    end = time.time() + seconds
+    while time.time() < end and not os.path.exists('ended'): time.sleep(0.05)
+press(1)
+open('results', 'w').write('%s ' % os.path.exists('ended'))
+press(15)
+open('results', 'a').write('%s' % os.path.exists('ended'))
+os.kill(pid, signal.SIGKILL)
+`
+  const program = `sh -c 'trap "" INT TERM; touch ready; for i in $(seq 300); do sleep .1; done'`
+  const lines = (['recorder', 'glibc', 'valgrind'] as const).flatMap((name) =>
+    can(name) ? [`--with ${name} -o endless -- ${program}`, `--with ${name} -- ${program} | hf-stats`] : [],
+  )
+  if (can('recorder')) lines.push(`-o endless.hfrec -- ${program}`)
+
+  test.skipIf(!hasPython).each(lines)('is ended by the second Ctrl-C: %s', async (line) => {
+    for (const file of ['ready', 'ended', 'results']) rmSync(join(folder, file), { force: true })
+    await inTerminal(`trap : INT; XDG_CACHE_HOME=${folder}/cache hf-record ${line}; touch ended`, PRESSES)
+    expect(await textOf('results')).toBe('False True')
+    if (line.includes('| ')) return
+    const [kept] = readdirSync(folder).filter((name) => name.startsWith('endless')) as [string]
+    expect((await run(`hf-convert --to ndjson ${kept}`)).stdout.toString()).toContain('"kind":"alloc"')
+    rmSync(join(folder, kept))
+  })
+})
+
 describe('folders for temporary files', () => {
   test.skipIf(!can('glibc'))(
     'are removed by the next recording if their process was killed',
