@@ -1,5 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import { inputName, nameInput, TraceError } from '../event/error.js'
+import { ADVICE } from '../text/last-line.js'
 import { inputSize } from '../streams/io/file-status.js'
 import { abandonOutputs } from '../streams/io/output-file.js'
 import { Incomplete, Interrupted } from './command.js'
@@ -78,7 +79,7 @@ export async function supervise(work: Supervised): Promise<void> {
     const reason = interruption ?? error
     const [path, ...more] = paths
     if (path !== undefined && more.length === 0) nameInput(reason, path)
-    await nameDecoder(reason, command)
+    await nameCommand(reason, command)
     throw partial.length > 0 ? new Incomplete(reason, partial) : reason
   } finally {
     for (const signal of SIGNALS) process.removeListener(signal, onSignal)
@@ -96,9 +97,13 @@ function progressOf({ paths, bytesRead }: Supervised, events: () => number): Wor
   return { bytes: bytesRead, events, total }
 }
 
-/** Names the command that reads what another format's decoder was given. */
-async function nameDecoder(error: unknown, command: string): Promise<void> {
-  if (!(error instanceof TraceError) || error.looksLike === undefined || !command.endsWith('-decode')) return
+/** Names the command that reads what another format's decoder was given, or the flag for an incomplete last line. */
+async function nameCommand(error: unknown, command: string): Promise<void> {
+  if (!(error instanceof TraceError)) return
+  const isDecoder = command.endsWith('-decode')
+  const flag = isDecoder || command === 'hf-convert' ? '--last-line' : 'hf-convert --last-line'
+  error.message = error.message.replace(ADVICE, ADVICE.replace('lastLine: true', flag))
+  if (error.looksLike === undefined || !isDecoder) return
   const { COMMANDS } = await import('./command-list.js')
   const decoder = COMMANDS.find(({ name }) => name === `${error.looksLike}-decode`)?.name ?? 'hf-convert'
   error.message += `; use ${decoder}`

@@ -9,6 +9,7 @@ import { decodeText } from '../event/strings.js'
 import type { TraceEvent } from '../event/trace-event.js'
 import { ascii, CR, LF } from '../text/ascii.js'
 import { skipMark } from '../text/byte-order-mark.js'
+import { NO_LINE_FEED } from '../text/last-line.js'
 
 const NEWLINE = ascii('\n')
 
@@ -113,8 +114,7 @@ export class Cursor {
       if (input.ended && input.left > 0 && this.takesLastLine) {
         this.isUnterminated = true
         input.feed(NEWLINE)
-      } else if (!(yield* this.more(input.left > 0 ? 'the last line does not end with a line feed' : undefined)))
-        return undefined
+      } else if (!(yield* this.more(input.left > 0 ? NO_LINE_FEED : undefined))) return undefined
     }
   }
 

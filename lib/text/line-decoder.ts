@@ -1,5 +1,6 @@
 import { ascii, LF } from './ascii.js'
 import { skipMark } from './byte-order-mark.js'
+import { NO_LINE_FEED } from './last-line.js'
 import { Input } from '../bytes/input.js'
 import { EventBatch } from '../event/batch.js'
 import { limit, truncated, type TraceError, type TracePosition } from '../event/error.js'
@@ -156,8 +157,7 @@ export abstract class LineDecoder implements Decoder {
       this.finished = true
       this.finish()
     }
-    if (this.isCut)
-      throw truncated('the last line does not end with a line feed', { ...this.here(), offset: this.lineStart })
+    if (this.isCut) throw truncated(NO_LINE_FEED, { ...this.here(), offset: this.lineStart })
     const header = this.delivered === undefined ? this.emptyHeader() : undefined
     return header === undefined ? null : this.give(new EventBatch(0, 0, header))
   }

@@ -23,6 +23,15 @@ function traces(): string {
   return folder
 }
 
+test('a cut last line is an error that names the flag for complete ones, of the command or of hf-convert', async () => {
+  const message = async (line: string) => (await shell(line, DUMP.slice(0, -1))).stderr
+  const reason = 'truncated: the last line does not end with a line feed'
+  expect(await message('replay-decode')).toContain(`${reason}; --last-line takes it as complete\n`)
+  expect(await message('hf-stats')).toContain(`${reason}; hf-convert --last-line takes it as complete\n`)
+  expect(await message('hf-convert --to replay')).toContain(`${reason}; --last-line takes it as complete\n`)
+  expect(await message('hf-convert --last-line --to replay')).toBe('')
+})
+
 describe('a decoder of another format', () => {
   test.each([
     [

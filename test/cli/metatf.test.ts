@@ -236,7 +236,7 @@ describe('metatf-decode and metatf-encode', () => {
     expect((await shell(`metatf-decode --buffer 1M ${folder}/t.txt`)).code).toBe(0)
     const cut = text.slice(0, -1)
     expect((await shell(`metatf-decode --dtd-path ${folder}`, cut)).stderr).toContain(
-      'the last line does not end with a line feed',
+      'the last line does not end with a line feed; --last-line takes it as complete\n',
     )
     const whole = await shell(`metatf-decode --last-line --dtd-path ${folder}`, cut)
     expect({ code: whole.code, events: lines(whole.stdout) }).toEqual({ code: 0, events })

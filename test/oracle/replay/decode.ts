@@ -1,5 +1,6 @@
 import { COLON, CR, LF, MINUS, SPACE, TAB } from '../../../lib/text/ascii.js'
 import { Input } from '../../../lib/bytes/input.js'
+import { NO_LINE_FEED } from '../../../lib/text/last-line.js'
 import { decimal, negative } from '../../../lib/text/numbers.js'
 import { HI, LO, WORD } from '../../../lib/bytes/u64.js'
 import { BATCH_EVENTS, EventBatch } from '../../../lib/event/batch.js'
@@ -98,7 +99,7 @@ export class ReplayDecoder implements Decoder {
     if (!this.ended) return null
     if (this.isCut) {
       const place = { format: NAME, offset: input.offset, line: this.line, column: 1, event: this.events + 1 }
-      throw truncated('the last line does not end with a line feed', place)
+      throw truncated(NO_LINE_FEED, place)
     }
     return this.began ? null : this.give(new EventBatch(0, 0, REPLAY_HEADER))
   }
