@@ -306,7 +306,7 @@ function comparison(): NonNullable<ReportData['comparison']> {
 /** What `hf-replay --json` writes of it. What reports do not have is made up. */
 export function replayJson() {
   const { trace, ...rest } = replay()
-  const unused = { skipped: 0, processes: 1, slots: 35, epochs: 1, final: 0, duration: null }
+  const unused = { skipped: 0, processes: 1, slots: 35, epochs: 1, peakSizes: 0, final: 0, duration: null }
   return { trace: { ...trace, ...unused }, ...rest, pools: null }
 }
 

@@ -3,10 +3,14 @@ import { poolSentence, type PoolGain } from '../../exports/simulation/pools.js'
 import { callsOf, type AllocatorFigures, type ReplayComparison } from '../../transforms/drive/comparison.js'
 import type { PreparedReplay } from '../../transforms/drive/result.js'
 import { peakMargin, TIME_MARGIN } from '../drive/margins.js'
+import { bestClass } from '../drive/best-class.js'
 import { grouped, rounded, visible } from './columns.js'
 
 /** Less than this is not worth a sentence. */
 const NOTABLE = 0.1
+
+/** The same for a size class. */
+const NOTABLE_CLASS = 0.02
 
 /** The verdict on a trace without calls. */
 export const NOTHING = 'Nothing to replay: the trace has no calls that can be made again.'
@@ -108,7 +112,7 @@ function time(
 }
 
 /** The memory that the present allocator takes beyond the requested bytes, and further possible savings. */
-function waste(present: AllocatorFigures, { peak, final }: ReplayComparison['trace']): string[] {
+function waste(present: AllocatorFigures, { peak, peakSizes, final }: ReplayComparison['trace']): string[] {
   const { median } = present.peak
   if (median === 0) return []
   const rest = Math.max(0, median - peak.bytes)
@@ -130,6 +134,13 @@ function waste(present: AllocatorFigures, { peak, final }: ReplayComparison['tra
         'save them.',
     )
   }
+  const one = bestClass(present.name, peakSizes)
+  if (one !== undefined && one.saved > NOTABLE_CLASS * median)
+    lines.push(
+      `More: a pool for blocks of ${one.size} bytes would save ${mebibytes(one.saved)} (${percent(one.saved / median)}): ` +
+        `${present.name} gives ${one.granted} bytes to each of the ${grouped(one.blocks)} live blocks of ` +
+        `${one.size - 7} to ${one.size} bytes.`,
+    )
   return lines
 }
 

@@ -8,6 +8,7 @@ import { checkOptions, wholeNumber, type OptionNames } from '../../event/options
 import type { Stage } from '../../event/stage.js'
 import { EPOCH_EVENTS, HEAD_BYTES, MOST_ALIGNMENT, MOST_SIZE, NONE, Op, ORDERS, type OrderName } from './layout.js'
 import type { OpList } from './op-list.js'
+import { PeakSizes } from './peak-sizes.js'
 import type { PreparedReplay, SkippedCounts } from './result.js'
 import { Schedule } from './schedule.js'
 import { Slots } from './slots.js'
@@ -89,6 +90,7 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
   private bytes = 0
   private peakBlocks = 0
   private peakBytes = 0
+  private readonly sizes = new PeakSizes()
 
   /** @throws RangeError for options that are unknown or out of range */
   constructor(options: PrepareOptions = {}) {
@@ -148,6 +150,7 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
       slots: slots.count,
       epochs: schedule.epoch,
       peak: { blocks: peakBlocks, bytes: peakBytes },
+      peakSizes: this.sizes.result(),
       final: { blocks, bytes },
       duration: this.header?.timeUnit === undefined ? null : schedule.duration,
     }
@@ -285,8 +288,12 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
     words[block + SIZE + 1] = Math.floor(size / WORD)
     words[block + EPOCH] = list.epoch
     this.bytes += size
+    this.sizes.count(size, 1)
     if (++this.blocks > this.peakBlocks) this.peakBlocks = this.blocks
-    if (this.bytes > this.peakBytes) this.peakBytes = this.bytes
+    if (this.bytes > this.peakBytes) {
+      this.peakBytes = this.bytes
+      this.sizes.notePeak()
+    }
   }
 
   /** Adds the call that allocates a block. */
@@ -349,6 +356,7 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
   private leaveLive(size: number): void {
     this.blocks--
     this.bytes -= size
+    this.sizes.count(size, -1)
   }
 
   /** Counts a block without a slot that begins or ends. @param isAbsurd 1 if it is too large */

@@ -11,7 +11,7 @@ const MOST_SENTENCES = 1000
 export const MOST_RESULT_BYTES = 1 << 22
 
 const RESULT = ['trace', 'options', 'driver', 'allocators', 'pools', 'verdict']
-const TRACE = 'events calls skipped threads processes slots epochs peak final duration'.split(' ')
+const TRACE = 'events calls skipped threads processes slots epochs peak peakSizes final duration'.split(' ')
 const CALLS = ['malloc', 'calloc', 'memalign', 'realloc', 'free'] as const
 const ALLOCATOR =
   'name library time wall peak final pageFaults timeRank peakRank fragmentation percentiles moments failed'.split(' ')

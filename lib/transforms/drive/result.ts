@@ -1,3 +1,5 @@
+import type { SizeCount } from './peak-sizes.js'
+
 /** The number of calls of each function. */
 export interface CallCounts {
   readonly malloc: number
@@ -47,6 +49,8 @@ export interface PreparedReplay {
   readonly slots: number
   readonly epochs: number
   readonly peak: LiveAmount
+  /** The live blocks of at most 1,024 bytes when most bytes were live, by size. */
+  readonly peakSizes: readonly SizeCount[]
   readonly final: LiveAmount
   /** From the first event with a time to the last one, in nanoseconds; null if there are no times in a known unit. */
   readonly duration: number | null

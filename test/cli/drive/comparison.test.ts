@@ -15,6 +15,7 @@ const TRACE: PreparedReplay = {
   slots: 10_000,
   epochs: 0,
   peak: { blocks: 10_000, bytes: 10 * 2 ** 20 },
+  peakSizes: [],
   final: { blocks: 0, bytes: 0 },
   duration: null,
 }
@@ -153,6 +154,25 @@ describe('the comparison of allocators', () => {
       /^Resident set: no other allocator .* \(margin: 15 % of the program's peak, with threads\)\.$/,
     )
     expect(time).toMatch(/\(no promise: with threads, the change of a real program is another\)\.$/)
+  })
+
+  test('names a size class that would save much', () => {
+    const peakSizes = [
+      { size: 24, blocks: 100_000 },
+      { size: 32, blocks: 60_000 },
+      { size: 136, blocks: 10_000 },
+    ]
+    const of = (name: string, trace = { ...TRACE, peakSizes }) =>
+      verdict(compared({ [name]: three(110, 20_580, 100) }, trace)).filter((line) => line.includes('pool for blocks'))
+    expect(of('glibc')).toEqual([
+      'More: a pool for blocks of 32 bytes would save 0.92 MiB (4.6 %): glibc gives 48 bytes to each of the 60,000 live blocks of 25 to 32 bytes.',
+    ])
+    expect(of('jemalloc')).toEqual([
+      'More: a pool for blocks of 24 bytes would save 0.76 MiB (3.8 %): jemalloc gives 32 bytes to each of the 100,000 live blocks of 17 to 24 bytes.',
+    ])
+    expect(of('mine')).toEqual([])
+    expect(of('glibc', { ...TRACE, peakSizes: [{ size: 32, blocks: 20_000 }] })).toEqual([])
+    expect(of('glibc', { ...TRACE, peakSizes: [{ size: 24, blocks: 1e6 }] })).toHaveLength(1)
   })
 
   test('has a wider margin for allocators that return memory by the clock', () => {

@@ -22,8 +22,12 @@ interface Call {
   readonly among?: Set<number>
 }
 
-/** What a thread is to call, and what is left out, by plain rules. */
-function model(events: readonly TraceEvent[]): { threads: Map<string, Call[]>; skipped: PreparedReplay['skipped'] } {
+/** What a thread is to call, what is left out, and the sizes when most bytes are live, by plain rules. */
+function model(events: readonly TraceEvent[]): {
+  threads: Map<string, Call[]>
+  skipped: PreparedReplay['skipped']
+  atPeak: readonly number[]
+} {
   const { deeds } = blocksByMap(events)
   const threads = new Map<string, Call[]>()
   const skipped = {
@@ -40,6 +44,15 @@ function model(events: readonly TraceEvent[]): { threads: Map<string, Call[]>; s
   /** Blocks that have no place: from before, or too large. */
   const missing = new Map<number, 'existing' | 'absurd'>()
   const alive = new Map<string, string>()
+  /** The sizes of blocks that are live. */
+  const sizes = new Map<number, number>()
+  let bytes = 0
+  let most = 0
+  let atPeak: readonly number[] = []
+  const end = (block: number) => {
+    bytes -= sizes.get(block)!
+    sizes.delete(block)
+  }
   let ended = 0
   /** The thread of the call before. */
   let last: string | undefined
@@ -54,6 +67,7 @@ function model(events: readonly TraceEvent[]): { threads: Map<string, Call[]>; s
     const among = new Set(gone.filter((block) => !missing.has(block)))
     const isLast = last !== undefined && [...alive.values()].includes(last)
     for (const block of among) threads.get(isLast ? last! : [...threads.keys()][0]!)!.push({ op: 'free', block, among })
+    for (const block of among) end(block)
     skipped.left += among.size
     if (event.kind === 'process-end')
       for (const [own, name] of alive) {
@@ -80,9 +94,13 @@ function model(events: readonly TraceEvent[]): { threads: Map<string, Call[]>; s
     if (isMissing) skipped[missing.get(old)!]++
     if (overwritten !== undefined) {
       skipped.reused++
-      if (!missing.has(overwritten)) calls.push({ op: 'free', block: overwritten })
+      if (!missing.has(overwritten)) {
+        calls.push({ op: 'free', block: overwritten })
+        end(overwritten)
+      }
     }
     const before = old === undefined || isMissing ? 0 : old
+    if (before !== 0) end(before)
     if (!has('began')) {
       if (before !== 0) calls.push({ op: 'free', block: before })
       continue
@@ -106,8 +124,14 @@ function model(events: readonly TraceEvent[]): { threads: Map<string, Call[]>; s
             ? 'memalign'
             : 'malloc'
     calls.push({ op, size, block, ...(op === 'realloc' && { old: before }) })
+    sizes.set(block, size)
+    bytes += size
+    if (bytes > most) {
+      most = bytes
+      atPeak = [...sizes.values()]
+    }
   }
-  return { threads, skipped }
+  return { threads, skipped, atPeak }
 }
 
 function prepared(batches: Iterable<EventBatch>, options: PrepareOptions): [Operations, PreparedReplay, Error?] {
@@ -124,8 +148,12 @@ function expectModel(
   result: PreparedReplay,
   random: (n: number) => number,
 ): void {
-  const { threads, skipped } = model(events)
+  const { threads, skipped, atPeak } = model(events)
   expect({ ...result.skipped, later: 0 }).toEqual(skipped)
+  const bySize = new Map<number, number>()
+  for (const step of atPeak.filter((size) => size <= 1024).map((size) => 8 * Math.ceil(size / 8)))
+    bySize.set(step, (bySize.get(step) ?? 0) + 1)
+  expect(result.peakSizes.map(({ size, blocks }) => [size, blocks])).toEqual([...bySize].toSorted(([a], [b]) => a - b))
   const lists = [...threads.values()]
   const expected = operations.threads.map((_, t) => lists[t] ?? [])
   expect(operations.threads.map((list) => list.filter(isCall).length)).toEqual(expected.map(({ length }) => length))

@@ -14,7 +14,7 @@ function* places(value: unknown): Generator<readonly [of: Json, name: string]> {
 }
 
 /** What a report does not have, and what may be null. */
-const FREE = new Set(['skipped', 'processes', 'slots', 'epochs', 'duration', 'pools'])
+const FREE = new Set(['skipped', 'processes', 'slots', 'epochs', 'peakSizes', 'duration', 'pools'])
 const NULLABLE = new Set(['library', 'timeRank', 'peakRank', 'fragmentation', 'percentiles'])
 
 describe('the result of hf-replay', () => {
