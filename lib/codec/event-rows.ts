@@ -1,5 +1,6 @@
 import { columnOf, U64Column, type EventBatch } from '../event/batch.js'
 import { FieldBit } from '../event/fields.js'
+import { eventsBefore, type TextSizes } from './text-sizes.js'
 import type { GroupColumns } from '../event/groups.js'
 import {
   EVENT_COLUMNS,
@@ -40,12 +41,12 @@ export function* eventRows(batch: EventBatch, end = batch.count): Generator<Tabl
 }
 
 /**
- * The events from event `from` on: all of them, unless their lists and bytes are very long together. All events may
- * have the same long stack.
+ * The events from event `from` on: all of them, unless they are very many, or their strings are very long
+ * together. All events may have the same long stack.
  */
 export function eventRowsFrom(batch: EventBatch, from: number, end = batch.count): TableRows {
   const { groups, strings } = batch
-  const to = lastRow(batch, from, end)
+  const to = lastRow(batch, from, Math.min(end, from + MAX_TOGETHER))
   const isWhole = from === 0 && to === batch.count
   const values = ({ f }: TableColumn): TableValues => {
     const column = f < 0 ? batch.kind : f < GROUPED ? batch[columnOf(f)] : (groups as GroupColumns).at(f - GROUPED)
@@ -60,12 +61,22 @@ export function eventRowsFrom(batch: EventBatch, from: number, end = batch.count
   }
 }
 
+/** The maximum number of events that are written together. */
+const MAX_TOGETHER = 262_144
+/** The maximum bytes of distinct strings that are written together: readers take four times as much. */
+export const MAX_TEXTS = 33_554_432
+
 /** The maximum bytes of lists and attributes of several rows that are written together. */
 const MAX_LISTED_BYTES = 4_194_304
 
 /** The end of the events that are written together. */
 function lastRow(batch: EventBatch, from: number, end: number): number {
   const { mask, strings } = batch
+  if (strings.byteLength > MAX_TEXTS) {
+    let texts = 0
+    const isMore = ({ distinct }: TextSizes, i: number): boolean => (texts += distinct) > MAX_TEXTS && i > from
+    end = Math.min(end, eventsBefore(batch, isMore, from))
+  }
   if ((batch.columns & (FieldBit.stack | FieldBit.attributes)) === 0) return end
   const { lists, starts } = strings.flat()
   const { stack, attributes } = batch

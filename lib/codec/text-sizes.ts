@@ -5,6 +5,8 @@ import { FieldBit, FIELDS, GROUP_FIELDS, type FieldType } from '../event/fields.
 export interface TextSizes {
   /** All of their bytes, and one for each item of the list. */
   bytes: number
+  /** The bytes of distinct ones. */
+  distinct: number
   /** The bytes of the longest one. */
   longest: number
   /** The items of the list. */
@@ -20,18 +22,19 @@ export function mostTexts({ strings }: EventBatch): TextSizes {
   const { starts, lists } = strings.flat()
   const longest = longestOf(starts)
   const items = longestOf(lists)
-  return { bytes: (TEXTS.length + GROUP_TEXTS.length) * longest + items * (longest + 1), longest, items }
+  const bytes = (TEXTS.length + GROUP_TEXTS.length) * longest + items * (longest + 1)
+  return { bytes, distinct: strings.byteLength, longest, items }
 }
 
 /**
- * The number of events before the first one that is too large to be written.
+ * The number of events before the first one, from event `from` on, that is too large to be written.
  * @param isLarge decides by the strings of event i
  */
-export function eventsBefore(batch: EventBatch, isLarge: (sizes: TextSizes, i: number) => boolean): number {
+export function eventsBefore(batch: EventBatch, isLarge: (sizes: TextSizes, i: number) => boolean, from = 0): number {
   const { count, mask, groups, stack, strings } = batch
   const lists = new Map<number, TextSizes>()
-  for (let i = 0; i < count; i++) {
-    const sizes: TextSizes = { bytes: 0, longest: 0, items: 0 }
+  for (let i = from; i < count; i++) {
+    const sizes: TextSizes = { bytes: 0, distinct: 0, longest: 0, items: 0 }
     for (const f of TEXTS)
       if ((mask[i] >>> f) & 1) add(sizes, strings.view((batch[columnOf(f)] as Uint32Array)[i]).length)
     for (const g of GROUP_TEXTS)
@@ -42,6 +45,7 @@ export function eventsBefore(batch: EventBatch, isLarge: (sizes: TextSizes, i: n
       let list = lists.get(id)
       if (list === undefined) lists.set(id, (list = sizesOf(batch, id)))
       sizes.bytes += list.bytes
+      sizes.distinct += list.distinct
       sizes.longest = Math.max(sizes.longest, list.longest)
       sizes.items = list.items
     }
@@ -53,14 +57,17 @@ export function eventsBefore(batch: EventBatch, isLarge: (sizes: TextSizes, i: n
 /** The strings of a list. */
 function sizesOf({ strings }: EventBatch, list: number): TextSizes {
   const ids = strings.listView(list)
-  const sizes: TextSizes = { bytes: ids.length, longest: 0, items: ids.length }
   const { starts } = strings.flat()
-  for (const id of ids) add(sizes, starts[id + 1] - starts[id])
+  const sizes: TextSizes = { bytes: 0, distinct: 0, longest: 0, items: ids.length }
+  for (const id of new Set(ids)) add(sizes, starts[id + 1] - starts[id])
+  sizes.bytes = ids.length
+  for (const id of ids) sizes.bytes += starts[id + 1] - starts[id]
   return sizes
 }
 
 function add(sizes: TextSizes, length: number): void {
   sizes.bytes += length
+  sizes.distinct += length
   sizes.longest = Math.max(sizes.longest, length)
 }
 

@@ -1,5 +1,7 @@
 import type { EventBatch } from '../../event/batch.js'
-import { eventRowsFrom } from '../../codec/event-rows.js'
+import { eventRowsFrom, MAX_TEXTS } from '../../codec/event-rows.js'
+import { eventsBefore, type TextSizes } from '../../codec/text-sizes.js'
+import { limit, type TraceError } from '../../event/error.js'
 import { ALL_GROUP_FIELDS } from '../../event/fields.js'
 import { wholeGroups } from '../../event/groups.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
@@ -8,7 +10,7 @@ import { Losses } from '../../kernel/losses.js'
 import { EVENT_COLUMNS, GROUP_COLUMNS, GROUPED } from '../../event/table.js'
 import { writtenTable, type WrittenTable } from './columns.js'
 import { BatchWriter } from './write-batch.js'
-import { CARRIED } from './layout.js'
+import { CARRIED, MAX_HEADER, MAX_ROWS } from './layout.js'
 import { Names } from './names.js'
 import { codeDictionaries, dictionaryMessage, endMark, schemaMessage } from './write-messages.js'
 
@@ -53,6 +55,11 @@ export class ArrowEncoder implements Encoder {
   private announced: TraceHeader | undefined
   private batch: EventBatch | undefined
   private row = 0
+  /** The number of events of the batch that readers take. */
+  private writable = 0
+  /** The number of events of the batches before. */
+  private before = 0
+  private fault: TraceError | undefined
 
   constructor({ groups = false }: ArrowEncodeOptions = {}) {
     this.groups = groups ? ALL_GROUP_FIELDS : 0
@@ -63,6 +70,8 @@ export class ArrowEncoder implements Encoder {
   feed(batch: EventBatch): void {
     this.losses.countBatch(batch)
     const { header } = batch
+    if (header !== this.header && Buffer.byteLength(JSON.stringify(header)) > MAX_HEADER)
+      return this.refuse(`a header of more than ${MAX_HEADER} bytes`, 0)
     if (this.hasBegun && header !== this.header) this.announced = header
     // A first trace without events.
     else if (this.header !== undefined && header !== this.header) {
@@ -72,7 +81,16 @@ export class ArrowEncoder implements Encoder {
     this.header = header
     this.batch = batch
     this.row = 0
+    this.writable = batch.strings.memory > MAX_TEXTS ? eventsBefore(batch, isLarge) : batch.count
     if (batch.count > 0) this.prepare(batch, header)
+    if (this.writable < batch.count)
+      this.refuse(`texts of more than ${MAX_TEXTS} bytes, or a stack of more than ${MAX_ROWS} frames`, this.writable)
+    this.before += batch.count
+  }
+
+  /** @param event the number of events of the batch before the one that readers would not take */
+  private refuse(reason: string, events: number): void {
+    this.fault = limit(reason, { format: 'arrow', event: this.before + events + 1 })
   }
 
   /** Makes sure that a schema with the columns of a batch was written. */
@@ -103,9 +121,11 @@ export class ArrowEncoder implements Encoder {
     // Everything has been delivered. The missing end mark reports the truncation.
   }
 
+  /** @throws TraceError for a header, texts or a stack that readers would not take */
   next(): Uint8Array | null {
     const { batch, chunks } = this
     if (chunks.length === 0 && batch !== undefined) this.writeRows(batch)
+    if (chunks.length === 0 && this.fault !== undefined) throw this.fault
     return chunks.shift() ?? null
   }
 
@@ -116,8 +136,9 @@ export class ArrowEncoder implements Encoder {
   }
 
   private writeRows(batch: EventBatch): void {
-    if (this.row < batch.count || this.announced !== undefined) {
-      const rows = eventRowsFrom(batch, this.row)
+    const { writable } = this
+    if (this.row < writable || this.announced !== undefined) {
+      const rows = eventRowsFrom(batch, this.row, writable)
       const record = this.writer.write(rows, this.announced)
       const names = this.names.takeChanged()
       if (names !== undefined) this.chunks.push(dictionaryMessage(this.table.nameDictionary, names))
@@ -125,6 +146,11 @@ export class ArrowEncoder implements Encoder {
       this.announced = undefined
       this.row += rows.count
     }
-    if (this.row === batch.count) this.batch = undefined
+    if (this.row === writable) this.batch = undefined
   }
+}
+
+/** Whether readers do not take an event with these strings. */
+function isLarge({ distinct, items }: TextSizes): boolean {
+  return distinct > MAX_TEXTS || items > MAX_ROWS
 }

@@ -76,6 +76,8 @@ export const MAX_BODY = 268_435_456
  * number.
  */
 export const MAX_ROWS = 16_777_216
+/** The longest header that is written, in bytes: readers take it with the rest of the metadata. */
+export const MAX_HEADER = MAX_METADATA - 65_536
 
 /** Arrow represents everything. */
 export const CARRIED: Carried = Object.fromEntries(KINDS.map((kind) => [kind, ALL_FIELDS]))

@@ -233,8 +233,8 @@ export class HeaptrackDecoder extends LineDecoder {
       } else {
         const start = row === 0 ? from : end[row - 1]
         const lineEnd = end[row] - 1
-        if (op === Operation.wrong) this.fault = Fault.numbers
-        else if (lineEnd - start > MAX_LINE) this.fault = Fault.line
+        if (lineEnd - start > MAX_LINE) this.fault = Fault.line
+        else if (op === Operation.wrong) this.fault = Fault.numbers
         else if (op === Operation.text && definitions.beginsAnother(memory, start)) this.fault = Fault.another
         if (this.fault !== undefined) break
         if (op === Operation.text && definitions.isOne(memory, start)) {
@@ -310,8 +310,8 @@ export class HeaptrackDecoder extends LineDecoder {
   private begin(): boolean {
     const { input } = this
     const length = this.linesEnd - input.pos
-    if (length < this.headLength && !this.ended) return false
-    const head = readHead(input.bytes, input.pos, this.linesEnd, this.ended)
+    if (length < this.headLength && !this.mustRead) return false
+    const head = readHead(input.bytes, input.pos, this.linesEnd, this.mustRead)
     if (head === 'more') {
       // Reading it again for every line would take quadratic time.
       this.headLength = length + (length >> 3) + 1

@@ -1,6 +1,7 @@
 import { decodeText, encodeText } from '../../event/strings.js'
 import {
   hexAt,
+  MAX_LINE,
   NEWEST,
   stringEnd,
   stringText,
@@ -61,6 +62,8 @@ export function readHead(bytes: Uint8Array, start: number, end: number, isAll: b
     if (place <= before || bytes[at + 1] !== SPACE) break
     const line = bytes[at] === LETTER_X ? commandAt(bytes, at, end, isAll) : lineAt(bytes, at, end)
     if (line === undefined) return 'more'
+    // Lines that are too long are refused as those of records are.
+    if (line.end - line.start > MAX_LINE) break
     const part = partOf(bytes, line, version ?? 1)
     if (part === undefined) break
     layout = { ...layout, ...part }
@@ -116,7 +119,7 @@ function commandAt(bytes: Uint8Array, start: number, end: number, isAll: boolean
     if (last.end + 1 >= end) return isAll ? first : undefined
     const line = lineAt(bytes, last.end + 1, end)
     if (bytes[line.start] === LETTER_I && bytes[line.start + 1] === SPACE && memoryOf(bytes, line) !== undefined)
-      return { start, end: last.end }
+      return last.end - start > MAX_LINE ? first : { start, end: last.end }
     if (last === first && RECORD.test(textOf(bytes, line))) return first
     last = line
   }

@@ -167,7 +167,10 @@ export const FILLED: readonly Filling[] = [
 
 /** The layout in a header; the default one unless the header is of this format. */
 export function layoutOf({ format, layout }: TraceHeader): HeaptrackLayout {
-  if (format !== NAME) return { ...DEFAULT_LAYOUT, command: `(${format})`, pageSize: DEFAULT_PAGE_SIZE, pages: 0 }
+  if (format !== NAME) {
+    const command = `(${format})`
+    return { ...DEFAULT_LAYOUT, ...(isLine(command) && { command }), pageSize: DEFAULT_PAGE_SIZE, pages: 0 }
+  }
   const { raw, heaptrack, version, executable, command, pageSize, pages } = layout ?? {}
   const isVersion = typeof version === 'number' && Number.isInteger(version) && version >= 0 && version <= NEWEST
   const said = typeof heaptrack === 'string' && versionNumber(heaptrack) !== undefined ? heaptrack : undefined

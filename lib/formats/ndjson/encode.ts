@@ -52,23 +52,30 @@ export class NdjsonEncoder implements Encoder {
 
   feed(batch: EventBatch): void {
     this.losses.countBatch(batch)
-    if (batch.header !== this.header) {
-      if (this.header !== undefined) this.writeEnd()
-      this.writeHeader(batch.header)
-    }
+    if (batch.header !== this.header && !this.begin(batch.header)) return this.refuse(this.before)
     this.batch = batch
     this.row = 0
     this.writable = writableEvents(batch)
-    if (this.writable < batch.count)
-      this.fault = limit(`a line of more than ${MAX_LINE_BYTES} bytes`, {
-        format: 'ndjson',
-        event: this.before + this.writable + 1,
-      })
+    if (this.writable < batch.count) this.refuse(this.before + this.writable)
     this.before += batch.count
   }
 
+  /** Begins another trace. @returns whether readers take its header */
+  private begin(header: TraceHeader): boolean {
+    const line = headerLine(header)
+    if (line.length > MAX_LINE_BYTES + 1) return false
+    if (this.header !== undefined) this.writeEnd()
+    this.writeHeader(header, line)
+    return true
+  }
+
+  /** @param events the number of events before the line that readers would not take */
+  private refuse(events: number): void {
+    this.fault = limit(`a line of more than ${MAX_LINE_BYTES} bytes`, { format: 'ndjson', event: events + 1 })
+  }
+
   end(): void {
-    if (this.header === undefined) this.writeHeader(NO_HEADER)
+    if (this.header === undefined) this.writeHeader(NO_HEADER, headerLine(NO_HEADER))
     this.writeEnd()
   }
 
@@ -86,10 +93,10 @@ export class NdjsonEncoder implements Encoder {
     return null
   }
 
-  private writeHeader(header: TraceHeader): void {
+  private writeHeader(header: TraceHeader, line: Uint8Array): void {
     this.header = header
     this.events = 0
-    this.out.append(Buffer.from(`${JSON.stringify({ kind: 'header', ...header })}\n`))
+    this.out.append(line)
   }
 
   private writeEnd(): void {
@@ -146,6 +153,10 @@ export class NdjsonEncoder implements Encoder {
     }
     return bytes.length
   }
+}
+
+function headerLine(header: TraceHeader): Buffer {
+  return Buffer.from(`${JSON.stringify({ kind: 'header', ...header })}\n`)
 }
 
 /** The number of events before the first one whose line is too long. */

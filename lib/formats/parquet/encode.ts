@@ -1,6 +1,6 @@
 import type { EventBatch } from '../../event/batch.js'
 import { limit, type TraceError } from '../../event/error.js'
-import { eventRows } from '../../codec/event-rows.js'
+import { eventRows, MAX_TEXTS } from '../../codec/event-rows.js'
 import { eventsBefore, mostTexts, type TextSizes } from '../../codec/text-sizes.js'
 import { wholeGroups } from '../../event/groups.js'
 import type { TraceHeader } from '../../event/header.js'
@@ -47,7 +47,10 @@ export class ParquetEncoder implements Encoder {
     const writable = isLarge(mostTexts(batch)) ? eventsBefore(batch, isLarge) : batch.count
     for (const rows of eventRows(batch, writable)) this.writer.add(rows)
     if (writable < batch.count)
-      this.refuse(`a string of more than ${MAX_TEXT} bytes, or a stack of more than ${MAX_FRAMES} frames`)
+      this.refuse(
+        `a string of more than ${MAX_TEXT} bytes, strings of more than ${MAX_TEXTS} bytes, ` +
+          `or a stack of more than ${MAX_FRAMES} frames`,
+      )
   }
 
   /** @returns whether readers take so long a list */
@@ -92,6 +95,6 @@ export class ParquetEncoder implements Encoder {
 }
 
 /** Whether readers do not take an event with these strings. */
-function isLarge({ longest, items }: TextSizes): boolean {
-  return longest > MAX_TEXT || items > MAX_FRAMES
+function isLarge({ distinct, longest, items }: TextSizes): boolean {
+  return longest > MAX_TEXT || distinct > MAX_TEXTS || items > MAX_FRAMES
 }

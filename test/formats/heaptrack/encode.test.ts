@@ -3,7 +3,7 @@ import { batchesOf, type TraceEvent } from '../../../lib/event/batch.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import { HeaptrackDecoder } from '../../../lib/formats/heaptrack/decode.js'
 import { HeaptrackEncoder, type HeaptrackEncodeOptions } from '../../../lib/formats/heaptrack/encode.js'
-import { headerOf, MAX_STACK_BYTES } from '../../../lib/formats/heaptrack/layout.js'
+import { headerOf, MAX_LINE, MAX_STACK_BYTES } from '../../../lib/formats/heaptrack/layout.js'
 import { decodeAll, drive } from '../../support/drive.js'
 
 const HEAD = 'v 10400 3\nX (test)\nI 1000 0\n'
@@ -41,6 +41,16 @@ it('writes what can be read again when there is nothing, not even a header', () 
   const { events, error: fault } = decodeAll(new HeaptrackDecoder(), new Uint8Array(Buffer.concat(out)))
   expect([events, fault]).toEqual([[], undefined])
 })
+
+it.each(['x'.repeat(MAX_LINE), 'x)\nI 1 1\n+ 0', 'a\nb'])(
+  'writes no format in the head that the head cannot have',
+  (format) => {
+    const { text } = encode([{ kind: 'alloc', time: 0n, address: 16n, size: 1n }], { format, timeUnit: 'ns' })
+    const { events, error } = decodeAll(new HeaptrackDecoder(), new Uint8Array(Buffer.from(text)))
+    expect(error).toBeUndefined()
+    expect(events).toMatchObject([{ kind: 'alloc', size: 1n }])
+  },
+)
 
 describe('stacks that are too long to be read again', () => {
   const DEEP = `stacks of more than ${MAX_STACK_BYTES} bytes, written without their outermost frames`

@@ -6,7 +6,7 @@ import { NO_HEADER, type TraceHeader } from '../../../lib/event/header.js'
 import { NdjsonDecoder } from '../../../lib/formats/ndjson/decode.js'
 import { NdjsonEncoder } from '../../../lib/formats/ndjson/encode.js'
 import { MAX_LINE_BYTES } from '../../../lib/formats/ndjson/layout.js'
-import { decodeAll, drive, encodeEvents } from '../../support/drive.js'
+import { decodeAll, drive, encodeAll, encodeEvents } from '../../support/drive.js'
 import { anyEvent } from '../../support/random-event.js'
 import { stopwatch } from '../../support/stopwatch.js'
 
@@ -396,6 +396,32 @@ describe('faults', () => {
       expect(back).toEqual([comment('a'), comment('b')])
     }
   })
+
+  test(
+    'of the longest header is read, and a longer one is not written, after the trace before',
+    { tags: ['slow'] },
+    () => {
+      const event: TraceEvent = { kind: 'comment', text: 'a' }
+      const head = '{"kind":"header","format":"'
+      const traces = (length: number) => [
+        ...batchesOf([event], HEADER),
+        ...batchesOf([event], { format: 'x'.repeat(length - head.length - 2) }),
+      ]
+      for (const length of [MAX_LINE_BYTES - 1, MAX_LINE_BYTES]) {
+        const { headers, events, error } = decodeAll(
+          new NdjsonDecoder(),
+          encodeAll(new NdjsonEncoder(), traces(length)),
+        )
+        expect(error).toBeUndefined()
+        expect([headers.length, events.length]).toEqual([2, 2])
+      }
+      const { out, error } = drive(new NdjsonEncoder(), traces(MAX_LINE_BYTES + 1))
+      expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', format: 'ndjson', event: 2 })
+      const { events: back, error: end } = decodeAll(new NdjsonDecoder(), new Uint8Array(Buffer.concat(out)))
+      expect(back).toEqual([event])
+      expect(end).toMatchObject({ code: 'ERR_TRACE_TRUNCATED' })
+    },
+  )
 
   test(
     'of a stack is written if it is short, however many frames of however many bytes others have',

@@ -2,11 +2,12 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { EventBatch } from '../../../lib/event/batch.js'
+import { MAX_TEXTS } from '../../../lib/codec/event-rows.js'
+import { batchesOf, EventBatch, type TraceEvent } from '../../../lib/event/batch.js'
 import { FieldBit, KINDS } from '../../../lib/event/fields.js'
 import { ParquetEncoder } from '../../../lib/formats/parquet/encode.js'
 import { readIndex } from '../../../lib/formats/parquet/index-read.js'
-import { MAGIC, MAX_COLUMNS, MAX_FRAMES, MAX_HELD, MAX_TRACES } from '../../../lib/formats/parquet/layout.js'
+import { MAGIC, MAX_COLUMNS, MAX_FRAMES, MAX_HELD, MAX_TEXT, MAX_TRACES } from '../../../lib/formats/parquet/layout.js'
 import { i32, i64, list, struct, text, thrift, varint, type ThriftNode } from '../../../lib/formats/parquet/thrift.js'
 import { readParquet } from '../../../lib/streams/io/parquet-file.js'
 import { scratch } from '../../support/commands.js'
@@ -250,6 +251,42 @@ test(
     expect(read).toBe(count)
   },
 )
+
+test('what is written is read, up to the limit of the strings of an event', { tags: ['large'] }, async () => {
+  const ascii = (i: number, length: number) => String(i).padEnd(length, 'x')
+  const names = (bytes: number) => {
+    const whole = Array.from({ length: Math.floor(bytes / MAX_TEXT) }, (_, i) => ascii(i, MAX_TEXT))
+    return bytes % MAX_TEXT === 0 ? whole : [...whole, ascii(whole.length, bytes % MAX_TEXT)]
+  }
+  const events = (bytes: number): TraceEvent[] => [
+    { kind: 'free', address: 1n },
+    { kind: 'alloc', stack: names(bytes) },
+  ]
+  for (const bytes of [MAX_TEXTS - 1, MAX_TEXTS])
+    expect(await rowsBack(batchesOf(events(bytes), { format: 'x' }))).toEqual({ rows: 2 })
+  expect(await rowsBack(batchesOf(events(MAX_TEXTS + 1), { format: 'x' }))).toMatchObject({
+    rows: 1,
+    error: { code: 'ERR_TRACE_LIMIT', format: 'parquet', event: 2 },
+    readError: { code: 'ERR_TRACE_TRUNCATED' },
+  })
+  // Together they are more than a reader takes.
+  const many = Array.from({ length: 70 }, (_, i): TraceEvent => ({ kind: 'comment', text: ascii(i, MAX_TEXT) }))
+  expect(await rowsBack(batchesOf(many, { format: 'x' }))).toEqual({ rows: 70 })
+})
+
+/** What the encoder gives for batches, and what is read of it, without the events. */
+async function rowsBack(batches: Iterable<EventBatch>) {
+  const encoder = new ParquetEncoder({ codec: 'none' })
+  const { out, error } = drive(encoder, batches)
+  const path = write(Buffer.concat(out))
+  let rows = 0
+  try {
+    for await (const { count } of readParquet(path, () => {})) rows += count
+    return { rows, error }
+  } catch (readError) {
+    return { rows, error, readError }
+  }
+}
 
 test('more traces than a reader takes are refused when they are written', () => {
   const header = { format: 'x'.repeat(1000) }
