@@ -1,6 +1,7 @@
 import { ascii, LF } from './ascii.js'
 import { skipMark } from './byte-order-mark.js'
 import { NO_LINE_FEED } from './last-line.js'
+import type { LineEnds } from './line-ends.js'
 import { Input } from '../bytes/input.js'
 import { EventBatch } from '../event/batch.js'
 import { limit, truncated, type TraceError, type TracePosition } from '../event/error.js'
@@ -33,6 +34,8 @@ export abstract class LineDecoder implements Decoder {
   /** Thrown when the events before it have been delivered. */
   protected failure: TraceError | null = null
   protected readonly takesLastLine: boolean
+  /** For a reader of lines that end in LF alone. */
+  protected readonly lineEnds: LineEnds | undefined
   /** The offset in the stream after the last line feed. */
   private lines = 0
   /** The header of the last batch delivered. */
@@ -95,7 +98,7 @@ export abstract class LineDecoder implements Decoder {
   protected skipLong(bytes: number): void {
     if (!this.isLong) {
       this.refuseLine()
-      this.longStart = this.input.offset
+      this.longStart = this.input.offset + this.taken
     }
     this.isLong = true
     this.input.skip(bytes)
@@ -110,9 +113,10 @@ export abstract class LineDecoder implements Decoder {
 
   feed(chunk: Uint8Array): void {
     const { input } = this
-    input.feed(chunk)
-    const feed = chunk.lastIndexOf(LF)
-    if (feed >= 0) this.lines = input.offset + input.left - chunk.length + feed + 1
+    const text = this.lineEnds?.plain(chunk) ?? chunk
+    input.feed(text)
+    const feed = text.lastIndexOf(LF)
+    if (feed >= 0) this.lines = input.offset + input.left - text.length + feed + 1
   }
 
   end(): void {
@@ -169,7 +173,12 @@ export abstract class LineDecoder implements Decoder {
 
   /** The offset of the current line in the stream. */
   protected get lineStart(): number {
-    return this.isLong ? this.longStart : this.input.offset
+    return this.isLong ? this.longStart : this.input.offset + this.taken
+  }
+
+  /** The number of bytes before the current line that `lineEnds` took away. */
+  private get taken(): number {
+    return this.lineEnds?.isPair === true ? this.line - 1 : 0
   }
 
   /** One past the last line feed, as an index like `input.pos`. */
@@ -183,7 +192,7 @@ export abstract class LineDecoder implements Decoder {
     const appended = this.unterminated && this.input.left === 0 ? 1 : 0
     return {
       format: this.name,
-      offset: this.input.offset - appended,
+      offset: this.input.offset + this.taken - appended,
       line: this.line,
       column: 1,
       event: this.events + pending + 1,

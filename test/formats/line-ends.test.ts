@@ -1,12 +1,25 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import { MtraceDecoder } from '../../lib/formats/glibc-mtrace/decode.js'
+import { HeaptrackDecoder } from '../../lib/formats/heaptrack/decode.js'
+import { formatNamed } from '../../lib/formats/index.js'
 import { LtraceDecoder } from '../../lib/formats/ltrace/decode.js'
+import { ReplayDecoder } from '../../lib/formats/replay/decode.js'
 import { TracepointsDecoder } from '../../lib/formats/tracepoints/decode.js'
 import { ValgrindDecoder } from '../../lib/formats/valgrind/decode.js'
 import { decodeAll } from '../support/drive.js'
 
-const DECODERS = { valgrind: ValgrindDecoder, ltrace: LtraceDecoder, tracepoints: TracepointsDecoder }
+const DECODERS = {
+  valgrind: ValgrindDecoder,
+  ltrace: LtraceDecoder,
+  tracepoints: TracepointsDecoder,
+  heaptrack: HeaptrackDecoder,
+  'glibc-mtrace': MtraceDecoder,
+  replay: ReplayDecoder,
+}
+/** The formats of logs, which a terminal may have written. */
+const LOGS = ['valgrind', 'ltrace', 'tracepoints']
 
 /** The text of a fixture, of at most 100,000 bytes. */
 function textOf(url: URL): string {
@@ -17,7 +30,7 @@ function textOf(url: URL): string {
 
 describe.each(Object.entries(DECODERS))('%s', (format, Decoder) => {
   const folder = new URL(`../fixtures/${format}/`, import.meta.url)
-  test.each(readdirSync(folder))('lines that end in CR LF, as those of a terminal, are read as others: %s', (name) => {
+  test.each(readdirSync(folder))('lines that end in CR LF are recognized and read as others: %s', async (name) => {
     const text = textOf(new URL(name, folder))
     const read = (bytes: Uint8Array, size?: number) => {
       const decoder = new Decoder()
@@ -26,11 +39,22 @@ describe.each(Object.entries(DECODERS))('%s', (format, Decoder) => {
     }
     const plain = read(Buffer.from(text, 'latin1'))
     expect(plain.events.length).toBeGreaterThan(10)
-    for (const end of ['\r\n', '\r\r\n']) {
+    for (const end of LOGS.includes(format) ? ['\r\n', '\r\r\n'] : ['\r\n']) {
       const other = Buffer.from(text.replaceAll('\n', end), 'latin1')
-      for (const size of [undefined, 61]) expect(read(other, size)).toEqual(plain)
+      expect(await formatNamed(format)?.sniff(other)).toBe(true)
+      for (const size of [undefined, 61, 1]) {
+        if (size === 1 && text.length > 10_000) continue
+        expect(read(other, size)).toEqual(plain)
+      }
     }
   })
+})
+
+test.each([
+  ['heaptrack', () => new HeaptrackDecoder(), 'v 10500 3\r\nc 1\r\n+ zz\r\n', { offset: 16, line: 3 }],
+  ['glibc-mtrace', () => new MtraceDecoder(), '= Start\r\n+ 0x10 0x5\r\n- 0x1', { offset: 21, line: 3 }],
+])('the place of a fault counts all bytes of lines that end in CR LF: %s', (_, decoder, text, place) => {
+  for (const size of [1, 5, 100]) expect(decodeAll(decoder(), Buffer.from(text), size).error).toMatchObject(place)
 })
 
 test('lines that are read again, because no event shows yet what is written where, have the same numbers', () => {

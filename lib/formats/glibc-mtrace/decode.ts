@@ -4,6 +4,7 @@ import { describe, truncated } from '../../event/error.js'
 import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
 import { LineDecoder } from '../../text/line-decoder.js'
+import { LineEnds } from '../../text/line-ends.js'
 import { CUT, MORE_LINES, mtraceKernel, NO_LINES, TOO_FAR, TOO_LONG } from './kernel.js'
 import { HEADER, HEADER_WITHOUT_START, MAX_LINE, NAME, START } from './layout.js'
 
@@ -18,6 +19,7 @@ const LEAST = 4 * MAX_LINE
  */
 export class MtraceDecoder extends LineDecoder {
   private header: TraceHeader | undefined
+  protected override readonly lineEnds = new LineEnds()
   private odd = 0
   private firstOdd = 0
   private isHalf = false

@@ -1,6 +1,8 @@
 import { decodeText } from '../../event/strings.js'
 import { START } from './layout.js'
 
+const START_LINE = new RegExp(`^${START}\\r?(?:\\n|$)`)
+
 /**
  * The first line of a trace without its start line, which the head may truncate. The text after the address
  * distinguishes a trace from the report of glibc's script, whose lines begin in the same way.
@@ -11,5 +13,5 @@ const FIRST_LINE =
 /** Whether bytes are the beginning of a trace. */
 export function sniff(head: Uint8Array): boolean {
   const text = decodeText(head.subarray(0, 4096))
-  return text === START || text.startsWith(`${START}\n`) || FIRST_LINE.test(text)
+  return START_LINE.test(text) || FIRST_LINE.test(text)
 }

@@ -6,6 +6,7 @@ import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
 import { StringTable } from '../../event/strings.js'
 import { LineDecoder } from '../../text/line-decoder.js'
+import { LineEnds } from '../../text/line-ends.js'
 import { Definitions, Fault, LIMITS } from './definitions.js'
 import { readHead } from './head.js'
 import { InfoBlocks } from './info-blocks.js'
@@ -46,6 +47,7 @@ export class HeaptrackDecoder extends LineDecoder {
   private infos: InfoBlocks | undefined
   private wantsInfos = false
   private readonly others = new OtherEvents()
+  protected override readonly lineEnds = new LineEnds()
   private odd = 0
   private firstOdd = 0
   /** The minimum number of bytes with which reading the first lines is tried again. */
