@@ -80,8 +80,8 @@ describe('hf-stats', () => {
       `${[...paragraphs.filter((one) => /^Summary|^Top .* by bytes leaked/.test(one)), 'reallocs: nothing to show'].join('\n\n')}\n`,
     )
     expect(await report('--section threads')).toMatch(/^Top threads by events \(\d+ in all\)\n/)
-    expect((await report('--section timeline')).trimEnd().split('\n')).toHaveLength(2 + 24)
-    expect((await report('--timeline 7')).split('\n\n')[1]?.split('\n')).toHaveLength(2 + 7)
+    expect((await report('--section timeline --width 140')).trimEnd().split('\n')).toHaveLength(2 + 24)
+    expect((await report('--timeline 7 --width 140')).split('\n\n')[1]?.split('\n')).toHaveLength(2 + 7)
   })
 
   test('says who holds the peak, who leaks and who allocates for nothing within 40 lines', async () => {

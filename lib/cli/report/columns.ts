@@ -12,16 +12,36 @@ const LEAST_BAR = 8
 
 /**
  * A table as lines of a number of columns: numbers right-aligned, columns whose header begins with a space
- * left-aligned. What does not fit is below: each row has a second line then, or more. Bars, in a last column without a
- * header, become shorter instead.
+ * left-aligned. Where that is too wide, headers take two lines. What still does not fit is below: each row has a second
+ * line then, or more. Bars, in a last column without a header, become shorter instead.
  */
-export function tableLines({ title, ...cells }: Table, columns: number): string[] {
-  return [...wrapped(title, columns), ...rowLines(cells, columns).flat()]
+export function tableLines(table: Table, columns: number): string[] {
+  const heads = headRows(table, columns)
+  return [...wrapped(table.title, columns), ...rowLines(heads, table.rows, columns).flat().filter(Boolean)]
 }
 
-/** The lines of each row, that of headers first. All rows have as many. */
-function rowLines({ heads, rows }: Omit<Table, 'title'>, columns: number): string[][] {
-  const widths = heads.map((_, c) => longest([heads, ...rows].map((cells) => cells[c].trim())))
+/** The headers as rows of cells: one, or two if the headers make the table too wide. */
+function headRows({ heads, rows }: Table, columns: number): string[][] {
+  const widths = heads.map((_, c) => longest(rows.map((cells) => cells[c].trim())))
+  if (heads.reduce((sum, head, c) => sum + 2 + Math.max(head.trim().length, widths[c]), 0) <= columns)
+    return [[...heads]]
+  const broken = heads.map((head, c) => (head.trim().length > widths[c] ? inTwo(head) : (['', head] as const)))
+  return [broken.map(([upper]) => upper), broken.map(([, lower]) => lower)]
+}
+
+/** A header in two lines, of which the longer one is as short as possible; the lower one marks columns of text. */
+function inTwo(head: string): readonly [upper: string, lower: string] {
+  const words = head.trim().match(/[^ -]+(-| |$)/g) ?? ['']
+  const parts = words.map((_, w) => [words.slice(0, w).join('').trim(), words.slice(w).join('')] as const)
+  const [upper, lower] = parts.reduce((best, part) => (longest(part) < longest(best) ? part : best))
+  return [upper, head.startsWith(' ') ? ` ${lower}` : lower]
+}
+
+/** The lines of each row, those of headers first. All rows have as many. */
+function rowLines(headers: readonly (readonly string[])[], rows: Table['rows'], columns: number): string[][] {
+  const heads = headers[headers.length - 1]
+  const all = [...headers, ...rows]
+  const widths = heads.map((_, c) => longest(all.map((cells) => cells[c].trim())))
   const isText = heads.map((head) => head.startsWith(' '))
   const hasBars = heads.length > 1 && heads.at(-1) === ' '
   const last = heads.length - 1
@@ -43,7 +63,7 @@ function rowLines({ heads, rows }: Omit<Table, 'title'>, columns: number): strin
     if (isShort && c === last) return cell.slice(0, Math.ceil((cell.trim().length * room) / widths[c]))
     return isText[c] === true ? cell.trim().padEnd(widths[c]) : cell.padStart(widths[c])
   }
-  return [heads, ...rows].map((cells) => {
+  return all.map((cells) => {
     const padded = cells.map(pad)
     return starts.map((start, i) =>
       `${i === 0 ? '' : INDENT}  ${padded.slice(start, starts[i + 1] ?? end).join('  ')}`.trimEnd(),
@@ -72,16 +92,26 @@ export function labelledLines(
   labels: (width: number) => readonly string[],
   below: (row: number, width: number) => readonly string[] = () => [],
 ): string[] {
-  const figures = rowLines({ heads, rows }, columns)
+  const headers = headRows({ title, heads, rows }, columns)
+  const figures = rowLines(headers, rows, columns)
   const free = figures[0].length > 1 ? 0 : columns - longest(figures.flat()) - 2
   const indent = ' '.repeat(6)
   const names = labels(free >= LEAST_LABEL ? free : columns - indent.length)
   const under = (row: number) => below(row, columns - indent.length - 2).map((line) => `${indent}  ${line}`)
   const isBeside = free >= LEAST_LABEL || longest([label, ...names]) <= free
+  const labelOf = (line: number) =>
+    line < headers.length - 1 ? '' : line < headers.length ? label : names[line - headers.length]
   const lines = isBeside
-    ? rowLines({ heads: [...heads, ` ${label}`], rows: rows.map((cells, i) => [...cells, names[i]]) }, Infinity)
-    : figures.map((row, i) => [...row, `${indent}${i === 0 ? label : names[i - 1]}`])
-  return [...wrapped(title, columns), ...lines.flatMap((row, i) => (i === 0 ? row : [...row, ...under(i - 1)]))]
+    ? rowLines(
+        headers.map((cells, h) => [...cells, ` ${labelOf(h)}`]),
+        rows.map((cells, i) => [...cells, names[i]]),
+        Infinity,
+      )
+    : figures.map((row, i) => [...row, `${indent}${labelOf(i)}`.trimEnd()].filter(Boolean))
+  return [
+    ...wrapped(title, columns),
+    ...lines.flatMap((row, i) => (i < headers.length ? row : [...row, ...under(i - headers.length)])),
+  ]
 }
 
 /** The length of the longest of some texts, of which there may be too many for `Math.max` at once. */
@@ -169,7 +199,8 @@ export function bar(value: number, largest: number): string {
 /** A paragraph as lines of a number of columns, of which all but the first are indented. */
 export function wrapped(text: string, columns: number, indent = '  '): string[] {
   const lines = ['']
-  for (const word of text.split(' ')) {
+  // A percentage is one word.
+  for (const word of text.split(/ (?!%)/)) {
     const line = lines.at(-1) as string
     if (line !== '' && line.length + 1 + word.length > columns) lines.push(indent + word)
     else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`

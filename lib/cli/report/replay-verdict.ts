@@ -137,9 +137,9 @@ function waste(present: AllocatorFigures, { peak, peakSizes, final }: ReplayComp
   const one = bestClass(present.name, peakSizes)
   if (one !== undefined && one.saved > NOTABLE_CLASS * median)
     lines.push(
-      `More: a pool for blocks of ${one.size} bytes would save ${mebibytes(one.saved)} (${percent(one.saved / median)}): ` +
-        `${present.name} gives ${one.granted} bytes to each of the ${grouped(one.blocks)} live blocks of ` +
-        `${one.size - 7} to ${one.size} bytes.`,
+      `More: a pool for blocks of ${one.size} bytes would save ${mebibytes(one.saved)} ` +
+        `(${percent(one.saved / median)}): ${present.name} gives ${one.granted} bytes to each of the ` +
+        `${grouped(one.blocks)} live blocks of ${one.size - 7} to ${one.size} bytes.`,
     )
   return lines
 }

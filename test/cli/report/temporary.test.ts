@@ -49,9 +49,9 @@ test('ranks temporary allocations so that threads do not disturb it', () => {
   ])
   for (const section of ['sites', 'sizes', 'threads'] as const)
     for (const temporaryBy of ['heaptrack', 'memray'] as const)
-      expect(reportText(statistics, { ...shown, sections: [section], temporaryBy })).toContain(
-        `temporary (${temporaryBy})`,
-      )
+      expect(
+        reportText(statistics, { top: 10, names: { ...NAMES, columns: 140 }, sections: [section], temporaryBy }),
+      ).toContain(`temporary (${temporaryBy})`)
 })
 
 test('the definition decides the sections that are listed for it, and no others', () => {
