@@ -67,8 +67,15 @@ export interface FormatInfo {
   readonly hides?: readonly ('failures' | 'families')[]
   readonly decodeOptions: Readonly<Record<string, OptionSpec>>
   readonly encodeOptions: Readonly<Record<string, OptionSpec>>
-  /** What the values of options are where these do not say it, and of options that are for programs only. */
-  readonly optionChecks?: { readonly decode?: OptionChecks; readonly encode?: OptionChecks }
+  /**
+   * What the values of options are where these do not say it, and of options that are for programs only; and why some
+   * values of several options cannot be combined.
+   */
+  readonly optionChecks?: {
+    readonly decode?: OptionChecks
+    readonly encode?: OptionChecks
+    conflict?(options: Readonly<Record<string, unknown>>): string | undefined
+  }
 }
 
 /** A trace format: everything about it that programs, sniffing and documents need. */
@@ -141,21 +148,24 @@ export const ENCODE_OPTIONS: OptionNames<EncodeOptions> = { strict: 'boolean', w
  * @throws RangeError for an unknown option or value; TypeError when the options are not an object
  */
 export function checkDecodeOptions(info: FormatInfo, options: object | undefined, of: string): void {
-  checkSpecs(info.decodeOptions, { ...info.optionChecks?.decode }, options, of)
+  checkSpecs(info, info.decodeOptions, { ...info.optionChecks?.decode }, options, of)
 }
 
 /** The same for the encoder of a format. */
 export function checkEncodeOptions(info: FormatInfo, options: object | undefined, of: string): void {
-  checkSpecs(info.encodeOptions, { ...info.optionChecks?.encode, ...ENCODE_OPTIONS }, options, of)
+  checkSpecs(info, info.encodeOptions, { ...info.optionChecks?.encode, ...ENCODE_OPTIONS }, options, of)
 }
 
 function checkSpecs(
+  { optionChecks }: FormatInfo,
   specs: Readonly<Record<string, OptionSpec>>,
   more: object,
   options: object | undefined,
   of: string,
 ): void {
   checkOptions<object>(options, { ...Object.fromEntries(Object.entries(specs).map(checkOf)), ...more }, of)
+  const conflict = optionChecks?.conflict?.({ ...options })
+  if (conflict !== undefined) throw new RangeError(`${of}: ${conflict}`)
 }
 
 /** What the values of a format's option may be. */

@@ -332,6 +332,8 @@ describe('hf-stats', () => {
     ['hf-stats --section sites --by thread', /--section sites has no rows by thread; these sections have: peak, leaks/],
     ['hf-stats --section peak --section overhead --by thread', /--section overhead has no rows by thread/],
     ['hf-stats --by thread --section sizes', /--by needs one of these sections: peak, leaks, temporary, threads/],
+    ['hf-stats --by function --depth 3', /--depth and --by function cannot be combined/],
+    ['hf-stats --by module --tree', /--tree and --by module cannot be combined/],
     ['hf-stats --by thread --sort peak', /--sort and --by thread cannot be combined/],
     ['hf-stats --by thread --hide x', /--hide and --by thread cannot be combined/],
     ['hf-stats --by thread --json', /--json and --by thread cannot be combined/],

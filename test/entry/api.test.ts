@@ -241,6 +241,11 @@ describe('formats of the root', () => {
     expect(() => hatf.encode({ stirct: true } as object)).toThrow(/did you mean "strict"/)
     expect(() => compact.encode({ level: 1, checkpoint: '4K' })).not.toThrow()
     expect(() => kmemtrace.encode({ cpu: 3, wordSize: 4, layout: 'ftrace' })).not.toThrow()
+    expect(() => compact.encode({ fast: true, best: true })).toThrow(
+      new RangeError('compact.encode(): fast and best cannot be combined'),
+    )
+    expect(() => kmemtrace.encode({ layout: 'relay', wordSize: 4 })).toThrow(/: wordSize cannot be 4 with layout relay/)
+    expect(() => kmemtrace.decode({ layout: 'relay', wordSize: 8 })).not.toThrow()
     expect(() => ndjson.decode({ x: 1 } as object as Record<string, never>)).toThrow(
       /unknown option "x" \(there are no options\)/,
     )

@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { checkDecodeOptions, checkEncodeOptions } from '../../event/format.js'
 import { cpuOfPath, PerCpu, Overruns } from '../../formats/kmemtrace/per-cpu.js'
 import { kmemtrace, type KmemtraceDecodeOptions, type KmemtraceEncodeOptions } from '../../formats/kmemtrace/index.js'
 import { MAX_CPU } from '../../formats/kmemtrace/info.js'
@@ -9,7 +10,7 @@ import { mergeInputs } from '../../streams/merge.js'
 import { ABI_FILE, ABI_VERSION, OVERRUNS_FILE, PER_CPU_FILE, perCpuFiles } from '../../streams/per-cpu.js'
 import { SplitFiles } from '../../streams/split-files.js'
 import { transformStream } from '../../streams/stage.js'
-import { numberOf, optionValues, UsageError, type Arguments } from '../command.js'
+import { numberOf, optionValues, orFlagError, UsageError, type Arguments } from '../command.js'
 import { CPU_PLACE } from '../defaults.js'
 import { runMergeJob, windowOption } from '../merging.js'
 import { inputOperand, refuseSharedPipe, traceInput } from '../input.js'
@@ -25,6 +26,7 @@ const MAX_CPUS = 8192
 /** Runs `kmemtrace-decode`. @throws UsageError */
 export async function runKmemtraceDecode(args: Arguments): Promise<void> {
   const decode: KmemtraceDecodeOptions = { ...optionValues(kmemtrace.decodeOptions, args), ...cpuOption(args) }
+  orFlagError(decode, () => checkDecodeOptions(kmemtrace, decode, ''))
   const { inputs, overruns } = await perCpuFiles(args.operands.length === 0 ? ['-'] : args.operands, decode)
   refuseSharedPipe(inputs.map(({ path }) => path))
   const to = await decodedFormat(args)
@@ -47,6 +49,7 @@ export async function runKmemtraceDecode(args: Arguments): Promise<void> {
 /** Runs `kmemtrace-encode`. @throws UsageError */
 export async function runKmemtraceEncode(args: Arguments): Promise<void> {
   const encode: KmemtraceEncodeOptions = { ...optionValues(kmemtrace.encodeOptions, args), ...cpuOption(args) }
+  orFlagError(encode, () => checkEncodeOptions(kmemtrace, encode, ''))
   const output = args.value('output') ?? '-'
   if (!output.endsWith('/') && !output.includes(CPU_PLACE)) {
     const cpu = encode.cpu ?? cpuOfPath(output)

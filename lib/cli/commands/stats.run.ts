@@ -62,7 +62,7 @@ function reportStage(args: Arguments, prepare: (all: Statistics) => Statistics):
   if (args.has('sources') && form !== 'table') throw new UsageError('--sources needs --table')
   const by = (args.value('by') ?? 'site') as (typeof SITE_GROUPS)[number]
   const isGrouped = by === 'function' || by === 'module'
-  if (args.has('tree') && by !== 'site') throw new UsageError(`--tree and --by ${by} cannot be combined`)
+  if (by !== 'site') refuseWith(args, ['tree', 'depth'], `by ${by}`)
   const unusual = args.has('every') ? 'every' : form
   if (unusual !== undefined) refuseRowFlags(args, unusual, isGrouped)
   // JSON and TSV have both definitions.

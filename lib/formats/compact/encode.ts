@@ -84,7 +84,7 @@ const GROUP_EVENTS = 64
  * Writes events as a compact trace. It holds back up to 65,536 events, which are a block.
  *
  * @throws TraceError when a header or a name is longer than the format can represent
- * @throws RangeError when the options name no level, or more than one
+ * @throws RangeError when the options name no level
  */
 export class CompactEncoder implements Encoder {
   readonly losses: Losses
@@ -119,7 +119,7 @@ export class CompactEncoder implements Encoder {
   constructor(options: CompactEncodeOptions = {}) {
     checkOptions(options, OPTIONS, 'CompactEncoder')
     this.distance = options.checkpoint === undefined ? Infinity : distanceOf(options.checkpoint)
-    this.level = levelOf(options)
+    this.level = options.level ?? (options.fast === true ? LEVEL.fast : LEVEL.best)
     this.losses = Losses.ofAll(FORMAT, CARRIED, options.strict)
   }
 
@@ -358,13 +358,4 @@ export class CompactEncoder implements Encoder {
     this.sink.append(bytes)
     this.written += bytes.length
   }
-}
-
-function levelOf({ level, fast, best }: CompactEncodeOptions): CompactLevel {
-  if (fast === true && best === true) throw new RangeError('fast and best cannot be combined')
-  const named = [level, fast === true ? LEVEL.fast : undefined, best === true ? LEVEL.best : undefined]
-  const levels = new Set(named.filter((one) => one !== undefined))
-  if (levels.size > 1) throw new RangeError('CompactEncoder: the options name two levels')
-  const [only = LEVEL.best] = levels
-  return only
 }

@@ -20,5 +20,13 @@ export const info: FormatInfo = {
     best: { help: 'the fewest bytes, at 0.1 to 1 million events per second; the default', default: false },
     fast: { help: 'up to half as many bytes more, in a third of the time', default: false },
   },
-  optionChecks: { encode: { checkpoint: CHECKPOINT, level: ONE_LEVEL } },
+  optionChecks: {
+    encode: { checkpoint: CHECKPOINT, level: ONE_LEVEL },
+    conflict: ({ level, fast, best }) =>
+      fast === true && (best === true || level === 2)
+        ? `fast and ${best === true ? 'best' : 'level 2'} cannot be combined`
+        : best === true && level === 1
+          ? 'best and level 1 cannot be combined'
+          : undefined,
+  },
 }

@@ -24,7 +24,12 @@ export const info: FormatInfo = {
     byteOrder: { ...ORDER, help: 'read records of this byte order, whatever the first ones look like' },
     wordSize: { ...WORD_SIZE, help: 'read ftrace records with a long of N bytes, whatever the first ones look like' },
   },
-  optionChecks: { decode: { cpu: CPU }, encode: { cpu: CPU } },
+  optionChecks: {
+    decode: { cpu: CPU },
+    encode: { cpu: CPU },
+    conflict: ({ layout, wordSize }) =>
+      layout === 'relay' && Number(wordSize ?? 8) !== 8 ? 'wordSize cannot be 4 with layout relay' : undefined,
+  },
   encodeOptions: {
     layout: { ...LAYOUT, help: 'write records of this layout (default: as the trace, else relay)' },
     byteOrder: { ...ORDER, help: 'write records of this byte order (default: as the trace, else little)' },

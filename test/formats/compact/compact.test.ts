@@ -267,7 +267,8 @@ describe('levels', () => {
 
   it('are one', () => {
     expect(() => compact.encoder({ fast: true, best: true })).toThrow('fast and best cannot be combined')
-    expect(() => compact.encoder({ fast: true, level: 2 })).toThrow('two levels')
+    expect(() => compact.encoder({ fast: true, level: 2 })).toThrow('fast and level 2 cannot be combined')
+    expect(() => compact.encoder({ best: true, level: 1 })).toThrow('best and level 1 cannot be combined')
     expect(() => compact.encoder({ level: 3 as 2 })).toThrow('must be 1 or 2, not 3')
   })
 
