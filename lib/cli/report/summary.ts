@@ -38,7 +38,12 @@ export function summary(statistics: Statistics, columns: number): string[] {
     ['leaked', `${amount(leaked)} (still live ${endOf(statistics)})`],
     ...(suppressed === undefined ? [] : [['suppressed leaks', suppressedText(suppressed)] as const]),
     ['peak memory', peak(statistics, peakBytes, `${bytes(peakBytes.bytes)} in ${blocks(peakBytes.blocks)}`)],
-    ['peak block count', peak(statistics, peakBlocks, amount(peakBlocks))],
+    [
+      'peak block count',
+      peakBlocks.event === peakBytes.event && peakBlocks.event > 0
+        ? `${blocks(peakBlocks.blocks)}, at the same event`
+        : peak(statistics, peakBlocks, amount(peakBlocks)),
+    ],
     ...curve(statistics, columns),
     ...residentPairs(statistics),
     ['sizes', `${grouped(sizes.smallest)} to ${bytes(sizes.largest)}, mean ${rounded(sizes.histogram.mean)}`],
@@ -97,11 +102,17 @@ function timePairs({ time }: Statistics): Pair[] {
   return pairs
 }
 
-/** A duration of a millisecond or more, in parentheses: ` (1.70 s)`. @param what follows it there */
-function readable(duration: bigint | number, unit: TimeUnit | undefined, what = ''): string {
+/** A duration of a millisecond or more, in parentheses: ` (1.70 s)`. */
+function readable(duration: bigint | number, unit: TimeUnit | undefined): string {
+  const short = inShort(duration, unit)
+  return short === undefined ? '' : ` (${short})`
+}
+
+/** The same without parentheses; undefined for shorter durations, and those of an unknown unit. */
+function inShort(duration: bigint | number, unit: TimeUnit | undefined): string | undefined {
   const ms = unit === undefined ? 0 : Number(duration) / (unit === 'ns' ? 1e6 : 1e3)
-  if (ms < 1) return ''
-  return ` (${ms < 1000 ? `${rounded(ms)} ms` : `${rounded(ms / 1000)} s`}${what})`
+  if (ms < 1) return undefined
+  return ms < 1000 ? `${rounded(ms)} ms` : `${rounded(ms / 1000)} s`
 }
 
 function meanLife({ identified, lifetimes: { events, bytes: between, time: lasted }, time }: Statistics): string {
@@ -117,12 +128,18 @@ function peak(
   what: string,
 ): string {
   if (event === 0) return 'none'
-  const unit: TimeUnit | undefined = times?.unit
-  const since =
-    time === undefined || times === undefined || traces > 1 ? '' : readable(time - times.first, unit, ' from the first')
-  const when = time === undefined ? '' : `, time ${grouped(time)}${unit === undefined ? '' : ` ${unit}`}${since}`
+  const when = time === undefined ? '' : `, ${moment(time, times, traces)}`
   const where = `at event ${grouped(event)} of ${grouped(events)} (${share(event, events)})`
   return `${what}, ${where}${when}, ${grouped(allocatedBytes)} bytes allocated`
+}
+
+/** The time of a peak: since the first event, if that is of the same trace. */
+function moment(time: bigint, times: Statistics['time'], traces: number): string {
+  const unit = times?.unit
+  if (times === undefined || unit === undefined || traces > 1)
+    return `time ${grouped(time)}${unit === undefined ? '' : ` ${unit}`}`
+  const since = time - times.first
+  return `after ${inShort(since, unit) ?? `${grouped(since)} ${unit}`}`
 }
 
 /** The level of live bytes from the first event to the last, as a row of blocks. */
@@ -147,7 +164,7 @@ function residentPairs({ residentSet, events: all }: Statistics): Pair[] {
     ['resident set, most', `${text(most)}, at event ${grouped(most.event)} (${share(most.event, all)})`],
     ...(atPeak === undefined || atPeak.event === most.event ? [] : [['  at peak memory', text(atPeak)] as const]),
     ...(last.event === most.event ? [] : [['  at the end', text(last)] as const]),
-    ['  beyond live bytes', 'what the allocator keeps, and what is not from it: code, stacks, mapped files'],
+    ['  beyond live bytes', 'what the allocator keeps, and other memory: code, stacks, mapped files'],
   ]
 }
 
