@@ -36,7 +36,6 @@ import {
   SIZE,
   THREAD,
   TIME,
-  TIMED,
   UNBORN,
   WIDTH,
 } from './words.js'
@@ -86,9 +85,6 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
   /** The next of the blocks that end with their process. */
   private gone = 0
   private header: TraceHeader | undefined
-  /** The unit of times in the first trace, as in `moment`, and whether the current trace has the same. */
-  private unit = -1
-  private isTimed = true
   /** The number of events before the current batch. */
   private events = 0
   /** The highest number of a block in this trace. */
@@ -199,8 +195,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     const { moment } = this
     moment.unit = header.timeUnit === undefined ? -1 : UNIT_CODE[header.timeUnit]
     moment.isIdentified = !hasInventedAddresses(header)
-    if (moment.trace++ === 0) this.unit = moment.unit
-    this.isTimed = moment.unit === this.unit
+    moment.trace++
   }
 
   private beginLeaving(): true {
@@ -355,7 +350,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
       words[at + CLOCK] = allocated.lo
       setNumber(words, at + CLOCK + 1, allocated.hi)
       if ((flags & SINCE_TIME_BIT) !== 0) {
-        flags |= this.isTimed ? TIME_BIT | TIMED : TIME_BIT
+        flags |= TIME_BIT
         words[at + TIME] = words[at + SINCE_TIME]
         words[at + TIME + 1] = words[at + SINCE_TIME + 1]
       }

@@ -28,7 +28,6 @@ import {
   SIZE,
   THREAD,
   TIME,
-  TIMED,
   UNBORN,
   WIDTH,
 } from './words.js'
@@ -200,7 +199,7 @@ export class RowWriter {
     rows.lifetimeBytes.words[2 * row + LO] = isTooLong ? ALL_BITS : lo
     rows.lifetimeBytes.words[2 * row + HI] = isTooLong ? ALL_BITS : hi
     const columns = LIFETIME_EVENTS_BIT | LIFETIME_BYTES_BIT
-    if ((words[at + FLAGS] & TIMED) === 0 || (mask & END_TIME_BIT) === 0) return columns
+    if ((mask & TIME_BIT) === 0 || (mask & END_TIME_BIT) === 0) return columns
     const end = rows.endTime.words
     const endHi = end[2 * row + HI]
     const timeLo = end[2 * row + LO] - words[at + TIME]

@@ -11,9 +11,8 @@ export const [BIRTH, SINCE, NUMBER, CLOCK, TIME, SINCE_TIME, SIZE, FIRST_SIZE, A
 ]
 export const [PROCESS, THREAD, PEAK, PEAK_SIZE, REALLOCS, SITE, API, FLAGS] = [19, 21, 23, 25, 27, 28, 29, 30]
 export const WIDTH = 31
-/** Bits of the flags in addition to a row's mask: the block is live; its time is used; it was live at `PEAK`. */
+/** Bits of the flags in addition to a row's mask: the block is live; it was live at `PEAK`. */
 export const ALIVE = 0x8000_0000
-export const TIMED = 0x4000_0000
 export const AT_PEAK = 0x2000_0000
 /** The block existed before, so its lifetime is unknown. */
 export const UNBORN = 0x1000_0000

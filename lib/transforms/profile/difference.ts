@@ -200,18 +200,26 @@ export function isEqual({ old, new: next }: Pick<ComparedStack, 'old' | 'new'>):
  */
 const PAGE_BITS = 12
 
-/** The modules without an address common to both profiles, because each run loaded them elsewhere. */
+/** The modules of both profiles that have no address in common, because each run loaded them elsewhere. */
 function movedModules(old: readonly Frame[], next: readonly Frame[]): Set<string | undefined> {
-  const known = new Map<string | undefined, Set<bigint | undefined>>()
-  for (const { module, address, isOffset } of old) {
+  const before = addressesByModule(old)
+  const moved = new Set<string | undefined>()
+  for (const [module, addresses] of addressesByModule(next)) {
+    const known = before.get(module)
+    if (known !== undefined && ![...addresses].some((address) => known.has(address))) moved.add(module)
+  }
+  return moved
+}
+
+function addressesByModule(frames: readonly Frame[]): Map<string | undefined, Set<bigint>> {
+  const modules = new Map<string | undefined, Set<bigint>>()
+  for (const { module, address, isOffset } of frames) {
     if (address === undefined || isOffset) continue
-    const addresses = known.get(module)
-    if (addresses === undefined) known.set(module, new Set([address]))
+    const addresses = modules.get(module)
+    if (addresses === undefined) modules.set(module, new Set([address]))
     else addresses.add(address)
   }
-  const moved = new Set(known.keys())
-  for (const { module, address } of next) if (known.get(module)?.has(address)) moved.delete(module)
-  return moved
+  return modules
 }
 
 /**

@@ -56,7 +56,9 @@ describe('compareProfiles', () => {
     [{ file: 'a.c', line: 1 }, { file: 'a.c', line: 2 }, [['a.c']], 2],
     [{ callSite: 0x5001n }, { callSite: 0x7001n }, [['0x...001']], 1],
     [{ callSite: 1n }, { callSite: 2n }, [['0x...001'], ['0x...002']], 2],
-    [{ module: 'a', callSite: 0x5001n }, { module: 'b', callSite: 0x7001n }, [['a [0x...001]'], ['b [0x7001]']], 2],
+    [{ module: 'a', callSite: 0x5001n }, { module: 'b', callSite: 0x7001n }, [['a [0x5001]'], ['b [0x7001]']], 2],
+    // There is nothing to match the call sites with, so they remain apart.
+    [{ stack: ['in a [0x5001]', 'in a [0x6001]'] }, { function: 'f' }, [['a [0x5001]', 'a [0x6001]'], ['f']], 2],
     [{ stack: ['in a+0x5001'] }, { stack: ['in a+0x7001'] }, [['a+0x5001'], ['a+0x7001']], 2],
     [{ stack: ['in a [0x5001]'] }, { stack: ['in a [0x7001]'] }, [['a [0x...001]']], 1],
     [
