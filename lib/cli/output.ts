@@ -32,12 +32,15 @@ export function outputOf(args: Arguments, inputs: readonly string[], binary: boo
 
 /**
  * The compression of an output, by the flags or by its name.
- * @throws UsageError if that is impossible
+ * @throws UsageError if that is impossible, or if the flags contradict the name
  */
 export function compressionOf(args: Arguments, output: string): Compression | undefined {
   const name = output.toLowerCase()
   const named = name.endsWith('.gz') ? 'gzip' : name.endsWith('.zst') ? 'zstd' : undefined
-  const compression = oneOf(args, ['gzip', 'zstd']) ?? named
+  const flag = oneOf(args, ['gzip', 'zstd'])
+  const compression = flag ?? named
+  if (named !== undefined && named !== compression)
+    throw new UsageError(`--${flag} and the name ${output} cannot be combined`)
   const obstacle = compression === 'zstd' ? zstdObstacle() : undefined
   if (obstacle !== undefined) throw new UsageError(`${obstacle}: use gzip (-z), or pipe the output to zstd`)
   return compression

@@ -52,6 +52,16 @@ describe('names', () => {
     expect({ code, files }).toEqual({ code: 2, files: [] })
   })
 
+  test.each([
+    ['hf-filter -z -o u.ndjson.zst alloc.ndjson', '--gzip and the name u.ndjson.zst'],
+    ['hf-convert --zstd alloc.ndjson u.ndjson.GZ', '--zstd and the name u.ndjson.GZ'],
+    ["hf-split -z --by kind -o '{}.ndjson.zst' alloc.ndjson", '--gzip and the name {}.ndjson.zst'],
+  ])('of another compression are refused: %s', async (command, what) => {
+    const { code, stderr, files } = await run(command)
+    expect(stderr).toContain(`${what} cannot be combined`)
+    expect({ code, files }).toEqual({ code: 2, files: [] })
+  })
+
   test('that are those of the input leave no part of hf-split behind', async () => {
     const { code, stderr, files } = await run("hf-split --by kind -o '{}.ndjson' alloc.ndjson")
     expect(stderr).toBe('hf-split: alloc.ndjson is the input too: write to another file; see hf-split --help\n')
