@@ -1,3 +1,4 @@
+import { ENCODE_OPTIONS, TEXT_OPTIONS } from '../event/format.js'
 import { fieldSet, KINDS, type KindName } from '../event/fields.js'
 import { showValue } from '../event/message-text.js'
 import { checkNeededOptions, type OptionNames, type ValueCheck } from '../event/options.js'
@@ -47,7 +48,9 @@ export function checkDefinition(definition: FormatDefinition): void {
   checkNeededOptions(definition, PROPERTIES, 'defineFormat')
   for (const name of ['carried', 'sniff'] as const)
     if (definition[name] === undefined) throw new TypeError(`defineFormat: ${name} is missing`)
-  const { carried, filled = [], writtenAs = {} } = definition
+  const { carried, filled = [], writtenAs = {}, decodeOptions = {}, encodeOptions = {} } = definition
+  refuseTaken('decodeOptions', decodeOptions, TEXT_OPTIONS)
+  refuseTaken('encodeOptions', encodeOptions, ENCODE_OPTIONS)
   checkKinds('carried', Object.keys(carried))
   fieldSet(...filled.map(({ field }) => field))
   for (const { kinds } of filled) checkKinds('filled', kinds)
@@ -60,6 +63,13 @@ function objectOf(what: string, is: (value: unknown) => boolean): ValueCheck {
     what: `an object of ${what}`,
     is: (value) => typeof value === 'object' && value !== null && Object.values(value).every(is),
   }
+}
+
+/** Refuses options whose names are taken by those that all formats have, which `read` and `writer` do not get. */
+function refuseTaken(where: 'decodeOptions' | 'encodeOptions', options: object, common: object): void {
+  const taken = Object.keys(options).find((name) => Object.hasOwn(common, name))
+  if (taken === undefined) return
+  throw new RangeError(`defineFormat: ${taken} cannot be in ${where}: it is an option of all formats`)
 }
 
 /** Whether a value is an object with a text of this name. */

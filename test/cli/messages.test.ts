@@ -213,13 +213,10 @@ describe('a value that a codec refuses', () => {
       'compact-encode --best --fast a.ndjson',
       'compact-encode: --fast and --best cannot be combined; see compact-encode --help\n',
     ],
-    ...['kmemtrace-encode', 'kmemtrace-encode -o c/', 'kmemtrace-decode'].map((line) => {
+    ...['kmemtrace-encode', 'kmemtrace-encode -o c/', 'kmemtrace-decode'].map((line): [string, string] => {
       const [command] = line.split(' ')
       const reason = '--word-size cannot be 4 with layout relay'
-      return [
-        `${line} --layout relay --word-size 4 a.ndjson`,
-        `${command}: ${reason}; see ${command} --help\n`,
-      ] as const
+      return [`${line} --layout relay --word-size 4 a.ndjson`, `${command}: ${reason}; see ${command} --help\n`]
     }),
   ])('is reported with its flag: %s', async (line, stderr) => {
     expect(await shell(`cd ${traces()} && ${line}`)).toMatchObject({ code: 2, stderr })

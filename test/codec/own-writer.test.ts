@@ -72,6 +72,14 @@ describe('a definition of a format', () => {
       define({ writtenAs: { existing: ['aloc'] } }),
       'unknown kind of event in writtenAs: "aloc" (did you mean "alloc"?)',
     ],
+    ...(['lastLine', 'strict', 'window'] as const).map((name): [string, () => unknown, string] => {
+      const where = name === 'lastLine' ? 'decodeOptions' : 'encodeOptions'
+      return [
+        `an option that all formats have, ${name}`,
+        define({ [where]: { [name]: { help: 'mine', default: false } } }),
+        `defineFormat: ${name} cannot be in ${where}: it is an option of all formats`,
+      ]
+    }),
     [
       'an ending that is no list',
       define({ extensions: '.own' }),
