@@ -15,19 +15,22 @@ export const ENDING = /[^.](\.[a-z][\w-]*)$/i
 
 /**
  * The format to write: by `--to` or `--arrow`, otherwise by the output's name, otherwise the format between commands.
+ * @param own the endings of names of what the command writes in another way
  * @throws UsageError, also for a name with an unknown ending
  */
-export function outputFormat(args: Arguments, output = args.value('output') ?? '-'): Promise<Target> {
+export function outputFormat(
+  args: Arguments,
+  output = args.value('output') ?? '-',
+  own: readonly string[] = [],
+): Promise<Target> {
   const named = namedFormat(args)
   refuseArrow(args, targetOfPath(output)?.name, output)
   const format = named ?? targetOfPath(output)
   if (format !== undefined) return loadWritable(format)
   const ending = ENDING.exec(basename(output).replace(COMPRESSED, ''))?.[1]
   if (ending !== undefined && !isDevice(output)) {
-    const known = targets()
-      .flatMap(({ extensions }) => extensions.slice(0, 1))
-      .join(', ')
-    throw new UsageError(`no format has names that end in ${ending}, as ${known} do: ${advice(ending)}`)
+    const known = [...targets().flatMap(({ extensions }) => extensions.slice(0, 1)), ...own]
+    throw new UsageError(`no format has names that end in ${ending}, as ${known.join(', ')} do: ${advice(ending)}`)
   }
   return loadWritable(wireFormat(output))
 }

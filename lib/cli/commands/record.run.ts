@@ -53,7 +53,7 @@ export async function runRecord(args: Arguments): Promise<void> {
   const isDirect = isOwn && recorder.outlives === true
   // A pipe is read at once.
   const settings = settingsOf(args, recorder, isDirect && output !== '-')
-  const to = isDirect ? undefined : await outputFormat(args, output)
+  const to = isDirect ? undefined : await outputFormat(args, output, ['.hfrec'])
   const isBest = args.has('best')
   if (isBest && to?.name !== 'compact') throw new UsageError('--best is for compact traces: -o FILE.hfc')
   if (to === undefined) {

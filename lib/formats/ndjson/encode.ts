@@ -9,7 +9,6 @@ import type { GroupColumns } from '../../event/groups.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import { Losses } from '../../kernel/losses.js'
 import type { Encoder } from '../../event/stage.js'
-import type { StringTable } from '../../event/strings.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
 import { END_TEXT, ndjsonKernel, NO_FIELD } from './kernel.js'
 import { BYTES, CARRIED, FIELD_TYPE, JSON_OBJECT, LIST, MAX_LINE_BYTES } from './layout.js'
@@ -193,18 +192,13 @@ function valueOf(batch: EventBatch, f: number, row: number): Uint8Array {
     case BYTES:
       return Buffer.from(`${Buffer.from(strings.view(id)).toString('base64')}"`, 'latin1')
     case LIST:
-      return Buffer.from(
-        `${strings
-          .list(id)
-          .map((string) => quoted(strings, string))
-          .join(',')}]`,
-      )
+      return behindFirst(strings.list(id).map((string) => strings.text(string)))
     default:
-      return Buffer.from(quoted(strings, id).slice(1))
+      return behindFirst(strings.text(id))
   }
 }
 
-/** JSON.stringify escapes lone surrogates, which stand for bytes that are not UTF-8. */
-function quoted(strings: StringTable, id: number): string {
-  return JSON.stringify(strings.text(id))
+/** The JSON without its first byte. JSON.stringify escapes lone surrogates: they stand for bytes that are not UTF-8. */
+function behindFirst(value: string | readonly string[]): Uint8Array {
+  return Buffer.from(JSON.stringify(value).slice(1))
 }

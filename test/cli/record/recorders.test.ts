@@ -147,6 +147,11 @@ testWith('heaptrack')('call stacks have the names of functions', async () => {
 
 const NAMES_LATER = "heapflow's own recorder leaves the names of functions to hf-stats and hf-symbolize"
 
+test('an unknown ending is refused with those that it can write, also that of its own recorder', async () => {
+  const { code, stderr } = await run('hf-record -o a.foo -- true')
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(', .c, .hfrec do: name one with --to') })
+})
+
 test.each([
   ['hf-record', 'name the program to record: hf-record -- COMMAND'],
   ['hf-record -o a', 'name the program to record: hf-record -- COMMAND'],
