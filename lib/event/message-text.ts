@@ -72,3 +72,15 @@ export function wellFormed(text: string): string {
 export function plural(n: number | bigint, one: string, many = `${one}s`): string {
   return `${n} ${Number(n) === 1 ? one : many}`
 }
+
+/** `1,234,567` */
+export function grouped(n: number | bigint | string): string {
+  return String(n).replace(/\B(?=(\d{3})+$)/g, ',')
+}
+
+/** A number to about three digits: `0.04`, `12.3`, `1,234`. */
+export function rounded(value: number): string {
+  const size = Math.abs(value)
+  if (size >= 100 || size === 0) return grouped(BigInt(Math.round(value)))
+  return size >= 10 ? value.toFixed(1) : value.toFixed(2)
+}

@@ -1,4 +1,7 @@
+import { grouped, rounded as digits } from '../../lib/event/message-text.js'
 import type { Integer } from '../../lib/transforms/report/result.js'
+
+export { grouped } from '../../lib/event/message-text.js'
 
 const PREFIXES = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB', 'ZiB', 'YiB']
 
@@ -7,16 +10,9 @@ export function toNumber(value: Integer | undefined): number {
   return Number(value ?? 0)
 }
 
-/** `1,234,567`, in full. */
-export function grouped(value: Integer | bigint): string {
-  return String(value).replace(/\B(?=(\d{3})+$)/g, ',')
-}
-
-/** A number to about three digits: `0.04`, `12.3`, `1,234`. */
+/** A number to about three digits: `0.04`, `12.3`, `12`, `1,234`. */
 export function rounded(value: number): string {
-  const size = Math.abs(value)
-  if (size >= 100 || Number.isInteger(value)) return grouped(Math.round(value))
-  return size >= 10 ? value.toFixed(1) : value.toFixed(2)
+  return Number.isInteger(value) ? grouped(value) : digits(value)
 }
 
 /** Bytes in a binary unit: `102.1 MiB`. */

@@ -1,10 +1,11 @@
+import { rounded } from '../../lib/event/message-text.js'
 import { callsOf, type AllocatorFigures, type ReplayResult } from '../../lib/transforms/drive/comparison.js'
 import type { View } from '../app.js'
 import { block } from '../parts/bars.js'
 import { ChartGroup } from '../parts/chart.js'
 import { bytesColumn, countColumn } from '../parts/columns.js'
 import { el } from '../parts/dom.js'
-import { bytes, counted, exactBytes, grouped, rounded, share } from '../parts/format.js'
+import { bytes, counted, exactBytes, grouped, share } from '../parts/format.js'
 import { table, type Column } from '../parts/table.js'
 
 /** The number of curves that differ by their colours. */

@@ -1,4 +1,6 @@
-import { escapeOf } from '../../event/message-text.js'
+import { escapeOf, grouped } from '../../event/message-text.js'
+
+export { grouped, rounded } from '../../event/message-text.js'
 
 /** A title and rows of cells; the first row is the header row. */
 export interface Table {
@@ -132,11 +134,6 @@ export function pairLines(title: string, pairs: readonly (readonly [string, stri
   ]
 }
 
-/** `1,234,567` */
-export function grouped(n: number | bigint): string {
-  return String(n).replace(/\B(?=(\d{3})+$)/g, ',')
-}
-
 /** A number with a noun: `1 block`, `5,000 blocks`; or with another plural. */
 export function counted(n: number | bigint, one: string, many = `${one}s`): string {
   return `${grouped(n)} ${Number(n) === 1 ? one : many}`
@@ -150,12 +147,6 @@ export function absolute(difference: bigint): bigint {
 /** A difference: `+1,234`, `-1,234`, `0`. */
 export function signed(n: bigint): string {
   return n > 0n ? `+${grouped(n)}` : grouped(n)
-}
-
-/** A number to about three digits: `0.04`, `12.3`, `1,234`. */
-export function rounded(value: number): string {
-  if (value >= 100 || value === 0) return grouped(BigInt(Math.round(value)))
-  return value >= 10 ? value.toFixed(1) : value.toFixed(2)
 }
 
 /** A part of a whole: `12.3 %`; empty if the whole is 0. */

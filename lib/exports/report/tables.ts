@@ -1,4 +1,4 @@
-import { plural } from '../../event/message-text.js'
+import { plural, rounded } from '../../event/message-text.js'
 import { namedFrameText } from '../../names/named-frame.js'
 import { OwnFrames } from '../../names/own-frames.js'
 import { rowLabels } from '../../names/row-labels.js'
@@ -149,11 +149,7 @@ function comparisonTable(data: ReportData, { changes, differing, old }: ReportCo
 /** Real allocators with the calls of the trace. */
 function allocatorTable({ allocators, verdict, trace }: ReplayResult): string {
   const calls = Math.max(1, callsOf(trace))
-  // The digits that hf-replay shows.
-  const perCall = (ns: number) => {
-    const each = ns / calls
-    return each >= 100 ? String(Math.round(each)) : each.toFixed(each >= 10 ? 1 : 2)
-  }
+  const perCall = (ns: number) => rounded(ns / calls)
   const sentences = verdict.map((sentence) => `<li>${escaped(sentence)}</li>`).join('')
   const columns: Column[] = [
     ['allocator', allocators.map(({ name }) => name)],
