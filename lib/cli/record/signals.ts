@@ -1,4 +1,5 @@
 import { isatty } from 'node:tty'
+import { monotonicMs } from '../../streams/io/clock.js'
 import { statFields } from '../../streams/record/process-tree.js'
 import type { Program } from '../../streams/record/program.js'
 
@@ -6,6 +7,8 @@ import type { Program } from '../../streams/record/program.js'
 const SIGNALS = ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const
 /** Those of the keys of a terminal, which the program gets from there. */
 const OF_KEYS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT']
+/** A SIGINT within this time of the one before is the second one: shells and the like get many in their life. */
+const SECOND_MS = 3000
 
 /**
  * Passes the signals that are sent to this process on to a program. It is made before the program starts: signals may
@@ -16,14 +19,17 @@ export class SignalRelay {
   private readonly onSignal = (signal: NodeJS.Signals) => this.send(signal)
   private program: Program | undefined
   private endsAtSecond = false
-  private isInterrupted = false
+  private interruptedAt = -Infinity
 
   /** @param whenOver called with signals that come while no program runs */
   constructor(private readonly whenOver: (signal: NodeJS.Signals) => void) {
     for (const signal of SIGNALS) process.on(signal, this.onSignal)
   }
 
-  /** Signals are for this program from now on. @param endsAtSecond the second SIGINT ends it, whatever it does then */
+  /**
+   * Signals are for this program from now on.
+   * @param endsAtSecond a second SIGINT within three seconds ends it, whatever it does with SIGINT
+   */
   relayTo(program: Program, endsAtSecond = true): void {
     this.program = program
     this.endsAtSecond = endsAtSecond
@@ -40,11 +46,12 @@ export class SignalRelay {
       return
     }
     if (signal === 'SIGINT' && this.endsAtSecond) {
-      if (this.isInterrupted) {
+      const now = monotonicMs()
+      if (now - this.interruptedAt < SECOND_MS) {
         void this.program.end()
         return
       }
-      this.isInterrupted = true
+      this.interruptedAt = now
     }
     // A terminal sends these to the program, too.
     if (OF_KEYS.includes(signal) && this.terminal.hasForeground) return

@@ -128,15 +128,13 @@ describe('in a terminal', { tags: ['slow'] }, () => {
 })
 
 describe('a program that goes on after SIGINT', { tags: ['slow'] }, () => {
-  const PRESSES = `
-def press(seconds):
+  /** Presses Ctrl-C, waits some seconds or until all has ended, notes whether it has, and so on. */
+  const presses = (...waits: readonly number[]) => `
+for seconds in ${JSON.stringify(waits)}:
     os.write(fd, b'\\x03')
     end = time.time() + seconds
     while time.time() < end and not os.path.exists('ended'): time.sleep(0.05)
-press(1)
-open('results', 'w').write('%s ' % os.path.exists('ended'))
-press(15)
-open('results', 'a').write('%s' % os.path.exists('ended'))
+    open('results', 'a').write('%s ' % os.path.exists('ended'))
 os.kill(pid, signal.SIGKILL)
 `
   const program = `sh -c 'trap "" INT TERM; touch ready; for i in $(seq 300); do sleep .1; done'`
@@ -147,12 +145,20 @@ os.kill(pid, signal.SIGKILL)
 
   test.skipIf(!hasPython).each(lines)('is ended by the second Ctrl-C: %s', async (line) => {
     for (const file of ['ready', 'ended', 'results']) rmSync(join(folder, file), { force: true })
-    await inTerminal(`trap : INT; XDG_CACHE_HOME=${folder}/cache hf-record ${line}; touch ended`, PRESSES)
-    expect(await textOf('results')).toBe('False True')
+    await inTerminal(`trap : INT; XDG_CACHE_HOME=${folder}/cache hf-record ${line}; touch ended`, presses(1, 15))
+    expect(await textOf('results')).toBe('False True ')
     if (line.includes('| ')) return
     const [kept] = readdirSync(folder).filter((name) => name.startsWith('endless')) as [string]
     expect((await run(`hf-convert --to ndjson ${kept}`)).stdout.toString()).toContain('"kind":"alloc"')
     rmSync(join(folder, kept))
+  })
+
+  test.skipIf(!hasPython || !can('recorder'))('gets a Ctrl-C that comes later', async () => {
+    for (const file of ['ready', 'ended', 'results']) rmSync(join(folder, file), { force: true })
+    const line = `hf-record --with recorder -o endless.hfrec -- ${program}`
+    await inTerminal(`trap : INT; XDG_CACHE_HOME=${folder}/cache ${line}; touch ended`, presses(3.5, 1, 15))
+    expect(await textOf('results')).toBe('False False True ')
+    rmSync(join(folder, 'endless.hfrec'))
   })
 })
 
