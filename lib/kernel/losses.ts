@@ -269,7 +269,7 @@ export class Losses implements LossCounts {
   }
 
   /** The place of event i of the batch admitted last. */
-  protected position(i: number): TracePosition {
+  position(i: number): TracePosition {
     return { format: this.format, event: this.before + i + 1 }
   }
 

@@ -2,7 +2,7 @@ import { recycleChunk } from '../../bytes/chunks.js'
 import { Input } from '../../bytes/input.js'
 import { BATCH_EVENTS, columnOf, EventBatch } from '../../event/batch.js'
 import { limit, malformed, truncated, type TracePosition } from '../../event/error.js'
-import { partOf } from '../../codec/event-rows.js'
+import { eventColumn, partOf } from '../../codec/event-rows.js'
 import { GroupColumns, type GroupColumn } from '../../event/groups.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import { showValue } from '../../event/message-text.js'
@@ -98,7 +98,7 @@ export class ArrowDecoder implements Decoder {
   private take({ kind, header, metadata, body }: ArrowMessage): void {
     if (kind === SCHEMA) {
       const schema = readSchema(header)
-      this.dictionaries = new Dictionaries(schema.columns)
+      this.dictionaries = new Dictionaries(schema.columns.filter(({ name }) => eventColumn(name) !== undefined))
       this.reader = new BatchReader(schema.columns, this.dictionaries)
       const isSame = schema.continues === true && this.header !== NO_HEADER
       // Another stream begins another trace, with or without a header.

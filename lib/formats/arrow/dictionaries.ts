@@ -10,6 +10,8 @@ import { hasTexts, readNames } from './texts.js'
 export class Dictionaries {
   private readonly columns = new Map<number, Column>()
   private readonly known = new Map<number, Strings>()
+  /** The memory of all dictionaries. */
+  private held = 0
 
   /** @param columns of the stream; the dictionaries of others are not kept */
   constructor(columns: readonly Column[]) {
@@ -30,7 +32,10 @@ export class Dictionaries {
     parts.nextBuffer()
     const added = readNames(parts, column, rows)
     const before = message.i8(DictionaryBatch.isDelta) === 0 ? undefined : this.known.get(id)
-    this.known.set(id, before === undefined ? added : joined([before, added]))
+    const all = before === undefined ? added : joined([before, added])
+    this.held += memoryOf(all) - memoryOf(this.known.get(id))
+    if (this.held > MAX_BODY) throw new ArrowLimit(`dictionaries of more than ${MAX_BODY} bytes`)
+    this.known.set(id, all)
   }
 
   /** @throws ArrowFault when the dictionary has not been read yet */
@@ -58,6 +63,10 @@ export function joined(parts: readonly Strings[]): Strings {
     at += end - first
   }
   return { bytes, starts }
+}
+
+function memoryOf(strings: Strings | undefined): number {
+  return strings === undefined ? 0 : lengthOf(strings) + strings.starts.byteLength
 }
 
 function lengthOf({ starts }: Strings): number {

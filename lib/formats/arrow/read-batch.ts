@@ -5,9 +5,9 @@ import { eventColumn, noEvents } from '../../codec/event-rows.js'
 import { GROUPED, type TableColumn } from '../../event/table.js'
 import type { Dictionaries } from './dictionaries.js'
 import type { Strings } from './escape.js'
-import { ArrowFault } from './fault.js'
+import { ArrowFault, ArrowLimit } from './fault.js'
 import { checkJson } from './json-column.js'
-import { KIND, Type } from './layout.js'
+import { KIND, MAX_BODY, Type } from './layout.js'
 import { masksOf, type Presence } from './masks.js'
 import { NameTable } from './name-table.js'
 import { extentOf, type Extent, type Parts } from './parts.js'
@@ -106,6 +106,7 @@ export class BatchReader {
     let sharesBody = false
     const columns = new Map<number, U64Column | Uint32Array | Int32Array | Uint8Array>()
     let kind: Uint8Array | undefined
+    let held = 0
     for (const { column, target, extent } of this.plan) {
       if (extent !== undefined && parts.passEmpty(extent)) continue
       if (target === undefined) {
@@ -122,6 +123,9 @@ export class BatchReader {
         const validity = parts.nextBuffer()
         const bitmap = node.nulls === 0 ? undefined : validity
         if (bitmap !== undefined && bitmap.length < rows / 8) throw new ArrowFault('its bitmap is too short')
+        // Few bytes of a column of narrow integers, or of a dictionary, may become very many.
+        held += rows * (target.type === 'u64' ? 8 : target.type === 'code' ? 1 : 4)
+        if (held > MAX_BODY) throw new ArrowLimit(`columns of more than ${MAX_BODY} bytes`)
         const has = (row: number) => bitmap === undefined || ((bitmap[row >> 3] >> (row & 7)) & 1) !== 0
         const values = this.values({ parts, column, rows, has }, target)
         if (target.f >= 0) {

@@ -48,8 +48,8 @@ export interface StreamSchema {
 }
 
 /** The limits of schemas: the number of columns, including those in lists, and the depth. */
-const MAX_COLUMNS = 10_000
-const MAX_DEPTH = 16
+export const MAX_COLUMNS = 10_000
+export const MAX_DEPTH = 16
 
 /** Reads a schema. @throws ArrowFault, ArrowLimit, and RangeError when the flatbuffer is damaged */
 export function readSchema(schema: FlatReader): StreamSchema {

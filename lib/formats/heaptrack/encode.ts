@@ -98,6 +98,8 @@ export class HeaptrackEncoder extends LineEncoder {
   private readonly blocks = new LiveBlocks()
   /** Whether the last line is a definition. */
   private endsInDefinition = false
+  /** The event of the batch that is being written. */
+  private row = 0
   private strings: StringTable | undefined
   /** The node of each list of the batch's strings, as `Written` numbers it; -1 if unknown. */
   private nodes = new Int32Array(0)
@@ -127,7 +129,7 @@ export class HeaptrackEncoder extends LineEncoder {
       this.nodes = new Int32Array(batch.strings.listCount).fill(-1)
     }
     this.written.begin(batch.strings)
-    for (let i = 0; i < n; i++) this.event(batch, i)
+    for (this.row = 0; this.row < n; this.row++) this.event(batch, this.row)
     this.isHead &&= this.sink.pos === this.headEnd
     if (n < batch.count) throw losses.errorFor(batch, n)
   }
@@ -142,16 +144,17 @@ export class HeaptrackEncoder extends LineEncoder {
 
   private begin(batch: EventBatch): void {
     const { header } = batch
+    const { losses } = this
     this.own = header.format === NAME
     if (this.header === undefined) {
       const layout = layoutOf(header)
       this.layout = this.interprets ? { ...layout, raw: false } : layout
       this.sink.append(headOf(this.layout))
       this.headEnd = this.sink.pos
-      this.written = new Written(this.sink, this.layout)
-      this.clock = new Clock(this.sink, this.losses)
+      this.written = new Written(this.sink, this.layout, () => losses.position(this.row))
+      this.clock = new Clock(this.sink, losses)
     } else {
-      this.losses.countEvent('beginning of another trace', batch, 0)
+      losses.countEvent('beginning of another trace', batch, 0)
       this.live.clear()
     }
     this.header = header

@@ -2,12 +2,12 @@ import { ascii, LF, SPACE } from '../../text/ascii.js'
 import { HI, LO, writeHex } from '../../bytes/u64.js'
 import { U64Map } from '../../bytes/u64-map.js'
 import type { Sink } from '../../bytes/sink.js'
-import { limit } from '../../event/error.js'
+import { limit, type TracePosition } from '../../event/error.js'
 import { parseFrame, type Frame } from '../../event/frame.js'
 import { decodeText, type StringTable } from '../../event/strings.js'
 import { Definitions } from './definitions.js'
 import { FrameNumbers } from './frame-numbers.js'
-import { MAX_INLINED, MAX_STACK_BYTES, NAME, SIZED_STRINGS, type HeaptrackLayout } from './layout.js'
+import { MAX_INLINED, MAX_STACK_BYTES, SIZED_STRINGS, type HeaptrackLayout } from './layout.js'
 import { nameBytes } from './names.js'
 import { Stacks } from './stacks.js'
 import { grown, type Fault, type Tables } from './tables.js'
@@ -52,6 +52,7 @@ export class Written {
   constructor(
     private readonly sink: Sink,
     private readonly layout: HeaptrackLayout,
+    private readonly here: () => TracePosition,
   ) {
     this.definitions = new Definitions(layout)
     this.stacks = new Stacks(this.definitions.tables, layout.raw)
@@ -229,7 +230,7 @@ export class Written {
     this.second[HI] = 0
     const fault = this.definitions.node(this.first, this.second, 0)
     this.definitions.pending.clear()
-    if (fault !== undefined) throw limit(fault, { format: NAME })
+    if (fault !== undefined) throw limit(fault, this.here())
     put(this.nodes, number, parent, this.tables.nodes)
     this.line('t', this.first[LO] as number, this.first[HI] as number, parent)
     return this.tables.nodes
@@ -307,7 +308,7 @@ export class Written {
   }
 
   private check(fault: Fault | undefined): void {
-    if (fault !== undefined) throw limit('there are too many different stacks', { format: NAME })
+    if (fault !== undefined) throw limit('there are too many different stacks', this.here())
   }
 }
 

@@ -6,6 +6,8 @@ import type { WireRecord } from '../../event/json-record.js'
 
 /** The maximum number of warnings and unknown names that are reported. A hostile stream could contain any number. */
 const MAX_TOLD = 100
+/** Of longer names, only this number of characters is kept: more than a message shows. */
+const LONG_NAME = 100
 
 /**
  * The state of a decoder in a stream of records: the current header, whether its end record has come, and the number of
@@ -40,7 +42,9 @@ export class Sequence {
 
   /** Counts the keys of an event that are not fields. */
   noteUnknown(names: readonly string[]): void {
-    for (const name of names) {
+    for (const given of names) {
+      // A copy of the part that is shown: a name may be as long as a line.
+      const name = given.length > LONG_NAME ? Buffer.from(given.slice(0, LONG_NAME)).toString() : given
       const told = this.unknown.size < MAX_TOLD || this.unknown.has(name) ? name : 'others'
       this.unknown.set(told, (this.unknown.get(told) ?? 0) + 1)
     }

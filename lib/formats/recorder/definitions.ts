@@ -15,6 +15,8 @@ import { RecordReader } from './record-reader.js'
 const { text: TEXT, process: PROCESS, thread: THREAD, time: TIME, count: COUNT } = FieldBit
 const LOST_FIELDS = fieldSet('time', 'count')
 const RESIDENT_FIELDS = fieldSet('time', 'code', 'present')
+/** Recordings follow one another, and each may have such comments. */
+const MAX_WARNINGS = 100
 /** Most processes of one trace. */
 const MAX_PROCESSES = 0xffff_ffff
 
@@ -151,7 +153,7 @@ export abstract class Definitions extends RecordReader {
 
   /** Stores a comment of which readers of the recording must know as event i. */
   protected remark(batch: EventBatch, i: number, text: string, next: number): number {
-    this.warnings.push(`${NAME}: ${recordingNote(text)}`)
+    if (this.warnings.length < MAX_WARNINGS) this.warnings.push(`${NAME}: ${recordingNote(text)}`)
     return this.comment(batch, i, text, next)
   }
 

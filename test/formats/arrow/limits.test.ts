@@ -1,4 +1,18 @@
 import { readFileSync } from 'node:fs'
+import {
+  Dictionary,
+  Field,
+  Int8,
+  List,
+  makeData,
+  Schema,
+  Table,
+  tableToIPC,
+  Utf8,
+  Vector,
+  vectorFromArray,
+  type DataType,
+} from 'apache-arrow'
 import { describe, expect, test } from 'vitest'
 import { MAX_TEXTS } from '../../../lib/codec/event-rows.js'
 import { batchesOf, EventBatch, type TraceEvent } from '../../../lib/event/batch.js'
@@ -6,7 +20,8 @@ import { FieldBit } from '../../../lib/event/fields.js'
 import { ArrowDecoder } from '../../../lib/formats/arrow/decode.js'
 import { ArrowEncoder } from '../../../lib/formats/arrow/encode.js'
 import { MAX_BODY, MAX_HEADER, MAX_METADATA, MAX_ROWS } from '../../../lib/formats/arrow/layout.js'
-import { decodeAll, drive } from '../../support/drive.js'
+import { MAX_COLUMNS, MAX_DEPTH } from '../../../lib/formats/arrow/schema.js'
+import { decodeAll, drive, slices } from '../../support/drive.js'
 import { decode, encode } from './support.js'
 
 const BEFORE: TraceEvent[] = [
@@ -102,6 +117,20 @@ describe('a stream is read', () => {
     expect(long.events).toEqual(BEFORE)
   })
 
+  test('with a schema of columns and a depth up to the limit', { tags: ['slow'] }, () => {
+    const list = (depth: number): DataType =>
+      depth === 0 ? new Int8() : new List(new Field('item', list(depth - 1), true))
+    const of = (columns: number, depth: number) => {
+      const fields = Array.from({ length: columns - 2 - depth }, (_, i) => new Field(`c${i}`, new Int8(), true))
+      const schema = new Schema([new Field('kind', new Utf8()), new Field('deep', list(depth), true), ...fields])
+      return decode(tableToIPC(new Table(schema), 'stream'))
+    }
+    for (const columns of [MAX_COLUMNS - 1, MAX_COLUMNS]) expect(of(columns, 1).error).toBeUndefined()
+    expect(of(MAX_COLUMNS + 1, 1).error).toMatchObject({ ...LIMIT, event: 1 })
+    for (const depth of [MAX_DEPTH - 1, MAX_DEPTH]) expect(of(100, depth).error).toBeUndefined()
+    expect(of(100, MAX_DEPTH + 1).error).toMatchObject({ ...LIMIT, event: 1 })
+  })
+
   test.each(['lz4', 'zstd'])('with a body that %s inflates up to the limit', (codec) => {
     const bytes = readFileSync(new URL(`foreign/pyarrow-${codec}.arrows`, import.meta.url))
     const magic = codec === 'lz4' ? 0x184d_2204 : 0xfd2f_b528
@@ -115,6 +144,58 @@ describe('a stream is read', () => {
       bytes.writeBigInt64LE(BigInt(length), at)
       expect(decodeAll(new ArrowDecoder(), bytes).error).toMatchObject({ code })
     }
+  })
+})
+
+describe('a few bytes that would become very many are refused', () => {
+  const kindOf = (rows: number) =>
+    new Vector([
+      makeData({
+        type: new Dictionary(new Utf8(), new Int8()),
+        length: rows,
+        nullCount: 0,
+        data: new Int8Array(rows),
+        dictionary: vectorFromArray(['free'], new Utf8()),
+      }),
+    ])
+
+  test('columns of narrow integers', { tags: ['slow'] }, () => {
+    const names = ['address', 'oldAddress', 'size', 'time', 'endTime', 'callSite', 'thread', 'process']
+    const stream = (rows: number) => {
+      const columns: Record<string, Vector> = { kind: kindOf(rows) }
+      for (const name of names)
+        columns[name] = new Vector([
+          makeData({ type: new Int8(), length: rows, nullCount: 0, data: new Int8Array(rows) }),
+        ])
+      return tableToIPC(new Table(columns), 'stream')
+    }
+    const rows = Math.floor(MAX_BODY / (1 + 8 * names.length))
+    const { out, error } = drive(new ArrowDecoder(), slices(stream(rows), 65_536))
+    expect(error).toBeUndefined()
+    expect(out.reduce((sum, { count }) => sum + count, 0)).toBe(rows)
+    const more = drive(new ArrowDecoder(), slices(stream(rows + 1), 65_536))
+    expect(more.error).toMatchObject({ ...LIMIT, event: 1 })
+  })
+
+  test('dictionaries, of which those of other columns are not kept', { tags: ['large'] }, () => {
+    const named = () =>
+      new Vector([
+        makeData({
+          type: new Dictionary(new Utf8(), new Int8()),
+          length: 1,
+          nullCount: 0,
+          data: new Int8Array(1),
+          dictionary: vectorFromArray(['x'.repeat(90_000_000)], new Utf8()),
+        }),
+      ])
+    const read = (...names: string[]) => {
+      const columns: Record<string, Vector> = { kind: kindOf(1) }
+      for (const name of names) columns[name] = named()
+      const { out, error } = drive(new ArrowDecoder(), slices(tableToIPC(new Table(columns), 'stream'), 65_536))
+      return { rows: out.reduce((sum, { count }) => sum + count, 0), error }
+    }
+    expect(read('function', 'file', 'a', 'b')).toEqual({ rows: 1 })
+    expect(read('function', 'file', 'module').error).toMatchObject({ ...LIMIT, event: 1 })
   })
 })
 
