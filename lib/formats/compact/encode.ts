@@ -242,7 +242,11 @@ export class CompactEncoder implements Encoder {
       for (let row = 0; row < rows;) {
         if (this.sinceReset >= this.distance) this.checkpoint(batch)
         if (this.inBlock === 0) kernel.run.beginEncoding()
-        const most = batch.groups === undefined ? rows : Math.min(rows, row + GROUP_EVENTS)
+        let most = rows
+        if (batch.groups !== undefined) {
+          most = row + GroupWriter.fitting(batch, from + row, Math.min(GROUP_EVENTS, rows - row))
+          if (most === row) this.refuse()
+        }
         const to = Math.min(most, row + BLOCK_EVENTS - this.inBlock, row + this.distance - this.sinceReset)
         const end = kernel.run.encode(row, to)
         kernel.refresh()
@@ -257,8 +261,11 @@ export class CompactEncoder implements Encoder {
     }
   }
 
-  /** @throws TraceError for the next event, which cannot be written; those before it are in a block */
-  private refuse(fault: number): never {
+  /**
+   * @param fault of the kernel, if it has one
+   * @throws TraceError for the next event, which cannot be written; those before it are in a block
+   */
+  private refuse(fault?: number): never {
     if (fault === NO_MEMORY) throw faultError(fault, this.at)
     // Readers ignore the bytes that were written of that event.
     this.endBlock()

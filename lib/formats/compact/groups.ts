@@ -4,7 +4,7 @@ import { GROUP_FIELDS, type GroupFieldType } from '../../event/fields.js'
 import { GroupColumns, positions, type GroupColumn } from '../../event/groups.js'
 import { showJson } from '../../event/message-text.js'
 import { decodeText, encodeText, StringTable } from '../../event/strings.js'
-import { BLOCK_EVENTS } from './layout.js'
+import { BLOCK_EVENTS, MAX_NAME } from './layout.js'
 
 /*
  * The fields of groups of a block's events are in a separate section before the block's. Few traces have such fields,
@@ -38,6 +38,18 @@ export class GroupWriter {
       }
     }
     this.count += n
+  }
+
+  /** The number of events from `from` on, at most `most`, whose texts fit; none if those of the first are too long. */
+  static fitting({ groups, strings }: EventBatch, from: number, most: number): number {
+    if (groups === undefined || strings.byteLength <= FULL_BYTES) return most
+    for (let n = 0, bytes = 0; n < most; n++) {
+      for (const g of positions(groups.mask[from + n]))
+        if (GROUP_FIELDS[g].type === 'string') bytes += strings.view((groups.at(g) as Uint32Array)[from + n]).length
+      if (n === 0 && bytes > MAX_NAME) return 0
+      if (n > 0 && bytes > FULL_BYTES) return n
+    }
+    return most
   }
 
   /** Whether the block must end. */

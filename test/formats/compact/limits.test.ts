@@ -2,12 +2,20 @@ import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, it, test } from 'vitest'
 import { LO } from '../../../lib/bytes/u64.js'
-import { EventBatch, type TraceEvent } from '../../../lib/event/batch.js'
+import { batchesOf, EventBatch, type TraceEvent } from '../../../lib/event/batch.js'
 import type { TraceError } from '../../../lib/event/error.js'
 import { FieldBit } from '../../../lib/event/fields.js'
 import { headerText } from '../../../lib/formats/compact/header.js'
 import { compact } from '../../../lib/formats/compact/index.js'
-import { LEVEL, MAX_FRAMES, MAX_HEADER, MAX_NAME, SECTION, SECTION_HEAD } from '../../../lib/formats/compact/layout.js'
+import {
+  LEVEL,
+  MAX_BODY,
+  MAX_FRAMES,
+  MAX_HEADER,
+  MAX_NAME,
+  SECTION,
+  SECTION_HEAD,
+} from '../../../lib/formats/compact/layout.js'
 import { sealed, sectionsOf } from '../../support/compact.js'
 import { CORPUS } from '../../support/corpus.js'
 import { decodeAll, drive, encodeAll, encodeEvents, slices } from '../../support/drive.js'
@@ -102,6 +110,44 @@ const LIMITS: readonly [what: string, within: readonly TraceEvent[], beyond: rea
     [{ kind: 'alloc', function: long, file: `${long.slice(1)}c`, module: 'm' }],
   ],
 ]
+
+test.each(LEVELS)(
+  'texts of fields of groups have the limit of names, at the %s level',
+  { tags: ['large'] },
+  (_name, level) => {
+    const event = (address: bigint, arena: string): TraceEvent => ({ kind: 'alloc', address, arena })
+    const before = Array.from({ length: 3 }, (_, i) => event(BigInt(16 * i), 'x'))
+    for (const length of [MAX_NAME - 1, MAX_NAME]) {
+      // As many as this are more than a section together.
+      const long = Array.from({ length: 5 }, (_, i) => event(BigInt(16 * i), String(i).padEnd(length, 'y')))
+      const { out, error } = drive(compact.encoder({ level }), batchesOf([...before, ...long], HEADER))
+      expect(error).toBeUndefined()
+      const read = decodeAll(compact.decoder(), Buffer.concat(out))
+      expect(read.error).toBeUndefined()
+      expect(read.events.map(({ arena }) => arena?.length)).toEqual([1, 1, 1, ...long.map(() => length)])
+    }
+    const encoder = compact.encoder({ level })
+    const long = event(48n, 'y'.repeat(MAX_NAME + 1))
+    const { out, error } = drive(encoder, batchesOf([...before, long, event(64n, 'x')], HEADER))
+    expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', format: 'compact', event: 4 })
+    encoder.endTruncated()
+    const read = decodeAll(compact.decoder(), Buffer.concat(out))
+    expect(read.events).toEqual(before)
+    expect(read.error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED' })
+  },
+)
+
+test('a section has a limit', () => {
+  const whole = encodeEvents(compact.encoder(), [{ kind: 'comment', text: 'x' }], HEADER)
+  const block = sectionsOf(whole).find(({ type }) => type === SECTION.block)!
+  for (const length of [MAX_BODY, MAX_BODY + 1]) {
+    const bytes = whole.slice()
+    new DataView(bytes.buffer).setUint32(block.from + 1, length, true)
+    const { error } = decodeAll(compact.decoder(), bytes)
+    const code = length > MAX_BODY ? 'ERR_TRACE_LIMIT' : 'ERR_TRACE_TRUNCATED'
+    expect(error).toMatchObject({ code, offset: block.from, event: 1 })
+  }
+})
 
 describe.each(LIMITS)('the limit of the %s', { tags: ['large'] }, (_what, within, beyond) => {
   const before: TraceEvent[] = Array.from({ length: 3 }, () => ({ kind: 'comment', text: 'x' }))
