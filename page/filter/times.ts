@@ -23,7 +23,9 @@ export function inNumbers(flag: string, value: string, time: ReportSummary['time
   if (value.search(TIME) < 0) return value
   const seconds = secondsOf(time?.unit)
   if (time === undefined || seconds === undefined)
-    throw new RangeError(`the unit of the trace's times is not known, so there is no ${JSON.stringify(value)}`)
+    throw new RangeError(
+      `the trace does not say the unit of its times: give its own numbers in place of ${JSON.stringify(value)}`,
+    )
   const first = BigInt(time.first)
   const text = value.replace(TIME, (_, digits: string, unit: string) =>
     String(first + BigInt(Math.round((Number(digits) * SECONDS[unit]) / seconds))),

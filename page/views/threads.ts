@@ -40,7 +40,7 @@ export const threads: View = {
         matrixBlock(app),
         block(
           'Threads',
-          `The threads with most events.${app.filter === undefined ? '' : ' A click on one filters the trace.'}`,
+          `The threads with most events.${app.filter === undefined ? '' : clicks(app)}`,
           threadTable(app),
         ),
         foreign === 0
@@ -55,6 +55,12 @@ export const threads: View = {
       ...(foreign > 0 && { search: list.input }),
     }
   },
+}
+
+/** What a click on a row does. */
+function clicks(app: App): string {
+  const isEach = app.model.data.threads.name.every((_, row) => criteriaOf(app, row).length > 0)
+  return ` A click on one filters the trace${isEach ? '' : ', except all others: the report does not list them'}.`
 }
 
 function nameOf(app: App, row: number): string {

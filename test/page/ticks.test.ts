@@ -81,5 +81,7 @@ test('times with units count from the first event, and become those of the trace
   expect(inNumbers('time', '5..7', time)).toBe('5..7')
   expect(inNumbers('function', '10ms', time)).toBe('10ms')
   const { unit: _, ...unknown } = time
-  expect(() => inNumbers('time', '10ms..', unknown)).toThrow('the unit of the trace')
+  expect(() => inNumbers('time', '10ms..', unknown)).toThrow(
+    'the trace does not say the unit of its times: give its own numbers in place of "10ms.."',
+  )
 })

@@ -417,6 +417,9 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
         .getAttribute('class'),
     ).toBe('active')
     expect(await rows.filter({ hasText: /^all others/ }).getAttribute('class')).toBeNull()
+    expect(await page.locator('#view-threads').textContent()).toContain(
+      'A click on one filters the trace, except all others: the report does not list them.',
+    )
   })
 
   test('a trace just above the limit is not in the page, which says so', async () => {
