@@ -18,7 +18,7 @@ import { ProcessParts } from './process-parts.js'
 /** Options for dividing events. */
 export interface PartitionOptions {
   readonly by: Partition
-  /** The number of shards. Default 2. */
+  /** The number of shards, if `by` is `shard`. Default 2. */
   readonly shards?: number
   /**
    * Put the later reallocs and the free of a block into the part of its allocation (see `Lifetimes`), regardless of
@@ -98,11 +98,12 @@ export class Partitioner {
   /** Per label, the number of its events in the batch, and then the position of the next one in `rows`. */
   private ends = new Uint32Array(16)
 
-  /** @throws RangeError on an unknown way to divide, or a number of shards that is not from 1 to 65536 */
+  /** @throws RangeError on an unknown way to divide, or a number of shards that is not from 1 to 65536, or where there are none */
   constructor(options: PartitionOptions) {
     checkNeededOptions(options, PARTITION_OPTIONS, 'split')
     const { by, shards = 2, lifetimes = false, number = false } = options
     if (!PARTITIONS.includes(by)) throw new RangeError(`cannot divide by '${by}' (but by ${PARTITIONS.join(', ')})`)
+    if (options.shards !== undefined && by !== 'shard') throw new RangeError("split: shards needs by: 'shard'")
     if (!Number.isInteger(shards) || shards < 1 || shards > 65_536) {
       throw new RangeError(`not a number of shards from 1 to 65536: ${shards}`)
     }

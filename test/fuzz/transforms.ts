@@ -153,7 +153,8 @@ const isProcessEnd = (kind: number) => kind === Kind['process-end']
 const isCommon = (kind: number) => kind === Kind.lost || kind === Kind.other
 
 function checkSplit(batches: readonly EventBatch[], random: Random): void {
-  const options = { by: random.pick(PARTITIONS), shards: 1 + random.below(4), lifetimes: random.oneIn(2) }
+  const [by, shards] = [random.pick(PARTITIONS), 1 + random.below(4)]
+  const options = { by, ...(by === 'shard' && { shards }), lifetimes: random.oneIn(2) }
   const parts = (all: readonly EventBatch[]) => {
     const partitioner = new Partitioner(options)
     const digests = new Map<string, Digest>()

@@ -19,12 +19,13 @@ const event: fc.Arbitrary<TraceEvent> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ kind: 'other', code: 69 } as const) },
 ) as fc.Arbitrary<TraceEvent>
 const traces = fc.array(fc.array(event, { minLength: 1, maxLength: 40 }), { minLength: 1, maxLength: 3 })
-const options: fc.Arbitrary<PartitionOptions> = fc.record({
-  by: fc.constantFrom('thread', 'kind', 'shard', 'size-class', 'process'),
-  lifetimes: fc.boolean(),
-  shards: fc.constant(3),
-  number: fc.boolean(),
-})
+const options: fc.Arbitrary<PartitionOptions> = fc
+  .record({
+    by: fc.constantFrom('thread', 'kind', 'shard', 'size-class', 'process'),
+    lifetimes: fc.boolean(),
+    number: fc.boolean(),
+  })
+  .map((some) => ({ ...some, ...(some.by === 'shard' && { shards: 3 }) }))
 
 const isEarlyEnd = (one: TraceEvent) => one.kind === 'other'
 

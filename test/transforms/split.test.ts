@@ -161,6 +161,7 @@ describe('Partitioner', () => {
 
   it('refuses what it cannot divide by', () => {
     expect(() => new Partitioner({ by: 'line' as 'kind' })).toThrow("cannot divide by 'line'")
+    expect(() => new Partitioner({ by: 'thread', shards: 2 })).toThrow(/^split: shards needs by: 'shard'$/)
     for (const shards of [0, 1.5, 65_537]) expect(() => new Partitioner({ by: 'shard', shards })).toThrow(RangeError)
   })
 

@@ -62,7 +62,7 @@ function splitOptions(args: Arguments) {
   return {
     pattern,
     by: by as Partition,
-    shards: number('shards', 2),
+    ...(by === 'shard' && { shards: number('shards', 2) }),
     lifetimes: args.has('lifetimes'),
     number: args.has('number'),
     maxOpen: number('max-open', MAX_OPEN),

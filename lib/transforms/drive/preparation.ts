@@ -22,7 +22,7 @@ export interface PrepareOptions {
    * `lifetimes`, so that blocks are freed after they were allocated; or the `total` order of the trace.
    */
   readonly order?: OrderName
-  /** The number of events of an epoch. Default 1,000. */
+  /** The number of events of an epoch, if these are the order. Default 1,000. */
   readonly epoch?: number
   /** Whether the operations have the times of the trace, so that it can be replayed at its pace. Default false. */
   readonly times?: boolean
@@ -96,6 +96,8 @@ export class Preparation implements Stage<EventBatch, Uint8Array> {
   constructor(options: PrepareOptions = {}) {
     checkOptions(options, OPTIONS, 'prepareReplay()')
     const { order = 'epochs', epoch = EPOCH_EVENTS, times = false } = options
+    if (options.epoch !== undefined && order !== 'epochs')
+      throw new RangeError("prepareReplay(): epoch needs order: 'epochs'")
     this.schedule = new Schedule(order, epoch, times)
     const head = headWords()
     this.sum = checksum(this.sum, head)

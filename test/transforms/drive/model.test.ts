@@ -189,13 +189,16 @@ function expectModel(
 /** The slots that there may be: those of live blocks, and those that threads keep. */
 const mostSlots = ({ peak, threads }: PreparedReplay) => peak.blocks + 256 * threads
 
+/** Options with an order; of epochs, with their events. */
+const inOrder = (order: OrderName, epoch: number) => ({ order, ...(order === 'epochs' && { epoch }) })
+
 describe('the preparation of a replay is that of a plain model', () => {
   test.each(ORDERS)('of shapes, with the order of %s', { tags: ['slow'] }, (order) => {
     const random = seeded(7)
     const numbers = Array.from({ length: runs(12) }, (_, i) => [1, 20, 300, 4000][i % 4]!)
     for (const shape of shapesOf(numbers, ORDERS.indexOf(order))) {
       const batches = [...eventsOf(shape)]
-      const [operations, result, error] = prepared(batches, { order, epoch: 1 + random(2000) })
+      const [operations, result, error] = prepared(batches, inOrder(order, 1 + random(2000)))
       expect(error).toBeUndefined()
       const first = batches.filter(({ header }) => header === batches[0]!.header)
       expectModel(
@@ -214,7 +217,7 @@ describe('the preparation of a replay is that of a plain model', () => {
   ])('of %s', (_, arbitrary) => {
     fc.assert(
       fc.property(arbitrary, fc.constantFrom(...ORDERS), fc.nat(), (events, order, seed) => {
-        const [operations, result, error] = prepared(batchesOf(events), { order, epoch: 1 + (seed % 9) })
+        const [operations, result, error] = prepared(batchesOf(events), inOrder(order, 1 + (seed % 9)))
         if (error !== undefined) return
         expectModel(events, operations, result, seeded(seed))
       }),
@@ -262,7 +265,7 @@ describe('the preparation of a replay is that of a plain model', () => {
       for (let seed = 1; seed <= count; seed++) {
         const random = seeded(seed)
         const events = [...pipeline(1 + random(3000), 1 + (seed % 3), random)]
-        const [operations, result] = prepared(batchesOf(events), { order, epoch: 1 + random(300) })
+        const [operations, result] = prepared(batchesOf(events), inOrder(order, 1 + random(300)))
         expectModel(events, operations, result, random)
         expect(result.slots).toBeLessThanOrEqual(mostSlots(result))
       }

@@ -146,6 +146,9 @@ describe('Preparation', () => {
     expect(() => new Preparation({ epoch: 0 })).toThrow(
       /: epoch must be a whole number from 1 to 9007199254740991, not 0$/,
     )
+    expect(() => new Preparation({ order: 'total', epoch: 5 })).toThrow(
+      new RangeError("prepareReplay(): epoch needs order: 'epochs'"),
+    )
     expect(() => new Preparation({ epochs: 2 } as object)).toThrow(/unknown option "epochs"/)
     const interpreted = batchesOf([alloc(1n)], { format: 'heaptrack' })
     expect(drive(new Preparation(), interpreted).error?.message).toMatch(/^an interpreted heaptrack file /)
