@@ -1,5 +1,5 @@
 import { doubleAt } from '../bytes/u64.js'
-import { EventBatch } from '../event/batch.js'
+import { batchesOf, EventBatch } from '../event/batch.js'
 import { earlyEnd } from '../event/early-end.js'
 import { malformed, type TraceError } from '../event/error.js'
 import { ALL_FIELDS, FieldBit, Kind } from '../event/fields.js'
@@ -44,7 +44,8 @@ export function dropField(batch: EventBatch, has: number): number {
  * Merges numbered parts of a trace (see `TracePart`) into the trace that was split, exactly as it was: its headers, all
  * events in their order, and without the numbers. What is in several parts is one event again: the end of a process,
  * lost events, and the early end of a recording. Frees that splitting has written, which have no numbers, are left out.
- * It is fed like `Merger`.
+ * Where parts are missing, each trace has a last event that says how many events it lost, unless it was filtered, as
+ * its header says. It is fed like `Merger`.
  *
  * Memory: for each input one batch.
  */
@@ -62,6 +63,8 @@ export class PartMerger {
   private last = 0
   private events = 0
   private missing = 0
+  /** As many of them had an event that says so. */
+  private lost = 0
   private firstMissing = 0
   private late = 0
   private fault: TraceError | undefined
@@ -112,6 +115,11 @@ export class PartMerger {
       }
       if (interleaver.wants() >= 0) return null
       this.interleaver = undefined
+      const lost = this.missing - this.lost
+      if (lost > 0 && header.filtered !== true) {
+        this.lost = this.missing
+        return batchesOf([{ kind: 'lost', count: BigInt(lost) }], header)[0] as EventBatch
+      }
       if (this.isEmpty) return new EventBatch(0, 0, header)
     }
     return null

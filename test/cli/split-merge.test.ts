@@ -91,6 +91,8 @@ describe('hf-split --number, then hf-merge', () => {
     expect(stderr).toMatch(
       /^hf-merge: warning: \d+ events of the trace that was split are missing, the first is event \d+: give all parts/,
     )
+    const [number] = /\d+/.exec(stderr) as RegExpExecArray
+    expect((await shell(`cd ${folder} && hf-blocks out`)).stderr).toContain(`lost ${number} events in 1 place`)
   })
 })
 

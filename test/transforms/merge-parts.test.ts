@@ -105,6 +105,13 @@ describe('Numbered parts', () => {
     expect(mergeParts([first, third]).warnings).toEqual([
       '10 events of the trace that was split are missing, the first is event 2: give all parts to restore the trace',
     ])
+    const lost = (parts: EventBatch[][]) =>
+      mergeParts(parts)
+        .merged.flatMap((batch) => [...batch])
+        .filter(({ kind }) => kind === 'lost')
+    expect(lost([first, third])).toEqual([{ kind: 'lost', count: 10n }])
+    const marked = split(inBatches(events(30), 7, { ...HEADER, filtered: true }), { by: 'thread' }).slice(1)
+    expect(lost(marked)).toEqual([])
     const sorted = [...second.slice(1), ...second.slice(0, 1)]
     expect(mergeParts([first, sorted, third]).warnings).toEqual([
       expect.stringMatching(

@@ -20,6 +20,7 @@ export const merge: Command = {
     'events already have, hf-merge fails. Comments are not changed: "process 2" in a comment is still that of its ' +
     'own recording. Allocation indices (as of mpatrol) are dropped with a warning.\n' +
     'Files that hf-split --number made of one trace are put together exactly as that was, indices included. ' +
+    'If a part is missing, a warning and the last event say how many events were lost. ' +
     'Without --number, parts keep their indices, but the order of events of equal time is lost. Whether all parts ' +
     'are there is not known then, so the header says that frees may be missing, unless the trace was split with ' +
     '--lifetimes. With --end-to-end the traces are concatenated.\n' +
