@@ -98,7 +98,10 @@ export class Partitioner {
   /** Per label, the number of its events in the batch, and then the position of the next one in `rows`. */
   private ends = new Uint32Array(16)
 
-  /** @throws RangeError on an unknown way to divide, a number of shards that is not from 1 to 65536, or one of others */
+  /**
+   * @throws RangeError on an unknown way to divide, a number of shards that is not from 1 to 65536, or one where there
+   *   are no shards
+   */
   constructor(options: PartitionOptions) {
     checkNeededOptions(options, PARTITION_OPTIONS, 'split')
     const { by, shards = 2, lifetimes = false, number = false } = options
