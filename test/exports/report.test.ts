@@ -99,6 +99,11 @@ describe('reportPage', () => {
     const glibc = ['glibc', '2', '50.0', '49.0 to 51.0', '2', '2097152', '109.7 %', '1048576', '500']
     const other = ['other', '1', '25.0', '24.0 to 26.0', '', '1048576', '', '1048576', '500']
     expect(rows.slice(1)).toEqual([glibc, other])
+    const slow = sample()
+    const [first] = slow.replay!.allocators
+    const time = { median: 493_800, low: 400_000, high: 40_000 }
+    const changed = { ...slow, replay: { ...slow.replay!, allocators: [{ ...first!, time }] } }
+    expect([...staticTables(changed)].join('')).toContain('<td><bdi>1,235</bdi></td><td><bdi>1,000 to 100</bdi></td>')
   })
 
   test('names are text, whatever they are', { tags: ['slow'] }, () => {
