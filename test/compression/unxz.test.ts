@@ -139,6 +139,23 @@ test('filters for programs and large dictionaries are refused with what to do', 
   expect(large.error?.message).toContain('needs a dictionary of 128 MiB; at most 64 are read')
 })
 
+test('a dictionary has a limit', async () => {
+  for (const [code, isRead] of [
+    [27, true],
+    [28, true],
+    [29, false],
+  ] as const) {
+    const bytes = Buffer.from(file('crc64'))
+    // After the header of the stream: a length, flags, and the filter with its properties.
+    expect([...bytes.subarray(12, 16)]).toEqual([2, 0, 0x21, 1])
+    bytes[16] = code
+    bytes.writeUInt32LE(crc32(bytes.subarray(12, 20)), 20)
+    const { bytes: content, error } = await inflated(bytes)
+    if (isRead) expect(content.equals(LINES)).toBe(true)
+    else expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', format: 'xz', offset: 12 })
+  }
+})
+
 test('a bomb takes time and no memory', { tags: ['slow'] }, async () => {
   expect(ZEROS.length).toBeLessThan(10_000)
   const before = process.memoryUsage().rss

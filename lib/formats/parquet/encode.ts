@@ -28,8 +28,8 @@ export class ParquetEncoder implements Encoder {
   /** The first row of each trace, and its header. */
   private readonly traces: [row: number, header: TraceHeader][] = []
   private header: TraceHeader | undefined
-  /** The bytes of the list of traces in the index. */
-  private listed = 2
+  /** The bytes of the list of traces in the index. The first has no comma before it. */
+  private listed = 1
   private fault: TraceError | undefined
   /** The set of fields of groups that have columns. */
   private groups = 0

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { TraceError } from '../../../lib/event/error.js'
+import { MAX_LEB } from '../../../lib/formats/mtrc/layout.js'
 import { MtrcDecoder } from '../../../lib/formats/mtrc/index.js'
 import { decodeAll } from '../../support/drive.js'
 import { someOf } from '../../support/runs.js'
@@ -7,6 +8,28 @@ import { END, LP64, OLD, SMALL, hex, join } from './bytes.js'
 import { mpatrolFile } from './mpatrol.js'
 
 const decode = (bytes: Uint8Array, size?: number) => decodeAll(new MtrcDecoder(), bytes, size)
+
+describe('a number', () => {
+  // Free blocks, whose count has bytes that add nothing.
+  const padded = (bytes: number) => join('H', hex(`81${'80'.repeat(bytes - 2)}00 02`))
+
+  it.each([MAX_LEB - 1, MAX_LEB])('may have %i bytes', (length) => {
+    for (const size of [1, 7, undefined]) {
+      const { events, error } = decode(join(LP64, padded(2), padded(length), END), size)
+      expect(error).toBeUndefined()
+      expect(events[1]).toEqual(events[0])
+    }
+  })
+
+  it('may not have more', () => {
+    for (const size of [1, 7, undefined]) {
+      const { events, error } = decode(join(LP64, padded(2), padded(MAX_LEB + 1), END), size)
+      const offset = join(LP64, padded(2)).length
+      expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', format: 'mtrc', offset, event: 2 })
+      expect(events).toHaveLength(1)
+    }
+  })
+})
 
 describe('malformed records', () => {
   const good = join('H', hex('01 02'))

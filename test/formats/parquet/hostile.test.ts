@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
@@ -7,7 +7,15 @@ import { batchesOf, EventBatch, type TraceEvent } from '../../../lib/event/batch
 import { FieldBit, KINDS } from '../../../lib/event/fields.js'
 import { ParquetEncoder } from '../../../lib/formats/parquet/encode.js'
 import { readIndex } from '../../../lib/formats/parquet/index-read.js'
-import { MAGIC, MAX_COLUMNS, MAX_FRAMES, MAX_HELD, MAX_TEXT, MAX_TRACES } from '../../../lib/formats/parquet/layout.js'
+import {
+  MAGIC,
+  MAX_COLUMNS,
+  MAX_FRAMES,
+  MAX_HELD,
+  MAX_INDEX,
+  MAX_TEXT,
+  MAX_TRACES,
+} from '../../../lib/formats/parquet/layout.js'
 import { i32, i64, list, struct, text, thrift, varint, type ThriftNode } from '../../../lib/formats/parquet/thrift.js'
 import { readParquet } from '../../../lib/streams/io/parquet-file.js'
 import { scratch } from '../../support/commands.js'
@@ -295,6 +303,36 @@ test('more traces than a reader takes are refused when they are written', () => 
   expect(drive(encoder, few).error).toBeUndefined()
   const { error } = drive(new ParquetEncoder(), [...few, ...few])
   expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', format: 'parquet', event: 1 })
+})
+
+test('the list of traces may be as long as readers take', { tags: ['slow'] }, async () => {
+  const listOf = (length: number) => {
+    const traces = [{ format: 'x' }, { format: 'y'.repeat(length - '[[0,{"format":"x"}],[1,{"format":""}]]'.length) }]
+    return traces.flatMap((header) => batchesOf([{ kind: 'free', address: 1n }], header))
+  }
+  for (const length of [MAX_TRACES - 1, MAX_TRACES]) expect(await rowsBack(listOf(length))).toEqual({ rows: 2 })
+  expect(await rowsBack(listOf(MAX_TRACES + 1))).toMatchObject({
+    rows: 1,
+    error: { code: 'ERR_TRACE_LIMIT', event: 2 },
+    readError: { code: 'ERR_TRACE_TRUNCATED' },
+  })
+})
+
+test('an index has a limit, and is not read beyond it', { tags: ['slow'] }, async () => {
+  for (const length of [MAX_INDEX, MAX_INDEX + 1]) {
+    const path = write(Buffer.from(MAGIC))
+    // The rest takes no room on the disk.
+    const size = MAX_INDEX + 100
+    truncateSync(path, size)
+    const file = openSync(path, 'r+')
+    writeSync(file, Buffer.concat([Buffer.from(Uint32Array.of(length).buffer), MAGIC]), 0, 8, size - 8)
+    closeSync(file)
+    const before = process.memoryUsage().arrayBuffers
+    const { error } = await readEvents(path)
+    const code = length > MAX_INDEX ? 'ERR_TRACE_LIMIT' : 'ERR_TRACE_MALFORMED'
+    expect(error).toMatchObject({ code, format: 'parquet', offset: size - 8 - length, event: 1 })
+    if (length > MAX_INDEX) expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(10_000_000)
+  }
 })
 
 test('very many rows of few bytes take no memory', { tags: ['slow'] }, async () => {

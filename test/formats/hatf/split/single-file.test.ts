@@ -13,6 +13,7 @@ import {
   SplitEncoder,
   type PackOptions,
 } from '../../../../lib/formats/hatf/index.js'
+import { BLOCK_FIXED_BYTES, BLOCK_TRACK_BYTES, MAX_TRACK_BYTES } from '../../../../lib/formats/hatf/split/layout.js'
 import { Packer } from '../../../../lib/formats/hatf/split/pack.js'
 import { decodeAll, drive, encodeAll, encodeEvents } from '../../../support/drive.js'
 import { runs, someOf } from '../../../support/runs.js'
@@ -113,6 +114,24 @@ describe('the single-file form', () => {
     expect(blocks.length).toBeLessThan(whole.length * 2)
     const stored = encodeAll(hatf.encoder({ splitAddr: true, splitLevel: 0 }), batches)
     expect(whole.length * 2).toBeLessThan(stored.length)
+  })
+
+  it('has a limit of the bytes of a stream in a block', () => {
+    const start = 16
+    for (const length of [MAX_TRACK_BYTES - 1, MAX_TRACK_BYTES, MAX_TRACK_BYTES + 1]) {
+      const bytes = Buffer.from(FILE)
+      // Two streams: the records, and the addresses.
+      const headBytes = BLOCK_FIXED_BYTES + 2 * BLOCK_TRACK_BYTES
+      bytes.writeUInt32BE(length, start + 5)
+      bytes.writeUInt32BE(
+        crc32(bytes.subarray(start, start + headBytes - 4), bytes.readUInt32BE(start - 4)),
+        start + headBytes - 4,
+      )
+      const { events, error } = raw(new Uint8Array(bytes), 100)
+      const code = length > MAX_TRACK_BYTES ? 'ERR_TRACE_LIMIT' : 'ERR_TRACE_MALFORMED'
+      expect(error).toMatchObject({ code, format: 'hatf', offset: start, event: 1 })
+      expect(events).toEqual([])
+    }
   })
 
   it('one behind the other are two traces', () => {
