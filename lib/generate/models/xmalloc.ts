@@ -22,6 +22,8 @@ export class Xmalloc implements CallSource {
   private readonly takers: (Batch | undefined)[]
   private readonly queue: Batch[] = []
   private readonly most: number
+  /** Blocks are freed once as many batches have waited as may, so that the live set is as large as the scale says. */
+  private isFull = false
 
   constructor(
     private readonly random: Random,
@@ -60,6 +62,8 @@ export class Xmalloc implements CallSource {
 
   private take(writer: EventWriter, who: number): void {
     const { takers, queue } = this
+    this.isFull ||= queue.length >= this.most
+    if (!this.isFull) return
     const batch = (takers[who] ??= queue.shift())
     if (batch === undefined) return
     writer.free(1 + this.makers.length + who, batch.pop() as number)
