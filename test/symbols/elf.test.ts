@@ -1,7 +1,16 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { debugLink, FunctionSymbols, readElf, type ReadAt } from '../../lib/symbols/elf.js'
+import {
+  debugLink,
+  FunctionSymbols,
+  MAX_NAME_BYTES,
+  MAX_NOTE_BYTES,
+  MAX_SECTIONS,
+  MAX_SYMBOLS,
+  readElf,
+  type ReadAt,
+} from '../../lib/symbols/elf.js'
 import { elfFile } from './elf-bytes.js'
 import { runs } from '../support/runs.js'
 import { stopwatch } from '../support/stopwatch.js'
@@ -156,6 +165,55 @@ describe('ELF files', () => {
     expect(symbols.size).toBe(20_000)
     expect(symbols.nameAt(0x1000 + 32 * 12_345)).toBe('f12345')
     expect(given).toBeLessThan(3 * bytes.length)
+  })
+
+  /** The small file, of which a section is at its end instead, with other bytes. */
+  function withSection(i: number, contents: Uint8Array): Uint8Array {
+    const before = small(true, true)
+    const view = new DataView(before.buffer)
+    view.setBigUint64(512 + i * 64 + 24, BigInt(before.length), true)
+    view.setBigUint64(512 + i * 64 + 32, BigInt(contents.length), true)
+    return new Uint8Array(Buffer.concat([before, contents]))
+  }
+
+  test('a name is read up to a limit', () => {
+    for (const length of [MAX_NAME_BYTES - 1, MAX_NAME_BYTES, MAX_NAME_BYTES + 1]) {
+      const names = Buffer.from(`\0${'f'.repeat(length)}\0`)
+      expect(readAll(withSection(3, names), 0x1000).name).toHaveLength(Math.min(length, MAX_NAME_BYTES))
+    }
+  })
+
+  test('notes are read up to a limit', () => {
+    const id = small(true, true).subarray(128, 148)
+    for (const more of [-4, 0, 4]) {
+      // A note without a name, whose contents precede the one with the id.
+      const notes = Buffer.alloc(MAX_NOTE_BYTES + more)
+      notes.writeUInt32LE(notes.length - id.length - 12, 4)
+      notes.set(id, notes.length - id.length)
+      expect(readAll(withSection(1, notes), 0x1000).buildId).toBe(more > 0 ? undefined : 'abcd0102')
+    }
+  })
+
+  test('sections are read up to a limit', { tags: ['slow'] }, () => {
+    for (const count of [MAX_SECTIONS - 1, MAX_SECTIONS, MAX_SECTIONS + 1]) {
+      const bytes = new Uint8Array(512 + 64 * count)
+      bytes.set(small(true, true).subarray(0, 768))
+      const view = new DataView(bytes.buffer)
+      // Their number is in the header of the first one.
+      view.setUint16(60, 0, true)
+      view.setBigUint64(512 + 32, BigInt(count), true)
+      expect(readElf(reader(bytes))?.sections).toHaveLength(Math.min(count, MAX_SECTIONS))
+    }
+  })
+
+  test('functions are read up to a limit', { tags: ['large'] }, () => {
+    for (const count of [MAX_SYMBOLS - 1, MAX_SYMBOLS, MAX_SYMBOLS + 1]) {
+      const table = new Uint8Array(24 * count)
+      const symbol = small(true, true).subarray(160, 184)
+      for (let i = 0; i < count; i++) table.set(symbol, 24 * i)
+      const read = reader(withSection(2, table))
+      expect(FunctionSymbols.of(readElf(read)!, read).size).toBe(Math.min(count, MAX_SYMBOLS))
+    }
   })
 
   test('a table of symbols that does not end is read up to a limit', { tags: ['slow'] }, () => {
