@@ -17,8 +17,11 @@ const ESCAPED: Readonly<Record<string, string>> = { LT: '<', GT: '>', LP: '(', R
 const QUALIFIERS = /^(?:\s*(?:const|volatile|noexcept|&&?))+/
 /** The part of a function's return type before its name: a pointer, a reference, or `X::*` to a member. */
 const POINTER = /^(?:(?:[\w$:]|<[^<>()]*>)*::)?[*&]+\s*(?:(?:const|volatile)\b\s*)*/
-/** The suffixes that compilers and linkers append to a name, and the number of characters in which they are. */
-const SUFFIXES = /(?:\.(?:part|constprop|isra|cold|llvm|lto_priv|localalias)(?:\.\d+)?|@@?[\w.]+|::h[0-9a-f]{16})+$/
+/**
+ * A suffix that compilers and linkers append to a name, and the number of characters in which they are. Several at once
+ * would take exponential time, because a version may contain what looks like another suffix.
+ */
+const SUFFIX = /(?:\.(?:part|constprop|isra|cold|llvm|lto_priv|localalias)(?:\.\d+)?|@@?[\w.]+|::h[0-9a-f]{16})$/
 const SUFFIXED = 256
 
 /**
@@ -39,8 +42,12 @@ export function shortName(name: string): string {
 }
 
 function withoutSuffixes(name: string): string {
-  const end = name.slice(-SUFFIXED)
-  return name.slice(0, name.length - end.length) + end.replace(SUFFIXES, '')
+  const before = name.slice(0, -SUFFIXED)
+  for (let end = name.slice(-SUFFIXED); ;) {
+    const { length } = end
+    end = end.replace(SUFFIX, '')
+    if (end.length === length) return before + end
+  }
 }
 
 /** The name by which a function is looked up in lists: without arguments, and without the trait of Rust's methods. */
@@ -50,7 +57,7 @@ export function plainName(name: string): string {
   const short = shortName(name)
     .replaceAll('<...>', '')
     .replace(/^__GI_(?:_(?=__))?/, '')
-  const trait = /^<(?:[&*]|(?:mut|const|dyn) )*([^<>\s]+)(?: as [^<>]*)?>(?=::)/.exec(short)
+  const trait = /^<(?:[&*]|(?:mut|const|dyn) )*([^<>\s&*][^<>\s]*)(?: as [^<>]*)?>(?=::)/.exec(short)
   return (trait === null ? short : `${trait[1]}${short.slice(trait[0].length)}`).trimEnd()
 }
 
@@ -83,7 +90,7 @@ function declared(parts: readonly NamePart[] | undefined): readonly NamePart[] |
     // The target of the pointer has parameters, or the length of an array.
     const rest = found.slice(at + 1).filter((part) => !isNote(part))
     const isType = rest.every(
-      ({ kind, text }) => kind === '(' || kind === '[' || /^\s*(?:const\b|noexcept\b)?\s*$/.test(text),
+      ({ kind, text }) => kind === '(' || kind === '[' || ['', 'const', 'noexcept'].includes(text.trim()),
     )
     if (at < 0 || !isType || !rest.some(({ kind }) => kind === '(' || kind === '[')) return found
     const inside = found[at].text.slice(1, -1)

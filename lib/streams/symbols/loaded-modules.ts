@@ -1,15 +1,20 @@
 import type { EventBatch } from '../../event/batch.js'
 import { FieldBit, Kind } from '../../event/fields.js'
-import { encodeText } from '../../event/strings.js'
+import { decodeText, encodeText } from '../../event/strings.js'
+import { MAX_LINE } from '../../formats/heaptrack/layout.js'
 import type { LoadedPart } from '../../symbols/elf.js'
 
 /** The maximum number of modules that are noted; further ones are not. */
 export const MAX_MODULES = 65_536
+/** The maximum number of their parts in memory. */
+export const MAX_PARTS = 1_048_576
+/** No file of a longer path can be opened. */
+const MAX_PATH = 4096
 /** The name of the executable in the list of modules. */
 const EXECUTABLE = 'x'
 const LETTER_M = 0x6d
 /** The line of a module of heapflow's recorder. */
-const WITH_ID = /^module 0x[0-9a-f]{1,16} (?:-|((?:[0-9a-f]{2})+)) (.+)$/s
+const WITH_ID = /^module 0x[0-9a-f]{1,16} (?:-|((?:[0-9a-f]{2}){1,64})) (.{1,4096})$/s
 const SPACE = 0x20
 /** The first version in which strings have their length before them. */
 const WITH_LENGTHS = 3
@@ -23,6 +28,8 @@ export class LoadedModules {
   /** The number of times that a path became another module's. */
   changes = 0
   private readonly modules = new Map<string, readonly LoadedPart[]>()
+  /** The number of their parts. */
+  private parts = 0
   private readonly ids = new Map<string, string>()
 
   /** The parts of a module, if they are known. */
@@ -66,6 +73,9 @@ export class LoadedModules {
       const isExecutable = module.name === EXECUTABLE && typeof executable === 'string'
       const name = isExecutable ? executable : module.name
       const before = this.modules.get(name)
+      const parts = this.parts + module.parts.length - (before?.length ?? 0)
+      if (parts > MAX_PARTS) continue
+      this.parts = parts
       if (before !== undefined && JSON.stringify(before) !== JSON.stringify(module.parts)) this.changes++
       this.modules.set(name, module.parts)
     }
@@ -73,13 +83,10 @@ export class LoadedModules {
 }
 
 function parse(line: string, version: number): { name: string; parts: LoadedPart[] } | undefined {
-  const pattern = version < WITH_LENGTHS ? /^m ([^ ]+)((?: [0-9a-f]+)+)$/ : /^m ([0-9a-f]+ .+?)((?: [0-9a-f]+)+)$/s
-  const [, text, list] = pattern.exec(line) ?? []
-  if (text === undefined || list === undefined) return undefined
-  const [length = '', name = ''] = version < WITH_LENGTHS ? ['', text] : splitOnce(text)
-  // A name that ends in numbers is not taken for a shorter one.
-  if (length !== '' && encodeText(name).length !== Number.parseInt(length, 16)) return undefined
-  const numbers = list
+  // No trace of heaptrack has longer lines.
+  const found = line.length > MAX_LINE ? undefined : version < WITH_LENGTHS ? plainName(line) : namedByLength(line)
+  if (found === undefined || found.name.length > MAX_PATH || !/^(?: [0-9a-f]+)+$/.test(found.list)) return undefined
+  const numbers = found.list
     .slice(1)
     .split(' ')
     .slice(1)
@@ -89,10 +96,25 @@ function parse(line: string, version: number): { name: string; parts: LoadedPart
     address: numbers[2 * i],
     size: numbers[2 * i + 1],
   }))
-  return { name, parts }
+  return { name: found.name, parts }
 }
 
-function splitOnce(text: string): [string, string] {
-  const at = text.indexOf(' ')
-  return [text.slice(0, at), text.slice(at + 1)]
+/** The name of a module, and the numbers that follow it. */
+interface NameAndList {
+  readonly name: string
+  readonly list: string
+}
+
+function plainName(line: string): NameAndList | undefined {
+  const end = line.indexOf(' ', 2)
+  // A copy: a part of a string would keep all of it.
+  return end > 2 ? { name: decodeText(encodeText(line.slice(2, end))), list: line.slice(end) } : undefined
+}
+
+function namedByLength(line: string): NameAndList | undefined {
+  const [, length, rest] = /^m ([0-9a-f]{1,8}) (.*)$/s.exec(line) ?? []
+  if (length === undefined || rest === undefined) return undefined
+  const bytes = encodeText(rest)
+  const end = Number.parseInt(length, 16)
+  return end === 0 ? undefined : { name: decodeText(bytes.subarray(0, end)), list: decodeText(bytes.subarray(end)) }
 }
