@@ -24,6 +24,11 @@ const trace = all({
   ),
   ...each('threads processes slots epochs', integer),
   peak: amount,
+  peakSizes: {
+    type: 'array',
+    items: all(each('size blocks', integer)),
+    description: 'Live blocks when most bytes were live, by size: of up to 1,024 bytes, in steps of 8.',
+  },
   final: amount,
   duration: { type: ['number', 'null'], description: 'Nanoseconds, if the trace has times in a known unit.' },
 })

@@ -125,7 +125,7 @@ describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
     expect(reportData(page.toString()).replay).toEqual(checkReplayResult(written))
     const [sentence] = written.verdict
     expect(page.toString()).toContain(`<li>${sentence!.replaceAll("'", '&#39;')}</li>`)
-    expect(page.toString()).toMatch(/<td><bdi>glibc<\/bdi><\/td><td>\d+<\/td><td>(?:<bdi>)?[\d.]+</)
+    expect(page.toString()).toMatch(/<td><bdi>glibc<\/bdi><\/td><td>\d+<\/td><td>(?:<bdi>)?[\d.,]+</)
   })
 
   test('writes what memory_replay does', async () => {

@@ -294,8 +294,8 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
       .toEqual([
         'glibc',
         '2',
-        '50',
-        '49–51',
+        '50.0',
+        '49.0–51.0',
         '2',
         '2 MiB',
         '109.7 %',
@@ -309,7 +309,7 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
       ])
     await expect
       .poll(() => figures.nth(1).locator('td').allTextContents())
-      .toEqual(['other', '1', '25', '24–26', '–', '1 MiB', '–', '1 MiB', '500', '–', '–', '–', '–', '1'])
+      .toEqual(['other', '1', '25.0', '24.0–26.0', '–', '1 MiB', '–', '1 MiB', '500', '–', '–', '–', '–', '1'])
     await expect
       .poll(() => allocators.locator('.u-legend .u-series').allTextContents())
       .toEqual([expect.stringContaining('at'), expect.stringContaining('glibc'), expect.stringContaining('other')])

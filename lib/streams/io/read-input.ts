@@ -12,8 +12,8 @@ import { refuseDrained } from './read-text.js'
 const FILE_BYTES = 262_144
 /** The number of bytes to read at a time from a pipe. */
 const PIPE_BYTES = 262_144
-/** The default capacity of a pipe on Linux. When a pipe had as much, more is likely to follow. */
-const FULL_BYTES = 65_536
+/** The default capacity of a pipe on Linux. */
+const CAPACITY = 65_536
 /** The maximum time for which the event loop waits while a pipe has data, so that timers run. */
 const TURN_MS = 100
 
@@ -99,8 +99,8 @@ class FileSource implements ByteSource {
 }
 
 /**
- * Reads a pipe or socket while the event loop waits. It does so only where more data is likely, after a full chunk, so
- * that signals are noticed while the writer has nothing to say.
+ * Reads a pipe or socket while the event loop waits. It does so only where more data is likely, after a full chunk, or
+ * as much as a pipe holds by default, so that signals are noticed while the writer has nothing to say.
  */
 class BlockingPipe implements ByteSource {
   bytesRead = 0
@@ -113,7 +113,7 @@ class BlockingPipe implements ByteSource {
     for (;;) {
       const chunk = newChunk(PIPE_BYTES)
       try {
-        n = n >= FULL_BYTES ? readSync(this.fd, chunk) : await readWaiting(this.fd, chunk)
+        n = n === PIPE_BYTES || n === CAPACITY ? readSync(this.fd, chunk) : await readWaiting(this.fd, chunk)
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
         // Another process that has the pipe made it non-blocking.
