@@ -1,6 +1,6 @@
 import { batchesOf, type EventBatch, type TraceEvent } from '../../lib/event/batch.js'
 import { ALL_GROUP_FIELDS } from '../../lib/event/fields.js'
-import { isWritable, type Format, type OptionSpec, type WritableFormat } from '../../lib/event/format.js'
+import { isWritable, type Format, type FormatInfo, type WritableFormat } from '../../lib/event/format.js'
 import type { TimeUnit, TraceHeader } from '../../lib/event/header.js'
 import type { Encoder } from '../../lib/event/stage.js'
 import { FORMATS } from '../support/formats.js'
@@ -84,7 +84,7 @@ export function textOf(batches: readonly EventBatch[]): Uint8Array {
 
 /** Reads bytes whole and in pieces; at times what came out is written and read again. @throws Failure */
 export function checkBytes(format: Format, bytes: Uint8Array, random: Random): void {
-  const options = randomOptions(format.decodeOptions, random)
+  const options = randomOptions(format, 'decodeOptions', random)
   const whole = decode(format.decoder(options), bytes)
   checkError(format, whole, bytes.length)
   if (random.oneIn(2)) {
@@ -130,7 +130,7 @@ function checkError(format: Format, { digest, error }: Decoded, length: number):
 
 /** Writes events, and reads what was written. @throws Failure */
 export function checkEvents(format: WritableFormat, batches: readonly EventBatch[], random: Random): void {
-  const options = randomOptions(format.encodeOptions, random)
+  const options = randomOptions(format, 'encodeOptions', random)
   try {
     checkEncoder(format, options, batches, random)
   } catch (error) {
@@ -294,16 +294,14 @@ function expectSameEvents(how: string, one: Decoded, other: Decoded): void {
 }
 
 /** Each option as it is by itself, or any of its values. */
-function randomOptions(specs: Readonly<Record<string, OptionSpec>>, random: Random): object {
+function randomOptions(info: FormatInfo, of: 'decodeOptions' | 'encodeOptions', random: Random): object {
   const options: Record<string, unknown> = {}
-  for (const [name, { default: usual, values }] of Object.entries(specs)) {
+  for (const [name, { default: usual, values }] of Object.entries(info[of])) {
     if (!random.oneIn(4)) continue
     if (values !== undefined) options[name] = asDefault(random.pick(values), usual)
     else if (typeof usual === 'boolean') options[name] = !usual
   }
-  // The two levels of the compact format exclude each other.
-  if (options['best'] === true) delete options['fast']
-  return options
+  return info.optionChecks?.conflict?.(options) === undefined ? options : {}
 }
 
 /** A value, which commands know as text, of the type that the option has. */
@@ -315,7 +313,7 @@ function asDefault(value: string, usual: unknown): string | number {
 export function randomTraces(format: WritableFormat, random: Random, n: number): Uint8Array[] {
   const headers = headersOf(format)
   return Array.from({ length: n }, () => {
-    const options = randomOptions(format.encodeOptions, random)
+    const options = randomOptions(format, 'encodeOptions', random)
     const events = batchesOf(randomEvents(random, format.carried, 30, format.groups), random.pick(headers))
     return encode(format.encoder(options), [...events]).bytes
   })
