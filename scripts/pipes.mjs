@@ -1,7 +1,8 @@
 // Compiles the module that enlarges pipes, for this machine, in dist/native, where there is a C compiler. Without it
-// everything works, and pipes keep the capacity that the system gives them. The package has it from scripts/native.mjs.
+// everything works, and pipes keep the capacity that the system gives them. The package has it from scripts/native.mjs;
+// a file that is newer than its source is left as it is.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /** Its sources, options and names, as those of the recorder. */
@@ -18,6 +19,9 @@ if (process.argv[1] === fileURLToPath(import.meta.url) && process.platform === '
   mkdirSync(new URL('dist/native/', root), { recursive: true })
   const target = fileURLToPath(new URL(`dist/native/${pipesFile(process.arch)}`, root))
   const source = fileURLToPath(new URL(`native/${PIPES.sources[0]}`, root))
-  const [compiler, ...options] = (process.env['CC'] || 'cc').split(' ')
-  spawnSync(compiler, [...options, ...PIPES.options, '-s', '-o', target, source], { stdio: 'ignore' })
+  const made = statSync(target, { throwIfNoEntry: false })
+  if (made === undefined || made.mtimeMs < statSync(source).mtimeMs) {
+    const [compiler, ...options] = (process.env['CC'] || 'cc').split(' ')
+    spawnSync(compiler, [...options, ...PIPES.options, '-s', '-o', target, source], { stdio: 'ignore' })
+  }
 }
