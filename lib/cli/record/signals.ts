@@ -30,7 +30,7 @@ export class SignalRelay {
    * Signals are for this program from now on.
    * @param endsAtSecond a second SIGINT within three seconds ends it, whatever it does with SIGINT
    */
-  relayTo(program: Program, endsAtSecond = true): void {
+  relayTo(program: Program, endsAtSecond: boolean): void {
     this.program = program
     this.endsAtSecond = endsAtSecond
   }

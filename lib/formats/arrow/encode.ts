@@ -88,7 +88,7 @@ export class ArrowEncoder implements Encoder {
     this.before += batch.count
   }
 
-  /** @param event the number of events of the batch before the one that readers would not take */
+  /** @param events the number of events of the batch before the one that readers would not take */
   private refuse(reason: string, events: number): void {
     this.fault = limit(reason, { format: 'arrow', event: this.before + events + 1 })
   }

@@ -117,7 +117,7 @@ export class NdjsonDecoder extends LineDecoder {
    */
   private readGeneral(kernel: NdjsonMemory, end: number): boolean {
     const { input } = this
-    // Only of lines that were not there as a whole, the limit was checked before.
+    // The limit was checked before only for lines that came in several chunks.
     if (end - 1 - input.pos > MAX_LINE_BYTES) throw this.tooLong(this.count)
     const text = decodeText(input.bytes.subarray(input.pos, end)).trim()
     if (text !== '') {
