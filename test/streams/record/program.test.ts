@@ -11,7 +11,7 @@ function start(script: string, isTracer = false) {
   const words = ['sh', '-c', script]
   const relay = new SignalRelay((signal) => late.push(signal))
   const program = new Program({ words, env: process.env, stdio: [0, 2, 2], isTracer })
-  relay.relayTo(program)
+  relay.relayTo(program, true)
   return { program, relay, child: (program as unknown as { child: ChildProcess }).child, late }
 }
 
